@@ -1,39 +1,16 @@
 #include "host/worker.h"
 
-#include "common/attempt.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "host/loss.h"
-#include "host/seeking.h"
-#include "host/supervisor.h"
+#include "host/worker_state.h"
 #include "host/worker_words.h"
-#include "os/boot_timer.h"
 #include "wire/frame.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-struct worker {
-    struct supervisor s;
-    struct seeking seeking;
-    struct link *link; /* to the master, once it is open */
-    struct timer deadline;
-    struct timer announce;
-    struct timer lease;
-    struct boot_timer late;  /* where the first host may be lost */
-    struct net_address peer; /* the master, while the link is open */
-    int64_t left;            /* of the time to reach it, while the link is open */
-    bool dialling;           /* it has begun to reach for it */
-    bool begun;              /* all that the job needs is here, or a fault */
-    bool joined;
-    bool ordered;  /* the job has begun */
-    bool waits;    /* for the next attempt, which takes this host back */
-    bool counted;  /* the master counts on it there: a stop is one of the job */
-    bool stopping; /* asked for: the master shall hear of it */
-    char run[ATTEMPT_RUN_SIZE];
-};
 
 /* Silence after which the master counts as dead. */
 static int64_t lease_of(const struct worker *w) {
@@ -262,7 +239,7 @@ static void foreign(void *context, const json_t *message) {
         conclude_version(w, frame_version(message));
 }
 
-static const struct link_events link_events = {
+const struct link_events worker_link_events = {
     .message = hear, .foreign = foreign, .closed = closed};
 
 static void join(struct worker *w) {
@@ -287,7 +264,7 @@ static void opened(void *context, struct link *link, const struct net_address *p
     w->peer = *peer;
     w->left = w->deadline.deadline - clock_now();
     loop_cancel(&w->s.loop, &w->deadline);
-    link_own(link, &link_events, w);
+    link_own(link, &worker_link_events, w);
     link_set_silence(link, w->s.job->settings.dead_seconds);
     loop_after(&w->s.loop, &w->lease, lease_of(w));
     if (w->begun)

@@ -98,5 +98,6 @@ void worker_read_refusal(const json_t *message, struct error *ret) {
     (void)json_member_string(message, "refuse", "text", &text, NULL);
     if (code < 1 || code > UINT8_MAX)
         code = EXIT_CODE_CONFIG;
-    (void)error_set(ret, (enum exit_code)code, "%s", text != NULL ? text : "no reason given");
+    (void)error_set(ret, (enum exit_code)code, "%s",
+                    text != NULL && text[0] != '\0' ? text : "no reason given");
 }

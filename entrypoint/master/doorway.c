@@ -107,7 +107,7 @@ static bool is_missing(void *context, size_t host) {
     return waits && m->members[host].link == NULL;
 }
 
-static const struct door_events door_events = {
+const struct door_events doorway_events = {
     .arrived = arrived, .foreign = foreign, .turned_away = turned_away};
 
 /* The address of the interface that the platform names, in the family of PEER. */
@@ -145,7 +145,7 @@ int doorway_open(struct master *m, const struct link_events *events, struct erro
         struct net_address address = listening_address(m);
         int listener = door_listen(&address, job->ports.control, DOOR_CONTROL, err);
         if (listener < 0 || door_open(&m->doorway.door, &m->s.loop, listener, m->s.contexts.tls,
-                                      &door_events, m, err) != 0)
+                                      &doorway_events, m, err) != 0)
             return -1;
         door_set_room(&m->doorway.door, capacity_guests(&job->cluster));
         if (m->phase == PHASE_GATHERING)

@@ -7,6 +7,9 @@
 
 #include "master/state.h"
 
+/* Of who comes; the context is the master. */
+extern const struct door_events doorway_events;
+
 /* EVENTS are of the links of members, from their first word on; the context is the member. */
 int doorway_open(struct master *m, const struct link_events *events, struct error *err);
 

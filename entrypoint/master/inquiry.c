@@ -62,13 +62,13 @@ static void closed(void *context, const struct error *why) {
     ask_another(context);
 }
 
-static const struct link_events link_events = {.message = answered, .closed = closed};
+const struct link_events inquiry_events = {.message = answered, .closed = closed};
 
 static void opened(void *context, struct link *link, const struct net_address *peer) {
     struct master *m = context;
     (void)peer;
     m->inquiry.link = link;
-    link_own(link, &link_events, m);
+    link_own(link, &inquiry_events, m);
     link_send(link, frame_with("seek", json_pack("{s:s}", "host", supervisor_own_name(&m->s))));
 }
 

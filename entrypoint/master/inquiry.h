@@ -23,6 +23,9 @@ void inquiry_close(struct master *m);
 /* Who comes is sent on where the job is known to go on under another host; 0: it is not. */
 int inquiry_elsewhere(const struct master *m, struct error *err);
 
+/* Of the link to the host that is asked; the context is the master. */
+extern const struct link_events inquiry_events;
+
 /* The other side: whether the job goes on under this host. */
 bool inquiry_leads(const struct master *m);
 /* The answer to a `seek`, whose LINK is freed. */

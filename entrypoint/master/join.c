@@ -156,7 +156,8 @@ void join_weigh(struct member *b, const json_t *message, struct error *fault) {
     facts_gather(b->master->s.job, &b->master->s.tools, &ours);
     bool sound = facts_parse(message, &b->facts, fault) == 0;
     if (code > 0)
-        (void)error_set(fault, (enum exit_code)code, "%s", text != NULL ? text : "a fault");
+        (void)error_set(fault, (enum exit_code)code, "%s",
+                        text != NULL && text[0] != '\0' ? text : "a fault");
     else if (sound && b->master->s.fault.code == 0 && !b->master->check)
         (void)facts_compare(&ours, &b->facts, fault);
     b->master->s.job->cluster.hosts[b->index].address = b->facts.address;

@@ -93,7 +93,8 @@ static void closed(void *context, const struct error *why) {
     try_next(m);
 }
 
-static const struct link_events events = {.opened = opened, .message = answered, .closed = closed};
+const struct link_events namesake_events = {
+    .opened = opened, .message = answered, .closed = closed};
 
 static void try_next(struct master *m) {
     struct namesake *n = &m->namesake;
@@ -101,7 +102,7 @@ static void try_next(struct master *m) {
     n->self = false;
     while (n->next < n->count) {
         n->link = dial_address(&m->s.loop, &n->addresses[n->next++], m->s.job->ports.control,
-                               m->s.contexts.client, &events, m, &ignored);
+                               m->s.contexts.client, &namesake_events, m, &ignored);
         if (n->link != NULL)
             return;
     }

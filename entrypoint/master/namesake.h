@@ -18,6 +18,9 @@ enum {
     NAMESAKE_AGAIN_SECONDS = 5,
 };
 
+/* Of the link to who answers to the name; the context is the master. */
+extern const struct link_events namesake_events;
+
 /* Begins, once the door is open; not where this host knows no way to itself, or cannot look. */
 void namesake_open(struct master *m);
 void namesake_close(struct master *m);

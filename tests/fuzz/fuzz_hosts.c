@@ -1,15 +1,16 @@
 /* What another host tells the master, in frames: the first byte is what the job is at ('r' ranks
- * run, 'p' hosts prove that they share a folder, 'e' a check, 'c' hosts are cleared), then a list
- * of messages as [host, message], or one of the second host. What is forwarded for people is left
- * out, and so are joins. Counts stay within the job, texts within their room. */
+ * run, 'p' hosts prove that they share a folder, 'e' a check, 'c' hosts are cleared, 'u' they
+ * upload), then a list of messages as [host, message], or one of the second host. Who comes and
+ * joins is fuzz_door.c's. Counts stay within the job, texts and lines within their room. */
 #include "common/json.h"
 #include "fuzz/check.h"
+#include "fuzz/frames.h"
 #include "master/examine.h"
 #include "master/lease.h"
 #include "master/master.h"
 #include "master/prove.h"
 #include "master/relaunch.h"
-#include "wire/frame.h"
+#include "master/uploads.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -49,24 +50,31 @@ static void open_master(enum phase phase) {
         hosts[i] = (struct cluster_host){.slots = 2};
         (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "algo-%zu", i + 1);
         members[i] = (struct member){.master = &m, .index = i, .joined = true};
+        buf_init(&members[i].line, LINES_MAX);
     }
     CHECK(loop_init(&m.s.loop, &err) == 0);
+    console_init(&m.s.console, &m.s.loop, frames_nowhere());
     CHECK(post_init(&m.to_self, &m.s.loop, drop, NULL, &err) == 0);
     CHECK(attempt_open(&m.attempt, 1, &job.cluster, &err) == 0);
     CHECK(examine_open(&m, &err) == 0);
     prove_init(&m);
     examine_init(&m);
     relaunch_init(&m);
+    uploads_init(&m);
 }
 
 static void close_master(void) {
     examine_close(&m);
     prove_close(&m);
     relaunch_close(&m);
+    uploads_close(&m);
     loop_cancel(&m.s.loop, &m.collect.deadline);
     loop_cancel(&m.s.loop, &m.collect.end);
+    for (size_t i = 0; i < HOSTS; i++)
+        buf_done(&members[i].line);
     attempt_done(&m.attempt);
     post_done(&m.to_self);
+    console_done(&m.s.console);
     loop_done(&m.s.loop);
 }
 
@@ -78,18 +86,14 @@ static void check_all(void) {
         CHECK(a->reports[i].rank < a->ranks && a->reports[i].host < HOSTS);
     for (size_t i = 0; i < HOSTS; i++) {
         CHECK(memchr(members[i].word, '\0', sizeof(members[i].word)) != NULL);
+        CHECK(members[i].line.size <= LINES_MAX);
         CHECK(members[i].echoed >= 0 && members[i].trip >= 0);
     }
 }
 
-static void tell(size_t host, json_t *message) {
-    static const char *const others[] = {"line", "join", "fetching"};
-    if (!json_is_string(json_object_get(message, "type")))
-        return; /* no frame */
-    const char *type = frame_type(message);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (strcmp(type, others[i]) == 0)
-            return;
+static void tell(size_t host, const json_t *message) {
+    if (!frames_heard("master", message))
+        return;
     master_member_events.message(&members[host], message);
     check_all();
 }
@@ -102,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     open_master(data[0] == 'p'   ? PHASE_PROVING
                 : data[0] == 'e' ? PHASE_EXAMINING
                 : data[0] == 'c' ? PHASE_CLEARING
+                : data[0] == 'u' ? PHASE_UPLOADING
                                  : PHASE_RUNNING);
     if (json_is_object(told))
         tell(1, told);

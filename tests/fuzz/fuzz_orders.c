@@ -1,13 +1,15 @@
 /* What the master orders, in frames: the first byte is 'x' for an order of `ringmaster check`, as
  * the child that carries it out reads it, else a list of orders to one host of three: an attempt
- * and who is gone, a roll that is sure, files that prove a folder, ranks to be stopped or let go.
- * Those that would start programs of Open MPI or end this one's are left out. */
+ * and who is gone, a roll that is sure, files that prove a folder, ranks to be stopped or let go, a
+ * daemon to be started, all to be cleared or uploaded. There is no daemon here, and nothing that
+ * uploads: what can be done without is done. */
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/json.h"
 #include "facts/examine.h"
 #include "fuzz/check.h"
+#include "fuzz/frames.h"
 #include "host/host.h"
-#include "wire/frame.h"
 
 #include <signal.h>
 #include <stdint.h>
@@ -16,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HOSTS = 3, SELF = 1 };
+enum { HOSTS = 3, SELF = 1, TURNS = 50 };
 
 static struct loop loop;
 static struct reaper reaper;
@@ -59,7 +61,7 @@ static void open_house(void) {
     static char path[] = "PATH=/usr/bin:/bin", names[] = "RINGMASTER_HOSTS=a,b,c",
                 self[] = "RINGMASTER_HOST=b", base[] = "SAGEMAKER_BASE_DIR=/no/such/base",
                 failover[] = "RINGMASTER_FAILOVER=1", shrink[] = "RINGMASTER_SHRINK=1",
-                restarts[] = "RINGMASTER_RESTARTS=9";
+                restarts[] = "RINGMASTER_RESTARTS=9", nothing[] = "/no/such/program";
     static char *environment[] = {path, names, self, base, failover, shrink, restarts, NULL};
     static const char *const words[] = {"--", "/bin/true", NULL};
     if (loop.epoll_fd > 0)
@@ -68,6 +70,10 @@ static void open_house(void) {
     CHECK(loop_init(&loop, NULL) == 0);
     CHECK(local_open(&local, &loop, NULL, &no_guests, NULL, NULL) == 0);
     console_init(&console, &loop, STDOUT_FILENO);
+    tools = (struct tools){.mpirun = nothing, .daemon = nothing};
+    tools.version.series = OPENMPI_4_1;
+    uploading.options = (struct uploading_options){
+        .loop = &loop, .reaper = &reaper, .sweep = &sweep, .job = &job, .environment = environment};
     failure_child_open(&failure, &reaper, "/no/such/base");
     const struct host_options options = {&loop,      &reaper,     &sweep,   &job,     environment,
                                          &local,     &tools,      &console, &failure, &journal,
@@ -85,17 +91,28 @@ static void begin_anew(void) {
     for (size_t i = 0; i < HOSTS; i++)
         job.cluster.hosts[i].gone = false;
     crew_clear(&host.crew, 1);
+    uploading.open = true;
     told = 0;
 }
 
+static void end_turn(void *context) {
+    loop_end(context);
+}
+
+/* What an order has left to the loop, as far as a moment goes. */
+static void turn(void) {
+    struct timer end = {.fire = end_turn, .context = &loop};
+    loop.ended = false;
+    loop_after(&loop, &end, CLOCK_MILLISECOND);
+    CHECK(loop_run(&loop, NULL) == 0);
+    loop_cancel(&loop, &end);
+}
+
 static void order(const json_t *message) {
-    static const char *const others[] = {"launch", "clear", "upload"};
-    if (!json_is_string(json_object_get(message, "type")))
-        return; /* no frame */
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (strcmp(frame_type(message), others[i]) == 0)
-            return;
+    if (!frames_heard("worker", message))
+        return;
     host_order(&host, message);
+    CHECK(!host.daemon.running);
     CHECK(!job.cluster.hosts[0].gone && cluster_hosts_left(&job.cluster) >= 1);
     CHECK(host.crew.attempt >= 1 && succession.ledger.taken_count <= LEDGER_TAKEN_MAX);
     for (size_t place = HOSTS; place < CLUSTER_HOSTS_MAX; place++)
@@ -108,7 +125,13 @@ static void try_orders(const json_t *list) {
     for (size_t i = 0; i < json_array_size(list) && i < 64; i++)
         if (json_is_object(json_array_get(list, i)))
             order(json_array_get(list, i));
+    for (int i = 0; sweep.running && i < TURNS; i++)
+        turn();
+    if (sweep.running)
+        loop_cancel(&loop, &sweep.timer);
+    sweep.running = false;
     CHECK(told <= 2 * json_array_size(list));
+    vacancy_cancel(&host.vacancy);
     /* Who proves is a child. */
     host_proof_close(&host.proof);
     while (waitpid(-1, NULL, 0) > 0)

@@ -5,9 +5,9 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "fuzz/check.h"
+#include "fuzz/frames.h"
 #include "master/launch.h"
 #include "ranks/seat.h"
-#include "wire/frame.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -117,11 +117,14 @@ static void try_shim(json_t *const *messages, size_t count) {
     guest = link_new(&loop, ends[0], NULL, true, &guest_events, NULL, NULL);
     CHECK(guest != NULL);
     const int pipes[] = {out[0], out[0]};
+    (void)frames_heard("supervisor", messages[0]);
     if (link_send_fds(ends[1], messages[0], pipes, 2, NULL) == 0)
         turn();
     size_t taken = crew.seats != NULL;
-    for (size_t i = 1; taken && i < count; i++)
+    for (size_t i = 1; taken && i < count; i++) {
+        (void)frames_heard("supervisor", messages[i]);
         say(ends[1], messages[i]);
+    }
     turn();
     CHECK(crew.seats == NULL || (crew.seats->next == NULL && crew.seats->rank >= SLOTS &&
                                  crew.seats->rank < HOSTS * SLOTS));
@@ -159,6 +162,7 @@ static void try_agent(json_t *message) {
     CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
     struct link *link = link_new(&m.s.loop, ends[0], NULL, true, &deaf, NULL, NULL);
     CHECK(link != NULL);
+    (void)frames_heard("supervisor", message);
     launch_agent(&m, link, message); /* whatever its type is */
     CHECK(members[0].agent == NULL);
     CHECK(members[1].agent == NULL ||

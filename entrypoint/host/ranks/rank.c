@@ -9,14 +9,11 @@
 #include "machine/devices.h"
 #include "machine/network.h"
 #include "mpi/memory.h"
-#include "mpi/place.h"
-#include "os/child.h"
 #include "os/sweep.h"
-#include "outcome/rank_report.h"
 #include "ranks/environment.h"
 #include "ranks/launch_spec.h"
+#include "ranks/shim.h"
 #include "wire/frame.h"
-#include "wire/link.h"
 #include "wire/local.h"
 
 #include <fcntl.h>
@@ -25,23 +22,6 @@
 #include <sys/wait.h>
 
 enum { LEAVE_SECONDS = 1 };
-
-struct shim {
-    struct loop loop;
-    struct reaper reaper;
-    struct link *link;
-    struct child program;
-    struct timer leave;
-    char *const *environment; /* that mpirun started us in */
-    struct rank_place place;
-    enum rank_cause cause;
-    int out[2]; /* pipes: [0] goes to the supervisor, [1] to the program */
-    int error_out[2];
-    int progress; /* -1: none */
-    int code;
-    bool running;
-    bool ended;
-};
 
 static void close_fd(int *fd) {
     if (*fd >= 0)
@@ -214,7 +194,7 @@ static void supervisor_gone(void *context, const struct error *why) {
     loop_end(&s->loop);
 }
 
-static const struct link_events events = {.message = hear, .closed = supervisor_gone};
+const struct link_events shim_events = {.message = hear, .closed = supervisor_gone};
 
 /* SIGTERM and SIGINT here come from mpirun or its daemon, which end the job: nobody else signals
  * the shim. */
@@ -255,7 +235,7 @@ static int say_hello(struct shim *s, struct error *err) {
         return -1;
     close_fd(&s->out[0]);
     close_fd(&s->error_out[0]);
-    s->link = link_new(&s->loop, take_fd(&socket), NULL, false, &events, s, err);
+    s->link = link_new(&s->loop, take_fd(&socket), NULL, false, &shim_events, s, err);
     return s->link != NULL ? 0 : -1;
 }
 

@@ -191,6 +191,9 @@ static void a_refusal_is_never_a_success(void) {
     worker_read_refusal(message, &why);
     CU_ASSERT_EQUAL(why.code, EXIT_CODE_HOST_LOST);
     CU_ASSERT_STRING_EQUAL(why.text, "too late");
+    (void)json_object_set_new(message, "text", json_string(""));
+    worker_read_refusal(message, &why);
+    CU_ASSERT_STRING_EQUAL(why.text, "no reason given");
 }
 
 static void a_master_of_another_version_hears_so_in_its_own(void) {

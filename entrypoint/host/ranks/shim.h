@@ -1,0 +1,33 @@
+/* All that the shim of a rank (rank.h) knows. Its link is its supervisor's way to it: what comes
+ * there does what rank.h says, by these events, whose context is the shim. */
+#ifndef RANKS_SHIM_H
+#define RANKS_SHIM_H
+
+#include "mpi/place.h"
+#include "os/child.h"
+#include "os/loop.h"
+#include "outcome/rank_report.h"
+#include "wire/link.h"
+
+#include <stdbool.h>
+
+struct shim {
+    struct loop loop;
+    struct reaper reaper;
+    struct link *link;
+    struct child program;
+    struct timer leave;
+    char *const *environment; /* that mpirun started us in */
+    struct rank_place place;
+    enum rank_cause cause;
+    int out[2]; /* pipes: [0] goes to the supervisor, [1] to the program */
+    int error_out[2];
+    int progress; /* -1: none */
+    int code;
+    bool running;
+    bool ended;
+};
+
+extern const struct link_events shim_events;
+
+#endif

@@ -1,0 +1,219 @@
+/* Who comes to the master's door, and what it is told where it asks itself: a list of pairs
+ *
+ *   ["guest", message]    the first word of somebody with the key, in any version
+ *   [host, message]       a later one of the host that has that link
+ *   ["asked", message]    the answer of a host that was asked whether the job goes on there
+ *   ["twin", message]     that of whoever answers to the first host's name
+ *
+ * The first byte is what the job is at: 'j' hosts join, 'f' they do while this one fetches, 'x' a
+ * check, 'r' ranks run, 'c' hosts are cleared, 'u' they upload, 'g' a lost master is followed.
+ * Every host has one link at most, those that are counted are there, and no word makes two of one.
+ */
+#include "common/clock.h"
+#include "common/json.h"
+#include "fuzz/check.h"
+#include "fuzz/frames.h"
+#include "master/collect.h"
+#include "master/comeback.h"
+#include "master/doorway.h"
+#include "master/examine.h"
+#include "master/gather.h"
+#include "master/inquiry.h"
+#include "master/join.h"
+#include "master/master.h"
+#include "master/namesake.h"
+#include "master/prove.h"
+#include "master/relaunch.h"
+#include "master/uploads.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { HOSTS = 4, WORDS_MAX = 64 };
+
+static struct cluster_host hosts[HOSTS];
+static struct member members[HOSTS];
+static struct succession succession;
+static struct job job;
+static struct master m;
+static int far_ends[WORDS_MAX];
+static size_t links;
+static bool ended; /* this host is the master of nobody any more */
+
+/* Of what the table (master/phase.c) does next so much as belongs to who comes; with other events
+ * this one is no master any more. */
+static void raise_event(struct master *master, const struct raised *what) {
+    CHECK(master == &m && what->event < EVENT_COUNT);
+    if (what->event == EVENT_ALL_JOINED && m.phase == PHASE_JOINING)
+        m.phase = PHASE_RUNNING;
+    if (what->event == EVENT_CAME && m.phase == PHASE_GATHERING)
+        gather_admit(what->member, what->word);
+    if (what->event == EVENT_ELSEWHERE && !m.join.begun)
+        comeback_send_on(&m);
+    ended |= what->event == EVENT_TWIN || (what->event == EVENT_ELSEWHERE && m.join.begun);
+}
+
+static void name_hosts(bool follows) {
+    for (size_t i = 0; i < HOSTS; i++) {
+        hosts[i] = (struct cluster_host){.slots = 1};
+        (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "algo-%zu", i + 1);
+    }
+    job = (struct job){.settings = {.failover = true,
+                                    .shrink = true,
+                                    .restarts = 3,
+                                    .min_hosts = 1,
+                                    .ready_seconds = 60,
+                                    .dead_seconds = 10},
+                       .cluster = {.hosts = hosts, .count = HOSTS, .self = follows, .job = "job"}};
+}
+
+static void open_master(char at) {
+    struct error err;
+    bool follows = at == 'g';
+    bool gathers = at == 'j' || at == 'f' || at == 'x' || at == 'g';
+    name_hosts(follows);
+    CHECK(succession_open(&succession, &job, &err) == 0);
+    (void)snprintf(succession.run, sizeof(succession.run), "0123456789abcdef");
+    succession.begun = !gathers || follows;
+    succession.heard = clock_boot();
+    if (follows)
+        succession_follow(&succession, &job);
+    m = (struct master){
+        .s = {.job = &job, .succession = &succession},
+        .members = members,
+        .first = 1,
+        .raise = raise_event,
+        .check = at == 'x',
+        .join = {.begun = at != 'f' && at != 'g'},
+        .doorway = {.events = &master_member_events, .door = {.watch = {.fd = -1}}}};
+    m.join.count = at == 'f' ? 0 : gathers ? 1 : HOSTS;
+    m.phase = at == 'r'   ? PHASE_RUNNING
+              : at == 'c' ? PHASE_CLEARING
+              : at == 'u' ? PHASE_UPLOADING
+                          : PHASE_JOINING;
+    for (size_t i = 0; i < HOSTS; i++) {
+        members[i] = (struct member){.master = &m,
+                                     .index = i,
+                                     .joined = !gathers || (i == 0 && at != 'f'),
+                                     .lost = !gathers && i == HOSTS - 1,
+                                     .echoed = clock_boot()};
+        buf_init(&members[i].line, LINES_MAX);
+    }
+    (void)snprintf(m.namesake.life, sizeof(m.namesake.life), "0123456789abcde0");
+    (void)snprintf(m.s.host.run, sizeof(m.s.host.run), "0123456789abcdef");
+    CHECK(loop_init(&m.s.loop, &err) == 0);
+    console_init(&m.s.console, &m.s.loop, frames_nowhere());
+    CHECK(attempt_open(&m.attempt, 1, &job.cluster, &err) == 0);
+    join_init(&m);
+    collect_init(&m);
+    relaunch_init(&m);
+    uploads_init(&m);
+    prove_init(&m);
+    gather_init(&m);
+    examine_init(&m);
+    CHECK(examine_open(&m, &err) == 0);
+    if (follows) {
+        gather_open(&m);
+        gather_begin(&m);
+    }
+    ended = false;
+    links = 0;
+}
+
+static void close_master(void) {
+    for (size_t i = 0; i < HOSTS; i++) {
+        link_free(members[i].link);
+        json_decref(members[i].asks);
+        buf_done(&members[i].line);
+        free(members[i].fault);
+    }
+    for (size_t i = 0; i < links; i++)
+        (void)close(far_ends[i]);
+    collect_close(&m);
+    relaunch_close(&m);
+    uploads_close(&m);
+    prove_close(&m);
+    examine_close(&m);
+    gather_close(&m);
+    doorway_close(&m);
+    attempt_done(&m.attempt);
+    console_done(&m.s.console);
+    loop_done(&m.s.loop);
+    succession_close(&succession);
+}
+
+static struct link *new_link(const struct link_events *events) {
+    return frames_link(&m.s.loop, events, &m, &far_ends[links++]);
+}
+
+static void check_all(void) {
+    size_t joined = 0;
+    for (size_t i = 0; i < HOSTS; i++) {
+        joined += members[i].joined;
+        CHECK(members[i].link == NULL || i > 0);
+        for (size_t k = 0; k < i; k++)
+            CHECK(members[i].link == NULL || members[i].link != members[k].link);
+    }
+    CHECK(m.join.count == joined && joined <= HOSTS);
+    CHECK(m.inquiry.leader < HOSTS);
+    CHECK(m.fault.code == 0 || m.fault.text[0] != '\0');
+}
+
+static void knock(const json_t *message) {
+    static const struct link_events deaf = {0};
+    static const struct net_address peer = {0};
+    struct link *link = new_link(&deaf);
+    if (json_integer_value(json_object_get(message, "v")) == FRAME_VERSION)
+        doorway_events.arrived(&m, link, &peer, message);
+    else
+        doorway_events.foreign(&m, link, &peer, message);
+}
+
+static void answer_inquiry(const json_t *message) {
+    if (m.phase != PHASE_JOINING)
+        return;
+    m.inquiry.host = HOSTS - 1;
+    m.inquiry.link = new_link(&inquiry_events);
+    inquiry_events.message(&m, message);
+}
+
+static void answer_name(const json_t *message) {
+    if (m.phase != PHASE_JOINING)
+        return;
+    m.namesake.link = new_link(&namesake_events);
+    namesake_events.message(&m, message);
+}
+
+static void tell(const json_t *from, const json_t *message) {
+    const char *who = json_string_value(from);
+    json_int_t host = json_is_integer(from) ? json_integer_value(from) : -1;
+    if (!frames_heard("master", message))
+        return;
+    if (who != NULL && strcmp(who, "guest") == 0)
+        knock(message);
+    else if (who != NULL && strcmp(who, "asked") == 0)
+        answer_inquiry(message);
+    else if (who != NULL && strcmp(who, "twin") == 0)
+        answer_name(message);
+    else if (host > 0 && host < HOSTS && members[host].link != NULL)
+        master_member_events.message(&members[host], message);
+    check_all();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    json_t *told = NULL;
+    if (size == 0 || json_parse((const char *)data + 1, size - 1, "words", &told, NULL) != 0)
+        return 0;
+    check_without_log();
+    open_master((char)data[0]);
+    for (size_t i = 0; !ended && i < json_array_size(told) && i < WORDS_MAX; i++) {
+        const json_t *pair = json_array_get(told, i);
+        if (json_is_object(json_array_get(pair, 1)))
+            tell(json_array_get(pair, 0), json_array_get(pair, 1));
+    }
+    close_master();
+    json_decref(told);
+    return 0;
+}

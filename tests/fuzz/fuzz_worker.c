@@ -1,0 +1,156 @@
+/* What the master says to a worker: the first byte is where that stands ('o' its link has just
+ * opened, 'j' it has joined, 'b' the job has begun, 'w' it waits for the next attempt; as capital
+ * letters where a stop was asked for), then a list of messages, of which those of another version
+ * come as such. Orders go on to its host (fuzz_orders.c). No word makes it a master, and a verdict
+ * stands once it has come. */
+#include "common/json.h"
+#include "fuzz/check.h"
+#include "fuzz/frames.h"
+#include "host/worker_state.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <sys/wait.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { HOSTS = 3, SELF = 1, MESSAGES_MAX = 64 };
+
+static struct worker w;
+static struct job job;
+static struct succession succession;
+static int far_end;
+
+static void tell(void *state, json_t *message) {
+    CHECK(state == &w && message != NULL);
+    json_decref(message);
+}
+
+static size_t queued(void *state) {
+    (void)state;
+    return 0;
+}
+
+static bool may_leave(void *state) {
+    (void)state;
+    return true;
+}
+
+static void never(void *context) {
+    (void)context;
+}
+
+static const struct role role = {.tell = tell, .queued = queued, .may_leave = may_leave};
+static const struct door_events no_guests = {0};
+
+static void close_house(void) {
+    boot_timer_close(&w.late);
+    host_done(&w.s.host);
+    local_close(&w.s.local);
+    console_done(&w.s.console);
+    loop_done(&w.s.loop);
+    succession_close(&succession);
+    job_done(&job);
+}
+
+/* Once: its folder lies in memory. */
+static void open_house(void) {
+    static char path[] = "PATH=/usr/bin:/bin", names[] = "RINGMASTER_HOSTS=a,b,c",
+                self[] = "RINGMASTER_HOST=b", base[] = "SAGEMAKER_BASE_DIR=/no/such/base",
+                failover[] = "RINGMASTER_FAILOVER=1", shrink[] = "RINGMASTER_SHRINK=1",
+                restarts[] = "RINGMASTER_RESTARTS=9";
+    static char *environment[] = {path, names, self, base, failover, shrink, restarts, NULL};
+    static const char *const words[] = {"--", "/bin/true", NULL};
+    struct supervisor *s = &w.s;
+    if (s->job != NULL)
+        return;
+    CHECK(job_read(words, environment, &job, NULL) == 0 && job.cluster.self == SELF);
+    *s = (struct supervisor){.job = &job,
+                             .environment = environment,
+                             .role = &role,
+                             .state = &w,
+                             .succession = &succession};
+    CHECK(loop_init(&s->loop, NULL) == 0);
+    CHECK(local_open(&s->local, &s->loop, NULL, &no_guests, NULL, NULL) == 0);
+    console_init(&s->console, &s->loop, frames_nowhere());
+    failure_child_open(&s->failure, &s->reaper, "/no/such/base");
+    const struct host_options options = {
+        &s->loop,      &s->reaper,  &s->sweep,   &job,        environment,
+        &s->local,     &s->tools,   &s->console, &s->failure, &s->journal,
+        &s->uploading, &succession, tell,        queued,      &w};
+    CHECK(succession_open(&succession, &job, NULL) == 0);
+    CHECK(host_open(&s->host, &options, NULL) == 0);
+    CHECK(boot_timer_open(&w.late, &s->loop, never, NULL, NULL) == 0);
+    w.deadline = w.announce = w.lease = (struct timer){.fire = never};
+    w.seeking = (struct seeking){.s = s, .turn = {.fire = never}}; /* which has brought the link */
+    (void)atexit(close_house);
+}
+
+/* As in a life of its own, so far as AT says. */
+static void begin_anew(char at) {
+    char stage = (char)tolower((unsigned char)at);
+    succession_close(&succession);
+    CHECK(succession_open(&succession, &job, NULL) == 0);
+    for (size_t i = 0; i < HOSTS; i++)
+        job.cluster.hosts[i].gone = false;
+    w.s.judged = false;
+    w.s.fault = (struct error){0};
+    crew_clear(&w.s.host.crew, stage == 'w' ? 0 : 1);
+    w.joined = stage == 'j' || stage == 'b' || stage == 'w';
+    w.ordered = stage == 'b';
+    w.waits = stage == 'w';
+    w.counted = false;
+    w.stopping = at != stage;
+    w.begun = w.dialling = true;
+    w.run[0] = '\0';
+    w.link = frames_link(&w.s.loop, &worker_link_events, &w, &far_end);
+}
+
+/* What was begun is another test's; children end by themselves. */
+static void let_go(void) {
+    loop_cancel(&w.s.loop, &w.deadline);
+    loop_cancel(&w.s.loop, &w.announce);
+    loop_cancel(&w.s.loop, &w.lease);
+    loop_cancel(&w.s.loop, &w.seeking.turn);
+    if (w.s.sweep.running)
+        loop_cancel(&w.s.loop, &w.s.sweep.timer);
+    w.s.sweep.running = false;
+    vacancy_cancel(&w.s.host.vacancy);
+    host_proof_close(&w.s.host.proof);
+    link_free(w.link);
+    w.link = NULL;
+    (void)close(far_end);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
+static void hear(const json_t *message) {
+    bool judged = w.s.judged;
+    int code = w.s.verdict.code;
+    if (!frames_heard("worker", message))
+        return;
+    if (json_integer_value(json_object_get(message, "v")) == FRAME_VERSION)
+        worker_link_events.message(&w, message);
+    else
+        worker_link_events.foreign(&w, message);
+    CHECK(!judged || (w.s.judged && w.s.verdict.code == code));
+    CHECK(!w.waits || w.joined);
+    CHECK(w.run[0] == '\0' || strlen(w.run) == ATTEMPT_RUN_SIZE - 1);
+    CHECK(job.cluster.self == SELF && !job.cluster.hosts[0].gone);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    json_t *said = NULL;
+    if (size == 0 || json_parse((const char *)data + 1, size - 1, "words", &said, NULL) != 0)
+        return 0;
+    check_without_log();
+    open_house();
+    begin_anew((char)data[0]);
+    /* Nothing comes over a link that has ended. */
+    for (size_t i = 0; w.link != NULL && i < json_array_size(said) && i < MESSAGES_MAX; i++)
+        if (json_is_object(json_array_get(said, i)))
+            hear(json_array_get(said, i));
+    let_go();
+    json_decref(said);
+    return 0;
+}
