@@ -71,7 +71,10 @@ static const struct row table[] = {
     {"RINGMASTER_UPLOAD_SECONDS", NUMBER, FIELD(upload_seconds), 1, 604800, 3600, NULL,
      "how long that may take at the end of a job that was not stopped"},
     {"RINGMASTER_STALL_SECONDS", NUMBER, FIELD(stall_seconds), 0, 86400, 600, NULL,
-     "how long a rank that reports progress may be silent; 0: for ever"},
+     "how long a rank that reports progress may be silent before it is ended as stalled; 0: for "
+     "ever"},
+    {"RINGMASTER_STALL_LEARNED", SWITCH, FIELD(stall_learned), 0, 0, 0, NULL,
+     "1: so is one that is silent 20 times as long as ever before, and a minute at least"},
     {"RINGMASTER_IDLE_SECONDS", NUMBER, FIELD(idle_seconds), 0, 86400, 0, NULL,
      "how long all ranks of a program that reports no progress may print nothing and do nothing "
      "before they are ended; 0 (default): for ever, which is told"},

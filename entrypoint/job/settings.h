@@ -48,6 +48,7 @@ struct settings {
     int64_t min_hosts;         /* of a restart, with shrink */
     const char *restart_codes; /* the program's own that are worth a restart; NULL: none */
     bool fetch_once;           /* by the first host, and passed on from host to host */
+    bool stall_learned;        /* what a rank has shown limits its silence, too */
     bool shrink;
     bool failover; /* the first host may be lost, too */
     bool require_key;

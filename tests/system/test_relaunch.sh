@@ -61,6 +61,25 @@ a_stalled_rank_is_made_good() {
     check "what the first attempt died of is in the log" holds "$(hosts log 1)" 'no progress'
 }
 
+# Steps of a second teach that a minute without one is a stall, long before the usual limit. It is told of first.
+what_a_rank_has_shown_limits_its_silence() {
+    run 0 'n=0
+        while [ "$n" -lt 45 ] || [ "$RANK" != 1 ]; do
+            n=$((n % 200 + 1))
+            printf "\\$(printf %03o "$n")" | dd of="$RINGMASTER_PROGRESS" conv=notrunc 2>/dev/null
+            sleep 1
+        done
+        echo "silent"; exec sleep 600' -e RINGMASTER_STALL_LEARNED=1
+    check "a rank falls silent" wait_for 90 says 2 ' silent$' || return
+    fault_begins
+    check "it is told of" wait_for 60 says 2 'rank 1 has shown no progress for 3[0-9] s, ten times as long as ever before' || return
+    check "that ends nothing" equal "$(hosts code 1 2>/dev/null)" ''
+    said_within $((60000 + LOOKS_MS)) 1 'algo-2 rank 1: no progress for 60 s' || return
+    check "it is no sooner" at_least "$took" 54000
+    all_end "$PATIENCE" 74 1 2 3
+    all_name 'algo-2 rank 1' 1 2 3
+}
+
 # Mask R-CNN in f32 on a COCO folder: where a rank is killed behind the first checkpoint, the weights at the end
 # are those of a job that nothing befell, to the bit.
 a_detector_goes_on_to_the_bit() {
@@ -308,7 +327,7 @@ CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_detector
     restarts_run_out an_exit_code_is_final
     an_exit_code_is_worth_a_restart_where_that_is_said attempts_that_get_no_further_end_the_job
     attempts_that_get_further_go_on what_a_stalled_rank_waits_in_is_in_the_story what_each_stalled_rank_waits_in_is_told a_stop_between_attempts
-    a_stop_of_the_second_attempt mpi_meets_again_and_again}
+    a_stop_of_the_second_attempt mpi_meets_again_and_again ${RINGMASTER_LONG:+what_a_rank_has_shown_limits_its_silence}}
 
 # After each case.
 case_ends() { nothing_is_left; }

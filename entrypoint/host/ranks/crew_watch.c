@@ -41,6 +41,8 @@ static int64_t silence_limit(const struct settings *s) {
 }
 
 static void look_at_silent(const struct crew_watch *w, struct seat *s, int64_t now) {
+    if (silence_limit(&w->job->settings) == 0)
+        return;
     const struct idleness_facts facts = {.now = now,
                                          .limit = silence_limit(&w->job->settings),
                                          .printed = s->out.bytes + s->error_out.bytes,
@@ -78,11 +80,12 @@ static void say_late(const struct seat *s, int64_t now) {
 /* Returns what limits its silence; 0: nothing does. */
 static int64_t look_at(const struct crew_watch *w, struct seat *s, int64_t now) {
     const struct settings *settings = &w->job->settings;
+    const struct vigil_rule rule = {.most = settings->stall_seconds * CLOCK_SECOND,
+                                    .learned = settings->stall_learned};
     struct progress_state state = progress_read(&s->progress);
     if (s->reported)
         return 0;
-    enum vigil_news news =
-        vigil_look(&s->vigil, &state, settings->stall_seconds * CLOCK_SECOND, now);
+    enum vigil_news news = vigil_look(&s->vigil, &state, &rule, now);
     if (state.marks == 0) {
         look_at_silent(w, s, now);
         return silence_limit(settings);
@@ -90,7 +93,7 @@ static int64_t look_at(const struct crew_watch *w, struct seat *s, int64_t now) 
     if (s->idleness.quiet) /* it is watched by its marks from here on */
         tell_busy(w, s);
     s->idleness.quiet = false;
-    int64_t limit = vigil_limit(&state, settings->stall_seconds * CLOCK_SECOND);
+    int64_t limit = vigil_limit(&s->vigil, &state, &rule);
     if (news == VIGIL_STALLED)
         tell_stalled(w, s, limit);
     else if (news == VIGIL_LATE)
@@ -140,7 +143,7 @@ void crew_watch_init(struct crew_watch *w, struct loop *loop, const struct job *
 void crew_watch_begin(struct crew_watch *w) {
     const struct settings *settings = &w->job->settings;
     w->pause = 0;
-    if (settings->stall_seconds > 0 || settings->idle_seconds > 0)
+    if (settings->stall_seconds > 0 || settings->idle_seconds > 0 || settings->stall_learned)
         watch_again(w, 0, true);
 }
 

@@ -3,45 +3,57 @@
 #include "common/clock.h"
 
 /* Less than SEEN_LEAST teaches nothing: the first steps are the slow ones. */
-enum { LATE_TIMES = 10, SEEN_LEAST = 10, LIMIT_PART = 8 };
+enum { LATE_TIMES = 10, STALLED_TIMES = 20, SEEN_LEAST = 10, LIMIT_PART = 8 };
 static const int64_t late_least = 30 * CLOCK_SECOND;
+static const int64_t stalled_least = 60 * CLOCK_SECOND;
 /* Who has just begun may soon say what it needs. */
 static const int64_t pause_least = 4 * CLOCK_SECOND;
 static const int64_t pause_most = 60 * CLOCK_SECOND;
 
-int64_t vigil_limit(const struct progress_state *state, int64_t limit) {
+/* TIMES as long as any silence that it has shown, LEAST at the least. */
+static int64_t learned(const struct vigil *v, int64_t times, int64_t least) {
+    return v->longest * times > least ? v->longest * times : least;
+}
+
+int64_t vigil_limit(const struct vigil *v, const struct progress_state *state,
+                    const struct vigil_rule *rule) {
     const uint64_t patience = state->patience_seconds;
+    int64_t limit = rule->most;
     if (limit > 0 && patience > 0 && patience < (uint64_t)(limit / CLOCK_SECOND))
-        return (int64_t)patience * CLOCK_SECOND;
-    return limit;
+        limit = (int64_t)patience * CLOCK_SECOND;
+    if (!rule->learned || v->seen < SEEN_LEAST || v->patience > v->usual)
+        return limit;
+    int64_t taught = learned(v, STALLED_TIMES, stalled_least);
+    return limit == 0 || taught < limit ? taught : limit;
 }
 
 /* Between two looks that are far apart many marks may have been made: of that time only what a look
  * has seen of a silence is known to be one. */
-static void note(struct vigil *v, uint64_t marks, int64_t now) {
+static void note(struct vigil *v, const struct progress_state *state, int64_t now) {
     const bool close = now - v->looked_at < 2 * pause_least;
     const int64_t silence = (close ? now : v->looked_at) - v->marked_at;
     if (v->marks != 0) {
-        v->seen++;
+        if (v->seen++ == 0 || v->patience < v->usual)
+            v->usual = v->patience;
         if (silence > v->longest)
             v->longest = silence;
     }
-    v->marks = marks;
+    v->marks = state->marks;
+    v->patience = state->patience_seconds > 0 ? state->patience_seconds : UINT64_MAX;
     v->marked_at = now;
     v->late = false;
 }
 
 static bool is_late(const struct vigil *v, int64_t silence) {
-    int64_t learned = v->longest * LATE_TIMES;
-    return !v->late && v->seen >= SEEN_LEAST && silence >= learned && silence >= late_least;
+    return !v->late && v->seen >= SEEN_LEAST && silence >= learned(v, LATE_TIMES, late_least);
 }
 
-enum vigil_news vigil_look(struct vigil *v, const struct progress_state *state, int64_t limit,
-                           int64_t now) {
+enum vigil_news vigil_look(struct vigil *v, const struct progress_state *state,
+                           const struct vigil_rule *rule, int64_t now) {
     if (state->marks != v->marks)
-        note(v, state->marks, now);
+        note(v, state, now);
     v->looked_at = now;
-    int64_t most = vigil_limit(state, limit);
+    int64_t most = vigil_limit(v, state, rule);
     if (v->marks == 0 || v->stalled)
         return VIGIL_NOTHING;
     if (most > 0 && now - v->marked_at >= most) {

@@ -1,6 +1,6 @@
 /* Whether a rank that marks its progress goes on. What it has shown before teaches how long it may
- * rest without a word about it; how long it may at most is asked for. Pure: times and marks are
- * handed in. */
+ * rest without a word about it, and, where that is asked for, how long it may at all; how long it
+ * may at most is asked for in any case. Pure: times and marks are handed in. */
 #ifndef WATCH_VIGIL_H
 #define WATCH_VIGIL_H
 
@@ -14,6 +14,8 @@ struct vigil {
     int64_t marked_at; /* when they were seen to change */
     int64_t looked_at; /* the last time */
     int64_t longest;   /* silence before a mark, as far as it was seen */
+    uint64_t patience; /* with the last mark; UINT64_MAX: it told none */
+    uint64_t usual;    /* the least of those silences' */
     unsigned seen;     /* such silences */
     bool late;         /* it was called so in this silence */
     bool stalled;      /* likewise, and stays so */
@@ -21,13 +23,21 @@ struct vigil {
 
 enum vigil_news { VIGIL_NOTHING, VIGIL_LATE, VIGIL_STALLED };
 
-/* To be called every now and then. LIMIT, ns, counts where its own patience is not less; 0: none.
- * LATE once a silence, before its limit: ten times as long as ever before. */
-enum vigil_news vigil_look(struct vigil *v, const struct progress_state *state, int64_t limit,
-                           int64_t now);
+struct vigil_rule {
+    int64_t most; /* ns, where the rank's own patience is not less; 0: none */
+    bool learned; /* a silence twice as long as one that makes it late is a stall, too */
+};
 
-/* What counts of LIMIT and a rank's patience, ns; 0: it is never called stalled. */
-int64_t vigil_limit(const struct progress_state *state, int64_t limit);
+/* To be called every now and then. LATE once a silence, before its limit: ten times as long as ever
+ * before. */
+enum vigil_news vigil_look(struct vigil *v, const struct progress_state *state,
+                           const struct vigil_rule *rule, int64_t now);
+
+/* How long its silence may last by RULE, ns: the patience that it has told, or what it has taught
+ * where that is less; 0: for ever. A silence for which it has asked for more patience than for
+ * those that taught is no such one. */
+int64_t vigil_limit(const struct vigil *v, const struct progress_state *state,
+                    const struct vigil_rule *rule);
 
 /* Time has passed in which nobody looked: it counts for nothing. */
 void vigil_skip(struct vigil *v, int64_t now);

@@ -24,6 +24,7 @@ static void nothing_set_gives_the_defaults(void) {
     CU_ASSERT_EQUAL(s.dead_seconds, 10);
     CU_ASSERT_EQUAL(s.stall_seconds, 600);
     CU_ASSERT_EQUAL(s.idle_seconds, 0);
+    CU_ASSERT_FALSE(s.stall_learned);
     CU_ASSERT_EQUAL(s.stop_seconds, 0);
     CU_ASSERT_PTR_NULL(s.platform);
     CU_ASSERT_STRING_EQUAL(s.base_dir, "/opt/ml");

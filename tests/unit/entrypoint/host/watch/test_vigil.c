@@ -4,19 +4,26 @@
 #include "support/unit.h"
 
 static const int64_t limit = 600 * CLOCK_SECOND;
+static const struct vigil_rule usual = {.most = 600 * CLOCK_SECOND};
+static const struct vigil_rule learned = {.most = 600 * CLOCK_SECOND, .learned = true};
 
 struct rank {
     struct vigil vigil;
     struct progress_state state;
     int64_t now;
+    const struct vigil_rule *rule; /* NULL: the usual one */
 };
+
+static const struct vigil_rule *rule_of(const struct rank *r) {
+    return r->rule != NULL ? r->rule : &usual;
+}
 
 /* Looks every three seconds for SECONDS; what came of it last. */
 static enum vigil_news wait(struct rank *r, int64_t seconds) {
     enum vigil_news news = VIGIL_NOTHING;
     for (int64_t passed = 0; passed < seconds; passed += 3) {
         r->now += 3 * CLOCK_SECOND;
-        enum vigil_news now = vigil_look(&r->vigil, &r->state, limit, r->now);
+        enum vigil_news now = vigil_look(&r->vigil, &r->state, rule_of(r), r->now);
         if (now != VIGIL_NOTHING)
             news = now;
     }
@@ -47,12 +54,14 @@ static void silence_behind_a_mark_has_a_limit(void) {
 }
 
 static void patience_shortens_the_limit_and_never_makes_it_longer(void) {
+    static const struct vigil_rule none = {0};
+    const struct vigil v = {0};
     struct progress_state state = {.patience_seconds = 20};
-    CU_ASSERT_EQUAL(vigil_limit(&state, limit), 20 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(vigil_limit(&v, &state, &usual), 20 * CLOCK_SECOND);
     state.patience_seconds = UINT64_MAX;
-    CU_ASSERT_EQUAL(vigil_limit(&state, limit), limit);
+    CU_ASSERT_EQUAL(vigil_limit(&v, &state, &usual), limit);
     state.patience_seconds = 20;
-    CU_ASSERT_EQUAL(vigil_limit(&state, 0), 0); /* for ever */
+    CU_ASSERT_EQUAL(vigil_limit(&v, &state, &none), 0); /* for ever */
     struct rank r = {.state = {.patience_seconds = 20}, .now = CLOCK_SECOND};
     CU_ASSERT_EQUAL(mark(&r, 1, 18), VIGIL_NOTHING);
     CU_ASSERT_EQUAL(wait(&r, 6), VIGIL_STALLED);
@@ -68,6 +77,53 @@ static void what_it_has_shown_teaches_when_it_is_late(void) {
     /* That it went on teaches: so long a step is nothing new. */
     CU_ASSERT_EQUAL(mark(&r, 2, 300), VIGIL_NOTHING);
     CU_ASSERT_EQUAL(wait(&r, 600), VIGIL_STALLED);
+}
+
+/* Where that is asked for. It is told of first: ten times as long as ever, then twice that ends it,
+ * and a minute at the least. */
+static void what_it_has_shown_limits_its_silence(void) {
+    struct rank r = {.now = CLOCK_SECOND, .rule = &learned};
+    CU_ASSERT_EQUAL(mark(&r, 12, 3), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(wait(&r, 27), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(wait(&r, 3), VIGIL_LATE);
+    CU_ASSERT_EQUAL(wait(&r, 27), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(wait(&r, 3), VIGIL_STALLED);
+    struct rank slow = {.now = CLOCK_SECOND, .rule = &learned};
+    CU_ASSERT_EQUAL(mark(&slow, 12, 9), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(vigil_limit(&slow.vigil, &slow.state, &learned), 180 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(wait(&slow, 171), VIGIL_LATE); /* six were seen */
+    CU_ASSERT_EQUAL(wait(&slow, 3), VIGIL_STALLED);
+    /* Never more than is asked for, where anything is. */
+    struct rank slowest = {.now = CLOCK_SECOND, .rule = &learned};
+    CU_ASSERT_EQUAL(mark(&slowest, 12, 60), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(vigil_limit(&slowest.vigil, &slowest.state, &learned), limit);
+    static const struct vigil_rule alone = {.learned = true};
+    CU_ASSERT_EQUAL(vigil_limit(&slowest.vigil, &slowest.state, &alone), 1200 * CLOCK_SECOND);
+}
+
+static void ten_silences_teach_no_limit_yet(void) {
+    static const struct vigil_rule alone = {.learned = true};
+    struct rank r = {.now = CLOCK_SECOND, .rule = &alone};
+    CU_ASSERT_EQUAL(mark(&r, 10, 3), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(vigil_limit(&r.vigil, &r.state, &alone), 0);
+    CU_ASSERT_EQUAL(wait(&r, 6000), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(mark(&r, 1, 3), VIGIL_NOTHING);
+    CU_ASSERT(vigil_limit(&r.vigil, &r.state, &alone) > 20 * 6000 * CLOCK_SECOND);
+}
+
+/* A step that the program says is another kind, as a checkpoint is, is not measured by the others.
+ */
+static void who_asks_for_more_patience_has_it(void) {
+    static const uint64_t patience[][2] = {{300, 301}, {300, 0}, {300, 300}, {300, 100}, {0, 0}};
+    static const bool taught[] = {false, false, true, true, true};
+    for (size_t i = 0; i < sizeof(taught) / sizeof(taught[0]); i++) {
+        struct rank r = {.now = CLOCK_SECOND, .rule = &learned};
+        r.state.patience_seconds = patience[i][0];
+        CU_ASSERT_EQUAL(mark(&r, 12, 3), VIGIL_NOTHING);
+        r.state.patience_seconds = patience[i][1];
+        CU_ASSERT_EQUAL(mark(&r, 1, 54), VIGIL_LATE);
+        CU_ASSERT_EQUAL(wait(&r, 9), taught[i] ? VIGIL_STALLED : VIGIL_NOTHING);
+    }
 }
 
 static void the_first_steps_teach_nothing(void) {
@@ -94,7 +150,7 @@ static enum vigil_news look_alone(struct rank *r, int64_t *pause, unsigned looks
         *pause = vigil_pause(vigil_is_taught(&r->vigil) ? *pause : 0, limit);
         r->now += *pause;
         r->state.marks += per_second * (uint64_t)(*pause / CLOCK_SECOND);
-        enum vigil_news now = vigil_look(&r->vigil, &r->state, limit, r->now);
+        enum vigil_news now = vigil_look(&r->vigil, &r->state, rule_of(r), r->now);
         if (now != VIGIL_NOTHING)
             news = now;
     }
@@ -145,7 +201,9 @@ static void looks_become_rare(void) {
 UNIT_MAIN("host.vigil", UNIT(who_never_marks_is_never_stalled),
           UNIT(silence_behind_a_mark_has_a_limit),
           UNIT(patience_shortens_the_limit_and_never_makes_it_longer),
-          UNIT(what_it_has_shown_teaches_when_it_is_late), UNIT(the_first_steps_teach_nothing),
+          UNIT(what_it_has_shown_teaches_when_it_is_late),
+          UNIT(what_it_has_shown_limits_its_silence), UNIT(ten_silences_teach_no_limit_yet),
+          UNIT(who_asks_for_more_patience_has_it), UNIT(the_first_steps_teach_nothing),
           UNIT(time_in_which_nobody_looked_does_not_count), UNIT(looks_become_rare),
           UNIT(a_host_alone_tells_of_one_that_is_late),
           UNIT(a_host_alone_learns_how_slow_its_ranks_are))
