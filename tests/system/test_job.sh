@@ -189,19 +189,27 @@ first_processes_that_may_be_followed_sleep_as_well() {
         -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
 }
 
-# It looks after 4, 8, 16 ... s, or where nobody wants to know of silences, never.
+# Nothing wakes it before a silence has lasted for long, and where nobody wants to know of silences, nothing at all; from
+# the moment that a rank opens its memory for progress it looks, after 4, 8, 16 ... s.
 a_first_process_alone_sleeps() {
     for stall in 600 0; do
         ring 1
         rm "$(hosts opt 1)"/input/config/*
-        start_all -e RINGMASTER_STALL_SECONDS=$stall -- train -- sleep 9
+        start_all -e RINGMASTER_STALL_SECONDS=$stall -e "TEST_SHARE=$share" -- train -- sh -c \
+            'until [ -e "$TEST_SHARE/show" ]; do sleep 0.2; done
+            printf "\1" | dd of="$RINGMASTER_PROGRESS" conv=notrunc 2>/dev/null; sleep 7'
         wait_for 30 says 1 'ranks have started' || show_logs
         sleep 1
         alone=$(wakes 1)
+        sleep 20
+        silent=$(($(wakes 1) - alone))
+        : >"$share/show"
         sleep 6
-        alone=$(($(wakes 1) - alone))
-        echo "  in 6 s a first process alone wakes $alone times, with $stall s of stall"
-        check "it wakes once at most" at_most "$alone" $((stall > 0))
+        shown=$(($(wakes 1) - alone - silent))
+        echo "  a first process alone wakes $silent times in 20 s, $shown in 6 s of progress, with $stall s of stall"
+        check "nothing wakes it" at_most "$silent" 0
+        check "progress does, or not" equal "$((shown > 0))" $((stall > 0))
+        check "and it looks once by then" at_most "$shown" 2
         all_well || return
     done
 }

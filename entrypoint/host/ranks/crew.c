@@ -117,6 +117,7 @@ static void report(struct seat *s, struct rank_report *r) {
     tap_drain(&s->out);
     tap_drain(&s->error_out);
     s->reported = true;
+    crew_watch_leave(&s->crew->watch, s);
     r->rank = s->rank;
     r->host = (unsigned)s->crew->job->cluster.self;
     r->memory = weigh_memory(s->crew);
@@ -219,6 +220,7 @@ void crew_done(struct crew *c) {
 }
 
 void crew_clear(struct crew *c, unsigned attempt) {
+    crew_watch_close(&c->watch);
     free_seats(c);
     c->attempt = attempt;
 }
@@ -267,6 +269,7 @@ static void adopt_progress(struct seat *s, struct link *link) {
     cleanup_fd int fd = link_take_fd(link);
     if (fd >= 0)
         (void)progress_adopt(&s->progress, fd, &ignored);
+    crew_watch_seat(&s->crew->watch, s, fd);
 }
 
 static void start(struct seat *s) {
@@ -339,6 +342,7 @@ void crew_seat(struct crew *c, struct link *link, const json_t *hello) {
         return;
     }
     s->crew = c;
+    s->opens = -1;
     s->link = link;
     s->rank = (unsigned)rank;
     s->shim = (pid_t)json_integer_value(json_object_get(hello, "pid"));

@@ -9,6 +9,11 @@
 #include "watch/thread_states.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 /* Or with a heartbeat. */
 static const int64_t watch_pause = 4 * CLOCK_SECOND;
@@ -101,35 +106,127 @@ static int64_t look_at(const struct crew_watch *w, struct seat *s, int64_t now) 
     return limit;
 }
 
-/* A host alone is woken by nothing else: it looks the less often the longer a silence may last,
- * once its ranks have shown what to expect. Not at all it cannot: a silence is no event, neither is
- * a first mark in memory, and who asks for no limit is still told of a rank that does nothing. A
- * look a minute is the price, and none where stall and idle seconds are 0. */
-static void watch_again(struct crew_watch *w, int64_t limit, bool taught) {
-    bool alone = w->job->cluster.count == 1;
-    w->pause = alone ? vigil_pause(taught ? w->pause : 0, limit) : watch_pause;
+/* --- when it looks --------------------------------------------------------------------------- */
+
+static bool is_alone(const struct crew_watch *w) {
+    return w->job->cluster.count == 1;
+}
+
+static bool is_asked_for(const struct settings *s) {
+    return s->stall_seconds > 0 || s->idle_seconds > 0 || s->stall_learned;
+}
+
+/* What a look has found. */
+struct looked {
+    int64_t limit; /* the least that limits a silence; 0: nothing does */
+    int64_t rest;  /* until one of those without marks may be told of; -1: never */
+    bool taught;   /* all of them */
+};
+
+/* A host alone is woken by nothing else, and a silence is no event. A rank that opens the memory
+ * for its progress is one: from then on looks become rare as ranks show what to expect. Before it
+ * there are two looks at a silence, one when it has begun and one when its limit is over. */
+static void watch_again(struct crew_watch *w, const struct looked *l) {
+    bool often = w->shown || w->job->settings.idle_seconds > 0;
+    if (!is_alone(w))
+        w->pause = watch_pause;
+    else if (often)
+        w->pause = vigil_pause(l->taught ? w->pause : 0, l->limit);
+    else if (l->rest >= 0)
+        w->pause = l->rest > watch_pause ? l->rest : watch_pause;
+    else
+        return;
     loop_within(w->loop, &w->look, w->pause);
 }
 
-/* When this process itself stood still (a paused container), silence says nothing about ranks. */
-static void watch(void *context) {
-    struct crew_watch *w = context;
-    int64_t now = clock_now();
-    int64_t least = 0;
-    bool taught = true;
-    bool stood_still = now - w->look.deadline > watch_pause;
+/* Of one without marks; -1: nobody wants to know. */
+static int64_t rest_of(const struct crew_watch *w, const struct seat *s, int64_t now) {
+    int64_t silence = silence_limit(&w->job->settings);
+    return silence > 0 && !s->reported ? idleness_pause(&s->idleness, silence, now) : -1;
+}
+
+static int64_t sooner(int64_t a, int64_t b, int64_t none) {
+    return a == none || (b != none && b < a) ? b : a;
+}
+
+static void look_at_all(struct crew_watch *w, bool stood_still, int64_t now, struct looked *ret) {
+    *ret = (struct looked){.rest = -1, .taught = true};
     for (struct seat *s = *w->seats; s != NULL; s = s->next) {
         if (stood_still) {
             vigil_skip(&s->vigil, now);
             idleness_skip(&s->idleness, now);
         }
-        int64_t limit = look_at(w, s, now);
-        if (limit > 0 && (least == 0 || limit < least))
-            least = limit;
-        taught &= s->reported || vigil_is_taught(&s->vigil);
+        ret->limit = sooner(ret->limit, look_at(w, s, now), 0);
+        ret->rest = sooner(ret->rest, rest_of(w, s, now), -1);
+        ret->taught &= s->reported || vigil_is_taught(&s->vigil);
+        w->shown |= s->vigil.marks != 0;
     }
-    watch_again(w, least, taught);
 }
+
+/* When this process itself stood still (a paused container), silence says nothing about ranks. */
+static void watch(void *context) {
+    struct crew_watch *w = context;
+    struct looked looked;
+    int64_t now = clock_now();
+    look_at_all(w, now - w->look.deadline > watch_pause, now, &looked);
+    watch_again(w, &looked);
+}
+
+/* --- who shows progress ---------------------------------------------------------------------- */
+
+/* Whether what the kernel tells is that: it also tells of memory that is not looked at any more. */
+static bool has_open(int fd) {
+    char bytes[16 * sizeof(struct inotify_event)];
+    struct inotify_event event;
+    bool found = false;
+    ssize_t size = read(fd, bytes, sizeof(bytes));
+    for (ssize_t at = 0; at + (ssize_t)sizeof(event) <= size;) {
+        memcpy(&event, bytes + at, sizeof(event));
+        found |= (event.mask & IN_OPEN) != 0;
+        at += (ssize_t)(sizeof(event) + event.len);
+    }
+    return found;
+}
+
+/* One rank has opened it: looks begin. The descriptor stays: to close it the kernel waits, some
+ * 10 ms, where it still looked at some memory just before. */
+static void opened(void *context, uint32_t events) {
+    struct crew_watch *w = context;
+    const struct looked none = {0};
+    (void)events;
+    if (!has_open(w->opens.fd))
+        return;
+    loop_unwatch(w->loop, &w->opens);
+    w->shown = true;
+    if (w->begun)
+        watch_again(w, &none);
+}
+
+/* Memory is a file to the kernel, which tells who opens it. */
+static bool watch_memory(struct crew_watch *w, struct seat *s, int fd) {
+    char path[32];
+    struct error ignored;
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (w->opens.fd < 0)
+        w->opens.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    s->opens = w->opens.fd < 0 ? -1 : inotify_add_watch(w->opens.fd, path, IN_OPEN | IN_ONESHOT);
+    return s->opens >= 0 &&
+           (w->opens.active || loop_watch(w->loop, &w->opens, EPOLLIN, &ignored) == 0);
+}
+
+void crew_watch_seat(struct crew_watch *w, struct seat *seat, int fd) {
+    seat->opens = -1;
+    if (is_alone(w) && is_asked_for(&w->job->settings) && fd >= 0 && !w->shown)
+        w->shown = !watch_memory(w, seat, fd);
+}
+
+void crew_watch_leave(const struct crew_watch *w, struct seat *seat) {
+    if (seat->opens >= 0)
+        (void)inotify_rm_watch(w->opens.fd, seat->opens);
+    seat->opens = -1;
+}
+
+/* --- its life -------------------------------------------------------------------------------- */
 
 void crew_watch_init(struct crew_watch *w, struct loop *loop, const struct job *job,
                      const struct crew_sinks *sinks, struct seat *const *seats) {
@@ -137,16 +234,31 @@ void crew_watch_init(struct crew_watch *w, struct loop *loop, const struct job *
                              .job = job,
                              .sinks = sinks,
                              .seats = seats,
-                             .look = {.fire = watch, .context = w}};
+                             .look = {.fire = watch, .context = w},
+                             .opens = {.fd = -1, .ready = opened, .context = w}};
 }
 
 void crew_watch_begin(struct crew_watch *w) {
-    const struct settings *settings = &w->job->settings;
+    struct looked looked = {.rest = -1, .taught = true};
+    int64_t now = clock_now();
     w->pause = 0;
-    if (settings->stall_seconds > 0 || settings->idle_seconds > 0 || settings->stall_learned)
-        watch_again(w, 0, true);
+    if (!is_asked_for(&w->job->settings))
+        return;
+    w->begun = true;
+    for (struct seat *s = *w->seats; s != NULL; s = s->next) {
+        idleness_skip(&s->idleness, now);
+        looked.rest = sooner(looked.rest, rest_of(w, s, now), -1);
+    }
+    watch_again(w, &looked);
 }
 
 void crew_watch_close(struct crew_watch *w) {
+    if (w->loop == NULL)
+        return;
     loop_cancel(w->loop, &w->look);
+    loop_unwatch(w->loop, &w->opens);
+    if (w->opens.fd >= 0)
+        (void)close(w->opens.fd);
+    w->opens.fd = -1;
+    w->begun = w->shown = false;
 }

@@ -7,23 +7,32 @@
 #include "os/loop.h"
 #include "ranks/crew_sinks.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct seat;
 
 struct crew_watch {
-    struct loop *loop; /* borrowed, as all that follows */
+    struct loop *loop; /* borrowed, as all that follows; NULL: not open */
     const struct job *job;
     const struct crew_sinks *sinks;
     struct seat *const *seats; /* where the first one stands */
     struct timer look;
-    int64_t pause; /* between two looks */
+    struct watch opens; /* of a host alone: who opens the memory in which ranks show progress */
+    int64_t pause;      /* between two looks */
+    bool begun;
+    bool shown; /* a rank may show some */
 };
 
 void crew_watch_init(struct crew_watch *w, struct loop *loop, const struct job *job,
                      const struct crew_sinks *sinks, struct seat *const *seats);
+/* What SEAT's rank shows its progress in is at FD, which stays the caller's; -1: nothing. */
+void crew_watch_seat(struct crew_watch *w, struct seat *seat, int fd);
 /* All of this host's ranks have started. */
 void crew_watch_begin(struct crew_watch *w);
+/* SEAT's rank has ended. */
+void crew_watch_leave(const struct crew_watch *w, struct seat *seat);
+/* All have, or shall; others may begin later. */
 void crew_watch_close(struct crew_watch *w);
 
 #endif

@@ -25,6 +25,7 @@ struct seat {
     struct tail tail; /* of standard output */
     struct tail error_tail;
     struct progress progress;
+    int opens; /* the watch on who opens that (crew_watch.h); -1: none */
     struct vigil vigil;
     struct idleness idleness; /* of one without marks */
     enum rank_cause cause;

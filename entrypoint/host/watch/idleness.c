@@ -31,6 +31,21 @@ void idleness_skip(struct idleness *i, int64_t now) {
         begin_spell(i, now);
 }
 
+/* What a rest may last, by what it has taught. */
+static int64_t allowed(const struct idleness *i, int64_t limit) {
+    return i->longest * LEARNED_TIMES > limit ? i->longest * LEARNED_TIMES : limit;
+}
+
+int64_t idleness_pause(const struct idleness *i, int64_t limit, int64_t now) {
+    const int64_t first = limit / SILENCE_PART;
+    int64_t due = now + limit; /* for one that is quiet: whether it still is */
+    if (!i->quiet && i->asked_at == 0)
+        due = i->since + first;
+    else if (!i->quiet)
+        due = (i->idle_since != 0 ? i->idle_since : i->asked_at) + allowed(i, limit) - first;
+    return due > now ? due - now : 0;
+}
+
 enum idleness_news idleness_look(struct idleness *i, const struct idleness_facts *f) {
     int64_t first = f->limit / SILENCE_PART; /* of silence, before anything is asked */
     if (i->since == 0 || f->printed != i->printed) {
@@ -48,10 +63,8 @@ enum idleness_news idleness_look(struct idleness *i, const struct idleness_facts
         return end_spell(i, f->now);
     if (i->idle_since == 0)
         i->idle_since = asked_at;
-    int64_t learned = i->longest * LEARNED_TIMES;
-    int64_t limit = learned > f->limit ? learned : f->limit;
     int64_t least = f->limit < busy_least ? f->limit : busy_least;
-    if (i->quiet || i->cpu < least || f->now - i->idle_since < limit - first)
+    if (i->quiet || i->cpu < least || f->now - i->idle_since < allowed(i, f->limit) - first)
         return IDLENESS_NOTHING;
     i->quiet = true;
     return IDLENESS_QUIET;

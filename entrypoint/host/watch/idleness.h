@@ -35,4 +35,8 @@ enum idleness_news idleness_look(struct idleness *i, const struct idleness_facts
 /* Time has passed in which nobody looked: it counts for nothing. */
 void idleness_skip(struct idleness *i, int64_t now);
 
+/* How long after a look, or a skip, at NOW, the next one can find anything, ns: when a silence has
+ * lasted an eighth of LIMIT, then when all of it is over. */
+int64_t idleness_pause(const struct idleness *i, int64_t limit, int64_t now);
+
 #endif

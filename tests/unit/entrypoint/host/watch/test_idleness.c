@@ -82,6 +82,32 @@ static void time_that_nobody_saw_does_not_count(void) {
     CU_ASSERT(p.i.quiet);
 }
 
-UNIT_MAIN("host.idleness", UNIT(silence_and_idleness_together_count),
-          UNIT(what_was_never_busy_is_left_alone), UNIT(a_rest_that_ended_teaches),
-          UNIT(time_that_nobody_saw_does_not_count))
+/* As a host alone looks: when nothing but that can be found. */
+static void two_looks_tell_of_a_silence(void) {
+    struct program p = {.now = CLOCK_SECOND, .cpu = 20 * CLOCK_SECOND};
+    const int64_t limit = 600 * CLOCK_SECOND;
+    unsigned looks = 0;
+    enum idleness_news news = IDLENESS_NOTHING;
+    idleness_skip(&p.i, p.now);
+    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, p.now), 75 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, p.now + 100 * CLOCK_SECOND), 0);
+    while (news == IDLENESS_NOTHING && looks < 10) {
+        p.now += idleness_pause(&p.i, limit, p.now);
+        const struct idleness_facts facts = {
+            .now = p.now, .limit = limit, .cpu = cpu_of, .context = &p};
+        news = idleness_look(&p.i, &facts);
+        looks++;
+    }
+    CU_ASSERT_EQUAL(news, IDLENESS_QUIET);
+    CU_ASSERT_EQUAL(looks, 2);
+    CU_ASSERT_EQUAL(p.now, CLOCK_SECOND + limit);
+    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, p.now), limit);
+    /* What it has taught counts. */
+    CU_ASSERT_EQUAL(go_on(&p, 3, 1, 0), IDLENESS_BUSY);
+    CU_ASSERT_EQUAL(go_on(&p, 75, 0, 0), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, p.now), 4 * p.i.longest - 75 * CLOCK_SECOND);
+}
+
+UNIT_MAIN("host.idleness", UNIT(two_looks_tell_of_a_silence),
+          UNIT(silence_and_idleness_together_count), UNIT(what_was_never_busy_is_left_alone),
+          UNIT(a_rest_that_ended_teaches), UNIT(time_that_nobody_saw_does_not_count))
