@@ -261,6 +261,37 @@ hosts_are_checked() {
     check "no rank was started" lacks "$(hosts log 1)$(hosts log 2)" ' rank '
 }
 
+# More of them, which try all ways at once.
+many_hosts_are_checked() {
+    for many in 8 16; do
+        ring "$many"
+        start_all -- ringmaster check
+        all_well || return
+        check "all ways are tried" holds "$(hosts log 1)" "ok       reach      all $many hosts: $((many * (many - 1))) ways"
+    done
+}
+
+# One of many has joined and says nothing from then on. The check's own time is over in less than five seconds whatever
+# their number, and the others leave with it; the first host waits a second for that one to hear of it.
+a_silent_host_holds_no_check_up() {
+    ring 16
+    for host in $(seq 1 15); do hosts start "$host" -- ringmaster check; done
+    check "all but one are there" wait_for 30 says 1 'is here, 15 of 16' || return
+    hosts freeze 2
+    fault_begins
+    hosts start 16 -- ringmaster check
+    others=$(seq -s ' ' 3 16)
+    # shellcheck disable=SC2086  # numbers
+    all_end 30 69 1 $others || return
+    # shellcheck disable=SC2086  # numbers
+    within 5000 $others
+    in_time "the first host is out" $(($(last_ended 1) - fault_at)) 6000
+    check "it is named" holds "$(hosts log 1)" 'bad      host       algo-2: it has not told what it found in time'
+    check "the others are told of" holds "$(hosts log 1)" 'ok       reach      all 16 hosts: 210 ways'
+    hosts thaw 2
+    all_end 30 69 2
+}
+
 # What would end a job one by one are rows, all at once: a wall to a host, other words, a small /dev/shm.
 all_that_is_wrong_is_told_at_once() {
     ring 3
@@ -350,6 +381,6 @@ CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi rin
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone
     $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats a_first_process_alone_sleeps first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
-    $([ "$DRIVER" = docker ] || echo all_that_is_wrong_is_told_at_once another_build_is_told_of ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_told ranks_share_memory_where_there_is_room)}
+    $([ "$DRIVER" = docker ] || echo all_that_is_wrong_is_told_at_once many_hosts_are_checked a_silent_host_holds_no_check_up another_build_is_told_of ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_told ranks_share_memory_where_there_is_room)}
 run_cases
 finish
