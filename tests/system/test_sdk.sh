@@ -12,7 +12,8 @@ set -u
 . "$system/derived.sh"
 CASES=${CASES:-good fail stop many}
 SDKS=${SDKS:-2 3}
-work=$(mktemp -d "$top/build/sdk.XXXXXX")
+mkdir -p "$top/build" # of a tree where nothing was built yet
+work=$(mktemp -d "$top/build/sdk.XXXXXX") || exit 1
 export AWS_ACCESS_KEY_ID=AKIDAKIDAKIDAKID AWS_SECRET_ACCESS_KEY=canary-of-the-sdk \
     AWS_DEFAULT_REGION=us-east-1 AWS_EC2_METADATA_DISABLED=true
 # It would tell AWS of each job.
