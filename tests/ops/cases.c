@@ -166,6 +166,7 @@ static const struct op_case rows[] = {
     {"conv 3x3 no gradients", OP_CONV2D, X(1, 18, 17, 16), 32, WINDOW(3, 1, 1),
      .special = SPECIAL_ZERO},
     {"conv 3x3 one output pixel", OP_CONV2D, X(1, 3, 3, 16), 16, WINDOW(3, 1, 0)},
+    {"conv 3x3 half vectors of many", OP_CONV2D, X(1, 27, 25, 144), 176, WINDOW(3, 1, 1)},
     {"conv 3x3 many inputs and images", OP_CONV2D, X(200, 1, 1, 640), 192, WINDOW(3, 1, 1)},
     {"conv 1x1 one pixel", OP_CONV2D, X(1, 1, 1, 64), 144, WINDOW(1, 1, 0)},
     {"conv 3x3 stride 2 few pixels", OP_CONV2D, X(1, 4, 4, 32), 48, WINDOW(3, 2, 1)},

@@ -29,6 +29,13 @@ static const struct form forms[] = {
      .bias = true,
      .side = true},
     {.rows = {PICTURE(1, 1, 1, 16), PLAIN(1, 1, 16), .taps = 1}, .kernel_taps = 1, .bias = true},
+    /* one row behind a whole tile, several panels in several pieces; a whole block as deep as its
+     * memory, and one row behind half a tile */
+    {.rows = {PICTURE(3, 1, 11, 272), PLAIN(1, 11, 80), .taps = 1, .relu = true},
+     .kernel_taps = 1,
+     .bias = true,
+     .side = true},
+    {.rows = {PICTURE(1, 13, 21, 272), PLAIN(13, 21, 16), .taps = 1}, .kernel_taps = 1},
     {.rows = {PICTURE(1, 3, 5, 48), PLAIN(3, 5, 32), .taps = 1, .relu = true}, .kernel_taps = 1},
     {.rows = {PICTURE(1, 3, 5, 48), PLAIN(3, 5, 64), .taps = 1},
      .kernel_taps = 1,
@@ -155,7 +162,7 @@ static void check(const struct loops *loops, const struct form *f) {
     float *x = exact(c.images * c.height * c.width * c.in, 2);
     float *y = exact(y_count(&c), 3), *before = exact(y_count(&c), 3);
     float *side = exact(y_count(&c), 4), *bias = exact(c.out, 5);
-    float *weights = exact(loops->conv_rows_weights(&pack) + 16, 6);
+    float *weights = loop_unwritten(loops->conv_rows_weights(&pack));
     pack.w = w;
     pack.weights = weights;
     loops->conv_rows_pack(&pack, 0, 1);
@@ -165,7 +172,7 @@ static void check(const struct loops *loops, const struct form *f) {
     c.weights = weights;
     c.bias = f->bias ? bias : NULL;
     c.side = f->side ? side : NULL;
-    c.scratch = exact(loops->conv_rows_scratch(&c) / sizeof(float), 7);
+    c.scratch = loop_unwritten(loops->conv_rows_scratch(&c) / sizeof(float));
     for (size_t most = loops->conv_rows_block(); most > 4; most = most > 11 ? 11 : 4) {
         memcpy(y, before, y_count(&c) * sizeof(float));
         run(loops, &c, most);

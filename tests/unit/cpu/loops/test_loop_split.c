@@ -26,9 +26,9 @@ static void multiply(const struct loops *loops, size_t in, const float *x, const
                           .x = x,
                           .y = y};
     size_t panels = (OUT + loops->conv_rows_panel() - 1) / loops->conv_rows_panel();
-    pack.weights = loop_values(loops->conv_rows_weights(&pack), ELEM_F32, 0, 3);
+    pack.weights = loop_unwritten(loops->conv_rows_weights(&pack));
     c.weights = pack.weights;
-    c.scratch = loop_values(loops->conv_rows_scratch(&c) / sizeof(float), ELEM_F32, 0, 4);
+    c.scratch = loop_unwritten(loops->conv_rows_scratch(&c) / sizeof(float));
     loops->conv_rows_pack(&pack, 0, panels);
     loops->conv_rows_run(&c, 0, ROWS, 0, panels);
     free(pack.weights);
@@ -131,16 +131,16 @@ static void small_and_large_numbers_keep_their_bits(void) {
 /* What is not finite spoils its row of results, or its column, and no other; zeros beside it do not
  * hide it. */
 static void what_is_not_finite_is_seen_where_it_belongs(void) {
-    static const float bad[] = {INFINITY, -INFINITY, NAN};
+    /* Infinities, and NaN whose bits are the most, the least and the usual ones. */
+    static const uint32_t bad[] = {0x7f800000, 0xff800000, 0x7fffffff,
+                                   0xffffffff, 0x7f800001, 0x7fc00000};
+    enum { BAD = sizeof(bad) / sizeof(bad[0]) };
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
-        for (size_t i = 0; i < 6; i++) {
+        for (size_t i = 0; i < 2 * (size_t)BAD; i++) {
             float *x = loop_values((size_t)ROWS * 32, ELEM_F32, 2, 8), y[ROWS * OUT];
             float *w = loop_values((size_t)OUT * 32, ELEM_F32, 2, 9);
-            bool of_x = i < 3;
-            if (of_x)
-                x[21 * 32 + 5] = bad[i % 3];
-            else
-                w[33 * 32 + 30] = bad[i % 3];
+            bool of_x = i < BAD;
+            memcpy(of_x ? &x[21 * 32 + 5] : &w[33 * 32 + 30], &bad[i % BAD], sizeof(float));
             multiply(*loops, 32, x, w, y);
             for (size_t row = 0; row < ROWS; row++)
                 for (size_t out = 0; out < OUT; out++)
@@ -151,6 +151,24 @@ static void what_is_not_finite_is_seen_where_it_belongs(void) {
         }
 }
 
+/* Whether this thread's tile registers are in use, which costs whoever switches from it 8 KiB. */
+static bool has_tiles_in_use(void) {
+#if defined(__x86_64__)
+    uint32_t low;
+    __asm__ volatile("xgetbv" : "=a"(low) : "c"(1) : "edx");
+    return (low & (1U << 18)) != 0;
+#else
+    return false;
+#endif
+}
+
+static void tiles_are_given_back(void) {
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
+        CU_ASSERT(measure(*loops, 32, 0).most < 1);
+        CU_ASSERT(!(*loops)->tiles || !has_tiles_in_use());
+    }
+}
+
 UNIT_MAIN("cpu.loop_split", UNIT(one_product_is_off_by_its_last_bits_alone),
           UNIT(sums_are_as_exact_as_plain_ones), UNIT(small_and_large_numbers_keep_their_bits),
-          UNIT(what_is_not_finite_is_seen_where_it_belongs))
+          UNIT(what_is_not_finite_is_seen_where_it_belongs), UNIT(tiles_are_given_back))

@@ -57,7 +57,7 @@ static void check_case(const struct weight_kernel *kernel, struct weight_part pa
                           part.elem, 0, 1);
     void *dy = loop_values(part.end * part.out, part.elem, 0, 2);
     float *dw = loop_values(count, ELEM_F32, 5, 3);
-    void *scratch = loop_values(kernel->scratch(&part), ELEM_F32, 0, 4);
+    float *scratch = loop_unwritten(kernel->scratch(&part) / sizeof(float));
     double *sum = calloc(count, sizeof(double));
     CU_ASSERT_PTR_NOT_NULL_FATAL(sum);
     part.x = x;

@@ -52,19 +52,16 @@ static struct winograd4_matrix rows_for(float *base, size_t tiles, size_t channe
 }
 
 static float *matrix_memory(size_t tiles, size_t channels) {
-    return loop_values((WINOGRAD4_PLACES * tiles + 14) * (channels + WINOGRAD4_SLACK), ELEM_F32, 0,
-                       9);
+    return loop_unwritten((WINOGRAD4_PLACES * tiles + 14) * (channels + WINOGRAD4_SLACK));
 }
 
-/* As much as the product says that it wants, of values that it must not read. */
 static float *product_scratch(const struct loops *loops, size_t rows, size_t cut) {
-    return loop_values(loops->winograd4_product_scratch(rows, cut) / sizeof(float) + 1, ELEM_F32, 0,
-                       8);
+    return loop_unwritten(loops->winograd4_product_scratch(rows, cut) / sizeof(float));
 }
 
 static void convolve(const struct loops *loops, const struct shape_case *s, const float *x,
                      const float *weights, const struct winograd4_end *end) {
-    enum { BLOCK = 5 };
+    enum { BLOCK = 37 };
     struct winograd4_picture in = picture_of(s, false), out = picture_of(s, true);
     float *zeros = calloc(s->in, sizeof *zeros);
     float *v = matrix_memory(BLOCK, s->in), *m = matrix_memory(BLOCK, s->out);
@@ -119,8 +116,7 @@ static bool is_near(float value, double expected, double count) {
 static float *pack(const struct loops *loops, const struct shape_case *s, bool gradient,
                    const float *w) {
     size_t panel = loops->winograd4_panel();
-    float *weights =
-        loop_values(WINOGRAD4_PLACES * loops->winograd4_weights(s->in, s->out), ELEM_F32, 0, 5);
+    float *weights = loop_unwritten(WINOGRAD4_PLACES * loops->winograd4_weights(s->in, s->out));
     struct winograd4_pack p = {s->in, s->out, gradient, w, weights};
     size_t units = (s->out + panel - 1) / panel;
     loops->winograd4_pack(&p, 0, 1);

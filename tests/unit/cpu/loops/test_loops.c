@@ -4,6 +4,14 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
 
 static void tables_are_those_of_this_processor_the_widest_first(void) {
     static const struct {
@@ -26,6 +34,32 @@ static void tables_are_those_of_this_processor_the_widest_first(void) {
 }
 
 #if defined(__x86_64__)
+/* As a container may that knows no arch_prctl(). */
+static bool refuse_tiles(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_arch_prctl, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static int without_tiles(void) {
+    if (!refuse_tiles())
+        return 3;
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
+        if ((*loops)->tiles)
+            return 1;
+    return loops_best()->tiles ? 2 : 0;
+}
+
+/* The kernel is asked once: before any other test. */
+static void tiles_that_are_refused_are_not_used(void) {
+    CU_ASSERT_EQUAL(unit_in_child(without_tiles), 0);
+}
+
 /* What is taken where oneDNN is held to ISA; it is asked once in a process. */
 static int best_under(dnnl_cpu_isa_t isa, const char *name) {
     if (dnnl_set_max_cpu_isa(isa) != dnnl_success)
@@ -74,10 +108,15 @@ static void the_best_is_no_wider_than_onednn_is_held_to(void) {
         CU_ASSERT_PTR_EQUAL(loops_best(), loops_available()[0]);
 }
 #else
+static void tiles_that_are_refused_are_not_used(void) {
+    CU_ASSERT_FALSE(loops_available()[0]->tiles);
+}
+
 static void the_best_is_no_wider_than_onednn_is_held_to(void) {
     CU_ASSERT_PTR_EQUAL(loops_best(), loops_available()[0]);
 }
 #endif
 
-UNIT_MAIN("cpu.loops", UNIT(tables_are_those_of_this_processor_the_widest_first),
+UNIT_MAIN("cpu.loops", UNIT(tiles_that_are_refused_are_not_used),
+          UNIT(tables_are_those_of_this_processor_the_widest_first),
           UNIT(the_best_is_no_wider_than_onednn_is_held_to))

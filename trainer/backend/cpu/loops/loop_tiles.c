@@ -164,16 +164,15 @@ void LOOP(gemm_rows)(struct gemm_queue *queue) {
 
 /* Registers of 16 rows of 64 bytes (Intel's manual, LDTILECFG). */
 void LOOP(gemm_begin)(struct gemm_queue *queue) {
-    enum { TILES = 8 };
-    _Alignas(SPLIT_LINE) struct {
+#define EIGHT(value) value, value, value, value, value, value, value, value
+    /* GCC takes the instruction for one that reads 8 bytes: what a function writes itself may be
+     * left out. */
+    _Alignas(SPLIT_LINE) static const struct {
         uint8_t palette, start, reserved[14];
         uint16_t row_bytes[16];
         uint8_t rows[16];
-    } config = {.palette = 1};
-    for (int i = 0; i < TILES; i++) {
-        config.row_bytes[i] = SPLIT_LINE;
-        config.rows[i] = SPLIT_SIDE;
-    }
+    } config = {.palette = 1, .row_bytes = {EIGHT(SPLIT_LINE)}, .rows = {EIGHT(SPLIT_SIDE)}};
+#undef EIGHT
     _tile_loadconfig(&config);
     queue->current = 0;
     queue->waits = false;
