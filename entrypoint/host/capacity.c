@@ -25,7 +25,7 @@ int capacity_raise(const struct cluster *cluster, struct error *err) {
         locked.rlim_cur = locked.rlim_max;
         (void)setrlimit(RLIMIT_MEMLOCK, &locked); /* never above what it may be */
     }
-    return open_files_raise(capacity_files(cluster), FILES_DOORS * FILES_GUESTS, err);
+    return open_files_raise(capacity_files(cluster), (uint64_t)FILES_DOORS * FILES_GUESTS, err);
 }
 
 size_t capacity_guests(const struct cluster *cluster) {

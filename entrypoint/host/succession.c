@@ -16,7 +16,7 @@ int succession_open(struct succession *s, struct job *job, struct error *err) {
                                  job->settings.shrink && job->settings.restarts > 0 && c->count > 1,
                              .attempt = 1,
                              .ledger = {.sure = {.number = 1}}};
-    if (!s->on && !s->returns)
+    if (c->count < 2 || (!s->on && !s->returns))
         return 0;
     for (size_t i = 0; i < c->count; i++) {
         c->hosts[i].place = i;

@@ -30,7 +30,7 @@ int rule_expect(const struct graph *graph, const struct op *op, int slot, enum d
 }
 
 int64_t shape_window(int64_t size, const struct op_window *window) {
-    return (size + 2 * window->pad - window->kernel) / window->stride + 1;
+    return (size + (int64_t)2 * window->pad - window->kernel) / window->stride + 1;
 }
 
 static int check_window(const struct op_window *window, const struct shape *x, struct error *err) {
@@ -39,8 +39,8 @@ static int check_window(const struct op_window *window, const struct shape *x, s
         window->pad >= window->kernel)
         return error_set(err, EXIT_CODE_INTERNAL, "kernel %d, stride %d, padding %d cannot be",
                          window->kernel, window->stride, window->pad);
-    if (x->dim[1] + 2 * window->pad < window->kernel ||
-        x->dim[2] + 2 * window->pad < window->kernel)
+    if (x->dim[1] + (int64_t)2 * window->pad < window->kernel ||
+        x->dim[2] + (int64_t)2 * window->pad < window->kernel)
         return error_set(err, EXIT_CODE_CONFIG, "a window of %d does not fit into %s",
                          window->kernel, shape_text(x, text));
     return 0;

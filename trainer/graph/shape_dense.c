@@ -80,7 +80,7 @@ static int linear_sizes(const struct shape *x, const struct shape *w, int64_t *r
 int shape_linear(struct graph *graph, struct op *op, struct error *err) {
     const struct tensor *x = rule_input(graph, op, 0), *w = rule_input(graph, op, 1);
     enum dtype wide = dtype_wide(graph->dtype);
-    int64_t rows, inputs;
+    int64_t rows = 0, inputs = 0;
     if (x == NULL || w == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "input 0 or 1 is missing");
     struct shape bias = shape_1(w->shape.dim[0]);
@@ -97,7 +97,7 @@ int shape_linear(struct graph *graph, struct op *op, struct error *err) {
 
 int shape_linear_grad_data(struct graph *graph, struct op *op, struct error *err) {
     const struct tensor *w = rule_input(graph, op, 1);
-    int64_t rows, inputs;
+    int64_t rows = 0, inputs = 0;
     if (w == NULL || linear_sizes(&op->attr.target, &w->shape, &rows, &inputs, err) != 0)
         return w == NULL ? error_set(err, EXIT_CODE_INTERNAL, "input 1 is missing") : -1;
     struct shape dy = shape_2(rows, w->shape.dim[0]);
@@ -109,7 +109,7 @@ int shape_linear_grad_data(struct graph *graph, struct op *op, struct error *err
 
 int shape_linear_grad_weight(struct graph *graph, struct op *op, struct error *err) {
     const struct tensor *x = rule_input(graph, op, 1);
-    int64_t rows, inputs;
+    int64_t rows = 0, inputs = 0;
     if (x == NULL || linear_sizes(&x->shape, &op->attr.target, &rows, &inputs, err) != 0)
         return x == NULL ? error_set(err, EXIT_CODE_INTERNAL, "input 1 is missing") : -1;
     enum dtype wide = dtype_wide(graph->dtype);

@@ -176,7 +176,7 @@ static int expect_level(const struct graph *graph, const struct op *op, struct s
     int64_t pixels = (int64_t)grid.level[attr->level].height * grid.level[attr->level].width;
     int64_t pictures = rule_input(graph, op, RPN_LOSS_GRAD_LOGITS)->shape.dim[0] / pixels;
     *ret_logits = shape_2(pictures * pixels, ANCHOR_SHAPES);
-    *ret_deltas = shape_2(pictures * pixels, 4 * ANCHOR_SHAPES);
+    *ret_deltas = shape_2(pictures * pixels, (int64_t)4 * ANCHOR_SHAPES);
     if (rule_expect(graph, op, RPN_LOSS_GRAD_LOGITS, wide, ret_logits, err) != 0 ||
         rule_expect(graph, op, RPN_LOSS_GRAD_DELTAS, wide, ret_deltas, err) != 0)
         return -1;
@@ -184,7 +184,7 @@ static int expect_level(const struct graph *graph, const struct op *op, struct s
 }
 
 int shape_rpn_loss_grad(struct graph *graph, struct op *op, struct error *err) {
-    struct shape logits, deltas;
+    struct shape logits = {0}, deltas = {0};
     if (expect_level(graph, op, &logits, &deltas, err) != 0 ||
         graph_set_output(graph, op, RPN_LOSS_GRAD_DLOGITS, graph->dtype, logits, err) != 0)
         return -1;
@@ -202,7 +202,7 @@ static int set_weight_outputs(struct graph *graph, struct op *op, int slot, stru
 
 int shape_rpn_head_grad(struct graph *graph, struct op *op, struct error *err) {
     enum dtype wide = dtype_wide(graph->dtype);
-    struct shape logits, deltas;
+    struct shape logits = {0}, deltas = {0};
     if (expect_level(graph, op, &logits, &deltas, err) != 0 ||
         rule_expect_rank(graph, op, RPN_HEAD_GRAD_X, graph->dtype, 4, err) != 0 ||
         rule_expect_rank(graph, op, RPN_HEAD_GRAD_T, graph->dtype, 4, err) != 0)
@@ -215,7 +215,7 @@ int shape_rpn_head_grad(struct graph *graph, struct op *op, struct error *err) {
     struct shape x = shape_4(pictures, level->height, level->width, in);
     struct shape t = shape_4(pictures, level->height, level->width, out);
     struct shape conv = shape_4(out, 3, 3, in);
-    struct shape cls = shape_2(ANCHOR_SHAPES, out), box = shape_2(4 * ANCHOR_SHAPES, out);
+    struct shape cls = shape_2(ANCHOR_SHAPES, out), box = shape_2((int64_t)4 * ANCHOR_SHAPES, out);
     if (rule_expect(graph, op, RPN_HEAD_GRAD_X, graph->dtype, &x, err) != 0 ||
         rule_expect(graph, op, RPN_HEAD_GRAD_T, graph->dtype, &t, err) != 0 ||
         rule_expect(graph, op, RPN_HEAD_GRAD_W_CONV, wide, &conv, err) != 0 ||

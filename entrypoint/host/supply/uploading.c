@@ -121,8 +121,8 @@ void uploading_close(struct uploading *u) {
 /* A limit that is there and earlier stays. */
 static void limit(struct uploading *u, int64_t seconds) {
     int64_t end = clock_now() + seconds * CLOCK_SECOND;
-    int64_t spare =
-        seconds > 2 * ABORT_SECONDS ? ABORT_SECONDS * CLOCK_SECOND : seconds * CLOCK_SECOND / 2;
+    int64_t spare = seconds > (int64_t)2 * ABORT_SECONDS ? ABORT_SECONDS * CLOCK_SECOND
+                                                         : seconds * CLOCK_SECOND / 2;
     if (seconds == 0) { /* also giving up takes a moment */
         end += ABORT_SECONDS * CLOCK_SECOND;
         spare = ABORT_SECONDS * CLOCK_SECOND;

@@ -103,7 +103,7 @@ void journal_put(struct journal *j, enum record_kind kind, json_t *members) {
 }
 
 void journal_conclude(struct journal *j, const struct verdict *v) {
-    const struct cluster *cluster = j->job != NULL ? &j->job->cluster : NULL;
+    const struct cluster *cluster = j->open ? &j->job->cluster : NULL;
     bool known = cluster != NULL && v->host >= 0 && (size_t)v->host < cluster->count;
     json_t *members =
         json_pack("{s:i, s:s, s:o, s:o, s:o}", "code", v->code, "class", v->class_name, "which",

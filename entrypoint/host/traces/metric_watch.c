@@ -56,7 +56,7 @@ static void say_never(const struct metric_counts *c, const char *names) {
 void metric_watch_conclude(const struct metric_counts *c, struct journal *journal,
                            bool is_first_host) {
     cleanup_buf struct buf never;
-    buf_init(&never, METRIC_DEFINITIONS_MAX * METRIC_NAME_SIZE * 2);
+    buf_init(&never, (size_t)METRIC_DEFINITIONS_MAX * METRIC_NAME_SIZE * 2);
     if (!metric_counts_any(c))
         return;
     json_t *members = metric_counts_json(c);

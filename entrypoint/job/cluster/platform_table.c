@@ -13,26 +13,26 @@ enum form { WORDS, HOSTLIST, HOST_FILE, SPEC, COUNTED, PATTERN };
 enum { TASKS_MAX = 4, YIELDS_MAX = 3 };
 
 static const struct row {
-    const char *name; /* for RINGMASTER_PLATFORM */
-    enum form form;
+    const char *name;      /* for RINGMASTER_PLATFORM */
     const char *list;      /* the variable; a '*' stands for any text: all that fit */
     const char *index;     /* this host's place in the list; NULL: its name or address */
     const char *master;    /* a variable with its name; NULL: the first of the list */
     const char *main;      /* COUNTED: a variable with its index; NULL: 0 */
     const char *beside;    /* another variable has to be set, too, for the row to be found */
     const char *absent;    /* hosts read it that are not in it: what to do about that; else NULL */
-    bool asked;            /* names that many use: only where RINGMASTER_PLATFORM says so */
-    bool natural;          /* the list has no order that all hosts share: the first by name */
-    bool ends;             /* the job ends with the master's container: no host can follow it */
     const char *slots;     /* a variable; NULL, or not set: nothing is said of slots */
     const char *job;       /* the job's name; NULL: none */
-    unsigned grace;        /* seconds between its SIGTERM and SIGKILL, as it comes; 0: not known */
-    int first;             /* what `attempt` says at the first one; it may lack then */
     const char *attempt;   /* a variable that counts attempts at the job; NULL: none */
     const char *processes; /* counts what was started: it must be one a host */
     const char *tasks[TASKS_MAX]; /* SPEC */
     /* Variables that say more, or that those of this row mean something else there. */
     const char *yields[YIELDS_MAX];
+    enum form form;
+    unsigned grace; /* seconds between its SIGTERM and SIGKILL, as it comes; 0: not known */
+    int first;      /* what `attempt` says at the first one; it may lack then */
+    bool asked;     /* names that many use: only where RINGMASTER_PLATFORM says so */
+    bool natural;   /* the list has no order that all hosts share: the first by name */
+    bool ends;      /* the job ends with the master's container: no host can follow it */
 } rows[] = {
     {.name = "slurm",
      .form = HOSTLIST,

@@ -23,7 +23,7 @@ static int add_real(double number, struct buf *ret, struct error *err) {
     char text[40];
     shortest(number, text, sizeof(text));
     const char *e = strchr(text, 'e');
-    int exponent = e != NULL ? atoi(e + 1) : 0;
+    int exponent = e != NULL ? (int)strtol(e + 1, NULL, 10) : 0;
     if (exponent < -4 || exponent >= 16)
         return buf_add_text(ret, text, err);
     size_t mantissa = strcspn(text, "e");

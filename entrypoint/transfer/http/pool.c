@@ -80,11 +80,13 @@ static void start(struct pool *p, struct exchange *e) {
 }
 
 static void forget_running(struct pool *p, const struct exchange *e) {
-    struct exchange **slot = &p->running;
-    while (*slot != e)
-        slot = &(*slot)->next;
-    *slot = e->next;
-    p->running_count--;
+    for (struct exchange **slot = &p->running; *slot != NULL; slot = &(*slot)->next) {
+        if (*slot != e)
+            continue;
+        *slot = e->next;
+        p->running_count--;
+        return;
+    }
 }
 
 /* Starts those whose pause is over. Returns when the next one's is, or the far end of time. */

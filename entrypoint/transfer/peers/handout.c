@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -85,9 +86,8 @@ static int send_bytes(struct talk *t, int fd, int64_t at, int64_t end) {
 static void base64(const char hex[DIGEST_HEX_MAX], char ret[48]) {
     unsigned char raw[DIGEST_SHA256];
     for (size_t i = 0; i < sizeof(raw); i++) {
-        unsigned byte = 0;
-        (void)sscanf(hex + 2 * i, "%2x", &byte);
-        raw[i] = (unsigned char)byte;
+        const char byte[] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        raw[i] = (unsigned char)strtoul(byte, NULL, 16);
     }
     (void)EVP_EncodeBlock((unsigned char *)ret, raw, sizeof(raw));
 }

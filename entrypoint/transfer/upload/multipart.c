@@ -198,7 +198,7 @@ static int whole_etag(const struct sending *s, char ret[ETAG_MAX], struct error 
 static int check_whole(const struct sending *s, const char *told, struct error *err) {
     char own[ETAG_MAX];
     const char *dash = strchr(told, '-');
-    if (dash == NULL || dash - told != 2 * DIGEST_MD5)
+    if (dash == NULL || dash - told != (ptrdiff_t)2 * DIGEST_MD5)
         return 0;
     if (whole_etag(s, own, err) != 0)
         return -1;

@@ -188,13 +188,13 @@ static size_t tightest_gap(const struct lanes *lanes, const struct plan_block *b
 
 static int assign_offsets(struct plan *plan, const struct lanes *lanes, struct error *err) {
     size_t count = (size_t)plan->block_count;
-    cleanup_free struct plan_block **order = calloc(2 * count + 1, sizeof(*order));
+    cleanup_free struct plan_block **order = calloc(2 * count + 1, sizeof(struct plan_block *));
     if (order == NULL)
         return error_no_memory(err, "the memory plan");
     struct plan_block **placed = order + count;
     for (size_t i = 0; i < count; i++)
         order[i] = &plan->blocks[i];
-    qsort(order, count, sizeof(*order), compare_sizes);
+    qsort(order, count, sizeof(struct plan_block *), compare_sizes);
     for (size_t i = 0; i < count; i++) {
         struct plan_block *block = order[i];
         block->offset = tightest_gap(lanes, block, placed, (int)i);

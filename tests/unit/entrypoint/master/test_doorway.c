@@ -58,8 +58,7 @@ static void strangers_are_no_reason_that_a_host_is_missing(void) {
     CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_NOT_READY);
     ASSERT_CONTAINS(stage_output(&master), "a peer at 127.0.0.1 was refused: another key");
     const char *said = strstr(stage_output(&master), "a stranger at 127.0.0.1 was turned away");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-    CU_ASSERT_PTR_NULL(strstr(said + 1, "a stranger at")); /* one line a minute */
+    CU_ASSERT(said != NULL && strstr(said + 1, "a stranger at") == NULL); /* one line a minute */
     CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_KEY_REFUSED);
 }
 

@@ -302,20 +302,20 @@ static void be(bool pending, size_t joined) {
 
 static void who_comes_later_is_told_where_both_are(void) {
     static const struct {
-        bool pending;
-        size_t joined;
         const char *life;
         int64_t began;
+        size_t joined;
+        bool pending;
         bool first;
         bool astray;
     } cases[] = {
-        {false, 0, "7", 900, true, false},   /* by a clock that is behind: this one looked before */
-        {true, 0, "7", 1001, true, false},   /* both look, and this one came first */
-        {true, 0, "9", 1000, true, false},   /* at the same moment */
-        {false, 0, "7", 1001, false, false}, /* both have looked */
-        {false, 1, "7", 900, false, false},  /* a host has joined this one */
-        {true, 0, "7", 900, false, true},    /* it was there before, and nobody finds it */
-        {false, 0, NULL, 0, true, false},    /* of another build */
+        {"7", 900, 0, false, true, false},   /* by a clock that is behind: this one looked before */
+        {"7", 1001, 0, true, true, false},   /* both look, and this one came first */
+        {"9", 1000, 0, true, true, false},   /* at the same moment */
+        {"7", 1001, 0, false, false, false}, /* both have looked */
+        {"7", 900, 1, false, false, false},  /* a host has joined this one */
+        {"7", 900, 0, true, false, true},    /* it was there before, and nobody finds it */
+        {NULL, 0, 0, false, true, false},    /* of another build */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         be(cases[i].pending, cases[i].joined);
@@ -332,17 +332,17 @@ static void who_comes_later_is_told_where_both_are(void) {
 
 static void who_came_first_is_obeyed_and_nobody_else_hears_of_it(void) {
     static const struct {
-        bool pending;
-        bool lost; /* this one's name leads elsewhere */
         const char *life;
         int64_t began;
+        bool pending;
+        bool lost; /* this one's name leads elsewhere */
         bool first;
         bool astray;
     } cases[] = {
-        {true, false, "9", 2000, false, false}, /* it looked before */
-        {true, false, "9", 999, true, false},   {true, false, "7", 1000, true, false},
-        {false, false, "9", 999, false, false}, {false, true, "9", 2000, true, false},
-        {false, true, "9", 999, false, true},
+        {"9", 2000, true, false, false, false}, /* it looked before */
+        {"9", 999, true, false, true, false},   {"7", 1000, true, false, true, false},
+        {"9", 999, false, false, false, false}, {"9", 2000, false, true, true, false},
+        {"9", 999, false, true, false, true},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         be(cases[i].pending, 0);
