@@ -103,12 +103,11 @@ void journal_put(struct journal *j, enum record_kind kind, json_t *members) {
 }
 
 void journal_conclude(struct journal *j, const struct verdict *v) {
-    const struct cluster *cluster = j->open ? &j->job->cluster : NULL;
-    bool known = cluster != NULL && v->host >= 0 && (size_t)v->host < cluster->count;
-    json_t *members =
-        json_pack("{s:i, s:s, s:o, s:o, s:o}", "code", v->code, "class", v->class_name, "which",
-                  known ? json_string(cluster->hosts[v->host].name.text) : json_null(), "rank",
-                  v->rank >= 0 ? json_integer(v->rank) : json_null(), "text", record_text(v->text));
+    bool known = j->open && v->host >= 0 && (size_t)v->host < j->job->cluster.count;
+    json_t *members = json_pack(
+        "{s:i, s:s, s:o, s:o, s:o}", "code", v->code, "class", v->class_name, "which",
+        known ? json_string(j->job->cluster.hosts[v->host].name.text) : json_null(), "rank",
+        v->rank >= 0 ? json_integer(v->rank) : json_null(), "text", record_text(v->text));
     journal_put(j, RECORD_VERDICT, members);
     j->concluded = true;
     journal_rest(j);

@@ -19,7 +19,7 @@ static cudaError_t add_node(cudaGraph_t graph, const cudaGraphNode_t *behind,
     params.conditional.size = ROW_PARTS;
     cudaError_t status = cudaGraphAddNode(ret_node, graph, behind, edges, count, &params);
     if (status == cudaSuccess)
-        memcpy(bodies, params.conditional.phGraph_out, ROW_PARTS * sizeof(*bodies));
+        memcpy(bodies, params.conditional.phGraph_out, ROW_PARTS * sizeof(cudaGraph_t));
     return status;
 }
 

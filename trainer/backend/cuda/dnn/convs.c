@@ -42,7 +42,7 @@ int convs_describe(struct cuda *cuda, const char *path, struct error *err) {
     cuda->convs = convs;
     if (dnn_device_read(&convs->device, path, err) != 0)
         return -1;
-    convs->zeros = calloc(2 * CONV_CHANNELS_MAX, sizeof(float));
+    convs->zeros = calloc((size_t)2 * CONV_CHANNELS_MAX, sizeof(float));
     if (convs->zeros == NULL)
         return error_no_memory(err, "constants for convolutions");
     convs->ones = convs->zeros + CONV_CHANNELS_MAX;
