@@ -98,9 +98,13 @@ static void heard(void *context, const json_t *message) {
     (void)message;
 }
 
+static bool hung_up;
+
 static void ended(void *context, const struct error *why) {
     (void)context;
     (void)why;
+    hung_up = true;
+    loop_end(&m.s.loop);
 }
 
 static const struct link_events quiet = {.message = heard, .closed = ended};
@@ -172,6 +176,16 @@ static void look(void) {
     loop_cancel(&m.s.loop, &tick);
 }
 
+/* Who was asked is not kept on the line. */
+static void assert_hung_up(void) {
+    struct timer limit = {.fire = end_loop};
+    loop_after(&m.s.loop, &limit, 10 * CLOCK_SECOND);
+    while (!hung_up && limit.active)
+        CU_ASSERT_EQUAL_FATAL(loop_run(&m.s.loop, NULL), 0);
+    CU_ASSERT(hung_up);
+    loop_cancel(&m.s.loop, &limit);
+}
+
 static void open_and_look(void) {
     namesake_open(&m);
     CU_ASSERT(m.namesake.pending);
@@ -217,6 +231,7 @@ static void whoever_else_is_there_is_no_reason_to_leave(void) {
         if (i < 3)
             other_listens("127.0.0.9", i != 1);
         answer = i == 0 ? "" : NULL;
+        hung_up = false;
         namesake_open(&m);
         CU_ASSERT_FALSE(m.namesake.astray); /* nobody knows yet */
         if (i == 2)
@@ -226,6 +241,8 @@ static void whoever_else_is_there_is_no_reason_to_leave(void) {
         CU_ASSERT_PTR_NULL(m.namesake.link);
         CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
         CU_ASSERT_EQUAL(silent != NULL, i == 2);
+        if (i == 2)
+            assert_hung_up();
         tear_down();
     }
 }

@@ -18,8 +18,10 @@ static void page(struct http_call *call, const char *token, const char *const *k
     bool folder = strstr(call->target, "prefix=set%2F") != NULL;
     for (; *keys != NULL; keys++)
         if (!folder || strncmp(*keys, "set/", 4) == 0)
-            at += (size_t)snprintf(text + at, sizeof(text) - at,
-                                   "<Contents><Key>%s</Key><Size>4</Size></Contents>", *keys);
+            at += (size_t)snprintf(
+                text + at, sizeof(text) - at,
+                "<Contents><Key>%s</Key><Size>4</Size><ETag>\"%zu\"</ETag></Contents>", *keys,
+                strlen(*keys));
     (void)snprintf(text + at, sizeof(text) - at, "</ListBucketResult>");
     http_reply_text(call, 200, text);
 }
@@ -63,9 +65,13 @@ static void expect(const char *text, size_t shard, size_t shards, const char *pa
     char found[256] = "";
     size_t front = 0;
     CU_ASSERT_EQUAL_FATAL(list(text, shard, shards, false, &objects, &front, NULL), 0);
-    for (size_t i = 0; i < objects.count; i++)
+    for (size_t i = 0; i < objects.count; i++) {
+        char etag[32];
+        (void)snprintf(etag, sizeof(etag), "%zu", strlen(objects.items[i].key));
+        CU_ASSERT_STRING_EQUAL(objects.items[i].etag, etag);
         (void)snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s ",
                        objects.items[i].key + front);
+    }
     CU_ASSERT_STRING_EQUAL(found, paths);
     objects_done(&objects);
 }
