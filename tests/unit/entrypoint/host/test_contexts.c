@@ -1,16 +1,20 @@
 #include "host/contexts.h"
 #include "support/unit.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct cluster_host hosts[2];
 static struct job job;
-static char key[] = "0123456789abcdef", nowhere[] = "/no/such/base";
+static char key[] = "0123456789abcdef", base[PATH_MAX];
 
+/* What goes wrong leaves its reason below the base. */
 static void set_up(size_t count, size_t self) {
+    (void)snprintf(base, sizeof base, "%s", unit_temp_dir());
     hosts[0] = (struct cluster_host){.name.text = "algo-1"};
     hosts[1] = (struct cluster_host){.name.text = "algo-2", .place = 1};
-    job = (struct job){.settings = {.key = key, .base_dir = nowhere},
+    job = (struct job){.settings = {.key = key, .base_dir = base},
                        .cluster = {.hosts = hosts, .count = count, .self = self, .job = "job"}};
 }
 
