@@ -54,7 +54,7 @@ static void open_host(const char *logs) {
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err) | pipe(output), 0);
     CU_ASSERT_EQUAL_FATAL(local_open(&local, &loop, unit_temp_dir(), &no_guests, NULL, &err), 0);
     console_init(&console, &loop, output[1]);
-    failure_child_open(&failure, &reaper, "/no/such/base");
+    failure_child_open(&failure, &reaper, unit_temp_dir());
     static struct uploading uploading;
     struct host_options options = {&loop,      &reaper, &sweep,   &job,     environment,
                                    &local,     &tools,  &console, &failure, NULL,

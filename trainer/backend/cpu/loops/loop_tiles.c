@@ -125,6 +125,7 @@ VEC_INLINE void products(const struct gemm_queue *q, bool two, enum gemm_end end
     }
 }
 
+/* Its sums wait: what is done with them hides beside the next tile's products. */
 static void leave(struct gemm_queue *q, bool two) {
     enum { ROW = sizeof(q->sums[0]) };
     _tile_stored(SUM_00, q->sums[0], ROW);

@@ -61,7 +61,7 @@ static void a_machine_with_gpus_is_read(void) {
 static void what_is_not_there_is_not_known(void) {
     struct utsname kernel;
     CU_ASSERT_EQUAL(uname(&kernel), 0);
-    json_t *means = means_gather("/no/such/root", "/no/such/base", "no-such-if0");
+    json_t *means = means_gather("/proc/no/such/root", "/proc/no/such/base", "no-such-if0");
     CU_ASSERT_STRING_EQUAL(text_of(means, "processor"), "");
     CU_ASSERT_STRING_EQUAL(text_of(means, "gpu"), "");
     CU_ASSERT_STRING_EQUAL(text_of(means, "driver"), "");
