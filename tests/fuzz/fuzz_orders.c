@@ -59,7 +59,7 @@ static void close_house(void) {
 /* Once: its folder lies in memory. */
 static void open_house(void) {
     static char path[] = "PATH=/usr/bin:/bin", names[] = "RINGMASTER_HOSTS=a,b,c",
-                self[] = "RINGMASTER_HOST=b", base[] = "SAGEMAKER_BASE_DIR=/no/such/base",
+                self[] = "RINGMASTER_HOST=b", base[] = "SAGEMAKER_BASE_DIR=/proc/nowhere",
                 failover[] = "RINGMASTER_FAILOVER=1", shrink[] = "RINGMASTER_SHRINK=1",
                 restarts[] = "RINGMASTER_RESTARTS=9", nothing[] = "/no/such/program";
     static char *environment[] = {path, names, self, base, failover, shrink, restarts, NULL};
@@ -74,7 +74,7 @@ static void open_house(void) {
     tools.version.series = OPENMPI_4_1;
     uploading.options = (struct uploading_options){
         .loop = &loop, .reaper = &reaper, .sweep = &sweep, .job = &job, .environment = environment};
-    failure_child_open(&failure, &reaper, "/no/such/base");
+    failure_child_open(&failure, &reaper, "/proc/nowhere");
     const struct host_options options = {&loop,      &reaper,     &sweep,   &job,     environment,
                                          &local,     &tools,      &console, &failure, &journal,
                                          &uploading, &succession, tell,     queued,   NULL};

@@ -56,7 +56,7 @@ static void close_house(void) {
 /* Once: its folder lies in memory. */
 static void open_house(void) {
     static char path[] = "PATH=/usr/bin:/bin", names[] = "RINGMASTER_HOSTS=a,b,c",
-                self[] = "RINGMASTER_HOST=b", base[] = "SAGEMAKER_BASE_DIR=/no/such/base",
+                self[] = "RINGMASTER_HOST=b", base[] = "SAGEMAKER_BASE_DIR=/proc/nowhere",
                 failover[] = "RINGMASTER_FAILOVER=1", shrink[] = "RINGMASTER_SHRINK=1",
                 restarts[] = "RINGMASTER_RESTARTS=9";
     static char *environment[] = {path, names, self, base, failover, shrink, restarts, NULL};
@@ -73,7 +73,7 @@ static void open_house(void) {
     CHECK(loop_init(&s->loop, NULL) == 0);
     CHECK(local_open(&s->local, &s->loop, NULL, &no_guests, NULL, NULL) == 0);
     console_init(&s->console, &s->loop, frames_nowhere());
-    failure_child_open(&s->failure, &s->reaper, "/no/such/base");
+    failure_child_open(&s->failure, &s->reaper, "/proc/nowhere");
     const struct host_options options = {
         &s->loop,      &s->reaper,  &s->sweep,   &job,        environment,
         &s->local,     &s->tools,   &s->console, &s->failure, &s->journal,
