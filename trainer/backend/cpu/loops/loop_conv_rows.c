@@ -99,7 +99,7 @@ static bool is_matrix(const struct conv_rows *c) {
 }
 
 /* What is asked for meanwhile: by a panel's first tile the panel of weights behind it, by the
- * others what the next block reads. */
+ * others what the next block reads; on AMX by each its share of both. */
 struct ahead {
     const char *at, *end; /* of the next block */
     size_t bytes;         /* for one tile */

@@ -150,8 +150,6 @@ static inline void gemm_ask(struct gemm_tile *tile, const void *from, size_t byt
 }
 
 static inline size_t gemm_rows_read(size_t rows) {
-    if (GEMM_STEP > 1)
-        return rows > GEMM_ROWS / 2 ? GEMM_ROWS : GEMM_ROWS / 2;
     return rows > 10 && GEMM_ROWS > 10 ? (size_t)GEMM_ROWS
            : rows > 8                  ? 10
            : rows > 6                  ? 8

@@ -8,7 +8,8 @@ static size_t gemm_rows_up(size_t rows) {
 }
 
 /* What is asked for: by a panel's first tile the panel behind it, by the others a of the next call,
- * whose pieces lie behind each other or, where a has columns, one at each k. */
+ * whose pieces lie behind each other or, where a has columns, one at each k. On AMX each tile asks
+ * for its share of the panel. */
 struct ahead {
     const float *panel, *piece, *end;
     size_t floats, step; /* of a piece, and to the next */
@@ -127,7 +128,7 @@ static void few_rows(const struct winograd4_product *p, const struct sides *s, s
     multiply(p, s, row, tile);
 }
 
-/* What the first tile of a panel asks for; of panels that are split, what is split next. */
+/* What a panel's tiles ask for: the one behind it; of panels that are split, what is split next. */
 static const float *behind(const struct winograd4_product *p, const struct sides *s,
                            size_t column) {
     size_t each = GEMM_STEP > 1 && p->by_columns ? GEMM_COLUMNS : gemm_floats(GEMM_COLUMNS);
