@@ -4,22 +4,11 @@
 # long, what is measured once and handed on, the logs and the table. Nothing is said of a GPU.
 #
 # With RINGMASTER_BIN of a build that has the GPU's tests, those run, too, and find no device.
+# shellcheck disable=SC2154  # check.sh's variables
 set -u
 cd "$(dirname "$0")/../.." || exit 70
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
-
-check() {
-    promise=$1
-    shift
-    if "$@"; then
-        echo "ok: $promise"
-    else
-        echo "FAILED: $promise"
-        failed=1
-    fi
-}
+# shellcheck source=/dev/null
+. tests/check.sh
 
 same() {
     [ "$1" = "$2" ] || { printf 'is:\n%s\nwanted:\n%s\n' "$1" "$2"; return 1; }

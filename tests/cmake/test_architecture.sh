@@ -1,22 +1,11 @@
 #!/bin/sh
 # Machines of another kind than x86-64 are told so, by the build and by what brings libraries for it, before anything is made.
+# shellcheck disable=SC2154  # check.sh's variables
 set -u
 cd "$(dirname "$0")/../.." || exit 70
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
+# shellcheck source=/dev/null
+. tests/check.sh
 words='Ringmaster is for x86-64 alone'
-
-check() {
-    promise=$1
-    shift
-    if "$@"; then
-        echo "ok: $promise"
-    else
-        echo "FAILED: $promise"
-        failed=1
-    fi
-}
 
 # Whether COMMAND fails with words about PROCESSOR.
 # refused PROCESSOR COMMAND...

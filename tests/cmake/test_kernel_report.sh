@@ -1,23 +1,12 @@
 #!/bin/sh
 # cmake/kernel_report.sh with compilers that only say what nvcc's assembler would: what it keeps, what
 # it lets through, the table it makes, and what fails a build.
+# shellcheck disable=SC2154  # check.sh's variables
 set -u
 cd "$(dirname "$0")/../.." || exit 70
 report=cmake/kernel_report.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
-
-check() {
-    promise=$1
-    shift
-    if "$@"; then
-        echo "ok: $promise"
-    else
-        echo "FAILED: $promise"
-        failed=1
-    fi
-}
+# shellcheck source=/dev/null
+. tests/check.sh
 
 # kernel NAME SHARED STACK SPILL_STORES SPILL_LOADS: the assembler's words on one.
 kernel() {
