@@ -33,8 +33,9 @@ begin_one() {
 }
 
 # What each rank does: it says ten times a second that it runs, in a file a host and attempt, until it is told to
-# end, or to fail. The machine's uptime needs no process to be read.
-works='trap "" TERM; echo "attempt $RINGMASTER_ATTEMPT of $WORLD_SIZE on $SM_HOSTS"
+# end, or to fail; SIGTERM it only writes down. The machine's uptime needs no process to be read.
+works='heard() { : >"$TEST_SHARE/heard-$RINGMASTER_ATTEMPT-$RANK"; }; trap heard TERM
+    echo "attempt $RINGMASTER_ATTEMPT of $WORLD_SIZE on $SM_HOSTS"
     while [ ! -e "$TEST_SHARE/enough" ]; do
         [ ! -e "$TEST_SHARE/fail-$RINGMASTER_ATTEMPT-$RANK" ] || kill -s KILL $$
         read -r now _ </proc/uptime; echo "$now" >>"$TEST_SHARE/work/$RINGMASTER_ATTEMPT.$SM_CURRENT_HOST"; sleep 0.1
@@ -51,6 +52,15 @@ work_begins() {
 works_again() { hosts wait 10 "$1" && begin_one "$1" -- train -- sh -c "$works"; }
 works_in() { [ "$(find "$share/work" -name "$1.*" | wc -l)" -eq "$2" ]; }
 enough() { : >"$share/enough"; }
+# stopped_well ATTEMPT RANKS HOST...: all ranks have heard of the stop, and end then: with 0, as who saves and goes. (Who
+# ends before it has heard has done its work, and the job's code is 0.)
+stopped_well() {
+    check "its $2 ranks have heard" wait_for 10 heard_in "$1" "$2"
+    shift 2
+    enough
+    all_end "$PATIENCE" 143 "$@"
+}
+heard_in() { [ "$(find "$share" -maxdepth 1 -name "heard-$1-*" | wc -l)" -eq "$2" ]; }
 
 # thaw HOST: how late the machine is from then on is measured.
 thaw() {

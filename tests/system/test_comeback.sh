@@ -54,8 +54,7 @@ a_host_that_waits_hears_the_verdict() {
     hosts thaw 3
     waits 3 1 || return
     hosts stop 2
-    enough
-    all_end "$PATIENCE" 143 1 2 3
+    stopped_well 2 2 1 2 3
     all_name 'stopped on request at algo-2' 1 2 3
 }
 

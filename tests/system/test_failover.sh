@@ -70,8 +70,7 @@ the_new_master_tries_again_and_is_stopped() {
     check "its ranks work" wait_for 20 works_in 3 2
     check "one attempt at a time" never_two
     hosts stop 3
-    enough
-    all_end "$PATIENCE" 143 2 3
+    stopped_well 3 2 2 3
     all_name 'stopped on request at algo-3' 2 3
 }
 
