@@ -217,18 +217,37 @@ static int ask_for(enum kind kind, struct error *err) {
 
 /* --- a cell ----------------------------------------------------------------------------------- */
 
-/* A server that is busy is not one that is silent. */
-static void open_s3(enum fault fault) {
+static void open_server(void) {
+    char url[128];
+    server = (struct http_server){0};
+    http_server_start(&server, faults_answer);
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", server.port);
+    CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_ENDPOINT_URL_S3", url, NULL), 0);
+    if (faults_tokens) {
+        (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/credentials", server.port);
+        CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI", url, NULL),
+                        0);
+    } else {
+        CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_ACCESS_KEY_ID", "AKID", NULL), 0);
+        CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_SECRET_ACCESS_KEY", "hush-hush", NULL), 0);
+    }
+}
+
+/* A server of its own for each cell: what the one before has given up may be on its way still, and
+ * would meet the fault in place of what is asked for now. One that is busy is not one that is
+ * silent. */
+static void open_cell(enum kind kind, enum fault fault, unsigned times) {
+    open_server();
+    atomic_store(&server.shared->counters[AT_KIND], kind);
+    atomic_store(&server.shared->counters[WHICH_FAULT], fault);
+    atomic_store(&server.shared->counters[TIMES], times);
     CU_ASSERT_EQUAL(s3_open(&s3, &environment, NULL), 0);
     s3.silence = fault == SILENCE ? 1 : 0;
 }
 
-static void set(enum kind kind, enum fault fault, unsigned times) {
-    for (int i = 0; i < HTTP_COUNTERS; i++)
-        atomic_store(&server.shared->counters[i], 0);
-    atomic_store(&server.shared->counters[AT_KIND], kind);
-    atomic_store(&server.shared->counters[WHICH_FAULT], fault);
-    atomic_store(&server.shared->counters[TIMES], times);
+static void close_cell(void) {
+    s3_close(&s3);
+    http_server_stop(&server);
 }
 
 /* Where the good answer has no body no length is another one; a 204 has none whatever it says. */
@@ -240,8 +259,7 @@ static bool has_cell(enum kind kind, enum fault fault) {
 static void meet_once(enum kind kind, enum fault fault) {
     struct error err = {0};
     const char *end = ends[kind][fault];
-    set(kind, fault, 1);
-    open_s3(fault);
+    open_cell(kind, fault, 1);
     seconds = SECONDS;
     int result = ask_for(kind, &err);
     EXPECT(count(TIMES) == 0, "%s met no %s", kinds[kind], faults[fault]);
@@ -252,7 +270,7 @@ static void meet_once(enum kind kind, enum fault fault) {
     EXPECT(end == NULL || kind != COMPLETE || count(GIVEN_UP) > 0, "parts stay behind");
     EXPECT(fault != SKEWED || kind == HEAD || (s3.skew > SKEW - 60 && s3.skew <= SKEW),
            "%s: the clock is %lld s off", kinds[kind], (long long)s3.skew);
-    s3_close(&s3);
+    close_cell();
 }
 
 /* What a server may say without end and have its file taken all the same: what it is asked before
@@ -267,8 +285,7 @@ static bool may_come(enum kind kind, enum fault fault) {
 static void meet_always(enum kind kind, enum fault fault) {
     struct error err = {0};
     int64_t began = clock_now();
-    set(kind, fault, OFTEN);
-    open_s3(fault);
+    open_cell(kind, fault, OFTEN);
     seconds = SHORT_SECONDS;
     int result = ask_for(kind, &err);
     int64_t took = (clock_now() - began) / CLOCK_SECOND;
@@ -280,26 +297,13 @@ static void meet_always(enum kind kind, enum fault fault) {
            faults[fault]);
     EXPECT(took <= LATE_SECONDS, "%s with %s alone takes %lld s", kinds[kind], faults[fault],
            (long long)took);
-    s3_close(&s3);
+    close_cell();
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
 static void open_all(const char *name) {
     char path[1024];
-    char url[128];
-    server = (struct http_server){0};
-    http_server_start(&server, faults_answer);
-    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", server.port);
-    CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_ENDPOINT_URL_S3", url, NULL), 0);
-    if (faults_tokens) {
-        (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/credentials", server.port);
-        CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI", url, NULL),
-                        0);
-    } else {
-        CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_ACCESS_KEY_ID", "AKID", NULL), 0);
-        CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_SECRET_ACCESS_KEY", "hush-hush", NULL), 0);
-    }
     (void)snprintf(path, sizeof(path), "%s/%s", unit_temp_dir(), name);
     root = folder_open(path, NULL);
     CU_ASSERT_FATAL(root >= 0);
@@ -314,10 +318,9 @@ static void close_all(void) {
     (void)close(up);
     (void)close(root);
     argv_done(&environment);
-    http_server_stop(&server);
 }
 
-/* In a process of its own, with a server of its own, as it mostly waits. */
+/* In a process of its own, as it mostly waits. */
 static void meet_all(enum kind kind) {
     char name[16];
     (void)snprintf(name, sizeof(name), "%d", (int)kind);
@@ -354,8 +357,7 @@ static void credentials_are_renewed_through_a_whole_transfer(void) {
     struct error err = {0};
     faults_tokens = true;
     open_all("tokens");
-    set(KINDS, INTERNAL_ERROR, 0);
-    open_s3(FAULTS);
+    open_cell(KINDS, FAULTS, 0);
     seconds = SECONDS;
     for (int kind = 0; kind < KINDS; kind++)
         if (kind != RANGE && kind != PART && kind != COMPLETE) {
@@ -364,7 +366,7 @@ static void credentials_are_renewed_through_a_whole_transfer(void) {
         }
     CU_ASSERT_TRUE(count(ACCEPTED) >= 4 * EACH_TOKEN);
     CU_ASSERT_TRUE(s3.credentials.serial >= 4);
-    s3_close(&s3);
+    close_cell();
     close_all();
     CU_ASSERT_EQUAL(failed, 0);
 }
