@@ -424,7 +424,7 @@ const char *phase_event_name(enum phase_event event) {
     return events[event];
 }
 
-/* --- the picture ----------------------------------------------------------------------------- */
+/* --- the papers ------------------------------------------------------------------------------- */
 
 static int print_row(const struct phase_row *row, struct buf *ret, struct error *err) {
     const char *guard = guards[row->guard];
@@ -446,4 +446,34 @@ int phase_print(struct buf *ret, struct error *err) {
         if (rows[i].actions[0] != DO_NOTHING && print_row(&rows[i], ret, err) != 0)
             return -1;
     return 0;
+}
+
+/* One arrow for all that leads from FROM to TO, its reasons below each other. */
+static int draw_arrow(enum phase from, enum phase to, struct buf *ret, struct error *err) {
+    bool drawn = false;
+    for (size_t i = 0; i < ROWS; i++) {
+        const char *guard = guards[rows[i].guard];
+        if (rows[i].phase != from || rows[i].next != to)
+            continue;
+        if ((drawn ? buf_add_text(ret, "<br>", err)
+                   : buf_printf(ret, err, "    %s --> %s: ", phases[from], phases[to])) != 0 ||
+            buf_printf(ret, err, "%s%s%s", events[rows[i].event], guard[0] != '\0' ? ", " : "",
+                       guard) != 0)
+            return -1;
+        drawn = true;
+    }
+    return drawn ? buf_add_text(ret, "\n", err) : 0;
+}
+
+int phase_draw(struct buf *ret, struct error *err) {
+    if (buf_printf(ret, err,
+                   "stateDiagram-v2\n    [*] --> %s: the job begins\n"
+                   "    [*] --> %s: the master was lost\n",
+                   phases[JOINING], phases[GATHERING]) != 0)
+        return -1;
+    for (unsigned from = 0; from < PHASE_COUNT; from++)
+        for (unsigned to = 0; to < PHASE_COUNT; to++)
+            if (from != to && draw_arrow((enum phase)from, (enum phase)to, ret, err) != 0)
+                return -1;
+    return buf_printf(ret, err, "    %s --> [*]\n", phases[JUDGED]);
 }

@@ -138,7 +138,9 @@ const struct phase_row *phase_find(enum phase phase, enum phase_event event,
 const char *phase_name(enum phase phase);
 const char *phase_event_name(enum phase_event event);
 
-/* Appends the table as Markdown, as it stands in ARCHITECTURE.md. */
+/* Appends the table as Markdown, and the phases and what leads from one to another as a state
+ * diagram of Mermaid's, both as they stand in ARCHITECTURE.md. */
 int phase_print(struct buf *ret, struct error *err);
+int phase_draw(struct buf *ret, struct error *err);
 
 #endif
