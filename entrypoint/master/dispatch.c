@@ -86,9 +86,13 @@ static void decide(struct master *m, struct restart_decision *ret) {
     struct verdict verdict;
     const struct attempt *a = &m->attempt;
     cleanup_buf struct buf words;
+    cleanup_buf struct buf complaint;
     buf_init(&words, MPIRUN_WORDS_MAX);
+    buf_init(&complaint, MPIRUN_WORDS_MAX);
     launch_words(m, &words);
+    launch_complaint(m, &complaint);
     attempt_facts(a, &m->s.job->cluster, buf_text(&words), &facts);
+    facts.mpirun_complaint = buf_text(&complaint);
     verdict_judge(&facts, &verdict);
     bool stopped = a->stop_asked != 0 || a->stop_late;
     const struct restart_facts about = {.cluster = &m->s.job->cluster,

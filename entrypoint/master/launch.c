@@ -78,13 +78,22 @@ void launch_words(const struct master *m, struct buf *ret) {
         (void)addresses_to_names(&m->s.job->cluster, buf_text(&text), text.size, ret, NULL);
 }
 
-/* Once something has gone wrong, mpirun's words are banners about what we know better. */
+void launch_complaint(const struct master *m, struct buf *ret) {
+    const char *text = m->launch.complaint.text;
+    (void)addresses_to_names(&m->s.job->cluster, text, strlen(text), ret, NULL);
+}
+
+/* Once something has gone wrong, mpirun's words are banners about what we know better, but for what
+ * a program did wrong to MPI. */
 static void line(void *context, const char *text, size_t size) {
     struct master *m = context;
     size_t prefix = strlen(m->launch.mpirun.error_out.lines.prefix);
-    if (size > prefix)
+    bool tells = false;
+    if (size > prefix) {
         banner_add(&m->launch.banner, text + prefix, size - prefix - 1);
-    if (!m->attempt.ending)
+        tells = complaint_add(&m->launch.complaint, text + prefix, size - prefix - 1);
+    }
+    if (!m->attempt.ending || tells)
         host_tool_line(&m->s.host, text, size);
 }
 
@@ -247,6 +256,7 @@ void launch_close(struct master *m) {
     task_done(&m->launch.mpirun);
     m->launch.mpirun = (struct task){0};
     m->launch.banner = (struct banner){0};
+    m->launch.complaint = (struct complaint){0};
     m->launch.agent_warned = false;
     for (size_t i = 0; m->members != NULL && i < m->s.job->cluster.count; i++) {
         link_free(m->members[i].agent);

@@ -16,5 +16,7 @@ void launch_agent_leave(struct member *b, int code);
 void launch_daemon_ended(struct member *b, const json_t *message);
 /* What mpirun said first and last, with the hosts' names. */
 void launch_words(const struct master *m, struct buf *ret);
+/* What it said that a program had done wrong, likewise; nothing where that is nothing. */
+void launch_complaint(const struct master *m, struct buf *ret);
 
 #endif

@@ -20,6 +20,7 @@
 #include "master/phase.h"
 #include "master/strangers.h"
 #include "mpi/banner.h"
+#include "mpi/complaint.h"
 #include "os/boot_timer.h"
 #include "os/task.h"
 #include "outcome/verdict.h"
@@ -168,7 +169,8 @@ struct master {
     struct {
         struct task mpirun;
         struct banner banner; /* its first lines; mpirun.tail has the last */
-        bool agent_warned;    /* of one that was refused */
+        struct complaint complaint;
+        bool agent_warned; /* of one that was refused */
     } launch;
     struct {
         struct timer deadline; /* then it is judged with what is there */

@@ -115,21 +115,34 @@ static const struct explain_row *find_sign(const char *lines) {
     return found;
 }
 
+static bool is_mpiruns(const char *line) {
+    return strncmp(line, VERDICT_MPIRUN, strlen(VERDICT_MPIRUN)) == 0;
+}
+
 /* Of what the kernel says the first line is the cause of the others. */
 static const struct explain_row *find_first_line(const char *evidence) {
     char line[RANK_REPORT_EVIDENCE_SIZE];
     size_t size = strcspn(evidence, "\n");
-    if (size == 0 || size >= sizeof(line))
+    if (size == 0 || size >= sizeof(line) || is_mpiruns(evidence))
         return NULL;
     memcpy(line, evidence, size);
     line[size] = '\0';
     return find_sign(line);
 }
 
+/* An abort has its reason, which the rank itself may have told. */
+static const struct explain_row *find_mpiruns_line(const char *evidence) {
+    const char *last = strrchr(evidence, '\n');
+    last = last != NULL ? last + 1 : evidence;
+    return is_mpiruns(last) ? find_sign(last) : NULL;
+}
+
 const struct explain_row *explain_verdict(const struct verdict *v) {
     const struct explain_row *row = find_first_line(v->evidence);
     if (row == NULL && v->rank >= 0)
         row = find_sign(v->story);
+    if (row == NULL)
+        row = find_mpiruns_line(v->evidence);
     if (row != NULL)
         return row;
     row = find_code(v->code);

@@ -183,6 +183,15 @@ static bool is_launchers(int code) {
            code == EXIT_CODE_STALLED || code == EXIT_CODE_KEY_REFUSED;
 }
 
+/* Behind what is known of the rank itself, as it may be a victim that complains. */
+static void add_complaint(struct verdict *v, const char *complaint) {
+    size_t used = strlen(v->evidence);
+    if (complaint == NULL || complaint[0] == '\0')
+        return;
+    (void)snprintf(v->evidence + used, sizeof(v->evidence) - used, "%s%s%s", used > 0 ? "\n" : "",
+                   VERDICT_MPIRUN, complaint);
+}
+
 static void judge_report(const struct verdict_facts *f, const struct rank_report *r,
                          struct verdict *ret) {
     char end[VERDICT_END_SIZE];
@@ -199,6 +208,7 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
     ret->transient =
         r->end == RANK_VANISHED || (r->end == RANK_SIGNALLED && !asks_to_end(r->value));
     (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", r->evidence);
+    add_complaint(ret, f->mpirun_complaint);
     set_story(ret, r->lines);
 }
 

@@ -17,6 +17,9 @@ enum {
     VERDICT_STORY_SIZE = RANK_REPORT_LINES_SIZE,
 };
 
+/* Before the line of evidence that is mpirun's, behind all others. */
+#define VERDICT_MPIRUN "mpirun: "
+
 struct verdict {
     int code;                            /* that every container leaves with */
     int host;                            /* index, -1 for none in particular */
@@ -24,7 +27,7 @@ struct verdict {
     bool transient;                      /* another attempt may do better; the master's alone */
     char class_name[VERDICT_CLASS_SIZE]; /* exit_code_class, as the failure file's first word */
     char text[VERDICT_TEXT_SIZE];        /* "algo-3 rank 2: exited with 42" */
-    char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* what others say of it: the kernel; "" */
+    char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* what others say of it: the kernel, mpirun; "" */
     char story[VERDICT_STORY_SIZE]; /* that rank's last lines, or what else explains it; "" */
 };
 
@@ -49,10 +52,11 @@ struct verdict_facts {
     int64_t stalled;    /* when a stall was called */
     unsigned stalled_rank;
     unsigned stalled_host;
-    const char *stalled_states; /* what its threads waited in; may be NULL */
-    int mpirun_code;            /* exit code or 128 + signal, -1 while it runs; for words alone */
-    const char *daemon_words;   /* "algo-2: orted ended with 137"; NULL or "" if none did */
-    const char *mpirun_words;   /* the last it said on stderr; may be NULL */
+    const char *stalled_states;   /* what its threads waited in; may be NULL */
+    int mpirun_code;              /* exit code or 128 + signal, -1 while it runs; for words alone */
+    const char *daemon_words;     /* "algo-2: orted ended with 137"; NULL or "" if none did */
+    const char *mpirun_words;     /* the last it said on stderr; may be NULL */
+    const char *mpirun_complaint; /* of what a program did wrong to MPI; may be NULL */
 };
 
 /* Within this time of the first failure a signal outranks an exit: the rank that crashed is the

@@ -121,7 +121,20 @@ a_rank_aborts() {
     run $((size - 1)) abort 42
     fault_begins
     ended 42 "algo-$last rank $((last - 1)): exited with 42" "$FAILURE_MS" $everyone
+    mpirun_told "MPI_ABORT was invoked on rank $((last - 1)) in communicator MPI_COMM_WORLD"
+    all_name '(ringmaster explain SIGABRT)' $everyone
 }
+
+# The rank says no word of it, but Open MPI does, to mpirun.
+a_rank_breaks_a_rule_of_mpi() {
+    run $((size - 1)) truncate
+    fault_begins
+    ended 15 "algo-$last rank $((last - 1)): exited with 15" "$FAILURE_MS" $everyone
+    mpirun_told 'An error occurred in MPI_Recv; MPI_ERR_TRUNCATE: message truncated'
+    check "the log has it, too" holds "$(hosts log 1)" '*** MPI_ERR_TRUNCATE: message truncated'
+}
+
+mpirun_told() { all_name "mpirun: $1" $everyone; }
 
 # How long a program takes to have taken all memory is no promise.
 # shellcheck disable=SC2016  # expanded on the host
@@ -409,7 +422,7 @@ ringtrain) told=a_rank_is_paused ;;
 esac
 case $WORKLOAD in
 sh) told="a_rank_exits_with_42 a_rank_runs_out_of_memory a_rank_fails_on_a_full_disk $told" ;;
-mpi) told="a_rank_exits_with_42 a_rank_aborts a_rank_runs_out_of_memory $told" ;;
+mpi) told="a_rank_exits_with_42 a_rank_aborts a_rank_breaks_a_rule_of_mpi a_rank_runs_out_of_memory $told" ;;
 esac
 CASES=${CASES:-$told a_rank_segfaults a_rank_is_killed a_worker_is_killed
     the_master_is_killed a_worker_is_cut_off a_worker_is_frozen the_master_is_stopped

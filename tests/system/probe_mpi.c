@@ -1,7 +1,8 @@
 /* An MPI program for the system tests: ranks meet in an all-reduce every 20 ms until the seconds
  * are over or one of them was told to stop.
  *
- *     probe_mpi FOLDER SECONDS [RANK exit CODE | RANK abort CODE | RANK segv | RANK memory]
+ *     probe_mpi FOLDER SECONDS [RANK exit CODE | RANK abort CODE | RANK segv | RANK memory |
+ *                              RANK truncate]
  *
  * Each rank leaves FOLDER/in-main-RANK, which holds its process number and the time in ms, once it
  * is in main, FOLDER/met-RANK once it has met all others, and FOLDER/out-RANK when it leaves. With
@@ -51,11 +52,22 @@ static void take_memory(void) {
     pause();
 }
 
+/* A message that is longer than who receives it expects. */
+static void truncate_message(void) {
+    MPI_Request request;
+    int rank = 0, sent[4] = {0}, received = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Isend(sent, 4, MPI_INT, rank, 0, MPI_COMM_WORLD, &request);
+    MPI_Recv(&received, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void fail_as_told(char **words, int count) {
     if (strcmp(words[0], "segv") == 0)
         raise(SIGSEGV);
     if (strcmp(words[0], "memory") == 0)
         take_memory();
+    if (strcmp(words[0], "truncate") == 0)
+        truncate_message();
     if (strcmp(words[0], "exit") == 0 && count > 1)
         _exit(atoi(words[1]));
     if (strcmp(words[0], "abort") == 0 && count > 1)

@@ -88,6 +88,16 @@ static void a_verdict_is_explained_by_what_was_said_last(void) {
                            "SIGKILL");
 }
 
+static void what_mpirun_says_counts_where_nothing_else_is_known(void) {
+    struct verdict v = {.code = 42, .host = 0, .rank = 1, .class_name = "program"};
+    (void)snprintf(v.evidence, sizeof(v.evidence), "kernel: x\nmpirun: MPI_ABORT was invoked on");
+    CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "SIGABRT");
+    (void)snprintf(v.evidence, sizeof(v.evidence), "mpirun: MPI_ABORT was invoked on rank 1");
+    CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "SIGABRT");
+    (void)snprintf(v.story, sizeof(v.story), "CUDA out of memory");
+    CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "cudaErrorMemoryAllocation");
+}
+
 static void where_nothing_is_known_nothing_is_said(void) {
     CU_ASSERT_STRING_EQUAL(of_verdict(42, "program", "exited with 42", "step 3"), "nothing");
     CU_ASSERT_STRING_EQUAL(of_verdict(1, "program", "exited with 1", "oops"), "nothing");
@@ -133,5 +143,6 @@ static void the_page_is_this_table(void) {
 
 UNIT_MAIN("outcome.explain", UNIT(rows_are_found_by_what_people_have),
           UNIT(keys_are_unlike_one_another), UNIT(a_verdict_is_explained_by_what_was_said_last),
+          UNIT(what_mpirun_says_counts_where_nothing_else_is_known),
           UNIT(where_nothing_is_known_nothing_is_said), UNIT(one_row_one_kind_or_all_are_printed),
           UNIT(the_page_is_this_table))

@@ -84,6 +84,21 @@ static void the_earliest_failure_is_the_cause(void) {
     CU_ASSERT(v.host == 1 && v.rank == 2);
 }
 
+static void what_mpirun_complains_of_stands_behind_the_rest(void) {
+    all_ended_well();
+    end_rank(2, RANK_EXITED, 15, RANK_CAUSE_NONE, MS(500));
+    facts.mpirun_complaint = "MPI_ERR_TRUNCATE: message truncated";
+    struct verdict v = judged();
+    CU_ASSERT_STRING_EQUAL(v.evidence, "mpirun: MPI_ERR_TRUNCATE: message truncated");
+    CU_ASSERT_STRING_EQUAL(v.story, "last words of 2");
+    (void)snprintf(reports[2].evidence, sizeof(reports[2].evidence), "kernel: x");
+    CU_ASSERT_STRING_EQUAL(judged().evidence,
+                           "kernel: x\nmpirun: MPI_ERR_TRUNCATE: message truncated");
+    facts.mpirun_complaint = "";
+    CU_ASSERT_STRING_EQUAL(judged().evidence, "kernel: x");
+    reports[2].evidence[0] = '\0';
+}
+
 static void within_50_ms_a_signal_outranks_an_exit(void) {
     all_ended_well();
     end_rank(1, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500));
@@ -378,6 +393,7 @@ static void what_nobody_chose_may_be_tried_again(void) {
 
 UNIT_MAIN("outcome.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
           UNIT(a_missing_report_is_never_success), UNIT(the_earliest_failure_is_the_cause),
+          UNIT(what_mpirun_complains_of_stands_behind_the_rest),
           UNIT(within_50_ms_a_signal_outranks_an_exit), UNIT(a_vanished_rank_counts_as_killed),
           UNIT(the_tie_ends_after_50_ms_exactly), UNIT(a_stop_after_a_stall_changes_nothing),
           UNIT(a_lost_host_outranks_its_consequences), UNIT(a_loss_after_all_is_done_is_a_loss_too),
