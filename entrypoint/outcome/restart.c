@@ -20,8 +20,8 @@ static bool follows(const struct settings *settings, const struct restart_facts 
         return false;
     if ((int64_t)f->attempt > settings->restarts || f->verdict->code == EXIT_CODE_STOPPED)
         return false;
-    bool wanted = f->verdict->rank >= 0 && f->verdict->code < 128 &&
-                  settings_has_code(settings->restart_codes, f->verdict->code);
+    bool wanted =
+        f->verdict->rank >= 0 && settings_has_code(settings->restart_codes, f->verdict->code);
     if (!f->verdict->transient && !wanted)
         (void)snprintf(why, RESTART_WHY_SIZE, "no restart after such an end");
     else if (f->host_lost && !settings->shrink)

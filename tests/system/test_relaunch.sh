@@ -206,6 +206,12 @@ an_exit_code_is_worth_a_restart_where_that_is_said() {
     all_end "$PATIENCE" 0 1 2 3 || return
     check "the second attempt is the last" holds "$(hosts log 1)" 'all 3 ranks ended with 0; attempt 2 of 3'
     check "what the first one died of is in the log" holds "$(hosts log 1)" 'algo-2 rank 1: exited with 44'
+    # What a shell makes of its program's SIGKILL.
+    run 1 '[ $RINGMASTER_ATTEMPT = 1 ] || exit 0
+        [ $RANK != 1 ] || { sleep 1; sh -c "kill -9 \$\$"; exit $?; }
+        exec sleep 60' -e RINGMASTER_RESTART_CODES=137
+    all_end "$PATIENCE" 0 1 2 3 || return
+    check "it died of the shell's code" holds "$(hosts log 1)" 'algo-2 rank 1: exited with 137'
     run 2 '[ $RANK != 1 ] || { sleep 1; exit 50; }; exec sleep 60' -e RINGMASTER_RESTART_CODES=3,40-49
     all_end "$PATIENCE" 50 1 2 3 || return
     all_name 'algo-2 rank 1: exited with 50; attempt 1 of 3, no restart after such an end' 1 2 3

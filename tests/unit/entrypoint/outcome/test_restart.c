@@ -55,6 +55,15 @@ static void exit_codes_that_are_listed_are_worth_a_restart(void) {
     CU_ASSERT(again(some, about(&v, 1)));
     v.code = 2;
     CU_ASSERT_FALSE(again(some, about(&v, 1)));
+    /* As a shell passes on that its program was killed. */
+    v.code = 137;
+    CU_ASSERT_FALSE(again(some, about(&v, 1)));
+    CU_ASSERT(again((struct settings){.restarts = 2, .restart_codes = "137"}, about(&v, 1)));
+    v.code = 255;
+    CU_ASSERT(again((struct settings){.restarts = 2, .restart_codes = "128-255"}, about(&v, 1)));
+    v.code = EXIT_CODE_STOPPED;
+    CU_ASSERT_FALSE(
+        again((struct settings){.restarts = 2, .restart_codes = "1-255"}, about(&v, 1)));
     v.code = 42;
     v.rank = -1; /* nobody's exit code */
     CU_ASSERT_FALSE(again(some, about(&v, 1)));
