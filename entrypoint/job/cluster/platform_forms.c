@@ -193,7 +193,7 @@ int platform_form_spec(const char *text, const char *where, const char *const *t
     for (const char *const *name = tasks; *name != NULL; name++)
         if (add_task(cluster, *name, ret, err) != 0)
             return error_wrap(err, "%s", where);
-    if (ret->count < 2)
+    if (ret->count == 0)
         return 0;
     return find_task(cluster, task, tasks, ret, err) == 0 ? 0 : error_wrap(err, "%s", where);
 }

@@ -5,7 +5,6 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "common/json.h"
 #include "common/str.h"
 
 #include <errno.h>
@@ -19,13 +18,14 @@ enum form {
     NUMBER,    /* 4, or 1:4 for an elastic job: the larger */
     LIST,      /* names with commas, blanks or line ends between, perhaps repeated */
     HOST_FILE, /* the path of a file that begins each line with a name, perhaps repeated */
-    SPEC,      /* JSON: {"cluster": {"worker": [...], ...}} */
 };
 
 enum { EITHER_MAX = 3, NAMES_MAX = 6, FILE_MAX = 1024 * 1024, SHOWN_MAX = 40 };
 
 /* Of the variables in COUNTS the first that is set tells; a '*' stands for any text, and then all
- * that fit are added up. Names that others use too count only beside one of BESIDE. */
+ * that fit are added up. Names that others use too count only beside one of BESIDE. TF_CONFIG and
+ * CLUSTER_SPEC are no rows: they are read wherever they are set (platform_table.h), and not all of
+ * whom they list train. */
 static const struct row {
     const char *platform;
     enum form form;
@@ -51,8 +51,6 @@ static const struct row {
     {"dstack", LIST, {"DSTACK_NODES_IPS"}, {0}, "DSTACK_NODE_RANK"},
     {"Volcano", NUMBER, {"VC_*_NUM"}, {0}, "VC_TASK_INDEX"},
     {"Volcano", LIST, {"VC_*_HOSTS"}, {0}, "VC_TASK_INDEX"},
-    {"Vertex AI", SPEC, {"CLUSTER_SPEC"}, {0}, NULL},
-    {"TensorFlow's TF_CONFIG", SPEC, {"TF_CONFIG"}, {0}, NULL},
     {"RunPod", NUMBER, {"NUM_NODES"}, {"PRIMARY_ADDR", "NODE_RANK"}, "NODE_RANK"},
     {"the usual variables of torch",
      NUMBER,
@@ -173,20 +171,7 @@ static int count_file(const char *path, int64_t *ret, struct error *err) {
     return 0;
 }
 
-static int count_spec(const char *text, const char *name, int64_t *ret, struct error *err) {
-    cleanup_json json_t *root = NULL;
-    json_t *cluster = NULL;
-    const char *task = NULL;
-    const json_t *hosts = NULL;
-    if (json_parse(text, strlen(text), name, &root, err) != 0 ||
-        json_member_object(root, name, "cluster", &cluster, err) != 0)
-        return -1;
-    json_object_foreach(cluster, task, hosts) *ret += (int64_t)json_array_size(hosts);
-    return 0;
-}
-
-static int count_value(const struct row *row, const char *name, const char *value, int64_t *ret,
-                       struct error *err) {
+static int count_value(const struct row *row, const char *value, int64_t *ret, struct error *err) {
     switch (row->form) {
     case NUMBER:
         return count_number(value, ret, err);
@@ -195,8 +180,6 @@ static int count_value(const struct row *row, const char *name, const char *valu
         return 0;
     case HOST_FILE:
         return count_file(value, ret, err);
-    case SPEC:
-        return count_spec(value, name, ret, err);
     }
     return 0;
 }
@@ -224,7 +207,7 @@ static int weigh(char *const *environment, const struct row *row, const char *pa
         if (!is_called(*variable, pattern, &value))
             continue;
         show(shown, *variable);
-        if (count_value(row, pattern, value, &count, &failed) != 0 && failed.os_errno != ENOENT)
+        if (count_value(row, value, &count, &failed) != 0 && failed.os_errno != ENOENT)
             return error_set(err, EXIT_CODE_CONFIG, "%s (%s): %s; " WAYS_OUT, shown, row->platform,
                              failed.text);
         if (failed.os_errno == ENOENT)
@@ -235,7 +218,7 @@ static int weigh(char *const *environment, const struct row *row, const char *pa
     if (total < 2)
         return 0;
     char number[32] = "several";
-    if (row->form == NUMBER || row->form == SPEC)
+    if (row->form == NUMBER)
         (void)snprintf(number, sizeof(number), "%lld", (long long)total);
     return error_set(err, EXIT_CODE_CONFIG,
                      "%s: a job of %s (%s%s%s), but nothing here names its hosts: " WAYS_OUT,

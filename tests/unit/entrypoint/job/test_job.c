@@ -95,6 +95,42 @@ static void a_host_that_another_platform_counts_among_several_is_not_alone(void)
     job_done(&job);
 }
 
+/* Others of its job do something else, and are no part of what it starts. */
+static void a_lone_trainer_beside_others_runs_and_they_do_not(void) {
+#define TASK(type)                                                                                 \
+    "TF_CONFIG={\"cluster\":{\"chief\":[\"a:2222\"],\"evaluator\":[\"b:2222\"]},"                  \
+    "\"task\":{\"type\":\"" type "\",\"index\":0}}"
+    use_base("lone");
+    char chief[] = TASK("chief"), evaluator[] = TASK("evaluator");
+    char platform[] = "RINGMASTER_PLATFORM=tensorflow";
+    char *trains[] = {base, path_variable, chief, NULL};
+    char *others[][5] = {{base, path_variable, evaluator, NULL},
+                         {base, path_variable, evaluator, platform, NULL}};
+    struct job job;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(job_read(sleeper, trains, &job, &err), 0);
+    CU_ASSERT_EQUAL(job.cluster.count, 1);
+    job_done(&job);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        CU_ASSERT_EQUAL(job_read(sleeper, others[i], &job, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+        ASSERT_CONTAINS(err.text, "\"evaluator\" takes no part");
+        job_done(&job);
+    }
+}
+
+/* Another word for several still counts where the platform's own list has one host. */
+static void a_host_that_its_platform_lists_alone_may_be_one_of_many_all_the_same(void) {
+    use_base("step");
+    char list[] = "SLURM_STEP_NODELIST=n1", size[] = "OMPI_COMM_WORLD_SIZE=4";
+    char *environment[] = {base, path_variable, list, size, NULL};
+    struct job job;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, &err), -1);
+    ASSERT_CONTAINS(err.text, "OMPI_COMM_WORLD_SIZE=4");
+    job_done(&job);
+}
+
 static char folder_of_self[PATH_MAX], trainer[PATH_MAX + 16];
 
 /* Whether there is a trainer beside this program. */
@@ -403,6 +439,8 @@ static void a_wrong_cluster_leaves_nothing(void) {
 UNIT_MAIN("job.job", UNIT(a_sagemaker_job_is_read_whole),
           UNIT(nothing_at_all_is_one_host_with_a_rank_or_more),
           UNIT(a_host_that_another_platform_counts_among_several_is_not_alone),
+          UNIT(a_lone_trainer_beside_others_runs_and_they_do_not),
+          UNIT(a_host_that_its_platform_lists_alone_may_be_one_of_many_all_the_same),
           UNIT(names_that_are_no_flags_are_a_warning),
           UNIT(a_wrong_program_leaves_the_cluster_known),
           UNIT(going_on_without_the_first_host_needs_who_lets_it),

@@ -124,7 +124,36 @@ static void a_specification_says_who_this_is(void) {
     platform_description_done(&d);
 }
 
+/* Where one host trains, the others of the list are told that they do not. */
+static void a_lone_trainer_is_known_and_others_take_no_part(void) {
+#define TASKS                                                                                      \
+    "{\"cluster\":{\"chief\":[\"c:1\"],\"evaluator\":[\"e:1\"],\"ps\":[\"p:1\"]},\"task\":"
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {TASKS "{\"type\":\"chief\",\"index\":0}}", NULL},
+        {TASKS "{\"type\":\"evaluator\",\"index\":0}}", "\"evaluator\" takes no part"},
+        {TASKS "{\"type\":\"ps\",\"index\":0}}", "\"ps\" takes no part"},
+        {TASKS "{\"type\":\"chief\",\"index\":1}}", "\"chief\" has no host number 1"},
+        {TASKS "{\"type\":\"chief\"}}", "no good \"index\""},
+        {TASKS "{}}", "\"task\" has no \"type\""},
+    };
+    static const char *const tasks[] = {"chief", "worker", NULL};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct platform_description d = {0};
+        struct error err = {0};
+        int read = platform_form_spec(cases[i].text, "SPEC", tasks, &d, &err);
+        CU_ASSERT_EQUAL(read, cases[i].error == NULL ? 0 : -1);
+        if (cases[i].error == NULL)
+            CU_ASSERT_STRING_EQUAL(d.self.text, "c")
+        else
+            ASSERT_CONTAINS(err.text, cases[i].error);
+        platform_description_done(&d);
+    }
+}
+
 UNIT_MAIN("job.platform_forms", UNIT(words_may_stand_apart_in_any_way),
           UNIT(errors_name_the_variable), UNIT(a_file_counts_slots_to_their_ceiling),
           UNIT(a_line_says_how_many_slots), UNIT(what_a_line_does_not_mean_is_named),
-          UNIT(a_specification_says_who_this_is))
+          UNIT(a_specification_says_who_this_is),
+          UNIT(a_lone_trainer_is_known_and_others_take_no_part))
