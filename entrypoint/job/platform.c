@@ -58,7 +58,7 @@ static int read_alone(const struct settings *settings, char *const *environment,
     ret->source = CLUSTER_ALONE;
     ret->hosts_key = ret->self_key = "this host";
     ret->self = own.has_kernel_name ? own.names[0] : (struct host_name){"localhost"};
-    return platform_description_add(ret, &ret->self, 0, err);
+    return platform_description_add(ret, &ret->self, ret->alone_slots, err);
 }
 
 /* A reader returns 1 where its platform has left no description. */
@@ -66,13 +66,21 @@ typedef int reader(const struct settings *settings, char *const *environment,
                    struct platform_description *ret, struct error *err);
 static reader *const readers[] = {read_variables, read_sagemaker, read_table, read_alone};
 
+/* Leaves what a platform says of a host that it has alone; that goes by its own name. */
+static void keep_alone(struct platform_description *d) {
+    struct platform_description kept = {.alone_slots = d->count == 1 ? d->hosts[0].slots : 0,
+                                        .grace = d->grace,
+                                        .before = d->before};
+    memcpy(kept.job, d->job, sizeof(kept.job));
+    platform_description_done(d);
+    *d = kept;
+}
+
 static int read_first(const struct settings *settings, char *const *environment,
                       struct platform_description *ret, struct error *err) {
     int read = 1;
     for (size_t i = 0; read == 1 && i < sizeof(readers) / sizeof(readers[0]); i++) {
-        unsigned grace = ret->grace; /* of a platform that has this host alone */
-        platform_description_done(ret);
-        ret->grace = grace;
+        keep_alone(ret);
         read = readers[i](settings, environment, ret, err);
     }
     return read;

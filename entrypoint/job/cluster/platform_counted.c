@@ -61,10 +61,10 @@ int platform_counted_read(const struct platform_counted *p, char *const *environ
     static const char head[] = "node-";
     struct place place;
     int read = read_place(p, environment, &place, err);
-    if (read != 0)
-        return read;
-    if (add_hosts(&place, head, sizeof(head) - 1, "", ret, err) != 0)
+    if (read < 0 || add_hosts(&place, head, sizeof(head) - 1, "", ret, err) != 0)
         return -1;
+    if (read > 0)
+        return read;
     ret->counted = true;
     const char *text = env_get(environment, p->master);
     if (place.self == place.main) { /* it needs none, and platforms say it as they like */

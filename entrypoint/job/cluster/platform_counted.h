@@ -18,8 +18,8 @@ struct platform_counted {
 };
 
 /* Both append the hosts to *RET and say which is this one and which the master. 1 where there is
- * one host, which is alone. A variable that is missing or makes no sense is an error that names it;
- * the master's address is not asked for on the master itself. */
+ * one host, which is alone; the pattern then adds none. A variable that is missing or makes no
+ * sense is an error that names it; the master's address is not asked for on the master itself. */
 int platform_counted_read(const struct platform_counted *p, char *const *environment,
                           struct platform_description *ret, struct error *err);
 /* HOSTS_FILE, "/etc/hosts", knows the domain; without one names are short. */

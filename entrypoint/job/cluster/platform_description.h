@@ -33,6 +33,7 @@ struct platform_description {
     struct platform_host *hosts; /* owned; as they are listed */
     size_t count;
     struct host_name self;
+    unsigned alone_slots;            /* of a host that its platform has alone; 0: not told */
     struct host_name master;         /* "": the first in natural order */
     bool counted;                    /* names are ours, and lead nowhere (platform_counted.h) */
     struct host_name master_at;      /* then: where the master is; "" if not told to itself */

@@ -319,8 +319,13 @@ static int read_listed(const struct row *row, char *const *environment, const st
         return error_set(err, EXIT_CODE_CONFIG, "%s: no host is listed", ret->where);
     if (check_processes(row, environment, ret, err) != 0)
         return -1;
-    if (ret->count == 1) /* where others are listed than those who read it, one is not this one */
+    if (ret->count == 1) {
+        /* One line of a file says no more than that the host is there. */
+        if (ret->hosts[0].slots == 1)
+            ret->hosts[0].slots = 0;
+        /* Where others are listed than those who read it, one is not this one. */
         return row->absent == NULL || find_own(row, own, ret, err) == 0 ? 1 : -1;
+    }
     if (read_self(row, environment, own, ret, err) != 0)
         return -1;
     return read_master(row, environment, ret, err);
@@ -354,15 +359,13 @@ static int read_row(const struct row *row, char *const *environment, const struc
         read = platform_counted_pattern(&counted, environment, own, "/etc/hosts", ret, err);
     else
         read = read_listed(row, environment, own, ret, err);
-    if (read != 0)
-        return read;
-    if (read_slots(row, environment, ret, err) != 0 ||
+    if (read < 0 || read_slots(row, environment, ret, err) != 0 ||
         read_attempt(row, environment, ret, err) != 0)
         return -1;
     const char *job = row->job != NULL ? env_get(environment, row->job) : NULL;
     if (job != NULL)
         take_job(job, ret->job);
-    return 0;
+    return read;
 }
 
 int platform_table_read(char *const *environment, const char *only, const struct own_names *own,

@@ -3,6 +3,7 @@
 #include "support/unit.h"
 
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -93,21 +94,67 @@ static void variables_win_over_the_file_and_the_file_over_nothing(void) {
     cluster_done(&c);
 }
 
-static void a_platform_that_has_one_host_says_how_it_stops_it(void) {
-    char list[] = "SLURM_STEP_NODELIST=n1", index[] = "SLURM_NODEID=0";
-    char *environment[] = {list, index, NULL};
+enum { VARIABLES_MAX = 5 };
+
+/* "SLOTS JOB, N s, N before" of the host that VARIABLES have alone, or the error. */
+static const char *alone_with(const char *platform, const char *const *variables) {
+    static char text[ERROR_TEXT_MAX];
+    char *environment[VARIABLES_MAX + 1] = {0};
     struct settings s = settings_with(NULL);
     struct cluster c;
+    struct error err = {0};
     snprintf(base, sizeof(base), "%s/nothing", unit_temp_dir());
-    CU_ASSERT_EQUAL(platform_read(&s, environment, NULL, &c, NULL), 0);
+    s.platform = platform;
+    for (size_t i = 0; i < VARIABLES_MAX && variables[i] != NULL; i++)
+        environment[i] = (char *)(uintptr_t)variables[i];
+    if (platform_read(&s, environment, NULL, &c, &err) != 0) {
+        (void)snprintf(text, sizeof(text), "%s", err.text);
+        return text;
+    }
     CU_ASSERT_EQUAL(c.source, CLUSTER_ALONE);
     CU_ASSERT_EQUAL(c.count, 1);
-    CU_ASSERT_EQUAL(c.grace, 30);
+    CU_ASSERT_FALSE(c.counted);
+    CU_ASSERT_STRING_NOT_EQUAL(c.hosts[0].name.text, "n1"); /* it goes by its own name */
+    CU_ASSERT_STRING_NOT_EQUAL(c.hosts[0].name.text, "node-0");
+    (void)snprintf(text, sizeof(text), "%u %s, %u s, %u before", c.hosts[0].slots, c.job, c.grace,
+                   c.before);
     cluster_done(&c);
-    s.platform = "none";
-    CU_ASSERT_EQUAL(platform_read(&s, environment, NULL, &c, NULL), 0);
-    CU_ASSERT_EQUAL(c.grace, 0);
-    cluster_done(&c);
+    return text;
+}
+
+static void what_a_platform_says_of_one_host_holds_for_it(void) {
+    static const struct {
+        const char *platform, *variables[VARIABLES_MAX], *expected;
+    } cases[] = {
+        {NULL, {"SLURM_STEP_NODELIST=n1"}, "0 ringmaster, 30 s, 0 before"},
+        {NULL,
+         {"SLURM_STEP_NODELIST=n1", "SLURM_NODEID=0", "SLURM_JOB_ID=42", "SLURM_GPUS_ON_NODE=4",
+          "SLURM_RESTART_COUNT=2"},
+         "4 42, 30 s, 2 before"},
+        {"none",
+         {"SLURM_STEP_NODELIST=n1", "SLURM_NODEID=0", "SLURM_JOB_ID=42", "SLURM_GPUS_ON_NODE=4",
+          "SLURM_RESTART_COUNT=2"},
+         "0 ringmaster, 0 s, 0 before"},
+        {NULL, {"PET_NNODES=1", "PET_NPROC_PER_NODE=4"}, "4 ringmaster, 30 s, 0 before"},
+        {NULL, {"PET_NNODES=1", "PET_NPROC_PER_NODE=auto"}, "0 ringmaster, 30 s, 0 before"},
+        {NULL,
+         {"AWS_BATCH_JOB_NUM_NODES=1", "AWS_BATCH_JOB_ID=8a7-1#0", "AWS_BATCH_JOB_ATTEMPT=2"},
+         "0 8a7-1, 30 s, 1 before"},
+        {NULL, {"RINGMASTER_COUNT=1", "JOB_COMPLETION_INDEX=0"}, "0 ringmaster, 30 s, 0 before"},
+        {"torch", {"NNODES=1", "NODE_RANK=0", "NPROC_PER_NODE=2"}, "2 ringmaster, 0 s, 0 before"},
+        {NULL, {"PBS_NODEFILE=four", "PBS_JOBID=12"}, "4 12, 10 s, 0 before"},
+        /* One line says that it is there, and its accelerators how many ranks that are. */
+        {NULL, {"PBS_NODEFILE=one", "PBS_JOBID=12"}, "0 12, 10 s, 0 before"},
+        {NULL, {"PET_NNODES=1", "PET_NPROC_PER_NODE=cpu"}, "PET_NPROC_PER_NODE: "},
+        {NULL, {"PET_NNODES=1", "PET_NPROC_PER_NODE=257"}, "PET_NPROC_PER_NODE: "},
+        {NULL, {"SLURM_STEP_NODELIST=n1", "SLURM_GPUS_ON_NODE=x"}, "SLURM_GPUS_ON_NODE: "},
+        {NULL, {"AWS_BATCH_JOB_NUM_NODES=1", "AWS_BATCH_JOB_ATTEMPT=x"}, "AWS_BATCH_JOB_ATTEMPT: "},
+    };
+    CU_ASSERT_EQUAL_FATAL(chdir(unit_temp_dir()), 0);
+    CU_ASSERT_EQUAL(file_publish("four", "n1\nn1\nn1\nn1\n", 12, 0644, NULL), 0);
+    CU_ASSERT_EQUAL(file_publish("one", "n1\n", 3, 0644, NULL), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        ASSERT_CONTAINS(alone_with(cases[i].platform, cases[i].variables), cases[i].expected);
 }
 
 /* Kubernetes sets its variable in every container, whoever names the hosts. */
@@ -177,5 +224,5 @@ static void wrong_descriptions_are_errors(void) {
 UNIT_MAIN("job.platform", UNIT(no_description_is_one_host),
           UNIT(a_host_alone_is_called_as_its_kernel_says_where_that_is_a_name),
           UNIT(variables_win_over_the_file_and_the_file_over_nothing),
-          UNIT(a_platform_that_has_one_host_says_how_it_stops_it),
+          UNIT(what_a_platform_says_of_one_host_holds_for_it),
           UNIT(a_pod_is_stopped_as_kubernetes_does), UNIT(wrong_descriptions_are_errors))
