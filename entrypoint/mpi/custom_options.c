@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char key[] = "the hyperparameter sagemaker_mpi_custom_mpi_options";
 
@@ -101,6 +102,25 @@ static int check_value(const char *name, const char *value, struct error *err) {
     return 0;
 }
 
+/* Lists of names, of addresses and of numbers, paths: parameters have nothing else. */
+static bool is_of_values(char c) {
+    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80 || strchr(",.:;/_+-=%@~*#[]", c);
+}
+
+/* A '^' stands in front of a whole list, which then says what is left out. */
+static int check_parameter(const char *name, const char *value, struct error *err) {
+    if (check_value(name, value, err) != 0)
+        return -1;
+    for (const char *at = value + (*value == '^'); *at != '\0'; at++)
+        if (!is_of_values(*at))
+            return error_set(
+                err, EXIT_CODE_CONFIG,
+                "%s: the value of \"%s\" has '%c' in it, which no value of a parameter "
+                "has there",
+                key, name, *at);
+    return 0;
+}
+
 static int add_parameter(const char *name, const char *value, struct custom_options *ret,
                          struct error *err) {
     if (!is_identifier(name, strlen(name)) || !is_of_ranks(name))
@@ -108,7 +128,7 @@ static int add_parameter(const char *name, const char *value, struct custom_opti
                       "is no parameter of ranks; how daemons start and find each other is "
                       "ringmaster's",
                       err);
-    return check_value(name, value, err) == 0
+    return check_parameter(name, value, err) == 0
                ? argv_printf(&ret->environment, err, "OMPI_MCA_%s=%s", name, value)
                : -1;
 }
@@ -125,6 +145,8 @@ static const struct {
      "is the place"},
     {(const char *const[]){"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=", NULL},
      "says which rank it is, which differs from rank to rank"},
+    {(const char *const[]){"MASTER_ADDR=", "MASTER_PORT=", NULL},
+     "says where ranks meet, which is ringmaster's to say (RINGMASTER_PORT moves the port)"},
     {(const char *const[]){
          "CURRENT_HOST=", "SM_CURRENT_", "SM_HOST", "SM_MASTER_", "SM_INSTANCE_GROUPS",
          "SM_DISTRIBUTION_INSTANCE_GROUPS=", "SM_RESOURCE_CONFIG=", "SM_TRAINING_ENV=", NULL},
@@ -159,15 +181,42 @@ static int add_variable(const char *word, struct custom_options *ret, struct err
     return argv_add(&ret->environment, word, err);
 }
 
-/* POLICY[:MODIFIERS], the policy one of LIST. */
-static int take_place(const char *value, const char *const *list,
+/* What may be said of a place. */
+struct places {
+    const char *const *policies;
+    const char *const *modifiers; /* in any case, as Open MPI reads them */
+    bool cores;                   /* also PE=N, how many cores a rank has */
+};
+
+/* PE=N, N from 1 to 9999. */
+static bool is_cores(const char *word, size_t size) {
+    enum { BEFORE = 3, DIGITS_MAX = 4 };
+    size_t digits = size > BEFORE ? strspn(word + BEFORE, "0123456789") : 0;
+    return digits > 0 && digits <= DIGITS_MAX && BEFORE + digits == size &&
+           strncasecmp(word, "PE=", BEFORE) == 0 && word[BEFORE] != '0';
+}
+
+static bool is_modifier(const char *word, size_t size, const struct places *places) {
+    for (const char *const *known = places->modifiers; *known != NULL; known++)
+        if (strlen(*known) == size && strncasecmp(*known, word, size) == 0)
+            return true;
+    return places->cores && is_cores(word, size);
+}
+
+/* POLICY or POLICY:MODIFIER[,MODIFIER ...]. */
+static int take_place(const char *value, const struct places *places,
                       char ret[CUSTOM_OPTIONS_PLACE_SIZE], struct error *err) {
-    size_t size = strlen(value);
-    size_t good = strspn(value, "abcdefghijklmnopqrstuvwxyzPE0123456789:=,-");
-    if (!is_one_of(value, strcspn(value, ":"), list) || good < size ||
-        size >= CUSTOM_OPTIONS_PLACE_SIZE)
+    size_t size = strcspn(value, ":");
+    bool good =
+        is_one_of(value, size, places->policies) && strlen(value) < CUSTOM_OPTIONS_PLACE_SIZE;
+    for (const char *at = value + size; good && *at != '\0'; at += size) {
+        at++;
+        size = strcspn(at, ",");
+        good = is_modifier(at, size, places);
+    }
+    if (!good)
         return refuse(value, "is no place for ranks of one host", err);
-    memcpy(ret, value, size + 1);
+    memcpy(ret, value, strlen(value) + 1);
     return 0;
 }
 
@@ -203,8 +252,12 @@ static int take(enum kind kind, const char *word, char *const *values, struct cu
                 struct error *err) {
     static const char *const binds[] = {"none",    "hwthread", "core", "l1cache", "l2cache",
                                         "l3cache", "socket",   "numa", NULL};
+    static const char *const bind_more[] = {"overload-allowed", "if-supported", NULL};
+    static const struct places bind = {binds, bind_more, false};
     static const char *const maps[] = {"slot",    "hwthread", "core", "l1cache", "l2cache",
                                        "l3cache", "socket",   "numa", NULL};
+    static const char *const map_more[] = {"oversubscribe", "nooversubscribe", NULL};
+    static const struct places map = {maps, map_more, true};
     switch (kind) {
     case VARIABLE:
         return add_variable(values[0], ret, err);
@@ -215,9 +268,9 @@ static int take(enum kind kind, const char *word, char *const *values, struct cu
     case PARAMETER:
         return add_parameter(values[0], values[1], ret, err);
     case BIND:
-        return take_place(values[0], binds, ret->bind_to, err);
+        return take_place(values[0], &bind, ret->bind_to, err);
     case MAP:
-        return take_place(values[0], maps, ret->map_by, err);
+        return take_place(values[0], &map, ret->map_by, err);
     default:
         return argv_add(&ret->ignored, word, err);
     }

@@ -6,14 +6,18 @@
  *   --NCCL_DEBUG VALUE         the same, as the toolkit has it; also --NCCL_DEBUG=VALUE
  *   --mca NAME VALUE           a parameter of the libraries that ranks load (btl, pml, coll, mpi,
  *                              ...), which wins over ours; also -mca, --gmca, -gmca
- *   --bind-to, --map-by        where ranks run on a host; they stay in the order of the hosts
+ *   --bind-to, --map-by        where ranks run on a host, and behind a colon PE=N, oversubscribe,
+ *                              nooversubscribe, overload-allowed, if-supported; they stay in the
+ *                              order of the hosts
  *   -v, --tag-output and other options about mpirun's own output: nothing, as lines of ranks do not
  *                              go through mpirun
  *
  * Everything else is an error that names the word: what starts daemons, chooses hosts or opens
- * ports is ours. So is a variable that would bring other code into ranks (LD_PRELOAD ...) or say
- * another rank or host than theirs, and a value with control characters or of more than
- * CUSTOM_OPTIONS_VALUE_MAX bytes. (Open MPI's manual: mpirun(1).) */
+ * ports is ours. So is a variable that would bring other code into ranks (LD_PRELOAD ...), say
+ * another rank or host than theirs or where they meet (MASTER_ADDR ...), a value with control
+ * characters or of more than CUSTOM_OPTIONS_VALUE_MAX bytes, and one of a parameter with what none
+ * has: blanks, quotes, what a shell acts on, a '^' that does not stand in front. (Open MPI's
+ * manual: mpirun(1).) */
 #ifndef MPI_CUSTOM_OPTIONS_H
 #define MPI_CUSTOM_OPTIONS_H
 

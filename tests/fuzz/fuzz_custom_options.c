@@ -3,17 +3,22 @@
 #include "fuzz/check.h"
 #include "mpi/custom_options.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static bool is_parameter(const char *variable) {
+    return strncmp(variable, "OMPI_MCA_", strlen("OMPI_MCA_")) == 0;
+}
+
 static void check_variable(const char *variable) {
     static const char *const ours[] = {
         "RINGMASTER_",  "PMIX_",         "PRTE_",          "OMPI_COMM_",  "OMPI_MCA_plm",
         "OMPI_MCA_oob", "OMPI_MCA_orte", "OMPI_MCA_rmaps", "LD_PRELOAD=", "LD_AUDIT=",
-        "RANK=",        "SM_CURRENT_",   "SM_HOSTS="};
+        "RANK=",        "MASTER_ADDR=",  "MASTER_PORT=",   "SM_CURRENT_", "SM_HOSTS="};
     size_t name = strcspn(variable, "=");
     CHECK(variable[name] == '=' && name > 0 && strcspn(variable, " \t\n'\"$;") >= name);
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
@@ -21,6 +26,7 @@ static void check_variable(const char *variable) {
     CHECK(strlen(variable + name + 1) <= CUSTOM_OPTIONS_VALUE_MAX);
     for (const char *c = variable + name; *c != '\0'; c++)
         CHECK((unsigned char)*c >= ' ' && *c != 0x7f);
+    CHECK(!is_parameter(variable) || strpbrk(variable + name, " '\"$`\\|&<>(){}!?") == NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -32,8 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         for (size_t i = 0; i < got.environment.count; i++)
             check_variable(got.environment.items[i]);
-        CHECK(strpbrk(got.bind_to, " \t\n'\"$;/") == NULL);
-        CHECK(strpbrk(got.map_by, " \t\n'\"$;/") == NULL);
+        CHECK(strpbrk(got.bind_to, " \t\n'\"$;/=") == NULL);
+        CHECK(strpbrk(got.map_by, " \t\n'\"$;/") == NULL && strstr(got.map_by, "::") == NULL);
     }
     custom_options_done(&got);
     free(text);

@@ -203,18 +203,26 @@ options_for_mpirun_are_refused() {
     end_saying 65 '"LD_PRELOAD=/opt/ml/input/data/train/x.so" would bring other code into every rank'
 }
 
-# What a shell would act on is a parameter of the ranks, as it stands, and goes through none.
+# What a shell would act on is a variable of the ranks, as it stands, and goes through none; no value of a parameter has it.
 values_of_options_reach_no_shell() {
     for value in '$(touch /opt/ml/model/owned)' '`touch /opt/ml/model/owned`' 'self;touch /opt/ml/model/owned'; do
         ring 2
-        put hyperparameters.json "{\"sagemaker_mpi_custom_mpi_options\": \"--mca btl_test '$value'\"}"
-        start_all -- train -- sh -c 'printf %s "$OMPI_MCA_btl_test" >/opt/ml/model/value'
+        put hyperparameters.json "{\"sagemaker_mpi_custom_mpi_options\": \"-x BTL_TEST='$value'\"}"
+        start_all -- train -- sh -c 'printf %s "$BTL_TEST" >/opt/ml/model/value'
         all_end "$PATIENCE" 0 1 2 || return
         for host in $everyone; do
             check "no shell has read it on host $host" test ! -e "$(hosts opt "$host")/model/owned"
             check "it is there on host $host" equal "$(cat "$(hosts opt "$host")/model/value")" "$value"
         done
     done
+    ring 2
+    put hyperparameters.json "{\"sagemaker_mpi_custom_mpi_options\": \"--mca btl_test '\$(id)'\"}"
+    start_all -- train -- true
+    end_saying 65 'the value of "btl_test" has '"'\$'"' in it'
+    ring 2
+    put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "-x MASTER_ADDR=10.0.0.1"}'
+    start_all -- train -- true
+    end_saying 65 '"MASTER_ADDR=10.0.0.1" says where ranks meet'
 }
 
 an_instance_group_is_not_there() {
