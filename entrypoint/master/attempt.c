@@ -186,10 +186,15 @@ void attempt_stop(struct attempt *a, size_t host, int64_t now) {
     a->stop_host = (unsigned)host;
 }
 
-void attempt_stop_late(struct attempt *a, size_t host) {
-    if (a->stop_asked == 0 && !a->stop_late)
-        a->stop_host = (unsigned)host;
-    a->stop_late = true;
+void attempt_stop_late(struct attempt *a, size_t host, int64_t now) {
+    if (attempt_stop_began(a) != 0)
+        return;
+    a->stop_host = (unsigned)host;
+    a->stop_late = now;
+}
+
+int64_t attempt_stop_began(const struct attempt *a) {
+    return a->stop_asked != 0 ? a->stop_asked : a->stop_late;
 }
 
 bool attempt_send_stop(struct attempt *a) {

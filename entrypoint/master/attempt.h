@@ -48,8 +48,8 @@ struct attempt {
     int64_t stop_asked;
     unsigned stop_host;
     bool stop_sent;
-    bool stop_late; /* one came while a failure was being looked into */
-    int64_t killed; /* when the budget of the stop was over */
+    int64_t stop_late; /* the first that came while a failure was being looked into */
+    int64_t killed;    /* when the budget of the stop was over */
 };
 
 /* Number NUMBER, of the hosts of CLUSTER that are not gone. *A must be zeroed or done with. */
@@ -105,7 +105,9 @@ void attempt_begin_end(struct attempt *a);
 
 void attempt_stop(struct attempt *a, size_t host, int64_t now);
 /* It is ending already, but another one might follow. */
-void attempt_stop_late(struct attempt *a, size_t host);
+void attempt_stop_late(struct attempt *a, size_t host, int64_t now);
+/* Since when the time of a stop runs, a late one's, too. */
+int64_t attempt_stop_began(const struct attempt *a);
 /* False where it has been. */
 bool attempt_send_stop(struct attempt *a);
 void attempt_kill(struct attempt *a, int64_t now);

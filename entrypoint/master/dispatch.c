@@ -94,7 +94,7 @@ static void decide(struct master *m, struct restart_decision *ret) {
     attempt_facts(a, &m->s.job->cluster, buf_text(&words), &facts);
     facts.mpirun_complaint = buf_text(&complaint);
     verdict_judge(&facts, &verdict);
-    bool stopped = a->stop_asked != 0 || a->stop_late;
+    bool stopped = attempt_stop_began(a) != 0;
     const struct restart_facts about = {.cluster = &m->s.job->cluster,
                                         .verdict = &verdict,
                                         .attempt = m->phase == PHASE_RUNNING ? a->number : 0,
@@ -221,7 +221,7 @@ static bool act_on(const struct raised *raised, enum phase_action action) {
         stop_note(b->master, b->index);
         return true;
     case DO_NOTE_LATE_STOP:
-        attempt_stop_late(&b->master->attempt, b->index);
+        attempt_stop_late(&b->master->attempt, b->index, clock_boot());
         return true;
     case DO_COUNT_LOSS:
         uploads_lost(b, why);

@@ -24,12 +24,13 @@ int64_t uploads_stop_budget(const struct master *m) {
     return uploads_wanted(m) ? all - all / SHARE : all;
 }
 
-/* What is left of a stop's time, where one has ended the job. */
+/* What is left of a stop's time, where one has come, after a failure, too. */
 static int64_t seconds_left(const struct master *m) {
     int64_t seconds = m->s.job->settings.upload_seconds;
-    if (m->attempt.stop_asked == 0)
+    int64_t began = attempt_stop_began(&m->attempt);
+    if (began == 0)
         return seconds;
-    int64_t end = m->attempt.stop_asked + stop_seconds(m) * CLOCK_SECOND;
+    int64_t end = began + stop_seconds(m) * CLOCK_SECOND;
     int64_t left = (end - clock_boot()) / CLOCK_SECOND;
     left = left > 1 ? left : 1;
     return left < seconds ? left : seconds;

@@ -86,17 +86,19 @@ static void shims_stay_while_a_stop_runs(void) {
     CU_ASSERT(attempt_holds(&a));
     attempt_kill(&a, 200);
     CU_ASSERT_FALSE(attempt_holds(&a));
-    attempt_stop_late(&a, 0);
+    attempt_stop_late(&a, 0, 300);
     CU_ASSERT_EQUAL(a.stop_host, 2); /* the first one asked */
+    CU_ASSERT_EQUAL(attempt_stop_began(&a), 100);
     struct verdict_facts facts;
     attempt_facts(&a, &cluster, NULL, &facts);
     CU_ASSERT_EQUAL(facts.killed, 200);
     attempt_done(&a);
     begin();
-    attempt_stop_late(&a, 2);
-    attempt_stop_late(&a, 0);
+    attempt_stop_late(&a, 2, 250);
+    attempt_stop_late(&a, 0, 300);
     CU_ASSERT_EQUAL(a.stop_host, 2);
     CU_ASSERT_EQUAL(a.stop_asked, 0); /* too late for its verdict */
+    CU_ASSERT_EQUAL(attempt_stop_began(&a), 250);
     attempt_done(&a);
 }
 

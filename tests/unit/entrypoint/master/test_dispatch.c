@@ -7,6 +7,7 @@
 #include "master/lease.h"
 #include "master/relaunch.h"
 #include "master/stop.h"
+#include "master/uploads.h"
 #include "support/quiet_link.h"
 #include "support/unit.h"
 #include "wire/frame.h"
@@ -35,12 +36,14 @@ static void set_up(enum phase phase) {
     collect_init(&m);
     stop_init(&m);
     relaunch_init(&m);
+    uploads_init(&m);
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
     CU_ASSERT_EQUAL_FATAL(post_init(&m.to_self, &m.s.loop, NULL, NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
 }
 
 static void tear_down(void) {
+    uploads_close(&m);
     attempt_done(&m.attempt);
     post_done(&m.to_self);
     loop_done(&m.s.loop);
@@ -192,7 +195,7 @@ static void a_failure_is_gathered_and_a_late_stop_noted(void) {
     master_raise(&m, EVENT_FAILURE);
     CU_ASSERT(m.attempt.gathering && m.attempt.ending && m.collect.end.active);
     master_raise_about(&members[1], EVENT_STOP, NULL);
-    CU_ASSERT(m.attempt.stop_late && m.attempt.stop_asked == 0 && !m.stop.budget.active);
+    CU_ASSERT(m.attempt.stop_late != 0 && m.attempt.stop_asked == 0 && !m.stop.budget.active);
     tear_down();
 }
 
@@ -212,6 +215,55 @@ static void what_may_be_tried_again_is_forgotten_first(void) {
     CU_ASSERT(m.relaunch.pause.active && m.relaunch.deadline.active);
     CU_ASSERT(m.s.host.quiet);
     tear_down();
+}
+
+static void fail_with(int restarts) {
+    job.settings.restarts = restarts;
+    job.settings.output = "s3://bucket/folder";
+    job.settings.upload_seconds = 3600;
+    const struct rank_report crash = {.rank = 1, .host = 1, .end = RANK_SIGNALLED, .value = 11};
+    const struct rank_report good = {.rank = 0, .host = 0, .end = RANK_EXITED};
+    CU_ASSERT(attempt_report(&m.attempt, &crash) && attempt_report(&m.attempt, &good));
+    master_raise(&m, EVENT_FAILURE);
+}
+
+/* Until nobody waits for uploads any more: a stop's 40 s, and 10 s for words to come. */
+static int64_t uploads_end_in(void) {
+    CU_ASSERT_EQUAL(m.phase, PHASE_UPLOADING);
+    CU_ASSERT_TRUE(m.uploads.deadline.active);
+    return m.uploads.deadline.deadline - clock_now();
+}
+
+static void a_stop_between_two_attempts_leaves_its_time_for_uploads(void) {
+    static const enum phase_event stops[] = {EVENT_STOP, EVENT_STOP_AGAIN};
+    for (size_t i = 0; i < 2; i++) {
+        set_up(PHASE_RUNNING);
+        fail_with(9);
+        master_raise(&m, EVENT_ALL_HEARD);
+        CU_ASSERT_EQUAL(m.phase, PHASE_CLEARING);
+        master_raise_about(&members[1], stops[i], NULL);
+        CU_ASSERT(uploads_end_in() <= 50 * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_STOPPED);
+        ASSERT_CONTAINS(m.verdict.text, "algo-2: stopped on request between two attempts");
+        tear_down();
+    }
+}
+
+/* One after a failure, while its reports are gathered. */
+static void a_late_stop_leaves_its_time_for_uploads(void) {
+    for (int stopped = 0; stopped < 2; stopped++) {
+        set_up(PHASE_RUNNING);
+        fail_with(9 * stopped);
+        if (stopped) {
+            master_raise_about(&members[1], EVENT_STOP, NULL);
+            m.attempt.stop_late -= 15 * CLOCK_SECOND;
+            master_raise_about(&members[0], EVENT_STOP_AGAIN, NULL); /* the first one counts */
+        }
+        master_raise(&m, EVENT_ALL_HEARD);
+        CU_ASSERT_EQUAL(m.verdict.code, stopped ? EXIT_CODE_STOPPED : 128 + 11);
+        CU_ASSERT_EQUAL(uploads_end_in() <= 35 * CLOCK_SECOND, stopped != 0);
+        tear_down();
+    }
 }
 
 /* Whatever happens first after a pause: a success of ranks that have ended meanwhile, say. */
@@ -261,5 +313,7 @@ UNIT_MAIN("master.dispatch", UNIT(a_stop_hurries_those_who_join),
           UNIT(who_gives_way_sends_the_others_on_at_once),
           UNIT(who_comes_to_those_that_gather_is_asked_what_it_knows),
           UNIT(a_failure_is_gathered_and_a_late_stop_noted),
+          UNIT(a_stop_between_two_attempts_leaves_its_time_for_uploads),
+          UNIT(a_late_stop_leaves_its_time_for_uploads),
           UNIT(what_may_be_tried_again_is_forgotten_first), UNIT(who_is_out_does_nothing_else),
           UNIT(what_comes_after_the_end_changes_nothing))
