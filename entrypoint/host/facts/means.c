@@ -179,9 +179,8 @@ static void add_devices(json_t *object, const char *root) {
     set_text(object, "driver", driver);
     path_of(root, "/dev", path);
     set_number(object, "gpus", devices_gpus(path));
-    path_of(root, "/sys", path);
-    (void)json_object_set_new(object, "rdma", json_boolean(devices_infiniband(path)));
-    (void)json_object_set_new(object, "efa", json_boolean(devices_efa(path)));
+    (void)json_object_set_new(object, "rdma", json_boolean(devices_infiniband(root)));
+    (void)json_object_set_new(object, "efa", json_boolean(devices_efa(root)));
 }
 
 static void add_limits(json_t *object, const char *root, const char *base, const char *interface) {

@@ -3,7 +3,6 @@
 #include "common/attempt.h"
 #include "common/str.h"
 #include "job/sm_variables.h"
-#include "machine/devices.h"
 #include "machine/fabric.h"
 #include "mpi/custom_options.h"
 #include "mpi/place.h"
@@ -83,7 +82,7 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
     if (argv_get_env(ret, "PYTHONUNBUFFERED") == NULL &&
         argv_set_env(ret, "PYTHONUNBUFFERED", "1", err) != 0)
         return -1;
-    if (fabric_add(job->cluster.instance_type, devices_efa("/sys"), ret, err) != 0)
+    if (fabric_add("", job->cluster.instance_type, ret, err) != 0)
         return -1;
     if (sm_variables_add(job, ret, err) != 0)
         return -1;

@@ -20,7 +20,7 @@ static bool is_numbered(const char *name, const char *prefix) {
 }
 
 /* What EACH makes of every entry of FOLDER called PREFIX and a number, added up; 0 where there is
- * no such folder. An empty PREFIX takes all names. */
+ * no such folder. */
 static unsigned sum(const char *folder, const char *prefix,
                     unsigned (*each)(const char *folder, const char *name)) {
     DIR *open = opendir(folder);
@@ -28,7 +28,7 @@ static unsigned sum(const char *folder, const char *prefix,
         return 0;
     unsigned total = 0;
     for (const struct dirent *entry = readdir(open); entry != NULL; entry = readdir(open))
-        if (prefix[0] == '\0' ? entry->d_name[0] != '.' : is_numbered(entry->d_name, prefix))
+        if (is_numbered(entry->d_name, prefix))
             total += each(folder, entry->d_name);
     closedir(open);
     return total;
@@ -73,26 +73,9 @@ static unsigned is_efa(const char *folder, const char *name) {
     return is_driven_by(folder, name, "efa");
 }
 
-static unsigned any(const char *folder, const char *name) {
-    (void)folder;
-    return name[0] != '.' ? 1 : 0;
-}
+/* --- what this container has a way to --------------------------------------------------------- */
 
-bool devices_infiniband(const char *sysfs) {
-    char path[PATH_MAX];
-    int size = snprintf(path, sizeof(path), "%s/class/infiniband", sysfs);
-    return size > 0 && (size_t)size < sizeof(path) && sum(path, "", any) > 0;
-}
-
-bool devices_efa(const char *sysfs) {
-    char path[PATH_MAX];
-    int size = snprintf(path, sizeof(path), "%s/class/infiniband", sysfs);
-    return size > 0 && (size_t)size < sizeof(path) && sum(path, "", is_efa) > 0;
-}
-
-/* --- for UCX --------------------------------------------------------------------------------- */
-
-enum { LINE_MAX_SIZE = 64, PORTS_MAX = 64 };
+enum { LINE_MAX_SIZE = DEVICES_PRODUCT_SIZE, PORTS_MAX = 64 };
 
 /* The first line of FOLDER/NAME/FILE; "" where there is none. */
 static void read_line(const char *folder, const char *name, const char *file,
@@ -106,13 +89,6 @@ static void read_line(const char *folder, const char *name, const char *file,
         (void)snprintf(ret, LINE_MAX_SIZE, "%.*s", LINE_MAX_SIZE - 1, buf_text(&text));
     ret[strcspn(ret, "\n")] = '\0';
 }
-
-/* One that is up, of a device that this container has a way to. */
-struct port {
-    char device[LINE_MAX_SIZE];
-    long number;
-    bool infiniband; /* or Ethernet, for RoCE */
-};
 
 /* Devices of a host are seen in /sys of all its containers: only those are reached whose file is in
  * /dev, too. */
@@ -136,6 +112,42 @@ static bool is_reached(const char *root, const char *device) {
     closedir(open);
     return found;
 }
+
+/* Whether a device that IS_ONE takes is within reach. */
+static bool has_device(const char *root, unsigned (*is_one)(const char *folder, const char *name)) {
+    char folder[PATH_MAX];
+    bool found = false;
+    int size = snprintf(folder, sizeof(folder), "%s/sys/class/infiniband", root);
+    DIR *open = size > 0 && (size_t)size < sizeof(folder) ? opendir(folder) : NULL;
+    if (open == NULL)
+        return false;
+    for (const struct dirent *entry = readdir(open); entry != NULL && !found; entry = readdir(open))
+        found = entry->d_name[0] != '.' && is_one(folder, entry->d_name) > 0 &&
+                is_reached(root, entry->d_name);
+    closedir(open);
+    return found;
+}
+
+bool devices_infiniband(const char *root) {
+    return has_device(root, one);
+}
+
+bool devices_efa(const char *root) {
+    return has_device(root, is_efa);
+}
+
+void devices_product(const char *root, char ret[DEVICES_PRODUCT_SIZE]) {
+    read_line(root, "sys/class/dmi/id", "product_name", ret);
+}
+
+/* --- for UCX --------------------------------------------------------------------------------- */
+
+/* One that is up, of a device that this container has a way to. */
+struct port {
+    char device[LINE_MAX_SIZE];
+    long number;
+    bool infiniband; /* or Ethernet, for RoCE */
+};
 
 static void add_ports(const char *folder, const char *device, struct port *ret, size_t *count) {
     char path[PATH_MAX];

@@ -12,12 +12,19 @@ unsigned devices_gpus(const char *dev);
  * devices/virtual/neuron_device/neuron0 ... (Neuron Sysfs User Guide). */
 unsigned devices_neurons(const char *sysfs);
 
-/* Whether SYSFS/class/infiniband has a device of any kind. */
-bool devices_infiniband(const char *sysfs);
+/* /sys shows a machine's devices to all of its containers: here count those alone that this one has
+ * a way to, their uverbs0 ... in ROOT/dev/infiniband. ROOT: "" but in tests.
+ *
+ * Whether ROOT/sys/class/infiniband has a device of any kind. */
+bool devices_infiniband(const char *root);
 
-/* Whether an Elastic Fabric Adapter is there: a device of the driver "efa" in
- * SYSFS/class/infiniband. */
-bool devices_efa(const char *sysfs);
+/* Whether it has an Elastic Fabric Adapter: a device of the driver "efa". */
+bool devices_efa(const char *root);
+
+/* What the firmware calls this machine, on EC2 its type: "p4d.24xlarge"; "" where it says nothing.
+ */
+enum { DEVICES_PRODUCT_SIZE = 64 };
+void devices_product(const char *root, char ret[DEVICES_PRODUCT_SIZE]);
 
 /* Whether Open MPI, left the choice, takes UCX for an InfiniBand or RoCE device of this
  * container's: a port that is up in ROOT/sys, a way to it, the device's uverbs0 ... in

@@ -1,5 +1,6 @@
 #include "machine/fabric.h"
 
+#include "common/str.h"
 #include "machine/devices.h"
 
 #include <limits.h>
@@ -9,15 +10,24 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Types with an adapter, and whether it reads and writes memory of other hosts by itself. */
-static const struct {
+/* Types with an adapter, and whether it reads and writes memory of other hosts by itself: nothing
+ * else says that without libfabric, and a program that is told so where it is not true is aborted.
+ */
+static const struct known {
     const char *type;
     bool rdma;
 } known[] = {
-    {"ml.g4dn.8xlarge", false},  {"ml.g4dn.12xlarge", false}, {"ml.g5.48xlarge", false},
-    {"ml.p3dn.24xlarge", false}, {"ml.p4d.24xlarge", true},   {"ml.p4de.24xlarge", true},
-    {"ml.p5.48xlarge", false},   {"ml.trn1.32xlarge", true},  {"ml.p6e-gb200.36xlarge", true},
+    {"g4dn.8xlarge", false},  {"g4dn.12xlarge", false}, {"g5.48xlarge", false},
+    {"p3dn.24xlarge", false}, {"p4d.24xlarge", true},   {"p4de.24xlarge", true},
+    {"p5.48xlarge", false},   {"trn1.32xlarge", true},  {"p6e-gb200.36xlarge", true},
 };
+
+static const struct known *find(const char *type) {
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(known[i].type, type) == 0)
+            return &known[i];
+    return NULL;
+}
 
 static int add_default(struct argv *environment, const char *name, const char *value,
                        struct error *err) {
@@ -25,21 +35,25 @@ static int add_default(struct argv *environment, const char *name, const char *v
                                                    : argv_set_env(environment, name, value, err);
 }
 
-int fabric_add(const char *instance_type, bool has_device, struct argv *environment,
+int fabric_add(const char *root, const char *instance_type, struct argv *environment,
                struct error *err) {
-    bool rdma = false;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strcmp(known[i].type, instance_type) == 0) {
-            has_device = true;
-            rdma = known[i].rdma;
-        }
-    if (!has_device)
+    static const char of_sagemaker[] = "ml.";
+    char product[DEVICES_PRODUCT_SIZE];
+    const struct known *type = NULL;
+    if (str_starts_with(instance_type, of_sagemaker))
+        type = find(instance_type + strlen(of_sagemaker));
+    if (type == NULL && !devices_efa(root))
         return 0;
+    if (type == NULL) {
+        devices_product(root, product);
+        type = find(product);
+    }
     if (add_default(environment, "FI_PROVIDER", "efa", err) != 0 ||
         add_default(environment, "NCCL_PROTO", "simple", err) != 0 ||
         add_default(environment, "RDMAV_FORK_SAFE", "1", err) != 0)
         return -1;
-    return rdma ? add_default(environment, "FI_EFA_USE_DEVICE_RDMA", "1", err) : 0;
+    return type != NULL && type->rdma ? add_default(environment, "FI_EFA_USE_DEVICE_RDMA", "1", err)
+                                      : 0;
 }
 
 /* --- what lacks ------------------------------------------------------------------------------ */
@@ -74,10 +88,8 @@ static bool has_plugin(const char *root, char *const *environment) {
 }
 
 void fabric_warn(const char *root, char *const *environment, struct warnings *warnings) {
-    char sysfs[PATH_MAX];
     struct rlimit locked;
-    int length = snprintf(sysfs, sizeof(sysfs), "%s/sys", root);
-    if (length < 0 || (size_t)length >= sizeof(sysfs) || !devices_infiniband(sysfs))
+    if (!devices_infiniband(root))
         return;
     if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_max != RLIM_INFINITY)
         warnings_add(warnings,
@@ -86,7 +98,7 @@ void fabric_warn(const char *root, char *const *environment, struct warnings *wa
                      (unsigned long long)locked.rlim_max / 1024);
     const char *provider = env_get(environment, "FI_PROVIDER");
     bool wanted = provider == NULL || strcmp(provider, "efa") == 0;
-    if (devices_efa(sysfs) && wanted && env_get(environment, "NCCL_NET_PLUGIN") == NULL &&
+    if (devices_efa(root) && wanted && env_get(environment, "NCCL_NET_PLUGIN") == NULL &&
         !has_plugin(root, environment))
         warnings_add(warnings, "an Elastic Fabric Adapter is here, but no plugin of NCCL for it "
                                "(libnccl-net*.so of aws-ofi-nccl): NCCL takes TCP");

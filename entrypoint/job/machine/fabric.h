@@ -11,9 +11,9 @@
 
 #include <stdbool.h>
 
-/* Adds variables to ENVIRONMENT. INSTANCE_TYPE: "ml.p4d.24xlarge", "" if not known; HAS_DEVICE: an
- * adapter was seen (devices_efa). */
-int fabric_add(const char *instance_type, bool has_device, struct argv *environment,
+/* Adds variables to ENVIRONMENT. INSTANCE_TYPE: "ml.p4d.24xlarge", "" if SageMaker does not say it:
+ * then the firmware of a machine whose adapter is within reach may. ROOT: as below. */
+int fabric_add(const char *root, const char *instance_type, struct argv *environment,
                struct error *err);
 
 /* Says what a container with such an adapter, or another device of its kind, lacks for it: memory

@@ -44,6 +44,8 @@ static void a_machine_with_gpus_is_read(void) {
     put(root, "/sys/fs/cgroup", "pids.max", "1000\n");
     put(root, "/sys/fs/cgroup", "pids.current", "990\n");
     put(root, "/sys/class/infiniband/mlx5_0", "x", "");
+    put(root, "/sys/class/infiniband_verbs/uverbs0", "ibdev", "mlx5_0\n");
+    put(root, "/dev/infiniband", "uverbs0", "");
     json_t *means = means_gather(root, root, "lo");
     CU_ASSERT_STRING_EQUAL(text_of(means, "processor"), "A Fast One");
     CU_ASSERT_STRING_EQUAL(text_of(means, "gpu"), "NVIDIA H200");

@@ -39,24 +39,6 @@ static void neurons_are_counted_by_their_cores(void) {
     CU_ASSERT_EQUAL(devices_neurons(root), 3);
 }
 
-static void an_adapter_is_known_by_its_driver(void) {
-    char link[4500];
-    use_root("efa");
-    CU_ASSERT_FALSE(devices_efa(root));
-    CU_ASSERT_FALSE(devices_infiniband(root));
-    make("class/infiniband/");
-    CU_ASSERT_FALSE(devices_infiniband(root));
-    make("class/infiniband/mlx5_0/device");
-    snprintf(link, sizeof(link), "%s/class/infiniband/mlx5_0/device/driver", root);
-    CU_ASSERT_EQUAL(symlink("../../../../bus/pci/drivers/mlx5_core", link), 0);
-    CU_ASSERT_FALSE(devices_efa(root));
-    CU_ASSERT_TRUE(devices_infiniband(root));
-    make("class/infiniband/rdmap0s6/device");
-    snprintf(link, sizeof(link), "%s/class/infiniband/rdmap0s6/device/driver", root);
-    CU_ASSERT_EQUAL(symlink("../../../../bus/pci/drivers/efa", link), 0);
-    CU_ASSERT_TRUE(devices_efa(root));
-}
-
 static void put_text(const char *name, const char *text) {
     char path[4500];
     snprintf(path, sizeof(path), "%s/%s", root, name);
@@ -111,6 +93,42 @@ static void remove_way(unsigned verbs) {
     char path[4500];
     snprintf(path, sizeof(path), "%s/dev/infiniband/uverbs%u", root, verbs);
     CU_ASSERT_EQUAL(rmdir(path), 0);
+}
+
+static void an_adapter_is_known_by_its_driver(void) {
+    use_root("efa");
+    CU_ASSERT_FALSE(devices_efa(root));
+    CU_ASSERT_FALSE(devices_infiniband(root));
+    make("sys/class/infiniband/");
+    CU_ASSERT_FALSE(devices_infiniband(root));
+    make_device("mlx5_0", "mlx5_core", 0);
+    CU_ASSERT_FALSE(devices_efa(root));
+    CU_ASSERT_TRUE(devices_infiniband(root));
+    make_device("rdmap0s6", "efa", 1);
+    CU_ASSERT_TRUE(devices_efa(root));
+}
+
+/* /sys shows them to every container of the machine. */
+static void a_device_without_a_way_to_it_is_another_container_s(void) {
+    use_root("apart");
+    make_device("mlx5_0", "mlx5_core", 0);
+    make_device("rdmap0s6", "efa", 1);
+    remove_way(1);
+    CU_ASSERT_FALSE(devices_efa(root));
+    CU_ASSERT_TRUE(devices_infiniband(root));
+    remove_way(0);
+    CU_ASSERT_FALSE(devices_infiniband(root));
+}
+
+static void a_machine_has_the_name_that_its_firmware_gives(void) {
+    char name[DEVICES_PRODUCT_SIZE];
+    use_root("named");
+    devices_product(root, name);
+    CU_ASSERT_STRING_EQUAL(name, "");
+    make("sys/class/dmi/id");
+    put_text("sys/class/dmi/id/product_name", "p4d.24xlarge\n");
+    devices_product(root, name);
+    CU_ASSERT_STRING_EQUAL(name, "p4d.24xlarge");
 }
 
 static void ucx_needs_a_port_that_is_up_and_a_way_to_it(void) {
@@ -187,4 +205,6 @@ UNIT_MAIN("job.devices", UNIT(a_way_to_another_device_is_none),
           UNIT(open_mpi_takes_ucx_for_some_drivers), UNIT(ethernet_keeps_nobody_from_infiniband),
           UNIT(ucx_needs_a_port_that_is_up_and_a_way_to_it),
           UNIT(an_elastic_fabric_adapter_is_not_for_ucx), UNIT(gpus_are_counted_by_their_devices),
-          UNIT(neurons_are_counted_by_their_cores), UNIT(an_adapter_is_known_by_its_driver))
+          UNIT(neurons_are_counted_by_their_cores), UNIT(an_adapter_is_known_by_its_driver),
+          UNIT(a_device_without_a_way_to_it_is_another_container_s),
+          UNIT(a_machine_has_the_name_that_its_firmware_gives))

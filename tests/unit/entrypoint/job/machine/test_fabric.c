@@ -5,51 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const names[] = {"FI_PROVIDER", "NCCL_PROTO", "RDMAV_FORK_SAFE",
                                     "FI_EFA_USE_DEVICE_RDMA"};
-
-static void types_with_an_adapter_are_known(void) {
-    static const struct {
-        const char *type;
-        bool device;
-        const char *expected[4];
-    } cases[] = {
-        {"ml.p4d.24xlarge", false, {"efa", "simple", "1", "1"}},
-        {"ml.trn1.32xlarge", true, {"efa", "simple", "1", "1"}},
-        {"ml.g5.48xlarge", false, {"efa", "simple", "1", NULL}},
-        {"ml.p9.new", true, {"efa", "simple", "1", NULL}},
-        {"", true, {"efa", "simple", "1", NULL}},
-        {"ml.p4d.24xlarge.not", false, {NULL, NULL, NULL, NULL}},
-        {"ml.c5.xlarge", false, {NULL, NULL, NULL, NULL}},
-        {"", false, {NULL, NULL, NULL, NULL}},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        cleanup_argv struct argv got = {0};
-        CU_ASSERT_EQUAL(fabric_add(cases[i].type, cases[i].device, &got, NULL), 0);
-        for (size_t n = 0; n < 4; n++) {
-            const char *value = argv_get_env(&got, names[n]);
-            if (cases[i].expected[n] == NULL)
-                CU_ASSERT_PTR_NULL(value);
-            if (cases[i].expected[n] != NULL)
-                CU_ASSERT_STRING_EQUAL(value, cases[i].expected[n]);
-        }
-    }
-}
-
-static void what_the_job_sets_stays(void) {
-    cleanup_argv struct argv got = {0};
-    CU_ASSERT_EQUAL(argv_set_env(&got, "FI_PROVIDER", "tcp", NULL), 0);
-    CU_ASSERT_EQUAL(argv_set_env(&got, "FI_EFA_USE_DEVICE_RDMA", "", NULL), 0);
-    CU_ASSERT_EQUAL(fabric_add("ml.p4d.24xlarge", true, &got, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "FI_PROVIDER"), "tcp");
-    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "FI_EFA_USE_DEVICE_RDMA"), "");
-    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "NCCL_PROTO"), "simple");
-    CU_ASSERT_EQUAL(got.count, 4);
-}
-
-/* --- what lacks ------------------------------------------------------------------------------ */
 
 static char root[2048];
 
@@ -60,13 +20,90 @@ static void make(const char *path) {
     CU_ASSERT_EQUAL(file_make_dirs(whole, &err), 0);
 }
 
+static void put_line(const char *folder, const char *name, const char *line) {
+    char path[4500];
+    make(folder);
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", root, folder, name);
+    CU_ASSERT_EQUAL(file_publish(path, line, strlen(line), 0644, NULL), 0);
+}
+
+/* A device of DRIVER and, in this container, the way to it. */
 static void drive(const char *device, const char *driver) {
     char path[4096];
     (void)snprintf(path, sizeof(path), "sys/class/infiniband/%s/device", device);
     make(path);
     (void)snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/device/driver", root, device);
     CU_ASSERT_EQUAL(symlink(driver, path), 0);
+    put_line("sys/class/infiniband_verbs/uverbs0", "ibdev", device);
+    make("dev/infiniband/uverbs0");
 }
+
+static void take_the_way(void) {
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s/dev/infiniband/uverbs0", root);
+    CU_ASSERT_EQUAL(rmdir(path), 0);
+}
+
+static void types_with_an_adapter_are_known(void) {
+    static const struct {
+        const char *type;
+        const char *machine; /* what the firmware of one with an adapter says; NULL: it has none */
+        const char *expected[4];
+    } cases[] = {
+        {"ml.p4d.24xlarge", NULL, {"efa", "simple", "1", "1"}},
+        {"ml.trn1.32xlarge", "", {"efa", "simple", "1", "1"}},
+        {"ml.g5.48xlarge", NULL, {"efa", "simple", "1", NULL}},
+        {"ml.p9.new", "p9.new\n", {"efa", "simple", "1", NULL}},
+        {"", "", {"efa", "simple", "1", NULL}},
+        {"", "p4d.24xlarge\n", {"efa", "simple", "1", "1"}},
+        {"", "p5.48xlarge\n", {"efa", "simple", "1", NULL}},
+        {"", "ml.p4d.24xlarge\n", {"efa", "simple", "1", NULL}},
+        {"p4d.24xlarge", NULL, {NULL, NULL, NULL, NULL}},
+        {"ml.p4d.24xlarge.not", NULL, {NULL, NULL, NULL, NULL}},
+        {"ml.c5.xlarge", NULL, {NULL, NULL, NULL, NULL}},
+        {"", NULL, {NULL, NULL, NULL, NULL}},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cleanup_argv struct argv got = {0};
+        (void)snprintf(root, sizeof(root), "%s/type%zu", unit_temp_dir(), i);
+        if (cases[i].machine != NULL) {
+            drive("rdmap0s6", "../../../../bus/pci/drivers/efa");
+            put_line("sys/class/dmi/id", "product_name", cases[i].machine);
+        }
+        CU_ASSERT_EQUAL(fabric_add(root, cases[i].type, &got, NULL), 0);
+        for (size_t n = 0; n < 4; n++) {
+            const char *value = argv_get_env(&got, names[n]);
+            if (cases[i].expected[n] == NULL)
+                CU_ASSERT_PTR_NULL(value);
+            if (cases[i].expected[n] != NULL)
+                CU_ASSERT_STRING_EQUAL(value, cases[i].expected[n]);
+        }
+    }
+}
+
+/* A container of the machine that was not given the device: libfabric would find nothing. */
+static void an_adapter_of_other_containers_is_none(void) {
+    cleanup_argv struct argv got = {0};
+    (void)snprintf(root, sizeof(root), "%s/apart", unit_temp_dir());
+    drive("rdmap0s6", "../../../../bus/pci/drivers/efa");
+    put_line("sys/class/dmi/id", "product_name", "p4d.24xlarge\n");
+    take_the_way();
+    CU_ASSERT_EQUAL(fabric_add(root, "", &got, NULL), 0);
+    CU_ASSERT_EQUAL(got.count, 0);
+}
+
+static void what_the_job_sets_stays(void) {
+    cleanup_argv struct argv got = {0};
+    CU_ASSERT_EQUAL(argv_set_env(&got, "FI_PROVIDER", "tcp", NULL), 0);
+    CU_ASSERT_EQUAL(argv_set_env(&got, "FI_EFA_USE_DEVICE_RDMA", "", NULL), 0);
+    CU_ASSERT_EQUAL(fabric_add(unit_temp_dir(), "ml.p4d.24xlarge", &got, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "FI_PROVIDER"), "tcp");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "FI_EFA_USE_DEVICE_RDMA"), "");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "NCCL_PROTO"), "simple");
+    CU_ASSERT_EQUAL(got.count, 4);
+}
+
+/* --- what lacks ------------------------------------------------------------------------------ */
 
 /* What is said with VARIABLE set; "" for nothing. */
 static const char *said(char *variable) {
@@ -114,6 +151,15 @@ static void an_adapter_without_its_plugin_is_told(void) {
     CU_ASSERT_PTR_NULL(strstr(said(none), words));
 }
 
+static void who_was_not_given_a_device_lacks_nothing_for_it(void) {
+    (void)snprintf(root, sizeof(root), "%s/none", unit_temp_dir());
+    drive("rdmap0s6", "../../../../bus/pci/drivers/efa");
+    take_the_way();
+    CU_ASSERT_EQUAL(WEXITSTATUS(unit_in_child(memory_is_short)), 2);
+    CU_ASSERT_STRING_EQUAL(said(none), "");
+}
+
 UNIT_MAIN("job.fabric", UNIT(types_with_an_adapter_are_known), UNIT(what_the_job_sets_stays),
           UNIT(a_device_of_another_kind_wants_memory_alone),
-          UNIT(an_adapter_without_its_plugin_is_told))
+          UNIT(an_adapter_without_its_plugin_is_told), UNIT(an_adapter_of_other_containers_is_none),
+          UNIT(who_was_not_given_a_device_lacks_nothing_for_it))
