@@ -77,6 +77,7 @@ void comeback_told(struct member *b, const json_t *message) {
         return;
     json_decref(b->asks);
     b->asks = json_incref((json_t *)(uintptr_t)message);
+    join_clocks(b, message);
     join_weigh(b, message, &fault);
     if (fault.code != 0)
         refuse(b, &fault);

@@ -148,6 +148,17 @@ static int fault_code(const json_t *message) {
     return code > 0 && code <= UINT8_MAX ? (int)code : 0;
 }
 
+void join_clocks(struct member *b, const json_t *message) {
+    int64_t boot = -1;
+    int64_t clock = -1;
+    (void)json_member_int(message, "join", "boot", &boot, NULL);
+    (void)json_member_int(message, "join", "clock", &clock, NULL);
+    if (boot >= 0 && boot <= RANK_REPORT_TIME_MAX)
+        b->offset = boot - clock_boot(); /* until a heartbeat tells it better */
+    if (clock >= 0)
+        b->skew = clock - clock_wall();
+}
+
 void join_weigh(struct member *b, const json_t *message, struct error *fault) {
     struct facts ours;
     int code = fault_code(message);
@@ -161,8 +172,6 @@ void join_weigh(struct member *b, const json_t *message, struct error *fault) {
     else if (sound && b->master->s.fault.code == 0 && !b->master->check)
         (void)facts_compare(&ours, &b->facts, fault);
     b->master->s.job->cluster.hosts[b->index].address = b->facts.address;
-    b->offset = b->facts.boot - clock_boot(); /* until a heartbeat tells it better */
-    b->skew = b->facts.clock - clock_wall();
     json_int_t port = json_integer_value(json_object_get(message, "examine_port"));
     b->examine_port = port > 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
 }
@@ -217,7 +226,10 @@ void join_told(struct member *b, const json_t *message) {
     if (strcmp(frame_type(message), "join") != 0) {
         mark_parse(message, &mark);
         fetching_told(b, &mark);
-    } else if (may_be_taken_in(m, message)) {
+        return;
+    }
+    join_clocks(b, message);
+    if (may_be_taken_in(m, message)) {
         admit(b, message);
     } else {
         json_decref(b->asks);

@@ -20,6 +20,10 @@ void join_meet(struct member *b, struct link *link, const struct net_address *pe
 /* A `join` or `fetching` of a member that has a link. */
 void join_told(struct member *b, const json_t *message);
 
+/* How far apart the host's clocks and ours are: a join says its own, and may then wait here before
+ * it is weighed. */
+void join_clocks(struct member *b, const json_t *message);
+
 /* What a join says of its host becomes B's; FAULT is one of its own, or that it does not fit. */
 void join_weigh(struct member *b, const json_t *message, struct error *fault);
 

@@ -66,7 +66,7 @@ struct member {
     bool doubted;          /* unheard for a lease: its words may lie here unread */
     int64_t trip;          /* shortest round trip of a heartbeat so far; 0: none yet */
     int64_t offset;        /* its clock_boot() less ours, by that heartbeat */
-    int64_t skew;          /* its wall clock less ours when it joined */
+    int64_t skew;          /* its wall clock less ours when its join came */
     struct error *fault;   /* owned; in a check, what is wrong with it; NULL: nothing */
     uint16_t examine_port; /* in a check, where it is dialled; 0: nowhere */
 };

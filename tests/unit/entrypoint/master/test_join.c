@@ -1,3 +1,5 @@
+#include "common/json.h"
+#include "master/join.h"
 #include "unit/entrypoint/hand.h"
 
 static struct stage_host master;
@@ -169,6 +171,30 @@ static void a_fault_moves_no_deadline_of_a_check(void) {
     ASSERT_CONTAINS(stage_output(&master), "127.0.0.3: missing");
 }
 
+/* A check warns of it: while this host looks whether another one has its name, joins wait. */
+static void a_join_that_waits_tells_the_clocks_of_when_it_came(void) {
+    struct cluster_host two[2] = {{.slots = 1}, {.slots = 1}};
+    struct job job = {.cluster = {.hosts = two, .count = 2}};
+    struct member members[2];
+    struct master m = {.s = {.job = &job}, .members = members, .phase = PHASE_JOINING};
+    m.namesake.pending = true;
+    members[1] = (struct member){.master = &m, .index = 1};
+    struct facts theirs = {.boot = clock_boot(), .clock = clock_wall() + 60 * CLOCK_SECOND};
+    cleanup_json json_t *join = facts_json(&theirs);
+    (void)json_object_set_new(join, "type", json_string("join"));
+    join_told(&members[1], join);
+    CU_ASSERT_PTR_NOT_NULL(members[1].asks);
+    const int64_t skew = members[1].skew;
+    const int64_t offset = members[1].offset;
+    CU_ASSERT(skew > 0 && skew <= 60 * CLOCK_SECOND);
+    (void)poll(NULL, 0, 20);
+    struct error fault = {0};
+    join_weigh(&members[1], members[1].asks, &fault);
+    CU_ASSERT_EQUAL(members[1].skew, skew);
+    CU_ASSERT_EQUAL(members[1].offset, offset);
+    json_decref(members[1].asks);
+}
+
 static void a_host_that_was_told_otherwise_is_an_error_for_both(void) {
     const char *const settings[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2:7",
                                     "RINGMASTER_HOST=127.0.0.2", NULL};
@@ -188,5 +214,6 @@ STAGE_MAIN("master.join", UNIT(a_fault_moves_no_deadline_of_a_check),
            UNIT(a_host_that_fetches_has_as_long_as_it_gets_further),
            UNIT(a_host_that_stands_still_is_not_waited_for),
            UNIT(a_host_that_fetches_hears_of_a_fault_at_once),
+           UNIT(a_join_that_waits_tells_the_clocks_of_when_it_came),
            UNIT(a_host_that_fetched_comes_again), UNIT(a_missing_host_is_named_at_the_deadline),
            UNIT(a_host_that_was_told_otherwise_is_an_error_for_both))
