@@ -13,6 +13,10 @@
 
 enum { WORD = REACH_WORD_SIZE - 1, PIECE = 128 * 1024, STRANGERS_MAX = 64 };
 
+/* Who has connected and says nothing keeps its line so long, where others want one. A host says its
+ * word at once, and waits for the answer much longer. */
+enum { SILENT_MS = 250 };
+
 enum state { CLOSED, CONNECTING, ASKING, ANSWERED, SENDING, LISTENING, SINKING };
 
 struct line {
@@ -162,20 +166,45 @@ static void begin_to_send(struct reach *r) {
 
 /* --- being dialled ---------------------------------------------------------------------------- */
 
-static void welcome(struct reach *r, int listener) {
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0)
-        return;
+static size_t free_line(const struct reach *r) {
     size_t slot = 0;
     while (slot < r->count && r->lines[slot].state != CLOSED)
         slot++;
-    if (slot == r->room) {
-        (void)close(fd);
+    return slot;
+}
+
+/* Then who comes waits in the kernel, with its word. */
+static bool is_full(const struct reach *r) {
+    return free_line(r) == r->room;
+}
+
+static void welcome(struct reach *r, int listener) {
+    size_t slot = free_line(r);
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
         return;
-    }
     if (slot == r->count)
         r->count++;
-    r->lines[slot] = (struct line){.fd = fd, .state = LISTENING};
+    r->lines[slot] = (struct line){.fd = fd, .state = LISTENING, .began = clock_now()};
+}
+
+static int64_t silence_end(const struct line *l) {
+    return l->state == LISTENING ? l->began + SILENT_MS * CLOCK_MILLISECOND : INT64_MAX;
+}
+
+/* For others; returns when there is something to do here next. */
+static int64_t make_room(struct reach *r, int64_t now) {
+    int64_t next = INT64_MAX;
+    if (!is_full(r))
+        return next;
+    for (size_t i = 0; i < r->count; i++) {
+        int64_t end = silence_end(&r->lines[i]);
+        if (end <= now)
+            shut(&r->lines[i]);
+        else if (end < next)
+            next = end;
+    }
+    return next;
 }
 
 static void answer(struct reach *r, struct line *l) {
@@ -209,7 +238,7 @@ static void serve(struct reach *r, struct line *l) {
 }
 
 static void fill(const struct reach *r) {
-    r->polls[0] = (struct pollfd){.fd = r->o->listener, .events = POLLIN};
+    r->polls[0] = (struct pollfd){.fd = is_full(r) ? -1 : r->o->listener, .events = POLLIN};
     for (size_t i = 0; i < r->count; i++) {
         const struct line *l = &r->lines[i];
         bool writes = l->state == CONNECTING || l->state == SENDING;
@@ -247,6 +276,8 @@ static void run(struct reach *r, int64_t end) {
         if (is_done(r) || now >= end)
             return;
         int64_t next = r->send_end == 0 ? r->deadline : now < r->send_end ? r->send_end : end;
+        int64_t room = make_room(r, now);
+        next = room < next ? room : next;
         size_t count = r->count;
         fill(r);
         if (poll(r->polls, 1 + count, clock_left_ms(next < end ? next : end)) <= 0)

@@ -18,7 +18,7 @@ static int new_listener(uint16_t *port) {
     socklen_t size = sizeof(at);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&at, size), 0);
-    CU_ASSERT_EQUAL_FATAL(listen(fd, 8), 0);
+    CU_ASSERT_EQUAL_FATAL(listen(fd, SOMAXCONN), 0);
     CU_ASSERT_EQUAL_FATAL(getsockname(fd, (struct sockaddr *)&at, &size), 0);
     *port = ntohs(at.sin_port);
     return fd;
@@ -124,6 +124,38 @@ static void what_does_not_answer_is_told_apart(void) {
     (void)close(liar);
 }
 
+static int connect_to(uint16_t port) {
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CU_ASSERT_EQUAL(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    return fd;
+}
+
+/* More connections than there are lines, from somebody who never says a word. */
+static void who_says_nothing_makes_room_for_hosts(void) {
+    enum { SILENT = 100 };
+    struct reach_peer peers[2];
+    struct reach_result r;
+    int listeners[2];
+    int silent[SILENT];
+    for (size_t i = 0; i < 2; i++) {
+        peers[i].address = address_of("127.0.0.1");
+        listeners[i] = new_listener(&peers[i].port);
+    }
+    for (size_t i = 0; i < SILENT; i++)
+        silent[i] = connect_to(peers[0].port);
+    pid_t second = start_host(peers, 2, 1, listeners[1]);
+    struct reach_options o = options_for(peers, 2, 0, listeners[0]);
+    CU_ASSERT_EQUAL(reach_run(&o, &r, NULL), 0);
+    CU_ASSERT(r.count == 1 && r.ways[0].trip > 0);
+    CU_ASSERT(ended_well(second));
+    for (size_t i = 0; i < SILENT; i++)
+        (void)close(silent[i]);
+    for (size_t i = 0; i < 2; i++)
+        (void)close(listeners[i]);
+}
+
 /* Every way of every pair is tried by somebody up to 17 hosts, and then each host's by its
  * neighbours; everybody tries the master. */
 static void everybody_is_dialled(void) {
@@ -141,4 +173,5 @@ static void everybody_is_dialled(void) {
 }
 
 UNIT_MAIN("host.reach", UNIT(three_hosts_reach_each_other),
-          UNIT(what_does_not_answer_is_told_apart), UNIT(everybody_is_dialled))
+          UNIT(what_does_not_answer_is_told_apart), UNIT(who_says_nothing_makes_room_for_hosts),
+          UNIT(everybody_is_dialled))
