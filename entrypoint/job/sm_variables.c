@@ -115,10 +115,17 @@ static void put_places(struct values *v, const struct cluster *c, const json_t *
     put(v, "SM_INSTANCE_GROUPS_RANKS", ranks);
 }
 
+/* The group of a host whose platform has none, as the toolkit and the service call it. */
+static const char *own_group(const struct cluster *c) {
+    return c->group[0] != '\0' ? c->group : "homogeneousCluster";
+}
+
+static bool has_groups(const struct cluster *c) {
+    return json_array_size(json_object_get(c->resource_config, "instance_groups")) > 0;
+}
+
 static void put_groups(struct values *v, const struct cluster *c) {
-    json_t *groups = json_object_get(c->resource_config, "instance_groups");
-    if (!json_is_array(groups))
-        return;
+    const json_t *groups = json_object_get(c->resource_config, "instance_groups");
     json_t *names = json_array();
     json_t *by_name = json_object();
     for (size_t i = 0; i < json_array_size(groups); i++) {
@@ -129,19 +136,23 @@ static void put_groups(struct values *v, const struct cluster *c) {
         append(v, names, json_incref(name));
         v->failed |= json_object_set(by_name, json_string_value(name), (json_t *)(uintptr_t)group);
     }
-    put_places(v, c, names);
+    if (has_groups(c))
+        put_places(v, c, names);
     put(v, "SM_IS_HETERO", json_boolean(json_array_size(groups) > 1));
     put(v, "SM_INSTANCE_GROUPS", names);
-    put_text(v, "SM_CURRENT_INSTANCE_GROUP", c->group);
+    put_text(v, "SM_CURRENT_INSTANCE_GROUP", own_group(c));
     put(v, "SM_INSTANCE_GROUPS_DICT", by_name);
-    put(v, "SM_CURRENT_INSTANCE_GROUP_HOSTS", still_here(v, c, members_of_group(c, c->group)));
+    put(v, "SM_CURRENT_INSTANCE_GROUP_HOSTS", still_here(v, c, members_of_group(c, own_group(c))));
 }
 
-/* The groups that are one job, and what hosts they have, for SM_TRAINING_ENV. */
+/* The groups that are one job, and what hosts they have, for SM_TRAINING_ENV. Where there are no
+ * groups all hosts are in it, and MPI is of the one group that is not listed. */
 static json_t *put_distribution(struct values *v, const struct job *job) {
     const struct cluster *c = &job->cluster;
     json_t *groups = members_groups(&job->wishes, c);
-    json_t *hosts = json_array();
+    json_t *hosts = has_groups(c) ? json_array() : host_list(v, c);
+    if (!has_groups(c) && job->wishes.mpi == WISH_YES && json_array_size(groups) == 0)
+        append(v, groups, json_string(own_group(c)));
     for (size_t i = 0; i < json_array_size(groups); i++) {
         json_t *own =
             still_here(v, c, members_of_group(c, json_string_value(json_array_get(groups, i))));
@@ -210,13 +221,31 @@ static json_t *decoded(const struct hyperparameters *h, const char *name) {
     return value != NULL ? value : json_incref(raw);
 }
 
+/* What the toolkit reads for itself, and passes on to no framework. */
+static bool is_of_toolkit(const char *name) {
+    static const char *const names[] = {"sagemaker_program",
+                                        "sagemaker_submit_directory",
+                                        "sagemaker_enable_cloudwatch_metrics",
+                                        "sagemaker_region",
+                                        "sagemaker_container_log_level",
+                                        "sagemaker_job_name",
+                                        "default_user_module_name",
+                                        "_tuning_objective_metric",
+                                        "sagemaker_s3_output"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 static void put_hyperparameters(struct values *v, const struct hyperparameters *h) {
     json_t *user = json_object();
     json_t *framework = json_object();
     for (size_t i = 0; i < h->count; i++) {
         const struct hyperparameter *p = &h->items[i];
-        json_t *value = decoded(h, p->name);
-        v->failed |= json_object_set_new(p->hidden ? framework : user, p->name, value) != 0;
+        if (!is_of_toolkit(p->name))
+            v->failed |= json_object_set_new(p->hidden ? framework : user, p->name,
+                                             decoded(h, p->name)) != 0;
         if (!p->hidden && !p->odd)
             put_named(v, "SM_HP_", p->name, p->text);
     }
@@ -253,10 +282,23 @@ static void put_python_path(struct values *v, const struct program *p, const cha
 /* By Python's numbers. */
 enum { LOG_LEVEL_INFO = 20 };
 
+/* The job's region, else the container's: boto3, which the toolkit asks, takes
+ * AWS_DEFAULT_REGION, and the service sets AWS_REGION. */
+static const char *region_of(const struct hyperparameters *h, const struct argv *given) {
+    static const char *const names[] = {"SAGEMAKER_REGION", "AWS_DEFAULT_REGION", "AWS_REGION"};
+    const char *region = hyperparameters_get(h, "sagemaker_region");
+    for (size_t i = 0; region == NULL && i < sizeof(names) / sizeof(names[0]); i++) {
+        region = argv_get_env(given, names[i]);
+        if (region != NULL && region[0] == '\0')
+            region = NULL;
+    }
+    return region;
+}
+
 /* What the toolkit makes of hyperparameters that are meant for it. */
 static void put_service(struct values *v, const struct job *job, const struct argv *given) {
     const struct hyperparameters *h = &job->hyperparameters;
-    const char *region = hyperparameters_get(h, "sagemaker_region");
+    const char *region = region_of(h, given);
     const char *level = hyperparameters_get(h, "sagemaker_container_log_level");
     const char *module = argv_get_env(given, "SAGEMAKER_TRAINING_MODULE");
     int64_t number = LOG_LEVEL_INFO;

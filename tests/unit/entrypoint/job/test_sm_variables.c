@@ -28,7 +28,11 @@ static struct job sagemaker_job(void) {
         "{\"batch-size\":\"32\",\"s\":\"\\\"abc\\\"\",\"raw\":\"a "
         "b\",\"lr\":\"1e-5\",\"a b\":\"5\",\"t\":\"true\","
         "\"u\":\"\\u00e9\",\"l\":\"[1, 2]\",\"none\":null,\"sagemaker_region\":\"eu-west-1\","
-        "\"sagemaker_container_log_level\":\"10\",\"sagemaker_program\":\"\\\"train.py\\\"\"}";
+        "\"sagemaker_container_log_level\":\"10\",\"sagemaker_program\":\"\\\"train.py\\\"\","
+        "\"sagemaker_submit_directory\":\"s3://b/s.tar.gz\",\"sagemaker_job_name\":\"job\","
+        "\"sagemaker_enable_cloudwatch_metrics\":\"false\",\"sagemaker_s3_output\":\"s3://b\","
+        "\"default_user_module_name\":\"m\",\"_tuning_objective_metric\":\"loss\","
+        "\"sagemaker_mpi_enabled\":\"true\",\"sagemaker_own\":\"1\"}";
     static const char input[] = "{\"train\":{\"TrainingInputMode\":\"File\"},\"My-val\":{}}";
     struct job job = {.settings = {.base_dir = "/opt/ml"}};
     read_cluster(resource, &job.cluster);
@@ -76,8 +80,7 @@ static void they_are_what_the_toolkit_sets(void) {
         {"SM_HP_T", "true"},
         {"SM_HP_NONE", ""},
         {"SM_HP_U", "\xc3\xa9"},
-        {"SM_FRAMEWORK_PARAMS", "{\"sagemaker_container_log_level\":10,\"sagemaker_program\":"
-                                "\"train.py\",\"sagemaker_region\":\"eu-west-1\"}"},
+        {"SM_FRAMEWORK_PARAMS", "{\"sagemaker_mpi_enabled\":true,\"sagemaker_own\":1}"},
         {"SM_LOG_LEVEL", "10"},
         {"SAGEMAKER_REGION", "eu-west-1"},
         {"SAGEMAKER_JOB_NAME", "job"},
@@ -116,9 +119,7 @@ static void they_are_what_the_toolkit_sets(void) {
 
 static void the_training_env_holds_them_all(void) {
     static const char *const expected[][2] = {
-        {"additional_framework_parameters",
-         "{\"sagemaker_container_log_level\":10,\"sagemaker_program\":\"train.py\","
-         "\"sagemaker_region\":\"eu-west-1\"}"},
+        {"additional_framework_parameters", "{\"sagemaker_mpi_enabled\":true,\"sagemaker_own\":1}"},
         {"channel_input_dirs",
          "{\"My-val\":\"/opt/ml/input/data/My-val\",\"train\":\"/opt/ml/input/data/train\"}"},
         {"current_host", "\"algo-2\""},
@@ -295,13 +296,99 @@ static void without_sagemaker_they_describe_the_cluster_all_the_same(void) {
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HOSTS"), "[\"n1\",\"n2\"]");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_MODEL_DIR"), "/x/model");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HPS"), "{}");
-    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_INSTANCE_GROUPS"));
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_INSTANCE_GROUPS"), "[]");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_USER_ENTRY_POINT"), "");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_MODULE_DIR"), "/x/code");
     CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_TOPOLOGY"));
     CU_ASSERT_PTR_NULL(argv_get_env(&got, "PYTHONPATH"));
     CU_ASSERT_PTR_NULL(argv_get_env(&got, "SAGEMAKER_REGION"));
     CU_ASSERT(sm_variables_cpus() >= 1);
+}
+
+/* Where a description has no groups, or an empty list of them, as in local mode. */
+static void without_groups_there_is_one_that_nobody_lists(void) {
+    static const char *const expected[][2] = {
+        {"SM_CURRENT_INSTANCE_GROUP", "homogeneousCluster"},
+        {"SM_CURRENT_INSTANCE_GROUP_HOSTS", "[]"},
+        {"SM_INSTANCE_GROUPS", "[]"},
+        {"SM_INSTANCE_GROUPS_DICT", "{}"},
+        {"SM_IS_HETERO", "false"},
+    };
+    static const struct {
+        const char *groups;
+        enum wish mpi;
+        const char *distributed;
+    } cases[] = {
+        {"", WISH_UNSAID, "[]"},
+        {"", WISH_NO, "[]"},
+        {"", WISH_YES, "[\"homogeneousCluster\"]"},
+        {",\"instance_groups\":[]", WISH_YES, "[\"homogeneousCluster\"]"},
+        {",\"current_group_name\":\"homogeneousCluster\"", WISH_YES, "[\"homogeneousCluster\"]"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct job job = {.settings = {.base_dir = "/opt/ml"}, .wishes = {.mpi = cases[i].mpi}};
+        char text[256];
+        cleanup_argv struct argv got = {0};
+        (void)snprintf(text, sizeof(text), "{\"current_host\":\"b\",\"hosts\":[\"a\",\"b\"]%s}",
+                       cases[i].groups);
+        read_cluster(text, &job.cluster);
+        cluster_fill_slots(&job.cluster, 1);
+        CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+        for (size_t k = 0; k < sizeof(expected) / sizeof(expected[0]); k++)
+            CU_ASSERT_STRING_EQUAL(argv_get_env(&got, expected[k][0]), expected[k][1]);
+        CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_DISTRIBUTION_INSTANCE_GROUPS"),
+                               cases[i].distributed);
+        CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_INSTANCE_GROUPS_HOSTS"));
+        const char *all = argv_get_env(&got, "SM_TRAINING_ENV");
+        ASSERT_CONTAINS(all, "\"distribution_hosts\":[\"a\",\"b\"]");
+        ASSERT_CONTAINS(all, "\"current_instance_group\":\"homogeneousCluster\"");
+        ASSERT_CONTAINS(all, "\"current_instance_group_hosts\":[]");
+        ASSERT_CONTAINS(all, "\"instance_groups\":[]");
+        ASSERT_CONTAINS(all, "\"instance_groups_dict\":{}");
+        ASSERT_CONTAINS(all, "\"is_hetero\":false");
+        job_done(&job);
+    }
+}
+
+/* With groups only their hosts are distributed: none where no group is. */
+static void groups_that_are_not_distributed_have_no_hosts_in_it(void) {
+    struct job job = sagemaker_job();
+    cleanup_argv struct argv got = {0};
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_DISTRIBUTION_INSTANCE_GROUPS"), "[]");
+    ASSERT_CONTAINS(argv_get_env(&got, "SM_TRAINING_ENV"), "\"distribution_hosts\":[]");
+    job_done(&job);
+}
+
+static void the_region_is_the_job_s_or_the_container_s(void) {
+    static const struct {
+        const char *parameters, *variables[3][2], *region;
+    } cases[] = {
+        {"{\"sagemaker_region\":\"eu-west-1\"}", {{"AWS_REGION", "us-east-1"}}, "eu-west-1"},
+        {"{\"sagemaker_region\":\"eu-west-1\"}", {{"SAGEMAKER_REGION", "x"}}, "eu-west-1"},
+        {"{}", {{"AWS_REGION", "us-east-1"}}, "us-east-1"},
+        {"{}", {{"AWS_REGION", "a"}, {"AWS_DEFAULT_REGION", "b"}}, "b"},
+        {"{}", {{"AWS_REGION", "a"}, {"SAGEMAKER_REGION", "c"}}, "c"},
+        {"{}", {{"AWS_REGION", ""}}, NULL},
+        {"{}", {{NULL, NULL}}, NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct job job = {.settings = {.base_dir = "/opt/ml"}};
+        cleanup_argv struct argv got = {0};
+        read_cluster("{\"current_host\":\"a\",\"hosts\":[\"a\"]}", &job.cluster);
+        CU_ASSERT_EQUAL(hyperparameters_parse(cases[i].parameters, strlen(cases[i].parameters), "h",
+                                              &job.hyperparameters, NULL),
+                        0);
+        for (size_t k = 0; k < 3 && cases[i].variables[k][0] != NULL; k++)
+            CU_ASSERT_EQUAL(
+                argv_set_env(&got, cases[i].variables[k][0], cases[i].variables[k][1], NULL), 0);
+        CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+        const char *region = argv_get_env(&got, "SAGEMAKER_REGION");
+        CU_ASSERT_EQUAL(region == NULL, cases[i].region == NULL);
+        if (region != NULL && cases[i].region != NULL)
+            CU_ASSERT_STRING_EQUAL(region, cases[i].region);
+        job_done(&job);
+    }
 }
 
 static void hosts_that_are_gone_are_left_out(void) {
@@ -374,4 +461,7 @@ UNIT_MAIN("job.sm_variables", UNIT(a_thousand_hosts_in_groups_have_their_variabl
           UNIT(every_group_has_its_hosts_and_ranks),
           UNIT(arguments_that_are_not_utf_8_stop_nothing),
           UNIT(without_sagemaker_they_describe_the_cluster_all_the_same),
-          UNIT(hosts_that_are_gone_are_left_out), UNIT(what_is_too_long_for_a_variable_is_left_out))
+          UNIT(without_groups_there_is_one_that_nobody_lists),
+          UNIT(groups_that_are_not_distributed_have_no_hosts_in_it),
+          UNIT(the_region_is_the_job_s_or_the_container_s), UNIT(hosts_that_are_gone_are_left_out),
+          UNIT(what_is_too_long_for_a_variable_is_left_out))
