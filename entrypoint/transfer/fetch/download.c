@@ -59,7 +59,8 @@ static void say_progress(struct loading *l, bool last) {
     l->order->say(line);
 }
 
-/* A try that begins anew takes bytes away: that is a move, too, and tries are counted. */
+/* A try that begins anew takes bytes away, which is no step forward. What it brings is, as tries
+ * that get no further than others are counted. */
 static void mark_progress(struct loading *l) {
     char line[LINE_MAX_SIZE];
     int64_t now = clock_now();
@@ -67,6 +68,8 @@ static void mark_progress(struct loading *l) {
     int64_t moved = l->fetched + (int64_t)l->done + l->verified;
     if (passing != NULL) /* whoever waits for another host gets further when that one does */
         moved += (int64_t)passing->peer.moves;
+    if (moved < l->marked)
+        l->marked = moved;
     if (l->order->mark == NULL || now < l->next_mark || moved == l->marked)
         return;
     l->next_mark = now + MARK_SECONDS * CLOCK_SECOND;

@@ -42,7 +42,6 @@ static int open_file(struct fetch *f, struct error *err) {
 static int restart(struct fetch *f, struct error *err) {
     *f->order.fetched -= f->have;
     f->have = 0;
-    f->exchange.moved = 0; /* what is thrown away is no progress: tries are counted */
     if (ftruncate(f->fd, 0) != 0) {
         (void)error_set_errno(err, EXIT_CODE_INTERNAL, "\"%.256s\"", f->order.path);
         return spare(f);
@@ -147,6 +146,12 @@ static int begins(void *context, const struct answer *a, struct error *err) {
     return take_size(f, a, err);
 }
 
+/* Of what the next try throws away, and of what an earlier one has had, there is none. */
+static void note_progress(struct fetch *f) {
+    if (fetch_is_strong(f->etag) && f->have > f->exchange.furthest)
+        f->exchange.furthest = f->have;
+}
+
 static int bytes(void *context, const char *data, size_t size, struct error *err) {
     struct fetch *f = context;
     if (f->size >= 0 && f->have + (int64_t)size > f->size)
@@ -158,6 +163,7 @@ static int bytes(void *context, const char *data, size_t size, struct error *err
     }
     f->have += (int64_t)size;
     *f->order.fetched += (int64_t)size;
+    note_progress(f);
     if (digest_add(&f->md5, data, size, err) != 0)
         return -1;
     return digest_add(&f->sha, data, size, err);

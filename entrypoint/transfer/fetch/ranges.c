@@ -147,6 +147,8 @@ static int piece_bytes(void *context, const char *data, size_t size, struct erro
         return error_set_errno(err, file_write_code(errno), "writing \"%.256s\"", r->order.path);
     p->have += (int64_t)size;
     *r->order.fetched += (int64_t)size;
+    if (p->have > p->exchange.furthest)
+        p->exchange.furthest = p->have;
     return 0;
 }
 

@@ -18,7 +18,7 @@ enum {
     SILENCE_SECONDS = 30,
     SLOWEST = 512, /* bytes a second, over the silence; below it is as good as none */
     HEADERS_MAX = 64 * 1024,
-    GOT_ON = 1024 * 1024, /* a try that brought so much has got on: counting begins anew */
+    GOT_ON = 1024 * 1024, /* a try that added so much has got on: counting begins anew */
 };
 
 void request_done(struct request *r) {
@@ -302,8 +302,9 @@ int exchange_start(struct exchange *e, const char *certificates, struct error *e
 static enum exchange_end again(struct exchange *e, struct error *ret) {
     uint64_t random = 0;
     unsigned most = e->tries > 0 ? e->tries : RETRY_TRIES;
-    if (e->request.size < 0 && e->moved >= GOT_ON)
-        e->tried = 0; /* what was sent is sent again from its beginning */
+    if (e->furthest - e->reached >= GOT_ON)
+        e->tried = 0;
+    e->reached = e->furthest;
     if (++e->tried >= most) {
         (void)error_wrap(ret, "tried %u times", e->tried);
         return EXCHANGE_FAILED;

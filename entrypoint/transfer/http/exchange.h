@@ -77,15 +77,19 @@ struct exchange {
     struct error last; /* of the last try that failed; code 0: none did */
     unsigned tries;    /* since it last got on; 0: RETRY_TRIES */
     int64_t silence;   /* seconds without a byte that end a try; 0: a default */
-    int64_t moved;     /* bytes of this try; many of them, and counting begins anew */
+    /* How many bytes are here that no other try has to bring again, as the owner says, who never
+     * takes any back: a try that adds many has got on, and counting begins anew. */
+    int64_t furthest;
     /* private */
     CURL *easy;
     struct curl_slist *lines;
     struct request request;
     struct answer answer;
     struct error fault; /* of a callback of ours; code 0: none */
+    int64_t moved;      /* bytes of this try */
     unsigned tried;
-    int64_t again; /* when, by clock_now() */
+    int64_t reached; /* FURTHEST, before this try */
+    int64_t again;   /* when, by clock_now() */
     size_t headers_size;
     bool begun;
     char detail[CURL_ERROR_SIZE];

@@ -69,7 +69,7 @@ static inline void large_part(struct http_call *call, const char *etag, const ch
         etag = "";
     (void)snprintf(line, sizeof(line), "Content-Range: bytes %zu-%zu/%d\r\n",
                    strcmp(key, "shifts") == 0 ? first + 1 : first, last, LARGE_SIZE);
-    if (strcmp(key, "breaks") == 0 && number == 0) {
+    if (strcmp(key, "breaks-ever") == 0 || (strcmp(key, "breaks") == 0 && number == 0)) {
         large_break(call, etag, line, large_content + first, size);
         return;
     }

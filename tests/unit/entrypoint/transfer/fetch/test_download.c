@@ -12,9 +12,25 @@
 
 static struct http_server server;
 static char said[1024];
+static unsigned marks;
 
 static void say(const char *line) {
     (void)snprintf(said, sizeof(said), "%s", line);
+}
+
+static void mark(const char *line) {
+    marks += line[0] != '\0';
+}
+
+/* A half, and after a while its end; then nothing for as long, and a refusal. */
+static void falter(struct http_call *call) {
+    static const char half[] = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf";
+    bool first = atomic_fetch_add(&call->shared->counters[0], 1) == 0;
+    if (first)
+        http_write(call, half, sizeof(half) - 1);
+    (void)sleep(3);
+    if (!first)
+        http_reply_text(call, 404, "");
 }
 
 static void list(struct http_call *call, const char *token, const char *const *keys) {
@@ -40,7 +56,10 @@ static void answer(struct http_call *call) {
     static const char *const none[] = {NULL};
     bool listing = strstr(call->target, "list-type=2") != NULL;
     bool next = strstr(call->target, "continuation-token=") != NULL;
-    if (!listing && strstr(call->target, "/missing/") != NULL)
+    bool get = strcmp(call->method, "GET") == 0;
+    if (get && strcmp(call->target, "/falters") == 0)
+        falter(call);
+    else if (!listing && strstr(call->target, "/missing/") != NULL)
         http_reply_text(call, 404, "");
     else if (!listing)
         http_reply(call, 200, "", "data", 4);
@@ -86,7 +105,8 @@ static int load(const struct given *g, struct error *err) {
                                          .shard = g->shard,
                                          .shards = g->shards,
                                          .deadline = clock_now() + 60 * CLOCK_SECOND,
-                                         .say = say};
+                                         .say = say,
+                                         .mark = mark};
     int result = download(&order, err);
     address_done(&from);
     s3_close(&s3);
@@ -144,6 +164,18 @@ static void a_file_comes_by_its_url(void) {
     CU_ASSERT_STRING_EQUAL(said, "set: 0.0 MiB");
 }
 
+/* Whoever waits for this host is told of what comes, and not that it is thrown away. */
+static void what_is_thrown_away_is_no_step_forward(void) {
+    char url[128];
+    struct error err = {0};
+    struct given given = {.from = url, .folder = "bad/in", .shards = 1};
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/falters", server.port);
+    marks = 0;
+    CU_ASSERT_EQUAL(load(&given, &err), -1);
+    ASSERT_CONTAINS(err.text, "the server answers 404");
+    CU_ASSERT_EQUAL(marks, 1);
+}
+
 static void what_cannot_be_had_is_an_error(void) {
     static const struct {
         const char *from, *words;
@@ -169,6 +201,7 @@ static void all(void) {
     shards_part_a_folder_between_them();
     an_object_of_that_very_name_is_it_alone();
     a_file_comes_by_its_url();
+    what_is_thrown_away_is_no_step_forward();
     what_cannot_be_had_is_an_error();
     http_server_stop(&server);
 }

@@ -28,6 +28,42 @@ static void part(struct http_call *call, const char *etag) {
     http_reply(call, from > 0 ? 206 : 200, headers, &CONTENT[from], size - from);
 }
 
+/* Of ten MiB each answer gives two at most. */
+enum { LONG_PART = 2 * 1024 * 1024, LONG_SIZE = 10 * 1024 * 1024 };
+
+static void long_part(struct http_call *call, const char *headers, bool ranges) {
+    static const char zeros[LONG_PART];
+    char head[512];
+    size_t from = 0;
+    const char *range = http_header(call, "range");
+    if (ranges && strncmp(range, "bytes=", 6) == 0)
+        from = (size_t)strtoull(range + 6, NULL, 10);
+    int length =
+        snprintf(head, sizeof(head),
+                 "HTTP/1.1 %d Said\r\n%sContent-Range: bytes %zu-%d/%d\r\n"
+                 "Content-Length: %zu\r\n\r\n",
+                 from > 0 ? 206 : 200, headers, from, LONG_SIZE - 1, LONG_SIZE, LONG_SIZE - from);
+    http_write(call, head, (size_t)length);
+    http_write(call, zeros, LONG_PART);
+}
+
+/* All of it, of a size that nobody has said, without the chunk that ends it. */
+static void long_chunk(struct http_call *call) {
+    static const char zeros[LONG_PART];
+    char head[128];
+    if (http_header(call, "range")[0] != '\0') {
+        http_reply_text(call, 416, "");
+        return;
+    }
+    int length = snprintf(head, sizeof(head),
+                          "HTTP/1.1 200 OK\r\nETag: \"x-1\"\r\n"
+                          "Transfer-Encoding: chunked\r\n\r\n%x\r\n",
+                          LONG_PART);
+    http_write(call, head, (size_t)length);
+    http_write(call, zeros, LONG_PART);
+    http_write(call, "\r\n", 2);
+}
+
 /* Announces all and gives the first TO bytes. */
 static void cut(struct http_call *call, const char *etag, size_t to) {
     char head[512];
@@ -67,6 +103,14 @@ static void answer(struct http_call *call) {
                    CONTENT, size);
     else if (strcmp(key, "larger") == 0)
         http_reply(call, 200, "", CONTENT CONTENT, 2 * size);
+    else if (strcmp(key, "nameless") == 0)
+        long_part(call, "", true);
+    else if (strcmp(key, "whole-alone") == 0)
+        long_part(call, "ETag: \"x-1\"\r\n", false);
+    else if (strcmp(key, "piecemeal") == 0)
+        long_part(call, "ETag: \"x-1\"\r\n", true);
+    else if (strcmp(key, "endless") == 0)
+        long_chunk(call);
     else if (strcmp(key, "huge") == 0)
         http_write(call, "HTTP/1.1 200 OK\r\nContent-Length: 9000000000000000000\r\n\r\nx", 57);
     else
@@ -171,6 +215,30 @@ static void what_is_not_what_was_asked_for_is_not_kept(void) {
     }
 }
 
+/* Three tries, or as many more as have brought bytes that are kept. */
+static void what_is_thrown_away_is_no_progress(void) {
+    static const struct {
+        const char *key, *words;
+        unsigned most;
+    } cases[] = {
+        {"nameless", "nameless: tried 3 times", 3},
+        {"whole-alone", "whole-alone: tried 3 times", 4},
+        {"endless", "endless: tried 3 times", 6},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct result got;
+        fetch(cases[i].key, -1, &got);
+        ASSERT_CONTAINS(got.failure.text, cases[i].words);
+        CU_ASSERT_TRUE(atomic_load(&server.shared->counters[0]) <= cases[i].most);
+    }
+    struct result got;
+    fetch("piecemeal", LONG_SIZE, &got);
+    CU_ASSERT_STRING_EQUAL(got.failure.text, "");
+    CU_ASSERT_EQUAL(atomic_load(&server.shared->counters[0]), 5);
+    cleanup_fd int root = folder_open(unit_temp_dir(), NULL);
+    CU_ASSERT_EQUAL(unlinkat(root, "piecemeal", 0), 0);
+}
+
 static void what_is_there_is_known_by_its_md5(void) {
     cleanup_fd int root = folder_open(unit_temp_dir(), NULL);
     CU_ASSERT_TRUE(fetch_is_there(root, "whole", (int64_t)size, md5, NULL));
@@ -195,6 +263,7 @@ static void all(void) {
     http_server_start(&server, answer);
     what_comes_whole_is_kept();
     what_is_not_what_was_asked_for_is_not_kept();
+    what_is_thrown_away_is_no_progress();
     what_is_there_is_known_by_its_md5();
     http_server_stop(&server);
 }

@@ -18,8 +18,14 @@ static void ended(void *context, const struct error *failure) {
         r->failure = *failure;
 }
 
+static unsigned tries; /* of each piece; 0: as many as it has */
+
 static bool more(void *context) {
-    return ranges_more(context);
+    struct ranges *r = context;
+    bool begun = ranges_more(r);
+    for (size_t i = 0; begun && tries > 0 && i < RANGES_WIDTH; i++)
+        r->pieces[i].exchange.tries = tries;
+    return begun;
 }
 
 /* Of the pool, in which a block at most is digested. */
@@ -133,6 +139,18 @@ static void a_piece_that_breaks_off_there_comes_again(void) {
     CU_ASSERT_EQUAL(large_count(LARGE_PARTS), 6);
 }
 
+/* What it brings each time is no progress: it was here before. */
+static void a_piece_that_breaks_off_each_time_is_given_up(void) {
+    struct result r;
+    int64_t fetched = 0;
+    tries = 2;
+    CU_ASSERT_FALSE(fetch("breaks-ever", LARGE_SIZE, &r, &fetched));
+    tries = 0;
+    ASSERT_CONTAINS(r.failure.text, "tried 2 times");
+    CU_ASSERT_EQUAL(faccessat(root, "breaks-ever", F_OK, 0), -1);
+    part_file_forget(root, "breaks-ever");
+}
+
 /* The first start gets three pieces of five: the others end in their middle, each time. */
 static void the_next_start_asks_for_what_is_missing(void) {
     struct result r;
@@ -169,6 +187,7 @@ static void all(void) {
     pieces_of_two_versions_never_mix();
     what_cannot_come_in_pieces_is_left_to_one_stream();
     a_piece_that_breaks_off_there_comes_again();
+    a_piece_that_breaks_off_each_time_is_given_up();
     the_next_start_asks_for_what_is_missing();
     http_server_stop(&large_server);
 }
