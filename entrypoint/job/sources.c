@@ -56,6 +56,17 @@ static bool is_listed(const char *list, const char *name) {
     return false;
 }
 
+/* Programs are told which channels are sharded, and what each host has whole is none. */
+static int check_shares(const struct source *s, const char *variable, struct error *err) {
+    if (!s->sharded || str_starts_with(s->address, "s3://"))
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "RINGMASTER_SHARDED: %.*s is \"%.*s\", and only s3:// has objects of which "
+                     "each host gets its share",
+                     (int)strcspn(variable, "="), variable, (int)strcspn(s->address, "?"),
+                     s->address);
+}
+
 static int add(const struct settings *settings, const char *variable, struct channels *channels,
                struct sources *ret, struct error *err) {
     const char *name = variable + sizeof(prefix) - 1;
@@ -73,12 +84,15 @@ static int add(const struct settings *settings, const char *variable, struct cha
                          "%.*s: \"%.*s\" begins with neither s3://, https:// nor file:///",
                          (int)strcspn(variable, "="), variable, (int)strcspn(address, "?"),
                          address);
-    struct source *s = &ret->channels[ret->count++];
+    struct source *s = &ret->channels[ret->count];
     for (size_t i = 0; i < size; i++)
         s->name[i] = (char)tolower((unsigned char)name[i]);
     s->name[size] = '\0';
     s->address = address;
     s->sharded = is_listed(settings->sharded, s->name);
+    if (check_shares(s, variable, err) != 0)
+        return -1;
+    ret->count++;
     return channels_add(channels, s->name, s->sharded, err);
 }
 

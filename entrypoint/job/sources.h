@@ -14,7 +14,7 @@
 struct source {
     char name[CHANNEL_NAME_MAX + 1];
     const char *address; /* borrowed from the environment */
-    bool sharded;        /* each host gets its share of the objects */
+    bool sharded;        /* each host gets its share of the objects, of s3:// alone */
 };
 
 struct sources {

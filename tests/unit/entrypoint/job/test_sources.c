@@ -112,6 +112,9 @@ static void what_is_none_is_refused_by_name(void) {
         {"RINGMASTER_CHANNEL_../X=s3://b/x", NULL, "is not a channel's name"},
         {"RINGMASTER_CHANNEL_ZOO=s3://b/x", NULL, "\"zoo\" is in inputdataconfig.json, too"},
         {"RINGMASTER_CHANNEL_TRAIN=s3://b/x", "trian", "RINGMASTER_SHARDED: \"trian\""},
+        {"RINGMASTER_CHANNEL_TRAIN=https://h/x?y", "a,train",
+         "RINGMASTER_SHARDED: RINGMASTER_CHANNEL_TRAIN is \"https://h/x\", and only s3://"},
+        {"RINGMASTER_CHANNEL_TRAIN=file:///mnt/set", "train", "\"file:///mnt/set\", and only s3"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char variable[64];
