@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/str.h"
 #include "http/pool.h"
 
 #include <stdio.h>
@@ -14,20 +15,23 @@ struct asking {
     const struct listing *listing;
     const char *prefix;
     const char *token;
+    bool first; /* the first object alone */
     char name[ADDRESS_MAX + 16];
 };
 
 static int prepare_list(void *context, struct request *ret, struct error *err) {
     const struct asking *a = context;
-    const struct percent_pair pairs[] = {{"list-type", "2"},
-                                         {"encoding-type", "url"},
-                                         {"prefix", a->prefix},
-                                         {"continuation-token", a->token}};
+    const struct percent_pair pairs[] = {
+        {"list-type", "2"},
+        {"encoding-type", "url"},
+        {"prefix", a->prefix},
+        a->first ? (struct percent_pair){"max-keys", "1"}
+                 : (struct percent_pair){"continuation-token", a->token}};
     const struct s3_request request = {.method = "GET",
                                        .bucket = a->listing->at->bucket,
                                        .key = "",
                                        .pairs = pairs,
-                                       .pair_count = a->token[0] != '\0' ? 4 : 3};
+                                       .pair_count = a->first || a->token[0] != '\0' ? 4 : 3};
     return s3_prepare(a->listing->s3, &request, ret, err);
 }
 
@@ -48,11 +52,11 @@ static int64_t seconds_left(const struct listing *o) {
     return left < ASK_SECONDS ? left : ASK_SECONDS;
 }
 
-/* All pages of one prefix. */
-static int list(const struct listing *o, const char *prefix, struct objects *ret,
+/* All pages of one prefix, or the first object there is. */
+static int list(const struct listing *o, const char *prefix, bool first, struct objects *ret,
                 struct error *err) {
     char token[OBJECTS_TOKEN_MAX] = "";
-    struct asking a = {.listing = o, .prefix = prefix, .token = token};
+    struct asking a = {.listing = o, .prefix = prefix, .token = token, .first = first};
     (void)snprintf(a.name, sizeof(a.name), "listing %s", o->at->shown);
     struct question q = {.name = a.name,
                          .prepare = prepare_list,
@@ -74,7 +78,7 @@ static int list(const struct listing *o, const char *prefix, struct objects *ret
         if (ret->token[0] != '\0' && strcmp(token, ret->token) == 0)
             return error_set(err, EXIT_CODE_DATA, "%s: the pages go round in circles", a.name);
         memcpy(token, ret->token, sizeof(token));
-    } while (token[0] != '\0');
+    } while (token[0] != '\0' && !first);
     return 0;
 }
 
@@ -90,51 +94,77 @@ static void drop(struct objects *l, size_t i) {
     memset(&l->items[i], 0, sizeof(l->items[i]));
 }
 
-/* Keeps those of the folder KEY or, where there is an object of just that name, it alone; folders'
- * own marks ("x/", empty) have no file; of the rest our shard's. */
-static size_t keep(struct objects *l, const char *key, const struct listing *o) {
-    size_t size = strlen(key);
+static void move(struct objects *l, size_t from, size_t to) {
+    if (from == to)
+        return;
+    l->items[to] = l->items[from];
+    memset(&l->items[from], 0, sizeof(l->items[from]));
+}
+
+/* Whether there is an object of just that name, which is then the only one left. The name sorts in
+ * front of all that begins with it, so that one answer tells. */
+static bool keep_single(struct objects *l, const char *key) {
     size_t kept = 0;
-    size_t number = 0;
-    bool folder = size == 0 || key[size - 1] == '/';
-    const struct object wanted = {.key = (char *)(uintptr_t)key};
-    if (l->count == 0)
-        return 0;
-    qsort(l->items, l->count, sizeof(l->items[0]), by_key);
-    bool single =
-        !folder && bsearch(&wanted, l->items, l->count, sizeof(l->items[0]), by_key) != NULL;
     for (size_t i = 0; i < l->count; i++) {
-        const char *at = l->items[i].key;
-        size_t length = strlen(at);
-        bool mine =
-            single ? strcmp(at, key) == 0 : at[length - 1] != '/' && (folder || at[size] == '/');
-        if (mine && !single && o->shards > 1)
-            mine = number++ % o->shards == o->shard;
-        if (!mine)
+        if (kept > 0 || strcmp(l->items[i].key, key) != 0)
             drop(l, i);
-        else if (kept++ != i) {
-            l->items[kept - 1] = l->items[i];
-            memset(&l->items[i], 0, sizeof(l->items[i]));
-        }
+        else
+            move(l, i, kept++);
     }
     l->count = kept;
-    if (single)
-        return (size_t)(strlen(key) - strlen(address_name(o->at)));
-    return folder ? size : size + 1;
+    return kept > 0;
+}
+
+/* Folders' own marks ("x/", empty) have no file; of the rest our shard's is kept. */
+static void keep_share(struct objects *l, const char *prefix, const struct listing *o) {
+    size_t kept = 0;
+    size_t number = 0;
+    if (l->count > 0)
+        qsort(l->items, l->count, sizeof(l->items[0]), by_key);
+    for (size_t i = 0; i < l->count; i++) {
+        const char *at = l->items[i].key;
+        bool mine = str_starts_with(at, prefix) && !str_ends_with(at, "/");
+        if (mine && o->shards > 1)
+            mine = number++ % o->shards == o->shard;
+        if (mine)
+            move(l, i, kept++);
+        else
+            drop(l, i);
+    }
+    l->count = kept;
+}
+
+/* What only begins as the address does, "set_raw/" beside "set", may be any number of objects: they
+ * are not asked for. */
+static int read_all(const struct listing *o, struct objects *ret, size_t *front,
+                    struct error *err) {
+    char prefix[ADDRESS_KEY_MAX + 2];
+    const char *key = o->at->rest;
+    bool folder = key[0] == '\0' || str_ends_with(key, "/");
+    if (!folder && list(o, key, true, ret, err) != 0)
+        return -1;
+    if (!folder && keep_single(ret, key)) {
+        *front = strlen(key) - strlen(address_name(o->at));
+        return 0;
+    }
+    objects_done(ret);
+    (void)snprintf(prefix, sizeof(prefix), "%s%s", key, folder ? "" : "/");
+    if (list(o, prefix, false, ret, err) != 0)
+        return -1;
+    size_t all = ret->count;
+    keep_share(ret, prefix, o);
+    *front = strlen(prefix);
+    if (ret->count > 0 || (all > 0 && o->shards > 1) || o->may_be_none)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: there is no such object, and no folder of that name",
+                     o->at->shown);
 }
 
 int listing_read(const struct listing *listing, struct objects *ret, size_t *front,
                  struct error *err) {
     *ret = (struct objects){0};
-    if (list(listing, listing->at->rest, ret, err) != 0) {
+    int result = read_all(listing, ret, front, err);
+    if (result != 0)
         objects_done(ret);
-        return -1;
-    }
-    size_t all = ret->count;
-    *front = keep(ret, listing->at->rest, listing);
-    if (ret->count > 0 || (all > 0 && listing->shards > 1) || listing->may_be_none)
-        return 0;
-    objects_done(ret);
-    return error_set(err, EXIT_CODE_DATA, "%s: there is no such object, and no folder of that name",
-                     listing->at->shown);
+    return result;
 }

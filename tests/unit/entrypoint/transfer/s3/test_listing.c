@@ -26,6 +26,19 @@ static void page(struct http_call *call, const char *token, const char *const *k
     http_reply_text(call, 200, text);
 }
 
+/* Beside the folder others that begin so, page after page, without end. */
+static void crowd(struct http_call *call) {
+    static const char *const folder[] = {"set/a", "set/b", NULL};
+    static const char *const siblings[] = {"set_raw/a", "set_raw/b", NULL};
+    char token[32];
+    if (strstr(call->target, "prefix=set%2F") != NULL) {
+        page(call, "", folder);
+        return;
+    }
+    (void)snprintf(token, sizeof(token), "t%u", atomic_fetch_add(&call->shared->counters[0], 1));
+    page(call, token, siblings);
+}
+
 /* A bucket's name says how it behaves. */
 static void answer(struct http_call *call) {
     static const char *const first[] = {"set/z", "set/a", "set/", NULL};
@@ -37,6 +50,8 @@ static void answer(struct http_call *call) {
         page(call, next ? "" : "more", next ? second : first);
     else if (strncmp(call->target, "/single?", 8) == 0)
         page(call, "", single);
+    else if (strncmp(call->target, "/crowd?", 7) == 0)
+        crowd(call);
     else if (strncmp(call->target, "/circle?", 8) == 0)
         page(call, "again", first);
     else
@@ -79,7 +94,7 @@ static void expect(const char *text, size_t shard, size_t shards, const char *pa
 static void a_folders_objects_come_in_order_from_all_pages(void) {
     marks = 0;
     expect("s3://pages/set", 0, 1, "a d sub/c z ");
-    CU_ASSERT_EQUAL(marks, 2);
+    CU_ASSERT_EQUAL(marks, 3);
     expect("s3://pages/set/", 0, 1, "a d sub/c z ");
     expect("s3://pages/set/", 1, 3, "d ");
     expect("s3://pages/set/", 0, 3, "a z ");
@@ -87,6 +102,17 @@ static void a_folders_objects_come_in_order_from_all_pages(void) {
 
 static void an_object_of_that_very_name_is_it_alone(void) {
     expect("s3://single/set/one", 1, 2, "one ");
+}
+
+/* Each answer says that there are more; one of them is enough. */
+static void what_only_begins_so_is_not_asked_for(void) {
+    expect("s3://crowd/set", 0, 1, "a b ");
+    CU_ASSERT_EQUAL(atomic_load(&stage.server.shared->counters[0]), 1);
+    CU_ASSERT_EQUAL(s3_stage_count(&stage, "GET /crowd?encoding-type=url&list-type=2&max-keys=1&"
+                                           "prefix=set"),
+                    1);
+    expect("s3://crowd/set/", 0, 1, "a b ");
+    CU_ASSERT_EQUAL(atomic_load(&stage.server.shared->counters[0]), 1);
 }
 
 static void none_is_an_error_unless_there_may_be_none(void) {
@@ -109,6 +135,7 @@ static void all(void) {
     s3_stage_open(&stage, answer);
     a_folders_objects_come_in_order_from_all_pages();
     an_object_of_that_very_name_is_it_alone();
+    what_only_begins_so_is_not_asked_for();
     none_is_an_error_unless_there_may_be_none();
     s3_stage_close(&stage);
 }
