@@ -45,8 +45,23 @@ static void this_host_is_found_by_name_or_address(void) {
     }
 }
 
+/* As host files have it that were made for one machine. */
+static void a_list_of_localhost_alone_is_this_host(void) {
+    static const char *const lists[] = {"localhost", "localhost:8", "127.0.0.1:8", "[::1]:8",
+                                        "LocalHost:8"};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        struct cluster c;
+        CU_ASSERT_EQUAL_FATAL(parse(lists[i], NULL, &c, NULL), 0);
+        CU_ASSERT_EQUAL(c.count, 1);
+        CU_ASSERT_EQUAL(c.self, 0);
+        CU_ASSERT_EQUAL(cluster_most_slots(&c), i > 0 ? 8 : 0);
+        cluster_done(&c);
+    }
+}
+
 static void doubt_about_this_host_is_an_error(void) {
-    static const char *const lists[] = {"node1,node3", "node2.a,node2.b", "node2,10.0.0.2"};
+    static const char *const lists[] = {"node1,node3", "node2.a,node2.b", "node2,10.0.0.2",
+                                        "localhost,node3", "localhost.x.org"};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         struct cluster c;
         struct error err = {0};
@@ -111,7 +126,7 @@ static void the_first_in_natural_order_is_the_master(void) {
 }
 
 UNIT_MAIN("job.platform_variables", UNIT(hosts_and_slots_are_read),
-          UNIT(this_host_is_found_by_name_or_address), UNIT(doubt_about_this_host_is_an_error),
-          UNIT(malformed_lists_are_errors), UNIT(ipv6_addresses_are_hosts),
-          UNIT(other_hosts_cannot_use_link_local_addresses),
+          UNIT(this_host_is_found_by_name_or_address), UNIT(a_list_of_localhost_alone_is_this_host),
+          UNIT(doubt_about_this_host_is_an_error), UNIT(malformed_lists_are_errors),
+          UNIT(ipv6_addresses_are_hosts), UNIT(other_hosts_cannot_use_link_local_addresses),
           UNIT(the_first_in_natural_order_is_the_master))
