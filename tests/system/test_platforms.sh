@@ -208,6 +208,11 @@ azure_ml() {
             -e MASTER_PORT=6105
     done
     all_have_places 1 2
+    bare 2
+    for host in $everyone; do
+        start_one "$host" -e AZUREML_NODE_COUNT=2 -e "NODE_RANK=$((host - 1))" -e AZ_BATCH_MASTER_NODE=10.77.0.1:6000
+    done
+    all_have_places 1 2
 }
 
 runpod() {

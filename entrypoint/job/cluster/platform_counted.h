@@ -1,7 +1,8 @@
 /* Platforms that tell a host how many there are, which of them it is and where the master is, but
  * not who the others are. Their hosts are called node-0, node-1 ... here, on all of them alike, so
  * that nobody has to know a list: the key is made of the job's name and the count, workers dial the
- * master's address, and the master learns all other addresses as they join.
+ * master's address, and the master learns all other addresses as they join. The key is not of that
+ * address: AWS Batch does not tell it to the master itself, and others may call it localhost there.
  *
  * And those whose names follow a pattern: the pods of a Kubernetes Indexed Job, NAME-0 to NAME-N in
  * the domain of this one. */

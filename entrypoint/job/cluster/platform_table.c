@@ -17,6 +17,7 @@ static const struct row {
     const char *list;      /* the variable; a '*' stands for any text: all that fit */
     const char *index;     /* this host's place in the list; NULL: its name or address */
     const char *master;    /* a variable with its name; NULL: the first of the list */
+    const char *instead;   /* COUNTED: the same, where that one is not set; NULL: none */
     const char *main;      /* COUNTED: a variable with its index; NULL: 0 */
     const char *beside;    /* another variable has to be set, too, for the row to be found */
     const char *absent;    /* hosts read it that are not in it: what to do about that; else NULL */
@@ -109,6 +110,7 @@ static const struct row {
      .list = "AZUREML_NODE_COUNT",
      .index = "NODE_RANK",
      .master = "MASTER_ADDR",
+     .instead = "AZ_BATCH_MASTER_NODE",
      .yields = {"AZ_BATCH_HOST_LIST"}},
     {.name = "kubeflow",
      .form = COUNTED,
@@ -345,8 +347,12 @@ static int read_attempt(const struct row *row, char *const *environment,
 
 static int read_row(const struct row *row, char *const *environment, const struct own_names *own,
                     struct platform_description *ret, struct error *err) {
-    const struct platform_counted counted = {
-        .count = row->list, .index = row->index, .main = row->main, .master = row->master};
+    bool instead = row->instead != NULL && !is_set(environment, row->master) &&
+                   is_set(environment, row->instead);
+    const struct platform_counted counted = {.count = row->list,
+                                             .index = row->index,
+                                             .main = row->main,
+                                             .master = instead ? row->instead : row->master};
     int read = 0;
     ret->source = CLUSTER_PLATFORM;
     ret->ends_with = row->ends ? row->name : NULL;
