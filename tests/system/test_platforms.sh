@@ -298,6 +298,51 @@ the_batch_example() {
     all_have_places 1 "$count"
 }
 
+# The batch script of the examples, with a stand-in for srun that starts nothing: what it is given is started here, on as
+# many hosts as the script asks for, with its variables and those that Slurm adds.
+the_slurm_example() {
+    file=$top/examples/slurm.sbatch
+    count=$(sed -n 's/^#SBATCH --nodes=//p' "$file")
+    bare "$count"
+    mkdir "$RING/bin" "$RING/user"
+    cat >"$RING/bin/srun" <<'END'
+#!/bin/sh
+env | grep ^RINGMASTER_ >"$STAND_IN/variables"
+printf '%s\n' "$@" >"$STAND_IN/words"
+END
+    chmod +x "$RING/bin/srun"
+    for run in first second; do
+        (unset RINGMASTER_KEY_FILE RINGMASTER_STOP_SECONDS
+            STAND_IN=$RING HOME=$RING/user PATH=$RING/bin:$PATH sh "$file" "/data/all pictures" --model resnet18)
+        check "the script ends well" equal $? 0
+        key=$(cat "$RING/user/ringmaster.key")
+        check "its key is a key" at_least "${#key}" 48
+        check "it is its user's alone" equal "$(stat -c %a "$RING/user/ringmaster.key")" 600
+        [ $run = first ] || check "the second job has the same one" equal "$key" "$first"
+        first=$key
+    done
+    words=$(cat "$RING/words")
+    check "a task a node, as it asks for" equal "$(grep -c '^--ntasks-per-node=1$' "$RING/words") $(sed -n 's/^#SBATCH --ntasks-per-node=//p' "$file")" "1 1"
+    check "a node that fails leaves the others to ringmaster" holds "$words" '--kill-on-bad-exit=0'
+    check "the data and the key are in the container" holds "$words" \
+        "--container-mounts=/data/all pictures:/data/all pictures:ro,$RING/user/ringmaster.key:$RING/user/ringmaster.key:ro"
+    check "its words come whole" equal "$(sed '1,/^--container-mounts=/d' "$RING/words")" "train
+--data
+/data/all pictures
+--model
+resnet18"
+    check "the key's place is told" holds "$(cat "$RING/variables")" "RINGMASTER_KEY_FILE=$RING/user/ringmaster.key"
+    stop=$(sed -n 's/^RINGMASTER_STOP_SECONDS=//p' "$RING/variables")
+    check "a stop has less than the script's signal leaves" at_most "$((stop + 10))" "$(sed -n 's/^#SBATCH --signal=TERM@//p' "$file")"
+    for host in $everyone; do
+        cp "$RING/user/ringmaster.key" "$(hosts opt "$host")/key"
+        chmod 644 "$(hosts opt "$host")/key"
+        start_one "$host" -e "SLURM_STEP_NODELIST=algo-[1-$count]" -e "SLURM_NODEID=$((host - 1))" -e SLURM_JOB_ID=17 \
+            -e "SLURM_STEP_NUM_TASKS=$count" -e RINGMASTER_KEY_FILE=/opt/ml/key -e "RINGMASTER_STOP_SECONDS=$stop"
+    done
+    all_have_places 1 "$count"
+}
+
 # A job of each class on hosts that have IPv6 addresses alone: hosts by address, a master by address, names by a pattern.
 hosts_of_ipv6() {
     [ "$DRIVER" = ns ] || { skip_case "a ring of containers has IPv4"; return; }
@@ -390,6 +435,6 @@ every_platform_has_a_job() {
 CASES=${CASES:-slurm slurm_with_too_many_tasks azure_batch skypilot dstack volcano lsf pbs mpi_operator tensorflow vertex
     numbers_in_brackets a_host_file aws_batch every_platform_has_a_job
     a_stop_ends_before_the_platform_kills an_attempt_is_the_platform_s aws_batch_with_an_index_twice kubeflow azure_ml runpod pai_dlc platforms_that_are_asked_for kubernetes
-    hosts_of_ipv6 the_batch_example two_platforms_at_once}
+    hosts_of_ipv6 the_batch_example the_slurm_example two_platforms_at_once}
 run_cases
 finish
