@@ -218,7 +218,8 @@ uint64_t attempt_step(const struct attempt *a) {
     for (size_t i = 0; i < a->report_count; i++)
         if (a->reports[i].step > furthest)
             furthest = a->reports[i].step;
-    return furthest;
+    uint64_t heard = pace_furthest(&a->pace);
+    return heard > furthest ? heard : furthest;
 }
 
 bool attempt_is_seated(const struct attempt *a) {

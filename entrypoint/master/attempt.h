@@ -115,7 +115,7 @@ void attempt_kill(struct attempt *a, int64_t now);
 /* While a stop runs, shims that have reported stay until all have: the other ranks may be at work
  * on a checkpoint, and mpirun begins to end them when one leaves. */
 bool attempt_holds(const struct attempt *a);
-/* The furthest step that a rank told; 0: none did. */
+/* The furthest step that a rank told, with its report or while it ran; 0: none did. */
 uint64_t attempt_step(const struct attempt *a);
 bool attempt_is_seated(const struct attempt *a);
 /* No report is missing but those of hosts that are lost. */

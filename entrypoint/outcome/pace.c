@@ -51,6 +51,14 @@ void pace_put(struct pace *p, size_t rank, const struct pace_point *point) {
         r->first = *point;
 }
 
+uint64_t pace_furthest(const struct pace *p) {
+    uint64_t furthest = 0;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->ranks[i].last.step > furthest)
+            furthest = p->ranks[i].last.step;
+    return furthest;
+}
+
 /* --- one window ------------------------------------------------------------------------------- */
 
 static bool counts(const struct pace *p, const bool *ended, size_t rank) {

@@ -58,6 +58,9 @@ void pace_done(struct pace *p);
 /* A word about RANK, which there is. */
 void pace_put(struct pace *p, size_t rank, const struct pace_point *point);
 
+/* The furthest step of which the last word of a rank tells; 0: none does. */
+uint64_t pace_furthest(const struct pace *p);
+
 /* Seconds a step; what is not known is 0. */
 struct pace_finding {
     size_t rank;

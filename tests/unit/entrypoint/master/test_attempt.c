@@ -183,6 +183,21 @@ static void only_its_number_outlives_it(void) {
     CU_ASSERT_EQUAL(a.number, 3);
 }
 
+/* Where a host is lost the verdict comes before ranks report. */
+static void heartbeats_tell_how_far_it_was(void) {
+    begin();
+    CU_ASSERT_EQUAL(attempt_step(&a), 0);
+    attempt_pace(&a, 2, 3, &(struct pace_point){.at = 1, .step = 500});
+    attempt_pace(&a, 0, 0, &(struct pace_point){.at = 1, .step = 400});
+    attempt_pace(&a, 0, 4, &(struct pace_point){.at = 1, .step = 900}); /* not its own */
+    CU_ASSERT_EQUAL(attempt_step(&a), 500);
+    const struct rank_report r = {.host = 0, .rank = 1, .end = RANK_EXITED, .step = 501};
+    CU_ASSERT(attempt_report(&a, &r));
+    CU_ASSERT_EQUAL(attempt_step(&a), 501);
+    attempt_done(&a);
+    CU_ASSERT_EQUAL(attempt_step(&a), 0);
+}
+
 static void all_are_quiet_when_nobody_is_busy(void) {
     begin();
     for (int rank = 0; rank < 4; rank++)
@@ -209,7 +224,8 @@ static void all_are_quiet_when_nobody_is_busy(void) {
     attempt_done(&a);
 }
 
-UNIT_MAIN("master.attempt", UNIT(all_are_quiet_when_nobody_is_busy), UNIT(a_rank_is_its_hosts),
+UNIT_MAIN("master.attempt", UNIT(heartbeats_tell_how_far_it_was),
+          UNIT(all_are_quiet_when_nobody_is_busy), UNIT(a_rank_is_its_hosts),
           UNIT(the_last_seat_is_told), UNIT(of_two_reports_the_failure_counts),
           UNIT(it_is_complete_without_those_who_are_lost), UNIT(shims_stay_while_a_stop_runs),
           UNIT(the_first_daemon_that_failed_is_noted), UNIT(the_facts_are_what_was_gathered),

@@ -272,7 +272,17 @@ static void many_slow_ranks_are_not_all_said(void) {
     pace_done(&pace);
 }
 
-UNIT_MAIN("outcome.pace", UNIT(ranks_alike_are_left_alone),
+static void the_furthest_step_is_known(void) {
+    begin(3);
+    CU_ASSERT_EQUAL(pace_furthest(&pace), 0);
+    pace_put(&pace, 1, &(struct pace_point){.at = 1, .step = 9});
+    pace_put(&pace, 2, &(struct pace_point){.at = 1, .step = 5});
+    CU_ASSERT_EQUAL(pace_furthest(&pace), 9);
+    pace_done(&pace);
+    CU_ASSERT_EQUAL(pace_furthest(&pace), 0);
+}
+
+UNIT_MAIN("outcome.pace", UNIT(the_furthest_step_is_known), UNIT(ranks_alike_are_left_alone),
           UNIT(the_rank_that_all_wait_for_is_said_once), UNIT(the_share_is_a_quarter),
           UNIT(a_moment_is_not_enough), UNIT(steps_that_are_long_take_longer),
           UNIT(a_rank_that_drifts_is_behind), UNIT(slower_and_ahead_is_not_behind),
