@@ -17,7 +17,7 @@ int attempt_open(struct attempt *a, unsigned number, const struct cluster *clust
     a->rank_host = calloc(a->ranks, sizeof(*a->rank_host));
     a->seated = calloc(a->ranks, sizeof(*a->seated));
     a->reported = calloc(a->ranks, sizeof(*a->reported));
-    a->quiet = calloc(a->ranks, sizeof(*a->quiet));
+    a->quiet = (char **)calloc(a->ranks, sizeof(*a->quiet));
     a->reports = calloc(a->ranks, sizeof(*a->reports));
     a->lost = calloc(a->hosts, sizeof(*a->lost));
     a->losses = calloc(a->hosts, sizeof(*a->losses));
@@ -32,7 +32,9 @@ void attempt_done(struct attempt *a) {
     free(a->rank_host);
     free(a->seated);
     free(a->reported);
-    free(a->quiet);
+    for (size_t i = 0; a->quiet != NULL && i < a->ranks; i++)
+        free(a->quiet[i]);
+    free((void *)a->quiet);
     free(a->reports);
     free(a->lost);
     for (size_t i = 0; i < a->loss_count; i++)
@@ -117,9 +119,11 @@ enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, c
     return ATTEMPT_STALL_FIRST;
 }
 
-void attempt_quiet(struct attempt *a, size_t host, int64_t rank, bool is_quiet) {
-    if (attempt_is_rank_of(a, host, rank))
-        a->quiet[rank] = is_quiet;
+void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *states) {
+    if (!attempt_is_rank_of(a, host, rank))
+        return;
+    free(a->quiet[rank]);
+    a->quiet[rank] = states != NULL ? strndup(states, RANK_REPORT_EVIDENCE_SIZE - 1) : NULL;
 }
 
 int64_t attempt_all_quiet(const struct attempt *a) {
@@ -127,7 +131,7 @@ int64_t attempt_all_quiet(const struct attempt *a) {
     for (size_t i = a->ranks; i-- > 0;) {
         if (a->reported[i])
             continue;
-        if (!a->quiet[i])
+        if (a->quiet[i] == NULL)
             return -1;
         first = (int64_t)i;
     }

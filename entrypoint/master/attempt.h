@@ -23,9 +23,10 @@ struct attempt {
     unsigned *rank_host; /* by rank: the host that it was placed on */
     bool *seated;        /* by rank */
     bool *reported;      /* by rank */
-    bool *quiet;         /* by rank: it prints nothing and does nothing */
-    struct pace pace;    /* of those that show progress */
-    bool *lost;          /* by host */
+    char **quiet;     /* by rank: it prints nothing and does nothing, and what its threads wait in;
+                         NULL: it is busy; owned */
+    struct pace pace; /* of those that show progress */
+    bool *lost;       /* by host */
     size_t seated_count;
     struct rank_report *reports; /* in the order in which they came, at most one a rank */
     size_t report_count;
@@ -75,8 +76,9 @@ void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why);
 enum attempt_stall { ATTEMPT_STALL_NOTHING, ATTEMPT_STALL_LATER, ATTEMPT_STALL_FIRST };
 enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states,
                                  int64_t now);
-/* That a rank is quiet, or no longer so; another host's rank is left alone. */
-void attempt_quiet(struct attempt *a, size_t host, int64_t rank, bool is_quiet);
+/* That a rank is quiet, and what its threads wait in ("" where that is not known), or, with NULL,
+ * no longer so; another host's rank is left alone. */
+void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *states);
 /* The first of the ranks that have not ended, where all of them are quiet: nobody is left for whom
  * they could wait. -1 where somebody is, or all have ended. */
 int64_t attempt_all_quiet(const struct attempt *a);

@@ -151,15 +151,14 @@ static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t se
         master_raise(m, EVENT_FAILURE);
 }
 
-/* Where that is asked for: a server may rest for days. STATES are those of the rank told of last.
- */
-static void end_where_all_rest(struct master *m, const char *states) {
+/* Where that is asked for: a server may rest for days. */
+static void end_where_all_rest(struct master *m) {
     const int64_t limit = m->s.job->settings.idle_seconds;
     const int64_t rank = limit > 0 ? attempt_all_quiet(&m->attempt) : -1;
     if (rank < 0 || m->attempt.stalled != 0 || m->attempt.failed)
         return;
     log_error("all ranks are silent and idle: nobody is left for whom they could wait");
-    call_stalled(m, m->attempt.rank_host[rank], rank, limit, states);
+    call_stalled(m, m->attempt.rank_host[rank], rank, limit, m->attempt.quiet[rank]);
 }
 
 void collect_report(struct member *b, const json_t *message) {
@@ -180,7 +179,7 @@ void collect_report(struct member *b, const json_t *message) {
     r.time -= b->offset;
     if (attempt_report(&m->attempt, &r)) {
         weigh(m, &r);
-        end_where_all_rest(m, "");
+        end_where_all_rest(m);
     }
 }
 
@@ -200,8 +199,8 @@ void collect_quiet(struct member *b, const json_t *message, bool is_quiet) {
     (void)json_member_string(message, "quiet", "states", &states, NULL);
     if (json_member_int(message, "quiet", "rank", &rank, NULL) != 0)
         return;
-    attempt_quiet(&b->master->attempt, b->index, rank, is_quiet);
-    end_where_all_rest(b->master, states);
+    attempt_quiet(&b->master->attempt, b->index, rank, is_quiet ? states : NULL);
+    end_where_all_rest(b->master);
 }
 
 void collect_init(struct master *m) {

@@ -201,18 +201,18 @@ static void heartbeats_tell_how_far_it_was(void) {
 static void all_are_quiet_when_nobody_is_busy(void) {
     begin();
     for (int rank = 0; rank < 4; rank++)
-        attempt_quiet(&a, rank < 2 ? 0 : 2, rank, true);
-    attempt_quiet(&a, 0, 4, true); /* not its own */
-    attempt_quiet(&a, 2, 5, true);
-    attempt_quiet(&a, 2, -1, true);
+        attempt_quiet(&a, rank < 2 ? 0 : 2, rank, "");
+    attempt_quiet(&a, 0, 4, ""); /* not its own */
+    attempt_quiet(&a, 2, 5, "");
+    attempt_quiet(&a, 2, -1, "");
     CU_ASSERT_EQUAL(attempt_all_quiet(&a), -1);
-    attempt_quiet(&a, 0, 1, false);
-    attempt_quiet(&a, 2, 4, true);
+    attempt_quiet(&a, 0, 1, NULL);
+    attempt_quiet(&a, 2, 4, "");
     CU_ASSERT_EQUAL(attempt_all_quiet(&a), -1);
-    attempt_quiet(&a, 0, 1, true);
+    attempt_quiet(&a, 0, 1, "");
     CU_ASSERT_EQUAL(attempt_all_quiet(&a), 0);
     /* Who has ended is nobody to wait for. */
-    attempt_quiet(&a, 2, 4, false);
+    attempt_quiet(&a, 2, 4, NULL);
     CU_ASSERT_EQUAL(attempt_all_quiet(&a), -1);
     CU_ASSERT(report(2, 4, RANK_EXITED, 0));
     CU_ASSERT_EQUAL(attempt_all_quiet(&a), 0);

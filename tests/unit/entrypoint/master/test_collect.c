@@ -158,6 +158,34 @@ static void each_stalled_rank_is_told_of(void) {
     gathered();
 }
 
+static void quiet(unsigned from, int rank, const char *states) {
+    json_t *message = json_pack("{s:i, s:s}", "rank", rank, "states", states);
+    collect_quiet(&members[from], message, true);
+    json_decref(message);
+}
+
+/* Whoever was heard last, and whatever made it so that all rest. */
+static void where_all_rest_the_threads_are_those_of_the_rank_that_is_named(void) {
+    gather();
+    job.settings.idle_seconds = 5;
+    quiet(0, 1, "pid 1 sh: 1 S first");
+    quiet(1, 2, "pid 2 sh: 1 S second");
+    report(0, 0, 0);
+    CU_ASSERT_EQUAL(m.attempt.stalled, 0);
+    quiet(1, 3, "pid 3 sh: 1 S third");
+    CU_ASSERT_NOT_EQUAL(m.attempt.stalled, 0);
+    CU_ASSERT_EQUAL(m.attempt.stalled_rank, 1);
+    CU_ASSERT_STRING_EQUAL(m.attempt.stalled_states, "threads: pid 1 sh: 1 S first");
+    gathered();
+    gather();
+    job.settings.idle_seconds = 5;
+    for (int rank = 1; rank < 4; rank++)
+        quiet((unsigned)rank / 2, rank, rank == 1 ? "pid 1 sh: 1 S first" : "");
+    report(0, 0, 0);
+    CU_ASSERT_STRING_EQUAL(m.attempt.stalled_states, "threads: pid 1 sh: 1 S first");
+    gathered();
+}
+
 static void the_earliest_deadline_counts(void) {
     gather();
     collect_gather(&m);
@@ -214,4 +242,6 @@ STAGE_MAIN("master.collect", UNIT(the_first_failure_is_the_jobs),
            UNIT(a_host_speaks_for_its_own_ranks_alone),
            UNIT(all_have_started_when_the_last_one_has),
            UNIT(a_failure_outranks_an_earlier_good_end), UNIT(what_matters_is_raised),
-           UNIT(each_stalled_rank_is_told_of), UNIT(the_earliest_deadline_counts))
+           UNIT(each_stalled_rank_is_told_of),
+           UNIT(where_all_rest_the_threads_are_those_of_the_rank_that_is_named),
+           UNIT(the_earliest_deadline_counts))
