@@ -82,8 +82,8 @@ static enum rank_memory weigh_memory(const struct crew *c) {
     return kills > c->memory_kills ? RANK_MEMORY_KILLED : RANK_MEMORY_ENOUGH;
 }
 
-/* What the kernel has said since the attempt began, or since the last rank that failed here. */
-static void add_evidence(const struct crew *c, struct rank_report *r) {
+/* What the kernel has said since the attempt began. */
+static void add_evidence(struct crew *c, struct rank_report *r) {
     char words[RANK_REPORT_EVIDENCE_SIZE - 64];
     bool memory = r->memory == RANK_MEMORY_KILLED;
     size_t used = 0;
@@ -231,6 +231,7 @@ int crew_begin(struct crew *c, char *const *environment, struct error *err) {
     c->stopping = false;
     c->killed = false;
     c->memory_kills = memory_kills("");
+    kernel_words_forget(&c->kernel);
     return make_spec(c, environment, err);
 }
 

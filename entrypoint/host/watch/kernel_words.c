@@ -11,8 +11,6 @@
 enum {
     RECORD_SIZE = 8192,  /* the kernel's own ceiling */
     RECORDS_MAX = 16384, /* in one go */
-    LINES_MOST = 3,
-    LINE_MOST = 160,
     KMSG_MAJOR = 1,
     KMSG_MINOR = 11,
 };
@@ -27,6 +25,7 @@ static const char *const of_memory[] = {"Out of memory: Killed process",
 
 void kernel_words_open(struct kernel_words *k, const char *path) {
     struct stat st;
+    *k = (struct kernel_words){.fd = -1};
     k->fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (k->fd < 0)
         return;
@@ -67,19 +66,31 @@ static bool is_memory_error(const char *text) {
     return edac != NULL && strstr(edac, " UE ") != NULL;
 }
 
-static void add(const char *text, char *ret, size_t size, unsigned *count) {
-    size_t used = strlen(ret);
-    if (*count == LINES_MOST || used + 2 >= size)
-        return;
-    (void)snprintf(ret + used, size - used, "%s%.*s", used > 0 ? "\n" : "", LINE_MOST, text);
-    (*count)++;
+static bool has_kind(const char *text, enum kernel_words_kind *ret) {
+    bool known = true;
+    if (is_memory_error(text) || holds(text, always, sizeof(always) / sizeof(always[0])))
+        *ret = KERNEL_WORDS_MACHINE;
+    else if (holds(text, of_crashes, sizeof(of_crashes) / sizeof(of_crashes[0])))
+        *ret = KERNEL_WORDS_CRASH;
+    else if (holds(text, of_memory, sizeof(of_memory) / sizeof(of_memory[0])))
+        *ret = KERNEL_WORDS_MEMORY;
+    else
+        known = false;
+    return known;
 }
 
-void kernel_words_read(const struct kernel_words *k, bool crashed, bool memory, char *ret,
-                       size_t size) {
+static void keep(struct kernel_words *k, const char *text) {
+    enum kernel_words_kind kind;
+    if (!has_kind(text, &kind) || k->of_kind[kind] == KERNEL_WORDS_LINES)
+        return;
+    struct kernel_line *line = &k->lines[k->count++];
+    k->of_kind[kind]++;
+    line->kind = kind;
+    (void)snprintf(line->text, sizeof(line->text), "%s", text);
+}
+
+static void take_new(struct kernel_words *k) {
     char record[RECORD_SIZE + 1];
-    unsigned count = 0;
-    ret[0] = '\0';
     for (unsigned i = 0; k->fd >= 0 && i < RECORDS_MAX; i++) {
         ssize_t got = read(k->fd, record, RECORD_SIZE);
         if (got < 0 && (errno == EPIPE || errno == EINTR))
@@ -88,10 +99,29 @@ void kernel_words_read(const struct kernel_words *k, bool crashed, bool memory, 
             return;
         record[got] = '\0';
         const char *text = text_of(record);
-        if (text != NULL &&
-            (is_memory_error(text) || holds(text, always, sizeof(always) / sizeof(always[0])) ||
-             (crashed && holds(text, of_crashes, sizeof(of_crashes) / sizeof(of_crashes[0]))) ||
-             (memory && holds(text, of_memory, sizeof(of_memory) / sizeof(of_memory[0])))))
-            add(text, ret, size, &count);
+        if (text != NULL)
+            keep(k, text);
+    }
+}
+
+void kernel_words_forget(struct kernel_words *k) {
+    take_new(k);
+    *k = (struct kernel_words){.fd = k->fd};
+}
+
+void kernel_words_read(struct kernel_words *k, bool crashed, bool memory, char *ret, size_t size) {
+    const bool counts[KERNEL_WORDS_KINDS] = {[KERNEL_WORDS_MACHINE] = true,
+                                             [KERNEL_WORDS_CRASH] = crashed,
+                                             [KERNEL_WORDS_MEMORY] = memory};
+    unsigned told = 0;
+    size_t used = 0;
+    ret[0] = '\0';
+    take_new(k);
+    for (unsigned i = 0; i < k->count && told < KERNEL_WORDS_LINES && used + 2 < size; i++) {
+        if (!counts[k->lines[i].kind])
+            continue;
+        (void)snprintf(ret + used, size - used, "%s%s", used > 0 ? "\n" : "", k->lines[i].text);
+        used = strlen(ret);
+        told++;
     }
 }

@@ -16,7 +16,7 @@ static char got[512];
 static void open_log(void) {
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
-    words.fd = ends[0];
+    words = (struct kernel_words){.fd = ends[0]};
     kernel = ends[1];
 }
 
@@ -43,9 +43,36 @@ static void what_explains_a_failure_is_picked_out(void) {
     CU_ASSERT_STRING_EQUAL(got,
                            "NVRM: Xid (PCI:0000:41:00): 79, pid=7, GPU has fallen off the bus.\n"
                            "mce: [Hardware Error]: CPU 0: Machine Check");
-    kernel_words_read(&words, true, true, got, sizeof(got)); /* once is enough */
-    CU_ASSERT_STRING_EQUAL(got, "");
     shut();
+}
+
+/* A rank that gives up reports before the one whose crash was its cause. */
+static void who_fails_later_is_told_the_same(void) {
+    open_log();
+    say("6,1,1,-;python3[71]: segfault at 0 ip 0 sp 0 error 4 in libfoo.so\n");
+    say("4,2,2,-;NVRM: Xid (PCI:0000:41:00): 31, pid=7\n");
+    kernel_words_read(&words, false, false, got, sizeof(got));
+    CU_ASSERT_STRING_EQUAL(got, "NVRM: Xid (PCI:0000:41:00): 31, pid=7");
+    say("3,3,3,-;Memory cgroup out of memory: Killed process 9 (python3)\n");
+    kernel_words_read(&words, true, false, got, sizeof(got));
+    CU_ASSERT_STRING_EQUAL(got, "python3[71]: segfault at 0 ip 0 sp 0 error 4 in libfoo.so\n"
+                                "NVRM: Xid (PCI:0000:41:00): 31, pid=7");
+    shut();
+}
+
+static void another_attempts_words_are_forgotten(void) {
+    open_log();
+    say("4,1,1,-;NVRM: Xid (PCI:0000:41:00): 31, pid=7\n");
+    kernel_words_read(&words, false, false, got, sizeof(got));
+    say("4,2,2,-;NVRM: Xid (PCI:0000:41:00): 43, pid=7\n"); /* late: nobody had asked yet */
+    kernel_words_forget(&words);
+    kernel_words_read(&words, true, true, got, sizeof(got));
+    CU_ASSERT_STRING_EQUAL(got, "");
+    say("4,3,3,-;NVRM: Xid (PCI:0000:41:00): 79, pid=8\n");
+    kernel_words_read(&words, false, false, got, sizeof(got));
+    CU_ASSERT_STRING_EQUAL(got, "NVRM: Xid (PCI:0000:41:00): 79, pid=8");
+    shut();
+    kernel_words_forget(&words);
 }
 
 static void memory_that_could_not_be_corrected_counts_and_what_could_does_not(void) {
@@ -67,8 +94,6 @@ static void lines_about_programs_count_where_they_can_be_about_this_one(void) {
     say("3,2,2,-;Memory cgroup out of memory: Killed process 9 (python3)\n");
     kernel_words_read(&words, true, false, got, sizeof(got));
     CU_ASSERT_STRING_EQUAL(got, "python3[71]: segfault at 0 ip 0 sp 0 error 4 in libfoo.so");
-    say("6,3,3,-;python3[71]: segfault at 0 ip 0 sp 0 error 4 in libfoo.so\n");
-    say("3,4,4,-;Memory cgroup out of memory: Killed process 9 (python3)\n");
     kernel_words_read(&words, false, true, got, sizeof(got));
     CU_ASSERT_STRING_EQUAL(got, "Memory cgroup out of memory: Killed process 9 (python3)");
     shut();
@@ -106,7 +131,8 @@ static void what_is_no_kernel_log_is_not_read(void) {
     CU_ASSERT_EQUAL(words.fd, -1);
 }
 
-UNIT_MAIN("host.kernel_words", UNIT(what_explains_a_failure_is_picked_out),
+UNIT_MAIN("host.kernel_words", UNIT(who_fails_later_is_told_the_same),
+          UNIT(another_attempts_words_are_forgotten), UNIT(what_explains_a_failure_is_picked_out),
           UNIT(memory_that_could_not_be_corrected_counts_and_what_could_does_not),
           UNIT(lines_about_programs_count_where_they_can_be_about_this_one),
           UNIT(whatever_comes_has_a_ceiling), UNIT(what_is_no_kernel_log_is_not_read))
