@@ -1,5 +1,6 @@
 #include "os/lines.h"
 
+#include "common/clock.h"
 #include "common/str.h"
 
 #include <stdio.h>
@@ -53,9 +54,15 @@ void tail_join(const struct tail *out, const struct tail *error_out, struct tail
     size_t outs = count_lines(out);
     size_t errors = count_lines(error_out);
     size_t room = outs < half ? LINES_TAIL_COUNT - outs : half;
+    size_t skip = errors > room ? errors - room : 0;
+    size_t left = LINES_TAIL_COUNT - (errors - skip);
+    bool old = out->last - error_out->last > LINES_TAIL_TOGETHER_NS;
     *ret = (struct tail){.size = 0};
-    add_all(ret, out, 0);
-    add_all(ret, error_out, errors > room ? errors - room : 0);
+    if (old)
+        add_all(ret, error_out, skip);
+    add_all(ret, out, outs > left ? outs - left : 0);
+    if (!old)
+        add_all(ret, error_out, skip);
 }
 
 void lines_init(struct lines *l, const char *prefix, struct tail *tail,
@@ -79,8 +86,10 @@ static void emit_line(struct lines *l, const char *raw, size_t size, size_t lost
     buf_init(&line, 3 * (size_t)LINES_MAX + LINES_PREFIX_SIZE);
     if (buf_add(&line, l->prefix, prefix, NULL) != 0 || str_add_utf8(&line, raw, size, NULL) != 0)
         return;
-    if (l->tail != NULL)
+    if (l->tail != NULL) {
         tail_add(l->tail, buf_text(&line) + prefix, line.size - prefix);
+        l->tail->last = clock_now();
+    }
     if (lost > 0 || line.size > room)
         (void)snprintf(mark, sizeof(mark), " [cut: the line has %zu bytes]", size + lost);
     line.size = str_utf8_prefix(buf_text(&line), line.size, room - strlen(mark));

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     LINES_MAX = 1024 * 1024 + 64 * 1024, /* a mebibyte, and prefix and marks */
@@ -22,6 +23,7 @@ enum {
 struct tail {
     char text[LINES_TAIL_SIZE];
     size_t size;
+    int64_t last; /* when a line came last, clock_now(); kept by those who read lines */
 };
 
 struct lines {
@@ -45,9 +47,13 @@ void lines_end(struct lines *l);
 
 void tail_add(struct tail *t, const char *line, size_t size);
 
-/* The last lines of a program's two streams in one, standard error behind standard output: which
- * was said first is not known, and errors say more. Each gets half of the lines, and what the other
- * leaves over. */
+/* An error's words and what a buffer held until then are this close together. */
+#define LINES_TAIL_TOGETHER_NS INT64_C(10000000000)
+
+/* The last lines of a program's two streams in one, standard error behind standard output: errors
+ * say more, and programs that end write out what their buffers have held for long. Where standard
+ * error fell silent LINES_TAIL_TOGETHER_NS before the other did, its words are old warnings, and
+ * come first. Each gets half of the lines, and what the other leaves over; bytes go to the end. */
 void tail_join(const struct tail *out, const struct tail *error_out, struct tail *ret);
 
 #endif

@@ -1,5 +1,6 @@
 #include "os/lines.h"
 
+#include "common/clock.h"
 #include "support/unit.h"
 
 #include <stdlib.h>
@@ -124,15 +125,18 @@ static void the_tail_never_leaves_its_room(void) {
     }
 }
 
+static void lines_of(struct tail *t, const char *name, int count) {
+    char line[16];
+    for (int i = 0; i < count; i++)
+        tail_add(t, line, (size_t)snprintf(line, sizeof(line), "%s%d", name, i));
+}
+
 static void join(int outs, int errors, const char *expected) {
     struct tail out = {.size = 0};
     struct tail error_out = {.size = 0};
     struct tail both;
-    char line[16];
-    for (int i = 0; i < outs; i++)
-        tail_add(&out, line, (size_t)snprintf(line, sizeof(line), "o%d", i));
-    for (int i = 0; i < errors; i++)
-        tail_add(&error_out, line, (size_t)snprintf(line, sizeof(line), "e%d", i));
+    lines_of(&out, "o", outs);
+    lines_of(&error_out, "e", errors);
     tail_join(&out, &error_out, &both);
     CU_ASSERT_STRING_EQUAL(both.text, expected);
 }
@@ -148,7 +152,51 @@ static void both_streams_are_in_the_last_lines(void) {
     join(0, 12, "e0\ne1\ne2\ne3\ne4\ne5\ne6\ne7\ne8\ne9\ne10\ne11");
 }
 
-UNIT_MAIN("os.lines", UNIT(lines_come_whole_however_they_are_cut),
+/* A warning of hours ago, and what standard output said last. */
+static void old_warnings_come_before_what_was_said_last(void) {
+    struct tail out = {.size = 0};
+    struct tail error_out = {.size = 0};
+    struct tail both;
+    lines_of(&error_out, "e", 8);
+    lines_of(&out, "o", 40);
+    error_out.last = 5;
+    out.last = 5 + LINES_TAIL_TOGETHER_NS;
+    tail_join(&out, &error_out, &both);
+    CU_ASSERT_STRING_EQUAL(both.text, "o34\no35\no36\no37\no38\no39\ne2\ne3\ne4\ne5\ne6\ne7");
+    out.last++;
+    tail_join(&out, &error_out, &both);
+    CU_ASSERT_STRING_EQUAL(both.text, "e2\ne3\ne4\ne5\ne6\ne7\no34\no35\no36\no37\no38\no39");
+    error_out = (struct tail){.last = 5};
+    lines_of(&error_out, "e", 1);
+    tail_join(&out, &error_out, &both);
+    CU_ASSERT_STRING_EQUAL(both.text, "e0\no29\no30\no31\no32\no33\no34\no35\no36\no37\no38\no39");
+    out = (struct tail){.size = 0};
+    tail_join(&out, &error_out, &both);
+    CU_ASSERT_STRING_EQUAL(both.text, "e0");
+    tail_join(&error_out, &out, &both);
+    CU_ASSERT_STRING_EQUAL(both.text, "e0");
+}
+
+static void nothing(void *context, const char *line, size_t size) {
+    (void)context;
+    (void)line;
+    (void)size;
+}
+
+static void the_tail_knows_when_a_line_came(void) {
+    struct lines l;
+    struct tail t = {.size = 0};
+    int64_t before = clock_now();
+    lines_init(&l, "", &t, nothing, NULL);
+    lines_feed(&l, "half", 4);
+    CU_ASSERT_EQUAL(t.last, 0);
+    lines_feed(&l, "\n", 1);
+    CU_ASSERT(t.last >= before && t.last <= clock_now());
+    lines_done(&l);
+}
+
+UNIT_MAIN("os.lines", UNIT(old_warnings_come_before_what_was_said_last),
+          UNIT(the_tail_knows_when_a_line_came), UNIT(lines_come_whole_however_they_are_cut),
           UNIT(bytes_that_are_no_text_are_replaced),
           UNIT(a_line_of_the_documented_length_comes_whole),
           UNIT(of_a_longer_line_the_beginning_comes_and_a_mark),
