@@ -41,7 +41,8 @@ static void rows_are_found_by_what_people_have(void) {
         {"99999999999999999999", "nothing"},
         {":2", "nothing"},
         {"-0", "success"},
-        {"255", "nothing"},
+        {"255", "minus-one"},
+        {"254", "nothing"},
         {"xid", "nothing"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
