@@ -130,7 +130,10 @@ static int read_cluster(struct job *j, char *const *environment, struct error *e
         return -1;
     struct error slots;
     bool plain = false;
+    size_t listed = j->cluster.count;
     int filled = members_choose(&j->wishes, &j->cluster, &plain, &slots);
+    if (j->cluster.count < listed)
+        (void)snprintf(j->part, sizeof(j->part), "%s", j->cluster.hosts[0].name.text);
     if (filled == 0)
         filled = fill_slots(j, plain, &slots);
     if (filled != 0)

@@ -6,7 +6,8 @@
  *   output/HOST/failure   its failure file
  *
  * and RINGMASTER_CHECKPOINTS is BASE/checkpoints of all hosts. A folder of the host that is named
- * so (file://) becomes that folder, by a link. */
+ * so (file://) becomes that folder, by a link. Where the platform's hosts are several jobs each has
+ * the folder FIRST/ there in place of both, by the name of its first host. */
 #ifndef JOB_TARGETS_H
 #define JOB_TARGETS_H
 

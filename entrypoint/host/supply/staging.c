@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/str.h"
 #include "job/key.h"
 #include "supply/transfer_task.h"
 #include "wire/door.h"
@@ -40,23 +41,24 @@ static json_t *channel_json(const struct job *job, const struct source *s) {
                      (json_int_t)(s->sharded ? c->count : 1), "pass", !s->sharded);
 }
 
-/* "DIRECTORY/": a target is a folder. */
-static json_t *folder_json(const char *target, const char *below) {
-    size_t size = strlen(target);
-    const char *slash = size > 0 && target[size - 1] == '/' ? "" : "/";
-    return json_sprintf("%s%s%s", target, slash, below);
+/* "DIRECTORY/": a target is a folder. Jobs that share it would overwrite each other's model, and
+ * give up what another one uploads just then. */
+static json_t *folder_json(const struct job *job, const char *target, const char *below) {
+    const char *slash = str_ends_with(target, "/") ? "" : "/";
+    return json_sprintf("%s%s%s%s%s", target, slash, job->part, job->part[0] != '\0' ? "/" : "",
+                        below);
 }
 
 json_t *staging_target(const struct job *job, enum staging_target which) {
     const struct cluster *c = &job->cluster;
     char below[HOST_NAME_SIZE + 32] = "";
     if (which == STAGING_CHECKPOINTS)
-        return folder_json(job->settings.checkpoints, "");
+        return folder_json(job, job->settings.checkpoints, "");
     if (which == STAGING_MODEL)
-        return folder_json(job->settings.output, "model/");
+        return folder_json(job, job->settings.output, "model/");
     (void)snprintf(below, sizeof(below), "output/%s/%s", c->hosts[c->self].name.text,
                    which == STAGING_DATA ? "data/" : "");
-    return folder_json(job->settings.output, below);
+    return folder_json(job, job->settings.output, below);
 }
 
 /* Of what hosts share the first one gives up what a killed start has begun. Where it may be lost

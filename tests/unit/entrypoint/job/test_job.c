@@ -401,6 +401,28 @@ static void a_host_outside_the_distribution_runs_one_process(void) {
     ranks_of("{\"sagemaker_mpi_num_of_processes_per_host\":\"4\"}", 0, 12, 4);
 }
 
+static void part_is(const char *hyperparameters, const char *expected) {
+    struct job job;
+    char *environment[] = {base, path_variable, NULL};
+    write_config("hyperparameters.json", hyperparameters);
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(job.part, expected);
+    job_done(&job);
+}
+
+static void a_job_that_is_a_part_is_called_by_its_first_host(void) {
+    use_base("parts");
+    write_config("resourceconfig.json",
+                 "{\"current_host\":\"algo-3\",\"hosts\":[\"algo-1\",\"algo-2\",\"algo-3\"],"
+                 "\"current_group_name\":\"g2\",\"instance_groups\":["
+                 "{\"instance_group_name\":\"g1\",\"hosts\":[\"algo-1\"]},"
+                 "{\"instance_group_name\":\"g2\",\"hosts\":[\"algo-3\",\"algo-2\"]}]}");
+    part_is("{}", "");
+    part_is("{\"sagemaker_mpi_enabled\":\"false\"}", "algo-3");
+    part_is("{\"sagemaker_distribution_instance_groups\":\"[\\\"g2\\\"]\"}", "algo-2");
+    part_is("{\"sagemaker_distribution_instance_groups\":\"[\\\"g1\\\"]\"}", "algo-3");
+}
+
 /* Whatever the list and the hyperparameters say of slots. */
 static void once_per_host_is_one_slot_each(void) {
     static const char *const words[] = {"--once-per-host", "--", "sleep", "--once-per-host", NULL};
@@ -448,5 +470,6 @@ UNIT_MAIN("job.job", UNIT(a_sagemaker_job_is_read_whole),
           UNIT(wrong_hyperparameters_leave_the_cluster_known), UNIT(a_number_of_all_processes_wins),
           UNIT(ranks_are_as_many_as_accelerators_unless_it_is_said),
           UNIT(a_host_outside_the_distribution_runs_one_process),
+          UNIT(a_job_that_is_a_part_is_called_by_its_first_host),
           UNIT(once_per_host_is_one_slot_each), UNIT(a_wrong_cluster_leaves_nothing),
           UNIT(the_trainer_beside_this_program_comes_first))

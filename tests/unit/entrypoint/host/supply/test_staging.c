@@ -79,6 +79,27 @@ static void targets_are_tried_and_checkpoints_come_back(void) {
     CU_ASSERT_TRUE(json_is_false(json_object_get(json_array_get(tasks, 2), "tidy")));
 }
 
+/* Two hosts that are a job each: both are first, and nothing of theirs is in one place. */
+static void jobs_of_one_platform_have_targets_of_their_own(void) {
+    static const enum staging_target all[] = {STAGING_CHECKPOINTS, STAGING_MODEL, STAGING_OUTPUT,
+                                              STAGING_DATA};
+    static const char *const expected[] = {"s3://b/c/algo-2/", "file:///o/algo-2/model/",
+                                           "file:///o/algo-2/output/algo-2/",
+                                           "file:///o/algo-2/output/algo-2/data/"};
+    struct job j;
+    fill(&j);
+    j.settings.checkpoints = "s3://b/c";
+    j.settings.output = "file:///o/";
+    j.cluster.count = 1;
+    j.cluster.self = 0;
+    (void)snprintf(j.cluster.hosts[0].name.text, HOST_NAME_SIZE, "algo-2");
+    (void)snprintf(j.part, sizeof(j.part), "algo-2");
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        cleanup_json json_t *target = staging_target(&j, all[i]);
+        CU_ASSERT_STRING_EQUAL(json_string_value(target), expected[i]);
+    }
+}
+
 static void a_host_asks_the_one_above_it(void) {
     static const struct {
         size_t self;
@@ -249,6 +270,7 @@ static void a_build_without_it_says_so(void) {
 }
 
 UNIT_MAIN("host.staging", UNIT(targets_are_tried_and_checkpoints_come_back),
+          UNIT(jobs_of_one_platform_have_targets_of_their_own),
           UNIT(an_order_has_all_that_is_needed_and_no_more), UNIT(a_host_asks_the_one_above_it),
           UNIT(a_counted_host_asks_whom_it_is_told), UNIT(who_is_not_told_begins_by_itself),
           UNIT(passing_on_takes_others_and_something_to_fetch),
