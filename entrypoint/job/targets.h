@@ -2,6 +2,7 @@
  * themselves. Below RINGMASTER_OUTPUT lie
  *
  *   model/                BASE/model of the first host
+ *   output/HOST/model/    what lies there on another host
  *   output/HOST/data/     BASE/output/data of each host
  *   output/HOST/failure   its failure file
  *

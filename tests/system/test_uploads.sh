@@ -108,6 +108,7 @@ the_last_state_after_a_stop_is_there_within_its_time() {
         check "that of rank $rank is whole" equal "$(bucket get "last/state-$rank" | tr -d '\0' | wc -l -c | tr -s ' ')" " 1 10"
     done
     check "the model is there" equal "$(bucket get out/model/model)" 'model of 0'
+    check "that of the other host is, too" equal "$(bucket get out/output/algo-2/model/model)" 'model of 1'
     check "no upload is left unfinished" equal "$(bucket unfinished)" ""
     server_down
 }

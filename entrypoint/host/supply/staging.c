@@ -51,13 +51,14 @@ static json_t *folder_json(const struct job *job, const char *target, const char
 
 json_t *staging_target(const struct job *job, enum staging_target which) {
     const struct cluster *c = &job->cluster;
+    static const char *const own[] = {
+        [STAGING_OUTPUT] = "", [STAGING_DATA] = "data/", [STAGING_OTHER_MODEL] = "model/"};
     char below[HOST_NAME_SIZE + 32] = "";
     if (which == STAGING_CHECKPOINTS)
         return folder_json(job, job->settings.checkpoints, "");
     if (which == STAGING_MODEL)
         return folder_json(job, job->settings.output, "model/");
-    (void)snprintf(below, sizeof(below), "output/%s/%s", c->hosts[c->self].name.text,
-                   which == STAGING_DATA ? "data/" : "");
+    (void)snprintf(below, sizeof(below), "output/%s/%s", c->hosts[c->self].name.text, own[which]);
     return folder_json(job, job->settings.output, below);
 }
 

@@ -55,7 +55,13 @@ static inline bool staging_is_needed(const struct job *job) {
 }
 
 /* The address of a target, with '/' at its end; the caller owns it. */
-enum staging_target { STAGING_CHECKPOINTS, STAGING_MODEL, STAGING_OUTPUT, STAGING_DATA };
+enum staging_target {
+    STAGING_CHECKPOINTS,
+    STAGING_MODEL,
+    STAGING_OUTPUT,
+    STAGING_DATA,
+    STAGING_OTHER_MODEL, /* of a host that is not the first one */
+};
 json_t *staging_target(const struct job *job, enum staging_target which);
 
 /* The order as JSON (transfer/work.h); the caller owns it. */

@@ -31,9 +31,9 @@ json_t *uploading_order(const struct job *job, char *const *environment) {
     json_t *uploads = json_array();
     if (s->checkpoints != NULL && str_starts_with(s->checkpoints, "s3://"))
         add(job, uploads, "checkpoints", "checkpoints", STAGING_CHECKPOINTS);
-    if (s->output != NULL && cluster_is_master(&job->cluster))
-        add(job, uploads, "model", "model", STAGING_MODEL);
     if (s->output != NULL) {
+        add(job, uploads, "model", "model",
+            cluster_is_master(&job->cluster) ? STAGING_MODEL : STAGING_OTHER_MODEL);
         add(job, uploads, "output", "output/data", STAGING_DATA);
         add(job, uploads, "failure", "output", STAGING_OUTPUT);
     }

@@ -17,7 +17,7 @@ static void fill(struct job *j, size_t self) {
                       .cluster = {.hosts = hosts, .count = 2, .self = self}};
 }
 
-static void each_host_has_its_own_and_the_first_the_model(void) {
+static void each_host_has_its_own_and_no_model_overwrites_the_first_ones(void) {
     struct job j;
     fill(&j, 0);
     cleanup_json json_t *order = uploading_order(&j, environment);
@@ -33,10 +33,16 @@ static void each_host_has_its_own_and_the_first_the_model(void) {
     CU_ASSERT_EQUAL(json_equal(order, expected), 1);
     fill(&j, 1);
     cleanup_json json_t *second = uploading_order(&j, environment);
-    CU_ASSERT_EQUAL(json_array_size(json_object_get(second, "uploads")), 3);
+    json_t *uploads = json_object_get(second, "uploads");
+    CU_ASSERT_EQUAL(json_array_size(uploads), 4);
+    cleanup_json json_t *model =
+        json_loads("{\"what\": \"model\", \"from\": \"/opt/ml/model\", \"to\": "
+                   "\"s3://b/o/output/algo-2/model/\", \"live\": false}",
+                   0, NULL);
+    CU_ASSERT_EQUAL(json_equal(json_array_get(uploads, 1), model), 1);
     j.settings.checkpoints = "file:///mnt/c"; /* a link */
     cleanup_json json_t *third = uploading_order(&j, environment);
-    CU_ASSERT_EQUAL(json_array_size(json_object_get(third, "uploads")), 2);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(third, "uploads")), 3);
 }
 
 static void ignore(void *context, const char *line, size_t size) {
@@ -64,5 +70,5 @@ static void a_build_without_it_says_so(void) {
     uploading_close(&u);
 }
 
-UNIT_MAIN("host.uploading", UNIT(each_host_has_its_own_and_the_first_the_model),
+UNIT_MAIN("host.uploading", UNIT(each_host_has_its_own_and_no_model_overwrites_the_first_ones),
           UNIT(a_build_without_it_says_so))
