@@ -78,9 +78,15 @@ static void add_reach(const json_t *hosts, json_t *rows) {
     }
     if (w.good == 0)
         return;
+    char all[64] = "";
+    size_t count = json_array_size(hosts);
+    if (count > REACH_NEIGHBOURS + 1)
+        (void)snprintf(all, sizeof(all), " of %zu, %d neighbours a host and the first one,",
+                       count * (count - 1), REACH_NEIGHBOURS);
     (void)snprintf(value, sizeof(value),
-                   "%zu ways, the longest there and back %.3f ms: %.64s to %.64s", w.good,
-                   (double)w.longest * 1e-6, name_of(hosts, w.from), name_of(hosts, w.to));
+                   "%zu ways%s the longest there and back %.3f ms: %.64s to %.64s", w.good,
+                   all[0] != '\0' ? all : ",", (double)w.longest * 1e-6, name_of(hosts, w.from),
+                   name_of(hosts, w.to));
     check_add(rows, CHECK_OK, "reach", value, everyone(hosts), "", EXIT_CODE_NOT_READY);
 }
 

@@ -114,9 +114,11 @@ static int examine_network(const json_t *order, int listener, struct error *err)
     if (examine_read(order, &options, &peers, err) != 0)
         return -1;
     options.listener = listener;
-    if (reach_run(&options, &result, err) != 0)
-        return -1;
-    return print("network", reach_json(&result), err);
+    int done = reach_run(&options, &result, err);
+    if (done == 0)
+        done = print("network", reach_json(&result), err);
+    reach_done(&result);
+    return done;
 }
 
 int examine_run(const char *const *words, struct error *err) {

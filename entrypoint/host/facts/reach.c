@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { WORD = REACH_WORD_SIZE - 1, PIECE = 128 * 1024, STRANGERS_MAX = 64 };
+enum { WORD = REACH_WORD_SIZE - 1, PIECE = 128 * 1024, STRANGERS_MAX = 64, DIALS_MAX = 64 };
 
 /* Who has connected and says nothing keeps its line so long, where others want one. A host says its
  * word at once, and waits for the answer much longer. */
@@ -34,7 +34,7 @@ struct reach {
     struct line *lines;
     struct pollfd *polls;
     size_t count;
-    size_t room;
+    size_t dialled;  /* hosts behind this one, in their order */
     size_t expected; /* hosts that dial this one */
     size_t served;   /* of them, those that are done */
     char *piece;
@@ -45,7 +45,7 @@ struct reach {
 bool reach_dials(size_t from, size_t to, size_t count) {
     if (from == to)
         return false;
-    return to == 0 || (to + count - from) % count <= REACH_NEIGHBOURS;
+    return from == 0 || to == 0 || (to + count - from) % count <= REACH_NEIGHBOURS;
 }
 
 static void shut(struct line *l) {
@@ -60,15 +60,29 @@ static void fail(struct line *l, const char *why) {
     shut(l);
 }
 
+/* There is one: of both kinds there are no more than was made room for. */
+static struct line *take_line(struct reach *r) {
+    size_t slot = 0;
+    while (slot < r->count && r->lines[slot].state != CLOSED)
+        slot++;
+    r->count += slot == r->count;
+    return &r->lines[slot];
+}
+
 /* --- dialling --------------------------------------------------------------------------------- */
+
+static struct reach_way *add_way(struct reach *r, size_t peer) {
+    struct reach_way *way = &r->result->ways[r->result->count++];
+    *way = (struct reach_way){.peer = peer};
+    return way;
+}
 
 static void dial(struct reach *r, size_t peer) {
     struct sockaddr_storage to;
     const struct reach_peer *p = &r->o->peers[peer];
-    struct line *l = &r->lines[r->count++];
+    struct line *l = take_line(r);
     socklen_t size = net_address_socket(&p->address, p->port, &to);
-    *l = (struct line){.way = &r->result->ways[r->result->count++], .began = clock_now()};
-    *l->way = (struct reach_way){.peer = peer};
+    *l = (struct line){.way = add_way(r, peer), .began = clock_now()};
     l->fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (l->fd >= 0)
         l->state = CONNECTING;
@@ -91,6 +105,11 @@ static void ask(struct reach *r, struct line *l) {
         fail(l, "it hung up");
 }
 
+/* To whom this one sends. */
+static size_t next_host(const struct reach *r) {
+    return (r->o->self + 1) % r->o->count;
+}
+
 /* 1 when the word is there, 0 when more of it must come, -1 at the end. */
 static int read_word(struct line *l) {
     ssize_t size = recv(l->fd, l->word + l->got, WORD - l->got, 0);
@@ -111,6 +130,8 @@ static void hear_answer(struct reach *r, struct line *l) {
     else if (read > 0) {
         l->way->trip = clock_now() - l->began;
         l->state = ANSWERED;
+        if (l->way->peer != next_host(r))
+            shut(l); /* it has done its part */
     }
 }
 
@@ -141,10 +162,26 @@ static bool is_asked(const struct line *l) {
     return l->state == CONNECTING || l->state == ASKING;
 }
 
-/* Once every dial has come to something, the line to the next host becomes that of the measurement;
- * the others have done their part. */
+/* Those next to this one first. */
+static void dial_more(struct reach *r, int64_t now) {
+    size_t asked = 0;
+    for (size_t i = 0; i < r->count; i++)
+        asked += is_asked(&r->lines[i]);
+    while (r->dialled + 1 < r->o->count && (asked < DIALS_MAX || now >= r->deadline)) {
+        size_t peer = (r->o->self + ++r->dialled) % r->o->count;
+        if (r->o->peers[peer].port == 0 || !reach_dials(r->o->self, peer, r->o->count))
+            continue;
+        asked++;
+        if (now < r->deadline)
+            dial(r, peer);
+        else
+            (void)snprintf(add_way(r, peer)->why, REACH_WHY_SIZE, "not tried within 2 s");
+    }
+}
+
+/* Once every dial has come to something, the line to the next host becomes that of the measurement.
+ */
 static void begin_to_send(struct reach *r) {
-    size_t next = (r->o->self + 1) % r->o->count;
     int64_t now = clock_now();
     for (size_t i = 0; i < r->count; i++)
         if (is_asked(&r->lines[i]) && now < r->deadline)
@@ -154,38 +191,27 @@ static void begin_to_send(struct reach *r) {
         struct line *l = &r->lines[i];
         if (l->state != ANSWERED)
             continue;
-        if (l->way->peer != next) {
-            shut(l);
-            continue;
-        }
         l->state = SENDING;
         l->began = now;
-        r->result->sent = (struct reach_sent){.tried = true, .peer = next};
+        r->result->sent = (struct reach_sent){.tried = true, .peer = l->way->peer};
     }
 }
 
 /* --- being dialled ---------------------------------------------------------------------------- */
 
-static size_t free_line(const struct reach *r) {
-    size_t slot = 0;
-    while (slot < r->count && r->lines[slot].state != CLOSED)
-        slot++;
-    return slot;
-}
-
 /* Then who comes waits in the kernel, with its word. */
 static bool is_full(const struct reach *r) {
-    return free_line(r) == r->room;
+    size_t guests = 0;
+    for (size_t i = 0; i < r->count; i++)
+        guests += r->lines[i].state != CLOSED && r->lines[i].way == NULL;
+    return guests >= r->expected + STRANGERS_MAX;
 }
 
 static void welcome(struct reach *r, int listener) {
-    size_t slot = free_line(r);
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    if (slot == r->count)
-        r->count++;
-    r->lines[slot] = (struct line){.fd = fd, .state = LISTENING, .began = clock_now()};
+    *take_line(r) = (struct line){.fd = fd, .state = LISTENING, .began = clock_now()};
 }
 
 static int64_t silence_end(const struct line *l) {
@@ -271,6 +297,7 @@ static void run(struct reach *r, int64_t end) {
     for (;;) {
         int64_t now = clock_now();
         give_up(r, now);
+        dial_more(r, now);
         if (r->send_end == 0)
             begin_to_send(r);
         if (is_done(r) || now >= end)
@@ -300,16 +327,13 @@ static size_t count_callers(const struct reach_options *o) {
 int reach_run(const struct reach_options *o, struct reach_result *ret, struct error *err) {
     int64_t now = clock_now();
     struct reach r = {.o = o, .result = ret, .expected = count_callers(o)};
-    *ret = (struct reach_result){0};
-    r.room = REACH_NEIGHBOURS + 1 + r.expected + STRANGERS_MAX;
+    *ret = (struct reach_result){.ways = calloc(o->count, sizeof(*ret->ways))};
+    size_t room = DIALS_MAX + 1 + r.expected + STRANGERS_MAX;
     r.deadline = now + REACH_ANSWER_MS * CLOCK_MILLISECOND;
-    r.lines = calloc(r.room, sizeof(*r.lines));
-    r.polls = calloc(r.room + 1, sizeof(*r.polls));
+    r.lines = calloc(room, sizeof(*r.lines));
+    r.polls = calloc(room + 1, sizeof(*r.polls));
     r.piece = calloc(1, PIECE);
-    bool enough = r.lines != NULL && r.polls != NULL && r.piece != NULL;
-    for (size_t i = 0; enough && i < o->count; i++)
-        if (o->peers[i].port != 0 && reach_dials(o->self, i, o->count))
-            dial(&r, i);
+    bool enough = ret->ways != NULL && r.lines != NULL && r.polls != NULL && r.piece != NULL;
     if (enough)
         run(&r, now + REACH_MS * CLOCK_MILLISECOND);
     for (size_t i = 0; enough && i < r.count; i++)
@@ -318,4 +342,9 @@ int reach_run(const struct reach_options *o, struct reach_result *ret, struct er
     free(r.polls);
     free(r.piece);
     return enough ? 0 : error_no_memory(err, "lines to other hosts");
+}
+
+void reach_done(struct reach_result *r) {
+    free(r->ways);
+    *r = (struct reach_result){0};
 }

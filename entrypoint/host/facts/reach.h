@@ -1,7 +1,8 @@
 /* For `ringmaster check`: whether hosts reach each other both ways, how fast, and in which pieces.
  *
  * Every host has a listener and dials others: those next to it in the order of hosts, and the
- * master, so that with up to REACH_NEIGHBOURS + 1 hosts each way of each pair is tried. Who dials
+ * master, which dials all. So with up to REACH_NEIGHBOURS + 1 hosts each way of each pair is tried,
+ * and with more of them each way to the master and back. Who dials
  * says ASK, who is dialled answers ANSWER, words that only hosts of this check know. Then each
  * sends to the next host for a while, all of them at once, as ranks do. Nothing here outlasts
  * REACH_MS. */
@@ -55,7 +56,7 @@ struct reach_sent {
 };
 
 struct reach_result {
-    struct reach_way ways[REACH_NEIGHBOURS + 1];
+    struct reach_way *ways; /* owned */
     size_t count;
     struct reach_sent sent;
 };
@@ -63,6 +64,8 @@ struct reach_result {
 /* Whether FROM dials TO among COUNT hosts. */
 bool reach_dials(size_t from, size_t to, size_t count);
 
+/* RET is the caller's to end, also where there was no memory. */
 int reach_run(const struct reach_options *options, struct reach_result *ret, struct error *err);
+void reach_done(struct reach_result *r);
 
 #endif

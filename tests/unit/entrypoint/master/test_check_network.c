@@ -42,6 +42,22 @@ static void good_ways_are_one_row(void) {
     ASSERT_CONTAINS(value_of(rows, "ok", "bandwidth"), "all hosts at once 2000 to 2000 Mbit/s");
 }
 
+/* Of many hosts not every way is tried. */
+static void what_was_not_tried_is_told(void) {
+    for (int count = 17; count <= 18; count++) {
+        cleanup_json json_t *hosts = json_array();
+        for (int i = 0; i < count; i++)
+            (void)json_array_append_new(hosts, json_pack("{s:s, s:{s:[[i, i, s]]}}", "name", "a",
+                                                         "network", "ways", 0, 1500000, ""));
+        cleanup_json json_t *rows = json_array();
+        check_add_network(hosts, rows);
+        ASSERT_CONTAINS(value_of(rows, "ok", "reach"),
+                        count == 17 ? "17 ways, the longest there and back"
+                                    : "18 ways of 306, 16 neighbours a host and the first one, "
+                                      "the longest there and back");
+    }
+}
+
 static void one_way_streets_slow_ones_and_narrow_ones_are_told(void) {
     cleanup_json json_t *rows = rows_for(
         "[{\"name\":\"a\",\"network\":{\"ways\":[[1,0,\"no answer\"],[2,9,\"\"]],\"sent\":{"
@@ -93,6 +109,6 @@ static void what_hosts_tell_may_be_anything(void) {
     CU_ASSERT_EQUAL(json_array_size(alone), 0);
 }
 
-UNIT_MAIN("master.check_network", UNIT(good_ways_are_one_row),
+UNIT_MAIN("master.check_network", UNIT(good_ways_are_one_row), UNIT(what_was_not_tried_is_told),
           UNIT(one_way_streets_slow_ones_and_narrow_ones_are_told),
           UNIT(many_ways_that_fail_are_counted), UNIT(what_hosts_tell_may_be_anything))
