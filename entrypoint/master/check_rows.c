@@ -247,7 +247,7 @@ static void look_gpu(const json_t *host, const json_t *master, struct finding *f
     const char *model = check_text(host, "means", "gpu");
     const char *driver = check_text(host, "means", "driver");
     if (gpus > 0)
-        put(f, "%" PRId64 " GPUs%s%.80s%s%.40s", gpus, model[0] != '\0' ? ", " : "", model,
+        put(f, "%" PRId64 " GPUs%s%.160s%s%.40s", gpus, model[0] != '\0' ? ", " : "", model,
             driver[0] != '\0' ? ", driver " : "", driver);
     else
         put(f, "no GPU");
@@ -257,6 +257,8 @@ static void look_gpu(const json_t *host, const json_t *master, struct finding *f
              strcmp(model, check_text(master, "means", "gpu")) != 0 ||
              strcmp(driver, check_text(master, "means", "driver")) != 0)
         warn(f, "not as on the master: the slowest host sets the pace");
+    else if (strchr(model, ',') != NULL)
+        warn(f, "they are not all alike: the slowest one sets the pace");
 }
 
 static void look_adapter(const json_t *host, const json_t *master, struct finding *f) {
@@ -366,6 +368,34 @@ static void add_twins(const json_t *hosts, json_t *rows) {
     json_decref(names);
 }
 
+/* What Open MPI 5.0 knows hosts by, and kernel messages name them by: as many as have room in a
+ * row. */
+static void add_kernel_names(const json_t *hosts, json_t *rows) {
+    char value[CHECK_VALUE_SIZE] = "";
+    json_t *named = json_array();
+    const json_t *host = NULL;
+    size_t i = 0;
+    json_array_foreach(hosts, i, host) {
+        char one[CHECK_VALUE_SIZE / 2];
+        const char *name = check_text(host, NULL, "name");
+        const char *kernel = check_text(host, "means", "kernel_name");
+        if (kernel[0] == '\0' || strcmp(kernel, name) == 0)
+            continue;
+        int size = snprintf(one, sizeof(one), "%.48s's kernel is called %.48s", name, kernel);
+        if (strlen(value) + (size_t)size + sizeof(", ") > sizeof(value)) {
+            check_add(rows, CHECK_OK, "names", value, named, "", EXIT_CODE_CONFIG);
+            named = json_array();
+            value[0] = '\0';
+        }
+        size_t used = strlen(value);
+        (void)snprintf(value + used, sizeof(value) - used, "%s%s", used > 0 ? ", " : "", one);
+        (void)json_array_append_new(named, json_string(name));
+    }
+    if (value[0] != '\0')
+        check_add(rows, CHECK_OK, "names", value, json_incref(named), "", EXIT_CODE_CONFIG);
+    json_decref(named);
+}
+
 static void add_warnings(const json_t *hosts, json_t *rows) {
     const json_t *host = NULL;
     const json_t *warning = NULL;
@@ -383,5 +413,6 @@ void check_add_hosts(const json_t *hosts, json_t *rows) {
     for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++)
         add_item(&items[i], hosts, rows);
     add_twins(hosts, rows);
+    add_kernel_names(hosts, rows);
     add_warnings(hosts, rows);
 }

@@ -22,7 +22,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { FILE_TEXT_MAX = 4 * 1024 * 1024, VALUE_SIZE = 128, MIB = 1024 * 1024, KIB = 1024 };
+enum {
+    FILE_TEXT_MAX = 4 * 1024 * 1024,
+    VALUE_SIZE = 128,
+    GPUS_MAX = 64,
+    MIB = 1024 * 1024,
+    KIB = 1024
+};
 
 static void path_of(const char *root, const char *path, char ret[PATH_MAX]) {
     (void)snprintf(ret, PATH_MAX, "%s%s", root, path);
@@ -135,9 +141,7 @@ static int64_t read_mtu(const char *interface) {
     return fd >= 0 && ioctl(fd, SIOCGIFMTU, &request) == 0 ? request.ifr_mtu : -1;
 }
 
-/* The driver's files say what is there where no library of its own is. */
-static void read_gpu(const char *root, char model[VALUE_SIZE], char driver[VALUE_SIZE]) {
-    char folder[PATH_MAX];
+static void read_driver(const char *root, char ret[VALUE_SIZE]) {
     char file[PATH_MAX];
     char line[VALUE_SIZE];
     path_of(root, "/proc/driver/nvidia/version", file);
@@ -145,19 +149,56 @@ static void read_gpu(const char *root, char model[VALUE_SIZE], char driver[VALUE
     /* "NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar ..." */
     const char *number = strstr(line, "  ");
     number += number != NULL ? strspn(number, " ") : 0;
-    (void)snprintf(driver, VALUE_SIZE, "%.*s", number != NULL ? (int)strcspn(number, " ") : 0,
+    (void)snprintf(ret, VALUE_SIZE, "%.*s", number != NULL ? (int)strcspn(number, " ") : 0,
                    number != NULL ? number : "");
-    model[0] = '\0';
+}
+
+/* The driver may tell of GPUs that other containers got: of this one's there is a device. */
+static bool is_ours(const char *root, const char *information) {
+    char path[PATH_MAX];
+    char minor[VALUE_SIZE];
+    read_value(information, "Device Minor", minor);
+    int size = snprintf(path, sizeof(path), "%s/dev/nvidia%.16s", root, minor);
+    return minor[0] == '\0' || (size > 0 && (size_t)size < sizeof(path) && access(path, F_OK) == 0);
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(a, b);
+}
+
+/* Each model once, in the same order on every host: "NVIDIA A10G, NVIDIA L4". */
+static void join_models(char (*models)[VALUE_SIZE], size_t count, char *ret, size_t size) {
+    ret[0] = '\0';
+    qsort(models, count, sizeof(*models), by_name);
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(ret);
+        if (i == 0 || strcmp(models[i], models[i - 1]) != 0)
+            (void)snprintf(ret + used, size - used, "%s%.*s", used > 0 ? ", " : "", VALUE_SIZE - 1,
+                           models[i]);
+    }
+}
+
+/* The driver's files say what is there where no library of its own is. */
+static void read_models(const char *root, char *ret, size_t size) {
+    char folder[PATH_MAX];
+    char file[PATH_MAX];
+    char models[GPUS_MAX][VALUE_SIZE];
+    size_t count = 0;
+    ret[0] = '\0';
     path_of(root, "/proc/driver/nvidia/gpus", folder);
     DIR *gpus = opendir(folder);
     if (gpus == NULL)
         return;
-    for (const struct dirent *e = readdir(gpus); e != NULL && model[0] == '\0'; e = readdir(gpus)) {
-        int size = snprintf(file, sizeof(file), "%s/%s/information", folder, e->d_name);
-        if (e->d_name[0] != '.' && size > 0 && (size_t)size < sizeof(file))
-            read_value(file, "Model", model);
+    for (const struct dirent *e = readdir(gpus); e != NULL && count < GPUS_MAX; e = readdir(gpus)) {
+        int length = snprintf(file, sizeof(file), "%s/%s/information", folder, e->d_name);
+        if (e->d_name[0] == '.' || length < 0 || (size_t)length >= sizeof(file) ||
+            !is_ours(root, file))
+            continue;
+        read_value(file, "Model", models[count]);
+        count += models[count][0] != '\0';
     }
     (void)closedir(gpus);
+    join_models(models, count, ret, size);
 }
 
 /* Bytes of other alphabets in a file of the kernel's are nobody's name. */
@@ -172,10 +213,11 @@ static void set_number(json_t *object, const char *key, int64_t value) {
 
 static void add_devices(json_t *object, const char *root) {
     char path[PATH_MAX];
-    char model[VALUE_SIZE];
+    char models[2 * VALUE_SIZE];
     char driver[VALUE_SIZE];
-    read_gpu(root, model, driver);
-    set_text(object, "gpu", model);
+    read_models(root, models, sizeof(models));
+    read_driver(root, driver);
+    set_text(object, "gpu", models);
     set_text(object, "driver", driver);
     path_of(root, "/dev", path);
     set_number(object, "gpus", devices_gpus(path));

@@ -9,6 +9,7 @@
  * INTERFACE the job's network interface, "" where none is known. The caller owns the object.
  *
  *   kernel kernel_name processor driver gpu read_memory   texts, "" where there is none
+ *                                                         (gpu: each model once, "A, B")
  *   gpus shm_free_mib disk_free_mib mtu                   -1 where not known
  *   memlock_kib pids                                      -1 where nothing limits them
  *   rdma efa                                              whether such a device is there */

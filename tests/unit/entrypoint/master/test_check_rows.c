@@ -3,6 +3,7 @@
 #include "common/json.h"
 #include "support/unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A host with nothing wrong, one a line of what tests change. */
@@ -146,6 +147,42 @@ static void kernels_of_one_name_are_told_of(void) {
     }
 }
 
+static void kernels_of_other_names_than_their_hosts_are_told_of(void) {
+    char name[32];
+    cleanup_json json_t *hosts = json_pack("[o]", host_called("a"));
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(name, sizeof(name), "b-%d", i);
+        json_t *host = host_called(name);
+        (void)snprintf(name, sizeof(name), "ip-10-0-0-%d", i);
+        (void)json_object_set_new(json_object_get(host, "means"), "kernel_name", json_string(name));
+        (void)json_array_append_new(hosts, host);
+    }
+    cleanup_json json_t *rows = rows_for(hosts);
+    CU_ASSERT_PTR_NULL(row_of(rows, "names", "a"));
+    for (int i = 0; i < 40; i++) {
+        char told[64];
+        (void)snprintf(name, sizeof(name), "b-%d", i);
+        (void)snprintf(told, sizeof(told), "b-%d's kernel is called ip-10-0-0-%d", i, i);
+        const json_t *row = row_of(rows, "names", name);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(row);
+        CU_ASSERT_STRING_EQUAL(check_text(row, NULL, "status"), "ok");
+        ASSERT_CONTAINS(check_text(row, NULL, "value"), told);
+    }
+    CU_ASSERT(count_of(rows, "ok") < 16 + 10); /* several in a row */
+}
+
+static void gpus_of_several_models_are_told_of(void) {
+    json_t *host = host_called("a");
+    (void)json_object_set_new(json_object_get(host, "means"), "gpus", json_integer(2));
+    (void)json_object_set_new(json_object_get(host, "means"), "gpu", json_string("A, B"));
+    cleanup_json json_t *hosts = json_pack("[o]", host);
+    cleanup_json json_t *rows = rows_for(hosts);
+    const json_t *row = row_of(rows, "gpu", "a");
+    CU_ASSERT_STRING_EQUAL(check_text(row, NULL, "status"), "warning");
+    ASSERT_CONTAINS(check_text(row, NULL, "value"), "2 GPUs, A, B");
+    ASSERT_CONTAINS(check_text(row, NULL, "advice"), "not all alike");
+}
+
 /* What hosts send may be anything. */
 static void what_is_not_as_it_should_be_does_no_harm(void) {
     static const char *const odd[] = {
@@ -212,4 +249,6 @@ static void a_fault_of_one_is_not_blamed_on_others(void) {
 UNIT_MAIN("master.check_rows", UNIT(no_text_loses_a_row),
           UNIT(a_fault_of_one_is_not_blamed_on_others), UNIT(hosts_that_are_alike_share_a_row),
           UNIT(what_differs_or_lacks_is_told), UNIT(limits_that_are_met_are_fine),
-          UNIT(kernels_of_one_name_are_told_of), UNIT(what_is_not_as_it_should_be_does_no_harm))
+          UNIT(kernels_of_one_name_are_told_of),
+          UNIT(kernels_of_other_names_than_their_hosts_are_told_of),
+          UNIT(gpus_of_several_models_are_told_of), UNIT(what_is_not_as_it_should_be_does_no_harm))

@@ -60,6 +60,28 @@ static void a_machine_with_gpus_is_read(void) {
     json_decref(means);
 }
 
+/* Of several models each is told once, and those that other containers got are not. */
+static void all_models_of_gpus_are_read(void) {
+    static const char *const models[] = {"NVIDIA L4", "NVIDIA A10G", "NVIDIA T4", "NVIDIA L4"};
+    char root[1024];
+    char path[1100];
+    char text[128];
+    (void)snprintf(root, sizeof(root), "%s/mixed", unit_temp_dir());
+    for (unsigned i = 0; i < 4; i++) {
+        (void)snprintf(path, sizeof(path), "/proc/driver/nvidia/gpus/0000:0%u:00.0", i);
+        (void)snprintf(text, sizeof(text), "Model: \t\t %s\nIRQ:   \t\t 12\nDevice Minor: \t %u\n",
+                       models[i], i);
+        put(root, path, "information", text);
+        (void)snprintf(path, sizeof(path), "nvidia%u", i);
+        if (i != 2)
+            put(root, "/dev", path, "");
+    }
+    json_t *means = means_gather(root, root, "");
+    CU_ASSERT_STRING_EQUAL(text_of(means, "gpu"), "NVIDIA A10G, NVIDIA L4");
+    CU_ASSERT_EQUAL(number_of(means, "gpus"), 3);
+    json_decref(means);
+}
+
 static void what_is_not_there_is_not_known(void) {
     struct utsname kernel;
     CU_ASSERT_EQUAL(uname(&kernel), 0);
@@ -121,5 +143,5 @@ static void what_the_user_runs_is_taken_off_its_limit(void) {
 }
 
 UNIT_MAIN("host.means", UNIT(what_the_user_runs_is_taken_off_its_limit),
-          UNIT(a_machine_with_gpus_is_read), UNIT(what_is_not_there_is_not_known),
-          UNIT(odd_files_do_no_harm))
+          UNIT(a_machine_with_gpus_is_read), UNIT(all_models_of_gpus_are_read),
+          UNIT(what_is_not_there_is_not_known), UNIT(odd_files_do_no_harm))
