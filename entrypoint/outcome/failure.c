@@ -45,6 +45,51 @@ static const char *last_lines(const char *text, size_t size, size_t max) {
     return start;
 }
 
+/* What a line holds that tells of an error. */
+static const char *const telling[] = {"Error", "ERROR", "error:", "xception", "FATAL", "atal:"};
+
+static bool tells(const char *line, size_t size) {
+    for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++)
+        if (memmem(line, size, telling[i], strlen(telling[i])) != NULL)
+            return true;
+    return false;
+}
+
+/* The last line of SIZE bytes at TEXT that tells of an error; NULL: none does. */
+static const char *last_telling(const char *text, size_t size, size_t *ret_size) {
+    const char *found = NULL;
+    for (const char *end = text + size; text < end;) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        size_t line = (size_t)((stop != NULL ? stop : end) - text);
+        if (tells(text, line)) {
+            found = text;
+            *ret_size = line;
+        }
+        text += line + 1;
+    }
+    return found;
+}
+
+/* The end of TEXT in MAX bytes, and in front of it, where it tells of no error, the last line that
+ * does: a program's words about its end may be many. */
+enum { TELLING_MOST = 200, TELLING_ROOM = 400 };
+static int add_story(struct buf *ret, const struct buf *story, size_t max, struct error *err) {
+    static const char gap[] = "\n...\n";
+    size_t size = 0;
+    size_t ignored = 0;
+    const char *end = story->data + story->size;
+    const char *shown = last_lines(story->data, story->size, max);
+    const char *line = last_telling(story->data, (size_t)(shown - story->data), &size);
+    if (line == NULL || max < TELLING_ROOM ||
+        last_telling(shown, (size_t)(end - shown), &ignored) != NULL)
+        return buf_add(ret, shown, (size_t)(end - shown), err);
+    size = str_utf8_prefix(line, size, TELLING_MOST);
+    shown = last_lines(story->data, story->size, max - size - strlen(gap));
+    return buf_add(ret, line, size, err) == 0 && buf_add_text(ret, gap, err) == 0
+               ? buf_add(ret, shown, (size_t)(end - shown), err)
+               : -1;
+}
+
 /* The end of a story is worth more than advice: so much of it comes in any case. */
 enum { STORY_LEAST = 400, EVIDENCE_MOST = 360 };
 
@@ -99,7 +144,7 @@ int failure_text(const struct verdict *v, struct buf *ret, struct error *err) {
     size_t used = ret->size - before;
     if (story.size == 0 || used + 1 >= FAILURE_MAX)
         return 0;
-    if (buf_add_text(ret, last_lines(story.data, story.size, FAILURE_MAX - used - 1), err) != 0)
+    if (add_story(ret, &story, FAILURE_MAX - used - 1, err) != 0)
         return -1;
     return buf_add(ret, "\n", 1, err);
 }

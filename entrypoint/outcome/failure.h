@@ -14,7 +14,8 @@
 enum { FAILURE_MAX = 1024 };
 
 /* At most FAILURE_MAX bytes of valid UTF-8, secrets blotted out. Of lines that do not fit the
- * last are kept; the hint comes where there is room for some of them beside it. */
+ * last are kept, and the last one that tells of an error, where none of these does; the hint comes
+ * where there is room for some of them beside it. */
 int failure_text(const struct verdict *v, struct buf *ret, struct error *err);
 
 /* The rest touches the disk, without fsync: nobody reads the file after a power cut. A disk may

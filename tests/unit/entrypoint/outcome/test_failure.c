@@ -47,6 +47,37 @@ static void long_stories_keep_their_last_whole_lines(void) {
     CU_ASSERT_EQUAL(strlen(text_of(&v)), FAILURE_MAX);
 }
 
+static void add_noise(struct verdict *v, const char *line, int count) {
+    for (int i = 0; i < count; i++)
+        snprintf(v->story + strlen(v->story), sizeof(v->story) - strlen(v->story), "\n%s %02d",
+                 line, i);
+}
+
+/* What a program says of its end may be many lines behind what ended it. */
+static void the_last_line_that_tells_of_an_error_is_kept(void) {
+    struct verdict v = failed("step 8\nAssertionError: first\nValueError: the cause");
+    add_noise(&v, "closing the connection to the server of metrics and waiting for it to answer",
+              14);
+    const char *text = text_of(&v);
+    ASSERT_CONTAINS(text, "exited with 42\nValueError: the cause\n...\nclosing the connection");
+    ASSERT_CONTAINS(text, "to answer 13\n");
+    CU_ASSERT_PTR_NULL(strstr(text, "first"));
+    CU_ASSERT(strlen(text) <= FAILURE_MAX);
+    /* Not where what comes anyway tells of one. */
+    add_noise(&v, "fatal: gone", 1);
+    CU_ASSERT_PTR_NULL(strstr(text_of(&v), "the cause"));
+    /* Of a long one the beginning. */
+    v = failed("Error: ");
+    memset(v.story + 7, 'e', 350);
+    v.story[357] = '\0';
+    add_noise(&v, "closing the connection to the server of metrics and waiting for it to answer",
+              16);
+    ASSERT_CONTAINS(text_of(&v), "exited with 42\nError: eeeeeeeee");
+    ASSERT_CONTAINS(text_of(&v), "e\n...\nclosing");
+    CU_ASSERT(strlen(text_of(&v)) <= FAILURE_MAX);
+    CU_ASSERT(strlen(text_of(&v)) > FAILURE_MAX - 100);
+}
+
 static void a_hint_stands_between_where_there_is_room(void) {
     struct verdict v = failed("step 3\nRuntimeError: CUDA out of memory");
     ASSERT_CONTAINS(text_of(&v), "exited with 42\nhint: the GPU's memory is used up: a smaller");
@@ -253,6 +284,7 @@ UNIT_MAIN("outcome.failure", UNIT(the_first_line_says_it_all),
           UNIT(long_stories_keep_their_last_whole_lines), UNIT(characters_are_never_cut),
           UNIT(what_the_kernel_says_comes_before_the_hint),
           UNIT(a_hint_stands_between_where_there_is_room),
+          UNIT(the_last_line_that_tells_of_an_error_is_kept),
           UNIT(hostile_text_becomes_valid_and_secrets_go),
           UNIT(the_file_is_written_once_and_never_over_the_programs),
           UNIT(a_file_of_an_earlier_run_is_removed), UNIT(what_is_no_file_is_left_alone),
