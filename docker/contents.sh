@@ -4,7 +4,8 @@
 #
 #   sh docker/contents.sh manifest [ROOT]   a line a file: kind, mode, owner, SHA-256 or target, path
 #   sh docker/contents.sh sbom [ROOT]       SPDX 2.3 in JSON: the distribution's packages, and what lies
-#                                           in /usr/local beside them, with the SHA-256 of each file
+#                                           in /usr/local beside them, with the SHA-256 of each file; what
+#                                           of that has a version of its own (oneDNN) is a package, too
 #
 # ROOT is / where it is not told. Times of files do not count, nor does what differs from image to image
 # on purpose (the seed) or is a running system's own. Needs what a Debian has at least, and no more.
@@ -59,6 +60,14 @@ packages() {
     }' var/lib/dpkg/status | sort
 }
 
+# What else has a name and a version of its own: name, version, licence, purl and file below /usr/local,
+# as whoever brought it says beside its papers.
+brought() {
+    for paper in usr/local/share/doc/*/package; do
+        [ ! -f "$paper" ] || cat "$paper"
+    done | sort
+}
+
 # What no package of the distribution brought: SHA-256 and path.
 own_files() {
     [ -d usr/local ] || return 0
@@ -72,10 +81,11 @@ created() { date -u -d "@${SOURCE_DATE_EPOCH:-0}" +%Y-%m-%dT%H:%M:%SZ; }
 sbom() {
     packages >"$list.packages"
     own_files >"$list.own"
-    sum=$(cat "$list.packages" "$list.own" | sha256sum | cut -c 1-32)
+    brought >"$list.brought"
+    sum=$(cat "$list.packages" "$list.own" "$list.brought" | sha256sum | cut -c 1-32)
     distribution=$(sed -n 's/^ID=//p' etc/os-release 2>/dev/null | tr -d '"' || :)
     awk -F '\t' -v sum="$sum" -v created="$(created)" -v distribution="${distribution:-debian}" \
-        -v own="$list.own" '
+        -v own="$list.own" -v brought="$list.brought" '
     function quoted(text) {
         gsub(/\\/, "\\\\", text); gsub(/"/, "\\\"", text); gsub(/[\001-\037]/, "?", text)
         return "\"" text "\""
@@ -101,11 +111,23 @@ sbom() {
         printf "\"referenceLocator\":%s}]}", quoted("pkg:deb/" distribution "/" url($1) "@" url($2) "?arch=" $3)
     }
     END {
+        while ((getline line < brought) > 0) {
+            split(line, part, "\t")
+            count++
+            ids[count] = id("brought-" part[1])
+            owner["./usr/local/" part[5]] = ids[count]
+            printf ",\n{\"name\":%s,\"SPDXID\":%s,\"versionInfo\":%s,\"downloadLocation\":\"NOASSERTION\",", \
+                quoted(part[1]), quoted(ids[count]), quoted(part[2])
+            printf "\"filesAnalyzed\":false,\"licenseDeclared\":%s,\"copyrightText\":\"NOASSERTION\",", quoted(part[3])
+            printf "\"externalRefs\":[{\"referenceCategory\":\"PACKAGE-MANAGER\",\"referenceType\":\"purl\","
+            printf "\"referenceLocator\":%s}]}", quoted(part[4])
+        }
         print "\n],\"files\":["
         while ((getline line < own) > 0) {
             sub(/^\\/, "", line)
             path = substr(line, 67)
             many++
+            holder[many] = path in owner ? owner[path] : "SPDXRef-ringmaster"
             file[many] = id("file-" substr(line, 1, 16) "-" many)
             printf "%s{\"fileName\":%s,\"SPDXID\":%s,\"checksums\":[{\"algorithm\":\"SHA256\",\"checksumValue\":\"%s\"}],", \
                 (many == 1 ? "" : ",\n"), quoted(path), quoted(file[many]), substr(line, 1, 64)
@@ -114,7 +136,7 @@ sbom() {
         print "\n],\"relationships\":["
         printf "{\"spdxElementId\":\"SPDXRef-DOCUMENT\",\"relationshipType\":\"DESCRIBES\",\"relatedSpdxElement\":\"SPDXRef-ringmaster\"}"
         for (i = 1; i <= many; i++)
-            printf ",\n{\"spdxElementId\":\"SPDXRef-ringmaster\",\"relationshipType\":\"CONTAINS\",\"relatedSpdxElement\":%s}", quoted(file[i])
+            printf ",\n{\"spdxElementId\":%s,\"relationshipType\":\"CONTAINS\",\"relatedSpdxElement\":%s}", quoted(holder[i]), quoted(file[i])
         for (i = 1; i <= count; i++)
             printf ",\n{\"spdxElementId\":\"SPDXRef-ringmaster\",\"relationshipType\":\"DEPENDS_ON\",\"relatedSpdxElement\":%s}", quoted(ids[i])
         print "\n]}"

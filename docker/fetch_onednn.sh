@@ -61,6 +61,19 @@ unpack() {
     fi
 }
 
+# A number of the version of the header below $1.
+number() {
+    sed -n "s/^#define DNNL_VERSION_$2 //p" "$1/include/oneapi/dnnl/dnnl_version.h"
+}
+
+# What docker/contents.sh lists of it: name, version, licence, where it is from, its file, by tabs.
+describe() {
+    head -n 2 "$1/share/doc/onednn/LICENSE" | grep -q 'Apache License' || fail "oneDNN has another licence"
+    printf 'oneDNN\t%s.%s.%s\tApache-2.0\tpkg:pypi/onednn-cpu-gomp@%s\tlib/libdnnl.so.3\n' "$(number "$1" MAJOR)" \
+        "$(number "$1" MINOR)" "$(number "$1" PATCH)" "$(sed -n 's/^onednn-cpu-gomp==\([0-9.]*\) .*/\1/p' "$lock")" \
+        >"$1/share/doc/onednn/package"
+}
+
 [ "$(uname -m)" = x86_64 ] || fail "$(uname -m): Ringmaster is for x86-64 alone, and so are these wheels"
 if [ "${1:-}" = --wheels ]; then
     bring_wheels
@@ -68,6 +81,7 @@ if [ "${1:-}" = --wheels ]; then
 fi
 prefix=${1:-$top/.cache/onednn}
 if has_v3 "$prefix/include" && [ -e "$prefix/lib/libdnnl.so.3" ]; then
+    [ -e "$prefix/share/doc/onednn/package" ] || describe "$prefix"
     exit 0
 fi
 if has_v3 /usr/include || has_v3 "/usr/include/$(uname -m)-linux-gnu"; then
@@ -87,7 +101,8 @@ mv "$work"/unpacked/onednn_devel_cpu_gomp-*.data/data/include "$work/prefix/incl
 mv "$work"/unpacked/onednn_cpu_gomp-*.data/data/lib/libdnnl.so.3 "$work/prefix/lib/"
 mv "$work"/unpacked/onednn_cpu_gomp-*.data/data/share/doc/onednn "$work/prefix/share/doc/"
 ln -s libdnnl.so.3 "$work/prefix/lib/libdnnl.so"
+describe "$work/prefix"
 chmod -R u=rwX,go=rX "$work/prefix"
 rm -rf "$prefix"
 mv "$work/prefix" "$prefix"
-echo "fetch_onednn: oneDNN $(sed -n 's/^#define DNNL_VERSION_MAJOR //p' "$prefix/include/oneapi/dnnl/dnnl_version.h").$(sed -n 's/^#define DNNL_VERSION_MINOR //p' "$prefix/include/oneapi/dnnl/dnnl_version.h") in $prefix"
+echo "fetch_onednn: oneDNN $(number "$prefix" MAJOR).$(number "$prefix" MINOR) in $prefix"

@@ -53,6 +53,46 @@ a_list_of_contents_is_the_same_twice() {
     return 0
 }
 
+# Of the prefix $1, as the image has it in /usr/local: version and licence stand in the list.
+onednn_is_a_package() {
+    mkdir -p "$work/d/usr/local/lib" "$work/d/usr/local/share/doc"
+    cp "$1/lib/libdnnl.so.3" "$work/d/usr/local/lib/"
+    cp -r "$1/share/doc/onednn" "$work/d/usr/local/share/doc/"
+    sh "$top/docker/contents.sh" sbom "$work/d" >"$work/sbom.onednn"
+    python3 - "$work/sbom.onednn" "$1/include/oneapi/dnnl/dnnl_version.h" <<'END' || fail "oneDNN is no package in the list"
+import json, re, sys
+d = json.load(open(sys.argv[1]))
+version = ".".join(re.findall(r"^#define DNNL_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", open(sys.argv[2]).read(), re.M))
+[package] = [p for p in d["packages"] if p["name"] == "oneDNN"]
+assert package["versionInfo"] == version and package["licenseDeclared"] == "Apache-2.0", package
+[file] = [f["SPDXID"] for f in d["files"] if f["fileName"] == "./usr/local/lib/libdnnl.so.3"]
+holders = [r["spdxElementId"] for r in d["relationships"] if r["relatedSpdxElement"] == file]
+assert holders == [package["SPDXID"]], holders
+END
+}
+
+# Wheels of the right names: those of the lock's bytes alone are taken.
+a_swapped_wheel_is_refused() {
+    mkdir -p "$work/e/docker/wheels"
+    cp "$top/docker/fetch_onednn.sh" "$top/docker/onednn.lock" "$work/e/docker/"
+    sed -n 's/^\(onednn[a-z-]*\)==\([0-9.]*\) .*/\1 \2/p' "$top/docker/onednn.lock" >"$work/wheels"
+    [ "$(wc -l <"$work/wheels")" -eq 2 ] || fail "the lock has no two wheels"
+    : >"$work/lock"
+    while read -r wanted version; do
+        wheel=$work/e/docker/wheels/$(echo "$wanted" | tr - _)-$version-py2.py3-none-manylinux1_x86_64.whl
+        echo "the bytes of $wanted" >"$wheel"
+        echo "$wanted==$version --hash=sha256:$(sha256sum <"$wheel" | cut -d ' ' -f 1)" >>"$work/lock"
+    done <"$work/wheels"
+    sh "$work/e/docker/fetch_onednn.sh" --wheels >"$work/log" 2>&1 && fail "wheels of other bytes are taken"
+    grep -q 'is not what docker/onednn.lock says' "$work/log" || fail "refused for another reason: $(cat "$work/log")"
+    # The same wheels with a lock of theirs are good, and one that is swapped then is not.
+    cp "$work/lock" "$work/e/docker/onednn.lock"
+    sh "$work/e/docker/fetch_onednn.sh" --wheels >"$work/log" 2>&1 || fail "what the lock names is refused: $(cat "$work/log")"
+    echo more >>"$wheel"
+    sh "$work/e/docker/fetch_onednn.sh" --wheels >"$work/log" 2>&1 && fail "a wheel that was swapped is taken"
+    grep -q -F "$wheel is not what" "$work/log" || fail "it is not named: $(cat "$work/log")"
+}
+
 # Of this machine: every library of the distribution that our programs load is of a package in the list.
 what_is_linked_is_listed() {
     mkdir -p "$work/c/var/lib/dpkg" "$work/c/etc"
@@ -74,11 +114,11 @@ END
     done | sort -u >"$work/libraries"
     [ -s "$work/libraries" ] || fail "our programs load nothing"
     while read -r library; do
+        # oneDNN is no package of the distribution where that has none: then it is one of its own.
+        case $library in */onednn/lib/libdnnl*) onednn_is_a_package "${library%/lib/*}"; continue ;; esac
         # Some packages still call /usr/lib /lib.
         real=$(realpath "$library")
         package=$(dpkg-query -S "$real" "${real#/usr}" 2>/dev/null | head -n 1 | cut -d : -f 1)
-        # oneDNN is no package where the distribution has none.
-        case $library:$package in *libdnnl*:) continue ;; esac
         [ -n "$package" ] && grep -q -F "\"name\":\"$package\"" "$work/sbom" ||
             fail "our programs load $library, and its package '$package' is not in the list"
     done <"$work/libraries"
@@ -108,7 +148,7 @@ a_debian_package_is_made() {
 }
 
 for name in installation_has_its_papers a_list_of_contents_is_the_same_twice what_is_linked_is_listed \
-    a_debian_package_is_made; do
+    a_swapped_wheel_is_refused a_debian_package_is_made; do
     before=$failed
     failed=0
     "$name"
