@@ -5,6 +5,7 @@
 #include "entrypoint/probe.h"
 #include "entrypoint/transfer_versions.h"
 #include "job/job.h"
+#include "job/key.h"
 #include "os/build_id.h"
 #include "outcome/record.h"
 #include "supply/transfer_task.h"
@@ -90,11 +91,19 @@ static int add_system(struct buf *ret, struct error *err) {
     return add(ret, "NVIDIA driver", driver, err);
 }
 
+/* Images of one build may have seeds of their own, and then their hosts do not meet. */
+static int add_seed(struct buf *ret, struct error *err) {
+    char text[KEY_FINGERPRINT_SIZE];
+    int found = key_fingerprint(NULL, text, NULL);
+    return add(ret, "seed fingerprint", found < 0 ? "not for this user to read, or unfit" : text,
+               err);
+}
+
 int versions_print(char *const *environment, struct buf *ret, struct error *err) {
     char build[BUILD_ID_SIZE];
     build_id(build);
     if (add(ret, "ringmaster", RINGMASTER_VERSION, err) != 0 ||
-        add(ret, "build", build, err) != 0 ||
+        add(ret, "build", build, err) != 0 || add_seed(ret, err) != 0 ||
         add_number(ret, "control link", FRAME_VERSION, err) != 0 ||
         add_number(ret, "event log", RECORD_VERSION, err) != 0 ||
         add(ret, "OpenSSL", tls_library(), err) != 0 ||

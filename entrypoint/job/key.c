@@ -202,6 +202,26 @@ static bool exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
+int key_fingerprint(const struct key_places *places, char ret[KEY_FINGERPRINT_SIZE],
+                    struct error *err) {
+    static const struct cluster nobody = {.job = ""};
+    const char *seed = places != NULL && places->seed != NULL ? places->seed : SEED;
+    unsigned char bytes[KEY_SIZE] = {0};
+    struct key k = {0};
+    ret[0] = '\0';
+    if (!exists(seed))
+        return 0;
+    int made = derive_from_file(seed, &nobody, KEY_FROM_SEED, &k, err);
+    if (made == 0)
+        made = key_for(&k, "fingerprint", bytes, err);
+    key_done(&k);
+    if (made != 0)
+        return -1;
+    for (size_t i = 0; i < KEY_FINGERPRINT_SIZE / 2; i++)
+        (void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+    return 1;
+}
+
 static int derive_from_seed(const struct settings *settings, const struct cluster *cluster,
                             const char *seed, struct key *ret, struct error *err) {
     static const char advice[] = "give all hosts the same RINGMASTER_KEY or RINGMASTER_KEY_FILE";

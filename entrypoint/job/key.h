@@ -45,6 +45,13 @@ int key_make(const struct settings *settings, const struct cluster *cluster,
 int key_for(const struct key *k, const char *purpose, unsigned char ret[KEY_SIZE],
             struct error *err);
 
+/* Of the image's seed (PLACES may be NULL): tells images of one seed from others, and is of no use
+ * to find a random one. 1 where it is there, 0 where there is no seed, -1 with ERR where it may not
+ * be read or is none. */
+enum { KEY_FINGERPRINT_SIZE = 17 };
+int key_fingerprint(const struct key_places *places, char ret[KEY_FINGERPRINT_SIZE],
+                    struct error *err);
+
 /* Blots out the value of RINGMASTER_KEY where it stands in ENVIRONMENT, which is what others see in
  * /proc/PID/environ. */
 void key_hide(char *const *environment);

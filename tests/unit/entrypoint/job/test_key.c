@@ -285,6 +285,36 @@ static void a_seed_that_cannot_be_read_is_no_key(void) {
     CU_ASSERT_EQUAL(remove(seed), 0);
 }
 
+static int fingerprint_fails(void) {
+    struct key_places p = {.seed = seed};
+    char text[KEY_FINGERPRINT_SIZE];
+    struct error err;
+    if (setgid(65534) != 0 || setuid(65534) != 0)
+        return 1;
+    return key_fingerprint(&p, text, &err) == -1 && text[0] == '\0' ? 0 : 2;
+}
+
+static void a_seed_has_a_fingerprint(void) {
+    /* Computed with Python: the key as above of a job without a name and hosts, the first 8 bytes
+     * of its key for "fingerprint". */
+    static const char expected[] = "98c6ea4eaa6e37da";
+    struct key_places p = places();
+    char text[KEY_FINGERPRINT_SIZE];
+    struct error err;
+    CU_ASSERT_EQUAL(key_fingerprint(&p, text, &err), 0);
+    CU_ASSERT_STRING_EQUAL(text, "");
+    write_file(seed, "the first secret of all\n", 0600);
+    CU_ASSERT_EQUAL(key_fingerprint(&p, text, &err), 1);
+    CU_ASSERT_STRING_EQUAL(text, expected);
+    CU_ASSERT(geteuid() != 0 || unit_in_child(fingerprint_fails) == 0);
+    write_file(seed, two, 0600);
+    CU_ASSERT_EQUAL(key_fingerprint(&p, text, &err), 1);
+    CU_ASSERT_STRING_NOT_EQUAL(text, expected);
+    write_file(seed, "short", 0600);
+    CU_ASSERT_EQUAL(key_fingerprint(&p, text, &err), -1);
+    CU_ASSERT_EQUAL(remove(seed), 0);
+}
+
 static void a_pipe_is_not_waited_for(void) {
     struct key_places p = places();
     struct settings s = {.base_dir = base, .key_file = file};
@@ -312,5 +342,5 @@ UNIT_MAIN("job.key", UNIT(the_derivation_is_hkdf_sha384), UNIT(another_purpose_h
           UNIT(unfit_files_are_refused_and_their_text_not_shown),
           UNIT(modes_of_the_file_and_its_folders_are_looked_at),
           UNIT(a_file_of_another_user_is_refused_to_all_but_root),
-          UNIT(a_seed_that_cannot_be_read_is_no_key), UNIT(a_pipe_is_not_waited_for),
-          UNIT(the_variable_can_be_blotted_out))
+          UNIT(a_seed_that_cannot_be_read_is_no_key), UNIT(a_seed_has_a_fingerprint),
+          UNIT(a_pipe_is_not_waited_for), UNIT(the_variable_can_be_blotted_out))
