@@ -30,11 +30,26 @@ enum fault {
     OTHER_WORDS,    /* success, with an error in place of the answer */
     SKEWED,         /* RequestTimeTooSkewed, of a clock two hours ahead */
     EXPIRED,        /* ExpiredToken */
+    TOO_MANY,       /* 429 */
+    ROUND,          /* 307, to itself */
+    OTHER_ETAG,     /* of the answer that is meant */
+    DRIP,           /* a byte of the answer a second */
+    MORE_PAGES,     /* a page of a listing that is full, and behind it there is another */
     FAULTS
 };
 
 /* What the server goes by and counts. */
-enum { AT_KIND, WHICH_FAULT, TIMES, VISIBLE, GIVEN_UP, SUM_FIRST, SUM_LAST, ACCEPTED };
+enum {
+    AT_KIND,
+    WHICH_FAULT,
+    TIMES,
+    VISIBLE,
+    GIVEN_UP,
+    SUM_FIRST,
+    SUM_LAST,
+    ACCEPTED,
+    PAGES = SUM_FIRST, /* where nothing is sent */
+};
 
 enum { EACH_TOKEN = 3 }; /* requests that a token is good for, where tokens end */
 
@@ -215,6 +230,52 @@ static inline void faults_wait(struct http_call *call) {
         ;
 }
 
+/* Until the other side has gone. */
+static inline void faults_drip(struct http_call *call) {
+    static const char line[] = "HTTP/1.1 200 Said\r\nX-Slow: ";
+    char byte;
+    for (size_t i = 0; recv(call->fd, &byte, 1, MSG_DONTWAIT) != 0; i++) {
+        http_write(call, i < sizeof(line) - 1 ? line + i : "x", 1);
+        (void)sleep(1);
+    }
+}
+
+static inline void faults_round(struct http_call *call) {
+    struct reply r = {.status = 307};
+    (void)snprintf(r.headers, sizeof(r.headers), "Location: %.400s\r\n", call->target);
+    faults_say(&r, "<Error><Code>TemporaryRedirect</Code></Error>");
+    faults_write(call, &r, r.size, r.size);
+}
+
+/* In a body where it is there, else in the header. */
+static inline void faults_rename(struct http_call *call, struct reply *r) {
+    static const char wrong[] = "00000000000000000000000000000000";
+    char *etag = strstr(r->headers, "ETag: \"");
+    char *told = strstr(r->text, "<ETag>\"");
+    if (told != NULL)
+        memcpy(told + strlen("<ETag>\""), wrong, sizeof(wrong) - 1);
+    else if (etag != NULL)
+        memcpy(etag + strlen("ETag: \""), wrong, sizeof(wrong) - 1);
+    faults_write(call, r, r->size, r->size);
+}
+
+enum { PAGE_KEYS = 10000 };
+
+static inline void faults_page(struct http_call *call) {
+    static char text[1024 * 1024];
+    struct reply r = {.status = 200, .body = text};
+    int at = snprintf(text, sizeof(text),
+                      "<ListBucketResult><IsTruncated>true</IsTruncated>"
+                      "<NextContinuationToken>%u</NextContinuationToken>",
+                      atomic_fetch_add(&call->shared->counters[PAGES], 1));
+    for (int i = 0; i < PAGE_KEYS; i++)
+        at += snprintf(text + at, sizeof(text) - (size_t)at,
+                       "<Contents><Key>set/%c</Key><Size>0</Size></Contents>", 'c' + i % 20);
+    at += snprintf(text + at, sizeof(text) - (size_t)at, "</ListBucketResult>");
+    r.size = (size_t)at;
+    faults_write(call, &r, r.size, r.size);
+}
+
 /* Without having done what was asked for. */
 static inline void faults_misbehave(struct http_call *call, enum kind kind, enum fault fault) {
     struct http_shared before;
@@ -239,6 +300,16 @@ static inline void faults_misbehave(struct http_call *call, enum kind kind, enum
         faults_write(call, &r, r.size / 2, r.size / 2);
     else if (fault == OTHER_WORDS)
         faults_refuse(call, 200, "InternalError");
+    else if (fault == TOO_MANY)
+        faults_refuse(call, 429, "TooManyRequests");
+    else if (fault == ROUND)
+        faults_round(call);
+    else if (fault == OTHER_ETAG)
+        faults_rename(call, &r);
+    else if (fault == DRIP)
+        faults_drip(call);
+    else if (fault == MORE_PAGES)
+        faults_page(call);
     else if (fault == SKEWED)
         faults_refuse(call, 403, "RequestTimeTooSkewed");
     else

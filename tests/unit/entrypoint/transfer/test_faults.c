@@ -14,24 +14,54 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { OFTEN = 1000000, SECONDS = 60, SHORT_SECONDS = 1, LATE_SECONDS = 8 };
+enum {
+    OFTEN = 1000000,
+    SECONDS = 60,
+    SHORT_SECONDS = 1,
+    LATE_SECONDS = 8,
+    LONG_SECONDS = 600,
+    SHARES = 3
+};
 
 static const char *const kinds[KINDS] = {"a listing", "a question", "a part of an object",
                                          "an object", "an upload",  "a beginning",
                                          "a part",    "an end",     "giving up"};
-static const char *const faults[FAULTS] = {"500",           "503",
-                                           "a reset",       "silence",
-                                           "a cut",         "another length",
-                                           "other words",   "a skewed clock",
-                                           "an ended token"};
+static const char *const faults[FAULTS] = {"500",
+                                           "503",
+                                           "a reset",
+                                           "silence",
+                                           "a cut",
+                                           "another length",
+                                           "other words",
+                                           "a skewed clock",
+                                           "an ended token",
+                                           "429",
+                                           "a redirect",
+                                           "another ETag",
+                                           "a drip",
+                                           "more pages"};
 
 /* What a fault that comes once ends with, where it is no success: these words. An answer that is
  * whole and wrong is believed to be what the server has to say. */
 static const char *const ends[KINDS][FAULTS] = {
-    [LIST] = {[OTHER_LENGTH] = "no XML", [OTHER_WORDS] = "does not begin with ListBucketResult"},
-    [GET] = {[OTHER_LENGTH] = "bytes where", [OTHER_WORDS] = "bytes where"},
-    [CREATE] = {[OTHER_LENGTH] = "no XML", [OTHER_WORDS] = "Error without UploadId"},
-    [COMPLETE] = {[OTHER_LENGTH] = "no XML", [OTHER_WORDS] = "Error without ETag"},
+    [LIST] = {[OTHER_LENGTH] = "no XML",
+              [OTHER_WORDS] = "does not begin with ListBucketResult",
+              [ROUND] = "answers 307"},
+    [RANGE] = {[ROUND] = "answers 307", [OTHER_ETAG] = "it has changed"},
+    [GET] = {[OTHER_LENGTH] = "bytes where",
+             [OTHER_WORDS] = "bytes where",
+             [ROUND] = "answers 307",
+             [OTHER_ETAG] = "it has changed"},
+    [PUT] = {[ROUND] = "answers 307"},
+    [CREATE] = {[OTHER_LENGTH] = "no XML",
+                [OTHER_WORDS] = "Error without UploadId",
+                [ROUND] = "answers 307"},
+    [PART] = {[ROUND] = "answers 307"},
+    [COMPLETE] = {[OTHER_LENGTH] = "no XML",
+                  [OTHER_WORDS] = "Error without ETag",
+                  [ROUND] = "answers 307",
+                  [OTHER_ETAG] = "another ETag than its parts"},
+    [ABORT] = {[ROUND] = "answers 307"},
 };
 static struct http_server server;
 static struct s3 s3;
@@ -69,7 +99,8 @@ static int list_all(struct error *err) {
     const struct listing listing = {
         .s3 = &s3, .at = &at, .what = "set", .shards = 1, .deadline = deadline()};
     int result = listing_read(&listing, &objects, &front, err);
-    EXPECT(result != 0 || (objects.count == 2 && strcmp(objects.items[1].key, "set/b") == 0),
+    size_t more = (size_t)count(PAGES) * PAGE_KEYS;
+    EXPECT(result != 0 || (objects.count == 2 + more && strcmp(objects.items[1].key, "set/b") == 0),
            "%zu objects", objects.count);
     objects_done(&objects);
     address_done(&at);
@@ -242,7 +273,7 @@ static void open_cell(enum kind kind, enum fault fault, unsigned times) {
     atomic_store(&server.shared->counters[WHICH_FAULT], fault);
     atomic_store(&server.shared->counters[TIMES], times);
     CU_ASSERT_EQUAL(s3_open(&s3, &environment, NULL), 0);
-    s3.silence = fault == SILENCE ? 1 : 0;
+    s3.silence = fault == SILENCE || fault == DRIP ? 1 : 0;
 }
 
 static void close_cell(void) {
@@ -250,9 +281,14 @@ static void close_cell(void) {
     http_server_stop(&server);
 }
 
-/* Where the good answer has no body no length is another one; a 204 has none whatever it says. */
+/* Where the good answer has no body no length is another one; a 204 has none whatever it says. What
+ * has no ETag has no other one. */
 static bool has_cell(enum kind kind, enum fault fault) {
     bool bare = kind == PUT || kind == PART || kind == ABORT;
+    if (fault == MORE_PAGES)
+        return kind == LIST;
+    if (fault == OTHER_ETAG)
+        return kind != LIST && kind != CREATE && kind != ABORT;
     return !(bare && fault == OTHER_LENGTH) && !(kind == ABORT && fault == CUT_OFF);
 }
 
@@ -320,12 +356,12 @@ static void close_all(void) {
     argv_done(&environment);
 }
 
-/* In a process of its own, as it mostly waits. */
-static void meet_all(enum kind kind) {
+/* A share of the faults, in a process of its own, as it mostly waits. */
+static void meet_all(enum kind kind, int share) {
     char name[16];
-    (void)snprintf(name, sizeof(name), "%d", (int)kind);
+    (void)snprintf(name, sizeof(name), "%d-%d", (int)kind, share);
     open_all(name);
-    for (int fault = 0; fault < FAULTS; fault++) {
+    for (int fault = share; fault < FAULTS; fault += SHARES) {
         if (!has_cell(kind, (enum fault)fault))
             continue;
         meet_once(kind, (enum fault)fault);
@@ -337,19 +373,32 @@ static void meet_all(enum kind kind) {
 }
 
 static void each_request_meets_each_fault(void) {
-    pid_t children[KINDS];
+    pid_t children[KINDS * SHARES];
     (void)unit_temp_dir(); /* for all */
     (void)fflush(stdout);
-    for (int kind = 0; kind < KINDS; kind++) {
-        children[kind] = fork();
-        if (children[kind] == 0)
-            meet_all((enum kind)kind);
+    for (int i = 0; i < KINDS * SHARES; i++) {
+        children[i] = fork();
+        if (children[i] == 0)
+            meet_all((enum kind)(i / SHARES), i % SHARES);
     }
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int i = 0; i < KINDS * SHARES; i++) {
         int status = -1;
-        CU_ASSERT_EQUAL(waitpid(children[kind], &status, 0), children[kind]);
+        CU_ASSERT_EQUAL(waitpid(children[i], &status, 0), children[i]);
         CU_ASSERT_EQUAL(status, 0);
     }
+}
+
+/* There is time for all of it, but not room. */
+static void a_listing_without_end_is_given_up(void) {
+    struct error err = {0};
+    open_cell(LIST, MORE_PAGES, OFTEN);
+    seconds = LONG_SECONDS;
+    CU_ASSERT_EQUAL(list_all(&err), -1);
+    ASSERT_CONTAINS(err.text, "more than a million objects");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    CU_ASSERT_EQUAL(count(PAGES), OBJECTS_MAX / PAGE_KEYS + 1);
+    close_cell();
+    argv_done(&environment);
 }
 
 /* Each is good for three requests, and many are under way at once. */
@@ -374,6 +423,7 @@ static void credentials_are_renewed_through_a_whole_transfer(void) {
 static void all(void) {
     faults_make();
     each_request_meets_each_fault();
+    a_listing_without_end_is_given_up();
     credentials_are_renewed_through_a_whole_transfer();
 }
 
