@@ -2,7 +2,6 @@
 
 #include "machine/devices.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,10 +20,8 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 /* What UCX is told: "" for nothing. */
 static void ucx_devices(const char *interface, const char *root, char ret[DEVICES_PORT_SIZE]) {
-    char sysfs[PATH_MAX];
     devices_port(root, interface, ret);
-    (void)snprintf(sysfs, sizeof(sysfs), "%s/sys", root);
-    if (ret[0] == '\0' && !devices_infiniband(sysfs))
+    if (ret[0] == '\0' && !devices_infiniband(root))
         (void)snprintf(ret, DEVICES_PORT_SIZE, "%s", interface);
 }
 
