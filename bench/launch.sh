@@ -13,7 +13,7 @@
 #   failure   from the first failure to the first and the last host out: rank 1 exits with 42 and the
 #             others hear SIGTERM
 #   mpirun    bare mpirun over ssh on the same hosts, where sshd is installed (Debian: openssh-server):
-#             from its start to the last rank in main, from the last rank out to its end, and from the
+#             from its start to the first and the last rank in main, from the last rank out to its end, and from the
 #             failure to its end; its times as multiples of ours, from the same runs
 #   memory    of PID 1, master and worker: resident set, and its share of it (Pss)
 #   wake-ups  of PID 1 a heartbeat, over two of them, 6 s, while ranks sleep: its voluntary context
@@ -110,6 +110,7 @@ bare() {
     bare_run 3
     last=$(marks out | tail -n 1)
     [ -n "$last" ] || { cat "$share/mpirun.log"; exit 1; }
+    echo $(($(marks in-main | head -n 1) - start)) >>"$work/bare-up-first"
     echo $(($(marks in-main | tail -n 1) - start)) >>"$work/bare-up"
     echo $((end - last)) >>"$work/bare-gone"
     bare_run 60 1 exit 42
@@ -136,10 +137,10 @@ for size in "$@"; do
     echo "  last rank out to first host out: $(m gone-first) ms, to last: $(m gone-last) ms"
     echo "  first failure to first host out: $(m failed-first) ms, to last: $(m failed-last) ms"
     if has_sshd; then
-        echo "  bare mpirun over ssh: start to last rank in main: $(m bare-up) ms," \
+        echo "  bare mpirun over ssh: start to first rank in main: $(m bare-up-first) ms, to last: $(m bare-up) ms," \
             "last rank out to its end: $(m bare-gone) ms, first failure to its end: $(m bare-failed) ms"
-        echo "  that is $(multiple bare-up up-last), $(multiple bare-gone gone-last) and" \
-            "$(multiple bare-failed failed-last) times ours"
+        echo "  that is $(multiple bare-up-first up-first), $(multiple bare-up up-last)," \
+            "$(multiple bare-gone gone-last) and $(multiple bare-failed failed-last) times ours"
     else
         echo "  bare mpirun over ssh: not measured, sshd is not installed"
     fi
