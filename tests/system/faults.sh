@@ -136,16 +136,22 @@ a_rank_breaks_a_rule_of_mpi() {
 
 mpirun_told() { all_name "mpirun: $1" $everyone; }
 
-# How long a program takes to have taken all memory is no promise.
+# How long a program takes to have taken all memory is no promise; from there on it is a failure like any other.
 # shellcheck disable=SC2016  # expanded on the host
 a_rank_runs_out_of_memory() {
     fresh
     [ "$DRIVER" = ns ] && control_group memory 300M || { skip_case "no control group for memory here"; return; }
     odd="echo \$\$ >$control/cgroup.procs"
     go $((size - 1)) memory
-    all_end "$PATIENCE" 137 $everyone
-    all_name "algo-$last rank $((last - 1)): killed by signal 9 (SIGKILL); out of memory: the kernel killed" $everyone
+    check "the kernel ends it" wait_for "$PATIENCE" memory_ran_out || return
+    rm -f "$share"/failed-* # it was not then that it failed: it began to take memory
+    fault_begins
+    ended 137 "algo-$last rank $((last - 1)): killed by signal 9 (SIGKILL); out of memory: the kernel killed" "$FAILURE_MS" \
+        $everyone
 }
+
+# As its control group counts it, of either version.
+memory_ran_out() { cat "$control/memory.events" "$control/memory.oom_control" 2>/dev/null | grep -q '^oom_kill [1-9]'; }
 
 # The failing rank fills the disk that its host's story is to be written to.
 a_rank_fails_on_a_full_disk() {
@@ -154,8 +160,10 @@ a_rank_fails_on_a_full_disk() {
     odd='mount -t tmpfs -o size=64k full /opt/ml/output'
     go $((size - 1)) full
     fault_begins
-    ended 42 "algo-$last rank $((last - 1)): exited with 42" "$FAILURE_MS" $(but "$last")
-    all_end "$PATIENCE" 42 "$last"
+    all_end "$PATIENCE" 42 $everyone || return
+    all_name "algo-$last rank $((last - 1)): exited with 42" $(but "$last")
+    within "$FAILURE_MS" $everyone
+    together $everyone
     check "its own log tells the cause" holds "$(hosts log "$last")" "algo-$last rank $((last - 1)): exited with 42"
 }
 
@@ -385,11 +393,14 @@ goes_on_from_its_checkpoint() {
 the_master_is_stopped() { stopped 1; }
 a_worker_is_stopped() { stopped "$last"; }
 
+JOIN_MS=5000 # how long hosts that have not met yet have for it, so that all hear of a stop
 a_host_is_stopped_at_once() {
     ring "$size"
     start_all -- train -- sleep 60
     check "there is somebody to stop" wait_for 10 hosts stop 2
+    fault_begins
     all_end "$PATIENCE" 143 $everyone || return
+    within $((JOIN_MS + LEAVE_MS)) $everyone
     all_name stopped $everyone
 }
 
@@ -406,7 +417,10 @@ a_host_is_late() {
     start_on "$(but 2)" 600 2
     sleep 4
     start_on 2 600 2
-    all_end "$PATIENCE" 0 $everyone
+    fault_begins # for lag alone: how long a job takes is no promise, how soon its hosts are out is one
+    all_end "$PATIENCE" 0 $everyone || return
+    [ "$WORKLOAD" = ringtrain ] || from_the_last_rank
+    [ "$WORKLOAD" = ringtrain ] || within "$LEAVE_MS" $everyone
 }
 
 # Nothing makes ringtrain leave with a code of our choice. It has the machine to itself meanwhile, so what is
