@@ -94,7 +94,7 @@ static int run_versions(const char *const *words, struct error *err) {
 }
 
 static int run_version(const char *const *words, struct error *err) {
-    if (words[0] != NULL && strcmp(words[0], "--all") == 0)
+    if (manual_takes("version", words[0]))
         return run_versions(words + 1, err);
     if (refuse_words(words, err) != 0)
         return -1;
@@ -127,7 +127,7 @@ static int run_plan(const char *const *words, struct error *err) {
     buf_init(&text, print_max);
     buf_init(&clean, print_max);
     int code = -1;
-    if (words[0] != NULL && strcmp(words[0], "train") == 0)
+    if (manual_takes("plan", words[0]))
         words++; /* the command that is planned, in full */
     if (asks_for_help(words))
         return print_help();
@@ -250,7 +250,7 @@ static int run_train(const char *const *words, struct error *err) {
 }
 
 static int run_check(const char *const *words, struct error *err) {
-    bool json = words[0] != NULL && strcmp(words[0], "--json") == 0;
+    bool json = manual_takes("check", words[0]);
     return run_job(words + json, json ? CHECK_JSON : CHECK, err);
 }
 

@@ -1,9 +1,11 @@
 #include "entrypoint/manual.h"
 
 #include "common/exit_code.h"
+#include "job/job.h"
 #include "job/settings.h"
 #include "outcome/explain.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +20,7 @@ static const char names[] =
 static const struct manual_row rows[] = {
     {"train", "[FLAGS]", "train with ringtrain, or with sagemaker_program"},
     {"train", "-- PROGRAM ARGS", "run any program on every slot of every host"},
-    {"train", "--once-per-host [as above]",
+    {"train", JOB_ONCE_PER_HOST " [as above]",
      "once on every host instead: it has all devices to itself"},
     {"plan", "[train] [as above]", "print what would run, as JSON"},
     {"check", "[--json]",
@@ -37,6 +39,24 @@ static const struct manual_row rows[] = {
 
 const struct manual_row *manual_rows(void) {
     return rows;
+}
+
+/* What a row takes as it stands; its size, 0 where there is nothing. */
+static size_t option_of(const struct manual_row *row, const char **ret) {
+    *ret = row->words + (row->words[0] == '[');
+    size_t size = strcspn(*ret, " ]");
+    return size > 0 && ((*ret)[0] == '-' || islower((unsigned char)(*ret)[0])) ? size : 0;
+}
+
+bool manual_takes(const char *command, const char *word) {
+    for (const struct manual_row *row = rows; word != NULL && row->command != NULL; row++) {
+        const char *option = NULL;
+        size_t size = option_of(row, &option);
+        if (size > 0 && strcmp(row->command, command) == 0 && strlen(word) == size &&
+            memcmp(option, word, size) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* TEXT in lines of LINE_MOST, from the column AT on; every further line begins at INDENT. */
@@ -180,6 +200,25 @@ static int add_keys(struct buf *ret, struct error *err) {
     return 0;
 }
 
+/* What each command takes as its first word. */
+static int add_options(struct buf *ret, struct error *err) {
+    const char *open = "";
+    for (const struct manual_row *row = rows; row->command != NULL; row++) {
+        const char *option = NULL;
+        size_t size = option_of(row, &option);
+        bool another = strcmp(open, row->command) != 0;
+        if (size == 0)
+            continue;
+        if (another && buf_printf(ret, err, "%s    2:%s) words='", open[0] != '\0' ? "' ;;\n" : "",
+                                  row->command) != 0)
+            return -1;
+        if (buf_printf(ret, err, "%s%.*s", another ? "" : " ", (int)size, option) != 0)
+            return -1;
+        open = row->command;
+    }
+    return buf_add_text(ret, open[0] != '\0' ? "' ;;\n" : "", err);
+}
+
 /* Keys hold colons, at which bash takes words apart: they are put together again. */
 int manual_completion(struct buf *ret, struct error *err) {
     if (buf_add_text(ret,
@@ -189,18 +228,20 @@ int manual_completion(struct buf *ret, struct error *err) {
                      err) != 0 ||
         add_commands(ret, err) != 0 ||
         buf_add_text(ret, "' ;;\n    *:explain)\n        words='", err) != 0 ||
-        add_keys(ret, err) != 0)
+        add_keys(ret, err) != 0 ||
+        buf_add_text(ret,
+                     "'\n        if [[ ${COMP_LINE##* } == *:* ]]; then\n"
+                     "            local kind=${COMP_LINE##* }\n"
+                     "            kind=${kind%%:*}\n"
+                     "            [[ $word == : ]] && word=\n"
+                     "            words=$(printf '%s\\n' $words | sed -n \"s/^$kind://p\")\n"
+                     "        fi\n        ;;\n",
+                     err) != 0 ||
+        add_options(ret, err) != 0)
         return -1;
-    return buf_add_text(
-        ret,
-        "'\n        if [[ ${COMP_LINE##* } == *:* ]]; then\n"
-        "            local kind=${COMP_LINE##* }\n"
-        "            kind=${kind%%:*}\n"
-        "            [[ $word == : ]] && word=\n"
-        "            words=$(printf '%s\\n' $words | sed -n \"s/^$kind://p\")\n"
-        "        fi\n        ;;\n    2:version) words=--all ;;\n    2:check) words=--json ;;\n"
-        "    2:plan) words=train ;;\n    2:train) words='-- --once-per-host' ;;\n    esac\n"
-        "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}\n"
-        "complete -o default -F _ringmaster ringmaster\n",
-        err);
+    return buf_add_text(ret,
+                        "    esac\n"
+                        "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}\n"
+                        "complete -o default -F _ringmaster ringmaster\n",
+                        err);
 }

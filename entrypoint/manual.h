@@ -7,14 +7,20 @@
 #include "common/buf.h"
 #include "common/error.h"
 
+#include <stdbool.h>
+
 struct manual_row {
     const char *command;
-    const char *words; /* behind it, as people read them; "" */
+    const char *words; /* behind it, as people read them; "". A first one that is no capitals is
+                          taken as it stands, in brackets if it may be left out */
     const char *text;
 };
 
 /* NULL-terminated by a row without command. */
 const struct manual_row *manual_rows(void);
+
+/* Whether a row of COMMAND has WORD as a first one that is taken as it stands; WORD may be NULL. */
+bool manual_takes(const char *command, const char *word);
 
 /* Append the help text's first part, a man page in roff, and completions for bash (zsh takes them
  * by bashcompinit). */

@@ -227,7 +227,7 @@ int job_read(const char *const *arguments, char *const *environment, struct job 
     struct error first = {0};
     struct error later = {0};
     *ret = (struct job){.once_per_host =
-                            arguments[0] != NULL && strcmp(arguments[0], "--once-per-host") == 0};
+                            arguments[0] != NULL && strcmp(arguments[0], JOB_ONCE_PER_HOST) == 0};
     arguments += ret->once_per_host;
     bool wished = read_wishes(ret, environment, &first) == 0;
     bool known = read_cluster(ret, environment, &later) == 0;

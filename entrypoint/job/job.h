@@ -36,8 +36,10 @@ struct job {
 
 void job_done(struct job *j);
 
+#define JOB_ONCE_PER_HOST "--once-per-host"
+
 /* ARGUMENTS are the words behind `train`, NULL at the end, the first of them perhaps
- * --once-per-host; ENVIRONMENT outlives *RET. Nothing is changed and nothing opened but
+ * JOB_ONCE_PER_HOST; ENVIRONMENT outlives *RET. Nothing is changed and nothing opened but
  * configuration files.
  *
  * The first error counts. Cluster and ports are read all the same where they can be, and stay in

@@ -2,6 +2,7 @@
 
 #include "common/exit_code.h"
 #include "common/file.h"
+#include "job/job.h"
 #include "job/settings.h"
 #include "support/unit.h"
 
@@ -103,7 +104,29 @@ static void bash_completes_commands_and_keys(void) {
     CU_ASSERT_STRING_EQUAL(complete("ringmaster explain xid : 7", "ringmaster explain xid:7", 4),
                            "74 79\n");
     CU_ASSERT_STRING_EQUAL(complete("ringmaster version -", "ringmaster version -", 2), "--all\n");
+    CU_ASSERT_STRING_EQUAL(complete("ringmaster train -", "ringmaster train -", 2),
+                           "-- " JOB_ONCE_PER_HOST "\n");
+    CU_ASSERT_STRING_EQUAL(complete("ringmaster check ''", "ringmaster check ", 2), "--json\n");
+    CU_ASSERT_STRING_EQUAL(complete("ringmaster plan t", "ringmaster plan t", 2), "train\n");
+    CU_ASSERT_STRING_EQUAL(complete("ringmaster man -", "ringmaster man -", 2), "\n");
+}
+
+/* By what the parser asks, and what people read. */
+static void what_a_row_shows_is_taken(void) {
+    static const struct {
+        const char *command, *word;
+        bool is;
+    } cases[] = {{"version", "--all", true},   {"version", "--al", false},
+                 {"version", "--all]", false}, {"version", "--json", false},
+                 {"version", NULL, false},     {"check", "--json", true},
+                 {"plan", "train", true},      {"plan", "as", false},
+                 {"train", "--", true},        {"train", JOB_ONCE_PER_HOST, true},
+                 {"train", "FLAGS", false},    {"explain", "CODE", false},
+                 {"man", "", false},           {"unknown", "--all", false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        CU_ASSERT_EQUAL(manual_takes(cases[i].command, cases[i].word), cases[i].is);
 }
 
 UNIT_MAIN("entrypoint.manual", UNIT(help_fits_a_terminal_and_names_every_command),
-          UNIT(the_page_has_commands_variables_and_codes), UNIT(bash_completes_commands_and_keys))
+          UNIT(the_page_has_commands_variables_and_codes), UNIT(bash_completes_commands_and_keys),
+          UNIT(what_a_row_shows_is_taken))
