@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
+#include "entrypoint/libraries.h"
 #include "entrypoint/probe.h"
 #include "entrypoint/transfer_versions.h"
 #include "job/job.h"
@@ -99,6 +100,17 @@ static int add_seed(struct buf *ret, struct error *err) {
                err);
 }
 
+/* What programs may load, whatever this build has of it. */
+static int add_libraries(char *const *environment, struct buf *ret, struct error *err) {
+    char version[LIBRARIES_VERSION_SIZE];
+    for (size_t i = 0; libraries_name(i) != NULL; i++) {
+        libraries_version(i, "", environment, version);
+        if (add(ret, libraries_name(i), version, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 int versions_print(char *const *environment, struct buf *ret, struct error *err) {
     char build[BUILD_ID_SIZE];
     build_id(build);
@@ -108,7 +120,7 @@ int versions_print(char *const *environment, struct buf *ret, struct error *err)
         add_number(ret, "event log", RECORD_VERSION, err) != 0 ||
         add(ret, "OpenSSL", tls_library(), err) != 0 ||
         add(ret, "Jansson", jansson_version_str(), err) != 0 || add_transfer(ret, err) != 0 ||
-        add_openmpi(environment, ret, err) != 0)
+        add_openmpi(environment, ret, err) != 0 || add_libraries(environment, ret, err) != 0)
         return -1;
     return add_system(ret, err);
 }

@@ -10,10 +10,10 @@
 
 static void each_thing_has_its_line(void) {
     static const char *const names[] = {
-        "ringmaster ",      "\nbuild ",   "\nseed fingerprint ", "\ncontrol link ",
-        "\nevent log ",     "\nOpenSSL ", "\nJansson ",          "\nOpen MPI ",
-        "\nsystem ",        "\nkernel ",  "\nmachine ",          "\nC library ",
-        "\nNVIDIA driver ", "\nlibcurl ", "\nlibarchive ",       "\nExpat "};
+        "ringmaster ", "\nbuild ",     "\nseed fingerprint ", "\ncontrol link ", "\nevent log ",
+        "\nOpenSSL ",  "\nJansson ",   "\nOpen MPI ",         "\nsystem ",       "\nkernel ",
+        "\nmachine ",  "\nC library ", "\nNVIDIA driver ",    "\nlibcurl ",      "\nCUDA runtime ",
+        "\nNCCL ",     "\nUCX ",       "\nlibarchive ",       "\nExpat "};
     char *environment[] = {(char[]){"PATH=/usr/local/bin:/usr/bin:/bin"}, NULL};
     struct utsname kernel;
     cleanup_buf struct buf text;

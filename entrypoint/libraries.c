@@ -1,0 +1,115 @@
+#include "entrypoint/libraries.h"
+
+#include "common/argv.h"
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/str.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PACKAGES_MAX = 32 * 1024 * 1024 };
+
+static const struct library {
+    const char *name;
+    const char *file;    /* its name up to the version */
+    const char *package; /* of Debian's or NVIDIA's; NULL: its name has a version */
+    bool numbered;       /* by its version, not by one of its interface alone */
+} known[] = {{"CUDA runtime", "libcudart.so.", NULL, true},
+             {"NCCL", "libnccl.so.", "libnccl2", true},
+             {"UCX", "libucp.so.", "libucx0", false}};
+enum { KNOWN = sizeof(known) / sizeof(known[0]) };
+
+const char *libraries_name(size_t index) {
+    return index < KNOWN ? known[index].name : NULL;
+}
+
+/* Of the file that a link leads to, which has the longest number: "2.21.5" of libnccl.so.2. */
+static void number_of(const char *folder, const char *name, const char *start,
+                      char ret[LIBRARIES_VERSION_SIZE]) {
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    bool fits = size > 0 && (size_t)size < sizeof(path);
+    cleanup_free char *real = fits ? realpath(path, NULL) : NULL;
+    const char *slash = real != NULL ? strrchr(real, '/') : NULL;
+    if (slash != NULL && str_starts_with(slash + 1, start))
+        name = slash + 1;
+    const char *number = name + strlen(start);
+    if (strlen(number) > strlen(ret) && strlen(number) < LIBRARIES_VERSION_SIZE)
+        memcpy(ret, number, strlen(number) + 1);
+}
+
+static bool find_in(const char *root, const char *folder, size_t size, const struct library *l,
+                    char ret[LIBRARIES_VERSION_SIZE]) {
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s%.*s", root, (int)size, folder);
+    DIR *open = length > 0 && (size_t)length < sizeof(path) ? opendir(path) : NULL;
+    if (open == NULL)
+        return false;
+    for (const struct dirent *entry = readdir(open); entry != NULL; entry = readdir(open))
+        if (str_starts_with(entry->d_name, l->file))
+            number_of(path, entry->d_name, l->file, ret);
+    closedir(open);
+    return ret[0] != '\0';
+}
+
+/* Where programs would find it, in that order. */
+static bool find_file(const char *root, char *const *environment, const struct library *l,
+                      char ret[LIBRARIES_VERSION_SIZE]) {
+    static const char *const folders[] = {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu",
+                                          "/usr/lib64", "/usr/local/cuda/lib64",
+                                          "/usr/local/cuda/lib"};
+    for (const char *at = env_get(environment, "LD_LIBRARY_PATH"); at != NULL && *at != '\0';) {
+        size_t size = strcspn(at, ":");
+        if (size > 0 && find_in(root, at, size, l, ret))
+            return true;
+        at += size + (at[size] == ':');
+    }
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (find_in(root, folders[i], strlen(folders[i]), l, ret))
+            return true;
+    return false;
+}
+
+/* Of a package that is installed. */
+static bool find_package(const char *root, const char *package, char ret[LIBRARIES_VERSION_SIZE]) {
+    char path[PATH_MAX];
+    char head[64];
+    cleanup_buf struct buf text;
+    buf_init(&text, PACKAGES_MAX);
+    int size = snprintf(path, sizeof(path), "%s/var/lib/dpkg/status", root);
+    if (size < 0 || (size_t)size >= sizeof(path) || file_read(path, &text, NULL) != 0)
+        return false;
+    (void)snprintf(head, sizeof(head), "Package: %.48s\n", package);
+    const char *at = strstr(buf_text(&text), head);
+    if (at == NULL || (at != buf_text(&text) && at[-1] != '\n'))
+        return false;
+    const char *end = strstr(at, "\n\n");
+    const char *version = strstr(at, "\nVersion: ");
+    const char *status = strstr(at, "\nStatus: install ok installed\n");
+    if (version == NULL || status == NULL || (end != NULL && (version > end || status > end)))
+        return false;
+    version += strlen("\nVersion: ");
+    (void)snprintf(ret, LIBRARIES_VERSION_SIZE, "%.*s", (int)strcspn(version, "\n"), version);
+    return true;
+}
+
+void libraries_version(size_t index, const char *root, char *const *environment,
+                       char ret[LIBRARIES_VERSION_SIZE]) {
+    const struct library *l = &known[index];
+    char package[LIBRARIES_VERSION_SIZE] = "";
+    ret[0] = '\0';
+    if (!find_file(root, environment, l, ret))
+        return;
+    bool listed = l->package != NULL && find_package(root, l->package, package);
+    if (!l->numbered)
+        (void)snprintf(ret, LIBRARIES_VERSION_SIZE, "%s",
+                       listed ? package : "here, of a version that nothing tells");
+    else if (listed && strchr(ret, '.') == NULL)
+        memcpy(ret, package, sizeof(package));
+}

@@ -1,0 +1,79 @@
+#include "entrypoint/libraries.h"
+
+#include "common/file.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char root[2048];
+
+static void use_root(const char *name) {
+    (void)snprintf(root, sizeof(root), "%s/%s", unit_temp_dir(), name);
+}
+
+static void put(const char *folder, const char *name, const char *text) {
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s/%s", root, folder);
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", root, folder, name);
+    CU_ASSERT_EQUAL_FATAL(file_put(path, text, strlen(text), 0600, NULL), 0);
+}
+
+static void link_to(const char *folder, const char *name, const char *target) {
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", root, folder, name);
+    CU_ASSERT_EQUAL(symlink(target, path), 0);
+}
+
+/* Of the library called NAME, with VARIABLE in the environment. */
+static const char *version_of(const char *name, char *variable) {
+    static char text[LIBRARIES_VERSION_SIZE];
+    char *environment[] = {variable, NULL};
+    size_t index = 0;
+    while (libraries_name(index) != NULL && strcmp(libraries_name(index), name) != 0)
+        index++;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(libraries_name(index));
+    libraries_version(index, root, environment, text);
+    return text;
+}
+
+static char none[] = "A=b";
+
+static void names_of_files_tell_versions(void) {
+    static char folders[] = "LD_LIBRARY_PATH=/nowhere::/own";
+    use_root("files");
+    CU_ASSERT_STRING_EQUAL(version_of("CUDA runtime", none), "");
+    put("usr/lib/x86_64-linux-gnu", "libnccl.so.2.21.5", "");
+    link_to("usr/lib/x86_64-linux-gnu", "libnccl.so.2", "libnccl.so.2.21.5");
+    CU_ASSERT_STRING_EQUAL(version_of("NCCL", none), "2.21.5");
+    put("usr/local/cuda/lib64", "libcudart.so.12.4.127", "");
+    CU_ASSERT_STRING_EQUAL(version_of("CUDA runtime", none), "12.4.127");
+    put("own", "libcudart.so.13", "");
+    CU_ASSERT_STRING_EQUAL(version_of("CUDA runtime", folders), "13");
+    CU_ASSERT_STRING_EQUAL(version_of("CUDA runtime", none), "12.4.127");
+    CU_ASSERT_STRING_EQUAL(version_of("UCX", none), "");
+}
+
+static void the_distributions_list_tells_what_names_do_not(void) {
+    use_root("packages");
+    put("usr/lib/x86_64-linux-gnu", "libucp.so.0.0.0", "");
+    put("usr/local/lib", "libnccl.so.2", "");
+    CU_ASSERT_STRING_EQUAL(version_of("UCX", none), "here, of a version that nothing tells");
+    CU_ASSERT_STRING_EQUAL(version_of("NCCL", none), "2");
+    put("var/lib/dpkg", "status",
+        "Package: libnccl2\nStatus: install ok installed\nVersion: 2.18.1-1\n\n"
+        "Package: libucx0-more\nStatus: install ok installed\nVersion: 9\n\n"
+        "Package: libucx0\nStatus: deinstall ok config-files\nVersion: 1.12\n\n"
+        "Package: other\nStatus: install ok installed\nVersion: 8\n");
+    CU_ASSERT_STRING_EQUAL(version_of("UCX", none), "here, of a version that nothing tells");
+    CU_ASSERT_STRING_EQUAL(version_of("NCCL", none), "2.18.1-1");
+    put("var/lib/dpkg", "status",
+        "Package: libucx0\nStatus: install ok installed\nVersion: 1.13.1-1\n");
+    CU_ASSERT_STRING_EQUAL(version_of("UCX", none), "1.13.1-1");
+    CU_ASSERT_STRING_EQUAL(version_of("NCCL", none), "2");
+}
+
+UNIT_MAIN("entrypoint.libraries", UNIT(names_of_files_tell_versions),
+          UNIT(the_distributions_list_tells_what_names_do_not))
