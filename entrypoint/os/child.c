@@ -18,13 +18,16 @@
 /* As much of a first line as the kernel reads. */
 enum { INTERPRETER_MAX = 256 };
 
-static void reset_signals(void) {
+static void reset_signals(const struct child_options *o) {
     struct sigaction action = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++)
         (void)sigaction(number, &action, NULL); /* refused for KILL and STOP: nothing to reset */
-    sigset_t none;
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    sigset_t held;
+    (void)sigemptyset(&held);
+    for (size_t i = 0; i < CHILD_HOLD_MAX; i++)
+        if (o->hold[i] > 0)
+            (void)sigaddset(&held, o->hold[i]);
+    (void)sigprocmask(SIG_SETMASK, &held, NULL);
 }
 
 /* Descriptors move above 9 first, so that putting one in its place cannot hit another. */
@@ -62,7 +65,7 @@ static _Noreturn void become(const struct child_options *o, pid_t parent, int re
         failure = errno;
     if (failure == 0) {
         open_files_restore(o->open_files);
-        reset_signals();
+        reset_signals(o);
         (void)execve(o->file, o->argv, o->environment);
         failure = errno;
     }

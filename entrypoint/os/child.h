@@ -1,7 +1,7 @@
 /* Starting programs and burying them. A program is started without a shell, with exactly the
- * environment that it is given, no signal blocked, every handler at its default, stdin from
- * /dev/null and no descriptor above 2 but those that it is to keep. Whether exec worked is known
- * when child_spawn() returns.
+ * environment that it is given, no signal blocked but those that are to wait, every handler at its
+ * default, stdin from /dev/null and no descriptor above 2 but those that it is to keep. Whether
+ * exec worked is known when child_spawn() returns.
  *
  * One reaper a process takes every dead child by waitpid, those that it knows and orphans that came
  * to it; until then a pid cannot be used again, so a known child's pid is safe to signal. */
@@ -20,7 +20,7 @@ enum child_group {
     CHILD_NEW_SESSION,
 };
 
-enum { CHILD_KEEP_MAX = 2 };
+enum { CHILD_KEEP_MAX = 2, CHILD_HOLD_MAX = 2 };
 
 struct child_options {
     const char *file; /* path of the program */
@@ -31,6 +31,7 @@ struct child_options {
     enum child_group group;
     const char *directory;    /* where it runs; NULL: as this process */
     int keep[CHILD_KEEP_MAX]; /* descriptors that it inherits under their numbers; 0: none */
+    int hold[CHILD_HOLD_MAX]; /* signals that wait until it lets them come; 0: none */
     int death_signal;         /* sent to it when this process dies; 0: none */
     bool as_user;             /* as whom the job's processes run (identity.h) */
     uint64_t open_files;      /* soft limit of descriptors (open_files.h); 0: as this process's */

@@ -24,6 +24,7 @@ static int spawn(struct task *t, const struct argv *argv, const struct argv *env
                                     .group = CHILD_NEW_SESSION,
                                     .directory = o->directory,
                                     .keep = {o->keep[0], o->keep[1]},
+                                    .hold = {o->hold[0], o->hold[1]},
                                     .as_user = o->as_user,
                                     .death_signal = SIGKILL};
     if (child_spawn(&options, &t->child.pid, err) != 0)

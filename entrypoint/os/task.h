@@ -30,6 +30,7 @@ struct task_options {
     const char *directory;                  /* where it runs; NULL: as this process */
     bool as_user;                           /* as whom the job's processes run (identity.h) */
     int keep[CHILD_KEEP_MAX];               /* descriptors that it inherits; 0: none */
+    int hold[CHILD_HOLD_MAX];               /* signals that wait until it lets them come; 0: none */
 };
 
 /* ARGV's first word is the program's path. */

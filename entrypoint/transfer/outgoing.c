@@ -73,10 +73,16 @@ static void on_signal(int number) {
     finish = 1;
 }
 
+/* One that came before has waited: a job may end as soon as it has begun. */
 int outgoing_listen(struct error *err) {
     struct sigaction action = {.sa_handler = on_signal};
+    sigset_t both;
     finish = give_up = 0;
-    if (sigaction(SIGUSR1, &action, NULL) == 0 && sigaction(SIGUSR2, &action, NULL) == 0)
+    (void)sigemptyset(&both);
+    (void)sigaddset(&both, SIGUSR1);
+    (void)sigaddset(&both, SIGUSR2);
+    if (sigaction(SIGUSR1, &action, NULL) == 0 && sigaction(SIGUSR2, &action, NULL) == 0 &&
+        sigprocmask(SIG_UNBLOCK, &both, NULL) == 0)
         return 0;
     return error_set_errno(err, EXIT_CODE_INTERNAL, "signals");
 }

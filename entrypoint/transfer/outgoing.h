@@ -32,7 +32,8 @@ void outgoing_done(struct outgoing *o);
 int outgoing_parse(const json_t *uploads, const struct argv *environment, int64_t seconds,
                    struct outgoing *ret, struct error *err);
 
-/* To be called once, at the start: from then on the two signals are heard. */
+/* To be called once, at the start: from then on the two signals are heard, also those that came
+ * before while they were blocked, as whoever starts this has them. */
 int outgoing_listen(struct error *err);
 
 /* Returns when all is uploaded after SIGUSR1, or cannot be. */

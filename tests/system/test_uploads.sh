@@ -115,6 +115,26 @@ the_last_state_after_a_stop_is_there_within_its_time() {
 
 in_bucket() { bucket list "$1" | grep -q .; }
 
+# Each is the first host of its own: neither has the other one's model in its place.
+hosts_that_are_jobs_of_their_own_share_no_folder() {
+    ring 2
+    check "moto is there" server_up 1 || return
+    for host in $everyone; do
+        echo '{"sagemaker_mpi_enabled": "false"}' >"$(hosts opt "$host")/input/config/hyperparameters.json"
+    done
+    start RINGMASTER_CHECKPOINTS=s3://jobs/state RINGMASTER_OUTPUT=s3://jobs/own -- train -- sh -c '
+        mkdir -p /opt/ml/model && cd /opt/ml
+        echo "of $SM_CURRENT_HOST" | tee model/it >checkpoints/it'
+    all_end 60 0 $everyone || return
+    for name in algo-1 algo-2; do
+        check "the model of $name is there" equal "$(bucket get "own/$name/model/it")" "of $name"
+        check "the state of $name is there" equal "$(bucket get "state/$name/it")" "of $name"
+    done
+    check "nothing lies where all would meet" equal "$(bucket list own/model)$(bucket list state/it)" ""
+    no_secret_anywhere
+    server_down
+}
+
 a_failure_is_uploaded_and_stays_the_story() {
     ring 2
     check "moto is there" server_up 1 || return
@@ -154,6 +174,7 @@ a_target_that_refuses_is_told() {
 
 CASES=${CASES:-a_job_uploads_what_it_leaves a_stopped_job_goes_on_elsewhere
     the_last_state_after_a_stop_is_there_within_its_time
+    hosts_that_are_jobs_of_their_own_share_no_folder
     a_failure_is_uploaded_and_stays_the_story a_target_that_refuses_is_told}
 run_cases
 finish

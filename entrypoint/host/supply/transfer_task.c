@@ -6,6 +6,7 @@
 #include "common/sealed.h"
 #include "common/str.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,8 @@ int transfer_task_start(struct task *t, const struct transfer_task_options *o, s
                                          .mark = o->mark,
                                          .ended = o->ended,
                                          .context = o->context,
-                                         .keep = {order, o->listener}};
+                                         .keep = {order, o->listener},
+                                         .hold = {SIGUSR1, SIGUSR2}};
     return task_start(t, o->loop, o->reaper, &argv, &environment, &options, err);
 }
 

@@ -12,6 +12,7 @@ static struct reaper reaper;
 static struct task task;
 static struct buf seen;
 static int code;
+static int hold; /* a signal that waits, and with it SIGUSR2; 0: none */
 
 static void keep(void *context, const char *line, size_t size) {
     (void)context;
@@ -24,19 +25,24 @@ static void ended(void *context, int exit_code) {
     loop_end(&loop);
 }
 
-static int start(const char *script, struct error *err) {
+static int start_words(const char *const *words, struct error *err) {
     struct argv argv = {0};
     struct argv environment = {0};
     buf_init(&seen, 4096);
     reaping_open(&loop, &reaper);
-    const char *words[] = {script[0] == '/' ? script : "/bin/sh", "-c", script, NULL};
     CU_ASSERT_EQUAL(argv_add_all(&argv, words, err), 0);
     CU_ASSERT_EQUAL(argv_add(&environment, "PATH=/usr/bin:/bin", err), 0);
-    struct task_options options = {.prefix = "[t] ", .line = keep, .ended = ended};
+    struct task_options options = {
+        .prefix = "[t] ", .line = keep, .ended = ended, .hold = {hold, hold > 0 ? SIGUSR2 : 0}};
     int result = task_start(&task, &loop, &reaper, &argv, &environment, &options, err);
     argv_done(&argv);
     argv_done(&environment);
     return result;
+}
+
+static int start(const char *script, struct error *err) {
+    const char *const words[] = {script[0] == '/' ? script : "/bin/sh", "-c", script, NULL};
+    return start_words(words, err);
 }
 
 static void stop(void) {
@@ -55,6 +61,24 @@ static void its_words_are_complete_when_its_end_is_told(void) {
     ASSERT_CONTAINS(buf_text(&seen), "[t] rest\n");
     ASSERT_CONTAINS(task.tail.text, "rest");
     stop();
+}
+
+/* What it is told before it listens is not its death. A shell would let them come. */
+static void signals_wait_where_they_are_to(void) {
+    static const struct {
+        int hold;
+        const char *blocked;
+    } cases[] = {{0, "SigBlk:\t0000000000000000\n"}, {SIGUSR1, "SigBlk:\t0000000000000a00\n"}};
+    static const char *const words[] = {"/bin/grep", "SigBlk", "/proc/self/status", NULL};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct error err;
+        hold = cases[i].hold;
+        CU_ASSERT_EQUAL_FATAL(start_words(words, &err), 0);
+        hold = 0;
+        CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+        ASSERT_CONTAINS(buf_text(&seen), cases[i].blocked);
+        stop();
+    }
 }
 
 static void a_signal_reaches_its_whole_group(void) {
@@ -78,4 +102,5 @@ static void what_is_not_there_is_an_error(void) {
 }
 
 UNIT_MAIN("os.task", UNIT(its_words_are_complete_when_its_end_is_told),
-          UNIT(a_signal_reaches_its_whole_group), UNIT(what_is_not_there_is_an_error))
+          UNIT(signals_wait_where_they_are_to), UNIT(a_signal_reaches_its_whole_group),
+          UNIT(what_is_not_there_is_an_error))

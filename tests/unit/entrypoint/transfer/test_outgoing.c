@@ -61,8 +61,18 @@ static void what_is_no_order_is_refused(void) {
     outgoing_done(&o);
 }
 
+/* A child has two signals blocked when it begins. */
+static void be_told_early(void) {
+    sigset_t held;
+    (void)sigemptyset(&held);
+    (void)sigaddset(&held, SIGUSR1);
+    (void)sigprocmask(SIG_BLOCK, &held, NULL);
+    (void)raise(SIGUSR1);
+    (void)alarm(60);
+}
+
 /* Its life, in a process of its own. */
-static pid_t start(const char *target) {
+static pid_t start_told(const char *target, bool early) {
     char text[8192];
     int heard[2];
     CU_ASSERT_EQUAL_FATAL(pipe(heard), 0);
@@ -77,6 +87,8 @@ static pid_t start(const char *target) {
         struct outgoing o;
         struct error err = {0};
         json_t *root = json_loads(text, 0, NULL);
+        if (early)
+            be_told_early();
         if (outgoing_listen(&err) != 0 || outgoing_parse(root, &environment, 60, &o, &err) != 0)
             _exit(9);
         (void)!write(heard[1], "x", 1);
@@ -89,6 +101,10 @@ static pid_t start(const char *target) {
     (void)close(heard[0]);
     (void)close(heard[1]);
     return pid;
+}
+
+static pid_t start(const char *target) {
+    return start_told(target, false);
 }
 
 static int code_of(pid_t pid) {
@@ -121,6 +137,13 @@ static void what_is_live_goes_at_once_and_the_rest_at_the_end(void) {
     CU_ASSERT_EQUAL(access(path_of("there/model/m"), F_OK), 0);
 }
 
+/* A job that is as short as that leaves something all the same. */
+static void an_end_that_comes_before_it_listens_is_heard(void) {
+    pid_t pid = start_told("early", true);
+    CU_ASSERT_EQUAL(code_of(pid), 0);
+    CU_ASSERT_EQUAL(access(path_of("early/model/m"), F_OK), 0);
+}
+
 static void without_time_it_says_so(void) {
     pid_t pid = start("late");
     (void)kill(pid, SIGUSR2);
@@ -136,5 +159,6 @@ static void a_target_that_fails_is_told(void) {
 }
 
 UNIT_MAIN("transfer.outgoing", UNIT(what_is_no_order_is_refused),
-          UNIT(what_is_live_goes_at_once_and_the_rest_at_the_end), UNIT(without_time_it_says_so),
+          UNIT(what_is_live_goes_at_once_and_the_rest_at_the_end),
+          UNIT(an_end_that_comes_before_it_listens_is_heard), UNIT(without_time_it_says_so),
           UNIT(a_target_that_fails_is_told))
