@@ -64,7 +64,7 @@ static void take_way(const json_t *hosts, size_t from, const json_t *way, struct
 
 static void add_reach(const json_t *hosts, json_t *rows) {
     struct ways w = {0};
-    char value[CHECK_VALUE_SIZE];
+    char value[3 * CHECK_VALUE_SIZE]; /* any number has room */
     const json_t *way = NULL;
     size_t k = 0;
     for (size_t i = 0; i < json_array_size(hosts); i++) {
