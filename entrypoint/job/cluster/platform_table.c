@@ -279,7 +279,7 @@ static int read_slots(const struct row *row, char *const *environment,
     const char *text = row->slots != NULL ? env_get(environment, row->slots) : NULL;
     /* torchrun's words for as many as there are devices. */
     bool word = text != NULL && (strcmp(text, "auto") == 0 || strcmp(text, "gpu") == 0);
-    if (text == NULL || (row->form == COUNTED && word))
+    if (text == NULL || text[0] == '\0' || (row->form == COUNTED && word))
         return 0;
     if (read_number(environment, row->slots, CLUSTER_SLOTS_MAX, &slots, err) != 0)
         return -1;

@@ -137,6 +137,8 @@ static void what_a_platform_says_of_one_host_holds_for_it(void) {
          "0 ringmaster, 0 s, 0 before"},
         {NULL, {"PET_NNODES=1", "PET_NPROC_PER_NODE=4"}, "4 ringmaster, 30 s, 0 before"},
         {NULL, {"PET_NNODES=1", "PET_NPROC_PER_NODE=auto"}, "0 ringmaster, 30 s, 0 before"},
+        {NULL, {"PET_NNODES=1", "PET_NPROC_PER_NODE="}, "0 ringmaster, 30 s, 0 before"},
+        {NULL, {"SLURM_STEP_NODELIST=n1", "SLURM_GPUS_ON_NODE="}, "0 ringmaster, 30 s, 0 before"},
         {NULL,
          {"AWS_BATCH_JOB_NUM_NODES=1", "AWS_BATCH_JOB_ID=8a7-1#0", "AWS_BATCH_JOB_ATTEMPT=2"},
          "0 8a7-1, 30 s, 1 before"},
