@@ -203,7 +203,7 @@ static bool is_modifier(const char *word, size_t size, const struct places *plac
     return places->cores && is_cores(word, size);
 }
 
-/* POLICY or POLICY:MODIFIER[,MODIFIER ...]. */
+/* POLICY or POLICY:MODIFIER[,MODIFIER ...]; Open MPI 5.0 has a colon for the comma. */
 static int take_place(const char *value, const struct places *places,
                       char ret[CUSTOM_OPTIONS_PLACE_SIZE], struct error *err) {
     size_t size = strcspn(value, ":");
@@ -211,7 +211,7 @@ static int take_place(const char *value, const struct places *places,
         is_one_of(value, size, places->policies) && strlen(value) < CUSTOM_OPTIONS_PLACE_SIZE;
     for (const char *at = value + size; good && *at != '\0'; at += size) {
         at++;
-        size = strcspn(at, ",");
+        size = strcspn(at, ",:");
         good = is_modifier(at, size, places);
     }
     if (!good)

@@ -7,8 +7,8 @@
  *   --mca NAME VALUE           a parameter of the libraries that ranks load (btl, pml, coll, mpi,
  *                              ...), which wins over ours; also -mca, --gmca, -gmca
  *   --bind-to, --map-by        where ranks run on a host, and behind a colon PE=N, oversubscribe,
- *                              nooversubscribe, overload-allowed, if-supported; they stay in the
- *                              order of the hosts
+ *                              nooversubscribe, overload-allowed, if-supported, with commas or
+ *                              colons between; they stay in the order of the hosts
  *   -v, --tag-output and other options about mpirun's own output: nothing, as lines of ranks do not
  *                              go through mpirun
  *

@@ -257,16 +257,24 @@ static int add_option(const struct row *row, const struct openmpi_request *r,
     return 0;
 }
 
+/* WANTED, else USUAL. Modifiers stand behind a colon, with commas between them in 4.1 and with
+ * colons in 5.0, however the user has parted them. */
+static void write_place(const char *wanted, const char *usual, enum openmpi_series series,
+                        char ret[CUSTOM_OPTIONS_PLACE_SIZE]) {
+    snprintf(ret, CUSTOM_OPTIONS_PLACE_SIZE, "%s", wanted[0] != '\0' ? wanted : usual);
+    char *at = strchr(ret, ':');
+    while (at != NULL && (at = strpbrk(at + 1, ",:")) != NULL)
+        *at = series == OPENMPI_4_1 ? ',' : ':';
+}
+
 /* As many ranks as a host has slots, host by host, and nothing bound, unless the user wants it
  * otherwise. */
 static int choose_places(const struct openmpi_request *r, struct openmpi_options *ret,
                          struct error *err) {
     struct custom_options custom = {0};
     int result = r->custom != NULL ? custom_options_parse(r->custom, &custom, err) : 0;
-    snprintf(ret->map_by, sizeof(ret->map_by), "%s",
-             custom.map_by[0] != '\0' ? custom.map_by : "slot");
-    snprintf(ret->bind_to, sizeof(ret->bind_to), "%s",
-             custom.bind_to[0] != '\0' ? custom.bind_to : "none");
+    write_place(custom.map_by, "slot", r->version.series, ret->map_by);
+    write_place(custom.bind_to, "none", r->version.series, ret->bind_to);
     custom_options_done(&custom);
     return result;
 }

@@ -110,6 +110,25 @@ static void the_users_placing_replaces_ours(void) {
     ASSERT_CONTAINS(err.text, "--host");
 }
 
+/* 5.0 takes "PE=2,oversubscribe" for no number, and 4.1 reads no further than to a colon. */
+static void modifiers_are_parted_as_the_series_has_it(void) {
+    static const char *const customs[] = {
+        "--map-by slot:PE=2,oversubscribe --bind-to core:overload-allowed,if-supported",
+        "--map-by slot:PE=2:oversubscribe --bind-to core:overload-allowed:if-supported"};
+    static const char *const expected[][2] = {
+        [OPENMPI_4_1] = {"slot:PE=2,oversubscribe", "core:overload-allowed,if-supported"},
+        [OPENMPI_5_0] = {"slot:PE=2:oversubscribe", "core:overload-allowed:if-supported"}};
+    for (int series = OPENMPI_4_1; series <= OPENMPI_5_0; series++)
+        for (size_t i = 0; i < sizeof(customs) / sizeof(customs[0]); i++) {
+            struct openmpi_request r = request_for((enum openmpi_series)series);
+            cleanup_argv struct argv words = {0};
+            r.custom = customs[i];
+            CU_ASSERT_EQUAL(openmpi_command(&r, &words, NULL), 0);
+            CU_ASSERT_STRING_EQUAL(value_of(&words, "--map-by"), expected[series][0]);
+            CU_ASSERT_STRING_EQUAL(value_of(&words, "--bind-to"), expected[series][1]);
+        }
+}
+
 static void ranks_are_told_to_talk_by_ucx(void) {
     for (int series = OPENMPI_4_1; series <= OPENMPI_5_0; series++) {
         struct openmpi_request r = request_for((enum openmpi_series)series);
@@ -413,7 +432,8 @@ static void daemons_look_for_no_devices(void) {
 UNIT_MAIN("mpi.openmpi", UNIT(daemons_look_for_no_devices),
           UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
           UNIT(other_launchers_are_refused), UNIT(the_users_placing_replaces_ours),
-          UNIT(ranks_are_told_to_talk_by_ucx), UNIT(daemons_are_given_up_behind_hosts),
-          UNIT(the_toolkit_s_line_is_followed), UNIT(the_4_1_command_line_is_this),
-          UNIT(the_5_0_command_line_is_this), UNIT(values_that_a_shell_would_read_are_refused),
+          UNIT(modifiers_are_parted_as_the_series_has_it), UNIT(ranks_are_told_to_talk_by_ucx),
+          UNIT(daemons_are_given_up_behind_hosts), UNIT(the_toolkit_s_line_is_followed),
+          UNIT(the_4_1_command_line_is_this), UNIT(the_5_0_command_line_is_this),
+          UNIT(values_that_a_shell_would_read_are_refused),
           UNIT(the_host_file_lists_addresses_with_slots), UNIT(harmless_warnings_are_known))
