@@ -21,17 +21,18 @@ struct asking {
 
 static int prepare_list(void *context, struct request *ret, struct error *err) {
     const struct asking *a = context;
-    const struct percent_pair pairs[] = {
-        {"list-type", "2"},
-        {"encoding-type", "url"},
-        {"prefix", a->prefix},
-        a->first ? (struct percent_pair){"max-keys", "1"}
-                 : (struct percent_pair){"continuation-token", a->token}};
+    struct percent_pair pairs[5] = {
+        {"list-type", "2"}, {"encoding-type", "url"}, {"prefix", a->prefix}};
+    size_t count = 3;
+    if (a->first)
+        pairs[count++] = (struct percent_pair){"max-keys", "1"};
+    if (a->token[0] != '\0')
+        pairs[count++] = (struct percent_pair){"continuation-token", a->token};
     const struct s3_request request = {.method = "GET",
                                        .bucket = a->listing->at->bucket,
                                        .key = "",
                                        .pairs = pairs,
-                                       .pair_count = a->first || a->token[0] != '\0' ? 4 : 3};
+                                       .pair_count = count};
     return s3_prepare(a->listing->s3, &request, ret, err);
 }
 
@@ -52,7 +53,8 @@ static int64_t seconds_left(const struct listing *o) {
     return left < ASK_SECONDS ? left : ASK_SECONDS;
 }
 
-/* All pages of one prefix, or the first object there is. */
+/* All pages of one prefix, or the first object there is. A page may have none though others follow:
+ * of what is deleted S3 passes over so much at a time. */
 static int list(const struct listing *o, const char *prefix, bool first, struct objects *ret,
                 struct error *err) {
     char token[OBJECTS_TOKEN_MAX] = "";
@@ -78,7 +80,7 @@ static int list(const struct listing *o, const char *prefix, bool first, struct 
         if (ret->token[0] != '\0' && strcmp(token, ret->token) == 0)
             return error_set(err, EXIT_CODE_DATA, "%s: the pages go round in circles", a.name);
         memcpy(token, ret->token, sizeof(token));
-    } while (token[0] != '\0' && !first);
+    } while (token[0] != '\0' && !(first && ret->count > 0));
     return 0;
 }
 

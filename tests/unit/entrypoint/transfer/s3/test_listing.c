@@ -52,6 +52,8 @@ static void answer(struct http_call *call) {
         page(call, "", single);
     else if (strncmp(call->target, "/crowd?", 7) == 0)
         crowd(call);
+    else if (strncmp(call->target, "/deleted?", 9) == 0)
+        page(call, next ? "" : "more", next ? single : none);
     else if (strncmp(call->target, "/circle?", 8) == 0)
         page(call, "again", first);
     else
@@ -102,6 +104,11 @@ static void a_folders_objects_come_in_order_from_all_pages(void) {
 
 static void an_object_of_that_very_name_is_it_alone(void) {
     expect("s3://single/set/one", 1, 2, "one ");
+    /* Its page comes behind one that has no object left. */
+    expect("s3://deleted/set/one", 0, 1, "one ");
+    CU_ASSERT_EQUAL(s3_stage_count(&stage, "GET /deleted?continuation-token=more&encoding-type=url&"
+                                           "list-type=2&max-keys=1&prefix=set%2Fone"),
+                    1);
 }
 
 /* Each answer says that there are more; one of them is enough. */
