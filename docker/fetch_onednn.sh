@@ -81,7 +81,8 @@ if [ "${1:-}" = --wheels ]; then
 fi
 prefix=${1:-$top/.cache/onednn}
 if has_v3 "$prefix/include" && [ -e "$prefix/lib/libdnnl.so.3" ]; then
-    [ -e "$prefix/share/doc/onednn/package" ] || describe "$prefix"
+    # Only what is of our wheels has its papers there; a prefix of somebody's own stays as it is.
+    [ -e "$prefix/share/doc/onednn/package" ] || [ ! -w "$prefix/share/doc/onednn/LICENSE" ] || describe "$prefix"
     exit 0
 fi
 if has_v3 /usr/include || has_v3 "/usr/include/$(uname -m)-linux-gnu"; then

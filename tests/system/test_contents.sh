@@ -93,6 +93,16 @@ a_swapped_wheel_is_refused() {
     grep -q -F "$wheel is not what" "$work/log" || fail "it is not named: $(cat "$work/log")"
 }
 
+# Built by its user, who put it where the build looks: its papers lie elsewhere.
+an_onednn_of_ones_own_stays_as_it_is() {
+    mkdir -p "$work/own/include/oneapi/dnnl" "$work/own/lib"
+    echo '#define DNNL_VERSION_MAJOR 3' >"$work/own/include/oneapi/dnnl/dnnl_version.h"
+    : >"$work/own/lib/libdnnl.so.3"
+    find "$work/own" >"$work/own.before"
+    sh "$top/docker/fetch_onednn.sh" "$work/own" >"$work/log" 2>&1 || fail "it is refused: $(cat "$work/log")"
+    find "$work/own" | cmp -s - "$work/own.before" || fail "something was put into it"
+}
+
 # Of this machine: every library of the distribution that our programs load is of a package in the list.
 what_is_linked_is_listed() {
     mkdir -p "$work/c/var/lib/dpkg" "$work/c/etc"
@@ -148,7 +158,7 @@ a_debian_package_is_made() {
 }
 
 for name in installation_has_its_papers a_list_of_contents_is_the_same_twice what_is_linked_is_listed \
-    a_swapped_wheel_is_refused a_debian_package_is_made; do
+    a_swapped_wheel_is_refused an_onednn_of_ones_own_stays_as_it_is a_debian_package_is_made; do
     before=$failed
     failed=0
     "$name"
