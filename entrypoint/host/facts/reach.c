@@ -77,7 +77,8 @@ static struct reach_way *add_way(struct reach *r, size_t peer) {
     return way;
 }
 
-static void dial(struct reach *r, size_t peer) {
+/* False where that has failed already. */
+static bool dial(struct reach *r, size_t peer) {
     struct sockaddr_storage to;
     const struct reach_peer *p = &r->o->peers[peer];
     struct line *l = take_line(r);
@@ -89,6 +90,7 @@ static void dial(struct reach *r, size_t peer) {
     if (l->fd < 0 ||
         (connect(l->fd, (const struct sockaddr *)&to, size) != 0 && errno != EINPROGRESS))
         fail(l, strerror(errno));
+    return l->state == CONNECTING;
 }
 
 static void ask(struct reach *r, struct line *l) {
@@ -171,9 +173,8 @@ static void dial_more(struct reach *r, int64_t now) {
         size_t peer = (r->o->self + ++r->dialled) % r->o->count;
         if (r->o->peers[peer].port == 0 || !reach_dials(r->o->self, peer, r->o->count))
             continue;
-        asked++;
         if (now < r->deadline)
-            dial(r, peer);
+            asked += dial(r, peer);
         else
             (void)snprintf(add_way(r, peer)->why, REACH_WHY_SIZE, "not tried within 2 s");
     }

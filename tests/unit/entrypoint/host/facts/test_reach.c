@@ -181,6 +181,25 @@ static void a_master_dials_all_hosts(void) {
     (void)close(own);
 }
 
+/* No connection leads to an address of many, which the kernel says at once: that takes nobody's
+ * place. */
+static void who_fails_at_once_holds_nobody_up(void) {
+    enum { HOSTS = 300 };
+    struct reach_peer peers[HOSTS];
+    struct reach_result r;
+    int own = new_listener(&peers[0].port);
+    for (size_t i = 0; i < HOSTS; i++)
+        peers[i] = (struct reach_peer){.address = address_of(i > 0 ? "224.0.0.1" : "127.0.0.1"),
+                                       .port = peers[0].port};
+    struct reach_options o = options_for(peers, HOSTS, 0, own);
+    CU_ASSERT_EQUAL(reach_run(&o, &r, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(r.count, HOSTS - 1);
+    for (size_t peer = 1; peer < HOSTS; peer++)
+        ASSERT_CONTAINS(way_to(&r, peer)->why, "nreachable");
+    reach_done(&r);
+    (void)close(own);
+}
+
 /* Those next to it are tried first, and what was not is said. */
 static void a_way_that_was_not_tried_is_told(void) {
     enum { HOSTS = 100, AT_ONCE = 64 };
@@ -223,5 +242,5 @@ static void everybody_is_dialled(void) {
 
 UNIT_MAIN("host.reach", UNIT(three_hosts_reach_each_other),
           UNIT(what_does_not_answer_is_told_apart), UNIT(who_says_nothing_makes_room_for_hosts),
-          UNIT(a_master_dials_all_hosts), UNIT(a_way_that_was_not_tried_is_told),
-          UNIT(everybody_is_dialled))
+          UNIT(a_master_dials_all_hosts), UNIT(who_fails_at_once_holds_nobody_up),
+          UNIT(a_way_that_was_not_tried_is_told), UNIT(everybody_is_dialled))
