@@ -145,6 +145,7 @@ static void what_a_platform_says_of_one_host_holds_for_it(void) {
         {NULL, {"RINGMASTER_COUNT=1", "JOB_COMPLETION_INDEX=0"}, "0 ringmaster, 30 s, 0 before"},
         {"torch", {"NNODES=1", "NODE_RANK=0", "NPROC_PER_NODE=2"}, "2 ringmaster, 0 s, 0 before"},
         {NULL, {"PBS_NODEFILE=four", "PBS_JOBID=12"}, "4 12, 10 s, 0 before"},
+        {NULL, {"PBS_NODEFILE=two", "PBS_JOBID=12"}, "2 12, 10 s, 0 before"},
         /* One line says that it is there, and its accelerators how many ranks that are. */
         {NULL, {"PBS_NODEFILE=one", "PBS_JOBID=12"}, "0 12, 10 s, 0 before"},
         {NULL, {"PET_NNODES=1", "PET_NPROC_PER_NODE=cpu"}, "PET_NPROC_PER_NODE: "},
@@ -154,6 +155,7 @@ static void what_a_platform_says_of_one_host_holds_for_it(void) {
     };
     CU_ASSERT_EQUAL_FATAL(chdir(unit_temp_dir()), 0);
     CU_ASSERT_EQUAL(file_publish("four", "n1\nn1\nn1\nn1\n", 12, 0644, NULL), 0);
+    CU_ASSERT_EQUAL(file_publish("two", "n1\nn1\n", 6, 0644, NULL), 0);
     CU_ASSERT_EQUAL(file_publish("one", "n1\n", 3, 0644, NULL), 0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         ASSERT_CONTAINS(alone_with(cases[i].platform, cases[i].variables), cases[i].expected);

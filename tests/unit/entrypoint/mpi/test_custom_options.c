@@ -143,6 +143,7 @@ static void what_is_not_is_refused_by_name(void) {
         {"--mca pml 'a>b'", "the value of \"pml\" has '>' in it"},
         {"--mca pml 'a\\b'", "the value of \"pml\" has '\\' in it"},
         {"--mca btl tcp,^openib", "the value of \"btl\" has '^' in it"},
+        {"--mca btl ^^tcp", "the value of \"btl\" has '^' in it"},
         {"--mca btl ^tcp,^openib", "the value of \"btl\" has '^' in it"},
         {"--bind-to board", "board"},
         {"--bind-to core;id", "core;id"},

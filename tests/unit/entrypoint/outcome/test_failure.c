@@ -76,6 +76,15 @@ static void the_last_line_that_tells_of_an_error_is_kept(void) {
     ASSERT_CONTAINS(text_of(&v), "e\n...\nclosing");
     CU_ASSERT(strlen(text_of(&v)) <= FAILURE_MAX);
     CU_ASSERT(strlen(text_of(&v)) > FAILURE_MAX - 100);
+    /* And the end alone where there is no room for both. */
+    for (size_t size = 0; size + 1 < sizeof(v.text); size += 3) {
+        memset(v.text, 't', sizeof(v.text) - 1);
+        v.text[size] = '\0';
+        memset(v.evidence, 'v', sizeof(v.evidence) - 1);
+        CU_ASSERT(strlen(text_of(&v)) <= FAILURE_MAX);
+    }
+    ASSERT_CONTAINS(text_of(&v), "tt\nvv");
+    CU_ASSERT_PTR_NULL(strstr(text_of(&v), "Error"));
 }
 
 static void a_hint_stands_between_where_there_is_room(void) {

@@ -99,6 +99,21 @@ static void lines_about_programs_count_where_they_can_be_about_this_one(void) {
     shut();
 }
 
+static void lines_of_all_kinds_are_three_at_most(void) {
+    open_log();
+    say("6,1,1,-;python3[71]: segfault at 0 ip 0 sp 0 error 4 in libfoo.so\n");
+    say("6,2,2,-;python3[72]: segfault at 0 ip 0 sp 0 error 4 in libfoo.so\n");
+    say("3,3,3,-;Memory cgroup out of memory: Killed process 9 (python3)\n");
+    say("4,4,4,-;NVRM: Xid (PCI:0000:41:00): 31, pid=7\n");
+    kernel_words_read(&words, true, true, got, sizeof(got));
+    CU_ASSERT_STRING_EQUAL(got, "python3[71]: segfault at 0 ip 0 sp 0 error 4 in libfoo.so\n"
+                                "python3[72]: segfault at 0 ip 0 sp 0 error 4 in libfoo.so\n"
+                                "Memory cgroup out of memory: Killed process 9 (python3)");
+    kernel_words_read(&words, false, false, got, sizeof(got));
+    CU_ASSERT_STRING_EQUAL(got, "NVRM: Xid (PCI:0000:41:00): 31, pid=7");
+    shut();
+}
+
 static void whatever_comes_has_a_ceiling(void) {
     static char record[8000];
     open_log();
@@ -135,4 +150,5 @@ UNIT_MAIN("host.kernel_words", UNIT(who_fails_later_is_told_the_same),
           UNIT(another_attempts_words_are_forgotten), UNIT(what_explains_a_failure_is_picked_out),
           UNIT(memory_that_could_not_be_corrected_counts_and_what_could_does_not),
           UNIT(lines_about_programs_count_where_they_can_be_about_this_one),
-          UNIT(whatever_comes_has_a_ceiling), UNIT(what_is_no_kernel_log_is_not_read))
+          UNIT(lines_of_all_kinds_are_three_at_most), UNIT(whatever_comes_has_a_ceiling),
+          UNIT(what_is_no_kernel_log_is_not_read))
