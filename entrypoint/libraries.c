@@ -29,7 +29,8 @@ const char *libraries_name(size_t index) {
     return index < KNOWN ? known[index].name : NULL;
 }
 
-/* Of the file that a link leads to, which has the longest number: "2.21.5" of libnccl.so.2. */
+/* Of the file that a link leads to, which has the longest number: "2.21.5" of libnccl.so.2. What is
+ * no number is of a copy, or of nothing. */
 static void number_of(const char *folder, const char *name, const char *start,
                       char ret[LIBRARIES_VERSION_SIZE]) {
     char path[PATH_MAX];
@@ -40,8 +41,10 @@ static void number_of(const char *folder, const char *name, const char *start,
     if (slash != NULL && str_starts_with(slash + 1, start))
         name = slash + 1;
     const char *number = name + strlen(start);
-    if (strlen(number) > strlen(ret) && strlen(number) < LIBRARIES_VERSION_SIZE)
-        memcpy(ret, number, strlen(number) + 1);
+    size_t length = strlen(number);
+    if (strspn(number, "0123456789.") == length && length > strlen(ret) &&
+        length < LIBRARIES_VERSION_SIZE)
+        memcpy(ret, number, length + 1);
 }
 
 static bool find_in(const char *root, const char *folder, size_t size, const struct library *l,

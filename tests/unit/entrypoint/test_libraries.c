@@ -56,6 +56,19 @@ static void names_of_files_tell_versions(void) {
     CU_ASSERT_STRING_EQUAL(version_of("UCX", none), "");
 }
 
+/* What is kept beside a library, and what would act on a terminal. */
+static void other_files_are_no_versions(void) {
+    use_root("others");
+    put("usr/local/lib", "libnccl.so.2.18.3.bak", "");
+    put("usr/local/lib", "libnccl.so.", "");
+    put("usr/local/lib", "libnccl.so.\033[31m", "");
+    put("usr/local/lib", "libcudart.so.12-debug", "");
+    CU_ASSERT_STRING_EQUAL(version_of("NCCL", none), "");
+    CU_ASSERT_STRING_EQUAL(version_of("CUDA runtime", none), "");
+    put("usr/local/lib", "libnccl.so.2.9.9", "");
+    CU_ASSERT_STRING_EQUAL(version_of("NCCL", none), "2.9.9");
+}
+
 static void the_distributions_list_tells_what_names_do_not(void) {
     use_root("packages");
     put("usr/lib/x86_64-linux-gnu", "libucp.so.0.0.0", "");
@@ -76,4 +89,4 @@ static void the_distributions_list_tells_what_names_do_not(void) {
 }
 
 UNIT_MAIN("entrypoint.libraries", UNIT(names_of_files_tell_versions),
-          UNIT(the_distributions_list_tells_what_names_do_not))
+          UNIT(other_files_are_no_versions), UNIT(the_distributions_list_tells_what_names_do_not))
