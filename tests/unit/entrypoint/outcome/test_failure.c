@@ -87,6 +87,23 @@ static void the_last_line_that_tells_of_an_error_is_kept(void) {
     CU_ASSERT_PTR_NULL(strstr(text_of(&v), "Error"));
 }
 
+/* Beside a long first line and facts there is room for the end alone. */
+static void a_narrow_story_has_its_end_alone(void) {
+    struct verdict v = failed("ValueError: the cause");
+    add_noise(&v, "closing the connection to the server of metrics and waiting for it to answer",
+              16);
+    for (size_t facts = 0; facts < 360; facts++) {
+        memset(v.text, 't', 640);
+        v.text[640] = '\0';
+        memset(v.evidence, 'k', facts);
+        v.evidence[facts] = '\0';
+        const char *text = text_of(&v);
+        CU_ASSERT(strlen(text) <= FAILURE_MAX);
+        CU_ASSERT_PTR_NULL(strstr(text, "the cause"));
+        CU_ASSERT_PTR_NULL(strstr(text, "..."));
+    }
+}
+
 static void a_hint_stands_between_where_there_is_room(void) {
     struct verdict v = failed("step 3\nRuntimeError: CUDA out of memory");
     ASSERT_CONTAINS(text_of(&v), "exited with 42\nhint: the GPU's memory is used up: a smaller");
@@ -294,7 +311,7 @@ UNIT_MAIN("outcome.failure", UNIT(the_first_line_says_it_all),
           UNIT(what_the_kernel_says_comes_before_the_hint),
           UNIT(a_hint_stands_between_where_there_is_room),
           UNIT(the_last_line_that_tells_of_an_error_is_kept),
-          UNIT(hostile_text_becomes_valid_and_secrets_go),
+          UNIT(a_narrow_story_has_its_end_alone), UNIT(hostile_text_becomes_valid_and_secrets_go),
           UNIT(the_file_is_written_once_and_never_over_the_programs),
           UNIT(a_file_of_an_earlier_run_is_removed), UNIT(what_is_no_file_is_left_alone),
           UNIT(the_reserve_is_real_and_goes), UNIT(success_leaves_an_empty_file))

@@ -31,8 +31,8 @@ static void part(struct http_call *call, const char *etag) {
 /* Of ten MiB each answer gives two at most. */
 enum { LONG_PART = 2 * 1024 * 1024, LONG_SIZE = 10 * 1024 * 1024 };
 
-static void long_part(struct http_call *call, const char *headers, bool ranges) {
-    static const char zeros[LONG_PART];
+static void long_part(struct http_call *call, const char *headers, bool ranges, size_t gives) {
+    static const char zeros[LONG_SIZE];
     char head[512];
     size_t from = 0;
     const char *range = http_header(call, "range");
@@ -44,7 +44,7 @@ static void long_part(struct http_call *call, const char *headers, bool ranges) 
                  "Content-Length: %zu\r\n\r\n",
                  from > 0 ? 206 : 200, headers, from, LONG_SIZE - 1, LONG_SIZE, LONG_SIZE - from);
     http_write(call, head, (size_t)length);
-    http_write(call, zeros, LONG_PART);
+    http_write(call, zeros, gives);
 }
 
 /* All of it, of a size that nobody has said, without the chunk that ends it. */
@@ -75,7 +75,8 @@ static void cut(struct http_call *call, const char *etag, size_t to) {
 
 static void answer(struct http_call *call) {
     const char *key = call->target + strlen("/bucket/");
-    bool first = atomic_fetch_add(&call->shared->counters[0], 1) == 0;
+    const unsigned before = atomic_fetch_add(&call->shared->counters[0], 1);
+    const bool first = before == 0;
     if (strcmp(key, "whole") == 0)
         part(call, md5);
     else if (strcmp(key, "cut") == 0 && first)
@@ -104,11 +105,15 @@ static void answer(struct http_call *call) {
     else if (strcmp(key, "larger") == 0)
         http_reply(call, 200, "", CONTENT CONTENT, 2 * size);
     else if (strcmp(key, "nameless") == 0)
-        long_part(call, "", true);
+        long_part(call, "", true, LONG_PART);
+    else if (strcmp(key, "nameless-growing") == 0)
+        long_part(call, "", true, before < 4 ? (before + 1) * LONG_PART : LONG_SIZE);
+    else if (strcmp(key, "whole-swaying") == 0)
+        long_part(call, "ETag: \"x-1\"\r\n", false, before % 2 == 0 ? LONG_PART : LONG_PART / 4);
     else if (strcmp(key, "whole-alone") == 0)
-        long_part(call, "ETag: \"x-1\"\r\n", false);
+        long_part(call, "ETag: \"x-1\"\r\n", false, LONG_PART);
     else if (strcmp(key, "piecemeal") == 0)
-        long_part(call, "ETag: \"x-1\"\r\n", true);
+        long_part(call, "ETag: \"x-1\"\r\n", true, LONG_PART);
     else if (strcmp(key, "endless") == 0)
         long_chunk(call);
     else if (strcmp(key, "huge") == 0)
@@ -222,7 +227,9 @@ static void what_is_thrown_away_is_no_progress(void) {
         unsigned most;
     } cases[] = {
         {"nameless", "nameless: tried 3 times", 3},
+        {"nameless-growing", "nameless-growing: tried 3 times", 3},
         {"whole-alone", "whole-alone: tried 3 times", 4},
+        {"whole-swaying", "whole-swaying: tried 3 times", 4},
         {"endless", "endless: tried 3 times", 6},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
