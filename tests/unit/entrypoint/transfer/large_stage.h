@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGE_SIZE = 66 * 1024 * 1024 + 3 };
+enum { LARGE_SIZE = 66 * 1024 * 1024 + 3, LARGE_LIMP = 6 * 1024 * 1024 };
 
 /* What the server counts. */
 enum { LARGE_HEADS, LARGE_PARTS, LARGE_WHOLES, LARGE_MIB, LARGE_UNCONDITIONAL };
@@ -76,6 +76,8 @@ static inline void large_part(struct http_call *call, const char *etag, const ch
     large_head(call, 206, size, etag, line);
     if (strcmp(key, "cut") == 0 && number == 0)
         size = 2 * 1024 * 1024;
+    if (strcmp(key, "limps") == 0 && size > LARGE_LIMP)
+        size = LARGE_LIMP;
     if (strcmp(key, "ends") == 0 && first >= 2 * (size_t)PART_FILE_PIECE)
         size = 1024;
     (void)atomic_fetch_add(&call->shared->counters[LARGE_MIB], (unsigned)(size >> 20));

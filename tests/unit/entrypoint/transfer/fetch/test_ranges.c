@@ -139,6 +139,19 @@ static void a_piece_that_breaks_off_there_comes_again(void) {
     CU_ASSERT_EQUAL(large_count(LARGE_PARTS), 6);
 }
 
+/* One answer never brings all of a piece, but each one more of it. */
+static void a_piece_that_gets_on_is_not_given_up(void) {
+    struct result r;
+    int64_t fetched = 0;
+    tries = 2;
+    CU_ASSERT_FALSE(fetch("limps", LARGE_SIZE, &r, &fetched));
+    tries = 0;
+    CU_ASSERT_STRING_EQUAL(r.failure.text, "");
+    CU_ASSERT_TRUE(large_is_whole(root, "limps"));
+    CU_ASSERT_EQUAL(large_count(LARGE_PARTS), 13);
+    CU_ASSERT_EQUAL(unlinkat(root, "limps", 0), 0);
+}
+
 /* What it brings each time is no progress: it was here before. */
 static void a_piece_that_breaks_off_each_time_is_given_up(void) {
     struct result r;
@@ -187,6 +200,7 @@ static void all(void) {
     pieces_of_two_versions_never_mix();
     what_cannot_come_in_pieces_is_left_to_one_stream();
     a_piece_that_breaks_off_there_comes_again();
+    a_piece_that_gets_on_is_not_given_up();
     a_piece_that_breaks_off_each_time_is_given_up();
     the_next_start_asks_for_what_is_missing();
     http_server_stop(&large_server);

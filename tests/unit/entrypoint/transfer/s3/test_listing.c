@@ -44,12 +44,15 @@ static void answer(struct http_call *call) {
     static const char *const first[] = {"set/z", "set/a", "set/", NULL};
     static const char *const second[] = {"set/sub/c", "settle", "set/d", NULL};
     static const char *const single[] = {"set/one", "set/one/more", "set/ones", NULL};
+    static const char *const deaf[] = {"a", "dir/a", "dire", "other/a", NULL};
     static const char *const none[] = {NULL};
     bool next = strstr(call->target, "continuation-token=") != NULL;
     if (strncmp(call->target, "/pages?", 7) == 0)
         page(call, next ? "" : "more", next ? second : first);
     else if (strncmp(call->target, "/single?", 8) == 0)
         page(call, "", single);
+    else if (strncmp(call->target, "/deaf?", 6) == 0)
+        page(call, "", deaf);
     else if (strncmp(call->target, "/crowd?", 7) == 0)
         crowd(call);
     else if (strncmp(call->target, "/deleted?", 9) == 0)
@@ -122,6 +125,13 @@ static void what_only_begins_so_is_not_asked_for(void) {
     CU_ASSERT_EQUAL(atomic_load(&stage.server.shared->counters[0]), 1);
 }
 
+/* Whatever it was asked for. */
+static void a_server_that_lists_others_too_is_not_believed(void) {
+    expect("s3://deaf/dir", 0, 1, "a ");
+    expect("s3://deaf/dir/", 0, 1, "a ");
+    expect("s3://deaf/dire", 0, 1, "dire ");
+}
+
 static void none_is_an_error_unless_there_may_be_none(void) {
     struct objects objects;
     struct error err = {0};
@@ -143,6 +153,7 @@ static void all(void) {
     a_folders_objects_come_in_order_from_all_pages();
     an_object_of_that_very_name_is_it_alone();
     what_only_begins_so_is_not_asked_for();
+    a_server_that_lists_others_too_is_not_believed();
     none_is_an_error_unless_there_may_be_none();
     s3_stage_close(&stage);
 }
