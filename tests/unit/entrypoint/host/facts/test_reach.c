@@ -159,6 +159,13 @@ static void who_says_nothing_makes_room_for_hosts(void) {
         (void)close(listeners[i]);
 }
 
+/* This host, whose port is there already, and others that are all at one address. */
+static void fill_peers(struct reach_peer *peers, size_t count, const char *others, uint16_t port) {
+    peers[0] = (struct reach_peer){.address = address_of("127.0.0.1"), .port = peers[0].port};
+    for (size_t i = 1; i < count; i++)
+        peers[i] = (struct reach_peer){.address = address_of(others), .port = port};
+}
+
 /* Many more than are dialled at a time. */
 static void a_master_dials_all_hosts(void) {
     enum { HOSTS = 300 };
@@ -167,9 +174,7 @@ static void a_master_dials_all_hosts(void) {
     int own = new_listener(&peers[0].port);
     int gone = new_listener(&peers[1].port);
     (void)close(gone);
-    for (size_t i = 0; i < HOSTS; i++)
-        peers[i] =
-            (struct reach_peer){.address = address_of("127.0.0.1"), .port = peers[i > 0].port};
+    fill_peers(peers, HOSTS, "127.0.0.1", peers[1].port);
     struct reach_options o = options_for(peers, HOSTS, 0, own);
     CU_ASSERT_EQUAL(reach_run(&o, &r, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(r.count, HOSTS - 1);
@@ -188,9 +193,7 @@ static void who_fails_at_once_holds_nobody_up(void) {
     struct reach_peer peers[HOSTS];
     struct reach_result r;
     int own = new_listener(&peers[0].port);
-    for (size_t i = 0; i < HOSTS; i++)
-        peers[i] = (struct reach_peer){.address = address_of(i > 0 ? "224.0.0.1" : "127.0.0.1"),
-                                       .port = peers[0].port};
+    fill_peers(peers, HOSTS, "224.0.0.1", peers[0].port);
     struct reach_options o = options_for(peers, HOSTS, 0, own);
     CU_ASSERT_EQUAL(reach_run(&o, &r, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(r.count, HOSTS - 1);
@@ -207,9 +210,7 @@ static void a_way_that_was_not_tried_is_told(void) {
     struct reach_result r;
     int own = new_listener(&peers[0].port);
     int silent = new_listener(&peers[1].port);
-    for (size_t i = 0; i < HOSTS; i++)
-        peers[i] =
-            (struct reach_peer){.address = address_of("127.0.0.1"), .port = peers[i > 0].port};
+    fill_peers(peers, HOSTS, "127.0.0.1", peers[1].port);
     struct reach_options o = options_for(peers, HOSTS, 0, own);
     CU_ASSERT_EQUAL(reach_run(&o, &r, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(r.count, HOSTS - 1);
