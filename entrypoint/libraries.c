@@ -1,10 +1,10 @@
 #include "entrypoint/libraries.h"
 
-#include "common/argv.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/str.h"
+#include "machine/library_folders.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -47,16 +47,13 @@ static void number_of(const char *folder, const char *name, const char *start,
         memcpy(ret, number, length + 1);
 }
 
-static bool find_in(const char *root, const char *folder, size_t size, const struct library *l,
-                    char ret[LIBRARIES_VERSION_SIZE]) {
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof(path), "%s%.*s", root, (int)size, folder);
-    DIR *open = length > 0 && (size_t)length < sizeof(path) ? opendir(path) : NULL;
+static bool find_in(const char *folder, const struct library *l, char ret[LIBRARIES_VERSION_SIZE]) {
+    DIR *open = opendir(folder);
     if (open == NULL)
         return false;
     for (const struct dirent *entry = readdir(open); entry != NULL; entry = readdir(open))
         if (str_starts_with(entry->d_name, l->file))
-            number_of(path, entry->d_name, l->file, ret);
+            number_of(folder, entry->d_name, l->file, ret);
     closedir(open);
     return ret[0] != '\0';
 }
@@ -64,17 +61,13 @@ static bool find_in(const char *root, const char *folder, size_t size, const str
 /* Where programs would find it, in that order. */
 static bool find_file(const char *root, char *const *environment, const struct library *l,
                       char ret[LIBRARIES_VERSION_SIZE]) {
-    static const char *const folders[] = {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu",
-                                          "/usr/lib64", "/usr/local/cuda/lib64",
-                                          "/usr/local/cuda/lib"};
-    for (const char *at = env_get(environment, "LD_LIBRARY_PATH"); at != NULL && *at != '\0';) {
-        size_t size = strcspn(at, ":");
-        if (size > 0 && find_in(root, at, size, l, ret))
-            return true;
-        at += size + (at[size] == ':');
-    }
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        if (find_in(root, folders[i], strlen(folders[i]), l, ret))
+    static const char *const usual[] = {"/usr/local/lib",      "/usr/lib/x86_64-linux-gnu",
+                                        "/usr/lib64",          "/usr/local/cuda/lib64",
+                                        "/usr/local/cuda/lib", NULL};
+    struct library_folders folders;
+    library_folders_begin(&folders, root, environment, usual);
+    for (const char *at; (at = library_folders_next(&folders)) != NULL;)
+        if (find_in(at, l, ret))
             return true;
     return false;
 }

@@ -2,6 +2,7 @@
 
 #include "common/str.h"
 #include "machine/devices.h"
+#include "machine/library_folders.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -58,12 +59,12 @@ int fabric_add(const char *root, const char *instance_type, struct argv *environ
 
 /* --- what lacks ------------------------------------------------------------------------------ */
 
-static bool has_plugin_in(const char *root, const char *folder, size_t size) {
+static bool has_plugin_in(const char *folder) {
     static const char *const files[] = {"libnccl-net.so", "libnccl-net-ofi.so",
                                         "libnccl-net-aws-ofi.so"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        int length = snprintf(path, sizeof(path), "%s%.*s/%s", root, (int)size, folder, files[i]);
+        int length = snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
         if (length > 0 && (size_t)length < sizeof(path) && access(path, R_OK) == 0)
             return true;
     }
@@ -71,18 +72,14 @@ static bool has_plugin_in(const char *root, const char *folder, size_t size) {
 }
 
 static bool has_plugin(const char *root, char *const *environment) {
-    static const char *const folders[] = {
-        "/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu",
-        "/opt/aws-ofi-nccl/lib", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu"};
-    const char *paths = env_get(environment, "LD_LIBRARY_PATH");
-    for (const char *at = paths; at != NULL && *at != '\0'; at += strspn(at, ":")) {
-        size_t size = strcspn(at, ":");
-        if (has_plugin_in(root, at, size))
-            return true;
-        at += size;
-    }
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        if (has_plugin_in(root, folders[i], strlen(folders[i])))
+    static const char *const usual[] = {
+        "/opt/amazon/ofi-nccl/lib",  "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu",
+        "/opt/aws-ofi-nccl/lib",     "/usr/local/lib",
+        "/usr/lib/x86_64-linux-gnu", NULL};
+    struct library_folders folders;
+    library_folders_begin(&folders, root, environment, usual);
+    for (const char *at; (at = library_folders_next(&folders)) != NULL;)
+        if (has_plugin_in(at))
             return true;
     return false;
 }
