@@ -1,6 +1,7 @@
 #include "common/file.h"
 #include "common/redact.h"
 #include "job/job.h"
+#include "support/beside.h"
 #include "support/unit.h"
 
 #include <limits.h>
@@ -141,24 +142,6 @@ static bool has_trainer(void) {
     return access(trainer, X_OK) == 0;
 }
 
-/* Runs a copy of this program from a folder that has a trainer, too. */
-static int beside_a_trainer(void) {
-    char self[PATH_MAX], folder[PATH_MAX], copy[PATH_MAX + 16], script[PATH_MAX + 16];
-    cleanup_buf struct buf bytes = {.max = 1 << 28};
-    snprintf(folder, sizeof(folder), "%s/beside", unit_temp_dir());
-    snprintf(copy, sizeof(copy), "%s/test", folder);
-    snprintf(script, sizeof(script), "%s/ringtrain", folder);
-    if (file_make_dirs(folder, NULL) != 0 || file_self(self, sizeof(self), NULL) != 0 ||
-        file_read(self, &bytes, NULL) != 0 ||
-        file_publish(copy, bytes.data, bytes.size, 0755, NULL) != 0 ||
-        file_publish(script, "#!/bin/sh\n", 10, 0755, NULL) != 0 ||
-        freopen("/dev/null", "w", stdout) == NULL)
-        return 100;
-    char *const words[] = {copy, NULL};
-    (void)execv(copy, words);
-    return 101;
-}
-
 /* One image, one version: not whatever PATH has. */
 static void the_trainer_beside_this_program_comes_first(void) {
     static const char *const no_words[] = {NULL};
@@ -174,7 +157,7 @@ static void the_trainer_beside_this_program_comes_first(void) {
         CU_ASSERT_EQUAL(job_read(no_words, environment, &job, &err), -1);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_FOUND);
         ASSERT_CONTAINS(err.text, "ringtrain");
-        CU_ASSERT_EQUAL(unit_in_child(beside_a_trainer), 0);
+        CU_ASSERT_EQUAL(beside_run("ringtrain", "#!/bin/sh\n", NULL), 0);
     }
     job_done(&job);
 }

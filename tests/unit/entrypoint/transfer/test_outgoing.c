@@ -62,17 +62,18 @@ static void what_is_no_order_is_refused(void) {
 }
 
 /* A child has two signals blocked when it begins. */
-static void be_told_early(void) {
+static void be_told_early(int number) {
     sigset_t held;
     (void)sigemptyset(&held);
     (void)sigaddset(&held, SIGUSR1);
+    (void)sigaddset(&held, SIGUSR2);
     (void)sigprocmask(SIG_BLOCK, &held, NULL);
-    (void)raise(SIGUSR1);
+    (void)raise(number);
     (void)alarm(60);
 }
 
-/* Its life, in a process of its own. */
-static pid_t start_told(const char *target, bool early) {
+/* Its life, in a process of its own. EARLY: a signal that it has been sent before, 0 for none. */
+static pid_t start_told(const char *target, int early) {
     char text[8192];
     int heard[2];
     CU_ASSERT_EQUAL_FATAL(pipe(heard), 0);
@@ -87,8 +88,8 @@ static pid_t start_told(const char *target, bool early) {
         struct outgoing o;
         struct error err = {0};
         json_t *root = json_loads(text, 0, NULL);
-        if (early)
-            be_told_early();
+        if (early != 0)
+            be_told_early(early);
         if (outgoing_listen(&err) != 0 || outgoing_parse(root, &environment, 60, &o, &err) != 0)
             _exit(9);
         (void)!write(heard[1], "x", 1);
@@ -104,7 +105,7 @@ static pid_t start_told(const char *target, bool early) {
 }
 
 static pid_t start(const char *target) {
-    return start_told(target, false);
+    return start_told(target, 0);
 }
 
 static int code_of(pid_t pid) {
@@ -139,9 +140,10 @@ static void what_is_live_goes_at_once_and_the_rest_at_the_end(void) {
 
 /* A job that is as short as that leaves something all the same. */
 static void an_end_that_comes_before_it_listens_is_heard(void) {
-    pid_t pid = start_told("early", true);
+    pid_t pid = start_told("early", SIGUSR1);
     CU_ASSERT_EQUAL(code_of(pid), 0);
     CU_ASSERT_EQUAL(access(path_of("early/model/m"), F_OK), 0);
+    CU_ASSERT_EQUAL(code_of(start_told("never", SIGUSR2)), 1);
 }
 
 static void without_time_it_says_so(void) {
