@@ -1,7 +1,12 @@
 #include "ranks/environment.h"
+#include "support/rdma.h"
 #include "support/unit.h"
 
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 1},
                                       {.name = {"algo-2"}, .slots = 1}};
@@ -111,6 +116,33 @@ static void the_users_options_for_mpirun_reach_ranks(void) {
     ASSERT_CONTAINS(err.text, "--host");
 }
 
+enum { NO_WAY = 77 };
+
+static char machine[4200];
+
+static int look_from_that_machine(void) {
+    struct job job = job_of_two();
+    char *own[] = {NULL};
+    cleanup_argv struct argv got = {0};
+    if ((geteuid() != 0 && unshare(CLONE_NEWUSER) != 0) || chroot(machine) != 0 || chdir("/") != 0)
+        return NO_WAY;
+    if (environment_host(&job, own, &got, NULL) != 0)
+        return 1;
+    const char *provider = argv_get_env(&got, "FI_PROVIDER");
+    return provider != NULL && strcmp(provider, "efa") == 0 ? 0 : 2;
+}
+
+/* The machine is a folder that has one. */
+static void programs_are_told_of_this_machines_adapter(void) {
+    (void)snprintf(machine, sizeof(machine), "%s/machine", unit_temp_dir());
+    rdma_make(machine, "rdmap0s6", "efa", 0);
+    int status = unit_in_child(look_from_that_machine);
+    if (WEXITSTATUS(status) == NO_WAY)
+        unit_skip("neither root nor a user namespace: no folder can be the machine");
+    else
+        CU_ASSERT_EQUAL(status, 0);
+}
+
 UNIT_MAIN("host.environment", UNIT(the_users_options_for_mpirun_reach_ranks),
           UNIT(daemons_get_little), UNIT(programs_get_the_containers_own_without_our_secrets),
-          UNIT(ranks_get_their_place))
+          UNIT(ranks_get_their_place), UNIT(programs_are_told_of_this_machines_adapter))

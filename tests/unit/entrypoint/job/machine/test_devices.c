@@ -1,5 +1,6 @@
 #include "common/file.h"
 #include "machine/devices.h"
+#include "support/rdma.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -51,25 +52,6 @@ static const char *port_of(const char *interface) {
     return text;
 }
 
-/* A device that is driven by DRIVER ("": nobody knows), with its file in /dev, uverbsVERBS. */
-static void make_device(const char *name, const char *driver, unsigned verbs) {
-    char path[4500];
-    char target[64];
-    snprintf(path, sizeof(path), "sys/class/infiniband/%s/device", name);
-    make(path);
-    snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/device/driver", root, name);
-    snprintf(target, sizeof(target), "../../../../bus/pci/drivers/%s", driver);
-    if (driver[0] != '\0')
-        CU_ASSERT_EQUAL(symlink(target, path), 0);
-    snprintf(path, sizeof(path), "sys/class/infiniband_verbs/uverbs%u", verbs);
-    make(path);
-    snprintf(path, sizeof(path), "sys/class/infiniband_verbs/uverbs%u/ibdev", verbs);
-    snprintf(target, sizeof(target), "%s\n", name);
-    put_text(path, target);
-    snprintf(path, sizeof(path), "dev/infiniband/uverbs%u", verbs);
-    make(path);
-}
-
 /* Port NUMBER of DEVICE, which has INTERFACE. */
 static void make_port(const char *device, unsigned number, const char *layer, const char *state,
                       const char *interface) {
@@ -89,34 +71,28 @@ static void make_port(const char *device, unsigned number, const char *layer, co
     put_text(path, text);
 }
 
-static void remove_way(unsigned verbs) {
-    char path[4500];
-    snprintf(path, sizeof(path), "%s/dev/infiniband/uverbs%u", root, verbs);
-    CU_ASSERT_EQUAL(rmdir(path), 0);
-}
-
 static void an_adapter_is_known_by_its_driver(void) {
     use_root("efa");
     CU_ASSERT_FALSE(devices_efa(root));
     CU_ASSERT_FALSE(devices_infiniband(root));
     make("sys/class/infiniband/");
     CU_ASSERT_FALSE(devices_infiniband(root));
-    make_device("mlx5_0", "mlx5_core", 0);
+    rdma_make(root, "mlx5_0", "mlx5_core", 0);
     CU_ASSERT_FALSE(devices_efa(root));
     CU_ASSERT_TRUE(devices_infiniband(root));
-    make_device("rdmap0s6", "efa", 1);
+    rdma_make(root, "rdmap0s6", "efa", 1);
     CU_ASSERT_TRUE(devices_efa(root));
 }
 
 /* /sys shows them to every container of the machine. */
 static void a_device_without_a_way_to_it_is_another_container_s(void) {
     use_root("apart");
-    make_device("mlx5_0", "mlx5_core", 0);
-    make_device("rdmap0s6", "efa", 1);
-    remove_way(1);
+    rdma_make(root, "mlx5_0", "mlx5_core", 0);
+    rdma_make(root, "rdmap0s6", "efa", 1);
+    rdma_remove_way(root, 1);
     CU_ASSERT_FALSE(devices_efa(root));
     CU_ASSERT_TRUE(devices_infiniband(root));
-    remove_way(0);
+    rdma_remove_way(root, 0);
     CU_ASSERT_FALSE(devices_infiniband(root));
 }
 
@@ -134,7 +110,7 @@ static void a_machine_has_the_name_that_its_firmware_gives(void) {
 static void ucx_needs_a_port_that_is_up_and_a_way_to_it(void) {
     use_root("ucx");
     CU_ASSERT_FALSE(devices_ucx(root));
-    make_device("mlx5_0", "mlx5_core", 0);
+    rdma_make(root, "mlx5_0", "mlx5_core", 0);
     CU_ASSERT_FALSE(devices_ucx(root));
     make_port("mlx5_0", 1, "Ethernet\n", "1: DOWN\n", "eth1");
     CU_ASSERT_FALSE(devices_ucx(root));
@@ -144,7 +120,7 @@ static void ucx_needs_a_port_that_is_up_and_a_way_to_it(void) {
     CU_ASSERT_STRING_EQUAL(port_of("eth1"), "mlx5_0:1");
     CU_ASSERT_STRING_EQUAL(port_of("eth"), "");
     CU_ASSERT_STRING_EQUAL(port_of("eth0"), "");
-    remove_way(0);
+    rdma_remove_way(root, 0);
     CU_ASSERT_FALSE(devices_ucx(root));
     CU_ASSERT_STRING_EQUAL(port_of("eth1"), "");
     make("dev/infiniband/rdma_cm");
@@ -154,11 +130,11 @@ static void ucx_needs_a_port_that_is_up_and_a_way_to_it(void) {
 /* A container that got one device of two; and one port of two that is up. */
 static void a_way_to_another_device_is_none(void) {
     use_root("two");
-    make_device("mlx5_0", "mlx5_core", 0);
-    make_device("mlx5_1", "mlx5_core", 1);
+    rdma_make(root, "mlx5_0", "mlx5_core", 0);
+    rdma_make(root, "mlx5_1", "mlx5_core", 1);
     make_port("mlx5_0", 1, "Ethernet\n", "4: ACTIVE\n", "eth1");
     make_port("mlx5_1", 1, "Ethernet\n", "1: DOWN\n", "eth2");
-    remove_way(0);
+    rdma_remove_way(root, 0);
     CU_ASSERT_FALSE(devices_ucx(root));
     CU_ASSERT_STRING_EQUAL(port_of("eth1"), "");
     make_port("mlx5_1", 2, "Ethernet\n", "4: ACTIVE\n", "eth3");
@@ -170,11 +146,11 @@ static void a_way_to_another_device_is_none(void) {
 /* Open MPI ranks UCX behind TCP for all others: a job of both would not begin. */
 static void open_mpi_takes_ucx_for_some_drivers(void) {
     use_root("drivers");
-    make_device("bnxt_re0", "bnxt_en", 0);
+    rdma_make(root, "bnxt_re0", "bnxt_en", 0);
     make_port("bnxt_re0", 1, "Ethernet\n", "4: ACTIVE\n", "eth0");
     CU_ASSERT_FALSE(devices_ucx(root));
     CU_ASSERT_STRING_EQUAL(port_of("eth0"), "bnxt_re0:1");
-    make_device("rocep3s0", "mlx5_core", 1);
+    rdma_make(root, "rocep3s0", "mlx5_core", 1);
     make_port("rocep3s0", 1, "Ethernet\n", "4: ACTIVE\n", "eth1");
     CU_ASSERT_TRUE(devices_ucx(root));
 }
@@ -182,9 +158,9 @@ static void open_mpi_takes_ucx_for_some_drivers(void) {
 /* The job's interface may be a slow one beside a fabric that has none. */
 static void ethernet_keeps_nobody_from_infiniband(void) {
     use_root("fabric");
-    make_device("mlx5_0", "mlx5_core", 0);
+    rdma_make(root, "mlx5_0", "mlx5_core", 0);
     make_port("mlx5_0", 1, "Ethernet\n", "4: ACTIVE\n", "eth0");
-    make_device("mlx5_2", "mlx5_core", 2);
+    rdma_make(root, "mlx5_2", "mlx5_core", 2);
     make_port("mlx5_2", 1, "InfiniBand\n", "1: DOWN\n", "ib0");
     CU_ASSERT_STRING_EQUAL(port_of("eth0"), "mlx5_0:1");
     make_port("mlx5_2", 1, "InfiniBand\n", "4: ACTIVE\n", "ib0");
@@ -195,7 +171,7 @@ static void ethernet_keeps_nobody_from_infiniband(void) {
 /* libfabric's, not UCX's. */
 static void an_elastic_fabric_adapter_is_not_for_ucx(void) {
     use_root("ucx_efa");
-    make_device("rdmap0s6", "efa", 0);
+    rdma_make(root, "rdmap0s6", "efa", 0);
     make_port("rdmap0s6", 1, "Unspecified\n", "4: ACTIVE\n", "eth0");
     CU_ASSERT_FALSE(devices_ucx(root));
     CU_ASSERT_STRING_EQUAL(port_of("eth0"), "");

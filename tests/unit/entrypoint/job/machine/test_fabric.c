@@ -1,5 +1,6 @@
 #include "common/file.h"
 #include "machine/fabric.h"
+#include "support/rdma.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -27,23 +28,6 @@ static void put_line(const char *folder, const char *name, const char *line) {
     CU_ASSERT_EQUAL(file_publish(path, line, strlen(line), 0644, NULL), 0);
 }
 
-/* A device of DRIVER and, in this container, the way to it. */
-static void drive(const char *device, const char *driver) {
-    char path[4096];
-    (void)snprintf(path, sizeof(path), "sys/class/infiniband/%s/device", device);
-    make(path);
-    (void)snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/device/driver", root, device);
-    CU_ASSERT_EQUAL(symlink(driver, path), 0);
-    put_line("sys/class/infiniband_verbs/uverbs0", "ibdev", device);
-    make("dev/infiniband/uverbs0");
-}
-
-static void take_the_way(void) {
-    char path[4096];
-    (void)snprintf(path, sizeof(path), "%s/dev/infiniband/uverbs0", root);
-    CU_ASSERT_EQUAL(rmdir(path), 0);
-}
-
 static void types_with_an_adapter_are_known(void) {
     static const struct {
         const char *type;
@@ -67,7 +51,7 @@ static void types_with_an_adapter_are_known(void) {
         cleanup_argv struct argv got = {0};
         (void)snprintf(root, sizeof(root), "%s/type%zu", unit_temp_dir(), i);
         if (cases[i].machine != NULL) {
-            drive("rdmap0s6", "../../../../bus/pci/drivers/efa");
+            rdma_make(root, "rdmap0s6", "efa", 0);
             put_line("sys/class/dmi/id", "product_name", cases[i].machine);
         }
         CU_ASSERT_EQUAL(fabric_add(root, cases[i].type, &got, NULL), 0);
@@ -85,9 +69,9 @@ static void types_with_an_adapter_are_known(void) {
 static void an_adapter_of_other_containers_is_none(void) {
     cleanup_argv struct argv got = {0};
     (void)snprintf(root, sizeof(root), "%s/apart", unit_temp_dir());
-    drive("rdmap0s6", "../../../../bus/pci/drivers/efa");
+    rdma_make(root, "rdmap0s6", "efa", 0);
     put_line("sys/class/dmi/id", "product_name", "p4d.24xlarge\n");
-    take_the_way();
+    rdma_remove_way(root, 0);
     CU_ASSERT_EQUAL(fabric_add(root, "", &got, NULL), 0);
     CU_ASSERT_EQUAL(got.count, 0);
 }
@@ -129,7 +113,7 @@ static int memory_is_short(void) {
 static void a_device_of_another_kind_wants_memory_alone(void) {
     (void)snprintf(root, sizeof(root), "%s/ib", unit_temp_dir());
     CU_ASSERT_STRING_EQUAL(said(none), "");
-    drive("mlx5_0", "../../../../bus/pci/drivers/mlx5_core");
+    rdma_make(root, "mlx5_0", "mlx5_core", 0);
     CU_ASSERT_PTR_NULL(strstr(said(none), "Elastic"));
     CU_ASSERT_EQUAL(unit_in_child(memory_is_short), 0);
 }
@@ -139,7 +123,7 @@ static void an_adapter_without_its_plugin_is_told(void) {
     static char tcp[] = "FI_PROVIDER=tcp", named[] = "NCCL_NET_PLUGIN=x",
                 folders[] = "LD_LIBRARY_PATH=/nowhere::/own";
     (void)snprintf(root, sizeof(root), "%s/efa", unit_temp_dir());
-    drive("rdmap0s6", "../../../../bus/pci/drivers/efa");
+    rdma_make(root, "rdmap0s6", "efa", 0);
     ASSERT_CONTAINS(said(none), words);
     ASSERT_CONTAINS(said(folders), words);
     CU_ASSERT_PTR_NULL(strstr(said(tcp), words));
@@ -153,8 +137,8 @@ static void an_adapter_without_its_plugin_is_told(void) {
 
 static void who_was_not_given_a_device_lacks_nothing_for_it(void) {
     (void)snprintf(root, sizeof(root), "%s/none", unit_temp_dir());
-    drive("rdmap0s6", "../../../../bus/pci/drivers/efa");
-    take_the_way();
+    rdma_make(root, "rdmap0s6", "efa", 0);
+    rdma_remove_way(root, 0);
     CU_ASSERT_EQUAL(WEXITSTATUS(unit_in_child(memory_is_short)), 2);
     CU_ASSERT_STRING_EQUAL(said(none), "");
 }

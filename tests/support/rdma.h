@@ -1,0 +1,41 @@
+/* Devices for RDMA of a machine that is a folder, as the kernel shows them. */
+#ifndef TESTS_SUPPORT_RDMA_H
+#define TESTS_SUPPORT_RDMA_H
+
+#include "common/file.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RDMA_PATH_SIZE = 4500 };
+
+/* One that is driven by DRIVER ("": nobody knows), and this container's way to it, uverbsVERBS. */
+static inline void rdma_make(const char *root, const char *name, const char *driver,
+                             unsigned verbs) {
+    char path[RDMA_PATH_SIZE];
+    char text[64];
+    (void)snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/device", root, name);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/device/driver", root, name);
+    (void)snprintf(text, sizeof(text), "../../../../bus/pci/drivers/%s", driver);
+    if (driver[0] != '\0')
+        CU_ASSERT_EQUAL(symlink(text, path), 0);
+    (void)snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs/uverbs%u", root, verbs);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/sys/class/infiniband_verbs/uverbs%u/ibdev", root, verbs);
+    (void)snprintf(text, sizeof(text), "%s\n", name);
+    CU_ASSERT_EQUAL(file_publish(path, text, strlen(text), 0644, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/dev/infiniband/uverbs%u", root, verbs);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+}
+
+/* From here on it is another container's. */
+static inline void rdma_remove_way(const char *root, unsigned verbs) {
+    char path[RDMA_PATH_SIZE];
+    (void)snprintf(path, sizeof(path), "%s/dev/infiniband/uverbs%u", root, verbs);
+    CU_ASSERT_EQUAL(rmdir(path), 0);
+}
+
+#endif
