@@ -313,7 +313,7 @@ static void every_row_has_right_and_wrong_data(void) {
           "AWS_BATCH_JOB_MAIN_NODE_INDEX=0"},
          "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS is not set"},
         {"azure-ml",
-         {"AZUREML_NODE_COUNT=2", "NODE_RANK=1", "MASTER_ADDR=10.0.0.2"},
+         {"AZUREML_NODE_COUNT=2", "NODE_RANK=1", "MASTER_ADDR=n1", "AZ_BATCH_MASTER_NODE=:1"},
          "node-0 node-1* job",
          {"AZUREML_NODE_COUNT=2", "NODE_RANK=2", "MASTER_ADDR=10.0.0.2"},
          "AZUREML_NODE_COUNT=2: NODE_RANK"},
