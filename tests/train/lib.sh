@@ -75,52 +75,68 @@ make_data() {
 }
 
 mpi="--allow-run-as-root --oversubscribe --bind-to none"
-# Seconds between SIGTERM and SIGKILL of ranks whose peer has failed; mpirun sits them out for
-# each of them, and its own are 1.
-grace=8
-
-# ranks N COMMAND...: as N ranks on this machine.
-# shellcheck disable=SC2086  # a list
-ranks() {
-    n=$1
-    shift
-    checks=$((checks + 1))
-    mpirun $mpi -np "$n" "$@" </dev/null
-}
+# Seconds that a rank which has failed waits for those that are still there before mpirun hears of it: that
+# ends them within a second, however late they are.
+patience=60
 
 # Runs a command and leaves its exit code in $work/code.RANK: mpirun's own code is not to be relied
 # on. When two ranks fail at once, mpirun 4.1.4 with PMIx 4.2.2 has died of SIGSEGV in
 # PMIx_server_finalize after both had left, 4 times in some 880 runs, and has stayed there for ever once:
 # then it hears no SIGTERM either.
-# When one rank has failed, mpirun sends SIGTERM to the others: their shells outlive it, to tell.
+# When one rank has failed, mpirun sends SIGTERM to the others: their shells outlive it, to tell. All hold a
+# file together until they have told.
 # shellcheck disable=SC2016  # for the rank's own shell
-recorded='trap : TERM; work=$1; shift; "$@" & child=$!
+recorded='trap : TERM; work=$1; patience=$2; shift 2
+    exec 8>>"$work/ranks" && flock -s 8 || exit 70
+    "$@" 8>&- & child=$!
     wait $child; code=$?
     while kill -0 $child 2>/dev/null; do wait $child; code=$?; done
-    echo $code >"$work/code.$OMPI_COMM_WORLD_RANK"; exit $code'
+    echo $code >"$work/code.$OMPI_COMM_WORLD_RANK"
+    [ $code = 0 ] || flock -w "$patience" 8
+    exit $code'
+
+# launch N COMMAND...: as N ranks on this machine that leave their codes; ends with mpirun's.
+# Ranks that hang are ended by an mpirun that hears SIGTERM, which it has a minute for. One that hears none
+# stands still itself, and it is for the codes to tell whether its ranks have left.
+# shellcheck disable=SC2086  # a list
+launch() {
+    checks=$((checks + 1))
+    rm -f "$work"/code.*
+    in_all=$1
+    shift
+    timeout -k 60 240 mpirun $mpi -np "$in_all" sh -c "$recorded" - "$work" "$patience" "$@" </dev/null
+}
+
+# left: "COUNT CODE" of the ranks that have left their code.
+left() {
+    cat "$work"/code.* 2>/dev/null | sort | uniq -c | tr -s ' ' | sed 's/^ //'
+    rm -f "$work"/code.*
+}
+
+# ranks N COMMAND...: as N ranks on this machine, of which all have to end with 0.
+ranks() {
+    ended=0
+    launch "$@" || ended=$?
+    told=$(left)
+    [ "$told" != "$1 0" ] || return 0
+    echo "ranks and exit codes: ${told:-none}; mpirun's: $ended" >&2
+    return 1
+}
 
 # codes WANTED RANKS: so many ranks have left their code, and all of them this one.
 codes() {
     checks=$((checks + 1))
-    told=$(cat "$work"/code.* 2>/dev/null | sort | uniq -c | tr -s ' ' | sed 's/^ //') || :
+    told=$(left)
     [ "$told" = "$2 $1" ] || {
         cat "$work/out" "$work/err" >&2
         fail "ranks and exit codes: ${told:-none}; not $2 ranks with $1"
     }
-    rm -f "$work"/code.*
 }
 
-# recorded_ranks N COMMAND...: as N ranks that leave their codes, output in $work/out and $work/err.
-# Ranks that hang are ended by an mpirun that hears SIGTERM, which it has a minute for: GRACE for each. One that
-# hears none stands still itself, and it is for codes to judge whether its ranks have left.
-# shellcheck disable=SC2086  # a list
+# recorded_ranks N COMMAND...: as N ranks whose codes are for `codes` to judge, output in $work/out and $work/err.
 recorded_ranks() {
-    n=$1
-    shift
-    checks=$((checks + 1))
     hung=0
-    timeout -k 60 120 mpirun $mpi --mca odls_base_sigkill_timeout "$grace" -np "$n" sh -c "$recorded" - "$work" "$@" </dev/null \
-        >"$work/out" 2>"$work/err" || hung=$?
+    launch "$@" >"$work/out" 2>"$work/err" || hung=$?
     [ "$hung" != 124 ] || {
         cat "$work/out" "$work/err" >&2
         fail "ranks that hang: $*"

@@ -72,30 +72,31 @@ says "no checkpoint of step 12: "
 says "those before it stay"
 [ ! -e "$work/diverged/step-000000012.safetensors" ] || fail "a checkpoint of what has diverged"
 
-# on_two ENDED A B: rank 0 on the data set A, rank 1 on B; so many ranks end by themselves.
+# on_two A B: rank 0 on the data set A, rank 1 on B.
 on_two() {
-    ended=$1
-    shift
     # shellcheck disable=SC2016,SC2086  # for the ranks' own shells; a list
     recorded_ranks 2 sh -c '
         [ "$OMPI_COMM_WORLD_RANK" = 0 ] && SM_CHANNEL_TRAIN=$1 || SM_CHANNEL_TRAIN=$2
         shift 2
         export SM_CHANNEL_TRAIN
         exec "$@"' - "$1" "$2" $train
-    codes 66 "$ended"
 }
 
 if can_mpirun; then
     echo "two hosts with other files; one rank that fails"
     cp -r "$data" "$work/second"
     rm "$(find "$work/second/train" -name '*.jpg' | sort | head -n 1)"
-    on_two 2 "$data/train" "$work/second/train"
+    on_two "$data/train" "$work/second/train"
+    codes 66 2
     says "the training data differs between hosts"
     says "(rank 1)"
-    # Rank 0 waits for the other, which is not there any more: it is mpirun that ends it.
+    # Rank 0 waits for the other, which is not there any more: it is mpirun that ends it, with SIGKILL or, where it
+    # does not listen for a stop yet, with SIGTERM.
     # shellcheck disable=SC2034
-    grace=1
-    on_two 1 "$data/train" "$work/nowhere"
+    patience=1
+    on_two "$data/train" "$work/nowhere"
+    [ "$(cat "$work/code.0" 2>/dev/null)" != 143 ] || rm "$work/code.0"
+    codes 66 1
     says "nowhere is not a folder"
 fi
 
