@@ -88,18 +88,23 @@ install() {
         echo "install them as root: apt-get install --no-install-recommends $absent" >&2
         return 1
     fi
+    # Two at once would be in each other's way: apt waits for dpkg's lock, but not for that of its own lists.
+    exec 9</var/lib/dpkg
+    flock -w 900 9 || { echo "packages.sh: another one has been installing for 900 s" >&2; return 1; }
+    absent=$(missing "$@")
+    [ -n "$absent" ] || return 0
     echo "installing: $absent"
     # The lists may be old or absent: then once more with new ones.
     # shellcheck disable=SC2086  # one word a package
     apt_install $absent >/dev/null 2>&1 && return 0
-    apt-get update -qq || return 1
+    apt-get update -qq 9>&- || return 1
     # shellcheck disable=SC2086
     said=$(apt_install $absent 2>&1) || { echo "$said" | tail -n 20 >&2; return 1; }
 }
 
 apt_install() {
-    # Another installer may be at work.
-    DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends "$@"
+    # Somebody else's installer may be at work. A service that begins with its package keeps no lock of ours.
+    DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends "$@" 9>&-
 }
 
 here=$(distribution)
