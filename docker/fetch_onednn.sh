@@ -39,6 +39,13 @@ wheels_are_good() {
     done
 }
 
+# The wheels hold no Python; asking for a generic platform lets any Python fetch them.
+download() {
+    python3 -m pip download --quiet --no-deps --require-hashes --only-binary :all: \
+        --implementation py --abi none --platform manylinux1_x86_64 \
+        --dest "$wheels" --requirement "$lock"
+}
+
 bring_wheels() {
     wheels_are_good && return 0
     python3 -m pip --version >/dev/null 2>&1 ||
@@ -46,10 +53,8 @@ bring_wheels() {
     mkdir -p "$wheels"
     # Networks with a proxy of their own have certificates of their own, see docker/build.sh.
     [ -z "${RINGMASTER_CA:-}" ] || export PIP_CERT="$RINGMASTER_CA"
-    # The wheels hold no Python; asking for a generic platform lets any Python fetch them.
-    python3 -m pip download --quiet --no-deps --require-hashes --only-binary :all: \
-        --implementation py --abi none --platform manylinux1_x86_64 \
-        --dest "$wheels" --requirement "$lock" || fail "the download failed"
+    # pip asks again where nobody answers, but not where a line breaks within a file.
+    download || download || fail "the download failed"
     wheels_are_good || fail "the download is incomplete"
 }
 

@@ -31,8 +31,10 @@ if(NOT RINGMASTER_SANITIZE)
     set_tests_properties(cmake_kernel_report PROPERTIES LABELS unit)
     add_test(NAME cmake_architecture COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cmake/test_architecture.sh)
     set_tests_properties(cmake_architecture PROPERTIES LABELS unit TIMEOUT 120)
-    add_test(NAME docker_packages COMMAND sh ${CMAKE_SOURCE_DIR}/tests/docker/test_packages.sh)
-    set_tests_properties(docker_packages PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+    foreach(brought packages fetch_onednn)
+        add_test(NAME docker_${brought} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/docker/test_${brought}.sh)
+        set_tests_properties(docker_${brought} PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+    endforeach()
     # What a script of bench/ does with what it starts, without what it measures.
     add_test(NAME bench_gpu_all COMMAND sh ${CMAKE_SOURCE_DIR}/tests/bench/test_gpu_all.sh)
     set_tests_properties(bench_gpu_all PROPERTIES LABELS unit TIMEOUT 300
