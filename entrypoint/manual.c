@@ -27,8 +27,8 @@ static const struct manual_row rows[] = {
      "gather all hosts and print what each of them has, how they reach each other and what would "
      "hurt a job"},
     {"explain", "[CODE]",
-     "what an exit code, a signal or an error of NCCL or CUDA means and what to do: 73, SIGBUS, "
-     "nccl:2, cuda:700, xid:79"},
+     "what an exit code, a signal or an error of MPI, NCCL or CUDA means and what to do: 73, "
+     "SIGBUS, mpi:15, nccl:2, cuda:700, xid:79"},
     {"metrics", "", "print metric definitions for CreateTrainingJob"},
     {"version", "[--all]", "its version; with --all those of all that it works with"},
     {"man", "", "print the man page, as `man -l -` reads it"},

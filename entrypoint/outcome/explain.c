@@ -15,6 +15,7 @@ static const struct kind {
 } kinds[EXPLAIN_KINDS] = {
     [EXPLAIN_CODE] = {"code", "Exit codes", "code"},
     [EXPLAIN_SIGNAL] = {"signal", "Signals: exit code 128 + n", "signal"},
+    [EXPLAIN_MPI] = {"mpi", "Errors of MPI", "error class"},
     [EXPLAIN_NCCL] = {"nccl", "Errors of NCCL", "ncclResult_t"},
     [EXPLAIN_CUDA] = {"cuda", "Errors of CUDA", "cudaError_t"},
     [EXPLAIN_XID] = {"xid", "Xids: what NVIDIA's driver tells the kernel's log", "Xid"},

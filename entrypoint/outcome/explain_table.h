@@ -1,7 +1,7 @@
 /* The rows of what failures mean. One is named by what people have in their hands: an exit code
  * (73, host-lost), a signal (SIGSEGV, 139), or an error of a library, whose own numbers mean
- * nothing as exit codes (nccl:2, ncclSystemError, cuda:700, xid:79). A row with signs is also found
- * by what a program's last lines or the kernel's say. */
+ * nothing as exit codes (mpi:15, nccl:2, ncclSystemError, cuda:700, xid:79). A row with signs is
+ * also found by what a program's last lines or the kernel's say. */
 #ifndef OUTCOME_EXPLAIN_TABLE_H
 #define OUTCOME_EXPLAIN_TABLE_H
 
@@ -11,6 +11,7 @@
 enum explain_kind {
     EXPLAIN_CODE,   /* number: what we leave with, or what runtimes make programs leave with */
     EXPLAIN_SIGNAL, /* number: of the signal; the exit code is 128 more */
+    EXPLAIN_MPI,    /* number: of the error class in Open MPI, with which a program is ended, too */
     EXPLAIN_NCCL,   /* number: ncclResult_t */
     EXPLAIN_CUDA,   /* number: cudaError_t */
     EXPLAIN_XID,    /* number: of an Xid that NVIDIA's driver tells the kernel's log */

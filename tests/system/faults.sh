@@ -122,7 +122,7 @@ a_rank_aborts() {
     fault_begins
     ended 42 "algo-$last rank $((last - 1)): exited with 42" "$FAILURE_MS" $everyone
     mpirun_told "MPI_ABORT was invoked on rank $((last - 1)) in communicator MPI_COMM_WORLD"
-    all_name '(ringmaster explain SIGABRT)' $everyone
+    all_name '(ringmaster explain MPI_ABORT)' $everyone
 }
 
 # The rank says no word of it, but Open MPI does, to mpirun.
@@ -131,6 +131,7 @@ a_rank_breaks_a_rule_of_mpi() {
     fault_begins
     ended 15 "algo-$last rank $((last - 1)): exited with 15" "$FAILURE_MS" $everyone
     mpirun_told 'An error occurred in MPI_Recv; MPI_ERR_TRUNCATE: message truncated'
+    all_name '(ringmaster explain mpi:15)' $everyone
     check "the log has it, too" holds "$(hosts log 1)" '*** MPI_ERR_TRUNCATE: message truncated'
 }
 

@@ -24,6 +24,9 @@ static void rows_are_found_by_what_people_have(void) {
         {"137", "SIGKILL"},
         {"signal:7", "SIGBUS"},
         {"143", "stopped"},
+        {"mpi:15", "MPI_ERR_TRUNCATE"},
+        {"mpi_err_truncate", "MPI_ERR_TRUNCATE"},
+        {"15", "nothing"},
         {"nccl:2", "ncclSystemError"},
         {"NCCL:2", "ncclSystemError"},
         {"ncclSystemError", "ncclSystemError"},
@@ -92,11 +95,31 @@ static void a_verdict_is_explained_by_what_was_said_last(void) {
 static void what_mpirun_says_counts_where_nothing_else_is_known(void) {
     struct verdict v = {.code = 42, .host = 0, .rank = 1, .class_name = "program"};
     (void)snprintf(v.evidence, sizeof(v.evidence), "kernel: x\nmpirun: MPI_ABORT was invoked on");
-    CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "SIGABRT");
+    CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "MPI_ABORT");
     (void)snprintf(v.evidence, sizeof(v.evidence), "mpirun: MPI_ABORT was invoked on rank 1");
-    CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "SIGABRT");
+    CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "MPI_ABORT");
     (void)snprintf(v.story, sizeof(v.story), "CUDA out of memory");
     CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "cudaErrorMemoryAllocation");
+}
+
+/* As mpi/complaint.h hands it on. The call alone is told where the class was lost. */
+static void a_class_of_mpi_is_told_from_every_other(void) {
+    static const char *const said[][2] = {
+        {"An error occurred in MPI_Recv; MPI_ERR_TRUNCATE: message truncated", "MPI_ERR_TRUNCATE"},
+        {"An error occurred in MPI_Send; MPI_ERR_RANK: invalid rank", "MPI_ERR_RANK"},
+        {"An error occurred in MPI_Alloc_mem; MPI_ERR_NO_MEM: out of memory", "MPI_ERR_NO_MEM"},
+        {"An error occurred in MPI_File_open; MPI_ERR_NO_SUCH_FILE: no such file", "mpi-error"},
+        {"An error occurred in MPI_Recv", "mpi-error"},
+        {"MPI_ERR_COMM: invalid communicator", "MPI_ERR_COMM"},
+        {"MPI_ERR_COMMITTED: no such class", "mpi-error"}};
+    struct verdict v = {.code = 9, .host = 0, .rank = 1, .class_name = "program"};
+    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+        (void)snprintf(v.evidence, sizeof(v.evidence), "%s%s", VERDICT_MPIRUN, said[i][0]);
+        CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, said[i][1]);
+    }
+    CU_ASSERT_STRING_EQUAL(of_verdict(1, "program", "exited with 1",
+                                      "mpi4py.MPI.Exception: MPI_ERR_TRUNCATE: message truncated"),
+                           "MPI_ERR_TRUNCATE");
 }
 
 static void where_nothing_is_known_nothing_is_said(void) {
@@ -130,6 +153,7 @@ static void one_row_one_kind_or_all_are_printed(void) {
     assert_prints("SIGBUS", "SIGBUS: signal 7, exit code 135\n");
     assert_prints("disk-full", "disk-full\n  meaning  ");
     assert_prints("nccl", "nccl:7: ncclInProgress\n");
+    assert_prints("mpi", "mpi:15: MPI_ERR_TRUNCATE\n");
     assert_prints(NULL, "Exit codes\n\n0: success\n");
     assert_prints(NULL, "\n\nErrors of CUDA\n\ncuda:2: ");
     CU_ASSERT_EQUAL(explain_print("42", &none, &err), -1);
@@ -145,5 +169,6 @@ static void the_page_is_this_table(void) {
 UNIT_MAIN("outcome.explain", UNIT(rows_are_found_by_what_people_have),
           UNIT(keys_are_unlike_one_another), UNIT(a_verdict_is_explained_by_what_was_said_last),
           UNIT(what_mpirun_says_counts_where_nothing_else_is_known),
+          UNIT(a_class_of_mpi_is_told_from_every_other),
           UNIT(where_nothing_is_known_nothing_is_said), UNIT(one_row_one_kind_or_all_are_printed),
           UNIT(the_page_is_this_table))
