@@ -21,8 +21,8 @@ const struct explain_row *explain_find(const char *text);
  * more to say than the verdict does. */
 const struct explain_row *explain_verdict(const struct verdict *v);
 
-/* Appends for a terminal what TEXT means: a row, all rows of a kind (signal, mpi, nccl, cuda, xid), or
- * with NULL the whole table. */
+/* Appends for a terminal what TEXT means: a row, all rows of a kind (signal, mpi, nccl, cuda, xid),
+ * or with NULL the whole table. */
 int explain_print(const char *text, struct buf *ret, struct error *err);
 /* All of it as TROUBLESHOOTING.md has it. */
 int explain_page(struct buf *ret, struct error *err);

@@ -5,7 +5,11 @@
 #include <signal.h>
 
 static const struct explain_row table[] = {
-#include "outcome/explain.def"
+#include "outcome/explain_ends.def"
+
+#include "outcome/explain_libraries.def"
+
+#include "outcome/explain_words.def"
 };
 
 const struct explain_row *explain_table(size_t *ret_count) {
