@@ -79,6 +79,9 @@ HOME=/root
 RINGMASTER_KEY=$key" >>"$folder/environment"
     # What the sanitizers' programs are told is for the hosts' programs, too.
     env | grep -E '^(A|L|UB|T)SAN_OPTIONS=' >>"$folder/environment" || :
+    # From here on nothing tells of the run before: who is started in the background may take its time.
+    rm -f "$folder/parent"
+    : >"$folder/log"
     setsid sh "$system/host_run.sh" "$folder" "$network" "$group" "$name" "$@" \
         </dev/null >"$folder/log" 2>&1 &
     echo $! >"$folder/keeper"

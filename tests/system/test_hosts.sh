@@ -26,6 +26,17 @@ hosts_can_read_the_repository_and_write_where_they_should() {
     check "the repository is whole" [ -e "$top/CONTRIBUTING.md" ]
 }
 
+# Who waits for a word of a host that was started anew waits for that run's.
+a_host_that_is_started_again_has_said_nothing_yet() {
+    ring 1
+    for time in $(seq 1 30); do
+        hosts start 1 -- echo "word $time"
+        check "nothing of time $((time - 1)) is told in time $time" says_no "word $((time - 1))" || return
+        check "it ends" hosts wait "$PATIENCE" 1 || return
+    done
+}
+says_no() { ! says 1 "$1"; }
+
 # Each way in which it cannot be made: code 70, a reason, no ring's name, nothing left.
 no_ring_is_no_ring() {
     ring_down
@@ -65,7 +76,8 @@ a_script_without_a_ring_fails() {
     check "it says so" holds "$said" 'nothing was tested'
 }
 
-CASES=${CASES:-hosts_can_read_the_repository_and_write_where_they_should no_ring_is_no_ring
+CASES=${CASES:-hosts_can_read_the_repository_and_write_where_they_should
+    a_host_that_is_started_again_has_said_nothing_yet no_ring_is_no_ring
     a_script_without_a_ring_fails}
 run_cases
 finish
