@@ -62,24 +62,29 @@ stopped_well() {
 }
 heard_in() { [ "$(find "$share" -maxdepth 1 -name "heard-$1-*" | wc -l)" -eq "$2" ]; }
 
-# thaw HOST: how late the machine is from then on is measured.
+# thaw HOST: how late the machine is from then on is measured, until the next fault or the end.
 thaw() {
     fault_begins
+    late_after_thaw=
     read -r thawed _ </proc/uptime
     hosts thaw "$1"
 }
+thaw_is_over() {
+    [ -n "$thawed" ] && [ -z "$late_after_thaw" ] || return 0
+    lateness
+    late_after_thaw=$late
+}
+thawed=
 
 # never_two [HOST [ATTEMPT]]: no host works in an attempt when another one has begun to work in the next one; a HOST that
 # was paused in ATTEMPT (1) has not after its thaw for longer than the second that it takes to be told and killed, and
 # as much more as the machine was late.
 never_two() {
-    fault_ends
-    late=0
-    [ $# -eq 0 ] || late=$(cat "$RING/lag")
+    thaw_is_over
     for file in "$share"/work/*; do
         name=$(basename "$file")
         sed "s/^/${name%%.*} ${name#*.} /" "$file"
-    done | awk -v paused="${1:-}" -v its="${2:-1}" -v thawed="${thawed:-0}" -v room="$((1000 + late))" '
+    done | awk -v paused="${1:-}" -v its="${2:-1}" -v thawed="${thawed:-0}" -v room="$((1000 + ${late_after_thaw:-0}))" '
         BEGIN { thawed *= 1000 }
         { $3 *= 1000 }
         $1 == its && $2 == paused && $3 >= thawed { if ($3 > late) late = $3; next }
@@ -99,6 +104,7 @@ never_two() {
 
 # lost COMMAND...: a host is lost by COMMAND.
 lost() {
+    thaw_is_over
     fault_begins
     "$@"
 }
@@ -144,5 +150,6 @@ out() {
 case_ends() {
     failover=1
     least=1
+    thawed=
     nothing_is_left
 }

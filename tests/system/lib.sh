@@ -70,9 +70,10 @@ PATIENCE=60
 
 # A fault comes now. From here on the machine's own delays are measured (lag.c).
 fault_begins() {
-    fault_at=$(now_ms)
     fault_ends
-    "$RINGMASTER_BIN/lag" >"$RING/lag" &
+    fault_at=$(now_ms)
+    : >"$RING/lag"
+    "$RINGMASTER_BIN/lag" "$fault_at" >"$RING/lag" &
     sentinel=$!
 }
 sentinel=
@@ -81,10 +82,11 @@ fault_ends() {
     sentinel=
 }
 
-# How late the machine was since the fault began, in ms: $late.
+# How late the machine was since the fault began, in ms: $late. All of that time, where it has not come to measure.
 lateness() {
     fault_ends
     late=$(cat "$RING/lag")
+    late=${late:-$(($(now_ms) - fault_at))}
 }
 
 # in_time WHAT TOOK MS: it took TOOK ms of the MS promised, and as much more as the machine was late meanwhile ($late). One
