@@ -262,8 +262,9 @@ if(TARGET entrypoint AND NOT RINGMASTER_FUZZ)
     set_tests_properties(fuzz_frames PROPERTIES LABELS unit TIMEOUT 120)
 endif()
 
-# A disk that stalls, a clock that is set, one that runs fast, and what nobody should load, for the system tests.
-foreach(loaded stall clock haste canary)
+# A disk that stalls, a clock that is set, one that runs fast, a training that is held, and what nobody should load, for
+# the system tests.
+foreach(loaded stall clock haste hold canary)
     add_library(${loaded} MODULE tests/system/${loaded}.c)
     target_link_libraries(${loaded} PRIVATE ringmaster_flags)
     set_target_properties(${loaded} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

@@ -8,16 +8,24 @@
 LOOKS_MS=6000 LOOKS_ALONE_MS=8000
 
 # train RESTARTS [-e NAME=VALUE]...: five steps an epoch, five epochs, a checkpoint after each; waits
-# for the first.
+# for the first. The second and the third host stand still behind it until go_on.
 train() {
     restarts=$1
     shift
     ring 3
-    start_all -e "RINGMASTER_RESTARTS=$restarts" "$@" -- train --data synthetic \
+    start_held 6 -e "RINGMASTER_RESTARTS=$restarts" "$@" -- train --data synthetic \
         --synthetic-images 120 --model resnet20 --image-size 32 --batch-size 8 --epochs 5 \
         --eval-every 0 --report-every 1 --resume none --checkpoint-dir /opt/ml/checkpoints
-    check "there is a checkpoint within 30 s" wait_for 30 has_checkpoint
+    check "there is a checkpoint" wait_for "$PATIENCE" has_checkpoint
     fault_begins
+}
+# start_held STEP WORDS OF start...: all but the first host are held there.
+start_held() {
+    hold=$(held "$1")
+    shift
+    hosts start 1 "$@"
+    # shellcheck disable=SC2086  # words
+    for host in 2 3; do hosts start "$host" $hold "$@"; done
 }
 has_checkpoint() { [ -n "$(find "$(hosts opt 1)/checkpoints" -name 'step-*.safetensors')" ]; }
 
@@ -48,6 +56,7 @@ run() {
 a_killed_rank_is_made_good() {
     train 1
     signal_program 2 KILL ringtrain
+    go_on
     went_on 3 1 2 3
     check "what the first attempt died of is in the log" holds "$(hosts log 1)" \
         'algo-2 rank 1: killed by signal 9'
@@ -56,6 +65,7 @@ a_killed_rank_is_made_good() {
 a_stalled_rank_is_made_good() {
     train 1 -e RINGMASTER_STALL_SECONDS=12
     signal_program 3 STOP ringtrain
+    go_on
     said_within $((12000 + LOOKS_MS)) 1 'no progress' || return
     went_on 3 1 2 3
     check "what the first attempt died of is in the log" holds "$(hosts log 1)" 'no progress'
@@ -87,13 +97,15 @@ a_detector_goes_on_to_the_bit() {
     for fate in whole killed; do
         ring 3
         "$RINGMASTER_BIN/ringtrain" prepare shapes --coco "$share/set" --train 12 --validation 1 >/dev/null || return
-        start_all -e RINGMASTER_RESTARTS=1 -- train --model maskrcnn_tiny --data "$share/set" --validation none \
+        [ "$fate" = killed ] || go_on
+        start_held 2 -e RINGMASTER_RESTARTS=1 -- train --model maskrcnn_tiny --data "$share/set" --validation none \
             --batch-size 1 --threads 1 --data-threads 1 --steps 5 --warmup-steps 2 --report-every 1 \
             --checkpoint-every 1 --resume none --checkpoint-dir /opt/ml/checkpoints
-        check "there is a checkpoint within 60 s" wait_for 60 has_checkpoint
+        check "there is a checkpoint" wait_for "$PATIENCE" has_checkpoint
         fault_begins
         if [ "$fate" = killed ]; then
             signal_program 2 KILL ringtrain
+            go_on
             went_on 3 1 2 3
         else
             all_end 90 0 1 2 3
@@ -107,6 +119,7 @@ a_detector_goes_on_to_the_bit() {
 a_lost_host_is_done_without() {
     train 1 -e RINGMASTER_SHRINK=1
     hosts kill 2
+    go_on
     went_on 2 1 3
 }
 
@@ -114,6 +127,7 @@ a_lost_host_is_done_without() {
 a_frozen_host_is_done_without() {
     train 1 -e RINGMASTER_SHRINK=1
     hosts freeze 3
+    go_on
     check "the others go on" wait_for "$PATIENCE" says 1 'attempt 2 begins, with 2 ranks on 2 hosts'
     hosts thaw 3
     went_on 2 1 2
