@@ -1,6 +1,7 @@
 #include "job/sm_variables.h"
 
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "common/str.h"
@@ -8,17 +9,9 @@
 #include "sagemaker/members.h"
 
 #include <ctype.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-unsigned sm_variables_cpus(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof(set), &set) != 0)
-        return 1;
-    return (unsigned)CPU_COUNT(&set);
-}
 
 /* --- values ---------------------------------------------------------------------------------- */
 
@@ -409,7 +402,7 @@ int sm_variables_add(const struct job *job, struct argv *ret, struct error *err)
     put_program(&v, &job->program, base);
     put_python_path(&v, &job->program, argv_get_env(ret, "PYTHONPATH"));
     put_service(&v, job, ret);
-    put(&v, "SM_NUM_CPUS", json_integer((json_int_t)sm_variables_cpus()));
+    put(&v, "SM_NUM_CPUS", json_integer(cpus_affinity()));
     put(&v, "SM_NUM_GPUS", json_integer((json_int_t)devices_gpus("/dev")));
     put(&v, "SM_NUM_NEURONS", json_integer((json_int_t)devices_neurons("/sys")));
     json_t *distributed = put_distribution(&v, job);

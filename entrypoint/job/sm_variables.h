@@ -15,7 +15,4 @@ enum { SM_VARIABLE_MAX = 128 * 1024 };
  * the log says so. */
 int sm_variables_add(const struct job *job, struct argv *ret, struct error *err);
 
-/* CPUs that this process may run on. */
-unsigned sm_variables_cpus(void);
-
 #endif

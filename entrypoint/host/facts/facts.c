@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/cpus.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
@@ -13,7 +14,6 @@
 #include "outcome/rank_report.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,9 +67,6 @@ static int64_t memory_limit_mib(void) {
 void facts_gather(const struct job *job, const struct tools *tools, struct facts *ret) {
     struct statvfs shm = {0};
     struct rlimit files = {0};
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    (void)sched_getaffinity(0, sizeof(cpus), &cpus);
     (void)statvfs("/dev/shm", &shm);
     (void)getrlimit(RLIMIT_NOFILE, &files);
     if (open_files_before() != 0)
@@ -82,7 +79,7 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
                           .failover = job->settings.failover,
                           .dead_seconds = job->settings.dead_seconds,
                           .address = job->cluster.hosts[job->cluster.self].address,
-                          .cpus = CPU_COUNT(&cpus),
+                          .cpus = cpus_affinity(),
                           .memory_mib = memory_limit_mib(),
                           .shm_mib = (int64_t)(shm.f_blocks * shm.f_frsize / MIB),
                           .files = (int64_t)files.rlim_cur,

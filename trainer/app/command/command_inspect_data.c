@@ -3,8 +3,8 @@
 
 #include "command/output.h"
 #include "common/buf.h"
+#include "common/cpus.h"
 #include "common/log.h"
-#include "device/cpus.h"
 #include "options/flag.h"
 #include "set/folder_walk.h"
 #include "set/verify.h"

@@ -22,11 +22,4 @@ int cpus_find(struct cpus *cpus, struct comm *comm, struct error *err);
  * other ranks. At least 1. */
 int cpus_threads(const struct cpus *cpus, int ranks, int local_ranks);
 
-/* The quota of a cgroup as its files tell: version 2's cpu.max ("200000 100000", "max 100000").
- * Rounded up to whole cores; 0 for none or text of another form. */
-int cpus_parse_quota(const char *cpu_max);
-
-/* Cores of the affinity mask, without asking other ranks. */
-int cpus_affinity(void);
-
 #endif

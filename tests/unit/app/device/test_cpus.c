@@ -1,15 +1,6 @@
+#include "common/cpus.h"
 #include "device/cpus.h"
 #include "support/unit.h"
-
-static void quotas_are_read_as_the_kernel_writes_them(void) {
-    CU_ASSERT_EQUAL(cpus_parse_quota("200000 100000\n"), 2);
-    CU_ASSERT_EQUAL(cpus_parse_quota("150000 100000\n"), 2);
-    CU_ASSERT_EQUAL(cpus_parse_quota("50000 100000\n"), 1);
-    CU_ASSERT_EQUAL(cpus_parse_quota("max 100000\n"), 0);
-    CU_ASSERT_EQUAL(cpus_parse_quota("-1 100000"), 0);
-    CU_ASSERT_EQUAL(cpus_parse_quota(""), 0);
-    CU_ASSERT_EQUAL(cpus_parse_quota("5 0"), 0);
-}
 
 static void ranks_share_what_there_is(void) {
     struct cpus two = {.affinity = 2, .sharers = 1};
@@ -36,5 +27,5 @@ static void this_process_has_cores_and_shares_them_with_itself(void) {
     CU_ASSERT_EQUAL(cpus.sharers, 1);
 }
 
-UNIT_MAIN("app.cpus", UNIT(quotas_are_read_as_the_kernel_writes_them),
-          UNIT(ranks_share_what_there_is), UNIT(this_process_has_cores_and_shares_them_with_itself))
+UNIT_MAIN("app.cpus", UNIT(ranks_share_what_there_is),
+          UNIT(this_process_has_cores_and_shares_them_with_itself))

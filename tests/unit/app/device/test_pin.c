@@ -1,4 +1,4 @@
-#include "device/cpus.h"
+#include "common/cpus.h"
 #include "device/pin.h"
 #include "support/unit.h"
 

@@ -1,0 +1,20 @@
+/* How many CPUs this process may use: those of its affinity mask, and of its control group's quota,
+ * which says how much time it gets and not where. */
+#ifndef COMMON_CPUS_H
+#define COMMON_CPUS_H
+
+/* CPUs of the affinity mask, at least 1. */
+int cpus_affinity(void);
+
+/* Whole CPUs of the control group's quota, at least 1; 0: no quota. ROOT is put in front of /proc
+ * and /sys: "" but in tests. */
+int cpus_quota(const char *root);
+
+/* The less of both. */
+int cpus_usable(const char *root);
+
+/* A quota as version 2's cpu.max tells it ("200000 100000", "max 100000"): rounded up to whole
+ * CPUs; 0 for none or text of another form. */
+int cpus_parse_quota(const char *cpu_max);
+
+#endif
