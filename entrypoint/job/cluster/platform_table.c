@@ -3,6 +3,7 @@
 #include "cluster/platform_counted.h"
 #include "cluster/platform_forms.h"
 #include "common/argv.h"
+#include "common/cpus.h"
 #include "common/str.h"
 
 #include <stdio.h>
@@ -273,16 +274,23 @@ static int read_master(const struct row *row, char *const *environment,
                : error_wrap(err, "%s", row->master);
 }
 
+/* COUNTED may have torchrun's words: for as many as there are devices, which is left to those, and
+ * for as many as there are CPUs. */
 static int read_slots(const struct row *row, char *const *environment,
                       struct platform_description *d, struct error *err) {
+    char cpus[16];
     int64_t slots = 0;
     const char *text = row->slots != NULL ? env_get(environment, row->slots) : NULL;
-    /* torchrun's words for as many as there are devices. */
-    bool word = text != NULL && (strcmp(text, "auto") == 0 || strcmp(text, "gpu") == 0);
-    if (text == NULL || text[0] == '\0' || (row->form == COUNTED && word))
+    bool counted = row->form == COUNTED;
+    if (text == NULL || text[0] == '\0' ||
+        (counted && (strcmp(text, "auto") == 0 || strcmp(text, "gpu") == 0)))
         return 0;
-    if (read_number(environment, row->slots, CLUSTER_SLOTS_MAX, &slots, err) != 0)
-        return -1;
+    if (counted && strcmp(text, "cpu") == 0) {
+        (void)snprintf(cpus, sizeof(cpus), "%d", cpus_usable(""));
+        text = cpus;
+    }
+    if (str_parse_int(text, 0, CLUSTER_SLOTS_MAX, &slots, err) != 0)
+        return error_wrap(err, "%s", row->slots);
     for (size_t i = 0; i < d->count; i++)
         d->hosts[i].slots = (unsigned)slots;
     return 0;

@@ -1,3 +1,4 @@
+#include "common/cpus.h"
 #include "common/file.h"
 #include "job/platform.h"
 #include "support/unit.h"
@@ -148,7 +149,8 @@ static void what_a_platform_says_of_one_host_holds_for_it(void) {
         {NULL, {"PBS_NODEFILE=two", "PBS_JOBID=12"}, "2 12, 10 s, 0 before"},
         /* One line says that it is there, and its accelerators how many ranks that are. */
         {NULL, {"PBS_NODEFILE=one", "PBS_JOBID=12"}, "0 12, 10 s, 0 before"},
-        {NULL, {"PET_NNODES=1", "PET_NPROC_PER_NODE=cpu"}, "PET_NPROC_PER_NODE: "},
+        {NULL, {"PET_NNODES=1", "PET_NPROC_PER_NODE=cpus"}, "PET_NPROC_PER_NODE: "},
+        {NULL, {"SLURM_STEP_NODELIST=n1", "SLURM_GPUS_ON_NODE=cpu"}, "SLURM_GPUS_ON_NODE: "},
         {NULL, {"PET_NNODES=1", "PET_NPROC_PER_NODE=257"}, "PET_NPROC_PER_NODE: "},
         {NULL, {"SLURM_STEP_NODELIST=n1", "SLURM_GPUS_ON_NODE=x"}, "SLURM_GPUS_ON_NODE: "},
         {NULL, {"AWS_BATCH_JOB_NUM_NODES=1", "AWS_BATCH_JOB_ATTEMPT=x"}, "AWS_BATCH_JOB_ATTEMPT: "},
@@ -159,6 +161,28 @@ static void what_a_platform_says_of_one_host_holds_for_it(void) {
     CU_ASSERT_EQUAL(file_publish("one", "n1\n", 3, 0644, NULL), 0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         ASSERT_CONTAINS(alone_with(cases[i].platform, cases[i].variables), cases[i].expected);
+}
+
+static const char *of_cpus(void) {
+    static const char *const variables[VARIABLES_MAX] = {"PET_NNODES=1", "PET_NPROC_PER_NODE=cpu"};
+    return alone_with(NULL, variables);
+}
+
+static int with_one_cpu(void) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    if (sched_setaffinity(0, sizeof(one), &one) != 0)
+        return 1;
+    return strcmp(of_cpus(), "1 ringmaster, 30 s, 0 before") == 0 ? 0 : 2;
+}
+
+/* torchrun's word, for the CPUs that this container may use. */
+static void ranks_may_be_as_many_as_cpus(void) {
+    char expected[64];
+    (void)snprintf(expected, sizeof(expected), "%d ringmaster, 30 s, 0 before", cpus_usable(""));
+    CU_ASSERT_STRING_EQUAL(of_cpus(), expected);
+    CU_ASSERT_EQUAL(unit_in_child(with_one_cpu), 0);
 }
 
 /* Kubernetes sets its variable in every container, whoever names the hosts. */
@@ -228,5 +252,5 @@ static void wrong_descriptions_are_errors(void) {
 UNIT_MAIN("job.platform", UNIT(no_description_is_one_host),
           UNIT(a_host_alone_is_called_as_its_kernel_says_where_that_is_a_name),
           UNIT(variables_win_over_the_file_and_the_file_over_nothing),
-          UNIT(what_a_platform_says_of_one_host_holds_for_it),
+          UNIT(what_a_platform_says_of_one_host_holds_for_it), UNIT(ranks_may_be_as_many_as_cpus),
           UNIT(a_pod_is_stopped_as_kubernetes_does), UNIT(wrong_descriptions_are_errors))

@@ -143,7 +143,7 @@ static void what_cannot_be_used_is_an_error_and_never_alone(void) {
         {{"AWS_BATCH_JOB_NUM_NODES=4"}, "AWS_BATCH_JOB_NODE_INDEX is not set"},
         {{"PET_NNODES=1:4", "PET_NODE_RANK=0"}, "PET_NNODES"},
         {{"PET_NNODES=2", "PET_NODE_RANK=1"}, "PET_MASTER_ADDR is not set"},
-        {{"PET_NNODES=2", "PET_NODE_RANK=0", "PET_NPROC_PER_NODE=cpu"}, "PET_NPROC_PER_NODE"},
+        {{"PET_NNODES=2", "PET_NODE_RANK=0", "PET_NPROC_PER_NODE=cpus"}, "PET_NPROC_PER_NODE"},
         {{"NUM_NODES=2", "NODE_RANK=2", "PRIMARY_ADDR=10.0.0.2"}, "NUM_NODES=2: NODE_RANK"},
         {{"WORLD_SIZE=2", "RANK=1", "NPROC_PER_NODE=8"}, "MASTER_ADDR is not set"},
         {{"AZUREML_NODE_COUNT=2", "NODE_RANK=1", "AZ_BATCH_MASTER_NODE=:1"}, "MASTER_NODE: "},
