@@ -3,7 +3,7 @@
  *
  *     struct stage_host h;
  *     stage_start(&h, "alone", NULL, (const char *[]){"--", "sh", "-c", "exit 3", NULL});
- *     CU_ASSERT_EQUAL(stage_end(&h, 20), 3);
+ *     CU_ASSERT_EQUAL(stage_end(&h), 3);
  *     STAGE_MAIN("room.file", UNIT(...)) */
 #ifndef TESTS_UNIT_ENTRYPOINT_STAGE_H
 #define TESTS_UNIT_ENTRYPOINT_STAGE_H
@@ -40,7 +40,8 @@ enum {
     STAGE_PATH_SIZE = 512,
     STAGE_OUTPUT_MAX = 256 * 1024,
     STAGE_CHECK = 1,
-    STAGE_LEFT_OPEN = 98, /* what a host ends with that has not closed all that it opened */
+    STAGE_PATIENCE_SECONDS = 90, /* until a test gives up; to promises lag.h holds */
+    STAGE_LEFT_OPEN = 98,        /* what a host ends with that has not closed all that it opened */
 };
 
 struct stage_host {
@@ -151,8 +152,8 @@ static inline const char *stage_failure(struct stage_host *h) {
     return stage_read(h, path);
 }
 
-static inline bool stage_wait_for(struct stage_host *h, const char *text, int seconds) {
-    for (int64_t end = clock_now() + seconds * CLOCK_SECOND; clock_now() < end;) {
+static inline bool stage_wait_for(struct stage_host *h, const char *text) {
+    for (int64_t end = clock_now() + STAGE_PATIENCE_SECONDS * CLOCK_SECOND; clock_now() < end;) {
         if (strstr(stage_output(h), text) != NULL)
             return true;
         (void)poll(NULL, 0, 10);
@@ -162,9 +163,9 @@ static inline bool stage_wait_for(struct stage_host *h, const char *text, int se
 }
 
 /* Its exit code, 128 + n for a signal; -1 when it had to be killed. */
-static inline int stage_end(struct stage_host *h, int seconds) {
+static inline int stage_end(struct stage_host *h) {
     int status = 0;
-    for (int64_t end = clock_now() + seconds * CLOCK_SECOND; clock_now() < end;) {
+    for (int64_t end = clock_now() + STAGE_PATIENCE_SECONDS * CLOCK_SECOND; clock_now() < end;) {
         if (waitpid(h->pid, &status, WNOHANG) == h->pid)
             return child_exit_code(status);
         (void)poll(NULL, 0, 5);

@@ -40,7 +40,7 @@ static const char *ask(uint16_t port) {
 static void they_are_answered_at_a_port(void) {
     const uint16_t port = (uint16_t)(ports_own() + BEHIND);
     start("port", port, "echo train step=7 loss=0.5; echo told; exec sleep 60");
-    CU_ASSERT(stage_wait_for(&h, "] told", 20));
+    CU_ASSERT(stage_wait_for(&h, "] told"));
     const char *text = ask(port);
     ASSERT_CONTAINS(text, "HTTP/1.1 200 OK\r\n");
     ASSERT_CONTAINS(text, "\r\nContent-Type: application/openmetrics-text; version=1.0.0; "
@@ -49,7 +49,7 @@ static void they_are_answered_at_a_port(void) {
     ASSERT_CONTAINS(text, "\nringmaster_hosts 1\n");
     CU_ASSERT_STRING_EQUAL(text + strlen(text) - 6, "# EOF\n");
     (void)kill(h.pid, SIGTERM);
-    CU_ASSERT_EQUAL(stage_end(&h, 30), 143);
+    CU_ASSERT_EQUAL(stage_end(&h), 143);
     CU_ASSERT_STRING_EQUAL(ask(port), "");
 }
 
@@ -64,7 +64,7 @@ static void a_port_that_is_taken_is_named(void) {
     char words[64];
     (void)snprintf(words, sizeof(words), "port %u of metrics (RINGMASTER_METRICS_PORT)", port);
     start("taken", port, "true");
-    CU_ASSERT_EQUAL(stage_end(&h, 30), EXIT_CODE_CONFIG);
+    CU_ASSERT_EQUAL(stage_end(&h), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(stage_failure(&h), words);
     (void)close(fd);
 }

@@ -8,12 +8,14 @@ static struct stage_host host;
 static int run(const char *script) {
     const char *words[] = {"--", "sh", "-c", script, NULL};
     stage_start(&host, "host", NULL, words);
-    return stage_end(&host, 20);
+    return stage_end(&host);
 }
 
 /* The script prints the pid of what it leaves behind. */
 static void what_a_program_leaves_behind_is_ended(void) {
-    CU_ASSERT_EQUAL(run("setsid sh -c 'trap \"\" TERM; echo left $$; sleep 100' & sleep 0.3"), 0);
+    CU_ASSERT_EQUAL(run("setsid sh -c 'trap \"\" TERM; echo left $$; echo >$SM_MODEL_DIR; "
+                        "sleep 100' & while [ ! -s $SM_MODEL_DIR ]; do sleep 0.05; done"),
+                    0);
     const char *at = strstr(stage_output(&host), "] left ");
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
     pid_t left = (pid_t)strtol(at + strlen("] left "), NULL, 10);
@@ -31,10 +33,10 @@ static void a_stop_reaches_what_left_the_programs_group(void) {
                            "trap 'echo once; sleep 0.3; exit 3' TERM; while :; do sleep 0.05; done",
                            NULL};
     stage_start(&host, "apart", NULL, words);
-    CU_ASSERT(stage_wait_for(&host, "] apart", 10));
-    CU_ASSERT(stage_wait_for(&host, "] alone", 10));
+    CU_ASSERT(stage_wait_for(&host, "] apart"));
+    CU_ASSERT(stage_wait_for(&host, "] alone"));
     (void)kill(host.pid, SIGTERM);
-    CU_ASSERT_EQUAL(stage_end(&host, 20), 143);
+    CU_ASSERT_EQUAL(stage_end(&host), 143);
     const char *output = stage_output(&host);
     ASSERT_CONTAINS(output, "] the last words\n");
     ASSERT_CONTAINS(output, "] of an orphan\n");
@@ -116,9 +118,9 @@ static void a_signal_after_the_verdict_changes_nothing(void) {
     const char *words[] = {"--", "sh", "-c", "setsid sh -c 'trap \"\" TERM; sleep 100' & exit 5",
                            NULL};
     stage_start(&host, "late", NULL, words);
-    CU_ASSERT(stage_wait_for(&host, "leaving with 5", 10));
+    CU_ASSERT(stage_wait_for(&host, "leaving with 5"));
     (void)kill(host.pid, SIGTERM);
-    CU_ASSERT_EQUAL(stage_end(&host, 10), 5);
+    CU_ASSERT_EQUAL(stage_end(&host), 5);
 }
 
 static void its_folder_is_gone_afterwards(void) {
@@ -139,7 +141,7 @@ static int run_first(void (*first)(void), const char *const *settings, const cha
     stage_first = first;
     stage_start(&host, "first", settings, words);
     stage_first = NULL;
-    return stage_end(&host, 60);
+    return stage_end(&host);
 }
 
 /* As main() does, and a stop comes right then. */

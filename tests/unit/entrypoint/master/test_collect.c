@@ -204,7 +204,7 @@ static int run(const char *script) {
                                     NULL};
     const char *words[] = {"--", "sh", "-c", script, NULL};
     stage_start(&host, "host", settings, words);
-    return stage_end(&host, 30);
+    return stage_end(&host);
 }
 
 static void the_first_failure_is_the_jobs(void) {

@@ -19,7 +19,7 @@ static void mpirun_starts_a_rank_on_every_slot(void) {
         return;
     }
     stage_start(&host, "two", two_ranks, words);
-    CU_ASSERT_EQUAL(stage_end(&host, 30), 0);
+    CU_ASSERT_EQUAL(stage_end(&host), 0);
     ASSERT_CONTAINS(stage_output(&host), "[127.0.0.1 rank 0] 0 of 2, 0 here\n");
     ASSERT_CONTAINS(stage_output(&host), "[127.0.0.1 rank 1] 1 of 2, 1 here\n");
 }
@@ -33,7 +33,7 @@ static void hostile_words_arrive_unchanged(void) {
         return;
     }
     stage_start(&host, "hostile", two_ranks, words);
-    CU_ASSERT_EQUAL(stage_end(&host, 30), 0);
+    CU_ASSERT_EQUAL(stage_end(&host), 0);
     const char *output = stage_output(&host);
     ASSERT_CONTAINS(output, "rank 1] <:>\n");
     ASSERT_CONTAINS(output, "rank 1] <--np>\n");
@@ -63,7 +63,7 @@ static void the_mpirun_that_is_first_in_the_path_is_named_and_its_first_words_ar
         return;
     }
     stage_start(&host, "foreign", settings, words);
-    CU_ASSERT_EQUAL(stage_end(&host, 30), EXIT_CODE_INTERNAL);
+    CU_ASSERT_EQUAL(stage_end(&host), EXIT_CODE_INTERNAL);
     ASSERT_CONTAINS(stage_output(&host), "/foreign/mpirun, of Open MPI 4.1.99");
     ASSERT_CONTAINS(stage_failure(&host), "There are not enough slots.\nadvice 1\n");
     ASSERT_CONTAINS(stage_failure(&host), "advice 14\n");
@@ -167,7 +167,8 @@ static void an_agent_may_be_gone_before_its_daemon(void) {
     send_agent(wanted);
     link_free(agent);
     agent = NULL;
-    run_for(CLOCK_SECOND / 5);
+    for (int i = 0; i < 200 && members[1].agent != NULL; i++)
+        run_for(CLOCK_SECOND / 20);
     CU_ASSERT_PTR_NULL(members[1].agent);
     launch_daemon_ended(&members[1], ended);
     launch_agent_leave(&members[1], 1);

@@ -7,7 +7,7 @@ static void a_host_alone_lives_once(void) {
     const char *const settings[] = {"RINGMASTER_FAILOVER=1", "RINGMASTER_SHRINK=1",
                                     "RINGMASTER_RESTARTS=2", NULL};
     stage_start(&host, "alone", settings, words);
-    CU_ASSERT_EQUAL(stage_end(&host, 20), 5);
+    CU_ASSERT_EQUAL(stage_end(&host), 5);
     ASSERT_CONTAINS(stage_failure(&host), "exited with 5; attempt 1 of 3");
 }
 
@@ -18,7 +18,7 @@ static void a_host_alone_tries_again(void) {
     const char *const settings[] = {"RINGMASTER_FAILOVER=1", "RINGMASTER_SHRINK=1",
                                     "RINGMASTER_RESTARTS=2", NULL};
     stage_start(&host, "again", settings, words);
-    CU_ASSERT_EQUAL(stage_end(&host, 20), 0);
+    CU_ASSERT_EQUAL(stage_end(&host), 0);
     ASSERT_CONTAINS(stage_output(&host), "all 1 ranks ended with 0; attempt 2 of 3");
 }
 

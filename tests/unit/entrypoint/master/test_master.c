@@ -13,7 +13,7 @@ static const char *const worker_settings[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.
 static void a_job_of_one_rank_runs_without_mpirun(void) {
     const char *words[] = {"--", "echo", "hello", NULL};
     stage_start(&master, "alone", NULL, words);
-    CU_ASSERT_EQUAL(stage_end(&master, 20), 0);
+    CU_ASSERT_EQUAL(stage_end(&master), 0);
     ASSERT_CONTAINS(stage_output(&master), " rank 0] hello\n");
     ASSERT_CONTAINS(stage_output(&master), "all 1 ranks ended with 0");
 }
@@ -28,10 +28,10 @@ static void a_fault_of_one_host_is_every_hosts_verdict(void) {
         return;
     }
     stage_start(&master, "healthy", master_settings, words);
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
     stage_start(&worker, "faulty", elsewhere, words);
-    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_NOT_FOUND);
-    CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_NOT_FOUND);
+    CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_NOT_FOUND);
+    CU_ASSERT_EQUAL(stage_end(&worker), EXIT_CODE_NOT_FOUND);
     ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2");
     ASSERT_CONTAINS(stage_failure(&master), "mpirun");
     ASSERT_CONTAINS(stage_failure(&worker), "mpirun");
@@ -47,12 +47,12 @@ static void a_stop_of_the_worker_before_the_launch_reaches_the_master(void) {
         return;
     }
     stage_start(&master, "first", three, words);
-    CU_ASSERT(stage_wait_for(&master, "waiting for 2 hosts", 10));
+    CU_ASSERT(stage_wait_for(&master, "waiting for 2 hosts"));
     stage_start(&worker, "second", second, words);
-    CU_ASSERT(stage_wait_for(&worker, "joined", 10));
+    CU_ASSERT(stage_wait_for(&worker, "joined"));
     (void)kill(worker.pid, SIGTERM);
-    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_STOPPED);
-    CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_STOPPED);
+    CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_STOPPED);
+    CU_ASSERT_EQUAL(stage_end(&worker), EXIT_CODE_STOPPED);
 }
 
 STAGE_MAIN("master.master", UNIT(a_job_of_one_rank_runs_without_mpirun),

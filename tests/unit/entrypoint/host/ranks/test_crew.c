@@ -11,7 +11,7 @@ static void lines_carry_host_and_rank(void) {
     const char *const settings[] = {"RINGMASTER_HOSTS=algo-7", "RINGMASTER_HOST=algo-7", NULL};
     const char *words[] = {"--", "sh", "-c", "echo out; echo err >&2; printf 'a\\203b'", NULL};
     stage_start(&host, "lines", settings, words);
-    CU_ASSERT_EQUAL(stage_end(&host, 30), 0);
+    CU_ASSERT_EQUAL(stage_end(&host), 0);
     ASSERT_CONTAINS(stage_output(&host), "[algo-7 rank 0] out\n");
     ASSERT_CONTAINS(stage_output(&host), "[algo-7 rank 0] err\n");
     ASSERT_CONTAINS(stage_output(&host), "[algo-7 rank 0] a\xef\xbf\xbd"

@@ -6,7 +6,7 @@ static struct stage_host host;
 static int run(const char *script) {
     const char *words[] = {"--", "sh", "-c", script, NULL};
     stage_start(&host, "rank", NULL, words);
-    return stage_end(&host, 20);
+    return stage_end(&host);
 }
 
 static void exit_codes_pass_unchanged(void) {
@@ -20,11 +20,11 @@ static void exit_codes_pass_unchanged(void) {
 static void a_program_that_is_not_there_is_127_and_says_so(void) {
     const char *words[] = {"--", "no-such-program", NULL};
     stage_start(&host, "absent", NULL, words);
-    CU_ASSERT_EQUAL(stage_end(&host, 20), 127);
+    CU_ASSERT_EQUAL(stage_end(&host), 127);
     ASSERT_CONTAINS(stage_output(&host), "no-such-program");
     const char *folder[] = {"--", "/tmp", NULL};
     stage_start(&host, "folder", NULL, folder);
-    CU_ASSERT_EQUAL(stage_end(&host, 20), 126);
+    CU_ASSERT_EQUAL(stage_end(&host), 126);
 }
 
 static void the_program_learns_its_place_and_no_secret(void) {
@@ -40,7 +40,7 @@ static void words_arrive_as_they_were(void) {
                            "sh", "a b",  "$(echo)", "'\"\\",
                            ":",  "--lr", "",        NULL};
     stage_start(&host, "words", NULL, words);
-    CU_ASSERT_EQUAL(stage_end(&host, 20), 0);
+    CU_ASSERT_EQUAL(stage_end(&host), 0);
     const char *output = stage_output(&host);
     ASSERT_CONTAINS(output, "<a b>\n");
     ASSERT_CONTAINS(output, "<$(echo)>\n");
@@ -56,7 +56,7 @@ static void words_stand_in_the_programs_command_line_alone(void) {
         "--", "sh",          "-c",          "tr '\\0' ' ' </proc/$PPID/cmdline; echo",
         "sh", "--api-token", "canary-7391", NULL};
     stage_start(&host, "cmdline", NULL, words);
-    CU_ASSERT_EQUAL(stage_end(&host, 20), 0);
+    CU_ASSERT_EQUAL(stage_end(&host), 0);
     ASSERT_CONTAINS(stage_output(&host), "unit_ranks_rank rank \n");
     CU_ASSERT_PTR_NULL(strstr(stage_output(&host), "canary"));
 }

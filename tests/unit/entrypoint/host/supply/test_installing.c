@@ -34,7 +34,7 @@ static int run(const char *name, const char *script, const char *setting) {
     const char *const settings[] = {search, setting, NULL};
     prepare(name, script, search);
     stage_start(&host, name, settings, words);
-    return stage_end(&host, 30);
+    return stage_end(&host);
 }
 
 static void pip_runs_first_in_the_codes_folder_with_the_programs_environment(void) {
@@ -75,9 +75,9 @@ static void its_failure_is_the_jobs_with_its_last_words(void) {
 
 static void its_time_ends(void) {
     CU_ASSERT_EQUAL(
-        run("late", "#!/bin/sh\necho downloading\nexec sleep 600\n", "RINGMASTER_FETCH_SECONDS=1"),
+        run("late", "#!/bin/sh\necho downloading\nexec sleep 600\n", "RINGMASTER_FETCH_SECONDS=4"),
         EXIT_CODE_NOT_READY);
-    ASSERT_CONTAINS(stage_failure(&host), "was not installed within 1 s");
+    ASSERT_CONTAINS(stage_failure(&host), "was not installed within 4 s");
     ASSERT_CONTAINS(stage_failure(&host), "pip's last words: downloading");
 }
 
@@ -85,18 +85,18 @@ static void its_time_ends(void) {
  * it ends with pip's own code. */
 static void silence_is_no_standstill(void) {
     static struct stage_host other;
-    static const char script[] = "#!/bin/sh\nsleep 7\nexit 2\n";
+    static const char script[] = "#!/bin/sh\nsleep 13\nexit 2\n";
     char search[2][STAGE_PATH_SIZE - 32];
     const char *const first[] = {search[0], "RINGMASTER_HOSTS=127.0.0.1,127.0.0.2",
-                                 "RINGMASTER_HOST=127.0.0.1", "RINGMASTER_READY_SECONDS=3", NULL};
+                                 "RINGMASTER_HOST=127.0.0.1", "RINGMASTER_READY_SECONDS=6", NULL};
     const char *const second[] = {search[1], "RINGMASTER_HOSTS=127.0.0.1,127.0.0.2",
-                                  "RINGMASTER_HOST=127.0.0.2", "RINGMASTER_READY_SECONDS=3", NULL};
+                                  "RINGMASTER_HOST=127.0.0.2", "RINGMASTER_READY_SECONDS=6", NULL};
     prepare("silent", script, search[0]);
     prepare("other", script, search[1]);
     stage_start(&host, "silent", first, words);
     stage_start(&other, "other", second, words);
-    CU_ASSERT_EQUAL(stage_end(&host, 30), EXIT_CODE_CONFIG);
-    CU_ASSERT_EQUAL(stage_end(&other, 30), EXIT_CODE_CONFIG);
+    CU_ASSERT_EQUAL(stage_end(&host), EXIT_CODE_CONFIG);
+    CU_ASSERT_EQUAL(stage_end(&other), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(stage_failure(&host), "pip ended with 2");
 }
 

@@ -75,7 +75,7 @@ static void a_failed_job_with_a_restart_is_told_event_by_event(void) {
     struct stage_host h;
     stage_start(&h, "events", settings,
                 (const char *[]){"--", "sh", "-c", "echo hello; kill -SEGV $$", NULL});
-    CU_ASSERT_EQUAL(stage_end(&h, 30), 139);
+    CU_ASSERT_EQUAL(stage_end(&h), 139);
     cleanup_json json_t *list = read_events(&h, "one");
     CU_ASSERT_EQUAL(json_array_size(list), sizeof(order) / sizeof(order[0]));
     for (size_t i = 0; i < json_array_size(list) && i < sizeof(order) / sizeof(order[0]); i++) {
@@ -102,7 +102,7 @@ static void lines_of_any_kind_come_into_a_ranks_file(void) {
                                  "printf 'a\\203b\\033[0m\\000c\\r'; head -c 1048576 /dev/zero | "
                                  "tr '\\0' z; echo; printf 'no end'",
                                  NULL});
-    CU_ASSERT_EQUAL(stage_end(&h, 30), 0);
+    CU_ASSERT_EQUAL(stage_end(&h), 0);
     cleanup_buf struct buf got;
     buf_init(&got, 4 << 20);
     (void)snprintf(path, sizeof(path), "%s/output/data/rank-0.log.1", h.base);
@@ -118,16 +118,16 @@ static void success_and_a_stop_are_told(void) {
     static const char *const settings[] = {"RINGMASTER_HOSTS=one", "RINGMASTER_HOST=one", NULL};
     struct stage_host h;
     stage_start(&h, "good", settings, (const char *[]){"--", "true", NULL});
-    CU_ASSERT_EQUAL(stage_end(&h, 30), 0);
+    CU_ASSERT_EQUAL(stage_end(&h), 0);
     cleanup_json json_t *good = read_events(&h, "one");
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(find(good, "verdict"), "code")), 0);
     CU_ASSERT(json_is_null(json_object_get(find(good, "verdict"), "which")));
     CU_ASSERT_PTR_NULL(find(good, "first_failure"));
     stage_start(&h, "stop", settings,
                 (const char *[]){"--", "sh", "-c", "echo ready; exec sleep 60", NULL});
-    CU_ASSERT(stage_wait_for(&h, "ready", 20));
+    CU_ASSERT(stage_wait_for(&h, "ready"));
     (void)kill(h.pid, SIGTERM);
-    CU_ASSERT_EQUAL(stage_end(&h, 30), 143);
+    CU_ASSERT_EQUAL(stage_end(&h), 143);
     cleanup_json json_t *stopped = read_events(&h, "one");
     assert_documented(find(stopped, "stop"));
     CU_ASSERT_PTR_NULL(find(stopped, "first_failure"));
@@ -144,7 +144,7 @@ static void metrics_are_written_where_they_are_asked_for(void) {
                 (const char *[]){"--", "sh", "-c",
                                  "echo train step=7 loss=0.5; echo train bad=x; sleep 2; exit 3",
                                  NULL});
-    CU_ASSERT_EQUAL(stage_end(&h, 30), 3);
+    CU_ASSERT_EQUAL(stage_end(&h), 3);
     (void)snprintf(path, sizeof(path), "%s/output/data/metrics-one.prom", h.base);
     const char *text = stage_read(&h, path);
     ASSERT_CONTAINS(text, "# TYPE ringmaster_train_loss gauge\n");
@@ -165,7 +165,7 @@ static void a_folder_that_cannot_be_written_is_a_warning(void) {
     (void)snprintf(path, sizeof(path), "%s/blocked/output/data", unit_temp_dir());
     CU_ASSERT_EQUAL(file_put(path, "a file", 6, 0644, NULL), 0);
     stage_start(&h, "blocked", settings, (const char *[]){"--", "sleep", "1", NULL});
-    CU_ASSERT_EQUAL(stage_end(&h, 30), 0);
+    CU_ASSERT_EQUAL(stage_end(&h), 0);
     ASSERT_CONTAINS(stage_output(&h), "events and ranks' lines are not written: ");
 }
 
