@@ -56,6 +56,13 @@ static void (*stage_first)(void);
 /* What it serves as, NULL for all of a host's lives. */
 static int (*stage_life)(struct supervisor_options *options, int *ret_code, struct error *err);
 
+/* In place of the library's, as others may fill the disk: a host waits for it a second and a half,
+ * and what it makes of one that stalls is for test_failure_child.c. */
+int fsync(int fd) {
+    (void)fd;
+    return 0;
+}
+
 static inline int stage_descriptors(void) {
     int count = 0;
     DIR *folder = opendir("/proc/self/fd");
