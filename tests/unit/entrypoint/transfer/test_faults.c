@@ -18,7 +18,7 @@ enum {
     OFTEN = 1000000,
     SECONDS = 60,
     SHORT_SECONDS = 1,
-    LATE_SECONDS = 8,
+    LATE_SECONDS = 20,
     LONG_SECONDS = 600,
     SHARES = 3
 };

@@ -55,8 +55,8 @@ static int ask(const char *path, bool may_redirect, struct buf *body, struct ans
                          .prepare = prepare,
                          .context = &asking,
                          .tries = 3,
-                         .silence = 2,
-                         .seconds = 30};
+                         .silence = strcmp(path, "/silent") == 0 ? 2 : 20,
+                         .seconds = 60};
     return pool_ask(&q, body, ret, err);
 }
 
