@@ -11,18 +11,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+static int64_t slow; /* that it took the last answer to be heard */
+
 static void alive(struct member *b, int64_t trip, int64_t ahead) {
     json_t *message = frame_new("alive");
     int64_t now = clock_boot();
     (void)json_object_set_new(message, "echo", json_integer(now - trip));
     (void)json_object_set_new(message, "time", json_integer(now - trip / 2 + ahead));
     lease_alive(b, message);
+    slow = clock_boot() - now;
     json_decref(message);
 }
 
+/* The trip was as much longer as it took the answer to be heard. */
 static bool is_near(int64_t value, int64_t expected) {
-    int64_t off = value - expected;
-    return off > -20 * CLOCK_MILLISECOND && off < 20 * CLOCK_MILLISECOND;
+    return value >= expected - slow - CLOCK_MILLISECOND && value <= expected + CLOCK_MILLISECOND;
 }
 
 /* A host whose clock is 5 s ahead; the slow heartbeat would tell it wrongly. */
@@ -30,8 +33,9 @@ static void the_fastest_heartbeat_tells_the_clocks_apart(void) {
     struct member b = {0};
     alive(&b, 2 * CLOCK_MILLISECOND, 5 * CLOCK_SECOND);
     CU_ASSERT(is_near(b.offset, 5 * CLOCK_SECOND));
-    alive(&b, CLOCK_SECOND, 9 * CLOCK_SECOND);
-    CU_ASSERT(is_near(b.offset, 5 * CLOCK_SECOND));
+    const int64_t offset = b.offset;
+    alive(&b, 60 * CLOCK_SECOND, 9 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(b.offset, offset);
 }
 
 static void nonsense_is_left_alone(void) {
@@ -76,12 +80,17 @@ static void set_up(size_t count) {
 /* Of COUNT hosts those in the bits HEARD have answered what was sent NEW ago, all others what was
  * sent OLD ago. */
 static bool is_out(size_t count, unsigned answered, int64_t new, int64_t old) {
-    set_up(count);
-    for (size_t i = 1; i < count; i++)
-        members[i].echoed = clock_boot() - ((answered >> i & 1) != 0 ? new : old);
-    bool out = lease_is_out(&m);
-    CU_ASSERT(out || lease_heard(&m) > 0);
-    succession_close(&succession);
+    bool out = false;
+    int64_t now = 0;
+    do {
+        now = clock_boot();
+        set_up(count);
+        for (size_t i = 1; i < count; i++)
+            members[i].echoed = now - ((answered >> i & 1) != 0 ? new : old);
+        out = lease_is_out(&m);
+        CU_ASSERT(out || lease_heard(&m) > 0);
+        succession_close(&succession);
+    } while (clock_boot() - now >= CLOCK_SECOND / 2); /* which proves nothing */
     return out;
 }
 
@@ -137,8 +146,9 @@ static void only_a_calm_master_lets_answers_gather(void) {
     CU_ASSERT_EQUAL(m.s.loop.rest, 0); /* ranks start */
     for (int rank = 0; rank < 3; rank++)
         (void)attempt_seat(&m.attempt, (size_t)rank, rank);
+    int64_t before = clock_now();
     m.lease.beat.fire(m.lease.beat.context);
-    CU_ASSERT(m.s.loop.rest > clock_now());
+    CU_ASSERT(m.s.loop.rest > before);
     CU_ASSERT(m.s.loop.rest < clock_now() + CLOCK_SECOND / 10);
     m.s.loop.rest = 0;
     m.phase = PHASE_CLEARING;

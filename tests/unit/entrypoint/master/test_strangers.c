@@ -74,13 +74,15 @@ static void add(const char *text, enum exit_code code) {
     strangers_add(&strangers, &address, &why);
 }
 
+/* Until all have been looked up, or one was found: a name that leads nowhere may take its time. */
 static int look(void) {
-    struct error err;
     struct net_address address = {0};
-    struct timer patience = {.fire = end};
-    loop_after(&loop, &patience, 2 * CLOCK_SECOND);
-    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
-    loop_cancel(&loop, &patience);
+    for (int i = 0; i < 6000 && strangers.looking; i++) {
+        struct timer turn = {.fire = end};
+        loop_after(&loop, &turn, 10 * CLOCK_MILLISECOND);
+        CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
+    }
+    CU_ASSERT_FALSE(strangers.looking);
     return strangers_host(&strangers, &address);
 }
 

@@ -105,6 +105,14 @@ static void what_the_user_wants_stays(void) {
     }
 }
 
+/* A child that is late on a busy machine says nothing about the kernel: it is asked again. */
+static int may_read(void) {
+    int result = ETIMEDOUT;
+    for (int tries = 0; tries < 20 && result == ETIMEDOUT; tries++)
+        result = memory_may_read();
+    return result;
+}
+
 /* The kernel's own word, asked for another way: a brother reads a brother. */
 static void the_kernel_is_asked(void) {
     static char target = 'b';
@@ -127,10 +135,10 @@ static void the_kernel_is_asked(void) {
     expected = WEXITSTATUS(status);
     (void)kill(brother, SIGKILL);
     (void)waitpid(brother, NULL, 0);
-    CU_ASSERT_EQUAL(memory_may_read(), expected);
+    CU_ASSERT_EQUAL(may_read(), expected);
     /* Also for a process that nobody may look into, as a shim is. */
     (void)prctl(PR_SET_DUMPABLE, 0);
-    CU_ASSERT_EQUAL(memory_may_read(), expected);
+    CU_ASSERT_EQUAL(may_read(), expected);
     (void)prctl(PR_SET_DUMPABLE, 1);
     CU_ASSERT_EQUAL(waitpid(-1, NULL, 0), -1); /* nobody is left behind */
 }
@@ -149,7 +157,7 @@ static void a_filter_is_heard(void) {
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
             prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
             _exit(99);
-        _exit(memory_may_read());
+        _exit(may_read());
     }
     CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
     CU_ASSERT_EQUAL(WEXITSTATUS(status), EACCES);
@@ -182,7 +190,7 @@ static void the_child_holds_nothing_of_its_parents(void) {
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
             prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
             _exit(99);
-        (void)memory_may_read();
+        (void)may_read();
         _exit(is_held == 0 ? 0 : is_held + 2);
     }
     CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);

@@ -3,6 +3,7 @@
 #include "support/addresses.h"
 #include "support/unit.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -39,11 +40,26 @@ static const struct reach_way *way_to(const struct reach_result *r, size_t peer)
     return NULL;
 }
 
+/* Hosts of processes of their own wait until this one begins, too: each has two seconds. */
+static int gate[2];
+
+static void close_gate(void) {
+    CU_ASSERT_EQUAL_FATAL(pipe2(gate, O_CLOEXEC), 0);
+}
+
+static void open_gate(void) {
+    (void)close(gate[0]);
+    (void)close(gate[1]);
+}
+
 /* A host of its own process. Ends with 0 where all its ways were good and its bytes arrived. */
 static pid_t start_host(const struct reach_peer *peers, size_t count, size_t self, int listener) {
     pid_t pid = fork();
     if (pid != 0)
         return pid;
+    char byte;
+    (void)close(gate[1]);
+    (void)!read(gate[0], &byte, 1);
     struct reach_result r;
     struct reach_options o = options_for(peers, count, self, listener);
     int bad = reach_run(&o, &r, NULL) != 0 || r.count != count - 1 || r.sent.bytes == 0;
@@ -65,9 +81,11 @@ static void three_hosts_reach_each_other(void) {
         peers[i].address = address_of("127.0.0.1");
         listeners[i] = new_listener(&peers[i].port);
     }
+    close_gate();
     pid_t second = start_host(peers, 3, 1, listeners[1]);
     pid_t third = start_host(peers, 3, 2, listeners[2]);
     struct reach_options o = options_for(peers, 3, 0, listeners[0]);
+    open_gate();
     CU_ASSERT_EQUAL(reach_run(&o, &r, NULL), 0);
     CU_ASSERT_EQUAL(r.count, 2);
     for (size_t peer = 1; peer < 3; peer++) {
@@ -147,8 +165,10 @@ static void who_says_nothing_makes_room_for_hosts(void) {
     }
     for (size_t i = 0; i < SILENT; i++)
         silent[i] = connect_to(peers[0].port);
+    close_gate();
     pid_t second = start_host(peers, 2, 1, listeners[1]);
     struct reach_options o = options_for(peers, 2, 0, listeners[0]);
+    open_gate();
     CU_ASSERT_EQUAL(reach_run(&o, &r, NULL), 0);
     CU_ASSERT(r.count == 1 && r.ways[0].trip > 0);
     reach_done(&r);
