@@ -4,14 +4,18 @@
 #
 # What one of two regions on the edge of a choice is learnt from moves all gradients of the box head (by up to 0.08, with 64
 # regions) and its losses (by 3e-4 or more, two of eighteen starts): so starts whose losses and counters are the same, to a
-# unit or two of the six digits told, learn from the same regions. Every such start has to agree, and at least four of the
-# six of a preset have to be such.
+# unit or two of the six digits told, learn from the same regions. Every such start has to agree, and at least two thirds of
+# a preset's have to be such.
 #
 # To what, that hangs on what no output tells: a value on a ReLU's edge falls to either side of it, which moves the gradients
 # of that one channel and, less, all in front of it. The largest such value of a tensor moved by up to 0.04 of the largest
-# (one row of fc6, of 63 that moved), by 2e-3 in all other cases. So every start is held to EDGE, and at least two of six to
-# 1e-4, what roundings alone make (8e-5 at most). That none but edges are between these two cannot be told from here: the
+# (one row of fc6, of 63 that moved), by 2e-3 in all other cases. So every start is held to EDGE, and at least two to 1e-4,
+# what roundings alone make (8e-5 at most). That none but edges are between these two cannot be told from here: the
 # networks of tests/golden are such that no ReLU stands on one.
+#
+# Which starts have none there hangs on the kernels that a processor takes: of 18 of a preset 6 to 12 with AVX-512, 10 with
+# AVX2, and of six in a row not one. So six starts are taken, and more until both are met, at most 18. What is wrong in the
+# backend is wrong in all of them.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -50,17 +54,20 @@ agree() {
         "$3" "" num_batches
 }
 
+# settled: enough starts learn from the same regions, and enough of these agree but for roundings.
+settled() { [ $((same * 3)) -ge $((starts * 2)) ] && [ "$close" -ge 2 ]; }
+
 for preset in tv d2 mlperf; do
-    same=0 close=0
-    for seed in 1 2 3 4 5 6; do
-        echo "$preset from start $seed"
-        choose "$preset" "$seed" || continue
+    same=0 close=0 starts=0
+    while [ "$starts" -lt 6 ] || { [ "$starts" -lt 18 ] && ! settled; }; do
+        starts=$((starts + 1))
+        echo "$preset from start $starts"
+        choose "$preset" "$starts" || continue
         same=$((same + 1))
-        agree "$preset" "$seed" "$edge" || fail "$preset from start $seed: the same regions, and not the reference's gradients"
-        ! agree "$preset" "$seed" 1e-4 >/dev/null || close=$((close + 1))
+        agree "$preset" "$starts" "$edge" || fail "$preset from start $starts: the same regions, and not the reference's gradients"
+        ! agree "$preset" "$starts" 1e-4 >/dev/null || close=$((close + 1))
     done
-    echo "$preset: $same of 6 starts learn from the same regions, $close agree to 1e-4"
-    [ "$same" -ge 4 ] || fail "$preset: the same regions from $same of 6 starts"
-    [ "$close" -ge 2 ] || fail "$preset: the reference's gradients from $close of 6 starts"
+    echo "$preset: $same of $starts starts learn from the same regions, $close agree to 1e-4"
+    settled || fail "$preset: the same regions from $same of $starts starts, the reference's gradients from $close"
 done
 cmp -s "$work/ref.d2.1/step-000000001.safetensors" "$work/ref.mlperf.1/step-000000001.safetensors" && fail "presets are alike" || :
