@@ -118,7 +118,7 @@ room_tests(run golden ops USES ops_harness)
 # Minutes, where it is run at all (RINGMASTER_LONG).
 set_tests_properties(ops_run_maskrcnn_full PROPERTIES TIMEOUT 3600)
 target_compile_options(ops_run_rpn PRIVATE -ffp-contract=off)
-set_tests_properties(ops_run_resnet ops_run_maskrcnn PROPERTIES TIMEOUT 900)
+set_tests_properties(ops_run_resnet ops_run_maskrcnn PROPERTIES TIMEOUT 1800)
 # The longest first, so that none is alone at the end.
 set_tests_properties(ops_run_resnet ops_run_maskrcnn ops_graph_parity ops_graph_parity_cpu
     ops_graph_parity_convs unit_detect_detection_source PROPERTIES COST 350)
