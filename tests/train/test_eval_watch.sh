@@ -73,7 +73,7 @@ END
 }
 
 # beside NAME FLAGS...: a training with $flags on $set_dir, and a watch that was there before it. The trainer stands still after
-# its first checkpoint until that one is scored.
+# its first checkpoint until that one is scored; one that has ended before it could be stopped has left the two last.
 # shellcheck disable=SC2086  # lists
 beside() {
     name=$1
@@ -87,9 +87,9 @@ beside() {
         >"$work/train.out" 2>"$work/train.err" &
     trainer=$!
     hear "$work/train.err" " checkpoint "
-    kill -STOP "$trainer"
+    kill -STOP "$trainer" 2>/dev/null || :
     hear "$work/watch.out" '^eval '
-    kill -CONT "$trainer"
+    kill -CONT "$trainer" 2>/dev/null || :
     ended 0 "$trainer" "the trainer"
     ended 0 "$watch" "the watch"
     [ "$(grep -c '^eval ' "$work/watch.out")" -ge 2 ] || { cat "$work/watch.err"; fail "one evaluation"; }
