@@ -83,6 +83,7 @@ one_run() {
 failing_run() {
     ring "$size"
     cp "$system/probe.sh" "$share/"
+    : >"$share/fail"
     # shellcheck disable=SC2086  # words
     start_all ${OPTIONS:-} -- train -- sh "$share/probe.sh" "$share" 60 1 exit 42
     hosts wait 60 >/dev/null || { show_logs; exit 1; }
@@ -98,6 +99,7 @@ failing_run() {
 bare_run() {
     ring "$size"
     cp "$system/probe.sh" "$share/"
+    : >"$share/fail"
     bare_by_ssh
     # shellcheck disable=SC2016  # expanded on the host
     rank='exec env RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE sh "$0/probe.sh" "$0" "$@"'

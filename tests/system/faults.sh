@@ -61,6 +61,12 @@ run() {
 
 go() { at_work_for 120 1000000 "$@"; }
 
+# The rank that shall fail does it now.
+fails_now() {
+    fault_begins
+    : >"$share/fail"
+}
+
 # at_work_for SECONDS STEPS [RANK FAULT...]
 at_work_for() {
     amount=$1
@@ -100,7 +106,7 @@ signal_rank() {
 
 a_rank_exits_with_42() {
     run $((size - 1)) exit 42
-    fault_begins
+    fails_now
     ended 42 "algo-$last rank $((last - 1)): exited with 42" "$FAILURE_MS" $everyone
 }
 
@@ -111,7 +117,7 @@ a_rank_segfaults() {
         signal_rank "$last" SEGV
     else
         run $((size - 1)) segv
-        fault_begins
+        fails_now
     fi
     ended 139 "algo-$last rank $((last - 1))" "$FAILURE_MS" $everyone
 }
@@ -119,7 +125,7 @@ a_rank_segfaults() {
 # What the program says last, for mpirun to end all of it.
 a_rank_aborts() {
     run $((size - 1)) abort 42
-    fault_begins
+    fails_now
     ended 42 "algo-$last rank $((last - 1)): exited with 42" "$FAILURE_MS" $everyone
     mpirun_told "MPI_ABORT was invoked on rank $((last - 1)) in communicator MPI_COMM_WORLD"
     all_name '(ringmaster explain MPI_ABORT)' $everyone
@@ -128,7 +134,7 @@ a_rank_aborts() {
 # The rank says no word of it, but Open MPI does, to mpirun.
 a_rank_breaks_a_rule_of_mpi() {
     run $((size - 1)) truncate
-    fault_begins
+    fails_now
     ended 15 "algo-$last rank $((last - 1)): exited with 15" "$FAILURE_MS" $everyone
     mpirun_told 'An error occurred in MPI_Recv; MPI_ERR_TRUNCATE: message truncated'
     all_name '(ringmaster explain mpi:15)' $everyone
@@ -144,6 +150,7 @@ a_rank_runs_out_of_memory() {
     [ "$DRIVER" = ns ] && control_group memory 300M || { skip_case "no control group for memory here"; return; }
     odd="echo \$\$ >$control/cgroup.procs"
     go $((size - 1)) memory
+    fails_now
     check "the kernel ends it" wait_for "$PATIENCE" memory_ran_out || return
     rm -f "$share"/failed-* # it was not then that it failed: it began to take memory
     fault_begins
@@ -160,7 +167,7 @@ a_rank_fails_on_a_full_disk() {
     [ "$DRIVER" = ns ] || { skip_case "these hosts mount file systems of their own"; return; }
     odd='mount -t tmpfs -o size=64k full /opt/ml/output'
     go $((size - 1)) full
-    fault_begins
+    fails_now
     all_end "$PATIENCE" 42 $everyone || return
     all_name "algo-$last rank $((last - 1)): exited with 42" $(but "$last")
     within "$FAILURE_MS" $everyone

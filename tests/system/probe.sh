@@ -4,9 +4,9 @@
 #   probe.sh FOLDER SECONDS [RANK exit CODE | RANK segv | RANK memory | RANK full]
 #
 # Each rank leaves FOLDER/in-main-RANK (process number, time in ms) at its start and FOLDER/out-RANK
-# at its end. With a RANK that one leaves FOLDER/failed-RANK half a second after all are there, and
-# fails: with memory it takes 900 MB and keeps them, with full it leaves with 42 after it has filled the
-# disk under /opt/ml/output. SIGTERM ends it with 0.
+# at its end. With a RANK that one leaves FOLDER/failed-RANK half a second after all are there, and not before
+# FOLDER/fail is, and fails: with memory it takes 900 MB and keeps them, with full it leaves with 42 after it has
+# filled the disk under /opt/ml/output. SIGTERM ends it with 0.
 set -u
 
 folder=$1
@@ -42,6 +42,7 @@ if [ "${1:-}" = "$RANK" ]; then
         while [ ! -e "$folder/in-main-$other" ]; do nap_for 0.1; done
     done
     nap_for 0.5
+    while [ ! -e "$folder/fail" ]; do nap_for 0.1; done
     mark failed
     case $2 in
     exit) exit "$3" ;;

@@ -6,8 +6,8 @@
  *
  * Each rank leaves FOLDER/in-main-RANK, which holds its process number and the time in ms, once it
  * is in main, FOLDER/met-RANK once it has met all others, and FOLDER/out-RANK when it leaves. With
- * a RANK that one leaves FOLDER/failed-RANK and fails, 500 ms after all have met. SIGTERM at any
- * rank lets all of them leave together with 0.
+ * a RANK that one leaves FOLDER/failed-RANK and fails, 500 ms after all have met and not before
+ * FOLDER/fail is there. SIGTERM at any rank lets all of them leave together with 0.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -61,6 +61,12 @@ static void truncate_message(void) {
     MPI_Recv(&received, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static int is_told_to_fail(const char *folder) {
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/fail", folder);
+    return access(path, F_OK) == 0;
+}
+
 static void fail_as_told(char **words, int count) {
     if (strcmp(words[0], "segv") == 0)
         raise(SIGSEGV);
@@ -104,7 +110,7 @@ int main(int argc, char **argv) {
     leave_mark(argv[1], "met", name);
     while (!leave) {
         const int64_t passed = now_ms(CLOCK_MONOTONIC) - start;
-        if (rank == failing && passed > 500) {
+        if (rank == failing && passed > 500 && is_told_to_fail(argv[1])) {
             leave_mark(argv[1], "failed", name);
             fail_as_told(argv + 4, argc - 4);
         }
