@@ -221,12 +221,18 @@ static void cleared(void *context, size_t left) {
     vacancy_await(&h->vacancy, h->loop, h->job, VACANCY_AGAIN_SECONDS, vacant, h);
 }
 
+void host_end_attempt(struct host *h, unsigned next) {
+    if (h->succession != NULL && h->crew.seats != NULL)
+        succession_note_step(h->succession, crew_step(&h->crew));
+    crew_clear(&h->crew, next);
+}
+
 static void clear(struct host *h, int64_t attempt) {
     log_info("attempt %u is over", h->crew.attempt);
     h->quiet = true;
     journal_rest(h->journal);
     sweep_spare(h->sweep, journal_child(h->journal), 0);
-    crew_clear(&h->crew, (unsigned)attempt);
+    host_end_attempt(h, (unsigned)attempt);
     host_kill_daemon(h);
     task_done(&h->daemon);
     sweep_start(h->sweep, h->loop, h->reaper, clear_grace, clear_give_up, cleared, h);
@@ -282,6 +288,7 @@ static void begin(struct host *h, const json_t *order) {
     if (h->succession != NULL) {
         h->succession->attempt = h->crew.attempt;
         h->succession->back = h->succession->anew = false;
+        succession_take_course(h->succession, order);
     }
     if (crew_begin(&h->crew, h->environment, &err) != 0)
         tell_daemon(h, EXIT_CODE_INTERNAL, err.text);

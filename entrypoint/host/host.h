@@ -109,6 +109,10 @@ void host_await(struct host *h);
 void host_await_none(struct host *h);
 bool host_awaits(const struct host *h);
 
+/* The attempt is over, for this host at least: takes all seats away, and lets none of it sit down
+ * again (crew_clear). NEXT: the one that may follow, 0: whichever is heard of. */
+void host_end_attempt(struct host *h, unsigned next);
+
 /* Unknown orders are left alone. */
 void host_order(struct host *h, const json_t *order);
 

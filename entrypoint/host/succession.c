@@ -69,6 +69,28 @@ bool succession_settle(struct succession *s, unsigned number, const json_t *orde
     return true;
 }
 
+/* --- how far attempts have come --------------------------------------------------------------- */
+
+json_t *succession_course(const struct restart_course *c) {
+    return json_pack("[I, I]", (json_int_t)(c->best_step & INT64_MAX), (json_int_t)c->fruitless);
+}
+
+void succession_take_course(struct succession *s, const json_t *order) {
+    const json_t *course = json_object_get(order, "course");
+    json_int_t best = json_integer_value(json_array_get(course, 0));
+    json_int_t fruitless = json_integer_value(json_array_get(course, 1));
+    bool good = best >= 0 && fruitless >= 0 && fruitless <= RESTART_FRUITLESS_MAX;
+    s->course = good ? (struct restart_course){(uint64_t)best, (unsigned)fruitless}
+                     : (struct restart_course){0};
+}
+
+void succession_note_step(struct succession *s, uint64_t step) {
+    if (step > 0)
+        restart_course_add(&s->course, step);
+    else
+        s->course.fruitless = 0;
+}
+
 /* --- with a join ------------------------------------------------------------------------------ */
 
 json_t *succession_json(const struct succession *s) {

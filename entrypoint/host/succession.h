@@ -1,5 +1,6 @@
 /* What a host carries on when its master is lost: who may go on by which attempt's roll
- * (outcome/ledger.h), where the hosts are, the link's keys for both roles, the run's name. A
+ * (outcome/ledger.h), how far attempts have come, where the hosts are, the link's keys for both
+ * roles, the run's name. A
  * process leads one life after the other: when the master is lost all that it knows of the job but
  * this ends, with all that runs, and the next life begins. With RINGMASTER_FAILOVER that is as a
  * worker of the next host, or as that. Where this may not be, and with RINGMASTER_SHRINK alone, the
@@ -22,6 +23,7 @@
 #include "common/net_address.h"
 #include "job/job.h"
 #include "outcome/ledger.h"
+#include "outcome/restart.h"
 
 #include <jansson.h>
 #include <openssl/types.h>
@@ -41,10 +43,11 @@ struct succession {
     SSL_CTX *client; /* owned; for all lives */
     SSL_CTX *server;
     struct ledger ledger;
-    bool begun;       /* this host has heard of a roll that all have taken */
-    bool ending;      /* the job's end is known here: what comes is no attempt */
-    bool again;       /* this is not the first life */
-    bool over;        /* this life ends, and another one follows */
+    struct restart_course course; /* by the last order, and what this host has seen since then */
+    bool begun;                   /* this host has heard of a roll that all have taken */
+    bool ending;                  /* the job's end is known here: what comes is no attempt */
+    bool again;                   /* this is not the first life */
+    bool over;                    /* this life ends, and another one follows */
     bool back;        /* in which this host asks the others to be taken back; or this one is so */
     bool anew;        /* of a first host that was started anew, and has heard that another one leads
                          the job: it knows nothing of that until it has a part in it */
@@ -89,6 +92,13 @@ bool succession_take(struct succession *s, const struct cluster *c, unsigned num
 bool succession_settle(struct succession *s, unsigned number, const json_t *order);
 /* The order's members, of the hosts of C. The caller owns it. */
 json_t *succession_addresses(const struct cluster *c);
+
+/* Another member of the order that begins an attempt. The caller owns it. */
+json_t *succession_course(const struct restart_course *c);
+void succession_take_course(struct succession *s, const json_t *order);
+/* An attempt is over whose ranks of this host have told STEP at most, 0: none has, and of what the
+ * others have told nothing is known. */
+void succession_note_step(struct succession *s, uint64_t step);
 
 /* What a worker tells the next master with its join, and how that reads it: QUIET is the time since
  * the last heartbeat that it answered, ns. The job has had PLACES hosts. */

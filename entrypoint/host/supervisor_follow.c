@@ -40,7 +40,7 @@ void supervisor_follow(struct supervisor *s) {
     s->succession->over = true;
     s->host.quiet = true;
     equipping_drop(&s->equipping);
-    crew_clear(&s->host.crew, 0);
+    host_end_attempt(&s->host, 0);
     host_kill_daemon(&s->host);
     task_done(&s->host.daemon);
     uploading_close(&s->uploading);

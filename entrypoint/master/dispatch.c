@@ -74,13 +74,6 @@ static void sure(struct master *m) {
     relaunch_sure(m);
 }
 
-/* What the next attempt is held against. */
-static void note_progress(struct master *m, const struct restart_facts *about) {
-    m->relaunch.fruitless = restart_fruitless(about);
-    if (about->step > m->relaunch.best_step)
-        m->relaunch.best_step = about->step;
-}
-
 static void decide(struct master *m, struct restart_decision *ret) {
     struct verdict_facts facts;
     struct verdict verdict;
@@ -101,11 +94,10 @@ static void decide(struct master *m, struct restart_decision *ret) {
                                         .hosts_left = master_hosts_left(m) + comeback_count(m),
                                         .host_lost = a->loss_count > 0,
                                         .step = attempt_step(a),
-                                        .best_step = m->relaunch.best_step,
-                                        .fruitless = m->relaunch.fruitless,
+                                        .before = m->relaunch.course,
                                         .stop_host = stopped ? (int)a->stop_host : -1};
     restart_decide(&m->s.job->settings, &about, ret);
-    note_progress(m, &about);
+    restart_course_add(&m->relaunch.course, about.step);
 }
 
 static void judge(struct master *m) {

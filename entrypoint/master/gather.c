@@ -77,6 +77,7 @@ void gather_open(struct master *m) {
     m->phase = PHASE_GATHERING;
     m->gather.opened = clock_boot();
     m->gather.heard = s->heard;
+    m->relaunch.course = s->course;
     m->first = UINT_MAX; /* it has offered no roll in this life */
     (void)error_set(&lost, EXIT_CODE_HOST_LOST, "the master of attempt %u was lost",
                     ledger_last(&s->ledger)->number);

@@ -148,6 +148,7 @@ int relaunch_next(struct master *m, struct error *err) {
         }
     (void)json_object_set_new(order, "gone", gone);
     (void)json_object_set_new(order, "attempt", json_integer(m->attempt.number));
+    (void)json_object_set_new(order, "course", succession_course(&m->relaunch.course));
     send_hosts(m, order);
     if (succession_is_on(m->s.succession)) {
         lease_begin(m, clock_boot());

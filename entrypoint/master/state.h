@@ -181,10 +181,9 @@ struct master {
         struct timer hold;   /* of a stop that waits for ranks to take their seats */
     } stop;
     struct {
-        int64_t wait;       /* before the next launch, ns */
-        uint64_t best_step; /* of all attempts so far */
-        unsigned fruitless; /* of them, in a row, until now (restart.h) */
-        struct timer pause; /* the same, running */
+        int64_t wait;                 /* before the next launch, ns */
+        struct restart_course course; /* of all attempts so far, also under other masters */
+        struct timer pause;           /* the same, running */
         struct timer deadline;
     } relaunch;
     struct {

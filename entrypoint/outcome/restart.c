@@ -8,9 +8,17 @@
 
 enum { PAUSE_MAX_SECONDS = 300 };
 
-unsigned restart_fruitless(const struct restart_facts *f) {
-    bool known = f->step > 0 || f->best_step > 0;
-    return known && f->step <= f->best_step ? f->fruitless + 1 : 0;
+void restart_course_add(struct restart_course *c, uint64_t step) {
+    bool known = step > 0 || c->best_step > 0;
+    c->fruitless = known && step <= c->best_step ? c->fruitless + 1 : 0;
+    if (step > c->best_step)
+        c->best_step = step;
+}
+
+static bool is_in_vain(const struct restart_facts *f) {
+    struct restart_course course = f->before;
+    restart_course_add(&course, f->step);
+    return course.fruitless >= RESTART_FRUITLESS_MAX;
 }
 
 static bool follows(const struct settings *settings, const struct restart_facts *f,
@@ -31,10 +39,10 @@ static bool follows(const struct settings *settings, const struct restart_facts 
         (void)snprintf(why, RESTART_WHY_SIZE,
                        "no restart with %zu hosts, RINGMASTER_MIN_HOSTS is %" PRId64, f->hosts_left,
                        settings->min_hosts);
-    else if (restart_fruitless(f) >= RESTART_FRUITLESS_MAX)
+    else if (is_in_vain(f))
         (void)snprintf(why, RESTART_WHY_SIZE,
                        "no restart as %d in a row got no further than step %" PRIu64,
-                       RESTART_FRUITLESS_MAX, f->best_step);
+                       RESTART_FRUITLESS_MAX, f->before.best_step);
     return why[0] == '\0';
 }
 

@@ -17,6 +17,12 @@ enum { RESTART_WHY_SIZE = 320 };
 /* So many attempts in a row that get no further than one before them end the job. */
 enum { RESTART_FRUITLESS_MAX = 3 };
 
+/* How far the job's attempts have come so far: what the next one is held against. */
+struct restart_course {
+    uint64_t best_step; /* of all of them; 0: no rank has told one */
+    unsigned fruitless; /* of them, in a row, that did not get beyond best_step */
+};
+
 struct restart_facts {
     const struct cluster *cluster; /* for names */
     const struct verdict *verdict; /* of the attempt */
@@ -24,9 +30,8 @@ struct restart_facts {
     size_t hosts_left;             /* that are not lost */
     bool host_lost;                /* since that attempt began */
     uint64_t step;                 /* the furthest that a rank of the attempt told; 0: none did */
-    uint64_t best_step;            /* of all attempts before */
-    unsigned fruitless; /* attempts before, in a row, that did not get beyond best_step */
-    int stop_host;      /* who asked for a stop that did not end it; -1: nobody */
+    struct restart_course before;  /* of the attempts before it */
+    int stop_host;                 /* who asked for a stop that did not end it; -1: nobody */
 };
 
 struct restart_decision {
@@ -37,9 +42,9 @@ struct restart_decision {
     char why[RESTART_WHY_SIZE]; /* else: for people; "" where there is nothing to explain */
 };
 
-/* How many attempts in a row, the one in FACTS included, got no further than one before; where no
- * rank of any attempt has told a step nothing is known of that, and it is 0. */
-unsigned restart_fruitless(const struct restart_facts *facts);
+/* Adds an attempt whose ranks have told STEP at most, 0: none has. Where no rank of any attempt has
+ * told a step nothing is known of fruits, and no attempt is without. */
+void restart_course_add(struct restart_course *c, uint64_t step);
 
 void restart_decide(const struct settings *settings, const struct restart_facts *facts,
                     struct restart_decision *ret);

@@ -115,6 +115,8 @@ static void order(const json_t *message) {
     CHECK(!host.daemon.running);
     CHECK(!job.cluster.hosts[0].gone && cluster_hosts_left(&job.cluster) >= 1);
     CHECK(host.crew.attempt >= 1 && succession.ledger.taken_count <= LEDGER_TAKEN_MAX);
+    CHECK(succession.course.best_step <= INT64_MAX &&
+          succession.course.fruitless <= RESTART_FRUITLESS_MAX);
     for (size_t place = HOSTS; place < CLUSTER_HOSTS_MAX; place++)
         CHECK(!host_set_has(&ledger_last(&succession.ledger)->hosts, place));
 }

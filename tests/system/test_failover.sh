@@ -81,6 +81,19 @@ the_new_master_tries_again_and_is_stopped() {
     all_name 'stopped on request at algo-3' 2 3
 }
 
+# The first attempt gets to a step that no other one gets beyond: the third under the old master, and the fourth, after
+# which no other follows, under the new one.
+attempts_that_get_nowhere_end_the_job_under_a_new_master_too() {
+    begin 3 -- train -- sh -c '
+        printf "\1\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0" | dd of="$RINGMASTER_PROGRESS" conv=notrunc 2>/dev/null
+        [ "$RINGMASTER_ATTEMPT" = 3 ] || [ "$RANK" = 0 ] || kill -s KILL $$
+    '"$works"
+    check "the third attempt works" wait_for 60 works_in 3 3 || return
+    lost hosts kill 1
+    all_end 60 137 2 3 || return
+    all_name 'attempt 4 of 6, no restart as 3 in a row got no further than step 5' 2 3
+}
+
 # Between two masters, too.
 a_stop_while_hosts_gather() {
     begin_work 3 || return
@@ -216,6 +229,7 @@ in_three_parts_nobody_goes_on() {
 
 three='the_first_host_is_killed the_first_host_is_killed_while_hosts_gather the_first_host_of_a_training_is_killed
     the_first_host_is_cut_off the_new_master_tries_again_and_is_stopped
+    attempts_that_get_nowhere_end_the_job_under_a_new_master_too
     a_stop_while_hosts_gather of_two_hosts_none_follows of_two_hosts_the_first_goes_on
     folders_that_are_not_shared_are_told_of all_hosts_need_it_alike'
 more='three_hosts_part five_hosts_part eight_hosts_part masters_are_lost_one_after_the_other

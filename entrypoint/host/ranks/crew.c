@@ -48,6 +48,16 @@ int crew_measure(const struct crew *c, struct buf *ret, struct error *err) {
     return 0;
 }
 
+uint64_t crew_step(const struct crew *c) {
+    uint64_t furthest = 0;
+    for (const struct seat *s = c->seats; s != NULL; s = s->next) {
+        struct progress_state state = progress_read(&s->progress);
+        if (state.step > furthest)
+            furthest = state.step;
+    }
+    return furthest;
+}
+
 /* Whatever a program has written: numbers of JSON have a sign. */
 static json_int_t bounded(uint64_t number) {
     return number < INT64_MAX ? (json_int_t)number : INT64_MAX;

@@ -71,6 +71,8 @@ int crew_measure(const struct crew *c, struct buf *ret, struct error *err);
 /* How far ranks are that show progress, for a heartbeat: an array of [rank, step, work, data],
  * times in microseconds (outcome/pace.h); NULL where none does. The caller's. */
 json_t *crew_pace(const struct crew *c);
+/* The furthest step that one of its ranks has told; 0: none has. */
+uint64_t crew_step(const struct crew *c);
 /* Lets a shim that has reported leave. */
 void crew_release(struct crew *c, unsigned rank);
 

@@ -1,6 +1,8 @@
 #include "host/host.h"
 
+#include "common/cleanup.h"
 #include "common/file.h"
+#include "ranks/seat.h"
 #include "support/addresses.h"
 #include "support/unit.h"
 #include "wire/frame.h"
@@ -250,6 +252,43 @@ static void with_a_part_in_an_attempt_it_knows_of_the_job(void) {
     close_host();
 }
 
+static void show_step(uint64_t step) {
+    struct error err;
+    cleanup_fd int fd = progress_create(&err);
+    CU_ASSERT_EQUAL_FATAL(progress_adopt(&host.crew.seats->progress, fd, &err), 0);
+    progress_mark(&host.crew.seats->progress, step, 0);
+}
+
+/* By the master's word, and where that is lost before the next one by what was seen here. */
+static void how_far_attempts_have_come_is_known_to_whom_may_lead_the_next(void) {
+    struct succession succession = {0};
+    open_host("host");
+    host.succession = &succession;
+    json_t *message = about("attempt", 1);
+    (void)json_object_set_new(message, "course", json_pack("[i, i]", 50, 2));
+    host_order(&host, message);
+    json_decref(message);
+    CU_ASSERT_EQUAL(succession.course.best_step, 50);
+    CU_ASSERT_EQUAL(succession.course.fruitless, 2);
+    host_end_attempt(&host, 1); /* nobody had a seat in it */
+    CU_ASSERT_EQUAL(succession.course.fruitless, 2);
+    hello(1);
+    show_step(60);
+    order("clear", 2);
+    loop_cancel(&loop, &sweep.timer);
+    CU_ASSERT_EQUAL(succession.course.best_step, 60);
+    CU_ASSERT_EQUAL(succession.course.fruitless, 0);
+    host.crew.started = false;
+    hello(2);
+    show_step(60);
+    host_end_attempt(&host, 0);
+    CU_ASSERT_PTR_NULL(host.crew.seats);
+    CU_ASSERT_EQUAL(succession.course.fruitless, 1);
+    host.succession = NULL;
+    close_shims();
+    close_host();
+}
+
 /* It waits for one that comes to nothing: it is one of a job's first then, like any other. */
 static void it_waits_for_no_attempt_any_more(void) {
     open_host("host");
@@ -300,6 +339,7 @@ UNIT_MAIN("host.host", UNIT(programs_start_when_all_seats_are_taken_and_no_seat_
           UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
           UNIT(the_next_attempt_knows_who_is_gone),
           UNIT(with_a_part_in_an_attempt_it_knows_of_the_job),
+          UNIT(how_far_attempts_have_come_is_known_to_whom_may_lead_the_next),
           UNIT(it_waits_for_no_attempt_any_more), UNIT(nothing_but_this_jobs_daemon_is_started),
           UNIT(an_agent_that_is_there_already_is_an_error),
           UNIT(the_agent_is_a_link_to_this_program),

@@ -310,6 +310,44 @@ static void a_join_tells_what_is_known(void) {
     succession_close(&s);
 }
 
+static void assert_course(const struct restart_course *c, uint64_t best_step, unsigned fruitless) {
+    CU_ASSERT_EQUAL(c->best_step, best_step);
+    CU_ASSERT_EQUAL(c->fruitless, fruitless);
+}
+
+static void how_far_attempts_have_come_goes_with_their_orders(void) {
+    static const char *const odd[] = {"{}", "{\"course\": 7}", "{\"course\": [-1, 0]}",
+                                      "{\"course\": [5, -1]}", "{\"course\": [5, 4]}"};
+    const struct restart_course course = {.best_step = 1200, .fruitless = 2};
+    set_up(2);
+    json_t *order = json_pack("{s:o}", "course", succession_course(&course));
+    succession_take_course(&s, order);
+    json_decref(order);
+    assert_course(&s.course, 1200, 2);
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        s.course = course;
+        order = json_loads(odd[i], 0, NULL);
+        succession_take_course(&s, order);
+        json_decref(order);
+        assert_course(&s.course, 0, 0);
+    }
+    succession_close(&s);
+}
+
+/* Where rank 0 alone tells steps, its host's loss leaves the others without a word of them. */
+static void an_attempt_that_told_nothing_here_ends_the_row(void) {
+    set_up(2);
+    s.course = (struct restart_course){.best_step = 1200, .fruitless = 1};
+    succession_note_step(&s, 1200);
+    assert_course(&s.course, 1200, 2);
+    succession_note_step(&s, 0);
+    assert_course(&s.course, 1200, 0);
+    succession_note_step(&s, 7);
+    succession_note_step(&s, 1201);
+    assert_course(&s.course, 1201, 0);
+    succession_close(&s);
+}
+
 static void addresses_of_nobody_are_left_alone(void) {
     set_up(2);
     json_t *order = json_pack("{s:[[i,s],[i,s],[s],[i]]}", "addresses", 4096, "10.9.9.9", -1,
@@ -332,4 +370,6 @@ UNIT_MAIN("host.succession", UNIT(silence_is_no_end_of_a_master),
           UNIT(a_first_host_that_is_started_anew_asks_as_a_worker_and_is_the_master_again),
           UNIT(of_hosts_that_are_counted_those_are_asked_whose_address_is_known),
           UNIT(where_the_first_host_may_not_be_lost_it_alone_is_asked),
-          UNIT(a_join_tells_what_is_known), UNIT(addresses_of_nobody_are_left_alone))
+          UNIT(a_join_tells_what_is_known), UNIT(addresses_of_nobody_are_left_alone),
+          UNIT(how_far_attempts_have_come_goes_with_their_orders),
+          UNIT(an_attempt_that_told_nothing_here_ends_the_row))

@@ -308,6 +308,16 @@ static void what_one_of_them_knows_counts_for_all(void) {
     tear_down();
 }
 
+static void attempts_are_held_against_those_under_the_lost_master(void) {
+    set_up(3, long_ago);
+    CU_ASSERT_EQUAL(m.relaunch.course.best_step, 0);
+    succession.course = (struct restart_course){.best_step = 50, .fruitless = 2};
+    gather_open(&m);
+    CU_ASSERT_EQUAL(m.relaunch.course.best_step, 50);
+    CU_ASSERT_EQUAL(m.relaunch.course.fruitless, 2);
+    tear_down();
+}
+
 static void who_may_not_come_hears_why(void) {
     struct error err;
     set_up(5, long_ago);
@@ -335,4 +345,5 @@ UNIT_MAIN("master.gather", UNIT(with_all_others_it_begins_a_lease_after_the_last
           UNIT(without_some_it_waits_a_lease_longer_and_for_them_to_come), UNIT(too_few_are_out),
           UNIT(so_are_fewer_than_were_asked_for), UNIT(those_that_wait_count),
           UNIT(who_cannot_take_the_next_roll_does_not_count), UNIT(those_that_wait_give_no_right),
-          UNIT(what_one_of_them_knows_counts_for_all), UNIT(who_may_not_come_hears_why))
+          UNIT(what_one_of_them_knows_counts_for_all), UNIT(who_may_not_come_hears_why),
+          UNIT(attempts_are_held_against_those_under_the_lost_master))

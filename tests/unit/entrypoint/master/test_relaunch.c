@@ -6,6 +6,7 @@
 #include "wire/frame.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
 static struct stage_host host;
 
@@ -278,6 +279,38 @@ static void who_says_that_it_cannot_be_ready_is_unfit(void) {
     end_clearing();
 }
 
+/* To a host that may be the next master. Our own is in another attempt, and leaves it alone. */
+static void an_attempts_order_says_how_far_those_before_came(void) {
+    static const struct link_events events = {0};
+    char bytes[4096];
+    int ends[2];
+    struct member *b = &between.members[1];
+    json_t *order = NULL;
+    cleanup_buf struct buf text;
+    buf_init(&text, sizeof(bytes));
+    begin_clearing(false, true);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    b->link = link_new(&between.m.s.loop, ends[0], NULL, true, &events, NULL, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(b->link);
+    between.m.s.host.crew.attempt = 1;
+    between.m.relaunch.course = (struct restart_course){.best_step = 50, .fruitless = 2};
+    CU_ASSERT_EQUAL(relaunch_next(&between.m, NULL), 0);
+    link_flush(b->link);
+    ssize_t size = read(ends[1], bytes, sizeof(bytes));
+    CU_ASSERT_FATAL(size > 0);
+    CU_ASSERT_EQUAL(buf_add(&text, bytes, (size_t)size, NULL), 0);
+    CU_ASSERT_FATAL(frame_take(&text, &order, NULL) > 0);
+    CU_ASSERT_STRING_EQUAL(frame_type(order), "attempt");
+    succession_take_course(&between.succession, order);
+    CU_ASSERT_EQUAL(between.succession.course.best_step, 50);
+    CU_ASSERT_EQUAL(between.succession.course.fruitless, 2);
+    json_decref(order);
+    link_free(b->link);
+    (void)close(ends[1]);
+    attempt_done(&between.m.attempt);
+    end_clearing();
+}
+
 /* It may have heard its master until it was lost, does without it until the master would be dead,
  * and ends what runs on it in 4 s. */
 static void where_a_lost_host_may_still_run_its_end_is_waited_for(void) {
@@ -323,4 +356,5 @@ STAGE_MAIN("master.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well),
            UNIT(who_says_that_it_cannot_be_ready_is_unfit),
            UNIT(where_a_lost_host_may_still_run_its_end_is_waited_for),
            UNIT(where_no_other_host_may_go_on_it_is_not),
+           UNIT(an_attempts_order_says_how_far_those_before_came),
            UNIT(a_launch_that_fails_is_told_with_its_own_attempt))

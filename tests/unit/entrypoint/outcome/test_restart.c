@@ -82,14 +82,13 @@ static void without_progress_there_is_an_end(void) {
         f.attempt = i + 1;
         f.step = course[i].step;
         CU_ASSERT_EQUAL(again(many, f), course[i].again);
-        f.fruitless = restart_fruitless(&f);
-        if (f.step > f.best_step)
-            f.best_step = f.step;
+        restart_course_add(&f.before, f.step);
     }
     ASSERT_CONTAINS(decision.verdict.text, "no restart as 3 in a row got no further than step 60");
     /* Of programs that tell no steps nothing is known. */
     f = about(&crash, 9);
-    CU_ASSERT_EQUAL(restart_fruitless(&f), 0);
+    restart_course_add(&f.before, 0);
+    CU_ASSERT_EQUAL(f.before.fruitless, 0);
     CU_ASSERT(again(many, f));
 }
 
