@@ -121,13 +121,31 @@ static void a_closed_pipe_ends_the_writing_not_the_process(void) {
     (void)close(ends[1]);
 }
 
+enum { READER_TRIES = 5 };
+
+/* Of the last slow reader, which has half a second for the end: since when it reads, and how late
+ * it woke at most. */
+static int64_t reader_since;
+static int64_t reader_late;
+
+/* On a busy machine; then what it heard proves nothing, and it is tried again. */
+static bool reader_was_late(int tries) {
+    const bool late = reader_late >= CLOCK_SECOND / 5;
+    if (late && tries == READER_TRIES)
+        unit_skip("readers wake too late on this machine");
+    return late;
+}
+
 /* So many bytes a second from FROM into ALL until its end, as the clock has it: who wakes late
  * reads more. All there is for a rate of 0. */
 static size_t read_slowly(int from, size_t rate, char *all, size_t max) {
-    const int64_t start = clock_now();
+    const int64_t start = reader_since;
+    int64_t last = start;
     size_t size = 0;
-    for (;;) {
+    for (reader_late = 0;; last = clock_now()) {
         (void)poll(NULL, 0, rate > 0 ? 100 : 0);
+        const int64_t late = clock_now() - last - 100 * CLOCK_MILLISECOND;
+        reader_late = late > reader_late ? late : reader_late;
         size_t until =
             rate > 0 ? (size_t)((clock_now() - start) * (int64_t)rate / CLOCK_SECOND) : max;
         ssize_t got = 1;
@@ -142,11 +160,12 @@ static size_t read_slowly(int from, size_t rate, char *all, size_t max) {
 
 static char all[4 * 1024 * 1024];
 
-/* Far more lines than such a reader takes, then a word of ours, one more line, and the end. */
-static void a_slow_reader_hears_the_end(void) {
+/* Far more lines than a slow reader takes, then a word of ours, one more line, and the end. */
+static void leave_after_many_lines(void) {
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     (void)fcntl(ends[1], F_SETPIPE_SZ, 4096); /* less to wait for in this test */
+    reader_since = clock_now();
     pid_t writer = fork();
     if (writer == 0) {
         (void)close(ends[0]);
@@ -166,6 +185,19 @@ static void a_slow_reader_hears_the_end(void) {
     }
     (void)close(ends[1]);
     all[read_slowly(ends[0], CONSOLE_READER_LEAST, all, sizeof(all) - 1)] = '\0';
+    (void)close(ends[0]);
+    int status = 1;
+    (void)waitpid(writer, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
+static void a_slow_reader_hears_the_end(void) {
+    int tries = 0;
+    do
+        leave_after_many_lines();
+    while (reader_was_late(++tries) && tries < READER_TRIES);
+    if (reader_was_late(0))
+        return;
     CU_ASSERT_PTR_NOT_NULL(strstr(all, "\nleaving with 9\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(all, "line 0049999 of"));
     CU_ASSERT_PTR_NOT_NULL(strstr(all, "\n[a rank 0] the real cause\n"));
@@ -178,10 +210,6 @@ static void a_slow_reader_hears_the_end(void) {
     for (const char *at = all; (at = strstr(at, "lines dropped here, ")) != NULL; at++)
         dropped = strtoull(at + strlen("lines dropped here, "), NULL, 10);
     CU_ASSERT_EQUAL(whole + dropped, 50000);
-    (void)close(ends[0]);
-    int status = 1;
-    (void)waitpid(writer, &status, 0);
-    CU_ASSERT_EQUAL(status, 0);
 }
 
 /* A program's last words, more than a pipe holds, come while the reader does something else. */
@@ -189,6 +217,7 @@ static void a_reader_who_is_late_at_the_end_loses_nothing(void) {
     int ends[2];
     enum { LINES = 6000 };
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    reader_since = clock_now();
     pid_t writer = fork();
     if (writer == 0) {
         (void)close(ends[0]);
@@ -222,6 +251,7 @@ static void leave_in_a_long_line(size_t rate, int64_t seconds) {
     enum { SIZE = 1024 * 1024 };
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     (void)fcntl(ends[1], F_SETPIPE_SZ, 4096);
+    reader_since = clock_now();
     pid_t writer = fork();
     if (writer == 0) {
         (void)close(ends[0]);
@@ -243,10 +273,14 @@ static void leave_in_a_long_line(size_t rate, int64_t seconds) {
 
 /* It keeps nobody from hearing how the job ended. */
 static void a_long_line_is_cut_for_a_slow_reader_alone(void) {
-    leave_in_a_long_line(CONSOLE_READER_LEAST, 1);
-    ASSERT_CONTAINS(all, "xxx [cut: this log is read too slowly]\nleaving with 9\n"
-                         "[a rank 0] the real cause\n");
-    leave_in_a_long_line(0, 10);
+    int tries = 0;
+    do
+        leave_in_a_long_line(CONSOLE_READER_LEAST, 1);
+    while (reader_was_late(++tries) && tries < READER_TRIES);
+    if (!reader_was_late(0))
+        ASSERT_CONTAINS(all, "xxx [cut: this log is read too slowly]\nleaving with 9\n"
+                             "[a rank 0] the real cause\n");
+    leave_in_a_long_line(0, 60);
     CU_ASSERT_PTR_NULL(strstr(all, "cut"));
     CU_ASSERT_EQUAL(strspn(all, "x"), 1024 * 1024 - 1);
     ASSERT_CONTAINS(all, "\nleaving with 9\n");

@@ -40,25 +40,32 @@ static const struct reach_way *way_to(const struct reach_result *r, size_t peer)
     return NULL;
 }
 
-/* Hosts of processes of their own wait until this one begins, too: each has two seconds. */
+/* Hosts of processes of their own begin together with this one, as each has two seconds: they tell
+ * that they are there, and wait for the gate. */
+static int ready[2];
 static int gate[2];
 
 static void close_gate(void) {
-    CU_ASSERT_EQUAL_FATAL(pipe2(gate, O_CLOEXEC), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe2(ready, O_CLOEXEC) | pipe2(gate, O_CLOEXEC), 0);
 }
 
 static void open_gate(void) {
-    (void)close(gate[0]);
-    (void)close(gate[1]);
+    for (int i = 0; i < 2; i++) {
+        (void)close(ready[i]);
+        (void)close(gate[i]);
+    }
 }
 
 /* A host of its own process. Ends with 0 where all its ways were good and its bytes arrived. */
 static pid_t start_host(const struct reach_peer *peers, size_t count, size_t self, int listener) {
     pid_t pid = fork();
-    if (pid != 0)
+    char byte = 'r';
+    if (pid != 0) {
+        CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
         return pid;
-    char byte;
+    }
     (void)close(gate[1]);
+    (void)!write(ready[1], &byte, 1);
     (void)!read(gate[0], &byte, 1);
     struct reach_result r;
     struct reach_options o = options_for(peers, count, self, listener);

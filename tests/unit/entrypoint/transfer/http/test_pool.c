@@ -3,6 +3,7 @@
 #include "support/http_server.h"
 #include "support/unit.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,6 +85,13 @@ static void what_is_busy_or_cut_off_is_tried_again(void) {
     }
 }
 
+/* Those that nobody waited for may still be on their way to be counted. */
+static unsigned requests_since(unsigned before, unsigned expected) {
+    for (int i = 0; i < 2000 && atomic_load(&server.shared->requests) - before < expected; i++)
+        (void)poll(NULL, 0, 10);
+    return atomic_load(&server.shared->requests) - before;
+}
+
 static void what_will_not_get_better_ends_at_once(void) {
     static const struct {
         const char *path, *words;
@@ -105,7 +113,7 @@ static void what_will_not_get_better_ends_at_once(void) {
         CU_ASSERT_EQUAL(ask(cases[i].path, cases[i].may_redirect, &body, NULL, &err), -1);
         ASSERT_CONTAINS(err.text, cases[i].words);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-        CU_ASSERT_EQUAL(atomic_load(&server.shared->requests) - before, cases[i].requests);
+        CU_ASSERT_EQUAL(requests_since(before, cases[i].requests), cases[i].requests);
     }
 }
 
