@@ -248,8 +248,11 @@ static void stopped_before_it_could_join_it_tells_the_master(void) {
     }
     start_worker("RINGMASTER_READY_SECONDS=60");
     CU_ASSERT(stage_wait_for(&worker, "waiting for 127.0.0.1"));
-    (void)kill(worker.pid, SIGTERM);
+    (void)kill(worker.pid, SIGSTOP); /* it tries for five seconds, and the master may take longer */
     stage_start(&master, "told", settings, words);
+    CU_ASSERT(stage_wait_for(&master, "waiting for 2 hosts"));
+    (void)kill(worker.pid, SIGTERM);
+    (void)kill(worker.pid, SIGCONT);
     CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_STOPPED);
     CU_ASSERT_EQUAL(stage_end(&worker), EXIT_CODE_STOPPED);
     ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2");

@@ -273,7 +273,7 @@ static void open_cell(enum kind kind, enum fault fault, unsigned times) {
     atomic_store(&server.shared->counters[WHICH_FAULT], fault);
     atomic_store(&server.shared->counters[TIMES], times);
     CU_ASSERT_EQUAL(s3_open(&s3, &environment, NULL), 0);
-    s3.silence = fault == SILENCE || fault == DRIP ? 1 : 0;
+    s3.silence = fault == SILENCE || fault == DRIP ? 3 : 0;
 }
 
 static void close_cell(void) {

@@ -153,10 +153,14 @@ static void another_key_is_told_at_once_and_given_up_in_the_end(void) {
     tear_down();
 }
 
+/* A child that looks a name up may hold the door's socket for a moment. */
 static void change_key(void *context) {
     unsigned char key[TLS_KEY_SIZE];
     struct error err;
-    (void)context;
+    if (reaper.children != NULL) {
+        loop_after(&loop, context, 10 * CLOCK_MILLISECOND);
+        return;
+    }
     CU_ASSERT_EQUAL(told_count, 1);
     door_close(&door);
     tls_context_free(server);
@@ -168,7 +172,7 @@ static void change_key(void *context) {
 /* As where another job's host had the name before ours came. */
 static void another_key_is_no_end_when_the_right_one_comes(void) {
     struct error err;
-    struct timer later = {.fire = change_key};
+    struct timer later = {.fire = change_key, .context = &later};
     set_up(2);
     open_door(NULL);
     loop_after(&loop, &later, 6 * CLOCK_SECOND);
