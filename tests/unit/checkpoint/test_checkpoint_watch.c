@@ -194,13 +194,17 @@ static void ring(int number) {
 static void a_signal_ends_the_wait(void) {
     struct checkpoint_watch w;
     const struct sigaction action = {.sa_handler = ring};
-    const struct itimerval soon = {.it_value = {.tv_usec = 50000}};
+    /* Again and again: once could be before the wait. */
+    const struct itimerval soon = {.it_value = {.tv_usec = 50000},
+                                   .it_interval = {.tv_usec = 50000}};
+    const struct itimerval never = {.it_value = {.tv_usec = 0}};
     CU_ASSERT_EQUAL_FATAL(checkpoint_watch_open(&w, folder_of("signal"), &err), 0);
     CU_ASSERT_EQUAL(sigaction(SIGALRM, &action, NULL), 0);
     int64_t start = clock_now();
     CU_ASSERT_EQUAL(setitimer(ITIMER_REAL, &soon, NULL), 0);
     CU_ASSERT_EQUAL(checkpoint_watch_wait(&w, -1, start + 3600 * CLOCK_SECOND, &err), 0);
     CU_ASSERT(clock_now() - start < PATIENCE * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(setitimer(ITIMER_REAL, &never, NULL), 0);
     (void)signal(SIGALRM, SIG_DFL);
     checkpoint_watch_done(&w);
 }
