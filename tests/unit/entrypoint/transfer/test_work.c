@@ -207,8 +207,8 @@ static void ended(void *context, const struct error *failure) {
         *ret = *failure;
 }
 
-/* What a host hears that asks for a file of TASK for some seconds. */
-static void ask(struct peer *peer, const char *task, struct error *ret) {
+/* What a host hears that asks for a file of TASK for so many seconds. */
+static void ask(struct peer *peer, const char *task, int64_t seconds, struct error *ret) {
     struct pool pool;
     struct fetch f;
     int64_t fetched = 0;
@@ -224,7 +224,7 @@ static void ask(struct peer *peer, const char *task, struct error *ret) {
                                       .context = ret};
     CU_ASSERT_EQUAL(pool_open(&pool, NULL, NULL), 0);
     fetch_start(&f, &order, &pool);
-    (void)pool_run(&pool, clock_now() + 3 * CLOCK_SECOND, NULL);
+    (void)pool_run(&pool, clock_now() + seconds * CLOCK_SECOND, NULL);
     pool_close(&pool);
 }
 
@@ -252,8 +252,8 @@ static void code_that_was_there_before_is_waited_for_by_nobody(void) {
         server.port, door_stage(url), unit_temp_dir(), unit_temp_dir());
     CU_ASSERT_EQUAL_FATAL(parse(text, &work, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, work_on, &work), 0);
-    ask(&peer, "archive/code", &never);
-    ask(&peer, "channel/code", &later);
+    ask(&peer, "archive/code", 40, &never);
+    ask(&peer, "channel/code", 3, &later);
     atomic_store(&server.shared->counters[0], 1);
     (void)pthread_join(other, NULL);
     ASSERT_CONTAINS(never.text, "algo-1 does not have it");

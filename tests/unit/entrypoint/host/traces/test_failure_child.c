@@ -53,9 +53,9 @@ static void open_on(const char *folder) {
     failure_child_open(&child, &reaper, base);
 }
 
-static void await_end(int seconds) {
-    for (int64_t end = clock_now() + seconds * CLOCK_SECOND;
-         child.child.pid > 0 && clock_now() < end; (void)poll(NULL, 0, 5))
+static void await_end(void) {
+    for (int64_t end = clock_now() + 60 * CLOCK_SECOND; child.child.pid > 0 && clock_now() < end;
+         (void)poll(NULL, 0, 5))
         (void)reaper_run(&reaper);
     CU_ASSERT_EQUAL(child.child.pid, 0);
 }
@@ -72,11 +72,11 @@ static const struct verdict bad = {.code = 42, .class_name = "program", .text = 
 static void a_job_that_succeeds_leaves_nothing(void) {
     open_on("good");
     failure_child_prepare(&child);
-    await_end(5);
+    await_end();
     CU_ASSERT(is_there(".failure-reserve"));
     CU_ASSERT(is_there(".failure-owner"));
     failure_child_conclude(&child, &good);
-    await_end(5);
+    await_end();
     CU_ASSERT_FALSE(is_there(".failure-reserve"));
     CU_ASSERT_FALSE(is_there(".failure-owner"));
     CU_ASSERT_FALSE(is_there("failure"));
@@ -87,19 +87,19 @@ static void a_job_that_succeeds_leaves_nothing(void) {
 static void a_job_that_fails_leaves_its_story(void) {
     open_on("bad");
     failure_child_conclude(&child, &bad);
-    await_end(5);
+    await_end();
     CU_ASSERT(is_there("failure"));
     CU_ASSERT_STRING_EQUAL(said, "");
     failure_child_conclude(&child, &bad); /* a later verdict leaves ours, and says nothing */
-    await_end(5);
+    await_end();
     CU_ASSERT_STRING_EQUAL(said, "");
     CU_ASSERT(is_there("failure"));
     child.written = false;
     failure_child_conclude(&child, &bad); /* the next one finds a file that is not its own */
-    await_end(5);
+    await_end();
     ASSERT_CONTAINS(said, "is kept");
     failure_child_prepare(&child);
-    await_end(5);
+    await_end();
     CU_ASSERT_FALSE(is_there("failure"));
     failure_child_close(&child);
 }
@@ -108,13 +108,13 @@ static void a_job_that_fails_leaves_its_story(void) {
 static void an_early_verdict_is_not_the_last_word(void) {
     open_on("early");
     failure_child_prepare(&child);
-    await_end(5);
+    await_end();
     failure_child_conclude_early(&child, &bad);
-    await_end(5);
+    await_end();
     CU_ASSERT(is_there("failure"));
     CU_ASSERT(is_there(".failure-owner"));
     failure_child_conclude(&child, &bad);
-    await_end(5);
+    await_end();
     CU_ASSERT(is_there("failure"));
     CU_ASSERT_FALSE(is_there(".failure-owner"));
     CU_ASSERT_STRING_EQUAL(said, "");
@@ -132,7 +132,7 @@ static void a_job_that_fails_at_once_leaves_its_own_story(void) {
     struct verdict own = bad;
     snprintf(own.class_name, sizeof(own.class_name), "other");
     failure_child_conclude(&child, &own);
-    await_end(5);
+    await_end();
     snprintf(path, sizeof(path), "%s/output/failure", base);
     CU_ASSERT_EQUAL(file_read(path, &text, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "other: rank 2: exited\n");
@@ -143,7 +143,7 @@ static void what_went_wrong_is_told(void) {
     open_on("wrong");
     failure_child_open(&child, &reaper, "/proc/nowhere");
     failure_child_conclude(&child, &bad);
-    await_end(5);
+    await_end();
     ASSERT_CONTAINS(said, "was not written: /proc/nowhere");
     failure_child_close(&child);
     failure_child_run("/proc/nowhere", &bad);
@@ -158,7 +158,7 @@ static void without_a_process_it_is_written_later(void) {
     CU_ASSERT_FALSE(is_there("failure"));
     is_full = false;
     CU_ASSERT(failure_child_again(&child, &bad));
-    await_end(5);
+    await_end();
     CU_ASSERT(is_there("failure"));
     CU_ASSERT_FALSE(failure_child_again(&child, &bad));
     failure_child_close(&child);
@@ -186,12 +186,12 @@ static void nobody_waits_for_a_disk_that_stalls(void) {
     ASSERT_WITHIN(&lag, CLOCK_SECOND);
     CU_ASSERT(child.child.pid > 0);
     (void)kill(child.child.pid, SIGKILL); /* as the sweep does */
-    await_end(5);
+    await_end();
     ASSERT_CONTAINS(said, "the disk did not answer in time");
     failure_child_conclude(&child, &bad);
     stall_seconds = 0;
     failure_child_conclude(&child, &bad); /* takes the stuck one's place */
-    await_end(5);
+    await_end();
     CU_ASSERT(is_there("failure"));
     failure_child_close(&child);
 }
@@ -230,15 +230,15 @@ static void the_folder_of_another_is_left_alone(void) {
     pid_t other = another();
     failure_child_open(&child, &reaper, base);
     failure_child_prepare(&child);
-    await_end(5);
+    await_end();
     CU_ASSERT(is_there("failure"));
     CU_ASSERT_FALSE(is_there(".failure-reserve"));
     failure_child_conclude(&child, &good);
-    await_end(5);
+    await_end();
     CU_ASSERT_FALSE(is_there("success"));
     CU_ASSERT_STRING_EQUAL(said, "");
     failure_child_conclude(&child, &bad);
-    await_end(5);
+    await_end();
     ASSERT_CONTAINS(said, "was not written: another host has this output folder, and still runs");
     said[0] = '\0';
     failure_child_run(base, &bad);
@@ -247,17 +247,17 @@ static void the_folder_of_another_is_left_alone(void) {
     end(other);
     child.written = false;
     failure_child_conclude(&child, &bad);
-    await_end(5);
+    await_end();
     ASSERT_CONTAINS(said, "was not written: another host had this output folder, and what it left");
     failure_child_conclude(&child, &good);
-    await_end(5);
+    await_end();
     CU_ASSERT_FALSE(is_there("success"));
     failure_child_prepare(&child); /* another attempt is all its own */
-    await_end(5);
+    await_end();
     CU_ASSERT_FALSE(is_there("failure"));
     CU_ASSERT(is_there(".failure-reserve"));
     failure_child_conclude(&child, &good);
-    await_end(5);
+    await_end();
     CU_ASSERT(is_there("success"));
     failure_child_close(&child);
 }
@@ -266,17 +266,17 @@ static void the_folder_of_another_is_left_alone(void) {
 static void who_was_refused_leaves_a_shared_folder_alone(void) {
     open_on("refused");
     failure_child_prepare(&child);
-    await_end(5);
+    await_end();
     pid_t other = another();
     child.refused = true;
     failure_child_conclude(&child, &bad);
-    await_end(5);
+    await_end();
     CU_ASSERT_FALSE(is_there("failure"));
     ASSERT_CONTAINS(said, "another host has this output folder, and still runs");
     end(other);
     child.written = false;
     failure_child_conclude(&child, &bad);
-    await_end(5);
+    await_end();
     CU_ASSERT(is_there("failure"));
     failure_child_close(&child);
 }
@@ -285,10 +285,10 @@ static void who_was_refused_leaves_a_shared_folder_alone(void) {
 static void who_has_the_folder_writes(void) {
     open_on("shared");
     failure_child_prepare(&child);
-    await_end(5);
+    await_end();
     pid_t other = another();
     failure_child_conclude(&child, &bad);
-    await_end(5);
+    await_end();
     CU_ASSERT(is_there("failure"));
     CU_ASSERT_STRING_EQUAL(said, "");
     end(other);
