@@ -104,7 +104,7 @@ launch() {
     rm -f "$work"/code.*
     in_all=$1
     shift
-    timeout -k 60 240 mpirun $mpi -np "$in_all" sh -c "$recorded" - "$work" "$patience" "$@" </dev/null
+    timeout -k 60 400 mpirun $mpi -np "$in_all" sh -c "$recorded" - "$work" "$patience" "$@" </dev/null
 }
 
 # left: "COUNT CODE" of the ranks that have left their code.

@@ -9,7 +9,7 @@ foreach(script IN LISTS train_tests)
     string(REPLACE "test_" "train_" name ${stem})
     add_test(NAME ${name} COMMAND ${computing} sh ${script})
     computes(${name})
-    # An mpirun that stands still takes five minutes (lib.sh), and packages from PyPI seven.
+    # An mpirun that stands still takes eight minutes (lib.sh), packages from PyPI seven.
     set_tests_properties(${name} PROPERTIES LABELS system TIMEOUT 900 COST 320
         SKIP_RETURN_CODE 77 ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
 endforeach()
