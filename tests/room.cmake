@@ -35,6 +35,8 @@ if(NOT RINGMASTER_SANITIZE)
         add_test(NAME docker_${brought} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/docker/test_${brought}.sh)
         set_tests_properties(docker_${brought} PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
     endforeach()
+    add_test(NAME venv COMMAND sh ${CMAKE_SOURCE_DIR}/tests/test_venv.sh)
+    set_tests_properties(venv PROPERTIES LABELS unit TIMEOUT 300)
     # What a script of bench/ does with what it starts, without what it measures.
     add_test(NAME bench_gpu_all COMMAND sh ${CMAKE_SOURCE_DIR}/tests/bench/test_gpu_all.sh)
     set_tests_properties(bench_gpu_all PROPERTIES LABELS unit TIMEOUT 300
