@@ -197,7 +197,10 @@ grep -rl $mark /run /tmp /var/tmp /dev/shm /opt/ml/output /opt/ml/model 2>/dev/n
 words=0
 for word; do case $word in $mark*) words=$((words + 1)) ;; esac; done
 echo "secrets seen: $(env | grep -c $mark) in variables, $words in words"
-case $* in *"--end fail"*) exit 5 ;; *"--end wait"*) touch /opt/ml/model/waits; exec sleep 60 ;; esac
+: >"$TEST_SHARE/told-$RANK"
+# A failure ends the others: all have told before.
+fails() { until [ "$(find "$TEST_SHARE" -name 'told-*' | wc -l)" -ge "$WORLD_SIZE" ]; do sleep 0.1; done; exit 5; }
+case $* in *"--end fail"*) fails ;; *"--end wait"*) touch /opt/ml/model/waits; exec sleep 60 ;; esac
 END
 }
 
@@ -219,7 +222,7 @@ secret_job() {
         printf '{%s, "end": "%s"}' "$parameters" "$1" >"$(config "$host")/hyperparameters.json"
     done
     # shellcheck disable=SC2086  # words
-    start_all $variables -e RINGMASTER_KEY=canary-of-the-control-link -e RINGMASTER_REQUIRE_KEY=1 -- sh -c "$2"
+    start_all $variables -e "TEST_SHARE=$share" -e RINGMASTER_KEY=canary-of-the-control-link -e RINGMASTER_REQUIRE_KEY=1 -- sh -c "$2"
 }
 
 nothing_is_found() {
