@@ -49,7 +49,7 @@ work_begins() {
     check "all ranks work" wait_for 10 works_in 1 "$1"
 }
 # works_again HOST: its container, which has been killed, is started anew, under its name.
-works_again() { hosts wait 10 "$1" && begin_one "$1" -- train -- sh -c "$works"; }
+works_again() { hosts wait "$PATIENCE" "$1" && begin_one "$1" -- train -- sh -c "$works"; }
 works_in() { [ "$(find "$share/work" -name "$1.*" | wc -l)" -eq "$2" ]; }
 enough() { : >"$share/enough"; }
 # stopped_well ATTEMPT RANKS HOST...: all ranks have heard of the stop, and end then: with 0, as who saves and goes. (Who

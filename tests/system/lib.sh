@@ -134,10 +134,10 @@ ring_down() {
     control_done
     RING=
 }
-# Who stands beside the hosts: the pid of what a test has started as one.
+# Who stands beside the hosts: the pid of what a test has started as one. It is gone then, also where it was stopped.
 server=
 server_down() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null
+    [ -z "$server" ] || { kill -s KILL "$server"; wait "$server"; } 2>/dev/null
     server=
 }
 trap 'server_down; ring_down' EXIT

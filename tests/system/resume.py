@@ -30,14 +30,17 @@ class Line:
     def __init__(self):
         self.lock, self.moved, self.limit, self.child = threading.Lock(), 0, None, None
 
-    def begin(self, child, limit):
+    def begin(self, limit, *words):
+        """A start, of which nobody hears before it is known here."""
         with self.lock:
-            self.moved, self.limit, self.child = 0, limit, child
+            self.moved, self.limit, self.child = 0, limit, start(*words)
+            return self.child
 
     def heard(self):
         """The child is there: what is uploaded is all that there will be."""
-        if self.child is not None:
-            self.child.send_signal(signal.SIGUSR1)
+        with self.lock:
+            if self.child is not None:
+                self.child.send_signal(signal.SIGUSR1)
 
     def move(self, size):
         with self.lock:
@@ -105,8 +108,8 @@ def start(binary, port, order):
 def download(binary, port, folder):
     left = len(DATA)
     for limit in (*KILLS, None):
-        child = start(binary, port, {"tasks": [{"what": "train", "from": "s3://bucket/set", "to": folder}]})
-        LINE.begin(child, limit)
+        child = LINE.begin(limit, binary, port, {
+            "tasks": [{"what": "train", "from": "s3://bucket/set", "to": folder}]})
         code = child.wait()
         print(f"a start that ended with {code} brought {LINE.moved >> 20} MiB of {left >> 20} that were left", flush=True)
         assert code == (0 if limit is None else -signal.SIGKILL)
@@ -185,9 +188,8 @@ def upload(binary, port, folder):
         file.truncate(size)
     left = size
     for limit in (size * 2 // 3, None):
-        child = start(binary, port, {"uploads": [
+        child = LINE.begin(limit, binary, port, {"uploads": [
             {"what": "checkpoints", "from": folder, "to": "s3://bucket/states/", "live": True}]})
-        LINE.begin(child, limit)
         code = child.wait()
         print(f"a start that ended with {code} sent {LINE.moved >> 20} MiB of {left >> 20} that were left", flush=True)
         assert code == (0 if limit is None else -signal.SIGKILL)

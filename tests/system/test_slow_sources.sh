@@ -7,7 +7,8 @@
 [ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
 [ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
 
-READY_MS=3000
+# What drips takes nine seconds.
+READY_MS=6000
 
 # begin BUCKET [-e NAME=VALUE]...: two hosts, each with its share of what lies there, which wait for READY_MS.
 begin() {
@@ -61,7 +62,7 @@ one_that_stands_still_ends_the_job() {
     fault_begins
     all_end "$PATIENCE" 69 $everyone || return
     within $((READY_MS + LEAVE_MS)) $everyone
-    all_name 'algo-2 has got no further in fetching what it needs for 3 s; the last of it: train: 0.0 of 0.0 MiB, 0 of 1 files' $everyone
+    all_name 'algo-2 has got no further in fetching what it needs for 6 s; the last of it: train: 0.0 of 0.0 MiB, 0 of 1 files' $everyone
 }
 
 # Its share is there, and the other one's takes nine seconds more.
@@ -92,6 +93,7 @@ without_the_master_one_that_still_fetches_leaves_at_once() {
     wait_for 60 says 1 'all 2 ranks have started' || check "the job begins" false || return
     hosts kill 2
     wait_for 60 says 1 'attempt 2 begins, with 1 ranks' || check "host 1 goes on" false || return
+    check "its container is gone" hosts wait "$PATIENCE" 2 || return
     rm -rf "$(hosts opt 2)/input/data/train"
     begin_one 2 "$@"
     wait_for 30 says 2 'this host waits for its next attempt' || check "host 2 waits" false || return
@@ -110,15 +112,15 @@ a_first_host_that_fetches_longer_sends_on_who_comes() {
     for host in $everyone; do
         begin_one "$host" "$@"
     done
-    READY_MS=3000
+    READY_MS=6000
     check "the job begins" wait_for 60 says 1 'all 5 ranks have started' || return
     hosts kill 1
     hosts kill 5
     check "host 2 goes on" wait_for 60 says 2 'all 3 ranks have started' || return
     rm -rf "$(hosts opt 1)/input/data/train"
-    hosts wait 10 1 && begin_one 1 "$@"
+    hosts wait "$PATIENCE" 1 && begin_one 1 "$@"
     check "host 1 fetches" wait_for 20 says 1 'the job goes on under algo-2: this host fetches' || return
-    hosts wait 10 5 && begin_one 5 "$@"
+    hosts wait "$PATIENCE" 5 && begin_one 5 "$@"
     check "host 5 waits at host 2" wait_for 20 says 2 'algo-5 is back' || return
     check "it came to host 1 before" says 5 'algo-1 takes this host later: the job goes on under algo-2'
     check "host 1 fetches still" equal "$(hosts log 2 | grep -c 'algo-1 is back')" 0

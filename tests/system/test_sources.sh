@@ -152,6 +152,7 @@ a_stop_ends_fetching() {
     ring 1
     hub=rm-$(basename "$RING")-hub
     ip -n "$hub" address add 10.77.0.254/24 dev ring
+    ip -n "$hub" link set lo up
     s3=http://10.77.0.254:5000 id=AKID secret=canary-of-a-stop
     ip netns exec "$hub" python3 -c '
 import socket
@@ -160,6 +161,8 @@ kept = []
 while True:
     kept.append(listener.accept())' &
     server=$!
+    check "the server is there" wait_for "$PATIENCE" ip netns exec "$hub" python3 -c \
+        'import socket; socket.create_connection(("10.77.0.254", 5000), 1)' || return
     start RINGMASTER_CHANNEL_TRAIN=s3://jobs/set -- train -- true
     wait_for 30 says 1 'fetching what the job needs' ||
         check "it begins to fetch" false || return
