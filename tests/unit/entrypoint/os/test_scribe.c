@@ -98,14 +98,14 @@ static void lines_are_written_before_it_rests(void) {
     CU_ASSERT(put("two\n"));
     scribe_rest(&scribe);
     CU_ASSERT(scribe.child.pid > 0);
-    run(10);
+    run(50);
     CU_ASSERT_EQUAL(scribe.child.pid, 0);
     CU_ASSERT_EQUAL(size_of_file(), 8);
     CU_ASSERT(put("three\n")); /* and it wakes */
     run(1);                    /* the timer starts a child, which then waits for more */
     CU_ASSERT(scribe.child.pid > 0);
     scribe_rest(&scribe);
-    run(10);
+    run(50);
     CU_ASSERT_EQUAL(size_of_file(), 14);
     CU_ASSERT(shut());
     CU_ASSERT_EQUAL(said_count, 0);
@@ -155,7 +155,7 @@ static void nobody_waits_for_a_disk_that_stalls(void) {
     scribe_rest(&scribe);
     for (int i = 0; i < 5000; i++)
         (void)put(line);
-    CU_ASSERT(clock_now() - begun < 5 * CLOCK_SECOND);
+    CU_ASSERT(clock_now() - begun < 30 * CLOCK_SECOND);
     CU_ASSERT(scribe.dropped > 0);
     CU_ASSERT(scribe.queue.size <= 64 * 1024);
     CU_ASSERT(scribe.child.pid > 0);
@@ -171,11 +171,11 @@ static void after_a_child_that_died_another_goes_on(void) {
         run(1);
     CU_ASSERT_FATAL(scribe.child.pid > 0);
     (void)kill(scribe.child.pid, SIGKILL);
-    run(10);
+    run(50);
     CU_ASSERT_EQUAL(scribe.child.pid, 0);
     CU_ASSERT(put("two\n"));
     scribe_rest(&scribe);
-    run(10);
+    run(50);
     CU_ASSERT_EQUAL(size_of_file(), 8);
     CU_ASSERT(shut());
 }
@@ -186,7 +186,7 @@ static void what_went_wrong_is_told_once(void) {
     CU_ASSERT(put("one\n"));
     CU_ASSERT(put("two\n"));
     scribe_rest(&scribe);
-    run(10);
+    run(50);
     CU_ASSERT_EQUAL(said_count, 1);
     ASSERT_CONTAINS(said, "/proc/nowhere: No such file");
     CU_ASSERT(shut());

@@ -1,6 +1,7 @@
 #include "os/sweep.h"
 
 #include "common/clock.h"
+#include "support/lag.h"
 #include "support/unit.h"
 
 #include <errno.h>
@@ -92,12 +93,13 @@ static void a_deep_tree_ends_by_sigterm(void) {
     stage_open(&s);
     start_tree(4, false, false);
     start_tree(1, false, true);
-    int64_t start = clock_now();
+    struct lag lag;
+    lag_begin(&lag);
     sweep_start(&s.sweep, &s.loop, &s.reaper, 5 * CLOCK_SECOND, CLOCK_SECOND, done, &s);
     CU_ASSERT_EQUAL(loop_run(&s.loop, &err), 0);
     CU_ASSERT_EQUAL(s.calls, 1);
     CU_ASSERT_EQUAL(s.left, 0);
-    CU_ASSERT(clock_now() - start < 4 * CLOCK_SECOND);
+    ASSERT_WITHIN(&lag, 4 * CLOCK_SECOND);
     stage_close(&s);
 }
 
@@ -107,11 +109,13 @@ static void what_ignores_sigterm_is_killed_at_the_deadline(void) {
     stage_open(&s);
     start_tree(3, true, false);
     int64_t start = clock_now();
+    struct lag lag;
+    lag_begin(&lag);
     sweep_start(&s.sweep, &s.loop, &s.reaper, 200 * CLOCK_MILLISECOND, 5 * CLOCK_SECOND, done, &s);
     CU_ASSERT_EQUAL(loop_run(&s.loop, &err), 0);
     CU_ASSERT_EQUAL(s.left, 0);
     CU_ASSERT(clock_now() - start >= 200 * CLOCK_MILLISECOND);
-    CU_ASSERT(clock_now() - start < 3 * CLOCK_SECOND);
+    ASSERT_WITHIN(&lag, 3 * CLOCK_SECOND);
     stage_close(&s);
 }
 
@@ -248,7 +252,7 @@ static void what_cannot_be_killed_is_given_up(void) {
     CU_ASSERT_EQUAL(loop_run(&s.loop, &err), 0);
     CU_ASSERT_EQUAL(s.left, 1);
     CU_ASSERT(clock_now() - start >= 250 * CLOCK_MILLISECOND);
-    CU_ASSERT(clock_now() - start < 5 * CLOCK_SECOND);
+    CU_ASSERT(clock_now() - start < 30 * CLOCK_SECOND);
     pid_t last = immune;
     immune = 0;
     (void)kill(last, SIGKILL);

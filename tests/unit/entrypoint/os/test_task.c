@@ -88,7 +88,7 @@ static void a_signal_reaches_its_whole_group(void) {
     task_signal(&task, SIGTERM);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_EQUAL(code, 128 + SIGTERM);
-    CU_ASSERT(clock_now() - begin < 10 * CLOCK_SECOND);
+    CU_ASSERT(clock_now() - begin < 30 * CLOCK_SECOND);
     task_signal(&task, SIGTERM); /* nobody is there: nothing happens */
     stop();
 }

@@ -16,9 +16,9 @@
 
 enum {
     OFTEN = 1000000,
-    SECONDS = 60,
+    SECONDS = 300,
     SHORT_SECONDS = 1,
-    LATE_SECONDS = 20,
+    LATE_SECONDS = 25,
     LONG_SECONDS = 600,
     SHARES = 3
 };

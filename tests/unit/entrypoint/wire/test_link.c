@@ -71,7 +71,7 @@ static void out_of_patience(void *context) {
 static void run(void) {
     struct error err;
     patience = (struct timer){.fire = out_of_patience};
-    loop_after(&loop, &patience, 10 * CLOCK_SECOND);
+    loop_after(&loop, &patience, 60 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     loop_cancel(&loop, &patience);
 }

@@ -122,16 +122,21 @@ static void what_does_not_answer_is_told_apart(void) {
     int silent = new_listener(&peers[2].port);
     int liar = new_listener(&peers[3].port);
     (void)close(gone);
+    char byte = 'r';
+    close_gate();
     pid_t pid = fork();
     if (pid == 0) {
         struct pollfd p = {.fd = liar, .events = POLLIN};
-        (void)poll(&p, 1, 10000);
+        (void)!write(ready[1], &byte, 1);
+        (void)poll(&p, 1, 60000);
         int fd = accept(liar, NULL, NULL);
         (void)!write(fd, ask, sizeof(ask) - 1);
         for (;;)
             (void)pause();
     }
     struct reach_options o = options_for(peers, 5, 0, own);
+    CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+    open_gate();
     int64_t began = clock_now();
     CU_ASSERT_EQUAL(reach_run(&o, &r, NULL), 0);
     CU_ASSERT(clock_now() - began >= REACH_ANSWER_MS * CLOCK_MILLISECOND);
