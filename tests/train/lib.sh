@@ -97,14 +97,15 @@ recorded='trap : TERM; work=$1; patience=$2; shift 2
 
 # launch N COMMAND...: as N ranks on this machine that leave their codes; ends with mpirun's.
 # Ranks that hang are ended by an mpirun that hears SIGTERM, which it has a minute for. One that hears none
-# stands still itself, and it is for the codes to tell whether its ranks have left.
+# stands still itself, and it is for the codes to tell whether its ranks have left. What mpirun keeps lies in a
+# folder of its own: of two that share one, the first to end may take it away from under the other's start.
 # shellcheck disable=SC2086  # a list
 launch() {
     checks=$((checks + 1))
     rm -f "$work"/code.*
     in_all=$1
     shift
-    timeout -k 60 400 mpirun $mpi -np "$in_all" sh -c "$recorded" - "$work" "$patience" "$@" </dev/null
+    timeout -k 60 400 mpirun $mpi --mca orte_tmpdir_base "$work" -np "$in_all" sh -c "$recorded" - "$work" "$patience" "$@" </dev/null
 }
 
 # left: "COUNT CODE" of the ranks that have left their code.
