@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # job FAILING-RANK SCRIPT: two hosts with two ranks each. Rank 0 runs SCRIPT, with $folder, $socket and
-# $forge at hand; FAILING-RANK exits with 7 after that, the others end well.
+# $forge at hand; FAILING-RANK exits with 7 when that is done, the others end well.
 job() {
     ring 2
     printf '%s\n' "$2" >"$share/script"
@@ -21,14 +21,16 @@ job() {
             socket=$folder/socket forge=$0/probe_forge
             [ -S "$socket" ] || { echo "no socket"; exit 3; }
             . "$0/script"
+            : >"$0/done"
         elif [ "$RANK" = "$FAILS" ]; then
-            sleep 2; echo "the true story"; exit 7
+            until [ -e "$0/done" ]; do sleep 0.1; done
+            echo "the true story"; exit 7
         else
             sleep 3
         fi' "$share"
 }
 fails_with_7() {
-    all_end 30 7 1 2 || return
+    all_end "$PATIENCE" 7 1 2 || return
     all_name "$1: exited with 7" 1 2
     all_name 'the true story' 1 2
 }
@@ -46,7 +48,7 @@ a_neighbour_keeps_its_failure() {
 }
 its_own_failure_stays() {
     job none '"$forge" "$socket" report 0; exit 9'
-    all_end 30 9 1 2 && all_name 'algo-1 rank 0: exited with 9' 1 2
+    all_end "$PATIENCE" 9 1 2 && all_name 'algo-1 rank 0: exited with 9' 1 2
 }
 
 agents() {
@@ -58,7 +60,7 @@ agents() {
 }
 an_agents_words_are_refused() {
     job none "$(agents 'touch x'; agents 'orted -mca ess env')"
-    all_end 30 0 1 2 || return
+    all_end "$PATIENCE" 0 1 2 || return
     check "each was sent away" equal "$(hosts log 1 | grep -c '] agent: 1')" 6
     check "the log says so" holds "$(hosts log 1)" 'asked for a daemon on algo-1 and was refused'
 }
@@ -67,11 +69,11 @@ an_agents_words_are_refused() {
 the_run_folder_may_go() {
     job "$1" 'for file in "$folder"/* /proc/self/fd/*; do (: >"$file") 2>/dev/null; done
         rm -rf "$folder"; echo gone'
-    check "it is gone" wait_for 10 says 1 '] gone'
+    check "it is gone" wait_for "$PATIENCE" says 1 '] gone'
 }
 files_taken_away_change_nothing() {
     the_run_folder_may_go none
-    all_end 30 0 1 2
+    all_end "$PATIENCE" 0 1 2
 }
 files_taken_away_hide_nothing() {
     the_run_folder_may_go 3
@@ -94,7 +96,7 @@ a_neighbours_progress_is_nowhere() {
 }
 
 five_hundred_connections_are_no_flood() {
-    job 2 'for i in 1 2 3; do "$forge" "$socket" flood 500; echo "flood: $?"; done; sleep 5'
+    job 2 'for i in 1 2 3; do "$forge" "$socket" flood 500; echo "flood: $?"; done; : >"$0/done"; sleep 5'
     fails_with_7 'algo-2 rank 2'
     check "three floods came in" equal "$(hosts log 1 | grep -c '] flood: 0$')" 3
 }
@@ -108,7 +110,7 @@ a_shim_cannot_be_looked_into() {
         cat /proc/$PPID/mem </dev/null >/dev/null 2>&1 && echo "memory read"
         ls /proc/$PPID/fd >/dev/null && echo "descriptors read"
         echo tried'
-    all_end 30 0 1 2 || return
+    all_end "$PATIENCE" 0 1 2 || return
     for host in 1 2; do
         check "host $host tried" holds "$(hosts log "$host")" '] tried'
         check "host $host read nothing" lacks "$(hosts log "$host")" ' read'
