@@ -414,9 +414,9 @@ a_host_is_stopped_at_once() {
 
 a_host_is_missing() {
     fresh
-    start_on "$(but 2)" 3 60
+    start_on "$(but 2)" 6 60
     fault_begins
-    ended 69 'algo-2' $((3000 + LEAVE_MS)) $(but 2)
+    ended 69 'algo-2' $((6000 + LEAVE_MS)) $(but 2)
     check "the log says who is missing" holds "$(hosts log 1)" 'algo-2'
 }
 

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-SOON=30
+SOON=$PATIENCE
 
 # end_saying CODE TEXT: every host of the ring ends with CODE, and its log says TEXT.
 end_saying() {
@@ -111,7 +111,7 @@ one_host_does_not_know_the_jobs_name() {
     ring 2
     put hyperparameters.json '{"sagemaker_job_name": "job-1"}'
     printf '{"lr": ' >"$(config 2)/hyperparameters.json"
-    start_all -e RINGMASTER_READY_SECONDS=4 -- train -- true
+    start_all -e RINGMASTER_READY_SECONDS=10 -- train -- true
     check "all end" hosts wait "$SOON"
     check "the culprit's code" equal "$(hosts code 2)" 65
     check "the culprit's story" holds "$(failure_of 2)" 'hyperparameters.json'
@@ -341,13 +341,13 @@ one_host_counts_silence_otherwise() {
 one_host_has_another_key() {
     ring 3
     for host in 1 2; do
-        hosts start "$host" -e RINGMASTER_READY_SECONDS=6 \
+        hosts start "$host" -e RINGMASTER_READY_SECONDS=10 \
             -e RINGMASTER_KEY=the-key-of-all-the-others -- train -- true
     done
-    hosts start 3 -e RINGMASTER_READY_SECONDS=6 -e RINGMASTER_KEY=a-key-that-is-not-theirs -- train -- true
+    hosts start 3 -e RINGMASTER_READY_SECONDS=10 -e RINGMASTER_KEY=a-key-that-is-not-theirs -- train -- true
     check "all end" hosts wait "$SOON"
     check "the stranger is refused" equal "$(hosts code 3)" 77
-    check "the stranger says why" holds "$(failure_of 3)" 'algo-1 was not there within 6 s: another key: '
+    check "the stranger says why" holds "$(failure_of 3)" 'algo-1 was not there within 10 s: another key: '
     for host in 1 2; do
         check "host $host does not go on" equal "$(hosts code "$host")" 77
         check "host $host names the stranger" holds "$(failure_of "$host")" \
@@ -424,7 +424,7 @@ a_refused_daemon_is_the_story() {
     printf '#!/bin/sh\nexec /usr/bin/mpirun --mca plm_base_verbose 0 "$@"\n' >"$share/mpirun"
     chmod 755 "$share/mpirun"
     start_all -e "PATH=$share:$RINGMASTER_BIN:/usr/local/bin:/usr/bin:/bin" -- train -- true
-    all_end 30 70 1 2
+    all_end "$SOON" 70 1 2
     all_name 'algo-2 started no orted: launch request refused' 1 2
 }
 

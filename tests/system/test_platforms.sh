@@ -418,7 +418,7 @@ an_attempt_is_the_platform_s() {
     bare 2
     for host in $everyone; do
         start_one "$host" -e 'SLURM_STEP_NODELIST=algo-[1-2]' -e "SLURM_NODEID=$((host - 1))" -e SLURM_JOB_ID=17 \
-            -e "SLURM_RESTART_COUNT=$host" -e RINGMASTER_READY_SECONDS=5
+            -e "SLURM_RESTART_COUNT=$host" -e RINGMASTER_READY_SECONDS=10
     done
     all_end "$PATIENCE" 77 $everyone
     all_name 'another key' 1

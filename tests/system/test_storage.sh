@@ -6,7 +6,7 @@
 
 [ "$DRIVER" = ns ] || skip "these hosts mount file systems of their own"
 
-SOON=30
+SOON=$PATIENCE
 # From a rank's end to the verdict, and from there on as long as leaving may take, whatever the disk does.
 STALLED_MS=$((1500 + LEAVE_MS))
 stall=$(dirname "$RINGMASTER_BIN")/tests/stall.so
@@ -87,7 +87,7 @@ the_disk_freezes() {
     check "the other host ends" hosts wait "$SOON" 2
     check "the other host's code" equal "$(hosts code 2)" 7
     all_name 'algo-2 rank 1: exited with 7' 2
-    check "the verdict is in the log" wait_for 10 grep -q 'exited with 7; leaving with 7' \
+    check "the verdict is in the log" wait_for "$PATIENCE" grep -q 'exited with 7; leaving with 7' \
         "$RING/host-1/log"
     sleep 4
     check "this one is held by its disk" [ ! -e "$RING/host-1/code" ]
