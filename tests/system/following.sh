@@ -45,8 +45,8 @@ begin_work() {
     work_begins "$1"
 }
 work_begins() {
-    check "all ranks have started" wait_for 30 says 1 "all $1 ranks have started" || return 1
-    check "all ranks work" wait_for 10 works_in 1 "$1"
+    check "all ranks have started" wait_for "$PATIENCE" says 1 "all $1 ranks have started" || return 1
+    check "all ranks work" wait_for "$PATIENCE" works_in 1 "$1"
 }
 # works_again HOST: its container, which has been killed, is started anew, under its name.
 works_again() { hosts wait "$PATIENCE" "$1" && begin_one "$1" -- train -- sh -c "$works"; }
@@ -55,7 +55,7 @@ enough() { : >"$share/enough"; }
 # stopped_well ATTEMPT RANKS HOST...: all ranks have heard of the stop, and end then: with 0, as who saves and goes. (Who
 # ends before it has heard has done its work, and the job's code is 0.)
 stopped_well() {
-    check "its $2 ranks have heard" wait_for 10 heard_in "$1" "$2"
+    check "its $2 ranks have heard" wait_for "$PATIENCE" heard_in "$1" "$2"
     shift 2
     enough
     all_end "$PATIENCE" 143 "$@"
@@ -112,20 +112,21 @@ lost() {
 # followed HOST RANKS [MS]: HOST becomes the master, or stays it, and an attempt of so many ranks begins in time.
 followed() {
     said_within "${3:-$FOLLOW_MS}" "$1" "attempt [2-9] begins, with $2 ranks on $2 hosts" || return 1
-    check "its ranks start" wait_for 20 says "$1" "all $2 ranks have started"
+    check "its ranks start" wait_for "$PATIENCE" says "$1" "all $2 ranks have started"
 }
 
-# waits HOST MASTER: it asks to be taken back, and the running attempt goes on without it.
+# waits HOST MASTER: it asks to be taken back, and the running attempt goes on without it. What the master says of it may
+# be of an earlier time; a host that was started anew has a log of its own.
 waits() {
-    check "host $1 waits at host $2" wait_for 45 says "$2" "algo-$1 is back, and waits for the next attempt" || return 1
-    check "it knows" wait_for 5 says "$1" "algo-$2 leads the job: this host waits"
+    check "host $1 waits" wait_for "$PATIENCE" says "$1" "algo-$2 leads the job: this host waits" || return 1
+    check "host $2 knows" wait_for "$PATIENCE" says "$2" "algo-$1 is back, and waits for the next attempt"
     check "nobody leaves" equal "$(hosts code 1 2>/dev/null)$(hosts code 2 2>/dev/null)$(hosts code 3 2>/dev/null)" "${3:-}"
 }
 # goes_on ATTEMPT MASTER COUNT: a rank of the attempt before fails, and all of so many hosts work in this one.
 goes_on() {
     : >"$share/fail-$(($1 - 1))-0"
-    check "attempt $1 begins" wait_for 45 says "$2" "attempt $1 begins, with $3 ranks on $3 hosts" || return 1
-    check "all of its hosts work" wait_for 20 works_in "$1" "$3"
+    check "attempt $1 begins" wait_for "$PATIENCE" says "$2" "attempt $1 begins, with $3 ranks on $3 hosts" || return 1
+    check "all of its hosts work" wait_for "$PATIENCE" works_in "$1" "$3"
 }
 
 # ended_well HOST...: they leave with 0 and have no failure file.
