@@ -30,11 +30,13 @@ static void a_stop_reaches_what_left_the_programs_group(void) {
                            "while :; do sleep 0.05; done' & "
                            "(setsid sh -c 'trap \"echo of an orphan; exit 0\" TERM; echo alone; "
                            "while :; do sleep 0.05; done' &) ; "
-                           "trap 'echo once; sleep 0.3; exit 3' TERM; while :; do sleep 0.05; done",
+                           "trap 'echo once; sleep 0.3; exit 3' TERM; echo ready; "
+                           "while :; do sleep 0.05; done",
                            NULL};
     stage_start(&host, "apart", NULL, words);
     CU_ASSERT(stage_wait_for(&host, "] apart"));
     CU_ASSERT(stage_wait_for(&host, "] alone"));
+    CU_ASSERT(stage_wait_for(&host, "] ready"));
     (void)kill(host.pid, SIGTERM);
     CU_ASSERT_EQUAL(stage_end(&host), 143);
     const char *output = stage_output(&host);
