@@ -13,8 +13,8 @@ lost_one() {
     failover=0
     begin_work 3 || return 1
     "$@"
-    check "the others go on" wait_for 45 says 1 'all 2 ranks have started' || return 1
-    check "both work" wait_for 10 works_in 2 2
+    check "the others go on" wait_for "$PATIENCE" says 1 'all 2 ranks have started' || return 1
+    check "both work" wait_for "$PATIENCE" works_in 2 2
 }
 
 # all_three: all three hosts have a part in attempt 3, to its end.
@@ -22,7 +22,7 @@ all_three() {
     waits 3 1 || return
     goes_on 3 1 3 || return
     for host in $everyone; do
-        check "host $host knows who they are" wait_for 20 says "$host" \
+        check "host $host knows who they are" wait_for "$PATIENCE" says "$host" \
             'attempt 3 of 3 on \["algo-1","algo-2","algo-3"\]'
     done
     ended_well 1 2 3
@@ -65,8 +65,8 @@ a_host_that_waits_counts() {
     hosts thaw 3
     waits 3 1 || return
     hosts kill 2
-    check "attempt 3 begins" wait_for 45 says 1 'attempt 3 begins, with 2 ranks on 2 hosts' || return
-    check "of hosts 1 and 3" wait_for 20 says 3 'attempt 3 of 2 on \["algo-1","algo-3"\]'
+    check "attempt 3 begins" wait_for "$PATIENCE" says 1 'attempt 3 begins, with 2 ranks on 2 hosts' || return
+    check "of hosts 1 and 3" wait_for "$PATIENCE" says 3 'attempt 3 of 2 on \["algo-1","algo-3"\]'
     ended_well 1 3
 }
 
@@ -76,7 +76,7 @@ a_host_that_waits_is_stopped_alone() {
     hosts thaw 3
     waits 3 1 || return
     hosts stop 3
-    all_end 10 143 3
+    all_end "$PATIENCE" 143 3
     all_name 'stopped while it waited' 3
     check "the others do not notice" equal "$(hosts code 1 2>/dev/null)$(hosts code 2 2>/dev/null)" ''
     ended_well 1 2
@@ -90,9 +90,9 @@ a_stop_between_being_taken_in_and_the_first_order() {
     check "three go on" wait_for 60 says 1 'attempt 2 begins, with 3 ranks on 3 hosts' || return
     hosts thaw 4
     waits 4 1 || return
-    check "all three work" wait_for 20 works_in 2 3
+    check "all three work" wait_for "$PATIENCE" works_in 2 3
     hosts kill 3
-    check "it is taken in" wait_for 30 says 4 'algo-1 counts on this host in the next attempt' || return
+    check "it is taken in" wait_for "$PATIENCE" says 4 'algo-1 counts on this host in the next attempt' || return
     fault_begins
     hosts stop 4
     ended 143 'stopped on request between two attempts' "$LEAVE_MS" 1 2 4
@@ -127,7 +127,7 @@ the_first_host_comes_back_and_leads_again() {
     goes_on 3 2 3 || return
     lost hosts kill 2
     said_within "$FOLLOW_MS" 3 'attempt 4 begins, with 2 ranks on 2 hosts' || return
-    check "both work" wait_for 20 works_in 4 2
+    check "both work" wait_for "$PATIENCE" works_in 4 2
     ended_well 1 3
     check "one attempt at a time" never_two algo-1
 }
@@ -161,7 +161,7 @@ a_new_container_finds_a_master_that_is_not_the_first_host() {
     lost hosts kill 1
     followed 2 3 || return
     hosts kill 4
-    check "they go on without it" wait_for 45 says 2 'attempt 3 begins, with 2 ranks on 2 hosts' || return
+    check "they go on without it" wait_for "$PATIENCE" says 2 'attempt 3 begins, with 2 ranks on 2 hosts' || return
     works_again 4
     waits 4 2 137 || return
     goes_on 4 2 3 || return
@@ -174,13 +174,13 @@ a_host_that_waits_counts_while_hosts_gather() {
     least=3
     begin_work 4 || return
     hosts kill 4
-    check "three go on" wait_for 45 says 1 'attempt 2 begins, with 3 ranks on 3 hosts' || return
-    check "they work" wait_for 20 works_in 2 3
+    check "three go on" wait_for "$PATIENCE" says 1 'attempt 2 begins, with 3 ranks on 3 hosts' || return
+    check "they work" wait_for "$PATIENCE" works_in 2 3
     works_again 4
     waits 4 1 || return
     hosts kill 1
     check "attempt 3 begins" wait_for 60 says 2 'attempt 3 begins, with 3 ranks on 3 hosts' || return
-    check "its hosts work" wait_for 20 works_in 3 3
+    check "its hosts work" wait_for "$PATIENCE" works_in 3 3
     ended_well 2 3 4
     check "one attempt at a time" never_two
 }
@@ -189,11 +189,11 @@ a_host_that_waits_counts_while_hosts_gather() {
 a_roll_grows_by_more_than_it_had() {
     begin_work 4 || return
     hosts kill 4
-    check "three go on" wait_for 45 says 1 'attempt 2 begins, with 3 ranks on 3 hosts' || return
-    check "they work" wait_for 20 works_in 2 3
+    check "three go on" wait_for "$PATIENCE" says 1 'attempt 2 begins, with 3 ranks on 3 hosts' || return
+    check "they work" wait_for "$PATIENCE" works_in 2 3
     hosts kill 3
-    check "two go on" wait_for 45 says 1 'attempt 3 begins, with 2 ranks on 2 hosts' || return
-    check "they work" wait_for 20 works_in 3 2
+    check "two go on" wait_for "$PATIENCE" says 1 'attempt 3 begins, with 2 ranks on 2 hosts' || return
+    check "they work" wait_for "$PATIENCE" works_in 3 2
     works_again 3
     works_again 4
     waits 3 1 || return
@@ -201,7 +201,7 @@ a_roll_grows_by_more_than_it_had() {
     goes_on 4 1 4 || return
     lost hosts kill 1
     said_within "$FOLLOW_MS" 2 'attempt 5 begins, with 3 ranks on 3 hosts' || return
-    check "they work" wait_for 20 works_in 5 3
+    check "they work" wait_for "$PATIENCE" works_in 5 3
     ended_well 2 3 4
     check "one attempt at a time" never_two
 }

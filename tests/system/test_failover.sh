@@ -25,7 +25,7 @@ the_first_host_is_killed_while_hosts_gather() {
         ring_that_shares 3
         begin_one 1 -- train -- sh -c "$works"
         begin_one 2 -- train -- sh -c "$works"
-        check "the second has joined" wait_for 20 says 2 'joined algo-1' || return
+        check "the second has joined" wait_for "$PATIENCE" says 2 'joined algo-1' || return
         lost hosts kill 1
         ended 73 'the job had not begun here' "$LEAVE_MS" 2
         for host in 2 3; do begin_one "$host" -- train -- sh -c "$works"; done
@@ -73,8 +73,8 @@ the_new_master_tries_again_and_is_stopped() {
     lost hosts kill 1
     followed 2 2 || return
     : >"$share/fail-2-1"
-    check "another attempt begins" wait_for 30 says 2 'attempt 3 begins, with 2 ranks on 2 hosts' || return
-    check "its ranks work" wait_for 20 works_in 3 2
+    check "another attempt begins" wait_for "$PATIENCE" says 2 'attempt 3 begins, with 2 ranks on 2 hosts' || return
+    check "its ranks work" wait_for "$PATIENCE" works_in 3 2
     check "one attempt at a time" never_two
     hosts stop 3
     stopped_well 3 2 2 3
@@ -98,7 +98,7 @@ attempts_that_get_nowhere_end_the_job_under_a_new_master_too() {
 a_stop_while_hosts_gather() {
     begin_work 3 || return
     hosts kill 1
-    check "the hosts gather" wait_for 10 says 3 'joined algo-2' || return
+    check "the hosts gather" wait_for "$PATIENCE" says 3 'joined algo-2' || return
     fault_begins
     hosts stop 3
     all_end "$PATIENCE" 143 2 3 || return
@@ -132,8 +132,8 @@ of_two_hosts_none_follows_a_silent_one() {
 of_two_hosts_the_first_goes_on() {
     begin_work 2 || return
     hosts cut 2
-    check "the first goes on" wait_for 45 says 1 'attempt 2 begins, with 1 ranks on 1 hosts' || return
-    check "its rank works" wait_for 20 works_in 2 1
+    check "the first goes on" wait_for "$PATIENCE" says 1 'attempt 2 begins, with 1 ranks on 1 hosts' || return
+    check "its rank works" wait_for "$PATIENCE" works_in 2 1
     out 2
     ended_well 1
     check "one attempt at a time" never_two
@@ -175,7 +175,7 @@ parted() {
     # shellcheck disable=SC2046  # numbers
     hosts part $(seq "$away" "$total")
     check "host $master goes on" wait_for 90 says "$master" "attempt [2-9] begins, with $left ranks on $left hosts" || return
-    check "its ranks start" wait_for 30 says "$master" "all $left ranks have started"
+    check "its ranks start" wait_for "$PATIENCE" says "$master" "all $left ranks have started"
     out "$@"
     sleep 1
     stay=
@@ -210,10 +210,10 @@ masters_are_lost_one_after_the_other() {
     hosts kill 1
     hosts kill 2
     check "the third goes on" wait_for "$APART_S" says 3 'attempt 2 begins, with 3 ranks on 3 hosts' || return
-    check "its ranks work" wait_for 20 works_in 2 3
+    check "its ranks work" wait_for "$PATIENCE" works_in 2 3
     hosts kill 3
     check "the fourth goes on" wait_for "$APART_S" says 4 'attempt 3 begins, with 2 ranks on 2 hosts' || return
-    check "its ranks work" wait_for 20 works_in 3 2
+    check "its ranks work" wait_for "$PATIENCE" works_in 3 2
     ended_well 4 5
     check "one attempt at a time" never_two
 }

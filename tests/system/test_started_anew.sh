@@ -26,7 +26,7 @@ a_first_host_that_is_started_anew_while_hosts_gather() {
     lost hosts kill 1
     works_again 1
     followed 2 3 || return
-    check "all work" wait_for 20 works_in 2 3
+    check "all work" wait_for "$PATIENCE" works_in 2 3
     ended_well 1 2 3
     check "one attempt at a time" never_two
 }
@@ -39,7 +39,7 @@ a_first_host_that_is_started_anew_counts_while_hosts_gather() {
     sleep 8
     works_again 1
     followed 2 3 25000 || return
-    check "all work" wait_for 20 works_in 2 3
+    check "all work" wait_for "$PATIENCE" works_in 2 3
     ended_well 1 2 3
     check "one attempt at a time" never_two
 }
@@ -58,7 +58,7 @@ a_first_host_that_is_started_anew_again_and_again() {
     lost hosts kill 1
     works_again 1
     said_within "$FOLLOW_MS" 2 'attempt 4 begins, with 3 ranks on 3 hosts' || return
-    check "all work" wait_for 20 works_in 4 3
+    check "all work" wait_for "$PATIENCE" works_in 4 3
     ended_well 1 2 3
     check "one attempt at a time" never_two
 }
@@ -71,7 +71,7 @@ a_first_host_that_is_started_anew_as_the_next_master_is_lost() {
     works_again 1
     lost hosts kill 2
     said_within "$FOLLOW_MS" 3 'attempt 3 begins, with 3 ranks on 3 hosts' || return
-    check "all work" wait_for 20 works_in 3 3
+    check "all work" wait_for "$PATIENCE" works_in 3 3
     ended_well 1 3 4
     check "one attempt at a time" never_two
 }
@@ -84,7 +84,7 @@ a_first_host_that_is_started_anew_as_the_next_master_is_paused() {
     lost hosts freeze 2
     works_again 1
     said_within "$FOLLOW_MS" 3 'attempt 3 begins, with [23] ranks on [23] hosts' || return
-    check "the first host has found them" wait_for 30 says 3 'algo-1 is back, and waits for the next attempt' || return
+    check "the first host has found them" wait_for "$PATIENCE" says 3 'algo-1 is back, and waits for the next attempt' || return
     thaw 2
     waits 2 3 || return
     goes_on 4 3 4 || return
@@ -136,9 +136,9 @@ a_paused_first_host_wakes_up_beside_its_successor() {
     lost hosts freeze 1
     followed 2 2 || return
     begin_named 4 algo-1
-    check "its successor waits" wait_for 45 says 2 'algo-1 is back, and waits for the next attempt' || return
+    check "its successor waits" wait_for "$PATIENCE" says 2 'algo-1 is back, and waits for the next attempt' || return
     thaw 1
-    all_end 45 65 1 || return
+    all_end "$PATIENCE" 65 1 || return
     all_name 'the name algo-1 is that of the host at' 1
     goes_on 3 2 3 || return
     ended_well 2 3 4
