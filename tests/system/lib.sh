@@ -102,6 +102,15 @@ in_time() {
 }
 unclear=
 
+# proves_nothing WHY: the test itself was too late. Its hosts are gone, and the case runs again (run_cases).
+proves_nothing() {
+    unclear=$1
+    echo "  unclear: $unclear"
+    checks=$((checks + 1))
+    for host in $everyone; do hosts kill "$host" 2>/dev/null; done
+    hosts wait "$PATIENCE"
+}
+
 # What follows is counted from the last rank's end, of which each leaves a word in the share (out-RANK: its process, ms).
 from_the_last_rank() { fault_at=$(cut -d ' ' -f 2 "$share"/out-* | sort -n | tail -n 1); }
 
