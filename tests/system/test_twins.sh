@@ -1,23 +1,23 @@
 #!/bin/sh
 # Two containers that say that they are the same host: one is left over from the last try, or was told the other's name. The one
 # that came later, or that nobody finds by the name, leaves at once, with words and 65; the job of the first one goes on. On containers with DRIVER=docker.
-# shellcheck disable=SC2154  # lib.sh's variables
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 all='algo-1,algo-2,algo-3'
-span=2
-# be HOST NAME [WORDS OF start]...: a host of the job, by that name; the program takes $span seconds.
+program='sleep 2'
+# be HOST NAME [WORDS OF start]...: a host of the job, by that name, which runs $program.
 be() {
     host=$1 name=$2
     shift 2
-    hosts start "$host" -e "RINGMASTER_HOSTS=$all" -e "RINGMASTER_HOST=$name" "$@" -- train -- sleep "$span"
+    hosts start "$host" -e "RINGMASTER_HOSTS=$all" -e "RINGMASTER_HOST=$name" -e "TEST_SHARE=$share" "$@" -- train -- sh -c "$program"
 }
 
 address_of() { hosts exec "$1" hostname -I | cut -d ' ' -f 1; }
 
 # refused HOST NAME FIRST: it has left, and says which host has its name, and where both are.
 refused() {
-    all_end 20 65 "$1" || return
+    all_end "$PATIENCE" 65 "$1" || return
     story=$(failure_of "$1")
     check "its failure file names the first" holds "$story" "the name $2 is that of the host at $3, and this one is at "
     check "it says what to do" holds "$story" RINGMASTER_HOST
@@ -40,7 +40,7 @@ a_second_worker_leaves_while_hosts_join() {
     ring 4
     be 1 algo-1
     be 2 algo-2
-    check "the first of both is here" wait_for 20 says 1 'algo-2 is here' || return
+    check "the first of both is here" wait_for "$PATIENCE" says 1 'algo-2 is here' || return
     be 4 algo-2 -a algo-2
     refused 4 algo-2 "$(address_of 2)"
     check "the master says so, too" holds "$(hosts log 1)" 'the name algo-2 is that of the host at'
@@ -50,24 +50,25 @@ a_second_worker_leaves_while_hosts_join() {
 
 a_second_worker_leaves_while_the_job_runs() {
     ring 4
-    span=10
+    program='until [ -e "$TEST_SHARE/enough" ]; do sleep 0.1; done'
     for host in 1 2 3; do be "$host" "algo-$host" -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1; done
-    check "ranks have started" wait_for 20 says 1 'ranks have started' || return
+    check "ranks have started" wait_for "$PATIENCE" says 1 'ranks have started' || return
     be 4 algo-2 -a algo-2
+    program='sleep 2'
     refused 4 algo-2 "$(address_of 2)"
+    : >"$share/enough"
     ends_well
     check "the job has had one attempt" lacks "$(hosts log 1)" 'attempt 2'
-    span=2
 }
 
 # Both have the name, so that others find the one or the other.
 a_second_first_host_leaves() {
     ring 4
     be 1 algo-1
-    check "the first waits" wait_for 20 says 1 'waiting for 2 hosts' || return
+    check "the first waits" wait_for "$PATIENCE" says 1 'waiting for 2 hosts' || return
     be 4 algo-1 -a algo-1
     refused 4 algo-1 "$(address_of 1)"
-    check "the first says so, too" wait_for 5 says 1 'the name algo-1 is that of the host at'
+    check "the first says so, too" wait_for "$PATIENCE" says 1 'the name algo-1 is that of the host at'
     be 2 algo-2
     be 3 algo-3
     ends_well
@@ -81,11 +82,11 @@ of_two_first_hosts_that_come_at_once_one_leaves() {
     be 1 algo-1 &
     be 4 algo-1 -a algo-1
     wait $!
-    check "one of both leaves" wait_for 20 one_of_both_has_left || return
+    check "one of both leaves" wait_for "$PATIENCE" one_of_both_has_left || return
     stays=1 leaves=4
     [ "$(hosts code 4 2>/dev/null)" = 65 ] || stays=4 leaves=1
     all_end 60 0 "$stays" 2 3 || return
-    all_end 20 65 "$leaves"
+    all_end "$PATIENCE" 65 "$leaves"
     check "it says why" holds "$(failure_of "$leaves")" 'the name algo-1 is that of the host at'
 }
 one_of_both_has_left() { [ "$(hosts code 1 2>/dev/null)" = 65 ] || [ "$(hosts code 4 2>/dev/null)" = 65 ]; }
@@ -94,9 +95,9 @@ one_of_both_has_left() { [ "$(hosts code 1 2>/dev/null)" = 65 ] || [ "$(hosts co
 a_host_with_the_first_ones_name_leaves_when_that_comes() {
     ring 4
     be 3 algo-1
-    check "it waits" wait_for 20 says 3 'waiting for 2 hosts' || return
+    check "it waits" wait_for "$PATIENCE" says 3 'waiting for 2 hosts' || return
     be 1 algo-1
-    check "the first waits" wait_for 20 says 1 'waiting for 2 hosts' || return
+    check "the first waits" wait_for "$PATIENCE" says 1 'waiting for 2 hosts' || return
     refused 3 algo-1 "$(address_of 1)"
     be 2 algo-2
     be 3 algo-3
@@ -112,7 +113,7 @@ node() {
 two_nodes_with_rank_0_are_one_too_many() {
     ring 4
     node 1 0
-    check "the first waits" wait_for 20 says 1 'waiting for 2 hosts' || return
+    check "the first waits" wait_for "$PATIENCE" says 1 'waiting for 2 hosts' || return
     node 4 0
     refused 4 node-0 "$(address_of 1)"
     node 2 1
@@ -137,7 +138,7 @@ sharing() {
 
 # left_alone HOST TEXT: it has left with 65, and where the folder is another one's it says there is no file of it.
 left_alone() {
-    all_end 20 65 "$1" || return
+    all_end "$PATIENCE" 65 "$1" || return
     check "its log says why" holds "$(hosts log "$1")" "$2"
     check "its log says where that is not" holds "$(hosts log "$1")" \
         'the failure file was not written: another host has this output folder, and still runs'
@@ -155,8 +156,8 @@ a_second_worker_in_the_first_ones_folder_leaves_it_alone() {
     echo 'of an earlier run' >"$(hosts opt 2)/output/failure"
     be 1 algo-1
     be 2 algo-2
-    check "the first of both is here" wait_for 20 says 1 'algo-2 is here' || return
-    check "the earlier run's file is gone" wait_for 5 is_gone 2 || return
+    check "the first of both is here" wait_for "$PATIENCE" says 1 'algo-2 is here' || return
+    check "the earlier run's file is gone" wait_for "$PATIENCE" is_gone 2 || return
     shared 4 2 algo-2 -a algo-2
     left_alone 4 'the name algo-2 is that of the host at'
     be 3 algo-3
@@ -168,11 +169,11 @@ is_gone() { [ ! -e "$(hosts opt "$1")/output/failure" ]; }
 a_second_worker_that_has_the_folder_first_leaves_it_too() {
     sharing || return
     shared 4 2 algo-2
-    check "it has the folder" wait_for 10 owns 2 || return
+    check "it has the folder" wait_for "$PATIENCE" owns 2 || return
     hosts freeze 4
     be 1 algo-1
     be 2 algo-2 -a algo-2
-    check "the job's own is here" wait_for 20 says 1 'algo-2 is here' || return
+    check "the job's own is here" wait_for "$PATIENCE" says 1 'algo-2 is here' || return
     hosts thaw 4
     left_alone 4 'the name algo-2 is that of the host at'
     be 3 algo-3
@@ -185,7 +186,7 @@ the_jobs_own_failure_comes_to_a_folder_that_two_have() {
     sharing || return
     be 1 algo-1
     be 2 algo-2
-    check "the first of both is here" wait_for 20 says 1 'algo-2 is here' || return
+    check "the first of both is here" wait_for "$PATIENCE" says 1 'algo-2 is here' || return
     shared 4 2 algo-2 -a algo-2
     left_alone 4 'the name algo-2 is that of the host at'
     hosts start 3 -e "RINGMASTER_HOSTS=$all" -e RINGMASTER_HOST=algo-3 -- train -- sh -c 'exit 42'
@@ -199,19 +200,18 @@ alone() {
     shift
     hosts start "$host" -p "$(lent 1)" -e "TEST_SHARE=$share" -e "RINGMASTER_HOSTS=algo-$host" -- train -- "$@"
 }
-# shellcheck disable=SC2016  # expanded on the host
 when_told='until [ -e "$TEST_SHARE/$0" ]; do sleep 0.1; done; exit "$1"'
 
 # What becomes of the second one's job is not told in the folder of the first one's.
 of_two_jobs_in_one_folder_the_first_has_it() {
     sharing || return
     alone 1 sh -c "$when_told" first 0
-    check "the first one works" wait_for 20 says 1 'ranks have started' || return
+    check "the first one works" wait_for "$PATIENCE" says 1 'ranks have started' || return
     alone 4 sh -c 'exit 42'
-    all_end 20 42 4 || return
+    all_end "$PATIENCE" 42 4 || return
     check "the folder has no failure" equal "$(failure_of 1)" ''
     : >"$share/first"
-    all_end 20 0 1
+    all_end "$PATIENCE" 0 1
     check "the folder has no failure" equal "$(failure_of 1)" ''
     check "success is marked" test -f "$(hosts opt 1)/output/success"
 }
@@ -220,23 +220,23 @@ of_two_jobs_in_one_folder_the_first_has_it() {
 a_folder_whose_owner_is_gone_is_the_next_ones() {
     sharing || return
     alone 1 sleep 60
-    check "the first one works" wait_for 20 says 1 'ranks have started' || return
+    check "the first one works" wait_for "$PATIENCE" says 1 'ranks have started' || return
     alone 4 sh -c "$when_told" second 42
-    check "the second one works" wait_for 20 says 4 'ranks have started' || return
+    check "the second one works" wait_for "$PATIENCE" says 4 'ranks have started' || return
     hosts kill 1
-    check "the first one is gone" wait_for 10 hosts code 1 || return
+    check "the first one is gone" wait_for "$PATIENCE" hosts code 1 || return
     : >"$share/second"
-    all_end 20 42 4
+    all_end "$PATIENCE" 42 4
     all_name 'algo-4 rank 0: exited with 42' 1
     sharing || return
     alone 1 sh -c "$when_told" first 43
-    check "the first one works" wait_for 20 says 1 'ranks have started' || return
+    check "the first one works" wait_for "$PATIENCE" says 1 'ranks have started' || return
     alone 4 sh -c "$when_told" second 0
-    check "the second one works" wait_for 20 says 4 'ranks have started' || return
+    check "the second one works" wait_for "$PATIENCE" says 4 'ranks have started' || return
     : >"$share/first"
-    all_end 20 43 1
+    all_end "$PATIENCE" 43 1
     : >"$share/second"
-    all_end 20 0 4
+    all_end "$PATIENCE" 0 4
     all_name 'algo-1 rank 0: exited with 43' 1
     check "success is not marked" test ! -e "$(hosts opt 1)/output/success"
 }
