@@ -97,7 +97,9 @@ driver_follow() {
         "$RING/host-$1/log"
 }
 
+# Of a host that has ended there is none, whoever has its process numbers by now.
 driver_pid() {
+    ! driver_has_ended "$1" || return 0
     parent=$(cat "$RING/host-$1/parent" 2>/dev/null) || return 1
     # unshare's one child is the host's first process.
     ps -o pid= --ppid "$parent" | tr -d ' '

@@ -37,6 +37,20 @@ a_host_that_is_started_again_has_said_nothing_yet() {
 }
 says_no() { ! says 1 "$1"; }
 
+# Another process of this machine may have its number by then: here one that has a child, as the host had.
+a_host_that_has_ended_is_none_to_signal() {
+    ring 1
+    hosts start 1 -- true
+    check "it ends" hosts wait "$PATIENCE" 1 || return
+    sleep 600 &
+    stranger=$!
+    echo $$ >"$RING/host-1/parent"
+    hosts kill 1 2>/dev/null
+    check "there is nobody to kill" equal $? 70
+    check "the stranger is alive" kill "$stranger"
+    wait "$stranger" 2>/dev/null || :
+}
+
 # Each way in which it cannot be made: code 70, a reason, no ring's name, nothing left.
 no_ring_is_no_ring() {
     ring_down
@@ -81,7 +95,7 @@ a_script_without_a_ring_fails() {
 }
 
 CASES=${CASES:-hosts_can_read_the_repository_and_write_where_they_should
-    a_host_that_is_started_again_has_said_nothing_yet no_ring_is_no_ring
+    a_host_that_is_started_again_has_said_nothing_yet a_host_that_has_ended_is_none_to_signal no_ring_is_no_ring
     a_script_without_a_ring_fails}
 run_cases
 finish
