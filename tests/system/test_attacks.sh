@@ -82,7 +82,7 @@ a_channels_name_leads_nowhere() {
         ring 2
         printf '{"%s": {}}' "$odd" >"$(config 2)/inputdataconfig.json"
         start_all -- train -- touch /opt/ml/model/began
-        all_end 30 65 $everyone || return
+        all_end "$PATIENCE" 65 $everyone || return
         all_name "\"$odd\" is not a channel's name" $everyone
         nothing_in_the_model
     done

@@ -59,7 +59,7 @@ a_rank_that_fails_is_told_and_started_again() {
     check "the second attempt's ranks meet" holds "$(hosts log 2)" '[algo-2 rank 1] rank 1 of 3 has joined'
     six 2
     start_all -- train -- sh -c '[ "$RANK" = 0 ] || exit 9; sleep 60'
-    all_end 30 9 $everyone || return
+    all_end "$PATIENCE" 9 $everyone || return
     check "the story names the host" holds "$(failure_of 1)" algo-2
 }
 
@@ -75,7 +75,7 @@ families_do_not_mix() {
     hosts start 3 -p 'ip -6 address flush dev eth0
         sed "/algo-1/d" /etc/hosts >/tmp/hosts && echo "10.77.0.1 algo-1" >>/tmp/hosts
         cat /tmp/hosts >/etc/hosts' -- train -- true
-    all_end 40 65 $everyone || return
+    all_end "$PATIENCE" 65 $everyone || return
     check "the story names both" holds "$(failure_of 1)" 'algo-1 is at fd00:77::1 and algo-3 at 10.77.0.3'
 }
 

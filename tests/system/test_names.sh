@@ -25,7 +25,7 @@ row() {
     start_named 1 "$1" "$3" "$3,$4"
     start_named 2 "$2" "$4" "$3,$4"
     word="$1 and $2, listed as $3 and $4"
-    hosts wait 30 >/dev/null
+    hosts wait "$PATIENCE" >/dev/null
     for host in 1 2; do
         check "$word: host $host leaves with 0" equal "$(hosts code "$host" 2>/dev/null)" 0 || return
     done
@@ -84,7 +84,7 @@ three() {
         start_named "$host" "$1" "algo-$host" algo-1,algo-2,algo-3
         shift
     done
-    hosts wait 30 >/dev/null
+    hosts wait "$PATIENCE" >/dev/null
     for host in 1 2 3; do
         check "$word: host $host leaves with 0" equal "$(hosts code "$host" 2>/dev/null)" 0 || return
     done
@@ -106,7 +106,7 @@ another_hosts_address_is_refused() {
     hosts_file algo-2 2
     start_named 1 10.77.0.2 algo-1 algo-1,algo-2
     start_named 2 10.77.0.1 algo-2 algo-1,algo-2
-    all_end 30 65 1 2 || return
+    all_end "$PATIENCE" 65 1 2 || return
     all_name 'host name is "10.77.0.2", which is algo-2'"'"'s address' 1 2
 }
 
