@@ -119,7 +119,7 @@ def refused(what, url, bundle, expected):
     assert code == 66, f"{what}: {code}, {words}"
     assert any(word in words for word in expected), f"{what}: {words}"
     assert not os.listdir(folder), f"{what}: something came"
-    assert took < 10, f"{what}: it was tried for {took:.1f} s"
+    assert took < 30, f"{what}: it was tried for {took:.1f} s, of 60"
     print(f"ok {what}: {words.strip()}", flush=True)
 
 
