@@ -22,8 +22,9 @@ sh -c '
 echo $! >"$folder/parent"
 wait $!
 code=$?
+ended=$(date +%s%3N) # whatever the disk does when that is written
 # unshare cannot end itself by its child's SIGKILL and says 1.
 [ ! -e "$folder/killed" ] || code=137
-date +%s%3N >"$folder/ended"
+echo "$ended" >"$folder/ended"
 echo "$code" >"$folder/code.part"
 mv "$folder/code.part" "$folder/code"

@@ -142,7 +142,7 @@ sixty_four_hostile_words_arrive_on_all_hosts() {
 case_22_every_rank_hears_a_stop_within_a_second() {
     ring 2
     put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "4", "sagemaker_program": "program.sh"}'
-    code_file program.sh 'trap "date +%s%3N >/opt/ml/output/heard-$RANK; exit 0" TERM
+    code_file program.sh 'trap "now=\$(date +%s%3N); echo \$now >/opt/ml/output/heard-$RANK; exit 0" TERM
         : >"/opt/ml/output/ready-$RANK"; sleep 60 & wait'
     heard() { for host in $everyone; do ls "$(hosts opt "$host")/output"; done | grep -c "^$1-"; }
     all_are() { [ "$(heard "$1")" = 8 ]; }
