@@ -25,7 +25,7 @@ compose() {
     sed "s/--epochs 4/--steps 3/; $1" "$top/docker/compose.yml" >"$file"
     grep -q -e '--steps 3' "$file" || { echo "FAILED: compose.yml trains otherwise"; return 1; }
     # shellcheck disable=SC2086  # two words
-    timeout 120 $composer -p "ringmaster-test" -f "$file" up --abort-on-container-exit \
+    timeout 300 $composer -p "ringmaster-test" -f "$file" up --abort-on-container-exit \
         >"$file.log" 2>&1
     got=$?
     # shellcheck disable=SC2086  # two words
