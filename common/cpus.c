@@ -5,7 +5,6 @@
 #include "common/file.h"
 
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +12,24 @@
 /* Wide enough for any machine of today. */
 enum { SMALL_FILE_MAX = 64 * 1024, MASK_CPUS = 8192 };
 
-int cpus_affinity(void) {
+cpu_set_t *cpus_mask(size_t *ret_size) {
     size_t size = CPU_ALLOC_SIZE(MASK_CPUS);
     cpu_set_t *mask = CPU_ALLOC(MASK_CPUS);
     if (mask == NULL)
-        return 1;
+        return NULL;
     CPU_ZERO_S(size, mask);
-    int count = sched_getaffinity(0, size, mask) == 0 ? CPU_COUNT_S(size, mask) : 1;
+    if (sched_getaffinity(0, size, mask) != 0)
+        CPU_SET_S(0, size, mask);
+    *ret_size = size;
+    return mask;
+}
+
+int cpus_affinity(void) {
+    size_t size = 0;
+    cpu_set_t *mask = cpus_mask(&size);
+    if (mask == NULL)
+        return 1;
+    int count = CPU_COUNT_S(size, mask);
     CPU_FREE(mask);
     return count > 0 ? count : 1;
 }

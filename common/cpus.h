@@ -3,7 +3,14 @@
 #ifndef COMMON_CPUS_H
 #define COMMON_CPUS_H
 
-/* CPUs of the affinity mask, at least 1. */
+#include <sched.h>
+#include <stddef.h>
+
+/* The affinity mask, of *RET_SIZE bytes, which are the same on every machine; CPU 0 alone where the
+ * kernel does not tell. The caller's, for CPU_FREE; NULL: no memory. */
+cpu_set_t *cpus_mask(size_t *ret_size);
+
+/* CPUs of that mask, at least 1. */
 int cpus_affinity(void);
 
 /* Whole CPUs of the control group's quota, at least 1; 0: no quota. ROOT is put in front of /proc

@@ -6,25 +6,9 @@
 #include "common/file.h"
 #include "common/str.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 enum { SMALL_FILE_MAX = 1024 };
-
-/* One mask wide enough for any machine of today. */
-enum { MASK_CORES = 8192 };
-
-static cpu_set_t *read_mask(size_t *ret_size) {
-    size_t size = CPU_ALLOC_SIZE(MASK_CORES);
-    cpu_set_t *mask = CPU_ALLOC(MASK_CORES);
-    if (mask == NULL)
-        return NULL;
-    CPU_ZERO_S(size, mask);
-    if (sched_getaffinity(0, size, mask) != 0)
-        CPU_SET_S(0, size, mask);
-    *ret_size = size;
-    return mask;
-}
 
 /* Two ranks with the same key run on the same cores of the same running kernel. */
 static uint64_t cores_key(void) {
@@ -33,7 +17,7 @@ static uint64_t cores_key(void) {
     (void)file_read("/proc/sys/kernel/random/boot_id", &boot, NULL);
     uint64_t key = str_hash(STR_HASH_START, buf_text(&boot), boot.size);
     size_t size = 0;
-    cpu_set_t *mask = read_mask(&size);
+    cpu_set_t *mask = cpus_mask(&size);
     if (mask != NULL) {
         key = str_hash(key, mask, size);
         CPU_FREE(mask);
