@@ -1,11 +1,10 @@
 #include "common/cpus.h"
 
-#include "common/file.h"
+#include "support/tree.h"
 #include "support/unit.h"
 
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
 
 static char root[2048];
 
@@ -14,11 +13,7 @@ static void use_root(const char *name) {
 }
 
 static void put(const char *folder, const char *name, const char *text) {
-    char path[4096];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, folder);
-    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
-    (void)snprintf(path, sizeof(path), "%s/%s/%s", root, folder, name);
-    CU_ASSERT_EQUAL(file_put(path, text, strlen(text), 0600, NULL), 0);
+    tree_put(root, folder, name, text);
 }
 
 static void quotas_are_read_as_the_kernel_writes_them(void) {

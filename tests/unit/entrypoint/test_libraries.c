@@ -1,6 +1,6 @@
 #include "entrypoint/libraries.h"
 
-#include "common/file.h"
+#include "support/tree.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -14,11 +14,7 @@ static void use_root(const char *name) {
 }
 
 static void put(const char *folder, const char *name, const char *text) {
-    char path[4096];
-    (void)snprintf(path, sizeof(path), "%s/%s", root, folder);
-    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, NULL), 0);
-    (void)snprintf(path, sizeof(path), "%s/%s/%s", root, folder, name);
-    CU_ASSERT_EQUAL_FATAL(file_put(path, text, strlen(text), 0600, NULL), 0);
+    tree_put(root, folder, name, text);
 }
 
 static void link_to(const char *folder, const char *name, const char *target) {

@@ -1,18 +1,14 @@
 #include "job/python_code.h"
 
-#include "common/file.h"
 #include "common/redact.h"
+#include "support/tree.h"
 #include "support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static void put(const char *folder, const char *name, const char *text) {
-    char path[4400];
-    (void)snprintf(path, sizeof(path), "%s/%s", unit_temp_dir(), folder);
-    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
-    (void)snprintf(path, sizeof(path), "%s/%s/%s", unit_temp_dir(), folder, name);
-    CU_ASSERT_EQUAL(file_publish(path, text, strlen(text), 0644, NULL), 0);
+    tree_put(unit_temp_dir(), folder, name, text);
 }
 
 static struct python_code look(const char *folder) {

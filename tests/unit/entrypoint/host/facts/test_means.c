@@ -1,6 +1,6 @@
-#include "common/file.h"
 #include "facts/means.h"
 #include "mpi/memory.h"
+#include "support/tree.h"
 #include "support/unit.h"
 
 #include <errno.h>
@@ -10,14 +10,6 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-static void put(const char *root, const char *folder, const char *name, const char *text) {
-    char path[1024];
-    (void)snprintf(path, sizeof(path), "%s%s", root, folder);
-    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, NULL), 0);
-    (void)snprintf(path, sizeof(path), "%s%s/%s", root, folder, name);
-    CU_ASSERT_EQUAL_FATAL(file_put(path, text, strlen(text), 0600, NULL), 0);
-}
 
 static const char *text_of(const json_t *means, const char *key) {
     const char *text = json_string_value(json_object_get(means, key));
@@ -30,23 +22,25 @@ static json_int_t number_of(const json_t *means, const char *key) {
 
 static void a_machine_with_gpus_is_read(void) {
     const char *root = unit_temp_dir();
-    put(root, "/proc", "cpuinfo",
+    tree_put(
+        root, "/proc", "cpuinfo",
         "processor\t: 0\nmodel name\t: A Fast One\nflags\t: x\n\nprocessor\t: 1\nmodel name\t: "
         "B\n");
-    put(root, "/proc/driver/nvidia", "version",
+    tree_put(
+        root, "/proc/driver/nvidia", "version",
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\n"
         "GCC version:  gcc version 12\n");
-    put(root, "/proc/driver/nvidia/gpus/0000:01:00.0", "information",
-        "Model: \t\t NVIDIA H200\nIRQ:   \t\t 12\n");
-    put(root, "/dev", "nvidia0", "");
-    put(root, "/dev", "nvidia1", "");
-    put(root, "/dev", "nvidiactl", "");
-    put(root, "/dev/shm", "x", "");
-    put(root, "/sys/fs/cgroup", "pids.max", "1000\n");
-    put(root, "/sys/fs/cgroup", "pids.current", "990\n");
-    put(root, "/sys/class/infiniband/mlx5_0", "x", "");
-    put(root, "/sys/class/infiniband_verbs/uverbs0", "ibdev", "mlx5_0\n");
-    put(root, "/dev/infiniband", "uverbs0", "");
+    tree_put(root, "/proc/driver/nvidia/gpus/0000:01:00.0", "information",
+             "Model: \t\t NVIDIA H200\nIRQ:   \t\t 12\n");
+    tree_put(root, "/dev", "nvidia0", "");
+    tree_put(root, "/dev", "nvidia1", "");
+    tree_put(root, "/dev", "nvidiactl", "");
+    tree_put(root, "/dev/shm", "x", "");
+    tree_put(root, "/sys/fs/cgroup", "pids.max", "1000\n");
+    tree_put(root, "/sys/fs/cgroup", "pids.current", "990\n");
+    tree_put(root, "/sys/class/infiniband/mlx5_0", "x", "");
+    tree_put(root, "/sys/class/infiniband_verbs/uverbs0", "ibdev", "mlx5_0\n");
+    tree_put(root, "/dev/infiniband", "uverbs0", "");
     json_t *means = means_gather(root, root, "lo");
     CU_ASSERT_STRING_EQUAL(text_of(means, "processor"), "A Fast One");
     CU_ASSERT_STRING_EQUAL(text_of(means, "gpu"), "NVIDIA H200");
@@ -72,10 +66,10 @@ static void all_models_of_gpus_are_read(void) {
         (void)snprintf(path, sizeof(path), "/proc/driver/nvidia/gpus/0000:0%u:00.0", i);
         (void)snprintf(text, sizeof(text), "Model: \t\t %s\nIRQ:   \t\t 12\nDevice Minor: \t %u\n",
                        models[i], i);
-        put(root, path, "information", text);
+        tree_put(root, path, "information", text);
         (void)snprintf(path, sizeof(path), "nvidia%u", i);
         if (i != 2)
-            put(root, "/dev", path, "");
+            tree_put(root, "/dev", path, "");
     }
     json_t *means = means_gather(root, root, "");
     CU_ASSERT_STRING_EQUAL(text_of(means, "gpu"), "NVIDIA A10G, NVIDIA L4");
@@ -111,11 +105,11 @@ static void what_is_not_there_is_not_known(void) {
 /* Files of another driver, or none of a driver's at all. */
 static void odd_files_do_no_harm(void) {
     const char *root = unit_temp_dir();
-    put(root, "/proc", "cpuinfo", "model name\t: \xff\xfe\n");
-    put(root, "/proc/driver/nvidia", "version", "NVRM version: 1");
-    put(root, "/sys/fs/cgroup", "pids.max", "max\n");
-    put(root, "/sys/fs/cgroup/pids", "pids.max", "5");
-    put(root, "/sys/fs/cgroup/pids", "pids.current", "9");
+    tree_put(root, "/proc", "cpuinfo", "model name\t: \xff\xfe\n");
+    tree_put(root, "/proc/driver/nvidia", "version", "NVRM version: 1");
+    tree_put(root, "/sys/fs/cgroup", "pids.max", "max\n");
+    tree_put(root, "/sys/fs/cgroup/pids", "pids.max", "5");
+    tree_put(root, "/sys/fs/cgroup/pids", "pids.current", "9");
     json_t *means = means_gather(root, root, "");
     CU_ASSERT_STRING_EQUAL(text_of(means, "processor"), "");
     CU_ASSERT_STRING_EQUAL(text_of(means, "driver"), "");
@@ -133,12 +127,12 @@ static void what_the_user_runs_is_taken_off_its_limit(void) {
     CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NPROC, &before), 0);
     const struct rlimit own = {.rlim_cur = LIMIT, .rlim_max = before.rlim_max};
     bool is_root = geteuid() == 0;
-    put(root, "/proc/7/task/7", "x", "");
-    put(root, "/proc/7/task/8", "x", "");
-    put(root, "/proc/self/task/9", "x", "");
+    tree_put(root, "/proc/7/task/7", "x", "");
+    tree_put(root, "/proc/7/task/8", "x", "");
+    tree_put(root, "/proc/self/task/9", "x", "");
     (void)snprintf(path, sizeof(path), "%s/proc/7/task", root);
     if (is_root) {
-        put(root, "/proc/1/task/1", "x", ""); /* root's */
+        tree_put(root, "/proc/1/task/1", "x", ""); /* root's */
         CU_ASSERT_EQUAL(chown(path, SOMEBODY, SOMEBODY), 0);
         CU_ASSERT_EQUAL(chmod(root, 0755), 0);
         CU_ASSERT_EQUAL_FATAL(seteuid(SOMEBODY), 0);

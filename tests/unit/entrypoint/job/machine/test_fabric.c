@@ -1,6 +1,7 @@
 #include "common/file.h"
 #include "machine/fabric.h"
 #include "support/rdma.h"
+#include "support/tree.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -22,10 +23,7 @@ static void make(const char *path) {
 }
 
 static void put_line(const char *folder, const char *name, const char *line) {
-    char path[4500];
-    make(folder);
-    (void)snprintf(path, sizeof(path), "%s/%s/%s", root, folder, name);
-    CU_ASSERT_EQUAL(file_publish(path, line, strlen(line), 0644, NULL), 0);
+    tree_put(root, folder, name, line);
 }
 
 static void types_with_an_adapter_are_known(void) {
