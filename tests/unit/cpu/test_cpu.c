@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static struct backend *open_cpu(int threads) {
     struct backend *backend = NULL;
@@ -90,6 +92,39 @@ static void memory_is_aligned_and_zero(void) {
     backend_close(backend);
 }
 
+/* Of the pages that hold SIZE bytes at MEMORY. */
+static size_t pages_in_use(unsigned char *memory, size_t size) {
+    enum { PAGES_MOST = 64 << 20 >> 12 };
+    static unsigned char used[PAGES_MOST];
+    size_t pages = size / (size_t)sysconf(_SC_PAGESIZE), count = 0;
+    CU_ASSERT_FATAL(pages <= PAGES_MOST);
+    CU_ASSERT_EQUAL_FATAL(mincore(memory, size, used), 0);
+    for (size_t i = 0; i < pages; i++)
+        count += used[i] & 1;
+    return count;
+}
+
+/* A network's arenas are gigabytes, of which a step may use a part. */
+static void large_memory_is_not_touched_before_it_is_used(void) {
+    enum { SIZE = 64 << 20, PART = SIZE / 8, HUGE_PAGE = 2 << 20 };
+    struct backend *backend = open_cpu(1);
+    struct error err = {0};
+    for (int again = 0; again < 2; again++) {
+        unsigned char *memory = backend->table->alloc(backend, SIZE, &err);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(memory);
+        CU_ASSERT_EQUAL((uintptr_t)memory % HUGE_PAGE, 0);
+        CU_ASSERT_EQUAL(pages_in_use(memory, SIZE), 0);
+        memset(memory, 0xff, PART);
+        CU_ASSERT_EQUAL(pages_in_use(memory, PART), PART / (size_t)sysconf(_SC_PAGESIZE));
+        CU_ASSERT_EQUAL(memory[SIZE - 1], 0);
+        CU_ASSERT(pages_in_use(memory, SIZE) < SIZE / (size_t)sysconf(_SC_PAGESIZE) / 2);
+        backend->table->free(backend, memory, SIZE);
+    }
+    CU_ASSERT_PTR_NULL(backend->table->alloc(backend, SIZE_MAX - 4096, &err));
+    ASSERT_CONTAINS(err.text, "out of memory");
+    backend_close(backend);
+}
+
 /* A convolution of 3 by 4 channels. */
 static struct graph convolution(void) {
     struct graph graph;
@@ -163,6 +198,7 @@ static void an_error_names_operator_and_shape(void) {
 UNIT_MAIN("cpu.cpu", UNIT(opening_wants_at_least_one_thread_and_not_too_many),
           UNIT(more_threads_than_openmp_gives_are_refused),
           UNIT(a_description_names_library_and_threads), UNIT(products_are_those_of_the_processor),
-          UNIT(memory_is_aligned_and_zero), UNIT(operators_that_it_lacks_are_refused_by_name),
+          UNIT(memory_is_aligned_and_zero), UNIT(large_memory_is_not_touched_before_it_is_used),
+          UNIT(operators_that_it_lacks_are_refused_by_name),
           UNIT(other_types_than_f32_and_bf16_are_left_to_others),
           UNIT(an_error_names_operator_and_shape))

@@ -7,9 +7,6 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <stdio.h>
-#include <sys/mman.h>
-
-enum { HUGE_PAGE = 2 << 20 };
 
 static const char *isa_name(void) {
     static const char prefix[] = "cpu_isa_";
@@ -93,24 +90,6 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     return 0;
 }
 
-/* --- memory ----------------------------------------------------------------------------------- */
-
-/* Large arenas lie on huge pages where the system has them: fewer misses of the address cache. */
-static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
-    (void)backend;
-    const size_t page = bytes < HUGE_PAGE ? (size_t)BACKEND_ALIGNMENT : (size_t)HUGE_PAGE;
-    const size_t whole = (bytes / page + 1) * page;
-    void *memory = aligned_alloc(page, whole);
-    if (memory == NULL) {
-        (void)error_no_memory(err, "an arena of the cpu backend");
-        return NULL;
-    }
-    if (page == HUGE_PAGE)
-        (void)madvise(memory, whole, MADV_HUGEPAGE);
-    memset(memory, 0, bytes);
-    return memory;
-}
-
 static int sync_stream(struct backend *backend, struct error *err) {
     return dnnl_stream_wait(((struct cpu *)backend)->stream) == dnnl_success
                ? 0
@@ -135,7 +114,7 @@ static const struct backend_table table = {.name = "cpu",
                                            .query = query,
                                            .bind = bind,
                                            .release = release,
-                                           .alloc = alloc,
+                                           .alloc = host_memory_alloc,
                                            .free = host_memory_free,
                                            .copy_in = host_memory_copy,
                                            .copy_out = host_memory_copy,
