@@ -45,11 +45,17 @@ static int64_t silence_limit(const struct settings *s) {
     return (s->idle_seconds > 0 ? s->idle_seconds : s->stall_seconds) * CLOCK_SECOND;
 }
 
+/* Only a limit that ends the job is the user's word on how long a rest may be. */
+static bool is_exact(const struct settings *s) {
+    return s->idle_seconds > 0;
+}
+
 static void look_at_silent(const struct crew_watch *w, struct seat *s, int64_t now) {
     if (silence_limit(&w->job->settings) == 0)
         return;
     const struct idleness_facts facts = {.now = now,
                                          .limit = silence_limit(&w->job->settings),
+                                         .exact = is_exact(&w->job->settings),
                                          .printed = s->out.bytes + s->error_out.bytes,
                                          .cpu = cpu_of,
                                          .context = s};
@@ -142,7 +148,8 @@ static void watch_again(struct crew_watch *w, const struct looked *l) {
 /* Of one without marks; -1: nobody wants to know. */
 static int64_t rest_of(const struct crew_watch *w, const struct seat *s, int64_t now) {
     int64_t silence = silence_limit(&w->job->settings);
-    return silence > 0 && !s->reported ? idleness_pause(&s->idleness, silence, now) : -1;
+    bool exact = is_exact(&w->job->settings);
+    return silence > 0 && !s->reported ? idleness_pause(&s->idleness, silence, exact, now) : -1;
 }
 
 static int64_t sooner(int64_t a, int64_t b, int64_t none) {

@@ -4,7 +4,7 @@
 
 /* Less of one processor than a fiftieth is what sleeping threads use. */
 enum { IDLE_SHARE = 50, LEARNED_TIMES = 4, SILENCE_PART = 8 };
-/* Who has used less has not begun to work. */
+/* A program that has used less has not begun to work. */
 static const int64_t busy_least = 10 * CLOCK_SECOND;
 
 static void begin_spell(struct idleness *i, int64_t now) {
@@ -31,18 +31,23 @@ void idleness_skip(struct idleness *i, int64_t now) {
         begin_spell(i, now);
 }
 
-/* What a rest may last, by what it has taught. */
-static int64_t allowed(const struct idleness *i, int64_t limit) {
-    return i->longest * LEARNED_TIMES > limit ? i->longest * LEARNED_TIMES : limit;
+/* How long a rest may last: a limit that the user has set is not stretched by what was seen. */
+static int64_t allowed(const struct idleness *i, int64_t limit, bool exact) {
+    return !exact && i->longest * LEARNED_TIMES > limit ? i->longest * LEARNED_TIMES : limit;
 }
 
-int64_t idleness_pause(const struct idleness *i, int64_t limit, int64_t now) {
+static bool has_worked(const struct idleness *i, const struct idleness_facts *f) {
+    int64_t least = f->limit < busy_least ? f->limit : busy_least;
+    return f->exact || i->cpu >= least;
+}
+
+int64_t idleness_pause(const struct idleness *i, int64_t limit, bool exact, int64_t now) {
     const int64_t first = limit / SILENCE_PART;
     int64_t due = now + limit; /* for one that is quiet: whether it still is */
     if (!i->quiet && i->asked_at == 0)
         due = i->since + first;
     else if (!i->quiet)
-        due = (i->idle_since != 0 ? i->idle_since : i->asked_at) + allowed(i, limit) - first;
+        due = (i->idle_since != 0 ? i->idle_since : i->asked_at) + allowed(i, limit, exact) - first;
     return due > now ? due - now : 0;
 }
 
@@ -63,8 +68,8 @@ enum idleness_news idleness_look(struct idleness *i, const struct idleness_facts
         return end_spell(i, f->now);
     if (i->idle_since == 0)
         i->idle_since = asked_at;
-    int64_t least = f->limit < busy_least ? f->limit : busy_least;
-    if (i->quiet || i->cpu < least || f->now - i->idle_since < allowed(i, f->limit) - first)
+    if (i->quiet || !has_worked(i, f) ||
+        f->now - i->idle_since < allowed(i, f->limit, f->exact) - first)
         return IDLENESS_NOTHING;
     i->quiet = true;
     return IDLENESS_QUIET;

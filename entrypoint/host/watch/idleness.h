@@ -1,7 +1,8 @@
-/* Whether a program that says nothing of its progress does anything at all: it prints, or its
- * processes use a processor. What it has done before teaches how long it may rest: one that has
- * never been busy is never called quiet, and a rest that ended by itself makes the limit four times
- * as long as that. Pure: times and processor times are handed in. */
+/* Idle detector for programs that report no progress: a program is busy while it prints or its
+ * processes use a processor. Without a limit of the user's, what it has done before decides: one
+ * that has never been busy is never called quiet, and a rest that ended by itself raises the limit
+ * to four times as long. An exact limit holds from the program's start. Pure: the caller passes
+ * times and processor times in. */
 #ifndef WATCH_IDLENESS_H
 #define WATCH_IDLENESS_H
 
@@ -22,7 +23,8 @@ enum idleness_news { IDLENESS_NOTHING, IDLENESS_QUIET, IDLENESS_BUSY };
 
 struct idleness_facts {
     int64_t now;
-    int64_t limit;    /* ns, of a program that has not taught another one */
+    int64_t limit;    /* ns */
+    bool exact;       /* the user's own limit, which nothing that was seen changes */
     uint64_t printed; /* bytes so far */
     /* Asked only where it may matter: reading it takes a while. */
     int64_t (*cpu)(void *context);
@@ -37,6 +39,6 @@ void idleness_skip(struct idleness *i, int64_t now);
 
 /* How long after a look, or a skip, at NOW, the next one can find anything, ns: when a silence has
  * lasted an eighth of LIMIT, then when all of it is over. */
-int64_t idleness_pause(const struct idleness *i, int64_t limit, int64_t now);
+int64_t idleness_pause(const struct idleness *i, int64_t limit, bool exact, int64_t now);
 
 #endif

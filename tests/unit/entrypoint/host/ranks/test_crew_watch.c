@@ -45,6 +45,20 @@ static void a_rank_that_has_worked_and_rests_for_ever_is_stalled(void) {
     ASSERT_CONTAINS(stage_failure(&host), "stalled");
 }
 
+/* The limit is the user's, so no work has to come before it: hung from its first line on, or
+ * stopped by itself. */
+static void a_rank_that_never_worked_is_stalled_where_that_is_asked_for(void) {
+    static const char *const programs[] = {"exec sleep 600", "kill -STOP $$"};
+    const char *const settings[] = {"RINGMASTER_IDLE_SECONDS=1", NULL};
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        const char *words[] = {"--", "sh", "-c", programs[i], NULL};
+        stage_start(&host, i == 0 ? "hung" : "stopped", settings, words);
+        CU_ASSERT_EQUAL(stage_end(&host), EXIT_CODE_STALLED);
+        ASSERT_CONTAINS(stage_output(&host), "all ranks are silent and idle");
+        ASSERT_CONTAINS(stage_output(&host), i == 0 ? "sleep: 1 S" : "sh: 1 T");
+    }
+}
+
 /* As a server does: where nobody asks for its end, it is told of alone, and rests on until it is
  * let go. */
 static void a_rank_that_has_worked_may_rest(void) {
@@ -68,4 +82,5 @@ static void a_rank_that_has_worked_may_rest(void) {
 STAGE_MAIN("host.crew_watch", UNIT(a_rank_that_falls_silent_is_stalled),
            UNIT(a_rank_that_never_showed_progress_is_not),
            UNIT(a_rank_that_has_worked_and_rests_for_ever_is_stalled),
+           UNIT(a_rank_that_never_worked_is_stalled_where_that_is_asked_for),
            UNIT(a_rank_that_has_worked_may_rest))

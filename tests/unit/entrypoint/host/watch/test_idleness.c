@@ -9,6 +9,7 @@ struct program {
     uint64_t printed;
     int64_t cpu;
     unsigned asked;
+    bool exact; /* the limit is the user's */
 };
 
 static int64_t cpu_of(void *context) {
@@ -26,6 +27,7 @@ static enum idleness_news go_on(struct program *p, int64_t seconds, uint64_t byt
         p->cpu += (int64_t)(3e9 * share);
         const struct idleness_facts facts = {.now = p->now,
                                              .limit = 600 * CLOCK_SECOND,
+                                             .exact = p->exact,
                                              .printed = p->printed,
                                              .cpu = cpu_of,
                                              .context = p};
@@ -54,6 +56,23 @@ static void what_was_never_busy_is_left_alone(void) {
     struct program p = {.now = CLOCK_SECOND};
     CU_ASSERT_EQUAL(go_on(&p, 9, 100, 0.9), IDLENESS_NOTHING);
     CU_ASSERT_EQUAL(go_on(&p, 100000, 0, 0), IDLENESS_NOTHING);
+}
+
+/* The hangs that people have are at the start, before there was anything to do. */
+static void a_limit_of_the_users_holds_from_the_start(void) {
+    struct program p = {.now = CLOCK_SECOND, .exact = true};
+    CU_ASSERT_EQUAL(go_on(&p, 590, 0, 0), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(go_on(&p, 30, 0, 0), IDLENESS_QUIET);
+    CU_ASSERT_EQUAL(p.cpu, 0);
+    /* Nor does a rest that ended stretch it. */
+    CU_ASSERT_EQUAL(go_on(&p, 3, 10, 1), IDLENESS_BUSY);
+    CU_ASSERT_EQUAL(go_on(&p, 540, 0, 0), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(go_on(&p, 3, 10, 1), IDLENESS_NOTHING);
+    CU_ASSERT(p.i.longest > 400 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(go_on(&p, 590, 0, 0), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(idleness_pause(&p.i, 600 * CLOCK_SECOND, true, p.now),
+                    p.i.idle_since + 525 * CLOCK_SECOND - p.now);
+    CU_ASSERT_EQUAL(go_on(&p, 30, 0, 0), IDLENESS_QUIET);
 }
 
 static void a_rest_that_ended_teaches(void) {
@@ -89,10 +108,10 @@ static void two_looks_tell_of_a_silence(void) {
     unsigned looks = 0;
     enum idleness_news news = IDLENESS_NOTHING;
     idleness_skip(&p.i, p.now);
-    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, p.now), 75 * CLOCK_SECOND);
-    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, p.now + 100 * CLOCK_SECOND), 0);
+    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, false, p.now), 75 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, false, p.now + 100 * CLOCK_SECOND), 0);
     while (news == IDLENESS_NOTHING && looks < 10) {
-        p.now += idleness_pause(&p.i, limit, p.now);
+        p.now += idleness_pause(&p.i, limit, false, p.now);
         const struct idleness_facts facts = {
             .now = p.now, .limit = limit, .cpu = cpu_of, .context = &p};
         news = idleness_look(&p.i, &facts);
@@ -101,13 +120,14 @@ static void two_looks_tell_of_a_silence(void) {
     CU_ASSERT_EQUAL(news, IDLENESS_QUIET);
     CU_ASSERT_EQUAL(looks, 2);
     CU_ASSERT_EQUAL(p.now, CLOCK_SECOND + limit);
-    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, p.now), limit);
+    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, false, p.now), limit);
     /* What it has taught counts. */
     CU_ASSERT_EQUAL(go_on(&p, 3, 1, 0), IDLENESS_BUSY);
     CU_ASSERT_EQUAL(go_on(&p, 75, 0, 0), IDLENESS_NOTHING);
-    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, p.now), 4 * p.i.longest - 75 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(idleness_pause(&p.i, limit, false, p.now), 4 * p.i.longest - 75 * CLOCK_SECOND);
 }
 
 UNIT_MAIN("host.idleness", UNIT(two_looks_tell_of_a_silence),
           UNIT(silence_and_idleness_together_count), UNIT(what_was_never_busy_is_left_alone),
-          UNIT(a_rest_that_ended_teaches), UNIT(time_that_nobody_saw_does_not_count))
+          UNIT(a_limit_of_the_users_holds_from_the_start), UNIT(a_rest_that_ended_teaches),
+          UNIT(time_that_nobody_saw_does_not_count))
