@@ -142,13 +142,13 @@ static int run_plan(const char *const *words, struct error *err) {
     return code;
 }
 
-/* What only this container can say: nobody else is there to write its failure file. */
-static void leave_failure(const struct job *job, const struct error *error) {
+/* Nobody else knows of this error, so this process writes the failure file itself. BEGUN: programs
+ * may have run, and one of them may have written that file. */
+static void leave_failure(const struct job *job, bool begun, const struct error *error) {
     struct verdict verdict;
     const char *base = job->settings.base_dir != NULL ? job->settings.base_dir : "/opt/ml";
     verdict_from_error(error, &job->cluster, -1, &verdict);
-    if (access(base, F_OK) == 0)
-        failure_child_run(base, &verdict);
+    failure_child_run(base, !begun, &verdict);
 }
 
 /* No other process of this user may look into this one, which holds the key, and it leaves no core
@@ -220,6 +220,7 @@ static int run_job(const char *const *words, enum what what, struct error *err) 
     struct job job = {0};
     struct error fault = {0};
     int code = -1;
+    bool begun = false;
     if (asks_for_help(words))
         return print_help();
     (void)signal(SIGPIPE, SIG_IGN);
@@ -233,13 +234,14 @@ static int run_job(const char *const *words, enum what what, struct error *err) 
                                          .arguments = words,
                                          .fault = complete ? NULL : &fault,
                                          .check = what != TRAIN,
-                                         .json = what == CHECK_JSON};
+                                         .json = what == CHECK_JSON,
+                                         .begun = &begun};
     if (complete || has_others(&job))
         code = run_lives(&options, err);
     else
         *err = fault;
     if (code < 0)
-        leave_failure(&job, err);
+        leave_failure(&job, begun, err);
     job_done(&job);
     claim_end();
     return code;

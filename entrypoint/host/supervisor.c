@@ -311,6 +311,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     if (loop_init(&s->loop, err) != 0 || listen_to_signals(s, err) != 0)
         return -1;
     failure_child_open(&s->failure, &s->reaper, s->job->settings.base_dir);
+    s->failure.check = s->check;
     failure_child_prepare(&s->failure);
     console_init(&s->console, &s->loop, STDOUT_FILENO);
     words_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
@@ -337,6 +338,8 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
         find_rest(s);
     else
         go_on(s);
+    if (options->begun != NULL)
+        *options->begun = true;
     return 0;
 }
 
@@ -406,11 +409,21 @@ void supervisor_may_leave(struct supervisor *s) {
         loop_end(&s->loop);
 }
 
-static void tell_lines(const char *line) {
+/* A stop that somebody asked for is no error; a rank that did not end as it was asked to is worth
+ * a warning. */
+static enum log_level level_of(const struct verdict *v) {
+    if (v->code == EXIT_CODE_OK)
+        return LOG_INFO;
+    if (v->code != EXIT_CODE_STOPPED || v->rank >= 0)
+        return LOG_ERROR;
+    return v->story[0] == '\0' ? LOG_INFO : LOG_WARNING;
+}
+
+static void tell_lines(enum log_level level, const char *line) {
     while (*line != '\0') {
         int size = (int)strcspn(line, "\n");
         if (size > 0)
-            log_error("  | %.*s", size, line);
+            log_line(level, "  | %.*s", size, line);
         line += size + (line[size] == '\n');
     }
 }
@@ -421,7 +434,7 @@ static void tell_story(const struct supervisor *s, const struct verdict *v) {
     bool own = v->host == (int)s->job->cluster.self;
     if (own && s->console.dropped_ever == 0 && console_waiting(&s->console) == 0)
         return;
-    tell_lines(v->story);
+    tell_lines(level_of(v), v->story);
 }
 
 void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
@@ -434,8 +447,9 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     if (verdict->code == 0)
         log_info("done: %s", verdict->text);
     else
-        log_error("%s: %s; leaving with %d", verdict->class_name, verdict->text, verdict->code);
-    tell_lines(verdict->evidence);
+        log_line(level_of(verdict), "%s: %s; leaving with %d", verdict->class_name, verdict->text,
+                 verdict->code);
+    tell_lines(level_of(verdict), verdict->evidence);
     tell_story(s, verdict);
     host_tell_dropped(&s->host);
     uploading_drop(&s->uploading);

@@ -36,6 +36,7 @@ struct supervisor_options {
     const struct error *fault;     /* what was wrong with the rest of the job; NULL: nothing */
     bool check;                    /* `ringmaster check`: nothing is fetched */
     bool json;                     /* its rows as JSON */
+    bool *begun;                   /* set once the loop may run: from then on programs may, too */
     struct succession *succession; /* NULL: none */
 };
 

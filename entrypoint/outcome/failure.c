@@ -262,6 +262,8 @@ int failure_write(const char *base_dir, const struct verdict *v, bool *ret_kept,
     *ret_kept = false;
     if (v->code == EXIT_CODE_OK)
         return 0;
+    if (access(base_dir, F_OK) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", base_dir);
     cleanup_buf struct buf text;
     buf_init(&text, (size_t)64 * 1024);
     if (failure_text(v, &text, err) != 0)

@@ -22,7 +22,8 @@ int failure_text(const struct verdict *v, struct buf *ret, struct error *err);
  * stall, so who has a loop leaves all of it to a child (failure_child.h). */
 
 /* Writes BASE_DIR/output/failure for a verdict that is not success, into the reserve's room, unless
- * the program has left something there: *RET_KEPT says so. An empty file is nothing. */
+ * the program has left something there: *RET_KEPT says so. An empty file is nothing. Makes no
+ * BASE_DIR: where there is none, it fails. */
 int failure_write(const char *base_dir, const struct verdict *v, bool *ret_kept, struct error *err);
 
 /* Removes what an earlier run of this container left, which would pass for this one's; where

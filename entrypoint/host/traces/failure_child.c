@@ -16,6 +16,7 @@
 static const char kept[] = "the failure file that the program wrote is kept";
 static const char too_late[] = "the disk did not answer in time";
 static const char not_written[] = "the failure file was not written";
+static const char no_base[] = "there is no such folder, and it is not made";
 
 static const char anothers[] = "another host has this output folder, and still runs";
 static const char left[] = "another host had this output folder, and what it left stays";
@@ -38,6 +39,8 @@ static const char *conclude(const struct order *o, struct error *err) {
         return "";
     if (o->verdict->code == EXIT_CODE_OK)
         failure_none(o->base_dir);
+    else if (access(o->base_dir, F_OK) != 0 && errno == ENOENT)
+        return no_base;
     else if (failure_write(o->base_dir, o->verdict, &is_kept, err) != 0)
         return err->text;
     return is_kept ? kept : "";
@@ -92,11 +95,14 @@ static pid_t start(const struct order *o, int *ret_answer) {
     return pid;
 }
 
-static void tell(int answer, int status) {
+/* A machine that is no container of SageMaker's kind has no BASE_DIR, which is no fault. */
+static void tell(const char *base_dir, int answer, int status) {
     char text[CLAIM_TEXT_SIZE];
     claim_receive(answer, text);
     if (strcmp(text, kept) == 0)
         log_info("%s", kept);
+    else if (strcmp(text, no_base) == 0)
+        log_info("no failure file: %s: %s", base_dir, no_base);
     else if (text[0] != '\0')
         log_warning("%s: %s", not_written, text);
     else if (WIFSIGNALED(status))
@@ -115,7 +121,7 @@ static void ended(void *context, int status) {
     if (WIFEXITED(status))
         f->clear_by = 0;
     f->written |= f->writes && WIFEXITED(status);
-    tell(f->answer, status);
+    tell(f->base_dir, f->answer, status);
     forget(f);
 }
 
@@ -147,6 +153,8 @@ void failure_child_close(struct failure_child *f) {
 }
 
 static void run(struct failure_child *f, const struct verdict *verdict, bool last) {
+    if (f->check && (verdict == NULL || verdict->code == EXIT_CODE_OK))
+        return;
     drop(f); /* one that is still at it has waited for the disk all this time */
     f->child = (struct child){.ended = ended, .context = f};
     f->writes = verdict != NULL && verdict->code != EXIT_CODE_OK;
@@ -163,7 +171,7 @@ static void run(struct failure_child *f, const struct verdict *verdict, bool las
 }
 
 void failure_child_prepare(struct failure_child *f) {
-    f->clear_by = clock_now() + FAILURE_CHILD_PATIENCE;
+    f->clear_by = f->check ? INT64_MAX : clock_now() + FAILURE_CHILD_PATIENCE;
     f->written = false;
     run(f, NULL, false);
 }
@@ -183,9 +191,12 @@ bool failure_child_again(struct failure_child *f, const struct verdict *verdict)
     return true;
 }
 
-void failure_child_run(const char *base_dir, const struct verdict *verdict) {
+void failure_child_run(const char *base_dir, bool clear, const struct verdict *verdict) {
     int answer = -1;
-    const struct order order = {.base_dir = base_dir, .verdict = verdict, .last = true};
+    const struct order order = {.base_dir = base_dir,
+                                .verdict = verdict,
+                                .clear_by = clear ? clock_now() + FAILURE_CHILD_PATIENCE : 0,
+                                .last = true};
     claim_begin(base_dir);
     pid_t pid = start(&order, &answer);
     if (pid <= 0)
@@ -200,6 +211,6 @@ void failure_child_run(const char *base_dir, const struct verdict *verdict) {
         (void)waitpid(pid, &status, 0);
     else
         (void)kill(pid, SIGKILL);
-    tell(answer, status);
+    tell(base_dir, answer, status);
     (void)close(answer);
 }

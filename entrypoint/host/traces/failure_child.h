@@ -25,6 +25,7 @@ struct failure_child {
     bool writes;        /* it is to leave a file */
     bool written;       /* it has left ours */
     bool refused;       /* by a host of this one's job: a verdict is not the job's */
+    bool check;         /* not a job: touches nothing unless it fails */
 };
 
 /* BASE_DIR and the reaper outlive it. */
@@ -32,7 +33,8 @@ void failure_child_open(struct failure_child *f, struct reaper *reaper, const ch
 /* Ends the child, if there is one yet, and says so where the file is missing because of that. */
 void failure_child_close(struct failure_child *f);
 
-/* At the beginning of a job or of an attempt: clears away an earlier file, reserves room. */
+/* At the beginning of a job or of an attempt: clears away an earlier file, reserves room. A check
+ * waits with that until it has failed. */
 void failure_child_prepare(struct failure_child *f);
 
 /* For a verdict: writes the file, or the mark of success. A file of ours that an earlier verdict on
@@ -46,8 +48,9 @@ void failure_child_conclude_early(struct failure_child *f, const struct verdict 
  * False where nothing was owed. */
 bool failure_child_again(struct failure_child *f, const struct verdict *verdict);
 
-/* For who has no loop and no reaper: writes the file, and waits until FAILURE_CHILD_PATIENCE is
- * over at most. */
-void failure_child_run(const char *base_dir, const struct verdict *verdict);
+/* For a process without a loop and a reaper: writes the file, and waits until
+ * FAILURE_CHILD_PATIENCE is over at most. CLEAR: no program of this job has run, so whatever stands
+ * there is an earlier job's, and goes first. */
+void failure_child_run(const char *base_dir, bool clear, const struct verdict *verdict);
 
 #endif

@@ -172,6 +172,34 @@ static void called_train_it_trains(void) {
     ASSERT_CONTAINS(out, "/no/such/program");
 }
 
+static void leave(const char *file, const char *words) {
+    CU_ASSERT_EQUAL(file_publish(path_of(file), words, strlen(words), 0644, NULL), 0);
+}
+
+/* The output folder outlives jobs: one that ends before it has begun leaves its own story alone. */
+static void what_an_earlier_job_left_goes_in_any_case(void) {
+    static const struct {
+        const char *line, *config, *says;
+        int code;
+    } rows[] = {
+        {"train -- true", "{\"a\": ", "hyperparameters.json:", EXIT_CODE_CONFIG},
+        {"train -- /no/such/program", "{}", "/no/such/program", EXIT_CODE_NOT_FOUND},
+        {"train", "{\"sagemaker_program\": \"none.py\"}", "none.py", EXIT_CODE_NOT_FOUND},
+    };
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path_of("ml/input/config"), NULL), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        CU_ASSERT_EQUAL(run("train -- true"), 0);
+        CU_ASSERT_EQUAL(access(path_of("ml/output/success"), F_OK), 0);
+        leave("ml/output/failure", "yesterday's");
+        leave("ml/input/config/hyperparameters.json", rows[i].config);
+        CU_ASSERT_EQUAL(run(rows[i].line), rows[i].code);
+        read_into(out, path_of("ml/output/failure"));
+        ASSERT_CONTAINS(out, rows[i].says);
+        CU_ASSERT_NOT_EQUAL(access(path_of("ml/output/success"), F_OK), 0);
+        (void)unlink(path_of("ml/input/config/hyperparameters.json"));
+    }
+}
+
 static void without_streams_it_does_the_same(void) {
     CU_ASSERT_EQUAL(run_to(NULL, "ringmaster", "version"), 0);
     CU_ASSERT_EQUAL(run_to(NULL, "ringmaster", "fly"), EXIT_CODE_USAGE);
@@ -181,4 +209,4 @@ static void without_streams_it_does_the_same(void) {
 UNIT_MAIN("entrypoint.main", UNIT(wrong_words_are_named),
           UNIT(help_is_one_text_wherever_it_is_asked_for), UNIT(what_cannot_be_printed_is_an_error),
           UNIT(a_plan_is_json_with_or_without_the_command_in_it), UNIT(called_train_it_trains),
-          UNIT(without_streams_it_does_the_same))
+          UNIT(what_an_earlier_job_left_goes_in_any_case), UNIT(without_streams_it_does_the_same))

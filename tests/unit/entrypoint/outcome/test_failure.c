@@ -170,7 +170,12 @@ static void the_file_is_written_once_and_never_over_the_programs(void) {
     snprintf(base, sizeof(base), "%s/ml", unit_temp_dir());
     snprintf(path, sizeof(path), "%s/output/failure", base);
     struct verdict v = failed("");
+    struct error none = {0};
     bool kept = true;
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, &none), -1); /* no such folder is made */
+    ASSERT_CONTAINS(none.text, "/ml: No such file or directory");
+    CU_ASSERT_NOT_EQUAL(access(base, F_OK), 0);
+    CU_ASSERT_EQUAL(file_make_dirs(base, NULL), 0);
     v.code = 0;
     CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
     struct stat st;
@@ -200,6 +205,7 @@ static void a_file_of_an_earlier_run_is_removed(void) {
     snprintf(path, sizeof(path), "%s/output/failure", base);
     struct verdict v = failed("");
     bool kept = true;
+    CU_ASSERT_EQUAL(file_make_dirs(base, NULL), 0);
     failure_clear(base, clock_now() + CLOCK_SECOND);
     v.code = 42;
     CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);

@@ -127,7 +127,7 @@ static void a_job_that_fails_at_once_leaves_its_own_story(void) {
     char path[600];
     buf_init(&text, 1024);
     open_on("at-once");
-    failure_child_run(base, &bad);
+    failure_child_run(base, false, &bad);
     failure_child_prepare(&child);
     struct verdict own = bad;
     snprintf(own.class_name, sizeof(own.class_name), "other");
@@ -141,13 +141,85 @@ static void a_job_that_fails_at_once_leaves_its_own_story(void) {
 
 static void what_went_wrong_is_told(void) {
     open_on("wrong");
-    failure_child_open(&child, &reaper, "/proc/nowhere");
+    failure_child_open(&child, &reaper, "/proc/1");
     failure_child_conclude(&child, &bad);
     await_end();
-    ASSERT_CONTAINS(said, "was not written: /proc/nowhere");
+    ASSERT_CONTAINS(said, "was not written: /proc/1/output");
     failure_child_close(&child);
-    failure_child_run("/proc/nowhere", &bad);
-    ASSERT_CONTAINS(said, "was not written: /proc/nowhere");
+    failure_child_run("/proc/1", false, &bad);
+    ASSERT_CONTAINS(said, "was not written: /proc/1/output");
+}
+
+static bool says(const char *file, const char *words) {
+    char path[600];
+    cleanup_buf struct buf text;
+    buf_init(&text, 1024);
+    snprintf(path, sizeof(path), "%s/output/%s", base, file);
+    return file_read(path, &text, NULL) == 0 && strstr(buf_text(&text), words) != NULL;
+}
+
+static void leave(const char *file, const char *words) {
+    char path[600];
+    snprintf(path, sizeof(path), "%s/output", base);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    snprintf(path, sizeof(path), "%s/output/%s", base, file);
+    CU_ASSERT_EQUAL(file_publish(path, words, strlen(words), 0644, NULL), 0);
+}
+
+/* The folder outlives jobs: the marks of yesterday's are not this one's, though no loop has run. */
+static void a_job_that_never_began_clears_what_an_earlier_one_left(void) {
+    open_on("never-began");
+    leave("failure", "yesterday");
+    leave("success", "");
+    failure_child_run(base, true, &bad);
+    CU_ASSERT(says("failure", "program: rank 2: exited"));
+    CU_ASSERT_FALSE(is_there("success"));
+    CU_ASSERT_STRING_EQUAL(said, "");
+    leave("failure", "the program's own");
+    failure_child_run(base, false, &bad);
+    CU_ASSERT(says("failure", "the program's own"));
+    ASSERT_CONTAINS(said, "is kept");
+}
+
+static void a_folder_that_is_not_there_is_not_made(void) {
+    char path[600];
+    open_on("machine");
+    snprintf(path, sizeof(path), "%s/ml", base);
+    failure_child_open(&child, &reaper, path);
+    failure_child_prepare(&child);
+    await_end();
+    failure_child_conclude(&child, &bad);
+    await_end();
+    ASSERT_CONTAINS(said, "info");
+    ASSERT_CONTAINS(said, "no failure file: ");
+    ASSERT_CONTAINS(said, "/ml: there is no such folder, and it is not made");
+    CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+    failure_child_close(&child);
+    said[0] = '\0';
+    failure_child_run(path, true, &bad);
+    ASSERT_CONTAINS(said, "no failure file: ");
+    CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+}
+
+/* It is no job: what the last job left stays, and there is no mark of success; a check that fails
+ * says so in the file, as it may be all that a container was started for. */
+static void a_check_leaves_no_mark_unless_it_fails(void) {
+    open_on("check");
+    leave("failure", "yesterday");
+    child.check = true;
+    failure_child_prepare(&child);
+    await_end();
+    failure_child_conclude(&child, &good);
+    await_end();
+    CU_ASSERT(says("failure", "yesterday"));
+    CU_ASSERT_FALSE(is_there("success"));
+    CU_ASSERT_FALSE(is_there(".failure-reserve"));
+    leave("success", "");
+    failure_child_conclude(&child, &bad);
+    await_end();
+    CU_ASSERT(says("failure", "program: rank 2: exited"));
+    CU_ASSERT_FALSE(is_there("success"));
+    failure_child_close(&child);
 }
 
 static void without_a_process_it_is_written_later(void) {
@@ -177,7 +249,7 @@ static void nobody_waits_for_a_disk_that_stalls(void) {
     stall_seconds = 60;
     struct lag lag;
     lag_begin(&lag);
-    failure_child_run(base, &bad);
+    failure_child_run(base, false, &bad);
     ASSERT_WITHIN(&lag, 1500 * CLOCK_MILLISECOND);
     ASSERT_CONTAINS(said, "the disk did not answer in time");
     said[0] = '\0';
@@ -225,7 +297,7 @@ static void end(pid_t pid) {
 /* What is not this process's is neither cleared away nor added to, nor is room taken there. */
 static void the_folder_of_another_is_left_alone(void) {
     open_on("anothers");
-    failure_child_run(base, &bad);
+    failure_child_run(base, false, &bad);
     claim_end(); /* that was another's */
     pid_t other = another();
     failure_child_open(&child, &reaper, base);
@@ -241,7 +313,7 @@ static void the_folder_of_another_is_left_alone(void) {
     await_end();
     ASSERT_CONTAINS(said, "was not written: another host has this output folder, and still runs");
     said[0] = '\0';
-    failure_child_run(base, &bad);
+    failure_child_run(base, false, &bad);
     ASSERT_CONTAINS(said, "was not written: another host has this output folder");
     /* When it is gone what it has left stays. */
     end(other);
@@ -316,7 +388,9 @@ static void it_holds_no_descriptor_of_ours(void) {
 UNIT_MAIN("host.failure_child", UNIT(a_job_that_succeeds_leaves_nothing),
           UNIT(a_job_that_fails_leaves_its_story), UNIT(an_early_verdict_is_not_the_last_word),
           UNIT(a_job_that_fails_at_once_leaves_its_own_story), UNIT(what_went_wrong_is_told),
-          UNIT(without_a_process_it_is_written_later), UNIT(nobody_waits_for_a_disk_that_stalls),
-          UNIT(the_folder_of_another_is_left_alone),
+          UNIT(a_job_that_never_began_clears_what_an_earlier_one_left),
+          UNIT(a_folder_that_is_not_there_is_not_made),
+          UNIT(a_check_leaves_no_mark_unless_it_fails), UNIT(without_a_process_it_is_written_later),
+          UNIT(nobody_waits_for_a_disk_that_stalls), UNIT(the_folder_of_another_is_left_alone),
           UNIT(who_was_refused_leaves_a_shared_folder_alone), UNIT(who_has_the_folder_writes),
           UNIT(it_holds_no_descriptor_of_ours))
