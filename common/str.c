@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int refuse_range(const char *text, int64_t min, int64_t max, struct error *err) {
+    return error_set(err, EXIT_CODE_CONFIG, "%.64s is not between %" PRId64 " and %" PRId64, text,
+                     min, max);
+}
+
 int str_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret, struct error *err) {
     char *end = NULL;
     errno = 0;
@@ -17,8 +22,7 @@ int str_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret, stru
     if (!plain || *end != '\0')
         return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is not a whole number", text);
     if (errno == ERANGE || value < min || value > max)
-        return error_set(err, EXIT_CODE_CONFIG, "%.64s is not between %" PRId64 " and %" PRId64,
-                         text, min, max);
+        return refuse_range(text, min, max, err);
     *ret = value;
     return 0;
 }
@@ -44,6 +48,47 @@ static bool is_decimal(const char *text) {
             p++;
     }
     return *p == '\0';
+}
+
+/* The value of a decimal number (see is_decimal) that is whole, digit by digit, as a double would
+ * lose the last ones. Returns false where it is not whole. *RET_BEYOND:
+ * no int64_t holds it. */
+static bool whole_value(const char *text, int64_t *ret, bool *ret_beyond) {
+    const bool negative = *text == '-';
+    const char *digits = text + negative, *end = digits + strcspn(digits, "eE");
+    const char *point = memchr(digits, '.', (size_t)(end - digits));
+    int64_t exponent = *end != '\0' ? strtoll(end + 1, NULL, 10) : 0;
+    /* How many digits stand in front of the point once the exponent has moved it. */
+    int64_t whole = ((point != NULL ? point : end) - digits);
+    whole = exponent > INT32_MAX ? INT32_MAX : exponent < INT32_MIN ? INT32_MIN : whole + exponent;
+    int64_t value = 0, place = 0;
+    *ret_beyond = false;
+    for (const char *p = digits; p < end; p++) {
+        if (*p == '.')
+            continue;
+        if (place++ >= whole && *p != '0')
+            return false;
+        if (place <= whole)
+            *ret_beyond |= __builtin_mul_overflow(value, 10, &value) ||
+                           __builtin_sub_overflow(value, *p - '0', &value);
+    }
+    for (; place < whole && value != 0 && !*ret_beyond; place++)
+        *ret_beyond |= __builtin_mul_overflow(value, 10, &value);
+    if (!negative)
+        *ret_beyond |= __builtin_sub_overflow(0, value, &value);
+    *ret = value;
+    return true;
+}
+
+int str_parse_whole(const char *text, int64_t min, int64_t max, int64_t *ret, struct error *err) {
+    int64_t value = 0;
+    bool beyond = false;
+    if (!is_decimal(text) || !whole_value(text, &value, &beyond))
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is not a whole number", text);
+    if (beyond || value < min || value > max)
+        return refuse_range(text, min, max, err);
+    *ret = value;
+    return 0;
 }
 
 int str_parse_double(const char *text, double min, double max, double *ret, struct error *err) {

@@ -12,6 +12,9 @@
 /* Whole strings only: no blanks, no sign but '-', nothing behind the number. On failure the error
  * says what was expected; the caller adds file and key. RET is written on success alone. */
 int str_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret, struct error *err);
+/* A whole number as people and tuners write it: 32, 32.0 and 3.2e1 are the same, 32.5 is refused.
+ * For flags and settings; what programs tell one another is str_parse_int's. */
+int str_parse_whole(const char *text, int64_t min, int64_t max, int64_t *ret, struct error *err);
 int str_parse_double(const char *text, double min, double max, double *ret, struct error *err);
 /* true, false, True, False, 1, 0. */
 int str_parse_bool(const char *text, bool *ret, struct error *err);

@@ -1,6 +1,7 @@
 /* ringmaster: the table of contents. What each command does is in the file of its name. */
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/log.h"
 #include "common/redact.h"
 #include "entrypoint/manual.h"
@@ -20,7 +21,6 @@
 #include "traces/failure_child.h"
 #include "wire/tls.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -313,16 +313,6 @@ static const struct command *choose(const char *const **words, struct error *err
     return found;
 }
 
-/* What is opened would take the place of a stream that is closed, and then get what is printed. */
-static void fill_streams(void) {
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        (void)close(fd);
-}
-
 /* What we make we open again, and so do programs: a umask against the owner would end a job far
  * from its cause. */
 static void keep_own_rights(void) {
@@ -330,7 +320,7 @@ static void keep_own_rights(void) {
 }
 
 int main(int argc, char **argv) {
-    fill_streams();
+    (void)file_fill_standard();
     keep_own_rights();
     mask_stops(SIG_BLOCK);
     tls_ignore_configuration();

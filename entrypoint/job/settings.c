@@ -192,7 +192,7 @@ static int parse_row(const struct row *row, const char *value, struct settings *
                      struct error *err) {
     switch (row->kind) {
     case NUMBER:
-        return str_parse_int(value, row->min, row->max, field(ret, row), err);
+        return str_parse_whole(value, row->min, row->max, field(ret, row), err);
     case SWITCH:
         return str_parse_bool(value, field(ret, row), err);
     case LOGS:

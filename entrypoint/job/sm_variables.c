@@ -295,7 +295,7 @@ static void put_service(struct values *v, const struct job *job, const struct ar
     const char *level = hyperparameters_get(h, "sagemaker_container_log_level");
     const char *module = argv_get_env(given, "SAGEMAKER_TRAINING_MODULE");
     int64_t number = LOG_LEVEL_INFO;
-    if (level != NULL && str_parse_int(level, 0, 100, &number, NULL) != 0)
+    if (level != NULL && str_parse_whole(level, 0, 100, &number, NULL) != 0)
         number = LOG_LEVEL_INFO;
     if (region != NULL)
         put_text(v, "SAGEMAKER_REGION", region);

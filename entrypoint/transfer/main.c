@@ -95,6 +95,7 @@ static int print_versions(void) {
 int main(int argc, char **argv) {
     struct error err = {.code = EXIT_CODE_INTERNAL};
     const struct rlimit none = {0};
+    (void)file_fill_standard();
     (void)prctl(PR_SET_DUMPABLE, 0);
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)umask(022);

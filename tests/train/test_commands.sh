@@ -87,6 +87,24 @@ full --help
 # shellcheck disable=SC2086  # a list
 full train $common --data "$data" --steps 2 --checkpoint-dir "$work/c" --model-dir "$work/m"
 
+echo "closed standard descriptors: nothing that is printed gets into a file of the run"
+# closed CODE REDIRECTIONS: of a run that opens files of its own.
+closed() {
+    wanted=$1 got=0
+    # shellcheck disable=SC2086  # a list
+    sh -c "exec \"\$@\" $2" sh "$ringtrain" train $common --data synthetic --validation none --steps 2 --report-every 1 \
+        --checkpoint-dir "$work/closed.c" --model-dir "$work/closed.m" --tensorboard-dir "$work/closed.tb" \
+        >"$work/out" 2>"$work/err" || got=$?
+    [ "$got" = "$wanted" ] || { cat "$work/err" >&2; fail "exit code $got with $2"; }
+    ! grep -rqE 'train step=|standard output' "$work"/closed.* || fail "lines in a file of the run with $2"
+}
+closed 65 '<&- >&- 2>&-'
+closed 65 '>&-'
+says "standard output is closed"
+closed 0 '<&- 2>&-'
+grep -q 'train step=2 ' "$work/out" || fail "no metrics"
+closed 0 '<&- >/dev/null 2>&-'
+
 echo "plans are printed of networks that nobody has data for, and of GPUs that are not there"
 code 0 "$ringtrain" inspect plan --model maskrcnn_tiny --batch-size 1 --canvases 64x64 --backend ref
 grep -q '^memory: weights .* MiB in all$' "$work/out" || fail "no memory"

@@ -2,6 +2,7 @@
 #include "command/command.h"
 #include "command/output.h"
 #include "common/exit_code.h"
+#include "common/file.h"
 #include "common/log.h"
 
 #include <stdbool.h>
@@ -93,9 +94,20 @@ static int run(int argc, char **argv, struct error *err) {
     return code;
 }
 
+/* A program whose standard output is closed would lose what it is asked for. */
+static int check_output(bool closed, struct error *err) {
+    return !closed ? 0
+                   : error_set(err, EXIT_CODE_CONFIG,
+                               "standard output is closed: what ringtrain prints would be lost; "
+                               "open it, or send it to /dev/null");
+}
+
 int main(int argc, char **argv) {
     struct error err = {0};
-    int code = run(argc, argv, &err);
+    unsigned closed = file_fill_standard();
+    int code = check_output((closed & 1U << STDOUT_FILENO) != 0, &err);
+    if (code == 0)
+        code = run(argc, argv, &err);
     if ((code == EXIT_CODE_OK || code == EXIT_CODE_DATA) && output_finish(&err) != 0)
         code = -1;
     if (code >= 0)

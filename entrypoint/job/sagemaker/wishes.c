@@ -1,7 +1,6 @@
 #include "sagemaker/wishes.h"
 
 #include "cluster/cluster.h"
-#include "common/cleanup.h"
 #include "common/str.h"
 
 #include <stdlib.h>
@@ -33,13 +32,6 @@ static int read_switch(const struct hyperparameters *h, const char *name, enum w
                      "the hyperparameter %s: \"%.64s\" is neither true nor false", name, text);
 }
 
-/* "2.0" is 2: what a tool makes of a number on its way through a float. */
-static void cut_zero_fraction(char *number) {
-    char *dot = strchr(number, '.');
-    if (dot != NULL && dot > number && dot[1] != '\0' && dot[1 + strspn(dot + 1, "0")] == '\0')
-        *dot = '\0';
-}
-
 static int read_count(const struct hyperparameters *h, const char *name, int64_t max, unsigned *ret,
                       struct error *err) {
     const char *text = hyperparameters_get(h, name);
@@ -47,11 +39,7 @@ static int read_count(const struct hyperparameters *h, const char *name, int64_t
     *ret = 0;
     if (text == NULL)
         return 0;
-    cleanup_free char *number = strdup(text);
-    if (number == NULL)
-        return error_no_memory(err, "the hyperparameters");
-    cut_zero_fraction(number);
-    if (str_parse_int(number, 1, max, &count, err) != 0)
+    if (str_parse_whole(text, 1, max, &count, err) != 0)
         return error_wrap(err, "the hyperparameter %s", name);
     *ret = (unsigned)count;
     return 0;

@@ -35,6 +35,61 @@ static void what_no_number_holds_is_refused(void) {
     CU_ASSERT_EQUAL(value, 0);
 }
 
+static void whole_numbers_of_tuners_are_taken(void) {
+    static const struct {
+        const char *text;
+        int64_t value;
+    } good[] = {{"32", 32},
+                {"32.0", 32},
+                {"32.", 32},
+                {"-32.000", -32},
+                {"1e3", 1000},
+                {"1E+3", 1000},
+                {"1.5e1", 15},
+                {"0.15e2", 15},
+                {"150e-1", 15},
+                {"0", 0},
+                {"-0.0", 0},
+                {"0e99999999999999999999", 0},
+                {"0.000e-400", 0},
+                {"007", 7},
+                {"9007199254740993.0", INT64_C(9007199254740993)},
+                {"9223372036854775807.0", INT64_MAX},
+                {"-9223372036854775808.0", INT64_MIN},
+                {"9223372036854775807000e-3", INT64_MAX}};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        int64_t value = 77;
+        CU_ASSERT_EQUAL(str_parse_whole(good[i].text, INT64_MIN, INT64_MAX, &value, NULL), 0);
+        CU_ASSERT_EQUAL(value, good[i].value);
+    }
+    static const char *const fractions[] = {"32.5", "1e-1",  "15.5e0", "1.55e1", "0.1", "",
+                                            " 32",  "32 ",   "+32",    "0x20",   "nan", "inf",
+                                            "1e",   "32.0x", "-",      "."};
+    for (size_t i = 0; i < sizeof(fractions) / sizeof(fractions[0]); i++) {
+        int64_t value = 77;
+        struct error err = {0};
+        CU_ASSERT_EQUAL(str_parse_whole(fractions[i], INT64_MIN, INT64_MAX, &value, &err), -1);
+        ASSERT_CONTAINS(err.text, "is not a whole number");
+        CU_ASSERT_EQUAL(value, 77);
+    }
+    static const char *const beyond[] = {"101",
+                                         "101.0",
+                                         "-1.0",
+                                         "1e18",
+                                         "1e19",
+                                         "1e400",
+                                         "1e99999999999999999999",
+                                         "9223372036854775808.0",
+                                         "-9223372036854775809"};
+    for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+        int64_t value = 77;
+        struct error err = {0};
+        CU_ASSERT_EQUAL(str_parse_whole(beyond[i], 0, 100, &value, &err), -1);
+        ASSERT_CONTAINS(err.text, "is not between 0 and 100");
+        CU_ASSERT_EQUAL(value, 77);
+    }
+}
+
 static void numbers_are_decimal_and_finite(void) {
     double value = 0;
     CU_ASSERT_EQUAL(str_parse_double("1e-5", 0, 1, &value, NULL), 0);
@@ -171,6 +226,7 @@ static void the_hash_has_its_published_values(void) {
 }
 
 UNIT_MAIN("common.str", UNIT(whole_numbers_are_whole_strings),
+          UNIT(whole_numbers_of_tuners_are_taken),
           UNIT(what_no_number_holds_is_refused), UNIT(numbers_are_decimal_and_finite),
           UNIT(truth_has_six_spellings), UNIT(natural_order_counts_digits_by_value),
           UNIT(bytes_that_are_not_utf8_are_replaced), UNIT(a_sequence_cut_at_the_end_is_replaced),

@@ -1,7 +1,5 @@
 #include "command/output.h"
 
-#include "common/file.h"
-
 #include <errno.h>
 #include <stdio.h>
 
@@ -10,7 +8,7 @@ int output_finish(struct error *err) {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     if (errno != 0)
-        return error_set_errno(err, file_write_code(errno), "writing to standard output");
+        return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
     /* An earlier write failed, and what failed it is gone. */
     return error_set(err, EXIT_CODE_CONFIG, "writing to standard output: some of it was lost");
 }
@@ -18,6 +16,6 @@ int output_finish(struct error *err) {
 int output_text(const char *text, struct error *err) {
     errno = 0;
     if (fputs(text, stdout) < 0 && errno != 0)
-        return error_set_errno(err, file_write_code(errno), "writing to standard output");
+        return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
     return output_finish(err);
 }

@@ -99,7 +99,7 @@ static int set_value(const struct flag *f, const char *text, void *into, struct 
         *(const char **)field = text;
         return 0;
     case FLAG_INT:
-        return str_parse_int(text, (int64_t)f->min, (int64_t)f->max, field, err);
+        return str_parse_whole(text, (int64_t)f->min, (int64_t)f->max, field, err);
     case FLAG_REAL:
         return str_parse_double(text, f->min, f->max, field, err);
     case FLAG_BOOL:

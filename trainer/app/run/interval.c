@@ -29,7 +29,7 @@ int interval_parse(struct interval *ret, const char *text, struct error *err) {
     size_t digits = unit > 0 ? length - 1 : length;
     *ret = (struct interval){0};
     (void)snprintf(number, sizeof(number), "%.*s", (int)digits, text);
-    if (digits >= sizeof(number) || str_parse_int(number, 0, INTERVAL_MAX, &value, NULL) != 0)
+    if (digits >= sizeof(number) || str_parse_whole(number, 0, INTERVAL_MAX, &value, NULL) != 0)
         return error_set(err, EXIT_CODE_USAGE,
                          "'%.64s' is neither a number of steps (500) nor a time (45s, 30m, 2h)",
                          text);

@@ -2,7 +2,6 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
-#include "common/file.h"
 #include "options/options.h"
 #include "telemetry/report_line.h"
 #include "telemetry/table.h"
@@ -109,7 +108,7 @@ void report_wait(struct report *r, int64_t nanoseconds) {
 static int print(struct report *r, struct buf *line, struct error *err) {
     status_line_clear(&r->line);
     if (fprintf(r->out, "%s\n", buf_text(line)) < 0 || fflush(r->out) != 0)
-        return error_set_errno(err, file_write_code(errno), "writing to standard output");
+        return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
     buf_consume(line, line->size);
     return 0;
 }

@@ -35,7 +35,7 @@ int samples_parse_allowed(const char *text, int64_t *ret, struct error *err) {
         *ret = INT64_MAX;
         return 0;
     }
-    if (str_parse_int(text, 0, DATASET_SAMPLES_MAX, ret, NULL) == 0)
+    if (str_parse_whole(text, 0, DATASET_SAMPLES_MAX, ret, NULL) == 0)
         return 0;
     return error_set(err, EXIT_CODE_USAGE,
                      "--bad-samples: '%.64s' is none of fail, skip and 0 to %d", text,
