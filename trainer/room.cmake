@@ -61,7 +61,7 @@ room(checkpoint trainer/checkpoint USES common)
 room(telemetry trainer/telemetry USES common LINKS m)
 
 # The trainer's program, from the ground up.
-room(options trainer/app/options USES common graph backend kernels fuse models)
+room(options trainer/app/options USES common graph backend kernels fuse models codec set)
 room(device trainer/app/device
     USES common graph backend kernels fuse ref comm options
     LINKS OpenMP::OpenMP_C m)

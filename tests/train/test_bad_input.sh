@@ -27,7 +27,7 @@ grep -q ' 143 ' "$work/out" || fail "help without exit codes"
 
 echo "data"
 refused 66 "no training data"
-refused 66 "$work/none is not a folder" --data "$work/none"
+refused 66 "training data: $work/none: No such file" --data "$work/none"
 mkdir -p "$work/empty" "$work/classes/a" "$work/classes/b"
 refused 66 "$work/empty" --data "$work/empty"
 refused 66 "$work/classes" --data "$work/classes"
@@ -42,6 +42,37 @@ mkdir -p "$work/latin/train"
 cp -r "$data/train/"* "$work/latin/train"
 mv "$work/latin/train/circle" "$work/latin/train/$(printf 'b\351')"
 refused 66 "not UTF-8" --data "$work/latin"
+
+echo "folders whose names are those of parts, or of classes"
+# named CLASSES...: a folder of these classes, each with pictures.
+named() {
+    rm -rf "$work/named"
+    for name in "$@"; do
+        mkdir -p "$work/named/$name"
+        cp "$data/train/circle/"* "$work/named/$name"
+    done
+}
+# learnt WORDS: the classes of the model.
+learnt() {
+    # shellcheck disable=SC2086  # a list
+    code 0 timeout 60 $train --data "$work/named"
+    tr -d ' \n' <"$work/m/config.json" | grep -qF "\"classes\":$1" || fail "other classes than $1 were learnt"
+    rm -rf "$work/m"
+}
+named bus test train
+learnt '["bus","test","train"]'
+says "no validation data: nothing is evaluated"
+named bus/a bus/b train/2019 train/2020
+learnt '["bus","train"]'
+says "train/ taken for a class"
+named train/a train/b valid/a valid/b test/a test/b
+learnt '["a","b"]'
+says "looking for pictures in $work/named/valid"
+! grep -q 'named/test' "$work/err" || fail "evaluated on test/ beside valid/"
+named a b val/a val/b
+refused 66 "$work/named: two readings" --data "$work/named"
+named val/a val/b
+refused 66 "has val/ and no train/" --data "$work/named"
 
 echo "places to write to"
 : >"$work/file"
@@ -97,7 +128,7 @@ if can_mpirun; then
     on_two "$data/train" "$work/nowhere"
     [ "$(cat "$work/code.0" 2>/dev/null)" != 143 ] || rm "$work/code.0"
     codes 66 1
-    says "nowhere is not a folder"
+    says "nowhere: No such file"
 fi
 
 echo "nothing was left behind that looks like a result"

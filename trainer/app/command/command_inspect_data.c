@@ -7,15 +7,15 @@
 #include "common/log.h"
 #include "options/flag.h"
 #include "set/folder_walk.h"
+#include "set/splits.h"
 #include "set/verify.h"
 #include "task/samples.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { SETS_MAX = 5, TEXT_MAX = 1 << 30 };
+enum { SETS_MAX = SPLITS_PARTS_MAX, TEXT_MAX = 1 << 30 };
 
 struct inspection {
     size_t count;
@@ -33,27 +33,27 @@ static void inspection_done(struct inspection *in) {
     }
 }
 
-static bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+static int open_set(struct inspection *in, const char *dir, const char *part, struct error *err) {
+    char path[PATH_MAX];
+    const char *slash = part[0] != '\0' ? "/" : "";
+    if (snprintf(path, sizeof(path), "%s%s%s", dir, slash, part) >= (int)sizeof(path))
+        return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", dir);
+    return dataset_open_folder(&in->sets[in->count++], path, err);
 }
 
-/* DIR's train/ and val/ where it has one of training, else DIR itself. */
+/* All parts of DIR, else DIR itself. */
 static int open_sets(struct inspection *in, const char *dir, struct error *err) {
-    static const char *const names[SETS_MAX] = {"train", "training", "validation", "val", "test"};
-    char path[PATH_MAX];
-    for (size_t i = 0; i < SETS_MAX; i++) {
-        if (snprintf(path, sizeof(path), "%s/%s", dir, names[i]) >= (int)sizeof(path))
-            return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", dir);
-        if (!is_folder(path) || (i > 1 && in->count == 0))
-            continue;
-        if (dataset_open_folder(&in->sets[in->count++], path, err) != 0)
+    struct splits splits;
+    if (splits_find(&splits, dir, err) != 0)
+        return -1;
+    if (splits.note[0] != '\0')
+        log_warning("%s", splits.note);
+    if (!splits.parts)
+        return open_set(in, dir, "", err);
+    for (size_t i = 0; i < SPLITS_PARTS_MAX && splits.all[i][0] != '\0'; i++)
+        if (open_set(in, dir, splits.all[i], err) != 0)
             return -1;
-    }
-    if (in->count > 0)
-        return 0;
-    in->count = 1;
-    return dataset_open_folder(&in->sets[0], dir, err);
+    return 0;
 }
 
 static int print_classes(const struct dataset *set, struct buf *text, struct error *err) {
@@ -229,8 +229,8 @@ int command_inspect_data(int argc, char *const *argv, struct error *err) {
 void command_inspect_data_help(FILE *out) {
     fprintf(out,
             "\nusage: ringtrain inspect data DIR [--threads N]\n\n"
-            "Reads and decodes every picture of DIR's class folders once (or of its train/ and "
-            "val/), and lists what\ncannot be used, what is damaged, what is left out (taken are "
+            "Reads and decodes every picture of DIR's class folders once (or of its train/, val/ "
+            "and test/), and lists what\ncannot be used, what is damaged, what is left out (taken are "
             "%s, in the class\nfolders and below) and files with the same bytes; counts "
             "classes and sizes. Leaves with %d when\nsomething is bad, damaged or a picture is "
             "left out, or the same bytes lie in two classes or in\ntrain/ and val/.\n",

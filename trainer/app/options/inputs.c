@@ -1,5 +1,9 @@
 #include "options/inputs.h"
 
+#include "common/cleanup.h"
+#include "set/splits.h"
+
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +14,16 @@
 
 /* Names of one thing, in the order of preference. */
 struct channel {
-    const char *names[4];     /* folders, NULL-terminated */
-    const char *variables[4]; /* SageMaker's, NULL-terminated */
+    const char *names[8];     /* folders, NULL-terminated */
+    const char *variables[8]; /* SageMaker's, NULL-terminated */
 };
 
 static const struct channel TRAINING = {{"train", "training", NULL},
                                         {"SM_CHANNEL_TRAIN", "SM_CHANNEL_TRAINING", NULL}};
 static const struct channel VALIDATION = {
-    {"validation", "val", "test", NULL},
-    {"SM_CHANNEL_VALIDATION", "SM_CHANNEL_VAL", "SM_CHANNEL_TEST", NULL}};
+    {"validation", "valid", "val", "dev", "eval", "test", NULL},
+    {"SM_CHANNEL_VALIDATION", "SM_CHANNEL_VALID", "SM_CHANNEL_VAL", "SM_CHANNEL_DEV",
+     "SM_CHANNEL_EVAL", "SM_CHANNEL_TEST", NULL}};
 
 static bool is_folder(const char *path) {
     struct stat status;
@@ -72,42 +77,69 @@ static int find_given(char given[INPUT_PATH_MAX], const struct options *o, const
     return 0;
 }
 
-/* A folder of what is given, else that itself. */
-static int find_training(struct inputs *in, const struct options *o, const char *root,
-                         struct error *err) {
-    char given[INPUT_PATH_MAX];
-    if (find_given(given, o, root, "no training data: give --data DIR (or --data synthetic)",
-                   err) != 0)
-        return -1;
-    if (!is_folder(given))
-        return error_set(err, EXIT_CODE_DATA, "training data: %s is not a folder", given);
-    if (find_below(in->training, given, &TRAINING, err) != 0)
-        return -1;
-    return in->training[0] != '\0' ? 0 : put(in->training, given, "", "", err);
+/* Also where it is there and cannot be read. */
+static int check_folder(const char *what, const char *path, struct error *err) {
+    cleanup_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 ? 0 : error_set_errno(err, EXIT_CODE_DATA, "%s: %s", what, path);
 }
 
-static int find_validation(struct inputs *in, const struct options *o, unsigned command,
-                           const char *root, struct error *err) {
+static int find_splits(struct inputs *in, struct splits *ret, const char *dir, const char *what,
+                       struct error *err) {
+    if (check_folder(what, dir, err) != 0 || splits_find(ret, dir, err) != 0)
+        return -1;
+    memcpy(in->note, ret->note, sizeof(in->note));
+    return 0;
+}
+
+/* A part of what is given, else that itself; SPLITS says which of them it has. */
+static int find_training(struct inputs *in, const struct options *o, const char *root,
+                         char given[INPUT_PATH_MAX], struct splits *splits, struct error *err) {
+    if (find_given(given, o, root, "no training data: give --data DIR (or --data synthetic)",
+                   err) != 0 ||
+        find_splits(in, splits, given, "training data", err) != 0)
+        return -1;
+    if (splits->parts && splits->training[0] == '\0')
+        return error_set(err, EXIT_CODE_DATA,
+                         "training data: %s has %s/ and no train/; move the pictures to train on "
+                         "there, as train/CLASS/FILE.jpg",
+                         given, splits->validation);
+    return put(in->training, given, splits->parts ? "/" : "", splits->training, err);
+}
+
+/* --data of an evaluation: its part for that, else itself. */
+static int find_scored(struct inputs *in, const char *dir, struct error *err) {
+    struct splits splits;
+    if (find_splits(in, &splits, dir, "data", err) != 0)
+        return -1;
+    if (splits.parts && splits.validation[0] == '\0')
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s has %s/ and no val/ or test/ to evaluate on; --data %s/%s scores the "
+                         "training set",
+                         dir, splits.training, dir, splits.training);
+    return put(in->validation, dir, splits.parts ? "/" : "", splits.validation, err);
+}
+
+/* Folders of class folders. */
+static int find_pictures(struct inputs *in, const struct options *o, unsigned command,
+                         const char *root, struct error *err) {
+    char given[INPUT_PATH_MAX];
+    struct splits splits = {.parts = false};
+    if (command == COMMAND_TRAIN && find_training(in, o, root, given, &splits, err) != 0)
+        return -1;
     if (o->validation != NULL && strcmp(o->validation, "none") == 0)
         return 0;
-    if (o->validation != NULL) {
-        if (put(in->validation, o->validation, "", "", err) != 0)
-            return -1;
-    } else if (o->data != NULL) {
-        if (find_below(in->validation, o->data, &VALIDATION, err) != 0)
-            return -1;
-        if (in->validation[0] == '\0' && command == COMMAND_EVAL &&
-            put(in->validation, o->data, "", "", err) != 0)
-            return -1;
-    } else if (find_channel(in->validation, &VALIDATION, root, err) != 0) {
+    if (o->validation != NULL && put(in->validation, o->validation, "", "", err) != 0)
         return -1;
-    }
+    if (o->validation == NULL && o->data == NULL &&
+        find_channel(in->validation, &VALIDATION, root, err) != 0)
+        return -1;
+    if (in->validation[0] == '\0' && command == COMMAND_EVAL && o->data != NULL)
+        return find_scored(in, o->data, err);
+    if (in->validation[0] == '\0' && splits.validation[0] != '\0')
+        return put(in->validation, given, "/", splits.validation, err);
     if (in->validation[0] == '\0' && command == COMMAND_EVAL)
         return error_set(err, EXIT_CODE_DATA, "no data to evaluate on: give --data DIR");
-    if (in->validation[0] != '\0' && !is_folder(in->validation))
-        return error_set(err, EXIT_CODE_DATA, "validation data: %s is not a folder",
-                         in->validation);
-    return 0;
+    return in->validation[0] != '\0' ? check_folder("validation data", in->validation, err) : 0;
 }
 
 /* A COCO data set: the folder, or a JSON in it. */
@@ -180,9 +212,7 @@ int inputs_find(struct inputs *in, const struct options *o, unsigned command, en
     } else if (in->synthetic) {
         in->scored = o->validation == NULL || strcmp(o->validation, "none") != 0;
     } else {
-        if (command == COMMAND_TRAIN && find_training(in, o, root, err) != 0)
-            return -1;
-        if (find_validation(in, o, command, root, err) != 0)
+        if (find_pictures(in, o, command, root, err) != 0)
             return -1;
         in->scored = in->validation[0] != '\0';
     }

@@ -1,10 +1,10 @@
 /* Where the data lies and where results go. Flags first, then what SageMaker gives, then the
  * current folder:
  *
- *     training     --data (its train/ if it has one), $SM_CHANNEL_TRAIN, $SM_CHANNEL_TRAINING,
- *                  /opt/ml/input/data/{train,training}
- *     validation   --validation; val/, validation/ or test/ in --data; else
- *                  $SM_CHANNEL_{VALIDATION,VAL,TEST}, /opt/ml/input/data/{validation,val,test}
+ *     training     --data, $SM_CHANNEL_TRAIN, $SM_CHANNEL_TRAINING,
+ *                  /opt/ml/input/data/{train,training}; its train/ where it has parts (set/splits.h)
+ *     validation   --validation; without --data $SM_CHANNEL_{VALIDATION,VALID,VAL,DEV,EVAL,TEST},
+ *                  /opt/ml/input/data/{validation,valid,val,dev,eval,test}; else the part for it
  * A network that finds objects takes a COCO data set's folder, or a JSON of annotations, as both;
  * which of its sets is meant is for the task to say.
  *
@@ -17,6 +17,7 @@
 
 #include "common/error.h"
 #include "options/options.h"
+#include "set/splits.h"
 
 #include <stdbool.h>
 
@@ -31,6 +32,7 @@ struct inputs {
     char checkpoints[INPUT_PATH_MAX];
     char events[INPUT_PATH_MAX]; /* empty: none */
     char out[INPUT_PATH_MAX];    /* empty: none */
+    char note[SPLITS_NOTE_MAX];  /* to tell: how the data's folders were read; empty: nothing */
 };
 
 /* ROOT stands in front of /opt/ml; "" but in tests. No data at all is EXIT_CODE_DATA. For

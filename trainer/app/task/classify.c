@@ -1,4 +1,5 @@
 /* Classes of pictures: a folder of class folders, or a synthetic set. */
+#include "common/log.h"
 #include "device/ranks.h"
 #include "set/labelled.h"
 #include "task/classes.h"
@@ -128,6 +129,18 @@ static int open_training(struct task_data *data, const struct task_ask *ask, str
     return settle_training(data, ask, err);
 }
 
+/* How the folders were read, and that nothing is evaluated where nobody has said so. */
+static void tell_inputs(const struct task_ask *ask) {
+    const struct inputs *in = ask->inputs;
+    if (comm_rank(ask->comm) != 0)
+        return;
+    if (in->note[0] != '\0')
+        log_warning("%s", in->note);
+    if (!in->scored && ask->trained == NULL && ask->options->validation == NULL)
+        log_warning("no validation data: nothing is evaluated; put some pictures of each class into "
+                    "val/CLASS beside train/CLASS, or give --validation DIR (none: without a word)");
+}
+
 /* Pictures that nobody has labelled. */
 static int open_given(struct task_data *data, const struct task_ask *ask, struct error *err) {
     struct classify *c = data->own;
@@ -164,6 +177,7 @@ static int open_data(struct task_data *ret, const struct task_ask *ask, struct e
     if (c == NULL)
         return error_no_memory(err, "data");
     ret->own = c;
+    tell_inputs(ask);
     if ((ask->trained != NULL ? open_trained : open_training)(ret, ask, err) != 0)
         return -1;
     return c->validation.count > 0 ? settle_validation(ret, ask, err) : 0;

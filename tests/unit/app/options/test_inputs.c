@@ -13,10 +13,18 @@ static const char *make(const char *root, const char *below) {
     return path;
 }
 
+/* A folder BELOW root, with a picture in the class cat. */
+static void fill(const char *root, const char *below) {
+    char path[INPUT_PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/cat", below);
+    (void)snprintf(path, sizeof(path), "%s/1.png", make(root, path));
+    CU_ASSERT_EQUAL_FATAL(file_put(path, "x", 1, 0644, NULL), 0);
+}
+
 static void forget_variables(void) {
     static const char *const names[] = {
         "SM_CHANNEL_TRAIN", "SM_CHANNEL_TRAINING", "SM_CHANNEL_VALIDATION", "SM_CHANNEL_VAL",
-        "SM_CHANNEL_TEST",  "SM_MODEL_DIR",        "SM_OUTPUT_DATA_DIR"};
+        "SM_CHANNEL_TEST",  "SM_MODEL_DIR",        "SM_OUTPUT_DATA_DIR",    "SM_CHANNEL_VALID"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         (void)unsetenv(names[i]);
 }
@@ -25,8 +33,8 @@ static void a_folder_with_train_and_val_is_both(void) {
     forget_variables();
     const char *root = unit_temp_dir();
     char data[INPUT_PATH_MAX];
-    (void)make(root, "/set/train");
-    (void)make(root, "/set/val");
+    fill(root, "/set/train");
+    fill(root, "/set/val");
     (void)snprintf(data, sizeof(data), "%s/set", root);
     struct options o = {.data = data};
     struct inputs in;
@@ -36,6 +44,53 @@ static void a_folder_with_train_and_val_is_both(void) {
     CU_ASSERT_STRING_EQUAL(in.model, "model");
     CU_ASSERT_STRING_EQUAL(in.checkpoints, "checkpoints");
     CU_ASSERT_STRING_EQUAL(in.events, "");
+}
+
+static void a_part_that_is_missing_is_named(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    char data[INPUT_PATH_MAX];
+    struct inputs in;
+    struct error err = {0};
+    (void)snprintf(data, sizeof(data), "%s/scored", root);
+    struct options o = {.data = data};
+    fill(root, "/scored/test");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "has test/ and no train/");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, NULL), 0);
+    ASSERT_CONTAINS(in.validation, "/scored/test");
+    (void)snprintf(data, sizeof(data), "%s/learnt", root);
+    fill(root, "/learnt/train");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, &err), -1);
+    ASSERT_CONTAINS(err.text, "has train/ and no val/ or test/ to evaluate on");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_FALSE(in.scored);
+    CU_ASSERT_STRING_EQUAL(in.note, "");
+    fill(root, "/learnt/bus");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.training, data);
+    ASSERT_CONTAINS(in.note, "train/ taken for a class");
+}
+
+/* A channel may hold the parts of a set itself. */
+static void the_parts_of_a_channel_are_used(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    char channel[INPUT_PATH_MAX];
+    struct options o = {0};
+    struct inputs in;
+    fill(root, "/channel/train");
+    fill(root, "/channel/valid");
+    (void)snprintf(channel, sizeof(channel), "%s/channel", root);
+    CU_ASSERT_EQUAL(setenv("SM_CHANNEL_TRAIN", channel, 1), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, "/nowhere", NULL), 0);
+    ASSERT_CONTAINS(in.training, "/channel/train");
+    ASSERT_CONTAINS(in.validation, "/channel/valid");
+    CU_ASSERT_EQUAL(setenv("SM_CHANNEL_VALID", make(root, "/other"), 1), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, "/nowhere", NULL), 0);
+    ASSERT_CONTAINS(in.validation, "/other");
+    forget_variables();
 }
 
 static void a_plain_folder_is_training_without_validation(void) {
@@ -166,7 +221,8 @@ static void a_network_that_finds_objects_takes_the_whole_folder(void) {
 }
 
 UNIT_MAIN("app.inputs", UNIT(a_network_that_finds_objects_takes_the_whole_folder),
-          UNIT(a_folder_with_train_and_val_is_both),
+          UNIT(a_folder_with_train_and_val_is_both), UNIT(a_part_that_is_missing_is_named),
+          UNIT(the_parts_of_a_channel_are_used),
           UNIT(a_plain_folder_is_training_without_validation),
           UNIT(sagemakers_folders_are_found_without_flags),
           UNIT(a_channel_variable_outranks_the_standard_folder),
