@@ -37,6 +37,30 @@ train whole --steps 46
 grep -q 'steps are done already' "$work/whole.err" || fail "trained again"
 grep -q '^eval ' "$work/whole.out" || fail "no evaluation"
 
+echo "TensorBoard has no step twice of a run that was killed behind a checkpoint, several times"
+python=${RINGMASTER_PYTHON:-python3}
+if command -v "$python" >/dev/null; then
+    # As a kill leaves it: events of steps that no checkpoint has.
+    events="--tensorboard-dir $work/events --checkpoint-every 5 --eval-every 1"
+    # shellcheck disable=SC2086  # a list
+    train killed $events --steps 24
+    for kept in 20 10 15; do
+        find "$work/killed" -name '*.safetensors' -delete
+        # shellcheck disable=SC2086
+        train killed_at $events --tensorboard-dir "$work/other" --steps $kept --checkpoint-dir "$work/killed"
+        # shellcheck disable=SC2086
+        train killed $events --steps 24
+        grep -q "resumed from .*step-0*$kept" "$work/killed.err" || fail "did not go on from $kept"
+        "$python" "$(dirname "$0")/tfevents.py" "$work/events" >"$work/steps" || fail "no events"
+        # An epoch has 20 steps.
+        grep -qx "train/loss $(seq -s ' ' 24)" "$work/steps" || fail "steps in TensorBoard: $(cat "$work/steps")"
+        grep -qx "eval/loss 20 24" "$work/steps" || fail "evaluations in TensorBoard: $(cat "$work/steps")"
+        checks=$((checks + 2))
+    done
+else
+    skip_part "steps in event files: no $python"
+fi
+
 echo "what differs is said; what cannot go on is refused"
 train whole --steps 47 --seed 9
 grep -q 'not bit for bit.*seed 9 (was 0)' "$work/whole.err" || fail "difference not said"

@@ -23,6 +23,9 @@ enum {
     EVENT_STEP = 2,         /* int64 */
     EVENT_FILE_VERSION = 3, /* string */
     EVENT_SUMMARY = 5,      /* Summary */
+    EVENT_SESSION = 7,      /* SessionLog */
+    SESSION_STATUS = 1,     /* enum */
+    SESSION_START = 1,
     SUMMARY_VALUE = 1,      /* Summary.Value, repeated */
     VALUE_TAG = 1,          /* string */
     VALUE_SIMPLE = 2,       /* float */
@@ -141,6 +144,18 @@ int tfevents_open(struct tfevents *events, const char *folder, const char *host,
         return 0;
     tfevents_done(events);
     return error_wrap(err, "%s", path);
+}
+
+int tfevents_start(struct tfevents *events, int64_t wall, int64_t step, struct error *err) {
+    struct message m = {.size = 0};
+    struct message session = {.size = 0};
+    put_key(&session, SESSION_STATUS, WIRE_VARINT);
+    put_varint(&session, SESSION_START);
+    begin_event(&m, wall, step);
+    put_bytes(&m, EVENT_SESSION, session.bytes, session.size);
+    if (write_record(events->fd, &m, err) != 0)
+        return error_wrap(err, "TensorBoard events");
+    return 0;
 }
 
 int tfevents_add(struct tfevents *events, int64_t wall, int64_t step,

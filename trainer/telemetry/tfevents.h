@@ -29,6 +29,9 @@ struct tfevents_scalar {
 /* Makes FOLDER and in it events.out.tfevents.SECONDS.HOST; WALL is clock_wall(). */
 int tfevents_open(struct tfevents *events, const char *folder, const char *host, int64_t wall,
                   struct error *err);
+/* A run begins with STEP: readers drop what earlier files of the folder hold of this step and later
+ * ones, which a run that was killed behind its last checkpoint has left. */
+int tfevents_start(struct tfevents *events, int64_t wall, int64_t step, struct error *err);
 int tfevents_add(struct tfevents *events, int64_t wall, int64_t step,
                  const struct tfevents_scalar *scalars, size_t count, struct error *err);
 

@@ -59,6 +59,24 @@ static void a_scalar_is_written_byte_for_byte(void) {
                     crc32c_mask(crc32c(0, event, sizeof(event))));
 }
 
+static void a_start_is_a_session_log_byte_for_byte(void) {
+    static const uint8_t event[] = {0x09, 0,    0,    0x20, 0x40, 0xfc, 0x54, 0xd9, 0x41,
+                                    0x10, 11,         /* step */
+                                    0x3a, 2,    0x08, 1}; /* session log, status START */
+    struct tfevents events = TFEVENTS_CLOSED;
+    cleanup_buf struct buf bytes;
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("start"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_start(&events, wall, 11, NULL), 0);
+    tfevents_done(&events);
+    read_events("start", &bytes);
+    const char *second = bytes.data + 16 + 24;
+    CU_ASSERT_EQUAL_FATAL(bytes.size, 16 + 24 + 16 + sizeof(event));
+    CU_ASSERT_EQUAL(u32_at(second), sizeof(event));
+    CU_ASSERT_EQUAL(memcmp(second + 12, event, sizeof(event)), 0);
+    CU_ASSERT_EQUAL(u32_at(second + 12 + sizeof(event)),
+                    crc32c_mask(crc32c(0, event, sizeof(event))));
+}
+
 static void a_picture_is_written_byte_for_byte(void) {
     static const uint8_t event[] = {
         0x09, 0,        0,    0x20, 0x40, 0xfc, 0x54, 0xd9, 0x41, 0x10, 7, /* step */
@@ -155,6 +173,7 @@ static void a_folder_that_cannot_be_made_is_named(void) {
 }
 
 UNIT_MAIN("telemetry.tfevents", UNIT(a_scalar_is_written_byte_for_byte),
+          UNIT(a_start_is_a_session_log_byte_for_byte),
           UNIT(a_picture_is_written_byte_for_byte), UNIT(pictures_that_cannot_be_are_refused),
           UNIT(the_most_scalars_with_the_longest_tags_fit),
           UNIT(a_closed_file_is_given_back_and_one_that_is_full_is_told),

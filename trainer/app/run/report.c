@@ -48,6 +48,10 @@ void report_done(struct report *r) {
     tfevents_done(&r->events);
 }
 
+int report_begin(struct report *r, int64_t step, struct error *err) {
+    return r->events.fd >= 0 ? tfevents_start(&r->events, clock_wall(), step, err) : 0;
+}
+
 void report_start(struct report *r) {
     r->stepped_at = clock_now();
     speed_start(&r->speed, r->stepped_at);

@@ -42,6 +42,10 @@ int report_open(struct report *r, FILE *out, int log, const struct model *model,
                 struct error *err);
 void report_done(struct report *r);
 
+/* The next step to come is STEP: what an earlier run has told TensorBoard of it and later ones does not
+ * count any more. */
+int report_begin(struct report *r, int64_t step, struct error *err);
+
 /* Training begins or goes on after something else: the clock of the speed starts. */
 void report_start(struct report *r);
 /* A step is done: its METRICS (step_outcome), and images over all ranks; whether it changed

@@ -367,6 +367,8 @@ static void sum_up(struct job *job) {
 
 static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
     bool stopped = false;
+    if (report_begin(&job->report, job->state.step + 1, err) != 0)
+        return -1;
     if (job->state.step >= job->schedule.total_steps) {
         if (job->first)
             log_info("all %" PRId64 " steps are done already", job->schedule.total_steps);
