@@ -26,14 +26,14 @@ enum {
     EVENT_SESSION = 7,      /* SessionLog */
     SESSION_STATUS = 1,     /* enum */
     SESSION_START = 1,
-    SUMMARY_VALUE = 1,      /* Summary.Value, repeated */
-    VALUE_TAG = 1,          /* string */
-    VALUE_SIMPLE = 2,       /* float */
-    VALUE_IMAGE = 4,        /* Summary.Image */
-    IMAGE_HEIGHT = 1,       /* int32 */
-    IMAGE_WIDTH = 2,        /* int32 */
-    IMAGE_COLORSPACE = 3,   /* int32: channels */
-    IMAGE_BYTES = 4,        /* bytes */
+    SUMMARY_VALUE = 1,    /* Summary.Value, repeated */
+    VALUE_TAG = 1,        /* string */
+    VALUE_SIMPLE = 2,     /* float */
+    VALUE_IMAGE = 4,      /* Summary.Image */
+    IMAGE_HEIGHT = 1,     /* int32 */
+    IMAGE_WIDTH = 2,      /* int32 */
+    IMAGE_COLORSPACE = 3, /* int32: channels */
+    IMAGE_BYTES = 4,      /* bytes */
     COLORSPACE_RGB = 3,
 };
 

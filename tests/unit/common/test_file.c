@@ -508,5 +508,5 @@ UNIT_MAIN("common.file", UNIT(publish_replaces_the_whole_file),
           UNIT(publishing_into_a_missing_folder_names_it), UNIT(reading_stops_at_the_ceiling),
           UNIT(a_fifo_is_refused_at_once), UNIT(folders_are_made_with_their_parents),
           UNIT(exact_reads_notice_an_early_end), UNIT(a_put_file_replaces_a_link_and_not_its_aim),
-          UNIT(open_descriptors_become_close_on_exec),
-          UNIT(closed_standard_streams_are_filled), UNIT(a_program_finds_itself))
+          UNIT(open_descriptors_become_close_on_exec), UNIT(closed_standard_streams_are_filled),
+          UNIT(a_program_finds_itself))

@@ -226,10 +226,10 @@ static void the_hash_has_its_published_values(void) {
 }
 
 UNIT_MAIN("common.str", UNIT(whole_numbers_are_whole_strings),
-          UNIT(whole_numbers_of_tuners_are_taken),
-          UNIT(what_no_number_holds_is_refused), UNIT(numbers_are_decimal_and_finite),
-          UNIT(truth_has_six_spellings), UNIT(natural_order_counts_digits_by_value),
-          UNIT(bytes_that_are_not_utf8_are_replaced), UNIT(a_sequence_cut_at_the_end_is_replaced),
+          UNIT(whole_numbers_of_tuners_are_taken), UNIT(what_no_number_holds_is_refused),
+          UNIT(numbers_are_decimal_and_finite), UNIT(truth_has_six_spellings),
+          UNIT(natural_order_counts_digits_by_value), UNIT(bytes_that_are_not_utf8_are_replaced),
+          UNIT(a_sequence_cut_at_the_end_is_replaced),
           UNIT(every_first_and_second_byte_is_judged_by_what_it_spells),
           UNIT(prefixes_cut_no_character), UNIT(ends_are_compared_whole),
           UNIT(the_hash_has_its_published_values))

@@ -60,9 +60,9 @@ static void a_scalar_is_written_byte_for_byte(void) {
 }
 
 static void a_start_is_a_session_log_byte_for_byte(void) {
-    static const uint8_t event[] = {0x09, 0,    0,    0x20, 0x40, 0xfc, 0x54, 0xd9, 0x41,
-                                    0x10, 11,         /* step */
-                                    0x3a, 2,    0x08, 1}; /* session log, status START */
+    static const uint8_t event[] = {0x09, 0,    0,    0x20, 0x40, 0xfc,
+                                    0x54, 0xd9, 0x41, 0x10, 11, /* step */
+                                    0x3a, 2,    0x08, 1};       /* session log, status START */
     struct tfevents events = TFEVENTS_CLOSED;
     cleanup_buf struct buf bytes;
     CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("start"), "algo-1", wall, NULL), 0);
@@ -173,8 +173,8 @@ static void a_folder_that_cannot_be_made_is_named(void) {
 }
 
 UNIT_MAIN("telemetry.tfevents", UNIT(a_scalar_is_written_byte_for_byte),
-          UNIT(a_start_is_a_session_log_byte_for_byte),
-          UNIT(a_picture_is_written_byte_for_byte), UNIT(pictures_that_cannot_be_are_refused),
+          UNIT(a_start_is_a_session_log_byte_for_byte), UNIT(a_picture_is_written_byte_for_byte),
+          UNIT(pictures_that_cannot_be_are_refused),
           UNIT(the_most_scalars_with_the_longest_tags_fit),
           UNIT(a_closed_file_is_given_back_and_one_that_is_full_is_told),
           UNIT(a_folder_that_cannot_be_made_is_named))

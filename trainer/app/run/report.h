@@ -42,8 +42,8 @@ int report_open(struct report *r, FILE *out, int log, const struct model *model,
                 struct error *err);
 void report_done(struct report *r);
 
-/* The next step to come is STEP: what an earlier run has told TensorBoard of it and later ones does not
- * count any more. */
+/* The next step to come is STEP: what an earlier run has told TensorBoard of it and later ones does
+ * not count any more. */
 int report_begin(struct report *r, int64_t step, struct error *err);
 
 /* Training begins or goes on after something else: the clock of the speed starts. */

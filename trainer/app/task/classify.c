@@ -137,8 +137,9 @@ static void tell_inputs(const struct task_ask *ask) {
     if (in->note[0] != '\0')
         log_warning("%s", in->note);
     if (!in->scored && ask->trained == NULL && ask->options->validation == NULL)
-        log_warning("no validation data: nothing is evaluated; put some pictures of each class into "
-                    "val/CLASS beside train/CLASS, or give --validation DIR (none: without a word)");
+        log_warning(
+            "no validation data: nothing is evaluated; put some pictures of each class into "
+            "val/CLASS beside train/CLASS, or give --validation DIR (none: without a word)");
 }
 
 /* Pictures that nobody has labelled. */

@@ -22,8 +22,8 @@ static const char *const VALIDATION[] = {"validation", "valid", "val",     "dev"
 struct candidate {
     char name[NAME_MAX + 1];
     enum part part;
-    int rank;              /* in the list of names: the lowest is taken */
-    bool nested;           /* it holds class folders */
+    int rank;               /* in the list of names: the lowest is taken */
+    bool nested;            /* it holds class folders */
     struct listing folders; /* in it */
 };
 
@@ -51,8 +51,9 @@ static void close_folder(DIR **folder) {
         (void)closedir(*folder);
 }
 
-/* Whether a picture lies in the folder NAME of PARENT or below; the first that is found will do. With
- * BELOW one in a folder of it. A folder that cannot be read holds none: who scans it says so. */
+/* Whether a picture lies in the folder NAME of PARENT or below; the first that is found will do.
+ * With BELOW one in a folder of it. A folder that cannot be read holds none: who scans it says so.
+ */
 static bool holds_picture(int parent, const char *name, int depth, bool below) {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     __attribute__((cleanup(close_folder))) DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -235,13 +236,14 @@ static int choose_among_parts(struct splits *ret, const struct candidates *c, st
     take_parts(ret, c, training, find_part(c, PART_VALIDATION));
     if (count(c, has_part_name_alone) == 0)
         return 0;
-    (void)snprintf(ret->note, sizeof(ret->note), "%.256s: not used, as no class folders are in it: ",
-                   c->dir);
+    (void)snprintf(ret->note, sizeof(ret->note),
+                   "%.256s: not used, as no class folders are in it: ", c->dir);
     add_names(ret->note, sizeof(ret->note), c, has_part_name_alone);
     return 0;
 }
 
-/* Whether a folder in one that could be a part is called as a folder beside it: DIR/val/cat, DIR/cat.
+/* Whether a folder in one that could be a part is called as a folder beside it: DIR/val/cat,
+ * DIR/cat.
  */
 static bool repeats_others(const struct candidates *c) {
     for (size_t i = 0; i < c->count; i++)
@@ -262,8 +264,8 @@ static bool others_are_like(const struct candidates *c, const struct candidate *
 static int choose_among_all(struct splits *ret, const struct candidates *c, struct error *err) {
     const struct candidate *training = find_part(c, PART_TRAINING);
     const struct candidate *validation = find_part(c, PART_VALIDATION);
-    bool pair = training != NULL && validation != NULL &&
-                share(&training->folders, &validation->folders);
+    bool pair =
+        training != NULL && validation != NULL && share(&training->folders, &validation->folders);
     if (repeats_others(c) || (pair && others_are_like(c, training)))
         return refuse(c, "two readings", err);
     if (pair) {
@@ -277,9 +279,10 @@ static int choose_among_all(struct splits *ret, const struct candidates *c, stru
     (void)snprintf(ret->note, sizeof(ret->note), "%.256s: ", c->dir);
     add_names(ret->note, sizeof(ret->note), c, could_be_part);
     size_t used = strlen(ret->note);
-    (void)snprintf(ret->note + used, sizeof(ret->note) - used,
-                   " taken for a class like the folders beside it; if it is a part of the data, give "
-                   "--data (or --validation) that folder itself");
+    (void)snprintf(
+        ret->note + used, sizeof(ret->note) - used,
+        " taken for a class like the folders beside it; if it is a part of the data, give "
+        "--data (or --validation) that folder itself");
     return 0;
 }
 
@@ -295,7 +298,8 @@ int splits_find(struct splits *ret, const char *dir, struct error *err) {
     *ret = (struct splits){.parts = false};
     if (list_folders(dir, "", &folders, err) != 0)
         return -1;
-    /* The rule, and the common case: nothing has such a name, and nobody looks for pictures twice. */
+    /* The rule, and the common case: nothing has such a name, and nobody looks for pictures twice.
+     */
     int result = !has_part_name(&folders) ? 0 : gather(&all, &folders, err);
     if (result == 0)
         result = choose(ret, &all, err);

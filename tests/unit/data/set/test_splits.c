@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A folder with empty files at the PATHS, which are separated by blanks; those that end with '/' are
- * empty folders. */
+/* A folder with empty files at the PATHS, which are separated by blanks; those that end with '/'
+ * are empty folders. */
 static const char *make(const char *paths) {
     static char dir[PATH_MAX];
     static int made;
@@ -29,7 +29,8 @@ static const char *make(const char *paths) {
     return dir;
 }
 
-/* What DIR is read as: "classes", or "TRAINING+VALIDATION", or "refused"; '!' behind it with a note. */
+/* What DIR is read as: "classes", or "TRAINING+VALIDATION", or "refused"; '!' behind it with a
+ * note. */
 static const char *reading(const char *paths) {
     static char text[2 * NAME_MAX + 8];
     struct splits splits;
