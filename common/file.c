@@ -259,23 +259,6 @@ int file_self(char *path, size_t size, struct error *err) {
     return 0;
 }
 
-unsigned file_fill_standard(void) {
-    unsigned filled = 0;
-    int fd;
-    /* The lowest free descriptor is the one that is taken. Where there is no /dev/null, a folder
-     * keeps the place: it can be neither read nor written. */
-    do {
-        fd = open("/dev/null", O_RDWR | O_NOCTTY);
-        if (fd < 0)
-            fd = open("/", O_RDONLY | O_DIRECTORY);
-        if (fd >= 0 && fd <= STDERR_FILENO)
-            filled |= 1U << fd;
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        (void)close(fd);
-    return filled;
-}
-
 void file_cloexec_all(void) {
     if (syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
         return;

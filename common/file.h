@@ -47,11 +47,6 @@ int file_make_dirs(const char *path, struct error *err);
 /* The path of this process's own program; SIZE bytes of room, PATH_MAX are enough. */
 int file_self(char *path, size_t size, struct error *err);
 
-/* Puts /dev/null in place of those of the descriptors 0 to 2 that are closed: a file that is opened
- * later must not get what is printed. Call it first in main. Returns a bit, 1 << descriptor, for
- * each that was closed. */
-unsigned file_fill_standard(void);
-
 /* Marks every descriptor above 2 close-on-exec. */
 void file_cloexec_all(void);
 

@@ -1,9 +1,9 @@
 /* ringmaster: the table of contents. What each command does is in the file of its name. */
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
 #include "common/log.h"
 #include "common/redact.h"
+#include "common/standard_streams.h"
 #include "entrypoint/manual.h"
 #include "entrypoint/metrics.h"
 #include "entrypoint/plan.h"
@@ -320,7 +320,7 @@ static void keep_own_rights(void) {
 }
 
 int main(int argc, char **argv) {
-    (void)file_fill_standard();
+    (void)standard_streams_fill();
     keep_own_rights();
     mask_stops(SIG_BLOCK);
     tls_ignore_configuration();

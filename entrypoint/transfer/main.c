@@ -8,6 +8,7 @@
 #include "common/json.h"
 #include "common/redact.h"
 #include "common/sealed.h"
+#include "common/standard_streams.h"
 #include "common/str.h"
 #include "transfer/outgoing.h"
 #include "transfer/work.h"
@@ -95,7 +96,7 @@ static int print_versions(void) {
 int main(int argc, char **argv) {
     struct error err = {.code = EXIT_CODE_INTERNAL};
     const struct rlimit none = {0};
-    (void)file_fill_standard();
+    (void)standard_streams_fill();
     (void)prctl(PR_SET_DUMPABLE, 0);
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)umask(022);

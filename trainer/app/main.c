@@ -2,8 +2,8 @@
 #include "command/command.h"
 #include "command/output.h"
 #include "common/exit_code.h"
-#include "common/file.h"
 #include "common/log.h"
+#include "common/standard_streams.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -104,7 +104,7 @@ static int check_output(bool closed, struct error *err) {
 
 int main(int argc, char **argv) {
     struct error err = {0};
-    unsigned closed = file_fill_standard();
+    unsigned closed = standard_streams_fill();
     int code = check_output((closed & 1U << STDOUT_FILENO) != 0, &err);
     if (code == 0)
         code = run(argc, argv, &err);

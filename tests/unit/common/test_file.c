@@ -452,37 +452,6 @@ static void open_descriptors_become_close_on_exec(void) {
     CU_ASSERT(!(fcntl(STDOUT_FILENO, F_GETFD) & FD_CLOEXEC));
 }
 
-/* 0: what is opened behind it, from 3 on, is nobody's standard stream, and 1 and 2 take what is
- * written. A number says what is wrong. */
-static int fill(unsigned closed) {
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        if ((closed & 1U << fd) != 0 && close(fd) != 0)
-            return 1;
-    if (file_fill_standard() != closed)
-        return 2;
-    int next = open("/dev/null", O_RDONLY);
-    if (next <= STDERR_FILENO)
-        return 3;
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) != 0) /* there, and programs that are started have it */
-            return 4;
-    char byte = 'x';
-    if ((closed & 1U) != 0 && read(0, &byte, 1) != 0)
-        return 5;
-    return (closed & 2U) != 0 && write(1, &byte, 1) != 1 ? 6 : 0;
-}
-
-static void closed_standard_streams_are_filled(void) {
-    for (unsigned closed = 0; closed < 8; closed++) {
-        pid_t child = fork();
-        if (child == 0)
-            _exit(fill(closed));
-        int status = 0;
-        CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-        CU_ASSERT_EQUAL(status, 0);
-    }
-}
-
 static void a_program_finds_itself(void) {
     char path[4096];
     struct error err = {0};
@@ -508,5 +477,4 @@ UNIT_MAIN("common.file", UNIT(publish_replaces_the_whole_file),
           UNIT(publishing_into_a_missing_folder_names_it), UNIT(reading_stops_at_the_ceiling),
           UNIT(a_fifo_is_refused_at_once), UNIT(folders_are_made_with_their_parents),
           UNIT(exact_reads_notice_an_early_end), UNIT(a_put_file_replaces_a_link_and_not_its_aim),
-          UNIT(open_descriptors_become_close_on_exec), UNIT(closed_standard_streams_are_filled),
-          UNIT(a_program_finds_itself))
+          UNIT(open_descriptors_become_close_on_exec), UNIT(a_program_finds_itself))
