@@ -31,15 +31,21 @@ static int member_of(const struct master *m, const json_t *message) {
 }
 
 /* Why the host at PEER that says to be HOST cannot have that place; 0 where it can. */
-static int check_place(const struct master *m, int host, const struct net_address *peer,
+static int check_place(struct master *m, int host, const struct net_address *peer,
                        const json_t *message, struct error *err) {
     if (host < 0)
         return error_set(err, EXIT_CODE_CONFIG, "no host of this job has that name");
-    const struct member *b = &m->members[host];
-    if (member_is_fresh(b))
+    struct member *b = &m->members[host];
+    bool fresh = member_is_fresh(b);
+    if (fresh && member_is_twin(b, peer))
         return namesake_error(err, member_name(b), &b->address, peer);
     if (comeback_is(m, message))
         return comeback_check(b, message, err);
+    if (fresh)
+        return error_set(err, EXIT_CODE_NOT_READY,
+                         "%s was heard from this address a moment ago: whether it is gone shows "
+                         "when this host asks again",
+                         member_name(b));
     if (m->phase == PHASE_GATHERING)
         return gather_check(m, (size_t)host, message, err);
     if (json_object_get(message, "succession") != NULL)

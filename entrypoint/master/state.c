@@ -66,6 +66,17 @@ bool member_is_fresh(const struct member *b) {
            clock_now() - b->heard < settings_beat(&b->master->s.job->settings) + CLOCK_SECOND;
 }
 
+bool member_is_twin(struct member *b, const struct net_address *peer) {
+    enum { ASKS_AGAIN_SECONDS = 5 }; /* after a refusal a host does within two */
+    int64_t now = clock_now();
+    if (!net_address_equal(&b->address, peer))
+        return true;
+    if (b->claimed_last == 0 || now - b->claimed_last > ASKS_AGAIN_SECONDS * CLOCK_SECOND)
+        b->claimed = now;
+    b->claimed_last = now;
+    return b->heard > b->claimed;
+}
+
 const char *member_name(const struct member *b) {
     return supervisor_host_name(&b->master->s, b->index);
 }

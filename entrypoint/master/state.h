@@ -63,6 +63,8 @@ struct member {
     struct facts facts;
     struct buf line;       /* of a forwarded one, the parts that are here */
     int64_t heard;         /* when, by clock_now() */
+    int64_t claimed;       /* since when a process at its address has been asking for its place */
+    int64_t claimed_last;  /* and when it last did; 0: never */
     bool doubted;          /* unheard for a lease: its words may lie here unread */
     int64_t trip;          /* shortest round trip of a heartbeat so far; 0: none yet */
     int64_t offset;        /* its clock_boot() less ours, by that heartbeat */
@@ -213,6 +215,10 @@ void master_raise_word(struct member *b, enum phase_event event, const json_t *w
 void member_heard(struct member *b);
 /* And so lately that it is there: no other one can be it. */
 bool member_is_fresh(const struct member *b);
+/* Whether a process at PEER that asks for this member's place, now, is another host with the same
+ * name. At another address it is. At the same one it may be the member itself, killed without a
+ * goodbye and started anew: they are two only if the member is heard while the other one asks. */
+bool member_is_twin(struct member *b, const struct net_address *peer);
 
 static inline bool member_waits(const struct member *b) {
     return b->waits && b->link != NULL;

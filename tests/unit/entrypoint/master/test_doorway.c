@@ -88,6 +88,27 @@ static void a_twin_is_refused_with_words(void) {
     CU_ASSERT_PTR_NULL(strstr(stage_output(&master), "has gone again"));
 }
 
+/* It says no goodbye: as far as the master knows its first life is there until it is missed. */
+static void a_host_that_is_killed_and_started_anew_takes_its_place(void) {
+    static const char list[] = "RINGMASTER_HOSTS=127.0.0.1,127.0.0.2,127.0.0.3";
+    const char *const first[] = {list, "RINGMASTER_HOST=127.0.0.1", NULL};
+    const char *const second[] = {list, "RINGMASTER_HOST=127.0.0.2", NULL};
+    struct stage_host anew;
+    stage_start(&master, "master", first, words);
+    CU_ASSERT(stage_wait_for(&master, "waiting for 2 hosts"));
+    stage_start(&worker, "worker", second, words);
+    CU_ASSERT(stage_wait_for(&worker, "joined 127.0.0.1"));
+    (void)kill(worker.pid, SIGSTOP);
+    stage_start(&anew, "anew", second, words);
+    CU_ASSERT(stage_wait_for(&anew, "takes this host later: 127.0.0.2 was heard"));
+    CU_ASSERT(stage_wait_for(&anew, "joined 127.0.0.1"));
+    (void)kill(worker.pid, SIGKILL);
+    (void)stage_end(&worker);
+    (void)kill(anew.pid, SIGTERM);
+    CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_STOPPED);
+    CU_ASSERT_EQUAL(stage_end(&anew), EXIT_CODE_STOPPED);
+}
+
 /* By a first host that is started anew, under whose name ever it has found itself. */
 static void who_seeks_a_leader_hears_that_none_is_here(void) {
     struct hand hand;
@@ -215,6 +236,7 @@ static void a_busy_control_port_is_an_error_at_once(void) {
 
 STAGE_MAIN("master.doorway", UNIT(a_host_with_another_key_leaves_with_77_and_so_does_the_master),
            UNIT(strangers_are_no_reason_that_a_host_is_missing), UNIT(a_twin_is_refused_with_words),
+           UNIT(a_host_that_is_killed_and_started_anew_takes_its_place),
            UNIT(who_seeks_a_leader_hears_that_none_is_here),
            UNIT(an_older_worker_hears_which_version_each_speaks_and_so_do_all),
            UNIT(an_older_master_hears_which_version_each_speaks),

@@ -95,7 +95,52 @@ static void a_member_is_fresh_for_a_beat_and_a_second(void) {
     CU_ASSERT_FALSE(member_is_fresh(&members[1]));
 }
 
+static void a_process_at_another_address_is_another_host(void) {
+    struct net_address other;
+    set_up();
+    CU_ASSERT(net_address_parse("10.0.0.1", &members[1].address));
+    CU_ASSERT(net_address_parse("10.0.0.2", &other));
+    CU_ASSERT(member_is_twin(&members[1], &other));
+}
+
+/* It was killed without a goodbye and is started anew. */
+static void a_process_at_a_silent_members_address_is_that_member(void) {
+    set_up();
+    struct net_address same;
+    CU_ASSERT(net_address_parse("10.0.0.1", &same));
+    members[1].address = same;
+    member_heard(&members[1]);
+    members[1].heard--;
+    CU_ASSERT_FALSE(member_is_twin(&members[1], &same));
+    CU_ASSERT_FALSE(member_is_twin(&members[1], &same));
+}
+
+static void a_process_at_the_address_of_a_member_that_is_heard_meanwhile_is_another_host(void) {
+    set_up();
+    struct net_address same;
+    CU_ASSERT(net_address_parse("10.0.0.1", &same));
+    members[1].address = same;
+    CU_ASSERT_FALSE(member_is_twin(&members[1], &same));
+    members[1].heard = clock_now() + 1;
+    CU_ASSERT(member_is_twin(&members[1], &same));
+}
+
+/* Its first life asked, too, and was taken in: that it was heard then shows nothing. */
+static void what_was_heard_since_an_old_question_does_not_count(void) {
+    set_up();
+    struct net_address same;
+    CU_ASSERT(net_address_parse("10.0.0.1", &same));
+    members[1].address = same;
+    members[1].claimed = members[1].claimed_last = clock_now() - 60 * CLOCK_SECOND;
+    members[1].heard = clock_now() - CLOCK_SECOND;
+    CU_ASSERT_FALSE(member_is_twin(&members[1], &same));
+}
+
 UNIT_MAIN("master.state", UNIT(orders_carry_the_attempt_and_reach_our_own_host_by_post),
           UNIT(what_is_raised_says_whom_it_is_about), UNIT(what_has_come_says_so_in_its_own_words),
           UNIT(a_name_is_drawn_once), UNIT(who_is_lost_is_not_counted),
-          UNIT(a_member_is_fresh_for_a_beat_and_a_second))
+          UNIT(a_member_is_fresh_for_a_beat_and_a_second),
+          UNIT(a_process_at_another_address_is_another_host),
+          UNIT(a_process_at_a_silent_members_address_is_that_member),
+          UNIT(a_process_at_the_address_of_a_member_that_is_heard_meanwhile_is_another_host),
+          UNIT(what_was_heard_since_an_old_question_does_not_count))
