@@ -23,7 +23,7 @@ int error_set_errno(struct error *err, enum exit_code code, const char *format, 
         return -1;
     va_list args;
     va_start(args, format);
-    err->code = code;
+    err->code = code == EXIT_CODE_INTERNAL && saved == ENOMEM ? EXIT_CODE_CONFIG : code;
     err->os_errno = saved;
     vsnprintf(err->text, sizeof(err->text), format, args);
     va_end(args);
@@ -51,5 +51,5 @@ int error_wrap(struct error *err, const char *format, ...) {
 }
 
 int error_no_memory(struct error *err, const char *what) {
-    return error_set(err, EXIT_CODE_INTERNAL, "%s: out of memory", what);
+    return error_set(err, EXIT_CODE_CONFIG, "%s: out of memory", what);
 }

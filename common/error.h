@@ -24,14 +24,16 @@ struct error {
 int error_set(struct error *err, enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a failed system call: appends ": " and the words for errno. Keeps errno. */
+/* The same for a failed system call: appends ": " and the words for errno. Keeps errno. ENOMEM is no
+ * internal error: its code is that of error_no_memory. */
 int error_set_errno(struct error *err, enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Puts "CONTEXT: " in front of the text; returns -1. What does not fit is cut at the end. */
 int error_wrap(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Out of memory, with the place's name. */
+/* Out of memory, with the place's name: EXIT_CODE_CONFIG, as a machine or a limit that is larger
+ * mends it. */
 int error_no_memory(struct error *err, const char *what);
 
 #endif

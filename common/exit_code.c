@@ -4,7 +4,8 @@ static const struct exit_code_row table[] = {
     {EXIT_CODE_OK, "success", "success"},
     {EXIT_CODE_USAGE, "usage", "wrong command line"},
     {EXIT_CODE_CONFIG, "configuration",
-     "wrong configuration: cluster, JSON file, variable, port or place to write to"},
+     "wrong configuration: cluster, JSON file, variable, port or place to write to; or too little "
+     "memory"},
     {EXIT_CODE_DATA, "data", "unusable input data or checkpoint"},
     {EXIT_CODE_NOT_READY, "not-ready",
      "hosts missing at the deadline, or one that fetches stands still"},

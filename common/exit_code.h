@@ -11,7 +11,8 @@
 enum exit_code {
     EXIT_CODE_OK = 0,
     EXIT_CODE_USAGE = 64,     /* command line */
-    EXIT_CODE_CONFIG = 65,    /* cluster description, JSON, variables, ports; a full disk */
+    EXIT_CODE_CONFIG = 65,    /* cluster description, JSON, variables, ports; a full disk, too
+                               little memory */
     EXIT_CODE_DATA = 66,      /* input data and checkpoints */
     EXIT_CODE_NOT_READY = 69, /* hosts missing at the deadline, or one that fetches stands still */
     EXIT_CODE_INTERNAL = 70,  /* a fault of ours, or of the system below */

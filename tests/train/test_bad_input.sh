@@ -79,6 +79,22 @@ echo "places to write to"
 refused 65 "--model-dir" --data "$data" --model-dir "$work/file"
 refused 65 "--checkpoint-dir" --data "$data" --checkpoint-dir "$work/file/below"
 
+echo "memory"
+# Refused before any of it is taken, with a batch that fits; in a process that may not grow.
+limited() {
+    # shellcheck disable=SC2086  # a list
+    (ulimit -v "$1" && shift && exec timeout 120 $train --data synthetic --validation none --threads 1 "$@")
+}
+code 65 limited 500000 --synthetic-images 5000 --batch-size 4096
+says "MiB wanted for --batch-size 4096"
+says "(the limit on a process's address space (ulimit -v)): --batch-size "
+fits=$(sed -n 's/.*: --batch-size \([0-9]*\) fits.*/\1/p' "$work/err")
+[ "$fits" -gt 1 ] || fail "--batch-size $fits fits"
+code 0 limited 500000 --synthetic-images 5000 --batch-size "$fits" --steps 1 --model-dir "$work/limited"
+code 65 limited 600000 --model resnet50 --batch-size 4
+says "not even --batch-size 1 fits"
+refused 65 "give a smaller batch" --data synthetic --synthetic-images 70000 --model resnet50 --batch-size 65536
+
 echo "weights and checkpoints"
 refused 66 "--init" --data synthetic --init "$work/none.safetensors"
 printf 'garbage' >"$work/bad.safetensors"

@@ -184,6 +184,9 @@ struct backend_device {
     void *(*alloc_summed)(struct backend *backend, size_t bytes, struct error *err);
     void (*free_summed)(struct backend *backend, void *memory, size_t bytes);
 
+    /* Device memory that is free, in bytes; 0 where the device does not say. May be NULL. */
+    size_t (*memory_left)(struct backend *backend);
+
     /* Host memory that the device reads and writes by itself, zeroed; NULL on failure. */
     void *(*host_alloc)(struct backend *backend, size_t bytes, struct error *err);
     void (*host_free)(struct backend *backend, void *memory);

@@ -63,8 +63,10 @@ static int check_dimensions(const char *name, const struct shape *shape, struct 
     for (int i = 0; i < shape->rank; i++) {
         if (shape->dim[i] < 1 || shape->dim[i] > INT32_MAX || count > INT64_MAX / 16 / INT32_MAX) {
             char text[SHAPE_TEXT_SIZE];
-            return error_set(err, EXIT_CODE_CONFIG, "%s: shape %s cannot be", name,
-                             shape_text(shape, text));
+            return error_set(err, EXIT_CODE_CONFIG,
+                             "%s: a tensor of shape %s is too large, or has no elements; give a "
+                             "smaller batch or smaller pictures",
+                             name, shape_text(shape, text));
         }
         count *= shape->dim[i];
     }

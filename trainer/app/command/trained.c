@@ -3,6 +3,7 @@
 #include "device/device.h"
 #include "run/evaluate.h"
 #include "run/fold.h"
+#include "run/room.h"
 #include "run/weights.h"
 
 void trained_done(struct trained *t) {
@@ -74,9 +75,12 @@ int trained_open_network(struct trained *t, struct error *err) {
         .mean = t->config.mean,
         .std = t->config.std,
     };
+    struct room room = {.comm = t->comm, .data = &t->data, .network = &n, .threads = &t->threads};
+    n.memory = (struct compile_memory){room_check, &room};
     evaluate_canvases(&n, &t->data);
     if (device_open(&t->backend, o, t->threads.compute, t->comm, false, err) != 0)
         return -1;
+    room.backend = t->backend;
     return network_open(&t->net, t->backend, &n, false, err);
 }
 

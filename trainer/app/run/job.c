@@ -10,11 +10,15 @@
 #include "device/ranks.h"
 #include "run/evaluate.h"
 #include "run/rate.h"
+#include "run/room.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Batches in the ring, read ahead of the step that runs. */
+enum { RING_LEAST = 4 };
 
 /* Sampler, steps and learning rate follow from data and ranks. */
 static int settle_steps(struct job *job, struct error *err) {
@@ -49,6 +53,13 @@ static void announce(const struct job *job) {
                  job->state.global_batch);
 }
 
+int job_ring_depth(const struct options *o) {
+    int64_t ahead = 2 * o->accumulate;
+    if (ahead < RING_LEAST)
+        return RING_LEAST;
+    return ahead > LOADER_DEPTH_MAX ? LOADER_DEPTH_MAX : (int)ahead;
+}
+
 static int open_network(struct job *job, struct error *err) {
     const struct options *o = job->options;
     struct network_options n = {
@@ -64,9 +75,17 @@ static int open_network(struct job *job, struct error *err) {
         .mean = MODEL_MEAN,
         .std = MODEL_STD,
     };
+    struct room room = {.comm = job->comm,
+                        .data = &job->data,
+                        .network = &n,
+                        .threads = &job->threads,
+                        .depth = job_ring_depth(o)};
+    n.memory = (struct compile_memory){room_check, &room};
     evaluate_canvases(&n, &job->data);
-    if (device_open(&job->backend, o, job->threads.compute, job->comm, true, err) != 0 ||
-        network_open(&job->net, job->backend, &n, true, err) != 0 ||
+    if (device_open(&job->backend, o, job->threads.compute, job->comm, true, err) != 0)
+        return -1;
+    room.backend = job->backend;
+    if (network_open(&job->net, job->backend, &n, true, err) != 0 ||
         device_sum_open(&job->sums, o, job->comm, job->backend,
                         job->net.store.arena[STORE_GRADIENTS],
                         job->net.store.count[STORE_GRADIENTS] * sizeof(float), err) != 0)

@@ -56,6 +56,8 @@ struct job {
 
 /* COMM is the caller's, so that it can tell the others when this fails. */
 int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err);
+/* Batches of the training set that lie ready, or in work, at once. */
+int job_ring_depth(const struct options *o);
 void job_done(struct job *job);
 /* In place of job_done after an error. The thread that speaks to the other ranks may still sit in a
  * sum, so what it works on stays until the process ends, which is at once. */

@@ -87,7 +87,8 @@ int network_open(struct network *net, struct backend *backend, const struct netw
             graphs[count] = &pass->graph;
         }
     }
-    struct compile_options compile = {.fusion = o->fusion, .one_lane = o->one_lane};
+    struct compile_options compile = {
+        .fusion = o->fusion, .one_lane = o->one_lane, .memory = o->memory};
     if (programs_compile(programs, graphs, count, &net->memory, &net->store, net->backend, &compile,
                          err) != 0)
         return error_wrap(err, "%s", o->model);

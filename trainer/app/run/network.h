@@ -31,7 +31,8 @@ struct network_options {
     double label_smoothing; /* in training alone; evaluation tells the plain loss */
     const double *mean;     /* of pixels in 0..1, RGB */
     const double *std;
-    bool one_lane; /* compile_options */
+    bool one_lane;                /* compile_options */
+    struct compile_memory memory; /* the same */
 };
 
 struct pass {

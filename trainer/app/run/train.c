@@ -21,9 +21,6 @@ enum { STEP_PATIENCE = 600 };
 /* A first report that is further away than this is announced. */
 enum { PACE_SECONDS = 10 };
 
-/* Batches in the ring, read ahead of the step that runs. */
-enum { RING_LEAST = 4 };
-
 static void *device_memory(void *user, size_t bytes, struct error *err) {
     struct backend *backend = user;
     return backend->table->device->host_alloc(backend, bytes, err);
@@ -35,7 +32,6 @@ static void free_device_memory(void *user, void *memory) {
 }
 
 static int start_loader(struct job *job, struct error *err) {
-    int ahead = 2 * (int)job->options->accumulate;
     int64_t epochs = (job->schedule.total_steps + job->steps_per_epoch - 1) / job->steps_per_epoch;
     struct loader_options load = {
         .source = &job->data.training.source,
@@ -46,8 +42,7 @@ static int start_loader(struct job *job, struct error *err) {
         .step = job->state.images / job->state.global_batch,
         .epochs = (uint32_t)epochs,
         .threads = job->threads.data,
-        .depth =
-            ahead < RING_LEAST ? RING_LEAST : (ahead > LOADER_DEPTH_MAX ? LOADER_DEPTH_MAX : ahead),
+        .depth = job_ring_depth(job->options),
     };
     if (job->backend->table->device != NULL)
         load.memory = (struct loader_memory){device_memory, free_device_memory, job->backend};

@@ -106,6 +106,15 @@ static void *alloc_summed(struct backend *backend, size_t bytes, struct error *e
     return memory;
 }
 
+static size_t memory_left(struct backend *backend) {
+    (void)backend;
+    size_t left = 0, total = 0;
+    if (cudaMemGetInfo(&left, &total) == cudaSuccess)
+        return left;
+    (void)cudaGetLastError();
+    return 0;
+}
+
 static void free_summed(struct backend *backend, void *memory, size_t bytes) {
     const struct backend_memory *summed = &cuda_of(backend)->options.summed;
     if (summed->alloc == NULL)
@@ -213,6 +222,7 @@ const struct backend_device cuda_queue = {
     .record_end = record_end,
     .replay = replay,
     .forget = forget,
+    .memory_left = memory_left,
     .alloc_summed = alloc_summed,
     .free_summed = free_summed,
     .host_alloc = host_alloc,

@@ -86,15 +86,27 @@ static void make_room(struct program_memory *memory, const struct program *progr
         memory->packed_bytes = program->packed_bytes;
 }
 
+static int allocate(struct program *program, struct program_memory *memory, bool with_store,
+                    struct error *err) {
+    if (with_store && store_allocate(program->store, program->graph, err) != 0)
+        return -1;
+    return program_allocate(memory, err);
+}
+
 /* Memory for the store, if PROGRAM lays it out, and for programs. Where it is not enough, the error
  * tells what everything takes. */
-static int find_memory(struct program *program, struct program_memory *memory, struct error *err) {
+static int find_memory(struct program *program, struct program_memory *memory,
+                       const struct compile_memory *ask, struct error *err) {
     char text[SIZES_TEXT_SIZE];
     bool empty = program->store->slots == NULL;
-    if ((!empty || store_init(program->store, program->backend, program->graph, err) == 0) &&
-        program_allocate(memory, err) == 0)
-        return 0;
+    if (empty && store_lay_out(program->store, program->backend, program->graph, err) != 0)
+        return -1;
     struct sizes sizes = sizes_of(program);
+    if (ask->check != NULL && ask->check(ask->user, &sizes, err) != 0)
+        return -1;
+    if (allocate(program, memory, empty, err) == 0)
+        return 0;
+    sizes = sizes_of(program);
     sizes_text(&sizes, text, sizeof(text));
     return error_wrap(err, "memory for a batch of this size (%s)", text);
 }
@@ -118,7 +130,7 @@ int programs_compile(struct program *const *programs, struct graph *const *graph
             return error_wrap(err, "compiling");
         make_room(memory, programs[i]);
     }
-    if (find_memory(programs[0], memory, err) != 0)
+    if (find_memory(programs[0], memory, &options->memory, err) != 0)
         return error_wrap(err, "compiling");
     for (int i = 0; i < count; i++)
         if (finish(programs[i], options, err) != 0)

@@ -32,10 +32,20 @@
 
 enum { PROGRAM_BUCKET_BYTES = 25 * 1024 * 1024 };
 
+struct sizes; /* program/sizes.h */
+
+/* Asked whether there is memory for all programs and their store, before any of it is taken. A
+ * refusal, -1 with an error, ends the compilation. */
+struct compile_memory {
+    int (*check)(void *user, const struct sizes *sizes, struct error *err);
+    void *user;
+};
+
 struct compile_options {
     enum fusion fusion;
     size_t bucket_bytes; /* least size of a gradient bucket but the last; 0: PROGRAM_BUCKET_BYTES */
     bool one_lane; /* all on the device's main lane, to time or compare operators one by one */
+    struct compile_memory memory; /* zeroed: nobody is asked */
 };
 
 /* A slice of the gradient arena whose gradients are complete once step `after` and those before it

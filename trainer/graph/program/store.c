@@ -208,8 +208,8 @@ static int add_slots(struct store *store, const struct graph *graph, struct erro
     return 0;
 }
 
-int store_init(struct store *store, struct backend *backend, const struct graph *graph,
-               struct error *err) {
+int store_lay_out(struct store *store, struct backend *backend, const struct graph *graph,
+                  struct error *err) {
     *store = (struct store){.backend = backend, .dtype = dtype_wide(graph->dtype)};
     if (add_slots(store, graph, err) != 0)
         return -1;
@@ -218,6 +218,10 @@ int store_init(struct store *store, struct backend *backend, const struct graph 
         store->count[STORE_GRADIENTS] = store->flags + STORE_FLAGS;
         store->count[STORE_MOMENTUM] = store->count[STORE_PARAMETERS];
     }
+    return 0;
+}
+
+int store_allocate(struct store *store, const struct graph *graph, struct error *err) {
     for (int i = 0; i < STORE_ARENAS; i++) {
         if (store->count[i] == 0)
             continue;
@@ -229,6 +233,11 @@ int store_init(struct store *store, struct backend *backend, const struct graph 
         (graph->training && open_gradients(store, graph->dtype, err) != 0))
         return error_wrap(err, "parameters");
     return 0;
+}
+
+int store_init(struct store *store, struct backend *backend, const struct graph *graph,
+               struct error *err) {
+    return store_lay_out(store, backend, graph, err) != 0 ? -1 : store_allocate(store, graph, err);
 }
 
 const struct store_slot *store_find(const struct store *store, const char *name) {

@@ -68,8 +68,14 @@ void store_changed(struct store *store);
 void store_updated(struct store *store);
 /* Brings the narrow copy up to date where there is one and it is stale. */
 int store_narrow(struct store *store, struct error *err);
-/* Allocates the arenas for GRAPH's parameters, states and constants, all zero. Gradients of the
- * scheduled graph decide the order. program_compile calls this for an empty (zeroed) store. */
+/* Lays out arenas for GRAPH's parameters, states and constants; gradients of the scheduled graph
+ * decide the order. program_compile calls this, then store_allocate, for an empty (zeroed) store.
+ */
+int store_lay_out(struct store *store, struct backend *backend, const struct graph *graph,
+                  struct error *err);
+/* Takes the memory for a store that was laid out for GRAPH, all zero. */
+int store_allocate(struct store *store, const struct graph *graph, struct error *err);
+/* Both. */
 int store_init(struct store *store, struct backend *backend, const struct graph *graph,
                struct error *err);
 /* Brings STORE_GRADIENTS up to date with what lies beside it; `read` and `pull` below do so

@@ -21,8 +21,8 @@ static const char *status_words(dnnl_status_t status) {
 int dnn_check(dnnl_status_t status, const char *what, struct error *err) {
     if (status == dnnl_success)
         return 0;
-    return error_set(err, EXIT_CODE_INTERNAL, "%s: oneDNN says: %s (%d)", what,
-                     status_words(status), (int)status);
+    return error_set(err, status == dnnl_out_of_memory ? EXIT_CODE_CONFIG : EXIT_CODE_INTERNAL,
+                     "%s: oneDNN says: %s (%d)", what, status_words(status), (int)status);
 }
 
 bool dnn_widens(const struct cpu *cpu, enum dtype type) {
