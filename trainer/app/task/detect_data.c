@@ -81,13 +81,13 @@ static int find_set(struct detect_part *part, const char *path, const char *name
 
 /* Whether a set can be scored on: now, not after the first epoch. */
 static int check_scored(const struct detect_part *part, bool aloud, struct error *err) {
-    size_t repeated = 0;
-    if (coco_task_check(&part->index, &repeated, err) != 0)
+    struct coco_task_ids ids;
+    char text[512];
+    if (coco_task_check(&part->index, err) != 0 || coco_task_ids(&part->index, &ids, err) != 0)
         return -1;
-    if (repeated > 0 && aloud)
-        log_warning(
-            "%s: %zu annotations have the id of a later one, which is scored in their place",
-            part->json, repeated);
+    coco_task_ids_text(&ids, text, sizeof(text));
+    if (text[0] != '\0' && aloud)
+        log_warning("%s: %s", part->json, text);
     return 0;
 }
 

@@ -34,23 +34,41 @@ static int make_room(struct coco_outline *o, size_t parts, size_t numbers, struc
     return grow(&o->numbers, sizeof(*o->numbers), &o->number_capacity, numbers, err);
 }
 
+static int add_number(struct coco_outline *room, double number, struct error *err) {
+    if (make_room(room, room->count + 1, room->number_count + 1, err) != 0)
+        return -1;
+    room->numbers[room->number_count++] = number;
+    return 0;
+}
+
+/* The polygon whose numbers begin at START is read as pycocotools reads it: a number that is left
+ * over does not count, and a single point, or none, covers nothing. Of five numbers two points are
+ * left, which must not be taken for the four numbers of a box: the first of them is given again. */
+static int settle_polygon(struct coco_outline *room, size_t start, struct error *err) {
+    size_t size = room->number_count - start;
+    if (size < 4) {
+        room->number_count = start;
+        return 0;
+    }
+    room->number_count -= size % 2;
+    if (size == 5 && (add_number(room, room->numbers[start], err) != 0 ||
+                      add_number(room, room->numbers[start + 1], err) != 0))
+        return -1;
+    room->sizes[room->count++] = (uint32_t)(room->number_count - start);
+    return 0;
+}
+
 static int read_polygon(struct json_stream *s, struct coco_outline *room, struct error *err) {
     size_t start = room->number_count;
     if (json_stream_array(s, err) != 0)
         return -1;
     int more;
     while ((more = json_stream_item(s, err)) == 1) {
-        if (make_room(room, room->count + 1, room->number_count + 1, err) != 0 ||
-            json_stream_number(s, &room->numbers[room->number_count], err) != 0)
+        double number = 0;
+        if (json_stream_number(s, &number, err) != 0 || add_number(room, number, err) != 0)
             return -1;
-        room->number_count++;
     }
-    size_t size = room->number_count - start;
-    if (more == 0 && (size < 4 || size % 2 != 0))
-        return error_set(err, EXIT_CODE_DATA, "a polygon of %zu numbers", size);
-    if (more == 0)
-        room->sizes[room->count++] = (uint32_t)size;
-    return more;
+    return more == 0 ? settle_polygon(room, start, err) : more;
 }
 
 static int read_polygons(struct json_stream *s, struct coco_outline *room, struct buf *out,

@@ -7,8 +7,9 @@
  * string of runs. Small numbers are base 128, low groups first.
  *
  * Reading checks everything but that runs add up and that coordinates are within reach, which the
- * making of a mask does: polygons have an even number of coordinates, at least four. Empty outlines
- * ([], null) count as none. */
+ * making of a mask does. Polygons are read as pycocotools reads them: of an odd number of
+ * coordinates the last does not count, and what has fewer than four of them is left out. Outlines
+ * of which nothing is left ([], [[]], null) count as none. */
 #ifndef COCO_COCO_SEGMENT_H
 #define COCO_COCO_SEGMENT_H
 

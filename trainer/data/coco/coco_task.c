@@ -4,6 +4,7 @@
 #include "eval/rle_polygon.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,19 +95,41 @@ static int check_truth(const struct coco_index *index, const struct coco_annotat
                                        index->path, a->id, missing);
 }
 
-static int count_repeated(const struct coco_index *index, size_t *ret, struct error *err) {
+int coco_task_ids(const struct coco_index *index, struct coco_task_ids *ret, struct error *err) {
     cleanup_free uint32_t *stands = calloc(index->annotation_count + 1, sizeof(*stands));
-    *ret = 0;
+    *ret = (struct coco_task_ids){0};
     if (stands == NULL)
         return error_no_memory(err, "annotations to score");
     if (find_standing(index, stands, err) != 0)
         return -1;
-    for (size_t i = 0; i < index->placed_count; i++)
-        *ret += stands[i] != i;
+    for (size_t i = 0; i < index->placed_count; i++) {
+        ret->repeated += stands[i] != i;
+        ret->zero += index->annotations[i].id == 0;
+    }
     return 0;
 }
 
-int coco_task_check(const struct coco_index *index, size_t *ret_repeated, struct error *err) {
+void coco_task_ids_text(const struct coco_task_ids *ids, char *text, size_t size) {
+    char zero[96] = "";
+    text[0] = '\0';
+    if (ids->zero > 0)
+        (void)snprintf(zero, sizeof(zero), "%zu annotation%s the id 0, which is never matched",
+                       ids->zero, ids->zero == 1 ? " has" : "s have");
+    if (ids->repeated > 0)
+        (void)snprintf(text, size,
+                       "%zu annotation%s the id of a later one, which is scored in %s place%s",
+                       ids->repeated, ids->repeated == 1 ? " has" : "s have",
+                       ids->repeated == 1 ? "its" : "their", ids->zero > 0 ? "; " : "");
+    size_t used = strlen(text);
+    (void)snprintf(text + used, size - used, "%s", zero);
+    used = strlen(text);
+    if (used > 0)
+        (void)snprintf(text + used, size - used,
+                       "; scores may be too low, as pycocotools' are: give annotations "
+                       "different ids from 1 on");
+}
+
+int coco_task_check(const struct coco_index *index, struct error *err) {
     cleanup_coco_outline struct coco_outline room = {0};
     cleanup_rle_brush struct rle_brush brush = {0};
     cleanup_rle struct rle mask = {0};
@@ -119,7 +142,7 @@ int coco_task_check(const struct coco_index *index, size_t *ret_repeated, struct
         if (coco_index_mask(index, a, &room, &brush, &mask, err) != 0)
             return error_wrap(err, "%s", index->path);
     }
-    return count_repeated(index, ret_repeated, err);
+    return 0;
 }
 
 static int fill_truth(struct coco_task *task, bool masks, struct error *err) {

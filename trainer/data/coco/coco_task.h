@@ -38,9 +38,17 @@ int coco_task_make(struct coco_task *ret, const struct coco_index *index,
                    struct error *err);
 
 /* Whether all that INDEX says can be scored, boxes and masks, before there are results: the errors
- * are those that scoring would end with. Makes every mask once. *RET_REPEATED: annotations that
- * another one stands for, as it has their id and comes later. */
-int coco_task_check(const struct coco_index *index, size_t *ret_repeated, struct error *err);
+ * are those that scoring would end with. Makes every mask once. */
+int coco_task_check(const struct coco_index *index, struct error *err);
+
+/* Annotations whose ids mislead pycocotools, and us as its numbers are ours. */
+struct coco_task_ids {
+    size_t repeated; /* another one stands for them: it has their id and comes later */
+    size_t zero;     /* of id 0: what is matched with them counts as not matched */
+};
+int coco_task_ids(const struct coco_index *index, struct coco_task_ids *ret, struct error *err);
+/* One sentence without the file's name; "" where there are none. */
+void coco_task_ids_text(const struct coco_task_ids *ids, char *text, size_t size);
 
 #define cleanup_coco_task __attribute__((cleanup(coco_task_done)))
 

@@ -12,8 +12,8 @@ static void malformed_annotations_are_refused_by_their_id(void) {
         {"{\"annotations\":[{\"id\":1,\"image_id\":1,\"category_id\":1},{\"bbox\":[1,2],\"id\":42,"
          "\"image_id\":1,\"category_id\":1}]}",
          "annotation 42: \"bbox\": 2 numbers, a box has 4"},
-        {"{\"annotations\":[{\"segmentation\":[[1,2,3,4,5]],\"id\":42}]}",
-         "annotation 42: \"segmentation\": a polygon of 5 numbers"},
+        {"{\"annotations\":[{\"segmentation\":[[1,2,\"x\"]],\"id\":42}]}",
+         "annotation 42: \"segmentation\": byte "},
         {"{\"annotations\":[{\"segmentation\":{\"size\":[2,2],\"counts\":[-4]},\"id\":42}]}",
          "annotation 42: \"segmentation\": run 0 of the mask is -4"},
         {"{\"annotations\":[{\"area\":NaN,\"id\":42}]}", "annotation 42: \"area\": byte 24"},

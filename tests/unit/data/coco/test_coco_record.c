@@ -47,7 +47,7 @@ static void errors_name_the_key(void) {
         {"{\"area\":NaN}", "\"area\": byte 8"},
         {"{\"iscrowd\":\"yes\"}", "\"iscrowd\""},
         {"{\"score\":1e999}", "\"score\""},
-        {"{\"segmentation\":[[1]]}", "\"segmentation\": a polygon of 1 numbers"},
+        {"{\"segmentation\":[[\"x\"]]}", "\"segmentation\": byte 18: expected a number"},
         {"{\"id\":3}", "no \"image_id\""},
         {"{\"bbox\":[1,2,3,4,5]}", "\"bbox\": 5 numbers, a box has 4"},
         {"[]", "expected an object"},
