@@ -60,9 +60,17 @@ echo "detections are drawn from a score on"
 printf '[{"image_id":1,"category_id":3,"bbox":[1,1,20,20],"score":0.5},{"image_id":1,"category_id":3,"bbox":[9,9,20,20],"score":0.4}]' \
     >"$work/two.json"
 code 0 "$ringtrain" draw --coco "$work/coco" --results "$work/two.json" --image 1 --out "$work/sure"
-grep -q '  1 objects$' "$work/out" || fail "not what is at least 0.5 sure"
+grep -q '  1 object$' "$work/out" || fail "not what is at least 0.5 sure"
 code 0 "$ringtrain" draw --coco "$work/coco" --results "$work/two.json" --image 1 --least-score 0.4 --out "$work/all"
 grep -q '  2 objects$' "$work/out" || fail "not all objects"
+
+echo "a picture that is not there is named and costs nobody the others"
+cp -r "$work/coco" "$work/holey"
+rm "$work/holey/train/0000002.jpg"
+code 66 "$ringtrain" draw --coco "$work/holey" --out "$work/holey.drawn" --count 3
+says "0000002.jpg"
+says "1 of 3 pictures cannot be used"
+[ "$(find "$work/holey.drawn" -name '*.jpg' | wc -l)" = 2 ] || fail "others are not drawn"
 
 echo "a full standard output is no success"
 printf '[{"image_id":1,"category_id":3,"bbox":[1,1,20,20],"score":0.5}]' >"$work/results.json"

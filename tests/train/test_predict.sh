@@ -47,6 +47,18 @@ code 0 "$ringtrain" predict --model-dir "$work/classes" --out "$work/p4" --threa
 reads "$work/p4/predictions.json" 'all(abs(sum(c["probability"] for c in p["classes"]) - 1) < 1e-9 for p in j["pictures"])'
 reads "$work/p4/predictions.json" 'all(c == sorted(c, reverse=True) for c in [[k["probability"] for k in p["classes"]] for p in j["pictures"]])'
 
+echo "what was seen stands on the screen; a name that leads to nothing costs nobody the others"
+code 66 "$ringtrain" predict --model-dir "$work/classes" --out "$work/p5" --threads 1 "$one" "$work/gone.jpg" "$work/mixed/a.jpeg"
+says "$work/gone.jpg: No such file"
+says "1 of 3 pictures cannot be used"
+reads "$work/p5/predictions.json" 'len(j["pictures"]) == 2'
+grep -qE "^$one  (circle|square|triangle|[a-z]+) [0-9]+ %, [a-z]+ [0-9]+ %" "$work/out" || fail "no answer: $(cat "$work/out")"
+[ "$(wc -l <"$work/out")" = 2 ] || fail "not two answers"
+code 0 "$ringtrain" predict --model-dir "$work/classes" --out "$work/p5" --threads 1 --bad-samples 1 "$one" "$work/gone.jpg"
+code 66 "$ringtrain" predict --model-dir "$work/objects" --out "$work/p6" --threads 1 --score-threshold 0 "$one" "$work/gone.jpg"
+says "1 of 2 pictures cannot be used"
+grep -qE "^$work/p6/${one##*/}  [0-9]+ objects: (circle|square|triangle) [0-9]+ %, " "$work/out" || fail "no objects: $(cat "$work/out")"
+
 echo "objects: lists for pycocotools, and painted pictures"
 code 66 "$ringtrain" predict --model-dir "$work/objects" --out "$work/q" --threads 1 --score-threshold 0 --format png "$work/mixed"
 says "3 of 8 pictures cannot be used"

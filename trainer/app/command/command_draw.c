@@ -7,6 +7,7 @@
 #include "command/command.h"
 #include "command/command_coco.h"
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "draw/draw_names.h"
 #include "draw/draw_targets.h"
 #include "draw/painter.h"
@@ -147,7 +148,7 @@ static int draw_image(struct drawing *d, const struct draw_target *target, struc
         return error_wrap(err, "%s", path);
     if (picture_write(painted, d->flags->format == 1, target->path, err) != 0)
         return -1;
-    printf("%s  %zu objects\n", target->path, objects);
+    printf("%s  %zu object%s\n", target->path, objects, objects == 1 ? "" : "s");
     return 0;
 }
 
@@ -163,13 +164,25 @@ static int draw_all(struct drawing *d, struct error *err) {
         count = 1;
     }
     count = count < (size_t)f->count ? count : (size_t)f->count;
-    if (draw_targets_make(&targets, &d->index, first, count, f->out, f->format == 0 ? "jpg" : "png",
-                          err) != 0)
+    if (draw_targets_make(&targets, &d->index, first, count, 0, f->out,
+                          f->format == 0 ? "jpg" : "png", err) != 0)
         return -1;
-    for (size_t i = 0; i < targets.count; i++)
-        if (draw_image(d, &targets.list[i], err) != 0)
+    size_t bad = 0;
+    for (size_t i = 0; i < targets.count; i++) {
+        struct error why = {0};
+        if (draw_image(d, &targets.list[i], &why) == 0)
+            continue;
+        if (why.code != EXIT_CODE_DATA || targets.count == 1) {
+            *err = why;
             return -1;
-    return 0;
+        }
+        log_warning("%s", why.text);
+        bad++;
+    }
+    return bad == 0 ? 0
+                    : error_set(err, EXIT_CODE_DATA,
+                                "%zu of %zu pictures cannot be used; the others are in %s", bad,
+                                targets.count, f->out);
 }
 
 static int run(struct drawing *d, struct error *err) {

@@ -21,6 +21,7 @@ struct prediction {
     struct picture_list pictures;
     struct status_line line;
     int64_t bad_allowed; /* as --bad-samples says */
+    int64_t bad_names;   /* of the command line: there is no such file, or no picture in a folder */
 };
 
 static void prediction_done(struct prediction *p) {
@@ -29,11 +30,22 @@ static void prediction_done(struct prediction *p) {
     picture_list_done(&p->pictures);
 }
 
+/* A name that leads to nothing is told of and counted: it costs nobody the others. */
 static int list_pictures(struct prediction *p, char *const *words, int count, struct error *err) {
     char left[2048];
-    for (int i = 0; i < count; i++)
-        if (picture_list_add(&p->pictures, words[i], err) != 0)
+    for (int i = 0; i < count; i++) {
+        struct error why = {0};
+        if (picture_list_add(&p->pictures, words[i], &why) == 0)
+            continue;
+        if (why.code != EXIT_CODE_DATA || count == 1) {
+            *err = why;
             return -1;
+        }
+        log_warning("%s", why.text);
+        p->bad_names++;
+    }
+    if (p->pictures.count == 0)
+        return error_set(err, EXIT_CODE_DATA, "none of %d names leads to a picture", count);
     left_out_text(&p->pictures.left_out, left, sizeof(left));
     if (left[0] != '\0')
         log_info("%zu pictures; %s", p->pictures.count, left);
@@ -61,16 +73,19 @@ static int open_model(struct prediction *p, const struct task_tell *tell, struct
 /* What all is worth when some of the pictures were none. */
 static int judge(struct prediction *p, struct error *err) {
     struct task_data *data = &p->trained.data;
-    int64_t bad = data->bad_given + faults_count(&data->validation.faults, FAULT_BAD);
+    int64_t bad =
+        p->bad_names + data->bad_given + faults_count(&data->validation.faults, FAULT_BAD);
+    int64_t all = p->bad_names + (int64_t)p->pictures.count;
     samples_sum_up(&data->validation, data->bad_allowed);
-    log_info("%" PRId64 " of %zu pictures: predictions in %s", (int64_t)p->pictures.count - bad,
-             p->pictures.count, p->trained.options->out);
+    log_info("%" PRId64 " of %" PRId64 " pictures: predictions in %s", all - bad, all,
+             p->trained.options->out);
     if (bad <= p->bad_allowed)
         return EXIT_CODE_OK;
     return error_set(err, EXIT_CODE_DATA,
-                     "%" PRId64 " of %zu pictures cannot be used; those of the others are in %s "
+                     "%" PRId64 " of %" PRId64
+                     " pictures cannot be used; those of the others are in %s "
                      "(--bad-samples skip takes that for success)",
-                     bad, p->pictures.count, p->trained.options->out);
+                     bad, all, p->trained.options->out);
 }
 
 static int run(struct prediction *p, char *const *words, int count, struct error *err) {
@@ -130,8 +145,12 @@ int command_predict(int argc, char *const *argv, struct error *err) {
     if (options_parse(&options, COMMAND_PREDICT, flag_count, flags, err) != 0)
         return -1;
     if (count == 0 || options.out == NULL)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "usage: ringtrain predict --model-dir DIR --out DIR PICTURE...");
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "%s missing; usage: ringtrain predict --model-dir DIR --out DIR PICTURE...",
+            count > 0     ? "--out is"
+            : options.out ? "PICTURE is"
+                          : "--out and PICTURE are");
     return with_ranks(&options, flag_count, flags, words, count, err);
 }
 

@@ -15,6 +15,10 @@
 
 #define TEXT_MAX ((size_t)1 << 32)
 
+/* On the screen: so many classes of a picture, and none but the best that is less probable. */
+enum { SHOWN = 3 };
+static const double LEAST_SHOWN = 0.005;
+
 static const char *const STARTS[] = {"{\"model\":", NULL};
 static const struct target_kind KIND = {"a list of predictions", STARTS};
 
@@ -107,45 +111,73 @@ static bool goes_before(const float *logits, size_t a, size_t b) {
     return logits[a] > logits[b];
 }
 
-/* The MOST best classes, the first of equals first, with their probabilities. */
-static json_t *best_classes(const struct guesses *g, const float *logits, size_t most) {
+struct guess {
+    size_t class;
+    double probability; /* not finite where the logits are not */
+};
+
+/* The MOST best classes, the first of equals first, into BEST. Returns how many those are. */
+static size_t find_best(const struct guesses *g, const float *logits, size_t most,
+                        struct guess *best) {
     const size_t classes = g->config->classes;
-    cleanup_free size_t *best = calloc(most + 1, sizeof(*best));
-    json_t *list = json_array();
     double sum = 0;
     size_t count = 0;
-    for (size_t c = 0; best != NULL && c < classes; c++) {
+    for (size_t c = 0; c < classes; c++) {
         size_t at = count;
-        while (at > 0 && goes_before(logits, c, best[at - 1]))
+        while (at > 0 && goes_before(logits, c, best[at - 1].class))
             at--;
         if (at == most)
             continue;
         count += count < most;
         memmove(best + at + 1, best + at, (count - 1 - at) * sizeof(*best));
-        best[at] = c;
+        best[at].class = c;
     }
     for (size_t c = 0; c < classes && count > 0; c++)
-        sum += exp((double)logits[c] - (double)logits[best[0]]);
+        sum += exp((double)logits[c] - (double)logits[best[0].class]);
+    for (size_t i = 0; i < count; i++)
+        best[i].probability =
+            exp((double)logits[best[i].class] - (double)logits[best[0].class]) / sum;
+    return count;
+}
+
+static json_t *best_json(const struct guesses *g, const struct guess *best, size_t count) {
+    json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
-        double p = exp((double)logits[best[i]] - (double)logits[best[0]]) / sum;
-        json_t *probability = isfinite(p) ? json_real(p) : json_null();
-        (void)json_array_append_new(
-            list, json_pack("{s:o, s:I, s:o}", "name", text_json(g->config->class_names[best[i]]),
-                            "index", (json_int_t)best[i], "probability", probability));
+        double p = best[i].probability;
+        (void)json_array_append_new(list,
+                                    json_pack("{s:o, s:I, s:o}", "name",
+                                              text_json(g->config->class_names[best[i].class]),
+                                              "index", (json_int_t)best[i].class, "probability",
+                                              isfinite(p) ? json_real(p) : json_null()));
     }
     return list;
+}
+
+/* "PATH  rose 67 %, tulip 25 %": the best class, and others of which there is something to see. */
+static void print_best(const struct guesses *g, const char *path, const struct guess *best,
+                       size_t count) {
+    printf("%s ", path);
+    for (size_t i = 0; i < count && i < SHOWN; i++)
+        if (i == 0 || best[i].probability >= LEAST_SHOWN)
+            printf("%s %s %.0f %%", i > 0 ? "," : "", g->config->class_names[best[i].class],
+                   100 * best[i].probability);
+    printf("\n");
 }
 
 static int add_picture(const struct guesses *g, size_t sample, size_t most, struct buf *out,
                        bool first, struct error *err) {
     char name[PATH_MAX];
+    cleanup_free struct guess *best = calloc(most + 1, sizeof(*best));
+    if (best == NULL)
+        return error_no_memory(err, "predictions");
+    size_t count = find_best(g, g->logits + sample * g->config->classes, most, best);
     dataset_sample_name(g->set, sample, name, sizeof(name));
     cleanup_json json_t *picture =
-        json_pack("{s:o, s:o}", "file_name", text_json(name), "classes",
-                  best_classes(g, g->logits + sample * g->config->classes, most));
+        json_pack("{s:o, s:o}", "file_name", text_json(name), "classes", best_json(g, best, count));
     cleanup_free char *text = picture != NULL ? json_shortest(picture, JSON_COMPACT) : NULL;
     if (text == NULL)
         return error_no_memory(err, "predictions");
+    print_best(g, name, best, count);
     return buf_printf(out, err, "%s\n%s", first ? "" : ",", text);
 }
 

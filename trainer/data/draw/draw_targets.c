@@ -39,14 +39,22 @@ static void clean_stem(const char *name, char *ret, size_t size) {
         (void)snprintf(ret, size, "image");
 }
 
-static int set_path(struct draw_target *target, const struct coco_index *index, const char *out,
-                    const char *extension, bool with_id, struct error *err) {
+/* What the paths of all pictures share. */
+struct place {
+    const struct coco_index *index;
+    const char *out, *extension;
+    size_t skip; /* of the names */
+};
+
+static int set_path(struct draw_target *target, const struct place *p, bool with_id,
+                    struct error *err) {
     char stem[PATH_MAX], id[32] = "", path[PATH_MAX];
-    clean_stem(coco_index_name(index, target->image->name), stem, sizeof(stem));
+    clean_stem(coco_index_name(p->index, target->image->name) + p->skip, stem, sizeof(stem));
     if (with_id)
         (void)snprintf(id, sizeof(id), "-%" PRId64, target->image->id);
-    if (snprintf(path, sizeof(path), "%s/%s%s.%s", out, stem, id, extension) >= (int)sizeof(path))
-        return error_set(err, EXIT_CODE_CONFIG, "--out: %.64s...: path too long", out);
+    if (snprintf(path, sizeof(path), "%s/%s%s.%s", p->out, stem, id, p->extension) >=
+        (int)sizeof(path))
+        return error_set(err, EXIT_CODE_CONFIG, "--out: %.64s...: path too long", p->out);
     free(target->path);
     target->path = strdup(path);
     return target->path != NULL ? 0 : error_no_memory(err, "pictures to draw");
@@ -58,14 +66,14 @@ static int by_path(const void *a, const void *b) {
 }
 
 /* Images that share a path get their ids; they may still meet one whose name has such an end. */
-static int part(struct draw_target **sorted, size_t count, const struct coco_index *index,
-                const char *out, const char *extension, struct error *err) {
+static int part(struct draw_target **sorted, size_t count, const struct place *p,
+                struct error *err) {
     qsort(sorted, count, sizeof(*sorted), by_path);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && by_path(&sorted[first], &sorted[end]) == 0;)
             end++;
         for (size_t i = first; end - first > 1 && i < end; i++)
-            if (set_path(sorted[i], index, out, extension, true, err) != 0)
+            if (set_path(sorted[i], p, true, err) != 0)
                 return -1;
     }
     qsort(sorted, count, sizeof(*sorted), by_path);
@@ -86,8 +94,26 @@ static int check(const struct draw_target *target, struct error *err) {
     return target_check(target->path, NULL, "--out", err);
 }
 
+size_t draw_targets_shared(const struct coco_index *index, size_t first, size_t count) {
+    size_t shared = 0;
+    const char *a = count > 0 ? coco_index_name(index, index->images[first].name) : "";
+    const char *slash = strrchr(a, '/');
+    shared = slash != NULL ? (size_t)(slash - a) + 1 : 0;
+    for (size_t i = 1; i < count && shared > 0; i++) {
+        const char *b = coco_index_name(index, index->images[first + i].name);
+        size_t same = 0;
+        for (size_t at = 0; at < shared && a[at] == b[at]; at++)
+            if (a[at] == '/')
+                same = at + 1;
+        shared = same;
+    }
+    return shared;
+}
+
 int draw_targets_make(struct draw_targets *ret, const struct coco_index *index, size_t first,
-                      size_t count, const char *out, const char *extension, struct error *err) {
+                      size_t count, size_t skip, const char *out, const char *extension,
+                      struct error *err) {
+    const struct place place = {index, out, extension, skip};
     cleanup_draw_targets struct draw_targets targets = {0};
     cleanup_free struct draw_target **sorted = calloc(count + 1, sizeof(struct draw_target *));
     targets.list = calloc(count + 1, sizeof(*targets.list));
@@ -97,10 +123,10 @@ int draw_targets_make(struct draw_targets *ret, const struct coco_index *index, 
         targets.count = i + 1;
         targets.list[i].image = &index->images[first + i];
         sorted[i] = &targets.list[i];
-        if (set_path(sorted[i], index, out, extension, false, err) != 0)
+        if (set_path(sorted[i], &place, false, err) != 0)
             return -1;
     }
-    if (part(sorted, count, index, out, extension, err) != 0)
+    if (part(sorted, count, &place, err) != 0)
         return -1;
     for (size_t i = 0; i < count; i++)
         if (check(&targets.list[i], err) != 0)

@@ -22,10 +22,16 @@ struct draw_targets {
 
 void draw_targets_done(struct draw_targets *targets);
 
-/* For COUNT images of INDEX from FIRST on. Makes the folders. An error has EXIT_CODE_CONFIG and
+/* How many bytes of their names COUNT images of INDEX from FIRST on have in common, up to the last
+ * '/': the folder in which all of them lie. */
+size_t draw_targets_shared(const struct coco_index *index, size_t first, size_t count);
+
+/* For COUNT images of INDEX from FIRST on, without the first SKIP bytes of their names. Makes the
+ * folders. An error has EXIT_CODE_CONFIG and
  * names the file that is in the way. */
 int draw_targets_make(struct draw_targets *ret, const struct coco_index *index, size_t first,
-                      size_t count, const char *out, const char *extension, struct error *err);
+                      size_t count, size_t skip, const char *out, const char *extension,
+                      struct error *err);
 
 #define cleanup_draw_targets __attribute__((cleanup(draw_targets_done)))
 

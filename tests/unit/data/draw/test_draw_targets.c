@@ -16,7 +16,7 @@ static int make(struct draw_targets *ret, struct coco_index *index, const char *
                 const char *out, char folder[PATH_MAX], struct error *err) {
     snprintf(folder, PATH_MAX, "%s/%s", unit_temp_dir(), out);
     CU_ASSERT_EQUAL_FATAL(coco_load(index, write_text("set.json", set), NULL, err), 0);
-    return draw_targets_make(ret, index, 0, index->image_count, folder, "jpg", err);
+    return draw_targets_make(ret, index, 0, index->image_count, 0, folder, "jpg", err);
 }
 
 static void every_image_has_a_place_of_its_own_below(void) {
@@ -33,6 +33,40 @@ static void every_image_has_a_place_of_its_own_below(void) {
         CU_ASSERT_EQUAL(strncmp(targets.list[i].path, folder, strlen(folder)), 0);
         CU_ASSERT_STRING_EQUAL(targets.list[i].path + strlen(folder), WANTED[i]);
         CU_ASSERT_EQUAL(targets.list[i].image->id, i + 1);
+    }
+}
+
+static void the_folder_of_all_images_is_found_and_left_out(void) {
+    static const struct {
+        const char *set;
+        size_t shared;
+        const char *first;
+    } rows[] = {
+        {"{\"images\":[{\"id\":1,\"file_name\":\"/a/b/1.jpg\"}]}", 5, "/1.jpg"},
+        {"{\"images\":[{\"id\":1,\"file_name\":\"/a/b/1.jpg\"},{\"id\":2,\"file_name\":\"/a/b/c/"
+         "1.jpg\"}]}",
+         5, "/1.jpg"},
+        {"{\"images\":[{\"id\":1,\"file_name\":\"/a/bc/1.jpg\"},{\"id\":2,\"file_name\":\"/a/b/"
+         "1.jpg\"}]}",
+         3, "/bc/1.jpg"},
+        {"{\"images\":[{\"id\":1,\"file_name\":\"a/1.jpg\"},{\"id\":2,\"file_name\":\"2.jpg\"}]}",
+         0, "/a/1.jpg"},
+        {"{\"images\":[]}", 0, NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cleanup_coco_index struct coco_index index = {0};
+        cleanup_draw_targets struct draw_targets targets = {0};
+        char folder[PATH_MAX];
+        snprintf(folder, PATH_MAX, "%s/shared%zu", unit_temp_dir(), i);
+        CU_ASSERT_EQUAL_FATAL(coco_load(&index, write_text("set.json", rows[i].set), NULL, NULL),
+                              0);
+        size_t shared = draw_targets_shared(&index, 0, index.image_count);
+        CU_ASSERT_EQUAL(shared, rows[i].shared);
+        CU_ASSERT_EQUAL_FATAL(
+            draw_targets_make(&targets, &index, 0, index.image_count, shared, folder, "jpg", NULL),
+            0);
+        if (rows[i].first != NULL)
+            CU_ASSERT_STRING_EQUAL(targets.list[0].path + strlen(folder), rows[i].first);
     }
 }
 
@@ -71,4 +105,5 @@ static void names_that_cannot_be_parted_are_refused(void) {
 }
 
 UNIT_MAIN("data.draw_targets", UNIT(every_image_has_a_place_of_its_own_below),
-          UNIT(what_is_there_stays), UNIT(names_that_cannot_be_parted_are_refused))
+          UNIT(the_folder_of_all_images_is_found_and_left_out), UNIT(what_is_there_stays),
+          UNIT(names_that_cannot_be_parted_are_refused))
