@@ -2,6 +2,7 @@
 
 #include "common/json.h"
 #include "common/str.h"
+#include "mpi/openmpi.h"
 #include "os/build_id.h"
 
 #include <inttypes.h>
@@ -396,6 +397,19 @@ static void add_kernel_names(const json_t *hosts, json_t *rows) {
     json_decref(named);
 }
 
+/* The first host's alone goes to mpirun; the others are addresses there. */
+static void add_long_name(const json_t *hosts, json_t *rows) {
+    struct error why = {0};
+    const json_t *master = json_array_get(hosts, 0);
+    bool is_4 = check_text(master, "facts", "openmpi")[0] == '4';
+    bool one = json_array_size(hosts) == 1 && slots_of(master) <= 1;
+    if (is_4 && !one &&
+        openmpi_check_kernel_name(OPENMPI_4_1, check_text(master, "means", "kernel_name"), &why) !=
+            0)
+        check_add(rows, CHECK_BAD, "names", why.text,
+                  json_pack("[s]", check_text(master, NULL, "name")), "", why.code);
+}
+
 static void add_warnings(const json_t *hosts, json_t *rows) {
     const json_t *host = NULL;
     const json_t *warning = NULL;
@@ -414,5 +428,6 @@ void check_add_hosts(const json_t *hosts, json_t *rows) {
         add_item(&items[i], hosts, rows);
     add_twins(hosts, rows);
     add_kernel_names(hosts, rows);
+    add_long_name(hosts, rows);
     add_warnings(hosts, rows);
 }

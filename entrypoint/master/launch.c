@@ -25,7 +25,8 @@ static int write_hostfile(const struct master *m, char path[LOCAL_FILE_SIZE], st
     local_file(&m->s.local, "hostfile", path);
     if (gethostname(name, sizeof(name)) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "the kernel's host name");
-    if (addresses_check(&m->s.job->cluster, name, err) != 0 ||
+    if (openmpi_check_kernel_name(m->s.tools.version.series, name, err) != 0 ||
+        addresses_check(&m->s.job->cluster, name, err) != 0 ||
         openmpi_hostfile(&m->s.job->cluster, &text, err) != 0)
         return -1;
     return file_put(path, text.data, text.size, 0600, err) == 0 ? identity_give(path, err) : -1;

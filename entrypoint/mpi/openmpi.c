@@ -227,6 +227,17 @@ static void write_value(const struct row *row, const struct openmpi_request *r, 
     }
 }
 
+int openmpi_check_kernel_name(enum openmpi_series series, const char *name, struct error *err) {
+    size_t letters = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    if (series != OPENMPI_4_1 || letters <= OPENMPI_LETTERS_MAX)
+        return 0;
+    return error_set(
+        err, EXIT_CODE_CONFIG,
+        "the first host's kernel host name \"%s\" begins with %zu letters, and Open MPI "
+        "4.1 takes %d at most: give that container a shorter host name",
+        name, letters, OPENMPI_LETTERS_MAX);
+}
+
 bool openmpi_is_value(const char *value) {
     return value[0] != '\0' &&
            value[strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

@@ -28,6 +28,11 @@ int openmpi_parse_version(const char *text, size_t size, struct openmpi *ret, st
 /* The daemon's program: "orted" or "prted". */
 const char *openmpi_daemon(enum openmpi_series series);
 
+/* Fails for a kernel host name of the first host, NAME, that SERIES cannot take: the PMIx of 4.1
+ * writes past a buffer when the name begins with more than 56 letters, and mpirun dies. */
+enum { OPENMPI_LETTERS_MAX = 56 };
+int openmpi_check_kernel_name(enum openmpi_series series, const char *name, struct error *err);
+
 /* Tells a daemon on a worker its node's name: NODE, the host's in the host file. 4.1 needs no
  * word of it. 5.0 goes by the kernel's name and takes two hosts of one name for one: their ranks
  * start, and hang in their first message, over TCP alone, too. But where Slurm starts it, it goes

@@ -14,7 +14,7 @@ static bool is_label(const char *text, size_t size) {
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)text[i];
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!letter && !(c >= '0' && c <= '9') && c != '-')
+        if (!letter && !(c >= '0' && c <= '9') && c != '-' && c != '_')
             return false;
     }
     return true;
@@ -86,8 +86,8 @@ int host_name_parse(const char *text, size_t size, struct host_name *ret, struct
     memcpy(name.text, text, size);
     if (strlen(name.text) != size || !is_name(name.text))
         return error_set(err, EXIT_CODE_CONFIG,
-                         "\"%.*s\" is not a host name (letters, digits, '-' inside, dots between) "
-                         "or IP address",
+                         "\"%.*s\" is not a host name (letters, digits, '_', '-' inside, dots "
+                         "between) or IP address",
                          shown, text);
     *ret = name;
     return 0;

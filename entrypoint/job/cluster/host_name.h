@@ -1,5 +1,6 @@
-/* The name of a host: a DNS name of RFC 1123 labels (letters, digits, '-' inside), or an IPv4
- * or IPv6 address, at most 253 bytes; IPv6 in its canonical form. A value of this type has passed
+/* The name of a host: a DNS name of RFC 1123 labels (letters, digits, '-' inside) that may hold '_'
+ * as well, as Compose, Swarm and Slurm name hosts and resolvers take it, or an IPv4 or IPv6
+ * address, at most 253 bytes; IPv6 in its canonical form. A value of this type has passed
  * host_name_parse and is safe as a command-line word, in a host file and in a path: it never starts
  * with '-' and holds no blank. */
 #ifndef CLUSTER_HOST_NAME_H

@@ -171,6 +171,23 @@ static void kernels_of_other_names_than_their_hosts_are_told_of(void) {
     CU_ASSERT(count_of(rows, "ok") < 16 + 10); /* several in a row */
 }
 
+static void a_kernel_name_that_mpirun_dies_of_is_bad(void) {
+    static const char long_name[] = "aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbccccccccccccccccccccx";
+    for (int master = 0; master <= 1; master++) {
+        json_t *pair[2] = {host_called("a"), host_called("b")};
+        (void)json_object_set_new(json_object_get(pair[!master], "means"), "kernel_name",
+                                  json_string(long_name));
+        (void)json_object_set_new(json_object_get(pair[0], "facts"), "openmpi",
+                                  json_string("4.1.4"));
+        cleanup_json json_t *hosts = json_pack("[o, o]", pair[0], pair[1]);
+        cleanup_json json_t *rows = rows_for(hosts);
+        CU_ASSERT_EQUAL(count_of(rows, "bad"), (size_t)master);
+        const json_t *row = master != 0 ? row_of(rows, "names", "a") : NULL;
+        if (master != 0)
+            CU_ASSERT_PTR_NOT_NULL(row);
+    }
+}
+
 static void gpus_of_several_models_are_told_of(void) {
     json_t *host = host_called("a");
     (void)json_object_set_new(json_object_get(host, "means"), "gpus", json_integer(2));
@@ -251,4 +268,5 @@ UNIT_MAIN("master.check_rows", UNIT(no_text_loses_a_row),
           UNIT(what_differs_or_lacks_is_told), UNIT(limits_that_are_met_are_fine),
           UNIT(kernels_of_one_name_are_told_of),
           UNIT(kernels_of_other_names_than_their_hosts_are_told_of),
-          UNIT(gpus_of_several_models_are_told_of), UNIT(what_is_not_as_it_should_be_does_no_harm))
+          UNIT(a_kernel_name_that_mpirun_dies_of_is_bad), UNIT(gpus_of_several_models_are_told_of),
+          UNIT(what_is_not_as_it_should_be_does_no_harm))

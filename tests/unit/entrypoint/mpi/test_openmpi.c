@@ -429,7 +429,31 @@ static void daemons_look_for_no_devices(void) {
     CU_ASSERT_EQUAL(environment.count, 0);
 }
 
+static void a_kernel_name_of_too_many_letters_is_refused(void) {
+    static const struct {
+        const char *end;
+        int letters;
+        bool good;
+    } rows[] = {{"", 56, true},  {"", 57, false},  {"", 63, false},          {"-1", 56, true},
+                {"1", 56, true}, {"1", 57, false}, {".internal", 57, false}, {"_1ab", 40, true}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char name[128];
+        struct error err = {0};
+        memset(name, 'n', (size_t)rows[i].letters);
+        (void)snprintf(name + rows[i].letters, sizeof(name) - (size_t)rows[i].letters, "%s",
+                       rows[i].end);
+        CU_ASSERT_EQUAL(openmpi_check_kernel_name(OPENMPI_5_0, name, &err), 0);
+        CU_ASSERT_EQUAL(openmpi_check_kernel_name(OPENMPI_4_1, name, &err), rows[i].good ? 0 : -1);
+        if (rows[i].good)
+            continue;
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+        ASSERT_CONTAINS(err.text, name);
+        ASSERT_CONTAINS(err.text, "a shorter host name");
+    }
+}
+
 UNIT_MAIN("mpi.openmpi", UNIT(daemons_look_for_no_devices),
+          UNIT(a_kernel_name_of_too_many_letters_is_refused),
           UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
           UNIT(other_launchers_are_refused), UNIT(the_users_placing_replaces_ours),
           UNIT(modifiers_are_parted_as_the_series_has_it), UNIT(ranks_are_told_to_talk_by_ucx),

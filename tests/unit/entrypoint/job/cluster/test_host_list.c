@@ -46,7 +46,7 @@ static void what_is_no_list_is_refused(void) {
     static const char *const bad[] = {
         "",       "a,",     ",a",     "a[1",      "a[",    "a[]",   "a[1-]",     "a[-1]",
         "a[3-1]", "a[1;2]", "a[1,]",  "a[1-2-3]", "a[x]",  "a[1]]", "a[0-1024]", "a[1-9999999999]",
-        "a[1-2",  "a b",    "a[1][2", "-a[1]",    "a[1]_", "[[1]]", "a[1,2-]"};
+        "a[1-2",  "a b",    "a[1][2", "-a[1]",    "a[1]/", "[[1]]", "a[1,2-]"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct platform_description d = {0};
         struct error err = {0};

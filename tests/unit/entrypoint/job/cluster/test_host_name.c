@@ -9,8 +9,8 @@ static int parse(const char *text, struct host_name *ret, struct error *err) {
 
 static void names_and_addresses_are_taken_as_they_are(void) {
     static const char *const good[] = {
-        "algo-1", "algo-1-plf6b",      "a",       "A1",       "10.0.0.3",
-        "1a",     "node1.example.com", "x.y-z.q", "3com.net", "0a.1b"};
+        "algo-1",  "algo-1-plf6b", "a",     "A1",  "10.0.0.3",         "1a",    "node1.example.com",
+        "x.y-z.q", "3com.net",     "0a.1b", "a_b", "trainer_1.my_net", "_dmarc"};
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         struct host_name name;
         CU_ASSERT_EQUAL(parse(good[i], &name, NULL), 0);
@@ -45,7 +45,6 @@ static void hostile_names_are_refused_and_shown(void) {
                                       "a b",
                                       "a,b",
                                       "a:1",
-                                      "a_b",
                                       "a.",
                                       ".a",
                                       "a..b",

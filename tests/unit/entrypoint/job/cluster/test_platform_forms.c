@@ -22,7 +22,7 @@ static void errors_name_the_variable(void) {
     struct platform_description d = {0};
     struct error err = {0};
     static const char *const tasks[] = {"worker", NULL};
-    CU_ASSERT_EQUAL(platform_form_words("a b_c", "WORDS", &d, &err), -1);
+    CU_ASSERT_EQUAL(platform_form_words("a b/c", "WORDS", &d, &err), -1);
     ASSERT_CONTAINS(err.text, "WORDS: ");
     CU_ASSERT_EQUAL(platform_form_hostlist("a[", "HOSTLIST", &d, &err), -1);
     ASSERT_CONTAINS(err.text, "HOSTLIST: ");
@@ -95,7 +95,7 @@ static void what_a_line_does_not_mean_is_named(void) {
         {"n1:", "not \"\""},
         {"n1:x", "not \"x\""},
         {"n1:2:3", "n1:2:3"},
-        {"n_1 slots=2", "n_1"},
+        {"n;1 slots=2", "n;1"},
         {"n1\n-x slots=2", "-x"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
