@@ -119,6 +119,15 @@ enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, c
     return ATTEMPT_STALL_FIRST;
 }
 
+bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *source, int64_t now) {
+    if (a->dropped != 0 || rank < 0 || (uint64_t)rank >= a->ranks)
+        return false;
+    a->dropped = now;
+    a->dropped_rank = (unsigned)rank;
+    a->dropped_source = *source;
+    return true;
+}
+
 void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *states) {
     if (!attempt_is_rank_of(a, host, rank))
         return;
@@ -253,6 +262,9 @@ void attempt_facts(const struct attempt *a, const struct cluster *cluster, const
                                   .stalled_rank = a->stalled_rank,
                                   .stalled_host = a->stalled_host,
                                   .stalled_states = a->stalled_states,
+                                  .dropped = a->dropped,
+                                  .dropped_rank = a->dropped_rank,
+                                  .dropped_source = &a->dropped_source,
                                   .mpirun_code = a->mpirun_ended ? a->mpirun_code : -1,
                                   .daemon_words = a->daemon_note,
                                   .mpirun_words = mpirun_words};

@@ -46,6 +46,9 @@ struct attempt {
     unsigned stalled_count; /* of ranks, the first included */
     char
         stalled_states[RANK_REPORT_EVIDENCE_SIZE]; /* what their threads waited in, a line a rank */
+    int64_t dropped; /* when Open MPI first said that it drops a rank's connections */
+    unsigned dropped_rank;
+    struct net_address dropped_source;
     int64_t stop_asked;
     unsigned stop_host;
     bool stop_sent;
@@ -76,6 +79,9 @@ void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why);
 enum attempt_stall { ATTEMPT_STALL_NOTHING, ATTEMPT_STALL_LATER, ATTEMPT_STALL_FIRST };
 enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states,
                                  int64_t now);
+/* That Open MPI drops the connections of RANK, as they come from SOURCE. True for the first such
+ * rank, which is a failure; a rank that there is not changes nothing. */
+bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *source, int64_t now);
 /* That a rank is quiet, and what its threads wait in ("" where that is not known), or, with NULL,
  * no longer so; another host's rank is left alone. */
 void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *states);

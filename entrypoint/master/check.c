@@ -31,6 +31,17 @@ static void add_missing(const struct master *m, size_t i, json_t *host) {
         add_fault(host, "missing: it has not joined, or has gone again", EXIT_CODE_NOT_READY);
 }
 
+/* Both addresses of a host whose packets change theirs on the way. */
+static void add_translation(const struct member *b, json_t *host) {
+    char sends[NET_ADDRESS_TEXT], arrives[NET_ADDRESS_TEXT];
+    if (!b->joined || !net_address_is_set(&b->sends))
+        return;
+    net_address_text(&b->sends, sends);
+    net_address_text(&b->address, arrives);
+    (void)json_object_set_new(host, "sends_from", json_string(sends));
+    (void)json_object_set_new(host, "arrives_from", json_string(arrives));
+}
+
 static json_t *host_json(const struct master *m, size_t i) {
     static const char *const told[] = {"fault", "means", "network", "warnings"};
     const struct member *b = &m->members[i];
@@ -38,6 +49,7 @@ static json_t *host_json(const struct master *m, size_t i) {
     json_t *host = json_pack("{s:s, s:i, s:b, s:I}", "name", supervisor_host_name(&m->s, i),
                              "slots", (int)m->s.job->cluster.hosts[i].slots, "joined",
                              (int)b->joined, "clock_offset", (json_int_t)b->skew);
+    add_translation(b, host);
     if (b->facts.version[0] != '\0')
         (void)json_object_set_new(host, "facts", facts_json(&b->facts));
     for (size_t k = 0; k < sizeof(told) / sizeof(told[0]); k++)

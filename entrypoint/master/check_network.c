@@ -167,9 +167,27 @@ static void add_bandwidth(const json_t *hosts, json_t *rows) {
     free(flows);
 }
 
+/* Programs that do not talk by MPI may run all the same, so it is a warning. */
+static void add_translations(const json_t *hosts, json_t *rows) {
+    for (size_t i = 0; i < json_array_size(hosts); i++) {
+        char value[CHECK_VALUE_SIZE];
+        const char *sends = check_text(json_array_get(hosts, i), NULL, "sends_from");
+        if (sends[0] == '\0')
+            continue;
+        (void)snprintf(value, sizeof(value), "%.64s sends from %s and arrives from %s",
+                       name_of(hosts, i), sends,
+                       check_text(json_array_get(hosts, i), NULL, "arrives_from"));
+        check_add(rows, CHECK_WARNING, "addresses", value, json_pack("[s]", name_of(hosts, i)),
+                  "Open MPI drops such connections: let hosts reach each other untranslated (no "
+                  "masquerade rule, no NAT), or name another network (RINGMASTER_INTERFACE)",
+                  EXIT_CODE_CONFIG);
+    }
+}
+
 void check_add_network(const json_t *hosts, json_t *rows) {
     if (json_array_size(hosts) < 2)
         return;
     add_reach(hosts, rows);
+    add_translations(hosts, rows);
     add_bandwidth(hosts, rows);
 }

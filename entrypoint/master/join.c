@@ -177,17 +177,18 @@ void join_weigh(struct member *b, const json_t *message, struct error *fault) {
 }
 
 /* Open MPI takes connections from addresses alone that their hosts know as their own. */
-static void warn_of_translation(const struct member *b, const struct net_address *peer,
-                                const json_t *message) {
+static void warn_of_translation(struct member *b, const json_t *message) {
     const char *text = NULL;
     struct net_address own;
     char seen[NET_ADDRESS_TEXT];
     (void)json_member_string(message, "join", "address", &text, NULL);
-    if (text == NULL || !net_address_parse(text, &own) || net_address_equal(&own, peer))
+    b->sends = (struct net_address){0};
+    if (text == NULL || !net_address_parse(text, &own) || net_address_equal(&own, &b->address))
         return;
-    net_address_text(peer, seen);
-    log_warning("%s sends from %s and arrives from %s: a firewall between the hosts translates "
-                "addresses (a masquerade rule?), and MPI drops such connections",
+    b->sends = own;
+    net_address_text(&b->address, seen);
+    log_warning("%s sends from %s and arrives from %s: something between the hosts translates "
+                "addresses (a masquerade rule, NAT), and Open MPI drops such connections",
                 member_name(b), text, seen);
 }
 
@@ -197,7 +198,7 @@ static void admit(struct member *b, const json_t *message) {
     m->join.count++;
     link_send(b->link, frame_with("welcome", json_pack("{s:s}", "run", m->s.host.run)));
     lease_greet(b);
-    warn_of_translation(b, &b->address, message);
+    warn_of_translation(b, message);
     struct error fault = {0};
     join_weigh(b, message, &fault);
     if (fault.code != 0)

@@ -84,18 +84,43 @@ void launch_complaint(const struct master *m, struct buf *ret) {
     (void)addresses_to_names(&m->s.job->cluster, text, strlen(text), ret, NULL);
 }
 
+static void drop(struct master *m, int64_t rank, const struct net_address *source) {
+    if (attempt_drop(&m->attempt, rank, source, clock_boot()))
+        master_raise(m, EVENT_FAILURE);
+}
+
+/* mpirun has lost a rank's message. Where a host's addresses are known to be translated, that is
+ * what it was about. */
+static void guess_dropped(struct master *m) {
+    for (size_t rank = 0; rank < m->attempt.ranks; rank++) {
+        const struct member *b = &m->members[m->attempt.rank_host[rank]];
+        if (net_address_is_set(&b->sends)) {
+            drop(m, (int64_t)rank, &b->address);
+            return;
+        }
+    }
+}
+
 /* Once something has gone wrong, mpirun's words are banners about what we know better, but for what
  * a program did wrong to MPI. */
 static void line(void *context, const char *text, size_t size) {
     struct master *m = context;
     size_t prefix = strlen(m->launch.mpirun.error_out.lines.prefix);
     bool tells = false;
+    bool drops = false;
+    bool garbled = false;
     if (size > prefix) {
         banner_add(&m->launch.banner, text + prefix, size - prefix - 1);
         tells = complaint_add(&m->launch.complaint, text + prefix, size - prefix - 1);
+        drops = dropped_add(&m->launch.dropped, text + prefix, size - prefix - 1);
+        garbled = dropped_is_garbled(text + prefix, size - prefix - 1);
     }
     if (!m->attempt.ending || tells)
         host_tool_line(&m->s.host, text, size);
+    if (drops)
+        drop(m, m->launch.dropped.rank, &m->launch.dropped.source);
+    else if (garbled)
+        guess_dropped(m);
 }
 
 static void ended(void *context, int code) {
@@ -258,6 +283,7 @@ void launch_close(struct master *m) {
     m->launch.mpirun = (struct task){0};
     m->launch.banner = (struct banner){0};
     m->launch.complaint = (struct complaint){0};
+    m->launch.dropped = (struct dropped){0};
     m->launch.agent_warned = false;
     for (size_t i = 0; m->members != NULL && i < m->s.job->cluster.count; i++) {
         link_free(m->members[i].agent);

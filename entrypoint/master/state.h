@@ -21,6 +21,7 @@
 #include "master/strangers.h"
 #include "mpi/banner.h"
 #include "mpi/complaint.h"
+#include "mpi/dropped.h"
 #include "os/boot_timer.h"
 #include "os/task.h"
 #include "outcome/verdict.h"
@@ -59,7 +60,8 @@ struct member {
     int64_t echoed;   /* when the last heartbeat that it has answered was sent, clock_boot() */
     bool proved;      /* it has done the step of proving.h */
     char word[PROVING_WORD_SIZE]; /* that it has written */
-    struct net_address address;
+    struct net_address address;   /* where its connection came from */
+    struct net_address sends;     /* what it says to have sent from; unset: nothing else */
     struct facts facts;
     struct buf line;       /* of a forwarded one, the parts that are here */
     int64_t heard;         /* when, by clock_now() */
@@ -172,6 +174,7 @@ struct master {
         struct task mpirun;
         struct banner banner; /* its first lines; mpirun.tail has the last */
         struct complaint complaint;
+        struct dropped dropped;
         bool agent_warned; /* of one that was refused */
     } launch;
     struct {

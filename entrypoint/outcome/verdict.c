@@ -87,7 +87,8 @@ static bool stop_came_first(const struct verdict_facts *f) {
         return false;
     return (report == NULL || f->stop_asked <= report->time) &&
            (loss == NULL || f->stop_asked <= loss->time) &&
-           (f->stalled == 0 || f->stop_asked <= f->stalled);
+           (f->stalled == 0 || f->stop_asked <= f->stalled) &&
+           (f->dropped == 0 || f->stop_asked <= f->dropped);
 }
 
 /* --- the five outcomes ----------------------------------------------------------------------- */
@@ -224,6 +225,24 @@ static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
             set_story(ret, f->reports[i].lines);
 }
 
+/* All ranks would wait for ever, and another attempt would meet the same rule. */
+static void judge_dropped(const struct verdict_facts *f, struct verdict *ret) {
+    char own[NET_ADDRESS_TEXT], source[NET_ADDRESS_TEXT];
+    unsigned host = f->rank_host[f->dropped_rank];
+    net_address_text(&f->cluster->hosts[host].address, own);
+    net_address_text(f->dropped_source, source);
+    fill(ret, EXIT_CODE_CONFIG, (int)host, -1,
+         "%s has the address %s, and its ranks' connections arrive from %s: something between the "
+         "hosts translates addresses (a masquerade rule, NAT), and Open MPI drops such "
+         "connections; take that rule away for this network, or name another one "
+         "(RINGMASTER_INTERFACE)",
+         host_name(f, host), own, source);
+}
+
+static bool is_before(int64_t time, int64_t other) {
+    return time != 0 && (other == 0 || time <= other);
+}
+
 static bool has_report(const struct verdict_facts *f, size_t rank) {
     for (size_t i = 0; i < f->report_count; i++)
         if (f->reports[i].rank == rank)
@@ -255,10 +274,14 @@ static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
 void verdict_judge(const struct verdict_facts *facts, struct verdict *ret) {
     const struct rank_report *first = first_report(facts);
     bool stall_first = facts->stalled != 0 && (first == NULL || facts->stalled < first->time);
+    bool drop_first = is_before(facts->dropped, first != NULL ? first->time : 0) &&
+                      is_before(facts->dropped, facts->stalled);
     if (stop_came_first(facts))
         judge_stop(facts, ret);
     else if (facts->loss_count > 0)
         judge_loss(facts, ret);
+    else if (drop_first && !all_good(facts, false))
+        judge_dropped(facts, ret);
     else if (stall_first)
         judge_stall(facts, ret);
     else if (first != NULL)

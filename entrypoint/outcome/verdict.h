@@ -52,7 +52,10 @@ struct verdict_facts {
     int64_t stalled;    /* when a stall was called */
     unsigned stalled_rank;
     unsigned stalled_host;
-    const char *stalled_states;   /* what its threads waited in; may be NULL */
+    const char *stalled_states; /* what its threads waited in; may be NULL */
+    int64_t dropped; /* when Open MPI said that it drops a rank's connections for their source */
+    unsigned dropped_rank;
+    const struct net_address *dropped_source;
     int mpirun_code;              /* exit code or 128 + signal, -1 while it runs; for words alone */
     const char *daemon_words;     /* "algo-2: orted ended with 137"; NULL or "" if none did */
     const char *mpirun_words;     /* the last it said on stderr; may be NULL */
@@ -68,7 +71,7 @@ struct verdict_facts {
  *      told;
  *   2. a lost host: 73, the first one;
  *   3. the first failure that nobody asked for: a rank's (its code, 128 + signal, 130 becomes 1, a
- *      vanished rank 137) or a stall (74);
+ *      vanished rank 137), a stall (74), or connections that Open MPI drops (65);
  *   4. every rank reported and ended with 0: success, whatever mpirun said;
  *   5. else 70: a missing report is never success.
  *

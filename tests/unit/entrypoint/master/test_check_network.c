@@ -109,6 +109,16 @@ static void what_hosts_tell_may_be_anything(void) {
     CU_ASSERT_EQUAL(json_array_size(alone), 0);
 }
 
-UNIT_MAIN("master.check_network", UNIT(good_ways_are_one_row), UNIT(what_was_not_tried_is_told),
+static void translated_addresses_are_told(void) {
+    cleanup_json json_t *rows =
+        rows_for("[{\"name\":\"a\"},{\"name\":\"b\",\"sends_from\":\"10.0.0.2\","
+                 "\"arrives_from\":\"10.0.0.99\"}]");
+    CU_ASSERT_EQUAL(json_array_size(rows), 1);
+    CU_ASSERT_STRING_EQUAL(value_of(rows, "warning", "addresses"),
+                           "b sends from 10.0.0.2 and arrives from 10.0.0.99");
+}
+
+UNIT_MAIN("master.check_network", UNIT(translated_addresses_are_told), UNIT(good_ways_are_one_row),
+          UNIT(what_was_not_tried_is_told),
           UNIT(one_way_streets_slow_ones_and_narrow_ones_are_told),
           UNIT(many_ways_that_fail_are_counted), UNIT(what_hosts_tell_may_be_anything))

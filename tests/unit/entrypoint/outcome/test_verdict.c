@@ -300,6 +300,43 @@ static void a_stall_is_judged_by_its_time(void) {
     CU_ASSERT_EQUAL(judged().code, 7);
 }
 
+/* Ranks that wait for the connection are ended by us; what failed before it, or a stop, counts. */
+static void connections_that_are_dropped_are_judged_by_their_time(void) {
+    struct net_address source;
+    CU_ASSERT(net_address_parse("10.77.0.2", &hosts[1].address));
+    CU_ASSERT(net_address_parse("10.77.0.98", &source));
+    all_ended_well();
+    end_rank(0, RANK_SIGNALLED, SIGTERM, RANK_CAUSE_TEARDOWN, MS(700));
+    facts.dropped = MS(600);
+    facts.dropped_rank = 3;
+    facts.dropped_source = &source;
+    struct verdict v = judged();
+    CU_ASSERT_EQUAL(v.code, EXIT_CODE_CONFIG);
+    CU_ASSERT(v.host == 1 && v.rank == -1 && !v.transient);
+    ASSERT_CONTAINS(v.text, "algo-2 has the address 10.77.0.2, and its ranks' connections arrive "
+                            "from 10.77.0.98: ");
+    ASSERT_CONTAINS(v.text, "RINGMASTER_INTERFACE");
+    facts.stalled = MS(650);
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_CONFIG);
+    facts.stalled = MS(550);
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_STALLED);
+    facts.stalled = 0;
+    facts.stop_asked = MS(550);
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_STOPPED);
+    facts.stop_asked = MS(650);
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_CONFIG);
+    facts.stop_asked = 0;
+    end_rank(5, RANK_EXITED, 3, RANK_CAUSE_NONE, MS(500));
+    CU_ASSERT_EQUAL(judged().code, 3);
+    end_rank(5, RANK_EXITED, 3, RANK_CAUSE_NONE, MS(650));
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_CONFIG);
+    all_ended_well(); /* they found another way */
+    facts.dropped = MS(600);
+    facts.dropped_rank = 3;
+    facts.dropped_source = &source;
+    CU_ASSERT_EQUAL(judged().code, 0);
+}
+
 static void a_130_becomes_1_and_is_told(void) {
     all_ended_well();
     end_rank(0, RANK_EXITED, 130, RANK_CAUSE_NONE, MS(500));
@@ -402,6 +439,7 @@ UNIT_MAIN("outcome.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
           UNIT(what_the_kernel_counts_says_whether_memory_was_short),
           UNIT(the_launchers_codes_are_a_programs_own_where_a_program_says_them),
           UNIT(a_stop_after_a_failure_changes_nothing), UNIT(a_stall_is_judged_by_its_time),
+          UNIT(connections_that_are_dropped_are_judged_by_their_time),
           UNIT(a_130_becomes_1_and_is_told), UNIT(ranks_ended_for_no_known_cause_are_not_success),
           UNIT(an_error_becomes_a_verdict), UNIT(a_verdict_survives_its_frame),
           UNIT(what_nobody_chose_may_be_tried_again))
