@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/redact.h"
 #include "common/standard_streams.h"
+#include "entrypoint/docs.h"
 #include "entrypoint/manual.h"
 #include "entrypoint/metrics.h"
 #include "entrypoint/plan.h"
@@ -117,6 +118,14 @@ static int run_explain(const char *const *words, struct error *err) {
     if (words[0] != NULL && refuse_words(words + 1, err) != 0)
         return -1;
     return explain_print(words[0], &text, err) == 0 ? print_buf(&text) : -1;
+}
+
+static int run_docs(const char *const *words, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, print_max);
+    if (words[0] != NULL && refuse_words(words + 1, err) != 0)
+        return -1;
+    return docs_print(words[0], &text, err) == 0 ? print_buf(&text) : -1;
 }
 
 static int run_plan(const char *const *words, struct error *err) {
@@ -277,14 +286,14 @@ static const struct command {
     int (*run)(const char *const *words, struct error *err);
     bool hears_stops; /* by its loop */
 } commands[] = {
-    {"train", run_train, true},        {"check", run_check, true},
-    {"plan", run_plan, false},         {"rank", run_rank, false},
-    {"agent", run_agent, false},       {"examine", run_examine, false},
-    {"metrics", run_metrics, false},   {"explain", run_explain, false},
-    {"man", run_man, false},           {"completion", run_completion, false},
-    {"help", run_help, false},         {"version", run_version, false},
-    {"-h", run_help, false},           {"--help", run_help, false},
-    {"--version", run_version, false},
+    {"train", run_train, true},      {"check", run_check, true},
+    {"plan", run_plan, false},       {"rank", run_rank, false},
+    {"agent", run_agent, false},     {"examine", run_examine, false},
+    {"metrics", run_metrics, false}, {"explain", run_explain, false},
+    {"man", run_man, false},         {"completion", run_completion, false},
+    {"docs", run_docs, false},       {"help", run_help, false},
+    {"version", run_version, false}, {"-h", run_help, false},
+    {"--help", run_help, false},     {"--version", run_version, false},
 };
 
 static const struct command *find_command(const char *name) {

@@ -57,5 +57,5 @@ Took:      $(($(date +%s) - started)) s in all
 
 What to try next
   $run ringtrain train --help --model maskrcnn_resnet50_fpn
-  README.md                COCO, SageMaker, several machines
+  docs/index.md            COCO, SageMaker, several machines
 END

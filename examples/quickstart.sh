@@ -47,5 +47,5 @@ What to try next
   $run ringmaster --help
   sh examples/maskrcnn.sh  objects and their masks instead of classes
   sh tests/run.sh          the whole test suite
-  README.md                your own pictures, SageMaker, several machines
+  docs/index.md            your own pictures, SageMaker, several machines
 END

@@ -350,6 +350,41 @@ const char *settings_help(size_t number, const char **ret_name) {
     return number == ROWS ? channel : NULL;
 }
 
+/* What a value of ROW may be, and what it is where the variable is not set. */
+static int page_value(const struct row *row, struct buf *ret, struct error *err) {
+    static const char *const forms[] = {[TEXT] = "text",
+                                        [SECRET] = "secret",
+                                        [SWITCH] = "0 or 1",
+                                        [LOGS] = "`host` or `master`",
+                                        [FORM] = "`text` or `json`",
+                                        [CODES] = "codes",
+                                        [PLATFORM] = "name"};
+    if (row->kind == NUMBER)
+        return buf_printf(ret, err, "%" PRId64 " to %" PRId64 " | %" PRId64, row->min, row->max,
+                          row->fallback);
+    const char *fallback = row->kind == SWITCH ? (row->fallback != 0 ? "1" : "0")
+                           : row->kind == LOGS ? "`host`"
+                           : row->kind == FORM ? "`text`"
+                                               : row->text_fallback;
+    return buf_printf(ret, err, "%s | %s", forms[row->kind], fallback != NULL ? fallback : "");
+}
+
+int settings_page(struct buf *ret, struct error *err) {
+    const char *name = NULL;
+    const char *help = NULL;
+    if (buf_add_text(ret, "| variable | value | default | meaning |\n| --- | --- | --- | --- |\n",
+                     err) != 0)
+        return -1;
+    for (size_t i = 0; (help = settings_help(i, &name)) != NULL; i++) {
+        if (buf_printf(ret, err, "| `%s` | ", name) != 0 ||
+            (i < ROWS ? page_value(&table[i], ret, err) : buf_add_text(ret, "address | ", err)) !=
+                0 ||
+            buf_printf(ret, err, " | %s |\n", help) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 void settings_print_help(FILE *out) {
     for (size_t i = 0; i < ROWS; i++) {
         fprintf(out, "  %-25s %s", table[i].name, table[i].help);

@@ -6,6 +6,7 @@
 #ifndef JOB_SETTINGS_H
 #define JOB_SETTINGS_H
 
+#include "common/buf.h"
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
@@ -85,6 +86,8 @@ int64_t settings_stop_seconds(const struct settings *s, unsigned grace);
 
 /* The help of the variable with this number, from 0, and its name; NULL behind the last. */
 const char *settings_help(size_t number, const char **ret_name);
+/* Appends the table of all variables as Markdown (docs/reference/variables.md). */
+int settings_page(struct buf *ret, struct error *err);
 
 /* Whether CODES, a list as RINGMASTER_RESTART_CODES holds it ("1,40-49"), has CODE. NULL has none.
  */

@@ -1,7 +1,8 @@
 /* The life of a job as its master sees it: a table of what is done when something happens, and what
- * comes then. It is data, so that it can be read, drawn (ARCHITECTURE.md) and walked by a test; who
- * does the things is in dispatch.c. The files that notice what happens (join, lease, launch,
- * collect, stop, relaunch ...) raise events and leave what follows to it (state.h). */
+ * comes then. It is data, so that it can be read, drawn (docs/internals/master-states.md) and
+ * walked by a test; who does the things is in dispatch.c. The files that notice what happens (join,
+ * lease, launch, collect, stop, relaunch ...) raise events and leave what follows to it (state.h).
+ */
 #ifndef MASTER_PHASE_H
 #define MASTER_PHASE_H
 
@@ -139,7 +140,7 @@ const char *phase_name(enum phase phase);
 const char *phase_event_name(enum phase_event event);
 
 /* Appends the table as Markdown, and the phases and what leads from one to another as a state
- * diagram of Mermaid's, both as they stand in ARCHITECTURE.md. */
+ * diagram of Mermaid's, both as they stand in docs/internals/master-states.md. */
 int phase_print(struct buf *ret, struct error *err);
 int phase_draw(struct buf *ret, struct error *err);
 

@@ -313,3 +313,23 @@ int custom_options_parse(const char *text, struct custom_options *ret, struct er
             return -1;
     return 0;
 }
+
+int custom_options_page(struct buf *ret, struct error *err) {
+    static const char *const effects[] = {
+        [VARIABLE] = "sets a variable of every rank",
+        [NCCL_DEBUG] = "sets NCCL_DEBUG of every rank",
+        [PARAMETER] = "sets a parameter of the libraries that ranks load",
+        [BIND] = "binds ranks within a host",
+        [MAP] = "places ranks within a host",
+        [NOTHING] = "accepted, without effect",
+        [NOTHING_WITH_VALUE] = "accepted, without effect",
+    };
+    static const char *const values[] = {"", " VALUE", " NAME VALUE"};
+    if (buf_add_text(ret, "| option | effect |\n| --- | --- |\n", err) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (buf_printf(ret, err, "| `-%s%s%s` | %s |\n", strlen(known[i].name) > 1 ? "-" : "",
+                       known[i].name, values[known[i].values], effects[known[i].kind]) != 0)
+            return -1;
+    return 0;
+}

@@ -22,6 +22,7 @@
 #define MPI_CUSTOM_OPTIONS_H
 
 #include "common/argv.h"
+#include "common/buf.h"
 #include "common/error.h"
 
 enum { CUSTOM_OPTIONS_PLACE_SIZE = 48, CUSTOM_OPTIONS_VALUE_MAX = 4096 };
@@ -36,5 +37,8 @@ void custom_options_done(struct custom_options *c);
 
 /* Of TEXT, "" for none. */
 int custom_options_parse(const char *text, struct custom_options *ret, struct error *err);
+
+/* Appends the table of all options as Markdown (docs/reference/hyperparameters.md). */
+int custom_options_page(struct buf *ret, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* What failures mean, why they happen and what to do, for `ringmaster explain`, for the failure
- * file and for TROUBLESHOOTING.md. Pure. */
+ * file and for docs/reference/failures.md. Pure. */
 #ifndef OUTCOME_EXPLAIN_H
 #define OUTCOME_EXPLAIN_H
 
@@ -24,7 +24,7 @@ const struct explain_row *explain_verdict(const struct verdict *v);
 /* Appends for a terminal what TEXT means: a row, all rows of a kind (signal, mpi, nccl, cuda, xid),
  * or with NULL the whole table. */
 int explain_print(const char *text, struct buf *ret, struct error *err);
-/* All of it as TROUBLESHOOTING.md has it. */
+/* All of it as docs/reference/failures.md has it. */
 int explain_page(struct buf *ret, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* The records of a host's event log: one JSON object a line. Which there are and what they hold is
- * one table, which TROUBLESHOOTING.md shows; readers leave members alone that they do not know, and
- * a change of meaning is a new RECORD_VERSION.
+ * one table, which docs/reference/events.md shows; readers leave members alone that they do not
+ * know, and a change of meaning is a new RECORD_VERSION.
  *
  * Texts come from anywhere: what becomes a member is valid UTF-8, without control characters and
  * secrets, and has a length. */

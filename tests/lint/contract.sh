@@ -1,18 +1,18 @@
 #!/bin/sh
-# Each of the 26 cases of SageMaker's contract has tests, and CONTRIBUTING.md names them: a row
+# Each of the 26 cases of SageMaker's contract has tests, and docs/contributing/sagemaker-conformance.md names them: a row
 # `| 7 | ... | file: name, name; file: name |` holds only what is there and runs: a unit test, or a function
 # of a script that stands in its list of cases, or that it calls by itself. So does each of the 20 attacks in
-# SECURITY.md, `| A7 | ... | ... | tests |`, or its row says why it is not applicable.
+# docs/security/attacks.md, `| A7 | ... | ... | tests |`, or its row says why it is not applicable.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck disable=SC2046  # a list
 awk '
 function file_of(path) { sub(".*/", "", path); return path }
-FILENAME == "CONTRIBUTING.md" || FILENAME == "SECURITY.md" {
-    if ($0 !~ (FILENAME == "SECURITY.md" ? "^[|] A[0-9]+ [|] " : "^[|] [0-9]+ [|] ")) next
+FILENAME ~ "[.]md$" {
+    if ($0 !~ (FILENAME ~ "attacks[.]md$" ? "^[|] A[0-9]+ [|] " : "^[|] [0-9]+ [|] ")) next
     split($0, cell, " \\| ")
     row = substr(cell[1], 3)
-    tests = cell[FILENAME == "SECURITY.md" ? 4 : 3]
+    tests = cell[FILENAME ~ "attacks[.]md$" ? 4 : 3]
     rows[row] = 1
     if (tests ~ /^not applicable: ./) next
     sub(/ \|$/, "", tests)
@@ -62,9 +62,9 @@ function cases_of(file,    text, turn, variable, before) {
 function has(text, name) { return text ~ "(^|[^a-z0-9_])" name "([^a-z0-9_]|$)" }
 END {
     for (i = 1; i <= 26; i++)
-        if (!(i in rows)) { print "CONTRIBUTING.md has no tests for case " i; failed = 1 }
+        if (!(i in rows)) { print "docs/contributing/sagemaker-conformance.md has no tests for case " i; failed = 1 }
     for (i = 1; i <= 20; i++)
-        if (!(("A" i) in rows)) { print "SECURITY.md has no tests for attack A" i; failed = 1 }
+        if (!(("A" i) in rows)) { print "docs/security/attacks.md has no tests for attack A" i; failed = 1 }
     for (key in wanted) {
         split(key, part, SUBSEP)
         if (part[1] ~ /[.]c$/ && run[part[1]] ~ ("(UNIT[(] *" part[2] "| " part[2] "[(])[)]")) continue
@@ -73,4 +73,4 @@ END {
         failed = 1
     }
     exit failed
-}' CONTRIBUTING.md SECURITY.md $(git ls-files 'tests/system/*.sh' 'tests/unit/**.c')
+}' docs/contributing/sagemaker-conformance.md docs/security/attacks.md $(git ls-files 'tests/system/*.sh' 'tests/unit/**.c')

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* NAME, a file at the top of the repository, has the table of WHAT that PRINT gives, to the letter.
+/* NAME, a file from the top of the repository, has the table of WHAT that PRINT gives, to the
+ * letter.
  */
 static inline void assert_paper_has(const char *name, const char *what,
                                     int (*print)(struct buf *ret, struct error *err)) {

@@ -1,4 +1,4 @@
-"""Marks its steps as README.md shows, without waiting for anybody; rank 1 makes a quarter of them. Where TEST_REST
+"""Marks its steps as docs/guides/your-program.md shows, without waiting for anybody; rank 1 makes a quarter of them. Where TEST_REST
 names a file it rests after 80 of them until that is there, and has done its work ten later."""
 import mmap
 import os

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What somebody may try from within a job, as whole jobs (SECURITY.md, twenty attacks): libraries that the
+# What somebody may try from within a job, as whole jobs (docs/security/attacks.md): libraries that the
 # container's variables name, channels that lead elsewhere. A program that forks without end: test_fork_bomb.sh.
 # shellcheck disable=SC2034,SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Cases of SageMaker's contract that need whole jobs and have no other script; CONTRIBUTING.md lists all
+# Cases of SageMaker's contract that need whole jobs and have no other script; docs/contributing/sagemaker-conformance.md lists all
 # of them with their tests.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"

@@ -148,12 +148,12 @@ END
     done
 }
 
-# What README.md says that uploads need, each of the resource that it is about.
+# What docs/guides/uploads.md says that uploads need, each of the resource that it is about.
 the_role_may_do_what_uploads_need() {
-    check "the stack's role may" python3 - "$top/README.md" "$sagemaker/stack.yaml" <<'END'
+    check "the stack's role may" python3 - "$top/docs/guides/uploads.md" "$sagemaker/stack.yaml" <<'END'
 import pathlib, re, sys
-readme, stack = (pathlib.Path(p).read_text() for p in sys.argv[1:])
-named = set(re.findall(r"`(s3:\w+)`", readme))
+guide, stack = (pathlib.Path(p).read_text() for p in sys.argv[1:])
+named = set(re.findall(r"`(s3:\w+)`", guide))
 assert {"s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:ListBucketMultipartUploads"} <= named, named
 of_objects, of_bucket = ("${Bucket.Arn}/*", "!GetAtt Bucket.Arn")
 allowed = {}
@@ -161,7 +161,7 @@ for statement in stack.split("- Effect: Allow")[1:]:
     resource = re.search(r'Resource: (?:!Sub )?"?([^"\n]+)', statement)
     for action in re.findall(r"s3:\w+", statement):
         allowed[action] = resource.group(1)
-assert named <= set(allowed), f"README.md names {named - set(allowed)}"
+assert named <= set(allowed), f"docs/guides/uploads.md names {named - set(allowed)}"
 for action, resource in allowed.items():
     assert resource == (of_bucket if action.startswith("s3:ListBucket") else of_objects), (action, resource)
 END

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A rank's program that turns against the job, through ringmaster's sockets, environment and files: it
 # changes no other rank's story, and a job that goes well goes well. What it may do with kill and
-# ptrace, as the user that it is, is not ours to prevent (SECURITY.md).
+# ptrace, as the user that it is, is not ours to prevent (docs/security/threat-model.md).
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 

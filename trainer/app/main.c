@@ -15,7 +15,7 @@ struct command {
     int (*run)(int argc, char *const *argv, struct error *err);
     /* NULL: the line below says all. Behind the command's name come words that may be wrong. */
     void (*help)(FILE *out, int argc, char *const *argv);
-    const char *line;
+    const char *line; /* NULL: not listed */
 };
 
 static const struct command COMMANDS[] = {
@@ -26,13 +26,14 @@ static const struct command COMMANDS[] = {
     {"inspect", command_inspect, command_inspect_help, "show what would run"},
     {"draw", command_draw, command_draw_help, "paint a data set's objects on its pictures"},
     {"version", command_version, NULL, "say what this build has"},
+    {"docs", command_docs, NULL, NULL},
 };
 
 enum { COMMAND_COUNT = sizeof(COMMANDS) / sizeof(COMMANDS[0]) };
 
 static void print_help(FILE *out) {
     fprintf(out, "usage: ringtrain COMMAND [ARGUMENTS]\n\n");
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
+    for (size_t i = 0; i < COMMAND_COUNT && COMMANDS[i].line != NULL; i++)
         fprintf(out, "  %-10s %s\n", COMMANDS[i].name, COMMANDS[i].line);
     fprintf(out, "\nringtrain COMMAND --help says more.\n\nexit codes:\n");
     exit_code_print(out);

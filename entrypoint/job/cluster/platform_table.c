@@ -170,6 +170,39 @@ const char *platform_table_name(size_t number) {
     return number < ROWS ? rows[number].name : NULL;
 }
 
+/* --- documentation --------------------------------------------------------------------------- */
+
+static int page_name(const char *name, struct buf *ret, struct error *err) {
+    return buf_printf(ret, err, name != NULL ? " `%s` |" : " |", name);
+}
+
+static int page_row(const struct row *row, struct buf *ret, struct error *err) {
+    if (buf_printf(ret, err, "| `%s` | `%s` |", row->name, row->list) != 0 ||
+        (row->form == SPEC    ? buf_add_text(ret, " in the list |", err)
+         : row->index == NULL ? buf_add_text(ret, " name or address |", err)
+                              : page_name(row->index, ret, err)) != 0 ||
+        page_name(row->slots, ret, err) != 0 || page_name(row->job, ret, err) != 0 ||
+        page_name(row->attempt, ret, err) != 0)
+        return -1;
+    if ((row->grace > 0 ? buf_printf(ret, err, " %u s |", row->grace)
+                        : buf_add_text(ret, " |", err)) != 0)
+        return -1;
+    return buf_printf(ret, err, " %s | %s |\n", row->ends ? "yes" : "", row->asked ? "no" : "yes");
+}
+
+int platform_table_page(struct buf *ret, struct error *err) {
+    if (buf_add_text(ret,
+                     "| platform | hosts | this host | ranks per host | job | attempt | time to "
+                     "stop | ends with the first host | found by itself |\n"
+                     "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+                     err) != 0)
+        return -1;
+    for (size_t i = 0; i < ROWS; i++)
+        if (page_row(&rows[i], ret, err) != 0)
+            return -1;
+    return 0;
+}
+
 /* --- variables ------------------------------------------------------------------------------- */
 
 static bool is_set(char *const *environment, const char *pattern) {

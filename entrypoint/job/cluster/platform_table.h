@@ -9,6 +9,7 @@
 
 #include "cluster/own_names.h"
 #include "cluster/platform_description.h"
+#include "common/buf.h"
 #include "common/error.h"
 
 #include <stdbool.h>
@@ -28,5 +29,8 @@ bool platform_table_has(const char *name);
 
 /* The name of the row with this number, from 0; NULL behind the last. */
 const char *platform_table_name(size_t number);
+
+/* Appends the table of all platforms as Markdown (docs/reference/platforms.md). */
+int platform_table_page(struct buf *ret, struct error *err);
 
 #endif

@@ -16,6 +16,8 @@ int command_inspect(int argc, char *const *argv, struct error *err);
 /* `inspect --cuda`. */
 int command_inspect_cuda(struct error *err);
 int command_draw(int argc, char *const *argv, struct error *err);
+/* Tables for docs/reference, not listed in the help. */
+int command_docs(int argc, char *const *argv, struct error *err);
 int command_version(int argc, char *const *argv, struct error *err);
 
 /* ARGV has --help somewhere, and words beside it that may be wrong. */

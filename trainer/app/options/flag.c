@@ -328,3 +328,30 @@ void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned com
         fputc('\n', out);
     }
 }
+
+/* TEXT in a cell of a table. */
+static void print_cell(FILE *out, const char *text) {
+    for (; *text != '\0'; text++) {
+        if (*text == '|')
+            fputc('\\', out);
+        fputc(*text, out);
+    }
+}
+
+void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned command,
+                unsigned tasks) {
+    const char *head = "| flag | default | meaning |\n| --- | --- | --- |\n";
+    for (size_t i = 0; i < count; i++) {
+        const struct flag *f = &flags[i];
+        char value[VALUE_MAX];
+        if ((f->commands & command) == 0 || f->tasks != tasks)
+            continue;
+        value_text(f, value);
+        fprintf(out, "%s| `--%s ", head, f->name);
+        print_cell(out, value);
+        fprintf(out, "` | %s | ", f->standard != NULL ? f->standard : "");
+        print_cell(out, f->help);
+        fprintf(out, " |\n");
+        head = "";
+    }
+}

@@ -75,4 +75,9 @@ int flags_print_value(struct buf *out, const struct flag *flags, size_t count, c
 void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command,
                  unsigned tasks, const void *from);
 
+/* The same as a table in Markdown, of the flags whose tasks are exactly TASKS; nothing where there
+ * is none. */
+void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned command,
+                unsigned tasks);
+
 #endif

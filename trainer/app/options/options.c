@@ -271,6 +271,11 @@ static const struct flag FLAGS[] = {
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
 
+const struct flag *options_flags(size_t *ret_count) {
+    *ret_count = FLAG_COUNT;
+    return FLAGS;
+}
+
 /* --model of a command line that may have a recipe; NULL where the command takes none, or an
  * unknown one. */
 static const struct model *model_of(unsigned command, const struct recipe *recipe, int argc,

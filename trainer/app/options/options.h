@@ -128,6 +128,9 @@ struct options {
     int log;
 };
 
+/* The table of all flags. */
+const struct flag *options_flags(size_t *ret_count);
+
 /* Flags of COMMAND (one bit) in ARGV, over those of --recipe, over those of --preset, over those of
  * the network, over the defaults. A flag or a recipe for networks of another task than --model's is
  * an error. */

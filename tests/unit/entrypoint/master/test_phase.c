@@ -226,8 +226,8 @@ static void a_master_of_a_new_job_alone_gives_way(void) {
 }
 
 static void the_picture_in_the_papers_is_this_table(void) {
-    assert_paper_has("ARCHITECTURE.md", "phases", phase_print);
-    assert_paper_has("ARCHITECTURE.md", "the phases' picture", phase_draw);
+    assert_paper_has("docs/internals/master-states.md", "phases", phase_print);
+    assert_paper_has("docs/internals/master-states.md", "the phases' picture", phase_draw);
 }
 
 UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),

@@ -163,7 +163,7 @@ static void one_row_one_kind_or_all_are_printed(void) {
 }
 
 static void the_page_is_this_table(void) {
-    assert_paper_has("TROUBLESHOOTING.md", "failures", explain_page);
+    assert_paper_has("docs/reference/failures.md", "failures", explain_page);
 }
 
 UNIT_MAIN("outcome.explain", UNIT(rows_are_found_by_what_people_have),

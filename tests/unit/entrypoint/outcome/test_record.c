@@ -83,7 +83,7 @@ static void every_kind_has_a_name_of_its_own(void) {
 }
 
 static void the_page_is_this_table(void) {
-    assert_paper_has("TROUBLESHOOTING.md", "events", record_page);
+    assert_paper_has("docs/reference/events.md", "events", record_page);
 }
 
 UNIT_MAIN("outcome.record", UNIT(a_record_is_one_line_of_json),

@@ -1,0 +1,90 @@
+#include "entrypoint/docs.h"
+
+#include "cluster/platform_table.h"
+#include "common/exit_code.h"
+#include "common/metric_line.h"
+#include "entrypoint/manual.h"
+#include "job/settings.h"
+#include "master/phase.h"
+#include "mpi/custom_options.h"
+#include "outcome/explain.h"
+#include "outcome/record.h"
+
+#include <string.h>
+
+static int commands(struct buf *ret, struct error *err) {
+    if (buf_add_text(ret, "| command | what it does |\n| --- | --- |\n", err) != 0)
+        return -1;
+    for (const struct manual_row *row = manual_rows(); row->command != NULL; row++)
+        if (buf_printf(ret, err, "| `ringmaster %s%s%s` | %s |\n", row->command,
+                       row->words[0] != '\0' ? " " : "", row->words, row->text) != 0)
+            return -1;
+    return 0;
+}
+
+static int exit_codes(struct buf *ret, struct error *err) {
+    size_t count = 0;
+    const struct exit_code_row *rows = exit_code_table(&count);
+    if (buf_add_text(ret, "| code | class | meaning |\n| --- | --- | --- |\n", err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (buf_printf(ret, err, "| %d | `%s` | %s |\n", rows[i].code, rows[i].class_name,
+                       rows[i].meaning) != 0)
+            return -1;
+    return buf_add_text(ret,
+                        "| 128 + n | `signal` | the program was killed by signal n |\n"
+                        "| other | `program` | the program's own code; its 130 becomes 1 |\n",
+                        err);
+}
+
+static int metric_lines(struct buf *ret, struct error *err) {
+    size_t count = 0;
+    const struct metric_definition *rows = metric_line_definitions(&count);
+    if (buf_add_text(ret, "| metric | in lines that begin with | key |\n| --- | --- | --- |\n",
+                     err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const char *colon = strchr(rows[i].name, ':');
+        if (buf_printf(ret, err, "| `%s` | `%.*s` | `%s=` |\n", rows[i].name,
+                       (int)(colon - rows[i].name), rows[i].name, colon + 1) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int picture_of_phases(struct buf *ret, struct error *err) {
+    if (buf_add_text(ret, "```mermaid\n", err) != 0 || phase_draw(ret, err) != 0)
+        return -1;
+    return buf_add_text(ret, "```\n", err);
+}
+
+static const struct docs_table tables[] = {
+    {"commands", "docs/reference/ringmaster.md", commands},
+    {"variables", "docs/reference/variables.md", settings_page},
+    {"exit-codes", "docs/reference/exit-codes.md", exit_codes},
+    {"failures", "docs/reference/failures.md", explain_page},
+    {"events", "docs/reference/events.md", record_page},
+    {"metric-lines", "docs/reference/metrics.md", metric_lines},
+    {"platforms", "docs/reference/platforms.md", platform_table_page},
+    {"mpi-options", "docs/reference/hyperparameters.md", custom_options_page},
+    {"phases-picture", "docs/internals/master-states.md", picture_of_phases},
+    {"phases", "docs/internals/master-states.md", phase_print},
+    {NULL, NULL, NULL},
+};
+
+const struct docs_table *docs_tables(void) {
+    return tables;
+}
+
+int docs_print(const char *name, struct buf *ret, struct error *err) {
+    for (const struct docs_table *t = tables; t->name != NULL; t++) {
+        if (name == NULL && buf_printf(ret, err, "%s %s\n", t->name, t->page) != 0)
+            return -1;
+        if (name != NULL && strcmp(name, t->name) == 0)
+            return t->print(ret, err);
+    }
+    return name == NULL
+               ? 0
+               : error_set(err, EXIT_CODE_USAGE,
+                           "docs: unknown table \"%.64s\"; `ringmaster docs` lists them", name);
+}
