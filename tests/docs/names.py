@@ -1,0 +1,69 @@
+"""Names in the pages exist, and what exists stands in a page: variables, flags, metrics and
+hyperparameters of SageMaker's. Usage: names.py BIN, which has the programs."""
+import pathlib
+import re
+import subprocess
+import sys
+from pages import Findings, TOP, git, pages
+
+binaries = pathlib.Path(sys.argv[1])
+found = Findings()
+
+
+def table(program, name):
+    return subprocess.run([binaries / program, "docs", name], check=True, capture_output=True, text=True).stdout
+
+
+def help_of(*words):
+    return subprocess.run([binaries / "ringtrain", *words, "--help"], check=True, capture_output=True, text=True).stdout
+
+
+FLAG = r"(?<![\w-])--([a-z][a-z0-9-]*)"
+variables = set(re.findall(r"`(RINGMASTER_\w+|SAGEMAKER_BASE_DIR)`", table("ringmaster", "variables")))
+# Set for children, and what scripts and the build read: not settings of a job.
+INNER = {"RINGMASTER_ATTEMPT", "RINGMASTER_RUN_ID", "RINGMASTER_PROGRESS", "RINGMASTER_SOCKET"}
+source = git("grep", "-hoE", "RINGMASTER_[A-Z0-9_]+", "--", "docker", "tests", "bench", "cmake", "Dockerfile", "CMakeLists.txt", "trainer/room.cmake", "trainer/backend", "entrypoint/room.cmake")
+scripts = set(source.split()) - variables
+flags = set()
+for command in ("train", "eval", "predict"):
+    flags |= set(re.findall(FLAG, table("ringtrain", command)))
+for command in ("inspect", "prepare", "draw", "eval"):
+    flags |= set(re.findall(FLAG, help_of(command)))
+flags |= set(re.findall(FLAG, table("ringmaster", "commands")))
+# Of other programs, by the one that has them.
+FOREIGN = set(re.sub(r"(?m)^#.*", "", (TOP / "tests/docs/foreign_flags.txt").read_text()).split())
+
+text, mentioned = "", set()
+for page in pages():
+    for line, words in enumerate(page.lines, 1):
+        for name in re.findall(r"RINGMASTER_[A-Z0-9_]*[A-Z0-9]", words):
+            channel = re.match(r"RINGMASTER_CHANNEL(_|$)", name)
+            if name not in variables | INNER | scripts and not channel:
+                found.say(page, line, f"there is no variable {name}")
+        for name in [] if line in page.generated else re.findall(FLAG, words):
+            mentioned.add(name)
+            if name not in flags and name not in FOREIGN:
+                found.say(page, line, f"--{name} is no flag of ours, nor in tests/docs/foreign_flags.txt")
+    text += page.text
+for name in sorted(FOREIGN - mentioned):
+    found.say("tests/docs/foreign_flags.txt", 0, f"--{name} is in no page")
+
+for name in sorted(variables):
+    if not re.search(rf"{name}(?!\w)", text):
+        found.say("docs", 0, f"{name} stands in no page")
+for name in sorted(flags):
+    if not re.search(rf"--{name}(?![\w-])", text):
+        found.say("docs", 0, f"--{name} stands in no page")
+
+known = set(re.findall(r'"(sagemaker_[a-z0-9_]+)"', git("grep", "-h", "sagemaker_", "--", "entrypoint/job/*.c")))
+page = (TOP / "docs/reference/hyperparameters.md").read_text()
+listed = set(re.findall(r"`(sagemaker_[a-z0-9_]+[a-z0-9])`", page))
+for name in sorted(known ^ listed):
+    found.say("docs/reference/hyperparameters.md", 0, f"{name} is in {'the sources' if name in known else 'this page'} alone")
+
+known = set(re.findall(r'"(ringmaster_[a-z_]+)"', git("grep", "-hE", '"ringmaster_[a-z_]+"', "--", "entrypoint/master/*.c", "entrypoint/host/**.c")))
+page = (TOP / "docs/reference/metrics.md").read_text()
+listed = set(re.findall(r"`(ringmaster_[a-z_]+[a-z])`", page))
+for name in sorted(known ^ listed):
+    found.say("docs/reference/metrics.md", 0, f"{name} is in {'the sources' if name in known else 'this page'} alone")
+found.finish()
