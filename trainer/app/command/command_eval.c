@@ -39,6 +39,8 @@ static int open_model(struct scoring *s, struct error *err) {
 static int run(struct scoring *s, struct error *err) {
     struct trained *t = &s->trained;
     struct evaluation result;
+    if (ranks_alone(t->comm))
+        stop_answer("stopping after this batch; press Ctrl-C again to stop at once");
     if (stop_listen(err) != 0 || open_model(s, err) != 0)
         return -1;
     struct evaluate_options e = {

@@ -100,6 +100,7 @@ static int run(struct prediction *p, char *const *words, int count, struct error
     if (comm_size(t->comm) > 1)
         return error_set(err, EXIT_CODE_USAGE, "predict runs as one process, not as %d ranks",
                          comm_size(t->comm));
+    stop_answer("stopping after this batch; press Ctrl-C again to stop at once");
     if (stop_listen(err) != 0 || list_pictures(p, words, count, err) != 0 ||
         open_model(p, &tell, err) != 0)
         return -1;

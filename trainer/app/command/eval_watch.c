@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "device/ranks.h"
 #include "run/evaluate.h"
 #include "run/finite.h"
 #include "run/interval.h"
@@ -218,6 +219,8 @@ static int turn_once(struct watching *w, struct turn *turn, struct error *err) {
 static int watch(struct watching *w, struct error *err) {
     const struct options *o = w->trained->options;
     struct turn turn = {.find = FIND_NOTHING};
+    if (ranks_alone(w->trained->comm))
+        stop_answer("stopping after this batch; press Ctrl-C again to stop at once");
     if (stop_listen(err) != 0 || parse_patience(o, &w->patience, err) != 0)
         return -1;
     if (w->first && checkpoint_watch_open(&w->watch, o->watch, err) != 0)

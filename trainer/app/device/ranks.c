@@ -1,6 +1,7 @@
 #include "device/ranks.h"
 
 #include "common/cleanup.h"
+#include "common/progress.h"
 #include "common/str.h"
 #ifdef RINGMASTER_HAVE_MPI
 #include "comm_mpi/comm_mpi.h"
@@ -92,4 +93,8 @@ int ranks_agree(struct comm *comm, const char *what, uint64_t value, enum exit_c
         if (all[i].value != all[0].value)
             return name_the_odd(all, ranks, what, code, err);
     return 0;
+}
+
+bool ranks_alone(const struct comm *comm) {
+    return comm_size(comm) == 1 && getenv(PROGRESS_VARIABLE) == NULL;
 }

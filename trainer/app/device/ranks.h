@@ -5,6 +5,7 @@
 #include "comm/comm.h"
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One of several ranks if the launcher's environment says so, over MPI; else alone, and no MPI is
@@ -13,6 +14,10 @@ int ranks_open(struct comm **ret, struct error *err);
 
 /* The library over which several ranks speak, with its version. For one thread. */
 const char *ranks_library(void);
+
+/* Whether nobody passes signals on to this process but whoever started it: it is the only rank, and
+ * no launcher's. */
+bool ranks_alone(const struct comm *comm);
 
 /* Whether VALUE is the same on every rank. If not, the error (with CODE) says what differs and
  * names the hosts and ranks whose value is not that of rank 0. */

@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "device/ranks.h"
+#include "run/closing.h"
 #include "run/evaluate.h"
 #include "run/finite.h"
 #include "run/job.h"
@@ -346,18 +347,22 @@ static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
     return save_checkpoint(job, err);
 }
 
-static void tell_speed(const struct job *job) {
-    char text[REPORT_SUMMARY_MAX];
-    report_summary(&job->report, text);
-    if (job->first && text[0] != '\0')
-        log_info("%s", text);
+/* All ranks together: a stop that some of them were asked for while they got ready. */
+static int stop_before_first(struct job *job, bool *ret_stop, struct error *err) {
+    double asked = stop_requested() ? 1 : 0;
+    if (comm_size(job->comm) > 1 && comm_sum(job->comm, &asked, 1, COMM_F64, err) != 0)
+        return -1;
+    *ret_stop = asked > 0;
+    return 0;
 }
 
-static void sum_up(struct job *job) {
-    tell_speed(job);
-    samples_sum_up(&job->data.training, job->data.bad_allowed);
-    if (job->data.validation.source.count > 0)
-        samples_sum_up(&job->data.validation, job->data.bad_allowed);
+static int train_or_stop(struct job *job, bool *ret_stop, struct error *err) {
+    if (stop_before_first(job, ret_stop, err) != 0 || *ret_stop)
+        return *ret_stop ? 0 : -1;
+    if (ranks_alone(job->comm))
+        stop_answer("stopping after this step; press Ctrl-C again to stop at once, without a "
+                    "checkpoint");
+    return run_steps(job, ret_stop, err);
 }
 
 static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
@@ -367,14 +372,12 @@ static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
     if (job->state.step >= job->schedule.total_steps) {
         if (job->first)
             log_info("all %" PRId64 " steps are done already", job->schedule.total_steps);
-    } else if (run_steps(job, &stopped, err) != 0) {
+    } else if (train_or_stop(job, &stopped, err) != 0) {
         return -1;
     }
     *ret_code = stopped ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
     if (stopped) {
-        if (job->first)
-            log_info("stopped as asked after step %" PRId64, job->state.step);
-        tell_speed(job);
+        closing_tell_stop(job);
         return job_leave(job, err);
     }
     if (statistics_average(job, err) != 0 || save_model(job, err) != 0)
@@ -382,8 +385,7 @@ static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
     bool cut_short = false;
     if (score(job, &cut_short, err) != 0)
         return -1;
-    if (job->first)
-        sum_up(job);
+    closing_sum_up(job);
     if (cut_short && job->first)
         log_info("training is complete; asked to stop during its last evaluation");
     return job_leave(job, err);
@@ -391,6 +393,8 @@ static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
 
 int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err) {
     struct job job = {0};
+    if (ranks_alone(comm))
+        stop_answer_and_leave("stopped before the first step");
     if (stop_listen(err) == 0 && job_open(&job, o, comm, err) == 0 && save_check(&job, err) == 0 &&
         start_job(&job, err) == 0 && run(&job, ret_code, err) == 0) {
         job_done(&job);

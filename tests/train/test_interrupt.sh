@@ -1,0 +1,60 @@
+#!/bin/sh
+# Ctrl-C in front of a training: it is answered at once, a start-up ends at once, a second one ends the step.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+train="$ringtrain train --data synthetic --validation none --log metrics --threads 1 --data-threads 1 --report-every 1"
+
+# begin FLAGS...: a training behind this script; its process is $pid. Shells let what runs behind them ignore SIGINT.
+begin() {
+    : >"$work/out"
+    : >"$work/err"
+    # shellcheck disable=SC2086  # a list
+    $train --model-dir "$work/m" --checkpoint-dir "$work/c" "$@" >"$work/out" 2>"$work/err" &
+    pid=$!
+}
+
+# ended CODE SECONDS: within so long, with this code.
+ended() {
+    checks=$((checks + 1))
+    got=0
+    timeout "$2" tail --pid="$pid" -f /dev/null || { kill -KILL "$pid"; fail "runs on after $2 s"; }
+    wait "$pid" || got=$?
+    [ "$got" = "$1" ] || { cat "$work/err" >&2; fail "exit code $got, not $1"; }
+}
+
+echo "while it starts, there is nothing to save"
+begin --model resnet50 --batch-size 8
+heard "$work/err" 'training images' || fail "no first line"
+kill -INT "$pid"
+ended 143 60
+says "stopped before the first step"
+[ ! -s "$work/out" ] || fail "a step was made"
+
+echo "within a step: answered at once, then a checkpoint and how to go on"
+begin --model resnet20 --batch-size 8 --steps 100000
+heard "$work/out" '^train step=3 ' || fail "no third step"
+kill -INT "$pid"
+heard "$work/err" '^stopping after this step; press Ctrl-C again' || fail "no answer"
+ended 143 60
+steps=$(sed -n 's/.*stopped as asked after step \([0-9]*\); the same command goes on from there.*/\1/p' "$work/err")
+[ -f "$work/c/step-$(printf %09d "${steps:-0}").safetensors" ] || fail "no checkpoint of step $steps"
+# shellcheck disable=SC2086  # a list
+code 0 $train --model-dir "$work/m" --checkpoint-dir "$work/c" --model resnet20 --batch-size 8 --steps $((steps + 1))
+says "resumed from"
+
+echo "a second one ends it at once, by the signal; one that comes twice at once is one"
+rm -rf "$work/c"
+begin --model resnet50 --batch-size 16 --steps 1000
+heard "$work/out" '^train step=1 ' || fail "no first step"
+kill -INT "$pid"
+kill -INT "$pid"
+heard "$work/err" '^stopping after this step' || fail "no answer"
+kill -0 "$pid" || fail "one wish was taken for two"
+sleep 1
+if kill -INT "$pid" 2>/dev/null; then
+    ended 130 20
+    [ ! -e "$work/c/step-000000002.safetensors" ] || fail "a checkpoint"
+else
+    skip_part "a second Ctrl-C: the step was over by then"
+fi

@@ -1,0 +1,13 @@
+/* What a training says at its end, on rank 0: how fast it was, what was wrong with its data, and
+ * what can be done next. */
+#ifndef RUN_CLOSING_H
+#define RUN_CLOSING_H
+
+#include "run/job.h"
+
+/* It stopped as asked. */
+void closing_tell_stop(const struct job *job);
+/* All of it is done. */
+void closing_sum_up(struct job *job);
+
+#endif
