@@ -1,0 +1,7 @@
+#!/bin/sh
+# The site of mkdocs.yml builds without a warning: every page is in its menu, every link leads
+# somewhere. mkdocs comes from PyPI into build/docs-venv.
+set -u
+cd "$(dirname "$0")/../.." || exit 70
+sh tests/venv.sh docs-venv 'mkdocs-material==9.*' || exit
+NO_MKDOCS_2_WARNING=1 exec build/docs-venv/bin/mkdocs --quiet build --strict
