@@ -25,92 +25,87 @@ struct row {
 
 static const struct row table[] = {
     {"RINGMASTER_HOSTS", TEXT, FIELD(hosts), 0, 0, 0, NULL,
-     "all hosts of the job, a[:slots],b[:slots] or n[1-8][:slots], or file:///PATH of a "
-     "host file; wins over SageMaker's description. The first in natural order is the master, "
-     "however they are listed"},
+     "all hosts of the job: a[:slots],b[:slots], n[1-8][:slots] or file:///PATH of a host file. "
+     "The first in natural order is the master. Takes precedence over the platform"},
     {"RINGMASTER_HOST", TEXT, FIELD(host), 0, 0, 0, NULL,
-     "which of them this is (default: the one with this machine's name or address)"},
+     "which of them this host is (default: found by its name or address)"},
     {"RINGMASTER_PLATFORM", PLATFORM, FIELD(platform), 0, 0, 0, NULL,
-     "whose variables tell of the hosts: slurm, vertex, azure-batch, skypilot, dstack, volcano, "
+     "whose variables describe the hosts: slurm, vertex, azure-batch, skypilot, dstack, volcano, "
      "lsf, pbs, mpi-operator, tensorflow, aws-batch, azure-ml, kubeflow, runpod, kubernetes, "
-     "pai-dlc (default: found), pytorchjob or torch; none: this host is alone, whatever they say"},
+     "pai-dlc (default: found), pytorchjob or torch; none: this host is alone, whatever the "
+     "variables say"},
     {"RINGMASTER_COUNT", NUMBER, FIELD(count), 0, CLUSTER_HOSTS_MAX, 0, NULL,
-     "how many pods a Kubernetes Indexed Job has, which its manifest alone knows"},
+     "number of pods of a Kubernetes Indexed Job"},
     {"RINGMASTER_JOB", TEXT, FIELD(job), 0, 0, 0, NULL,
      "name of the job, the same on all hosts (default: the platform's, else ringmaster)"},
     {"RINGMASTER_PORT", NUMBER, FIELD(port), 1024, 65535, 7070, NULL,
-     "first TCP port: control +0, mpirun +1 +2, MASTER_PORT +3, MPI data from +16"},
+     "first TCP port: control link +0, Open MPI +1 and +2, MASTER_PORT +3, files passed between "
+     "hosts +4, MPI data from +16"},
     {"RINGMASTER_INTERFACE", TEXT, FIELD(interface), 0, 0, 0, NULL,
-     "network interface (default: the platform's, else the one that leads to a peer)"},
+     "network interface (default: the platform's, else the one that leads to another host)"},
     {"RINGMASTER_KEY", SECRET, FIELD(key), 0, 0, 0, NULL,
-     "shared secret of the control link, at least 16 bytes; hidden from every child"},
-    {"RINGMASTER_KEY_FILE", TEXT, FIELD(key_file), 0, 0, 0, NULL, "file that holds the secret"},
+     "shared secret of the control link, at least 16 bytes; hidden from all programs"},
+    {"RINGMASTER_KEY_FILE", TEXT, FIELD(key_file), 0, 0, 0, NULL,
+     "file that holds the shared secret"},
     {"RINGMASTER_REQUIRE_KEY", SWITCH, FIELD(require_key), 0, 0, 0, NULL,
-     "1: refuse to run on the image's seed alone"},
+     "1: refuse to run with the image's seed as the only secret"},
     {"RINGMASTER_STOP_SECONDS", NUMBER, FIELD(stop_seconds), 1, 86400, 0, NULL,
-     "from a stop request to SIGKILL (default: five sixths of what the platform gives where that "
-     "is "
-     "known: 100, in SageMaker's local mode 8)"},
+     "time from a stop request to SIGKILL (default: five sixths of what the platform is known to "
+     "give, else 100)"},
     {"RINGMASTER_READY_SECONDS", NUMBER, FIELD(ready_seconds), 1, 86400, 600, NULL,
-     "how long all hosts may take to join"},
+     "time for all hosts to join; for a host that fetches, since its last progress"},
     {"RINGMASTER_DEAD_SECONDS", NUMBER, FIELD(dead_seconds), 5, 60, SETTINGS_DEAD_SECONDS, NULL,
-     "how long a host may say nothing until it is lost (default 10), the same on all hosts"},
+     "a host that says nothing for so long is lost; the same on all hosts"},
     {"RINGMASTER_SHARDED", TEXT, FIELD(sharded), 0, 0, 0, NULL,
-     "channels of RINGMASTER_CHANNEL_* whose objects the hosts share between them, a,b"},
+     "channels from s3:// of which each host fetches a share of the objects: a,b"},
     {"RINGMASTER_FETCH_SECONDS", NUMBER, FIELD(fetch_seconds), 1, 604800, 3600, NULL,
-     "how long code and channels may take to be fetched"},
+     "time for all downloads and installations before the job"},
     {"RINGMASTER_FETCH_ONCE", SWITCH, FIELD(fetch_once), 0, 0, 0, NULL,
-     "1: what all hosts need whole is fetched by the first one alone and passed on from host to "
-     "host"},
+     "1, on all hosts: the first host fetches what all hosts need whole, and hosts pass it on"},
     {"RINGMASTER_CHECKPOINTS", TEXT, FIELD(checkpoints), 0, 0, 0, NULL,
-     "where checkpoints are brought back from and uploaded to, s3://BUCKET/FOLDER; or a folder of "
-     "the host, file:///FOLDER"},
+     "where checkpoints are restored from and uploaded to: s3://BUCKET/FOLDER or file:///FOLDER"},
     {"RINGMASTER_OUTPUT", TEXT, FIELD(output), 0, 0, 0, NULL,
-     "where model, output data and failure file are uploaded to at the end, s3://BUCKET/FOLDER or "
+     "where model, output data and failure file are uploaded at the end: s3://BUCKET/FOLDER or "
      "file:///FOLDER"},
     {"RINGMASTER_UPLOAD_SECONDS", NUMBER, FIELD(upload_seconds), 1, 604800, 3600, NULL,
-     "how long that may take at the end of a job that was not stopped"},
+     "time for uploads at the end of a job that was not stopped"},
     {"RINGMASTER_STALL_SECONDS", NUMBER, FIELD(stall_seconds), 0, 86400, 600, NULL,
-     "how long a rank that reports progress may be silent before it is ended as stalled; 0: for "
-     "ever"},
+     "a rank that reports progress and is silent for so long has stalled; 0: never"},
     {"RINGMASTER_STALL_LEARNED", SWITCH, FIELD(stall_learned), 0, 0, 0, NULL,
-     "1: so is one that is silent 20 times as long as ever before, and a minute at least"},
+     "1: also one that is silent 20 times as long as ever before, and at least a minute"},
     {"RINGMASTER_IDLE_SECONDS", NUMBER, FIELD(idle_seconds), 0, 86400, 0, NULL,
-     "how long all ranks of a program that reports no progress may print nothing and do nothing "
-     "before they are ended; 0 (default): for ever, which is told"},
+     "a job has stalled if all ranks print nothing and use no processor for so long; 0: never, "
+     "with a warning"},
     {"RINGMASTER_RESTARTS", NUMBER, FIELD(restarts), 0, 1000, 0, NULL,
-     "how often the job may be launched again after a lost host, a stall or a crash (default 0)"},
+     "how often a job is launched again after a lost host, a stall or a crash"},
     {"RINGMASTER_RESTART_CODES", CODES, FIELD(restart_codes), 0, 0, 0, NULL,
-     "exit codes of the program that are worth a restart, too: 1,40-49 (default: none)"},
+     "the program's exit codes that are also worth a restart: 1,40-49"},
     {"RINGMASTER_SHRINK", SWITCH, FIELD(shrink), 0, 0, 0, NULL,
-     "1: a restart goes on without lost hosts; without it a lost host ends the job"},
+     "1: a restart goes on without lost hosts, and takes back those that return"},
     {"RINGMASTER_FAILOVER", SWITCH, FIELD(failover), 0, 0, 0, NULL,
-     "1: a restart goes on without the first host, too, where more than half of the hosts are "
-     "left; "
-     "checkpoints lie in a folder that all hosts share"},
+     "1, on all hosts: the job survives the loss of the first host if more than half of the hosts "
+     "are left; needs RINGMASTER_SHRINK=1, RINGMASTER_RESTARTS and a shared folder of checkpoints"},
     {"RINGMASTER_MIN_HOSTS", NUMBER, FIELD(min_hosts), 1, 1024, 1, NULL,
-     "the fewest hosts that a restart may go on with"},
+     "fewest hosts for a restart"},
     {"RINGMASTER_LOGS", LOGS, FIELD(logs), 0, 0, 0, NULL,
-     "host: each host prints its own ranks (default); master: the master prints all"},
+     "host: each host prints the lines of its own ranks; master: the first host prints all"},
     {"RINGMASTER_LOG", FORM, FIELD(form), 0, 0, 0, NULL,
-     "text (default), or json: the launcher's own lines as one JSON object each"},
-    {"RINGMASTER_EVENTS", SWITCH, FIELD(events), 0, 0, 1, NULL,
-     "0: no event log in output/data (default 1)"},
+     "form of the launcher's own lines: text, or json, one object a line"},
+    {"RINGMASTER_EVENTS", SWITCH, FIELD(events), 0, 0, 1, NULL, "0: no event log in output/data"},
     {"RINGMASTER_RANK_LOGS", NUMBER, FIELD(rank_logs), 0, 65536, 0, NULL,
-     "each rank's lines also go to output/data/rank-N.log, so many MiB a rank at most; 0: none"},
+     "MiB of each rank's lines to keep in output/data/rank-N.log; 0: none"},
     {"RINGMASTER_METRICS", NUMBER, FIELD(metrics), 0, 3600, 0, NULL,
-     "every so many seconds output/data/metrics-HOST.prom is written anew, in OpenMetrics' form; "
-     "0: "
-     "never"},
+     "seconds between two writes of output/data/metrics-HOST.prom, in OpenMetrics form; 0: never"},
     {"RINGMASTER_METRICS_PORT", NUMBER, FIELD(metrics_port), 0, 65535, 0, NULL,
-     "TCP port on which each host answers GET /metrics with the same, for who can reach it; 0: "
-     "none"},
+     "TCP port on which every host answers GET /metrics, without a key; 0: none"},
     {"RINGMASTER_RUN", TEXT, FIELD(run), 0, 0, 0, NULL,
-     "folder for sockets (default: /run, /dev/shm or /tmp, whichever lies in memory)"},
+     "folder for sockets (default: the first of /run, /dev/shm and /tmp that lies in memory)"},
     {"RINGMASTER_USER", TEXT, FIELD(user), 0, 0, 0, NULL,
-     "as whom programs and Open MPI run where the container runs as root: a name, UID or UID:GID"},
+     "user that runs programs, pip and Open MPI if the container runs as root: a name, UID or "
+     "UID:GID"},
     {"RINGMASTER_DEBUG", SWITCH, FIELD(debug), 0, 0, 0, NULL, "1: log more"},
-    {"SAGEMAKER_BASE_DIR", TEXT, FIELD(base_dir), 0, 0, 0, "/opt/ml", "stands in for /opt/ml"},
+    {"SAGEMAKER_BASE_DIR", TEXT, FIELD(base_dir), 0, 0, 0, "/opt/ml",
+     "folder that replaces /opt/ml"},
 };
 enum { ROWS = sizeof(table) / sizeof(table[0]) };
 
@@ -359,9 +354,11 @@ static int page_value(const struct row *row, struct buf *ret, struct error *err)
                                         [FORM] = "`text` or `json`",
                                         [CODES] = "codes",
                                         [PLATFORM] = "name"};
-    if (row->kind == NUMBER)
+    if (row->kind == NUMBER && row->fallback >= row->min)
         return buf_printf(ret, err, "%" PRId64 " to %" PRId64 " | %" PRId64, row->min, row->max,
                           row->fallback);
+    if (row->kind == NUMBER)
+        return buf_printf(ret, err, "%" PRId64 " to %" PRId64 " |", row->min, row->max);
     const char *fallback = row->kind == SWITCH ? (row->fallback != 0 ? "1" : "0")
                            : row->kind == LOGS ? "`host`"
                            : row->kind == FORM ? "`text`"
