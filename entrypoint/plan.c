@@ -1,6 +1,7 @@
 #include "entrypoint/plan.h"
 
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "common/json.h"
 #include "common/redact.h"
 #include "common/str.h"
@@ -90,7 +91,8 @@ static int compare_text(const void *a, const void *b) {
 static int names_json(const struct job *job, char *const *environment, json_t **ret,
                       struct error *err) {
     cleanup_argv struct argv list = {0};
-    if (environment_host(job, environment, &list, err) != 0)
+    if (environment_host(job, environment, &list, err) != 0 ||
+        environment_set_threads(&list, environment_threads(job, &list, cpus_usable("")), err) != 0)
         return -1;
     qsort(list.items, list.count, sizeof(list.items[0]), compare_text);
     *ret = json_array();

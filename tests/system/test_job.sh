@@ -84,6 +84,30 @@ two_ranks_a_host() {
         '[algo-2 rank 3] rank 3 of 6 local 1'
 }
 
+# A script finds its rank as PyTorch Lightning does: from its host's number and its place there, by either name. Both
+# agree with RANK, also where the platform had said something else of hosts; two ranks share the host's processors.
+frameworks_find_their_ranks() {
+    ring 3
+    for host in $everyone; do
+        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' >"$(config "$host")/hyperparameters.json"
+    done
+    start_all -e NODE_RANK=7 -- train -- sh -c '
+        for node in "$NODE_RANK" "$GROUP_RANK"; do
+            [ $((node * LOCAL_WORLD_SIZE + LOCAL_RANK)) = "$RANK" ] || exit 9
+        done
+        [ $((GROUP_WORLD_SIZE * LOCAL_WORLD_SIZE)) = "$WORLD_SIZE" ] || exit 10
+        echo "$ROLE_NAME $ROLE_RANK of $ROLE_WORLD_SIZE in $TORCHELASTIC_RUN_ID, start $TORCHELASTIC_RESTART_COUNT," \
+            "$OMP_NUM_THREADS threads of $(nproc)"'
+    all_well || return
+    threads=$(($(nproc) / 2))
+    [ "$threads" -gt 0 ] || threads=1
+    check "rank 3 knows its place" holds "$(hosts log 2)" '[algo-2 rank 3] default 3 of 6 in '
+    check "and its share" holds "$(hosts log 2)" "start 0, $threads threads of "
+    check "which is told" holds "$(hosts log 2)" \
+        "OMP_NUM_THREADS is not set: $threads for each of this host's 2 ranks, their share of its "
+    check "once" equal "$(hosts log 2 | grep -c 'OMP_NUM_THREADS is not set')" 1
+}
+
 ranks_meet_by_mpi() {
     ring 3
     cp "$RINGMASTER_BIN/probe_mpi" "$share/"
@@ -401,7 +425,7 @@ ranks_talk_by_ucx_where_all_hosts_can() {
     check "nothing is chosen for who chooses" lacks "$(hosts log 1)" 'chooses UCX'
 }
 
-CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi ringtrain_trains
+CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their_ranks ranks_meet_by_mpi ringtrain_trains
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone
     $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats a_first_process_alone_sleeps first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked

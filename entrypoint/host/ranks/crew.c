@@ -3,6 +3,7 @@
 #include "common/argv.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/cpus.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "os/open_files.h"
@@ -187,6 +188,9 @@ static int make_spec(struct crew *c, char *const *own, struct error *err) {
     cleanup_argv struct argv environment = {0};
     if (environment_host(c->job, own, &environment, err) != 0)
         return -1;
+    c->threads = environment_threads(c->job, &environment, cpus_usable(""));
+    if (environment_set_threads(&environment, c->threads, err) != 0)
+        return -1;
     if (c->spec >= 0)
         (void)close(c->spec);
     c->spec = launch_spec_make(&environment, &c->job->program.argv, err);
@@ -300,8 +304,17 @@ static void start(struct seat *s) {
     link_send_fd(s->link, message, c->spec);
 }
 
+static void tell_threads(const struct crew *c) {
+    unsigned ranks = c->job->cluster.hosts[c->job->cluster.self].slots;
+    if (c->threads > 0 && c->attempt == 1)
+        log_info("OMP_NUM_THREADS is not set: %d for each of this host's %u ranks, their share of "
+                 "its %d CPUs",
+                 c->threads, ranks, cpus_usable(""));
+}
+
 static void start_all(struct crew *c) {
     c->started = true;
+    tell_threads(c);
     for (struct seat *s = c->seats; s != NULL; s = s->next) {
         start(s);
         cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);

@@ -33,6 +33,7 @@ struct crew {
     const struct job *job;
     struct crew_sinks sinks;
     int spec;                            /* what programs are started with (launch_spec.h) */
+    int threads;                         /* OMP_NUM_THREADS of each; 0: not set by us */
     char master_addr[NET_ADDRESS_TEXT];  /* to be set before the first shim comes */
     char interface[INTERFACE_NAME_SIZE]; /* the job's; "": a host alone */
     struct seat *seats;

@@ -72,6 +72,33 @@ static int add_custom(const char *options, struct argv *ret, struct error *err) 
     return result;
 }
 
+/* This host's number among those of the attempt: ranks are placed host by host. */
+static unsigned own_number(const struct cluster *c) {
+    unsigned number = 0;
+    for (size_t i = 0; i < c->self; i++)
+        number += !c->hosts[i].gone;
+    return number;
+}
+
+static int add_default(struct argv *ret, const char *name, const char *value, struct error *err) {
+    return argv_get_env(ret, name) != NULL ? 0 : argv_set_env(ret, name, value, err);
+}
+
+/* What torchrun says of hosts; without an agent's store, or all ranks would wait for one. */
+static int add_group(const struct job *job, struct argv *ret, struct error *err) {
+    const struct cluster *c = &job->cluster;
+    if (set_number(ret, "GROUP_RANK", own_number(c), err) != 0 ||
+        set_number(ret, "NODE_RANK", own_number(c), err) != 0 ||
+        set_number(ret, "GROUP_WORLD_SIZE", (unsigned)cluster_hosts_left(c), err) != 0 ||
+        set_number(ret, "TORCHELASTIC_MAX_RESTARTS", (unsigned)job->settings.restarts, err) != 0)
+        return -1;
+    if (argv_set_env(ret, "ROLE_NAME", "default", err) != 0 ||
+        argv_set_env(ret, "TORCHELASTIC_RUN_ID", c->job, err) != 0 ||
+        argv_set_env(ret, "TORCHELASTIC_USE_AGENT_STORE", "False", err) != 0)
+        return -1;
+    return add_default(ret, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1", err);
+}
+
 int environment_host(const struct job *job, char *const *own, struct argv *ret, struct error *err) {
     for (; *own != NULL; own++)
         if (strchr(*own, '=') != NULL && is_kept(*own) && argv_add(ret, *own, err) != 0)
@@ -79,14 +106,35 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
     if (identity_add(ret, err) != 0)
         return -1;
     /* Ranks write to a pipe; without this a Python program's words come when it ends. */
-    if (argv_get_env(ret, "PYTHONUNBUFFERED") == NULL &&
-        argv_set_env(ret, "PYTHONUNBUFFERED", "1", err) != 0)
+    if (add_default(ret, "PYTHONUNBUFFERED", "1", err) != 0 || add_group(job, ret, err) != 0)
         return -1;
     if (fabric_add("", job->cluster.instance_type, ret, err) != 0)
         return -1;
     if (sm_variables_add(job, ret, err) != 0)
         return -1;
     return job->wishes.options != NULL ? add_custom(job->wishes.options, ret, err) : 0;
+}
+
+static bool are_bound(const struct job *job) {
+    struct custom_options custom = {0};
+    bool bound = job->wishes.options != NULL &&
+                 custom_options_parse(job->wishes.options, &custom, NULL) == 0 &&
+                 custom.bind_to[0] != '\0' && strcmp(custom.bind_to, "none") != 0;
+    custom_options_done(&custom);
+    return bound;
+}
+
+static const char threads_name[] = "OMP_NUM_THREADS";
+
+int environment_threads(const struct job *job, const struct argv *environment, int cpus) {
+    int ranks = (int)job->cluster.hosts[job->cluster.self].slots;
+    if (ranks < 2 || argv_get_env(environment, threads_name) != NULL || are_bound(job))
+        return 0;
+    return cpus > ranks ? cpus / ranks : 1;
+}
+
+int environment_set_threads(struct argv *environment, int threads, struct error *err) {
+    return threads > 0 ? set_number(environment, threads_name, (unsigned)threads, err) : 0;
 }
 
 /* --- ranks ----------------------------------------------------------------------------------- */
@@ -116,6 +164,9 @@ int environment_add_rank(struct argv *environment, char *const *launched, const 
         set_number(environment, "WORLD_SIZE", place.size, err) != 0 ||
         set_number(environment, "LOCAL_RANK", place.local_rank, err) != 0 ||
         set_number(environment, "LOCAL_WORLD_SIZE", place.local_size, err) != 0 ||
+        set_number(environment, "ROLE_RANK", place.rank, err) != 0 ||
+        set_number(environment, "ROLE_WORLD_SIZE", place.size, err) != 0 ||
+        set_number(environment, "TORCHELASTIC_RESTART_COUNT", place.attempt - 1, err) != 0 ||
         set_number(environment, "MASTER_PORT", master_port, err) != 0)
         return -1;
     return argv_set_env(environment, "MASTER_ADDR", master_addr, err);

@@ -8,6 +8,12 @@
  *                             LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, RINGMASTER_ATTEMPT and
  *                             RINGMASTER_RUN_ID (common/attempt.h)
  *
+ * Frameworks find what torchrun would have set: GROUP_RANK and GROUP_WORLD_SIZE (this host's number
+ * among the hosts of the attempt, and how many there are), NODE_RANK, ROLE_NAME, ROLE_RANK,
+ * ROLE_WORLD_SIZE, TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT, TORCHELASTIC_MAX_RESTARTS, and
+ * where the container does not set it TORCH_NCCL_ASYNC_ERROR_HANDLING=1. As no agent keeps a store,
+ * TORCHELASTIC_USE_AGENT_STORE is False: rank 0 keeps it.
+ *
  * SM_* follow the SageMaker training toolkit: strings as they are, the rest JSON with sorted keys,
  * no blanks, ASCII. Lists of hosts leave out those that are gone; SM_RESOURCE_CONFIG stays what the
  * platform wrote. */
@@ -24,6 +30,12 @@ int environment_daemon(char *const *own, const char *socket, struct argv *ret, s
 
 /* The environment of programs on this host, all ranks alike. */
 int environment_host(const struct job *job, char *const *own, struct argv *ret, struct error *err);
+
+/* OMP_NUM_THREADS for each rank of a host that has CPUS: its share of them. 0 where ranks are left
+ * alone: ENVIRONMENT (of environment_host) sets it, a rank has the host to itself, or the user's
+ * options bind ranks to cores, which OpenMP counts by itself. */
+int environment_threads(const struct job *job, const struct argv *environment, int cpus);
+int environment_set_threads(struct argv *environment, int threads, struct error *err);
 
 /* Adds to ENVIRONMENT (of environment_host) what is this rank's: LAUNCHED is the environment in
  * which mpirun started the shim. */

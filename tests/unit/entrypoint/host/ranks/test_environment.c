@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,6 +80,9 @@ static void ranks_get_their_place(void) {
                                               {"WORLD_SIZE", "4"},
                                               {"LOCAL_RANK", "1"},
                                               {"LOCAL_WORLD_SIZE", "2"},
+                                              {"ROLE_RANK", "3"},
+                                              {"ROLE_WORLD_SIZE", "4"},
+                                              {"TORCHELASTIC_RESTART_COUNT", "1"},
                                               {"MASTER_ADDR", "10.0.0.1"},
                                               {"MASTER_PORT", "7073"},
                                               {"RINGMASTER_ATTEMPT", "2"},
@@ -91,6 +95,71 @@ static void ranks_get_their_place(void) {
         CU_ASSERT(has_once(&got, expected[i][0]));
     }
     CU_ASSERT_PTR_NULL(argv_get_env(&got, "RINGMASTER_SOCKET"));
+}
+
+/* As torchrun has them; what the platform said of hosts gives way, as its order may be another. */
+static void frameworks_find_their_host(void) {
+    struct cluster_host three[] = {{.name = {"a"}, .slots = 2},
+                                   {.name = {"b"}, .slots = 2, .gone = true},
+                                   {.name = {"c"}, .slots = 2}};
+    struct job job = {.settings = {.base_dir = "/opt/ml", .restarts = 4},
+                      .cluster = {.hosts = three, .count = 3, .self = 2, .job = "job-7"}};
+    char platform[] = "NODE_RANK=9", store[] = "TORCHELASTIC_USE_AGENT_STORE=True",
+         nccl[] = "TORCH_NCCL_ASYNC_ERROR_HANDLING=3";
+    char *own[] = {platform, store, nccl, NULL};
+    static const char *const expected[][2] = {{"GROUP_RANK", "1"},
+                                              {"NODE_RANK", "1"},
+                                              {"GROUP_WORLD_SIZE", "2"},
+                                              {"ROLE_NAME", "default"},
+                                              {"TORCHELASTIC_RUN_ID", "job-7"},
+                                              {"TORCHELASTIC_MAX_RESTARTS", "4"},
+                                              {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+                                              {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "3"}};
+    cleanup_argv struct argv got = {0};
+    CU_ASSERT_EQUAL(environment_host(&job, own, &got, NULL), 0);
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        CU_ASSERT_STRING_EQUAL(argv_get_env(&got, expected[i][0]), expected[i][1]);
+        CU_ASSERT(has_once(&got, expected[i][0]));
+    }
+    cleanup_argv struct argv bare = {0};
+    char *none[] = {NULL};
+    CU_ASSERT_EQUAL(environment_host(&job, none, &bare, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&bare, "TORCH_NCCL_ASYNC_ERROR_HANDLING"), "1");
+}
+
+static void ranks_of_a_host_share_its_processors(void) {
+    static const struct {
+        unsigned slots;
+        int cpus, threads;
+        const char *options, *own;
+    } rows[] = {{2, 96, 48, NULL, NULL},
+                {8, 96, 12, NULL, NULL},
+                {3, 2, 1, NULL, NULL},
+                {3, 8, 2, NULL, NULL},
+                {1, 96, 0, NULL, NULL},
+                {8, 96, 0, NULL, "OMP_NUM_THREADS=4"},
+                {8, 96, 0, "-x OMP_NUM_THREADS=3", NULL},
+                {8, 96, 0, "--bind-to core", NULL},
+                {8, 96, 12, "--bind-to none", NULL}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct job job = job_of_two();
+        struct cluster_host pair[] = {{.name = {"a"}, .slots = 5},
+                                      {.name = {"b"}, .slots = rows[i].slots}};
+        char set[32] = "";
+        char *own[] = {rows[i].own != NULL ? set : NULL, NULL};
+        cleanup_argv struct argv got = {0};
+        (void)snprintf(set, sizeof(set), "%s", rows[i].own != NULL ? rows[i].own : "");
+        job.cluster.hosts = pair;
+        job.wishes.options = rows[i].options;
+        CU_ASSERT_EQUAL(environment_host(&job, own, &got, NULL), 0);
+        CU_ASSERT_EQUAL(environment_threads(&job, &got, rows[i].cpus), rows[i].threads);
+        CU_ASSERT_EQUAL(environment_set_threads(&got, rows[i].threads, NULL), 0);
+        const char *value = argv_get_env(&got, "OMP_NUM_THREADS");
+        CU_ASSERT_EQUAL(value != NULL ? atoi(value) : 0, rows[i].own != NULL ? 4
+                                                         : rows[i].options != NULL
+                                                             ? (i == 6 ? 3 : rows[i].threads)
+                                                             : rows[i].threads);
+    }
 }
 
 static void the_users_options_for_mpirun_reach_ranks(void) {
@@ -145,4 +214,6 @@ static void programs_are_told_of_this_machines_adapter(void) {
 
 UNIT_MAIN("host.environment", UNIT(the_users_options_for_mpirun_reach_ranks),
           UNIT(daemons_get_little), UNIT(programs_get_the_containers_own_without_our_secrets),
-          UNIT(ranks_get_their_place), UNIT(programs_are_told_of_this_machines_adapter))
+          UNIT(ranks_get_their_place), UNIT(frameworks_find_their_host),
+          UNIT(ranks_of_a_host_share_its_processors),
+          UNIT(programs_are_told_of_this_machines_adapter))

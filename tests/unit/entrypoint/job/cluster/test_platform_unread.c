@@ -75,6 +75,7 @@ static void one_member_alone_and_names_of_others_are_no_cluster(void) {
         "NNODES=4",
         "NUM_NODES=4",
         "MASTER_ADDR=127.0.0.1|WORLD_SIZE=1|RANK=0",
+        "MASTER_ADDR=10.0.0.1|WORLD_SIZE=1|RANK=0|NODE_RANK=0|GROUP_RANK=0|GROUP_WORLD_SIZE=1",
         "PET_NNODES=1",
         "PET_NNODES=4:1",
         "PET_NNODES=0",
