@@ -98,16 +98,18 @@ void host_tool_line(void *host, const char *line, size_t size) {
         log_one(host, line, size);
 }
 
-static void tell_daemon(struct host *h, int code, const char *text) {
+static void tell_no_daemon(struct host *h, const char *why) {
     json_t *message = frame_new("daemon");
-    (void)json_object_set_new(message, "code", json_integer(code));
-    (void)json_object_set_new(message, "text", json_string(text));
+    (void)json_object_set_new(message, "code", json_integer(EXIT_CODE_INTERNAL));
+    (void)json_object_set_new(message, "text", json_string(why));
     tell(h, message);
 }
 
 static void daemon_ended(void *context, int code) {
     struct host *h = context;
-    tell_daemon(h, code, "");
+    tell(h, frame_with("daemon", json_pack("{s:i, s:i, s:i, s:I}", "code", code, "signal",
+                                           h->daemon.signal, "memory", (int)crew_memory(&h->crew),
+                                           "time", (json_int_t)clock_boot())));
 }
 
 void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct openmpi_request *ret) {
@@ -186,7 +188,7 @@ static void launch(struct host *h, const json_t *order) {
     const char *command = NULL;
     if (json_member_string(order, "launch", "command", &command, &err) != 0 || command == NULL ||
         start_daemon(h, command, &err) != 0)
-        tell_daemon(h, EXIT_CODE_INTERNAL, command == NULL ? "a launch without command" : err.text);
+        tell_no_daemon(h, command == NULL ? "a launch without command" : err.text);
 }
 
 /* --- from one attempt to the next ------------------------------------------------------------ */
@@ -291,7 +293,7 @@ static void begin(struct host *h, const json_t *order) {
         succession_take_course(h->succession, order);
     }
     if (crew_begin(&h->crew, h->environment, &err) != 0)
-        tell_daemon(h, EXIT_CODE_INTERNAL, err.text);
+        tell_no_daemon(h, err.text);
     take_roll(h);
 }
 

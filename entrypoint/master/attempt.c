@@ -161,20 +161,38 @@ void attempt_mpirun_ended(struct attempt *a, int code) {
     a->mpirun_ended = true;
 }
 
-/* A daemon that ends while its ranks run takes them along; it leaves with 0 after failed ranks. */
-enum attempt_note attempt_note_daemon(struct attempt *a, const char *host, const char *daemon,
-                                      int code, const char *text) {
-    bool noted = a->daemon_note[0] != '\0' && !a->note_is_refusal;
-    if (noted || code == 0 || a->mpirun_ended || a->ending)
-        return ATTEMPT_NOTE_NOTHING;
-    a->note_is_refusal = text[0] != '\0';
-    if (a->note_is_refusal)
-        (void)snprintf(a->daemon_note, sizeof(a->daemon_note), "%s started no %s: %s", host, daemon,
-                       text);
+static void note_end(struct attempt *a, const struct attempt_tool *t) {
+    char end[VERDICT_END_SIZE];
+    if (t->signal > 0)
+        verdict_describe_signal(t->signal, t->memory, end, sizeof(end));
+    a->tool = (struct verdict_tool){.time = t->time, .host = t->host, .signal = t->signal};
+    if (t->signal > 0)
+        (void)snprintf(a->tool_note, sizeof(a->tool_note), "%s: %s was %s", t->host_name, t->name,
+                       end);
     else
-        (void)snprintf(a->daemon_note, sizeof(a->daemon_note), "%s: %s ended with %d", host, daemon,
-                       code);
-    return a->note_is_refusal ? ATTEMPT_NOTE_REFUSAL : ATTEMPT_NOTE_FAILURE;
+        (void)snprintf(a->tool_note, sizeof(a->tool_note),
+                       "%s: %s ended with %d though no rank had failed: something sent it a "
+                       "signal, or it lost its connection to mpirun",
+                       t->host_name, t->name, t->code);
+}
+
+/* A daemon that ends while its ranks run takes them along; it leaves with 0 after failed ranks. */
+enum attempt_note attempt_note_tool(struct attempt *a, const struct attempt_tool *t) {
+    bool noted = a->tool.time != 0;
+    if (noted && a->tool.signal == 0 && t->signal > 0) {
+        note_end(a, t);
+        return ATTEMPT_NOTE_NOTHING;
+    }
+    if (noted || t->code == 0 || a->mpirun_ended || a->ending)
+        return ATTEMPT_NOTE_NOTHING;
+    a->note_is_refusal = t->refusal[0] != '\0';
+    if (!a->note_is_refusal) {
+        note_end(a, t);
+        return ATTEMPT_NOTE_FAILURE;
+    }
+    (void)snprintf(a->tool_note, sizeof(a->tool_note), "%s started no %s: %s", t->host_name,
+                   t->name, t->refusal);
+    return ATTEMPT_NOTE_REFUSAL;
 }
 
 bool attempt_fail(struct attempt *a) {
@@ -246,10 +264,22 @@ bool attempt_is_complete(const struct attempt *a) {
     return true;
 }
 
+bool attempt_misses(const struct attempt *a, size_t host) {
+    for (size_t i = 0; i < a->ranks; i++)
+        if (a->rank_host[i] == host && !a->reported[i])
+            return true;
+    return false;
+}
+
+bool attempt_knows_why(const struct attempt *a) {
+    return a->failed || a->loss_count > 0 || a->killed != 0;
+}
+
 void attempt_facts(const struct attempt *a, const struct cluster *cluster, const char *mpirun_words,
                    struct verdict_facts *ret) {
     *ret = (struct verdict_facts){.cluster = cluster,
                                   .ranks = a->ranks,
+                                  .seated = a->seated_count,
                                   .rank_host = a->rank_host,
                                   .reports = a->reports,
                                   .report_count = a->report_count,
@@ -266,6 +296,7 @@ void attempt_facts(const struct attempt *a, const struct cluster *cluster, const
                                   .dropped_rank = a->dropped_rank,
                                   .dropped_source = &a->dropped_source,
                                   .mpirun_code = a->mpirun_ended ? a->mpirun_code : -1,
-                                  .daemon_words = a->daemon_note,
+                                  .tool = a->tool,
+                                  .tool_words = a->tool_note,
                                   .mpirun_words = mpirun_words};
 }

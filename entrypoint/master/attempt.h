@@ -35,7 +35,8 @@ struct attempt {
     int64_t launched; /* clock_now() */
     int mpirun_code;
     bool mpirun_ended;
-    char daemon_note[ATTEMPT_NOTE_SIZE]; /* the first that failed, or the last that was refused */
+    struct verdict_tool tool; /* mpirun or the first daemon that ended though nobody asked */
+    char tool_note[ATTEMPT_NOTE_SIZE]; /* in words; or of the last daemon that was refused */
     bool note_is_refusal;
     bool failed;    /* something has */
     bool gathering; /* the first failure is known, others may have come before it */
@@ -94,16 +95,27 @@ void attempt_pace(struct attempt *a, size_t host, int64_t rank, const struct pac
 bool attempt_find_slow(struct attempt *a, int64_t now, struct pace_finding *ret);
 void attempt_mpirun_ended(struct attempt *a, int code);
 
-/* That HOST's daemon DAEMON ended with CODE, or was not started, for the reason TEXT. Who asked for
- * what was refused is not known: the request may be a stranger's. So the first failure stays noted,
- * of refusals the last. */
+/* The end of mpirun or of a daemon, or that a daemon was not started. */
+struct attempt_tool {
+    unsigned host;
+    const char *host_name;
+    const char *name; /* "orted" */
+    int code;
+    int signal; /* that killed it; 0: none did */
+    enum rank_memory memory;
+    int64_t time;        /* the master's clock */
+    const char *refusal; /* why it was not started; "": it was */
+};
+
+/* Who asked for what was refused is not known: the request may be a stranger's. So the first
+ * failure stays noted, of refusals the last; but one that a signal killed is the cause of those
+ * that left for lack of it. */
 enum attempt_note {
-    ATTEMPT_NOTE_NOTHING, /* it comes after the cause, or the daemon did well */
+    ATTEMPT_NOTE_NOTHING, /* it comes after the cause, or was a good end */
     ATTEMPT_NOTE_REFUSAL,
     ATTEMPT_NOTE_FAILURE,
 };
-enum attempt_note attempt_note_daemon(struct attempt *a, const char *host, const char *daemon,
-                                      int code, const char *text);
+enum attempt_note attempt_note_tool(struct attempt *a, const struct attempt_tool *t);
 
 /* The first failure; false where there was one. From then on reports are gathered, until... */
 bool attempt_fail(struct attempt *a);
@@ -128,6 +140,11 @@ uint64_t attempt_step(const struct attempt *a);
 bool attempt_is_seated(const struct attempt *a);
 /* No report is missing but those of hosts that are lost. */
 bool attempt_is_complete(const struct attempt *a);
+
+/* Whether the host has ranks that have not reported. */
+bool attempt_misses(const struct attempt *a, size_t host);
+/* Something has gone wrong, or its ranks were killed: reports that are missing are no news. */
+bool attempt_knows_why(const struct attempt *a);
 
 /* For verdict_judge; MPIRUN_WORDS may be NULL. What FACTS points to is A's, CLUSTER's and the
  * caller's. */

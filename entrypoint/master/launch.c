@@ -123,13 +123,6 @@ static void line(void *context, const char *text, size_t size) {
         guess_dropped(m);
 }
 
-static void ended(void *context, int code) {
-    struct master *m = context;
-    attempt_mpirun_ended(&m->attempt, code);
-    log_debug("mpirun ended with %d", code);
-    master_raise(m, EVENT_MPIRUN_ENDED);
-}
-
 int launch_meet(struct master *m, struct error *err) {
     const struct net_address none = {0};
     char warning[INTERFACE_WARNING_SIZE] = "";
@@ -142,6 +135,34 @@ int launch_meet(struct master *m, struct error *err) {
     if (warning[0] != '\0')
         log_warning("%s", warning);
     return 0;
+}
+
+/* If what was refused was mpirun's wish, its agent leaves with a code, mpirun ends, and the note
+ * says why. True for a failure, which is to be raised. */
+static bool note(struct master *m, const struct attempt_tool *tool) {
+    enum attempt_note noted = attempt_note_tool(&m->attempt, tool);
+    if (noted == ATTEMPT_NOTE_REFUSAL)
+        log_warning("%s", m->attempt.tool_note);
+    if (noted == ATTEMPT_NOTE_FAILURE)
+        log_error("%s", m->attempt.tool_note);
+    return noted == ATTEMPT_NOTE_FAILURE;
+}
+
+/* Its code says nothing that its ranks' reports do not say better, but a signal that killed it
+ * does. A rank alone has no mpirun: its shim's end is its host's to tell. */
+static void ended(void *context, int code) {
+    struct master *m = context;
+    const struct attempt_tool tool = {.host_name = member_name(&m->members[0]),
+                                      .name = "mpirun",
+                                      .code = code,
+                                      .signal = m->launch.mpirun.signal,
+                                      .memory = crew_memory(&m->s.host.crew),
+                                      .time = clock_boot(),
+                                      .refusal = ""};
+    bool failed = tool.signal > 0 && m->attempt.ranks > 1 && note(m, &tool);
+    attempt_mpirun_ended(&m->attempt, code);
+    log_debug("mpirun ended with %d", code);
+    master_raise(m, failed ? EVENT_FAILURE : EVENT_MPIRUN_ENDED);
 }
 
 static void record_launch(struct master *m) {
@@ -251,27 +272,31 @@ void launch_agent(struct master *m, struct link *link, const json_t *message) {
     master_send(m, (size_t)host, order);
 }
 
-/* If what was refused was mpirun's wish, its agent leaves with a code, mpirun ends, and the note
- * says why. */
-static void note(struct member *b, int code, const char *text) {
-    struct master *m = b->master;
-    const char *daemon = openmpi_daemon(m->s.tools.version.series);
-    enum attempt_note noted = attempt_note_daemon(&m->attempt, member_name(b), daemon, code, text);
-    if (noted == ATTEMPT_NOTE_REFUSAL)
-        log_warning("%s", m->attempt.daemon_note);
-    if (noted != ATTEMPT_NOTE_FAILURE)
-        return;
-    log_error("%s", m->attempt.daemon_note);
-    master_raise(m, EVENT_FAILURE);
+/* NUMBER where MESSAGE has one of that name from 0 to MOST, else 0. */
+static int64_t number_of(const json_t *message, const char *name, int64_t most) {
+    json_int_t number = json_integer_value(json_object_get(message, name));
+    return number >= 0 && number <= most ? number : 0;
 }
 
 void launch_daemon_ended(struct member *b, const json_t *message) {
+    struct master *m = b->master;
     int64_t code = EXIT_CODE_INTERNAL;
     const char *text = NULL;
     (void)json_member_int(message, "daemon", "code", &code, NULL);
     (void)json_member_string(message, "daemon", "text", &text, NULL);
-    launch_agent_leave(b, (int)(code & 0xFF));
-    note(b, (int)(code & 0xFF), text != NULL ? text : "");
+    int64_t time = number_of(message, "time", RANK_REPORT_TIME_MAX);
+    const struct attempt_tool tool = {
+        .host = (unsigned)b->index,
+        .host_name = member_name(b),
+        .name = openmpi_daemon(m->s.tools.version.series),
+        .code = (int)(code & 0xFF),
+        .signal = (int)number_of(message, "signal", RANK_REPORT_SIGNAL_MAX),
+        .memory = (enum rank_memory)number_of(message, "memory", RANK_MEMORY_KILLED),
+        .time = time > 0 ? time - b->offset : clock_boot(),
+        .refusal = text != NULL ? text : ""};
+    launch_agent_leave(b, tool.code);
+    if (note(m, &tool))
+        master_raise(m, EVENT_FAILURE);
 }
 
 void launch_signal(struct master *m, int number) {

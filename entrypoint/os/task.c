@@ -4,11 +4,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void ended(void *context, int status) {
     struct task *t = context;
     t->running = false;
+    t->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     tap_close(&t->out);
     tap_close(&t->error_out);
     t->ended(t->context, child_exit_code(status));

@@ -18,6 +18,7 @@ struct task {
     void (*ended)(void *context, int code);
     void *context;
     bool running;
+    int signal; /* that it died of; 0: it left by itself, or runs */
 };
 
 struct task_options {

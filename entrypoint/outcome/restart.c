@@ -26,7 +26,8 @@ static bool follows(const struct settings *settings, const struct restart_facts 
     why[0] = '\0';
     if (f->verdict->code == EXIT_CODE_OK)
         return false;
-    if ((int64_t)f->attempt > settings->restarts || f->verdict->code == EXIT_CODE_STOPPED)
+    bool stopped = f->verdict->code == EXIT_CODE_STOPPED && !f->verdict->transient;
+    if ((int64_t)f->attempt > settings->restarts || stopped)
         return false;
     bool wanted =
         f->verdict->rank >= 0 && settings_has_code(settings->restart_codes, f->verdict->code);

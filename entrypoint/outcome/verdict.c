@@ -87,16 +87,28 @@ static bool stop_came_first(const struct verdict_facts *f) {
         return false;
     return (report == NULL || f->stop_asked <= report->time) &&
            (loss == NULL || f->stop_asked <= loss->time) &&
+           (f->tool.time == 0 || f->stop_asked <= f->tool.time) &&
            (f->stalled == 0 || f->stop_asked <= f->stalled) &&
            (f->dropped == 0 || f->stop_asked <= f->dropped);
 }
 
-/* --- the five outcomes ----------------------------------------------------------------------- */
+/* Its ranks end as soon as they notice, which may be told before it is. */
+static bool tool_was_killed_first(const struct verdict_facts *f) {
+    const struct rank_report *report = first_report(f);
+    if (f->tool.signal == 0)
+        return false;
+    return (report == NULL || f->tool.time <= report->time + VERDICT_TIE_NS) &&
+           (f->stalled == 0 || f->tool.time <= f->stalled) &&
+           (f->dropped == 0 || f->tool.time <= f->dropped);
+}
 
-/* Whether every rank reported and ended with 0; with UNASKED, also before anybody told it to. */
-static bool all_good(const struct verdict_facts *f, bool unasked) {
+/* --- the outcomes ----------------------------------------------------------------------- */
+
+/* Whether every rank reported and ended with 0 before anybody told it to end: a program that takes
+ * that well and leaves with 0 has not done its work. */
+static bool all_good(const struct verdict_facts *f) {
     for (size_t i = 0; i < f->report_count; i++)
-        if (!is_good(&f->reports[i]) || (unasked && f->reports[i].cause != RANK_CAUSE_NONE))
+        if (!is_good(&f->reports[i]) || f->reports[i].cause != RANK_CAUSE_NONE)
             return false;
     return f->report_count == f->ranks;
 }
@@ -132,6 +144,11 @@ void verdict_describe_end(const struct rank_report *r, char *text, size_t size) 
                  r->value == 130 ? " (passed on as 1)" : "", memory);
 }
 
+void verdict_describe_signal(int number, enum rank_memory memory, char *text, size_t size) {
+    const struct rank_report end = {.end = RANK_SIGNALLED, .value = number, .memory = memory};
+    verdict_describe_end(&end, text, size);
+}
+
 /* A rank that did worse than end as it was asked to. */
 static const struct rank_report *worst_stopped(const struct verdict_facts *f) {
     for (size_t i = 0; i < f->report_count; i++) {
@@ -151,7 +168,7 @@ static bool is_ours(const struct verdict_facts *f, const struct rank_report *r) 
 }
 
 static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
-    if (all_good(f, true)) {
+    if (all_good(f)) {
         judge_success(f, ret);
         return;
     }
@@ -225,6 +242,16 @@ static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
             set_story(ret, f->reports[i].lines);
 }
 
+static void judge_tool(const struct verdict_facts *f, struct verdict *ret) {
+    int number = f->tool.signal;
+    fill(ret, number > 0 ? verdict_program_code(128 + number) : EXIT_CODE_INTERNAL,
+         (int)f->tool.host, -1, "%s", f->tool_words);
+    if (number > 0)
+        snprintf(ret->class_name, sizeof(ret->class_name), "signal");
+    ret->transient = true;
+    set_story(ret, f->mpirun_words != NULL ? f->mpirun_words : "");
+}
+
 /* All ranks would wait for ever, and another attempt would meet the same rule. */
 static void judge_dropped(const struct verdict_facts *f, struct verdict *ret) {
     char own[NET_ADDRESS_TEXT], source[NET_ADDRESS_TEXT];
@@ -250,6 +277,20 @@ static bool has_report(const struct verdict_facts *f, size_t rank) {
     return false;
 }
 
+/* Nobody failed and nobody of ours asked for it: mpirun was told to end, lost a connection, or did
+ * not get as far as the ranks. */
+static void judge_mpirun(const struct verdict_facts *f, const char *mpirun, struct verdict *ret) {
+    if (f->seated < f->ranks)
+        fill(ret, EXIT_CODE_INTERNAL, -1, -1, "%s before all ranks had started (%zu of %zu)",
+             mpirun, f->seated, f->ranks);
+    else
+        fill(ret, EXIT_CODE_INTERNAL, -1, -1,
+             "the ranks were ended though none had failed: something sent a signal to them or to "
+             "mpirun, or mpirun lost a connection; %s",
+             mpirun);
+    ret->transient = true;
+}
+
 static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
     size_t missing = 0;
     while (missing < f->ranks && has_report(f, missing))
@@ -257,16 +298,20 @@ static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
     char mpirun[48] = "mpirun had not ended";
     if (f->mpirun_code >= 0)
         snprintf(mpirun, sizeof(mpirun), "mpirun ended with %d", f->mpirun_code);
-    if (f->daemon_words != NULL && f->daemon_words[0] != '\0') {
-        fill(ret, EXIT_CODE_INTERNAL, -1, -1, "%s", f->daemon_words);
-    } else if (missing < f->ranks) {
+    bool failed_to_launch = f->seated < f->ranks && f->mpirun_code > 0;
+    if (f->tool.time != 0) {
+        judge_tool(f, ret);
+        return;
+    }
+    if (f->tool_words != NULL && f->tool_words[0] != '\0') {
+        fill(ret, EXIT_CODE_INTERNAL, -1, -1, "%s", f->tool_words);
+    } else if (missing < f->ranks && !failed_to_launch) {
         unsigned host = f->rank_host[missing];
         fill(ret, EXIT_CODE_INTERNAL, (int)host, (int)missing,
              "%s rank %zu: nothing was heard of it (%zu of %zu ranks reported); %s",
              host_name(f, host), missing, f->report_count, f->ranks, mpirun);
     } else {
-        fill(ret, EXIT_CODE_INTERNAL, -1, -1, "the ranks were ended though none had failed; %s",
-             mpirun);
+        judge_mpirun(f, mpirun, ret);
     }
     set_story(ret, f->mpirun_words != NULL ? f->mpirun_words : "");
 }
@@ -280,13 +325,15 @@ void verdict_judge(const struct verdict_facts *facts, struct verdict *ret) {
         judge_stop(facts, ret);
     else if (facts->loss_count > 0)
         judge_loss(facts, ret);
-    else if (drop_first && !all_good(facts, false))
+    else if (tool_was_killed_first(facts) && !all_good(facts))
+        judge_tool(facts, ret);
+    else if (drop_first && !all_good(facts))
         judge_dropped(facts, ret);
     else if (stall_first)
         judge_stall(facts, ret);
     else if (first != NULL)
         judge_report(facts, prefer_crash(facts, first), ret);
-    else if (all_good(facts, false))
+    else if (all_good(facts))
         judge_success(facts, ret);
     else
         judge_unknown(facts, ret);

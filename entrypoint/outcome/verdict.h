@@ -37,10 +37,18 @@ struct verdict_loss {
     const char *why; /* "no heartbeat for 10 s", "its link closed" */
 };
 
+/* How mpirun or a daemon of it ended that nobody had asked to end. */
+struct verdict_tool {
+    int64_t time; /* ns, the master's clock; 0: none did */
+    unsigned host;
+    int signal; /* that killed it; 0: it left with a code */
+};
+
 /* Times are clock_boot() of the master, ns; 0 means never. */
 struct verdict_facts {
     const struct cluster *cluster; /* for names */
     size_t ranks;
+    size_t seated;                     /* ranks that have started */
     const unsigned *rank_host;         /* by rank: the host that it was placed on */
     const struct rank_report *reports; /* at most one a rank */
     size_t report_count;
@@ -56,9 +64,10 @@ struct verdict_facts {
     int64_t dropped; /* when Open MPI said that it drops a rank's connections for their source */
     unsigned dropped_rank;
     const struct net_address *dropped_source;
-    int mpirun_code;              /* exit code or 128 + signal, -1 while it runs; for words alone */
-    const char *daemon_words;     /* "algo-2: orted ended with 137"; NULL or "" if none did */
-    const char *mpirun_words;     /* the last it said on stderr; may be NULL */
+    int mpirun_code; /* exit code or 128 + signal, -1 while it runs; for words alone */
+    struct verdict_tool tool;
+    const char *tool_words;   /* of that end, or why a daemon was refused; NULL or "": neither */
+    const char *mpirun_words; /* the last it said on stderr; may be NULL */
     const char *mpirun_complaint; /* of what a program did wrong to MPI; may be NULL */
 };
 
@@ -71,18 +80,22 @@ struct verdict_facts {
  *      told;
  *   2. a lost host: 73, the first one;
  *   3. the first failure that nobody asked for: a rank's (its code, 128 + signal, 130 becomes 1, a
- *      vanished rank 137), a stall (74), or connections that Open MPI drops (65);
- *   4. every rank reported and ended with 0: success, whatever mpirun said;
+ *      vanished rank 137), a stall (74), connections that Open MPI drops (65), or the end of mpirun
+ *      or of a daemon by a signal (128 + signal), which takes its ranks along;
+ *   4. every rank reported and ended with 0 before it was told to: success, whatever mpirun said;
  *   5. else 70: a missing report is never success.
  *
- * Transient are a lost host, a stall, and a rank that crashed, was killed or vanished. Not so an
- * exit code, which is the program's own word and would be said again, and a signal by which
- * somebody asks a program to end (SIGTERM, SIGINT, SIGHUP, SIGQUIT). */
+ * Transient are a lost host, a stall, a rank that crashed, was killed or vanished, and an end that
+ * mpirun or a daemon came to or brought about though no rank had failed: signals and networks do
+ * that, not programs. Not so an exit code, which is the program's own word and would be said again,
+ * and a signal by which somebody asks a program to end (SIGTERM, SIGINT, SIGHUP, SIGQUIT). */
 void verdict_judge(const struct verdict_facts *facts, struct verdict *ret);
 
 /* How a rank ended, in words that follow "algo-1 rank 0: ". */
 enum { VERDICT_END_SIZE = 192 };
 void verdict_describe_end(const struct rank_report *r, char *text, size_t size);
+/* The same of a process that is no rank. */
+void verdict_describe_signal(int number, enum rank_memory memory, char *text, size_t size);
 
 /* A verdict from an error of ours: on HOST, or -1. */
 void verdict_from_error(const struct error *error, const struct cluster *cluster, int host,

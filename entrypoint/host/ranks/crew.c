@@ -7,7 +7,6 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "os/open_files.h"
-#include "outcome/rank_report.h"
 #include "ranks/environment.h"
 #include "ranks/launch_spec.h"
 #include "ranks/seat.h"
@@ -86,7 +85,7 @@ static void close_taps(struct seat *s) {
     tap_close(&s->error_out);
 }
 
-static enum rank_memory weigh_memory(const struct crew *c) {
+enum rank_memory crew_memory(const struct crew *c) {
     int64_t kills = memory_kills("");
     if (kills < 0 || c->memory_kills < 0)
         return RANK_MEMORY_UNKNOWN;
@@ -131,7 +130,7 @@ static void report(struct seat *s, struct rank_report *r) {
     crew_watch_leave(&s->crew->watch, s);
     r->rank = s->rank;
     r->host = (unsigned)s->crew->job->cluster.self;
-    r->memory = weigh_memory(s->crew);
+    r->memory = crew_memory(s->crew);
     r->step = progress_read(&s->progress).step;
     struct tail last;
     _Static_assert(sizeof(last.text) <= sizeof(r->lines), "a report takes all that is kept");

@@ -16,6 +16,7 @@
 #include "job/job.h"
 #include "machine/interface.h"
 #include "os/loop.h"
+#include "outcome/rank_report.h"
 #include "ranks/crew_sinks.h"
 #include "ranks/crew_watch.h"
 #include "traces/journal.h"
@@ -72,6 +73,8 @@ int crew_measure(const struct crew *c, struct buf *ret, struct error *err);
 /* How far ranks are that show progress, for a heartbeat: an array of [rank, step, work, data],
  * times in microseconds (outcome/pace.h); NULL where none does. The caller's. */
 json_t *crew_pace(const struct crew *c);
+/* Whether the kernel has killed processes of this container for lack of memory in this attempt. */
+enum rank_memory crew_memory(const struct crew *c);
 /* The furthest step that one of its ranks has told; 0: none has. */
 uint64_t crew_step(const struct crew *c);
 /* Lets a shim that has reported leave. */

@@ -102,28 +102,81 @@ static void shims_stay_while_a_stop_runs(void) {
     attempt_done(&a);
 }
 
-static enum attempt_note note(int code, const char *text) {
-    return attempt_note_daemon(&a, "algo-2", "orted", code, text);
+static enum attempt_note end_tool(const char *name, int code, int signal, const char *refusal) {
+    const struct attempt_tool tool = {.host = 2,
+                                      .host_name = "algo-3",
+                                      .name = name,
+                                      .code = code,
+                                      .signal = signal,
+                                      .time = 500 + signal,
+                                      .refusal = refusal};
+    return attempt_note_tool(&a, &tool);
+}
+
+static enum attempt_note note(int code, const char *refusal) {
+    return end_tool("orted", code, 0, refusal);
 }
 
 static void the_first_daemon_that_failed_is_noted(void) {
+    struct verdict_facts facts;
     begin();
     CU_ASSERT_EQUAL(note(0, ""), ATTEMPT_NOTE_NOTHING);
     CU_ASSERT_EQUAL(note(77, "no such word"), ATTEMPT_NOTE_REFUSAL);
     CU_ASSERT_EQUAL(note(77, "nor that"), ATTEMPT_NOTE_REFUSAL);
-    CU_ASSERT_STRING_EQUAL(a.daemon_note, "algo-2 started no orted: nor that");
+    CU_ASSERT_STRING_EQUAL(a.tool_note, "algo-3 started no orted: nor that");
+    attempt_facts(&a, &cluster, NULL, &facts);
+    CU_ASSERT_EQUAL(facts.tool.time, 0);
     CU_ASSERT_EQUAL(note(137, ""), ATTEMPT_NOTE_FAILURE);
     CU_ASSERT_EQUAL(note(1, ""), ATTEMPT_NOTE_NOTHING);
     CU_ASSERT_EQUAL(note(77, "too late"), ATTEMPT_NOTE_NOTHING);
-    CU_ASSERT_STRING_EQUAL(a.daemon_note, "algo-2: orted ended with 137");
+    ASSERT_CONTAINS(a.tool_note, "algo-3: orted ended with 137 though no rank had failed");
+    attempt_facts(&a, &cluster, NULL, &facts);
+    CU_ASSERT(facts.tool.time == 500 && facts.tool.host == 2 && facts.tool.signal == 0);
     attempt_done(&a);
     begin();
     attempt_begin_end(&a);
     CU_ASSERT_EQUAL(note(1, ""), ATTEMPT_NOTE_NOTHING); /* it went down with the others */
+    CU_ASSERT_EQUAL(end_tool("mpirun", 137, 9, ""), ATTEMPT_NOTE_NOTHING);
     attempt_done(&a);
     begin();
     attempt_mpirun_ended(&a, 0);
     CU_ASSERT_EQUAL(note(1, ""), ATTEMPT_NOTE_NOTHING);
+    attempt_done(&a);
+}
+
+/* Daemons leave when mpirun is gone, and may be heard of first. */
+static void one_that_was_killed_is_the_cause_of_one_that_left(void) {
+    begin();
+    CU_ASSERT_EQUAL(note(1, ""), ATTEMPT_NOTE_FAILURE);
+    attempt_begin_end(&a);
+    CU_ASSERT_EQUAL(end_tool("mpirun", 137, 9, ""), ATTEMPT_NOTE_NOTHING);
+    CU_ASSERT_STRING_EQUAL(a.tool_note,
+                           "algo-3: mpirun was killed by signal 9 (SIGKILL); out of memory?");
+    CU_ASSERT(a.tool.signal == 9 && a.tool.time == 509);
+    CU_ASSERT_EQUAL(end_tool("orted", 139, 11, ""), ATTEMPT_NOTE_NOTHING);
+    CU_ASSERT_EQUAL(a.tool.signal, 9);
+    attempt_done(&a);
+}
+
+static void reports_are_missed_until_they_are_there(void) {
+    begin();
+    CU_ASSERT(attempt_misses(&a, 0) && attempt_misses(&a, 2));
+    CU_ASSERT_FALSE(attempt_misses(&a, 1)); /* it has no ranks */
+    CU_ASSERT(report(0, 0, RANK_EXITED, 0));
+    CU_ASSERT(attempt_misses(&a, 0));
+    CU_ASSERT(report(0, 1, RANK_EXITED, 0));
+    CU_ASSERT_FALSE(attempt_misses(&a, 0));
+    CU_ASSERT_FALSE(attempt_knows_why(&a));
+    attempt_kill(&a, 200);
+    CU_ASSERT(attempt_knows_why(&a));
+    attempt_done(&a);
+    begin();
+    attempt_lose(&a, 2, 5, "silence");
+    CU_ASSERT(attempt_knows_why(&a));
+    attempt_done(&a);
+    begin();
+    CU_ASSERT(attempt_fail(&a));
+    CU_ASSERT(attempt_knows_why(&a));
     attempt_done(&a);
 }
 
@@ -132,6 +185,8 @@ static void the_facts_are_what_was_gathered(void) {
     begin();
     attempt_facts(&a, &cluster, "words", &facts);
     CU_ASSERT_EQUAL(facts.mpirun_code, -1);
+    CU_ASSERT_EQUAL(facts.seated, 0);
+    CU_ASSERT_FALSE(attempt_seat(&a, 2, 4));
     CU_ASSERT(report(2, 4, RANK_EXITED, 3));
     CU_ASSERT_EQUAL(attempt_stall(&a, 2, 3, "S pipe_read", 50), ATTEMPT_STALL_FIRST);
     CU_ASSERT_STRING_EQUAL(a.stalled_states, "S pipe_read");
@@ -140,6 +195,7 @@ static void the_facts_are_what_was_gathered(void) {
     attempt_mpirun_ended(&a, 9);
     attempt_stop(&a, 2, 70);
     attempt_facts(&a, &cluster, "words", &facts);
+    CU_ASSERT_EQUAL(facts.seated, 1);
     CU_ASSERT(facts.ranks == 5 && facts.rank_host[4] == 2 && facts.rank_host[1] == 0);
     CU_ASSERT(facts.report_count == 1 && facts.reports[0].value == 3);
     CU_ASSERT(facts.stalled == 50 && facts.stalled_rank == 3 && facts.stalled_host == 2);
@@ -228,5 +284,7 @@ UNIT_MAIN("master.attempt", UNIT(heartbeats_tell_how_far_it_was),
           UNIT(all_are_quiet_when_nobody_is_busy), UNIT(a_rank_is_its_hosts),
           UNIT(the_last_seat_is_told), UNIT(of_two_reports_the_failure_counts),
           UNIT(it_is_complete_without_those_who_are_lost), UNIT(shims_stay_while_a_stop_runs),
-          UNIT(the_first_daemon_that_failed_is_noted), UNIT(the_facts_are_what_was_gathered),
+          UNIT(the_first_daemon_that_failed_is_noted),
+          UNIT(one_that_was_killed_is_the_cause_of_one_that_left),
+          UNIT(reports_are_missed_until_they_are_there), UNIT(the_facts_are_what_was_gathered),
           UNIT(stalled_ranks_have_a_ceiling), UNIT(only_its_number_outlives_it))

@@ -94,8 +94,16 @@ static void cut(void *context, const struct error *why) {
 
 static const struct link_events agent_events = {.message = told, .closed = cut};
 
+static unsigned failures;
+
+static void count_failures(struct master *master, const struct raised *what) {
+    (void)master;
+    failures += what->event == EVENT_FAILURE;
+}
+
 static void set_up(void) {
     struct error err;
+    failures = 0;
     two[0] = (struct cluster_host){.name = {"algo-1"}, .slots = 1};
     two[1] = (struct cluster_host){.name = {"algo-2"}, .slots = 1};
     for (uint32_t i = 0; i < 2; i++) {
@@ -103,7 +111,8 @@ static void set_up(void) {
         members[i] = (struct member){.master = &m, .index = i};
     }
     job = (struct job){.cluster = {.hosts = two, .count = 2}};
-    m = (struct master){.s = {.job = &job}, .phase = PHASE_RUNNING, .members = members};
+    m = (struct master){
+        .s = {.job = &job}, .phase = PHASE_RUNNING, .members = members, .raise = count_failures};
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
     CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
 }
@@ -178,6 +187,70 @@ static void an_agent_may_be_gone_before_its_daemon(void) {
     take_down();
 }
 
+static void daemon_said(const char *what) {
+    json_t *message = json_loads(what, 0, NULL);
+    launch_daemon_ended(&members[1], message);
+    json_decref(message);
+}
+
+/* Told with its host's clock. */
+static void a_daemon_that_was_killed_is_told_as_that(void) {
+    set_up();
+    members[1].offset = 1000;
+    daemon_said("{\"code\": 137, \"signal\": 9, \"memory\": 2, \"time\": 6000}");
+    CU_ASSERT_EQUAL(failures, 1);
+    CU_ASSERT(m.attempt.tool.host == 1 && m.attempt.tool.signal == 9);
+    CU_ASSERT_EQUAL(m.attempt.tool.time, 5000);
+    ASSERT_CONTAINS(m.attempt.tool_note, "algo-2: ");
+    ASSERT_CONTAINS(m.attempt.tool_note, " was killed by signal 9 (SIGKILL); out of memory: the");
+    take_down();
+    set_up();
+    daemon_said("{\"code\": 70, \"text\": \"no such file\"}");
+    CU_ASSERT_EQUAL(failures, 0);
+    CU_ASSERT_EQUAL(m.attempt.tool.time, 0);
+    take_down();
+    set_up();
+    daemon_said("{\"code\": 1, \"signal\": -9, \"memory\": 99, \"time\": -1}");
+    CU_ASSERT_EQUAL(failures, 1);
+    CU_ASSERT(m.attempt.tool.signal == 0 && m.attempt.tool.time > 0);
+    take_down();
+}
+
+/* A rank's shim is a child of mpirun's here. */
+static int end_mpirun_by(const char *signal, const char *restarts) {
+    char script[256];
+    const char *const settings[] = {two_ranks[0], two_ranks[1], restarts, NULL};
+    const char *words[] = {"--", "sh", "-c", script, NULL};
+    (void)snprintf(script, sizeof(script),
+                   "[ $RINGMASTER_ATTEMPT = 1 ] || exit 0; [ $RANK = 1 ] && "
+                   "kill -%s $(cut -d ' ' -f 4 /proc/$PPID/stat); exec sleep 60",
+                   signal);
+    stage_start(&host, "killed", settings, words);
+    return stage_end(&host);
+}
+
+static void an_mpirun_that_is_killed_is_the_cause_and_may_be_tried_again(void) {
+    if (!stage_has_mpirun()) {
+        unit_skip("no mpirun here");
+        return;
+    }
+    CU_ASSERT_EQUAL(end_mpirun_by("KILL", "RINGMASTER_RESTARTS=0"), 137);
+    ASSERT_CONTAINS(stage_failure(&host),
+                    "signal: 127.0.0.1: mpirun was killed by signal 9 (SIGKILL)");
+    CU_ASSERT_EQUAL(end_mpirun_by("KILL", "RINGMASTER_RESTARTS=1"), 0);
+    ASSERT_CONTAINS(stage_output(&host), "mpirun was killed by signal 9 (SIGKILL)");
+    CU_ASSERT_EQUAL(end_mpirun_by("TERM", "RINGMASTER_RESTARTS=1"), 0);
+    ASSERT_CONTAINS(stage_output(&host), "something sent a signal to them or to mpirun");
+}
+
+/* It is started without an mpirun, which therefore cannot have been killed. */
+static void a_rank_alone_that_vanishes_is_the_rank(void) {
+    const char *words[] = {"--", "sh", "-c", "kill -KILL $PPID; sleep 60", NULL};
+    stage_start(&host, "alone", NULL, words);
+    CU_ASSERT_EQUAL(stage_end(&host), 137);
+    ASSERT_CONTAINS(stage_failure(&host), "rank 0: vanished without a word");
+}
+
 static void the_agent_of_a_lost_host_leaves_at_once(void) {
     set_up();
     members[1].lost = true;
@@ -231,5 +304,8 @@ STAGE_MAIN("master.launch", UNIT(mpirun_starts_a_rank_on_every_slot),
            UNIT(hostile_words_arrive_unchanged),
            UNIT(the_mpirun_that_is_first_in_the_path_is_named_and_its_first_words_are_kept),
            UNIT(an_agent_leaves_as_its_daemon_did), UNIT(an_agent_may_be_gone_before_its_daemon),
+           UNIT(a_daemon_that_was_killed_is_told_as_that),
+           UNIT(an_mpirun_that_is_killed_is_the_cause_and_may_be_tried_again),
+           UNIT(a_rank_alone_that_vanishes_is_the_rank),
            UNIT(the_agent_of_a_lost_host_leaves_at_once),
            UNIT(an_agent_that_mpirun_did_not_call_is_refused))

@@ -56,6 +56,7 @@ static void its_words_are_complete_when_its_end_is_told(void) {
     CU_ASSERT_EQUAL_FATAL(start("echo out; echo err >&2; printf rest; exit 5", &err), 0);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_EQUAL(code, 5);
+    CU_ASSERT_EQUAL(task.signal, 0);
     ASSERT_CONTAINS(buf_text(&seen), "[t] out\n");
     ASSERT_CONTAINS(buf_text(&seen), "[t] err\n");
     ASSERT_CONTAINS(buf_text(&seen), "[t] rest\n");
@@ -88,8 +89,19 @@ static void a_signal_reaches_its_whole_group(void) {
     task_signal(&task, SIGTERM);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_EQUAL(code, 128 + SIGTERM);
+    CU_ASSERT_EQUAL(task.signal, SIGTERM);
     CU_ASSERT(clock_now() - begin < 30 * CLOCK_SECOND);
     task_signal(&task, SIGTERM); /* nobody is there: nothing happens */
+    stop();
+}
+
+/* A program may leave with the code that a shell makes of a signal. */
+static void a_code_like_a_signals_is_a_code(void) {
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(start("exit 137", &err), 0);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(code, 137);
+    CU_ASSERT_EQUAL(task.signal, 0);
     stop();
 }
 
@@ -103,4 +115,4 @@ static void what_is_not_there_is_an_error(void) {
 
 UNIT_MAIN("os.task", UNIT(its_words_are_complete_when_its_end_is_told),
           UNIT(signals_wait_where_they_are_to), UNIT(a_signal_reaches_its_whole_group),
-          UNIT(what_is_not_there_is_an_error))
+          UNIT(a_code_like_a_signals_is_a_code), UNIT(what_is_not_there_is_an_error))

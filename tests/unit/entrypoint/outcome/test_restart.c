@@ -39,6 +39,8 @@ static void restarts_are_counted(void) {
     const struct verdict stopped = {.code = EXIT_CODE_STOPPED};
     CU_ASSERT_FALSE(again(two, about(&stopped, 1)));
     CU_ASSERT_STRING_EQUAL(decision.why, "");
+    const struct verdict terminated = {.code = EXIT_CODE_STOPPED, .transient = true};
+    CU_ASSERT(again(two, about(&terminated, 1))); /* mpirun by SIGTERM, which was no stop */
     const struct verdict well = {.code = 0, .text = "well", .transient = true};
     CU_ASSERT_FALSE(again(two, about(&well, 1)));
     CU_ASSERT_STRING_EQUAL(decision.verdict.text, "well");
