@@ -370,9 +370,17 @@ void supervisor_close(struct supervisor *s) {
     loop_done(&s->loop);
 }
 
-static void leave_now(void *context) {
+static bool must_stay(const struct supervisor *s) {
+    return s->role->must_stay != NULL && s->role->must_stay(s->state);
+}
+
+static void time_is_over(void *context) {
     struct supervisor *s = context;
-    loop_end(&s->loop);
+    if (!s->overdue && must_stay(s))
+        log_info("waiting for hosts that have not heard of it yet");
+    s->overdue = true;
+    loop_after(&s->loop, &s->leave, LEAVE_SECONDS * CLOCK_SECOND);
+    supervisor_may_leave(s);
 }
 
 static void swept(void *context, size_t left);
@@ -399,13 +407,13 @@ static void swept(void *context, size_t left) {
     if (left > 0)
         log_warning("%zu processes did not die of SIGKILL in time", left);
     s->swept = true;
-    s->leave = (struct timer){.fire = leave_now, .context = s};
+    s->leave = (struct timer){.fire = time_is_over, .context = s};
     loop_after(&s->loop, &s->leave, LEAVE_SECONDS * CLOCK_SECOND);
     supervisor_may_leave(s);
 }
 
 void supervisor_may_leave(struct supervisor *s) {
-    if (s->judged && s->swept && s->role->may_leave(s->state))
+    if (s->judged && s->swept && (s->role->may_leave(s->state) || s->overdue) && !must_stay(s))
         loop_end(&s->loop);
 }
 

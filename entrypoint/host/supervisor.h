@@ -60,6 +60,9 @@ struct role {
     int (*measure)(void *state, struct buf *ret, struct error *err);
     /* All processes are gone: is there nobody that has to be waited for? */
     bool (*may_leave)(void *state);
+    /* Is there somebody without whom this container does not leave, however long that takes? NULL:
+     * there is not. It may take as long as a lease. */
+    bool (*must_stay)(void *state);
 };
 
 struct supervisor {
@@ -91,13 +94,14 @@ struct supervisor {
     const char *const *arguments;
     struct timer meet;
     struct timer begin;
-    struct timer leave; /* at the latest */
+    struct timer leave; /* then nobody is waited for but those that role->must_stay() knows */
     struct meter meter;
     struct error fault; /* code 0: none */
     struct verdict verdict;
     bool judged;
     bool at_once; /* programs are killed, as others may run by now */
     bool swept;
+    bool overdue;       /* it would have left by now */
     bool tried_again;   /* to write what there was no process for */
     int64_t stop_asked; /* the first time; 0: never */
 };
@@ -125,7 +129,7 @@ uint16_t supervisor_examine_port(struct supervisor *s);
 /* Has this host look at itself by ORDER, the master's, and tell `examined`. */
 void supervisor_examine(struct supervisor *s, const json_t *order);
 
-/* To be called when what role->may_leave() says may have changed. */
+/* To be called when what role->may_leave() or role->must_stay() says may have changed. */
 void supervisor_may_leave(struct supervisor *s);
 
 /* The name of the host with this index, and of this one. */

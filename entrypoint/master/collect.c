@@ -3,20 +3,53 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "master/lease.h"
 #include "wire/frame.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-static const int64_t after_failure = 10 * CLOCK_SECOND; /* at the latest */
-static const int64_t gather = 300 * CLOCK_MILLISECOND;  /* the first to report is often a victim */
-static const int64_t grace = 500 * CLOCK_MILLISECOND;   /* from SIGTERM to SIGKILL */
-static const int64_t after_kill = CLOCK_SECOND;         /* and from that to the verdict */
-static const int64_t after_loss = CLOCK_SECOND / 2;     /* nothing outranks a lost host */
-static const int64_t after_mpirun = CLOCK_SECOND;       /* last reports are under way */
+static const int64_t after_failure = 10 * CLOCK_SECOND;  /* at the latest */
+static const int64_t gather = 300 * CLOCK_MILLISECOND;   /* the first to report is often a victim */
+static const int64_t grace = 500 * CLOCK_MILLISECOND;    /* from SIGTERM to SIGKILL */
+static const int64_t after_kill = CLOCK_SECOND;          /* and from that to the verdict */
+static const int64_t after_loss = CLOCK_SECOND / 2;      /* nothing outranks a lost host */
+static const int64_t after_mpirun = CLOCK_SECOND;        /* last reports are under way */
+static const int64_t once_more = 50 * CLOCK_MILLISECOND; /* what lies here is read meanwhile */
+
+/* Whether mpirun has ended and a host with ranks that have not reported has not been heard since:
+ * its reports are under way, or it is lost. */
+static bool misses_silent_host(const struct master *m) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (attempt_misses(&m->attempt, i) &&
+            !lease_answered(&m->members[i], m->collect.mpirun_ended))
+            return true;
+    return false;
+}
+
+/* How much longer reports are waited for; 0: no longer. Whoever is silent gets the whole of its
+ * lease, and its reports the time that others have had from when it is heard again. This container
+ * may have stood still, too, and not have read what lies here. */
+static int64_t more_time(struct master *m) {
+    bool in_doubt =
+        misses_silent_host(m) || clock_now() - m->collect.deadline.deadline > after_mpirun;
+    int64_t more = in_doubt || m->collect.doubted ? after_mpirun : once_more;
+    if (!in_doubt && m->collect.looked)
+        return 0;
+    m->collect.doubted = in_doubt;
+    m->collect.looked = !in_doubt;
+    return more;
+}
 
 static void deadline_passed(void *context) {
-    master_raise(context, EVENT_COLLECT_DEADLINE);
+    struct master *m = context;
+    bool waits = m->collect.mpirun_ended != 0 && !attempt_knows_why(&m->attempt) &&
+                 !attempt_is_complete(&m->attempt);
+    int64_t more = waits ? more_time(m) : 0;
+    if (more > 0)
+        loop_after(&m->s.loop, &m->collect.deadline, more);
+    else
+        master_raise(m, EVENT_COLLECT_DEADLINE);
 }
 
 /* Several things end an attempt, one after the other: the earliest of their deadlines counts, or a
@@ -36,6 +69,10 @@ void collect_await_lost(struct master *m) {
 }
 
 void collect_await_last(struct master *m) {
+    m->collect.mpirun_ended = clock_boot();
+    m->collect.doubted = m->collect.looked = false;
+    if (!attempt_is_complete(&m->attempt))
+        lease_ask(m);
     await(m, after_mpirun);
 }
 
@@ -211,4 +248,5 @@ void collect_init(struct master *m) {
 void collect_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->collect.deadline);
     loop_cancel(&m->s.loop, &m->collect.end);
+    m->collect.mpirun_ended = 0;
 }

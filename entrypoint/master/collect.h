@@ -16,7 +16,8 @@ void collect_stalled(struct member *b, const json_t *message);
 /* Something has failed: what else is reported within 300 ms is heard, then the ranks are ended. */
 void collect_gather(struct master *m);
 /* How long reports are waited for, unless the end of that is due sooner already: after a host was
- * lost, after mpirun has ended, after SIGKILL. */
+ * lost, after mpirun has ended, after SIGKILL. Those of a host that is silent when mpirun has
+ * ended, though nothing has failed, are waited for until it is heard or lost. */
 void collect_await_lost(struct master *m);
 void collect_await_last(struct master *m);
 void collect_await_killed(struct master *m);

@@ -15,9 +15,9 @@
 #include "master/prove.h"
 #include "master/relaunch.h"
 #include "master/stop.h"
+#include "master/telling.h"
 #include "master/uploads.h"
 #include "outcome/restart.h"
-#include "wire/frame.h"
 
 #include <signal.h>
 
@@ -97,12 +97,21 @@ static void decide(struct master *m, struct restart_decision *ret) {
                                         .before = m->relaunch.course,
                                         .stop_host = stopped ? (int)a->stop_host : -1};
     restart_decide(&m->s.job->settings, &about, ret);
-    restart_course_add(&m->relaunch.course, about.step);
+}
+
+/* Where this host has stood still, good reports may lie here whose hosts have given it up since: a
+ * good end waits until all hosts have answered, which is judged anew. */
+static bool waits_for_answers(struct master *m, const struct restart_decision *decision) {
+    m->lease.asked = decision->verdict.code == EXIT_CODE_OK ? m->lease.asked : 0;
+    return m->phase == PHASE_RUNNING && decision->verdict.code == EXIT_CODE_OK && !lease_is_sure(m);
 }
 
 static void judge(struct master *m) {
     struct restart_decision decision;
     decide(m, &decision);
+    if (waits_for_answers(m, &decision))
+        return;
+    restart_course_add(&m->relaunch.course, attempt_step(&m->attempt));
     if (!decision.again) {
         m->verdict = decision.verdict;
         master_raise(m, EVENT_ENDED);
@@ -145,14 +154,7 @@ static void upload(struct master *m) {
 static void conclude(struct master *m) {
     collect_close(m);
     uploads_close(m);
-    json_t *message = frame_new("verdict");
-    json_t *members = verdict_json(&m->verdict);
-    (void)json_object_update(message, members);
-    json_decref(members);
-    for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        master_send(m, i, json_incref(message));
-    json_decref(message);
-    master_flush(m); /* before anything else that takes time */
+    telling_begin(m);
     end_mpirun(m);
     supervisor_conclude(&m->s, &m->verdict);
 }

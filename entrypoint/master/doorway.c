@@ -9,6 +9,7 @@
 #include "master/inquiry.h"
 #include "master/join.h"
 #include "master/namesake.h"
+#include "master/telling.h"
 #include "wire/frame.h"
 
 #include <string.h>
@@ -65,6 +66,10 @@ static void arrived(void *context, struct link *link, const struct net_address *
     int host = host_of(m, message);
     if (host == 0) {
         namesake_met(m, link, peer, message);
+        return;
+    }
+    if (host > 0 && telling_is_asked(m, message)) {
+        telling_meet(&m->members[host], link);
         return;
     }
     if (check_place(m, host, peer, message, &why) == 0) {

@@ -77,19 +77,54 @@ static bool is_calm(const struct master *m) {
            !a->ending && a->stop_asked == 0 && a->report_count == 0;
 }
 
-static void beat(void *context) {
-    struct master *m = context;
+void lease_ask(struct master *m) {
     json_t *message = beat_now();
     /* Without memory for it no link is cut: there is another one soon. */
     for (size_t i = 1; message != NULL && i < m->s.job->cluster.count; i++)
         master_send(m, i, json_incref(message));
     json_decref(message);
+}
+
+static void beat(void *context) {
+    struct master *m = context;
+    lease_ask(m);
     if (is_calm(m)) {
         master_flush(m);
         loop_rest(&m->s.loop, answers);
     }
     watch_own(m);
     loop_after(&m->s.loop, &m->lease.beat, settings_beat(&m->s.job->settings));
+}
+
+bool lease_answered(const struct member *b, int64_t since) {
+    return b->index == 0 || b->lost || b->echoed >= since;
+}
+
+static bool all_answered(const struct master *m, int64_t since) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (!lease_answered(&m->members[i], since))
+            return false;
+    return true;
+}
+
+bool lease_is_sure(struct master *m) {
+    if (all_answered(m, clock_boot() - lease_of(m) / 2)) {
+        m->lease.asked = 0;
+        return true;
+    }
+    if (m->lease.asked == 0) {
+        m->lease.asked = clock_boot();
+        lease_ask(m);
+    }
+    return false;
+}
+
+/* Who is asked again answers what was sent since, so that none of the answers is too old. */
+static void note_answer(struct master *m) {
+    if (m->lease.asked == 0 || !all_answered(m, m->lease.asked))
+        return;
+    m->lease.asked = 0;
+    master_raise(m, EVENT_ALL_ANSWERED);
 }
 
 /* Of all heartbeats the fastest tells the difference of the clocks best. */
@@ -104,10 +139,11 @@ void lease_alive(struct member *b, const json_t *message) {
     if (sent > b->echoed)
         b->echoed = sent;
     int64_t trip = now - sent + 1;
-    if (b->trip != 0 && trip >= b->trip)
-        return;
-    b->trip = trip;
-    b->offset = theirs - (sent + trip / 2);
+    if (b->trip == 0 || trip < b->trip) {
+        b->trip = trip;
+        b->offset = theirs - (sent + trip / 2);
+    }
+    note_answer(b->master);
 }
 
 /* Its answer is read as soon as it is here, as those of later ones are not: by it clocks are told

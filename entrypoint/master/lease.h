@@ -1,5 +1,5 @@
 /* Heartbeats: whether hosts are there, and by how much their clocks differ from ours. Raises
- * HOST_GONE for one that is silent. */
+ * HOST_GONE for one that is silent, and ALL_ANSWERED. */
 #ifndef MASTER_LEASE_H
 #define MASTER_LEASE_H
 
@@ -11,6 +11,14 @@ void lease_close(struct master *m);
 void lease_alive(struct member *b, const json_t *message);
 /* A heartbeat of its own, for a host that has joined. */
 void lease_greet(struct member *b);
+/* Whether the host has answered a heartbeat that was sent at SINCE, clock_boot(), or later. */
+bool lease_answered(const struct member *b, int64_t since);
+/* A heartbeat for all hosts at once, in place of the next one's time. */
+void lease_ask(struct master *m);
+/* Whether no host can have given this master up: all that are left have answered a heartbeat of the
+ * last half of a lease. Where some have not, they are asked, and ALL_ANSWERED is raised when they
+ * have answered; whoever does not is lost. */
+bool lease_is_sure(struct master *m);
 /* The host is lost to the job. */
 void lease_lose(struct member *b, const char *why);
 

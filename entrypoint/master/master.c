@@ -17,6 +17,7 @@
 #include "master/prove.h"
 #include "master/relaunch.h"
 #include "master/stop.h"
+#include "master/telling.h"
 #include "master/uploads.h"
 #include "traces/metric_watch.h"
 #include "wire/frame.h"
@@ -81,6 +82,10 @@ static void hear(struct member *b, const json_t *message) {
     if (lease_is_out(m))
         master_raise(m, EVENT_OUT);
     member_heard(b);
+    if (strcmp(type, "heard") == 0 && m->phase == PHASE_JUDGED) {
+        telling_heard(b);
+        return;
+    }
     if (member_waits(b)) {
         comeback_told(b, message);
         return;
@@ -190,6 +195,10 @@ static bool may_leave(void *state) {
     return true;
 }
 
+static bool must_stay(void *state) {
+    return telling_is_owed(state);
+}
+
 /* Names of hosts have a grammar that needs no quoting. */
 static int measure_hosts(const struct master *m, struct buf *ret, struct error *err) {
     bool first = true;
@@ -231,7 +240,8 @@ static const struct role role = {.fetching = fetching,
                                  .queued = queued,
                                  .agent = agent,
                                  .stop = stop,
-                                 .may_leave = may_leave};
+                                 .may_leave = may_leave,
+                                 .must_stay = must_stay};
 
 static void order_self(void *context, const json_t *message) {
     struct master *m = context;

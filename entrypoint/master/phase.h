@@ -35,6 +35,7 @@ enum phase_event {
     EVENT_MPIRUN_ENDED,
     EVENT_ALL_HEARD,        /* nothing more will be reported */
     EVENT_COLLECT_DEADLINE, /* of waiting for reports */
+    EVENT_ALL_ANSWERED,     /* all hosts that are left, the heartbeat that a good end waits for */
     EVENT_STOP,
     EVENT_STOP_AGAIN, /* by who means it */
     EVENT_HOLD_SPENT, /* a stop waited for ranks that did not start */

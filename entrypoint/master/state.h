@@ -55,6 +55,7 @@ struct member {
     bool waits;       /* it has come while the job runs; its link counts for nothing else */
     bool mute;        /* it was taken back: nobody counts it before all have taken the roll */
     bool uploaded;    /* or it said why not */
+    bool told;        /* it has acknowledged the verdict */
     unsigned cleared; /* the last attempt that it said to be ready for */
     unsigned begun;   /* the last one whose roll it has taken */
     int64_t echoed;   /* when the last heartbeat that it has answered was sent, clock_boot() */
@@ -156,6 +157,7 @@ struct master {
         bool doubts;           /* a second look follows: what lies here is to be read until then */
         struct boot_timer out; /* of a master that may be followed: it may act no longer */
         int64_t last_loss;     /* when the last host was lost, clock_now(); 0: none was */
+        int64_t asked;         /* clock_boot(): all hosts, for lease_is_sure(); 0: they were not */
     } lease;
     struct {
         struct timer look;
@@ -180,6 +182,9 @@ struct master {
     struct {
         struct timer deadline; /* then it is judged with what is there */
         struct timer end;      /* of the ranks that a failure has left */
+        int64_t mpirun_ended;  /* clock_boot(); 0: it has not */
+        bool doubted;          /* a host was silent at the deadline, or this one stood still */
+        bool looked;           /* it has passed once without that */
     } collect;
     struct {
         struct timer budget; /* then SIGKILL */

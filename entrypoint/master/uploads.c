@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "master/lease.h"
 #include "wire/frame.h"
 
 #include <stdio.h>
@@ -47,7 +48,9 @@ static void end_if_all_are_done(struct master *m) {
         if (is_awaited(&m->members[i]))
             return;
     loop_cancel(&m->s.loop, &m->uploads.deadline);
-    master_raise(m, EVENT_UPLOADED);
+    bool good = m->verdict.code == EXIT_CODE_OK && m->uploads.fault.code == 0;
+    if (!good || lease_is_sure(m))
+        master_raise(m, EVENT_UPLOADED);
 }
 
 static void keep_fault(struct member *b, enum exit_code code, const char *text) {

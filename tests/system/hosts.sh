@@ -20,6 +20,7 @@
 #        cut HOST          its packets vanish           mend HOST
 #        mute HOST         what it sends vanishes; it hears everything
 #        deafen HOST       what is sent to it vanishes; it is heard
+#                          mend HOST undoes either
 #        part HOST...      they see each other alone from here on
 #        exec HOST COMMAND... a process beside its PID 1
 #        pid HOST          its PID 1, as this machine numbers it
@@ -185,7 +186,16 @@ ring_wait() {
 }
 
 # Of the host's packets those one way: OUTPUT or INPUT.
-drop() { nsenter --target "$(driver_pid "$2")" --net iptables --wait -A "$1" "$3" eth0 -j DROP; }
+drop() { filter "$2" -A "$1" "$3" eth0 -j DROP; }
+filter() {
+    host=$1
+    shift
+    nsenter --target "$(driver_pid "$host")" --net iptables --wait "$@"
+}
+mend() {
+    driver_mend "$1"
+    driver_has_ended "$1" || filter "$1" --flush
+}
 
 ring_left() {
     total=0
@@ -209,7 +219,8 @@ case $verb in
 start) ring_start "$@" ;;
 start-from) ring_start_from "$@" ;;
 wait) ring_wait "$@" ;;
-stop | kill | freeze | thaw | cut | mend | pid | pids | code | ended | log | follow) "driver_$verb" "$1" ;;
+stop | kill | freeze | thaw | cut | pid | pids | code | ended | log | follow) "driver_$verb" "$1" ;;
+mend) mend "$1" ;;
 mute) drop OUTPUT "$1" -o ;;
 deafen) drop INPUT "$1" -i ;;
 exec) driver_exec "$@" ;;

@@ -139,6 +139,85 @@ static void what_matters_is_raised(void) {
     gathered();
 }
 
+/* The deadline as if its time had come, LATE after it. */
+static void pass_deadline(int64_t late) {
+    CU_ASSERT(m.collect.deadline.active);
+    loop_cancel(&m.s.loop, &m.collect.deadline);
+    m.collect.deadline.deadline = clock_now() - late;
+    m.collect.deadline.fire(&m);
+}
+
+static bool waits_on(int64_t late) {
+    pass_deadline(late);
+    CU_ASSERT_EQUAL(m.collect.deadline.active, raised[EVENT_COLLECT_DEADLINE] == 0);
+    return m.collect.deadline.active;
+}
+
+/* All ranks have ended with 0, as mpirun says, and the second host has stood still since. */
+static void end_without_the_second_host(void) {
+    gather();
+    job.settings.dead_seconds = 10;
+    members[1].echoed = clock_boot() - 1;
+    report(0, 0, 0);
+    report(0, 1, 0);
+    report(1, 2, 0);
+    attempt_mpirun_ended(&m.attempt, 0);
+    collect_await_last(&m);
+}
+
+static void last_reports_of_a_silent_host_are_waited_for(void) {
+    end_without_the_second_host();
+    for (int i = 0; i < 100; i++)
+        CU_ASSERT(waits_on(0)); /* its lease ends it, which is no business of this timer's */
+    report(1, 3, 0);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 1);
+    gathered();
+}
+
+/* What it had to say came before its answer, or never comes. */
+static void a_host_that_is_heard_has_a_second_for_its_last_reports(void) {
+    end_without_the_second_host();
+    CU_ASSERT(waits_on(0));
+    members[1].echoed = clock_boot();
+    CU_ASSERT(waits_on(0));
+    CU_ASSERT(m.collect.deadline.deadline > clock_now() + CLOCK_SECOND / 2);
+    CU_ASSERT_FALSE(waits_on(0));
+    gathered();
+    end_without_the_second_host();
+    members[1].echoed = clock_boot();
+    CU_ASSERT(waits_on(0)); /* once more, for what lies here unread */
+    CU_ASSERT(m.collect.deadline.deadline < clock_now() + CLOCK_SECOND / 2);
+    CU_ASSERT_FALSE(waits_on(0));
+    gathered();
+}
+
+static void a_master_that_stood_still_reads_before_it_judges(void) {
+    end_without_the_second_host();
+    members[1].echoed = clock_boot();
+    CU_ASSERT(waits_on(2 * CLOCK_SECOND));
+    CU_ASSERT(m.collect.deadline.deadline > clock_now() + CLOCK_SECOND / 2);
+    CU_ASSERT(waits_on(0));
+    CU_ASSERT_FALSE(waits_on(0));
+    gathered();
+}
+
+static void where_it_is_known_why_nobody_waits_for_a_silent_host(void) {
+    end_without_the_second_host();
+    attempt_lose(&m.attempt, 1, 1, "silence");
+    CU_ASSERT_FALSE(waits_on(0));
+    gathered();
+    end_without_the_second_host();
+    report(0, 1, 9);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 1);
+    CU_ASSERT(attempt_fail(&m.attempt));
+    CU_ASSERT_FALSE(waits_on(0));
+    gathered();
+    end_without_the_second_host();
+    attempt_kill(&m.attempt, 1);
+    CU_ASSERT_FALSE(waits_on(0));
+    gathered();
+}
+
 static void stalled(unsigned from, int rank, const char *states) {
     json_t *message = json_pack("{s:i, s:i, s:s}", "rank", rank, "seconds", 9, "states", states);
     collect_stalled(&members[from], message);
@@ -242,6 +321,9 @@ STAGE_MAIN("master.collect", UNIT(the_first_failure_is_the_jobs),
            UNIT(a_host_speaks_for_its_own_ranks_alone),
            UNIT(all_have_started_when_the_last_one_has),
            UNIT(a_failure_outranks_an_earlier_good_end), UNIT(what_matters_is_raised),
-           UNIT(each_stalled_rank_is_told_of),
+           UNIT(each_stalled_rank_is_told_of), UNIT(last_reports_of_a_silent_host_are_waited_for),
+           UNIT(a_host_that_is_heard_has_a_second_for_its_last_reports),
+           UNIT(a_master_that_stood_still_reads_before_it_judges),
+           UNIT(where_it_is_known_why_nobody_waits_for_a_silent_host),
            UNIT(where_all_rest_the_threads_are_those_of_the_rank_that_is_named),
            UNIT(the_earliest_deadline_counts))

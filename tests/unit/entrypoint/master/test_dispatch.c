@@ -295,6 +295,42 @@ static void who_is_out_does_nothing_else(void) {
     }
 }
 
+static void end_well(int64_t answered) {
+    set_up(PHASE_RUNNING);
+    job.settings.dead_seconds = 10;
+    m.s.judged = true; /* so that nothing is ended here */
+    members[1].echoed = clock_boot() - answered;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct rank_report good = {.rank = i, .host = i, .end = RANK_EXITED};
+        CU_ASSERT(attempt_report(&m.attempt, &good));
+    }
+    attempt_begin_end(&m.attempt);
+    master_raise(&m, EVENT_ALL_HEARD);
+}
+
+/* Good reports lie here whose host may have given this one up meanwhile. */
+static void after_a_pause_a_good_end_waits_for_a_sign_of_life(void) {
+    end_well(CLOCK_SECOND);
+    CU_ASSERT_EQUAL(m.phase, PHASE_JUDGED);
+    CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_OK);
+    tear_down();
+    end_well(12 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(m.phase, PHASE_RUNNING);
+    master_raise(&m, EVENT_COLLECT_DEADLINE);
+    CU_ASSERT_EQUAL(m.phase, PHASE_RUNNING);
+    members[1].echoed = clock_boot();
+    master_raise(&m, EVENT_ALL_ANSWERED);
+    CU_ASSERT_EQUAL(m.phase, PHASE_JUDGED);
+    CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_OK);
+    tear_down();
+    end_well(12 * CLOCK_SECOND);
+    master_raise_about(&members[1], EVENT_HOST_GONE, "its link closed");
+    CU_ASSERT_EQUAL(m.phase, PHASE_JUDGED);
+    CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_HOST_LOST);
+    CU_ASSERT_EQUAL(m.lease.asked, 0); /* a late answer judges no other attempt */
+    tear_down();
+}
+
 static void what_comes_after_the_end_changes_nothing(void) {
     set_up(PHASE_JUDGED);
     static const enum phase_event late[] = {EVENT_FAILURE,    EVENT_ALL_HEARD, EVENT_STOP_AGAIN,
@@ -316,4 +352,5 @@ UNIT_MAIN("master.dispatch", UNIT(a_stop_hurries_those_who_join),
           UNIT(a_stop_between_two_attempts_leaves_its_time_for_uploads),
           UNIT(a_late_stop_leaves_its_time_for_uploads),
           UNIT(what_may_be_tried_again_is_forgotten_first), UNIT(who_is_out_does_nothing_else),
+          UNIT(after_a_pause_a_good_end_waits_for_a_sign_of_life),
           UNIT(what_comes_after_the_end_changes_nothing))

@@ -11,6 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* A master that looks after nobody else. */
+static struct job alone = {.cluster = {.count = 1}};
+static struct master nobody = {.s = {.job = &alone}};
+
 static int64_t slow; /* that it took the last answer to be heard */
 
 static void alive(struct member *b, int64_t trip, int64_t ahead) {
@@ -30,7 +34,7 @@ static bool is_near(int64_t value, int64_t expected) {
 
 /* A host whose clock is 5 s ahead; the slow heartbeat would tell it wrongly. */
 static void the_fastest_heartbeat_tells_the_clocks_apart(void) {
-    struct member b = {0};
+    struct member b = {.master = &nobody};
     alive(&b, 2 * CLOCK_MILLISECOND, 5 * CLOCK_SECOND);
     CU_ASSERT(is_near(b.offset, 5 * CLOCK_SECOND));
     const int64_t offset = b.offset;
@@ -39,7 +43,7 @@ static void the_fastest_heartbeat_tells_the_clocks_apart(void) {
 }
 
 static void nonsense_is_left_alone(void) {
-    struct member b = {0};
+    struct member b = {.master = &nobody};
     alive(&b, -5 * CLOCK_SECOND, 0);
     CU_ASSERT_EQUAL(b.trip, 0);
     json_t *message = frame_new("alive");
@@ -332,7 +336,56 @@ static void a_master_that_loses_hosts_is_out_at_once(void) {
     close_out();
 }
 
-UNIT_MAIN("master.lease", UNIT(a_master_is_out_when_the_last_answer_is_too_old),
+static unsigned answered;
+
+static void count_answers(struct master *master, const struct raised *what) {
+    (void)master;
+    answered += what->event == EVENT_ALL_ANSWERED;
+}
+
+static void open_answers(void) {
+    set_up(3);
+    m.s.succession = NULL;
+    m.raise = count_answers;
+    answered = 0;
+    for (size_t i = 1; i < 3; i++)
+        members[i].echoed = clock_boot() - CLOCK_SECOND;
+}
+
+/* Of a lease of 10 s: what it has answered it waits for at least five more. */
+static void a_good_end_is_sure_while_all_hosts_have_answered_lately(void) {
+    open_answers();
+    CU_ASSERT(lease_is_sure(&m));
+    alive(&members[1], 0, 0);
+    CU_ASSERT_EQUAL(answered, 0);
+    members[2].echoed = clock_boot() - 6 * CLOCK_SECOND;
+    CU_ASSERT_FALSE(lease_is_sure(&m));
+    members[2].lost = true;
+    CU_ASSERT(lease_is_sure(&m));
+    succession_close(&succession);
+}
+
+/* This host has stood still for longer than a lease. */
+static void who_has_not_answered_lately_is_asked(void) {
+    open_answers();
+    for (size_t i = 1; i < 3; i++)
+        members[i].echoed = clock_boot() - 11 * CLOCK_SECOND;
+    CU_ASSERT_FALSE(lease_is_sure(&m));
+    CU_ASSERT_FALSE(lease_is_sure(&m));
+    alive(&members[1], 0, 0);
+    alive(&members[2], 7 * CLOCK_SECOND, 0); /* what was sent before that */
+    CU_ASSERT_EQUAL(answered, 0);
+    alive(&members[2], 0, 0);
+    CU_ASSERT_EQUAL(answered, 1);
+    alive(&members[2], 0, 0);
+    CU_ASSERT_EQUAL(answered, 1);
+    CU_ASSERT(lease_is_sure(&m));
+    succession_close(&succession);
+}
+
+UNIT_MAIN("master.lease", UNIT(a_good_end_is_sure_while_all_hosts_have_answered_lately),
+          UNIT(who_has_not_answered_lately_is_asked),
+          UNIT(a_master_is_out_when_the_last_answer_is_too_old),
           UNIT(a_master_that_loses_hosts_is_out_at_once),
           UNIT(answers_are_read_before_a_host_is_lost),
           UNIT(a_host_is_silent_for_as_long_as_was_asked_for),

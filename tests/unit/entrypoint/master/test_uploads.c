@@ -32,14 +32,16 @@ static void hear_order(void *context, const json_t *message) {
 static void open_stage(int code) {
     memset(raised, 0, sizeof(raised));
     memset(members, 0, sizeof(members));
-    job =
-        (struct job){.settings = {.output = "s3://b/o", .stop_seconds = 40, .upload_seconds = 600},
-                     .cluster = {.hosts = hosts, .count = HOSTS}};
+    job = (struct job){.settings = {.output = "s3://b/o",
+                                    .stop_seconds = 40,
+                                    .upload_seconds = 600,
+                                    .dead_seconds = 10},
+                       .cluster = {.hosts = hosts, .count = HOSTS}};
     m = (struct master){
         .s = {.job = &job}, .phase = PHASE_UPLOADING, .members = members, .raise = note};
     for (size_t i = 0; i < HOSTS; i++) {
         (void)snprintf(hosts[i].name.text, HOST_NAME_SIZE, "algo-%zu", i + 1);
-        members[i] = (struct member){.master = &m, .index = i};
+        members[i] = (struct member){.master = &m, .index = i, .echoed = clock_boot()};
     }
     m.verdict = (struct verdict){.code = code, .text = "as it was", .story = "its story"};
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
@@ -151,6 +153,26 @@ static void nobody_waits_for_a_lost_host(void) {
     close_stage();
 }
 
+/* Those whose words lie here may have given this host up meanwhile. */
+static void after_a_pause_a_good_end_waits_for_a_sign_of_life(void) {
+    open_stage(EXIT_CODE_OK);
+    members[1].echoed = clock_boot() - 11 * CLOCK_SECOND;
+    for (size_t i = 0; i < HOSTS; i++)
+        told(i, NULL);
+    CU_ASSERT_EQUAL(raised[EVENT_UPLOADED], 0);
+    CU_ASSERT_NOT_EQUAL(m.lease.asked, 0);
+    members[1].lost = true;
+    uploads_lost(&members[1], "its link closed");
+    CU_ASSERT_EQUAL(raised[EVENT_UPLOADED], 1);
+    close_stage();
+    open_stage(42);
+    members[1].echoed = 0;
+    for (size_t i = 0; i < HOSTS; i++)
+        told(i, NULL);
+    CU_ASSERT_EQUAL(raised[EVENT_UPLOADED], 1);
+    close_stage();
+}
+
 static void a_host_that_says_nothing_is_named(void) {
     open_stage(EXIT_CODE_OK);
     told(0, NULL);
@@ -178,4 +200,5 @@ static void jobs_without_targets_upload_nothing(void) {
 UNIT_MAIN("master.uploads", UNIT(it_ends_with_the_last_host),
           UNIT(a_stop_leaves_what_is_left_of_its_time), UNIT(a_stop_meanwhile_shortens_it),
           UNIT(what_is_missing_changes_a_good_end_alone), UNIT(nobody_waits_for_a_lost_host),
+          UNIT(after_a_pause_a_good_end_waits_for_a_sign_of_life),
           UNIT(a_host_that_says_nothing_is_named), UNIT(jobs_without_targets_upload_nothing))

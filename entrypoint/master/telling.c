@@ -1,0 +1,68 @@
+#include "master/telling.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "wire/frame.h"
+
+#include <string.h>
+
+static json_t *verdict_frame(const struct master *m) {
+    return frame_with("verdict", verdict_json(&m->verdict));
+}
+
+void telling_begin(struct master *m) {
+    json_t *message = verdict_frame(m);
+    for (size_t i = 1; message != NULL && i < m->s.job->cluster.count; i++)
+        master_send(m, i, json_incref(message));
+    json_decref(message);
+    master_flush(m); /* before anything else that takes time */
+}
+
+void telling_heard(struct member *b) {
+    b->told = true;
+    supervisor_may_leave(&b->master->s);
+}
+
+/* A host says with its join what it knows of the job so far. */
+static const char *run_of(const json_t *message) {
+    const json_t *known = json_object_get(message, "succession");
+    const char *run = json_string_value(json_object_get(known, "run"));
+    return run != NULL ? run : "";
+}
+
+bool telling_is_asked(const struct master *m, const json_t *message) {
+    return m->phase == PHASE_JUDGED && m->s.judged && m->s.host.run[0] != '\0' &&
+           strcmp(run_of(message), m->s.host.run) == 0;
+}
+
+void telling_meet(struct member *b, struct link *link) {
+    struct master *m = b->master;
+    link_free(b->link);
+    b->link = link;
+    b->told = false;
+    link_own(link, m->doorway.events, b);
+    link_set_silence(link, m->s.job->settings.dead_seconds);
+    member_heard(b);
+    log_info("%s is back, and is told how the job has ended", member_name(b));
+    master_send(m, b->index, verdict_frame(m));
+    link_flush(link);
+}
+
+/* Without a link it may come again for as long as it may believe that this host is there. */
+static bool waits(const struct member *b) {
+    int64_t lease = settings_dead(&b->master->s.job->settings);
+    bool has_part = b->joined && !b->lost;
+    if (b->told)
+        return false;
+    return b->link != NULL || (has_part && clock_now() - b->heard < lease);
+}
+
+bool telling_is_owed(const struct master *m) {
+    if (m->verdict.code != EXIT_CODE_OK)
+        return false;
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (waits(&m->members[i]))
+            return true;
+    return false;
+}

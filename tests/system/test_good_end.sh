@@ -1,0 +1,121 @@
+#!/bin/sh
+# Jobs whose ranks all return 0 while a host stands still or is cut off for less than RINGMASTER_DEAD_SECONDS: every host
+# leaves with 0. And what the outside does to mpirun, its daemons and the ranks is made good by another attempt.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+# until_told N [-e NAME=VALUE]...: a ring of N hosts with a rank each, which return 0 when they are told to.
+until_told() {
+    ring "$1"
+    shift
+    start_all -e "TEST_SHARE=$share" "$@" -- train -- sh -c \
+        ': >"$TEST_SHARE/in-$RANK"; while [ ! -e "$TEST_SHARE/end" ]; do sleep 0.05; done'
+    check "all ranks run" wait_for "$PATIENCE" all_run
+}
+all_run() { for host in $everyone; do [ -e "$share/in-$((host - 1))" ] || return; done; }
+end_ranks() { : >"$share/end"; }
+
+# all_well HOST...: they have the same good end.
+all_well() {
+    all_end "$PATIENCE" 0 "$@"
+    for host in "$@"; do check "host $host has no failure file" equal "$(failure_of "$host")" ''; done
+}
+
+a_host_that_stands_still_at_the_end_is_waited_for() {
+    until_told 2
+    kill -s STOP "$(hosts pid 2)"
+    end_ranks
+    sleep 4
+    kill -s CONT "$(hosts pid 2)"
+    all_well 1 2
+}
+
+# Its reports come when it is heard again, or the verdict reaches it then.
+a_host_that_is_cut_off_at_the_end_is_waited_for() {
+    for how in cut mute deafen; do
+        until_told 3
+        hosts "$how" 2
+        end_ranks
+        sleep 3
+        hosts mend 2
+        all_well 1 2 3 || return
+    done
+}
+
+# As an engine does it: the network goes with the first process.
+the_first_host_stays_until_all_have_heard() {
+    until_told 2
+    hosts deafen 2
+    end_ranks
+    sleep 3
+    [ ! -e "$RING/host-1/code" ] || hosts cut 1
+    hosts mend 2
+    all_well 1 2
+}
+
+# What the others report lies there unread, and they have given it up.
+a_first_host_that_stood_still_for_too_long_has_no_end_of_its_own() {
+    until_told 3 -e RINGMASTER_DEAD_SECONDS=5
+    kill -s STOP "$(hosts pid 1)"
+    end_ranks
+    check "the others give it up" wait_for "$PATIENCE" says 2 'the master.* is lost' || return
+    kill -s CONT "$(hosts pid 1)"
+    all_end "$PATIENCE" 73 1 2 3
+}
+
+# With another attempt to come, or what was told to who came back, it is one end all the same.
+a_first_host_that_stood_still_for_too_long_goes_on_with_the_others() {
+    until_told 2 -e RINGMASTER_DEAD_SECONDS=5 -e RINGMASTER_RESTARTS=2 -e RINGMASTER_SHRINK=1
+    kill -s STOP "$(hosts pid 1)"
+    end_ranks
+    check "the other one gives it up" wait_for "$PATIENCE" says 2 'the master.* is lost' || return
+    kill -s CONT "$(hosts pid 1)"
+    all_well 1 2
+}
+
+# in_the_first_attempt RESTARTS SCRIPT: what the ranks of two hosts do; those of a later one return 0.
+in_the_first_attempt() {
+    restarts=$1 script=$2
+    ring 2
+    start_all -e "RINGMASTER_RESTARTS=$restarts" -e "TEST_SHARE=$share" -- train -- sh -c \
+        "[ \$RINGMASTER_ATTEMPT = 1 ] || exit 0; : >\$TEST_SHARE/in-\$RANK; $script; exec sleep 60"
+    check "all ranks run" wait_for "$PATIENCE" all_run
+}
+
+# As the kernel may choose them when memory is short.
+a_killed_daemon_is_made_good() {
+    in_the_first_attempt 1 :
+    signal_program 2 KILL orted
+    all_well 1 2
+    check "it is named" holds "$(hosts log 1)" 'signal: algo-2: orted was killed by signal 9 (SIGKILL)'
+}
+
+a_killed_mpirun_is_made_good() {
+    in_the_first_attempt 1 :
+    signal_program 1 KILL orterun
+    all_well 1 2
+    check "it is named" holds "$(hosts log 1)" 'signal: algo-1: mpirun was killed by signal 9 (SIGKILL)'
+    in_the_first_attempt 0 :
+    signal_program 1 KILL orterun
+    all_end "$PATIENCE" 137 1 2
+    all_name 'signal: algo-1: mpirun was killed by signal 9 (SIGKILL)' 1 2
+}
+
+# A program that ends all that it may, the tools beside it as well.
+a_signal_to_all_of_a_hosts_processes_is_made_good() {
+    for rank in 0 1; do
+        in_the_first_attempt 1 "[ \$RANK != $rank ] || { trap '' TERM; kill -TERM -1; }"
+        all_well 1 2 || return
+        check "it is told" holds "$(hosts log 1)" 'though no'
+    done
+}
+
+CASES=${CASES:-a_host_that_stands_still_at_the_end_is_waited_for a_host_that_is_cut_off_at_the_end_is_waited_for
+    the_first_host_stays_until_all_have_heard a_first_host_that_stood_still_for_too_long_has_no_end_of_its_own
+    a_first_host_that_stood_still_for_too_long_goes_on_with_the_others a_killed_daemon_is_made_good
+    a_killed_mpirun_is_made_good a_signal_to_all_of_a_hosts_processes_is_made_good}
+
+# After each case.
+case_ends() { nothing_is_left; }
+run_cases
+finish
