@@ -14,6 +14,14 @@ if(TARGET ringmaster)
     install(FILES ${papers}/ringmaster.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ringmaster)
 endif()
+if(TARGET ringtrain)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share)
+    add_custom_command(TARGET ringtrain POST_BUILD
+        COMMAND $<TARGET_FILE:ringtrain> man > ${CMAKE_BINARY_DIR}/share/ringtrain.1
+        VERBATIM)
+    install(FILES ${CMAKE_BINARY_DIR}/share/ringtrain.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+        COMPONENT trainer)
+endif()
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
 set(CPACK_GENERATOR DEB)

@@ -1,6 +1,7 @@
 #include "entrypoint/manual.h"
 
 #include "common/exit_code.h"
+#include "common/roff.h"
 #include "job/job.h"
 #include "job/settings.h"
 #include "outcome/explain.h"
@@ -102,37 +103,13 @@ int manual_help(struct buf *ret, struct error *err) {
 
 /* --- roff ------------------------------------------------------------------------------------ */
 
-/* What would be a command or an escape there is written so that it is not. */
-static int add_roff(struct buf *ret, const char *text, struct error *err) {
-    if ((*text == '.' || *text == '\'') && buf_add_text(ret, "\\&", err) != 0)
-        return -1;
-    for (; *text != '\0'; text++) {
-        int failed = *text == '\\'  ? buf_add_text(ret, "\\e", err)
-                     : *text == '-' ? buf_add_text(ret, "\\-", err)
-                                    : buf_add(ret, text, 1, err);
-        if (failed != 0)
-            return -1;
-    }
-    return buf_add(ret, "\n", 1, err);
-}
-
-static int add_item(struct buf *ret, const char *name, const char *words, const char *text,
-                    struct error *err) {
-    if (buf_printf(ret, err, ".TP\n.B ") != 0 || add_roff(ret, name, err) != 0)
-        return -1;
-    if (words[0] != '\0' &&
-        (buf_add_text(ret, ".br\n", err) != 0 || add_roff(ret, words, err) != 0))
-        return -1;
-    return add_roff(ret, text, err);
-}
-
 static int add_variables(struct buf *ret, struct error *err) {
     for (size_t i = 0;; i++) {
         const char *name = NULL;
         const char *help = settings_help(i, &name);
         if (help == NULL)
             return 0;
-        if (add_item(ret, name, "", help, err) != 0)
+        if (roff_item(ret, name, "", help, err) != 0)
             return -1;
     }
 }
@@ -143,28 +120,26 @@ static int add_codes(struct buf *ret, struct error *err) {
     for (size_t i = 0; i < count; i++) {
         char number[16];
         (void)snprintf(number, sizeof(number), "%d", codes[i].code);
-        if (add_item(ret, number, "", codes[i].meaning, err) != 0)
+        if (roff_item(ret, number, "", codes[i].meaning, err) != 0)
             return -1;
     }
-    if (add_item(ret, "128+n", "", "the program died of signal n", err) != 0)
+    if (roff_item(ret, "128+n", "", "the program died of signal n", err) != 0)
         return -1;
-    return add_item(ret, "other", "", "the program's own code (its 130 becomes 1)", err);
+    return roff_item(ret, "other", "", "the program's own code (its 130 becomes 1)", err);
 }
 
 int manual_page(struct buf *ret, struct error *err) {
-    if (buf_printf(ret, err,
-                   ".TH RINGMASTER 1 \"\" \"ringmaster %s\"\n.SH NAME\nringmaster \\- %s\n",
-                   RINGMASTER_VERSION, title) != 0 ||
+    if (roff_head(ret, "ringmaster", RINGMASTER_VERSION, title, err) != 0 ||
         buf_add_text(ret, ".SH SYNOPSIS\n.B ringmaster\nCOMMAND [WORDS]\n.SH COMMANDS\n", err) != 0)
         return -1;
     for (const struct manual_row *row = rows; row->command != NULL; row++) {
         char name[128];
         (void)snprintf(name, sizeof(name), "%s%s%s", row->command, row->words[0] != '\0' ? " " : "",
                        row->words);
-        if (add_item(ret, name, "", row->text, err) != 0)
+        if (roff_item(ret, name, "", row->text, err) != 0)
             return -1;
     }
-    if (buf_add_text(ret, ".PP\n", err) != 0 || add_roff(ret, names, err) != 0 ||
+    if (buf_add_text(ret, ".PP\n", err) != 0 || roff_text(ret, names, err) != 0 ||
         buf_add_text(ret, ".SH ENVIRONMENT\n", err) != 0 || add_variables(ret, err) != 0 ||
         buf_add_text(ret, ".SH EXIT STATUS\n", err) != 0 || add_codes(ret, err) != 0)
         return -1;

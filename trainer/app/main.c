@@ -1,8 +1,10 @@
 /* ringtrain: one table of commands, one place that prints errors, one place that exits. */
 #include "command/command.h"
 #include "command/output.h"
+#include "common/cleanup.h"
 #include "common/exit_code.h"
 #include "common/log.h"
+#include "common/roff.h"
 #include "common/standard_streams.h"
 
 #include <stdbool.h>
@@ -18,6 +20,8 @@ struct command {
     const char *line; /* NULL: not listed */
 };
 
+static int run_man(int argc, char *const *argv, struct error *err);
+
 static const struct command COMMANDS[] = {
     {"train", command_train, command_train_help, "train a network"},
     {"eval", command_eval, command_eval_help, "score a trained network"},
@@ -26,10 +30,11 @@ static const struct command COMMANDS[] = {
     {"inspect", command_inspect, command_inspect_help, "show what would run"},
     {"draw", command_draw, command_draw_help, "paint a data set's objects on its pictures"},
     {"version", command_version, NULL, "say what this build has"},
+    {"man", run_man, NULL, "print the man page, as `man -l -` reads it"},
     {"docs", command_docs, NULL, NULL},
 };
 
-enum { COMMAND_COUNT = sizeof(COMMANDS) / sizeof(COMMANDS[0]) };
+enum { COMMAND_COUNT = sizeof(COMMANDS) / sizeof(COMMANDS[0]), MANUAL_MAX = 1 << 20 };
 
 static void print_help(FILE *out) {
     fprintf(out, "usage: ringtrain COMMAND [ARGUMENTS]\n\n");
@@ -37,6 +42,25 @@ static void print_help(FILE *out) {
         fprintf(out, "  %-10s %s\n", COMMANDS[i].name, COMMANDS[i].line);
     fprintf(out, "\nringtrain COMMAND --help says more.\n\nexit codes:\n");
     exit_code_print(out);
+}
+
+static int run_man(int argc, char *const *argv, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, MANUAL_MAX);
+    if (argc > 0)
+        return error_set(err, EXIT_CODE_USAGE, "ringtrain man takes no '%.64s'", argv[0]);
+    if (roff_head(&text, "ringtrain", RINGMASTER_VERSION,
+                  "trains image networks, scores and uses them", err) != 0 ||
+        buf_add_text(&text, ".SH SYNOPSIS\n.B ringtrain\nCOMMAND [ARGUMENTS]\n.SH COMMANDS\n",
+                     err) != 0)
+        return -1;
+    for (size_t i = 0; i < COMMAND_COUNT && COMMANDS[i].line != NULL; i++)
+        if (roff_item(&text, COMMANDS[i].name, "", COMMANDS[i].line, err) != 0)
+            return -1;
+    if (command_manual(&text, err) != 0)
+        return -1;
+    printf("%s", buf_text(&text));
+    return EXIT_CODE_OK;
 }
 
 static void print_command_help(const struct command *command, int argc, char *const *argv) {

@@ -4,6 +4,7 @@
 #ifndef COMMAND_COMMAND_H
 #define COMMAND_COMMAND_H
 
+#include "common/buf.h"
 #include "common/error.h"
 
 #include <stdio.h>
@@ -18,6 +19,8 @@ int command_inspect_cuda(struct error *err);
 int command_draw(int argc, char *const *argv, struct error *err);
 /* Tables for docs/reference, not listed in the help. */
 int command_docs(int argc, char *const *argv, struct error *err);
+/* Appends what the man page says of the flags, recipes and exit codes. */
+int command_manual(struct buf *ret, struct error *err);
 int command_version(int argc, char *const *argv, struct error *err);
 
 /* ARGV has --help somewhere, and words beside it that may be wrong. */

@@ -1,6 +1,7 @@
 #include "options/flag.h"
 
 #include "common/buf.h"
+#include "common/roff.h"
 #include "common/str.h"
 
 #include <inttypes.h>
@@ -354,4 +355,24 @@ void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned comm
         fprintf(out, " |\n");
         head = "";
     }
+}
+
+int flags_manual(struct buf *out, const struct flag *flags, size_t count, unsigned command,
+                 struct error *err) {
+    for (size_t i = 0; i < count; i++) {
+        const struct flag *f = &flags[i];
+        char name[NAME_MAX_SIZE + VALUE_MAX + 4];
+        char value[VALUE_MAX];
+        cleanup_buf struct buf text;
+        buf_init(&text, 4096);
+        if ((f->commands & command) == 0)
+            continue;
+        value_text(f, value);
+        (void)snprintf(name, sizeof(name), "--%s %s", f->name, value);
+        if (buf_add_text(&text, f->help, err) != 0 ||
+            (f->standard != NULL && buf_printf(&text, err, " [%s]", f->standard) != 0) ||
+            roff_item(out, name, "", buf_text(&text), err) != 0)
+            return -1;
+    }
+    return 0;
 }

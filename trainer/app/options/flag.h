@@ -80,4 +80,8 @@ void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned com
 void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned command,
                 unsigned tasks);
 
+/* The same as items of a man page, of all flags of COMMAND. */
+int flags_manual(struct buf *out, const struct flag *flags, size_t count, unsigned command,
+                 struct error *err);
+
 #endif

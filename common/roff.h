@@ -1,0 +1,22 @@
+/* Pieces of man pages in roff, which both programs print from their own tables.
+ *
+ * What would be a command or an escape of roff's in a text is written so that it is not. All
+ * functions append to RET and fail as buffers do. */
+#ifndef COMMON_ROFF_H
+#define COMMON_ROFF_H
+
+#include "common/buf.h"
+#include "common/error.h"
+
+/* The head: title line, and the NAME section. PROGRAM is in small letters. */
+int roff_head(struct buf *ret, const char *program, const char *version, const char *summary,
+              struct error *err);
+/* A section's title, in capitals. */
+int roff_section(struct buf *ret, const char *title, struct error *err);
+/* TEXT as a line of its own. */
+int roff_text(struct buf *ret, const char *text, struct error *err);
+/* NAME in bold, WORDS ("" for none) on a line below it, and TEXT indented. */
+int roff_item(struct buf *ret, const char *name, const char *words, const char *text,
+              struct error *err);
+
+#endif
