@@ -75,11 +75,21 @@ static json_t *config_json(const struct model_config *config, const char *weight
                      config->epochs);
 }
 
+static int add_score(json_t *root, const struct model_score *score) {
+    if (score->metric[0] == '\0')
+        return 0;
+    return json_object_set_new(root, "score",
+                               json_pack("{s:s, s:f, s:I, s:I, s:I}", "metric", score->metric,
+                                         "value", score->value, "step", (json_int_t)score->step,
+                                         "samples", (json_int_t)score->samples, "course",
+                                         (json_int_t)score->course));
+}
+
 int model_config_text(const struct model_config *config, const char *weights, const char *where,
                       char **ret_text, struct error *err) {
     cleanup_json json_t *root = config_json(config, weights);
     *ret_text = NULL;
-    if (root != NULL)
+    if (root != NULL && add_score(root, &config->score) == 0)
         *ret_text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(NUMBER_DIGITS));
     if (*ret_text == NULL) /* a class folder's name may be any bytes */
         return error_set(err, EXIT_CODE_DATA, "%s: a class name is not UTF-8", where);
@@ -222,6 +232,24 @@ static int read_sizes(const json_t *root, const char *path, struct model_config 
                : 0;
 }
 
+/* Most models have none. */
+static int read_score(const json_t *root, const char *path, struct model_score *ret,
+                      struct error *err) {
+    const json_t *score = json_object_get(root, "score");
+    const char *metric = json_string_value(json_object_get(score, "metric"));
+    if (score == NULL)
+        return 0;
+    if (metric == NULL || strlen(metric) >= sizeof(ret->metric) ||
+        !json_is_number(json_object_get(score, "value")))
+        return refuse(err, path, "score", "is not a metric's name and its value");
+    (void)snprintf(ret->metric, sizeof(ret->metric), "%s", metric);
+    ret->value = json_number_value(json_object_get(score, "value"));
+    ret->step = json_integer_value(json_object_get(score, "step"));
+    ret->samples = json_integer_value(json_object_get(score, "samples"));
+    ret->course = json_integer_value(json_object_get(score, "course"));
+    return 0;
+}
+
 static int read_config(const json_t *root, const char *path, struct model_config *config,
                        struct error *err) {
     if (read_origin(root, path, config, err) != 0)
@@ -240,7 +268,7 @@ static int read_config(const json_t *root, const char *path, struct model_config
     if (epochs != NULL && !json_is_number(epochs))
         return refuse(err, path, "epochs", "is not a number");
     config->epochs = json_number_value(epochs);
-    return 0;
+    return read_score(root, path, &config->score, err);
 }
 
 int model_config_read(const json_t *root, const char *where, struct model_config *ret,

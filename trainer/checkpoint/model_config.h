@@ -18,6 +18,16 @@ struct model_rule {
     double value;
 };
 
+enum { MODEL_METRIC_SIZE = 32 };
+
+/* What a model was worth when it was kept as the best of its training, and where that stood
+ * (run_state.h). */
+struct model_score {
+    char metric[MODEL_METRIC_SIZE]; /* "top1"; "": it was not kept for that */
+    double value;
+    int64_t step, samples, course;
+};
+
 struct model_config {
     char *model;        /* "resnet18" */
     char **class_names; /* [classes] */
@@ -34,6 +44,7 @@ struct model_config {
     double mean[3];                           /* of pixels scaled to 0..1, RGB */
     double std[3];
     double epochs; /* that it was trained for; 0: not told */
+    struct model_score score;
 
     /* Of what was read alone: */
     int64_t version;                 /* checkpoint/format_version.h */

@@ -6,6 +6,8 @@
 #include "common/json.h"
 #include "common/target.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -16,6 +18,8 @@
 
 #define WEIGHTS "model.safetensors"
 #define CONFIG "config.json"
+
+enum { COPY_BLOCK = 1 << 20 };
 
 static int path_in(const char *folder, const char *name, char path[PATH_MAX], struct error *err) {
     int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
@@ -93,6 +97,49 @@ int model_dir_save(const char *folder, const struct model_config *config,
         path_in(folder, CONFIG, path, err) != 0)
         return -1;
     return file_publish(path, text, strlen(text), 0644, err);
+}
+
+static int copy_bytes(int from, const char *path, int to, struct error *err) {
+    cleanup_free char *block = malloc(COPY_BLOCK);
+    if (block == NULL)
+        return error_no_memory(err, path);
+    for (;;) {
+        ssize_t size = read(from, block, COPY_BLOCK);
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size <= 0)
+            return size == 0 ? 0 : error_set_errno(err, EXIT_CODE_DATA, "%s", path);
+        if (file_write_all(to, block, (size_t)size, err) != 0)
+            return -1;
+    }
+}
+
+static int copy_file(const char *from, const char *folder, const char *name, struct error *err) {
+    char source[PATH_MAX], target[PATH_MAX], temp[PATH_MAX];
+    if (path_in(from, name, source, err) != 0 || path_in(folder, name, target, err) != 0)
+        return -1;
+    cleanup_fd int in = open(source, O_RDONLY | O_CLOEXEC);
+    if (in < 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "%s", source);
+    int out = file_publish_open(target, temp, 0644, err);
+    if (out < 0)
+        return -1;
+    if (copy_bytes(in, source, out, err) == 0)
+        return file_publish_commit(out, temp, target, err);
+    (void)close(out);
+    (void)unlink(temp);
+    return error_wrap(err, "%s", target);
+}
+
+int model_dir_copy(const char *from, const char *folder, struct error *err) {
+    cleanup_model_config struct model_config config = {0};
+    cleanup_safetensors struct safetensors file = {0};
+    /* The weights first, as in model_dir_save. */
+    return model_dir_config(from, &config, err) != 0 ||
+                   model_dir_open(from, &config, &file, err) != 0 ||
+                   file_make_dirs(folder, err) != 0 || copy_file(from, folder, WEIGHTS, err) != 0
+               ? -1
+               : copy_file(from, folder, CONFIG, err);
 }
 
 int model_dir_config(const char *folder, struct model_config *ret_config, struct error *err) {

@@ -24,6 +24,9 @@ int model_dir_check(const char *folder, const struct model_config *config, struc
 int model_dir_save(const char *folder, const struct model_config *config,
                    const struct array *arrays, size_t count, struct error *err);
 
+/* Publishes what lies in FROM, which is whole, in FOLDER. */
+int model_dir_copy(const char *from, const char *folder, struct error *err);
+
 /* Reads config.json; every field is checked. */
 int model_dir_config(const char *folder, struct model_config *ret_config, struct error *err);
 

@@ -11,6 +11,7 @@ static const char *const convs[] = {"auto", "direct", "winograd", NULL};
 static const char *const owns[] = {"auto", "off", "on", NULL};
 static const char *const comms[] = {"auto", "mpi", "nccl", NULL};
 static const char *const logs[] = {"both", "table", "metrics", NULL};
+static const char *const publishes[] = {"last", "best", NULL};
 static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
 static const char *const presets[] = {"tv", "d2", "mlperf", NULL};
 static const char *const schedules[] = {"constant", "step", "poly2", "cosine", "milestones", NULL};
@@ -265,6 +266,11 @@ static const struct flag FLAGS[] = {
     INT("verify-every", verify_every, "0", 0, 1e9, T, "N",
         "steps between two checks that all ranks hold the same parameters; always at start (0: "
         "then alone)"),
+    TEXT("keep-best", keep_best, "auto", T, "auto|none|METRIC",
+         "keep the model of the evaluation with the best METRIC (the least, where it is a loss) in "
+         "a folder best below the checkpoints; auto: top1, or segm_mAP"),
+    CHOICE("publish", publish, publishes, "last", T,
+           "which model goes to --model-dir: that of the last step, or the best one"),
     CHOICE("log", log, logs, "both", T,
            "form of the reports: table for people, metric lines for scrapers"),
 };

@@ -28,6 +28,7 @@ enum { OPTION_FUSION_AUTO = FUSION_CONV + 1 }; /* behind enum fusion */
 enum option_convs { OPTION_CONVS_AUTO, OPTION_CONVS_DIRECT, OPTION_CONVS_WINOGRAD };
 enum option_comm { OPTION_COMM_AUTO, OPTION_COMM_MPI, OPTION_COMM_NCCL };
 enum option_log { OPTION_LOG_BOTH, OPTION_LOG_TABLE, OPTION_LOG_METRICS };
+enum option_publish { OPTION_PUBLISH_LAST, OPTION_PUBLISH_BEST };
 enum option_preset { OPTION_PRESET_TV, OPTION_PRESET_D2, OPTION_PRESET_MLPERF };
 enum option_format { OPTION_JPEG, OPTION_PNG };
 enum option_augment {
@@ -126,6 +127,8 @@ struct options {
     int64_t eval_every;
     int64_t verify_every;
     int log;
+    const char *keep_best;
+    int publish; /* enum option_publish */
 };
 
 /* The table of all flags. */

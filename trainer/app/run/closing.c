@@ -1,6 +1,7 @@
 #include "run/closing.h"
 
 #include "common/log.h"
+#include "run/best.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -25,6 +26,7 @@ void closing_tell_stop(const struct job *job) {
     else
         log_info("stopped as asked before the first step");
     tell_speed(job);
+    best_tell(job);
 }
 
 void closing_sum_up(struct job *job) {
@@ -34,4 +36,5 @@ void closing_sum_up(struct job *job) {
     samples_sum_up(&job->data.training, job->data.bad_allowed);
     if (job->data.validation.source.count > 0)
         samples_sum_up(&job->data.validation, job->data.bad_allowed);
+    best_tell(job);
 }

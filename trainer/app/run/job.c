@@ -155,6 +155,25 @@ static int describe(struct job *job, struct error *err) {
     return 0;
 }
 
+/* The best model is that of an evaluation. */
+static int open_best(struct job *job, struct error *err) {
+    const struct options *o = job->options;
+    struct best *b = &job->best;
+    if (best_open(b, o->keep_best, job->inputs.checkpoints, job->ask.model, err) != 0)
+        return -1;
+    bool none = b->folder[0] == '\0';
+    if (!job->inputs.scored)
+        b->folder[0] = '\0';
+    if (!job->inputs.scored && b->metric[0] != '\0')
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--keep-best %s: there is nothing to evaluate on; give --validation DIR",
+                         b->metric);
+    if (o->publish == OPTION_PUBLISH_BEST && (none || !job->inputs.scored))
+        return error_set(err, EXIT_CODE_USAGE, "--publish best: no best model is kept; %s",
+                         none ? "leave --keep-best none out" : "give --validation DIR");
+    return 0;
+}
+
 int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err) {
     *job = (struct job){.options = o, .comm = comm, .first = comm_rank(comm) == 0};
     job->report.events = (struct tfevents)TFEVENTS_CLOSED;
@@ -170,6 +189,7 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
     };
     if (keep_open(&job->keeping, o->checkpoint_every, err) != 0 ||
         inputs_find(&job->inputs, o, COMMAND_TRAIN, model->task, "", err) != 0 ||
+        open_best(job, err) != 0 ||
         progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
         device_place(o, comm, true, err) != 0 || threads_settle(&job->threads, o, comm, err) != 0 ||
         task_open(&job->data, &job->ask, err) != 0 || settle_steps(job, err) != 0)

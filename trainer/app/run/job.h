@@ -11,6 +11,7 @@
 #include "optim/schedule.h"
 #include "options/inputs.h"
 #include "options/options.h"
+#include "run/best_score.h"
 #include "run/findings.h"
 #include "run/keep.h"
 #include "run/network.h"
@@ -47,6 +48,7 @@ struct job {
     int64_t data_waited; /* in this step, ns */
     struct run_state state;
     struct keeping keeping;
+    struct best best;              /* on rank 0 */
     struct folder_lock lock;       /* of the checkpoints, on rank 0 */
     struct folder_lock model_lock; /* of the model's folder, on rank 0 */
     bool own_statistics;  /* running statistics are this rank's, not yet the mean over ranks */

@@ -158,6 +158,8 @@ int save_check(struct job *job, struct error *err) {
         return error_wrap(err, "--checkpoint-dir");
     if (access(checkpoints, W_OK | X_OK) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "--checkpoint-dir: %s", checkpoints);
+    if (job->best.folder[0] != '\0' && model_dir_check(job->best.folder, &config, err) != 0)
+        return error_wrap(err, "--checkpoint-dir");
     if (findings_check(&job->findings, job->data.task, err) != 0)
         return -1;
     char own[FOLDER_LOCK_TEXT];
@@ -178,5 +180,20 @@ int save_model(struct job *job, struct error *err) {
         model_dir_save(job->inputs.model, &config, w.arrays, w.count, err) != 0)
         return error_wrap(err, "publishing the model");
     log_info("model in %s", job->inputs.model);
+    return 0;
+}
+
+int save_scored(struct job *job, const char *folder, const struct model_score *score,
+                bool *ret_finite, struct error *err) {
+    struct model_config config = describe_model(job);
+    cleanup_weights struct weights w = {0};
+    struct error why = {0};
+    config.score = *score;
+    if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_BATCHES, job->state.batches,
+                     err) != 0)
+        return -1;
+    *ret_finite = finite_weights(&w, &why) == 0;
+    if (*ret_finite && model_dir_save(folder, &config, w.arrays, w.count, err) != 0)
+        return error_wrap(err, "keeping the best model");
     return 0;
 }

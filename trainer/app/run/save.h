@@ -11,7 +11,11 @@ int save_check(struct job *job, struct error *err);
 /* All ranks together, with no step under way: saves a checkpoint of the present step, unless that
  * was the last thing done. At the end of an epoch running statistics become their mean. */
 int save_checkpoint(struct job *job, struct error *err);
-/* model.safetensors and config.json; on other ranks nothing. */
+/* model.safetensors and config.json in --model-dir; on other ranks nothing. */
 int save_model(struct job *job, struct error *err);
+/* The same in FOLDER, with what it is worth; by rank 0 alone. *RET_FINITE: it was saved, since all
+ * of its weights are numbers. */
+int save_scored(struct job *job, const char *folder, const struct model_score *score,
+                bool *ret_finite, struct error *err);
 
 #endif

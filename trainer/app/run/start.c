@@ -207,9 +207,12 @@ static int read_start(struct job *job, struct statistics *statistics, struct err
 }
 
 static int read_first(struct job *job, struct statistics *statistics, struct error *err) {
-    return read_start(job, statistics, err) != 0 || fold_check(&job->net, err) != 0
-               ? -1
-               : settle_course(job, err);
+    if (read_start(job, statistics, err) != 0 || fold_check(&job->net, err) != 0 ||
+        settle_course(job, err) != 0)
+        return -1;
+    if (job->state.step > 0)
+        best_resume(&job->best, job->state.course, job->state.samples);
+    return 0;
 }
 
 static int spread(struct job *job, struct error *err) {

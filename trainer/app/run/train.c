@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "device/ranks.h"
+#include "run/best.h"
 #include "run/closing.h"
 #include "run/evaluate.h"
 #include "run/finite.h"
@@ -270,7 +271,7 @@ static int score(struct job *job, bool *ret_stop, struct error *err) {
         return 0;
     if (report_evaluation(&job->report, job->state.step, job_epoch(job), &e, err) != 0)
         return -1;
-    return judge_score(job, &e, err);
+    return judge_score(job, &e, err) != 0 ? -1 : best_take(job, &e, err);
 }
 
 /* Saves what there is; then all ranks leave with the error of the first that cannot go on. */
@@ -383,7 +384,7 @@ static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
     if (statistics_average(job, err) != 0 || save_model(job, err) != 0)
         return -1;
     bool cut_short = false;
-    if (score(job, &cut_short, err) != 0)
+    if (score(job, &cut_short, err) != 0 || best_publish(job, err) != 0)
         return -1;
     closing_sum_up(job);
     if (cut_short && job->first)

@@ -211,5 +211,7 @@ const struct task TASK_CLASSIFY = {
     .score_close = guesses_close,
     .tell_check = guesses_check,
     .tell = guesses_tell,
+    .figure = evaluation_name,
+    .best = {"top1", "loss"},
     .print = print,
 };

@@ -20,5 +20,7 @@ const struct task TASK_DETECT = {
     .score_show = detect_score_show,
     .tell_check = detect_tell_check,
     .tell = detect_score_tell,
+    .figure = detect_figure,
+    .best = {"segm_mAP", "bbox_mAP"},
     .print = detect_print,
 };

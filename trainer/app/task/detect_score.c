@@ -32,6 +32,12 @@ static const char *const FIGURES[KINDS][COCO_STATS] = {
     {"segm_mAP", "segm_AP50", "segm_AP75", "segm_APs", "segm_APm", "segm_APl", "segm_AR1",
      "segm_AR10", "segm_AR100", "segm_ARs", "segm_ARm", "segm_ARl"},
 };
+
+const char *detect_figure(const struct model *model, int i) {
+    (void)model;
+    return i < (int)KINDS * COCO_STATS ? FIGURES[i / COCO_STATS][i % COCO_STATS] : NULL;
+}
+
 static const char *const KIND_NAMES[KINDS] = {"bbox", "segm"};
 
 _Static_assert((int)KINDS *(int)COCO_STATS <= (int)EVALUATION_FIGURES_MAX, "room for all");

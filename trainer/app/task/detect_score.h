@@ -23,6 +23,7 @@ int detect_score_write(void *score, const char *path, struct error *err);
 int detect_score_tell(void *score, const struct task_tell *how, struct error *err);
 int detect_score_show(void *score, const struct task_show *show, struct error *err);
 
+const char *detect_figure(const struct model *model, int i);
 int detect_print(struct buf *out, double epoch, const struct evaluation *e, struct error *err);
 
 #endif

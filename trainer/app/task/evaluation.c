@@ -14,3 +14,10 @@ double evaluation_figure(const struct evaluation *e, const char *name) {
             return e->figures[i].value;
     return 0;
 }
+
+const char *evaluation_name(const struct model *model, int i) {
+    int at = METRIC_SAMPLES + 1 + i, count = model_metric_count(model, false);
+    if (at < count)
+        return model->metrics[at].name;
+    return at == count ? model->metrics[METRIC_LOSS].name : NULL;
+}

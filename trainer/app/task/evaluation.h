@@ -3,6 +3,7 @@
 #define TASK_EVALUATION_H
 
 #include "common/metric_line.h"
+#include "models/model.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +22,7 @@ struct evaluation {
 void evaluation_add(struct evaluation *e, const char *name, double value);
 /* 0 where there is none of that name. */
 double evaluation_figure(const struct evaluation *e, const char *name);
+/* The names of figures that are means of MODEL's metrics: number I, NULL behind the last. */
+const char *evaluation_name(const struct model *model, int i);
 
 #endif

@@ -124,6 +124,11 @@ struct task {
     int (*tell_check)(const struct task_data *data, const struct task_tell *how, struct error *err);
     int (*tell)(void *score, const struct task_tell *how, struct error *err);
 
+    /* Number I of the names of figures that an evaluation of MODEL tells; NULL behind the last. */
+    const char *(*figure)(const struct model *model, int i);
+    /* Of these, which say how good a model is, the first one that there is; NULL ends the list. */
+    const char *best[3];
+
     /* One or more lines for people, without the last line's end. NULL: names and values. */
     int (*print)(struct buf *out, double epoch, const struct evaluation *e, struct error *err);
 };

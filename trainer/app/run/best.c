@@ -1,0 +1,65 @@
+#include "run/best.h"
+
+#include "checkpoint/model_dir.h"
+#include "common/log.h"
+#include "run/save.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* As config.json holds it, so that a run that goes on compares with the same number. */
+static double as_kept(double value) {
+    char text[40];
+    (void)snprintf(text, sizeof(text), "%.9g", value);
+    return strtod(text, NULL);
+}
+
+int best_take(struct job *job, const struct evaluation *e, struct error *err) {
+    struct best *b = &job->best;
+    const struct run_state *s = &job->state;
+    const char *metric = best_metric(b, job->data.task, e);
+    if (!job->first || b->folder[0] == '\0' || metric == NULL)
+        return 0;
+    struct model_score score = {.value = as_kept(evaluation_figure(e, metric)),
+                                .step = s->step,
+                                .samples = s->samples,
+                                .course = s->course};
+    (void)snprintf(score.metric, sizeof(score.metric), "%s", metric);
+    bool finite = false;
+    if (!best_is_better(b, &score))
+        return 0;
+    if (save_scored(job, b->folder, &score, &finite, err) != 0)
+        return -1;
+    if (!finite)
+        return 0;
+    b->known = true;
+    b->score = score;
+    b->epoch = job_epoch(job);
+    return 0;
+}
+
+int best_publish(struct job *job, struct error *err) {
+    const struct best *b = &job->best;
+    if (!job->first || job->options->publish != OPTION_PUBLISH_BEST)
+        return 0;
+    if (!b->known) {
+        log_warning("--publish best: no evaluation had a best model; that of the last step is in "
+                    "%s",
+                    job->inputs.model);
+        return 0;
+    }
+    if (model_dir_copy(b->folder, job->inputs.model, err) != 0)
+        return error_wrap(err, "publishing the best model");
+    log_info("model in %s: that of step %" PRId64 ", the best one", job->inputs.model,
+             b->score.step);
+    return 0;
+}
+
+void best_tell(const struct job *job) {
+    const struct best *b = &job->best;
+    if (!job->first || !b->known)
+        return;
+    log_info("best: epoch %.4g (step %" PRId64 "), %s %.4f; its model is in %s", b->epoch,
+             b->score.step, b->score.metric, b->score.value, b->folder);
+}

@@ -1,0 +1,15 @@
+/* Keeps the model of the best evaluation of a training. By rank 0 alone; on others nothing
+ * happens. */
+#ifndef RUN_BEST_H
+#define RUN_BEST_H
+
+#include "run/job.h"
+
+/* After the evaluation E of the model as it is now: keeps it where it is the best so far. */
+int best_take(struct job *job, const struct evaluation *e, struct error *err);
+/* At the end: the best one goes to --model-dir, if that was asked for. */
+int best_publish(struct job *job, struct error *err);
+/* Which one it was, in the log. */
+void best_tell(const struct job *job);
+
+#endif
