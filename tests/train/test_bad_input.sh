@@ -82,7 +82,7 @@ refused 65 "--checkpoint-dir" --data "$data" --checkpoint-dir "$work/file/below"
 echo "memory"
 # Refused before any of it is taken, with a batch that fits; in a process that may not grow.
 limited() {
-    # shellcheck disable=SC2086  # a list
+    # shellcheck disable=SC2086,SC3045  # a list; shells have it
     (ulimit -v "$1" && shift && exec timeout 120 $train --data synthetic --validation none --threads 1 "$@")
 }
 code 65 limited 500000 --synthetic-images 5000 --batch-size 4096
