@@ -131,6 +131,13 @@ code 0 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" --ch
 code 0 "$ringtrain" train $flags --data "$work/three" --model-dir "$work/m3" --checkpoint-dir "$work/c3" \
     --init "$work/m4/model.safetensors"
 says "is for 4 classes, the data has 3: fc keeps its start values"
+! grep -q "are not used" "$work/err" || fail "two lines for one thing"
+# shellcheck disable=SC2086
+code 0 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m6" --checkpoint-dir "$work/c6" --init "$work/m4"
+says "initial weights from $work/m4/model.safetensors"
+# shellcheck disable=SC2086
+code 65 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" --checkpoint-dir "$work/c5" --init "$work/m4"
+says "give another --model-dir"
 # shellcheck disable=SC2086
 code 65 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" --checkpoint-dir "$work/c5" \
     --init "$work/m4/model.safetensors"

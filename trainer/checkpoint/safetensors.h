@@ -43,6 +43,9 @@ struct safetensors_entry {
     size_t size;  /* bytes */
     bool checked; /* carries a checksum... */
     uint32_t crc; /* ...this one */
+    /* NULL, or why nobody here can read it: a type of later days, too many axes, too long a name.
+     * Its file can be used all the same, by who does not need it. */
+    const char *unusable;
 };
 
 struct safetensors {

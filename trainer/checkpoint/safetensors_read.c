@@ -66,25 +66,32 @@ static int parse_digits(const char *text, uint32_t *ret) {
 }
 
 static int parse_shape(const json_t *shape, struct safetensors_entry *entry) {
-    if (!json_is_array(shape) || json_array_size(shape) > ARRAY_RANK_MAX)
+    if (!json_is_array(shape))
         return -1;
-    entry->rank = (int)json_array_size(shape);
-    for (int i = 0; i < entry->rank; i++) {
-        const json_t *size = json_array_get(shape, (size_t)i);
+    if (json_array_size(shape) > ARRAY_RANK_MAX)
+        entry->unusable = "has more axes than can be read";
+    else
+        entry->rank = (int)json_array_size(shape);
+    for (size_t i = 0; i < json_array_size(shape); i++) {
+        const json_t *size = json_array_get(shape, i);
         if (!json_is_integer(size) || json_integer_value(size) < 0)
             return -1;
-        entry->shape[i] = json_integer_value(size);
+        if (i < (size_t)entry->rank)
+            entry->shape[i] = json_integer_value(size);
     }
     return 0;
 }
 
-static int parse_type(const json_t *text, enum array_type *ret) {
-    for (int type = 0; json_is_string(text) && type < ARRAY_TYPES; type++)
+static int parse_type(const json_t *text, struct safetensors_entry *entry) {
+    if (!json_is_string(text))
+        return -1;
+    for (int type = 0; type < ARRAY_TYPES; type++)
         if (strcmp(json_string_value(text), array_type_name((enum array_type)type)) == 0) {
-            *ret = (enum array_type)type;
+            entry->type = (enum array_type)type;
             return 0;
         }
-    return -1;
+    entry->unusable = "has a dtype that cannot be read";
+    return 0;
 }
 
 /* NULL, or what is wrong. */
@@ -93,8 +100,8 @@ static const char *parse_entry(const json_t *value, size_t data_size,
     const json_t *offsets = json_object_get(value, "data_offsets");
     const json_t *begin = json_array_get(offsets, 0);
     const json_t *end = json_array_get(offsets, 1);
-    if (parse_type(json_object_get(value, "dtype"), &entry->type) != 0)
-        return "unknown dtype";
+    if (parse_type(json_object_get(value, "dtype"), entry) != 0)
+        return "no dtype";
     if (parse_shape(json_object_get(value, "shape"), entry) != 0)
         return "bad shape";
     if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
@@ -104,7 +111,7 @@ static const char *parse_entry(const json_t *value, size_t data_size,
         return "data_offsets outside of the file";
     struct array array = {.type = entry->type, .rank = entry->rank};
     memcpy(array.shape, entry->shape, sizeof(array.shape));
-    if (array_bytes(&array) != last - first)
+    if (entry->unusable == NULL && array_bytes(&array) != last - first)
         return "shape and data_offsets do not agree";
     entry->begin = (size_t)first;
     entry->size = (size_t)(last - first);
@@ -136,14 +143,17 @@ static int check_cover(struct safetensors *file, struct error *err) {
 static int add_entry(struct safetensors *file, const char *name, const json_t *value,
                      struct error *err) {
     struct safetensors_entry *entry = &file->entries[file->count];
-    if (strlen(name) > ARRAY_NAME_MAX)
-        return refuse(file, err, "", "a tensor's name is too long");
     const char *wrong = parse_entry(value, file->data_size, entry);
     if (wrong != NULL)
         return refuse(file, err, name, wrong);
     char key[ARRAY_NAME_MAX + 16];
-    snprintf(key, sizeof(key), SAFETENSORS_CRC ":%s", name);
-    const char *digits = safetensors_note(file, key);
+    const char *digits = NULL;
+    if (strlen(name) > ARRAY_NAME_MAX) {
+        entry->unusable = "has too long a name";
+    } else {
+        snprintf(key, sizeof(key), SAFETENSORS_CRC ":%s", name);
+        digits = safetensors_note(file, key);
+    }
     if (digits != NULL && parse_digits(digits, &entry->crc) != 0)
         return refuse(file, err, name, "malformed checksum");
     entry->checked = digits != NULL;
@@ -216,6 +226,11 @@ static int parse_header(struct safetensors *file, struct buf *header, struct err
     return check_header(file, header, err);
 }
 
+/* What PyTorch's torch.save writes: a ZIP archive, or in older days a pickle alone. */
+static bool is_pickle(const uint8_t head[SAFETENSORS_HEAD]) {
+    return memcmp(head, "PK\x03\x04", 4) == 0 || (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5);
+}
+
 /* From the source that is set, SIZE bytes long. */
 static int read_header(struct safetensors *file, size_t size, struct error *err) {
     cleanup_buf struct buf header;
@@ -225,6 +240,14 @@ static int read_header(struct safetensors *file, size_t size, struct error *err)
         return refuse(file, err, "", "not a safetensors file: shorter than 8 bytes");
     if (bytes_at(file, 0, head, sizeof(head), err) != 0)
         return -1;
+    if (is_pickle(head))
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "%s: a PyTorch file, not safetensors; convert it: python3 -c 'import sys, torch; from "
+            "safetensors.torch import save_file; save_file({k: v.clone() for k, v in "
+            "torch.load(sys.argv[1], map_location=\"cpu\", weights_only=True).items()}, "
+            "sys.argv[2])' FILE.pth FILE.safetensors",
+            file->path);
     uint64_t length = 0;
     for (int i = SAFETENSORS_HEAD - 1; i >= 0; i--)
         length = length << 8 | head[i];
@@ -339,6 +362,8 @@ int safetensors_read(const struct safetensors *file, const struct array *array, 
     const struct safetensors_entry *entry = safetensors_find(file, array->name);
     if (entry == NULL)
         return refuse(file, err, array->name, "there is no such tensor");
+    if (entry->unusable != NULL)
+        return refuse(file, err, array->name, entry->unusable);
     if (entry->type != array->type)
         return error_set(err, EXIT_CODE_DATA, "%s: %s: is %s, not %s", file->path, array->name,
                          array_type_name(entry->type), array_type_name(array->type));

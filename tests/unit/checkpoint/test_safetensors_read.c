@@ -136,11 +136,56 @@ static void a_foreign_file_without_checksums_can_be_read(void) {
     ASSERT_CONTAINS(err.text, "carries no checksum");
 }
 
+/* Types of later days, many axes, long names: of a tensor that nobody needs. */
+static void what_cannot_be_read_costs_nobody_the_others(void) {
+    cleanup_safetensors struct safetensors file = {0};
+    char header[1024], name[ARRAY_NAME_MAX + 2];
+    uint8_t out[64];
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    snprintf(header, sizeof(header),
+             "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+             "\"f8\":{\"dtype\":\"F8_E4M3\",\"shape\":[3],\"data_offsets\":[8,11]},"
+             "\"nine\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[11,13]},"
+             "\"%s\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[13,14]}}",
+             name);
+    CU_ASSERT_EQUAL_FATAL(parse_foreign(header, 14, &file), 0);
+    struct array array = {.name = "a", .type = ARRAY_F32, .rank = 1, .shape = {2}, .data = out};
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), 0);
+    array = (struct array){.name = "f8", .type = ARRAY_U8, .rank = 1, .shape = {3}, .data = out};
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "f8: has a dtype that cannot be read");
+    array = (struct array){.name = "nine", .type = ARRAY_U8, .rank = 1, .shape = {2}, .data = out};
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
+    ASSERT_CONTAINS(err.text, "nine: has more axes than can be read");
+    array = (struct array){.name = name, .type = ARRAY_U8, .rank = 1, .shape = {1}, .data = out};
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
+    ASSERT_CONTAINS(err.text, "has too long a name");
+}
+
+/* A ZIP archive, and pickles of old. */
+static void pytorchs_files_are_known_with_the_way_out(void) {
+    static const char *const files[] = {"PK\x03\x04\x14\x00\x08\x08\x08\x08",
+                                        "\x80\x02\x8a\nl\xfc\x9c\x46\xf9", "\x80\x04\x95xxxxxxx"};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        cleanup_safetensors struct safetensors file = {0};
+        CU_ASSERT_EQUAL(safetensors_parse(&file, files[i], 9, "w.pth", &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+        ASSERT_CONTAINS(err.text, "w.pth: a PyTorch file, not safetensors");
+        ASSERT_CONTAINS(err.text, "save_file(");
+        ASSERT_CONTAINS(err.text, "FILE.pth FILE.safetensors");
+    }
+}
+
 static void hostile_headers_are_refused(void) {
     expect_refused("[]", 0, "not an object");
     expect_refused("{", 0, "foreign");
-    expect_refused("{\"a\":{\"dtype\":\"F31\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
-                   "a: unknown dtype");
+    expect_refused("{\"a\":{\"dtype\":31,\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "a: no dtype");
+    expect_refused("{\"a\":{\"dtype\":\"F31\",\"shape\":[1],\"data_offsets\":[0,4]}}", 3,
+                   "outside of the file");
+    expect_refused("{\"a\":{\"dtype\":\"F31\",\"shape\":[1],\"data_offsets\":[4,8]}}", 8,
+                   "overlap or gap");
     expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}", 4,
                    "a: bad shape");
     expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1.5],\"data_offsets\":[0,4]}}", 4,
@@ -161,7 +206,7 @@ static void hostile_headers_are_refused(void) {
     expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],"
                    "\"data_offsets\":[0,4]}}",
                    4, "do not agree");
-    expect_refused("{\"a\":3}", 0, "a: unknown dtype");
+    expect_refused("{\"a\":3}", 0, "a: no dtype");
     expect_refused("{\"__metadata__\":{\"k\":1}}", 0, "no string");
     expect_refused("{\"__metadata__\":{\"crc32c\":\"0000\"}}", 0, "malformed checksum");
     expect_refused("{\"__metadata__\":{\"crc32c\":\"deadbeef\"}}", 0, "does not match");
@@ -321,7 +366,9 @@ static void a_damaged_tensor_is_found_when_it_is_read(void) {
 UNIT_MAIN("checkpoint.safetensors_read", UNIT(the_whole_file_is_accepted),
           UNIT(every_flipped_bit_is_detected), UNIT(every_truncation_is_detected),
           UNIT(more_bytes_at_the_end_are_detected),
-          UNIT(a_foreign_file_without_checksums_can_be_read), UNIT(hostile_headers_are_refused),
+          UNIT(a_foreign_file_without_checksums_can_be_read),
+          UNIT(what_cannot_be_read_costs_nobody_the_others),
+          UNIT(pytorchs_files_are_known_with_the_way_out), UNIT(hostile_headers_are_refused),
           UNIT(more_tensors_than_there_may_be_are_refused),
           UNIT(a_huge_header_length_costs_nothing),
           UNIT(a_header_longer_than_its_file_is_cut_short),

@@ -1,5 +1,7 @@
 #include "run/init.h"
 
+#include "checkpoint/checkpoint_list.h"
+#include "common/attempt.h"
 #include "common/cleanup.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { SHOWN = 5, PREFIX_MAX = ARRAY_NAME_MAX };
 
@@ -62,7 +65,7 @@ static const struct safetensors_entry *find(const struct reading *r, const char 
 }
 
 static bool same_shape(const struct safetensors_entry *entry, const struct array *array) {
-    return entry->rank == array->rank &&
+    return entry->unusable == NULL && entry->rank == array->rank &&
            memcmp(entry->shape, array->shape, (size_t)entry->rank * sizeof(entry->shape[0])) == 0;
 }
 
@@ -198,6 +201,9 @@ static int convert(const struct reading *r, const struct safetensors_entry *entr
 static int read_array(struct reading *r, const struct safetensors_entry *entry,
                       const struct array *array, struct error *err) {
     r->used[entry - r->file.entries] = true;
+    if (entry->unusable != NULL)
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: %s", r->file.path, entry->name,
+                         entry->unusable);
     if (!same_shape(entry, array))
         return error_set(err, EXIT_CODE_DATA, "%s: %s: has another shape than the model's",
                          r->file.path, entry->name);
@@ -259,6 +265,8 @@ static int read_head(struct reading *r, struct error *err) {
     for (size_t i = 0; i < r->weights.count; i++) {
         const struct array *array = &r->weights.arrays[i];
         const struct safetensors_entry *entry = find(r, r->prefix, array->name);
+        if (of_head(r, array) && entry != NULL)
+            r->used[entry - r->file.entries] = true; /* what becomes of it is told below */
         if (!of_head(r, array) || (entry != NULL && same_shape(entry, array)))
             continue;
         if (other == NULL || counts_classes(array, other)) {
@@ -291,7 +299,8 @@ static int tell_unused(const struct reading *r, struct error *err) {
         const char *name = r->file.entries[i].name;
         if (r->used[i] || is_expected(name))
             continue;
-        if (count++ < SHOWN && buf_printf(&names, err, "%s%s", count > 1 ? ", " : "", name) != 0)
+        if (count++ < SHOWN &&
+            buf_printf(&names, err, "%s%.*s", count > 1 ? ", " : "", ARRAY_NAME_MAX, name) != 0)
             return -1;
     }
     if (count == 0)
@@ -352,4 +361,44 @@ int init_read(struct store *store, const struct model_names *names, const char *
         failed = read_all(&r, prefix, err);
     reading_done(&r);
     return failed;
+}
+
+int init_path(const char *given, char ret[PATH_MAX], struct error *err) {
+    struct stat st;
+    bool folder = stat(given, &st) == 0 && S_ISDIR(st.st_mode);
+    if (snprintf(ret, PATH_MAX, "%s%s", given, folder ? "/model.safetensors" : "") < PATH_MAX)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "--init: %.64s...: path too long", given);
+}
+
+/* Whether a checkpoint may be there to go on from, in place of --init. */
+static int may_resume(const struct options *o, const char *checkpoints, bool *ret,
+                      struct error *err) {
+    cleanup_checkpoint_list struct checkpoint_list there = {0};
+    const char *attempt = getenv(ATTEMPT_VARIABLE);
+    bool again = attempt != NULL && strtol(attempt, NULL, 10) > 1;
+    bool none = strcmp(o->resume, "none") == 0;
+    *ret = !none && strcmp(o->resume, "auto") != 0;
+    if (*ret || (none && !again))
+        return 0;
+    if (checkpoint_list_read(&there, checkpoints, err) != 0)
+        return -1;
+    *ret = there.count > 0;
+    return 0;
+}
+
+int init_check(const struct options *o, const char *checkpoints, struct error *err) {
+    char path[PATH_MAX];
+    struct safetensors file;
+    bool resumes = false;
+    if (o->init == NULL)
+        return 0;
+    if (may_resume(o, checkpoints, &resumes, err) != 0 || init_path(o->init, path, err) != 0)
+        return -1;
+    if (resumes)
+        return 0;
+    if (safetensors_open(&file, path, err) != 0)
+        return error_wrap(err, "--init");
+    safetensors_done(&file);
+    return 0;
 }

@@ -13,7 +13,17 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "models/model.h"
+#include "options/options.h"
 #include "program/store.h"
+
+#include <limits.h>
+
+/* GIVEN, a file, or the model.safetensors of GIVEN, a folder that a training has published. */
+int init_path(const char *given, char ret[PATH_MAX], struct error *err);
+
+/* Whether the file of --init can be read at all, where it will be: CHECKPOINTS, a folder, has none
+ * to go on from. Costs nothing, before data is read and the network is compiled. */
+int init_check(const struct options *o, const char *checkpoints, struct error *err);
 
 /* Reads what PATH has for STORE, which has its start values. NAMES are the model's (NULL: a
  * classifier). PREFIX stands before the model's names

@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "device/ranks.h"
 #include "run/evaluate.h"
+#include "run/init.h"
 #include "run/rate.h"
 #include "run/room.h"
 
@@ -192,6 +193,7 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
         open_best(job, err) != 0 ||
         progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
         device_place(o, comm, true, err) != 0 || threads_settle(&job->threads, o, comm, err) != 0 ||
+        (job->first && init_check(o, job->inputs.checkpoints, err) != 0) ||
         task_open(&job->data, &job->ask, err) != 0 || settle_steps(job, err) != 0)
         return -1;
     announce(job);

@@ -109,10 +109,13 @@ static int resume_from(struct job *job, const struct safetensors *file,
     return statistics_read(statistics, job, file, err);
 }
 
-static int init_from(struct job *job, const char *path, struct error *err) {
+static int init_from(struct job *job, const char *given, struct error *err) {
     cleanup_buf struct buf notes = {0};
+    char path[PATH_MAX];
     char model[PATH_MAX + sizeof("/model.safetensors")];
     buf_init(&notes, NOTES_MAX);
+    if (init_path(given, path, err) != 0)
+        return -1;
     (void)snprintf(model, sizeof(model), "%s/model.safetensors", job->inputs.model);
     if (target_is_same(path, model))
         return error_set(err, EXIT_CODE_CONFIG,

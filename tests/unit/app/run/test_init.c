@@ -2,6 +2,8 @@
  * gradients are made. */
 #include "run/init.h"
 
+#include "common/attempt.h"
+#include "common/file.h"
 #include "graph/gradients.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
@@ -179,7 +181,8 @@ static void another_number_of_classes_leaves_the_head_and_says_so(void) {
     cleanup_buf struct buf notes = {0};
     CU_ASSERT_EQUAL(read_model(&m, 7, &(struct export){.prefix = ""}, &notes, NULL), 0);
     ASSERT_CONTAINS(buf_text(&notes),
-                    "is for 10 classes, the data has 7: fc keeps its start values");
+                    "is for 10 classes, the data has 7: fc keeps its start values\n");
+    CU_ASSERT_EQUAL(strchr(buf_text(&notes), '\n')[1], '\0'); /* that is all */
     CU_ASSERT(near(&m, "layer2.0.downsample.0.weight", 0));
     model_open(&fresh, 7, 9);
     size_t bytes = store_find(&m.store, "fc.weight")->count * sizeof(float);
@@ -187,6 +190,48 @@ static void another_number_of_classes_leaves_the_head_and_says_so(void) {
     CU_ASSERT_EQUAL(memcmp(at(&m, "fc.bias"), at(&fresh, "fc.bias"), 7 * sizeof(float)), 0);
     model_done(&fresh);
     model_done(&m);
+}
+
+static void write_weights(const char *path, const char *bytes) {
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, bytes, strlen(bytes), 0644, NULL), 0);
+}
+
+static void a_file_is_looked_at_where_it_will_be_read(void) {
+    char folder[PATH_MAX], model[PATH_MAX + 32], path[PATH_MAX], kept[PATH_MAX + 64];
+    struct error err = {0};
+    struct options o = {.resume = "auto"};
+    (void)snprintf(folder, sizeof(folder), "%s/published", unit_temp_dir());
+    (void)snprintf(model, sizeof(model), "%s/model.safetensors", folder);
+    (void)snprintf(kept, sizeof(kept), "%s/checkpoints", unit_temp_dir());
+    CU_ASSERT_EQUAL(init_check(&o, kept, NULL), 0); /* none is asked for */
+    o.init = folder;
+    CU_ASSERT_EQUAL(init_check(&o, kept, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(folder, NULL), 0);
+    CU_ASSERT_EQUAL(init_check(&o, kept, &err), -1);
+    ASSERT_CONTAINS(err.text, "/published/model.safetensors: No such file");
+    write_weights(model, "PK\x03\x04 and more");
+    CU_ASSERT_EQUAL(init_check(&o, kept, &err), -1);
+    ASSERT_CONTAINS(err.text, "--init: ");
+    ASSERT_CONTAINS(err.text, "a PyTorch file");
+    CU_ASSERT_EQUAL(init_path(folder, path, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(path, model);
+    CU_ASSERT_EQUAL(init_path(model, path, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(path, model);
+    /* Where a checkpoint may be gone on with nobody reads it. */
+    o.resume = "somewhere.safetensors";
+    CU_ASSERT_EQUAL(init_check(&o, kept, NULL), 0);
+    o.resume = "auto";
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(kept, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/checkpoints/step-000000005.safetensors",
+                   unit_temp_dir());
+    write_weights(path, "x");
+    CU_ASSERT_EQUAL(init_check(&o, kept, NULL), 0);
+    o.resume = "none";
+    CU_ASSERT_EQUAL(init_check(&o, kept, NULL), -1);
+    CU_ASSERT_EQUAL(setenv(ATTEMPT_VARIABLE, "2", 1), 0);
+    CU_ASSERT_EQUAL(init_check(&o, kept, NULL), 0);
+    CU_ASSERT_EQUAL(unsetenv(ATTEMPT_VARIABLE), 0);
 }
 
 static void types_of_16_bits_are_widened(void) {
@@ -440,9 +485,9 @@ static void of_a_classifier_a_detector_takes_the_body(void) {
 
 UNIT_MAIN("app.init", UNIT(a_file_of_the_same_model_is_taken_whole),
           UNIT(another_number_of_classes_leaves_the_head_and_says_so),
-          UNIT(types_of_16_bits_are_widened), UNIT(a_backbone_is_found_by_its_prefix),
-          UNIT(what_does_not_fit_is_refused_by_name), UNIT(another_width_is_refused),
-          UNIT(of_several_linear_layers_the_last_is_the_head),
+          UNIT(a_file_is_looked_at_where_it_will_be_read), UNIT(types_of_16_bits_are_widened),
+          UNIT(a_backbone_is_found_by_its_prefix), UNIT(what_does_not_fit_is_refused_by_name),
+          UNIT(another_width_is_refused), UNIT(of_several_linear_layers_the_last_is_the_head),
           UNIT(a_detector_finds_the_prefix_of_a_body_and_of_all), UNIT(a_prefix_can_be_told),
           UNIT(a_detector_is_read_under_its_old_names),
           UNIT(a_detector_for_other_classes_leaves_its_predictors),
