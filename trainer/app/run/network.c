@@ -38,6 +38,25 @@ static int find_ends(struct pass *pass, struct error *err) {
                : error_set(err, EXIT_CODE_INTERNAL, "it has no output metrics");
 }
 
+/* A batch norm that trains needs two values a channel: of one alone the variance is 0, and what
+ * comes out is its bias whatever went in. */
+static int check_norms(const struct graph *graph, int batch, struct error *err) {
+    for (int i = 0; graph->training && i < graph->op_count; i++) {
+        const struct op *op = &graph->ops[i];
+        if (op->kind != OP_BATCH_NORM)
+            continue;
+        const struct shape *x = &graph->tensors[op->inputs[NORM_X]].shape;
+        if (x->dim[0] * x->dim[1] * x->dim[2] > 1)
+            continue;
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "%s is of a batch norm with one value a channel, from which nothing can be "
+            "learnt: give a --batch-size of more than %d, or a larger --image-size",
+            graph->tensors[op->inputs[NORM_GAMMA]].name, batch);
+    }
+    return 0;
+}
+
 static int pass_build(struct pass *pass, const struct network *net, const struct network_options *o,
                       struct network_canvas canvas, bool training, struct error *err) {
     struct model_options options = {
@@ -58,7 +77,7 @@ static int pass_build(struct pass *pass, const struct network *net, const struct
     }
     pass->model = net->model;
     if (net->model->build(&pass->graph, net->model, &options, err) != 0 ||
-        find_ends(pass, err) != 0)
+        find_ends(pass, err) != 0 || check_norms(&pass->graph, o->batch, err) != 0)
         return error_wrap(err, "%s at %dx%d px", o->model, canvas.height, canvas.width);
     return 0;
 }

@@ -122,6 +122,36 @@ static void all_programs_lie_in_one_memory(void) {
     close_world(&w);
 }
 
-UNIT_MAIN("run.network", UNIT(a_batch_goes_through_the_program_of_its_canvas),
+/* As torch: "Expected more than 1 value per channel when training". */
+static void norms_of_one_value_a_channel_are_refused(void) {
+    static const double mean[3] = {0.5, 0.5, 0.5};
+    struct network_options o = {.model = "resnet18",
+                                .batch = 1,
+                                .image_size = 32,
+                                .classes = CLASSES,
+                                .dtype = DTYPE_F32,
+                                .mean = mean,
+                                .std = mean};
+    struct network net;
+    struct backend *backend = NULL;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, NULL), 0);
+    CU_ASSERT_EQUAL(network_open(&net, backend, &o, true, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "resnet18 at 32x32 px: layer4.0.");
+    ASSERT_CONTAINS(err.text, "one value a channel");
+    ASSERT_CONTAINS(err.text, "--batch-size of more than 1");
+    network_done(&net);
+    /* Who evaluates has statistics. */
+    CU_ASSERT_EQUAL(network_open(&net, backend, &o, false, &err), 0);
+    network_done(&net);
+    o.batch = 2;
+    CU_ASSERT_EQUAL(network_open(&net, backend, &o, true, &err), 0);
+    network_done(&net);
+    backend_close(backend);
+}
+
+UNIT_MAIN("run.network", UNIT(norms_of_one_value_a_channel_are_refused),
+          UNIT(a_batch_goes_through_the_program_of_its_canvas),
           UNIT(a_canvas_that_is_none_and_another_size_are_refused),
           UNIT(all_programs_lie_in_one_memory))
