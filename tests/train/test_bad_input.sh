@@ -101,6 +101,21 @@ printf 'garbage' >"$work/bad.safetensors"
 refused 66 "bad.safetensors" --data synthetic --init "$work/bad.safetensors"
 refused 66 "bad.safetensors" --data synthetic --resume "$work/bad.safetensors"
 code 66 "$ringtrain" eval --model-dir "$work/none" --data "$data"
+printf 'PK\003\004 and what torch.save writes' >"$work/w.pth"
+refused 66 "--init: $work/w.pth: a PyTorch file, not safetensors; convert it: python3 -c" --data synthetic --init "$work/w.pth"
+! grep -q 'data threads' "$work/err" || fail "compiled before that"
+
+echo "batch norms that see one value a channel"
+refused 64 "one value a channel" --data synthetic --model resnet18 --image-size 32 --batch-size 1
+
+echo "classes: one alone, others, and fewer to evaluate on"
+named daisy
+refused 66 "has one class folder, daisy; a network that tells classes apart needs two or more" --data "$work/named"
+named train/a train/b train/c val/a val/c
+learnt '["a","b","c"]'
+says "the validation data: no pictures of 1 of the 3 classes: 'b'"
+named train/a train/b val/a val/d
+refused 66 "class 'd' of the validation data is none of the 2 classes of the training data" --data "$work/named"
 
 echo "fewer threads than asked for"
 # shellcheck disable=SC2086  # a list

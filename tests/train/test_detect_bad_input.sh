@@ -133,6 +133,15 @@ unscored "the mask's 3 runs add up to 32 pixels, its size is 128 x 128" \
     ',"area":9,"iscrowd":1,"segmentation":{"size":[128,128],"counts":[5,9,18]}'
 unscored 'coordinate 1e+300 of a polygon' ',"area":9,"segmentation":[[1,1,1e300,1,5,5]]'
 
+echo "a picture to evaluate on that is not there is missed before the first step"
+set_of "$GOOD"
+cp -r "$work/set/train" "$work/set/val"
+printf '%s\n' "{$IMAGES,$CATEGORIES,\"annotations\":[{$same}]}" >"$work/set/annotations/instances_val.json"
+find "$work/set/val" -type f -delete
+run 66 --validation "$work/set"
+says "No such file or directory (1 such files; ringtrain inspect coco finds all"
+! grep -q '^train step=' "$work/out" || fail "a step before that"
+
 echo "ids that are odd, or come again"
 refused 'category -3: "id": it is below 0' "{$IMAGES,\"categories\":[{\"id\":-3,\"name\":\"form\"}],\"annotations\":[{$OBJECT}]}"
 refused 'category number 1 (its id is no whole number of 64 bits): "id": ' \

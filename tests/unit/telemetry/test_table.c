@@ -31,6 +31,8 @@ static void a_loss_that_is_no_number_says_so(void) {
     const double nan = __builtin_nan("");
     ASSERT_CONTAINS(row_text((struct table_row){1, 0, 1, nan, nan, 0, 0, 0, {0, 0}, NULL, 0}),
                     "nan");
+    CU_ASSERT_PTR_NULL(
+        strstr(row_text((struct table_row){1, 0, 1, -nan, -nan, 0, 0, 0, {0, 0}, NULL, 0}), "-"));
     buf_done(&out);
 }
 

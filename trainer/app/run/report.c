@@ -74,7 +74,7 @@ void report_step(struct report *r, const double metrics[MODEL_METRICS_MAX], int6
     r->all.images += images;
     r->all.nanoseconds += now - r->stepped_at;
     r->stepped_at = now;
-    r->standing.loss = metrics[METRIC_LOSS];
+    r->standing.loss = isnan(metrics[METRIC_LOSS]) ? (double)NAN : metrics[METRIC_LOSS];
     r->standing.step_images = images;
 }
 

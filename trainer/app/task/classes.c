@@ -1,14 +1,67 @@
 #include "task/classes.h"
 
+#include "common/cleanup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-int classes_agree(const struct classes *a, const struct classes *b, struct error *err) {
-    for (size_t i = 0; i < a->count && i < b->count; i++)
-        if (strcmp(a->names[i], b->names[i]) != 0)
-            return error_set(err, EXIT_CODE_DATA, "class %zu is '%s' in %s and '%s' in %s", i,
-                             a->names[i], a->where, b->names[i], b->where);
-    if (a->count != b->count)
-        return error_set(err, EXIT_CODE_DATA, "%s has %zu classes, %s has %zu", a->where, a->count,
-                         b->where, b->count);
+enum { NAMED = 5 };
+
+struct numbered {
+    const char *name;
+    int32_t number;
+};
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct numbered *)a)->name, ((const struct numbered *)b)->name);
+}
+
+/* Sorted by name; the caller's. */
+static struct numbered *number(const struct classes *classes) {
+    struct numbered *list = calloc(classes->count + 1, sizeof(*list));
+    for (size_t i = 0; list != NULL && i < classes->count; i++)
+        list[i] = (struct numbered){classes->names[i], (int32_t)i};
+    if (list != NULL)
+        qsort(list, classes->count, sizeof(*list), by_name);
+    return list;
+}
+
+static const struct numbered *find(const struct numbered *list, size_t count, const char *name) {
+    const struct numbered wanted = {.name = name};
+    return bsearch(&wanted, list, count, sizeof(*list), by_name);
+}
+
+int classes_map(const struct classes *set, const struct classes *all, int32_t *map,
+                struct error *err) {
+    cleanup_free struct numbered *list = number(all);
+    if (list == NULL)
+        return error_no_memory(err, "names of classes");
+    for (size_t i = 0; i < set->count; i++) {
+        const struct numbered *found = find(list, all->count, set->names[i]);
+        if (found == NULL)
+            return error_set(err, EXIT_CODE_DATA,
+                             "class '%s' of %s is none of the %zu classes of %s ('%s'%s)",
+                             set->names[i], set->where, all->count, all->where,
+                             all->count > 0 ? all->names[0] : "", all->count > 1 ? ", ..." : "");
+        map[i] = found->number;
+    }
     return 0;
+}
+
+size_t classes_missing(const struct classes *set, const struct classes *all, char *text,
+                       size_t size) {
+    cleanup_free struct numbered *list = number(set);
+    size_t missing = 0, used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; list != NULL && i < all->count; i++) {
+        if (find(list, set->count, all->names[i]) != NULL)
+            continue;
+        if (missing++ < NAMED && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s'%.64s'", used > 0 ? ", " : "",
+                                     all->names[i]);
+    }
+    if (missing > NAMED && used < size)
+        (void)snprintf(text + used, size - used, ", ...");
+    return missing;
 }

@@ -1,10 +1,12 @@
-/* Whether two lists of class names are the same: a model and a set, or two sets. */
+/* Classes go by their names: which numbers those of a set have in what it is held against, the
+ * model's classes or those of the training data. */
 #ifndef TASK_CLASSES_H
 #define TASK_CLASSES_H
 
 #include "common/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct classes {
     char *const *names;
@@ -12,6 +14,13 @@ struct classes {
     const char *where; /* what holds them, for the error */
 };
 
-int classes_agree(const struct classes *a, const struct classes *b, struct error *err);
+/* Fills MAP[i] with the number that class i of SET has in ALL. A class that is not there is an
+ * error (EXIT_CODE_DATA) that names it; SET may lack some of ALL's. */
+int classes_map(const struct classes *set, const struct classes *all, int32_t *map,
+                struct error *err);
+
+/* Writes "'a', 'b', ..." of ALL's classes that SET lacks. Returns how many those are. */
+size_t classes_missing(const struct classes *set, const struct classes *all, char *text,
+                       size_t size);
 
 #endif

@@ -1,4 +1,5 @@
 /* Classes of pictures: a folder of class folders, or a synthetic set. */
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "device/ranks.h"
 #include "set/labelled.h"
@@ -104,11 +105,39 @@ static int agree(const struct task_ask *ask, struct samples *samples, const char
     return ranks_agree(ask->comm, what, set->hash, EXIT_CODE_DATA, err);
 }
 
+/* SET's classes are some of ALL's: they get the numbers that they have there. */
+static int place_classes(struct dataset *set, const char *where, const struct classes *all,
+                         const struct task_ask *ask, struct error *err) {
+    const struct classes own = {set->class_names, set->classes, where};
+    cleanup_free int32_t *map = calloc(set->classes + 1, sizeof(*map));
+    char names[512];
+    if (map == NULL)
+        return error_no_memory(err, "classes");
+    if (classes_map(&own, all, map, err) != 0)
+        return -1;
+    size_t missing = classes_missing(&own, all, names, sizeof(names));
+    if (missing > 0 && comm_rank(ask->comm) == 0)
+        log_warning("%s: no pictures of %zu of the %zu classes: %s", where, missing, all->count,
+                    names);
+    return dataset_place_classes(set, all->names, all->count, map, err);
+}
+
+/* There is nothing to tell apart. */
+static int check_count(const struct dataset *set, struct error *err) {
+    return set->classes > 1 ? 0
+                            : error_set(err, EXIT_CODE_DATA,
+                                        "%s has one class folder, %s; a network that tells classes "
+                                        "apart needs two or more",
+                                        set->root, set->class_names[0]);
+}
+
 static int open_training(struct task_data *data, const struct task_ask *ask, struct error *err) {
     struct classify *c = data->own;
     const struct inputs *in = ask->inputs;
     if (open_set(&c->training, in->synthetic ? NULL : in->training, ask, 1, err) != 0)
         return error_wrap(err, "training data");
+    if (!in->synthetic && check_count(&c->training, err) != 0)
+        return -1;
     if (agree(ask, &data->training, "the training data", &c->training, err) != 0)
         return -1;
     data->class_names = c->training.class_names;
@@ -120,10 +149,8 @@ static int open_training(struct task_data *data, const struct task_ask *ask, str
             return error_wrap(err, "validation data");
         if (agree(ask, &data->validation, "the validation data", &c->validation, err) != 0)
             return -1;
-        struct classes a = {c->training.class_names, c->training.classes, "the training data"};
-        struct classes b = {c->validation.class_names, c->validation.classes,
-                            "the validation data"};
-        if (classes_agree(&a, &b, err) != 0)
+        struct classes all = {c->training.class_names, c->training.classes, "the training data"};
+        if (place_classes(&c->validation, "the validation data", &all, ask, err) != 0)
             return -1;
     }
     return settle_training(data, ask, err);
@@ -163,13 +190,11 @@ static int open_trained(struct task_data *data, const struct task_ask *ask, stru
         return error_set(err, EXIT_CODE_USAGE, "--data: evaluation needs a folder of pictures");
     if (samples_open(&c->validation, ask->inputs->validation, comm_rank(ask->comm) == 0, err) != 0)
         return -1;
-    struct classes set = {c->validation.class_names, c->validation.classes,
-                          ask->inputs->validation};
     struct classes model = {config->class_names, config->classes, "the model"};
+    if (place_classes(&c->validation, ask->inputs->validation, &model, ask, err) != 0)
+        return -1;
     data->class_names = c->validation.class_names;
     data->classes = c->validation.classes;
-    if (classes_agree(&set, &model, err) != 0)
-        return -1;
     return agree(ask, &data->validation, "the data", &c->validation, err);
 }
 

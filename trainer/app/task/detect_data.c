@@ -13,9 +13,12 @@
 #include "task/detect_use.h"
 #include "task/host_index.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TEXT_MAX = 4096 };
 
@@ -91,8 +94,30 @@ static int check_scored(const struct detect_part *part, bool aloud, struct error
     return 0;
 }
 
+/* What is evaluated after each epoch is missed before the first: pictures without a file, of which
+ * each rank looks for its share. */
+static int check_files(const struct detect_part *part, const struct task_ask *ask, int64_t allowed,
+                       struct error *err) {
+    int64_t missing = 0;
+    struct error first = {0};
+    for (size_t i = (size_t)comm_rank(ask->comm); i < part->set.count;
+         i += (size_t)comm_size(ask->comm)) {
+        char path[PATH_MAX];
+        if (detection_set_path(&part->set, i, path, sizeof(path), err) != 0)
+            return -1;
+        if (access(path, R_OK) != 0 && missing++ == 0)
+            (void)error_set_errno(&first, EXIT_CODE_DATA, "%s", path);
+    }
+    if (missing <= allowed)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%.500s (%" PRId64 " such files; ringtrain inspect coco finds all, "
+                     "--bad-samples skip goes on without them)",
+                     first.text, missing);
+}
+
 static int read_set(struct detect_data *d, struct detect_part *part, const struct task_ask *ask,
-                    struct detection_options how, struct error *err) {
+                    struct detection_options how, int64_t allowed, struct error *err) {
     cleanup_buf struct buf text = {0};
     bool aloud = comm_rank(ask->comm) == 0;
     if (aloud)
@@ -105,6 +130,8 @@ static int read_set(struct detect_data *d, struct detect_part *part, const struc
         return -1;
     how.id_labels = d->id_labels;
     if (detection_set_make(&part->set, &part->index, part->pictures, &how, err) != 0)
+        return -1;
+    if (part == &d->validation && check_files(part, ask, allowed, err) != 0)
         return -1;
     buf_init(&text, TEXT_MAX);
     if (aloud && detection_set_describe(&part->set, &text, err) == 0)
@@ -187,7 +214,7 @@ static int open_part(struct task_data *data, struct detect_part *part, struct sa
                                           .last_pixel = preset->last_pixel};
     if (find_set(part, path, training ? o->train_set : o->val_set, training ? "train" : "val",
                  training ? "--train-set" : "--val-set", err) != 0 ||
-        read_set(d, part, ask, how, err) != 0 ||
+        read_set(d, part, ask, how, data->bad_allowed, err) != 0 ||
         faults_init(&samples->faults, part->set.count, err) != 0 ||
         ranks_agree(ask->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0)
         return error_wrap(err, "%s", what);

@@ -1,11 +1,12 @@
 #include "task/evaluation.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 void evaluation_add(struct evaluation *e, const char *name, double value) {
     assert(e->count < EVALUATION_FIGURES_MAX);
-    e->figures[e->count++] = (struct metric_field){name, value};
+    e->figures[e->count++] = (struct metric_field){name, isnan(value) ? (double)NAN : value};
 }
 
 double evaluation_figure(const struct evaluation *e, const char *name) {

@@ -68,9 +68,9 @@ int samples_refuse(struct samples *samples, int64_t allowed, struct error *err) 
                          " are the most)",
                          first.text, bad, allowed);
     return error_set(err, first.code,
-                     "%.500s (%" PRId64 " such files so far; ringtrain inspect data finds all, "
+                     "%.500s (%" PRId64 " such files so far; ringtrain inspect %s finds all, "
                      "--bad-samples skip goes on without them)",
-                     first.text, bad);
+                     first.text, bad, samples->source.table->inspect);
 }
 
 #define MASKS_WITHOUT_ROOM                                                                         \

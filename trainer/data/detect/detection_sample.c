@@ -85,9 +85,12 @@ static int read_picture(struct detection_worker *worker, const struct detection_
     worker->damage = worker->reader.damage;
     if (worker->picture.width == picture->width && worker->picture.height == picture->height)
         return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: %d x %d pixels, but %d x %d in %s", path,
-                     worker->picture.width, worker->picture.height, picture->width, picture->height,
-                     set->index->path);
+    bool turned =
+        worker->picture.width == picture->height && worker->picture.height == picture->width;
+    return error_set(
+        err, EXIT_CODE_DATA, "%s: %d x %d pixels, but %d x %d in %s%s", path, worker->picture.width,
+        worker->picture.height, picture->width, picture->height, set->index->path,
+        turned ? "; it is stored turned: EXIF is not applied, turn the file itself" : "");
 }
 
 static int fill_image(struct detection_worker *worker, const struct detection_draw *draw,

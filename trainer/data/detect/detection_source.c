@@ -182,6 +182,7 @@ int detection_source(struct source *ret, struct detection_samples *samples, int 
         .clear = clear,
         .finish = finish,
         .dropped = dropped,
+        .inspect = "coco",
         .sample_name = sample_name,
     };
     if (check(samples, batch, err) != 0)

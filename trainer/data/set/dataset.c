@@ -11,10 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void free_names(char **names, size_t count) {
+    for (size_t c = 0; names != NULL && c < count; c++)
+        free(names[c]);
+    free(names);
+}
+
 void dataset_done(struct dataset *set) {
-    for (size_t c = 0; set->class_names != NULL && c < set->classes; c++)
-        free(set->class_names[c]);
-    free(set->class_names);
+    free_names(set->class_names, set->classes);
     free(set->labels);
     free(set->root);
     free(set->names);
@@ -41,6 +45,24 @@ int dataset_open_folder(struct dataset *set, const char *folder, struct error *e
         .name_at = list.name_at,
         .left_out = list.left_out,
     };
+    return 0;
+}
+
+int dataset_place_classes(struct dataset *set, char *const *names, size_t count, const int32_t *map,
+                          struct error *err) {
+    char **copies = calloc(count + 1, sizeof(*copies));
+    for (size_t c = 0; copies != NULL && c < count; c++)
+        if ((copies[c] = strdup(names[c])) == NULL) {
+            free_names(copies, count);
+            copies = NULL;
+        }
+    if (copies == NULL)
+        return error_no_memory(err, "names of classes");
+    for (size_t i = 0; i < set->count; i++)
+        set->labels[i] = map[set->labels[i]];
+    free_names(set->class_names, set->classes);
+    set->class_names = copies;
+    set->classes = count;
     return 0;
 }
 

@@ -50,6 +50,11 @@ void dataset_done(struct dataset *set);
  * called. A class folder without any is an error that names it. */
 int dataset_open_folder(struct dataset *set, const char *folder, struct error *err);
 
+/* The set is one of COUNT classes of these NAMES, of which some may have no sample: its class i is
+ * number MAP[i] of them. The hash stays. */
+int dataset_place_classes(struct dataset *set, char *const *names, size_t count, const int32_t *map,
+                          struct error *err);
+
 /* COUNT files by their paths, all of the one class "". */
 int dataset_open_files(struct dataset *set, char *const *paths, size_t count, struct error *err);
 

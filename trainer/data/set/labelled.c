@@ -77,6 +77,7 @@ static void sample_name(const struct source *source, size_t sample, char *text, 
 int labelled_source(struct source *ret, const struct labelled *labelled, int batch,
                     struct error *err) {
     static const struct source_table table = {
+        .inspect = "data",
         .worker_open = worker_open,
         .worker_close = worker_close,
         .fill = fill,

@@ -44,6 +44,8 @@ struct source_table {
     /* What of the batch's pictures found no room in it; NULL: all always does. */
     struct source_dropped (*dropped)(const struct batch *batch);
 
+    const char *inspect; /* the kind of data set that `ringtrain inspect` looks through */
+
     /* The sample's name, cut when too long. For messages. */
     void (*sample_name)(const struct source *source, size_t sample, char *text, size_t size);
 };

@@ -85,6 +85,12 @@ static void a_picture_that_is_scored_has_a_canvas_too(void) {
     snprintf(path, sizeof(path), "%s/annotations/instances_val.json", wide);
     CU_ASSERT_EQUAL_FATAL(file_publish(path, json, strlen(json), 0644, &err), 0);
     snprintf(inputs.validation, sizeof(inputs.validation), "%s", wide);
+    CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "/val/wide.jpg: No such file or directory (1 such files");
+    task_close(&data);
+    snprintf(path, sizeof(path), "%s/val/wide.jpg", wide);
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, "x", 1, 0644, &err), 0);
     CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
     CU_ASSERT_EQUAL(data.validation.source.count, 1);
     for (int g = 0; g < data.validation.canvas_count; g++)

@@ -1,6 +1,7 @@
 #include "task/task.h"
 
 #include "common/file.h"
+#include "set/labelled.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -57,14 +58,15 @@ static void what_does_not_fit_is_refused_and_closed(void) {
     char train[4096], other[4096];
     struct task_data data;
     struct error err = {0};
-    put("train/ant/1.jpg", "x", 1);
+    put("two/ant/1.jpg", "x", 1);
+    put("two/cow/1.jpg", "x", 1);
     put("other/bee/1.jpg", "x", 1);
-    snprintf(train, sizeof(train), "%s/train", unit_temp_dir());
+    snprintf(train, sizeof(train), "%s/two", unit_temp_dir());
     snprintf(other, sizeof(other), "%s/other", unit_temp_dir());
     const char *const words[] = {"--data", train, "--validation", other};
     struct task_ask ask = ask_of(words, 4);
     CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
-    ASSERT_CONTAINS(err.text, "ant");
+    ASSERT_CONTAINS(err.text, "class 'bee' of the validation data is none of the 2 classes");
     task_close(&data);
 
     snprintf(other, sizeof(other), "%s/other/bee", unit_temp_dir()); /* no class folders in it */
@@ -78,6 +80,40 @@ static void what_does_not_fit_is_refused_and_closed(void) {
     ask = ask_of(odd, 4);
     CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    task_close(&data);
+}
+
+static void one_class_is_nothing_to_learn(void) {
+    char train[4096];
+    struct task_data data;
+    struct error err = {0};
+    put("one/ant/1.jpg", "x", 1);
+    snprintf(train, sizeof(train), "%s/one", unit_temp_dir());
+    const char *const words[] = {"--data", train};
+    struct task_ask ask = ask_of(words, 2);
+    CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "/one has one class folder, ant; ");
+    task_close(&data);
+}
+
+/* A class that the validation data lacks is no reason not to evaluate: numbers are training's. */
+static void validation_may_lack_a_class(void) {
+    char train[4096];
+    struct task_data data;
+    put("parts/train/ant/1.jpg", "x", 1);
+    put("parts/train/bee/1.jpg", "x", 1);
+    put("parts/train/cow/1.jpg", "x", 1);
+    put("parts/val/cow/1.jpg", "x", 1);
+    snprintf(train, sizeof(train), "%s/parts", unit_temp_dir());
+    const char *const words[] = {"--data", train};
+    struct task_ask ask = ask_of(words, 2);
+    CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, NULL), 0);
+    CU_ASSERT_EQUAL(data.validation.source.count, 1);
+    CU_ASSERT_EQUAL(data.classes, 3);
+    const struct labelled *scored = data.validation.source.set;
+    CU_ASSERT_EQUAL(scored->set->labels[0], 2);
+    CU_ASSERT_EQUAL(scored->set->classes, 3);
     task_close(&data);
 }
 
@@ -124,6 +160,8 @@ int main(void) {
     static const struct unit_case cases[] = {
         UNIT(a_synthetic_set_is_trained_on_and_a_tenth_is_scored),
         UNIT(what_does_not_fit_is_refused_and_closed),
+        UNIT(one_class_is_nothing_to_learn),
+        UNIT(validation_may_lack_a_class),
         UNIT(a_trained_model_is_scored_on_its_own_classes),
         UNIT(figures_are_printed_by_name_where_a_task_has_no_words_for_them),
     };

@@ -56,6 +56,21 @@ static void sets_of_other_sizes_have_other_hashes(void) {
     CU_ASSERT_NOT_EQUAL(a.hash, c.hash);
 }
 
-UNIT_MAIN("data.dataset", UNIT(a_synthetic_set_has_what_was_asked),
+static void classes_are_placed_among_others(void) {
+    cleanup_dataset struct dataset set = {0};
+    char a[] = "a", b[] = "b", c[] = "c";
+    char *names[] = {a, b, c};
+    static const int32_t map[] = {2, 0};
+    CU_ASSERT_EQUAL_FATAL(dataset_open_synthetic(&set, 4, 2, NULL), 0);
+    uint64_t hash = set.hash;
+    CU_ASSERT_EQUAL(dataset_place_classes(&set, names, 3, map, NULL), 0);
+    CU_ASSERT_EQUAL(set.classes, 3);
+    CU_ASSERT_STRING_EQUAL(set.class_names[2], "c");
+    CU_ASSERT(set.labels[0] == 2 && set.labels[1] == 0 && set.labels[2] == 2);
+    CU_ASSERT_EQUAL(set.hash, hash);
+}
+
+UNIT_MAIN("data.dataset", UNIT(classes_are_placed_among_others),
+          UNIT(a_synthetic_set_has_what_was_asked),
           UNIT(synthetic_pictures_differ_and_share_their_class_color),
           UNIT(impossible_counts_are_refused), UNIT(sets_of_other_sizes_have_other_hashes))
