@@ -16,6 +16,7 @@
 #include "mpi/agent.h"
 #include "mpi/custom_options.h"
 #include "os/outlet.h"
+#include "os/user_signals.h"
 #include "outcome/explain.h"
 #include "ranks/rank.h"
 #include "traces/claim.h"
@@ -166,11 +167,13 @@ static void close_the_curtains(void) {
     (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* The kernel drops a signal that PID 1 neither handles nor blocks. Blocked from the first moment, a
- * stop that comes this early is heard when the loop begins; commands without a loop end of it. */
+/* The kernel drops a signal that PID 1 neither handles nor blocks, and of one of the user's another
+ * process would end. Blocked from the first moment, a signal that comes this early is heard when
+ * the loop begins; commands without a loop end of it. */
 static void mask_stops(int how) {
     sigset_t stops;
     (void)sigemptyset(&stops);
+    user_signals_add(&stops);
     (void)sigaddset(&stops, SIGTERM);
     (void)sigaddset(&stops, SIGINT);
     (void)sigaddset(&stops, SIGHUP);

@@ -6,6 +6,7 @@
 #include "job/key.h"
 #include "os/identity.h"
 #include "os/leftovers.h"
+#include "os/user_signals.h"
 #include "traces/folders.h"
 #include "traces/metric_watch.h"
 #include "wire/frame.h"
@@ -31,10 +32,25 @@ const char *supervisor_own_name(const struct supervisor *s) {
     return supervisor_host_name(s, s->job->cluster.self);
 }
 
+/* To this host's ranks alone: whoever signals one container, or one task of a job, means that one.
+ */
+static void pass_on(struct supervisor *s, int number) {
+    unsigned ranks = crew_signal(&s->host.crew, number);
+    if (ranks > 0)
+        log_info("SIG%s: passed on to %u %s of this host", sigabbrev_np(number), ranks,
+                 ranks == 1 ? "rank" : "ranks");
+    else
+        log_info("SIG%s: no rank runs on this host, so nobody hears it", sigabbrev_np(number));
+}
+
 static void on_signal(void *context, int number) {
     struct supervisor *s = context;
     if (number == SIGCHLD) {
         sweep_reaped(&s->sweep, reaper_run(&s->reaper));
+        return;
+    }
+    if (user_signals_has(number)) {
+        pass_on(s, number);
         return;
     }
     bool is_stop = number == SIGTERM || number == SIGINT || number == SIGHUP;
@@ -55,9 +71,10 @@ static void on_signal(void *context, int number) {
 }
 
 static int listen_to_signals(struct supervisor *s, struct error *err) {
-    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
     sigset_t set;
     (void)sigemptyset(&set);
+    user_signals_add(&set);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         (void)sigaddset(&set, numbers[i]);
     (void)signal(SIGPIPE, SIG_IGN);

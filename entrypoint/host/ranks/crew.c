@@ -381,6 +381,16 @@ void crew_seat(struct crew *c, struct link *link, const json_t *hello) {
         start_all(c);
 }
 
+unsigned crew_signal(struct crew *c, int number) {
+    unsigned count = 0;
+    for (struct seat *s = c->seats; c->started && s != NULL; s = s->next)
+        if (s->link != NULL && !s->reported) {
+            link_send(s->link, frame_with("signal", json_pack("{s:i}", "number", number)));
+            count++;
+        }
+    return count;
+}
+
 void crew_stop(struct crew *c) {
     c->stopping = true;
     for (struct seat *s = c->seats; c->started && s != NULL; s = s->next)

@@ -62,6 +62,8 @@ int crew_begin(struct crew *c, char *const *environment, struct error *err);
  * another attempt, for another host's rank, for a seat that is taken, or after the start. */
 void crew_seat(struct crew *c, struct link *link, const json_t *hello);
 
+/* A signal of the user's (os/user_signals.h) to the programs that run here. Returns how many. */
+unsigned crew_signal(struct crew *c, int number);
 /* SIGTERM to all programs, those still to come too. */
 void crew_stop(struct crew *c);
 /* SIGTERM because another rank has failed: what they end with is not their own doing. */

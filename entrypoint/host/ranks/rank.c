@@ -10,6 +10,7 @@
 #include "machine/network.h"
 #include "mpi/memory.h"
 #include "os/sweep.h"
+#include "os/user_signals.h"
 #include "ranks/environment.h"
 #include "ranks/launch_spec.h"
 #include "ranks/shim.h"
@@ -34,6 +35,12 @@ static void close_fd(int *fd) {
 static void signal_program(const struct shim *s, int number) {
     if (s->running)
         (void)kill(-s->program.pid, number);
+}
+
+/* A signal of the user's is for the program itself: those below it may have no handler. */
+static void pass_on(const struct shim *s, int64_t number) {
+    if (s->running && number > 0 && number < NSIG && user_signals_has((int)number))
+        (void)kill(s->program.pid, (int)number);
 }
 
 static void report(struct shim *s, enum rank_end end, int value) {
@@ -179,6 +186,8 @@ static void hear(void *context, const json_t *message) {
         signal_program(s, SIGKILL);
         if (!s->running)
             loop_end(&s->loop);
+    } else if (strcmp(type, "signal") == 0) {
+        pass_on(s, json_integer_value(json_object_get(message, "number")));
     } else if (strcmp(type, "leave") == 0 && !s->running) {
         loop_end(&s->loop);
     }
@@ -196,8 +205,8 @@ static void supervisor_gone(void *context, const struct error *why) {
 
 const struct link_events shim_events = {.message = hear, .closed = supervisor_gone};
 
-/* SIGTERM and SIGINT here come from mpirun or its daemon, which end the job: nobody else signals
- * the shim. */
+/* SIGTERM and SIGINT here come from mpirun or its daemon, which end the job, and so do the user's
+ * signals that mpirun passes on: nobody else signals the shim. */
 static void on_signal(void *context, int number) {
     struct shim *s = context;
     if (number == SIGCHLD) {
@@ -205,14 +214,15 @@ static void on_signal(void *context, int number) {
     } else if (number == SIGTERM || number == SIGINT || number == SIGHUP) {
         tear_down(s);
     } else {
-        signal_program(s, number);
+        pass_on(s, number);
     }
 }
 
 static int listen_to_signals(struct shim *s, struct error *err) {
-    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
     sigset_t set;
     (void)sigemptyset(&set);
+    user_signals_add(&set);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         (void)sigaddset(&set, numbers[i]);
     return loop_signals(&s->loop, &set, on_signal, s, err);

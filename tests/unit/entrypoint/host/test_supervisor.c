@@ -156,6 +156,20 @@ static void a_signal_after_the_verdict_changes_nothing(void) {
     CU_ASSERT_EQUAL(stage_end(&host), 5);
 }
 
+static void a_users_signal_reaches_the_ranks(void) {
+    const char *words[] = {"--", "sh", "-c",
+                           "trap 'echo heard one' USR1; trap 'exit 7' USR2; echo ready; "
+                           "while :; do sleep 0.05; done",
+                           NULL};
+    stage_start(&host, "signals", NULL, words);
+    CU_ASSERT(stage_wait_for(&host, "] ready"));
+    (void)kill(host.pid, SIGUSR1);
+    CU_ASSERT(stage_wait_for(&host, "] heard one"));
+    CU_ASSERT(stage_wait_for(&host, "SIGUSR1: passed on to 1 rank of this host"));
+    (void)kill(host.pid, SIGUSR2);
+    CU_ASSERT_EQUAL(stage_end(&host), 7);
+}
+
 static void its_folder_is_gone_afterwards(void) {
     CU_ASSERT_EQUAL(run("true"), 0);
     char path[STAGE_PATH_SIZE];
@@ -243,8 +257,8 @@ STAGE_MAIN("host.supervisor", UNIT(what_a_program_leaves_behind_is_ended),
            UNIT(a_stop_that_was_asked_for_is_no_error),
            UNIT(another_hosts_ranks_last_words_are_told),
            UNIT(its_own_ranks_are_told_where_they_may_be_missing),
-           UNIT(a_signal_after_the_verdict_changes_nothing), UNIT(its_folder_is_gone_afterwards),
-           UNIT(a_stop_before_the_loop_begins_counts),
+           UNIT(a_signal_after_the_verdict_changes_nothing), UNIT(a_users_signal_reaches_the_ranks),
+           UNIT(its_folder_is_gone_afterwards), UNIT(a_stop_before_the_loop_begins_counts),
            UNIT(nobody_reading_its_words_changes_nothing),
            UNIT(a_required_key_is_asked_for_on_a_host_alone_too),
            UNIT(programs_get_the_limit_of_open_files_that_they_would_have_had))

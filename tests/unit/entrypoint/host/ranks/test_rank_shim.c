@@ -226,6 +226,35 @@ static void the_two_signals_for_programs_are_passed_on(void) {
     done();
 }
 
+static void order_signal(int number) {
+    struct error err;
+    cleanup_buf struct buf bytes;
+    buf_init(&bytes, 65536);
+    cleanup_json json_t *message = frame_new("signal");
+    (void)json_object_set_new(message, "number", json_integer(number));
+    CU_ASSERT_EQUAL(frame_put(&bytes, message, &err), 0);
+    CU_ASSERT_EQUAL(file_write_all(shim.socket, bytes.data, bytes.size, &err), 0);
+}
+
+/* The program's child has no handler, and lives on. Signals that are none of the user's are not
+ * taken for one. */
+static void a_users_signal_reaches_the_program_alone(void) {
+    int code = -1;
+    begin("sleep 60 & child=$!; trap 'kill -0 $child && echo child lives' USR1; "
+          "trap 'kill $child; exit 4' QUIT; echo ready; while :; do wait; done");
+    CU_ASSERT(prints("ready"));
+    order_signal(SIGKILL);
+    order_signal(SIGTERM);
+    order_signal(-1);
+    order_signal(SIGUSR1);
+    CU_ASSERT(prints("child lives"));
+    order_signal(SIGQUIT);
+    expect_report("exited", 4, "none");
+    CU_ASSERT(leaves_within(PATIENCE_MS, &code));
+    CU_ASSERT_EQUAL(code, 4);
+    done();
+}
+
 static void what_mpirun_ends_is_torn_down(void) {
     begin("trap 'exit 5' TERM; sleep 60 & echo ready; wait");
     CU_ASSERT(prints("ready"));
@@ -335,8 +364,8 @@ static void the_program_does_not_outlive_it(void) {
 
 UNIT_MAIN("host.rank_shim", UNIT(an_end_is_told_before_mpiruns_signal_is_obeyed),
           UNIT(a_program_of_its_own_accord), UNIT(the_two_signals_for_programs_are_passed_on),
-          UNIT(what_mpirun_ends_is_torn_down), UNIT(what_the_supervisor_ends_is_torn_down),
-          UNIT(a_kill_is_one), UNIT(a_stop_reaches_the_programs_children),
-          UNIT(after_a_stop_it_waits_to_be_let_go),
+          UNIT(a_users_signal_reaches_the_program_alone), UNIT(what_mpirun_ends_is_torn_down),
+          UNIT(what_the_supervisor_ends_is_torn_down), UNIT(a_kill_is_one),
+          UNIT(a_stop_reaches_the_programs_children), UNIT(after_a_stop_it_waits_to_be_let_go),
           UNIT(without_its_supervisor_it_ends_the_programs_whole_group),
           UNIT(the_program_does_not_outlive_it))
