@@ -1,6 +1,7 @@
 #include "options/flag.h"
 
 #include "common/buf.h"
+#include "common/json_text.h"
 #include "common/roff.h"
 #include "common/str.h"
 
@@ -10,7 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_SIZE = 48, VALUE_MAX = 128, HELP_COLUMN = 32, HELP_WIDTH = 100 };
+enum {
+    NAME_MAX_SIZE = 48,
+    VALUE_MAX = 128,
+    HELP_COLUMN = 32,
+    HELP_WIDTH = 100,
+    JSON_VALUE_MAX = 64 * 1024
+};
 
 static char plain(char c) {
     return c == '_' ? '-' : c;
@@ -261,6 +268,25 @@ int flags_print_value(struct buf *out, const struct flag *flags, size_t count, c
     if (f == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "there is no flag --%s", name);
     return buf_printf(out, err, "%s=", name) != 0 ? -1 : print_field(out, f, from, err);
+}
+
+int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned command,
+               const void *from, struct error *err) {
+    const char *before = "{";
+    for (size_t i = 0; i < count; i++) {
+        cleanup_buf struct buf value = {0};
+        const struct flag *f = &flags[i];
+        /* One flag may have rows for several tasks. */
+        if (find(flags, count, command, f->name, strlen(f->name)) != f)
+            continue;
+        buf_init(&value, JSON_VALUE_MAX);
+        if (print_field(&value, f, from, err) != 0 ||
+            buf_printf(out, err, "%s\"%s\":", before, f->name) != 0 ||
+            json_text_quote(out, buf_text(&value), value.size, err) != 0)
+            return -1;
+        before = ",";
+    }
+    return buf_add_text(out, before[0] == '{' ? "{}" : "}", err);
 }
 
 /* "red|green" of a choice, else the value's name. */

@@ -69,6 +69,10 @@ const struct flag *flags_foreign(const struct flag *flags, size_t count, unsigne
 int flags_print_value(struct buf *out, const struct flag *flags, size_t count, const char *name,
                       const void *from, struct error *err);
 
+/* Appends the flags of COMMAND as a JSON object of texts: {"lr":"0.1","nesterov":"false"}. */
+int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned command,
+               const void *from, struct error *err);
+
 /* One paragraph a flag of COMMAND that is for one of TASKS (0: whatever it is for): name, value,
  * help, bounds or choices, default. FROM is the filled struct whose values count as the defaults
  * then; NULL: the table's own. */

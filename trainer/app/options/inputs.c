@@ -218,7 +218,9 @@ int inputs_find(struct inputs *in, const struct options *o, unsigned command, en
     }
     if (inputs_model(in, o, root, err) != 0 || find_out(in, o, command, root, err) != 0 ||
         find_output(in->checkpoints, o->checkpoint_dir, NULL, root, "/opt/ml/checkpoints",
-                    "checkpoints", err) != 0)
+                    "checkpoints", err) != 0 ||
+        find_output(in->log, o->log_dir, getenv("SM_OUTPUT_DATA_DIR"), root, "/opt/ml/output/data",
+                    in->model, err) != 0)
         return -1;
     return find_output(in->events, o->tensorboard_dir, NULL, root, "/opt/ml/output/tensorboard", "",
                        err);

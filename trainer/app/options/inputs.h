@@ -12,6 +12,7 @@
  *     model        --model-dir, $SM_MODEL_DIR, /opt/ml/model, ./model
  *     checkpoints  --checkpoint-dir, /opt/ml/checkpoints, ./checkpoints
  *     events       --tensorboard-dir, /opt/ml/output/tensorboard; else none
+ *     log          --log-dir, $SM_OUTPUT_DATA_DIR, /opt/ml/output/data, the model's folder
  *     findings     --out; in training $SM_OUTPUT_DATA_DIR, /opt/ml/output/data, too; else none */
 #ifndef OPTIONS_INPUTS_H
 #define OPTIONS_INPUTS_H
@@ -33,6 +34,7 @@ struct inputs {
     char checkpoints[INPUT_PATH_MAX];
     char events[INPUT_PATH_MAX]; /* empty: none */
     char out[INPUT_PATH_MAX];    /* empty: none */
+    char log[INPUT_PATH_MAX];    /* of a training */
     char note[SPLITS_NOTE_MAX];  /* to tell: how the data's folders were read; empty: nothing */
 };
 

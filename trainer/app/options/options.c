@@ -269,6 +269,9 @@ static const struct flag FLAGS[] = {
     TEXT("keep-best", keep_best, "auto", T, "auto|none|METRIC",
          "keep the model of the evaluation with the best METRIC (the least, where it is a loss) in "
          "a folder best below the checkpoints; auto: top1, or segm_mAP"),
+    TEXT("log-dir", log_dir, NULL, T, "DIR",
+         "where run.jsonl (flags and metrics) and run.log go; default $SM_OUTPUT_DATA_DIR, else "
+         "/opt/ml/output/data where that exists, else --model-dir"),
     CHOICE("publish", publish, publishes, "last", T,
            "which model goes to --model-dir: that of the last step, or the best one"),
     CHOICE("log", log, logs, "both", T,
@@ -451,4 +454,8 @@ int options_record(struct buf *out, const struct options *o, struct error *err) 
             return -1;
     }
     return 0;
+}
+
+int options_json(struct buf *out, unsigned command, const struct options *o, struct error *err) {
+    return flags_json(out, FLAGS, FLAG_COUNT, command, o, err);
 }

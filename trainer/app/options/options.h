@@ -128,6 +128,7 @@ struct options {
     int64_t verify_every;
     int log;
     const char *keep_best;
+    const char *log_dir;
     int publish; /* enum option_publish */
 };
 
@@ -141,6 +142,8 @@ int options_parse(struct options *o, unsigned command, int argc, char *const *ar
                   struct error *err);
 /* Appends the options that change the bits of a training: "lr=0.1 momentum=0.9 ...". */
 int options_record(struct buf *out, const struct options *o, struct error *err);
+/* Appends all flags of COMMAND and their values as a JSON object of texts. */
+int options_json(struct buf *out, unsigned command, const struct options *o, struct error *err);
 /* The same error, for a command whose network is known later: ARGV has been parsed. */
 int options_fit(unsigned command, const struct model *model, int argc, char *const *argv,
                 struct error *err);

@@ -1,6 +1,7 @@
 #include "run/closing.h"
 
 #include "common/log.h"
+#include "device/ranks.h"
 #include "run/best.h"
 
 #include <inttypes.h>
@@ -29,6 +30,23 @@ void closing_tell_stop(const struct job *job) {
     best_tell(job);
 }
 
+/* Where a person sits in front of it. */
+static void tell_next(const struct job *job) {
+    const struct inputs *in = &job->inputs;
+    const bool best = job->best.known && job->best.score.step != job->state.step &&
+                      job->options->publish != OPTION_PUBLISH_BEST;
+    const char *model = best ? job->best.folder : in->model;
+    const char *data = job->options->data;
+    if (!ranks_alone(job->comm))
+        return;
+    if (in->out[0] != '\0' && job->data.task->score_show != NULL && in->scored)
+        log_info("what its evaluations found is in %s, pictures of it in %s/pictures", in->out,
+                 in->out);
+    if (in->scored && !in->synthetic && data != NULL)
+        log_info("next: ringtrain eval --model-dir %s --data %s", model, data);
+    log_info("next: ringtrain predict --model-dir %s --out predictions PICTURE...", model);
+}
+
 void closing_sum_up(struct job *job) {
     if (!job->first)
         return;
@@ -37,4 +55,5 @@ void closing_sum_up(struct job *job) {
     if (job->data.validation.source.count > 0)
         samples_sum_up(&job->data.validation, job->data.bad_allowed);
     best_tell(job);
+    tell_next(job);
 }

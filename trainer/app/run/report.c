@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "options/options.h"
 #include "telemetry/report_line.h"
+#include "telemetry/run_log.h"
 #include "telemetry/table.h"
 
 #include <errno.h>
@@ -160,6 +161,13 @@ static int add_events(struct report *r, int64_t step, const char *group,
     return tfevents_add(&r->events, clock_wall(), step, scalars, (size_t)count, err);
 }
 
+static void keep_numbers(const char *kind, int64_t step, double epoch,
+                         const struct metric_field *fields, int count) {
+    struct metric_field all[EVENTS_MAX + 2] = {{"step", (double)step}, {"epoch", epoch}};
+    memcpy(all + 2, fields, (size_t)count * sizeof(*fields));
+    run_log_add(kind, all, (size_t)count + 2);
+}
+
 int report_row(struct report *r, const struct report_row *at, struct error *err) {
     struct metric_field told[MODEL_METRICS_MAX + ROW_EVENTS];
     if (r->steps == 0)
@@ -198,6 +206,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
     _Static_assert(sizeof(rest) / sizeof(rest[0]) + 1 == ROW_EVENTS, "and objects without room");
     memcpy(told + count, rest, sizeof(rest));
     count += (int)(sizeof(rest) / sizeof(rest[0]));
+    keep_numbers("train", at->step, at->epoch, told, count);
     return add_events(r, at->step, "train", told, count, err);
 }
 
@@ -214,5 +223,6 @@ int report_evaluation(struct report *r, int64_t step, double epoch, const struct
         epoch, e->figures, (size_t)e->count, e->images, {e->bad, e->damaged}};
     if (r->metrics && (report_line_eval(&line, &figures, err) != 0 || print(r, &line, err) != 0))
         return -1;
+    keep_numbers("eval", step, epoch, e->figures, e->count);
     return add_events(r, step, "eval", e->figures, e->count, err);
 }

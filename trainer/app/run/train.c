@@ -9,11 +9,13 @@
 #include "run/evaluate.h"
 #include "run/finite.h"
 #include "run/job.h"
+#include "run/record.h"
 #include "run/save.h"
 #include "run/start.h"
 #include "run/statistics.h"
 #include "run/stop.h"
 #include "run/wait.h"
+#include "telemetry/run_log.h"
 
 #include <inttypes.h>
 
@@ -394,13 +396,18 @@ static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
 
 int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err) {
     struct job job = {0};
+    if (comm_rank(comm) == 0)
+        run_log_begin();
     if (ranks_alone(comm))
         stop_answer_and_leave("stopped before the first step");
     if (stop_listen(err) == 0 && job_open(&job, o, comm, err) == 0 && save_check(&job, err) == 0 &&
-        start_job(&job, err) == 0 && run(&job, ret_code, err) == 0) {
+        record_begin(&job, err) == 0 && start_job(&job, err) == 0 &&
+        run(&job, ret_code, err) == 0) {
+        record_end(&job, *ret_code);
         job_done(&job);
         return 0;
     }
+    record_end(&job, err->code);
     job_give_up(&job);
     return -1;
 }

@@ -1,0 +1,56 @@
+#!/bin/sh
+# A run keeps its flags, metrics and log in a folder, and ends with what can be done next.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+make_data 40 16
+train="$ringtrain train $common --data $data --report-every 2"
+
+# count KIND N: so many lines of the kind are in run.jsonl.
+count() {
+    checks=$((checks + 1))
+    found=$(grep -c "^{\"kind\":\"$1\"," "$work/m/run.jsonl" || true)
+    [ "$found" = "$2" ] || fail "$found lines of kind $1, not $2"
+}
+
+echo "beside the model, where there is no other place"
+[ ! -d /opt/ml/output/data ] || skip "/opt/ml/output/data is here"
+# shellcheck disable=SC2086  # a list
+code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 1 --lr 0.03 --model-dir "$work/m" --checkpoint-dir "$work/c"
+says "go to run.jsonl and run.log in $work/m"
+says "next: ringtrain eval --model-dir $work/"
+says "next: ringtrain predict --model-dir $work/"
+count run 1
+count train 3
+count eval 1
+count end 1
+grep -q '"flags":{.*"epochs":"1",.*"lr":"0.03"' "$work/m/run.jsonl" || fail "no flags"
+grep -q '^{"kind":"end",.*"code":0}$' "$work/m/run.jsonl" || fail "no end"
+grep -q ' info    looking for pictures' "$work/m/run.log" || fail "the log has not its first lines"
+[ "$(wc -l <"$work/err")" = "$(wc -l <"$work/m/run.log")" ] || fail "the log is not all of it"
+# What it says can be done can.
+next=$(sed -n 's/.*next: ringtrain \(eval .*\)/\1/p' "$work/err")
+# shellcheck disable=SC2086  # words
+code 0 "$ringtrain" $next
+
+echo "the next run appends; one that fails says with which code"
+# shellcheck disable=SC2086
+code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 2 --model-dir "$work/m" --checkpoint-dir "$work/c"
+count run 2
+printf 'garbage' >"$work/bad.safetensors"
+# shellcheck disable=SC2086
+code 66 env -u SM_OUTPUT_DATA_DIR $train --resume none --init "$work/bad.safetensors" --model-dir "$work/m" --checkpoint-dir "$work/c"
+tail -n 1 "$work/m/run.jsonl" | grep -q '^{"kind":"end",.*"code":66}$' || fail "its end is not told"
+tail -n 1 "$work/m/run.log" | grep -q ' error .*bad.safetensors' || fail "its error is not in the log"
+
+echo "elsewhere, and in a container where the platform says"
+# shellcheck disable=SC2086
+code 0 env SM_OUTPUT_DATA_DIR="$work/given" $train --epochs 1 --model-dir "$work/m2" --checkpoint-dir "$work/c2"
+[ -s "$work/given/run.jsonl" ] && [ ! -e "$work/m2/run.jsonl" ] || fail "not where SM_OUTPUT_DATA_DIR is"
+# shellcheck disable=SC2086
+code 0 $train --epochs 1 --log-dir "$work/flag/new" --model-dir "$work/m3" --checkpoint-dir "$work/c3"
+[ -s "$work/flag/new/run.log" ] || fail "not in --log-dir"
+: >"$work/file"
+# shellcheck disable=SC2086
+code 65 $train --epochs 1 --log-dir "$work/file" --model-dir "$work/m4" --checkpoint-dir "$work/c4"
+says "--log-dir"

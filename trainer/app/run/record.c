@@ -1,0 +1,54 @@
+#include "run/record.h"
+
+#include "common/buf.h"
+#include "common/json_text.h"
+#include "common/log.h"
+#include "telemetry/run_log.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { RECORD_MAX = 256 * 1024 };
+
+static int add_text(struct buf *out, const char *name, const char *value, struct error *err) {
+    return buf_printf(out, err, "\"%s\":", name) != 0 ||
+                   json_text_quote(out, value, strlen(value), err) != 0
+               ? -1
+               : buf_add(out, ",", 1, err);
+}
+
+static int describe(const struct job *job, struct buf *out, struct error *err) {
+    const struct run_state *s = &job->state;
+    if (add_text(out, "program", s->program, err) != 0 ||
+        add_text(out, "backend", s->backend, err) != 0 ||
+        add_text(out, "model", s->model, err) != 0 ||
+        add_text(out, "data", job->data.training.source.name, err) != 0 ||
+        buf_printf(out, err,
+                   "\"classes\":%" PRId64 ",\"ranks\":%" PRId64 ",\"threads\":%" PRId64
+                   ",\"global_batch\":%" PRId64 ",\"total_steps\":%" PRId64 ",\"flags\":",
+                   s->classes, s->ranks, s->threads, s->global_batch, s->total_steps) != 0)
+        return -1;
+    return options_json(out, COMMAND_TRAIN, job->options, err);
+}
+
+int record_begin(const struct job *job, struct error *err) {
+    cleanup_buf struct buf members = {0};
+    if (!job->first)
+        return 0;
+    buf_init(&members, RECORD_MAX);
+    if (describe(job, &members, err) != 0)
+        return -1;
+    if (run_log_open(job->inputs.log, err) != 0)
+        return error_wrap(err, "--log-dir");
+    run_log_add_json("run", buf_text(&members));
+    log_info("flags, metrics and log of this run go to run.jsonl and run.log in %s",
+             job->inputs.log);
+    return 0;
+}
+
+void record_end(const struct job *job, enum exit_code code) {
+    const struct metric_field fields[] = {
+        {"step", (double)job->state.step}, {"epoch", job_epoch(job)}, {"code", (double)code}};
+    if (job->first)
+        run_log_add("end", fields, sizeof(fields) / sizeof(fields[0]));
+}

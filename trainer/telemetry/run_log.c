@@ -1,0 +1,138 @@
+#include "telemetry/run_log.h"
+
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/json_text.h"
+#include "common/log.h"
+#include "common/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEPT_MAX = 256 * 1024, LINE_MAX_SIZE = 512 * 1024 };
+
+static struct {
+    struct buf kept; /* lines of the log before it is opened */
+    struct log_listener before;
+    bool listens;
+    int log, numbers; /* descriptors; -1: closed */
+} run = {.log = -1, .numbers = -1};
+
+static void close_files(void) {
+    if (run.log >= 0)
+        (void)close(run.log);
+    if (run.numbers >= 0)
+        (void)close(run.numbers);
+    run.log = run.numbers = -1;
+}
+
+/* Closed before the warning, which would be written there, too. */
+static void give_up(const struct error *why) {
+    close_files();
+    log_warning("no more of this run is written to run.log and run.jsonl: %s", why->text);
+}
+
+static void hear(void *context, enum log_level level, const char *text) {
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    char stamp[CLOCK_STAMP_SIZE];
+    cleanup_buf struct buf line = {0};
+    struct error why = {0};
+    (void)context;
+    if (run.before.hear != NULL)
+        run.before.hear(run.before.context, level, text);
+    buf_init(&line, LINE_MAX_SIZE);
+    clock_stamp(clock_wall(), stamp);
+    if (buf_printf(&line, NULL, "%s %-7s ", stamp, names[level]) != 0 ||
+        str_add_utf8(&line, text, strlen(text), NULL) != 0 || buf_add(&line, "\n", 1, NULL) != 0)
+        return;
+    if (run.log < 0)
+        (void)buf_add(&run.kept, buf_text(&line), line.size, NULL); /* as long as there is room */
+    else if (file_write_all(run.log, buf_text(&line), line.size, &why) != 0)
+        give_up(&why);
+}
+
+void run_log_begin(void) {
+    if (run.listens)
+        return;
+    buf_init(&run.kept, KEPT_MAX);
+    run.before = log_set_listener((struct log_listener){.hear = hear});
+    run.listens = true;
+}
+
+static int open_file(const char *folder, const char *name, int *ret, struct error *err) {
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    if (size < 0 || (size_t)size >= sizeof(path))
+        return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", folder);
+    *ret = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    return *ret >= 0 ? 0 : error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
+}
+
+int run_log_open(const char *folder, struct error *err) {
+    if (file_make_dirs(folder, err) != 0 || open_file(folder, "run.log", &run.log, err) != 0 ||
+        open_file(folder, "run.jsonl", &run.numbers, err) != 0 ||
+        file_write_all(run.log, buf_text(&run.kept), run.kept.size, err) != 0) {
+        close_files();
+        return -1;
+    }
+    buf_done(&run.kept);
+    return 0;
+}
+
+void run_log_close(void) {
+    if (run.listens)
+        (void)log_set_listener(run.before);
+    run.listens = false;
+    close_files();
+    buf_done(&run.kept);
+}
+
+static int add_number(struct buf *line, const struct metric_field *field, struct error *err) {
+    if (buf_add(line, ",", 1, err) != 0 ||
+        json_text_quote(line, field->name, strlen(field->name), err) != 0)
+        return -1;
+    return isfinite(field->value) ? buf_printf(line, err, ":%.9g", field->value)
+                                  : buf_add_text(line, ":null", err);
+}
+
+static int begin(struct buf *line, const char *kind, struct error *err) {
+    char stamp[CLOCK_STAMP_SIZE];
+    clock_stamp(clock_wall(), stamp);
+    buf_init(line, LINE_MAX_SIZE);
+    return buf_printf(line, err, "{\"kind\":\"%s\",\"time\":\"%s\"", kind, stamp);
+}
+
+static int end(struct buf *line, struct error *err) {
+    return buf_add_text(line, "}\n", err) != 0
+               ? -1
+               : file_write_all(run.numbers, buf_text(line), line->size, err);
+}
+
+void run_log_add(const char *kind, const struct metric_field *fields, size_t count) {
+    cleanup_buf struct buf line = {0};
+    struct error why = {0};
+    if (run.numbers < 0)
+        return;
+    int result = begin(&line, kind, &why);
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = add_number(&line, &fields[i], &why);
+    if (result != 0 || end(&line, &why) != 0)
+        give_up(&why);
+}
+
+void run_log_add_json(const char *kind, const char *members) {
+    cleanup_buf struct buf line = {0};
+    struct error why = {0};
+    if (run.numbers < 0)
+        return;
+    if (begin(&line, kind, &why) != 0 || buf_printf(&line, &why, ",%s", members) != 0 ||
+        end(&line, &why) != 0)
+        give_up(&why);
+}
