@@ -4,4 +4,4 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 70
 sh tests/venv.sh docs-venv 'mkdocs-material==9.*' || exit
-NO_MKDOCS_2_WARNING=1 exec build/docs-venv/bin/mkdocs --quiet build --strict
+NO_MKDOCS_2_WARNING=1 exec build/docs-venv/bin/mkdocs build --strict
