@@ -356,28 +356,28 @@ void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned com
     }
 }
 
-/* TEXT in a cell of a table. */
-static void print_cell(FILE *out, const char *text) {
-    for (; *text != '\0'; text++) {
+/* TEXT in a cell of a table, with BAR in the place of '|'. */
+static void print_cell(FILE *out, const char *text, const char *bar) {
+    for (; *text != '\0'; text++)
         if (*text == '|')
-            fputc('\\', out);
-        fputc(*text, out);
-    }
+            fputs(bar, out);
+        else
+            fputc(*text, out);
 }
 
 void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned command,
                 unsigned tasks) {
-    const char *head = "| flag | default | meaning |\n| --- | --- | --- |\n";
+    const char *head = "| flag | value | default | meaning |\n| --- | --- | --- | --- |\n";
     for (size_t i = 0; i < count; i++) {
         const struct flag *f = &flags[i];
         char value[VALUE_MAX];
         if ((f->commands & command) == 0 || f->tasks != tasks)
             continue;
         value_text(f, value);
-        fprintf(out, "%s| `--%s ", head, f->name);
-        print_cell(out, value);
-        fprintf(out, "` | %s | ", f->standard != NULL ? f->standard : "");
-        print_cell(out, f->help);
+        fprintf(out, "%s| `--%s` | ", head, f->name);
+        print_cell(out, value, ", ");
+        fprintf(out, " | %s | ", f->standard != NULL ? f->standard : "");
+        print_cell(out, f->help, "\\|");
         fprintf(out, " |\n");
         head = "";
     }
