@@ -148,6 +148,11 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
     *ret_config = (struct model_config){0};
     if (path_in(folder, CONFIG, path, err) != 0)
         return -1;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: no model is there (%s is missing); --model-dir names the folder that "
+                         "a training has published",
+                         folder, CONFIG);
     if (json_read_file(path, &root, err) != 0) {
         if (err != NULL)
             err->code = EXIT_CODE_DATA;

@@ -190,7 +190,7 @@ static void a_missing_folder_is_named(void) {
     struct safetensors file;
     CU_ASSERT_EQUAL(model_dir_config(folder_of("none"), &config, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    ASSERT_CONTAINS(err.text, "none/config.json");
+    ASSERT_CONTAINS(err.text, "/none: no model is there (config.json is missing); --model-dir");
     CU_ASSERT_EQUAL(model_dir_open(folder_of("none"), &config, &file, &err), -1);
     ASSERT_CONTAINS(err.text, "none/model.safetensors");
 }

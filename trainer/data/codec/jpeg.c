@@ -130,6 +130,31 @@ static int give_up(struct jpeg_decoder *decoder, struct error *err) {
     return error_set(err, memory ? EXIT_CODE_INTERNAL : EXIT_CODE_DATA, "JPEG: %s", library->text);
 }
 
+/* NULL, or what else people call a picture. */
+static const char *other_kind(const uint8_t *bytes, size_t size) {
+    static const struct {
+        size_t at;
+        const char *begins, *kind;
+    } kinds[] = {{8, "WEBP", "WebP"}, {0, "GIF8", "GIF"},        {0, "BM", "BMP"},
+                 {0, "II*", "TIFF"},  {0, "MM", "TIFF"},         {4, "ftypavi", "AVIF"},
+                 {4, "ftyp", "HEIF"}, {0, "\xff\x0a", "JPEG XL"}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        size_t length = strlen(kinds[i].begins);
+        if (size >= kinds[i].at + length &&
+            memcmp(bytes + kinds[i].at, kinds[i].begins, length) == 0)
+            return kinds[i].kind;
+    }
+    return NULL;
+}
+
+static int refuse_kind(const uint8_t *bytes, size_t size, struct error *err) {
+    const char *kind = other_kind(bytes, size);
+    if (size == 0)
+        return error_set(err, EXIT_CODE_DATA, "the file is empty");
+    return error_set(err, EXIT_CODE_DATA, "not a JPEG or PNG%s%s", kind != NULL ? ", but " : "",
+                     kind != NULL ? kind : "");
+}
+
 int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, struct error *err) {
     struct jpeg_library *library = decoder->library;
     struct jpeg_decompress_struct *in = &library->in;
@@ -137,7 +162,7 @@ int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, s
     library->warnings = 0;
     tell_damage(decoder);
     if (size < 4 || bytes[0] != 0xff || bytes[1] != 0xd8)
-        return error_set(err, EXIT_CODE_DATA, size == 0 ? "the file is empty" : "not a JPEG");
+        return refuse_kind(bytes, size, err);
     if (size > JPEG_BYTES_MAX)
         return error_set(err, EXIT_CODE_DATA, "a JPEG of %zu bytes; %d are the most", size,
                          JPEG_BYTES_MAX);

@@ -53,10 +53,13 @@ static int add_class(struct folder_listing *list, size_t label, size_t *names_si
     cleanup_listing struct listing files = {0};
     if (folder_list_pictures(list->root, name, &files, &list->left_out, err) != 0)
         return -1;
-    if (files.count == 0)
+    if (files.count == 0) {
+        char left[256];
+        left_out_text(&list->left_out, left, sizeof(left));
         return error_set(err, EXIT_CODE_DATA,
-                         "%s/%s: a class without pictures (no " FOLDER_SUFFIXES " in it)",
-                         list->root, name);
+                         "%s/%s: a class without pictures (no " FOLDER_SUFFIXES " in it%s%s)",
+                         list->root, name, left[0] != '\0' ? "; " : "", left);
+    }
     if (reserve_samples(list, &files, *names_size, err) != 0)
         return -1;
     hash_text(list, name);

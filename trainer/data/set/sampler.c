@@ -74,6 +74,22 @@ static int check_groups(const struct sampler *s, struct error *err) {
     return 0;
 }
 
+/* No step can be taken, as none is begun that cannot be filled. */
+static int refuse_few(const struct sampler *s, struct error *err) {
+    size_t parts = (size_t)s->ranks * (size_t)s->accumulate;
+    char way_out[64] = "fewer ranks, or a smaller --accumulate";
+    size_t most = s->groups.count > 0 ? 0 : s->count; /* a step is of one group */
+    for (int g = 0; g < s->groups.count; g++)
+        most = s->groups.sizes[g] > most ? s->groups.sizes[g] : most;
+    if (most >= parts)
+        (void)snprintf(way_out, sizeof(way_out), "--batch-size %zu or less", most / parts);
+    return error_set(err, EXIT_CODE_DATA,
+                     "%zu pictures do not fill one step of %zu (--batch-size %d, %d rank%s, "
+                     "--accumulate %d): give %s",
+                     s->count, parts * (size_t)s->batch, s->batch, s->ranks,
+                     s->ranks == 1 ? "" : "s", s->accumulate, way_out);
+}
+
 int sampler_check(const struct sampler *s, struct error *err) {
     if (s->ranks < 1 || s->rank < 0 || s->rank >= s->ranks || s->batch < 1 || s->accumulate < 1)
         return error_set(err, EXIT_CODE_USAGE,
@@ -84,9 +100,7 @@ int sampler_check(const struct sampler *s, struct error *err) {
     if (check_groups(s, err) != 0)
         return -1;
     if (s->shuffle && sampler_steps(s) == 0)
-        return error_set(err, EXIT_CODE_DATA,
-                         "%zu pictures do not fill one global batch of %d ranks x %d x %d",
-                         s->count, s->ranks, s->accumulate, s->batch);
+        return refuse_few(s, err);
     return 0;
 }
 

@@ -104,6 +104,17 @@ static void every_truncation_is_an_error(void) {
 static void what_is_no_jpeg_is_refused(void) {
     expect_refused("", 0, "empty");
     expect_refused("\x89PNG\r\n\x1a\n", 8, "not a JPEG");
+    expect_refused("RIFF\x10\0\0\0WEBPVP8 ", 16, "not a JPEG or PNG, but WebP");
+    expect_refused("GIF89a..", 8, "not a JPEG or PNG, but GIF");
+    expect_refused("II*\0....", 8, "not a JPEG or PNG, but TIFF");
+    expect_refused("\0\0\0\x18"
+                   "ftypheic",
+                   12, "not a JPEG or PNG, but HEIF");
+    expect_refused("\0\0\0\x18"
+                   "ftypavif",
+                   12, "not a JPEG or PNG, but AVIF");
+    expect_refused("BM", 2, "not a JPEG or PNG, but BMP");
+    expect_refused("RIFF", 4, "not a JPEG or PNG");
     expect_refused("\xff\xd8\xff\xd9", 4, "JPEG");
 }
 

@@ -100,7 +100,7 @@ static void what_is_no_picture_is_left_out_by_name(void) {
     CU_ASSERT_EQUAL_FATAL(picture_index_make(&p, list, FILES, &CATEGORIES, &err), 0);
     CU_ASSERT(p.index.image_count == 1 && p.bad_count == 2);
     CU_ASSERT_EQUAL(p.index.images[0].id, 3); /* its place in the list */
-    ASSERT_CONTAINS(buf_text(&p.bad), "x.jpg: not a JPEG\n");
+    ASSERT_CONTAINS(buf_text(&p.bad), "x.jpg: not a JPEG or PNG\n");
     ASSERT_CONTAINS(buf_text(&p.bad), "y.png: PNG: truncated\n");
     picture_index_done(&p);
     CU_ASSERT_EQUAL(picture_index_make(&p, list, 2, &CATEGORIES, &err), -1);

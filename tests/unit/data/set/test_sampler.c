@@ -150,7 +150,11 @@ static void what_cannot_be_divided_is_refused(void) {
     s.count = 23;
     CU_ASSERT_EQUAL(sampler_check(&s, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    ASSERT_CONTAINS(err.text, "23 pictures do not fill one global batch of 1 ranks x 6 x 4");
+    ASSERT_CONTAINS(err.text, "23 pictures do not fill one step of 24 (--batch-size 4, 1 rank, "
+                              "--accumulate 6): give --batch-size 3 or less");
+    s.count = 5;
+    CU_ASSERT_EQUAL(sampler_check(&s, &err), -1);
+    ASSERT_CONTAINS(err.text, "give fewer ranks, or a smaller --accumulate");
     s.count = 0;
     CU_ASSERT_EQUAL(sampler_check(&s, &err), -1);
     s = training;
