@@ -186,7 +186,11 @@ static int check_targets(const struct flags *f, struct error *err) {
 
 static int read_files(struct scoring *s, struct error *err) {
     const struct flags *f = s->flags;
-    if (check_targets(f, err) != 0 || coco_load(&s->index, f->annotations, f->index, err) != 0)
+    /* As pycocotools, which looks at no outline where boxes alone are compared. */
+    bool boxes = f->kinds == KINDS_BOX && f->index == NULL;
+    if (check_targets(f, err) != 0 ||
+        (boxes ? coco_load_boxes(&s->index, f->annotations, err)
+               : coco_load(&s->index, f->annotations, f->index, err)) != 0)
         return -1;
     const char *missing = coco_index_missing(&s->index);
     if (missing != NULL)

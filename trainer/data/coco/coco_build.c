@@ -124,8 +124,7 @@ static int read_annotations(struct coco_builder *b, struct error *err) {
         uint64_t at = json_stream_tell(&b->stream);
         if (b->annotation_count == COCO_ANNOTATIONS_MAX)
             return error_set(err, EXIT_CODE_DATA, "more than %d annotations", COCO_ANNOTATIONS_MAX);
-        if (coco_record_read(&b->stream, &b->outline, &b->segments,
-                             COCO_HAS_ID | COCO_HAS_IMAGE | COCO_HAS_CATEGORY, &record, err) != 0)
+        if (coco_record_read(&b->stream, &b->outline, &b->segments, b->needs, &record, err) != 0)
             return coco_name_record(b, "annotation", b->annotation_count, at, err);
         if (add_annotation(b, &record, err) != 0 || coco_flush_segments(b, false, err) != 0)
             return -1;
@@ -183,8 +182,14 @@ static int build(struct coco_builder *b, struct error *err) {
     return coco_end_file(b, err);
 }
 
-int coco_build(const char *json, int fd, bool keyed, struct error *err) {
-    struct coco_builder builder = {.json = json, .fd = fd, .keyed = keyed};
+int coco_build(const char *json, int fd, bool keyed, enum coco_outlines outlines,
+               struct error *err) {
+    struct coco_builder builder = {.json = json,
+                                   .fd = fd,
+                                   .keyed = keyed,
+                                   .needs = COCO_HAS_ID | COCO_HAS_IMAGE | COCO_HAS_CATEGORY};
+    if (outlines == COCO_OUTLINES_NONE)
+        builder.needs |= COCO_BOXES_ALONE;
     int failed = build(&builder, err);
     coco_builder_done(&builder);
     return failed;
@@ -195,7 +200,7 @@ int coco_build_file(const char *json, const char *path, struct error *err) {
     int fd = file_publish_open(path, temp, 0644, err);
     if (fd < 0)
         return -1;
-    if (coco_build(json, fd, true, err) != 0) {
+    if (coco_build(json, fd, true, COCO_OUTLINES_ALL, err) != 0) {
         file_publish_abort(fd, temp);
         return -1;
     }

@@ -15,9 +15,13 @@ enum {
     COCO_ANNOTATIONS_MAX = 500 * 1000 * 1000,
 };
 
+/* Which outlines an index has. */
+enum coco_outlines { COCO_OUTLINES_ALL, COCO_OUTLINES_NONE };
+
 /* Writes the index to FD, an empty file open for reading and writing; KEYED: with the key of the
  * JSON's content (coco_json.h), which costs a second reading. */
-int coco_build(const char *json, int fd, bool keyed, struct error *err);
+int coco_build(const char *json, int fd, bool keyed, enum coco_outlines outlines,
+               struct error *err);
 
 /* Replaces the file PATH by the index, all at once. */
 int coco_build_file(const char *json, const char *path, struct error *err);

@@ -39,6 +39,7 @@ struct coco_builder {
     const char *json;
     int fd; /* borrowed */
     bool keyed;
+    unsigned needs; /* of annotations (coco_record.h) */
     uint64_t written;
     struct json_stream stream;
     struct coco_head head;

@@ -17,12 +17,13 @@ int coco_load_index(struct coco_index *ret, const char *path, struct error *err)
 
 enum { SEALS = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW };
 
-int coco_load_sealed(struct coco_index *ret, const char *json, int *ret_fd, struct error *err) {
+static int load_sealed(struct coco_index *ret, const char *json, enum coco_outlines outlines,
+                       int *ret_fd, struct error *err) {
     cleanup_fd int fd = memfd_create("coco-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     *ret_fd = -1;
     if (fd < 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "memory for an index of annotations");
-    if (coco_build(json, fd, false, err) != 0)
+    if (coco_build(json, fd, false, outlines, err) != 0)
         return -1;
     if (fcntl(fd, F_ADD_SEALS, SEALS) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "sealing an index of annotations");
@@ -33,6 +34,10 @@ int coco_load_sealed(struct coco_index *ret, const char *json, int *ret_fd, stru
     return 0;
 }
 
+int coco_load_sealed(struct coco_index *ret, const char *json, int *ret_fd, struct error *err) {
+    return load_sealed(ret, json, COCO_OUTLINES_ALL, ret_fd, err);
+}
+
 int coco_load_shared(struct coco_index *ret, int fd, const char *json, struct error *err) {
     int seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & SEALS) != SEALS)
@@ -40,9 +45,9 @@ int coco_load_shared(struct coco_index *ret, int fd, const char *json, struct er
     return coco_file_map(ret, fd, json, err);
 }
 
-static int load_in_memory(struct coco_index *ret, const char *json, struct error *err) {
+int coco_load_boxes(struct coco_index *ret, const char *json, struct error *err) {
     cleanup_fd int fd = -1;
-    return coco_load_sealed(ret, json, &fd, err);
+    return load_sealed(ret, json, COCO_OUTLINES_NONE, &fd, err);
 }
 
 /* True when the index file CACHE is whole and was made from what is in JSON now. */
@@ -61,8 +66,9 @@ static bool take_cached(struct coco_index *ret, const char *json, const char *ca
 }
 
 int coco_load(struct coco_index *ret, const char *json, const char *cache, struct error *err) {
+    cleanup_fd int fd = -1;
     if (cache == NULL)
-        return load_in_memory(ret, json, err);
+        return coco_load_sealed(ret, json, &fd, err);
     if (target_check(cache, &COCO_FILE_KIND, "the index", err) != 0)
         return -1;
     if (!take_cached(ret, json, cache) &&

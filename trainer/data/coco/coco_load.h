@@ -13,6 +13,9 @@ int coco_load_index(struct coco_index *ret, const char *path, struct error *err)
  * other file there refused. Made in memory when CACHE is NULL. */
 int coco_load(struct coco_index *ret, const char *json, const char *cache, struct error *err);
 
+/* Made in memory, without outlines: whatever "segmentation" is, nobody looks at it. */
+int coco_load_boxes(struct coco_index *ret, const char *json, struct error *err);
+
 /* Made in memory that nobody can change any more, which *RET_FD, the caller's, is a descriptor of:
  * other processes may map it, too. */
 int coco_load_sealed(struct coco_index *ret, const char *json, int *ret_fd, struct error *err);

@@ -66,7 +66,8 @@ static int read_segment(struct json_stream *s, struct coco_outline *room, struct
 }
 
 static int read_field(struct json_stream *s, const struct json_text *key, struct coco_outline *room,
-                      struct buf *segments, struct coco_record *ret, struct error *err) {
+                      struct buf *segments, unsigned needs, struct coco_record *ret,
+                      struct error *err) {
     enum json_kind kind = JSON_KIND_END;
     if (json_stream_kind(s, &kind, err) != 0)
         return -1;
@@ -80,7 +81,7 @@ static int read_field(struct json_stream *s, const struct json_text *key, struct
         return read_box(s, ret, err);
     if (json_text_is(key, "score"))
         return read_real(s, COCO_HAS_SCORE, &ret->score, ret, err);
-    if (json_text_is(key, "segmentation"))
+    if (json_text_is(key, "segmentation") && (needs & COCO_BOXES_ALONE) == 0)
         return read_segment(s, room, segments, ret, err);
     if (json_text_is(key, "area"))
         return read_real(s, COCO_HAS_AREA, &ret->area, ret, err);
@@ -117,7 +118,7 @@ int coco_record_read(struct json_stream *s, struct coco_outline *room, struct bu
         size_t size = key.size < sizeof(name) - 1 ? key.size : sizeof(name) - 1;
         memcpy(name, key.bytes, size);
         name[size] = '\0';
-        if (read_field(s, &key, room, segments, &record, err) != 0)
+        if (read_field(s, &key, room, segments, needs, &record, err) != 0)
             return error_wrap(err, "\"%s\"", name);
     }
     if (more < 0 || check_needs(needs & ~record.has, err) != 0)

@@ -19,6 +19,7 @@ enum {
     COCO_HAS_BOX = 8,
     COCO_HAS_AREA = 16,
     COCO_HAS_SCORE = 32,
+    COCO_BOXES_ALONE = 64, /* of needs: the outline is passed over, whatever it is */
 };
 
 struct coco_record {
@@ -36,7 +37,7 @@ struct coco_record {
 };
 
 /* Reads one object; its outline is appended to SEGMENTS. NEEDS are keys (bits above) that must be
- * there. Keys it does not know are skipped. */
+ * there, and COCO_BOXES_ALONE. Keys it does not know are skipped. */
 int coco_record_read(struct json_stream *s, struct coco_outline *room, struct buf *segments,
                      unsigned needs, struct coco_record *ret, struct error *err);
 

@@ -162,8 +162,29 @@ static void sealed_memory_is_shared_and_no_other(void) {
     CU_ASSERT_EQUAL(fd, -1);
 }
 
-UNIT_MAIN("data.coco_load", UNIT(a_cache_is_used_until_the_json_changes),
-          UNIT(a_cache_is_of_a_content_not_of_a_date),
+static void boxes_alone_ask_for_no_outline(void) {
+    static const char *const outlines[] = {"[1,2,3,4,5,6]", "\"?\"", "{}",
+                                           "[[\"x\"]]",     "7",     "[[1,1,5,1,5,5]]"};
+    for (size_t i = 0; i < sizeof(outlines) / sizeof(outlines[0]); i++) {
+        cleanup_coco_index struct coco_index index = {0}, whole = {0};
+        struct error err = {0};
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "{\"images\":[{\"id\":1,\"width\":10,\"height\":10}],\"categories\":[{\"id\":1}],"
+                 "\"annotations\":[{\"id\":1,\"image_id\":1,\"category_id\":1,\"bbox\":[1,2,3,4],"
+                 "\"segmentation\":%s,\"area\":12}]}",
+                 outlines[i]);
+        const char *json = write_text("boxes.json", text);
+        CU_ASSERT_EQUAL_FATAL(coco_load_boxes(&index, json, &err), 0);
+        CU_ASSERT_EQUAL(index.annotations[0].kind, COCO_SEGMENT_NONE);
+        CU_ASSERT_EQUAL(index.annotations[0].area, 12);
+        CU_ASSERT_EQUAL(index.annotations[0].box[3], 4);
+        CU_ASSERT_EQUAL(coco_load(&whole, json, NULL, &err), i == 5 ? 0 : -1);
+    }
+}
+
+UNIT_MAIN("data.coco_load", UNIT(boxes_alone_ask_for_no_outline),
+          UNIT(a_cache_is_used_until_the_json_changes), UNIT(a_cache_is_of_a_content_not_of_a_date),
           UNIT(somebody_elses_file_is_no_place_for_an_index), UNIT(every_changed_bit_is_found),
           UNIT(an_index_cut_short_is_found_at_every_length),
           UNIT(a_damaged_or_older_cache_is_made_anew),
