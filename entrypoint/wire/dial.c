@@ -121,6 +121,7 @@ void dial_start(struct dial *d, struct loop *loop, struct reaper *reaper, SSL_CT
                        .pause = first_pause,
                        .patience = DIAL_REFUSED_SECONDS * CLOCK_SECOND};
     d->again = (struct timer){.fire = look_up, .context = d};
+    (void)error_set(&d->why, EXIT_CODE_NOT_READY, "no answer yet");
     look_up(d);
 }
 

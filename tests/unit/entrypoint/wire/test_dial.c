@@ -122,6 +122,7 @@ static void a_master_that_comes_late_is_found(void) {
     struct error err;
     set_up(1);
     dial_start(&dial, &loop, &reaper, client, "localhost", port, &late, NULL);
+    CU_ASSERT_STRING_EQUAL(dial_why(&dial)->text, "no answer yet");
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_EQUAL(opened_count, 1);
     CU_ASSERT_PTR_NOT_NULL(link_at_door);
