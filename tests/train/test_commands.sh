@@ -48,7 +48,7 @@ grep -q "$work/coco: 6 pictures to train on" "$work/out" || fail "did not say wh
 
 echo "flags that do nothing are refused"
 code 64 "$ringtrain" eval --model resnet50 --data "$data"
-says "--model is of no use to this command"
+says "--model: this command does not take it"
 code 0 "$ringtrain" eval --help
 ! grep -q -e '--model NAME' -e synthetic "$work/out" || fail "eval's help offers what it refuses"
 code 64 "$ringtrain" draw --coco "$work/coco" --out "$work/d" --least-score 0.3

@@ -4,6 +4,7 @@
 #include "common/json_text.h"
 #include "common/roff.h"
 #include "common/str.h"
+#include "options/flag_word.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -72,7 +73,7 @@ static int unknown(const struct flag *flags, size_t count, unsigned command, con
     const char *nearest = NULL;
     size_t best = SIZE_MAX;
     if (find(flags, count, ~0U, text, size) != NULL)
-        return error_set(err, EXIT_CODE_USAGE, "--%.*s is of no use to this command",
+        return error_set(err, EXIT_CODE_USAGE, "--%.*s: this command does not take it",
                          (int)smaller(size, 64), text);
     for (size_t i = 0; i < count; i++) {
         size_t d = distance(flags[i].name, text, size);
@@ -85,6 +86,18 @@ static int unknown(const struct flag *flags, size_t count, unsigned command, con
         return error_set(err, EXIT_CODE_USAGE, "unknown flag --%.*s", (int)smaller(size, 64), text);
     return error_set(err, EXIT_CODE_USAGE, "unknown flag --%.*s; did you mean --%s?",
                      (int)smaller(size, 64), text, nearest);
+}
+
+/* By the words of other trainers first, since letters alone find another thing. */
+static int refuse(const struct flag *flags, size_t count, unsigned command, const char *text,
+                  size_t size, struct error *err) {
+    const struct flag_word *w = flag_word_find(text, size);
+    if (w != NULL && w->flag == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "unknown flag --%s: %s", w->word, w->hint);
+    if (w != NULL && flags_known(flags, count, command, w->flag))
+        return error_set(err, EXIT_CODE_USAGE, "unknown flag --%s; did you mean --%s?", w->word,
+                         w->flag);
+    return unknown(flags, count, command, text, size, err);
 }
 
 static int set_choice(const struct flag *f, const char *text, int *field, struct error *err) {
@@ -151,7 +164,7 @@ int flags_take(const struct flag *flags, size_t count, unsigned command, int arg
         size_t size = strcspn(name, "=");
         const struct flag *f = find(flags, count, command, name, size);
         if (f == NULL)
-            return unknown(flags, count, command, name, size, err);
+            return refuse(flags, count, command, name, size, err);
         const char *text = name[size] == '=' ? name + size + 1 : argv[++i];
         if (text == NULL || i >= argc)
             return error_set(err, EXIT_CODE_USAGE, "--%s needs a value (%s)", f->name, f->value);
