@@ -250,6 +250,8 @@ int job_leave(struct job *job, struct error *err) {
 
 double job_epoch(const struct job *job) {
     const struct run_state *s = &job->state;
+    if (job->steps_per_epoch == 0) /* a run that ended before its data was opened */
+        return 0;
     double steps = (double)(s->images / s->global_batch);
     return (double)s->epoch + steps / (double)job->steps_per_epoch;
 }
