@@ -60,7 +60,7 @@ enum { C = MODEL_CLASSIFY, D = MODEL_DETECT, ANY_TASK = MODEL_CLASSIFY | MODEL_D
 static const struct flag FLAGS[] = {
     TEXT("model", model, MODEL_STANDARD, T | P, "NAME", "network, see below"),
     TEXT("recipe", recipe, NULL, T, "NAME",
-         "a ready set of flags, see below; flags on the command line go before it"),
+         "a named set of flags, see below; flags on the command line win"),
     TEXT_OF(
         C, "data", data, NULL, E, "DIR",
         "folder of class folders, or a folder that holds val/; without it SageMaker's channels"),
@@ -87,41 +87,43 @@ static const struct flag FLAGS[] = {
     TEXT_OF(D, "val-set", val_set, NULL, T | E, "NAME",
             "set to evaluate on; without it the one whose name begins with val"),
     TEXT("bad-samples", bad_samples, "fail", T | E | R, "fail|skip|N",
-         "a file that cannot be read or decoded ends the run, is left out of its batch, or so many "
-         "of a data set are"),
+         "a file that cannot be read or decoded: end the run, leave it out of its batch, or leave "
+         "out N of a data set at most"),
     INT_OF(C, "synthetic-images", synthetic_images, "1280", 1, 1e8, T, "N",
            "pictures in the synthetic set"),
     INT_OF(C, "synthetic-classes", synthetic_classes, "10", 2, 65536, T | P, "N",
            "classes in the synthetic set"),
     INT("epochs", epochs, "90", 1, 1e6, T, "N", "passes over the data"),
     INT("steps", steps, "0", 0, 999999999, T, "N",
-        "stop after so many steps instead; the schedule then ends there too (0: epochs decide)"),
+        "stop after so many steps; the schedule ends there too (0: epochs decide)"),
     INT("batch-size", batch_size, "32", 1, 65536, ALL, "N",
-        "images a rank takes at once; what is scored or predicted fills as few as it has"),
-    INT("accumulate", accumulate, "1", 1, 65536, T, "N", "batches a rank adds up to one step"),
+        "images per rank and batch; the last batch of an evaluation may have fewer"),
+    INT("accumulate", accumulate, "1", 1, 65536, T, "N",
+        "batches that a rank adds up for one step"),
     INT_OF(C, "image-size", image_size, "0", 0, 4096, T | P, "N",
            "side of the network's input in pixels (0: the model's own, 224 or 32)"),
     INT_OF(C, "resize", resize, "0", 0, 16384, T | E | R, "N",
            "evaluation: short side before the centre crop (0: 8/7 of the image size)"),
     CHOICE_OF(D, "preset", preset, presets, "tv", T | P,
-              "whose Mask R-CNN: torchvision's, detectron2's or that of MLPerf"),
+              "flavour of Mask R-CNN: torchvision's, detectron2's or MLPerf's"),
     TEXT_OF(D, "canvases", canvases, "auto", T | P, "auto|HxW,...",
-            "sizes of input that pictures are laid on, a network compiled for each; auto: up to "
+            "input sizes that pictures are laid on, with a network compiled for each; auto: up to "
             "eight that suit the set"),
     INT_OF(D, "gt-slots", gt_slots, "128", 1, 1024, T | P, "N",
-           "objects of a picture that count; of more the largest stay"),
+           "objects per picture that count; of more the largest are kept"),
     INT_OF(D, "anchor-samples", anchor_samples, "0", 0, 4096, T | P, "N",
-           "anchors of a picture that proposals are learnt from (0: the preset's)"),
+           "anchors per picture that proposals learn from (0: the preset's)"),
     INT_OF(D, "region-samples", region_samples, "0", 0, 4096, T | P, "N",
-           "regions of a picture that the heads learn from (0: the preset's)"),
+           "regions per picture that the heads learn from (0: the preset's)"),
     INT_OF(D, "short-side", short_side, "800", 16, 8192, T, "N",
-           "pictures are scaled to it, unless the other side exceeds --long-side then"),
-    INT_OF(D, "long-side", long_side, "1333", 16, 8192, T, "N", "the most of the other side"),
+           "short side that pictures are scaled to, unless the long side would exceed --long-side"),
+    INT_OF(D, "long-side", long_side, "1333", 16, 8192, T, "N", "largest long side"),
     INT_OF(
         D, "short-low", short_low, "0", 0, 8192, T, "N",
-        "training: the short side is drawn for every picture and epoch, from this on in steps of "
-        "--short-step (0: always --short-side; of preset d2 six sizes from four fifths of it on)"),
-    INT_OF(D, "short-step", short_step, "32", 1, 8192, T, "N", "steps that end at --short-side"),
+        "training: the short side is drawn for each picture and epoch, from this value on in steps "
+        "of --short-step (0: always --short-side; preset d2: six sizes from four fifths of it on)"),
+    INT_OF(D, "short-step", short_step, "32", 1, 8192, T, "N",
+           "distance of the sizes, which end at --short-side"),
     CHOICE_OF(C, "augment", augment, augments, "auto", T,
               "training crop: random resized, padded, none; auto: by image size"),
     REAL_OF(C, "min-area", min_area, "0", 0, 1, T, "SHARE",
@@ -134,20 +136,18 @@ static const struct flag FLAGS[] = {
         "init", init, NULL, T, "FILE",
         "start from the weights in a safetensors file (torchvision's names, under any prefix; f32, "
         "f16, bf16); a classifier for other classes is left out"),
-    TEXT(
-        "init-prefix", init_prefix, NULL, T, "TEXT",
-        "what stands before the names of the weights in --init's file (\"model.\"); without it the "
-        "prefix under which most of the network is"),
-    INT_OF(
-        D, "frozen-stages", frozen_stages, "-1", -1, 5, T, "N",
-        "layers that stay as --init has them: 1 the stem, 2 layer1, too, ... (-1: 2 with --init); "
-        "with --init norms do, too, without it nothing"),
+    TEXT("init-prefix", init_prefix, NULL, T, "TEXT",
+         "prefix of the weights' names in --init's file (\"model.\"); without it the one under "
+         "which most of the network is found"),
+    INT_OF(D, "frozen-stages", frozen_stages, "-1", -1, 5, T, "N",
+           "stages that stay as in --init: 1 the stem, 2 also layer1, ... (-1: 2 with --init); "
+           "with --init norms stay too, without it nothing does"),
     REAL_OF(
         D, "norm-epsilon", norm_epsilon, "-1", -1, 1, T, "X",
         "added to the variances of the backbone's norms (-1: 0.00001, with --init the preset's, "
         "of mlperf 0); torchvision's first weights (COCO_V1) want 0"),
     INT("seed", seed, "0", 0, 9e15, T, "N",
-        "of initial weights, order of samples and augmentation"),
+        "seed of initial weights, order of samples and augmentation"),
     REAL("lr", lr, "0.1", 0, 1e6, T, "X",
          "peak learning rate for --lr-batch images a step; scaled in proportion to the images that "
          "the whole job takes a step"),
@@ -162,34 +162,34 @@ static const struct flag FLAGS[] = {
          "share of the peak in the first step of warm-up (0: one step's part of the rise)"),
     TEXT("milestones", milestones, NULL, T, "X,Y,...",
          "schedule milestones: epochs at which the rate falls, fractions allowed"),
-    REAL("milestone-factor", milestone_factor, "0.1", 0, 1, T, "X", "...each time to so much"),
-    REAL("momentum", momentum, "0.9", 0, 1, T, "X", "of SGD"),
+    REAL("milestone-factor", milestone_factor, "0.1", 0, 1, T, "X",
+         "factor by which the rate falls at each milestone"),
+    REAL("momentum", momentum, "0.9", 0, 1, T, "X", "momentum of SGD"),
     BOOL("nesterov", nesterov, "false", T, "Nesterov's momentum"),
     REAL("weight-decay", weight_decay, "0.0001", 0, 1e3, T, "X",
          "added to the gradient, times the weight"),
     BOOL("decay-all", decay_all, "true", T, "decay norms and biases too"),
     BOOL("decay-biases", decay_biases, "false", T,
-         "without --decay-all: decay biases, but for norms'"),
+         "without --decay-all: decay biases except norms'"),
     REAL("bias-rate", bias_rate, "1", 0.001, 100, T, "X",
-         "rate of biases, but for norms', times that of the rest"),
+         "learning rate of biases except norms', relative to the rest"),
     REAL("clip-norm", clip_norm, "0", 0, 1e9, T, "X",
-         "gradients whose norm, over all ranks and parameters, is larger are scaled down to it (0: "
+         "gradients with a larger norm, over all ranks and parameters, are scaled down to it (0: "
          "never)"),
     REAL_OF(C, "label-smoothing", label_smoothing, "0", 0, 1, T, "X",
             "share of the target that goes to all classes alike"),
     CHOICE("backend", backend, backends, "auto", ALL,
-           "who computes: ref is exact and slow; auto: cuda where every rank has a GPU, else cpu"),
+           "where to compute; ref is exact and slow; auto: cuda if every rank has a GPU, else cpu"),
+    CHOICE("fusion", fusion, fusions, "auto", ALL,
+           "which operators run as one where the backend can; auto: conv on CPUs and on measured "
+           "GPUs, else all"),
+    CHOICE("convs", convs, convs, "auto", T | E | R,
+           "cpu: how convolutions are computed; auto: the fastest way by measured rules; direct: "
+           "without Winograd's products, which round differently from plain sums; winograd: by "
+           "these wherever possible (f32, 3x3, stride 1)"),
     CHOICE(
-        "fusion", fusion, fusions, "auto", ALL,
-        "operators run as one where the backend can; auto: conv on the cpu and on measured GPUs, "
-        "else all"),
-    CHOICE(
-        "convs", convs, convs, "auto", T | E | R,
-        "cpu: how convolutions are made; auto: the fastest way by measured rules; direct: the same "
-        "without Winograd's products, which round otherwise than plain sums; winograd: by these "
-        "wherever they can be (f32, 3x3, stride 1)"),
-    CHOICE("comm", comm, comms, "auto", T,
-           "cuda: who sums gradients; mpi goes through host memory and lets ranks share a GPU"),
+        "comm", comm, comms, "auto", T,
+        "cuda: how gradients are summed; mpi goes through host memory and lets ranks share a GPU"),
     BOOL("check-operators", check_operators, "false", T,
          "cuda: run operators one by one and wait for each, so that a fault of the GPU names its "
          "operator; slow"),
@@ -198,11 +198,11 @@ static const struct flag FLAGS[] = {
          "cuda: a GPU that need not be here, as cuDNN describes it (H100, H200 and A100: "
          "trainer/backend/cuda/devices)"),
     CHOICE("own-backward", own_backward, owns, "auto", T | P,
-           "cuda, fusion conv: backward passes of 1x1 convolutions in front of norms by a kernel "
-           "of our own; auto: on GPUs where it was measured to be faster"),
+           "cuda, fusion conv: backward passes of 1x1 convolutions before norms by a kernel of our "
+           "own; auto: on GPUs where it was measured to be faster"),
     CHOICE("launch-overlap", launch_overlap, owns, "auto", T | P,
-           "cuda: small kernels begin while the ones in front of them end; auto: on GPUs where it "
-           "was measured to be faster"),
+           "cuda: small kernels begin while the ones before them end; auto: on GPUs where it was "
+           "measured to be faster"),
     CHOICE("row-choice", row_choice, owns, "auto", T | P,
            "cuda: while a recorded step runs, compute only as many of a mask head's rows as hold "
            "objects; auto: on GPUs where it was measured to be faster"),
@@ -212,7 +212,7 @@ static const struct flag FLAGS[] = {
     BOOL("deterministic", deterministic, "false", ALL,
          "cuda: only kernels that give the same bits in every run, chosen without timing"),
     TEXT("plan-cache", plan_cache, NULL, T | E | R, "FILE",
-         "cuda: keeps what tuning chose, for later runs"),
+         "cuda: file that keeps what tuning chose, for later runs"),
     REAL("loss-scale", loss_scale, "1024", 1, 65536, T, "X",
          "f16: gradients are computed times this and brought back by the optimizer"),
     INT("loss-scale-growth", loss_scale_growth, "0", 0, 1e9, T, "N",
@@ -249,13 +249,14 @@ static const struct flag FLAGS[] = {
     INT_OF(D, "pictures", pictures, "4", 0, 64, T | E, "N",
            "pictures of an evaluation that --out and TensorBoard get"),
     REAL_OF(D, "score-threshold", score_threshold, "0.5", 0, 1, T | E, "X",
-            "least score of what those pictures show"),
+            "least score that those pictures show"),
     TEXT("out", out, NULL, R, "DIR", "where predictions.json and painted pictures go"),
     REAL_OF(D, "score-threshold", score_threshold, "0.5", 0, 1, R, "X",
-            "least score of what is told and painted; below its box_score_thresh (config.json) a "
-            "network tells nothing"),
-    INT_OF(C, "top", top, "5", 1, 1000, R, "N", "classes of a picture, the most probable ones"),
-    CHOICE_OF(D, "format", format, formats, "jpeg", R, "of painted pictures"),
+            "least score that is reported and painted; a network reports nothing below its "
+            "box_score_thresh (config.json)"),
+    INT_OF(C, "top", top, "5", 1, 1000, R, "N",
+           "number of classes per picture, the most probable ones"),
+    CHOICE_OF(D, "format", format, formats, "jpeg", R, "format of painted pictures"),
     TEXT_OF(D, "font", font, NULL, R, "FILE",
             "a font (TTF, OTF, TTC) for labels, asked before the system's"),
     TEXT("resume", resume, "auto", T, "auto|none|PATH",
