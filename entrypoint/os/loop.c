@@ -36,6 +36,28 @@ static void fire_due(struct loop *l) {
     }
 }
 
+/* The process stood still for so long: what came meanwhile is older than what is due. */
+static const int64_t stood_still = CLOCK_SECOND / 2;
+/* But whoever sends without end holds nothing up for longer than that. */
+static const int64_t catching_up_most = CLOCK_SECOND / 5;
+
+static bool is_overdue(const struct loop *l, int64_t now) {
+    const struct timer *t = find_due(l, now);
+    return t != NULL && now - t->deadline > stood_still;
+}
+
+/* Whether to go on reading before timers fire: a deadline has passed for nobody whose words lie
+ * here. BEHIND is since when it has been so, 0: it has not. */
+static bool catches_up(const struct loop *l, bool more, int64_t *behind) {
+    const int64_t now = clock_now();
+    if (!more || !is_overdue(l, now)) {
+        *behind = 0;
+        return false;
+    }
+    *behind = *behind != 0 ? *behind : now;
+    return now - *behind < catching_up_most;
+}
+
 static void read_signals(void *context, uint32_t events) {
     (void)events;
     struct loop *l = context;
@@ -165,6 +187,7 @@ static int await(struct loop *l, struct epoll_event *event) {
 }
 
 int loop_run(struct loop *l, struct error *err) {
+    int64_t behind = 0;
     l->ended = false;
     while (!l->ended) {
         struct epoll_event event;
@@ -175,7 +198,8 @@ int loop_run(struct loop *l, struct error *err) {
             struct watch *w = event.data.ptr;
             w->ready(w->context, event.events);
         }
-        fire_due(l);
+        if (!catches_up(l, count == 1, &behind))
+            fire_due(l);
     }
     return 0;
 }

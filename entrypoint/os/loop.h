@@ -3,7 +3,10 @@
  *
  * Watches and timers are members of the caller's own structs and must be taken out (loop_unwatch,
  * loop_cancel) before that memory goes away. One event is taken from the kernel at a time, so a
- * callback may take out and free anything, itself too. Deadlines are points of clock_now(). */
+ * callback may take out and free anything, itself too. Deadlines are points of clock_now().
+ *
+ * A process may stand still, as a paused container does. Then what lies unread is taken first, and
+ * timers that are due fire after it: whoever has spoken in time is heard in time. */
 #ifndef OS_LOOP_H
 #define OS_LOOP_H
 

@@ -304,7 +304,95 @@ static void a_loop_that_is_done_holds_no_descriptor(void) {
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-UNIT_MAIN("os.loop", UNIT(a_loop_that_is_done_holds_no_descriptor),
+/* A deadline that passed AGO, and a word that came before it, of COUNT that lie unread. */
+struct spoken {
+    struct loop *loop;
+    struct watch watch;
+    struct timer deadline;
+    int heard;
+    bool missed;
+};
+
+static void hear_word(void *context, uint32_t events) {
+    struct spoken *s = context;
+    char byte;
+    (void)events;
+    CU_ASSERT_EQUAL(read(s->watch.fd, &byte, 1), 1);
+    s->heard++;
+    if (byte == '.') {
+        loop_cancel(s->loop, &s->deadline);
+        loop_end(s->loop);
+    }
+}
+
+static void miss(void *context) {
+    struct spoken *s = context;
+    s->missed = true;
+    loop_end(s->loop);
+}
+
+static struct spoken speak(const char *words, int64_t ago) {
+    struct loop l;
+    struct error err;
+    int ends[2];
+    struct spoken s = {.loop = &l};
+    CU_ASSERT_EQUAL_FATAL(loop_init(&l, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    CU_ASSERT_EQUAL(write(ends[1], words, strlen(words)), (ssize_t)strlen(words));
+    s.watch = (struct watch){.fd = ends[0], .ready = hear_word, .context = &s};
+    s.deadline = (struct timer){.fire = miss, .context = &s};
+    CU_ASSERT_EQUAL(loop_watch(&l, &s.watch, EPOLLIN, &err), 0);
+    loop_at(&l, &s.deadline, clock_now() - ago);
+    CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
+    loop_unwatch(&l, &s.watch);
+    loop_cancel(&l, &s.deadline);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    loop_done(&l);
+    return s;
+}
+
+static void who_stood_still_hears_what_came_before_a_deadline_counts(void) {
+    struct spoken s = speak("some words.", 5 * CLOCK_SECOND);
+    CU_ASSERT_FALSE(s.missed);
+    CU_ASSERT_EQUAL(s.heard, 11);
+    s = speak("none that matters", 5 * CLOCK_SECOND);
+    CU_ASSERT(s.missed);
+    CU_ASSERT_EQUAL(s.heard, 17);
+    s = speak("in the usual course a timer fires when it is due.", 0);
+    CU_ASSERT(s.missed);
+    CU_ASSERT_EQUAL(s.heard, 1);
+}
+
+static void hear_endless(void *context, uint32_t events) {
+    struct spoken *s = context;
+    (void)events;
+    s->heard++;
+}
+
+static void who_speaks_without_end_holds_no_deadline_up(void) {
+    struct loop l;
+    struct error err;
+    int ends[2];
+    struct spoken s = {.loop = &l};
+    CU_ASSERT_EQUAL_FATAL(loop_init(&l, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    CU_ASSERT_EQUAL(write(ends[1], "x", 1), 1);
+    s.watch = (struct watch){.fd = ends[0], .ready = hear_endless, .context = &s};
+    s.deadline = (struct timer){.fire = miss, .context = &s};
+    CU_ASSERT_EQUAL(loop_watch(&l, &s.watch, EPOLLIN, &err), 0);
+    loop_at(&l, &s.deadline, clock_now() - 5 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
+    CU_ASSERT(s.missed && s.heard > 1);
+    loop_unwatch(&l, &s.watch);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    loop_done(&l);
+}
+
+UNIT_MAIN("os.loop", UNIT(who_stood_still_hears_what_came_before_a_deadline_counts),
+          UNIT(who_speaks_without_end_holds_no_deadline_up),
+          UNIT(a_loop_that_is_done_holds_no_descriptor),
           UNIT(timers_fire_in_order_of_their_deadlines), UNIT(a_nearer_deadline_moves_the_alarm),
           UNIT(a_loose_timer_rides_along), UNIT(a_callback_may_take_out_a_watch_that_is_ready_too),
           UNIT(a_loop_that_rests_lets_descriptors_wait), UNIT(a_signal_ends_a_rest),
