@@ -8,7 +8,6 @@
 #include "os/leftovers.h"
 #include "os/user_signals.h"
 #include "traces/folders.h"
-#include "traces/metric_watch.h"
 #include "wire/frame.h"
 
 #include <signal.h>
@@ -16,13 +15,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* From the verdict to the end of all processes: the job is over, so what is left gets a moment to
- * hear of it and no more. Together with LEAVE_SECONDS within the 2 s that leaving may take. */
-static const int64_t sweep_grace = 500 * CLOCK_MILLISECOND;
-static const int64_t sweep_give_up = CLOCK_SECOND;
 /* From the first signal on until a second one means more than that. */
 static const int64_t again_after = CLOCK_SECOND;
-enum { LEAVE_SECONDS = 1, FLUSH_SECONDS = 1 };
+enum { FLUSH_SECONDS = 1 };
 
 const char *supervisor_host_name(const struct supervisor *s, size_t index) {
     return s->job->cluster.hosts[index].name.text;
@@ -385,119 +380,4 @@ void supervisor_close(struct supervisor *s) {
     equipping_close(&s->equipping);
     contexts_close(&s->contexts);
     loop_done(&s->loop);
-}
-
-static bool must_stay(const struct supervisor *s) {
-    return s->role->must_stay != NULL && s->role->must_stay(s->state);
-}
-
-static void time_is_over(void *context) {
-    struct supervisor *s = context;
-    if (!s->overdue && must_stay(s))
-        log_info("waiting for hosts that have not heard of it yet");
-    s->overdue = true;
-    loop_after(&s->loop, &s->leave, LEAVE_SECONDS * CLOCK_SECOND);
-    supervisor_may_leave(s);
-}
-
-static void swept(void *context, size_t left);
-
-/* A program may have filled the container with processes: where there was none for those that write
- * there is now. */
-static bool writes_again(struct supervisor *s) {
-    pid_t before = journal_child(&s->journal);
-    bool again = !s->tried_again && failure_child_again(&s->failure, &s->verdict);
-    if (!s->tried_again)
-        journal_rest(&s->journal);
-    s->tried_again = true;
-    if (!again && journal_child(&s->journal) == before)
-        return false;
-    sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
-    sweep_start(&s->sweep, &s->loop, &s->reaper, 0, sweep_give_up, swept, s);
-    return true;
-}
-
-static void swept(void *context, size_t left) {
-    struct supervisor *s = context;
-    if (writes_again(s))
-        return;
-    if (left > 0)
-        log_warning("%zu processes did not die of SIGKILL in time", left);
-    s->swept = true;
-    s->leave = (struct timer){.fire = time_is_over, .context = s};
-    loop_after(&s->loop, &s->leave, LEAVE_SECONDS * CLOCK_SECOND);
-    supervisor_may_leave(s);
-}
-
-void supervisor_may_leave(struct supervisor *s) {
-    if (s->judged && s->swept && (s->role->may_leave(s->state) || s->overdue) && !must_stay(s))
-        loop_end(&s->loop);
-}
-
-/* A stop that somebody asked for is no error; a rank that did not end as it was asked to is worth
- * a warning. */
-static enum log_level level_of(const struct verdict *v) {
-    if (v->code == EXIT_CODE_OK)
-        return LOG_INFO;
-    if (v->code != EXIT_CODE_STOPPED || v->rank >= 0)
-        return LOG_ERROR;
-    return v->story[0] == '\0' ? LOG_INFO : LOG_WARNING;
-}
-
-static void tell_lines(enum log_level level, const char *line) {
-    while (*line != '\0') {
-        int size = (int)strcspn(line, "\n");
-        if (size > 0)
-            log_line(level, "  | %.*s", size, line);
-        line += size + (line[size] == '\n');
-    }
-}
-
-/* The last lines of the rank that failed, for logs that do not have them: another host's, or one
- * that is read too slowly. */
-static void tell_story(const struct supervisor *s, const struct verdict *v) {
-    bool own = v->host == (int)s->job->cluster.self;
-    if (own && s->console.dropped_ever == 0 && console_waiting(&s->console) == 0)
-        return;
-    tell_lines(level_of(v), v->story);
-}
-
-void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
-    if (s->judged)
-        return;
-    s->judged = true;
-    s->verdict = *verdict;
-    s->host.quiet = true;
-    equipping_drop(&s->equipping);
-    if (verdict->code == 0)
-        log_info("done: %s", verdict->text);
-    else
-        log_line(level_of(verdict), "%s: %s; leaving with %d", verdict->class_name, verdict->text,
-                 verdict->code);
-    tell_lines(level_of(verdict), verdict->evidence);
-    tell_story(s, verdict);
-    host_tell_dropped(&s->host);
-    uploading_drop(&s->uploading);
-    failure_child_conclude(&s->failure, verdict);
-    meter_conclude(&s->meter, verdict->code);
-    /* A host that has followed a lost one knows nothing of what came before. */
-    metric_watch_conclude(&s->host.metrics, &s->journal,
-                          cluster_is_master(&s->job->cluster) && !succession_knows(s->succession));
-    journal_conclude(&s->journal, verdict);
-    sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
-    host_kill_daemon(&s->host);
-    bool proof = host_proof_end(&s->host.proof); /* no program has begun then */
-    sweep_start(&s->sweep, &s->loop, &s->reaper, s->at_once && !proof ? 0 : sweep_grace,
-                sweep_give_up, swept, s);
-}
-
-void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host) {
-    struct verdict verdict;
-    verdict_from_error(error, &s->job->cluster, host, &verdict);
-    supervisor_conclude(s, &verdict);
-}
-
-void supervisor_conclude_refused(struct supervisor *s, const struct error *error) {
-    s->failure.refused = true;
-    supervisor_conclude_error(s, error, (int)s->job->cluster.self);
 }

@@ -77,76 +77,6 @@ static void its_own_ranks_last_words_are_told_once(void) {
     ASSERT_CONTAINS(stage_failure(&host), "the last words");
 }
 
-static char said[4096];
-
-static void keep_words(void *context, const char *line, size_t size) {
-    size_t length = strlen(said);
-    (void)context;
-    (void)snprintf(said + length, sizeof(said) - length, "%.*s", (int)size, line);
-}
-
-/* What the second of two hosts says of VERDICT, where so many lines of its own were dropped and
- * some may still WAIT. */
-static const char *conclude_with(const struct verdict *verdict, uint64_t dropped,
-                                 const char *waits) {
-    static struct cluster_host hosts[2];
-    static struct job job;
-    static struct supervisor s;
-    job = (struct job){.cluster = {.hosts = hosts, .count = 2, .self = 1}};
-    s = (struct supervisor){.job = &job, .console = {.dropped_ever = dropped}};
-    s.host.job = &job;
-    buf_init(&s.console.lines.bytes, 64);
-    CU_ASSERT_EQUAL(buf_add_text(&s.console.lines.bytes, waits, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(loop_init(&s.loop, NULL), 0);
-    failure_child_open(&s.failure, &s.reaper, unit_temp_dir());
-    said[0] = '\0';
-    struct log_sink before = log_set_sink((struct log_sink){.put = keep_words});
-    supervisor_conclude(&s, verdict);
-    failure_child_close(&s.failure);
-    claim_end();
-    (void)log_set_sink(before);
-    buf_done(&s.console.lines.bytes);
-    loop_done(&s.loop);
-    return said;
-}
-
-/* The same of a rank of HOST. */
-static const char *conclude(int on_host, uint64_t dropped, const char *waits) {
-    struct verdict verdict = {.code = 42, .host = on_host, .rank = 1, .class_name = "program"};
-    (void)snprintf(verdict.text, sizeof(verdict.text), "rank 1: exited with 42");
-    (void)snprintf(verdict.story, sizeof(verdict.story), "before it\nthe cause\n");
-    return conclude_with(&verdict, dropped, waits);
-}
-
-static void a_stop_that_was_asked_for_is_no_error(void) {
-    struct verdict verdict = {.code = EXIT_CODE_STOPPED, .rank = -1, .class_name = "stopped"};
-    (void)snprintf(verdict.text, sizeof(verdict.text), "stopped on request at vm");
-    const char *words = conclude_with(&verdict, 0, "");
-    ASSERT_CONTAINS(words, " info ");
-    ASSERT_CONTAINS(words, "stopped: stopped on request at vm; leaving with 143\n");
-    CU_ASSERT_PTR_NULL(strstr(words, " error "));
-    (void)snprintf(verdict.story, sizeof(verdict.story), "vm rank 0: exited with 3");
-    words = conclude_with(&verdict, 0, "");
-    ASSERT_CONTAINS(words, " warning stopped: ");
-    ASSERT_CONTAINS(words, "  | vm rank 0: exited with 3\n");
-    CU_ASSERT_PTR_NULL(strstr(words, " error "));
-    verdict.rank = 0; /* a rank's own word, which nobody asked for */
-    ASSERT_CONTAINS(conclude_with(&verdict, 0, ""), " error ");
-}
-
-static void another_hosts_ranks_last_words_are_told(void) {
-    const char *words = conclude(0, 0, "");
-    ASSERT_CONTAINS(words, "program: rank 1: exited with 42; leaving with 42\n");
-    ASSERT_CONTAINS(words, "  | before it\n");
-    ASSERT_CONTAINS(words, "  | the cause\n");
-    CU_ASSERT_PTR_NULL(strstr(conclude(1, 0, ""), "the cause"));
-}
-
-static void its_own_ranks_are_told_where_they_may_be_missing(void) {
-    ASSERT_CONTAINS(conclude(1, 1, ""), "  | the cause\n");
-    ASSERT_CONTAINS(conclude(1, 0, "unread\n"), "  | the cause\n");
-}
-
 static void a_signal_after_the_verdict_changes_nothing(void) {
     const char *words[] = {"--", "sh", "-c", "setsid sh -c 'trap \"\" TERM; sleep 100' & exit 5",
                            NULL};
@@ -254,9 +184,6 @@ STAGE_MAIN("host.supervisor", UNIT(what_a_program_leaves_behind_is_ended),
            UNIT(a_stop_reaches_what_left_the_programs_group),
            UNIT(a_failure_file_of_the_program_is_kept_and_an_old_one_is_not),
            UNIT(its_own_ranks_last_words_are_told_once),
-           UNIT(a_stop_that_was_asked_for_is_no_error),
-           UNIT(another_hosts_ranks_last_words_are_told),
-           UNIT(its_own_ranks_are_told_where_they_may_be_missing),
            UNIT(a_signal_after_the_verdict_changes_nothing), UNIT(a_users_signal_reaches_the_ranks),
            UNIT(its_folder_is_gone_afterwards), UNIT(a_stop_before_the_loop_begins_counts),
            UNIT(nobody_reading_its_words_changes_nothing),
