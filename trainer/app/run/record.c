@@ -47,8 +47,10 @@ int record_begin(const struct job *job, struct error *err) {
 }
 
 void record_end(const struct job *job, enum exit_code code) {
+    /* A run that failed early never knew of epochs. */
+    const double epoch = job->steps_per_epoch > 0 ? job_epoch(job) : 0;
     const struct metric_field fields[] = {
-        {"step", (double)job->state.step}, {"epoch", job_epoch(job)}, {"code", (double)code}};
+        {"step", (double)job->state.step}, {"epoch", epoch}, {"code", (double)code}};
     if (job->first)
         run_log_add("end", fields, sizeof(fields) / sizeof(fields[0]));
 }
