@@ -21,6 +21,12 @@ static const char *master_name(const struct worker *w) {
     return supervisor_host_name(&w->s, 0);
 }
 
+static void drop_link(struct worker *w) {
+    redial_stop(&w->redial);
+    link_free(w->link);
+    w->link = NULL;
+}
+
 /* Of a life's master, once it has taken this host in. */
 static void note_beat(struct worker *w) {
     if (w->s.succession == NULL || !w->joined)
@@ -47,8 +53,7 @@ static void count_down(struct worker *w, int64_t left) {
 /* It was reached and has not taken this host in: on, for the time that is left. */
 static void reach_again(struct worker *w) {
     loop_cancel(&w->s.loop, &w->lease);
-    link_free(w->link);
-    w->link = NULL;
+    drop_link(w);
     count_down(w, w->stopping ? WORKER_STOP_SECONDS * CLOCK_SECOND : w->left);
 }
 
@@ -102,8 +107,7 @@ static void stop_waiting(struct worker *w) {
     struct error err = {0};
     (void)error_set(&err, EXIT_CODE_STOPPED, "stopped while it waited for the job's next attempt");
     supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
-    link_free(w->link);
-    w->link = NULL;
+    drop_link(w);
 }
 
 /* The job goes on, and this host has a part in its next attempt. */
@@ -156,6 +160,7 @@ static void hear(void *context, const json_t *message) {
         return;
     }
     loop_after(&w->s.loop, &w->lease, lease_of(w));
+    redial_heard(&w->redial);
     if (strcmp(type, "beat") == 0) {
         worker_answer_beat(&w->s, w->link, message);
         note_beat(w);
@@ -199,8 +204,7 @@ static void reach(struct worker *w) {
 static void closed(void *context, const struct error *why) {
     struct worker *w = context;
     loop_cancel(&w->s.loop, &w->lease);
-    link_free(w->link);
-    w->link = NULL;
+    drop_link(w);
     if (w->s.judged)
         supervisor_may_leave(&w->s);
     else if (w->joined) {
@@ -221,6 +225,19 @@ static void missed(void *context) {
     lose_master(w, seeking_why(&w->seeking)->text);
 }
 
+/* The link goes on over another connection. */
+static void resumed(void *context) {
+    struct worker *w = context;
+    if (is_too_late(w)) {
+        master_silent(w);
+        return;
+    }
+    loop_after(&w->s.loop, &w->lease, lease_of(w));
+    log_warning("the connection to %s was interrupted and is restored", master_name(w));
+}
+
+const struct redial_events worker_redial_events = {resumed, closed};
+
 static void conclude_version(struct worker *w, int64_t version) {
     struct error err = {0};
     (void)frame_error_version(&err, master_name(w), version);
@@ -230,8 +247,7 @@ static void conclude_version(struct worker *w, int64_t version) {
 /* From a master of another version a refusal alone means something. */
 static void foreign(void *context, const json_t *message) {
     struct worker *w = context;
-    link_free(w->link);
-    w->link = NULL;
+    drop_link(w);
     loop_cancel(&w->s.loop, &w->lease);
     if (strcmp(frame_type(message), "refuse") == 0)
         take_refusal(w, message);
@@ -267,6 +283,7 @@ static void opened(void *context, struct link *link, const struct net_address *p
     link_own(link, &worker_link_events, w);
     link_set_silence(link, w->s.job->settings.dead_seconds);
     loop_after(&w->s.loop, &w->lease, lease_of(w));
+    redial_start(&w->redial, &w->s, link, peer, &worker_redial_events, w);
     if (w->begun)
         join(w);
     else
@@ -304,8 +321,7 @@ static void master_silent(struct worker *w) {
     char why[64];
     (void)snprintf(why, sizeof(why), "no word from it for %lld s",
                    (long long)w->s.job->settings.dead_seconds);
-    link_free(w->link);
-    w->link = NULL;
+    drop_link(w);
     if (w->s.judged) {
         supervisor_may_leave(&w->s);
         return;
@@ -469,6 +485,7 @@ int worker_run(const struct supervisor_options *options, int *ret_code, struct e
         result = supervisor_run(&w.s, ret_code, err);
     boot_timer_close(&w.late);
     seeking_stop(&w.seeking);
+    redial_stop(&w.redial);
     link_free(w.link);
     supervisor_close(&w.s);
     return result;

@@ -6,6 +6,8 @@
  *   from the master      above address, welcome run, wait run, refuse code text, beat time,
  *                        verdict ..., and host.h's orders
  *
+ * Where the connection to the master is silent, its link goes on over another one (redial.h).
+ *
  * To a host that comes while the job runs the master says `wait`, and `welcome` when the next
  * attempt counts on it: the next order that is for it begins that attempt. A refusal with
  * EXIT_CODE_NOT_READY means later, or elsewhere, also to one that is welcome, as long as no job has

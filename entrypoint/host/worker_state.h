@@ -5,6 +5,7 @@
 
 #include "common/attempt.h"
 #include "common/net_address.h"
+#include "host/redial.h"
 #include "host/seeking.h"
 #include "host/supervisor.h"
 #include "os/boot_timer.h"
@@ -17,6 +18,7 @@ struct worker {
     struct supervisor s;
     struct seeking seeking;
     struct link *link; /* to the master, once it is open */
+    struct redial redial;
     struct timer deadline;
     struct timer announce;
     struct timer lease;
@@ -34,5 +36,6 @@ struct worker {
 };
 
 extern const struct link_events worker_link_events;
+extern const struct redial_events worker_redial_events;
 
 #endif

@@ -322,10 +322,13 @@ int settings_parse(char *const *environment, struct settings *ret, struct warnin
     return result;
 }
 
-int64_t settings_beat(const struct settings *s) {
+int64_t settings_beat(const struct settings *s, size_t hosts) {
+    static const int64_t least = CLOCK_SECOND / 2;
+    static const int64_t a_host = 4 * CLOCK_MILLISECOND;
     static const int64_t most = 3 * CLOCK_SECOND;
     int64_t share = settings_dead(s) * 3 / 10;
-    return share < most ? share : most;
+    int64_t wanted = a_host * (int64_t)hosts > least ? a_host * (int64_t)hosts : least;
+    return wanted < share && wanted < most ? wanted : share < most ? share : most;
 }
 
 int64_t settings_stop_seconds(const struct settings *s, unsigned grace) {

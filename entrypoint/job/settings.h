@@ -71,9 +71,10 @@ static inline int64_t settings_dead(const struct settings *s) {
     return s->dead_seconds * CLOCK_SECOND;
 }
 
-/* Between two heartbeats, ns: three go into that, and they bring how far ranks are, which nobody
- * should hear less often where hosts have more time. */
-int64_t settings_beat(const struct settings *s);
+/* Between two heartbeats of a job of HOSTS, ns: half a second, so that an outage that ends a second
+ * before a host counts as lost is survived, whenever it began. A master of many hosts sends and
+ * reads 250 a second at most, but three in the time after which a host is lost, and one in 3 s. */
+int64_t settings_beat(const struct settings *s, size_t hosts);
 
 /* ENVIRONMENT is a NULL-terminated list of NAME=VALUE that outlives *RET. The first error counts;
  * what can be read is in *RET all the same, so that this host can still tell the others. */

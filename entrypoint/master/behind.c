@@ -4,7 +4,7 @@
 #include "common/json.h"
 #include "common/log.h"
 
-enum { POINT_NUMBERS = 4, ALONE_SECONDS = 15 };
+enum { POINT_NUMBERS = 4, LOOK_SECONDS = 3, ALONE_SECONDS = 15 };
 
 /* [rank, step, work, data]; false where it is none. */
 static bool read_point(const json_t *item, int64_t *ret_rank, struct pace_point *ret) {
@@ -50,11 +50,10 @@ static void say(struct master *m, const struct pace_finding *f) {
                           "data", f->data, "others", f->others));
 }
 
-/* A host alone is woken by nothing else. */
+/* With a heartbeat, of which several come in that time; a host alone is woken by nothing else. */
 static void look_again(struct master *m) {
-    int64_t pause = m->s.job->cluster.count > 1 ? settings_beat(&m->s.job->settings)
-                                                : ALONE_SECONDS * CLOCK_SECOND;
-    loop_within(&m->s.loop, &m->behind.look, pause);
+    int64_t seconds = m->s.job->cluster.count > 1 ? LOOK_SECONDS : ALONE_SECONDS;
+    loop_within(&m->s.loop, &m->behind.look, seconds * CLOCK_SECOND);
 }
 
 /* Our own host has no heartbeat. */

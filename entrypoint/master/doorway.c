@@ -54,6 +54,47 @@ static int check_place(struct master *m, int host, const struct net_address *pee
     return inquiry_elsewhere(m, err);
 }
 
+static void leave_alone(void *context, const json_t *message) {
+    (void)context;
+    (void)message;
+}
+
+static void forget(void *context, const struct error *why) {
+    (void)context;
+    (void)why;
+}
+
+/* Of a connection that becomes a member's, or goes. */
+static const struct link_events passing = {.message = leave_alone, .closed = forget};
+
+static struct member *member_with_link(const struct master *m, const char *name) {
+    for (size_t i = 1; name != NULL && i < m->s.job->cluster.count; i++) {
+        const struct link *link = m->members[i].link;
+        if (link != NULL && link_name(link)[0] != '\0' && strcmp(link_name(link), name) == 0)
+            return &m->members[i];
+    }
+    return NULL;
+}
+
+/* A member whose connection was silent has dialled again: its link goes on (host/redial.h). */
+static void resume(struct master *m, struct link *link, const json_t *message) {
+    struct error why;
+    int64_t taken = json_integer_value(json_object_get(message, "taken"));
+    struct member *b = member_with_link(m, json_string_value(json_object_get(message, "link")));
+    if (b == NULL || taken < 0) {
+        (void)error_set(&why, EXIT_CODE_HOST_LOST, "the other side has given the link up");
+        master_refuse(link, FRAME_VERSION, &why);
+        return;
+    }
+    link_own(link, &passing, NULL);
+    link_send(link,
+              frame_with("resumed", json_pack("{s:I}", "taken", (json_int_t)link_taken(b->link))));
+    link_flush(link);
+    log_warning("the connection to %s was interrupted and is restored", member_name(b));
+    member_heard(b);
+    (void)link_resume(b->link, link, (uint64_t)taken, m->s.job->settings.dead_seconds);
+}
+
 static void arrived(void *context, struct link *link, const struct net_address *peer,
                     const json_t *message) {
     struct master *m = context;
@@ -61,6 +102,10 @@ static void arrived(void *context, struct link *link, const struct net_address *
     char text[NET_ADDRESS_TEXT];
     if (strcmp(frame_type(message), "seek") == 0) {
         inquiry_answer(m, link);
+        return;
+    }
+    if (strcmp(frame_type(message), "resume") == 0) {
+        resume(m, link, message);
         return;
     }
     int host = host_of(m, message);

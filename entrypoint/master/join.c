@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "host/capacity.h"
 #include "master/fetching.h"
 #include "master/inquiry.h"
 #include "master/lease.h"
@@ -103,8 +104,10 @@ static void begin_if_complete(struct master *m) {
     loop_cancel(&m->s.loop, &m->join.deadline);
     loop_cancel(&m->s.loop, &m->join.announce);
     inquiry_close(m);
-    /* For those who come too late, to be told so. */
-    door_set_room(&m->doorway.door, DOOR_GUESTS_LEAST);
+    /* For hosts that dial again all at once after an outage, and for those that come too late. */
+    size_t most = capacity_guests(&m->s.job->cluster);
+    size_t wanted = DOOR_GUESTS_LEAST + m->s.job->cluster.count;
+    door_set_room(&m->doorway.door, wanted < most ? wanted : most);
     master_raise(m, EVENT_ALL_JOINED);
 }
 

@@ -93,7 +93,8 @@ static void beat(void *context) {
         loop_rest(&m->s.loop, answers);
     }
     watch_own(m);
-    loop_after(&m->s.loop, &m->lease.beat, settings_beat(&m->s.job->settings));
+    loop_after(&m->s.loop, &m->lease.beat,
+               settings_beat(&m->s.job->settings, m->s.job->cluster.count));
 }
 
 bool lease_answered(const struct member *b, int64_t since) {
@@ -231,7 +232,8 @@ int lease_open(struct master *m, struct error *err) {
     m->lease.look = (struct timer){.fire = look, .context = m};
     if (m->s.job->cluster.count == 1)
         return 0;
-    loop_after(&m->s.loop, &m->lease.beat, settings_beat(&m->s.job->settings));
+    loop_after(&m->s.loop, &m->lease.beat,
+               settings_beat(&m->s.job->settings, m->s.job->cluster.count));
     loop_within(&m->s.loop, &m->lease.look, lease_of(m));
     return 0;
 }

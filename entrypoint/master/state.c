@@ -63,7 +63,9 @@ void member_heard(struct member *b) {
 
 bool member_is_fresh(const struct member *b) {
     return b->link != NULL &&
-           clock_now() - b->heard < settings_beat(&b->master->s.job->settings) + CLOCK_SECOND;
+           clock_now() - b->heard <
+               settings_beat(&b->master->s.job->settings, b->master->s.job->cluster.count) +
+                   CLOCK_SECOND;
 }
 
 bool member_is_twin(struct member *b, const struct net_address *peer) {

@@ -44,6 +44,10 @@ static uint32_t read_length(const unsigned char *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
+size_t frame_size(const char *at) {
+    return FRAME_HEADER + (size_t)read_length((const unsigned char *)at);
+}
+
 int frame_put(struct buf *out, const json_t *message, struct error *err) {
     cleanup_free char *text = json_dumps(message, JSON_COMPACT);
     if (text == NULL)

@@ -14,7 +14,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-enum { FRAME_VERSION = 3, FRAME_MAX = 64 * 1024, FRAME_HEADER = 4 };
+enum { FRAME_VERSION = 4, FRAME_MAX = 64 * 1024, FRAME_HEADER = 4 };
 
 /* A message without members but "v" and "type". NULL when out of memory. */
 json_t *frame_new(const char *type);
@@ -28,6 +28,9 @@ const char *frame_type(const json_t *message);
 
 /* Appends MESSAGE to OUT, whose ceiling bounds what may wait there. */
 int frame_put(struct buf *out, const json_t *message, struct error *err);
+
+/* Bytes of the whole frame that begins at AT, of which the header is there. */
+size_t frame_size(const char *at);
 
 /* The version of a message that frame_take() gave. */
 int64_t frame_version(const json_t *message);

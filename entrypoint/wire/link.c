@@ -5,40 +5,26 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "wire/frame.h"
-#include "wire/tls.h"
+#include "wire/link_state.h"
+#include "wire/tcp.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-enum { READ_SIZE = 16 * 1024 };
-
-struct link {
-    struct loop *loop;
-    struct watch watch;
-    struct timer handshake; /* its deadline; set until the link is open */
-    SSL *ssl;               /* NULL: plain */
-    const struct link_events *events;
-    void *context;
-    struct buf in;
-    struct buf out;
-    int fds[LINK_FDS_MAX]; /* received and not yet taken */
-    size_t fd_count;
-    int gift; /* to be sent with the byte at `gift_at` of `out`; -1: none */
-    size_t gift_at;
-    bool open;   /* messages may pass */
-    bool failed; /* closed() was called */
-    bool busy;   /* inside one of its callbacks: link_free waits */
-    bool freed;
+enum {
+    READ_SIZE = 16 * 1024,
+    ACKNOWLEDGE_SIZE = 64 * 1024,
+    ACKNOWLEDGE_FRAMES = 16,
+    ACKNOWLEDGE_FRAMES_MAX = 64,
 };
 
-static void destroy(struct link *l) {
+void link_destroy(struct link *l) {
     loop_cancel(l->loop, &l->handshake);
     loop_unwatch(l->loop, &l->watch);
     SSL_free(l->ssl);
@@ -49,7 +35,7 @@ static void destroy(struct link *l) {
     if (l->gift >= 0)
         (void)close(l->gift);
     buf_done(&l->in);
-    buf_done(&l->out);
+    send_queue_done(&l->out);
     free(l);
 }
 
@@ -60,16 +46,16 @@ void link_free(struct link *l) {
     loop_cancel(l->loop, &l->handshake);
     loop_unwatch(l->loop, &l->watch);
     if (!l->busy)
-        destroy(l);
+        link_destroy(l);
 }
 
-static bool is_gone(const struct link *l) {
+bool link_is_gone(const struct link *l) {
     return l->failed || l->freed;
 }
 
 /* Must be the last thing that a function does with the link. */
 static void fail(struct link *l, const struct error *why) {
-    if (is_gone(l))
+    if (link_is_gone(l))
         return;
     l->failed = true;
     loop_cancel(l->loop, &l->handshake);
@@ -117,13 +103,17 @@ static void fail_by_tls(struct link *l, int result) {
     }
 }
 
-/* What the socket is waited for next. WANTED is what TLS asks in its handshake. */
-static void rewatch(struct link *l, uint32_t wanted) {
+static bool may_write(const struct link *l) {
+    const char *bytes;
+    return send_queue_ready(&l->out, &bytes) > 0;
+}
+
+void link_rewatch(struct link *l, uint32_t wanted) {
     struct error why;
     uint32_t events = EPOLLIN | wanted;
-    if (l->open && l->out.size > 0)
+    if (l->open && may_write(l))
         events |= EPOLLOUT;
-    if (!is_gone(l) && loop_watch(l->loop, &l->watch, events, &why) != 0)
+    if (!link_is_gone(l) && !l->held && loop_watch(l->loop, &l->watch, events, &why) != 0)
         fail(l, &why);
 }
 
@@ -134,7 +124,7 @@ static void handshake(struct link *l) {
     if (result != 1) {
         int kind = SSL_get_error(l->ssl, result);
         if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE)
-            rewatch(l, kind == SSL_ERROR_WANT_WRITE ? EPOLLOUT : 0);
+            link_rewatch(l, kind == SSL_ERROR_WANT_WRITE ? EPOLLOUT : 0);
         else
             fail_by_tls(l, result);
         return;
@@ -144,10 +134,14 @@ static void handshake(struct link *l) {
         fail(l, &why);
         return;
     }
+    if (tls_name(l->ssl, l->name, &why) != 0) {
+        fail(l, &why);
+        return;
+    }
     l->open = true;
     loop_cancel(l->loop, &l->handshake);
-    rewatch(l, 0);
-    if (!is_gone(l) && l->events->opened != NULL)
+    link_rewatch(l, 0);
+    if (!link_is_gone(l) && l->events->opened != NULL)
         l->events->opened(l->context);
 }
 
@@ -159,45 +153,13 @@ static void late(void *context) {
     fail(l, &why);
     l->busy = false;
     if (l->freed)
-        destroy(l);
-}
-
-static void keep_fds(struct link *l, struct msghdr *header) {
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < count; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-            if (l->fd_count < LINK_FDS_MAX)
-                l->fds[l->fd_count++] = fd;
-            else
-                (void)close(fd);
-        }
-    }
-}
-
-static ssize_t receive_plain(struct link *l, char *bytes, size_t size) {
-    union {
-        char room[CMSG_SPACE(LINK_FDS_MAX * sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct iovec piece = {.iov_base = bytes, .iov_len = size};
-    struct msghdr header = {.msg_iov = &piece,
-                            .msg_iovlen = 1,
-                            .msg_control = control.room,
-                            .msg_controllen = sizeof(control.room)};
-    ssize_t got = recvmsg(l->watch.fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got >= 0)
-        keep_fds(l, &header);
-    return got;
+        link_destroy(l);
 }
 
 /* Up to SIZE bytes; 0 when there are none now or the link has failed. */
 static size_t receive(struct link *l, char *bytes, size_t size) {
     if (l->ssl == NULL) {
-        ssize_t got = receive_plain(l, bytes, size);
+        ssize_t got = passed_fds_receive(l->watch.fd, bytes, size, l->fds, &l->fd_count);
         if (got > 0)
             return (size_t)got;
         if (got == 0)
@@ -217,6 +179,19 @@ static size_t receive(struct link *l, char *bytes, size_t size) {
     return 0;
 }
 
+/* The end of a link that cannot take a message is heard of through the loop, like any other end. */
+static void put(struct link *l, json_t *message) {
+    struct error ignored;
+    bool waits = may_write(l);
+    if (message == NULL || send_queue_put(&l->out, message, &ignored) != 0) {
+        l->cut = true;
+        (void)shutdown(l->watch.fd, SHUT_RDWR);
+    }
+    json_decref(message);
+    if (!link_is_gone(l) && l->open && !waits && !l->held)
+        (void)loop_watch(l->loop, &l->watch, EPOLLIN | (may_write(l) ? EPOLLOUT : 0), &ignored);
+}
+
 static void take_foreign(struct link *l, const json_t *message) {
     struct error why;
     if (l->events->foreign != NULL) {
@@ -227,57 +202,71 @@ static void take_foreign(struct link *l, const json_t *message) {
     fail(l, &why);
 }
 
-static void take_messages(struct link *l) {
-    while (!is_gone(l)) {
+/* Ours of this version: the link's own, or its owner's. */
+static void take_message(struct link *l, const json_t *message) {
+    struct error why;
+    if (l->ssl == NULL || strcmp(frame_type(message), "taken") != 0) {
+        l->events->message(l->context, message);
+        return;
+    }
+    json_int_t count = json_integer_value(json_object_get(message, "count"));
+    if (send_queue_acknowledge(&l->out, count >= 0 ? (uint64_t)count : UINT64_MAX)) {
+        link_rewatch(l, 0);
+        return;
+    }
+    (void)error_set(&why, end_code(l), "the other side acknowledges messages that it was not sent");
+    fail(l, &why);
+}
+
+void link_take_messages(struct link *l) {
+    while (!link_is_gone(l)) {
         struct error why;
         cleanup_json json_t *message = NULL;
         int got = frame_take(&l->in, &message, &why);
         if (got == 0)
             return;
+        l->taken += got > 0;
         if (got < 0)
             fail(l, &why);
         else if (frame_version(message) == FRAME_VERSION)
-            l->events->message(l->context, message);
+            take_message(l, message);
         else
             take_foreign(l, message);
     }
 }
 
-static void read_all(struct link *l) {
-    char bytes[READ_SIZE];
-    for (size_t got; !is_gone(l) && (got = receive(l, bytes, sizeof(bytes))) > 0;) {
-        struct error why;
-        if (buf_add(&l->in, bytes, got, &why) != 0)
-            fail(l, &why);
-        take_messages(l);
-    }
-    buf_slim(&l->in);
+/* Frames that come in a steady trickle are acknowledged together with our own, so that nobody is
+ * woken for that; others when many of them are kept at the other side. */
+static void acknowledge(struct link *l, bool sends) {
+    const uint64_t frames = l->taken - l->acknowledged;
+    if (l->ssl == NULL || (l->unacknowledged < ACKNOWLEDGE_SIZE &&
+                           frames < (sends ? ACKNOWLEDGE_FRAMES : ACKNOWLEDGE_FRAMES_MAX)))
+        return;
+    l->acknowledged = l->taken;
+    l->unacknowledged = 0;
+    put(l, frame_with("taken", json_pack("{s:I}", "count", (json_int_t)l->taken)));
 }
 
-static void fill_rights(struct msghdr *header, const int *fds, size_t count) {
-    struct cmsghdr *c = CMSG_FIRSTHDR(header);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(count * sizeof(int));
-    memcpy(CMSG_DATA(c), fds, count * sizeof(int));
+void link_read_all(struct link *l) {
+    char bytes[READ_SIZE];
+    for (size_t got; !link_is_gone(l) && (got = receive(l, bytes, sizeof(bytes))) > 0;) {
+        struct error why;
+        l->unacknowledged += got;
+        if (buf_add(&l->in, bytes, got, &why) != 0)
+            fail(l, &why);
+        link_take_messages(l);
+    }
+    buf_slim(&l->in);
+    if (!link_is_gone(l))
+        acknowledge(l, false);
 }
 
 /* The gift goes with the first byte of its message, so what lies before that is sent first. */
-static ssize_t send_plain(struct link *l) {
+static ssize_t send_plain(struct link *l, const char *bytes, size_t size) {
     const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
     if (l->gift < 0 || l->gift_at > 0)
-        return send(l->watch.fd, l->out.data, l->gift < 0 ? l->out.size : l->gift_at, flags);
-    union {
-        char room[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {.room = {0}};
-    struct iovec piece = {.iov_base = l->out.data, .iov_len = l->out.size};
-    struct msghdr header = {.msg_iov = &piece,
-                            .msg_iovlen = 1,
-                            .msg_control = control.room,
-                            .msg_controllen = sizeof(control.room)};
-    fill_rights(&header, &l->gift, 1);
-    ssize_t sent = sendmsg(l->watch.fd, &header, flags);
+        return send(l->watch.fd, bytes, l->gift < 0 ? size : l->gift_at, flags);
+    ssize_t sent = passed_fds_send(l->watch.fd, bytes, size, &l->gift, 1, flags);
     if (sent > 0) {
         (void)close(l->gift);
         l->gift = -1;
@@ -285,29 +274,34 @@ static ssize_t send_plain(struct link *l) {
     return sent;
 }
 
-static void write_all(struct link *l) {
-    while (l->out.size > 0) {
-        size_t sent = 0;
-        if (l->ssl == NULL) {
-            ssize_t count = send_plain(l);
-            if (count < 0 && errno != EAGAIN && errno != EINTR)
-                fail_by_errno(l);
-            sent = count > 0 ? (size_t)count : 0;
-        } else {
-            ERR_clear_error();
-            errno = 0;
-            int result = SSL_write_ex(l->ssl, l->out.data, l->out.size, &sent);
-            if (result != 1 && SSL_get_error(l->ssl, result) != SSL_ERROR_WANT_WRITE)
-                fail_by_tls(l, result);
-        }
+/* How many of them were taken; 0: none now, or the link has failed. */
+static size_t send_piece(struct link *l, const char *bytes, size_t size) {
+    size_t sent = 0;
+    if (l->ssl == NULL) {
+        ssize_t count = send_plain(l, bytes, size);
+        if (count < 0 && errno != EAGAIN && errno != EINTR)
+            fail_by_errno(l);
+        return count > 0 ? (size_t)count : 0;
+    }
+    ERR_clear_error();
+    errno = 0;
+    int result = SSL_write_ex(l->ssl, bytes, size, &sent);
+    if (result != 1 && SSL_get_error(l->ssl, result) != SSL_ERROR_WANT_WRITE)
+        fail_by_tls(l, result);
+    return sent;
+}
+
+void link_write_all(struct link *l) {
+    const char *bytes;
+    for (size_t size; (size = send_queue_ready(&l->out, &bytes)) > 0;) {
+        size_t sent = send_piece(l, bytes, size);
         if (sent == 0)
             break;
         l->gift_at -= l->gift >= 0 ? sent : 0;
-        buf_consume(&l->out, sent);
+        send_queue_wrote(&l->out, sent);
     }
-    buf_slim(&l->out);
-    if (!is_gone(l))
-        rewatch(l, 0);
+    if (!link_is_gone(l))
+        link_rewatch(l, 0);
 }
 
 /* What was sent to us is read before a hang-up counts: a peer says its last word and leaves. */
@@ -317,36 +311,22 @@ static void ready(void *context, uint32_t events) {
     l->busy = true;
     if (!l->open)
         handshake(l);
-    if (may_read && l->open && !is_gone(l))
-        read_all(l);
-    if (l->open && !is_gone(l) && (events & EPOLLOUT) != 0)
-        write_all(l);
+    if (may_read && l->open && !link_is_gone(l))
+        link_read_all(l);
+    if (l->open && !link_is_gone(l) && (events & EPOLLOUT) != 0)
+        link_write_all(l);
     l->busy = false;
     if (l->freed)
-        destroy(l);
-}
-
-/* A dead network is noticed by the kernel too, within about the time of our heartbeats. */
-static void tune(int fd) {
-    int one = 1;
-    int idle = 5;
-    int interval = 2;
-    int probes = 3;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+        link_destroy(l);
 }
 
 void link_set_silence(struct link *l, int64_t seconds) {
-    unsigned silence = (unsigned)(seconds * 1000);
-    (void)setsockopt(l->watch.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof(silence));
+    tcp_set_silence(l->watch.fd, seconds);
 }
 
 static int start_tls(struct link *l, SSL_CTX *tls, bool is_server, struct error *err) {
-    tune(l->watch.fd);
-    link_set_silence(l, LINK_SILENCE_SECONDS);
+    tcp_tune(l->watch.fd);
+    tcp_set_silence(l->watch.fd, LINK_SILENCE_SECONDS);
     l->ssl = SSL_new(tls);
     if (l->ssl == NULL || SSL_set_fd(l->ssl, l->watch.fd) != 1)
         return tls_error(err, EXIT_CODE_INTERNAL, "TLS");
@@ -374,7 +354,7 @@ struct link *link_new(struct loop *loop, int fd, SSL_CTX *tls, bool is_server,
     l->context = context;
     l->open = tls == NULL;
     buf_init(&l->in, (size_t)FRAME_HEADER + FRAME_MAX + READ_SIZE);
-    buf_init(&l->out, LINK_QUEUE_MAX);
+    send_queue_init(&l->out, LINK_QUEUE_MAX, tls != NULL);
     int flags = fcntl(fd, F_GETFL);
     if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
         (void)error_set_errno(err, EXIT_CODE_INTERNAL, "a link");
@@ -386,7 +366,7 @@ struct link *link_new(struct loop *loop, int fd, SSL_CTX *tls, bool is_server,
         goto failed;
     return l;
 failed:
-    destroy(l);
+    link_destroy(l);
     return NULL;
 }
 
@@ -395,22 +375,17 @@ void link_own(struct link *l, const struct link_events *events, void *context) {
     l->context = context;
 }
 
-/* The end of a link that cannot take a message is heard of through the loop, like any other end. */
 void link_send(struct link *l, json_t *message) {
-    struct error ignored;
-    bool waits = l->out.size > 0;
-    if (message == NULL || frame_put(&l->out, message, &ignored) != 0)
-        (void)shutdown(l->watch.fd, SHUT_RDWR);
-    json_decref(message);
-    if (!is_gone(l) && l->open && !waits)
-        (void)loop_watch(l->loop, &l->watch, EPOLLIN | EPOLLOUT, &ignored);
+    if (l->open && !link_is_gone(l))
+        acknowledge(l, true);
+    put(l, message);
 }
 
 void link_send_fd(struct link *l, json_t *message, int fd) {
     bool busy = l->gift >= 0;
     if (!busy)
         l->gift = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    l->gift_at = busy ? l->gift_at : l->out.size;
+    l->gift_at = busy ? l->gift_at : send_queue_waiting(&l->out);
     if (busy || l->gift < 0)
         (void)shutdown(l->watch.fd, SHUT_RDWR);
     link_send(l, message);
@@ -418,20 +393,20 @@ void link_send_fd(struct link *l, json_t *message, int fd) {
 
 void link_flush(struct link *l) {
     bool inside = l->busy;
-    if (!l->open || is_gone(l))
+    if (!l->open || l->held || link_is_gone(l))
         return;
     l->busy = true;
-    write_all(l);
+    link_write_all(l);
     l->busy = inside;
     if (l->freed && !inside)
-        destroy(l);
+        link_destroy(l);
 }
 
 void link_part(struct link *l, json_t *message) {
     link_send(l, message);
     l->failed = true; /* its owner hears no more of it */
     if (l->open)
-        write_all(l);
+        link_write_all(l);
     link_free(l);
 }
 
@@ -449,7 +424,7 @@ int64_t link_peer_version(const struct link *l) {
 }
 
 size_t link_queued(const struct link *l) {
-    return l->out.size;
+    return send_queue_waiting(&l->out);
 }
 
 int link_take_fd(struct link *l) {
@@ -463,21 +438,11 @@ int link_take_fd(struct link *l) {
 
 int link_send_fds(int socket, const json_t *message, const int *fds, size_t count,
                   struct error *err) {
-    union {
-        char room[CMSG_SPACE(LINK_FDS_MAX * sizeof(int))];
-        struct cmsghdr align;
-    } control = {.room = {0}};
     cleanup_buf struct buf bytes;
     buf_init(&bytes, (size_t)FRAME_HEADER + FRAME_MAX);
     if (frame_put(&bytes, message, err) != 0)
         return -1;
-    struct iovec piece = {.iov_base = bytes.data, .iov_len = bytes.size};
-    struct msghdr header = {.msg_iov = &piece,
-                            .msg_iovlen = 1,
-                            .msg_control = control.room,
-                            .msg_controllen = CMSG_SPACE(count * sizeof(int))};
-    fill_rights(&header, fds, count);
-    ssize_t sent = sendmsg(socket, &header, MSG_NOSIGNAL);
+    ssize_t sent = passed_fds_send(socket, bytes.data, bytes.size, fds, count, MSG_NOSIGNAL);
     if (sent < 0 || (size_t)sent != bytes.size)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "telling the supervisor");
     return 0;

@@ -2,6 +2,10 @@
  * or agent, or TCP with TLS (tls.h) between supervisors. What is sent waits in a queue with a
  * ceiling; a peer that lets it fill up is cut off.
  *
+ * A link with TLS may go on over another connection to the same peer: each side keeps what it has
+ * sent until the other one acknowledges it (send_queue.h), so that no message is lost or comes
+ * twice.
+ *
  * The owner hears of everything through callbacks and calls link_free() in the end, also from
  * within a callback. */
 #ifndef WIRE_LINK_H
@@ -10,6 +14,7 @@
 #include "common/error.h"
 #include "common/net_address.h"
 #include "os/loop.h"
+#include "wire/passed_fds.h"
 
 #include <jansson.h>
 #include <openssl/types.h>
@@ -20,7 +25,7 @@ enum {
     LINK_QUEUE_MAX = 8 * 1024 * 1024,
     LINK_HANDSHAKE_SECONDS = 5,
     LINK_SILENCE_SECONDS = 10, /* until link_set_silence() */
-    LINK_FDS_MAX = 3,
+    LINK_FDS_MAX = PASSED_FDS_MAX,
 };
 
 struct link;
@@ -67,6 +72,23 @@ struct net_address link_own_address(const struct link *l);
 int64_t link_peer_version(const struct link *l);
 /* Bytes that still wait to be sent. */
 size_t link_queued(const struct link *l);
+
+/* A socket that has not reached its peer yet. */
+bool link_is_connecting(const struct link *l);
+/* TCP has sent its oldest data again and again: the peer, or the way to it, is silent. */
+bool link_is_stuck(const struct link *l);
+
+/* Of an open link with TLS, the same at both ends, and known to nobody else. */
+const char *link_name(const struct link *l);
+/* Messages that were received over it so far. */
+uint64_t link_taken(const struct link *l);
+/* Neither reads nor writes, nor notices that the connection ends, until it is let go or resumed.
+ * Not from within its own callbacks. */
+void link_hold(struct link *l, bool held);
+/* L goes on over the connection of FRESH, an open link whose messages have all been written, which
+ * is freed. TAKEN is the peer's link_taken(). False, and L stays as it is, where the peer's number
+ * does not fit or L is broken. L's callbacks may run before it returns. */
+bool link_resume(struct link *l, struct link *fresh, uint64_t taken, int64_t silence_seconds);
 
 /* Plain links: a descriptor that came with a message, the caller's from now on; -1 if none is left.
  */

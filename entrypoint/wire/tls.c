@@ -190,6 +190,17 @@ void tls_ignore_configuration(void) {
     (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 }
 
+int tls_name(SSL *ssl, char ret[TLS_NAME_SIZE], struct error *err) {
+    static const char label[] = "EXPORTER-ringmaster-link";
+    unsigned char bytes[TLS_NAME_SIZE / 2];
+    if (SSL_export_keying_material(ssl, bytes, sizeof(bytes), label, sizeof(label) - 1, NULL, 0,
+                                   0) != 1)
+        return tls_error(err, EXIT_CODE_INTERNAL, "a name for the link");
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        (void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+    return 0;
+}
+
 int tls_check(SSL *ssl, struct error *err) {
     const SSL_CIPHER *cipher = SSL_get_current_cipher(ssl);
     if (SSL_session_reused(ssl) != 1 || cipher == NULL ||

@@ -36,6 +36,11 @@ int64_t tls_peer_version(const SSL *ssl);
 /* After the handshake: was it really the key that let them in? */
 int tls_check(SSL *ssl, struct error *err);
 
+enum { TLS_NAME_SIZE = 33 };
+/* After the handshake: a name of the connection in hexadecimal digits, which both ends derive from
+ * its secrets. */
+int tls_name(SSL *ssl, char ret[TLS_NAME_SIZE], struct error *err);
+
 /* Why a handshake ended by an error of the library, NUMBER (ERR_peek_error): EXIT_CODE_KEY_REFUSED
  * where the peer is a ringmaster that holds another key, which a server knows when the proof in the
  * greeting (the binder) fails, and a client by the alert that it gets then; EXIT_CODE_NOT_READY for

@@ -124,12 +124,26 @@ static void let_go(void) {
         ;
 }
 
+/* Over the connection that a silent link was dialled anew by. */
+static void hear_resumed(const json_t *message) {
+    static const struct link_events deaf = {0};
+    int other_end;
+    struct link *fresh = frames_link(&w.s.loop, &deaf, NULL, &other_end);
+    redial_start(&w.redial, &w.s, w.link, &w.peer, &worker_redial_events, &w);
+    w.redial.fresh = fresh;
+    redial_link_events.message(&w.redial, message);
+    redial_stop(&w.redial);
+    (void)close(other_end);
+}
+
 static void hear(const json_t *message) {
     bool judged = w.s.judged;
     int code = w.s.verdict.code;
     if (!frames_heard("worker", message))
         return;
-    if (json_integer_value(json_object_get(message, "v")) == FRAME_VERSION)
+    if (strcmp(frame_type(message), "resumed") == 0)
+        hear_resumed(message);
+    else if (json_integer_value(json_object_get(message, "v")) == FRAME_VERSION)
         worker_link_events.message(&w, message);
     else
         worker_link_events.foreign(&w, message);

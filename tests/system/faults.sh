@@ -275,7 +275,6 @@ a_link_breaks_and_heals() {
     hosts mend "$last"
     took=$(($(now_ms) - began))
     echo "  the link was broken for $took ms"
-    # TCP asks again after ever longer pauses, the one behind three seconds over after six.
     [ "$took" -le 6000 ] || { proves_nothing "the link was broken for $took ms"; return; }
     if [ "$WORKLOAD" = ringtrain ]; then # how many steps it takes meanwhile is the machine's affair
         check "training goes on" wait_for "$PATIENCE" says 1 "train step=$(($(step_of 1) + 3)) "

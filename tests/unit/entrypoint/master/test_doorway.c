@@ -151,7 +151,7 @@ static void an_older_worker_hears_which_version_each_speaks_and_so_do_all(void) 
     CU_ASSERT_STRING_EQUAL(frame_type(answer), "refuse");
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(answer, "code")), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(json_string_value(json_object_get(answer, "text")),
-                    "it speaks version 1 of the control link, the master version 3");
+                    "it speaks version 1 of the control link, the master version 4");
     json_decref(answer);
     CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2: it speaks version 1 of the control link");
@@ -182,7 +182,7 @@ static void an_older_master_hears_which_version_each_speaks(void) {
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(join, "host")), "127.0.0.2");
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(join, "fault_code")), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(json_string_value(json_object_get(join, "fault_text")),
-                    "it speaks version 3 of the control link, the master version 1");
+                    "it speaks version 4 of the control link, the master version 1");
     json_decref(join);
     CU_ASSERT_EQUAL(stage_end(&worker), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.1 speaks version 1 of the control link");

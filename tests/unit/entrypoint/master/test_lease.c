@@ -197,8 +197,7 @@ static void a_host_is_silent_for_as_long_as_was_asked_for(void) {
         CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
         CU_ASSERT_EQUAL_FATAL(lease_open(&m, &err), 0);
         int64_t until = m.lease.beat.deadline - clock_now();
-        CU_ASSERT(until > (dead == 5 ? 1 : 2) * CLOCK_SECOND);
-        CU_ASSERT(until <= (dead == 5 ? 1500 : 3000) * CLOCK_MILLISECOND);
+        CU_ASSERT(until > 0 && until <= 500 * CLOCK_MILLISECOND);
         int ends[2];
         static const struct link_events deaf = {0};
         CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);

@@ -77,7 +77,7 @@ static void another_version_is_told_and_both_are_named(void) {
     CU_ASSERT_EQUAL(frame_version(message), 1);
     CU_ASSERT_EQUAL(frame_error_version(&err, "algo-2", frame_version(message)), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
-    ASSERT_CONTAINS(err.text, "algo-2 speaks version 1 of the control link, this host version 3");
+    ASSERT_CONTAINS(err.text, "algo-2 speaks version 1 of the control link, this host version 4");
     json_decref(message);
     json_t *ours = frame_new("beat");
     CU_ASSERT_EQUAL(frame_version(ours), FRAME_VERSION);

@@ -441,7 +441,7 @@ static void a_message_of_another_version_ends_the_link_by_that_name(void) {
     CU_ASSERT_EQUAL(a.messages, 0);
     CU_ASSERT_EQUAL(a.closed, 1);
     CU_ASSERT_EQUAL(a.code, EXIT_CODE_CONFIG);
-    ASSERT_CONTAINS(a.why, "the peer speaks version 4 of the control link, this host version 3");
+    ASSERT_CONTAINS(a.why, "the peer speaks version 5 of the control link, this host version 4");
     part(&a, &b);
 }
 

@@ -1,0 +1,124 @@
+#include "host/redial.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "wire/dial.h"
+#include "wire/frame.h"
+
+#include <string.h>
+
+/* Between two attempts, shorter than what TCP waits before it repeats the first packet. */
+static const int64_t interval = CLOCK_SECOND / 5;
+/* A peer that was reached has so long to answer. */
+static const int64_t patience = LINK_HANDSHAKE_SECONDS * CLOCK_SECOND;
+
+/* So long the peer may be silent: two heartbeats. */
+static int64_t quiet_time(const struct redial *r) {
+    return 2 * settings_beat(&r->s->job->settings, r->s->job->cluster.count);
+}
+
+static void drop_fresh(struct redial *r) {
+    link_free(r->fresh);
+    r->fresh = NULL;
+    r->asked = 0;
+}
+
+static void give_up(struct redial *r, const struct error *why) {
+    const struct redial_events *events = r->events;
+    void *context = r->context;
+    redial_stop(r);
+    events->refused(context, why);
+}
+
+static void opened(void *context) {
+    struct redial *r = context;
+    json_t *words = json_pack("{s:s, s:I}", "link", link_name(r->link), "taken",
+                              (json_int_t)link_taken(r->link));
+    r->asked = clock_now();
+    link_hold(r->link, true); /* what it takes from now on the peer would send a second time */
+    link_send(r->fresh, frame_with("resume", words));
+}
+
+static void take_resumed(struct redial *r, const json_t *message) {
+    struct error why;
+    struct link *fresh = r->fresh;
+    json_int_t taken = json_integer_value(json_object_get(message, "taken"));
+    r->events->resumed(r->context);
+    if (r->link == NULL) /* its owner has stopped this */
+        return;
+    r->fresh = NULL;
+    r->asked = 0;
+    loop_after(&r->s->loop, &r->again, quiet_time(r));
+    if (taken >= 0 &&
+        link_resume(r->link, fresh, (uint64_t)taken, r->s->job->settings.dead_seconds))
+        return;
+    (void)error_set(&why, EXIT_CODE_HOST_LOST, "the link cannot be resumed");
+    give_up(r, &why);
+}
+
+static void heard(void *context, const json_t *message) {
+    struct redial *r = context;
+    struct error why;
+    const char *text = json_string_value(json_object_get(message, "text"));
+    if (strcmp(frame_type(message), "resumed") == 0) {
+        take_resumed(r, message);
+        return;
+    }
+    (void)error_set(&why, EXIT_CODE_HOST_LOST, "%s", text != NULL ? text : "it was refused");
+    give_up(r, &why);
+}
+
+static void closed(void *context, const struct error *why) {
+    struct redial *r = context;
+    (void)why;
+    drop_fresh(r);
+}
+
+const struct link_events redial_link_events = {
+    .opened = opened, .message = heard, .closed = closed};
+
+static bool is_on_its_way(const struct redial *r) {
+    if (r->fresh == NULL || link_is_connecting(r->fresh))
+        return false;
+    return r->asked == 0 || clock_now() - r->asked < patience;
+}
+
+static void dial(void *context) {
+    struct redial *r = context;
+    struct error ignored;
+    if (!is_on_its_way(r)) {
+        drop_fresh(r);
+        r->fresh = dial_address(&r->s->loop, &r->peer, r->s->job->ports.control, r->s->contexts.tls,
+                                &redial_link_events, r, &ignored);
+    }
+    loop_after(&r->s->loop, &r->again, interval);
+}
+
+void redial_start(struct redial *r, struct supervisor *s, struct link *link,
+                  const struct net_address *peer, const struct redial_events *events,
+                  void *context) {
+    redial_stop(r);
+    *r = (struct redial){.s = s, .link = link, .peer = *peer, .events = events, .context = context};
+    r->again = (struct timer){.fire = dial, .context = r};
+    loop_after(&r->s->loop, &r->again, quiet_time(r));
+}
+
+void redial_heard(struct redial *r) {
+    if (r->link == NULL || r->asked != 0)
+        return;
+    if (link_is_stuck(r->link)) { /* it is heard and does not hear us */
+        if (r->fresh == NULL)
+            dial(r);
+        return;
+    }
+    drop_fresh(r);
+    loop_after(&r->s->loop, &r->again, quiet_time(r));
+}
+
+void redial_stop(struct redial *r) {
+    if (r->link == NULL)
+        return;
+    loop_cancel(&r->s->loop, &r->again);
+    drop_fresh(r);
+    r->link = NULL;
+}

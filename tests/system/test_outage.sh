@@ -1,0 +1,104 @@
+#!/bin/sh
+# The control link through outages of the network that are shorter than RINGMASTER_DEAD_SECONDS: the job goes on, and what was
+# said meanwhile arrives, once.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+# Each rank goes on until it is told to, and then says so.
+until_told='echo "rank $RANK works"; until [ -e "$TEST_SHARE/enough" ]; do sleep 0.05; done; echo "rank $RANK ends"'
+
+# job HOSTS DEAD_SECONDS [-e NAME=VALUE]...: whose ranks work.
+job() {
+    ring "$1"
+    dead=$2
+    shift 2
+    start_all -e "RINGMASTER_DEAD_SECONDS=$dead" -e "TEST_SHARE=$share" "$@" -- train -- sh -c "$until_told"
+    for host in $everyone; do
+        check "the rank of host $host works" wait_for "$PATIENCE" says "$host" '] rank [0-9]* works' || return
+    done
+}
+
+# outage HOST SECONDS: false where the machine was so late that it was longer than that and half a second.
+outage() {
+    began=$(now_ms)
+    hosts cut "$1"
+    sleep "$2"
+    hosts mend "$1"
+    took=$(($(now_ms) - began))
+    echo "  the network was away for $took ms"
+    [ "$took" -le $(($2 * 1000 + 500)) ] || { proves_nothing "it was away for $took ms"; return 1; }
+}
+
+goes_on() {
+    : >"$share/enough"
+    all_end 60 0 $everyone || return
+    check "no host was lost" lacks "$(hosts log 1)" 'is lost'
+}
+
+# At any moment between two heartbeats.
+an_outage_that_ends_a_second_earlier_is_survived() {
+    for dead in 5 10; do
+        for moment in 0.1 0.4; do
+            job 3 "$dead" || return
+            sleep "$moment"
+            outage 2 $((dead - 1)) || return
+            goes_on || return
+            check "the master says so" holds "$(hosts log 1)" 'the connection to algo-2 was interrupted and is restored'
+            check "the host says so" holds "$(hosts log 2)" 'the connection to algo-1 was interrupted and is restored'
+        done
+    done
+}
+
+# Of the first host, to which all others dial anew at once.
+an_outage_of_the_first_host_is_survived() {
+    job 4 10 || return
+    outage 1 9 || return
+    goes_on
+}
+
+# The half of a link that carries the workers' words.
+an_outage_of_one_direction_is_survived() {
+    job 2 10 || return
+    nsenter -t "$(hosts pid 1)" -n iptables --wait -A INPUT -p tcp --dport 7070 -j DROP
+    sleep 8
+    nsenter -t "$(hosts pid 1)" -n iptables --wait -F
+    goes_on
+}
+
+# A stop that is asked for while its host is cut off, and the ranks' reports, come when the network is back.
+what_is_said_in_an_outage_arrives() {
+    job 2 10 || return
+    hosts cut 2
+    sleep 3
+    : >"$share/enough" # rank 1 ends while nobody hears of it
+    sleep 3
+    hosts mend 2
+    all_end 60 0 $everyone || return
+    check "all ranks have reported" holds "$(hosts log 1)" 'all 2 ranks ended with 0'
+}
+
+# Resumed again and again, with a log that flows over the link.
+outages_one_after_another_lose_no_line() {
+    ring 2
+    start_all -e RINGMASTER_DEAD_SECONDS=10 -e RINGMASTER_LOGS=master -e "TEST_SHARE=$share" -- train -- sh -c '
+        i=0; while [ $i -lt 400 ]; do [ "$RANK" = 0 ] || echo "line $i of it"; i=$((i + 1)); sleep 0.05; done'
+    check "lines come" wait_for "$PATIENCE" says 1 'line 5 of it' || return
+    for _ in 1 2 3; do
+        hosts cut 2
+        sleep 3
+        hosts mend 2
+        sleep 1
+    done
+    all_end 90 0 $everyone || return
+    hosts log 1 | sed -n 's/.*\] line \([0-9]*\) of it$/\1/p' >"$share/got"
+    seq 0 399 >"$share/wanted"
+    check "each line is there once, in order" cmp "$share/got" "$share/wanted"
+}
+
+CASES=${CASES:-an_outage_that_ends_a_second_earlier_is_survived an_outage_of_the_first_host_is_survived
+    an_outage_of_one_direction_is_survived what_is_said_in_an_outage_arrives outages_one_after_another_lose_no_line}
+
+# After each case.
+case_ends() { nothing_is_left; }
+run_cases
+finish

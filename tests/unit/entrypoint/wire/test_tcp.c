@@ -1,0 +1,56 @@
+#include "wire/tcp.h"
+
+#include "support/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { CALLERS = 8 };
+
+/* A listener that takes nobody in: behind a full backlog nothing is answered. */
+static void a_socket_that_has_not_reached_its_peer_is_told(void) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(at);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    int fds[CALLERS];
+    CU_ASSERT_EQUAL_FATAL(bind(listener, (const struct sockaddr *)&at, size), 0);
+    CU_ASSERT_EQUAL_FATAL(listen(listener, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(getsockname(listener, (struct sockaddr *)&at, &size), 0);
+    for (int i = 0; i < CALLERS; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        (void)connect(fds[i], (const struct sockaddr *)&at, size);
+    }
+    CU_ASSERT_FALSE(tcp_is_connecting(fds[0]));
+    CU_ASSERT_FALSE(tcp_is_stuck(fds[0]));
+    CU_ASSERT(tcp_is_connecting(fds[CALLERS - 1]));
+    for (int i = 0; i < CALLERS; i++)
+        (void)close(fds[i]);
+    (void)close(listener);
+}
+
+static void patience_is_as_told(void) {
+    unsigned silence = 0;
+    socklen_t size = sizeof(silence);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    tcp_tune(fd);
+    tcp_set_silence(fd, 7);
+    CU_ASSERT_EQUAL(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, &size), 0);
+    CU_ASSERT_EQUAL(silence, 7000);
+    (void)close(fd);
+}
+
+static void a_unix_socket_answers_no(void) {
+    int fds[2];
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    tcp_tune(fds[0]);
+    CU_ASSERT_FALSE(tcp_is_connecting(fds[0]));
+    CU_ASSERT_FALSE(tcp_is_stuck(fds[0]));
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+}
+
+UNIT_MAIN("wire.tcp", UNIT(a_socket_that_has_not_reached_its_peer_is_told),
+          UNIT(patience_is_as_told), UNIT(a_unix_socket_answers_no))
