@@ -14,9 +14,11 @@
 #include "traces/metric_watch.h"
 #include "wire/frame.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Lines are the least of what the link carries: above this they are dropped, not it. */
 enum { FORWARD_QUEUE_MAX = LINK_QUEUE_MAX / 2, NAMED_MAX = 4 * LINES_MAX };
@@ -209,6 +211,29 @@ static void vacant(void *context, const struct error *failure) {
     tell_cleared(context, failure != NULL ? failure->text : NULL);
 }
 
+/* mpirun calls the agent by one path without words before the host's name: a link to this program,
+ * told by its name. */
+static int link_agent(const struct local *local, struct error *err) {
+    char agent[LOCAL_FILE_SIZE];
+    char self[LOCAL_FILE_SIZE];
+    char there[LOCAL_FILE_SIZE];
+    local_file(local, "agent", agent);
+    if (file_self(self, sizeof(self), err) != 0)
+        return -1;
+    ssize_t size = readlink(agent, there, sizeof(there));
+    if (size == (ssize_t)strlen(self) && memcmp(there, self, (size_t)size) == 0)
+        return 0;
+    (void)unlink(agent);
+    if (symlink(self, agent) != 0)
+        return error_set_errno(err, file_write_code(errno), "%s", agent);
+    return 0;
+}
+
+/* A program may have removed what a boot makes once and every attempt needs. */
+static int renew_folder(struct host *h, struct error *err) {
+    return local_renew(h->local, err) == 0 ? link_agent(h->local, err) : -1;
+}
+
 /* A failure file that the old attempt's program wrote is not the new one's. */
 static void cleared(void *context, size_t left) {
     struct host *h = context;
@@ -217,6 +242,10 @@ static void cleared(void *context, size_t left) {
     failure_child_prepare(h->failure);
     if (left > 0) {
         (void)error_set(&fault, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
+        tell_cleared(h, fault.text);
+        return;
+    }
+    if (renew_folder(h, &fault) != 0) {
         tell_cleared(h, fault.text);
         return;
     }
@@ -383,19 +412,6 @@ void host_order(struct host *h, const json_t *order) {
         uploading_hurry(h->uploading, json_integer_value(json_object_get(order, "seconds")));
     else if (strcmp(type, "release") == 0)
         crew_release(&h->crew, (unsigned)json_integer_value(json_object_get(order, "rank")));
-}
-
-/* mpirun calls the agent by one path without words before the host's name: a link to this program,
- * told by its name. */
-static int link_agent(const struct local *local, struct error *err) {
-    char agent[LOCAL_FILE_SIZE];
-    char self[LOCAL_FILE_SIZE];
-    local_file(local, "agent", agent);
-    if (file_self(self, sizeof(self), err) != 0)
-        return -1;
-    if (symlink(self, agent) != 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", agent);
-    return 0;
 }
 
 int host_open(struct host *h, const struct host_options *o, struct error *err) {

@@ -51,7 +51,7 @@ struct host {
     struct job *job; /* whose cluster loses hosts between attempts */
     char run[ATTEMPT_RUN_SIZE];
     char *const *environment; /* this process's own */
-    const struct local *local;
+    struct local *local;
     const struct tools *tools;
     struct console *console;
     struct failure_child *failure;
@@ -81,7 +81,7 @@ struct host_options {
     struct sweep *sweep;
     struct job *job;
     char *const *environment;
-    const struct local *local;
+    struct local *local;
     const struct tools *tools;
     struct console *console;
     struct failure_child *failure;

@@ -47,6 +47,10 @@ static int hold(const char *path, bool *ret_gone, struct error *err) {
     return *ret_gone ? -1 : take_fd(&fd);
 }
 
+bool leftovers_is_there(const char *path, int lock) {
+    return lock >= 0 && is_still(path, lock) && is_ours(lock);
+}
+
 int leftovers_make(const char *path, struct error *err) {
     for (int i = 0; i < TRIES; i++) {
         bool gone = false;

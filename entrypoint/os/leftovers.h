@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define LEFTOVERS_PREFIX "ringmaster-run-"
@@ -18,6 +19,9 @@ int leftovers_make(const char *path, struct error *err);
 
 /* The same for a new one: PATH ends in XXXXXX, which is filled in. */
 int leftovers_make_new(char *path, struct error *err);
+
+/* PATH still leads to the folder that LOCK holds. */
+bool leftovers_is_there(const char *path, int lock);
 
 /* Lets go of it, and removes it with all that is in it unless somebody else holds it too. Closes
  * LOCK; -1 is fine. */

@@ -1,12 +1,14 @@
 #include "wire/local.h"
 
 #include "common/cleanup.h"
+#include "common/file.h"
 #include "os/identity.h"
 #include "os/leftovers.h"
 
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/un.h>
 
@@ -55,8 +57,13 @@ static int listen_at(struct local *l, struct error *err) {
     if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
         listen(fd, SOMAXCONN) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", l->socket);
+    struct stat st;
     if (identity_give(l->socket, err) != 0)
         return -1;
+    if (lstat(l->socket, &st) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", l->socket);
+    l->device = st.st_dev;
+    l->number = st.st_ino;
     return take_fd(&fd);
 }
 
@@ -77,6 +84,50 @@ int local_open(struct local *l, struct loop *loop, const char *run,
         return 0;
     local_close(l);
     return -1;
+}
+
+/* The folder that RINGMASTER_RUN names may be gone, too. */
+static int renew_folder(struct local *l, struct error *err) {
+    char place[LOCAL_PATH_SIZE];
+    if (leftovers_is_there(l->folder, l->lock))
+        return 0;
+    (void)snprintf(place, sizeof(place), "%.*s", (int)(strrchr(l->folder, '/') - l->folder),
+                   l->folder);
+    if (file_make_dirs(place, err) != 0)
+        return -1;
+    int lock = leftovers_make(l->folder, err);
+    if (lock < 0)
+        return -1;
+    (void)close(l->lock);
+    l->lock = lock;
+    return 0;
+}
+
+static bool has_socket(const struct local *l) {
+    struct stat st;
+    return lstat(l->socket, &st) == 0 && st.st_dev == l->device && st.st_ino == l->number;
+}
+
+static int renew_socket(struct local *l, struct error *err) {
+    const struct door old = l->door;
+    if (has_socket(l))
+        return 0;
+    (void)unlink(l->socket);
+    int listener = listen_at(l, err);
+    if (listener < 0)
+        return -1;
+    door_close(&l->door);
+    if (door_open(&l->door, old.loop, listener, NULL, old.events, old.context, err) != 0)
+        return -1;
+    door_set_room(&l->door, old.room);
+    return 0;
+}
+
+int local_renew(struct local *l, struct error *err) {
+    if (renew_folder(l, err) == 0 && renew_socket(l, err) == 0)
+        return 0;
+    return error_wrap(err, "a program removed the folder for sockets (RINGMASTER_RUN), and it "
+                           "cannot be made again");
 }
 
 void local_close(struct local *l) {

@@ -8,6 +8,8 @@
 #include "os/loop.h"
 #include "wire/door.h"
 
+#include <sys/types.h>
+
 #define LOCAL_VARIABLE "RINGMASTER_SOCKET"
 
 enum { LOCAL_PATH_SIZE = 80 }; /* with the names in it below sun_path's 108 */
@@ -16,6 +18,8 @@ struct local {
     char folder[LOCAL_PATH_SIZE]; /* "": not open */
     int lock;                     /* on the folder (leftovers.h) */
     char socket[LOCAL_PATH_SIZE + 16];
+    dev_t device; /* of the socket's file, and its number there */
+    ino_t number;
     struct door door;
 };
 
@@ -28,6 +32,9 @@ size_t local_places(const char *run, const char *ret[LOCAL_PLACES_MAX]);
 /* Makes folder and socket in the first place that can hold them. */
 int local_open(struct local *l, struct loop *loop, const char *run,
                const struct door_events *events, void *context, struct error *err);
+/* Makes again, under the same names, what a program has removed of both. Guests are sent away
+ * then; links that were taken stay. */
+int local_renew(struct local *l, struct error *err);
 /* Removes the folder with all that is in it. */
 void local_close(struct local *l);
 

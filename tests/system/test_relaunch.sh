@@ -319,6 +319,26 @@ a_stop_of_the_second_attempt() {
     check "the program heard it" holds "$(hosts log 3)" '] saved'
 }
 
+# A program that empties the folders for temporary files removes what the launcher made there at its start.
+empties='rm -rf /dev/shm/* /run/* /tmp/* "$TEST_RUN" 2>/dev/null; [ "$RINGMASTER_ATTEMPT" = 2 ] || kill -s KILL $$'
+what_a_program_removes_is_made_anew() {
+    run 1 "$empties"
+    all_end 60 0 $everyone || return
+    check "the second attempt ended well" holds "$(hosts log 1)" 'all 3 ranks ended with 0; attempt 2 of 2'
+}
+what_another_user_s_program_removes_is_made_anew() {
+    as_root "RINGMASTER_USER needs root to become another user"
+    run 1 "$empties" -e RINGMASTER_USER=4321
+    all_end 60 0 $everyone || return
+    check "the second attempt ended well" holds "$(hosts log 1)" 'all 3 ranks ended with 0; attempt 2 of 2'
+}
+a_folder_that_was_named_is_made_anew_with_what_it_lay_in() {
+    as_root "what root has made only root removes"
+    ring 3
+    start_all -p 'mkdir -p /tmp/named/run && chmod 1777 /tmp/named /tmp/named/run' -e RINGMASTER_RESTARTS=1 -e RINGMASTER_RUN=/tmp/named/run -e TEST_RUN=/tmp/named -- train -- sh -c "$empties"
+    all_end 60 0 $everyone
+}
+
 # MPI's ports and shared memory of one attempt do not stand in the way of the next ones.
 mpi_meets_again_and_again() {
     ring 3
@@ -349,7 +369,8 @@ CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_detector
     restarts_run_out an_exit_code_is_final
     an_exit_code_is_worth_a_restart_where_that_is_said attempts_that_get_no_further_end_the_job
     attempts_that_get_further_go_on what_a_stalled_rank_waits_in_is_in_the_story what_each_stalled_rank_waits_in_is_told a_stop_between_attempts
-    a_stop_of_the_second_attempt mpi_meets_again_and_again ${RINGMASTER_LONG:+what_a_rank_has_shown_limits_its_silence}}
+    a_stop_of_the_second_attempt mpi_meets_again_and_again what_a_program_removes_is_made_anew
+    what_another_user_s_program_removes_is_made_anew a_folder_that_was_named_is_made_anew_with_what_it_lay_in ${RINGMASTER_LONG:+what_a_rank_has_shown_limits_its_silence}}
 
 # After each case.
 case_ends() { nothing_is_left; }

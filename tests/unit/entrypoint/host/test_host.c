@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct loop loop;
@@ -104,16 +105,27 @@ static void nothing_but_this_jobs_daemon_is_started(void) {
 }
 
 /* mpirun calls it: a link by that name that leads elsewhere would be called in its place. */
-static void an_agent_that_is_there_already_is_an_error(void) {
+static void an_agent_that_leads_elsewhere_is_replaced(void) {
     char agent[LOCAL_FILE_SIZE];
+    char self[LOCAL_FILE_SIZE];
+    char there[LOCAL_FILE_SIZE] = "";
     struct error err = {0};
     struct host second;
     open_host("host");
     local_file(&local, "agent", agent);
+    CU_ASSERT_EQUAL(unlink(agent), 0);
+    CU_ASSERT_EQUAL(symlink("/bin/true", agent), 0);
     static struct uploading uploading;
     struct host_options options = {&loop,      &reaper, &sweep,   &job,     (char *const[]){NULL},
                                    &local,     &tools,  &console, &failure, NULL,
                                    &uploading, NULL,    tell,     queued,   NULL};
+    CU_ASSERT_EQUAL(host_open(&second, &options, &err), 0);
+    CU_ASSERT_EQUAL(file_self(self, sizeof(self), &err), 0);
+    CU_ASSERT(readlink(agent, there, sizeof(there) - 1) > 0);
+    CU_ASSERT_STRING_EQUAL(there, self);
+    host_done(&second);
+    CU_ASSERT_EQUAL(unlink(agent), 0);
+    CU_ASSERT_EQUAL(mkdir(agent, 0700), 0); /* which cannot be replaced by a link */
     CU_ASSERT_EQUAL(host_open(&second, &options, &err), -1);
     ASSERT_CONTAINS(err.text, agent);
     CU_ASSERT_EQUAL(err.os_errno, EEXIST);
@@ -341,6 +353,6 @@ UNIT_MAIN("host.host", UNIT(programs_start_when_all_seats_are_taken_and_no_seat_
           UNIT(with_a_part_in_an_attempt_it_knows_of_the_job),
           UNIT(how_far_attempts_have_come_is_known_to_whom_may_lead_the_next),
           UNIT(it_waits_for_no_attempt_any_more), UNIT(nothing_but_this_jobs_daemon_is_started),
-          UNIT(an_agent_that_is_there_already_is_an_error),
+          UNIT(an_agent_that_leads_elsewhere_is_replaced),
           UNIT(the_agent_is_a_link_to_this_program),
           UNIT(lines_go_to_the_master_too_where_it_wants_them))

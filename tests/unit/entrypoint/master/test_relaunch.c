@@ -109,12 +109,21 @@ static void a_stop_of_the_second_attempt_is_a_stop(void) {
     ASSERT_CONTAINS(stage_failure(&host), "attempt 2 of 10");
 }
 
-/* The folder for sockets and files is gone when the second attempt needs it. */
-static void a_launch_that_fails_is_told_with_its_own_attempt(void) {
-    start("RINGMASTER_RESTARTS=2",
-          "rm -rf $(dirname $(dirname $SM_MODEL_DIR))/ringmaster-run-*; kill -KILL $$");
+/* The folder for sockets and files, and then the place where it lay is a file. */
+static void what_a_program_removed_is_made_again(void) {
+    start("RINGMASTER_RESTARTS=1", "rm -rf $(dirname $(dirname $SM_MODEL_DIR))/ringmaster-run-*; "
+                                   "[ $RINGMASTER_ATTEMPT = 2 ] || kill -KILL $$");
+    CU_ASSERT_EQUAL(stage_end(&host), 0);
+    ASSERT_CONTAINS(stage_output(&host), "attempt 2 of 2");
+}
+
+static void what_cannot_be_made_again_is_told(void) {
+    start("RINGMASTER_RESTARTS=2", "cd $(dirname $(dirname $SM_MODEL_DIR)); "
+                                   "for f in ringmaster-run-*; do rm -rf $f; echo >$f; done; "
+                                   "kill -KILL $$");
     CU_ASSERT_NOT_EQUAL(stage_end(&host), 0);
-    ASSERT_CONTAINS(stage_failure(&host), "attempt 2 of 3");
+    ASSERT_CONTAINS(stage_failure(&host), "attempt 1 of 3");
+    ASSERT_CONTAINS(stage_failure(&host), "RINGMASTER_RUN");
 }
 
 static void hear_nothing(struct master *m, const struct raised *raised) {
@@ -357,4 +366,4 @@ STAGE_MAIN("master.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well),
            UNIT(where_a_lost_host_may_still_run_its_end_is_waited_for),
            UNIT(where_no_other_host_may_go_on_it_is_not),
            UNIT(an_attempts_order_says_how_far_those_before_came),
-           UNIT(a_launch_that_fails_is_told_with_its_own_attempt))
+           UNIT(what_a_program_removed_is_made_again), UNIT(what_cannot_be_made_again_is_told))

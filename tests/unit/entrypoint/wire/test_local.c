@@ -46,11 +46,65 @@ static void the_folder_is_private_and_goes_with_all_its_files(void) {
     loop_done(&loop);
 }
 
+/* A client calls L, and is heard. */
+static void knock(struct local *l) {
+    struct error err;
+    struct buf bytes;
+    int before = arrivals;
+    buf_init(&bytes, 4096);
+    int fd = local_connect(l->socket, &err);
+    CU_ASSERT(fd >= 0);
+    json_t *hello = frame_new("hello");
+    CU_ASSERT_EQUAL(frame_put(&bytes, hello, &err), 0);
+    json_decref(hello);
+    CU_ASSERT_EQUAL(file_write_all(fd, bytes.data, bytes.size, &err), 0);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(arrivals, before + 1);
+    buf_done(&bytes);
+    (void)close(fd);
+}
+
+static void what_was_removed_is_made_again(void) {
+    struct local l;
+    struct error err;
+    struct stat status;
+    char place[256];
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    (void)snprintf(place, sizeof(place), "%s/place", unit_temp_dir());
+    CU_ASSERT_EQUAL(mkdir(place, 0755), 0);
+    CU_ASSERT_EQUAL_FATAL(local_open(&l, &loop, place, &events, NULL, &err), 0);
+    door_set_room(&l.door, 7);
+    int lock = l.lock;
+    ino_t number = l.number;
+    CU_ASSERT_EQUAL(local_renew(&l, &err), 0); /* nothing was */
+    CU_ASSERT(l.lock == lock && l.number == number);
+    CU_ASSERT_EQUAL(unlink(l.socket), 0);
+    CU_ASSERT_EQUAL(local_renew(&l, &err), 0);
+    knock(&l);
+    CU_ASSERT_EQUAL(file_put(l.socket, "x", 1, 0600, &err), 0); /* something else has its name */
+    CU_ASSERT_EQUAL(local_renew(&l, &err), 0);
+    knock(&l);
+    CU_ASSERT_EQUAL(unlink(l.socket) + rmdir(l.folder) + rmdir(place), 0);
+    CU_ASSERT_EQUAL(local_renew(&l, &err), 0);
+    knock(&l);
+    CU_ASSERT_EQUAL(stat(l.folder, &status), 0);
+    CU_ASSERT_EQUAL(status.st_mode & 0777, 0700);
+    CU_ASSERT_EQUAL(l.door.room, 7);
+    CU_ASSERT_EQUAL(unlink(l.socket) + rmdir(l.folder), 0);
+    CU_ASSERT_EQUAL(file_put(l.folder, "x", 1, 0600, &err), 0);
+    CU_ASSERT_EQUAL(local_renew(&l, &err), -1);
+    ASSERT_CONTAINS(err.text, "RINGMASTER_RUN");
+    CU_ASSERT_EQUAL(unlink(l.folder), 0);
+    local_close(&l);
+    loop_done(&loop);
+}
+
 static void a_client_is_heard(void) {
     struct local l;
     struct error err;
     struct buf bytes;
     buf_init(&bytes, 4096);
+    arrivals = 0;
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
     CU_ASSERT_EQUAL_FATAL(local_open(&l, &loop, unit_temp_dir(), &events, NULL, &err), 0);
     int fd = local_connect(l.socket, &err);
@@ -87,4 +141,5 @@ static void wrong_paths_are_errors_that_name_them(void) {
 }
 
 UNIT_MAIN("wire.local", UNIT(the_folder_is_private_and_goes_with_all_its_files),
-          UNIT(a_client_is_heard), UNIT(wrong_paths_are_errors_that_name_them))
+          UNIT(what_was_removed_is_made_again), UNIT(a_client_is_heard),
+          UNIT(wrong_paths_are_errors_that_name_them))
