@@ -24,8 +24,8 @@ struct error {
 int error_set(struct error *err, enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a failed system call: appends ": " and the words for errno. Keeps errno. ENOMEM is no
- * internal error: its code is that of error_no_memory. */
+/* The same for a failed system call: appends ": " and the words for errno. Keeps errno. ENOMEM is
+ * no internal error: its code is that of error_no_memory. */
 int error_set_errno(struct error *err, enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
