@@ -59,8 +59,30 @@ static int print_help(void) {
     return fflush(stdout) == 0 && ferror(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }
 
+static int print_help_of(const char *command) {
+    cleanup_buf struct buf text;
+    buf_init(&text, print_max);
+    return manual_help_of(command, &text) ? print_buf(&text) : print_help();
+}
+
+static int unknown_command(const char *word, struct error *err) {
+    const char *nearest = manual_nearest(word);
+    if (nearest == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "unknown command %.128s; see `ringmaster help`",
+                         word);
+    return error_set(err, EXIT_CODE_USAGE,
+                     "unknown command %.128s; did you mean %s? See `ringmaster help`", word,
+                     nearest);
+}
+
 static int run_help(const char *const *words, struct error *err) {
-    return refuse_words(words, err) == 0 ? print_help() : -1;
+    cleanup_buf struct buf text;
+    buf_init(&text, print_max);
+    if (words[0] == NULL)
+        return print_help();
+    if (refuse_words(words + 1, err) != 0)
+        return -1;
+    return manual_help_of(words[0], &text) ? print_buf(&text) : unknown_command(words[0], err);
 }
 
 /* In front of `--`; what follows that is the program's. */
@@ -139,8 +161,6 @@ static int run_plan(const char *const *words, struct error *err) {
     int code = -1;
     if (manual_takes("plan", words[0]))
         words++; /* the command that is planned, in full */
-    if (asks_for_help(words))
-        return print_help();
     if (job_read(words, environ, &job, err) == 0) {
         probe_run(&job, environ, &probe);
         if (plan_print(&job, probe.complete ? &probe.request : NULL, environ, &text, err) == 0 &&
@@ -233,8 +253,6 @@ static int run_job(const char *const *words, enum what what, struct error *err) 
     struct error fault = {0};
     int code = -1;
     bool begun = false;
-    if (asks_for_help(words))
-        return print_help();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)log_set_sink((struct log_sink){.put = put_words});
     close_the_curtains();
@@ -248,7 +266,8 @@ static int run_job(const char *const *words, enum what what, struct error *err) 
                                          .check = what != TRAIN,
                                          .json = what == CHECK_JSON,
                                          .begun = &begun};
-    if (complete || has_others(&job))
+    /* Wrong words are wrong on all hosts alike: none waits for the others to hear of it. */
+    if (complete || (has_others(&job) && fault.code != EXIT_CODE_USAGE))
         code = run_lives(&options, err);
     else
         *err = fault;
@@ -265,6 +284,11 @@ static int run_train(const char *const *words, struct error *err) {
 
 static int run_check(const char *const *words, struct error *err) {
     bool json = manual_takes("check", words[0]);
+    const char *nearest =
+        words[0] != NULL && !json ? manual_nearest_option("check", words[0]) : NULL;
+    if (nearest != NULL)
+        return error_set(err, EXIT_CODE_USAGE, "unknown option %.64s; did you mean %s?", words[0],
+                         nearest);
     return run_job(words + json, json ? CHECK_JSON : CHECK, err);
 }
 
@@ -288,15 +312,16 @@ static const struct command {
     /* WORDS are those behind the name. Returns the code to leave with or -1. */
     int (*run)(const char *const *words, struct error *err);
     bool hears_stops; /* by its loop */
+    bool helps;       /* --help asks it for help, as people call it */
 } commands[] = {
-    {"train", run_train, true},      {"check", run_check, true},
-    {"plan", run_plan, false},       {"rank", run_rank, false},
-    {"agent", run_agent, false},     {"examine", run_examine, false},
-    {"metrics", run_metrics, false}, {"explain", run_explain, false},
-    {"man", run_man, false},         {"completion", run_completion, false},
-    {"docs", run_docs, false},       {"help", run_help, false},
-    {"version", run_version, false}, {"-h", run_help, false},
-    {"--help", run_help, false},     {"--version", run_version, false},
+    {"train", run_train, true, true},      {"check", run_check, true, true},
+    {"plan", run_plan, false, true},       {"rank", run_rank, false, false},
+    {"agent", run_agent, false, false},    {"examine", run_examine, false, false},
+    {"metrics", run_metrics, false, true}, {"explain", run_explain, false, true},
+    {"man", run_man, false, true},         {"completion", run_completion, false, true},
+    {"docs", run_docs, false, true},       {"help", run_help, false, true},
+    {"version", run_version, false, true}, {"-h", run_help, false, false},
+    {"--help", run_help, false, false},    {"--version", run_version, false, false},
 };
 
 static const struct command *find_command(const char *name) {
@@ -319,8 +344,7 @@ static const struct command *choose(const char *const **words, struct error *err
     }
     const struct command *found = find_command((*words)[0]);
     if (found == NULL)
-        (void)error_set(err, EXIT_CODE_USAGE, "unknown command %s; see `ringmaster help`",
-                        (*words)[0]);
+        (void)unknown_command((*words)[0], err);
     *words += 1;
     return found;
 }
@@ -344,7 +368,11 @@ int main(int argc, char **argv) {
     const struct command *command = choose(&words, &err);
     if (command == NULL || !command->hears_stops)
         mask_stops(SIG_UNBLOCK);
-    int code = command != NULL ? command->run(words, &err) : -1;
+    int code = -1;
+    if (command != NULL && command->helps && asks_for_help(words))
+        code = print_help_of(command->name);
+    else if (command != NULL)
+        code = command->run(words, &err);
     if (code < 0) {
         log_error("%s", err.text);
         code = err.code != 0 ? (int)err.code : EXIT_CODE_INTERNAL;

@@ -1,6 +1,7 @@
 #include "entrypoint/manual.h"
 
 #include "common/exit_code.h"
+#include "common/nearest.h"
 #include "common/roff.h"
 #include "job/job.h"
 #include "job/settings.h"
@@ -60,6 +61,33 @@ bool manual_takes(const char *command, const char *word) {
     return false;
 }
 
+const char *manual_nearest(const char *word) {
+    struct nearest nearest = nearest_begin(word, strlen(word));
+    for (const struct manual_row *row = rows; row->command != NULL; row++)
+        nearest_try(&nearest, row->command);
+    return nearest.name;
+}
+
+const char *manual_nearest_option(const char *command, const char *word) {
+    static char found[32]; /* the table has it without an end */
+    struct nearest nearest = nearest_begin(word, strlen(word));
+    for (const struct manual_row *row = rows; row->command != NULL; row++) {
+        char name[sizeof(found)];
+        const char *option = NULL;
+        size_t size = option_of(row, &option);
+        if (strcmp(row->command, command) != 0 || size == 0 || size >= sizeof(name))
+            continue;
+        (void)snprintf(name, sizeof(name), "%.*s", (int)size, option);
+        const char *before = nearest.name;
+        nearest_try(&nearest, name);
+        if (nearest.name != before) {
+            (void)snprintf(found, sizeof(found), "%s", name);
+            nearest.name = found;
+        }
+    }
+    return nearest.name;
+}
+
 /* TEXT in lines of LINE_MOST, from the column AT on; every further line begins at INDENT. */
 static int add_wrapped(struct buf *ret, const char *text, size_t at, size_t indent,
                        struct error *err) {
@@ -99,6 +127,22 @@ int manual_help(struct buf *ret, struct error *err) {
         if (help_row(row, ret, err) != 0)
             return -1;
     return buf_add(ret, "\n", 1, err) == 0 ? add_wrapped(ret, names, 0, 0, err) : -1;
+}
+
+bool manual_help_of(const char *command, struct buf *ret) {
+    bool found = false;
+    for (const struct manual_row *row = rows; row->command != NULL; row++)
+        if (strcmp(row->command, command) == 0) {
+            (void)help_row(row, ret, NULL);
+            found = true;
+        }
+    if (!found)
+        return false;
+    if (strcmp(command, "train") == 0)
+        (void)buf_add_text(ret, "\n`ringtrain train --help` lists FLAGS.\n", NULL);
+    (void)buf_add_text(ret, "\n`ringmaster help` lists all commands, variables and exit codes.\n",
+                       NULL);
+    return true;
 }
 
 /* --- roff ------------------------------------------------------------------------------------ */

@@ -22,6 +22,13 @@ const struct manual_row *manual_rows(void);
 /* Whether a row of COMMAND has WORD as a first one that is taken as it stands; WORD may be NULL. */
 bool manual_takes(const char *command, const char *word);
 
+/* The name of a command, or an option of COMMAND's rows, that is nearest to WORD; NULL: none is. */
+const char *manual_nearest(const char *word);
+const char *manual_nearest_option(const char *command, const char *word);
+
+/* Appends the help of one command; false where there is none of that name. */
+bool manual_help_of(const char *command, struct buf *ret);
+
 /* Append the help text's first part, a man page in roff, and completions for bash (zsh takes them
  * by bashcompinit). */
 int manual_help(struct buf *ret, struct error *err);

@@ -291,9 +291,26 @@ static int resolve_exact(const struct program_inputs *in, struct program *ret, s
     return argv_add_all(&ret->user_args, words + 1, err);
 }
 
+/* "python3 x.py", as torchrun and horovodrun take it: all hosts would meet before the trainer said
+ * that this is no flag. */
+static int check_flags(const char *const *words, struct error *err) {
+    char shown[96] = "";
+    size_t used = 0;
+    if (words[0] == NULL || words[0][0] == '-')
+        return 0;
+    for (size_t i = 0; words[i] != NULL && used < sizeof(shown) - 1; i++)
+        used += (size_t)snprintf(shown + used, sizeof(shown) - used, " %s", words[i]);
+    return error_set(err, EXIT_CODE_USAGE,
+                     "\"%.64s\" is not a flag of ringtrain; a program of your own comes after --: "
+                     "ringmaster train --%s",
+                     words[0], shown);
+}
+
 static int resolve_trainer(const struct program_inputs *in, struct program *ret,
                            struct error *err) {
     ret->is_trainer = true;
+    if (check_flags(in->arguments, err) != 0)
+        return -1;
     const char *name = in->ringtrain != NULL ? in->ringtrain : "ringtrain";
     return add_found(in, name, &ret->argv, err) == 0 ? argv_add(&ret->argv, "train", err) : -1;
 }

@@ -3,6 +3,7 @@
 #include "cluster/platform_table.h"
 #include "common/attempt.h"
 #include "common/json.h"
+#include "common/nearest.h"
 #include "common/str.h"
 
 #include <ctype.h>
@@ -274,6 +275,24 @@ struct ignored {
     size_t count;
 };
 
+/* What all names begin with would make any two of them near. */
+static int unknown(const char *variable, size_t size, struct error *err) {
+    static const size_t front = sizeof("RINGMASTER_") - 1;
+    struct nearest nearest = nearest_begin(variable + front, size - front);
+    for (size_t i = 0; i < ROWS; i++)
+        if (str_starts_with(table[i].name, "RINGMASTER_"))
+            nearest_try(&nearest, table[i].name + front);
+    int shown = (int)(size < 128 ? size : 128);
+    if (nearest.name == NULL)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%.*s: there is no such setting; ringmaster help lists them all", shown,
+                         variable);
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "%.*s: there is no such setting; did you mean RINGMASTER_%s? ringmaster help "
+                     "lists them all",
+                     shown, variable, nearest.name);
+}
+
 static int parse_variable(const char *variable, struct settings *ret, struct ignored *ignored,
                           struct error *err) {
     const char *equals = strchr(variable, '=');
@@ -294,9 +313,7 @@ static int parse_variable(const char *variable, struct settings *ret, struct ign
         return 0;
     }
     if (row == NULL && ours && !is_inner(variable, size))
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "%.*s: there is no such setting; ringmaster --help lists them all",
-                         (int)(size < 128 ? size : 128), variable);
+        return unknown(variable, size, err);
     if (row == NULL)
         return 0;
     if (parse_row(row, equals + 1, ret, err) != 0)

@@ -76,6 +76,8 @@ static int find_kind(const char *text, size_t size) {
     return -1;
 }
 
+static const struct explain_row *find_sign(const char *lines);
+
 const struct explain_row *explain_find(const char *text) {
     int64_t number = 0;
     const char *colon = strchr(text, ':');
@@ -85,7 +87,8 @@ const struct explain_row *explain_find(const char *text) {
     if (kind >= 0 && str_parse_int(colon + 1, 0, INT_MAX, &number, NULL) == 0)
         return kind == EXPLAIN_CODE ? find_code(number)
                                     : find_number((enum explain_kind)kind, number);
-    return find_name(text);
+    const struct explain_row *row = find_name(text);
+    return row != NULL ? row : find_sign(text);
 }
 
 /* Where the last of ROW's signs ends in LINES; NULL: none is there. */
@@ -187,9 +190,41 @@ static int print_kind(int kind, struct buf *ret, struct error *err) {
     return 0;
 }
 
+/* Whether ROW speaks of TEXT. */
+static bool speaks_of(const struct explain_row *row, const char *text) {
+    const char *const parts[] = {row->name, explain_means(row), row->see, row->why};
+    for (size_t i = 0; i < EXPLAIN_SIGNS_MAX && row->signs[i] != NULL; i++)
+        if (strcasestr(row->signs[i], text) != NULL)
+            return true;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (strcasestr(parts[i], text) != NULL)
+            return true;
+    return false;
+}
+
+/* All rows that speak of TEXT; what people call "oom" has several. False where none does. */
+static bool print_about(const char *text, struct buf *ret, struct error *err) {
+    static const char memory[] = "out of memory";
+    size_t count = 0;
+    bool found = false;
+    bool word = strlen(text) >= 3 && text[strspn(text, "-+0123456789")] != '\0';
+    bool short_form = strcasecmp(text, "oom") == 0;
+    const struct explain_row *table = explain_table(&count);
+    for (size_t i = 0; word && i < count; i++) {
+        if (!speaks_of(&table[i], text) && !(short_form && speaks_of(&table[i], memory)))
+            continue;
+        if ((found && buf_add_text(ret, "\n", err) != 0) || print_row(&table[i], ret, err) != 0)
+            return true;
+        found = true;
+    }
+    return found;
+}
+
 int explain_print(const char *text, struct buf *ret, struct error *err) {
     int only = text != NULL ? find_kind(text, strlen(text)) : -1;
     const struct explain_row *row = text != NULL && only < 0 ? explain_find(text) : NULL;
+    if (text != NULL && only < 0 && row == NULL && print_about(text, ret, err))
+        return 0;
     if (text != NULL && only < 0 && row == NULL)
         return error_set(err, EXIT_CODE_USAGE,
                          "%.64s: not known; the program's own codes mean what it says, and "

@@ -12,8 +12,8 @@ const char *explain_means(const struct explain_row *row);
 /* What to call the row by: "73", "SIGSEGV", "nccl:2", "module-not-found". */
 void explain_key(const struct explain_row *row, char key[EXPLAIN_KEY_SIZE]);
 
-/* The row that people mean by TEXT, in any case: a number, a name, KIND:NUMBER; NULL: none. A
- * number above 128 without a row of its own is a signal's. */
+/* The row that people mean by TEXT, in any case: a number, a name, KIND:NUMBER, or a line that has
+ * the words of one; NULL: none. A number above 128 without a row of its own is a signal's. */
 const struct explain_row *explain_find(const char *text);
 
 /* What explains a verdict best: the sign that stands first in its evidence, else last in its story,
@@ -22,7 +22,7 @@ const struct explain_row *explain_find(const char *text);
 const struct explain_row *explain_verdict(const struct verdict *v);
 
 /* Appends for a terminal what TEXT means: a row, all rows of a kind (signal, mpi, nccl, cuda, xid),
- * or with NULL the whole table. */
+ * all that speak of TEXT ("oom"), or with NULL the whole table. */
 int explain_print(const char *text, struct buf *ret, struct error *err);
 /* All of it as docs/reference/failures.md has it. */
 int explain_page(struct buf *ret, struct error *err);

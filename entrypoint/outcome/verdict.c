@@ -210,6 +210,32 @@ static void add_complaint(struct verdict *v, const char *complaint) {
                    VERDICT_MPIRUN, complaint);
 }
 
+/* What a program of ours said of its end, "2026-11-21T02:03:04.567Z error   unknown flag --x": the
+ * text behind "error" of the last such line; NULL: there is none. */
+static const char *own_error(const char *lines, size_t *ret_size) {
+    static const char mark[] = "Z error ";
+    const char *found = NULL;
+    for (const char *at = lines; (at = strstr(at, mark)) != NULL; at += strlen(mark))
+        found = at + strlen(mark);
+    if (found == NULL)
+        return NULL;
+    found += strspn(found, " ");
+    *ret_size = strcspn(found, "\n");
+    return *ret_size > 0 ? found : NULL;
+}
+
+/* SageMaker shows the first line first: a code that says "usage" or "data" says of what. */
+static void add_cause(const struct rank_report *r, struct verdict *v) {
+    enum { CAUSE_MAX = 240 };
+    size_t size = 0;
+    size_t used = strlen(v->text);
+    bool ours = r->end == RANK_EXITED && r->value >= EXIT_CODE_USAGE && r->value < 126;
+    const char *cause = ours ? own_error(r->lines, &size) : NULL;
+    if (cause != NULL)
+        (void)snprintf(v->text + used, sizeof(v->text) - used, ": %.*s",
+                       (int)str_utf8_prefix(cause, size, CAUSE_MAX), cause);
+}
+
 static void judge_report(const struct verdict_facts *f, const struct rank_report *r,
                          struct verdict *ret) {
     char end[VERDICT_END_SIZE];
@@ -227,6 +253,7 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
         r->end == RANK_VANISHED || (r->end == RANK_SIGNALLED && !asks_to_end(r->value));
     (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", r->evidence);
     add_complaint(ret, f->mpirun_complaint);
+    add_cause(r, ret);
     set_story(ret, r->lines);
 }
 

@@ -82,16 +82,22 @@ static int run(const char *line) {
 }
 
 static void wrong_words_are_named(void) {
-    static const char *const rows[][2] = {{"", "a command is missing"},
-                                          {"fly", "unknown command fly"},
-                                          {"version now", "unexpected now"},
-                                          {"metrics now", "unexpected now"},
-                                          {"help now", "unexpected now"},
-                                          {"explain 73 now", "unexpected now"},
-                                          {"version --all now", "unexpected now"},
-                                          {"man now", "unexpected now"},
-                                          {"completion now", "unexpected now"},
-                                          {"explain 42", "42: not known"}};
+    static const char *const rows[][2] = {
+        {"", "a command is missing"},
+        {"fly", "unknown command fly; see"},
+        {"trian", "unknown command trian; did you mean train?"},
+        {"vers", "did you mean version?"},
+        {"check --jsn", "did you mean --json?"},
+        {"train python3 x.py", "comes after --: ringmaster train -- python3 x.py"},
+        {"help trian", "did you mean train?"},
+        {"version now", "unexpected now"},
+        {"metrics now", "unexpected now"},
+        {"help train now", "unexpected now"},
+        {"explain 73 now", "unexpected now"},
+        {"version --all now", "unexpected now"},
+        {"man now", "unexpected now"},
+        {"completion now", "unexpected now"},
+        {"explain 42", "42: not known"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         CU_ASSERT_EQUAL(run(rows[i][0]), EXIT_CODE_USAGE);
         ASSERT_CONTAINS(err, rows[i][1]);
@@ -117,9 +123,7 @@ static void check_transfer_versions(void) {
 }
 
 static void help_is_one_text_wherever_it_is_asked_for(void) {
-    static const char *const others[] = {
-        "-h",          "--help",   "train --help",       "train -h",
-        "plan --help", "check -h", "plan train x --help"};
+    static const char *const others[] = {"-h", "--help"};
     static char first[TEXT_MAX];
     CU_ASSERT_EQUAL(run("help"), 0);
     memcpy(first, out, sizeof(first));
@@ -139,6 +143,23 @@ static void help_is_one_text_wherever_it_is_asked_for(void) {
     ASSERT_CONTAINS(out, ".TH RINGMASTER");
     CU_ASSERT_EQUAL(run("completion"), 0);
     ASSERT_CONTAINS(out, "complete -o default");
+}
+
+static void a_commands_help_is_its_own(void) {
+    static const char *const rows[][2] = {{"train --help", "ringmaster train -- PROGRAM ARGS"},
+                                          {"train -h", "`ringtrain train --help` lists FLAGS"},
+                                          {"help train", "--once-per-host"},
+                                          {"plan --help", "ringmaster plan [train]"},
+                                          {"plan train x --help", "ringmaster plan [train]"},
+                                          {"check -h", "ringmaster check [--json]"},
+                                          {"explain --help", "ringmaster explain [CODE]"},
+                                          {"version --help", "ringmaster version [--all]"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        CU_ASSERT_EQUAL(run(rows[i][0]), 0);
+        ASSERT_CONTAINS(out, rows[i][1]);
+        ASSERT_CONTAINS(out, "`ringmaster help` lists all commands");
+        CU_ASSERT_PTR_NULL(strstr(out, "RINGMASTER_HOSTS"));
+    }
 }
 
 static void what_cannot_be_printed_is_an_error(void) {
@@ -207,6 +228,7 @@ static void without_streams_it_does_the_same(void) {
 }
 
 UNIT_MAIN("entrypoint.main", UNIT(wrong_words_are_named),
-          UNIT(help_is_one_text_wherever_it_is_asked_for), UNIT(what_cannot_be_printed_is_an_error),
+          UNIT(help_is_one_text_wherever_it_is_asked_for), UNIT(a_commands_help_is_its_own),
+          UNIT(what_cannot_be_printed_is_an_error),
           UNIT(a_plan_is_json_with_or_without_the_command_in_it), UNIT(called_train_it_trains),
           UNIT(what_an_earlier_job_left_goes_in_any_case), UNIT(without_streams_it_does_the_same))

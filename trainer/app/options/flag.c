@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/json_text.h"
+#include "common/nearest.h"
 #include "common/roff.h"
 #include "common/str.h"
 #include "options/flag_word.h"
@@ -36,26 +37,6 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* Levenshtein distance, one row at a time; names here are short. */
-static size_t distance(const char *name, const char *text, size_t size) {
-    size_t row[NAME_MAX_SIZE + 1];
-    size_t length = strlen(name);
-    if (size > NAME_MAX_SIZE || length > NAME_MAX_SIZE)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= size; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= length; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= size; j++) {
-            size_t replaced = diagonal + (name[i - 1] != plain(text[j - 1]));
-            diagonal = row[j];
-            row[j] = smaller(replaced, smaller(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[size];
-}
-
 static const struct flag *find(const struct flag *flags, size_t count, unsigned command,
                                const char *text, size_t size) {
     for (size_t i = 0; i < count; i++)
@@ -70,22 +51,17 @@ bool flags_known(const struct flag *flags, size_t count, unsigned command, const
 
 static int unknown(const struct flag *flags, size_t count, unsigned command, const char *text,
                    size_t size, struct error *err) {
-    const char *nearest = NULL;
-    size_t best = SIZE_MAX;
+    struct nearest nearest = nearest_begin(text, size);
     if (find(flags, count, ~0U, text, size) != NULL)
         return error_set(err, EXIT_CODE_USAGE, "--%.*s: this command does not take it",
                          (int)smaller(size, 64), text);
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(flags[i].name, text, size);
-        if ((flags[i].commands & command) != 0 && d < best) {
-            best = d;
-            nearest = flags[i].name;
-        }
-    }
-    if (nearest == NULL || best > size / 2)
+    for (size_t i = 0; i < count; i++)
+        if ((flags[i].commands & command) != 0)
+            nearest_try(&nearest, flags[i].name);
+    if (nearest.name == NULL)
         return error_set(err, EXIT_CODE_USAGE, "unknown flag --%.*s", (int)smaller(size, 64), text);
     return error_set(err, EXIT_CODE_USAGE, "unknown flag --%.*s; did you mean --%s?",
-                     (int)smaller(size, 64), text, nearest);
+                     (int)smaller(size, 64), text, nearest.name);
 }
 
 /* By the words of other trainers first, since letters alone find another thing. */

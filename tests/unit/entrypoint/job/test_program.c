@@ -93,6 +93,22 @@ static void the_trainer_is_the_default(void) {
     CU_ASSERT_EQUAL(p.user_args.count, 2);
 }
 
+/* The first line of everybody who comes from torchrun; an entry point takes such words. */
+static void a_program_where_flags_stand_is_named_with_the_way(void) {
+    static const char *const words[] = {"python3", "x.py", "--lr", "1", NULL};
+    static const char *const many[] = {"python3",
+                                       "a-long-word-of-thirty-letters.",
+                                       "a-long-word-of-thirty-letters.",
+                                       "a-long-word-of-thirty-letters.",
+                                       "a-long-word-of-thirty-letters.",
+                                       NULL};
+    expect_error("{}", words, EXIT_CODE_USAGE,
+                 "\"python3\" is not a flag of ringtrain; a program of your own comes after --: "
+                 "ringmaster train -- python3 x.py --lr 1");
+    expect_error("{}", many, EXIT_CODE_USAGE, "ringmaster train -- python3 a-long-word");
+    expect("{\"sagemaker_program\":\"/bin/true\"}", words, "/bin/true|python3|x.py|--lr|1");
+}
+
 static void any_program_runs_exactly_as_given(void) {
     static const char *const words[] = {"--", "tool", "a b", "--x", "--", "", NULL};
     expect("{\"lr\":\"0.1\",\"sagemaker_program\":\"a.py\"}", words, "/bin/tool|a b|--x|--|");
@@ -286,7 +302,9 @@ static void relative_paths_become_absolute(void) {
     CU_ASSERT_EQUAL(found[0], '/');
 }
 
-UNIT_MAIN("job.program", UNIT(the_trainer_is_the_default), UNIT(any_program_runs_exactly_as_given),
+UNIT_MAIN("job.program", UNIT(the_trainer_is_the_default),
+          UNIT(a_program_where_flags_stand_is_named_with_the_way),
+          UNIT(any_program_runs_exactly_as_given),
           UNIT(sagemaker_program_is_looked_up_and_gets_the_flags),
           UNIT(a_script_runs_with_the_interpreter_that_it_names),
           UNIT(the_submit_directory_comes_first_quoted_or_not), UNIT(code_may_lie_in_its_channel),

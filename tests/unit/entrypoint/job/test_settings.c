@@ -79,6 +79,27 @@ static void wrong_values_and_unknown_names_are_errors_that_name_the_variable(voi
     }
 }
 
+static void a_name_that_is_near_is_offered(void) {
+    static const char *const rows[][2] = {
+        {"RINGMASTER_STALL=5", "did you mean RINGMASTER_STALL_SECONDS?"},
+        {"RINGMASTER_HOTS=a,b", "did you mean RINGMASTER_HOSTS?"},
+        {"RINGMASTER_IDLE_SECS=5", "did you mean RINGMASTER_IDLE_SECONDS?"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char variable[64];
+        struct settings s;
+        struct error err = {0};
+        (void)snprintf(variable, sizeof(variable), "%s", rows[i][0]);
+        CU_ASSERT_EQUAL(parse(variable, &s, &err), -1);
+        ASSERT_CONTAINS(err.text, "there is no such setting; ");
+        ASSERT_CONTAINS(err.text, rows[i][1]);
+    }
+    char far[] = "RINGMASTER_QQQQQQ=1";
+    struct settings s;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(parse(far, &s, &err), -1);
+    CU_ASSERT_PTR_NULL(strstr(err.text, "did you mean"));
+}
+
 /* --help lists what may be chosen. */
 static void every_platform_can_be_chosen_and_is_in_the_help(void) {
     const char *help = NULL, *name = "";
@@ -241,6 +262,7 @@ static void lists_of_exit_codes_are_read(void) {
 UNIT_MAIN("job.settings", UNIT(nothing_set_gives_the_defaults), UNIT(an_empty_value_is_not_set),
           UNIT(values_are_read),
           UNIT(wrong_values_and_unknown_names_are_errors_that_name_the_variable),
+          UNIT(a_name_that_is_near_is_offered),
           UNIT(every_platform_can_be_chosen_and_is_in_the_help), UNIT(numbers_have_bounds),
           UNIT(heartbeats_are_as_frequent_as_the_master_can_bear),
           UNIT(variables_made_of_a_service_are_ignored_with_a_warning),

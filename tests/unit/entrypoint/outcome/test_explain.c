@@ -35,6 +35,8 @@ static void rows_are_found_by_what_people_have(void) {
         {"120", "flush"},
         {"xid:120", "xid-gsp-error"},
         {"disk-full", "disk-full"},
+        {"CUDA out of memory", "cudaErrorMemoryAllocation"},
+        {"OSError: [Errno 28] No space left on device", "disk-full"},
         {"1", "program"},
         {"42", "nothing"},
         {"", "nothing"},
@@ -166,8 +168,26 @@ static void the_page_is_this_table(void) {
     assert_paper_has("docs/reference/failures.md", "failures", explain_page);
 }
 
-UNIT_MAIN("outcome.explain", UNIT(rows_are_found_by_what_people_have),
-          UNIT(keys_are_unlike_one_another), UNIT(a_verdict_is_explained_by_what_was_said_last),
+/* People ask by a word; several rows may speak of it. */
+static void a_word_finds_all_that_speak_of_it(void) {
+    static const char *const words[] = {"oom", "OOM", "out of memory"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        cleanup_buf struct buf got;
+        buf_init(&got, 1024 * 1024);
+        CU_ASSERT_EQUAL(explain_print(words[i], &got, NULL), 0);
+        ASSERT_CONTAINS(buf_text(&got), "SIGKILL");
+        ASSERT_CONTAINS(buf_text(&got), "cudaErrorMemoryAllocation");
+        CU_ASSERT_PTR_NULL(strstr(buf_text(&got), "ncclSystemError"));
+    }
+    cleanup_buf struct buf none;
+    buf_init(&none, 1024);
+    CU_ASSERT_EQUAL(explain_print("nothing of the kind", &none, NULL), -1);
+    CU_ASSERT_EQUAL(explain_print("-1234567", &none, NULL), -1);
+}
+
+UNIT_MAIN("outcome.explain", UNIT(a_word_finds_all_that_speak_of_it),
+          UNIT(rows_are_found_by_what_people_have), UNIT(keys_are_unlike_one_another),
+          UNIT(a_verdict_is_explained_by_what_was_said_last),
           UNIT(what_mpirun_says_counts_where_nothing_else_is_known),
           UNIT(a_class_of_mpi_is_told_from_every_other),
           UNIT(where_nothing_is_known_nothing_is_said), UNIT(one_row_one_kind_or_all_are_printed),

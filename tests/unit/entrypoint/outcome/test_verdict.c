@@ -300,6 +300,28 @@ static void a_stall_is_judged_by_its_time(void) {
     CU_ASSERT_EQUAL(judged().code, 7);
 }
 
+static void the_first_line_has_what_our_own_program_said(void) {
+    all_ended_well();
+    end_rank(2, RANK_EXITED, EXIT_CODE_USAGE, RANK_CAUSE_NONE, MS(500));
+    (void)snprintf(reports[2].lines, sizeof(reports[2].lines),
+                   "2026-11-21T02:03:04.567Z error   an earlier one\nbetween\n"
+                   "2026-11-21T02:03:04.568Z error   unknown flag --learning_rate; did you mean "
+                   "--lr?\nlast words\n");
+    struct verdict v = judged();
+    CU_ASSERT_STRING_EQUAL(v.text, "algo-2 rank 2: exited with 64: unknown flag --learning_rate; "
+                                   "did you mean --lr?");
+    CU_ASSERT_STRING_EQUAL(v.class_name, "usage");
+    reports[2].value = 1; /* a program of the user's */
+    CU_ASSERT_STRING_EQUAL(judged().text, "algo-2 rank 2: exited with 1");
+    reports[2].value = EXIT_CODE_USAGE;
+    (void)snprintf(reports[2].lines, sizeof(reports[2].lines), "2026Z error   ");
+    CU_ASSERT_STRING_EQUAL(judged().text, "algo-2 rank 2: exited with 64");
+    memset(reports[2].lines, 'x', 1000);
+    memcpy(reports[2].lines, "0Z error ", 9);
+    reports[2].lines[1000] = '\0';
+    CU_ASSERT_EQUAL(strlen(judged().text), strlen("algo-2 rank 2: exited with 64: ") + 240);
+}
+
 /* Ranks that wait for the connection are ended by us; what failed before it, or a stop, counts. */
 static void connections_that_are_dropped_are_judged_by_their_time(void) {
     struct net_address source;
@@ -446,6 +468,6 @@ UNIT_MAIN("outcome.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
           UNIT(the_launchers_codes_are_a_programs_own_where_a_program_says_them),
           UNIT(a_stop_after_a_failure_changes_nothing), UNIT(a_stall_is_judged_by_its_time),
           UNIT(connections_that_are_dropped_are_judged_by_their_time),
-          UNIT(a_130_becomes_1_and_is_told), UNIT(ranks_ended_for_no_known_cause_are_not_success),
-          UNIT(an_error_becomes_a_verdict), UNIT(a_verdict_survives_its_frame),
-          UNIT(what_nobody_chose_may_be_tried_again))
+          UNIT(the_first_line_has_what_our_own_program_said), UNIT(a_130_becomes_1_and_is_told),
+          UNIT(ranks_ended_for_no_known_cause_are_not_success), UNIT(an_error_becomes_a_verdict),
+          UNIT(a_verdict_survives_its_frame), UNIT(what_nobody_chose_may_be_tried_again))

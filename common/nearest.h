@@ -1,0 +1,29 @@
+/* Did-you-mean: the known name that is nearest to a mistyped one.
+ *
+ *     struct nearest n = nearest_begin(text, strlen(text));
+ *     for (...)
+ *         nearest_try(&n, names[i]);
+ *     if (n.name != NULL) ... "did you mean %s?"
+ *
+ * A name is near when at most half of the text's letters have to be put in, taken out or changed
+ * (Levenshtein), or when it begins with the text. '-' and '_' are the same, and so are letters of
+ * either case. */
+#ifndef COMMON_NEAREST_H
+#define COMMON_NEAREST_H
+
+#include <stddef.h>
+
+enum { NEAREST_SIZE_MAX = 64 }; /* of longer names nothing is near */
+
+struct nearest {
+    const char *text; /* SIZE bytes, borrowed */
+    size_t size;
+    const char *name; /* the nearest so far; NULL: none is near */
+    size_t distance;
+};
+
+struct nearest nearest_begin(const char *text, size_t size);
+/* NAME outlives N. Of names that are equally near the shorter counts, then the first. */
+void nearest_try(struct nearest *n, const char *name);
+
+#endif
