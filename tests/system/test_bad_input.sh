@@ -269,9 +269,10 @@ the_command_is_unknown() {
 }
 
 a_word_too_many() {
-    for command in version metrics help; do
+    for command in version metrics 'help train'; do
         ring 1
-        start_all -- ringmaster "$command" foo
+        # shellcheck disable=SC2086  # words
+        start_all -- ringmaster $command foo
         end_saying 64 'unexpected foo'
     done
 }
@@ -287,7 +288,7 @@ END
         ring 1
         # shellcheck disable=SC2086  # words
         start_all -- $words
-        end_saying 0 'RINGMASTER_HOSTS          all hosts of the job'
+        end_saying 0 'ringmaster train -- PROGRAM ARGS'
         check "'$words' starts no job" lacks "$(hosts log 1)" 'all 1 ranks'
     done
     ring 1
