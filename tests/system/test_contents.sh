@@ -23,7 +23,10 @@ installation_has_its_papers() {
         share/bash-completion/completions/ringmaster; do
         [ -e "$work/root/usr/$file" ] || fail "$file is not installed"
     done
-    "$bin/ringmaster" man | cmp -s - "$work/root/usr/share/man/man1/ringmaster.1" || fail "another man page"
+    for program in ringmaster ringtrain; do
+        [ ! -x "$bin/$program" ] || "$bin/$program" man | cmp -s - "$work/root/usr/share/man/man1/$program.1" ||
+            fail "another man page of $program"
+    done
     bash -n "$work/root/usr/share/bash-completion/completions/ringmaster" || fail "the completion is no bash"
 }
 
