@@ -33,6 +33,27 @@ flags |= set(re.findall(FLAG, table("ringmaster", "commands")))
 # Of other programs, by the one that has them.
 FOREIGN = set(re.sub(r"(?m)^#.*", "", (TOP / "tests/docs/foreign_flags.txt").read_text()).split())
 
+# Flags of each command, for command lines in blocks of shell. `train` alone is ringtrain's.
+of = {command: set(re.findall(FLAG, table("ringtrain", command))) for command in ("train", "eval", "predict")}
+of["eval"] |= set(re.findall(FLAG, help_of("eval")))
+of["train"].add("once-per-host")
+of |= {command: set(re.findall(FLAG, help_of(command))) for command in ("inspect", "prepare", "draw")}
+lines = 0
+for page in pages():
+    for block in page.blocks:
+        if block.kind != "code" or block.info != "sh":
+            continue
+        for line in re.sub(r"\\\n\s*", " ", block.text).split("\n"):
+            words = re.sub(r"\s#.*", "", line)
+            match = re.search(r"(?:^|\s)(?:ringtrain (\w+)|(?:IMAGE|ringmaster\S*|my-image|exec|plan) (train))(\s.*|$)", words)
+            if match and not words.startswith("cmake"):
+                lines += 1
+                command = match.group(1) or match.group(2)
+                for name in set(re.findall(FLAG, match.group(3).split(" -- ")[0])) - of.get(command, set()):
+                    found.say(page, block.line, f"{command} has no flag --{name}: {line.strip()[:60]}")
+if lines < 20:
+    found.say("docs", 0, f"{lines} command lines: they are not found any more")
+
 text, mentioned = "", set()
 for page in pages():
     for line, words in enumerate(page.lines, 1):
