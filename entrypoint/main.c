@@ -9,6 +9,7 @@
 #include "entrypoint/metrics.h"
 #include "entrypoint/plan.h"
 #include "entrypoint/probe.h"
+#include "entrypoint/trainer_flags.h"
 #include "entrypoint/versions.h"
 #include "facts/examine.h"
 #include "job/job.h"
@@ -161,7 +162,7 @@ static int run_plan(const char *const *words, struct error *err) {
     int code = -1;
     if (manual_takes("plan", words[0]))
         words++; /* the command that is planned, in full */
-    if (job_read(words, environ, &job, err) == 0) {
+    if (job_read(words, environ, &job, err) == 0 && trainer_flags_check(&job, err) == 0) {
         probe_run(&job, environ, &probe);
         if (plan_print(&job, probe.complete ? &probe.request : NULL, environ, &text, err) == 0 &&
             redact_text(&clean, buf_text(&text), err) == 0)
@@ -258,7 +259,8 @@ static int run_job(const char *const *words, enum what what, struct error *err) 
     close_the_curtains();
     if (redact_add_environment(environ, err) != 0)
         return -1;
-    bool complete = job_read(words, environ, &job, &fault) == 0;
+    bool complete = job_read(words, environ, &job, &fault) == 0 &&
+                    (what == TRAIN || trainer_flags_check(&job, &fault) == 0);
     struct supervisor_options options = {.job = &job,
                                          .environment = environ,
                                          .arguments = words,

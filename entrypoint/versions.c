@@ -4,7 +4,7 @@
 #include "common/file.h"
 #include "entrypoint/libraries.h"
 #include "entrypoint/probe.h"
-#include "entrypoint/transfer_versions.h"
+#include "entrypoint/program_answer.h"
 #include "job/job.h"
 #include "job/key.h"
 #include "os/build_id.h"
@@ -70,7 +70,8 @@ static int add_openmpi(char *const *environment, struct buf *ret, struct error *
 static int add_transfer(struct buf *ret, struct error *err) {
     static const char *const libraries[] = {"libcurl", "libarchive", "Expat"};
     char path[PATH_MAX];
-    if (transfer_task_program(path, NULL) == 0 && transfer_versions(path, ret, NULL) == 0)
+    const char *const question[] = {path, "version", NULL};
+    if (transfer_task_program(path, NULL) == 0 && program_answer(question, ret, NULL) == 0)
         return 0;
     for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
         if (add(ret, libraries[i], "", err) != 0)

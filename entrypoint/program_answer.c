@@ -1,10 +1,11 @@
-#include "entrypoint/transfer_versions.h"
+#include "entrypoint/program_answer.h"
 
 #include "common/argv.h"
 #include "common/clock.h"
 #include "os/task.h"
 
 #include <signal.h>
+#include <stdlib.h>
 
 struct asking {
     struct loop loop;
@@ -39,29 +40,32 @@ static void late(void *context) {
     task_signal(&a->task, SIGKILL);
 }
 
-static int ask(struct asking *a, const char *program, struct error *err) {
+static int ask(struct asking *a, const char *const *words, struct error *err) {
     cleanup_argv struct argv argv = {0};
     cleanup_argv struct argv environment = {0};
+    const char *libraries = getenv("LD_LIBRARY_PATH");
     sigset_t set;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
     const struct task_options options = {.prefix = "", .line = hear, .ended = ended, .context = a};
     if (loop_init(&a->loop, err) != 0 || loop_signals(&a->loop, &set, on_signal, a, err) != 0 ||
-        argv_add(&argv, program, err) != 0 || argv_add(&argv, "version", err) != 0 ||
+        argv_add_all(&argv, words, err) != 0 ||
         argv_set_env(&environment, "LANG", "C.UTF-8", err) != 0 ||
+        (libraries != NULL && argv_set_env(&environment, "LD_LIBRARY_PATH", libraries, err) != 0) ||
         task_start(&a->task, &a->loop, &a->reaper, &argv, &environment, &options, err) != 0)
         return -1;
-    loop_after(&a->loop, &a->deadline, TRANSFER_VERSIONS_SECONDS * CLOCK_SECOND);
+    loop_after(&a->loop, &a->deadline, PROGRAM_ANSWER_SECONDS * CLOCK_SECOND);
     return loop_run(&a->loop, err);
 }
 
-int transfer_versions(const char *program, struct buf *ret, struct error *err) {
+int program_answer(const char *const *words, struct buf *ret, struct error *err) {
     struct asking a = {.code = -1};
     a.deadline = (struct timer){.fire = late, .context = &a};
-    buf_init(&a.words, TRANSFER_VERSIONS_MAX);
-    int result = ask(&a, program, err);
+    buf_init(&a.words, PROGRAM_ANSWER_MAX);
+    int result = ask(&a, words, err);
     if (result == 0 && a.code != 0)
-        result = error_set(err, EXIT_CODE_INTERNAL, "%s version ended with %d", program, a.code);
+        result = error_set(err, EXIT_CODE_INTERNAL, "%s %s ended with %d", words[0],
+                           words[1] != NULL ? words[1] : "", a.code);
     if (result == 0)
         result = buf_add(ret, a.words.data, a.words.size, err);
     loop_cancel(&a.loop, &a.deadline);

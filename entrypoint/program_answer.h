@@ -1,0 +1,16 @@
+/* Output of a program that is asked something and ends, such as `ringmaster-transfer version` and
+ * `ringtrain train --help`: what only those programs know. Blocks, for PROGRAM_ANSWER_SECONDS at
+ * most. */
+#ifndef ENTRYPOINT_PROGRAM_ANSWER_H
+#define ENTRYPOINT_PROGRAM_ANSWER_H
+
+#include "common/buf.h"
+#include "common/error.h"
+
+enum { PROGRAM_ANSWER_SECONDS = 10, PROGRAM_ANSWER_MAX = 64 * 1024 };
+
+/* Appends what the program WORDS[0], a path, says when it is called with the other WORDS. An error
+ * where it cannot be started, ends with another code than 0, or not in time. */
+int program_answer(const char *const *words, struct buf *ret, struct error *err);
+
+#endif
