@@ -64,6 +64,16 @@ grep -q '  1 object$' "$work/out" || fail "not what is at least 0.5 sure"
 code 0 "$ringtrain" draw --coco "$work/coco" --results "$work/two.json" --image 1 --least-score 0.4 --out "$work/all"
 grep -q '  2 objects$' "$work/out" || fail "not all objects"
 
+echo "eval tells the accuracy of each class"
+# shellcheck disable=SC2086  # a list
+code 0 "$ringtrain" train $common --data "$data" --steps 2 --checkpoint-dir "$work/cc" --model-dir "$work/cm"
+code 0 "$ringtrain" eval --model-dir "$work/cm" --data "$data" --threads 1
+[ "$(grep -c ' %  of ' "$work/out")" = "$(find "$data/val" -mindepth 1 -type d | wc -l)" ] || fail "not a line for each class"
+awk '/^eval / { sub(/.*top1=/, ""); top1 = $1; next }
+     / %  of / { all += $4; right += $1 / 100 * $4 }
+     END { exit all == 0 || right / all - top1 > 0.001 || top1 - right / all > 0.001 }' "$work/out" ||
+    fail "classes do not add up to top1: $(cat "$work/out")"
+
 echo "a picture that is not there is named and costs nobody the others"
 cp -r "$work/coco" "$work/holey"
 rm "$work/holey/train/0000002.jpg"

@@ -26,7 +26,7 @@ same_weights "$work/whole.model/model.safetensors" "$work/parts.model/model.safe
 [ "$(tail -n 1 "$work/whole.out")" = "$(tail -n 1 "$work/parts.out")" ] || fail "other evaluation"
 
 echo "two checkpoints are kept; a damaged one is passed over"
-[ "$(find "$work/parts" -name '*.safetensors' | wc -l)" = 2 ] || fail "not two checkpoints"
+[ "$(find "$work/parts" -maxdepth 1 -name '*.safetensors' | wc -l)" = 2 ] || fail "not two checkpoints"
 printf x | dd of="$work/parts/step-000000046.safetensors" bs=1 seek=5000 conv=notrunc 2>/dev/null
 train parts --steps 46
 grep -q 'resumed from .*step-000000040' "$work/parts.err" || fail "took the damaged checkpoint"
@@ -45,7 +45,7 @@ if command -v "$python" >/dev/null; then
     # shellcheck disable=SC2086  # a list
     train killed $events --steps 24
     for kept in 20 10 15; do
-        find "$work/killed" -name '*.safetensors' -delete
+        find "$work/killed" -maxdepth 1 -name '*.safetensors' -delete
         # shellcheck disable=SC2086
         train killed_at $events --tensorboard-dir "$work/other" --steps $kept --checkpoint-dir "$work/killed"
         # shellcheck disable=SC2086

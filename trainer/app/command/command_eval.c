@@ -1,6 +1,7 @@
 #include "command/command.h"
 #include "command/command_coco.h"
 #include "command/eval_watch.h"
+#include "command/output.h"
 #include "command/trained.h"
 #include "device/device.h"
 #include "device/ranks.h"
@@ -12,14 +13,18 @@
 
 #include <stdio.h>
 
+enum { TEXT_MAX = 64 * 1024 };
+
 /* What an evaluation holds. */
 struct scoring {
     struct trained trained;
     struct report report;
     struct findings findings;
+    struct class_tally tally;
 };
 
 static void scoring_done(struct scoring *s) {
+    class_tally_done(&s->tally);
     report_done(&s->report);
     trained_done(&s->trained);
 }
@@ -36,6 +41,16 @@ static int open_model(struct scoring *s, struct error *err) {
     return trained_load(t, err);
 }
 
+/* What a network that tells classes apart does best and worst at. */
+static int print_classes(const struct scoring *s, struct error *err) {
+    cleanup_buf struct buf text = {.max = TEXT_MAX};
+    if (s->tally.classes == 0)
+        return 0;
+    return class_tally_print(&s->tally, s->trained.config.class_names, &text, err) != 0
+               ? -1
+               : output_text(buf_text(&text), err);
+}
+
 static int run(struct scoring *s, struct error *err) {
     struct trained *t = &s->trained;
     struct evaluation result;
@@ -48,6 +63,11 @@ static int run(struct scoring *s, struct error *err) {
         .line = &s->report.line,
         .findings = &s->findings,
     };
+    if (t->model->task == MODEL_CLASSIFY) {
+        if (class_tally_open(&s->tally, t->config.classes, err) != 0)
+            return -1;
+        e.tally = &s->tally;
+    }
     bool first = comm_rank(t->comm) == 0;
     if (report_open(&s->report, first ? stdout : NULL, OPTION_LOG_BOTH, t->model, "", err) != 0)
         return -1;
@@ -57,7 +77,9 @@ static int run(struct scoring *s, struct error *err) {
         return EXIT_CODE_STOPPED;
     if (first)
         samples_sum_up(&t->data.validation, t->data.bad_allowed);
-    if (report_evaluation(&s->report, 0, t->config.epochs, &result, err) != 0)
+    /* The metric line stays the last one. */
+    if ((first && print_classes(s, err) != 0) ||
+        report_evaluation(&s->report, 0, t->config.epochs, &result, err) != 0)
         return -1;
     return finite_evaluation(&result, t->inputs.model, err);
 }

@@ -41,6 +41,9 @@ static int score_one(struct scoring *s, const struct batch *batch, struct error 
         return -1;
     int64_t images = 0;
     struct task_outputs outputs = {metrics, output_bytes, read_output, pass};
+    struct class_tally *tally = s->options->tally;
+    if (tally != NULL && class_tally_add(tally, batch, &outputs, err) != 0)
+        return -1;
     int result = score_batch(&s->score, batch, &outputs, &images, err);
     s->totals[TOTAL_IMAGES] += (double)images;
     return result;
@@ -122,7 +125,8 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
                          source->count, tell != NULL ? "used" : "scored");
     if (tell != NULL)
         return data->task->tell(s->score.own, tell, err);
-    if (score_end(&s->score, comm, ret, err) != 0)
+    if ((s->options->tally != NULL && class_tally_sum(s->options->tally, comm, err) != 0) ||
+        score_end(&s->score, comm, ret, err) != 0)
         return error_wrap(err, "evaluating");
     struct findings *findings = s->options->findings;
     return findings != NULL && comm_rank(comm) == 0 ? findings_keep(findings, &s->score, err) : 0;

@@ -7,6 +7,7 @@
 #include "common/progress.h"
 #include "run/findings.h"
 #include "run/network.h"
+#include "task/class_tally.h"
 #include "task/task.h"
 #include "telemetry/status_line.h"
 
@@ -19,6 +20,7 @@ struct evaluate_options {
     struct status_line *line;     /* shows how far it is */
     const struct task_tell *tell; /* of pictures without labels: what was found becomes files, and
                                      there are no figures; NULL: scores */
+    struct class_tally *tally;    /* of a network that tells classes apart; NULL: none */
     struct findings *findings;    /* where rank 0 leaves what was found; NULL: nowhere */
 };
 
