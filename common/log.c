@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static char who_name[80];
@@ -58,6 +60,22 @@ static int add_text_line(struct buf *line, const char *stamp, const char *level,
     return buf_add(line, "\n", 1, NULL);
 }
 
+static int add_terminal_line(struct buf *line, const char *stamp, const char *level,
+                             const struct buf *text) {
+    char clock[16] = "";
+    time_t now = time(NULL);
+    struct tm local;
+    (void)stamp;
+    if (localtime_r(&now, &local) != NULL)
+        (void)strftime(clock, sizeof(clock), "%H:%M:%S ", &local);
+    bool info = strcmp(level, "info") == 0;
+    if (buf_printf(line, NULL, "%s%s%s%s%s", clock, info ? "" : level, info ? "" : ": ", who_name,
+                   who_name[0] != '\0' ? ": " : "") != 0 ||
+        str_add_utf8(line, buf_text(text), text->size, NULL) != 0)
+        return -1;
+    return buf_add(line, "\n", 1, NULL);
+}
+
 static int add_json_line(struct buf *line, const char *stamp, const char *level,
                          const struct buf *text) {
     if (buf_printf(line, NULL, "{\"time\":\"%s\",\"level\":\"%s\",\"who\":", stamp, level) != 0 ||
@@ -70,6 +88,8 @@ static int add_json_line(struct buf *line, const char *stamp, const char *level,
 
 void log_line(enum log_level level, const char *format, ...) {
     static const char *const names[] = {"debug", "info", "warning", "error"};
+    static int (*const add_line[])(struct buf *, const char *, const char *, const struct buf *) = {
+        [LOG_TEXT] = add_text_line, [LOG_JSON] = add_json_line, [LOG_TERMINAL] = add_terminal_line};
     if (level < lowest)
         return;
     int saved = errno;
@@ -87,7 +107,7 @@ void log_line(enum log_level level, const char *format, ...) {
     char stamp[CLOCK_STAMP_SIZE];
     clock_stamp(clock_wall(), stamp);
     if (redact_text(&clean, text, NULL) == 0 &&
-        (form == LOG_JSON ? add_json_line : add_text_line)(&line, stamp, names[level], &clean) == 0)
+        add_line[form](&line, stamp, names[level], &clean) == 0)
         put(&line);
     if (listens.hear != NULL)
         listens.hear(listens.context, level, buf_text(&clean));

@@ -36,9 +36,9 @@ struct log_listener {
 /* Returns the listener until now. */
 struct log_listener log_set_listener(struct log_listener listener);
 
-/* People's lines as above, or for machines one JSON object a line with time, level, who and text.
- */
-enum log_form { LOG_TEXT, LOG_JSON };
+/* People's lines as above, or for machines one JSON object a line with time, level, who and text,
+ * or for a terminal, which is narrow, the time of day and a level that is not info. */
+enum log_form { LOG_TEXT, LOG_JSON, LOG_TERMINAL };
 void log_set_form(enum log_form form);
 
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

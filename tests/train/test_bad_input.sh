@@ -25,6 +25,20 @@ code 0 "$ringtrain" train --help
 grep -q -- --label-smoothing "$work/out" || fail "help without flags"
 grep -q ' 143 ' "$work/out" || fail "help without exit codes"
 
+echo "flags, places and devices are looked at before the data"
+"$ringtrain" version | grep -q 'backend cuda: not' &&
+    refused 72 "--backend cuda: this build has none" --data "$work/none" --backend cuda
+refused 64 "--dtype f16 needs --backend cuda" --data "$work/none" --backend ref --dtype f16
+refused 64 "--image-size 7: " --data "$data" --image-size 7
+! grep -q 'looking for pictures' "$work/err" || fail "--image-size 7: after the data"
+refused 66 "--init" --data "$data" --init "$work/none.safetensors"
+! grep -q 'looking for pictures' "$work/err" || fail "--init: after the data"
+mkdir -p "$work/thing" && : >"$work/thing/file"
+for flag in model-dir checkpoint-dir log-dir tensorboard-dir; do
+    refused 65 "--$flag: $work/thing/file is not a folder" --data "$data" "--$flag" "$work/thing/file/below/it"
+    ! grep -q 'looking for pictures' "$work/err" || fail "--$flag: after the data"
+done
+
 echo "data"
 refused 66 "no training data"
 refused 66 "training data: $work/none: No such file" --data "$work/none"

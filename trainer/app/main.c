@@ -131,6 +131,8 @@ int main(int argc, char **argv) {
     struct error err = {0};
     unsigned closed = standard_streams_fill();
     int code = check_output((closed & 1U << STDOUT_FILENO) != 0, &err);
+    if (isatty(STDERR_FILENO))
+        log_set_form(LOG_TERMINAL);
     if (code == 0)
         code = run(argc, argv, &err);
     if ((code == EXIT_CODE_OK || code == EXIT_CODE_DATA) && output_finish(&err) != 0)

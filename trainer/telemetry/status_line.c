@@ -76,12 +76,17 @@ void status_line_clear(struct status_line *line) {
     (void)file_write_all(line->fd, erase, sizeof(erase) - 1, NULL);
 }
 
+/* Longer times are told in days. */
+enum { DAYS_FROM = 48 };
+
 void status_duration(char *text, size_t size, double seconds) {
     static const double longest = 1e9;
     int64_t s = (int64_t)(seconds < longest ? seconds + 0.5 : longest);
     int64_t hours = s / 3600;
     int minutes = (int)(s / 60 % 60);
-    if (hours > 0)
+    if (hours >= DAYS_FROM)
+        (void)snprintf(text, size, "%d days %d h", (int)(hours / 24), (int)(hours % 24));
+    else if (hours > 0)
         (void)snprintf(text, size, "%" PRId64 ":%02d:%02d", hours, minutes, (int)(s % 60));
     else
         (void)snprintf(text, size, "%d:%02d", minutes, (int)(s % 60));
@@ -100,6 +105,14 @@ void status_text_training(char text[STATUS_LINE_MAX], const struct status_traini
                    at->loss, left);
 }
 
-void status_text_evaluation(char text[STATUS_LINE_MAX], int64_t images, int64_t of) {
-    (void)snprintf(text, STATUS_LINE_MAX, "evaluating: %" PRId64 "/%" PRId64 " images", images, of);
+void status_text_evaluation(char text[STATUS_LINE_MAX], int64_t images, int64_t of,
+                            double seconds) {
+    char left[32];
+    int size =
+        snprintf(text, STATUS_LINE_MAX, "evaluating: %" PRId64 "/%" PRId64 " images", images, of);
+    if (images <= 0 || seconds <= 0)
+        return;
+    status_duration(left, sizeof(left), seconds * (double)(of - images) / (double)images);
+    (void)snprintf(text + size, STATUS_LINE_MAX - (size_t)size, "  %.4g images/s  ETA %s",
+                   (double)images / seconds, left);
 }

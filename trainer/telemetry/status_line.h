@@ -44,9 +44,10 @@ struct status_training {
     int64_t step_images;
 };
 void status_text_training(char text[STATUS_LINE_MAX], const struct status_training *at);
-void status_text_evaluation(char text[STATUS_LINE_MAX], int64_t images, int64_t of);
+/* IMAGES of OF took so long; 0: not known yet. */
+void status_text_evaluation(char text[STATUS_LINE_MAX], int64_t images, int64_t of, double seconds);
 
-/* SECONDS as 0:07, 12:34 or 1:02:03. */
+/* SECONDS as 0:07, 12:34, 1:02:03 or, from two days on, 78 days 4 h. */
 void status_duration(char *text, size_t size, double seconds);
 
 #endif

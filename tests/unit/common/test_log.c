@@ -101,6 +101,24 @@ static void for_machines_a_line_is_one_object(void) {
     CU_ASSERT_EQUAL(strncmp(caught, "{\"time\":\"2", 10), 0);
 }
 
+static void write_for_a_terminal(void) {
+    log_set_form(LOG_TERMINAL);
+    log_set_who(NULL);
+    log_info("said");
+    log_warning("warned");
+    log_set_form(LOG_TEXT);
+    log_set_who("algo-2");
+}
+
+/* "20:36:31 said": a terminal is narrow. */
+static void for_a_terminal_a_line_is_short(void) {
+    catch_stderr(write_for_a_terminal);
+    CU_ASSERT_EQUAL(strspn(caught, "0123456789"), 2);
+    CU_ASSERT_EQUAL(caught[2], ':');
+    CU_ASSERT_EQUAL(strncmp(caught + 8, " said\n", 6), 0);
+    ASSERT_CONTAINS(caught, " warning: warned\n");
+}
+
 static char heard[256];
 
 static void hear(void *context, enum log_level level, const char *text) {
@@ -125,4 +143,4 @@ static void a_listener_hears_what_is_said_without_secrets(void) {
 UNIT_MAIN("common.log", UNIT(a_line_holds_time_level_who_and_text),
           UNIT(secrets_line_ends_and_bad_bytes_do_not_pass), UNIT(lines_go_where_they_are_led),
           UNIT(long_lines_are_cut), UNIT(for_machines_a_line_is_one_object),
-          UNIT(a_listener_hears_what_is_said_without_secrets))
+          UNIT(for_a_terminal_a_line_is_short), UNIT(a_listener_hears_what_is_said_without_secrets))

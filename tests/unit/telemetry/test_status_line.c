@@ -141,12 +141,18 @@ static void its_texts_say_where_things_stand(void) {
                                   .step_images = 64};
     status_text_training(text, &at);
     CU_ASSERT_STRING_EQUAL(text, "step 100/400  epoch 2.50  128 images/s  loss 1.2500  ETA 2:30");
-    status_text_evaluation(text, 64, 800);
-    CU_ASSERT_STRING_EQUAL(text, "evaluating: 64/800 images");
+    status_text_evaluation(text, 0, 800, 0.5);
+    CU_ASSERT_STRING_EQUAL(text, "evaluating: 0/800 images");
+    status_text_evaluation(text, 64, 800, 8);
+    CU_ASSERT_STRING_EQUAL(text, "evaluating: 64/800 images  8 images/s  ETA 1:32");
     status_duration(text, sizeof(text), 3723);
     CU_ASSERT_STRING_EQUAL(text, "1:02:03");
     status_duration(text, sizeof(text), 6.6);
     CU_ASSERT_STRING_EQUAL(text, "0:07");
+    status_duration(text, sizeof(text), 48 * 3600 - 1);
+    CU_ASSERT_STRING_EQUAL(text, "47:59:59");
+    status_duration(text, sizeof(text), 1876.25 * 3600);
+    CU_ASSERT_STRING_EQUAL(text, "78 days 4 h");
 }
 
 UNIT_MAIN("telemetry.status_line", UNIT(it_is_rewritten_in_place_a_few_times_a_second),

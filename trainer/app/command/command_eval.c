@@ -69,7 +69,7 @@ static int run(struct scoring *s, struct error *err) {
         e.tally = &s->tally;
     }
     bool first = comm_rank(t->comm) == 0;
-    if (report_open(&s->report, first ? stdout : NULL, OPTION_LOG_BOTH, t->model, "", err) != 0)
+    if (report_open(&s->report, first ? stdout : NULL, OPTION_LOG_AUTO, t->model, "", err) != 0)
         return -1;
     if (evaluate(&t->net, t->comm, &t->data, &e, &result, err) != 0)
         return -1;

@@ -121,7 +121,7 @@ static int open_all(struct watching *w, struct error *err) {
     if (t->inputs.events[0] != '\0')
         (void)snprintf(events, sizeof(events), "%s/watch", t->inputs.events);
     w->findings->events = &w->report->events;
-    return report_open(w->report, w->first ? stdout : NULL, OPTION_LOG_BOTH, t->model, events, err);
+    return report_open(w->report, w->first ? stdout : NULL, OPTION_LOG_AUTO, t->model, events, err);
 }
 
 /* TEXT tells of the network: the first one is opened, the others have to be the same. */

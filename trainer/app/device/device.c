@@ -127,8 +127,34 @@ static int settle_backend(struct options *o, struct comm *comm, struct error *er
     return 0;
 }
 
+/* What no host can change, before anything is opened. */
+static int check_build(const struct options *o, struct error *err) {
+#ifndef RINGMASTER_HAVE_CUDA
+    if (o->backend == OPTION_BACKEND_CUDA)
+        return error_set(err, EXIT_CODE_DEVICE,
+                         "--backend cuda: this build has none (it was made without "
+                         "RINGMASTER_CUDA); --backend cpu takes the processor");
+#endif
+    if (o->backend == OPTION_BACKEND_CPU && !has_cpu())
+        return error_set(err, EXIT_CODE_DEVICE,
+                         "--backend cpu: this build has none (oneDNN 3 was not found when it was "
+                         "made); --backend ref is exact and slow");
+    return 0;
+}
+
+/* Of the backend that was settled on. */
+static int check_type(const struct options *o, struct error *err) {
+    return o->dtype == OPTION_F16 && o->backend != OPTION_BACKEND_CUDA
+               ? error_set(err, EXIT_CODE_USAGE,
+                           "--dtype f16 needs --backend cuda; the processor "
+                           "computes in f32 and, where it can, bf16")
+               : 0;
+}
+
 int device_settle(struct options *o, struct comm *comm, struct error *err) {
-    return settle_backend(o, comm, err) != 0 ? -1 : settle_fusion(o, comm, err);
+    if (check_build(o, err) != 0 || settle_backend(o, comm, err) != 0 || check_type(o, err) != 0)
+        return -1;
+    return settle_fusion(o, comm, err);
 }
 
 static bool takes_ref(const struct options *o) {

@@ -3,12 +3,14 @@
 #include "common/cleanup.h"
 #include "set/splits.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define INPUT_ROOT "/opt/ml/input/data"
 
@@ -224,4 +226,39 @@ int inputs_find(struct inputs *in, const struct options *o, unsigned command, en
         return -1;
     return find_output(in->events, o->tensorboard_dir, NULL, root, "/opt/ml/output/tensorboard", "",
                        err);
+}
+
+/* The folder, or the nearest one above it that is there. */
+static int check_place(const char *flag, const char *folder, struct error *err) {
+    char path[INPUT_PATH_MAX];
+    struct stat status;
+    (void)snprintf(path, sizeof(path), "%s", folder);
+    while (stat(path, &status) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            return error_set_errno(err, EXIT_CODE_CONFIG, "%s: %s", flag, path);
+        char *slash = strrchr(path, '/');
+        if (slash == NULL)
+            (void)snprintf(path, sizeof(path), ".");
+        else
+            slash[slash == path] = '\0';
+    }
+    if (!S_ISDIR(status.st_mode))
+        return error_set(err, EXIT_CODE_CONFIG, "%s: %s is not a folder", flag, path);
+    return access(path, W_OK | X_OK) == 0
+               ? 0
+               : error_set_errno(err, EXIT_CODE_CONFIG, "%s: %s", flag, path);
+}
+
+int inputs_check_places(const struct inputs *in, struct error *err) {
+    const struct {
+        const char *flag, *folder;
+    } places[] = {{"--model-dir", in->model},
+                  {"--checkpoint-dir", in->checkpoints},
+                  {"--log-dir", in->log},
+                  {"--tensorboard-dir", in->events},
+                  {"--out", in->out}};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (places[i].folder[0] != '\0' && check_place(places[i].flag, places[i].folder, err) != 0)
+            return -1;
+    return 0;
 }

@@ -46,4 +46,8 @@ int inputs_model(struct inputs *in, const struct options *o, const char *root, s
 int inputs_find(struct inputs *in, const struct options *o, unsigned command, enum model_task task,
                 const char *root, struct error *err);
 
+/* A look that makes nothing: whether the folders of a training's results can be written, or made.
+ * EXIT_CODE_CONFIG, with the flag's name. */
+int inputs_check_places(const struct inputs *in, struct error *err);
+
 #endif

@@ -10,7 +10,7 @@ static const char *const backends[] = {"auto", "ref", "cpu", "cuda", NULL};
 static const char *const convs[] = {"auto", "direct", "winograd", NULL};
 static const char *const owns[] = {"auto", "off", "on", NULL};
 static const char *const comms[] = {"auto", "mpi", "nccl", NULL};
-static const char *const logs[] = {"both", "table", "metrics", NULL};
+static const char *const logs[] = {"auto", "both", "table", "metrics", NULL};
 static const char *const publishes[] = {"last", "best", NULL};
 static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
 static const char *const presets[] = {"tv", "d2", "mlperf", NULL};
@@ -275,8 +275,9 @@ static const struct flag FLAGS[] = {
          "/opt/ml/output/data where that exists, else --model-dir"),
     CHOICE("publish", publish, publishes, "last", T,
            "which model goes to --model-dir: that of the last step, or the best one"),
-    CHOICE("log", log, logs, "both", T,
-           "form of the reports: table for people, metric lines for scrapers"),
+    CHOICE("log", log, logs, "auto", T,
+           "form of the reports: table for people, metric lines for scrapers; auto: the table on a "
+           "terminal, both elsewhere"),
 };
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };

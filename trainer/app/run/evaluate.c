@@ -18,6 +18,7 @@ struct scoring {
     const struct evaluate_options *options;
     int ranks;
     struct score score;
+    int64_t begun_at; /* clock_now() */
     double totals[TOTALS];
 };
 
@@ -57,7 +58,8 @@ static void show(const struct scoring *s) {
         return;
     int64_t of = (int64_t)s->data->validation.source.count;
     int64_t done = (int64_t)s->totals[TOTAL_IMAGES] * s->ranks;
-    status_text_evaluation(text, done < of ? done : of, of);
+    status_text_evaluation(text, done < of ? done : of, of,
+                           (double)(now - s->begun_at) / (double)CLOCK_SECOND);
     status_line_show(s->options->line, now, text);
 }
 
@@ -143,7 +145,8 @@ void evaluate_canvases(struct network_options *ret, const struct task_data *data
 
 int evaluate(struct network *net, struct comm *comm, struct task_data *data,
              const struct evaluate_options *o, struct evaluation *ret, struct error *err) {
-    struct scoring s = {.net = net, .data = data, .options = o, .ranks = comm_size(comm)};
+    struct scoring s = {
+        .net = net, .data = data, .options = o, .ranks = comm_size(comm), .begun_at = clock_now()};
     int result = run(&s, comm, ret, err);
     score_close(&s.score);
     return result;

@@ -175,6 +175,20 @@ static int open_best(struct job *job, struct error *err) {
     return 0;
 }
 
+/* All that can be told before folders are looked through and networks compiled, which takes long.
+ */
+static int check_flags(const struct job *job, struct error *err) {
+    const struct task_ask *ask = &job->ask;
+    if (ask->model->task == MODEL_CLASSIFY &&
+        network_check_side(ask->model, ask->image_size, err) != 0)
+        return -1;
+    if (!job->first)
+        return 0;
+    return inputs_check_places(&job->inputs, err) != 0
+               ? -1
+               : init_check(job->options, job->inputs.checkpoints, err);
+}
+
 int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err) {
     *job = (struct job){.options = o, .comm = comm, .first = comm_rank(comm) == 0};
     job->report.events = (struct tfevents)TFEVENTS_CLOSED;
@@ -190,10 +204,9 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
     };
     if (keep_open(&job->keeping, o->checkpoint_every, err) != 0 ||
         inputs_find(&job->inputs, o, COMMAND_TRAIN, model->task, "", err) != 0 ||
-        open_best(job, err) != 0 ||
+        open_best(job, err) != 0 || check_flags(job, err) != 0 ||
         progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
         device_place(o, comm, true, err) != 0 || threads_settle(&job->threads, o, comm, err) != 0 ||
-        (job->first && init_check(o, job->inputs.checkpoints, err) != 0) ||
         task_open(&job->data, &job->ask, err) != 0 || settle_steps(job, err) != 0)
         return -1;
     announce(job);

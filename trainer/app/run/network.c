@@ -114,6 +114,17 @@ int network_open(struct network *net, struct backend *backend, const struct netw
     return 0;
 }
 
+int network_check_side(const struct model *model, int side, struct error *err) {
+    struct graph graph = {0};
+    struct model_options options = {
+        .batch = 1, .height = side, .width = side, .classes = 2, .training = true};
+    for (int c = 0; c < 3; c++)
+        options.std[c] = 1;
+    int result = model->build(&graph, model, &options, err);
+    graph_done(&graph);
+    return result == 0 ? 0 : error_wrap(err, "--image-size %d", side);
+}
+
 struct pass *network_pass(const struct network *net, struct pass *passes, const struct batch *batch,
                           struct error *err) {
     if (batch->canvas >= 0 && batch->canvas < net->canvases)

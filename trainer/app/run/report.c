@@ -26,6 +26,8 @@ static const double newest = 0.1;
 
 int report_open(struct report *r, FILE *out, int log, const struct model *model, const char *events,
                 struct error *err) {
+    if (log == OPTION_LOG_AUTO)
+        log = out != NULL && isatty(fileno(out)) ? OPTION_LOG_TABLE : OPTION_LOG_BOTH;
     *r = (struct report){
         .out = out,
         .model = model,

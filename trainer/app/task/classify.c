@@ -1,4 +1,5 @@
 /* Classes of pictures: a folder of class folders, or a synthetic set. */
+#include "codec/picture.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "device/ranks.h"
@@ -13,6 +14,9 @@
 
 /* A synthetic set is evaluated on one of so many of its pictures. */
 enum { SYNTHETIC_VALIDATION = 10 };
+
+/* Sides of pictures, in pixels. */
+enum { SMALL_SIDE = 64, LARGE_SIDE = 128 };
 
 struct classify {
     struct dataset training;
@@ -131,11 +135,29 @@ static int check_count(const struct dataset *set, struct error *err) {
                                         set->root, set->class_names[0]);
 }
 
+/* Small pictures want a network that was made for them: another one enlarges them, and takes its
+ * time. */
+static void tell_small(const struct task_ask *ask, const struct dataset *set) {
+    cleanup_picture_reader struct picture_reader reader = {0};
+    char path[INPUT_PATH_MAX];
+    int width = 0, height = 0;
+    if (comm_rank(ask->comm) != 0 || set->root == NULL || set->count == 0 ||
+        ask->image_size < LARGE_SIDE)
+        return;
+    dataset_sample_name(set, 0, path, sizeof(path));
+    if (picture_reader_size(&reader, path, &width, &height, NULL) == 0 && width <= SMALL_SIDE &&
+        height <= SMALL_SIDE)
+        log_warning("the pictures are small (the first is %dx%d px) and become %d px for %s; "
+                    "--model resnet20 is for pictures of 32 px, and many times faster",
+                    width, height, ask->image_size, ask->model->name);
+}
+
 static int open_training(struct task_data *data, const struct task_ask *ask, struct error *err) {
     struct classify *c = data->own;
     const struct inputs *in = ask->inputs;
     if (open_set(&c->training, in->synthetic ? NULL : in->training, ask, 1, err) != 0)
         return error_wrap(err, "training data");
+    tell_small(ask, &c->training);
     if (!in->synthetic && check_count(&c->training, err) != 0)
         return -1;
     if (agree(ask, &data->training, "the training data", &c->training, err) != 0)

@@ -26,7 +26,7 @@ static void nothing_given_is_a_run_that_makes_sense(void) {
     CU_ASSERT(o.batch_size == 32 && o.accumulate == 1 && o.epochs == 90 && o.steps == 0);
     CU_ASSERT(o.lr == 0.1 && o.lr_batch == 256 && o.momentum == 0.9);
     CU_ASSERT(o.schedule == SCHEDULE_COSINE && o.dtype == OPTION_F32);
-    CU_ASSERT(o.backend == OPTION_BACKEND_AUTO && o.log == OPTION_LOG_BOTH && o.flip);
+    CU_ASSERT(o.backend == OPTION_BACKEND_AUTO && o.log == OPTION_LOG_AUTO && o.flip);
 }
 
 static void hyperparameters_come_as_flags_with_underscores(void) {
