@@ -187,7 +187,7 @@ static void the_model_says_what_it_sees_in_pictures(void) {
     CU_ASSERT_EQUAL(json_array_size(json_object_get(root, "pictures")), 12);
     CU_ASSERT_EQUAL(run(command_predict, "--model-dir @/none --out @/p2 --threads 1 @/data/val"),
                     EXIT_CODE_DATA);
-    ASSERT_CONTAINS(told, "/none/config.json");
+    ASSERT_CONTAINS(told, "/none: no model is there");
     CU_ASSERT_EQUAL(run(command_predict, "--model-dir @/m --out @/p2 --threads 1 @/data/none"),
                     EXIT_CODE_DATA);
     ASSERT_CONTAINS(told, "/data/none");
