@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { BEGINNING_LEAST = 3 }; /* bytes of a beginning that means a name */
@@ -57,4 +58,11 @@ void nearest_try(struct nearest *n, const char *name) {
         return;
     n->name = name;
     n->distance = d;
+}
+
+const char *nearest_words(const struct nearest *n, char text[NEAREST_WORDS_MAX]) {
+    text[0] = '\0';
+    if (n->name != NULL)
+        (void)snprintf(text, NEAREST_WORDS_MAX, "; did you mean %s?", n->name);
+    return text;
 }

@@ -26,4 +26,9 @@ struct nearest nearest_begin(const char *text, size_t size);
 /* NAME outlives N. Of names that are equally near the shorter counts, then the first. */
 void nearest_try(struct nearest *n, const char *name);
 
+enum { NEAREST_WORDS_MAX = NEAREST_SIZE_MAX + 32 };
+
+/* "; did you mean NAME?" behind a message in TEXT, "" where no name is near. */
+const char *nearest_words(const struct nearest *n, char text[NEAREST_WORDS_MAX]);
+
 #endif

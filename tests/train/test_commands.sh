@@ -31,6 +31,12 @@ code 64 "$ringtrain"
 grep -q '^usage: ' "$work/err" || fail "says nothing of commands"
 code 64 "$ringtrain" teach
 says "unknown command 'teach'"
+code 64 "$ringtrain" trian
+says "unknown command 'trian'; did you mean train?"
+code 64 "$ringtrain" train --recipe imagnet-90
+says "; did you mean imagenet-90?"
+code 64 "$ringtrain" train --schedule cosin
+says "; did you mean cosine?"
 code 0 "$ringtrain" --version
 grep -q '^ringtrain [0-9]' "$work/out" || fail "--version says no version"
 code 0 "$ringtrain" train --epochs many --help

@@ -4,6 +4,7 @@
 #include "common/cleanup.h"
 #include "common/exit_code.h"
 #include "common/log.h"
+#include "common/nearest.h"
 #include "common/roff.h"
 #include "common/standard_streams.h"
 
@@ -101,6 +102,13 @@ static bool answer(const struct command *command, int argc, char **argv, struct 
     return false;
 }
 
+static const char *near_command(const char *name, char words[NEAREST_WORDS_MAX]) {
+    struct nearest nearest = nearest_begin(name, strlen(name));
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        nearest_try(&nearest, COMMANDS[i].name);
+    return nearest_words(&nearest, words);
+}
+
 static int run(int argc, char **argv, struct error *err) {
     if (argc >= 2 && (is_help(argv[1]) || strcmp(argv[1], "help") == 0)) {
         print_help(stdout);
@@ -108,9 +116,12 @@ static int run(int argc, char **argv, struct error *err) {
     }
     const struct command *command = argc >= 2 ? find(argv[1]) : NULL;
     if (command == NULL) {
-        if (argc >= 2)
-            fprintf(stderr, "ringtrain: unknown command '%.64s'\n", argv[1]);
+        char words[NEAREST_WORDS_MAX];
         print_help(stderr);
+        /* Behind the help, where it is still on the screen. */
+        if (argc >= 2)
+            fprintf(stderr, "\nringtrain: unknown command '%.64s'%s\n", argv[1],
+                    near_command(argv[1], words));
         return EXIT_CODE_USAGE;
     }
     int code = 0;

@@ -1,5 +1,6 @@
 #include "models/model.h"
 
+#include "common/nearest.h"
 #include "graph/op_roi.h"
 #include "models/detector_names.h"
 #include "models/maskrcnn.h"
@@ -142,10 +143,15 @@ const struct model *model_find(const char *name) {
 
 const struct model *model_need(const char *name, struct error *err) {
     const struct model *model = model_find(name);
-    if (model == NULL)
-        (void)error_set(err, EXIT_CODE_USAGE, "--model: '%.64s' is none of %s", name,
-                        model_names(MODEL_CLASSIFY | MODEL_DETECT));
-    return model;
+    if (model != NULL)
+        return model;
+    char words[NEAREST_WORDS_MAX];
+    struct nearest nearest = nearest_begin(name, strlen(name));
+    for (size_t i = 0; i < MODEL_COUNT; i++)
+        nearest_try(&nearest, MODELS[i].name);
+    (void)error_set(err, EXIT_CODE_USAGE, "--model: '%.64s' is none of %s%s", name,
+                    model_names(MODEL_CLASSIFY | MODEL_DETECT), nearest_words(&nearest, words));
+    return NULL;
 }
 
 const char *model_names(unsigned tasks) {

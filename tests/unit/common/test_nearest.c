@@ -43,4 +43,13 @@ static void what_is_like_none_is_none(void) {
     CU_ASSERT_PTR_NOT_NULL(n.name);
 }
 
-UNIT_MAIN("common.nearest", UNIT(a_mistyped_name_is_found), UNIT(what_is_like_none_is_none))
+static void a_message_ends_with_it(void) {
+    char text[NEAREST_WORDS_MAX];
+    struct nearest n = nearest_begin("trian", 5);
+    CU_ASSERT_STRING_EQUAL(nearest_words(&n, text), "");
+    nearest_try(&n, "train");
+    CU_ASSERT_STRING_EQUAL(nearest_words(&n, text), "; did you mean train?");
+}
+
+UNIT_MAIN("common.nearest", UNIT(a_message_ends_with_it), UNIT(a_mistyped_name_is_found),
+          UNIT(what_is_like_none_is_none))

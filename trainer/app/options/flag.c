@@ -77,16 +77,19 @@ static int refuse(const struct flag *flags, size_t count, unsigned command, cons
 }
 
 static int set_choice(const struct flag *f, const char *text, int *field, struct error *err) {
-    char all[256] = "";
+    char all[256] = "", words[NEAREST_WORDS_MAX];
+    struct nearest nearest = nearest_begin(text, strlen(text));
     for (int i = 0; f->choices[i] != NULL; i++) {
         if (strcmp(f->choices[i], text) == 0) {
             *field = i;
             return 0;
         }
+        nearest_try(&nearest, f->choices[i]);
         size_t used = strlen(all);
         (void)snprintf(all + used, sizeof(all) - used, "%s%s", used > 0 ? ", " : "", f->choices[i]);
     }
-    return error_set(err, EXIT_CODE_USAGE, "'%.64s' is none of %s", text, all);
+    return error_set(err, EXIT_CODE_USAGE, "'%.64s' is none of %s%s", text, all,
+                     nearest_words(&nearest, words));
 }
 
 static int set_value(const struct flag *f, const char *text, void *into, struct error *err) {

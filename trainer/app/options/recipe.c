@@ -1,5 +1,7 @@
 #include "options/recipe.h"
 
+#include "common/nearest.h"
+
 #include <string.h>
 
 /* Goyal et al., Accurate, Large Minibatch SGD (2017): 90 epochs, a tenth of the rate at 30, 60 and
@@ -115,7 +117,12 @@ const struct recipe *recipe_need(const char *name, struct error *err) {
             used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
                                      RECIPES[i].name);
     }
-    (void)error_set(err, EXIT_CODE_USAGE, "--recipe: '%.64s' is none of %s", name, names);
+    struct nearest nearest = nearest_begin(name, strlen(name));
+    char words[NEAREST_WORDS_MAX];
+    for (size_t i = 0; i < RECIPE_COUNT; i++)
+        nearest_try(&nearest, RECIPES[i].name);
+    (void)error_set(err, EXIT_CODE_USAGE, "--recipe: '%.64s' is none of %s%s", name, names,
+                    nearest_words(&nearest, words));
     return NULL;
 }
 
