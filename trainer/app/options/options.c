@@ -132,10 +132,10 @@ static const struct flag FLAGS[] = {
     CHOICE("dtype", dtype, dtypes, "f32", ALL,
            "type of activations and of the weights in use; master weights stay f32"),
     BOOL_OF(C, "zero-gamma", zero_gamma, "false", T, "start the last norm of each block at zero"),
-    TEXT(
-        "init", init, NULL, T, "FILE",
-        "start from the weights in a safetensors file (torchvision's names, under any prefix; f32, "
-        "f16, bf16); a classifier for other classes is left out"),
+    TEXT("init", init, NULL, T, "FILE|DIR",
+         "start from the weights in a safetensors file, or in a published model's folder "
+         "(torchvision's names, under any prefix; f32, f16, bf16); a classifier for other classes "
+         "is left out"),
     TEXT("init-prefix", init_prefix, NULL, T, "TEXT",
          "prefix of the weights' names in --init's file (\"model.\"); without it the one under "
          "which most of the network is found"),
