@@ -1,4 +1,4 @@
-/* The two metric lines of DESIGN's form, for scrapers (common/metric_line.h):
+/* The two metric lines that rank 0 prints for scrapers (common/metric_line.h):
  *
  *     train step=20 epoch=1.25 loss=2.30259 lr=0.1 images_per_second=812.5 data_wait=0.015
  *         skipped=0

@@ -248,7 +248,8 @@ static double drawn_pixels(const struct canvas_plan *plan, const struct detect_s
     return pixels;
 }
 
-/* The README's figure: 9.3 % fewer pixels than on canvases of the largest sizes. */
+/* The figure of docs/trainer/detection.md: 9.3 % fewer pixels than on canvases of the largest
+ * sizes. */
 static void smaller_canvases_save_a_tenth_of_the_pixels(void) {
     struct detect_size pictures[PICTURES];
     struct canvas_plan plan = {0};
