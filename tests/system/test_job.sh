@@ -108,6 +108,15 @@ frameworks_find_their_ranks() {
     check "once" equal "$(hosts log 2 | grep -c 'OMP_NUM_THREADS is not set')" 1
 }
 
+# Ranks that hang before they have done any work, as at a rendezvous: the limit that was asked for ends them.
+a_job_that_hangs_at_once_is_ended() {
+    ring 2
+    start_all -e RINGMASTER_IDLE_SECONDS=8 -- train -- sh -c 'echo begun; exec sleep 1000'
+    all_end "$PATIENCE" 74 $everyone || return
+    check "the log says why" holds "$(hosts log 1)" 'all ranks are silent and idle'
+    all_name 'made no progress within its limit' $everyone
+}
+
 # As `docker kill --signal` or a scheduler sends it to one container: its ranks alone hear it.
 a_users_signal_stays_on_its_host() {
     ring 2
@@ -441,7 +450,7 @@ ranks_talk_by_ucx_where_all_hosts_can() {
     check "nothing is chosen for who chooses" lacks "$(hosts log 1)" 'chooses UCX'
 }
 
-CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their_ranks ranks_meet_by_mpi ringtrain_trains
+CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their_ranks a_job_that_hangs_at_once_is_ended ranks_meet_by_mpi ringtrain_trains
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone
     $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats a_first_process_alone_sleeps first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
