@@ -76,6 +76,14 @@ for name in sorted(flags):
     if not re.search(rf"--{name}(?![\w-])", text):
         found.say("docs", 0, f"--{name} stands in no page")
 
+# Words of the glossary are words of the pages or of the code.
+glossary = TOP / "docs/glossary.md"
+others = "\n".join(page.text for page in pages() if page.path != glossary).lower()
+for line, words in enumerate(glossary.read_text().split("\n"), 1):
+    cell = re.match(r"\| ([a-z][a-z -]*?)(?: \(.*\))? \|", words)
+    if cell and cell.group(1) != "word" and not re.search(rf"(?<![a-z]){cell.group(1)}", others):
+        found.say("docs/glossary.md", line, f'"{cell.group(1)}" is used in no other page')
+
 known = set(re.findall(r'"(sagemaker_[a-z0-9_]+)"', git("grep", "-h", "sagemaker_", "--", "entrypoint/job/*.c")))
 page = (TOP / "docs/reference/hyperparameters.md").read_text()
 listed = set(re.findall(r"`(sagemaker_[a-z0-9_]+[a-z0-9])`", page))

@@ -120,7 +120,11 @@ def pages():
 
 
 def git(*words):
-    return subprocess.run(["git", "-C", str(TOP), *words], check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(["git", "-C", str(TOP), *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"skipped: not a git work tree: {done.stderr.strip()[:80]}")
+        sys.exit(77)
+    return done.stdout
 
 
 class Findings:
