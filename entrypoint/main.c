@@ -52,9 +52,7 @@ static int print_help(void) {
     cleanup_buf struct buf text;
     buf_init(&text, print_max);
     (void)manual_help(&text, NULL);
-    (void)printf("%s\n", buf_text(&text));
-    settings_print_help(stdout);
-    (void)printf("\nExit codes:\n");
+    (void)printf("%s\nExit codes:\n", buf_text(&text));
     exit_code_print(stdout);
     /* What was given to a full disk before is forgotten by the last flush, but for the mark. */
     return fflush(stdout) == 0 && ferror(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;

@@ -1,5 +1,6 @@
 #include "entrypoint/manual.h"
 
+#include "common/cleanup.h"
 #include "common/exit_code.h"
 #include "common/nearest.h"
 #include "common/roff.h"
@@ -11,11 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMN = 36, LINE_MOST = 79 };
+enum { COLUMN = 36, VARIABLE_COLUMN = 28, LINE_MOST = 79, MEANING_MOST = 1024 };
 
 static const char title[] = "turns a set of identical containers into one MPI training job";
 static const char names[] =
-    "Called by the name of train it does as `ringmaster train` does. `ringmaster rank` and "
+    "Called as `train` it does what `ringmaster train` does. `ringmaster rank` and "
     "`ringmaster agent` are started by mpirun, `ringmaster examine` by `ringmaster check`. "
     "`ringtrain train --help` lists the trainer's flags.";
 
@@ -120,13 +121,37 @@ static int help_row(const struct manual_row *row, struct buf *ret, struct error 
     return add_wrapped(ret, row->text, COLUMN, COLUMN, err);
 }
 
+/* What a variable is for, and its default. */
+static int add_meaning(struct buf *ret, const char *help, size_t number, struct error *err) {
+    char fallback[SETTINGS_DEFAULT_SIZE];
+    settings_default(number, fallback);
+    return buf_printf(ret, err, "%s%s", help, fallback);
+}
+
+static int help_variables(struct buf *ret, struct error *err) {
+    const char *name = NULL;
+    const char *help = NULL;
+    for (size_t i = 0; (help = settings_help(i, &name)) != NULL; i++) {
+        cleanup_buf struct buf text;
+        buf_init(&text, MEANING_MOST);
+        if (add_meaning(&text, help, i, err) != 0 ||
+            buf_printf(ret, err, "  %-*s", VARIABLE_COLUMN - 2, name) != 0 ||
+            add_wrapped(ret, buf_text(&text), VARIABLE_COLUMN, VARIABLE_COLUMN, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 int manual_help(struct buf *ret, struct error *err) {
     if (buf_printf(ret, err, "ringmaster: %s\n\n", title) != 0)
         return -1;
     for (const struct manual_row *row = rows; row->command != NULL; row++)
         if (help_row(row, ret, err) != 0)
             return -1;
-    return buf_add(ret, "\n", 1, err) == 0 ? add_wrapped(ret, names, 0, 0, err) : -1;
+    if (buf_add(ret, "\n", 1, err) != 0 || add_wrapped(ret, names, 0, 0, err) != 0 ||
+        buf_add_text(ret, "\nVariables:\n", err) != 0)
+        return -1;
+    return help_variables(ret, err);
 }
 
 bool manual_help_of(const char *command, struct buf *ret) {
@@ -153,7 +178,10 @@ static int add_variables(struct buf *ret, struct error *err) {
         const char *help = settings_help(i, &name);
         if (help == NULL)
             return 0;
-        if (roff_item(ret, name, "", help, err) != 0)
+        cleanup_buf struct buf text;
+        buf_init(&text, MEANING_MOST);
+        if (add_meaning(&text, help, i, err) != 0 ||
+            roff_item(ret, name, "", buf_text(&text), err) != 0)
             return -1;
     }
 }

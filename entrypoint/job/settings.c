@@ -402,18 +402,13 @@ int settings_page(struct buf *ret, struct error *err) {
     return 0;
 }
 
-void settings_print_help(FILE *out) {
-    for (size_t i = 0; i < ROWS; i++) {
-        fprintf(out, "  %-25s %s", table[i].name, table[i].help);
-        if (table[i].kind == NUMBER && table[i].fallback != 0)
-            fprintf(out, " (default %" PRId64 ")", table[i].fallback);
-        else if (table[i].text_fallback != NULL)
-            fprintf(out, " (default %s)", table[i].text_fallback);
-        fputc('\n', out);
-    }
-    const char *name = NULL;
-    const char *help = settings_help(ROWS, &name);
-    fprintf(out, "  %-25s %s\n", name, help);
+void settings_default(size_t number, char ret[SETTINGS_DEFAULT_SIZE]) {
+    const struct row *row = number < ROWS ? &table[number] : NULL;
+    ret[0] = '\0';
+    if (row != NULL && row->kind == NUMBER && row->fallback != 0)
+        (void)snprintf(ret, SETTINGS_DEFAULT_SIZE, " (default %" PRId64 ")", row->fallback);
+    else if (row != NULL && row->text_fallback != NULL)
+        (void)snprintf(ret, SETTINGS_DEFAULT_SIZE, " (default %s)", row->text_fallback);
 }
 
 static json_t *value_json(const struct settings *s, const struct row *row) {

@@ -94,8 +94,10 @@ int settings_page(struct buf *ret, struct error *err);
  */
 bool settings_has_code(const char *codes, int code);
 
-/* The "Variables:" part of --help. */
-void settings_print_help(FILE *out);
+/* What the setting with this NUMBER is where the variable is not set, to stand after its help:
+ * " (default 7070)"; "" where there is none, or where the help says it. */
+enum { SETTINGS_DEFAULT_SIZE = 64 };
+void settings_default(size_t number, char ret[SETTINGS_DEFAULT_SIZE]);
 
 /* Name and value of every setting, for `plan`; the key as "***". The caller owns the object; NULL
  * when out of memory. */
