@@ -29,8 +29,8 @@ const char *manual_nearest_option(const char *command, const char *word);
 /* Appends the help of one command; false where there is none of that name. */
 bool manual_help_of(const char *command, struct buf *ret);
 
-/* Append the help text but for exit codes, a man page in roff, and completions for bash (zsh takes them
- * by bashcompinit). */
+/* Append the help text but for exit codes, a man page in roff, and completions for bash (zsh takes
+ * them by bashcompinit). */
 int manual_help(struct buf *ret, struct error *err);
 int manual_page(struct buf *ret, struct error *err);
 int manual_completion(struct buf *ret, struct error *err);

@@ -60,7 +60,8 @@ void network_done(struct network *net);
 int network_open(struct network *net, struct backend *backend, const struct network_options *o,
                  bool training, struct error *err);
 
-/* Whether MODEL takes pictures of that side: a look before there are data, which compiles nothing. */
+/* Whether MODEL takes pictures of that side: a look before there are data, which compiles nothing.
+ */
 int network_check_side(const struct model *model, int side, struct error *err);
 
 /* The pass of PASSES (net->train or net->eval) that takes BATCH; NULL where there is no such
