@@ -11,6 +11,8 @@
 
 /* A terminal may say that it has room and take nothing: asked again after this. */
 static const int64_t retry_after = 50 * CLOCK_MILLISECOND;
+/* A disk that has no room may get some: asked again after this. */
+static const int64_t room_after = CLOCK_SECOND;
 /* While lines are lost all the time, this often it is told how many. */
 static const int64_t tell_again = CLOCK_SECOND;
 
@@ -71,12 +73,13 @@ size_t console_waiting(const struct console *c) {
 
 static void tell_dropped(struct console *c) {
     char line[NOTICE_SIZE];
-    int size = snprintf(line, sizeof(line),
-                        "[ringmaster] %" PRIu64 " lines dropped here, %" PRIu64
-                        " in all: this log is read too slowly\n",
-                        c->dropped, c->dropped_ever);
+    int size = snprintf(
+        line, sizeof(line), "[ringmaster] %" PRIu64 " lines dropped here, %" PRIu64 " in all: %s\n",
+        c->dropped, c->dropped_ever,
+        c->was_full ? "this log could not be written for a while" : "this log is read too slowly");
     put(c, &c->words, line, (size_t)size);
     c->dropped = 0;
+    c->was_full = false;
     c->told_at = clock_now();
 }
 
@@ -90,6 +93,28 @@ static struct console_queue *next(struct console *c) {
     return c->words.bytes.size > 0 ? &c->words : &c->lines;
 }
 
+/* Whether a file may take again later what it does not take now. A terminal that has hung up says
+ * EIO, too, and stays so. */
+static bool may_pass(const struct console *c, int number) {
+    switch (number) {
+    case EINTR:
+    case EAGAIN:
+        return true;
+    case EIO:
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case ENOMEM:
+    case ENOBUFS:
+    case ENOLCK:
+    case ESTALE:
+    case ETIMEDOUT:
+        return !c->outlet.own && !c->outlet.socket;
+    default:
+        return false;
+    }
+}
+
 /* False when nothing was taken. */
 static bool write_piece(struct console *c) {
     struct console_queue *q = next(c);
@@ -98,7 +123,9 @@ static bool write_piece(struct console *c) {
     if (q == &c->lines && q->begun && c->words.bytes.size > 0)
         size = rest_of_first(q);
     ssize_t sent = outlet_write(&c->outlet, data, outlet_piece(data, size));
-    if (sent < 0 && errno != EINTR && errno != EAGAIN) {
+    c->full = sent < 0 && errno != EINTR && errno != EAGAIN;
+    c->was_full |= c->full;
+    if (sent < 0 && !may_pass(c, errno)) {
         c->broken = true;
         c->words.bytes.size = c->lines.bytes.size = 0;
         c->words.begun = c->lines.begun = false;
@@ -122,10 +149,10 @@ static void push(struct console *c) {
 static void rest(struct console *c) {
     loop_unwatch(c->loop, &c->watch);
     if (console_waiting(c) > 0)
-        loop_after(c->loop, &c->retry, retry_after);
+        loop_after(c->loop, &c->retry, c->full ? room_after : retry_after);
 }
 
-/* Plain files cannot be watched, and always take what they are given. */
+/* Plain files cannot be watched, and take what they are given while their disk has room. */
 static void await_room(void *context) {
     struct console *c = context;
     if (console_waiting(c) == 0 || loop_watch(c->loop, &c->watch, EPOLLOUT, NULL) == 0)
@@ -175,9 +202,11 @@ void console_line(struct console *c, const char *line, size_t size) {
 }
 
 void console_word(struct console *c, const char *line, size_t size) {
-    push(c);
+    if (!c->full)
+        push(c);
     add(c, &c->words, line, size);
-    push(c);
+    if (!c->full)
+        push(c);
 }
 
 static void write_until(struct console *c, int64_t deadline) {

@@ -3,6 +3,8 @@
  * room. What was dropped is counted, and the count told in a line of its own where the gap is, and
  * at the end in any case.
  *
+ * A file whose disk has no room is tried again every second, and lines wait meanwhile.
+ *
  * A reader of CONSOLE_READER_LEAST bytes a second hears how a job ended, whatever the programs
  * print: what happened is said first, and the end of what they printed comes out as well. */
 #ifndef OS_CONSOLE_H
@@ -40,7 +42,9 @@ struct console {
     uint64_t dropped; /* since the last line that told of them */
     uint64_t dropped_ever;
     int64_t told_at;
-    bool broken; /* nobody reads any more */
+    bool full;     /* the last write failed by what may pass: a disk without room, say */
+    bool was_full; /* since the last line that told of dropped ones */
+    bool broken;   /* nobody reads any more */
 };
 
 /* FD stays the caller's. */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ struct file {
     char name[LOG_FILE_NAME_SIZE];
     struct log_file log;
     int64_t again; /* not before; 0: it has not failed */
+    uint64_t lost; /* lines since then */
 };
 
 /* The process's only one, which ends with it. */
@@ -107,16 +109,34 @@ static int write_to(struct file *file, const struct scribe_frame *frame, const c
     return log_file_add(&file->log, self.folder, file->name, frame->limit, line, frame->line, err);
 }
 
+/* It is written again: what is missing in it is said, and the next fault is, too. */
+static void tell_lost(struct file *file) {
+    struct error why;
+    if (file->lost == 0)
+        return;
+    (void)error_set(&why, EXIT_CODE_CONFIG, "%s is written again, without %" PRIu64 " lines",
+                    file->name, file->lost);
+    file->lost = 0;
+    self.told = false;
+    tell(&why);
+    self.told = false;
+}
+
 static void write_line(const struct scribe_frame *frame, const char *name, const char *line) {
     struct error err = {0};
     struct file *file = find_file(name);
-    if (file == NULL || (file->again != 0 && clock_now() < file->again))
+    if (file == NULL)
         return;
-    file->again = 0;
-    if (write_to(file, frame, line, &err) == 0)
-        return;
-    file->again = clock_now() + try_again;
-    tell(&err);
+    if (file->again == 0 || clock_now() >= file->again) {
+        file->again = 0;
+        if (write_to(file, frame, line, &err) == 0) {
+            tell_lost(file);
+            return;
+        }
+        file->again = clock_now() + try_again;
+        tell(&err);
+    }
+    file->lost++;
 }
 
 /* All frames that are whole; returns how many bytes they were, or -1 for what is none of ours. */

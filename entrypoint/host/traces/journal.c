@@ -21,7 +21,7 @@ static void heard(void *context, enum log_level level, const char *text) {
 
 static void said(void *context, const char *text) {
     (void)context;
-    log_warning("events and ranks' lines are not written: %s", text);
+    log_warning("events and ranks' lines: %s", text);
 }
 
 void journal_open(struct journal *j, struct loop *loop, struct reaper *reaper,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -353,9 +354,46 @@ static void the_oldest_lines_go_and_words_stay(void) {
     (void)close(ends[1]);
 }
 
+/* A file that may not grow for a while, as on a disk without room: what was said then comes out
+ * when it may, and what there was no room for in the queue is counted. */
+static void a_file_without_room_is_written_when_there_is_some_again(void) {
+    char path[256];
+    char line[1001];
+    struct rlimit before;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)snprintf(path, sizeof(path), "%s/log", unit_temp_dir());
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    CU_ASSERT_FATAL(fd >= 0);
+    open_on(fd);
+    const struct rlimit small = {.rlim_cur = 2048, .rlim_max = before.rlim_max};
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &small), 0);
+    memset(line, 'x', sizeof(line));
+    line[sizeof(line) - 1] = '\n';
+    for (int i = 0; i < 2 * CONSOLE_QUEUE_MAX / 1000; i++)
+        console_line(&console, line, sizeof(line));
+    console_word(&console, "a word\n", 7);
+    run_for(100 * CLOCK_MILLISECOND);
+    CU_ASSERT(lseek(fd, 0, SEEK_END) <= 2048);
+    CU_ASSERT_FALSE(console.broken);
+    CU_ASSERT(console.dropped_ever > 0);
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &before), 0);
+    run_for(1500 * CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL(console_waiting(&console), 0);
+    static char text[4 * CONSOLE_QUEUE_MAX];
+    ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
+    CU_ASSERT(size > CONSOLE_QUEUE_MAX / 2);
+    text[size > 0 ? size : 0] = '\0';
+    ASSERT_CONTAINS(text, "a word\n");
+    ASSERT_CONTAINS(text, "this log could not be written for a while");
+    close_all();
+    (void)close(fd);
+}
+
 UNIT_MAIN("os.console", UNIT(lines_pass_through_a_pipe_in_order),
           UNIT(a_full_pipe_blocks_nothing_and_losses_are_counted), UNIT(a_plain_file_works_too),
           UNIT(a_closed_pipe_ends_the_writing_not_the_process), UNIT(a_slow_reader_hears_the_end),
           UNIT(a_reader_who_is_late_at_the_end_loses_nothing),
           UNIT(a_long_line_is_cut_for_a_slow_reader_alone), UNIT(words_go_first_and_between_lines),
-          UNIT(the_oldest_lines_go_and_words_stay))
+          UNIT(the_oldest_lines_go_and_words_stay),
+          UNIT(a_file_without_room_is_written_when_there_is_some_again))
