@@ -167,8 +167,16 @@ static void find_rest(struct supervisor *s) {
         equip(s);
 }
 
+/* Warnings of a child are ours, and so are events as well. */
 static void child_line(void *context, const char *line, size_t size) {
+    static const char mark[] = "] warning: ";
     struct supervisor *s = context;
+    const char *at = memmem(line, size, mark, sizeof(mark) - 1);
+    if (at != NULL) {
+        at += sizeof(mark) - 1;
+        log_warning("%.*s", (int)(line + size - 1 - at), at);
+        return;
+    }
     console_line(&s->console, line, size);
 }
 

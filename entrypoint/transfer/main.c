@@ -17,6 +17,7 @@
 #include <curl/curl.h>
 #include <expat.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -97,6 +98,7 @@ int main(int argc, char **argv) {
     struct error err = {.code = EXIT_CODE_INTERNAL};
     const struct rlimit none = {0};
     (void)standard_streams_fill();
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
     (void)prctl(PR_SET_DUMPABLE, 0);
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)umask(022);

@@ -93,11 +93,18 @@ static int write_file(struct unpacking *u, int fd, const char *path, struct erro
     }
 }
 
+static int fail_twice(const char *path, struct error *err) {
+    return error_set(err, EXIT_CODE_DATA,
+                     "the archive has \"%.256s\" twice, as a folder and as something else", path);
+}
+
 static int make_file(struct unpacking *u, int folder, const char *name, const char *path,
                      mode_t mode, struct error *err) {
     (void)unlinkat(folder, name, 0);
     cleanup_fd int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                (mode & 0111) != 0 ? 0755 : 0644);
+    if (fd < 0 && errno == EEXIST)
+        return fail_twice(path, err);
     if (fd < 0)
         return error_set_errno(err, file_write_code(errno), "unpacking \"%.256s\"", path);
     u->files++;
@@ -110,7 +117,10 @@ static int make_link(int folder, const char *name, const char *path, const char 
         return error_set(err, EXIT_CODE_DATA,
                          "the archive has a link \"%.256s\" that leads out of it", path);
     (void)unlinkat(folder, name, 0);
-    if (symlinkat(target, folder, name) != 0)
+    int made = symlinkat(target, folder, name);
+    if (made != 0 && errno == EEXIST)
+        return fail_twice(path, err);
+    if (made != 0)
         return error_set_errno(err, file_write_code(errno), "unpacking \"%.256s\"", path);
     return 0;
 }
@@ -121,6 +131,8 @@ static int make_folder(int folder, const char *name, const char *path, struct er
         (errno == EEXIST && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
          S_ISDIR(st.st_mode)))
         return 0;
+    if (errno == EEXIST)
+        return fail_twice(path, err);
     return error_set_errno(err, file_write_code(errno), "unpacking \"%.256s\"", path);
 }
 

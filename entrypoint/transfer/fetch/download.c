@@ -264,7 +264,8 @@ static int load_objects(struct loading *l, struct error *err) {
                                     .shard = o->shard,
                                     .shards = o->shards,
                                     .deadline = o->deadline,
-                                    .mark = o->mark};
+                                    .mark = o->mark,
+                                    .say = o->say};
     if (listing_read(&listing, &l->objects, &l->front, err) != 0)
         return -1;
     for (size_t i = 0; i < l->objects.count; i++) {

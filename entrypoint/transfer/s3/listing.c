@@ -5,6 +5,8 @@
 #include "common/str.h"
 #include "http/pool.h"
 
+#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,15 +119,58 @@ static bool keep_single(struct objects *l, const char *key) {
     return kept > 0;
 }
 
-/* Folders' own marks ("x/", empty) have no file; of the rest our shard's is kept. */
+static bool is_mark(const char *key) {
+    return str_ends_with(key, "/");
+}
+
+/* A key that ends with a slash names no file. Consoles make empty ones as marks of folders. */
+static void tell_left_out(const struct objects *l, const char *prefix, const struct listing *o) {
+    char line[LINE_SIZE];
+    for (size_t i = 0; o->say != NULL && i < l->count; i++) {
+        const struct object *object = &l->items[i];
+        if (!str_starts_with(object->key, prefix) || !is_mark(object->key) || object->size == 0)
+            continue;
+        (void)snprintf(line, sizeof(line),
+                       "warning: %.256s: object %.512s of %" PRId64 " bytes is left out: its key "
+                       "ends with '/', which names no file; rename it",
+                       o->what, object->key, object->size);
+        o->say(line);
+    }
+}
+
+static bool has_key(const struct objects *l, const char *key) {
+    const struct object wanted = {.key = (char *)(uintptr_t)key};
+    return bsearch(&wanted, l->items, l->count, sizeof(l->items[0]), by_key) != NULL;
+}
+
+/* One name cannot be a file and a folder. L is sorted. */
+static int check_names(const struct objects *l, const char *prefix, const struct listing *o,
+                       struct error *err) {
+    char above[ADDRESS_KEY_MAX + 2];
+    for (size_t i = 0; i < l->count; i++) {
+        const char *key = l->items[i].key;
+        if (!str_starts_with(key, prefix) || is_mark(key))
+            continue;
+        for (const char *slash = strchr(key + strlen(prefix), '/'); slash != NULL;
+             slash = strchr(slash + 1, '/')) {
+            (void)snprintf(above, sizeof(above), "%.*s", (int)(slash - key), key);
+            if (has_key(l, above))
+                return error_set(err, EXIT_CODE_DATA,
+                                 "%s: objects %.256s and %.256s cannot both be files: the first "
+                                 "is the folder of the second; rename one of them",
+                                 o->what, above, key);
+        }
+    }
+    return 0;
+}
+
+/* Marks of folders have no file; of the rest our shard's is kept. */
 static void keep_share(struct objects *l, const char *prefix, const struct listing *o) {
     size_t kept = 0;
     size_t number = 0;
-    if (l->count > 0)
-        qsort(l->items, l->count, sizeof(l->items[0]), by_key);
     for (size_t i = 0; i < l->count; i++) {
         const char *at = l->items[i].key;
-        bool mine = str_starts_with(at, prefix) && !str_ends_with(at, "/");
+        bool mine = str_starts_with(at, prefix) && !is_mark(at);
         if (mine && o->shards > 1)
             mine = number++ % o->shards == o->shard;
         if (mine)
@@ -136,25 +181,46 @@ static void keep_share(struct objects *l, const char *prefix, const struct listi
     l->count = kept;
 }
 
+static int read_folder(const struct listing *o, const char *prefix, struct objects *ret,
+                       size_t *ret_all, struct error *err) {
+    if (list(o, prefix, false, ret, err) != 0)
+        return -1;
+    if (ret->count > 0)
+        qsort(ret->items, ret->count, sizeof(ret->items[0]), by_key);
+    if (check_names(ret, prefix, o, err) != 0)
+        return -1;
+    tell_left_out(ret, prefix, o);
+    *ret_all = ret->count;
+    keep_share(ret, prefix, o);
+    return 0;
+}
+
 /* What only begins as the address does, "set_raw/" beside "set", may be any number of objects: they
- * are not asked for. */
+ * are not asked for. An empty object beside a folder of its name is another form of the folder's
+ * mark. */
 static int read_all(const struct listing *o, struct objects *ret, size_t *front,
                     struct error *err) {
     char prefix[ADDRESS_KEY_MAX + 2];
     const char *key = o->at->rest;
+    size_t all = 0;
     bool folder = key[0] == '\0' || str_ends_with(key, "/");
     if (!folder && list(o, key, true, ret, err) != 0)
         return -1;
-    if (!folder && keep_single(ret, key)) {
+    bool single = !folder && keep_single(ret, key);
+    struct objects alone = *ret;
+    *ret = (struct objects){0};
+    (void)snprintf(prefix, sizeof(prefix), "%s%s", key, folder ? "" : "/");
+    if ((!single || alone.items[0].size == 0) && read_folder(o, prefix, ret, &all, err) != 0) {
+        objects_done(&alone);
+        return -1;
+    }
+    if (single && all == 0) {
+        objects_done(ret);
+        *ret = alone;
         *front = strlen(key) - strlen(address_name(o->at));
         return 0;
     }
-    objects_done(ret);
-    (void)snprintf(prefix, sizeof(prefix), "%s%s", key, folder ? "" : "/");
-    if (list(o, prefix, false, ret, err) != 0)
-        return -1;
-    size_t all = ret->count;
-    keep_share(ret, prefix, o);
+    objects_done(&alone);
     *front = strlen(prefix);
     if (ret->count > 0 || (all > 0 && o->shards > 1) || o->may_be_none)
         return 0;

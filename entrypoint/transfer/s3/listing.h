@@ -15,6 +15,7 @@ struct listing {
     size_t shard, shards;           /* of a folder's objects, in the order of keys, each SHARDSth */
     int64_t deadline;               /* clock_now() */
     void (*mark)(const char *line); /* another page is here; NULL: nobody asks */
+    void (*say)(const char *line);  /* what people should know; NULL: nobody asks */
 };
 
 /* The object of that name, or those of the folder; FRONT is the length of what their keys have in

@@ -109,6 +109,9 @@ static void what_leads_out_is_refused(void) {
         {{{"out", NULL, AE_IFIFO, 0, false}}, "neither file, folder nor link"},
         {{{"out", NULL, AE_IFCHR, 0, false}}, "neither file, folder nor link"},
         {{{"a", "x", AE_IFREG, 0, false}, {"a/out", "x", AE_IFREG, 0, false}}, "in the way"},
+        {{{"a", NULL, AE_IFDIR, 0755, false}, {"a", "x", AE_IFREG, 0, false}}, "\"a\" twice"},
+        {{{"a", NULL, AE_IFDIR, 0755, false}, {"a", "b", AE_IFLNK, 0, false}}, "\"a\" twice"},
+        {{{"a", "x", AE_IFREG, 0, false}, {"a", NULL, AE_IFDIR, 0755, false}}, "\"a\" twice"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = {0};
@@ -117,6 +120,7 @@ static void what_leads_out_is_refused(void) {
         cleanup_fd int root = fresh();
         cleanup_fd int fd = pack(cases[i].entries, cases[i].entries[1].path != NULL ? 2 : 1);
         CU_ASSERT_EQUAL(unpack(fd, root, &count, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
         ASSERT_CONTAINS(err.text, cases[i].words);
         CU_ASSERT_NOT_EQUAL(fstatat(root, "../out", &st, AT_SYMLINK_NOFOLLOW), 0);
     }

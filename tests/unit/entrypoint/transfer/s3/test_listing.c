@@ -20,8 +20,8 @@ static void page(struct http_call *call, const char *token, const char *const *k
         if (!folder || strncmp(*keys, "set/", 4) == 0)
             at += (size_t)snprintf(
                 text + at, sizeof(text) - at,
-                "<Contents><Key>%s</Key><Size>4</Size><ETag>\"%zu\"</ETag></Contents>", *keys,
-                strlen(*keys));
+                "<Contents><Key>%s</Key><Size>%d</Size><ETag>\"%zu\"</ETag></Contents>", *keys,
+                strcmp(*keys, "hollow") == 0 ? 0 : 4, strlen(*keys));
     (void)snprintf(text + at, sizeof(text) - at, "</ListBucketResult>");
     http_reply_text(call, 200, text);
 }
@@ -46,6 +46,8 @@ static void answer(struct http_call *call) {
     static const char *const single[] = {"set/one", "set/one/more", "set/ones", NULL};
     static const char *const deaf[] = {"a", "dir/a", "dire", "other/a", NULL};
     static const char *const none[] = {NULL};
+    static const char *const clash[] = {"set/x/y", "set/x", "set/x-1", NULL};
+    static const char *const hollow[] = {"hollow", "hollow/a", NULL};
     bool next = strstr(call->target, "continuation-token=") != NULL;
     if (strncmp(call->target, "/pages?", 7) == 0)
         page(call, next ? "" : "more", next ? second : first);
@@ -59,8 +61,18 @@ static void answer(struct http_call *call) {
         page(call, next ? "" : "more", next ? single : none);
     else if (strncmp(call->target, "/circle?", 8) == 0)
         page(call, "again", first);
+    else if (strncmp(call->target, "/clash?", 7) == 0)
+        page(call, "", clash);
+    else if (strncmp(call->target, "/hollow?", 8) == 0)
+        page(call, "", strstr(call->target, "hollow%2F") != NULL ? hollow + 1 : hollow);
     else
         page(call, "", none);
+}
+
+static char told[1024];
+
+static void say(const char *line) {
+    (void)snprintf(told, sizeof(told), "%s", line);
 }
 
 static int list(const char *text, size_t shard, size_t shards, bool may_be_none,
@@ -74,7 +86,8 @@ static int list(const char *text, size_t shard, size_t shards, bool may_be_none,
                                     .shard = shard,
                                     .shards = shards,
                                     .deadline = clock_now() + 60 * CLOCK_SECOND,
-                                    .mark = mark};
+                                    .mark = mark,
+                                    .say = say};
     int result = listing_read(&listing, ret, front, err);
     address_done(&at);
     return result;
@@ -103,6 +116,28 @@ static void a_folders_objects_come_in_order_from_all_pages(void) {
     expect("s3://pages/set/", 0, 1, "a d sub/c z ");
     expect("s3://pages/set/", 1, 3, "d ");
     expect("s3://pages/set/", 0, 3, "a z ");
+}
+
+static void a_key_that_ends_with_a_slash_and_has_content_is_told_of(void) {
+    told[0] = '\0';
+    expect("s3://pages/set", 0, 1, "a d sub/c z ");
+    ASSERT_CONTAINS(told, "object set/ of 4 bytes is left out");
+}
+
+/* Whichever of them comes first, and also where another host's share has the other one. */
+static void one_name_cannot_be_a_file_and_a_folder(void) {
+    for (size_t shard = 0; shard < 2; shard++) {
+        struct objects objects;
+        struct error err;
+        size_t front = 0;
+        CU_ASSERT_EQUAL(list("s3://clash/set", shard, 2, false, &objects, &front, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+        ASSERT_CONTAINS(err.text, "set/x and set/x/y");
+    }
+}
+
+static void an_empty_object_beside_a_folder_of_its_name_is_its_mark(void) {
+    expect("s3://hollow/hollow", 0, 1, "a ");
 }
 
 static void an_object_of_that_very_name_is_it_alone(void) {
@@ -151,6 +186,9 @@ static void none_is_an_error_unless_there_may_be_none(void) {
 static void all(void) {
     s3_stage_open(&stage, answer);
     a_folders_objects_come_in_order_from_all_pages();
+    a_key_that_ends_with_a_slash_and_has_content_is_told_of();
+    one_name_cannot_be_a_file_and_a_folder();
+    an_empty_object_beside_a_folder_of_its_name_is_its_mark();
     an_object_of_that_very_name_is_it_alone();
     what_only_begins_so_is_not_asked_for();
     a_server_that_lists_others_too_is_not_believed();
