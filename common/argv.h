@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* More than any command line of ours needs; the kernel's own limit is far above. */
-enum { ARGV_MAX = 8192 };
+enum { ARGV_MAX = 65536 };
 
 struct argv {
     char **items; /* owned, each of them too; items[count] is NULL */

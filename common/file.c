@@ -19,6 +19,7 @@ enum exit_code file_write_code(int number) {
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
+    case EIO:
     case EROFS:
     case EACCES:
     case EPERM:

@@ -10,7 +10,8 @@
 #include <sys/types.h>
 
 /* The exit code for a failure to write with this errno: EXIT_CODE_CONFIG where the place that was
- * named does not take it (full, read-only, missing, not allowed), else EXIT_CODE_INTERNAL. */
+ * named does not take it (full, broken, read-only, missing, not allowed), else EXIT_CODE_INTERNAL.
+ */
 enum exit_code file_write_code(int number);
 
 /* Writes all SIZE bytes, through EINTR and short writes. */

@@ -1,6 +1,7 @@
 /* ringmaster: the table of contents. What each command does is in the file of its name. */
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/log.h"
 #include "common/redact.h"
 #include "common/standard_streams.h"
@@ -24,6 +25,7 @@
 #include "traces/failure_child.h"
 #include "wire/tls.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,10 +37,20 @@ extern char **environ;
 
 static const size_t print_max = (size_t)4 * 1024 * 1024;
 
+/* What was given to a full disk before is forgotten by the last flush, but for the mark. */
+static int end_printing(void) {
+    errno = 0;
+    bool whole = fflush(stdout) == 0;
+    int number = errno != 0 ? errno : ENOSPC;
+    if (whole && ferror(stdout) == 0)
+        return EXIT_CODE_OK;
+    log_error("standard output: cannot be written: %s", strerror(number));
+    return file_write_code(number);
+}
+
 static int print_buf(const struct buf *text) {
-    return fwrite(buf_text(text), 1, text->size, stdout) == text->size && fflush(stdout) == 0
-               ? EXIT_CODE_OK
-               : EXIT_CODE_INTERNAL;
+    (void)fwrite(buf_text(text), 1, text->size, stdout);
+    return end_printing();
 }
 
 /* Of a command that takes no words. */
@@ -54,8 +66,7 @@ static int print_help(void) {
     (void)manual_help(&text, NULL);
     (void)printf("%s\nExit codes:\n", buf_text(&text));
     exit_code_print(stdout);
-    /* What was given to a full disk before is forgotten by the last flush, but for the mark. */
-    return fflush(stdout) == 0 && ferror(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+    return end_printing();
 }
 
 static int print_help_of(const char *command) {
@@ -121,9 +132,8 @@ static int run_version(const char *const *words, struct error *err) {
         return run_versions(words + 1, err);
     if (refuse_words(words, err) != 0)
         return -1;
-    return printf("ringmaster %s\n", RINGMASTER_VERSION) > 0 && fflush(stdout) == 0
-               ? EXIT_CODE_OK
-               : EXIT_CODE_INTERNAL;
+    (void)printf("ringmaster %s\n", RINGMASTER_VERSION);
+    return end_printing();
 }
 
 static int run_metrics(const char *const *words, struct error *err) {
@@ -357,6 +367,7 @@ static void keep_own_rights(void) {
 
 int main(int argc, char **argv) {
     (void)standard_streams_fill();
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
     keep_own_rights();
     mask_stops(SIG_BLOCK);
     tls_ignore_configuration();

@@ -167,7 +167,7 @@ static void what_cannot_be_printed_is_an_error(void) {
                                         "explain", "explain 73", "train --help"};
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         CU_ASSERT_EQUAL(run(lines[i]), 0);
-        CU_ASSERT_EQUAL(run_to("/dev/full", "ringmaster", lines[i]), EXIT_CODE_INTERNAL);
+        CU_ASSERT_EQUAL(run_to("/dev/full", "ringmaster", lines[i]), EXIT_CODE_CONFIG);
     }
 }
 
