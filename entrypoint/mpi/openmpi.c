@@ -128,6 +128,9 @@ static const struct row table[] = {
      false},
     /* 4.1's usual way to write names down ends where the kernel calls the master "my_host". */
     {{"regx", NULL}, NULL, {"naive", NULL}, FIXED, false},
+    /* By the SIGCONT of a container that goes on after a pause, which mpirun would pass on to its
+     * daemons, it gives a launch up whose daemons it does not know yet. */
+    {{"ess_base_forward_signals", NULL}, NULL, {"none", NULL}, FIXED, false},
     {{NULL, "prte_do_not_resolve"}, "--prtemca", {NULL, "0"}, FIXED, false},
     /* Where daemons talk. 5.0 ignores a network here, so it is the interface's name in both. One
      * port each: a range would be opened whole. "Static", because "dynamic" ports cannot be opened

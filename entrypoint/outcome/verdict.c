@@ -325,7 +325,7 @@ static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
     char mpirun[48] = "mpirun had not ended";
     if (f->mpirun_code >= 0)
         snprintf(mpirun, sizeof(mpirun), "mpirun ended with %d", f->mpirun_code);
-    bool failed_to_launch = f->seated < f->ranks && f->mpirun_code > 0;
+    bool failed_to_launch = f->seated < f->ranks && f->mpirun_code >= 0;
     if (f->tool.time != 0) {
         judge_tool(f, ret);
         return;

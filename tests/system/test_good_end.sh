@@ -73,6 +73,21 @@ a_first_host_that_stood_still_for_too_long_goes_on_with_the_others() {
     all_well 1 2
 }
 
+# As an engine's pause and its end, by SIGSTOP and SIGCONT for all processes: mpirun does not pass these on.
+a_launch_survives_a_pause_of_the_first_host() {
+    for time in 1 2 3 4 5; do
+        ring 2
+        start_all -- train -- sleep 0.3
+        check "mpirun starts" wait_for "$PATIENCE" says 1 'starting 2 ranks' || return
+        # shellcheck disable=SC2046  # numbers
+        kill -s STOP $(hosts pids 1)
+        sleep 0.8
+        # shellcheck disable=SC2046
+        kill -s CONT $(hosts pids 1)
+        all_well 1 2 || { echo "  time $time"; return; }
+    done
+}
+
 # in_the_first_attempt RESTARTS SCRIPT: what the ranks of two hosts do; those of a later one return 0.
 in_the_first_attempt() {
     restarts=$1 script=$2
@@ -110,7 +125,8 @@ a_signal_to_all_of_a_hosts_processes_is_made_good() {
     done
 }
 
-CASES=${CASES:-a_host_that_stands_still_at_the_end_is_waited_for a_host_that_is_cut_off_at_the_end_is_waited_for
+CASES=${CASES:-a_launch_survives_a_pause_of_the_first_host
+    a_host_that_stands_still_at_the_end_is_waited_for a_host_that_is_cut_off_at_the_end_is_waited_for
     the_first_host_stays_until_all_have_heard a_first_host_that_stood_still_for_too_long_has_no_end_of_its_own
     a_first_host_that_stood_still_for_too_long_goes_on_with_the_others a_killed_daemon_is_made_good
     a_killed_mpirun_is_made_good a_signal_to_all_of_a_hosts_processes_is_made_good}

@@ -23,6 +23,7 @@ static void all_ended_well(void) {
         reports[i] = (struct rank_report){.rank = i, .host = i / 2, .time = MS(1000 + (int)i)};
     facts = (struct verdict_facts){.cluster = &cluster,
                                    .ranks = 6,
+                                   .seated = 6,
                                    .rank_host = rank_host,
                                    .reports = reports,
                                    .report_count = 6};
@@ -372,7 +373,6 @@ static void a_130_becomes_1_and_is_told(void) {
 
 static void ranks_ended_for_no_known_cause_are_not_success(void) {
     all_ended_well();
-    facts.seated = 6;
     end_rank(0, RANK_SIGNALLED, SIGTERM, RANK_CAUSE_TEARDOWN, MS(500));
     struct verdict v = judged();
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_INTERNAL);

@@ -23,6 +23,7 @@ static void all_ended_well(void) {
         reports[i] = (struct rank_report){.rank = i, .host = i / 2, .time = MS(1000 + (int)i)};
     facts = (struct verdict_facts){.cluster = &cluster,
                                    .ranks = 6,
+                                   .seated = 6,
                                    .rank_host = rank_host,
                                    .reports = reports,
                                    .report_count = 6};
@@ -126,6 +127,10 @@ static void a_launch_that_mpirun_gave_up_may_be_tried_again(void) {
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_INTERNAL);
     CU_ASSERT(v.transient && v.rank == -1);
     CU_ASSERT_STRING_EQUAL(v.text, "mpirun ended with 1 before all ranks had started (2 of 6)");
+    facts.mpirun_code = 0; /* as after its daemon could not start them */
+    v = judged();
+    CU_ASSERT(v.transient);
+    CU_ASSERT_STRING_EQUAL(v.text, "mpirun ended with 0 before all ranks had started (2 of 6)");
     facts.seated = 6; /* a rank that has started owes a report */
     CU_ASSERT_FALSE(judged().transient);
     facts.seated = 2;
