@@ -120,8 +120,11 @@ int platform_form_file(const char *path, const char *where, struct platform_desc
                : error_wrap(err, "%s: %s", where, path);
 }
 
+/* Editors of some systems begin a file with a byte order mark, which nobody sees. */
 int platform_form_lines(const char *text, struct platform_description *ret, struct error *err) {
+    static const char mark[] = "\xef\xbb\xbf";
     size_t size = 0;
+    text += strncmp(text, mark, sizeof(mark) - 1) == 0 ? sizeof(mark) - 1 : 0;
     for (const char *at = text; *at != '\0'; at += size) {
         at += strspn(at, " \t\r\n");
         size = strcspn(at, "\n");

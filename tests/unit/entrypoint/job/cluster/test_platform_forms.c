@@ -70,6 +70,7 @@ static void a_line_says_how_many_slots(void) {
     assert_line("n1 slots=4", 4);
     assert_line("  n1\tslots=4 max_slots=8 \r\n", 4);
     assert_line("n1 max-slots=8", 1);
+    assert_line("\xef\xbb\xbfn1 slots=4\r\n", 4); /* a byte order mark */
     assert_line("n1:4", 4);
     assert_line("n1 # slots=4", 1);
     assert_line("n1 slots=4# four", 4);
