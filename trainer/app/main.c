@@ -7,6 +7,7 @@
 #include "common/nearest.h"
 #include "common/roff.h"
 #include "common/standard_streams.h"
+#include "device/ranks.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -142,7 +143,7 @@ int main(int argc, char **argv) {
     struct error err = {0};
     unsigned closed = standard_streams_fill();
     int code = check_output((closed & 1U << STDOUT_FILENO) != 0, &err);
-    if (isatty(STDERR_FILENO))
+    if (ranks_terminal(STDERR_FILENO))
         log_set_form(LOG_TERMINAL);
     if (code == 0)
         code = run(argc, argv, &err);

@@ -95,6 +95,15 @@ int ranks_agree(struct comm *comm, const char *what, uint64_t value, enum exit_c
     return 0;
 }
 
+/* mpirun's, or the launcher's that looks at its progress. */
+static bool is_launched(void) {
+    return getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv(PROGRESS_VARIABLE) != NULL;
+}
+
 bool ranks_alone(const struct comm *comm) {
-    return comm_size(comm) == 1 && getenv(PROGRESS_VARIABLE) == NULL;
+    return comm_size(comm) == 1 && !is_launched();
+}
+
+bool ranks_terminal(int descriptor) {
+    return isatty(descriptor) && !is_launched();
 }

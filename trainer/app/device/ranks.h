@@ -19,6 +19,10 @@ const char *ranks_library(void);
  * no launcher's. */
 bool ranks_alone(const struct comm *comm);
 
+/* Whether a person reads what goes to DESCRIPTOR: it is a terminal, and none that mpirun made for a
+ * rank. */
+bool ranks_terminal(int descriptor);
+
 /* Whether VALUE is the same on every rank. If not, the error (with CODE) says what differs and
  * names the hosts and ranks whose value is not that of rank 0. */
 int ranks_agree(struct comm *comm, const char *what, uint64_t value, enum exit_code code,

@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
+#include "device/ranks.h"
 #include "options/options.h"
 #include "telemetry/report_line.h"
 #include "telemetry/run_log.h"
@@ -27,7 +28,7 @@ static const double newest = 0.1;
 int report_open(struct report *r, FILE *out, int log, const struct model *model, const char *events,
                 struct error *err) {
     if (log == OPTION_LOG_AUTO)
-        log = out != NULL && isatty(fileno(out)) ? OPTION_LOG_TABLE : OPTION_LOG_BOTH;
+        log = out != NULL && ranks_terminal(fileno(out)) ? OPTION_LOG_TABLE : OPTION_LOG_BOTH;
     *r = (struct report){
         .out = out,
         .model = model,

@@ -1,9 +1,12 @@
 #include "comm/comm_driver.h"
+#include "common/progress.h"
 #include "device/ranks.h"
 #include "support/unit.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Four ranks of which only rank 0 is here: the others' statements are made up from its own, with
  * another value on rank 2. */
@@ -46,5 +49,29 @@ static void who_differs_is_named(void) {
     CU_ASSERT_PTR_NULL(strstr(err.text, "(rank 1)"));
 }
 
-UNIT_MAIN("app.ranks", UNIT(alone_without_a_launcher),
+/* mpirun gives each rank a terminal of its own, which nobody sits at: what a rank tells there is
+ * for scrapers. */
+static void the_terminal_of_a_rank_is_nobodys(void) {
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    CU_ASSERT_FATAL(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+    CU_ASSERT_FATAL(terminal >= 0);
+    cleanup_comm struct comm *alone = NULL;
+    CU_ASSERT_EQUAL_FATAL(comm_self_open(&alone, NULL), 0);
+    CU_ASSERT(ranks_terminal(terminal) && ranks_alone(alone));
+    static const char *const launchers[] = {"OMPI_COMM_WORLD_SIZE", PROGRESS_VARIABLE};
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(setenv(launchers[i], "1", 1), 0);
+        CU_ASSERT_FALSE(ranks_terminal(terminal));
+        CU_ASSERT_FALSE(ranks_alone(alone));
+        CU_ASSERT_EQUAL(unsetenv(launchers[i]), 0);
+    }
+    (void)close(terminal);
+    (void)close(master);
+    int none = open("/dev/null", O_WRONLY);
+    CU_ASSERT_FALSE(ranks_terminal(none));
+    (void)close(none);
+}
+
+UNIT_MAIN("app.ranks", UNIT(the_terminal_of_a_rank_is_nobodys), UNIT(alone_without_a_launcher),
           UNIT(a_launchers_nonsense_is_a_configuration_error), UNIT(who_differs_is_named))
