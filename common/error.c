@@ -51,5 +51,8 @@ int error_wrap(struct error *err, const char *format, ...) {
 }
 
 int error_no_memory(struct error *err, const char *what) {
-    return error_set(err, EXIT_CODE_CONFIG, "%s: out of memory", what);
+    (void)error_set(err, EXIT_CODE_CONFIG, "%s: out of memory", what);
+    if (err != NULL)
+        err->os_errno = ENOMEM;
+    return -1;
 }

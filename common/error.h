@@ -15,7 +15,7 @@ enum { ERROR_TEXT_MAX = 768 };
 
 struct error {
     enum exit_code code;
-    int os_errno; /* 0 when no system call failed */
+    int os_errno; /* 0 where neither a system call nor an allocation failed */
     char text[ERROR_TEXT_MAX];
 };
 
@@ -33,7 +33,7 @@ int error_set_errno(struct error *err, enum exit_code code, const char *format, 
 int error_wrap(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Out of memory, with the place's name: EXIT_CODE_CONFIG, as a machine or a limit that is larger
- * mends it. */
+ * mends it; os_errno is ENOMEM. */
 int error_no_memory(struct error *err, const char *what);
 
 #endif

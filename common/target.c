@@ -1,6 +1,7 @@
 #include "common/target.h"
 
 #include "common/cleanup.h"
+#include "common/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,14 +32,15 @@ static int check_folder(const char *path, const char *option, struct error *err)
     return 0;
 }
 
-static bool begins(const char *path, const char *const *starts) {
+/* 1 if PATH begins with one of STARTS, 0 if not, -1 with errno set where that cannot be read. */
+static int begins(const char *path, const char *const *starts) {
     char head[START_MAX + 1] = "";
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     ssize_t size = fd >= 0 ? read(fd, head, START_MAX) : -1;
     for (int i = 0; size > 0 && starts[i] != NULL; i++)
         if (strlen(starts[i]) <= (size_t)size && memcmp(head, starts[i], strlen(starts[i])) == 0)
-            return true;
-    return false;
+            return 1;
+    return size < 0 ? -1 : 0;
 }
 
 int target_check(const char *path, const struct target_kind *kind, const char *option,
@@ -47,7 +49,9 @@ int target_check(const char *path, const struct target_kind *kind, const char *o
     if (check_folder(path, option, err) != 0)
         return -1;
     if (lstat(path, &st) != 0)
-        return errno == ENOENT ? 0 : error_set_errno(err, EXIT_CODE_CONFIG, "%s: %s", option, path);
+        return file_is_absence(errno)
+                   ? 0
+                   : error_set_errno(err, EXIT_CODE_CONFIG, "%s: %s", option, path);
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return error_set(err, EXIT_CODE_CONFIG, "%s: %s is there and not a regular file", option,
                          path);
@@ -55,7 +59,10 @@ int target_check(const char *path, const struct target_kind *kind, const char *o
         return error_set(err, EXIT_CODE_CONFIG,
                          "%s: %s is there already and would be lost; give another place", option,
                          path);
-    if (st.st_size > 0 && !begins(path, kind->starts))
+    int known = st.st_size > 0 ? begins(path, kind->starts) : 1;
+    if (known < 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s: %s", option, path);
+    if (known == 0)
         return error_set(err, EXIT_CODE_CONFIG,
                          "%s: %s is not %s and would be lost; give another name", option, path,
                          kind->what);

@@ -49,7 +49,7 @@ names() {
     cuda:*) echo "g++" ;;
     fetch:debian-13*) ;;
     fetch:*) echo "python3-pip ca-certificates" ;;
-    test:*) echo "libcunit1-dev ccache ninja-build python3-venv codespell fonts-dejavu-core iproute2 iptables util-linux procps" ;;
+    test:*) echo "libcunit1-dev ccache ninja-build python3-venv codespell fonts-dejavu-core iproute2 iptables util-linux procps strace" ;;
     run:debian-13*) echo "libjansson4 libssl3t64 libjpeg62-turbo libpng16-16t64 libgomp1 libstdc++6 libdnnl3" "$labels" "$sources_t64" ;;
     run:ubuntu-24*) echo "libjansson4 libssl3t64 libjpeg-turbo8 libpng16-16t64 libgomp1 libstdc++6" "$labels" "$sources_t64" ;;
     run:ubuntu-*) echo "libjansson4 libssl3 libjpeg-turbo8 libpng16-16 libgomp1 libstdc++6" "$labels" "$sources" ;;

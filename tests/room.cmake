@@ -117,6 +117,7 @@ foreach(app_room device run command)
     room_tests(${app_room} unit/app/${app_room} unit)
 endforeach()
 target_link_options(unit_checkpoint_safetensors_read PRIVATE -Wl,--wrap=pread)
+target_link_options(unit_checkpoint_folder_lock PRIVATE -Wl,--wrap=flock)
 target_link_options(unit_checkpoint_full_disk PRIVATE -Wl,--wrap=write,--wrap=unlink)
 
 # Every operator on every backend that this build has, and against finite differences.

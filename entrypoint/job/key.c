@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/file.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -198,18 +199,17 @@ static int derive_from_file(const char *path, const struct cluster *cluster, enu
     return derive_from(buf_text(&text), text.size, cluster, path, source, ret, err);
 }
 
-static bool exists(const char *path) {
-    return access(path, F_OK) == 0;
-}
-
 int key_fingerprint(const struct key_places *places, char ret[KEY_FINGERPRINT_SIZE],
                     struct error *err) {
     static const struct cluster nobody = {.job = ""};
     const char *seed = places != NULL && places->seed != NULL ? places->seed : SEED;
     unsigned char bytes[KEY_SIZE] = {0};
     struct key k = {0};
+    bool there = false;
     ret[0] = '\0';
-    if (!exists(seed))
+    if (file_look(seed, NULL, &there, err) != 0)
+        return -1;
+    if (!there)
         return 0;
     int made = derive_from_file(seed, &nobody, KEY_FROM_SEED, &k, err);
     if (made == 0)
@@ -228,7 +228,10 @@ static int derive_from_seed(const struct settings *settings, const struct cluste
     if (settings->require_key)
         return error_set(err, EXIT_CODE_KEY_REFUSED,
                          "RINGMASTER_REQUIRE_KEY is set and there is no key: %s", advice);
-    if (!exists(seed))
+    bool there = false;
+    if (file_look(seed, NULL, &there, err) != 0)
+        return -1;
+    if (!there)
         return error_set(err, EXIT_CODE_CONFIG, "there is no key and no %s in the image: %s", seed,
                          advice);
     if (access(seed, R_OK) != 0)
@@ -247,14 +250,21 @@ int key_make(const struct settings *settings, const struct cluster *cluster,
         return derive_from_file(settings->key_file, cluster, KEY_FROM_FILE, ret, err);
     }
     const char *secret = places->docker_secret != NULL ? places->docker_secret : DOCKER_SECRET;
-    if (exists(secret))
+    /* A secret that cannot be looked at is not a missing one: the next place may be known to all.
+     */
+    bool there = false;
+    if (file_look(secret, NULL, &there, err) != 0)
+        return -1;
+    if (there)
         return derive_from_file(secret, cluster, KEY_FROM_FILE, ret, err);
     char channel[PATH_MAX];
     int size =
         snprintf(channel, sizeof(channel), "%s/input/data/key/ringmaster_key", settings->base_dir);
     if (size < 0 || (size_t)size >= sizeof(channel))
         return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
-    if (exists(channel))
+    if (file_look(channel, NULL, &there, err) != 0)
+        return -1;
+    if (there)
         return derive_from_file(channel, cluster, KEY_FROM_FILE, ret, err);
     if (settings->key != NULL)
         return derive_from(settings->key, strlen(settings->key), cluster, "RINGMASTER_KEY",

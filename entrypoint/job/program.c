@@ -219,9 +219,8 @@ static int add_entry(const struct program_inputs *in, const char *path, struct a
 
 /* A file that is called just so is run, not the package. */
 static bool is_module_of(const char *folder, const char *name, char module[PYTHON_MODULE_MAX],
-                         struct python_code *code) {
+                         const struct python_code *code) {
     cleanup_free char *path = join(folder, strlen(folder), name);
-    python_code_look(folder, code);
     return code->package && path != NULL && !str_ends_with(name, ".sh") &&
            (str_ends_with(name, ".py") || !is_file(path)) && python_code_module(name, module);
 }
@@ -239,6 +238,8 @@ static int resolve_module(const struct program_inputs *in, const char *name, str
         return error_no_memory(err, "a path");
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         struct python_code asks;
+        if (python_code_look(folders[i], &asks, err) != 0)
+            return -1;
         if (!is_module_of(folders[i], name, module, &asks))
             continue;
         ret->code = asks;
@@ -274,8 +275,8 @@ static int resolve_entry(const struct program_inputs *in, const char *name, stru
     ret->directory = strndup(path, (size_t)(strrchr(path, '/') - path));
     if (ret->entry_point == NULL || ret->directory == NULL || ret->root == NULL)
         return error_no_memory(err, "a path");
-    if (str_ends_with(path, ".py"))
-        python_code_look(ret->root, &ret->code);
+    if (str_ends_with(path, ".py") && python_code_look(ret->root, &ret->code, err) != 0)
+        return -1;
     ret->code.package = false; /* this one runs as a file */
     return add_entry(in, path, &ret->argv, err);
 }

@@ -19,31 +19,49 @@ static bool path_of(const char *folder, const char *name, char path[PATH_MAX]) {
     return size > 0 && size < PATH_MAX;
 }
 
-static bool has(const char *folder, const char *name) {
-    char path[PATH_MAX];
+/* FOLDER/NAME is a file, whose path is PATH. */
+static int has(const char *folder, const char *name, char path[PATH_MAX], bool *ret,
+               struct error *err) {
     struct stat st;
-    return path_of(folder, name, path) && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    bool there = false;
+    *ret = false;
+    if (!path_of(folder, name, path))
+        return 0;
+    if (file_look(path, &st, &there, err) != 0)
+        return -1;
+    *ret = there && S_ISREG(st.st_mode);
+    return 0;
 }
 
 /* A line of FOLDER/NAME begins with START. */
-static bool has_line(const char *folder, const char *name, const char *start) {
+static int has_line(const char *folder, const char *name, const char *start, bool *ret,
+                    struct error *err) {
     char path[PATH_MAX];
+    bool there = false;
     cleanup_buf struct buf text;
     buf_init(&text, TEXT_MAX);
-    if (!has(folder, name) || !path_of(folder, name, path) || file_read(path, &text, NULL) != 0)
-        return false;
+    *ret = false;
+    if (has(folder, name, path, &there, err) != 0 || (there && file_read(path, &text, err) != 0))
+        return -1;
     for (const char *line = buf_text(&text); line != NULL;) {
         if (str_starts_with(line, start))
-            return true;
+            *ret = true;
         line = strchr(line, '\n');
         line = line != NULL ? line + 1 : NULL;
     }
-    return false;
+    return 0;
 }
 
-void python_code_look(const char *folder, struct python_code *ret) {
-    ret->requirements = has(folder, requirements);
-    ret->package = has(folder, "setup.py") || has_line(folder, "pyproject.toml", "[build-system]");
+int python_code_look(const char *folder, struct python_code *ret, struct error *err) {
+    char path[PATH_MAX];
+    bool setup = false, project = false;
+    *ret = (struct python_code){0};
+    if (has(folder, requirements, path, &ret->requirements, err) != 0 ||
+        has(folder, "setup.py", path, &setup, err) != 0 ||
+        (!setup && has_line(folder, "pyproject.toml", "[build-system]", &project, err) != 0))
+        return -1;
+    ret->package = setup || project;
+    return 0;
 }
 
 static bool is_name(const char *text, size_t size) {
@@ -124,7 +142,10 @@ int python_code_redact(const char *folder, char *const *environment, struct erro
         if ((str_starts_with(*environment, "PIP_") || strstr(*environment, "INDEX") != NULL) &&
             redact_addresses(*environment, err) != 0)
             return -1;
-    if (!has(folder, requirements) || !path_of(folder, requirements, path))
+    bool there = false;
+    if (has(folder, requirements, path, &there, err) != 0)
+        return -1;
+    if (!there)
         return 0;
     if (file_read(path, &text, err) != 0)
         return -1;

@@ -18,8 +18,9 @@ struct python_code {
     bool package;
 };
 
-/* What is there; a folder that cannot be read asks for nothing. */
-void python_code_look(const char *folder, struct python_code *ret);
+/* What is there; a folder that is missing asks for nothing. What the system does not let us read is
+ * an error (EXIT_CODE_CONFIG). */
+int python_code_look(const char *folder, struct python_code *ret, struct error *err);
 
 /* The module that NAME ("train.py", "tool.train") stands for; false where it can be none. */
 bool python_code_module(const char *name, char ret[PYTHON_MODULE_MAX]);

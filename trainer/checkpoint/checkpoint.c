@@ -33,14 +33,18 @@ static int remove_old(const char *folder, int64_t step, struct error *err) {
     return 0;
 }
 
-static bool is_valid(const char *folder, const struct checkpoint_item *item) {
+/* Whether ITEM is known to be damaged: what the system does not let us read may be valid. */
+static bool is_damaged(const char *folder, const struct checkpoint_item *item) {
     char path[CHECKPOINT_PATH_MAX];
     struct safetensors file;
-    if (checkpoint_path(folder, item->place.step, path, NULL) != 0 ||
-        checkpoint_open(path, &file, NULL) != 0)
-        return false;
+    struct error why = {0};
+    if (!item->readable)
+        return item->os_errno == 0;
+    if (checkpoint_path(folder, item->place.step, path, &why) != 0 ||
+        checkpoint_open(path, &file, &why) != 0)
+        return why.os_errno == 0;
     safetensors_done(&file);
-    return true;
+    return false;
 }
 
 /* Removes the oldest checkpoint that is not the newest valid one. */
@@ -50,9 +54,10 @@ static int make_room(const char *folder, bool *ret_made, struct buf *notes, stru
     if (checkpoint_list_read(&list, folder, err) != 0)
         return -1;
     size_t needed = 0;
-    while (needed < list.count &&
-           !(list.items[needed].readable && is_valid(folder, &list.items[needed])))
+    while (needed < list.count && is_damaged(folder, &list.items[needed]))
         needed++;
+    if (needed < list.count && !list.items[needed].readable)
+        return 0; /* nobody knows whether it is the newest */
     for (size_t i = list.count; i-- > 0;) {
         const struct checkpoint_item *item = &list.items[i];
         if (i == needed || !item->readable)
@@ -116,12 +121,17 @@ int checkpoint_save(const char *folder, int64_t step, const struct array *arrays
 int checkpoint_open(const char *path, struct safetensors *file, struct error *err) {
     struct checkpoint_place place;
     bool newer = false;
-    if (safetensors_open(file, path, err) != 0)
-        return -1;
-    if (format_version_check_file(file, &newer, err) == 0 && safetensors_verify(file, err) == 0 &&
-        checkpoint_place_of(file, &place, err) == 0)
-        return 0;
-    safetensors_done(file);
+    struct error why = {0};
+    if (safetensors_open(file, path, &why) == 0) {
+        if (format_version_check_file(file, &newer, &why) == 0 &&
+            safetensors_verify(file, &why) == 0 && checkpoint_place_of(file, &place, &why) == 0)
+            return 0;
+        safetensors_done(file);
+    }
+    if (why.os_errno != 0 && !file_is_absence(why.os_errno))
+        why.code = EXIT_CODE_CONFIG;
+    if (err != NULL)
+        *err = why;
     return -1;
 }
 
@@ -136,17 +146,26 @@ static int refuse_newer(const char *folder, const struct checkpoint_list *list, 
     return 0;
 }
 
+/* The list of FOLDER, in which every valid checkpoint has its place. */
+static int read_settled(struct checkpoint_list *list, const char *folder, struct error *err) {
+    return checkpoint_list_read(list, folder, err) != 0 ||
+                   checkpoint_list_check(list, folder, err) != 0 ||
+                   refuse_newer(folder, list, err) != 0
+               ? -1
+               : 0;
+}
+
 int checkpoint_find(const char *folder, const struct checkpoint_place *below,
                     struct safetensors *file, struct checkpoint_place *ret_place, bool *ret_found,
                     struct buf *notes, struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     *ret_found = false;
-    if (checkpoint_list_read(&list, folder, err) != 0 || refuse_newer(folder, &list, err) != 0)
+    if (read_settled(&list, folder, err) != 0)
         return -1;
     for (size_t i = 0; i < list.count; i++) {
         const struct checkpoint_item *item = &list.items[i];
         char path[CHECKPOINT_PATH_MAX];
-        struct error damage;
+        struct error damage = {0};
         if (below != NULL &&
             (!item->readable || checkpoint_place_compare(&item->place, below) >= 0))
             continue;
@@ -156,6 +175,13 @@ int checkpoint_find(const char *folder, const struct checkpoint_place *below,
             *ret_place = item->place;
             *ret_found = true;
             return 0;
+        }
+        if (damage.os_errno != 0 && checkpoint_is_gone(path))
+            continue;
+        if (damage.os_errno != 0) {
+            if (err != NULL)
+                *err = damage;
+            return -1;
         }
         if (notes != NULL && buf_printf(notes, err, "%s\n", damage.text) != 0)
             return -1;
@@ -167,7 +193,7 @@ int checkpoint_newest(const char *folder, struct checkpoint_place *ret_place, bo
                       struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     *ret_found = false;
-    if (checkpoint_list_read(&list, folder, err) != 0 || refuse_newer(folder, &list, err) != 0)
+    if (read_settled(&list, folder, err) != 0)
         return -1;
     for (size_t i = 0; i < list.count && !*ret_found; i++) {
         *ret_found = list.items[i].readable;

@@ -5,7 +5,9 @@
  * "course", "samples" and "step" are the place of the checkpoint. Under "config" it may say how to
  * build the network (checkpoint/model_config.h), so that others can score it. A checkpoint is valid
  * when header and every tensor agree with their checksums; finding passes damaged ones over, newest
- * first, and tells about each.
+ * first, and tells about each. A file that the system does not let us read (EACCES, EIO, ESTALE,
+ * EMFILE, no memory, ...) is not damaged: whoever looks for a place to go on from ends with an
+ * error instead of taking an older one.
  *
  * What cannot be read as a checkpoint is never removed, nor what another job is writing; what a
  * killed write has left is. Where the disk is full, older checkpoints make room, but never the
@@ -41,16 +43,19 @@ int checkpoint_save(const char *folder, int64_t step, const struct array *arrays
 /* Finds the newest valid checkpoint that is older than BELOW (NULL: any) and leaves it open in
  * FILE. *RET_FOUND is false, without error, when there is no folder or no valid file in it. One
  * line for each damaged file goes to NOTES (may be NULL). The state is safetensors_note(FILE,
- * CHECKPOINT_STATE). A checkpoint of a later format version is an error. */
+ * CHECKPOINT_STATE). A folder or file that the system does not let us read is an error
+ * (EXIT_CODE_CONFIG, os_errno), and so is a checkpoint of a later format version. */
 int checkpoint_find(const char *folder, const struct checkpoint_place *below,
                     struct safetensors *file, struct checkpoint_place *ret_place, bool *ret_found,
                     struct buf *notes, struct error *err);
 
-/* The newest place in FOLDER, of a valid checkpoint or not; false if there is none. */
+/* The newest place in FOLDER, of a valid checkpoint or not; false if there is none. The same
+ * errors. */
 int checkpoint_newest(const char *folder, struct checkpoint_place *ret_place, bool *ret_found,
                       struct error *err);
 
-/* Opens PATH as a checkpoint: valid in the sense above, or an error. */
+/* Opens PATH as a checkpoint: valid in the sense above, or an error: EXIT_CODE_CONFIG where the
+ * system does not let us read what is there, else EXIT_CODE_DATA. */
 int checkpoint_open(const char *path, struct safetensors *file, struct error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/format_version.h"
 #include "common/cleanup.h"
+#include "common/file.h"
 #include "common/json.h"
 
 #include <dirent.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PREFIX "step-"
 #define SUFFIX ".safetensors"
@@ -87,12 +89,19 @@ int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place 
     return 0;
 }
 
+bool checkpoint_is_gone(const char *path) {
+    struct stat st;
+    return lstat(path, &st) != 0 && file_is_absence(errno);
+}
+
 static void look_into(const char *path, struct checkpoint_item *item) {
     cleanup_safetensors struct safetensors file = {0};
+    struct error why = {0};
     int64_t step = item->place.step;
-    item->readable = safetensors_open(&file, path, NULL) == 0 &&
-                     format_version_check_file(&file, &item->newer, NULL) == 0 &&
-                     checkpoint_place_of(&file, &item->place, NULL) == 0;
+    item->readable = safetensors_open(&file, path, &why) == 0 &&
+                     format_version_check_file(&file, &item->newer, &why) == 0 &&
+                     checkpoint_place_of(&file, &item->place, &why) == 0;
+    item->os_errno = item->readable ? 0 : why.os_errno;
     item->place.step = step; /* the file is known by its name */
 }
 
@@ -108,9 +117,12 @@ static int add(struct checkpoint_list *list, const char *folder, int64_t step, s
     }
     if (checkpoint_path(folder, step, path, err) != 0)
         return -1;
-    struct checkpoint_item *item = &list->items[list->count++];
+    struct checkpoint_item *item = &list->items[list->count];
     *item = (struct checkpoint_item){.place.step = step};
     look_into(path, item);
+    /* Whoever writes there may have removed it since its name was read. */
+    if (item->os_errno == 0 || !checkpoint_is_gone(path))
+        list->count++;
     return 0;
 }
 
@@ -128,12 +140,12 @@ int checkpoint_list_read(struct checkpoint_list *list, const char *folder, struc
     if (dir == NULL && errno == ENOENT)
         return 0;
     if (dir == NULL)
-        return error_set_errno(err, EXIT_CODE_DATA, "%s", folder);
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", folder);
     for (;;) {
         errno = 0;
         const struct dirent *item = readdir(dir);
         if (item == NULL && errno != 0)
-            return error_set_errno(err, EXIT_CODE_DATA, "%s", folder);
+            return error_set_errno(err, EXIT_CODE_CONFIG, "%s", folder);
         if (item == NULL)
             break;
         int64_t step = parse_name(item->d_name);
@@ -142,5 +154,19 @@ int checkpoint_list_read(struct checkpoint_list *list, const char *folder, struc
     }
     if (list->count > 0)
         qsort(list->items, list->count, sizeof(*list->items), newest_first);
+    return 0;
+}
+
+int checkpoint_list_check(const struct checkpoint_list *list, const char *folder,
+                          struct error *err) {
+    char path[CHECKPOINT_PATH_MAX];
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].os_errno == 0)
+            continue;
+        if (checkpoint_path(folder, list->items[i].place.step, path, err) != 0)
+            return -1;
+        errno = list->items[i].os_errno;
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s: cannot be read", path);
+    }
     return 0;
 }

@@ -26,23 +26,31 @@ int checkpoint_place_compare(const struct checkpoint_place *a, const struct chec
 
 struct checkpoint_item {
     struct checkpoint_place place;
-    bool readable; /* its header is; else only the step is known */
+    bool readable; /* its header is valid; else only the step is known */
     bool newer;    /* written by a later version of this program */
+    int os_errno;  /* not 0: the system did not let it be read, so that it may well be valid */
 };
 
 struct checkpoint_list {
-    struct checkpoint_item *items; /* owned; what cannot be placed first, then newest first */
+    struct checkpoint_item *items; /* owned; those without a place first, then newest first */
     size_t count;
     size_t capacity;
 };
 
 void checkpoint_list_done(struct checkpoint_list *list);
-/* A folder that is not there holds none. Reads the headers alone. */
+/* A folder that is not there holds none; one that the system does not let us read is an error
+ * (EXIT_CODE_CONFIG). Reads the headers alone. */
 int checkpoint_list_read(struct checkpoint_list *list, const char *folder, struct error *err);
+
+/* An error (EXIT_CODE_CONFIG) that names the first file which the system did not let us read. */
+int checkpoint_list_check(const struct checkpoint_list *list, const char *folder,
+                          struct error *err);
 
 /* FOLDER/step-STEP.safetensors. */
 int checkpoint_path(const char *folder, int64_t step, char path[CHECKPOINT_PATH_MAX],
                     struct error *err);
+/* Whether there is nothing by this name, not even a link that leads nowhere. */
+bool checkpoint_is_gone(const char *path);
 /* Whether a file of this name is a checkpoint. */
 bool checkpoint_is_name(const char *name);
 /* The place that the state in FILE tells; files of format version 1 count as course 0. */

@@ -58,7 +58,8 @@ int checkpoint_watch_wait(struct checkpoint_watch *w, int stop, int64_t deadline
     return 0;
 }
 
-/* One that its training has removed meanwhile is none. */
+/* One that its training has removed meanwhile is none. One that the system does not let us read is
+ * an error: to pass it over would leave it out for good. */
 static int take(const struct checkpoint_watch *w, int64_t step, struct safetensors *file,
                 bool *ret_found, struct buf *notes, struct error *err) {
     char path[CHECKPOINT_PATH_MAX];
@@ -66,8 +67,13 @@ static int take(const struct checkpoint_watch *w, int64_t step, struct safetenso
     if (checkpoint_path(w->owned, step, path, err) != 0)
         return -1;
     *ret_found = checkpoint_open(path, file, &damage) == 0;
-    if (*ret_found || (damage.os_errno == ENOENT && access(path, F_OK) != 0))
+    if (*ret_found || (damage.os_errno != 0 && checkpoint_is_gone(path)))
         return 0;
+    if (damage.os_errno != 0) {
+        if (err != NULL)
+            *err = damage;
+        return -1;
+    }
     return buf_printf(notes, err, "%s\n", damage.text);
 }
 
@@ -76,7 +82,8 @@ int checkpoint_watch_next(const struct checkpoint_watch *w, struct checkpoint_pl
                           struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     *ret_found = false;
-    if (checkpoint_list_read(&list, w->owned, err) != 0)
+    if (checkpoint_list_read(&list, w->owned, err) != 0 ||
+        checkpoint_list_check(&list, w->owned, err) != 0)
         return -1;
     for (size_t i = list.count; i-- > 0 && !*ret_found;) {
         const struct checkpoint_item *item = &list.items[i];

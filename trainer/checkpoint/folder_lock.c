@@ -20,10 +20,32 @@ static void read_holder(int fd, char holder[FOLDER_LOCK_TEXT]) {
 }
 
 /* The holder before may have removed the file between our open and our lock. */
-static bool is_still_there(int fd, const char *path) {
+static int look_again(int fd, const char *path, bool *ret_same, struct error *err) {
     struct stat ours, there;
-    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_ino == there.st_ino &&
-           ours.st_dev == there.st_dev;
+    bool found = false;
+    *ret_same = false;
+    if (fstat(fd, &ours) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
+    if (file_look(path, &there, &found, err) != 0)
+        return -1;
+    *ret_same = found && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+    return 0;
+}
+
+/* Whether a flock that failed says that the file system knows no locks. */
+static bool knows_no_locks(int number) {
+    return number == EOPNOTSUPP || number == ENOSYS || number == ENOLCK || number == EINVAL;
+}
+
+/* 1: locked, or not to be; 0: somebody else's. */
+static int lock_file(int fd, const char *path, struct error *err) {
+    int failed = 0;
+    do
+        failed = flock(fd, LOCK_EX | LOCK_NB);
+    while (failed != 0 && errno == EINTR);
+    if (failed == 0 || knows_no_locks(errno))
+        return 1;
+    return errno == EWOULDBLOCK ? 0 : error_set_errno(err, EXIT_CODE_CONFIG, "%s: flock", path);
 }
 
 int folder_lock_take(struct folder_lock *lock, const char *folder, const char *who,
@@ -38,12 +60,16 @@ int folder_lock_take(struct folder_lock *lock, const char *folder, const char *w
         cleanup_fd int fd =
             open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
         if (fd < 0)
-            return error_set_errno(err, file_write_code(errno), "%s", lock->path);
-        if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            return error_set_errno(err, EXIT_CODE_CONFIG, "%s", lock->path);
+        bool same = false;
+        int locked = lock_file(fd, lock->path, err);
+        if (locked == 0)
             read_holder(fd, holder);
-            return 0;
-        }
-        if (!is_still_there(fd, lock->path))
+        if (locked <= 0)
+            return locked;
+        if (look_again(fd, lock->path, &same, err) != 0)
+            return -1;
+        if (!same)
             continue;
         /* What cannot be told, on a full disk, is not told. */
         if (ftruncate(fd, 0) == 0)

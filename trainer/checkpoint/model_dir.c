@@ -43,12 +43,18 @@ static int check_replaced(const char *folder, struct error *err) {
     static const struct target_kind kind = {"a ringtrain model's description", starts};
     cleanup_safetensors struct safetensors file = {0};
     char path[PATH_MAX];
+    bool there = false;
+    struct error why = {0};
     if (path_in(folder, CONFIG, path, err) != 0 || target_check(path, &kind, CONFIG, err) != 0 ||
-        path_in(folder, WEIGHTS, path, err) != 0)
+        path_in(folder, WEIGHTS, path, err) != 0 || file_look(path, NULL, &there, err) != 0)
         return -1;
-    if (access(path, F_OK) != 0 ||
-        (safetensors_open(&file, path, NULL) == 0 && file.count > 0 && file.entries[0].checked))
+    if (!there ||
+        (safetensors_open(&file, path, &why) == 0 && file.count > 0 && file.entries[0].checked))
         return 0;
+    if (why.os_errno != 0)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: it is not known whose file this is; give another --model-dir",
+                         why.text);
     return error_set(err, EXIT_CODE_CONFIG,
                      "%s holds no model that ringtrain has written and would be lost; give another "
                      "--model-dir",

@@ -118,8 +118,15 @@ int platform_counted_pattern(const struct platform_counted *p, char *const *envi
                          p->index, (long long)place.self, name, (long long)place.count - 1);
     cleanup_buf struct buf hosts;
     buf_init(&hosts, HOSTS_FILE_MAX);
-    if (name[size] != '.' && file_read(hosts_file, &hosts, NULL) != 0)
+    struct error failed = {0};
+    if (name[size] != '.' && file_read(hosts_file, &hosts, &failed) != 0) {
+        if (failed.os_errno != 0 && !file_is_absence(failed.os_errno)) {
+            if (err != NULL)
+                *err = failed;
+            return -1;
+        }
         hosts.size = 0;
+    }
     find_domain(buf_text(&hosts), name, domain);
     return add_hosts(&place, name, size - end_size + 1, name[size] == '.' ? name + size : domain,
                      ret, err);

@@ -1,10 +1,10 @@
 #include "cluster/platform_sagemaker.h"
 
+#include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
 #include "machine/interface.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,7 +104,7 @@ int platform_sagemaker_read(const char *path, struct platform_description *ret, 
     json_t *root = NULL;
     if (json_read_file(path, &root, &failed) == 0)
         return from_json(root, path, ret, err);
-    if (failed.os_errno == ENOENT)
+    if (file_is_absence(failed.os_errno))
         return 1;
     if (err != NULL)
         *err = failed;

@@ -7,7 +7,6 @@
 #include "common/file.h"
 #include "common/str.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,10 +206,10 @@ static int weigh(char *const *environment, const struct row *row, const char *pa
         if (!is_called(*variable, pattern, &value))
             continue;
         show(shown, *variable);
-        if (count_value(row, value, &count, &failed) != 0 && failed.os_errno != ENOENT)
+        if (count_value(row, value, &count, &failed) != 0 && !file_is_absence(failed.os_errno))
             return error_set(err, EXIT_CODE_CONFIG, "%s (%s): %s; " WAYS_OUT, shown, row->platform,
                              failed.text);
-        if (failed.os_errno == ENOENT)
+        if (file_is_absence(failed.os_errno))
             warnings_add(warnings, "%s (%s) names a file that is not here: " LONE, shown,
                          row->platform);
         total += count;

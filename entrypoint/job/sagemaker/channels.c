@@ -1,8 +1,8 @@
 #include "sagemaker/channels.h"
 
+#include "common/file.h"
 #include "common/json.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +99,7 @@ int channels_read(const char *path, struct channels *ret, struct error *err) {
     json_t *config = NULL;
     if (json_read_file(path, &config, &failed) == 0)
         return finish(config, path, ret, err);
-    if (failed.os_errno == ENOENT)
+    if (file_is_absence(failed.os_errno))
         return 0;
     if (err != NULL)
         *err = failed;

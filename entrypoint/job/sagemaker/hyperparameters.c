@@ -1,11 +1,11 @@
 #include "sagemaker/hyperparameters.h"
 
 #include "common/cleanup.h"
+#include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
 #include "sagemaker/python_text.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,7 +143,7 @@ int hyperparameters_read(const char *path, struct hyperparameters *ret, struct e
     json_t *root = NULL;
     if (json_read_file(path, &root, &failed) == 0)
         return finish(root, path, ret, err);
-    if (failed.os_errno == ENOENT)
+    if (file_is_absence(failed.os_errno))
         return 0;
     if (err != NULL)
         *err = failed;

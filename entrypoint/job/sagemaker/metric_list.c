@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 static void add(struct metric_list *l, const char *name, const json_t *regex) {
     const char *text = json_string_value(regex);
@@ -78,7 +77,10 @@ int metric_list_read(const char *path, struct metric_list *ret, struct error *er
     cleanup_buf struct buf text;
     buf_init(&text, JSON_FILE_MAX);
     *ret = (struct metric_list){0};
-    if (access(path, F_OK) != 0)
+    bool there = false;
+    if (file_look(path, NULL, &there, err) != 0)
+        return -1;
+    if (!there)
         return 0;
     return file_read(path, &text, err) == 0
                ? metric_list_parse(buf_text(&text), text.size, path, ret, err)

@@ -3,6 +3,7 @@
 #include "support/unit.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -264,13 +265,71 @@ static void a_folder_that_is_none_is_an_error(void) {
     struct checkpoint_place place = {0};
     bool found = true;
     CU_ASSERT_EQUAL(checkpoint_find("/dev/null", NULL, &file, &place, &found, NULL, &err), -1);
-    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == ENOTDIR);
     CU_ASSERT_FALSE(found);
     found = true;
     CU_ASSERT_EQUAL(checkpoint_newest("/dev/null", &place, &found, &err), -1);
     CU_ASSERT_FALSE(found);
     CU_ASSERT_EQUAL(checkpoint_save("/dev/null", 1, NULL, 0, &nothing, NULL, NULL, &err), -1);
     ASSERT_CONTAINS(err.text, "checkpoint: /dev/null");
+}
+
+/* Neither damaged nor absent: whoever looks for a place to go on from has to know. */
+static void expect_unreadable(const char *folder, const char *name, int number) {
+    cleanup_safetensors struct safetensors file = {0};
+    cleanup_buf struct buf notes;
+    struct checkpoint_place place = {0};
+    bool found = true;
+    buf_init(&notes, 1 << 16);
+    err = (struct error){0};
+    CU_ASSERT_EQUAL(checkpoint_find(folder, NULL, &file, &place, &found, &notes, &err), -1);
+    CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == number && !found);
+    ASSERT_CONTAINS(err.text, name);
+    err = (struct error){0};
+    CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), -1);
+    CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == number && !found);
+    ASSERT_CONTAINS(err.text, name);
+}
+
+static void one_that_the_system_does_not_let_us_read_is_an_error(void) {
+    static const char name[] = "step-000000002.safetensors";
+    const char *folder = folder_of("unreadable");
+    char path[700];
+    save(folder, 1);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    CU_ASSERT_EQUAL_FATAL(symlink(name, path), 0); /* leads to itself */
+    expect_unreadable(folder, name, ELOOP);
+    /* A save goes on with what it knows, and removes neither it nor what may be its elder. */
+    save(folder, 3);
+    save(folder, 4);
+    CU_ASSERT_TRUE(is_there(path));
+    expect_unreadable(folder, name, ELOOP);
+    /* A link whose target is away, as of a file system that is not mounted. */
+    CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+    CU_ASSERT_EQUAL_FATAL(symlink("/proc/none/step", path), 0);
+    expect_unreadable(folder, name, ENOENT);
+    CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+    CU_ASSERT_EQUAL(find(folder, NULL), 4);
+}
+
+static void without_descriptors_nothing_is_absent(void) {
+    const char *folder = folder_of("descriptors");
+    struct rlimit before, none;
+    save(folder, 1);
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int fd = dup(0);
+    CU_ASSERT_FATAL(fd >= 0);
+    (void)close(fd);
+    none = before;
+    /* Room for the folder, none for a file in it; then not even for the folder. */
+    none.rlim_cur = (rlim_t)fd + 1;
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    expect_unreadable(folder, "step-000000001.safetensors", EMFILE);
+    none.rlim_cur = (rlim_t)fd;
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    expect_unreadable(folder, "descriptors", EMFILE);
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &before), 0);
+    CU_ASSERT_EQUAL(find(folder, NULL), 1);
 }
 
 static int count_files(const char *folder) {
@@ -357,5 +416,7 @@ UNIT_MAIN("checkpoint.checkpoint", UNIT(nothing_is_found_where_nothing_is),
           UNIT(a_later_format_is_refused_by_name_and_stays),
           UNIT(the_first_format_counts_as_the_first_course), UNIT(a_model_is_no_checkpoint),
           UNIT(the_path_is_told), UNIT(a_folder_that_is_none_is_an_error),
+          UNIT(one_that_the_system_does_not_let_us_read_is_an_error),
+          UNIT(without_descriptors_nothing_is_absent),
           UNIT(a_full_disk_is_an_error_and_costs_nothing),
           UNIT(a_kill_at_any_moment_leaves_a_valid_one))

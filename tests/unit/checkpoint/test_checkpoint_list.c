@@ -184,7 +184,7 @@ static void a_path_that_is_too_long_is_an_error_and_no_empty_folder(void) {
 static void what_is_no_folder_is_an_error(void) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     CU_ASSERT_EQUAL(checkpoint_list_read(&list, "/dev/null", &err), -1);
-    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "/dev/null");
     CU_ASSERT_EQUAL(checkpoint_list_read(&list, "/no/such/folder", &err), 0);
     CU_ASSERT_EQUAL(list.count, 0);

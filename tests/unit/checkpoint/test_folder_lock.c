@@ -2,6 +2,7 @@
 #include "common/file.h"
 #include "support/unit.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,21 @@
 #include <unistd.h>
 
 static struct error err;
+
+/* This program is linked with --wrap for flock (tests/room.cmake). */
+static int failing_lock; /* errno; 0: none */
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+int __wrap_flock(int fd, int operation) {
+    if (failing_lock == 0)
+        return __real_flock(fd, operation);
+    errno = failing_lock;
+    if (failing_lock == EINTR)
+        failing_lock = 0;
+    return -1;
+}
 
 static bool take(struct folder_lock *lock, char holder[FOLDER_LOCK_TEXT]) {
     bool taken = false;
@@ -109,6 +125,33 @@ static void a_folder_that_takes_no_file_is_named(void) {
     CU_ASSERT_FALSE(taken);
 }
 
-UNIT_MAIN("checkpoint.folder_lock", UNIT(one_holds_it_and_is_named), UNIT(it_ends_with_its_holder),
-          UNIT(what_is_told_of_the_holder_has_a_ceiling), UNIT(a_path_that_is_too_long_is_named),
-          UNIT(a_folder_that_takes_no_file_is_named))
+static void a_file_system_without_locks_keeps_nobody_out(void) {
+    static const int none[] = {EOPNOTSUPP, ENOSYS, ENOLCK, EINVAL, EINTR};
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        struct folder_lock lock = {0};
+        char holder[FOLDER_LOCK_TEXT];
+        failing_lock = none[i];
+        CU_ASSERT_TRUE(take(&lock, holder));
+        failing_lock = 0;
+        folder_lock_done(&lock);
+    }
+}
+
+static void a_lock_that_fails_is_neither_held_nor_free(void) {
+    static const int failures[] = {EIO, ESTALE, ENOMEM, EACCES};
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+        struct folder_lock lock = {0};
+        char holder[FOLDER_LOCK_TEXT];
+        bool taken = true;
+        failing_lock = failures[i];
+        CU_ASSERT_EQUAL(folder_lock_take(&lock, unit_temp_dir(), "x", holder, &taken, &err), -1);
+        failing_lock = 0;
+        CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == failures[i] && !taken);
+        ASSERT_CONTAINS(err.text, ".ringtrain.lock: flock");
+    }
+}
+
+UNIT_MAIN("checkpoint.folder_lock", UNIT(a_file_system_without_locks_keeps_nobody_out),
+          UNIT(a_lock_that_fails_is_neither_held_nor_free), UNIT(one_holds_it_and_is_named),
+          UNIT(it_ends_with_its_holder), UNIT(what_is_told_of_the_holder_has_a_ceiling),
+          UNIT(a_path_that_is_too_long_is_named), UNIT(a_folder_that_takes_no_file_is_named))

@@ -3,6 +3,7 @@
 #include "common/file.h"
 #include "support/unit.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -54,6 +55,9 @@ static void what_is_no_file_is_never_replaced(void) {
     const char *link = path_of("dangling");
     CU_ASSERT_EQUAL_FATAL(symlink("/nowhere/at/all", link), 0);
     CU_ASSERT_EQUAL(target_check(link, &OURS, "--out", &err), -1);
+    CU_ASSERT_EQUAL_FATAL(symlink("loop", path_of("loop")), 0);
+    CU_ASSERT_EQUAL(target_check(path_of("loop/below"), &OURS, "--out", &err), -1);
+    CU_ASSERT_EQUAL(err.os_errno, ELOOP);
 }
 
 static void a_folder_that_takes_nothing_is_named(void) {

@@ -1,6 +1,7 @@
 #include "options/inputs.h"
 
 #include "common/cleanup.h"
+#include "common/file.h"
 #include "set/splits.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define INPUT_ROOT "/opt/ml/input/data"
@@ -27,11 +27,6 @@ static const struct channel VALIDATION = {
     {"SM_CHANNEL_VALIDATION", "SM_CHANNEL_VALID", "SM_CHANNEL_VAL", "SM_CHANNEL_DEV",
      "SM_CHANNEL_EVAL", "SM_CHANNEL_TEST", NULL}};
 
-static bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 static int put(char to[INPUT_PATH_MAX], const char *a, const char *b, const char *c,
                struct error *err) {
     if (snprintf(to, INPUT_PATH_MAX, "%s%s%s", a, b, c) >= INPUT_PATH_MAX)
@@ -43,9 +38,11 @@ static int put(char to[INPUT_PATH_MAX], const char *a, const char *b, const char
 static int find_below(char to[INPUT_PATH_MAX], const char *parent, const struct channel *channel,
                       struct error *err) {
     for (size_t i = 0; channel->names[i] != NULL; i++) {
-        if (put(to, parent, "/", channel->names[i], err) != 0)
+        bool folder = false;
+        if (put(to, parent, "/", channel->names[i], err) != 0 ||
+            file_look_folder(to, &folder, err) != 0)
             return -1;
-        if (is_folder(to))
+        if (folder)
             return 0;
     }
     to[0] = '\0';
@@ -186,7 +183,10 @@ static int find_output(char to[INPUT_PATH_MAX], const char *given, const char *v
         return put(to, value, "", "", err);
     if (put(to, root, standard, "", err) != 0)
         return -1;
-    return is_folder(to) ? 0 : put(to, fallback, "", "", err);
+    bool folder = false;
+    if (file_look_folder(to, &folder, err) != 0)
+        return -1;
+    return folder ? 0 : put(to, fallback, "", "", err);
 }
 
 int inputs_model(struct inputs *in, const struct options *o, const char *root, struct error *err) {

@@ -85,8 +85,8 @@ static int tell_differences(const struct job *job, const struct run_state *befor
     return 0;
 }
 
-static int resume_from(struct job *job, const struct safetensors *file,
-                       struct statistics *statistics, struct error *err) {
+static int take_over(struct job *job, const struct safetensors *file, struct statistics *statistics,
+                     struct error *err) {
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
     struct run_state before;
     if (text == NULL)
@@ -107,6 +107,14 @@ static int resume_from(struct job *job, const struct safetensors *file,
                     "the former",
                     job->options->init, file->path);
     return statistics_read(statistics, job, file, err);
+}
+
+static int resume_from(struct job *job, const struct safetensors *file,
+                       struct statistics *statistics, struct error *err) {
+    int result = take_over(job, file, statistics, err);
+    if (result != 0 && err->os_errno != 0 && err->code == EXIT_CODE_DATA)
+        err->code = EXIT_CODE_CONFIG; /* it was whole a moment ago */
+    return result;
 }
 
 static int init_from(struct job *job, const char *given, struct error *err) {
@@ -130,6 +138,17 @@ static int init_from(struct job *job, const char *given, struct error *err) {
     return 0;
 }
 
+/* A folder whose checkpoints are all damaged is not an empty one: to begin anew would write over
+ * what may still be mended. */
+static int refuse_damaged(const struct job *job, const struct buf *notes, struct error *err) {
+    if (notes->size == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: none of its checkpoints is valid (%.*s); mend or remove them, give "
+                     "another --checkpoint-dir, or begin at step 0 with --resume none",
+                     job->inputs.checkpoints, (int)strcspn(buf_text(notes), "\n"), buf_text(notes));
+}
+
 /* Looks for the newest valid checkpoint; takes it if WANTED, else warns of it, because a later
  * --resume auto would. */
 static int resume_newest(struct job *job, bool wanted, bool *ret_resumed,
@@ -141,7 +160,10 @@ static int resume_newest(struct job *job, bool wanted, bool *ret_resumed,
     buf_init(&notes, NOTES_MAX);
     if (checkpoint_find(job->inputs.checkpoints, NULL, &file, &place, &found, &notes, err) != 0)
         return -1;
+    int refused = wanted && !found ? refuse_damaged(job, &notes, err) : 0;
     notes_tell(&notes);
+    if (refused != 0)
+        return -1;
     *ret_resumed = found && wanted;
     if (found && !wanted)
         log_warning("%s holds a checkpoint of step %" PRId64 " of an earlier run: it counts as "
@@ -186,6 +208,17 @@ static int resume_own(struct job *job, bool *ret_resumed, struct statistics *sta
     return 0;
 }
 
+/* Always told: who expected to go on sees at once that this run does not. */
+static void tell_beginning(const struct job *job, bool automatic) {
+    if (automatic)
+        log_info("starting at step 0: no checkpoint in %s", job->inputs.checkpoints);
+    else if (is_relaunched(job))
+        log_info("starting at step 0: --resume none, and this run has left no checkpoint in %s yet",
+                 job->inputs.checkpoints);
+    else
+        log_info("starting at step 0: --resume none");
+}
+
 static int read_start(struct job *job, struct statistics *statistics, struct error *err) {
     const char *resume = job->options->resume;
     bool resumed = false;
@@ -204,15 +237,33 @@ static int read_start(struct job *job, struct statistics *statistics, struct err
         return -1;
     if (resumed)
         return 0;
+    tell_beginning(job, automatic);
     if (store_start(&job->net.store, (uint64_t)job->options->seed, err) != 0)
         return -1;
     return job->options->init != NULL ? init_from(job, job->options->init, err) : 0;
 }
 
+/* What to do about a checkpoint that the system does not let us read. */
+static int advise(const struct job *job, struct error *err) {
+    char words[ERROR_TEXT_MAX];
+    const bool of_checkpoint = strstr(err->text, job->inputs.checkpoints) != NULL ||
+                               strstr(err->text, job->options->resume) != NULL;
+    if (err->os_errno == 0 || err->code != EXIT_CODE_CONFIG || !of_checkpoint)
+        return -1;
+    const int number = err->os_errno;
+    (void)snprintf(words, sizeof(words), "%s", err->text);
+    (void)error_set(err, EXIT_CODE_CONFIG,
+                    "%.600s; nothing was written: make it readable and start again, or give "
+                    "another --checkpoint-dir",
+                    words);
+    err->os_errno = number;
+    return -1;
+}
+
 static int read_first(struct job *job, struct statistics *statistics, struct error *err) {
     if (read_start(job, statistics, err) != 0 || fold_check(&job->net, err) != 0 ||
         settle_course(job, err) != 0)
-        return -1;
+        return advise(job, err);
     if (job->state.step > 0)
         best_resume(&job->best, job->state.course, job->state.samples);
     return 0;

@@ -1,6 +1,7 @@
 #include "task/detect_labels.h"
 
 #include "checkpoint/safetensors.h"
+#include "common/file.h"
 #include "common/log.h"
 #include "common/str.h"
 
@@ -9,20 +10,26 @@
 
 #define PREDICTOR "roi_heads.box_predictor.cls_score.weight"
 
-/* Rows of the predictor in the file, under any prefix; 0: there is none. */
-static int64_t predictor_rows(const char *path) {
+/* Rows of the predictor in the file, under any prefix; 0: there is none. A run that goes on from a
+ * checkpoint may name a file that is not there any more. */
+static int predictor_rows(const char *path, int64_t *ret, struct error *err) {
     cleanup_safetensors struct safetensors file = {0};
     const size_t tail = strlen(PREDICTOR);
     struct error why = {0};
+    *ret = 0;
     if (safetensors_open(&file, path, &why) != 0) {
+        if (why.os_errno != 0 && !file_is_absence(why.os_errno))
+            return error_set(err, EXIT_CODE_CONFIG, "--init: %s", why.text);
         log_warning("the classes of --init are not known, categories are counted: %s", why.text);
         return 0;
     }
     for (size_t i = 0; i < file.count; i++) {
         const struct safetensors_entry *entry = &file.entries[i];
         const size_t size = strlen(entry->name);
-        if (size >= tail && strcmp(entry->name + size - tail, PREDICTOR) == 0 && entry->rank == 2)
-            return entry->shape[0];
+        if (size >= tail && strcmp(entry->name + size - tail, PREDICTOR) == 0 && entry->rank == 2) {
+            *ret = entry->shape[0];
+            break;
+        }
     }
     return 0;
 }
@@ -34,8 +41,8 @@ int detect_labels_choose(bool *ret_ids, const struct coco_index *index, const st
     *ret_ids = false;
     if (ask->options->init == NULL)
         return 0;
-    if (first)
-        rows = predictor_rows(ask->options->init);
+    if (first && predictor_rows(ask->options->init, &rows, err) != 0)
+        return -1;
     if (comm_broadcast(ask->comm, &rows, sizeof(rows), 0, err) != 0)
         return -1;
     for (size_t c = 0; c < index->category_count; c++)

@@ -1,6 +1,9 @@
 #include "coco/coco_folder.h"
 
+#include "common/file.h"
+
 #include <dirent.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +29,6 @@ static bool set_name(const char *file, char *ret, size_t size) {
     return true;
 }
 
-static bool is_folder(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static int too_long(struct error *err, const char *path) {
     return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", path);
 }
@@ -47,7 +45,10 @@ static int add_set(struct coco_folder *folder, const char *root, const char *ann
         if (snprintf(set->pictures, sizeof(set->pictures), "%s/%s", root, set->name) >=
             (int)sizeof(set->pictures))
             return too_long(err, root);
-        if (!is_folder(set->pictures))
+        bool there = false;
+        if (file_look_folder(set->pictures, &there, err) != 0)
+            return -1;
+        if (!there)
             set->pictures[0] = '\0';
     } else {
         snprintf(set->name, sizeof(set->name), "%.*s", NAME_MAX, file);
@@ -69,9 +70,16 @@ static int add_folder(struct coco_folder *folder, const char *path, struct error
     if (dir == NULL)
         return error_set_errno(err, EXIT_CODE_DATA, "%s", annotations);
     int failed = 0;
-    for (struct dirent *entry; failed == 0 && (entry = readdir(dir)) != NULL;)
+    while (failed == 0) {
+        errno = 0;
+        const struct dirent *entry = readdir(dir);
+        if (entry == NULL && errno != 0)
+            failed = error_set_errno(err, EXIT_CODE_DATA, "%s", annotations);
+        if (entry == NULL)
+            break;
         if (set_name(entry->d_name, name, sizeof(name)) && folder->count < COCO_SETS_MAX)
             failed = add_set(folder, path, annotations, entry->d_name, err);
+    }
     closedir(dir);
     if (failed == 0 && folder->count == 0)
         return error_set(err, EXIT_CODE_DATA, "%s: no instances_NAME.json in it", annotations);

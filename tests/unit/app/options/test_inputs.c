@@ -2,9 +2,11 @@
 #include "options/inputs.h"
 #include "support/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *make(const char *root, const char *below) {
     static char path[INPUT_PATH_MAX];
@@ -220,6 +222,26 @@ static void a_network_that_finds_objects_takes_the_whole_folder(void) {
     ASSERT_CONTAINS(err.text, "no data to evaluate on: give --data DIR, a COCO folder");
 }
 
+/* A folder that is away for a moment must not make another one the data, or the output. */
+static void what_cannot_be_looked_at_is_not_missing(void) {
+    static const char *const places[] = {"/opt/ml/input/data/train", "/opt/ml/checkpoints"};
+    forget_variables();
+    char root[INPUT_PATH_MAX - 64], link[INPUT_PATH_MAX];
+    struct options o = {.validation = "none"};
+    (void)snprintf(root, sizeof(root), "%s/away", unit_temp_dir());
+    (void)make(root, "/opt/ml/input/data/training");
+    for (size_t i = 0; i < 2; i++) {
+        struct error err = {0};
+        struct inputs in;
+        (void)snprintf(link, sizeof(link), "%s%s", root, places[i]);
+        CU_ASSERT_EQUAL_FATAL(symlink(link, link), 0); /* leads to itself */
+        CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
+        CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == ELOOP);
+        ASSERT_CONTAINS(err.text, link);
+        CU_ASSERT_EQUAL_FATAL(unlink(link), 0);
+    }
+}
+
 UNIT_MAIN("app.inputs", UNIT(a_network_that_finds_objects_takes_the_whole_folder),
           UNIT(a_folder_with_train_and_val_is_both), UNIT(a_part_that_is_missing_is_named),
           UNIT(the_parts_of_a_channel_are_used),
@@ -227,4 +249,5 @@ UNIT_MAIN("app.inputs", UNIT(a_network_that_finds_objects_takes_the_whole_folder
           UNIT(sagemakers_folders_are_found_without_flags),
           UNIT(a_channel_variable_outranks_the_standard_folder),
           UNIT(missing_data_is_a_data_error_that_says_what_to_give),
-          UNIT(an_evaluation_leaves_files_where_it_is_told_to), UNIT(synthetic_needs_no_folder))
+          UNIT(an_evaluation_leaves_files_where_it_is_told_to), UNIT(synthetic_needs_no_folder),
+          UNIT(what_cannot_be_looked_at_is_not_missing))

@@ -2,6 +2,7 @@
 #include "job/key.h"
 #include "support/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -294,6 +295,24 @@ static int fingerprint_fails(void) {
     return key_fingerprint(&p, text, &err) == -1 && text[0] == '\0' ? 0 : 2;
 }
 
+/* The place behind it may be one that everybody knows. */
+static void a_secret_that_cannot_be_looked_at_is_not_missing(void) {
+    struct settings s = {.base_dir = base};
+    struct key_places p = places();
+    struct key k;
+    struct error err = {0};
+    char text[KEY_FINGERPRINT_SIZE];
+    const char *const paths[] = {secret, channel, seed};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        CU_ASSERT_EQUAL_FATAL(symlink(paths[i], paths[i]), 0); /* leads to itself */
+        CU_ASSERT_EQUAL(key_make(&s, &cluster, &p, &k, &err), -1);
+        CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == ELOOP);
+        ASSERT_CONTAINS(err.text, paths[i]);
+        CU_ASSERT_EQUAL(key_fingerprint(&p, text, &err), paths[i] == seed ? -1 : 0);
+        CU_ASSERT_EQUAL_FATAL(unlink(paths[i]), 0);
+    }
+}
+
 static void a_seed_has_a_fingerprint(void) {
     /* Computed with Python: the key as above of a job without a name and hosts, the first 8 bytes
      * of its key for "fingerprint". */
@@ -343,4 +362,5 @@ UNIT_MAIN("job.key", UNIT(the_derivation_is_hkdf_sha384), UNIT(another_purpose_h
           UNIT(modes_of_the_file_and_its_folders_are_looked_at),
           UNIT(a_file_of_another_user_is_refused_to_all_but_root),
           UNIT(a_seed_that_cannot_be_read_is_no_key), UNIT(a_seed_has_a_fingerprint),
-          UNIT(a_pipe_is_not_waited_for), UNIT(the_variable_can_be_blotted_out))
+          UNIT(a_secret_that_cannot_be_looked_at_is_not_missing), UNIT(a_pipe_is_not_waited_for),
+          UNIT(the_variable_can_be_blotted_out))

@@ -4,8 +4,10 @@
 #include "support/tree.h"
 #include "support/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void put(const char *folder, const char *name, const char *text) {
     tree_put(unit_temp_dir(), folder, name, text);
@@ -15,8 +17,26 @@ static struct python_code look(const char *folder) {
     char path[4400];
     struct python_code code = {.package = true};
     (void)snprintf(path, sizeof(path), "%s/%s", unit_temp_dir(), folder);
-    python_code_look(path, &code);
+    CU_ASSERT_EQUAL(python_code_look(path, &code, NULL), 0);
     return code;
+}
+
+static void what_cannot_be_read_is_not_missing(void) {
+    char path[4400], below[4500];
+    struct error err = {0};
+    struct python_code code;
+    put("hidden", "train.py", "");
+    (void)snprintf(path, sizeof(path), "%s/hidden", unit_temp_dir());
+    (void)snprintf(below, sizeof(below), "%s/requirements.txt", path);
+    CU_ASSERT_EQUAL_FATAL(symlink("requirements.txt", below), 0); /* leads to itself */
+    CU_ASSERT_EQUAL(python_code_look(path, &code, &err), -1);
+    CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == ELOOP);
+    ASSERT_CONTAINS(err.text, below);
+    CU_ASSERT_EQUAL_FATAL(unlink(below), 0);
+    (void)snprintf(below, sizeof(below), "%s/pyproject.toml", path);
+    CU_ASSERT_EQUAL_FATAL(symlink("pyproject.toml", below), 0);
+    CU_ASSERT_EQUAL(python_code_look(path, &code, &err), -1);
+    ASSERT_CONTAINS(err.text, below);
 }
 
 static void a_folder_tells_what_it_asks_for(void) {
@@ -111,5 +131,5 @@ static void secrets_of_addresses_are_blotted_out(void) {
 }
 
 UNIT_MAIN("job.python_code", UNIT(a_folder_tells_what_it_asks_for),
-          UNIT(a_name_is_a_module_or_none), UNIT(pip_is_told_of_both),
-          UNIT(secrets_of_addresses_are_blotted_out))
+          UNIT(what_cannot_be_read_is_not_missing), UNIT(a_name_is_a_module_or_none),
+          UNIT(pip_is_told_of_both), UNIT(secrets_of_addresses_are_blotted_out))

@@ -1,8 +1,10 @@
 #include "sagemaker/metric_list.h"
 #include "support/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void assert_list(const char *text, size_t count, size_t passed_over) {
     struct metric_list l;
@@ -68,6 +70,12 @@ static void what_is_no_json_is_an_error_and_no_file_is_none(void) {
     metric_list_done(&l);
     CU_ASSERT_EQUAL(metric_list_read("/nowhere/m.json", &l, &err), 0);
     CU_ASSERT_EQUAL(l.count, 0);
+    metric_list_done(&l);
+    char path[4400];
+    (void)snprintf(path, sizeof(path), "%s/loop.json", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(symlink("loop.json", path), 0);
+    CU_ASSERT_EQUAL(metric_list_read(path, &l, &err), -1);
+    CU_ASSERT_EQUAL(err.os_errno, ELOOP);
     metric_list_done(&l);
 }
 
