@@ -1,4 +1,5 @@
-/* The learning rate as a pure function of the step: warm-up, then a decay to the end of the run.
+/* The learning rate as a pure function of the step: warm-up, then a decay to the end of the run. A
+ * warm-up keeps its slope where the run ends before it.
  *
  *     warm-up     step s of W: peak * (s + 1) / W (linear; W may be 0), or, from a share f of the
  *                 peak on, peak * (f + (1 - f) * s / W) (torch's LinearLR)

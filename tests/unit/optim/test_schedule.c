@@ -110,6 +110,40 @@ static void milestones_and_warm_up_from_a_share_are_torchs(void) {
         {59, 0.040000000000000029}, {60, 0.020000000000000014}, {69, 0.020000000000000014},
     };
     check_torch(&within, early, sizeof(early) / sizeof(early[0]));
+    /* Runs of 6 and 10 steps that end before their warm-up; the last with CosineAnnealingLR behind
+     * it. */
+    static const struct schedule cut = {.kind = SCHEDULE_CONSTANT,
+                                        .peak = 0.1,
+                                        .warmup_steps = 12,
+                                        .warmup_from = 0.001,
+                                        .total_steps = 6};
+    static const struct torch_rate slope[] = {
+        {0, 0.0001}, {1, 0.008425}, {2, 0.01675}, {3, 0.025075}, {4, 0.0334}, {5, 0.041725},
+    };
+    check_torch(&cut, slope, sizeof(slope) / sizeof(slope[0]));
+    static const struct schedule cosine = {.kind = SCHEDULE_COSINE,
+                                           .peak = 1,
+                                           .warmup_steps = 20,
+                                           .warmup_from = 0.1,
+                                           .total_steps = 10};
+    static const struct torch_rate rising[] = {{0, 0.1}, {1, 0.145}, {5, 0.325}, {9, 0.505}};
+    check_torch(&cosine, rising, sizeof(rising) / sizeof(rising[0]));
+    static const struct schedule as_long = {.kind = SCHEDULE_COSINE,
+                                            .peak = 1,
+                                            .warmup_steps = 10,
+                                            .warmup_from = 0.1,
+                                            .total_steps = 10};
+    static const struct torch_rate all[] = {{0, 0.1}, {1, 0.19}, {5, 0.55}, {9, 0.91}};
+    check_torch(&as_long, all, sizeof(all) / sizeof(all[0]));
+    static const struct schedule behind = {.kind = SCHEDULE_COSINE,
+                                           .peak = 1,
+                                           .warmup_steps = 4,
+                                           .warmup_from = 0.1,
+                                           .total_steps = 12};
+    static const struct torch_rate falling[] = {
+        {3, 0.775}, {4, 1.0}, {5, 0.9619397662556434}, {8, 0.5}, {11, 0.03806023374435664},
+    };
+    check_torch(&behind, falling, sizeof(falling) / sizeof(falling[0]));
 }
 
 UNIT_MAIN("optim.schedule", UNIT(warm_up_rises_by_step_to_the_peak),

@@ -4,6 +4,7 @@
 #include "options/recipe.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 static const char *const backends[] = {"auto", "ref", "cpu", "cuda", NULL};
@@ -155,7 +156,7 @@ static const struct flag FLAGS[] = {
         "images a step that --lr is meant for (0: --lr is taken as it is)"),
     CHOICE("schedule", schedule, schedules, "cosine", T, "learning rate after warm-up"),
     REAL("warmup-epochs", warmup_epochs, "0", 0, 1e6, T, "X",
-         "rise from 0 to the peak, linear by step"),
+         "rise from 0 to the peak, linear by step; also where the run ends before it"),
     INT("warmup-steps", warmup_steps, "0", 0, 999999999, T, "N",
         "the same in steps (0: --warmup-epochs decides)"),
     REAL("warmup-from", warmup_from, "0", 0, 1, T, "SHARE",
@@ -343,6 +344,20 @@ static int lay_defaults(struct options *o, unsigned command, const struct recipe
     return recipe != NULL ? lay(o, command, recipe->settings, err) : 0;
 }
 
+/* A flag of the command line also lifts what a recipe or a preset has set in its place. */
+static void lift_overruled(struct options *o, unsigned command, int argc, char *const *argv) {
+    if (flags_given(FLAGS, FLAG_COUNT, command, "warmup-epochs", argc, argv) != NULL &&
+        flags_given(FLAGS, FLAG_COUNT, command, "warmup-steps", argc, argv) == NULL)
+        o->warmup_steps = 0;
+    if (flags_given(FLAGS, FLAG_COUNT, command, "schedule", argc, argv) != NULL &&
+        flags_given(FLAGS, FLAG_COUNT, command, "milestones", argc, argv) == NULL &&
+        strcmp(schedules[o->schedule], "milestones") != 0)
+        o->milestones = NULL;
+    if (flags_given(FLAGS, FLAG_COUNT, command, "epochs", argc, argv) != NULL &&
+        flags_given(FLAGS, FLAG_COUNT, command, "steps", argc, argv) == NULL)
+        o->steps = 0;
+}
+
 int options_fit(unsigned command, const struct model *model, int argc, char *const *argv,
                 struct error *err) {
     const struct flag *f = flags_foreign(FLAGS, FLAG_COUNT, command, model->task, argc, argv);
@@ -365,6 +380,7 @@ int options_parse(struct options *o, unsigned command, int argc, char *const *ar
                      err) != 0 ||
         flags_take(FLAGS, FLAG_COUNT, command, argc, argv, o, err) != 0)
         return -1;
+    lift_overruled(o, command, argc, argv);
     if (model == NULL)
         return 0;
     if (recipe != NULL && (recipe->tasks & model->task) == 0)

@@ -8,6 +8,7 @@
 #include "common/str.h"
 #include "device/device.h"
 #include "device/ranks.h"
+#include "run/announce.h"
 #include "run/evaluate.h"
 #include "run/init.h"
 #include "run/rate.h"
@@ -40,18 +41,6 @@ static int settle_steps(struct job *job, struct error *err) {
     int64_t global_batch = comm_size(job->comm) * o->batch_size * o->accumulate;
     job->state.global_batch = global_batch;
     return rate_settle(&job->schedule, o, job->steps_per_epoch, global_batch, err);
-}
-
-/* Before the work begins that may take a while: compiling the network, tuning, the first step. */
-static void announce(const struct job *job) {
-    const struct options *o = job->options;
-    if (job->first)
-        log_info("%s, %s, %d px, %zu classes; %zu training images, %zu to evaluate on; %" PRId64
-                 " steps of %" PRId64 " images",
-                 o->model, dtype_name(device_dtype(o->dtype)), job->ask.image_size,
-                 job->data.classes, job->data.training.source.count,
-                 job->data.validation.source.count, job->schedule.total_steps,
-                 job->state.global_batch);
 }
 
 int job_ring_depth(const struct options *o) {
@@ -209,8 +198,7 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
         device_place(o, comm, true, err) != 0 || threads_settle(&job->threads, o, comm, err) != 0 ||
         task_open(&job->data, &job->ask, err) != 0 || settle_steps(job, err) != 0)
         return -1;
-    announce(job);
-    if (open_network(job, err) != 0 || describe(job, err) != 0)
+    if (announce(job, err) != 0 || open_network(job, err) != 0 || describe(job, err) != 0)
         return -1;
     job->findings = (struct findings){.folder = job->inputs.out,
                                       .events = &job->report.events,

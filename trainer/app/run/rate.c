@@ -2,6 +2,7 @@
 
 #include "common/str.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +42,7 @@ int rate_settle(struct schedule *ret, const struct options *o, int64_t steps_per
     *ret = (struct schedule){
         .kind = (enum schedule_kind)o->schedule,
         .peak = schedule_scale(o->lr, o->lr_batch, global_batch),
-        .warmup_steps = warmup < total ? warmup : total,
+        .warmup_steps = warmup,
         .total_steps = total,
         .warmup_from = o->warmup_from,
         .factor = o->milestone_factor,
@@ -55,4 +56,47 @@ int rate_settle(struct schedule *ret, const struct options *o, int64_t steps_per
         return error_set(err, EXIT_CODE_USAGE,
                          "--schedule milestones: --milestones says at which epochs the rate falls");
     return read_milestones(ret, o->milestones, steps_per_epoch, err);
+}
+
+int rate_tell_scale(struct buf *out, const struct options *o, const struct schedule *s,
+                    int64_t global_batch, struct error *err) {
+    if (o->lr_batch == 0 || o->lr_batch == global_batch)
+        return 0;
+    return buf_printf(out, err, "lr %g for %" PRId64 " images a step: %g for %" PRId64 "\n", o->lr,
+                      o->lr_batch, s->peak, global_batch);
+}
+
+static int tell_warm_up(struct buf *out, const struct options *o, const struct schedule *s,
+                        struct error *err) {
+    if (s->warmup_steps == 0 && o->warmup_epochs > 0)
+        return buf_printf(out, err,
+                          "--warmup-epochs %g is less than half a step: there is no warm-up\n",
+                          o->warmup_epochs);
+    if (s->warmup_steps == 0 && o->warmup_from > 0)
+        return buf_printf(out, err,
+                          "--warmup-from %g has no effect: neither --warmup-steps nor "
+                          "--warmup-epochs asks for a warm-up\n",
+                          o->warmup_from);
+    if (s->warmup_steps <= s->total_steps)
+        return 0;
+    return buf_printf(out, err,
+                      "the run ends within its warm-up, after %" PRId64 " of %" PRId64
+                      " steps: its last rate is %g, the peak would be %g\n",
+                      s->total_steps, s->warmup_steps, schedule_rate(s, s->total_steps - 1),
+                      s->peak);
+}
+
+int rate_tell_unreached(struct buf *out, const struct options *o, const struct schedule *s,
+                        struct error *err) {
+    int late = 0;
+    if (tell_warm_up(out, o, s, err) != 0)
+        return -1;
+    for (int i = 0; i < s->milestone_count; i++)
+        late += s->milestones[i] >= s->total_steps;
+    if (late == 0)
+        return 0;
+    return buf_printf(out, err,
+                      "%d of %d milestones lie behind the last step, %" PRId64
+                      ": the rate does not fall there\n",
+                      late, s->milestone_count, s->total_steps);
 }
