@@ -7,24 +7,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 /* The exit code for a failure to write with this errno: EXIT_CODE_CONFIG where the place that was
  * named does not take it (full, broken, read-only, missing, not allowed), else EXIT_CODE_INTERNAL.
  */
 enum exit_code file_write_code(int number);
-
-/* Whether this errno of a failed open or stat means that there is nothing by that name (ENOENT,
- * ENOTDIR). Any other one (EACCES, EIO, ESTALE, EMFILE, ...) says nothing about what is there. */
-bool file_is_absence(int number);
-
-/* What PATH is, links followed. *RET_THERE is false where there is nothing; where the system does
- * not say, that is an error (EXIT_CODE_CONFIG, os_errno). RET may be NULL. */
-int file_look(const char *path, struct stat *ret, bool *ret_there, struct error *err);
-
-/* The same: whether PATH is a folder. */
-int file_look_folder(const char *path, bool *ret_folder, struct error *err);
 
 /* Writes all SIZE bytes, through EINTR and short writes. */
 int file_write_all(int fd, const void *bytes, size_t size, struct error *err);

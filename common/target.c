@@ -1,7 +1,7 @@
 #include "common/target.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file_look.h"
 
 #include <errno.h>
 #include <fcntl.h>

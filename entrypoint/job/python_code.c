@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/file.h"
+#include "common/file_look.h"
 #include "common/redact.h"
 #include "common/str.h"
 

@@ -30,7 +30,7 @@ refused() {
 
 echo "a beginning is said"
 code 0 train --epochs 2
-says "starting at step 0: no checkpoint in $kept"
+says "starting at step 0: $kept holds no checkpoint"
 
 echo "one that the system does not let us read: 65, its name, and what to do"
 ln -s step-000000099.safetensors "$kept/step-000000099.safetensors"

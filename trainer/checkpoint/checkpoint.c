@@ -2,6 +2,7 @@
 
 #include "checkpoint/format_version.h"
 #include "common/file.h"
+#include "common/file_look.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/format_version.h"
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file_look.h"
 #include "common/json.h"
 
 #include <dirent.h>

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
+#include "common/file_look.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 #include "common/argv.h"
 #include "common/buf.h"
 #include "common/file.h"
+#include "common/file_look.h"
 #include "common/str.h"
 
 #include <stdio.h>

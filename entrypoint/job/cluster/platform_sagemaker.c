@@ -1,6 +1,6 @@
 #include "cluster/platform_sagemaker.h"
 
-#include "common/file.h"
+#include "common/file_look.h"
 #include "common/json.h"
 #include "common/str.h"
 #include "machine/interface.h"

@@ -5,6 +5,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
+#include "common/file_look.h"
 #include "common/str.h"
 
 #include <stdbool.h>

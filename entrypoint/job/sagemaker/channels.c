@@ -1,6 +1,6 @@
 #include "sagemaker/channels.h"
 
-#include "common/file.h"
+#include "common/file_look.h"
 #include "common/json.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #include "sagemaker/hyperparameters.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file_look.h"
 #include "common/json.h"
 #include "common/str.h"
 #include "sagemaker/python_text.h"

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
+#include "common/file_look.h"
 #include "common/json.h"
 
 #include <stdbool.h>

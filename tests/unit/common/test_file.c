@@ -93,33 +93,6 @@ static void path_of(char path[PATH_MAX], const char *name) {
     snprintf(path, PATH_MAX, "%s/%s", unit_temp_dir(), name);
 }
 
-static void only_what_is_not_there_is_absent(void) {
-    struct error err = {0};
-    struct stat st;
-    bool there = false, folder = false;
-    char path[PATH_MAX];
-    CU_ASSERT_EQUAL(file_look(unit_temp_dir(), &st, &there, &err), 0);
-    CU_ASSERT(there && S_ISDIR(st.st_mode));
-    CU_ASSERT(file_look_folder(unit_temp_dir(), &folder, &err) == 0 && folder);
-    CU_ASSERT_EQUAL(file_look("/dev/null", &st, &there, &err), 0);
-    CU_ASSERT(there && S_ISCHR(st.st_mode));
-    CU_ASSERT(file_look_folder("/dev/null", &folder, &err) == 0 && !folder);
-    CU_ASSERT(file_look("/nowhere/at/all", NULL, &there, &err) == 0 && !there);
-    CU_ASSERT(file_look("/dev/null/below", NULL, &there, &err) == 0 && !there);
-    path_of(path, "loop");
-    CU_ASSERT_EQUAL_FATAL(symlink("loop", path), 0);
-    CU_ASSERT(file_look(path, NULL, &there, &err) == -1 && !there);
-    CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == ELOOP);
-    ASSERT_CONTAINS(err.text, path);
-    folder = true;
-    CU_ASSERT(file_look_folder(path, &folder, &err) == -1 && !folder);
-    CU_ASSERT_EQUAL(unlink(path), 0);
-    static const int others[] = {EACCES, EIO, ESTALE, EMFILE, ENFILE, ENOMEM, ELOOP, ENAMETOOLONG};
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        CU_ASSERT_FALSE(file_is_absence(others[i]));
-    CU_ASSERT(file_is_absence(ENOENT) && file_is_absence(ENOTDIR));
-}
-
 static void publish_replaces_the_whole_file(void) {
     char path[PATH_MAX];
     path_of(path, "published");
@@ -489,7 +462,6 @@ static void a_program_finds_itself(void) {
 }
 
 UNIT_MAIN("common.file", UNIT(publish_replaces_the_whole_file),
-          UNIT(only_what_is_not_there_is_absent),
           UNIT(what_is_published_is_on_disk_before_it_has_its_name),
           UNIT(what_could_not_be_synced_is_no_success),
           UNIT(a_folder_that_cannot_be_synced_is_no_error),

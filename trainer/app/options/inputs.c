@@ -1,7 +1,7 @@
 #include "options/inputs.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file_look.h"
 #include "set/splits.h"
 
 #include <errno.h>

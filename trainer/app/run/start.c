@@ -211,9 +211,9 @@ static int resume_own(struct job *job, bool *ret_resumed, struct statistics *sta
 /* Always told: who expected to go on sees at once that this run does not. */
 static void tell_beginning(const struct job *job, bool automatic) {
     if (automatic)
-        log_info("starting at step 0: no checkpoint in %s", job->inputs.checkpoints);
+        log_info("starting at step 0: %s holds no checkpoint", job->inputs.checkpoints);
     else if (is_relaunched(job))
-        log_info("starting at step 0: --resume none, and this run has left no checkpoint in %s yet",
+        log_info("starting at step 0: --resume none, and %s holds no checkpoint of this run",
                  job->inputs.checkpoints);
     else
         log_info("starting at step 0: --resume none");

@@ -1,7 +1,7 @@
 #include "task/detect_labels.h"
 
 #include "checkpoint/safetensors.h"
-#include "common/file.h"
+#include "common/file_look.h"
 #include "common/log.h"
 #include "common/str.h"
 

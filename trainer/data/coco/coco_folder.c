@@ -1,6 +1,6 @@
 #include "coco/coco_folder.h"
 
-#include "common/file.h"
+#include "common/file_look.h"
 
 #include <dirent.h>
 #include <errno.h>
