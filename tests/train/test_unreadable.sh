@@ -96,7 +96,22 @@ says "begin at step 0 with --resume none"
 code 0 train --epochs 1 --resume none
 says "starting at step 0: --resume none"
 
-echo "a file that is optional is not missing because it cannot be read"
+echo "a model's description that was changed: 66; without its checksum it is taken, and that is said"
+config=$work/model/config.json
+score() {
+    code "$1" "$ringtrain" eval --model-dir "$work/model" --data "$data" --threads 1
+}
+score 0
+! grep -q "checksum" "$work/err" || fail "a checksum that agrees is spoken of"
+sed -i 's/0\.485/4.485/' "$config"
+score 66
+says "$config: does not match its checksum"
+sed -i -e '/"checksum"/d' -e 's/"epochs": \(.*\),/"epocs": \1/' "$config"
+score 0
+says "$config carries no checksum"
+says "$config: unknown keys, which are ignored: epocs"
+
+echo "the same of a model that would be written over"
 rm "$work/model/model.safetensors"
 ln -s model.safetensors "$work/model/model.safetensors"
 refused 65 train --epochs 5

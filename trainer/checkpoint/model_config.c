@@ -1,5 +1,6 @@
 #include "checkpoint/model_config.h"
 
+#include "checkpoint/config_seal.h"
 #include "checkpoint/format_version.h"
 #include "common/cleanup.h"
 #include "common/json.h"
@@ -271,11 +272,37 @@ static int read_config(const json_t *root, const char *path, struct model_config
     return read_score(root, path, &config->score, err);
 }
 
-int model_config_read(const json_t *root, const char *where, struct model_config *ret,
+/* What a later version or a slip of the pen has put there. */
+static void list_unknown(json_t *root, const struct model_config *config, char *ret, size_t size) {
+    static const char *const known[] = {
+        FORMAT_VERSION_KEY, "weights",       "model",      "classes",    "mean", "std",
+        "epochs",           CONFIG_SEAL_KEY, "image_size", "resize_side"};
+    static const char *const objects[] = {
+        FORMAT_VERSION_KEY, "weights",       "model", "classes", "mean",         "std",
+        "epochs",           CONFIG_SEAL_KEY, "task",  "preset",  "category_ids", "rules",
+        "short_side",       "long_side"};
+    const bool finds = config->preset != NULL;
+    const size_t count =
+        finds ? sizeof(objects) / sizeof(objects[0]) : sizeof(known) / sizeof(known[0]);
+    size_t used = 0;
+    const char *key;
+    json_t *value;
+    json_object_foreach(root, key, value) {
+        size_t i = 0;
+        while (i < count && strcmp(key, (finds ? objects : known)[i]) != 0)
+            i++;
+        if (i == count && used < size)
+            used += (size_t)snprintf(ret + used, size - used, "%s%s", used > 0 ? ", " : "", key);
+    }
+}
+
+int model_config_read(json_t *root, const char *where, struct model_config *ret,
                       struct error *err) {
     *ret = (struct model_config){0};
-    if (read_config(root, where, ret, err) == 0)
-        return 0;
-    model_config_done(ret);
-    return -1;
+    if (read_config(root, where, ret, err) != 0) {
+        model_config_done(ret);
+        return -1;
+    }
+    list_unknown(root, ret, ret->unknown, sizeof(ret->unknown));
+    return 0;
 }

@@ -7,10 +7,16 @@
 
 #include <jansson.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MODEL_DIGEST_SIZE = 16, MODEL_RULES_MAX = 32, MODEL_RULE_NAME_SIZE = 32 };
+enum {
+    MODEL_DIGEST_SIZE = 16,
+    MODEL_RULES_MAX = 32,
+    MODEL_RULE_NAME_SIZE = 32,
+    MODEL_UNKNOWN_MAX = 256
+};
 
 /* A number by name: what it means is the network's. */
 struct model_rule {
@@ -49,6 +55,8 @@ struct model_config {
     /* Of what was read alone: */
     int64_t version;                 /* checkpoint/format_version.h */
     char weights[MODEL_DIGEST_SIZE]; /* "crc32c:1a2b3c4d"; "": not told */
+    bool sealed;                     /* config.json carries a checksum of itself */
+    char unknown[MODEL_UNKNOWN_MAX]; /* "epocs, widht": keys that mean nothing here; "": none */
 };
 
 void model_config_done(struct model_config *config);
@@ -60,8 +68,7 @@ int model_config_text(const struct model_config *config, const char *weights, co
 
 /* Every field is checked; WHERE names ROOT in errors (EXIT_CODE_DATA). RET is to be done with only
  * where this succeeds. */
-int model_config_read(const json_t *root, const char *where, struct model_config *ret,
-                      struct error *err);
+int model_config_read(json_t *root, const char *where, struct model_config *ret, struct error *err);
 
 #define cleanup_model_config __attribute__((cleanup(model_config_done)))
 

@@ -1,6 +1,8 @@
 #include "checkpoint/model_dir.h"
 
+#include "checkpoint/config_seal.h"
 #include "checkpoint/format_version.h"
+#include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/file_look.h"
@@ -21,6 +23,8 @@
 #define CONFIG "config.json"
 
 enum { COPY_BLOCK = 1 << 20 };
+/* Of config.json, bytes. */
+enum { CONFIG_TEXT_MAX = 64 * 1024 * 1024 };
 
 static int path_in(const char *folder, const char *name, char path[PATH_MAX], struct error *err) {
     int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
@@ -96,14 +100,16 @@ int model_dir_save(const char *folder, const struct model_config *config,
                    const struct array *arrays, size_t count, struct error *err) {
     char path[PATH_MAX], digest[MODEL_DIGEST_SIZE];
     cleanup_free char *text = NULL;
+    cleanup_buf struct buf sealed = {0};
+    buf_init(&sealed, CONFIG_TEXT_MAX);
     if (file_make_dirs(folder, err) != 0)
         return -1;
     file_tidy(folder, is_ours);
     if (save_weights(folder, arrays, count, digest, err) != 0 ||
         config_text(folder, config, digest, &text, err) != 0 ||
-        path_in(folder, CONFIG, path, err) != 0)
+        config_seal_add(&sealed, text, err) != 0 || path_in(folder, CONFIG, path, err) != 0)
         return -1;
-    return file_publish(path, text, strlen(text), 0644, err);
+    return file_publish(path, sealed.data, sealed.size, 0644, err);
 }
 
 static int copy_bytes(int from, const char *path, int to, struct error *err) {
@@ -152,7 +158,10 @@ int model_dir_copy(const char *from, const char *folder, struct error *err) {
 int model_dir_config(const char *folder, struct model_config *ret_config, struct error *err) {
     char path[PATH_MAX];
     cleanup_json json_t *root = NULL;
+    cleanup_buf struct buf text = {0};
+    bool sealed = false;
     *ret_config = (struct model_config){0};
+    buf_init(&text, JSON_FILE_MAX);
     if (path_in(folder, CONFIG, path, err) != 0)
         return -1;
     if (access(path, F_OK) != 0 && errno == ENOENT)
@@ -161,11 +170,23 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
                          "a training has published",
                          folder, CONFIG);
     if (json_read_file(path, &root, err) != 0) {
+    if (file_read(path, &text, err) != 0 ||
+        json_parse(buf_text(&text), text.size, path, &root, err) != 0) {
         if (err != NULL)
             err->code = EXIT_CODE_DATA;
         return -1;
     }
-    return model_config_read(root, path, ret_config, err);
+    if (config_seal_check(buf_text(&text), text.size, path, &sealed, err) != 0)
+        return -1;
+    if (!sealed && json_object_get(root, CONFIG_SEAL_KEY) != NULL)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: \"" CONFIG_SEAL_KEY "\" is not a checksum; remove it to have the "
+                         "file taken as it is",
+                         path);
+    if (model_config_read(root, path, ret_config, err) != 0)
+        return -1;
+    ret_config->sealed = sealed;
+    return 0;
 }
 
 static int check_pair(const char *folder, const struct model_config *config,

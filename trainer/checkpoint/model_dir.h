@@ -4,8 +4,9 @@
  *     config.json         how to build the model and to prepare a picture for it
  *
  * Both are published whole, the weights first. config.json names the checksum of the weights that
- * it belongs to ("weights"), so that a kill between the two, or files of two models, are seen. What
- * a killed publish has left is removed by the next one. */
+ * it belongs to ("weights"), so that a kill between the two, or files of two models, are seen, and
+ * carries one of itself (config_seal.h), which files of earlier versions lack. What a killed
+ * publish has left is removed by the next one. */
 #ifndef CHECKPOINT_MODEL_DIR_H
 #define CHECKPOINT_MODEL_DIR_H
 

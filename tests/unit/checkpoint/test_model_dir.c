@@ -327,10 +327,52 @@ static void rules_may_be_left_out(void) {
     write_file(folder_of("old"), "config.json", json, strlen(json));
     CU_ASSERT_EQUAL_FATAL(model_dir_config(folder_of("old"), &config, &err), 0);
     CU_ASSERT_EQUAL(config.rule_count, 0);
+    CU_ASSERT_FALSE(config.sealed);
+    CU_ASSERT_STRING_EQUAL(config.unknown, "");
+}
+
+static void keys_that_mean_nothing_are_listed(void) {
+    static const char *const jsons[] = {
+        "{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":8,\"resize_side\":8,\"epocs\":7,"
+        "\"short_side\":9" TAIL,
+        FINDER("\"detect\"", "\"tv\"", "[1]", SIDES ",\"epocs\":7,\"image_size\":8")};
+    static const char *const unknown[] = {"epocs, short_side", "epocs, image_size"};
+    for (size_t i = 0; i < 2; i++) {
+        cleanup_model_config struct model_config config = {0};
+        write_file(folder_of("old"), "config.json", jsons[i], strlen(jsons[i]));
+        CU_ASSERT_EQUAL_FATAL(model_dir_config(folder_of("old"), &config, &err), 0);
+        CU_ASSERT_STRING_EQUAL(config.unknown, unknown[i]);
+    }
+}
+
+static void a_changed_description_is_refused(void) {
+    cleanup_buf struct buf text = {0};
+    char path[700];
+    buf_init(&text, 1 << 16);
+    make_model("changed", 1, NULL);
+    snprintf(path, sizeof(path), "%s/config.json", folder_of("changed"));
+    CU_ASSERT_EQUAL_FATAL(file_read(path, &text, &err), 0);
+    {
+        cleanup_model_config struct model_config config = {0};
+        CU_ASSERT_EQUAL_FATAL(model_dir_config(folder_of("changed"), &config, &err), 0);
+        CU_ASSERT_TRUE(config.sealed);
+        CU_ASSERT_STRING_EQUAL(config.unknown, "");
+    }
+    char *side = strstr(text.data, "\"resize_side\": 8");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(side);
+    side[strlen("\"resize_side\": ")] = '9';
+    struct model_config config;
+    write_file(folder_of("changed"), "config.json", text.data, text.size);
+    CU_ASSERT_EQUAL(model_dir_config(folder_of("changed"), &config, &err), -1);
+    ASSERT_CONTAINS(err.text, "config.json: does not match its checksum");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    expect_refused("{\"model\":\"r\",\"checksum\":\"crc32c:00000000\"}",
+                   "\"checksum\" is not a checksum");
 }
 
 UNIT_MAIN("checkpoint.model_dir", UNIT(a_network_that_finds_objects_tells_of_its_categories),
           UNIT(what_it_tells_is_checked), UNIT(rules_may_be_left_out),
+          UNIT(keys_that_mean_nothing_are_listed), UNIT(a_changed_description_is_refused),
           UNIT(what_cannot_be_saved_is_an_error), UNIT(our_own_model_is_written_over),
           UNIT(files_of_other_programs_are_not_written_over), UNIT(a_model_comes_back),
           UNIT(what_could_not_be_saved_is_known_before), UNIT(every_field_is_checked),

@@ -1,5 +1,6 @@
 #include "command/trained.h"
 
+#include "common/log.h"
 #include "device/device.h"
 #include "run/evaluate.h"
 #include "run/fold.h"
@@ -15,9 +16,17 @@ void trained_done(struct trained *t) {
 
 int trained_describe(struct trained *t, struct error *err) {
     /* Where the model is does not depend on what it learnt. */
-    return inputs_model(&t->inputs, t->options, "", err) != 0
-               ? -1
-               : model_dir_config(t->inputs.model, &t->config, err);
+    if (inputs_model(&t->inputs, t->options, "", err) != 0 ||
+        model_dir_config(t->inputs.model, &t->config, err) != 0)
+        return -1;
+    if (comm_rank(t->comm) != 0)
+        return 0;
+    if (!t->config.sealed)
+        log_info("%s/config.json carries no checksum: it is taken as it is", t->inputs.model);
+    if (t->config.unknown[0] != '\0')
+        log_warning("%s/config.json: unknown keys, which are ignored: %s", t->inputs.model,
+                    t->config.unknown);
+    return 0;
 }
 
 int trained_check(struct trained *t, const char *where, struct error *err) {

@@ -1,0 +1,54 @@
+#include "checkpoint/config_seal.h"
+
+#include "common/crc32c.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define START "\"" CONFIG_SEAL_KEY "\": \"crc32c:"
+#define ZEROS "00000000"
+#define END "\n}"
+enum { DIGITS = sizeof(ZEROS) - 1 };
+
+/* The digits that TEXT should have at PLACE. */
+static void make_digits(const char *text, size_t size, size_t place, char ret[DIGITS + 1]) {
+    uint32_t crc = crc32c(0, text, place);
+    crc = crc32c(crc, ZEROS, DIGITS);
+    crc = crc32c(crc, text + place + DIGITS, size - place - DIGITS);
+    (void)snprintf(ret, DIGITS + 1, "%08" PRIx32, crc);
+}
+
+int config_seal_add(struct buf *out, const char *text, struct error *err) {
+    const size_t size = strlen(text), end = sizeof(END) - 1, begun = out->size;
+    char digits[DIGITS + 1];
+    if (size <= end || strcmp(text + size - end, END) != 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "a checksum for what is no indented object");
+    if (buf_add(out, text, size - end, err) != 0 ||
+        buf_add_text(out, ",\n  " START ZEROS "\"" END, err) != 0)
+        return -1;
+    const size_t place = out->size - begun - end - 1 - DIGITS;
+    make_digits(out->data + begun, out->size - begun, place, digits);
+    memcpy(out->data + begun + place, digits, DIGITS);
+    return 0;
+}
+
+/* Quotes inside of strings are escaped, so that START stands at the key alone. */
+int config_seal_check(const char *text, size_t size, const char *path, bool *ret_sealed,
+                      struct error *err) {
+    const char *found = memmem(text, size, START, sizeof(START) - 1);
+    char digits[DIGITS + 1];
+    *ret_sealed = found != NULL;
+    if (found == NULL)
+        return 0;
+    const size_t place = (size_t)(found - text) + sizeof(START) - 1;
+    if (size >= place + DIGITS) {
+        make_digits(text, size, place, digits);
+        if (memcmp(text + place, digits, DIGITS) == 0)
+            return 0;
+    }
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: does not match its checksum: it was damaged or edited; remove the member "
+                     "\"" CONFIG_SEAL_KEY "\" to have it taken as it is",
+                     path);
+}
