@@ -61,8 +61,30 @@ else
     skip_part "steps in event files: no $python"
 fi
 
-echo "what differs is said; what cannot go on is refused"
-train whole --steps 47 --seed 9
+echo "a finished run is not handed out as another one"
+refused() {
+    # shellcheck disable=SC2086  # a list
+    code 65 "$ringtrain" train $flags --model-dir "$work/whole.model" --checkpoint-dir "$work/whole" "$@"
+    says "nothing to train: $work/whole holds a finished run (46 steps done) with other settings: "
+    says "use another --checkpoint-dir or --resume none"
+    [ -z "$(losses "$work/out")" ] || fail "trained"
+}
+cksum "$work"/whole/step-* "$work"/whole.model/* >"$work/before"
+refused --steps 46 --lr 0.01
+says "lr 0.01 (was 0.1)"
+refused --steps 20
+says "total_steps 20 (was 46)"
+refused --steps 46 --batch-size 4 --accumulate 2
+says "batch_size 4 (was 8)"
+refused --steps 46 --init "$work/whole.model/model.safetensors" --resume "$work/whole/step-000000046.safetensors"
+says "init "
+cksum "$work"/whole/step-* "$work"/whole.model/* | cmp - "$work/before" || fail "other files"
+
+echo "what differs is said; a recipe changes where its checkpoint is named"
+# shellcheck disable=SC2086  # a list
+code 65 "$ringtrain" train $flags --model-dir "$work/whole.model" --checkpoint-dir "$work/whole" --steps 47 --seed 9
+says "$work/whole/step-000000046.safetensors is of a run with other settings: seed 9 (was 0); to go on with the new ones give --resume $work/whole/step-000000046.safetensors"
+train whole --steps 47 --seed 9 --resume "$work/whole/step-000000046.safetensors"
 grep -q 'not bit for bit.*seed 9 (was 0)' "$work/whole.err" || fail "difference not said"
 # shellcheck disable=SC2086  # a list
 code 66 "$ringtrain" train $flags --model resnet32 --steps 50 --checkpoint-dir "$work/whole" \

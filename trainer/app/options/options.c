@@ -422,53 +422,63 @@ void options_print(FILE *out, unsigned command, int argc, char *const *argv) {
 
 /* Those that change the bits of a training, beside what a run's state tells of batches, ranks,
  * types and the length of the schedule. */
-static const char *const RECORDED[] = {
-    "lr",
-    "lr-batch",
-    "schedule",
-    "warmup-epochs",
-    "momentum",
-    "nesterov",
-    "decay-all",
-    "augment",
-    "weight-decay",
-    "label-smoothing",
-    "flip",
-    "min-area",
-    "loss-scale",
-    "loss-scale-growth",
-    "comm",
-    "milestones",
-    "milestone-factor",
-    "warmup-steps",
-    "warmup-from",
-    "decay-biases",
-    "bias-rate",
-    "clip-norm",
-    "preset",
-    "canvases",
-    "gt-slots",
-    "anchor-samples",
-    "region-samples",
-    "norm-epsilon",
-    "short-side",
-    "long-side",
-    "short-low",
-    "short-step",
-    "bad-samples",
-    "tf32",
-    "convs",
-    "own-backward",
-    "row-choice",
-    "tune",
-    "deterministic",
+static const struct {
+    const char *name;
+    enum setting_kind kind;
+} RECORDED[] = {
+    {"lr", SETTING_RECIPE},
+    {"lr-batch", SETTING_RECIPE},
+    {"schedule", SETTING_RECIPE},
+    {"warmup-epochs", SETTING_RECIPE},
+    {"momentum", SETTING_RECIPE},
+    {"nesterov", SETTING_RECIPE},
+    {"decay-all", SETTING_RECIPE},
+    {"augment", SETTING_RECIPE},
+    {"weight-decay", SETTING_RECIPE},
+    {"label-smoothing", SETTING_RECIPE},
+    {"flip", SETTING_RECIPE},
+    {"min-area", SETTING_RECIPE},
+    {"loss-scale", SETTING_WAY},
+    {"loss-scale-growth", SETTING_WAY},
+    {"comm", SETTING_MACHINE},
+    {"milestones", SETTING_RECIPE},
+    {"milestone-factor", SETTING_RECIPE},
+    {"warmup-steps", SETTING_RECIPE},
+    {"warmup-from", SETTING_RECIPE},
+    {"decay-biases", SETTING_RECIPE},
+    {"bias-rate", SETTING_RECIPE},
+    {"clip-norm", SETTING_RECIPE},
+    {"preset", SETTING_RECIPE},
+    {"canvases", SETTING_WAY},
+    {"gt-slots", SETTING_RECIPE},
+    {"anchor-samples", SETTING_RECIPE},
+    {"region-samples", SETTING_RECIPE},
+    {"norm-epsilon", SETTING_RECIPE},
+    {"short-side", SETTING_RECIPE},
+    {"long-side", SETTING_RECIPE},
+    {"short-low", SETTING_RECIPE},
+    {"short-step", SETTING_RECIPE},
+    {"bad-samples", SETTING_WAY},
+    {"tf32", SETTING_MACHINE},
+    {"convs", SETTING_MACHINE},
+    {"own-backward", SETTING_MACHINE},
+    {"row-choice", SETTING_MACHINE},
+    {"tune", SETTING_MACHINE},
+    {"deterministic", SETTING_MACHINE},
 };
+
+enum setting_kind options_kind(const char *name, size_t size) {
+    for (size_t i = 0; i < sizeof(RECORDED) / sizeof(RECORDED[0]); i++)
+        if (strncmp(RECORDED[i].name, name, size) == 0 && RECORDED[i].name[size] == '\0')
+            return RECORDED[i].kind;
+    return SETTING_MACHINE;
+}
 
 int options_record(struct buf *out, const struct options *o, struct error *err) {
     for (size_t i = 0; i < sizeof(RECORDED) / sizeof(RECORDED[0]); i++) {
         if (i > 0 && buf_add_text(out, " ", err) != 0)
             return -1;
-        if (flags_print_value(out, FLAGS, FLAG_COUNT, RECORDED[i], o, err) != 0)
+        if (flags_print_value(out, FLAGS, FLAG_COUNT, RECORDED[i].name, o, err) != 0)
             return -1;
     }
     return 0;

@@ -38,6 +38,14 @@ enum option_augment {
     OPTION_AUGMENT_CENTER
 };
 
+/* What it means where a run that goes on from a checkpoint has a setting otherwise. */
+enum setting_kind {
+    SETTING_MACHINE = 1, /* who computes: may always change */
+    SETTING_WAY = 2,     /* how: may change on the way; a finished run was not made that way */
+    SETTING_RECIPE = 4,  /* what is learnt: changes only where it was asked for */
+    SETTING_ALL = SETTING_MACHINE | SETTING_WAY | SETTING_RECIPE,
+};
+
 /* Text is borrowed from the command line. */
 struct options {
     const char *model;
@@ -144,6 +152,9 @@ int options_parse(struct options *o, unsigned command, int argc, char *const *ar
 int options_record(struct buf *out, const struct options *o, struct error *err);
 /* Appends all flags of COMMAND and their values as a JSON object of texts. */
 int options_json(struct buf *out, unsigned command, const struct options *o, struct error *err);
+/* The kind of one of those options, whose name has SIZE bytes; what a task records beside them
+ * follows from ranks and data, and is SETTING_MACHINE. */
+enum setting_kind options_kind(const char *name, size_t size);
 /* The same error, for a command whose network is known later: ARGV has been parsed. */
 int options_fit(unsigned command, const struct model *model, int argc, char *const *argv,
                 struct error *err);

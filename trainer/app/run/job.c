@@ -97,14 +97,17 @@ static int open_network(struct job *job, struct error *err) {
 }
 
 /* The end of a path; whole characters of UTF-8. */
+static void keep_end(char ret[RUN_STATE_TEXT], const char *path) {
+    size_t length = strlen(path);
+    if (length >= RUN_STATE_TEXT)
+        path += length - RUN_STATE_TEXT + 1;
+    while (((unsigned char)*path & 0xc0) == 0x80)
+        path++;
+    (void)snprintf(ret, RUN_STATE_TEXT, "%s", path);
+}
+
 static void describe_data(const struct job *job, struct run_state *s) {
-    const char *name = job->data.training.source.name;
-    size_t length = strlen(name);
-    if (length >= sizeof(s->data_name))
-        name += length - sizeof(s->data_name) + 1;
-    while (((unsigned char)*name & 0xc0) == 0x80)
-        name++;
-    (void)snprintf(s->data_name, sizeof(s->data_name), "%s", name);
+    keep_end(s->data_name, job->data.training.source.name);
     (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, job->data.hash);
     s->data_images = (int64_t)job->data.training.source.count;
 }
@@ -130,6 +133,7 @@ static int describe(struct job *job, struct error *err) {
     const char *run = getenv(ATTEMPT_RUN_VARIABLE);
     (void)snprintf(s->run, sizeof(s->run), "%s", run != NULL ? run : "");
     describe_data(job, s);
+    keep_end(s->init, o->init != NULL ? o->init : "none");
     s->classes = (int64_t)job->data.classes;
     s->ranks = comm_size(job->comm);
     s->accumulate = o->accumulate;

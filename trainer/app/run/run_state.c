@@ -6,11 +6,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+/* What has to be the same for a bit-exact resume has a kind (options.h). */
 enum {
-    EXACT = 1, /* has to be the same for a bit-exact resume */
-    LATER = 2, /* unknown to format version 1 */
+    MACHINE = SETTING_MACHINE,
+    WAY = SETTING_WAY,
+    RECIPE = SETTING_RECIPE,
+    LATER = 8, /* unknown to the first format version, or to earlier programs of the second */
 };
 
 /* A field is a number, or text. */
@@ -32,29 +36,30 @@ static const struct field FIELDS[] = {
     NUMBER(step, 0),
     NUMBER(epoch, 0),
     NUMBER(images, 0),
-    NUMBER(global_batch, EXACT),
+    NUMBER(global_batch, MACHINE),
     NUMBER(course, LATER),
     NUMBER(samples, LATER),
     TEXT(loss_scale, LATER),
     NUMBER(good_steps, LATER),
     NUMBER(batches, LATER),
     NUMBER(epoch_images, LATER),
-    NUMBER(ranks, EXACT),
-    NUMBER(accumulate, EXACT),
-    NUMBER(batch_size, EXACT),
-    NUMBER(threads, EXACT),
-    NUMBER(seed, EXACT),
-    NUMBER(image_size, EXACT),
-    NUMBER(total_steps, EXACT | LATER),
-    TEXT(dtype, EXACT),
-    TEXT(fusion, EXACT),
-    TEXT(backend, EXACT),
+    NUMBER(ranks, MACHINE),
+    NUMBER(accumulate, WAY),
+    NUMBER(batch_size, WAY),
+    NUMBER(threads, MACHINE),
+    NUMBER(seed, RECIPE),
+    NUMBER(image_size, RECIPE),
+    NUMBER(total_steps, MACHINE | LATER),
+    TEXT(dtype, WAY),
+    TEXT(fusion, MACHINE),
+    TEXT(backend, MACHINE),
     TEXT(data, 0), /* compared by its name */
     TEXT(data_name, LATER),
     NUMBER(data_images, LATER),
-    TEXT(program, EXACT | LATER),
+    TEXT(program, MACHINE | LATER),
     TEXT(options, LATER), /* compared word by word */
     TEXT(run, LATER),
+    TEXT(init, LATER), /* compared where nothing is left to train */
 };
 
 enum { FIELD_COUNT = sizeof(FIELDS) / sizeof(FIELDS[0]) };
@@ -229,7 +234,8 @@ const char *run_state_option(const struct run_state *state, const char *name, in
     return value;
 }
 
-static int add_options(struct buf *out, const char *now, const char *before, struct error *err) {
+static int add_options(struct buf *out, const char *now, const char *before, unsigned kinds,
+                       struct error *err) {
     for (const char *word = before; *word != '\0';) {
         size_t name = strcspn(word, "= ");
         size_t size = strcspn(word, " ");
@@ -238,8 +244,9 @@ static int add_options(struct buf *out, const char *now, const char *before, str
         int b_size = (int)(size - name - 1);
         bool same = a == NULL || name >= size ||
                     (strcspn(a, " ") == (size_t)b_size && strncmp(a, b, (size_t)b_size) == 0);
-        if (!same && buf_printf(out, err, "%s%.*s %.*s (was %.*s)", comma(out), (int)name, word,
-                                (int)strcspn(a, " "), a, b_size, b) != 0)
+        if (!same && (options_kind(word, name) & kinds) != 0 &&
+            buf_printf(out, err, "%s%.*s %.*s (was %.*s)", comma(out), (int)name, word,
+                       (int)strcspn(a, " "), a, b_size, b) != 0)
             return -1;
         word += size;
         word += strspn(word, " ");
@@ -261,32 +268,46 @@ static int add_data(struct buf *out, const struct run_state *now, const struct r
 }
 
 int run_state_differences(struct buf *out, const struct run_state *now,
-                          const struct run_state *before, struct error *err) {
+                          const struct run_state *before, unsigned kinds, struct error *err) {
     for (size_t i = 0; i < FIELD_COUNT; i++)
-        if ((FIELDS[i].flags & EXACT) != 0 &&
+        if ((FIELDS[i].flags & kinds) != 0 &&
             add_difference(out, now, before, &FIELDS[i], err) != 0)
             return -1;
-    if (add_options(out, now->options, before->options, err) != 0)
+    if (add_options(out, now->options, before->options, kinds, err) != 0)
         return -1;
-    return add_data(out, now, before, err);
+    return (kinds & SETTING_WAY) != 0 ? add_data(out, now, before, err) : 0;
 }
 
-int run_state_class_differences(struct buf *out, const struct run_state *now,
-                                char *const *class_names, const char *text, struct error *err) {
+int run_state_classes(const char *text, char ***ret_names, size_t *ret_count, struct error *err) {
     cleanup_json json_t *object = NULL;
-    size_t others = 0;
+    *ret_names = NULL;
+    *ret_count = 0;
     if (json_parse(text, strlen(text), "state", &object, err) != 0)
         return -1;
     const json_t *names = json_object_get(object, CLASS_NAMES);
-    for (int64_t c = 0; c < now->classes && (size_t)c < json_array_size(names); c++) {
-        const char *before = json_string_value(json_array_get(names, (size_t)c));
-        if (before == NULL || strcmp(before, class_names[c]) == 0 || others++ > 0)
-            continue;
-        if (buf_printf(out, err, "%sclass %" PRId64 " %s (was %s)", comma(out), c, class_names[c],
-                       before) != 0)
-            return -1;
+    const size_t count = json_array_size(names);
+    if (count == 0)
+        return 0;
+    char **copies = calloc(count, sizeof(*copies));
+    if (copies == NULL)
+        return error_no_memory(err, "class names");
+    for (size_t c = 0; c < count; c++) {
+        const char *name = json_string_value(json_array_get(names, c));
+        copies[c] = strdup(name != NULL ? name : "");
+        if (copies[c] == NULL) {
+            run_state_free_classes(copies, c);
+            return error_no_memory(err, "class names");
+        }
     }
-    return others < 2 ? 0 : buf_printf(out, err, " and %zu more class names", others - 1);
+    *ret_names = copies;
+    *ret_count = count;
+    return 0;
+}
+
+void run_state_free_classes(char **names, size_t count) {
+    for (size_t c = 0; c < count; c++)
+        free(names[c]);
+    free(names);
 }
 
 void run_state_go_on(struct run_state *now, const struct run_state *before) {

@@ -6,7 +6,9 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "options/options.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -46,6 +48,8 @@ struct run_state {
     char program[RUN_STATE_TEXT];   /* * version of ringtrain, and of MPI where ranks sum over it */
     char options[RUN_STATE_OPTIONS]; /* * those that change bits: "lr=0.1 momentum=0.9 ..." */
 
+    char init[RUN_STATE_TEXT]; /* * the end of --init's path; "none" without */
+
     char run[RUN_STATE_TEXT]; /* ringmaster's name of it (common/attempt.h); "" where none was told
                                */
 };
@@ -66,12 +70,15 @@ const char *run_state_option(const struct run_state *state, const char *name, in
  * rounded down to whole steps of NOW, so that a few images may come twice. */
 void run_state_go_on(struct run_state *now, const struct run_state *before);
 
-/* Appends "threads 2 (was 4), lr 5 (was 0.1), ..." for what differs in the second group; nothing
- * if all is the same. What an earlier format version did not record is no difference. */
+/* Appends "threads 2 (was 4), lr 5 (was 0.1), ..." for what differs in the second group and is of
+ * one of KINDS (enum setting_kind, as bits); nothing if all is the same. What an earlier version
+ * did not record is no difference. The data counts as SETTING_WAY. */
 int run_state_differences(struct buf *out, const struct run_state *now,
-                          const struct run_state *before, struct error *err);
-/* The same for the names of classes; TEXT is the earlier state as JSON. */
-int run_state_class_differences(struct buf *out, const struct run_state *now,
-                                char *const *class_names, const char *text, struct error *err);
+                          const struct run_state *before, unsigned kinds, struct error *err);
+
+/* The names of classes in TEXT, a state as JSON, to be freed with the second function; none where
+ * they were not recorded. */
+int run_state_classes(const char *text, char ***ret_names, size_t *ret_count, struct error *err);
+void run_state_free_classes(char **names, size_t count);
 
 #endif

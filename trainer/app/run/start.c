@@ -5,6 +5,7 @@
 #include "common/buf.h"
 #include "common/log.h"
 #include "common/target.h"
+#include "run/fit.h"
 #include "run/fold.h"
 #include "run/init.h"
 #include "run/notes.h"
@@ -34,67 +35,14 @@ static int settle_course(struct job *job, struct error *err) {
     return 0;
 }
 
-static const char *advice(bool by_init) {
-    return by_init ? "the same --init, " : "";
-}
-
-static int check_fit(const struct job *job, const struct run_state *before, const char *path,
-                     struct error *err) {
-    if (strcmp(before->model, job->state.model) != 0)
-        return error_set(err, EXIT_CODE_DATA,
-                         "%s holds %s, this run trains %s; give another --checkpoint-dir, or "
-                         "--resume none",
-                         path, before->model, job->state.model);
-    if (before->classes != job->state.classes)
-        return error_set(err, EXIT_CODE_DATA,
-                         "%s is for %" PRId64 " classes, the data has %" PRId64
-                         "; give %sanother --checkpoint-dir, or --resume none",
-                         path, before->classes, job->state.classes,
-                         advice(job->data.task->init_counts_classes));
-    return 0;
-}
-
-static int check_fixed(const struct job *job, const struct run_state *before, const char *path,
-                       struct error *err) {
-    const struct task_fixed *row = job->data.task->fixed;
-    for (; row != NULL && row->option != NULL; row++) {
-        int was_size = 0, is_size = 0;
-        const char *was = run_state_option(before, row->option, &was_size);
-        const char *is = run_state_option(&job->state, row->option, &is_size);
-        if (was == NULL || is == NULL ||
-            (was_size == is_size && strncmp(was, is, (size_t)is_size) == 0))
-            continue;
-        return error_set(
-            err, EXIT_CODE_DATA,
-            "%s is %s %.*s, not %.*s; give %sanother --checkpoint-dir, or --resume none", path,
-            row->words, was_size, was, is_size, is, advice(row->by_init));
-    }
-    return 0;
-}
-
-static int tell_differences(const struct job *job, const struct run_state *before,
-                            const char *before_text, struct error *err) {
-    cleanup_buf struct buf text = {0};
-    buf_init(&text, NOTES_MAX);
-    if (run_state_differences(&text, &job->state, before, err) != 0 ||
-        run_state_class_differences(&text, &job->state, job->data.class_names, before_text, err) !=
-            0)
-        return -1;
-    if (text.size > 0)
-        log_warning("not bit for bit the run that wrote the checkpoint: %s", buf_text(&text));
-    return 0;
-}
-
-static int take_over(struct job *job, const struct safetensors *file, struct statistics *statistics,
-                     struct error *err) {
+static int take_over(struct job *job, const struct safetensors *file, bool asked,
+                     struct statistics *statistics, struct error *err) {
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
     struct run_state before;
     if (text == NULL)
         return error_set(err, EXIT_CODE_DATA, "%s holds no state of a run", file->path);
     if (run_state_parse(&before, text, file->path, err) != 0 ||
-        check_fit(job, &before, file->path, err) != 0 ||
-        check_fixed(job, &before, file->path, err) != 0 ||
-        tell_differences(job, &before, text, err) != 0)
+        fit_check(job, &before, text, file->path, asked, err) != 0)
         return -1;
     cleanup_weights struct weights w = {0};
     if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM, 0, err) != 0 ||
@@ -109,9 +57,10 @@ static int take_over(struct job *job, const struct safetensors *file, struct sta
     return statistics_read(statistics, job, file, err);
 }
 
-static int resume_from(struct job *job, const struct safetensors *file,
+/* ASKED: this checkpoint was named, or is of this very run. */
+static int resume_from(struct job *job, const struct safetensors *file, bool asked,
                        struct statistics *statistics, struct error *err) {
-    int result = take_over(job, file, statistics, err);
+    int result = take_over(job, file, asked, statistics, err);
     if (result != 0 && err->os_errno != 0 && err->code == EXIT_CODE_DATA)
         err->code = EXIT_CODE_CONFIG; /* it was whole a moment ago */
     return result;
@@ -169,7 +118,7 @@ static int resume_newest(struct job *job, bool wanted, bool *ret_resumed,
         log_warning("%s holds a checkpoint of step %" PRId64 " of an earlier run: it counts as "
                     "older than what this run writes, and goes as this run's checkpoints come",
                     job->inputs.checkpoints, place.step);
-    return *ret_resumed ? resume_from(job, &file, statistics, err) : 0;
+    return *ret_resumed ? resume_from(job, &file, false, statistics, err) : 0;
 }
 
 /* Whether ringmaster has launched this run before. */
@@ -202,7 +151,7 @@ static int resume_own(struct job *job, bool *ret_resumed, struct statistics *sta
         below = &place;
         notes_tell(&notes);
         *ret_resumed = found && is_own(job, &file);
-        if (*ret_resumed && resume_from(job, &file, statistics, err) != 0)
+        if (*ret_resumed && resume_from(job, &file, true, statistics, err) != 0)
             return -1;
     }
     return 0;
@@ -231,7 +180,7 @@ static int read_start(struct job *job, struct statistics *statistics, struct err
         cleanup_safetensors struct safetensors file = {0};
         if (checkpoint_open(resume, &file, err) != 0)
             return error_wrap(err, "--resume");
-        return resume_from(job, &file, statistics, err);
+        return resume_from(job, &file, true, statistics, err);
     }
     if (resume_newest(job, automatic, &resumed, statistics, err) != 0)
         return -1;

@@ -31,7 +31,8 @@ static const struct run_state sample = {.model = "resnet20",
                                         .data_images = 2890,
                                         .program = "ringtrain 1",
                                         .options = "lr=0.1 lr-batch=256 nesterov=false",
-                                        .run = "fedcba9876543210"};
+                                        .run = "fedcba9876543210",
+                                        .init = "/weights/r20.safetensors"};
 
 static char red[] = "red", green[] = "green", blue[] = "blue";
 static char *const names[] = {red, green, blue};
@@ -64,8 +65,11 @@ static void the_first_format_is_read(void) {
     (void)snprintf(now.program, sizeof(now.program), "ringtrain 2");
     cleanup_buf struct buf text = {0};
     buf_init(&text, 4096);
-    CU_ASSERT_EQUAL(run_state_differences(&text, &now, &back, NULL), 0);
-    CU_ASSERT_EQUAL(run_state_class_differences(&text, &now, names, first_format, NULL), 0);
+    CU_ASSERT_EQUAL(run_state_differences(&text, &now, &back, SETTING_ALL, NULL), 0);
+    char **none = NULL;
+    size_t count = 1;
+    CU_ASSERT_EQUAL(run_state_classes(first_format, &none, &count, NULL), 0);
+    CU_ASSERT(none == NULL && count == 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "");
 }
 
@@ -179,12 +183,12 @@ static void differences_name_now_and_before(void) {
     struct run_state other = sample;
     cleanup_buf struct buf text = {0};
     buf_init(&text, 4096);
-    CU_ASSERT_EQUAL(run_state_differences(&text, &sample, &other, NULL), 0);
+    CU_ASSERT_EQUAL(run_state_differences(&text, &sample, &other, SETTING_ALL, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "");
     other.threads = 4;
     other.step = 5;
     (void)snprintf(other.backend, sizeof(other.backend), "ref");
-    CU_ASSERT_EQUAL(run_state_differences(&text, &sample, &other, NULL), 0);
+    CU_ASSERT_EQUAL(run_state_differences(&text, &sample, &other, SETTING_ALL, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "threads 2 (was 4), backend cpu \"quoted\" (was ref)");
 
     buf_consume(&text, text.size);
@@ -194,24 +198,55 @@ static void differences_name_now_and_before(void) {
     (void)snprintf(other.data, sizeof(other.data), "f");
     (void)snprintf(other.data_name, sizeof(other.data_name), "/data/old");
     other.data_images = 12;
-    CU_ASSERT_EQUAL(run_state_differences(&text, &sample, &other, NULL), 0);
+    CU_ASSERT_EQUAL(run_state_differences(&text, &sample, &other, SETTING_ALL, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&text),
                            "total_steps 900 (was 800), lr 0.1 (was 5), nesterov false (was true), "
                            "data /data/train of 2890 images (was /data/old of 12 images)");
 }
 
-static void other_names_of_classes_are_told(void) {
-    char square[] = "square";
-    char *const others[] = {red, square, square};
-    cleanup_buf struct buf text = {0};
+static void each_setting_has_a_kind(void) {
+    static const struct {
+        unsigned kinds;
+        const char *told;
+    } rows[] = {
+        {SETTING_MACHINE, "global_batch 96 (was 64), ranks 3 (was 2), threads 2 (was 4), "
+                          "total_steps 900 (was 800), tf32 true (was false)"},
+        {SETTING_WAY, "dtype f32 (was bf16), bad-samples fail (was skip), data /data/train of 2890 "
+                      "images (was /data/old of 12 images)"},
+        {SETTING_RECIPE, "seed 7 (was 8), image_size 32 (was 64), lr 0.1 (was 5)"},
+    };
+    struct run_state now = sample, before = sample;
+    before.global_batch = 64;
+    before.ranks = 2;
+    before.threads = 4;
+    before.total_steps = 800;
+    before.seed = 8;
+    before.image_size = 64;
+    (void)snprintf(before.dtype, sizeof(before.dtype), "bf16");
+    (void)snprintf(before.data, sizeof(before.data), "f");
+    (void)snprintf(before.data_name, sizeof(before.data_name), "/data/old");
+    before.data_images = 12;
+    (void)snprintf(now.options, sizeof(now.options), "lr=0.1 tf32=true bad-samples=fail");
+    (void)snprintf(before.options, sizeof(before.options), "lr=5 tf32=false bad-samples=skip");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cleanup_buf struct buf text = {0};
+        buf_init(&text, 4096);
+        CU_ASSERT_EQUAL(run_state_differences(&text, &now, &before, rows[i].kinds, NULL), 0);
+        CU_ASSERT_STRING_EQUAL(buf_text(&text), rows[i].told);
+    }
+}
+
+static void names_of_classes_are_read_again(void) {
     cleanup_buf struct buf state = {0};
-    buf_init(&text, 4096);
+    char **back = NULL;
+    size_t count = 0;
     buf_init(&state, RUN_STATE_JSON_MAX);
     CU_ASSERT_EQUAL(run_state_format(&state, &sample, names, NULL), 0);
-    CU_ASSERT_EQUAL(run_state_class_differences(&text, &sample, names, buf_text(&state), NULL), 0);
-    CU_ASSERT_STRING_EQUAL(buf_text(&text), "");
-    CU_ASSERT_EQUAL(run_state_class_differences(&text, &sample, others, buf_text(&state), NULL), 0);
-    CU_ASSERT_STRING_EQUAL(buf_text(&text), "class 1 square (was green) and 1 more class names");
+    CU_ASSERT_EQUAL_FATAL(run_state_classes(buf_text(&state), &back, &count, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(count, 3);
+    for (size_t c = 0; c < count; c++)
+        CU_ASSERT_STRING_EQUAL(back[c], names[c]);
+    run_state_free_classes(back, count);
 }
 
 UNIT_MAIN("app.run_state", UNIT(what_is_written_is_read_again), UNIT(the_first_format_is_read),
@@ -219,4 +254,4 @@ UNIT_MAIN("app.run_state", UNIT(what_is_written_is_read_again), UNIT(the_first_f
           UNIT(a_place_is_found_again_with_other_steps),
           UNIT(an_epoch_that_never_ended_is_counted_again), UNIT(a_missing_key_is_named),
           UNIT(a_text_that_is_none_or_too_long_is_named), UNIT(differences_name_now_and_before),
-          UNIT(other_names_of_classes_are_told))
+          UNIT(each_setting_has_a_kind), UNIT(names_of_classes_are_read_again))

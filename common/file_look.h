@@ -1,0 +1,23 @@
+/* Whether something is there. What the system does not say (EACCES, EIO, ESTALE, EMFILE, ...) is an
+ * error and not an absence: nothing begins anew, and no other place is taken, because a file could
+ * not be read for a moment. */
+#ifndef COMMON_FILE_LOOK_H
+#define COMMON_FILE_LOOK_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/* Whether this errno of a failed open or stat means that there is nothing by that name (ENOENT,
+ * ENOTDIR). Any other one (EACCES, EIO, ESTALE, EMFILE, ...) says nothing about what is there. */
+bool file_is_absence(int number);
+
+/* What PATH is, links followed. *RET_THERE is false where there is nothing; where the system does
+ * not say, that is an error (EXIT_CODE_CONFIG, os_errno). RET may be NULL. */
+int file_look(const char *path, struct stat *ret, bool *ret_there, struct error *err);
+
+/* The same: whether PATH is a folder. */
+int file_look_folder(const char *path, bool *ret_folder, struct error *err);
+
+#endif
