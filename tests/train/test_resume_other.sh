@@ -77,7 +77,8 @@ mv "$work/other/train/circle" "$work/other/train/cube"
 code 66 "$ringtrain" train $flags --batch-size 8 --steps 9 --data "$work/other"
 newest=$kept/step-000000008.safetensors
 says "class 0 is 'cube' in the data and 'circle' in $newest; to begin with its weights give --init $newest and another --checkpoint-dir"
-rm "$work/other/train/cube"/*7.* && mv "$work/other/train/cube" "$work/other/train/circle"
+rm "$work/other/train/cube/0000008.jpg"
+mv "$work/other/train/cube" "$work/other/train/circle"
 left=$(find "$work/other/train" -type f | wc -l)
 train --batch-size 8 --steps 9 --resume "$newest" --data "$work/other"
 says "data $work/other/train of $left images (was $data/train of 160 images)"

@@ -8,7 +8,6 @@
 
 #define START "\"" CONFIG_SEAL_KEY "\": \"crc32c:"
 #define ZEROS "00000000"
-#define END "\n}"
 enum { DIGITS = sizeof(ZEROS) - 1 };
 
 /* The digits that TEXT should have at PLACE. */
@@ -20,14 +19,16 @@ static void make_digits(const char *text, size_t size, size_t place, char ret[DI
 }
 
 int config_seal_add(struct buf *out, const char *text, struct error *err) {
-    const size_t size = strlen(text), end = sizeof(END) - 1, begun = out->size;
+    const char *comma = strstr(text, ",\n");
     char digits[DIGITS + 1];
-    if (size <= end || strcmp(text + size - end, END) != 0)
+    if (comma == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "a checksum for what is no indented object");
-    if (buf_add(out, text, size - end, err) != 0 ||
-        buf_add_text(out, ",\n  " START ZEROS "\"" END, err) != 0)
+    const size_t begun = out->size, first = (size_t)(comma - text) + 2;
+    if (buf_add(out, text, first, err) != 0 || buf_add_text(out, "  " START, err) != 0)
         return -1;
-    const size_t place = out->size - begun - end - 1 - DIGITS;
+    const size_t place = out->size - begun;
+    if (buf_add_text(out, ZEROS "\",\n", err) != 0 || buf_add_text(out, text + first, err) != 0)
+        return -1;
     make_digits(out->data + begun, out->size - begun, place, digits);
     memcpy(out->data + begun + place, digits, DIGITS);
     return 0;
@@ -48,7 +49,7 @@ int config_seal_check(const char *text, size_t size, const char *path, bool *ret
             return 0;
     }
     return error_set(err, EXIT_CODE_DATA,
-                     "%s: does not match its checksum: it was damaged or edited; remove the member "
+                     "%s: does not match its checksum: it was damaged or edited; remove the line "
                      "\"" CONFIG_SEAL_KEY "\" to have it taken as it is",
                      path);
 }

@@ -1,8 +1,9 @@
-/* A checksum of a JSON text within it, as its last member, so that a changed bit is seen:
+/* A checksum of a JSON text within it, so that a changed bit is seen:
  *
- *     "checksum": "crc32c:1a2b3c4d"
+ *     "checksum": "crc32c:1a2b3c4d",
  *
- * It is taken over the whole text with its own digits as zeros. */
+ * It is taken over the whole text with its own digits as zeros, and is the second member, a line of
+ * its own, so that who edits the text can take it out. */
 #ifndef CHECKPOINT_CONFIG_SEAL_H
 #define CHECKPOINT_CONFIG_SEAL_H
 
@@ -14,7 +15,8 @@
 
 #define CONFIG_SEAL_KEY "checksum"
 
-/* Appends TEXT, an object as json_dumps indents it by two, and its checksum to OUT. */
+/* Appends TEXT, an object of several members, as json_dumps indents it by two, and its checksum to
+ * OUT. */
 int config_seal_add(struct buf *out, const char *text, struct error *err);
 
 /* Whether TEXT agrees with the checksum in it; PATH names it in the error (EXIT_CODE_DATA).

@@ -21,10 +21,12 @@ static void what_is_sealed_agrees_with_itself(void) {
     seal(&out);
     CU_ASSERT_EQUAL(config_seal_check(buf_text(&out), out.size, "c.json", &sealed, &err), 0);
     CU_ASSERT_TRUE(sealed);
-    (void)snprintf(zeros, sizeof(zeros), "%.*s,\n  \"checksum\": \"crc32c:00000000\"\n}",
-                   (int)sizeof(text) - 3, text);
-    (void)snprintf(wanted, sizeof(wanted), "%.*s,\n  \"checksum\": \"crc32c:%08x\"\n}",
-                   (int)sizeof(text) - 3, text, (unsigned)crc32c(0, zeros, strlen(zeros)));
+    const char *rest = strstr(text, "  \"mean\"");
+    const int first = (int)(rest - text);
+    (void)snprintf(zeros, sizeof(zeros), "%.*s  \"checksum\": \"crc32c:00000000\",\n%s", first,
+                   text, rest);
+    (void)snprintf(wanted, sizeof(wanted), "%.*s  \"checksum\": \"crc32c:%08x\",\n%s", first, text,
+                   (unsigned)crc32c(0, zeros, strlen(zeros)), rest);
     CU_ASSERT_STRING_EQUAL(buf_text(&out), wanted);
 }
 
@@ -54,7 +56,7 @@ static void every_changed_bit_is_seen(void) {
     }
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "c.json: does not match its checksum");
-    ASSERT_CONTAINS(err.text, "remove the member \"checksum\"");
+    ASSERT_CONTAINS(err.text, "remove the line \"checksum\"");
     for (size_t cut = first + size; cut < out.size; cut++) {
         bool sealed = false;
         CU_ASSERT_EQUAL(config_seal_check(out.data, cut, "c.json", &sealed, &err), -1);
@@ -64,7 +66,7 @@ static void every_changed_bit_is_seen(void) {
 static void what_is_no_object_takes_no_seal(void) {
     cleanup_buf struct buf out = {0};
     buf_init(&out, 1024);
-    CU_ASSERT_EQUAL(config_seal_add(&out, "[]", &err), -1);
+    CU_ASSERT_EQUAL(config_seal_add(&out, "{}", &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
     cleanup_buf struct buf small = {0};
     buf_init(&small, 8);

@@ -49,7 +49,7 @@ static void a_null_error_is_fine(void) {
     CU_ASSERT_EQUAL(error_no_memory(NULL, "x"), -1);
     struct error err = {0};
     CU_ASSERT_EQUAL(error_no_memory(&err, "x"), -1);
-    CU_ASSERT(err.os_errno == ENOMEM && err.code == EXIT_CODE_INTERNAL);
+    CU_ASSERT(err.os_errno == ENOMEM && err.code == EXIT_CODE_CONFIG);
 }
 
 UNIT_MAIN("common.error", UNIT(set_fills_code_and_text_and_returns_minus_one),
