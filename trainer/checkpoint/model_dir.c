@@ -169,7 +169,6 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
                          "%s: no model is there (%s is missing); --model-dir names the folder that "
                          "a training has published",
                          folder, CONFIG);
-    if (json_read_file(path, &root, err) != 0) {
     if (file_read(path, &text, err) != 0 ||
         json_parse(buf_text(&text), text.size, path, &root, err) != 0) {
         if (err != NULL)

@@ -10,4 +10,13 @@
  * all ranks to it. */
 int start_job(struct job *job, struct error *err);
 
+/* Whether a run may go on from a checkpoint: the same network and classes, and no settings but
+ * those that it is free to change. BEFORE, parsed from TEXT, is the state in the checkpoint PATH.
+ * Another network, or other classes, are EXIT_CODE_DATA. Other settings are EXIT_CODE_CONFIG where
+ * they change what is learnt (SETTING_RECIPE) and were not ASKED for by naming the checkpoint, and
+ * where nothing is left to train, so that they would have no effect. What may differ is warned of.
+ */
+int start_check_fit(const struct job *job, const struct run_state *before, const char *text,
+                    const char *path, bool asked, struct error *err);
+
 #endif

@@ -1,4 +1,4 @@
-#include "run/fit.h"
+#include "run/start.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -51,7 +51,8 @@ static int check(const struct run_state *now, const struct run_state *before, ch
     *err = (struct error){0};
     buf_init(&text, RUN_STATE_JSON_MAX);
     CU_ASSERT_EQUAL_FATAL(run_state_format(&text, before, names, NULL), 0);
-    return fit_check(&job, before, buf_text(&text), PATH, asked, err) == 0 ? 0 : (int)err->code;
+    return start_check_fit(&job, before, buf_text(&text), PATH, asked, err) == 0 ? 0
+                                                                                 : (int)err->code;
 }
 
 static struct run_state finished(void) {
@@ -162,13 +163,13 @@ static void other_classes_are_refused(void) {
     static char *three[] = {ant, bee, cow};
     struct job job = job_of(&now);
     job.data.class_names = three;
-    CU_ASSERT_EQUAL(fit_check(&job, &SAMPLE, "{}", PATH, true, &err), -1);
+    CU_ASSERT_EQUAL(start_check_fit(&job, &SAMPLE, "{}", PATH, true, &err), -1);
     ASSERT_CONTAINS(err.text, "is for 2 classes, the data has 3");
     /* Too many to be recorded, or of the first format. */
     job = job_of(&SAMPLE);
-    CU_ASSERT_EQUAL(fit_check(&job, &SAMPLE, "{}", PATH, true, &err), 0);
+    CU_ASSERT_EQUAL(start_check_fit(&job, &SAMPLE, "{}", PATH, true, &err), 0);
 }
 
-UNIT_MAIN("app.fit", UNIT(the_same_run_goes_on_and_ends_again), UNIT(more_epochs_go_on),
+UNIT_MAIN("app.start", UNIT(the_same_run_goes_on_and_ends_again), UNIT(more_epochs_go_on),
           UNIT(a_finished_run_is_not_handed_out_as_another),
           UNIT(a_recipe_changes_only_where_it_was_asked_for), UNIT(other_classes_are_refused))
