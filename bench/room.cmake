@@ -3,12 +3,14 @@ if(RINGMASTER_HAVE_CPU)
     add_executable(bench_resnet_step bench/resnet_step.c)
     set_target_properties(bench_resnet_step PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-    target_link_libraries(bench_resnet_step PRIVATE cpu program models optim common
+    target_link_libraries(bench_resnet_step PRIVATE trainer_backend_cpu trainer_graph_program
+        trainer_models trainer_optim common
         OpenMP::OpenMP_C ringmaster_flags)
     add_executable(bench_conv_layers bench/conv_layers.c)
     set_target_properties(bench_conv_layers PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-    target_link_libraries(bench_conv_layers PRIVATE cpu graph common OneDNN::OneDNN
+    target_link_libraries(bench_conv_layers PRIVATE trainer_backend_cpu trainer_graph common
+        OneDNN::OneDNN
         OpenMP::OpenMP_C ringmaster_flags)
 endif()
 # Stands in for Open MPI, by two names.
@@ -25,17 +27,19 @@ foreach(program decode crops coco_index)
     add_executable(bench_${program} bench/${program}.c)
     set_target_properties(bench_${program} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-    target_link_libraries(bench_${program} PRIVATE set coco shapes common ringmaster_flags)
+    target_link_libraries(bench_${program} PRIVATE trainer_data_set trainer_data_coco
+        trainer_data_shapes common ringmaster_flags)
 endforeach()
 add_executable(bench_sampler_epoch bench/sampler_epoch.c)
 set_target_properties(bench_sampler_epoch PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-target_link_libraries(bench_sampler_epoch PRIVATE detect common ringmaster_flags)
-if(TARGET cuda)
+target_link_libraries(bench_sampler_epoch PRIVATE trainer_data_detect common ringmaster_flags)
+if(TARGET trainer_backend_cuda)
     foreach(program gpu_step gpu_ceilings gpu_kernels)
         add_executable(bench_${program} bench/${program}.c)
         set_target_properties(bench_${program} PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-        target_link_libraries(bench_${program} PRIVATE run cuda cuda_code ringmaster_flags)
+        target_link_libraries(bench_${program} PRIVATE trainer_app_run trainer_backend_cuda
+            cuda_code ringmaster_flags)
     endforeach()
 endif()

@@ -61,7 +61,8 @@ part_settle(NCCL "${found}" "nccl.h and libnccl")
 
 # The CUDA driver is never linked.
 add_library(ringmaster_cuda INTERFACE)
-target_include_directories(ringmaster_cuda SYSTEM INTERFACE ${cuda_root}/include ${CUBLASLT_INCLUDE})
+target_include_directories(ringmaster_cuda SYSTEM INTERFACE ${cuda_root}/include
+    ${CUBLASLT_INCLUDE})
 target_link_libraries(ringmaster_cuda INTERFACE ${CUBLASLT_LIBRARY} ${CUDART_LIBRARY})
 if(RINGMASTER_HAVE_CUDNN)
     # It loads its engines by dlopen beside itself.

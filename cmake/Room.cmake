@@ -1,44 +1,60 @@
-# A room is a folder of sources with one target. A room's headers are reachable only as
-# "<room>/<header>.h", through a folder of its own that holds one link; a target sees the folders
-# of the rooms it names and no others, so an include that crosses the house the wrong way does not
-# build.
+# Rooms: a folder of sources with one target, named after the folder (trainer/data/set is
+# trainer_data_set). Headers are included by their path in the tree. Each room has an include folder
+# of its own that links to its headers alone, and a target sees the folders of the rooms that it
+# uses and no others: an include that crosses the house the wrong way does not compile.
 
 set(ROOM_INCLUDES ${CMAKE_BINARY_DIR}/rooms)
 
-# room(NAME DIR [USES room...] [LINKS library...] [EXCLUDE file...])
-#   NAME     the target, and the first word of its includes
-#   DIR      its folder; every .c in it (not below it) is compiled, but for EXCLUDE
-#   USES     rooms whose headers this one may include; made before it, so that arrows make no circle
-#   LINKS    foreign libraries that stay private to this room
-function(room NAME DIR)
+# room(DIR [USES dir...] [LINKS library...] [EXCLUDE file...])
+#   DIR      its folder; every .c in it (not below it) is compiled, except EXCLUDE
+#   USES     folders of the rooms whose headers this one may include; they must be declared before,
+#            so that there are no circles
+#   LINKS    third-party libraries, private to this room
+function(room DIR)
     cmake_parse_arguments(R "" "" "USES;LINKS;EXCLUDE" ${ARGN})
-    foreach(used IN LISTS R_USES)
-        if(NOT TARGET ${used})
-            message(FATAL_ERROR "room ${NAME} uses ${used}, which stands above it or nowhere")
+    string(REPLACE "/" "_" name ${DIR})
+    set(used)
+    foreach(dir IN LISTS R_USES)
+        string(REPLACE "/" "_" target ${dir})
+        if(NOT TARGET ${target})
+            message(FATAL_ERROR "room ${DIR} uses ${dir}, which is not declared before it")
         endif()
+        list(APPEND used ${target})
     endforeach()
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${DIR}/*.c)
-    foreach(name IN LISTS R_EXCLUDE)
-        list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/${DIR}/${name})
+    set(folder ${CMAKE_SOURCE_DIR}/${DIR})
+    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
+    foreach(file IN LISTS R_EXCLUDE)
+        list(REMOVE_ITEM sources ${folder}/${file})
     endforeach()
 
-    file(MAKE_DIRECTORY ${ROOM_INCLUDES}/${NAME})
-    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${DIR} ${ROOM_INCLUDES}/${NAME}/${NAME} SYMBOLIC)
+    set(includes ${ROOM_INCLUDES}/${name})
+    file(REMOVE_RECURSE ${includes})
+    file(MAKE_DIRECTORY ${includes}/${DIR})
+    file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${folder}
+        ${folder}/*.h ${folder}/*.cuh ${folder}/*.def)
+    foreach(header IN LISTS headers)
+        file(CREATE_LINK ${folder}/${header} ${includes}/${DIR}/${header} SYMBOLIC)
+    endforeach()
 
     if(sources)
-        add_library(${NAME} STATIC ${sources})
-        target_include_directories(${NAME} PUBLIC ${ROOM_INCLUDES}/${NAME})
-        target_link_libraries(${NAME} PUBLIC ${R_USES} PRIVATE ringmaster_flags ${R_LINKS})
+        add_library(${name} STATIC ${sources})
+        target_include_directories(${name} PUBLIC ${includes})
+        target_link_libraries(${name} PUBLIC ${used} PRIVATE ringmaster_flags ${R_LINKS})
     else()
-        add_library(${NAME} INTERFACE)
-        target_include_directories(${NAME} INTERFACE ${ROOM_INCLUDES}/${NAME})
-        target_link_libraries(${NAME} INTERFACE ${R_USES})
+        add_library(${name} INTERFACE)
+        target_include_directories(${name} INTERFACE ${includes})
+        target_link_libraries(${name} INTERFACE ${used})
     endif()
 endfunction()
 
-# Most tests of the launcher wait for real time, and many do so beside each other (tests/run.sh). A test
-# that computes and times nothing takes what they leave of the cores (computing stands in front of its
-# command), and no more than one of these more than there are cores runs at a time. They start first.
+# Headers of tests/ are included by their path in the tree, too.
+set(TEST_INCLUDES ${ROOM_INCLUDES}/tests)
+file(MAKE_DIRECTORY ${TEST_INCLUDES})
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/tests ${TEST_INCLUDES}/tests SYMBOLIC)
+
+# Most tests of the launcher wait for real time, and many run at once (tests/run.sh). A test that
+# computes and times nothing runs at a lower priority (computing, in front of its command), and at
+# most one more of these than there are cores runs at a time. They start first.
 set(computing nice -n 5)
 cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
 function(computes test)
@@ -50,33 +66,61 @@ function(computes test)
 endfunction()
 set_property(GLOBAL PROPERTY ringmaster_computing 0)
 
-# room_tests(NAME DIR LABEL [USES target...] [WAITS]): one program for each tests/DIR/test_*.c, which
-# compute or, with WAITS, mostly wait. A test may see the rooms it is about and those they use, and
-# tests/support.
-function(room_tests NAME DIR LABEL)
-    cmake_parse_arguments(R "WAITS" "" "USES" ${ARGN})
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${DIR}/test_*.c)
+# room_tests(DIR [FROM folder] [NAME name] [USES target...] [ALONE stem...] [WAITS])
+#   DIR      the room that the tests are about; they may include its headers, those of the rooms
+#            that it uses, and tests/support
+#   FROM     the folder of their sources below tests/, test_*.c; default: unit/DIR
+#   NAME     the program, and the first part of each test's name; default: unit_<DIR without
+#            entrypoint/ or trainer/>
+#   ALONE    stems of sources that are a program each, because they link in another way or have a
+#            main of their own; all others are suites of one program, and a test each
+#   WAITS    they mostly wait; else they compute
+# The first word of NAME is the label.
+function(room_tests DIR)
+    cmake_parse_arguments(R "WAITS" "FROM;NAME" "USES;ALONE" ${ARGN})
+    string(REPLACE "/" "_" room ${DIR})
+    if(NOT R_FROM)
+        set(R_FROM unit/${DIR})
+    endif()
+    if(NOT R_NAME)
+        string(REGEX REPLACE "^(entrypoint|trainer)/" "" short ${DIR})
+        string(REPLACE "/" "_" R_NAME unit_${short})
+    endif()
+    string(REGEX REPLACE "_.*" "" label ${R_NAME})
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${R_FROM}/test_*.c)
+    set(suites)
     foreach(source IN LISTS sources)
         get_filename_component(stem ${source} NAME_WE)
         string(REPLACE "test_" "" stem ${stem})
-        set(target ${LABEL}_${NAME}_${stem})
-        add_executable(${target} ${source})
-        set_target_properties(${target} PROPERTIES
-            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-        target_link_libraries(${target} PRIVATE test_support ${NAME} ${R_USES} ringmaster_flags)
-        target_compile_definitions(${target} PRIVATE
-            RINGMASTER_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
-        # What tests compute themselves is little, but for operators.
-        if(LABEL STREQUAL "unit")
-            target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+        set(test ${R_NAME}_${stem})
+        if(stem IN_LIST R_ALONE)
+            room_test_program(${test} ${room} ${label} "${R_USES}" ${source})
+            set(command $<TARGET_FILE:${test}>)
+        else()
+            list(APPEND suites ${source})
+            set(command $<TARGET_FILE:${R_NAME}> test_${stem})
         endif()
         if(R_WAITS)
-            add_test(NAME ${target} COMMAND ${target})
+            add_test(NAME ${test} COMMAND ${command})
         else()
-            add_test(NAME ${target} COMMAND ${computing} $<TARGET_FILE:${target}>)
-            computes(${target})
+            add_test(NAME ${test} COMMAND ${computing} ${command})
+            computes(${test})
         endif()
-        set_tests_properties(${target} PROPERTIES LABELS ${LABEL} TIMEOUT 600
-            SKIP_RETURN_CODE 77)
+        set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 600 SKIP_RETURN_CODE 77)
     endforeach()
+    if(suites)
+        room_test_program(${R_NAME} ${room} ${label} "${R_USES}" ${suites})
+    endif()
+endfunction()
+
+function(room_test_program program room label uses)
+    add_executable(${program} ${ARGN})
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_link_libraries(${program} PRIVATE test_support ${room} ${uses} ringmaster_flags)
+    target_compile_definitions(${program} PRIVATE
+        RINGMASTER_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
+    # Unit tests compute little themselves, unlike operators.
+    if(label STREQUAL "unit")
+        target_compile_options(${program} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+    endif()
 endfunction()

@@ -1,9 +1,10 @@
 pkg_check_modules(cunit REQUIRED IMPORTED_TARGET cunit)
 
-add_library(test_support STATIC
-    tests/support/unit.c tests/support/lag.c tests/support/http_server.c)
-target_include_directories(test_support PUBLIC tests)
-target_link_libraries(test_support PUBLIC PkgConfig::cunit Threads::Threads PRIVATE ringmaster_flags)
+add_library(test_support STATIC tests/support/unit.c tests/support/unit_suites.c
+    tests/support/lag.c tests/support/http_server.c)
+target_include_directories(test_support PUBLIC ${TEST_INCLUDES})
+target_link_libraries(test_support PUBLIC PkgConfig::cunit Threads::Threads PRIVATE
+    ringmaster_flags)
 
 # Its allocations fail one by one (tests/support/no_memory.h).
 function(without_memory target)
@@ -13,8 +14,8 @@ function(without_memory target)
         -Wl,--wrap=aligned_alloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=asprintf)
 endfunction()
 
-room_tests(common unit/common unit)
-room_tests(common unit/support unit)
+room_tests(common ALONE file)
+room_tests(common FROM unit/support NAME unit_support)
 # Sees in which order a file is written, synced and renamed.
 target_link_options(unit_common_file PRIVATE
     -Wl,--wrap=fsync,--wrap=rename,--wrap=mkdir,--wrap=fchmod,--wrap=flock)
@@ -39,15 +40,20 @@ if(NOT RINGMASTER_SANITIZE)
             COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/docs/names.py ${CMAKE_BINARY_DIR}/bin)
         set_tests_properties(docs_generated docs_names PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
     endif()
-    add_test(NAME lint_circles COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/circles.sh ${CMAKE_BINARY_DIR})
+    add_test(NAME lint_circles COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/circles.sh
+        ${CMAKE_BINARY_DIR})
     set_tests_properties(lint_circles PROPERTIES LABELS unit)
-    add_test(NAME cmake_kernel_report COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cmake/test_kernel_report.sh)
+    add_test(NAME cmake_kernel_report COMMAND sh
+        ${CMAKE_SOURCE_DIR}/tests/cmake/test_kernel_report.sh)
     set_tests_properties(cmake_kernel_report PROPERTIES LABELS unit)
-    add_test(NAME cmake_architecture COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cmake/test_architecture.sh)
+    add_test(NAME cmake_architecture COMMAND sh
+        ${CMAKE_SOURCE_DIR}/tests/cmake/test_architecture.sh)
     set_tests_properties(cmake_architecture PROPERTIES LABELS unit TIMEOUT 600)
     foreach(brought packages fetch_onednn)
-        add_test(NAME docker_${brought} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/docker/test_${brought}.sh)
-        set_tests_properties(docker_${brought} PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+        add_test(NAME docker_${brought} COMMAND sh
+            ${CMAKE_SOURCE_DIR}/tests/docker/test_${brought}.sh)
+        set_tests_properties(docker_${brought} PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE
+            77)
     endforeach()
     add_test(NAME venv COMMAND sh ${CMAKE_SOURCE_DIR}/tests/test_venv.sh)
     set_tests_properties(venv PROPERTIES LABELS unit TIMEOUT 300)
@@ -57,30 +63,33 @@ if(NOT RINGMASTER_SANITIZE)
         ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
 endif()
 if(TARGET entrypoint)
-    foreach(entrypoint_room os wire job outcome mpi master)
-        room_tests(${entrypoint_room} unit/entrypoint/${entrypoint_room} unit WAITS)
+    # ALONE: its sources replace functions of the C library.
+    room_tests(entrypoint/os ALONE sweep WAITS)
+    foreach(entrypoint_room wire job outcome mpi master)
+        room_tests(entrypoint/${entrypoint_room} WAITS)
     endforeach()
-    if(TARGET transfer)
-        room_tests(transfer unit/entrypoint/transfer unit
+    if(TARGET entrypoint_transfer)
+        room_tests(entrypoint/transfer ALONE no_memory
             USES PkgConfig::curl PkgConfig::archive WAITS)
         foreach(transfer_room http disk s3 peers fetch upload)
-            room_tests(${transfer_room} unit/entrypoint/transfer/${transfer_room} unit
-                USES transfer PkgConfig::curl PkgConfig::archive PkgConfig::expat WAITS)
+            room_tests(entrypoint/transfer/${transfer_room}
+                USES entrypoint_transfer PkgConfig::curl PkgConfig::archive PkgConfig::expat WAITS)
         endforeach()
         without_memory(unit_transfer_no_memory)
     endif()
     foreach(job_room machine cluster sagemaker)
-        room_tests(${job_room} unit/entrypoint/job/${job_room} unit USES job WAITS)
+        room_tests(entrypoint/job/${job_room} USES entrypoint_job WAITS)
     endforeach()
     # Whole jobs in one test (stage.h) have a master, too.
-    room_tests(host unit/entrypoint/host unit USES master WAITS)
+    room_tests(entrypoint/host USES entrypoint_master WAITS)
     foreach(host_room watch traces facts ranks supply)
-        room_tests(${host_room} unit/entrypoint/host/${host_room} unit USES master WAITS)
+        room_tests(entrypoint/host/${host_room} ALONE failure_child transfer_task USES
+            entrypoint_master WAITS)
     endforeach()
-    room_tests(entrypoint unit/entrypoint unit WAITS)
+    room_tests(entrypoint NAME unit_entrypoint ALONE main no_memory WAITS)
     without_memory(unit_entrypoint_no_memory)
     add_dependencies(unit_entrypoint_main ringmaster)
-    if(TARGET transfer)
+    if(TARGET entrypoint_transfer)
         add_dependencies(unit_entrypoint_main ringmaster-transfer)
         target_link_libraries(unit_entrypoint_main PRIVATE PkgConfig::curl)
         target_compile_definitions(unit_entrypoint_main PRIVATE RINGMASTER_HAS_TRANSFER)
@@ -88,33 +97,38 @@ if(TARGET entrypoint)
     target_compile_definitions(unit_entrypoint_main PRIVATE
         RINGMASTER_PROGRAM="$<TARGET_FILE:ringmaster>")
     # They wait for real time, while others compute.
-    set_tests_properties(unit_host_worker unit_ranks_crew unit_master_relaunch PROPERTIES COST 50)
+    set_tests_properties(unit_host_worker unit_host_ranks_crew unit_master_relaunch PROPERTIES COST
+        50)
 endif()
 add_library(test_net STATIC tests/support/net.c tests/support/host_device.c)
-target_link_libraries(test_net PUBLIC test_support program models ref PRIVATE ringmaster_flags)
-room_tests(graph unit/graph unit USES test_net)
+target_link_libraries(test_net PUBLIC test_support trainer_graph_program trainer_models
+    trainer_backend_ref PRIVATE ringmaster_flags)
+room_tests(trainer/graph USES test_net)
 foreach(graph_room fuse program)
-    room_tests(${graph_room} unit/graph/${graph_room} unit USES test_net)
+    room_tests(trainer/graph/${graph_room} ALONE no_memory USES test_net)
 endforeach()
-without_memory(unit_program_no_memory)
-room_tests(models unit/models unit USES program ref)
-foreach(trainer_room kernels ref comm optim eval checkpoint telemetry)
-    room_tests(${trainer_room} unit/${trainer_room} unit)
+without_memory(unit_graph_program_no_memory)
+room_tests(trainer/models USES trainer_graph_program trainer_backend_ref)
+foreach(trainer_room kernels comm optim eval telemetry)
+    room_tests(trainer/${trainer_room})
 endforeach()
+room_tests(trainer/checkpoint ALONE safetensors_read folder_lock full_disk)
 # They hold bits against those of others.
 foreach(exact anchor box exact_math proposal)
-    target_compile_options(unit_kernels_${exact} PRIVATE -ffp-contract=off)
+    set_source_files_properties(tests/unit/trainer/kernels/test_${exact}.c
+        PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 endforeach()
-room_tests(codec unit/data/codec unit USES kernels)
+room_tests(trainer/data/codec ALONE jpeg real_pictures USES trainer_kernels)
 foreach(data_room set coco draw)
-    room_tests(${data_room} unit/data/${data_room} unit)
+    room_tests(trainer/data/${data_room})
 endforeach()
-room_tests(detect unit/data/detect unit USES shapes)
-room_tests(shapes unit/data/shapes unit USES set coco)
-room_tests(options unit/app/options unit USES optim run)
-room_tests(task unit/app/task unit USES shapes)
+room_tests(trainer/data/detect USES trainer_data_shapes)
+room_tests(trainer/data/shapes USES trainer_data_set trainer_data_coco)
+room_tests(trainer/app/options USES trainer_optim trainer_app_run)
+room_tests(trainer/app/task
+    ALONE detect detect_batches detect_data detect_tell samples task USES trainer_data_shapes)
 foreach(app_room device run command)
-    room_tests(${app_room} unit/app/${app_room} unit)
+    room_tests(trainer/app/${app_room})
 endforeach()
 target_link_options(unit_checkpoint_safetensors_read PRIVATE -Wl,--wrap=pread)
 target_link_options(unit_checkpoint_folder_lock PRIVATE -Wl,--wrap=flock)
@@ -124,29 +138,31 @@ target_link_options(unit_checkpoint_full_disk PRIVATE -Wl,--wrap=write,--wrap=un
 file(GLOB ops_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/ops/*.c)
 list(FILTER ops_sources EXCLUDE REGEX "/test_[^/]*$")
 add_library(ops_harness STATIC ${ops_sources})
-target_link_libraries(ops_harness PUBLIC test_support test_net graph ref m PRIVATE ringmaster_flags)
-set(backends ref)
+target_link_libraries(ops_harness PUBLIC test_support test_net trainer_graph trainer_backend_ref m
+    PRIVATE ringmaster_flags)
+set(backends trainer_backend_ref)
 if(RINGMASTER_HAVE_CPU)
-    list(APPEND backends cpu)
+    list(APPEND backends trainer_backend_cpu)
 endif()
-room_tests(graph ops ops USES ops_harness ${backends})
+room_tests(trainer/graph FROM ops NAME ops_graph USES ops_harness ${backends})
 # Whole networks against torch's values (tests/golden/*_torch.py).
-room_tests(run golden ops USES ops_harness)
+room_tests(trainer/app/run FROM golden NAME ops_run USES ops_harness)
 # Minutes, where it is run at all (RINGMASTER_LONG).
 set_tests_properties(ops_run_maskrcnn_full PROPERTIES TIMEOUT 3600)
-target_compile_options(ops_run_rpn PRIVATE -ffp-contract=off)
+set_source_files_properties(tests/golden/test_rpn.c PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 set_tests_properties(ops_run_resnet ops_run_maskrcnn PROPERTIES TIMEOUT 1800)
 # The longest first, so that none is alone at the end.
 set_tests_properties(ops_run_resnet ops_run_maskrcnn ops_graph_parity ops_graph_parity_cpu
-    ops_graph_parity_convs unit_detect_detection_source PROPERTIES COST 350)
+    ops_graph_parity_convs unit_data_detect_detection_source PROPERTIES COST 350)
 # Once more as on other processors, which take kernels of their own (ops_again NAME ISA). Under a
 # sanitizer it takes minutes.
 function(ops_again test isa)
     string(TOLOWER ${isa} suffix)
     set(name ops_graph_${test}_${suffix})
-    add_test(NAME ${name} COMMAND ${computing} $<TARGET_FILE:ops_graph_${test}>)
+    add_test(NAME ${name} COMMAND ${computing} $<TARGET_FILE:ops_graph> test_${test})
     computes(${name})
-    set_tests_properties(${name} PROPERTIES LABELS ops TIMEOUT 600 ENVIRONMENT ONEDNN_MAX_CPU_ISA=${isa})
+    set_tests_properties(${name} PROPERTIES LABELS ops TIMEOUT 600 ENVIRONMENT
+        ONEDNN_MAX_CPU_ISA=${isa})
 endfunction()
 if(RINGMASTER_HAVE_CPU AND NOT RINGMASTER_SANITIZE)
     foreach(test parity_cpu parity_convs network)
@@ -160,8 +176,8 @@ if(RINGMASTER_HAVE_CPU AND NOT RINGMASTER_SANITIZE)
 endif()
 # Once more where OpenMP gives fewer threads than are asked for.
 if(RINGMASTER_HAVE_CPU)
-    add_test(NAME unit_cpu_cpu_limited COMMAND unit_cpu_cpu)
-    set_tests_properties(unit_cpu_cpu_limited PROPERTIES LABELS unit TIMEOUT 120
+    add_test(NAME unit_backend_cpu_cpu_limited COMMAND unit_backend_cpu test_cpu)
+    set_tests_properties(unit_backend_cpu_cpu_limited PROPERTIES LABELS unit TIMEOUT 120
         ENVIRONMENT OMP_THREAD_LIMIT=2)
 endif()
 
@@ -175,7 +191,8 @@ endif()
 # Whole jobs on hosts of this machine. Most mostly wait, and measure beside what they time how late the
 # machine is: they run beside each other, and beside those that only compute and time nothing.
 set(system_alone first_failure fork_bomb hosts names_openmpi5 sdk)
-set(system_computing contents faults_ringtrain foreign maskrcnn_example quickstart straggler strangers)
+set(system_computing contents faults_ringtrain foreign maskrcnn_example quickstart straggler
+    strangers)
 # The longest first. The image takes minutes where nothing of it is there, most of them an installer's.
 set(system_long comeback failover faults_mpi faults_sh image relaunch started_anew straggler)
 set(system_patience 900)
@@ -209,30 +226,33 @@ if(system_patience LESS 1800)
 endif()
 set_tests_properties(system_containers system_sdk PROPERTIES DEPENDS system_image)
 # What plays S3 is installed once, and who needs it takes no place meanwhile.
-if(TARGET transfer)
+if(TARGET entrypoint_transfer)
     add_test(NAME system_moto COMMAND sh ${CMAKE_SOURCE_DIR}/tests/system/moto_install.sh)
-    set_tests_properties(system_moto PROPERTIES LABELS system TIMEOUT 600 COST 200 SKIP_RETURN_CODE 77)
-    set_tests_properties(system_sources system_uploads system_examples PROPERTIES DEPENDS system_moto)
+    set_tests_properties(system_moto PROPERTIES LABELS system TIMEOUT 600 COST 200 SKIP_RETURN_CODE
+        77)
+    set_tests_properties(system_sources system_uploads system_examples PROPERTIES DEPENDS
+        system_moto)
 endif()
 # They build in the same folder (examples/containers.sh).
-set_property(TEST system_quickstart system_maskrcnn_example APPEND PROPERTY RESOURCE_LOCK quickstart_build)
+set_property(TEST system_quickstart system_maskrcnn_example APPEND PROPERTY RESOURCE_LOCK
+    quickstart_build)
 if(RINGMASTER_HAVE_CPU)
-    set(cpu_needs OneDNN::OneDNN OpenMP::OpenMP_C ops_harness ref)
-    room_tests(cpu unit/cpu unit USES ${cpu_needs})
+    set(cpu_needs OneDNN::OneDNN OpenMP::OpenMP_C ops_harness trainer_backend_ref)
+    room_tests(trainer/backend/cpu ALONE no_memory USES ${cpu_needs})
     foreach(cpu_room base conv dense detect loops)
-        room_tests(cpu_${cpu_room} unit/cpu/${cpu_room} unit USES cpu ${cpu_needs})
+        room_tests(trainer/backend/cpu/${cpu_room} USES trainer_backend_cpu ${cpu_needs})
     endforeach()
-    without_memory(unit_cpu_no_memory)
+    without_memory(unit_backend_cpu_no_memory)
 endif()
 # Programs that the system tests start on the hosts, or beside them.
 foreach(program probe_forge lag)
     add_executable(${program} tests/system/${program}.c)
-    target_include_directories(${program} PRIVATE tests)
+    target_include_directories(${program} PRIVATE ${TEST_INCLUDES})
     target_link_libraries(${program} PRIVATE ringmaster_flags)
 endforeach()
 # It says what it says in the version of the control link that is spoken now.
-if(TARGET wire)
-    target_link_libraries(probe_forge PRIVATE wire)
+if(TARGET entrypoint_wire)
+    target_link_libraries(probe_forge PRIVATE entrypoint_wire)
 endif()
 if(RINGMASTER_HAVE_MPI)
     add_executable(probe_mpi tests/system/probe_mpi.c)
@@ -248,7 +268,7 @@ set(fuzz_sources)
 if(TARGET entrypoint)
     file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
 endif()
-if(NOT TARGET transfer)
+if(NOT TARGET entrypoint_transfer)
     foreach(transferred answer document objects unpack wanted work)
         list(REMOVE_ITEM fuzz_sources ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_${transferred}.c)
     endforeach()
@@ -259,11 +279,12 @@ foreach(source IN LISTS fuzz_sources)
     add_executable(${target} ${source})
     set_target_properties(${target} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-    target_link_libraries(${target} PRIVATE entrypoint set coco detect checkpoint eval
+    target_include_directories(${target} PRIVATE ${TEST_INCLUDES})
+    target_link_libraries(${target} PRIVATE entrypoint trainer_data_set trainer_data_coco
+        trainer_data_detect trainer_checkpoint trainer_eval
         common ringmaster_flags)
-    if(TARGET transfer)
-        target_link_libraries(${target} PRIVATE transfer PkgConfig::curl)
+    if(TARGET entrypoint_transfer)
+        target_link_libraries(${target} PRIVATE entrypoint_transfer PkgConfig::curl)
     endif()
     if(RINGMASTER_FUZZ)
         target_link_options(${target} PRIVATE -fsanitize=fuzzer)
@@ -275,7 +296,8 @@ foreach(source IN LISTS fuzz_sources)
 endforeach()
 # Every kind of frame is in one of them.
 if(TARGET entrypoint AND NOT RINGMASTER_FUZZ)
-    add_test(NAME fuzz_frames COMMAND sh ${CMAKE_SOURCE_DIR}/tests/fuzz/frames.sh ${CMAKE_BINARY_DIR}/tests)
+    add_test(NAME fuzz_frames COMMAND sh ${CMAKE_SOURCE_DIR}/tests/fuzz/frames.sh
+        ${CMAKE_BINARY_DIR}/tests)
     set_tests_properties(fuzz_frames PROPERTIES LABELS unit TIMEOUT 120)
 endif()
 

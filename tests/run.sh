@@ -54,9 +54,9 @@ mv "build-$preset.log" "$build/configure.log"
 chosen=.
 built=all
 if [ "$preset" = tsan ]; then
-    rooms='unit_(os|wire|machine|cluster|sagemaker|job|outcome|mpi|watch|traces|facts|ranks|supply|host|master|entrypoint|codec|set|coco|detect|draw|shapes|comm)_'
-    chosen="^$rooms"
-    built=$(targets "$build" "$rooms.*|ringmaster")
+    rooms='unit_(os|wire|job|outcome|mpi|host|master|entrypoint|data|comm)'
+    chosen="^${rooms}_"
+    built=$(targets "$build" "$rooms(_.*)?|ringmaster")
     # libgomp is not built with the sanitizer: its barriers look like races. The limit also holds
     # where a program asks for more threads.
     export OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1
@@ -64,7 +64,7 @@ fi
 # What only a device runs is built, too: it would be missed first where there is one.
 if [ "$preset" = cuda ] && [ "$labels" = '^(unit|ops|plans)$' ]; then
     chosen='cuda|nccl'
-    built="ringtrain $(targets "$build" '((unit|ops|plans)_(cuda|comm_nccl)|gpu_cuda|bench_gpu)_.*')"
+    built="ringtrain $(targets "$build" '((unit_backend|ops|plans|gpu)_cuda|unit_comm_nccl|bench_gpu)(_.*)?')"
 fi
 if [ "$what" = gpu ]; then
     built="ringtrain weights_compare $(targets "$build" 'gpu_cuda_.*')"

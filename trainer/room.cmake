@@ -22,79 +22,93 @@ if(RINGMASTER_HAVE_FREETYPE)
     set(draw_fonts_library PkgConfig::freetype2)
 endif()
 
-room(kernels trainer/kernels USES common)
+room(trainer/kernels USES common)
 # Headers alone, so what their bodies call has to be linked by whoever includes them.
-target_link_libraries(kernels INTERFACE m)
-room(backend trainer/backend USES common)
+target_link_libraries(trainer_kernels INTERFACE m)
+room(trainer/backend USES common)
 # What a network is; how it is rewritten; how it runs. Backends know the first alone.
-room(graph trainer/graph USES common backend kernels)
-room(fuse trainer/graph/fuse USES common graph backend)
-room(program trainer/graph/program USES common graph backend kernels fuse)
-room(ref trainer/backend/ref USES common graph backend kernels LINKS m)
+room(trainer/graph USES common trainer/backend trainer/kernels)
+room(trainer/graph/fuse USES common trainer/graph trainer/backend)
+room(trainer/graph/program USES common trainer/graph trainer/backend trainer/kernels
+    trainer/graph/fuse)
+room(trainer/backend/ref USES common trainer/graph trainer/backend trainer/kernels LINKS m)
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cpu/room.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cuda/room.cmake)
-room(comm trainer/comm USES common LINKS Threads::Threads)
+room(trainer/comm USES common LINKS Threads::Threads)
 if(RINGMASTER_HAVE_MPI)
-    room(comm_mpi trainer/comm/mpi USES comm common LINKS MPI::MPI_C Threads::Threads)
+    room(trainer/comm/mpi USES trainer/comm common LINKS MPI::MPI_C Threads::Threads)
 endif()
 if(RINGMASTER_HAVE_NCCL)
-    room(comm_nccl trainer/comm/nccl USES comm common LINKS ringmaster_nccl Threads::Threads)
+    room(trainer/comm/nccl USES trainer/comm common LINKS ringmaster_nccl Threads::Threads)
 endif()
-room(models trainer/models USES common graph backend kernels)
-room(eval trainer/eval USES common kernels LINKS OpenMP::OpenMP_C m)
+room(trainer/models USES common trainer/graph trainer/backend trainer/kernels)
+room(trainer/eval USES common trainer/kernels LINKS OpenMP::OpenMP_C m)
 
 # Data: codec is the ground; set, coco and shapes stand on it side by side and do not know each other.
-room(codec trainer/data/codec USES common LINKS JPEG::JPEG PNG::PNG m)
-room(set trainer/data/set USES common kernels codec LINKS Threads::Threads m)
+room(trainer/data/codec USES common LINKS JPEG::JPEG PNG::PNG m)
+room(trainer/data/set USES common trainer/kernels trainer/data/codec LINKS Threads::Threads m)
 # The outlines of annotations are eval's masks.
-room(coco trainer/data/coco USES common kernels codec eval LINKS OpenMP::OpenMP_C m)
+room(trainer/data/coco USES common trainer/kernels trainer/data/codec trainer/eval LINKS
+    OpenMP::OpenMP_C m)
 # What a detector learns from and finds, and what is painted, stands on annotations.
-room(detect trainer/data/detect USES common kernels codec eval set coco LINKS m)
-room(draw trainer/data/draw USES common kernels codec eval coco LINKS ${draw_fonts_library} m
+room(trainer/data/detect USES common trainer/kernels trainer/data/codec trainer/eval
+    trainer/data/set trainer/data/coco LINKS m)
+room(trainer/data/draw USES common trainer/kernels trainer/data/codec trainer/eval trainer/data/coco
+    LINKS ${draw_fonts_library} m
     EXCLUDE ${draw_fonts_out})
-room(shapes trainer/data/shapes USES common kernels codec eval LINKS m)
+room(trainer/data/shapes USES common trainer/kernels trainer/data/codec trainer/eval LINKS m)
 
-room(optim trainer/optim USES common kernels LINKS OpenMP::OpenMP_C m)
+room(trainer/optim USES common trainer/kernels LINKS OpenMP::OpenMP_C m)
 # Loops over whole arenas: -O2 of GCC 12 leaves them scalar.
-target_compile_options(optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
-room(checkpoint trainer/checkpoint USES common)
-room(telemetry trainer/telemetry USES common LINKS m)
+target_compile_options(trainer_optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
+room(trainer/checkpoint USES common)
+room(trainer/telemetry USES common LINKS m)
 
 # The trainer's program, from the ground up.
-room(options trainer/app/options USES common graph backend kernels fuse models codec set)
-room(device trainer/app/device
-    USES common graph backend kernels fuse ref comm options
+room(trainer/app/options USES common trainer/graph trainer/backend trainer/kernels
+    trainer/graph/fuse trainer/models
+    trainer/data/codec trainer/data/set)
+room(trainer/app/device
+    USES common trainer/graph trainer/backend trainer/kernels trainer/graph/fuse trainer/backend/ref
+    trainer/comm trainer/app/options
     LINKS OpenMP::OpenMP_C m)
-if(TARGET cpu)
-    target_link_libraries(device PUBLIC cpu)
+if(TARGET trainer_backend_cpu)
+    target_link_libraries(trainer_app_device PUBLIC trainer_backend_cpu)
 endif()
-if(TARGET cuda)
-    target_link_libraries(device PUBLIC cuda)
-    target_compile_definitions(device PUBLIC RINGMASTER_HAVE_CUDA)
+if(TARGET trainer_backend_cuda)
+    target_link_libraries(trainer_app_device PUBLIC trainer_backend_cuda)
+    target_compile_definitions(trainer_app_device PUBLIC RINGMASTER_HAVE_CUDA)
 endif()
-if(TARGET comm_nccl)
-    target_link_libraries(device PUBLIC comm_nccl)
-    target_compile_definitions(device PUBLIC RINGMASTER_HAVE_NCCL)
+if(TARGET trainer_comm_nccl)
+    target_link_libraries(trainer_app_device PUBLIC trainer_comm_nccl)
+    target_compile_definitions(trainer_app_device PUBLIC RINGMASTER_HAVE_NCCL)
 endif()
 if(RINGMASTER_HAVE_MPI)
-    target_link_libraries(device PUBLIC comm_mpi)
-    target_compile_definitions(device PUBLIC RINGMASTER_HAVE_MPI)
+    target_link_libraries(trainer_app_device PUBLIC trainer_comm_mpi)
+    target_compile_definitions(trainer_app_device PUBLIC RINGMASTER_HAVE_MPI)
 endif()
-room(task trainer/app/task
-    USES common graph backend kernels comm models codec set eval coco detect draw checkpoint
-        options device
+room(trainer/app/task
+    USES common trainer/graph trainer/backend trainer/kernels trainer/comm trainer/models
+    trainer/data/codec trainer/data/set trainer/eval trainer/data/coco trainer/data/detect
+    trainer/data/draw trainer/checkpoint
+        trainer/app/options trainer/app/device
     LINKS m)
-room(run trainer/app/run
-    USES common graph backend kernels fuse program comm models codec set optim checkpoint telemetry
-        options device task
+room(trainer/app/run
+    USES common trainer/graph trainer/backend trainer/kernels trainer/graph/fuse
+    trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/set
+    trainer/optim trainer/checkpoint trainer/telemetry
+        trainer/app/options trainer/app/device trainer/app/task
     LINKS m)
-room(command trainer/app/command
-    USES common graph backend kernels comm models codec set coco detect draw shapes eval checkpoint
-        telemetry options device task run
+room(trainer/app/command
+    USES common trainer/graph trainer/backend trainer/kernels trainer/comm trainer/models
+    trainer/data/codec trainer/data/set trainer/data/coco trainer/data/detect trainer/data/draw
+    trainer/data/shapes trainer/eval trainer/checkpoint
+        trainer/telemetry trainer/app/options trainer/app/device trainer/app/task trainer/app/run
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.
-foreach(exact kernels ref eval coco detect)
+foreach(exact trainer_kernels trainer_backend_ref trainer_eval trainer_data_coco
+    trainer_data_detect)
     get_target_property(type ${exact} TYPE)
     if(NOT type STREQUAL "INTERFACE_LIBRARY")
         target_compile_options(${exact} PRIVATE -ffp-contract=off)
@@ -102,16 +116,17 @@ foreach(exact kernels ref eval coco detect)
 endforeach()
 
 # Slow enough as it is: the sanitizers' builds, which do not optimize, spend their time in there.
-target_compile_options(ref PRIVATE $<$<CONFIG:Debug>:-O2>)
+target_compile_options(trainer_backend_ref PRIVATE $<$<CONFIG:Debug>:-O2>)
 # Its loops are most of what a sanitized suite computes. Whether a pointer may be used is AddressSanitizer's to
 # say, at each access; that it could not be, in the sums before, is not looked at twice.
 if(RINGMASTER_SANITIZE MATCHES "address")
-    set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/backend/ref/conv.c ${CMAKE_CURRENT_LIST_DIR}/backend/ref/dense.c
+    set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/backend/ref/conv.c
+        ${CMAKE_CURRENT_LIST_DIR}/backend/ref/dense.c
         APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=null,alignment,pointer-overflow,object-size)
 endif()
 
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/app/main.c)
     add_executable(ringtrain ${CMAKE_CURRENT_LIST_DIR}/app/main.c)
-    target_link_libraries(ringtrain PRIVATE command ringmaster_flags)
+    target_link_libraries(ringtrain PRIVATE trainer_app_command ringmaster_flags)
     install(TARGETS ringtrain COMPONENT trainer)
 endif()

@@ -23,10 +23,9 @@ objects=$(ls -t $(find "$build/CMakeFiles" -path '*.dir/common/*.c.o' -o -path '
 # shellcheck disable=SC2086  # a list
 grep -H '^#include "' $files | awk -v files="$files" '
 function stem(path) { sub(/\.[ch]$/, "", path); return path }
-function header(path, part, count) { count = split(path, part, "/"); return part[count - 1] "/" part[count] }
 BEGIN {
     count = split(files, all, "\n")
-    for (i = 1; i <= count; i++) if (all[i] ~ /\.h$/) place[header(all[i])] = stem(all[i])
+    for (i = 1; i <= count; i++) if (all[i] ~ /\.h$/) place[all[i]] = stem(all[i])
 }
 {
     split($0, quoted, "\"")

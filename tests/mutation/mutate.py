@@ -20,8 +20,9 @@ TRIES_A_LINE = 5  # mutants of a line that do not count, before another line is 
 # Tests beyond a room's own that know what its sources mean, by house or room.
 MORE_TESTS = {
     "graph": "ops_graph_.*[^2]$", "models": "ops_", "ref": "ops_", "cpu": "ops_.*[^2]$", "kernels": "ops_",
-    "app": "train_(commands|files|inspect_data|bad_samples)$|unit_command_command_train$",
-    "host": "unit_master_", "eval": "unit_coco_coco_golden$", "common": "unit_(coco_coco|checkpoint_safetensors|telemetry)_",
+    "app": "train_(commands|files|inspect_data|bad_samples)$|unit_app_command_command_train$",
+    "host": "unit_master_", "eval": "unit_data_coco_coco_golden$",
+    "common": "unit_(data_coco_coco|checkpoint_safetensors|telemetry)_",
 }
 WHOLE_JOBS = {"app": "train_", "comm": "train_ranks", "mpi": "train_ranks"}
 ELSEWHERE = pathlib.Path("tests/mutation/elsewhere.txt")
@@ -144,16 +145,17 @@ def leave_out_elsewhere(names, tests):
 def tests_for(name, tests):
     """The tests that a mutant of a source is held against, in four rings."""
     path = pathlib.Path(name)
-    room = path.parent.name
-    # trainer/backend/cpu and trainer/data/coco have their tests under unit/cpu and unit/data.
-    house = [part for part in path.parent.parts if part not in ("trainer", "backend")][0]
+    def house_of(folders):
+        return [part for part in folders if part not in ("trainer", "backend")][:1]
+
+    house = house_of(path.parent.parts)
     twin, near, rest = [], [], []
     for test in tests.values():
         folders = pathlib.Path(test.source).parent.parts
-        ours = folders[:2] == ("tests", "unit") and house in folders[2:3]
-        if folders[-1:] == (room,) and test.source.endswith(f"/test_{path.stem}.c"):
+        ours = folders[:2] == ("tests", "unit") and house_of(folders[2:]) == house
+        if test.source == f"tests/unit/{path.parent}/test_{path.stem}.c":
             twin.append(test)
-        elif ours and re.search(rf'"(\w+[/_])*{room}/{path.stem}\.h"', test.text):
+        elif ours and f'"{path.with_suffix(".h")}"' in test.text:
             near.append(test)
         elif test.source and folders[:2] != ("tests", "unit") and test.name.endswith(f"_{path.stem}"):
             near.append(test)  # of another house it would be the twin of another source
@@ -163,7 +165,7 @@ def tests_for(name, tests):
             rest.append(test)
         elif test.name == "train_" + path.stem.removeprefix("command_"):
             rest.append(test)  # a script that is about this source alone
-        elif os.environ.get("WHOLE_JOBS") and re.match(WHOLE_JOBS.get(house, "$"), test.name):
+        elif os.environ.get("WHOLE_JOBS") and re.match(WHOLE_JOBS.get(house[0], "$"), test.name):
             rest.append(test)
     return [twin, near, rest, [test.sanitized() for test in twin + near or rest if test.source]]
 

@@ -181,7 +181,7 @@ class Test:
         if "-o" not in self.linking:
             return None
         at = self.linking.index("-o") + 1
-        program = f"{self.command[0]}.{objects[0].stem[:16]}"
+        program = f"{self.command[0]}.{self.name}.{objects[0].stem[:16]}"
         words = [*self.linking[:at], program, *map(str, objects), *self.linking[at + 1:], "-fno-use-linker-plugin"]
         return program if subprocess.run(words, cwd=BUILD, **QUIET).returncode == 0 else None
 
@@ -249,7 +249,7 @@ def all_tests():
         if name.startswith("tests/") and "-o" in words:
             for part in words[words.index("-o") + 1].split("/"):
                 if part.endswith(".dir"):
-                    sources.setdefault(part[:-4], name)
+                    sources.setdefault(part[:-4], []).append(name)
     shown = subprocess.run(["ctest", "--test-dir", str(BUILD), "--show-only=json-v1"], check=True,
                            capture_output=True).stdout
     # ctest keeps the command of a test to itself while its program is not built.
@@ -265,7 +265,10 @@ def all_tests():
         program = os.path.basename(command[0])
         targets = [program] if program in sources else ["ringtrain", "weights_compare"]
         environment = dict(one.split("=", 1) for one in properties.get("ENVIRONMENT", []))
-        tests[test["name"]] = Test(test["name"], command, environment, sources.get(program, ""), targets)
+        # A suite of a program is named by its source.
+        made_of = sources.get(program, [""])
+        named = [one for one in made_of if len(command) > 1 and one.endswith(f"/{command[1]}.c")]
+        tests[test["name"]] = Test(test["name"], command, environment, (named or made_of)[0], targets)
     return tests
 
 

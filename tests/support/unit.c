@@ -69,10 +69,10 @@ static void run_next_case(void) {
     }
 }
 
-int unit_main(const char *suite, const struct unit_case *cases, size_t count) {
+int unit_main(const char *title, const struct unit_case *cases, size_t count) {
     if (CU_initialize_registry() != CUE_SUCCESS)
         return 1;
-    CU_pSuite handle = CU_add_suite(suite, NULL, NULL);
+    CU_pSuite handle = CU_add_suite(title, NULL, NULL);
     next_case = cases;
     for (size_t i = 0; handle != NULL && i < count; i++)
         if (CU_add_test(handle, cases[i].name, run_next_case) == NULL)

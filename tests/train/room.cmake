@@ -1,7 +1,7 @@
 # The trainer as users start it, on small data: one process, and ranks under mpirun.
 add_executable(weights_compare ${CMAKE_CURRENT_LIST_DIR}/weights_compare.c)
 set_target_properties(weights_compare PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-target_link_libraries(weights_compare PRIVATE checkpoint m ringmaster_flags)
+target_link_libraries(weights_compare PRIVATE trainer_checkpoint m ringmaster_flags)
 
 file(GLOB train_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/test_*.sh)
 foreach(script IN LISTS train_tests)
@@ -15,9 +15,12 @@ foreach(script IN LISTS train_tests)
 endforeach()
 if(RINGMASTER_HAVE_MPI)
     add_executable(gather_ranks ${CMAKE_CURRENT_LIST_DIR}/gather_ranks.c)
-    set_target_properties(gather_ranks PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    target_link_libraries(gather_ranks PRIVATE comm comm_mpi common ringmaster_flags)
+    set_target_properties(gather_ranks PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+        ${CMAKE_BINARY_DIR}/tests)
+    target_link_libraries(gather_ranks PRIVATE trainer_comm trainer_comm_mpi common
+        ringmaster_flags)
     add_executable(index_ranks ${CMAKE_CURRENT_LIST_DIR}/index_ranks.c)
     set_target_properties(index_ranks PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    target_link_libraries(index_ranks PRIVATE task coco comm comm_mpi common ringmaster_flags)
+    target_link_libraries(index_ranks PRIVATE trainer_app_task trainer_data_coco trainer_comm
+        trainer_comm_mpi common ringmaster_flags)
 endif()

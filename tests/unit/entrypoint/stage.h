@@ -4,7 +4,7 @@
  *     struct stage_host h;
  *     stage_start(&h, "alone", NULL, (const char *[]){"--", "sh", "-c", "exit 3", NULL});
  *     CU_ASSERT_EQUAL(stage_end(&h), 3);
- *     STAGE_MAIN("room.file", UNIT(...)) */
+ *     STAGE_SUITE("room.file", UNIT(...)) */
 #ifndef TESTS_UNIT_ENTRYPOINT_STAGE_H
 #define TESTS_UNIT_ENTRYPOINT_STAGE_H
 
@@ -57,8 +57,9 @@ static void (*stage_first)(void);
 static int (*stage_life)(struct supervisor_options *options, int *ret_code, struct error *err);
 
 /* In place of the library's, as others may fill the disk: a host waits for it a second and a half,
- * and what it makes of one that stalls is for test_failure_child.c. */
-int fsync(int fd) {
+ * and what it makes of one that stalls is for test_failure_child.c. Weak, as each suite of a
+ * program brings it. */
+__attribute__((weak)) int fsync(int fd) {
     (void)fd;
     return 0;
 }
@@ -201,8 +202,8 @@ static inline bool stage_has_mpirun(void) {
     return access("/usr/bin/mpirun", X_OK) == 0;
 }
 
-static inline int stage_main(int argc, char **argv, const char *suite,
-                             const struct unit_case *cases, size_t count) {
+/* The roles in which the tested program starts itself again; -1 where the arguments are none. */
+static inline int stage_role(int argc, char **argv) {
     struct error err = {0};
     int code = 0;
     const char *slash = strrchr(argv[0], '/');
@@ -215,16 +216,14 @@ static inline int stage_main(int argc, char **argv, const char *suite,
     else if (argc == 4 && strcmp(argv[1], "examine") == 0)
         result = examine_run(words + 2, &err);
     else
-        return unit_main(suite, cases, count);
+        return -1;
     if (result != 0)
         log_error("%s", err.text);
     return result == 0 ? code : (int)err.code;
 }
 
-#define STAGE_MAIN(suite, ...)                                                                     \
-    int main(int argc, char **argv) {                                                              \
-        static const struct unit_case cases[] = {__VA_ARGS__};                                     \
-        return stage_main(argc, argv, suite, cases, sizeof(cases) / sizeof(cases[0]));             \
-    }
+#define STAGE_SUITE(title, ...)                                                                    \
+    UNIT_ROLE(stage_role)                                                                          \
+    UNIT_SUITE(title, __VA_ARGS__)
 
 #endif

@@ -19,14 +19,17 @@ endif()
 set(cpu_libraries OneDNN::OneDNN OpenMP::OpenMP_C m)
 file(GLOB cpu_loops CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/loops
     ${CMAKE_CURRENT_LIST_DIR}/loops/loop_*.c)
-room(cpu_loops trainer/backend/cpu/loops USES kernels LINKS ${cpu_libraries} EXCLUDE ${cpu_loops})
-room(cpu_base trainer/backend/cpu/base USES common graph backend kernels cpu_loops
+room(trainer/backend/cpu/loops USES trainer/kernels LINKS ${cpu_libraries} EXCLUDE ${cpu_loops})
+room(trainer/backend/cpu/base USES common trainer/graph trainer/backend trainer/kernels
+    trainer/backend/cpu/loops
     LINKS ${cpu_libraries})
-room(cpu_dense trainer/backend/cpu/dense USES cpu_base LINKS ${cpu_libraries})
-room(cpu_conv trainer/backend/cpu/conv USES cpu_base cpu_dense LINKS ${cpu_libraries})
-room(cpu_detect trainer/backend/cpu/detect USES cpu_base LINKS ${cpu_libraries})
-room(cpu trainer/backend/cpu USES cpu_base cpu_dense cpu_conv cpu_detect LINKS ${cpu_libraries})
-target_compile_definitions(cpu PUBLIC RINGMASTER_HAVE_CPU=1)
+room(trainer/backend/cpu/dense USES trainer/backend/cpu/base LINKS ${cpu_libraries})
+room(trainer/backend/cpu/conv USES trainer/backend/cpu/base trainer/backend/cpu/dense LINKS
+    ${cpu_libraries})
+room(trainer/backend/cpu/detect USES trainer/backend/cpu/base LINKS ${cpu_libraries})
+room(trainer/backend/cpu USES trainer/backend/cpu/base trainer/backend/cpu/dense
+    trainer/backend/cpu/conv trainer/backend/cpu/detect LINKS ${cpu_libraries})
+target_compile_definitions(trainer_backend_cpu PUBLIC RINGMASTER_HAVE_CPU=1)
 # What these choose hangs on last bits: a*b+c is two roundings there, as in ref.
 foreach(exact detections mask_targets nms roi_align roi_table roi_targets rpn_select rpn_targets)
     set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/detect/${exact}.c APPEND
@@ -44,18 +47,19 @@ file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
 function(cpu_loop_variant NAME FLAG)
     list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/loops/ OUTPUT_VARIABLE sources)
     add_library(cpu_loops_${NAME} OBJECT ${sources})
-    target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/cpu_loops
-        ${ROOM_INCLUDES}/kernels)
+    target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/trainer_backend_cpu_loops
+        ${ROOM_INCLUDES}/trainer_kernels)
     target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME})
     # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA. With a
     # sanitizer's checks in them a thorough compile takes minutes.
-    target_compile_options(cpu_loops_${NAME} PRIVATE $<IF:$<CONFIG:Debug>,-O1,-O3> -ffp-contract=fast
+    target_compile_options(cpu_loops_${NAME} PRIVATE $<IF:$<CONFIG:Debug>,-O1,-O3>
+        -ffp-contract=fast
         ${ARGN})
     target_link_libraries(cpu_loops_${NAME} PRIVATE ringmaster_flags)
     if(RINGMASTER_SANITIZE AND FLAG AND NOT "${cpu_flags} " MATCHES " ${FLAG} ")
         target_link_libraries(cpu_loops_${NAME} PRIVATE cpu_loops_unseen)
     endif()
-    target_sources(cpu_loops PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
+    target_sources(trainer_backend_cpu_loops PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
 endfunction()
 
 cpu_loop_variant(baseline "")
@@ -65,5 +69,5 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     cpu_loop_variant(avx512bf16 avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
     cpu_loop_variant(amx amx_bf16 -march=x86-64-v4 -mavx512bf16 -mamx-tile -mamx-bf16
         -mprefer-vector-width=512)
-    target_compile_definitions(cpu_loops PRIVATE LOOP_X86=1)
+    target_compile_definitions(trainer_backend_cpu_loops PRIVATE LOOP_X86=1)
 endif()

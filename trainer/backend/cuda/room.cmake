@@ -23,12 +23,17 @@ if(NOT RINGMASTER_HAVE_CUDNN)
         ${CMAKE_CURRENT_LIST_DIR}/dnn/*.c)
     list(REMOVE_ITEM cuda_out convs_absent.c)
 endif()
-room(cuda_kernels trainer/backend/cuda/kernels USES backend graph kernels)
-room(cuda_detect trainer/backend/cuda/kernels/detect USES backend graph kernels cuda_kernels)
-room(cuda_base trainer/backend/cuda/base USES common graph backend cuda_kernels)
-room(cuda_dnn trainer/backend/cuda/dnn USES common graph cuda_kernels cuda_base EXCLUDE ${cuda_out})
-room(cuda_steps trainer/backend/cuda/steps USES common graph cuda_kernels cuda_detect cuda_base)
-room(cuda trainer/backend/cuda USES common graph backend cuda_kernels cuda_base cuda_dnn cuda_steps)
+room(trainer/backend/cuda/kernels USES trainer/backend trainer/graph trainer/kernels)
+room(trainer/backend/cuda/kernels/detect USES trainer/backend trainer/graph trainer/kernels
+    trainer/backend/cuda/kernels)
+room(trainer/backend/cuda/base USES common trainer/graph trainer/backend
+    trainer/backend/cuda/kernels)
+room(trainer/backend/cuda/dnn USES common trainer/graph trainer/backend/cuda/kernels
+    trainer/backend/cuda/base EXCLUDE ${cuda_out})
+room(trainer/backend/cuda/steps USES common trainer/graph trainer/backend/cuda/kernels
+    trainer/backend/cuda/kernels/detect trainer/backend/cuda/base)
+room(trainer/backend/cuda USES common trainer/graph trainer/backend trainer/backend/cuda/kernels
+    trainer/backend/cuda/base trainer/backend/cuda/dnn trainer/backend/cuda/steps)
 string(REPLACE ";" " " sm "${RINGMASTER_CUDA_ARCHITECTURES}")
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/base/architectures.c
     PROPERTIES COMPILE_DEFINITIONS "RINGMASTER_CUDA_SM=\"${sm}\"")
@@ -40,9 +45,9 @@ set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/usable.c
     PROPERTIES COMPILE_DEFINITIONS
     "RINGMASTER_CUDA_RESULTS=\"${results}\";RINGMASTER_CUDA_CONVS=$<BOOL:${RINGMASTER_HAVE_CUDNN}>")
 # Headers speak in cuDNN's descriptors and CUDA's streams, so tests see those too.
-target_link_libraries(cuda_kernels INTERFACE ringmaster_cuda)
+target_link_libraries(trainer_backend_cuda_kernels INTERFACE ringmaster_cuda)
 if(RINGMASTER_HAVE_CUDNN)
-    target_link_libraries(cuda_dnn PUBLIC ringmaster_cudnn)
+    target_link_libraries(trainer_backend_cuda_dnn PUBLIC ringmaster_cudnn)
 endif()
 
 file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/kernels/*.cu
@@ -54,7 +59,7 @@ add_library(cuda_code STATIC ${kernels})
 add_library(cuda_code_90a STATIC ${kernels_90a})
 set_target_properties(cuda_code_90a PROPERTIES CUDA_ARCHITECTURES 90a-real)
 foreach(library cuda_code cuda_code_90a)
-    target_link_libraries(${library} PUBLIC cuda_detect)
+    target_link_libraries(${library} PUBLIC trainer_backend_cuda_kernels_detect)
     target_compile_options(${library} PRIVATE
         $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v,-warn-spills;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)
 endforeach()
@@ -64,7 +69,8 @@ foreach(exact optimizer detect/detections detect/mask detect/nms detect/proposal
     set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/kernels/${exact}.cu
         PROPERTIES COMPILE_OPTIONS -fmad=false)
 endforeach()
-foreach(launching cuda_base cuda_dnn cuda_steps cuda)
+foreach(launching trainer_backend_cuda_base trainer_backend_cuda_dnn trainer_backend_cuda_steps
+        trainer_backend_cuda)
     target_link_libraries(${launching} PRIVATE cuda_code cuda_code_90a)
 endforeach()
 

@@ -108,15 +108,17 @@ static bool is_to_stall(const char *order) {
     return size > 0 && strstr(text, "\"stalls\":true") != NULL;
 }
 
-int main(int argc, char **argv) {
-    static const struct unit_case cases[] = {
-        UNIT(a_host_alone_finds_what_it_has), UNIT(its_network_is_looked_at_too),
-        UNIT(a_child_that_fails_says_why), UNIT(a_child_that_stalls_is_a_fault_whatever_it_told)};
+static int role(int argc, char **argv) {
     if (argc == 4 && strcmp(argv[1], "examine") == 0 && is_to_stall(argv[2])) {
         (void)puts("{\"network\":{}}");
         (void)fflush(stdout);
         (void)alarm(60);
         (void)pause();
     }
-    return stage_main(argc, argv, "host.examining", cases, sizeof(cases) / sizeof(cases[0]));
+    return stage_role(argc, argv);
 }
+
+UNIT_ROLE(role)
+UNIT_SUITE("host.examining", UNIT(a_host_alone_finds_what_it_has),
+           UNIT(its_network_is_looked_at_too), UNIT(a_child_that_fails_says_why),
+           UNIT(a_child_that_stalls_is_a_fault_whatever_it_told))

@@ -57,7 +57,7 @@ static void words_stand_in_the_programs_command_line_alone(void) {
         "sh", "--api-token", "canary-7391", NULL};
     stage_start(&host, "cmdline", NULL, words);
     CU_ASSERT_EQUAL(stage_end(&host), 0);
-    ASSERT_CONTAINS(stage_output(&host), "unit_ranks_rank rank \n");
+    ASSERT_CONTAINS(stage_output(&host), "unit_host_ranks rank \n");
     CU_ASSERT_PTR_NULL(strstr(stage_output(&host), "canary"));
 }
 
@@ -83,9 +83,9 @@ static void without_a_supervisor_it_is_an_error(void) {
     ASSERT_CONTAINS(err.text, LOCAL_VARIABLE);
 }
 
-STAGE_MAIN("host.rank", UNIT(exit_codes_pass_unchanged),
-           UNIT(a_program_that_is_not_there_is_127_and_says_so),
-           UNIT(the_program_learns_its_place_and_no_secret), UNIT(words_arrive_as_they_were),
-           UNIT(words_stand_in_the_programs_command_line_alone),
-           UNIT(the_last_words_of_both_streams_are_in_the_failure_file),
-           UNIT(without_a_supervisor_it_is_an_error))
+STAGE_SUITE("host.rank", UNIT(exit_codes_pass_unchanged),
+            UNIT(a_program_that_is_not_there_is_127_and_says_so),
+            UNIT(the_program_learns_its_place_and_no_secret), UNIT(words_arrive_as_they_were),
+            UNIT(words_stand_in_the_programs_command_line_alone),
+            UNIT(the_last_words_of_both_streams_are_in_the_failure_file),
+            UNIT(without_a_supervisor_it_is_an_error))
