@@ -3,10 +3,10 @@
  *
  *     bench_coco_index build ANNOTATIONS.json INDEX
  *     bench_coco_index open INDEX */
-#include "coco/coco_index.h"
-#include "coco/coco_build.h"
-#include "coco/coco_load.h"
+#include "trainer/data/coco/coco_index.h"
 #include "common/clock.h"
+#include "trainer/data/coco/coco_build.h"
+#include "trainer/data/coco/coco_load.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,9 +7,9 @@
  * A line of LAYERS is "images height width inputs outputs kernel stride pad". LOOPS is the name of
  * a table of loops (avx2); ONEDNN_MAX_CPU_ISA=AVX2 holds oneDNN to the same. Of one thread the
  * processor time counts: not what others take of the machine. */
-#include "cpu/cpu.h"
-#include "cpu_base/context.h"
-#include "graph/graph.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/cpu.h"
+#include "trainer/graph/graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
  * element once (ReLU in f16); both count bytes read and written. Products are square, side 8192, of
  * random numbers, because zeros run faster. Median of some rounds. Status 77: no device. */
 #include "common/exit_code.h"
-#include "cuda_kernels/launch.h"
-#include "cuda_steps/matmul.h"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/steps/matmul.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  * Tensors are far larger than the caches. Median of some rounds. Status 77: no device. */
 #include "common/exit_code.h"
 #include "common/str.h"
-#include "cuda_kernels/launch.h"
-#include "cuda_kernels/launch_backward.h"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/kernels/launch_backward.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

@@ -13,10 +13,10 @@
  * Status 77: no device. */
 #include "common/clock.h"
 #include "common/str.h"
-#include "cuda/cuda.h"
-#include "run/network.h"
-#include "run/stepper.h"
-#include "set/labelled.h"
+#include "trainer/app/run/network.h"
+#include "trainer/app/run/stepper.h"
+#include "trainer/backend/cuda/cuda.h"
+#include "trainer/data/set/labelled.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

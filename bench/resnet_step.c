@@ -9,10 +9,10 @@
  * one thread its processor time), with BENCH_OPERATORS in the environment also by operator;
  * the end of the input ends the program. Pictures and labels are the same random ones each step. */
 #include "common/str.h"
-#include "cpu/cpu.h"
-#include "models/resnet.h"
-#include "optim/sgd.h"
-#include "program/program.h"
+#include "trainer/backend/cpu/cpu.h"
+#include "trainer/graph/program/program.h"
+#include "trainer/models/resnet.h"
+#include "trainer/optim/sgd.h"
 
 #include <stdio.h>
 #include <stdlib.h>

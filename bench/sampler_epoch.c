@@ -3,9 +3,9 @@
  * draws them.
  *
  *     bench_sampler_epoch [PICTURES [GLOBAL_BATCH]] */
-#include "set/sampler_epoch.h"
+#include "trainer/data/set/sampler_epoch.h"
 #include "common/clock.h"
-#include "detect/detection_groups.h"
+#include "trainer/data/detect/detection_groups.h"
 
 #include <limits.h>
 #include <stdio.h>

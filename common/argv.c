@@ -18,7 +18,8 @@ static int add_owned(struct argv *a, char *text, struct error *err) {
         return error_no_memory(err, "argument list");
     if (a->count == ARGV_MAX) {
         free(text);
-        return error_set(err, EXIT_CODE_CONFIG, "more than %d arguments or environment variables", ARGV_MAX);
+        return error_set(err, EXIT_CODE_CONFIG, "more than %d arguments or environment variables",
+                         ARGV_MAX);
     }
     if (a->count + 2 > a->capacity) {
         size_t capacity = a->capacity > 0 ? a->capacity * 2 : 16;

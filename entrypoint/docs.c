@@ -1,14 +1,14 @@
 #include "entrypoint/docs.h"
 
-#include "cluster/platform_table.h"
 #include "common/exit_code.h"
 #include "common/metric_line.h"
+#include "entrypoint/job/cluster/platform_table.h"
+#include "entrypoint/job/settings.h"
 #include "entrypoint/manual.h"
-#include "job/settings.h"
-#include "master/phase.h"
-#include "mpi/custom_options.h"
-#include "outcome/explain.h"
-#include "outcome/record.h"
+#include "entrypoint/master/phase.h"
+#include "entrypoint/mpi/custom_options.h"
+#include "entrypoint/outcome/explain.h"
+#include "entrypoint/outcome/record.h"
 
 #include <string.h>
 

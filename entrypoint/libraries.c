@@ -4,7 +4,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/str.h"
-#include "machine/library_folders.h"
+#include "entrypoint/job/machine/library_folders.h"
 
 #include <dirent.h>
 #include <limits.h>

@@ -4,9 +4,9 @@
 #include "common/exit_code.h"
 #include "common/nearest.h"
 #include "common/roff.h"
-#include "job/job.h"
-#include "job/settings.h"
-#include "outcome/explain.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/settings.h"
+#include "entrypoint/outcome/explain.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #include "common/json.h"
 #include "common/redact.h"
 #include "common/str.h"
-#include "machine/devices.h"
-#include "machine/network.h"
-#include "ranks/environment.h"
+#include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/job/machine/devices.h"
+#include "entrypoint/job/machine/network.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "job/job.h"
-#include "mpi/openmpi.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/mpi/openmpi.h"
 
 /* REQUEST is what mpirun would be started with; NULL where that could not be found out (no mpirun,
  * no network), which the plan then shows as null. ENVIRONMENT is this container's own. */

@@ -2,8 +2,8 @@
 
 #include "common/argv.h"
 #include "common/file.h"
-#include "host/host.h"
-#include "ranks/environment.h"
+#include "entrypoint/host/host.h"
+#include "entrypoint/host/ranks/environment.h"
 
 #include <signal.h>
 

@@ -2,11 +2,11 @@
 #ifndef ENTRYPOINT_PROBE_H
 #define ENTRYPOINT_PROBE_H
 
-#include "job/job.h"
-#include "machine/interface.h"
-#include "mpi/openmpi.h"
-#include "mpi/tools.h"
-#include "wire/local.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/machine/interface.h"
+#include "entrypoint/mpi/openmpi.h"
+#include "entrypoint/mpi/tools.h"
+#include "entrypoint/wire/local.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 
 #include "common/argv.h"
 #include "common/clock.h"
-#include "os/task.h"
+#include "entrypoint/os/task.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define ENTRYPOINT_TRAINER_FLAGS_H
 
 #include "common/error.h"
-#include "job/job.h"
+#include "entrypoint/job/job.h"
 
 /* Fails with EXIT_CODE_USAGE for a flag or hyperparameter that the trainer does not know, and
  * offers the nearest one. Nothing is wrong where the job runs another program, or the trainer does

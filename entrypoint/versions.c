@@ -2,16 +2,16 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
+#include "entrypoint/host/supply/transfer_task.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/key.h"
 #include "entrypoint/libraries.h"
+#include "entrypoint/os/build_id.h"
+#include "entrypoint/outcome/record.h"
 #include "entrypoint/probe.h"
 #include "entrypoint/program_answer.h"
-#include "job/job.h"
-#include "job/key.h"
-#include "os/build_id.h"
-#include "outcome/record.h"
-#include "supply/transfer_task.h"
-#include "wire/frame.h"
-#include "wire/tls.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/tls.h"
 
 #include <gnu/libc-version.h>
 #include <jansson.h>

@@ -15,7 +15,7 @@ function(without_memory target)
 endfunction()
 
 room_tests(common ALONE file)
-room_tests(common FROM unit/support NAME unit_support)
+room_tests(common FROM unit/support NAME unit_support ALONE lag_turn)
 # Sees in which order a file is written, synced and renamed.
 target_link_options(unit_common_file PRIVATE
     -Wl,--wrap=fsync,--wrap=rename,--wrap=mkdir,--wrap=fchmod,--wrap=flock)
@@ -64,7 +64,7 @@ if(NOT RINGMASTER_SANITIZE)
 endif()
 if(TARGET entrypoint)
     # ALONE: its sources replace functions of the C library.
-    room_tests(entrypoint/os ALONE sweep WAITS)
+    room_tests(entrypoint/os ALONE child scribe sweep WAITS)
     foreach(entrypoint_room wire job outcome mpi master)
         room_tests(entrypoint/${entrypoint_room} WAITS)
     endforeach()
@@ -72,7 +72,7 @@ if(TARGET entrypoint)
         room_tests(entrypoint/transfer ALONE no_memory
             USES PkgConfig::curl PkgConfig::archive WAITS)
         foreach(transfer_room http disk s3 peers fetch upload)
-            room_tests(entrypoint/transfer/${transfer_room}
+            room_tests(entrypoint/transfer/${transfer_room} ALONE part_file
                 USES entrypoint_transfer PkgConfig::curl PkgConfig::archive PkgConfig::expat WAITS)
         endforeach()
         without_memory(unit_transfer_no_memory)
@@ -83,7 +83,7 @@ if(TARGET entrypoint)
     # Whole jobs in one test (stage.h) have a master, too.
     room_tests(entrypoint/host USES entrypoint_master WAITS)
     foreach(host_room watch traces facts ranks supply)
-        room_tests(entrypoint/host/${host_room} ALONE failure_child transfer_task USES
+        room_tests(entrypoint/host/${host_room} ALONE claim failure_child transfer_task USES
             entrypoint_master WAITS)
     endforeach()
     room_tests(entrypoint NAME unit_entrypoint ALONE main no_memory WAITS)
@@ -112,7 +112,8 @@ room_tests(trainer/models USES trainer_graph_program trainer_backend_ref)
 foreach(trainer_room kernels comm optim eval telemetry)
     room_tests(trainer/${trainer_room})
 endforeach()
-room_tests(trainer/checkpoint ALONE safetensors_read folder_lock full_disk)
+room_tests(trainer/checkpoint
+    ALONE checkpoint_watch folder_lock full_disk safetensors_read)
 # They hold bits against those of others.
 foreach(exact anchor box exact_math proposal)
     set_source_files_properties(tests/unit/trainer/kernels/test_${exact}.c
@@ -128,7 +129,7 @@ room_tests(trainer/app/options USES trainer_optim trainer_app_run)
 room_tests(trainer/app/task
     ALONE detect detect_batches detect_data detect_tell samples task USES trainer_data_shapes)
 foreach(app_room device run command)
-    room_tests(trainer/app/${app_room})
+    room_tests(trainer/app/${app_room} ALONE report)
 endforeach()
 target_link_options(unit_checkpoint_safetensors_read PRIVATE -Wl,--wrap=pread)
 target_link_options(unit_checkpoint_folder_lock PRIVATE -Wl,--wrap=flock)

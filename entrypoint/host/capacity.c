@@ -1,7 +1,7 @@
-#include "host/capacity.h"
+#include "entrypoint/host/capacity.h"
 
-#include "os/open_files.h"
-#include "wire/door.h"
+#include "entrypoint/os/open_files.h"
+#include "entrypoint/wire/door.h"
 
 #include <sys/resource.h>
 

@@ -3,8 +3,8 @@
 #ifndef HOST_CAPACITY_H
 #define HOST_CAPACITY_H
 
-#include "cluster/cluster.h"
 #include "common/error.h"
+#include "entrypoint/job/cluster/cluster.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
-#include "host/contexts.h"
+#include "entrypoint/host/contexts.h"
 
 #include "common/log.h"
-#include "supply/staging.h"
-#include "wire/tls.h"
+#include "entrypoint/host/supply/staging.h"
+#include "entrypoint/wire/tls.h"
 
 static int make(struct contexts *c, struct succession *s, bool master, const struct key *key,
                 struct error *err) {

@@ -4,9 +4,9 @@
 #define HOST_CONTEXTS_H
 
 #include "common/error.h"
-#include "host/succession.h"
-#include "job/job.h"
-#include "job/key.h"
+#include "entrypoint/host/succession.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/key.h"
 
 #include <openssl/types.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
-#include "host/equipping.h"
+#include "entrypoint/host/equipping.h"
 
 #include "common/clock.h"
-#include "ranks/environment.h"
+#include "entrypoint/host/ranks/environment.h"
 
 static void end(void *context) {
     struct equipping *e = context;

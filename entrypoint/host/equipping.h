@@ -3,10 +3,10 @@
 #define HOST_EQUIPPING_H
 
 #include "common/argv.h"
-#include "host/vacancy.h"
-#include "job/job.h"
-#include "mpi/tools.h"
-#include "os/loop.h"
+#include "entrypoint/host/vacancy.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/mpi/tools.h"
+#include "entrypoint/os/loop.h"
 
 /* All pointers outlive it. */
 struct equipping_options {

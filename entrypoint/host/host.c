@@ -1,4 +1,4 @@
-#include "host/host.h"
+#include "entrypoint/host/host.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -6,13 +6,13 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/str.h"
-#include "machine/network.h"
-#include "mpi/addresses.h"
-#include "mpi/gate.h"
-#include "os/identity.h"
-#include "ranks/environment.h"
-#include "traces/metric_watch.h"
-#include "wire/frame.h"
+#include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/host/traces/metric_watch.h"
+#include "entrypoint/job/machine/network.h"
+#include "entrypoint/mpi/addresses.h"
+#include "entrypoint/mpi/gate.h"
+#include "entrypoint/os/identity.h"
+#include "entrypoint/wire/frame.h"
 
 #include <errno.h>
 #include <signal.h>

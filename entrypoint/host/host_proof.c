@@ -1,8 +1,8 @@
-#include "host/host_proof.h"
+#include "entrypoint/host/host_proof.h"
 
 #include "common/json.h"
 #include "common/log.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 static void proved(void *context, const struct error *fault) {
     struct host_proof *p = context;

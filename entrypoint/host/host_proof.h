@@ -3,8 +3,8 @@
 #ifndef HOST_HOST_PROOF_H
 #define HOST_HOST_PROOF_H
 
-#include "host/proving.h"
-#include "job/job.h"
+#include "entrypoint/host/proving.h"
+#include "entrypoint/job/job.h"
 
 #include <jansson.h>
 #include <stdbool.h>

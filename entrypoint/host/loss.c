@@ -1,4 +1,4 @@
-#include "host/loss.h"
+#include "entrypoint/host/loss.h"
 
 /* A host that has looked for the master in vain, or waits for an attempt, has nobody to follow;
  * nobody goes on with a job that has not begun, or without all that it needs, which a later life

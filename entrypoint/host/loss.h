@@ -3,7 +3,7 @@
 #define HOST_LOSS_H
 
 #include "common/error.h"
-#include "host/succession.h"
+#include "entrypoint/host/succession.h"
 
 /* What it was until then. */
 struct loss {

@@ -1,8 +1,8 @@
-#include "host/meter.h"
+#include "entrypoint/host/meter.h"
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "wire/door.h"
+#include "entrypoint/wire/door.h"
 
 static int add_metrics(void *context, struct buf *text, struct error *err) {
     const struct meter *m = context;

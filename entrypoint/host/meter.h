@@ -3,11 +3,11 @@
 #ifndef HOST_METER_H
 #define HOST_METER_H
 
-#include "job/job.h"
-#include "os/sweep.h"
-#include "ranks/crew.h"
-#include "traces/journal.h"
-#include "wire/page.h"
+#include "entrypoint/host/ranks/crew.h"
+#include "entrypoint/host/traces/journal.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/os/sweep.h"
+#include "entrypoint/wire/page.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "host/proving.h"
+#include "entrypoint/host/proving.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"

@@ -5,8 +5,8 @@
 #define HOST_PROVING_H
 
 #include "common/error.h"
-#include "os/child.h"
-#include "os/loop.h"
+#include "entrypoint/os/child.h"
+#include "entrypoint/os/loop.h"
 
 #include <limits.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
-#include "host/redial.h"
+#include "entrypoint/host/redial.h"
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "wire/dial.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/dial.h"
+#include "entrypoint/wire/frame.h"
 
 #include <string.h>
 

@@ -14,8 +14,8 @@
 #define HOST_REDIAL_H
 
 #include "common/net_address.h"
-#include "host/supervisor.h"
-#include "wire/link.h"
+#include "entrypoint/host/supervisor.h"
+#include "entrypoint/wire/link.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "host/seeking.h"
+#include "entrypoint/host/seeking.h"
 
 #include "common/clock.h"
 

@@ -4,8 +4,8 @@
 #ifndef HOST_SEEKING_H
 #define HOST_SEEKING_H
 
-#include "host/supervisor.h"
-#include "wire/dial.h"
+#include "entrypoint/host/supervisor.h"
+#include "entrypoint/wire/dial.h"
 
 /* A first host that is started anew in less is another run's. */
 enum { SEEKING_ABSENT_SECONDS = 2 };

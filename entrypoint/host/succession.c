@@ -1,8 +1,8 @@
-#include "host/succession.h"
+#include "entrypoint/host/succession.h"
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "wire/tls.h"
+#include "entrypoint/wire/tls.h"
 
 #include <errno.h>
 #include <stdio.h>

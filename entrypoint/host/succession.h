@@ -21,9 +21,9 @@
 #include "common/attempt.h"
 #include "common/error.h"
 #include "common/net_address.h"
-#include "job/job.h"
-#include "outcome/ledger.h"
-#include "outcome/restart.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/outcome/ledger.h"
+#include "entrypoint/outcome/restart.h"
 
 #include <jansson.h>
 #include <openssl/types.h>

@@ -1,14 +1,14 @@
-#include "host/supervisor.h"
+#include "entrypoint/host/supervisor.h"
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "host/capacity.h"
-#include "job/key.h"
-#include "os/identity.h"
-#include "os/leftovers.h"
-#include "os/user_signals.h"
-#include "traces/folders.h"
-#include "wire/frame.h"
+#include "entrypoint/host/capacity.h"
+#include "entrypoint/host/traces/folders.h"
+#include "entrypoint/job/key.h"
+#include "entrypoint/os/identity.h"
+#include "entrypoint/os/leftovers.h"
+#include "entrypoint/os/user_signals.h"
+#include "entrypoint/wire/frame.h"
 
 #include <signal.h>
 #include <string.h>

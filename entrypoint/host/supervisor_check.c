@@ -1,8 +1,8 @@
 /* The supervisor's part in `ringmaster check`. */
 #include "common/json.h"
 #include "common/log.h"
-#include "host/supervisor.h"
-#include "wire/frame.h"
+#include "entrypoint/host/supervisor.h"
+#include "entrypoint/wire/frame.h"
 
 uint16_t supervisor_examine_port(struct supervisor *s) {
     struct error err = {0};

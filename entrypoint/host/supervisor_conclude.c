@@ -1,8 +1,8 @@
 /* The end of the job for this container: what is said of it, and who is waited for. */
 #include "common/clock.h"
 #include "common/log.h"
-#include "host/supervisor.h"
-#include "traces/metric_watch.h"
+#include "entrypoint/host/supervisor.h"
+#include "entrypoint/host/traces/metric_watch.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The end of a life whose master is lost, where another host follows it. */
 #include "common/clock.h"
 #include "common/log.h"
-#include "host/supervisor.h"
+#include "entrypoint/host/supervisor.h"
 
 /* What even SIGKILL does not end in so long. */
 static const int64_t give_up = 10 * CLOCK_SECOND;

@@ -1,4 +1,4 @@
-#include "host/vacancy.h"
+#include "entrypoint/host/vacancy.h"
 
 #include "common/clock.h"
 

@@ -4,8 +4,8 @@
 #define HOST_VACANCY_H
 
 #include "common/error.h"
-#include "job/job.h"
-#include "os/loop.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/os/loop.h"
 
 #include <stdint.h>
 

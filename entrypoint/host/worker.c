@@ -1,12 +1,12 @@
-#include "host/worker.h"
+#include "entrypoint/host/worker.h"
 
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "host/loss.h"
-#include "host/worker_state.h"
-#include "host/worker_words.h"
-#include "wire/frame.h"
+#include "entrypoint/host/loss.h"
+#include "entrypoint/host/worker_state.h"
+#include "entrypoint/host/worker_words.h"
+#include "entrypoint/wire/frame.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@
 #define HOST_WORKER_H
 
 #include "common/error.h"
-#include "host/supervisor.h"
+#include "entrypoint/host/supervisor.h"
 
 enum {
     WORKER_ANNOUNCE_SECONDS = 5, /* between two lines about what is waited for */

@@ -5,11 +5,11 @@
 
 #include "common/attempt.h"
 #include "common/net_address.h"
-#include "host/redial.h"
-#include "host/seeking.h"
-#include "host/supervisor.h"
-#include "os/boot_timer.h"
-#include "wire/link.h"
+#include "entrypoint/host/redial.h"
+#include "entrypoint/host/seeking.h"
+#include "entrypoint/host/supervisor.h"
+#include "entrypoint/os/boot_timer.h"
+#include "entrypoint/wire/link.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
-#include "host/worker_words.h"
+#include "entrypoint/host/worker_words.h"
 
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/net_address.h"
-#include "facts/facts.h"
-#include "wire/frame.h"
+#include "entrypoint/host/facts/facts.h"
+#include "entrypoint/wire/frame.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #define HOST_WORKER_WORDS_H
 
 #include "common/attempt.h"
-#include "host/supervisor.h"
-#include "wire/link.h"
+#include "entrypoint/host/supervisor.h"
+#include "entrypoint/wire/link.h"
 
 /* It joins, or asks to be taken back. */
 void worker_send_join(struct supervisor *s, struct link *link);

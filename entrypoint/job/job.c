@@ -1,16 +1,16 @@
-#include "job/job.h"
+#include "entrypoint/job/job.h"
 
-#include "cluster/platform_unread.h"
 #include "common/argv.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/redact.h"
 #include "common/str.h"
-#include "job/platform.h"
-#include "job/targets.h"
-#include "machine/devices.h"
-#include "machine/fabric.h"
-#include "sagemaker/members.h"
+#include "entrypoint/job/cluster/platform_unread.h"
+#include "entrypoint/job/machine/devices.h"
+#include "entrypoint/job/machine/fabric.h"
+#include "entrypoint/job/platform.h"
+#include "entrypoint/job/sagemaker/members.h"
+#include "entrypoint/job/targets.h"
 
 #include <limits.h>
 #include <stdbool.h>

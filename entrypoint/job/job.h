@@ -3,17 +3,17 @@
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
 
-#include "cluster/cluster.h"
 #include "common/error.h"
 #include "common/warnings.h"
-#include "job/ports.h"
-#include "job/program.h"
-#include "job/settings.h"
-#include "job/sources.h"
-#include "sagemaker/channels.h"
-#include "sagemaker/hyperparameters.h"
-#include "sagemaker/metric_list.h"
-#include "sagemaker/wishes.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/ports.h"
+#include "entrypoint/job/program.h"
+#include "entrypoint/job/sagemaker/channels.h"
+#include "entrypoint/job/sagemaker/hyperparameters.h"
+#include "entrypoint/job/sagemaker/metric_list.h"
+#include "entrypoint/job/sagemaker/wishes.h"
+#include "entrypoint/job/settings.h"
+#include "entrypoint/job/sources.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "job/key.h"
+#include "entrypoint/job/key.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"

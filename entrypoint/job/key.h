@@ -14,9 +14,9 @@
 #ifndef JOB_KEY_H
 #define JOB_KEY_H
 
-#include "cluster/cluster.h"
 #include "common/error.h"
-#include "job/settings.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/settings.h"
 
 enum { KEY_SIZE = 48, KEY_SECRET_MIN = 16, KEY_SECRET_MAX = 4096 };
 

@@ -1,11 +1,11 @@
-#include "job/platform.h"
+#include "entrypoint/job/platform.h"
 
-#include "cluster/own_names.h"
-#include "cluster/platform_sagemaker.h"
-#include "cluster/platform_table.h"
-#include "cluster/platform_variables.h"
 #include "common/argv.h"
-#include "machine/interface.h"
+#include "entrypoint/job/cluster/own_names.h"
+#include "entrypoint/job/cluster/platform_sagemaker.h"
+#include "entrypoint/job/cluster/platform_table.h"
+#include "entrypoint/job/cluster/platform_variables.h"
+#include "entrypoint/job/machine/interface.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -9,9 +9,9 @@
 #ifndef JOB_PLATFORM_H
 #define JOB_PLATFORM_H
 
-#include "cluster/cluster.h"
 #include "common/error.h"
-#include "job/settings.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/settings.h"
 
 /* JOB is the name that SageMaker gave the job, NULL if none: another platform's then, or
  * "ringmaster". */

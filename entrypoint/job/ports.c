@@ -1,4 +1,4 @@
-#include "job/ports.h"
+#include "entrypoint/job/ports.h"
 
 #include "common/cleanup.h"
 

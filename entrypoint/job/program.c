@@ -1,8 +1,8 @@
-#include "job/program.h"
+#include "entrypoint/job/program.h"
 
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "job/sources.h"
+#include "entrypoint/job/sources.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -18,8 +18,8 @@
 
 #include "common/argv.h"
 #include "common/error.h"
-#include "job/python_code.h"
-#include "sagemaker/hyperparameters.h"
+#include "entrypoint/job/python_code.h"
+#include "entrypoint/job/sagemaker/hyperparameters.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "job/python_code.h"
+#include "entrypoint/job/python_code.h"
 
 #include "common/buf.h"
 #include "common/file.h"

@@ -1,10 +1,10 @@
-#include "job/settings.h"
+#include "entrypoint/job/settings.h"
 
-#include "cluster/platform_table.h"
 #include "common/attempt.h"
 #include "common/json.h"
 #include "common/nearest.h"
 #include "common/str.h"
+#include "entrypoint/job/cluster/platform_table.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,12 +1,12 @@
-#include "job/sm_variables.h"
+#include "entrypoint/job/sm_variables.h"
 
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "common/str.h"
-#include "machine/devices.h"
-#include "sagemaker/members.h"
+#include "entrypoint/job/machine/devices.h"
+#include "entrypoint/job/sagemaker/members.h"
 
 #include <ctype.h>
 #include <stdio.h>

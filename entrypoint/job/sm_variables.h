@@ -6,7 +6,7 @@
 
 #include "common/argv.h"
 #include "common/error.h"
-#include "job/job.h"
+#include "entrypoint/job/job.h"
 
 /* One string of an environment or a command line, with its NUL (Linux: MAX_ARG_STRLEN). */
 enum { SM_VARIABLE_MAX = 128 * 1024 };

@@ -1,4 +1,4 @@
-#include "job/sources.h"
+#include "entrypoint/job/sources.h"
 
 #include "common/argv.h"
 #include "common/str.h"

@@ -5,9 +5,9 @@
 #define JOB_SOURCES_H
 
 #include "common/error.h"
-#include "job/settings.h"
-#include "sagemaker/channels.h"
-#include "sagemaker/hyperparameters.h"
+#include "entrypoint/job/sagemaker/channels.h"
+#include "entrypoint/job/sagemaker/hyperparameters.h"
+#include "entrypoint/job/settings.h"
 
 #include <stdbool.h>
 

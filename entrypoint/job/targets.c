@@ -1,4 +1,4 @@
-#include "job/targets.h"
+#include "entrypoint/job/targets.h"
 
 #include "common/str.h"
 

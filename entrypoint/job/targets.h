@@ -13,7 +13,7 @@
 #define JOB_TARGETS_H
 
 #include "common/error.h"
-#include "job/settings.h"
+#include "entrypoint/job/settings.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "master/attempt.h"
+#include "entrypoint/master/attempt.h"
 
 #include <stdio.h>
 #include <stdlib.h>

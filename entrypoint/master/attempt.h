@@ -4,11 +4,11 @@
 #ifndef MASTER_ATTEMPT_H
 #define MASTER_ATTEMPT_H
 
-#include "cluster/cluster.h"
 #include "common/error.h"
-#include "outcome/pace.h"
-#include "outcome/rank_report.h"
-#include "outcome/verdict.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/outcome/pace.h"
+#include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/outcome/verdict.h"
 
 #include <stdbool.h>
 #include <stddef.h>

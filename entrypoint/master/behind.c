@@ -1,4 +1,4 @@
-#include "master/behind.h"
+#include "entrypoint/master/behind.h"
 
 #include "common/clock.h"
 #include "common/json.h"

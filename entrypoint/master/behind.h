@@ -4,7 +4,7 @@
 #ifndef MASTER_BEHIND_H
 #define MASTER_BEHIND_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 void behind_open(struct master *m);
 void behind_close(struct master *m);

@@ -1,12 +1,12 @@
-#include "master/check.h"
+#include "entrypoint/master/check.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
-#include "master/check_print.h"
-#include "master/check_rows.h"
-#include "os/outlet.h"
-#include "wire/tls.h"
+#include "entrypoint/master/check_print.h"
+#include "entrypoint/master/check_rows.h"
+#include "entrypoint/os/outlet.h"
+#include "entrypoint/wire/tls.h"
 
 #include <string.h>
 #include <unistd.h>

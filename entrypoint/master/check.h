@@ -5,7 +5,7 @@
 #define MASTER_CHECK_H
 
 #include "common/error.h"
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 /* Prints them, as one JSON object where m->json, and sets the verdict: that of the first row that
  * is bad, else that of a job that was none. */

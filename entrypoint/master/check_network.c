@@ -1,6 +1,6 @@
 /* Rows about what lies between hosts. */
-#include "facts/reach.h"
-#include "master/check_rows.h"
+#include "entrypoint/host/facts/reach.h"
+#include "entrypoint/master/check_rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>

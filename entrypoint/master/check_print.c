@@ -1,8 +1,8 @@
-#include "master/check_print.h"
+#include "entrypoint/master/check_print.h"
 
 #include "common/argv.h"
 #include "common/str.h"
-#include "master/check_rows.h"
+#include "entrypoint/master/check_rows.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
-#include "master/check_rows.h"
+#include "entrypoint/master/check_rows.h"
 
 #include "common/json.h"
 #include "common/str.h"
-#include "mpi/openmpi.h"
-#include "os/build_id.h"
+#include "entrypoint/mpi/openmpi.h"
+#include "entrypoint/os/build_id.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef MASTER_COLLECT_H
 #define MASTER_COLLECT_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 void collect_init(struct master *m);
 void collect_close(struct master *m);

@@ -1,11 +1,11 @@
-#include "master/comeback.h"
+#include "entrypoint/master/comeback.h"
 
 #include "common/json.h"
 #include "common/log.h"
-#include "master/inquiry.h"
-#include "master/join.h"
-#include "master/lease.h"
-#include "wire/frame.h"
+#include "entrypoint/master/inquiry.h"
+#include "entrypoint/master/join.h"
+#include "entrypoint/master/lease.h"
+#include "entrypoint/wire/frame.h"
 
 #include <string.h>
 

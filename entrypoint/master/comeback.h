@@ -10,7 +10,7 @@
 #ifndef MASTER_COMEBACK_H
 #define MASTER_COMEBACK_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 #include <jansson.h>
 

@@ -3,7 +3,7 @@
 #ifndef MASTER_DISPATCH_H
 #define MASTER_DISPATCH_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 /* For master.raise. An action may raise events itself, which are dealt with before its row goes on.
  * Where one fails, the rest of its row is left out, and LAUNCH_FAILED follows. */

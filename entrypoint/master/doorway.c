@@ -1,16 +1,16 @@
-#include "master/doorway.h"
+#include "entrypoint/master/doorway.h"
 
 #include "common/json.h"
 #include "common/log.h"
-#include "host/capacity.h"
-#include "master/comeback.h"
-#include "master/fetching.h"
-#include "master/gather.h"
-#include "master/inquiry.h"
-#include "master/join.h"
-#include "master/namesake.h"
-#include "master/telling.h"
-#include "wire/frame.h"
+#include "entrypoint/host/capacity.h"
+#include "entrypoint/master/comeback.h"
+#include "entrypoint/master/fetching.h"
+#include "entrypoint/master/gather.h"
+#include "entrypoint/master/inquiry.h"
+#include "entrypoint/master/join.h"
+#include "entrypoint/master/namesake.h"
+#include "entrypoint/master/telling.h"
+#include "entrypoint/wire/frame.h"
 
 #include <string.h>
 

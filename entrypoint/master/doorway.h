@@ -5,7 +5,7 @@
 #ifndef MASTER_DOORWAY_H
 #define MASTER_DOORWAY_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 /* Of who comes; the context is the master. */
 extern const struct door_events doorway_events;

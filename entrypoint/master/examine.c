@@ -1,10 +1,10 @@
-#include "master/examine.h"
+#include "entrypoint/master/examine.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 #include <inttypes.h>
 #include <stdio.h>

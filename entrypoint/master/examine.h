@@ -4,7 +4,7 @@
 #ifndef MASTER_EXAMINE_H
 #define MASTER_EXAMINE_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 void examine_init(struct master *m);
 int examine_open(struct master *m, struct error *err);

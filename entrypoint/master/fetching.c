@@ -1,8 +1,8 @@
-#include "master/fetching.h"
+#include "entrypoint/master/fetching.h"
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef MASTER_FETCHING_H
 #define MASTER_FETCHING_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 /* The door is open: everybody's time begins. */
 void fetching_open(struct master *m);

@@ -1,9 +1,9 @@
-#include "master/gather.h"
+#include "entrypoint/master/gather.h"
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "master/comeback.h"
-#include "master/lease.h"
+#include "entrypoint/master/comeback.h"
+#include "entrypoint/master/lease.h"
 
 #include <limits.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef MASTER_GATHER_H
 #define MASTER_GATHER_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 #include <jansson.h>
 

@@ -1,9 +1,9 @@
-#include "master/inquiry.h"
+#include "entrypoint/master/inquiry.h"
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "master/lease.h"
-#include "wire/frame.h"
+#include "entrypoint/master/lease.h"
+#include "entrypoint/wire/frame.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #ifndef MASTER_INQUIRY_H
 #define MASTER_INQUIRY_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 /* The door is open. */
 void inquiry_begin(struct master *m);

@@ -1,15 +1,15 @@
-#include "master/join.h"
+#include "entrypoint/master/join.h"
 
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "host/capacity.h"
-#include "master/fetching.h"
-#include "master/inquiry.h"
-#include "master/lease.h"
-#include "wire/frame.h"
-#include "wire/tls.h"
+#include "entrypoint/host/capacity.h"
+#include "entrypoint/master/fetching.h"
+#include "entrypoint/master/inquiry.h"
+#include "entrypoint/master/lease.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/tls.h"
 
 #include <stdlib.h>
 #include <string.h>

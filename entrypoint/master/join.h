@@ -3,7 +3,7 @@
 #ifndef MASTER_JOIN_H
 #define MASTER_JOIN_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 /* Before all else: a stop may come before join_open. */
 void join_init(struct master *m);

@@ -1,15 +1,15 @@
-#include "master/launch.h"
+#include "entrypoint/master/launch.h"
 
 #include "common/argv.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "mpi/addresses.h"
-#include "mpi/place.h"
-#include "mpi/ucx.h"
-#include "os/identity.h"
-#include "wire/frame.h"
+#include "entrypoint/mpi/addresses.h"
+#include "entrypoint/mpi/place.h"
+#include "entrypoint/mpi/ucx.h"
+#include "entrypoint/os/identity.h"
+#include "entrypoint/wire/frame.h"
 
 #include <limits.h>
 #include <stdio.h>

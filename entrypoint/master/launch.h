@@ -2,7 +2,7 @@
 #ifndef MASTER_LAUNCH_H
 #define MASTER_LAUNCH_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 /* Chooses the interface that leads to the other hosts. */
 int launch_meet(struct master *m, struct error *err);

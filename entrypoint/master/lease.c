@@ -1,9 +1,9 @@
-#include "master/lease.h"
+#include "entrypoint/master/lease.h"
 
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 #include <stdio.h>
 

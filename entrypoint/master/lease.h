@@ -3,7 +3,7 @@
 #ifndef MASTER_LEASE_H
 #define MASTER_LEASE_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 int lease_open(struct master *m, struct error *err);
 void lease_close(struct master *m);

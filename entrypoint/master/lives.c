@@ -1,7 +1,7 @@
-#include "master/lives.h"
+#include "entrypoint/master/lives.h"
 
-#include "host/worker.h"
-#include "master/master.h"
+#include "entrypoint/host/worker.h"
+#include "entrypoint/master/master.h"
 
 static int run_role(const struct supervisor_options *options, int *ret_code, struct error *err) {
     bool master = cluster_is_master(&options->job->cluster);

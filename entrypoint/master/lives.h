@@ -6,7 +6,7 @@
 #define MASTER_LIVES_H
 
 #include "common/error.h"
-#include "host/supervisor.h"
+#include "entrypoint/host/supervisor.h"
 
 /* To the job's end; OPTIONS' succession is filled in here. */
 int lives_run(struct supervisor_options *options, int *ret_code, struct error *err);

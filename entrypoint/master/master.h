@@ -7,7 +7,7 @@
 #define MASTER_MASTER_H
 
 #include "common/error.h"
-#include "host/supervisor.h"
+#include "entrypoint/host/supervisor.h"
 
 /* Of the links of members; the context is the member (state.h). */
 extern const struct link_events master_member_events;

@@ -1,12 +1,12 @@
-#include "master/namesake.h"
+#include "entrypoint/master/namesake.h"
 
-#include "cluster/own_names.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "host/worker_words.h"
-#include "master/join.h"
-#include "wire/dial.h"
-#include "wire/frame.h"
+#include "entrypoint/host/worker_words.h"
+#include "entrypoint/job/cluster/own_names.h"
+#include "entrypoint/master/join.h"
+#include "entrypoint/wire/dial.h"
+#include "entrypoint/wire/frame.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #ifndef MASTER_NAMESAKE_H
 #define MASTER_NAMESAKE_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 #include <jansson.h>
 

@@ -1,4 +1,4 @@
-#include "master/phase.h"
+#include "entrypoint/master/phase.h"
 
 #include <stddef.h>
 

@@ -1,10 +1,10 @@
-#include "master/prove.h"
+#include "entrypoint/master/prove.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 #include <stdio.h>
 #include <string.h>

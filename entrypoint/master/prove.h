@@ -5,7 +5,7 @@
 #ifndef MASTER_PROVE_H
 #define MASTER_PROVE_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 #include <jansson.h>
 

@@ -1,11 +1,11 @@
-#include "master/relaunch.h"
+#include "entrypoint/master/relaunch.h"
 
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "master/lease.h"
-#include "outcome/restart.h"
-#include "wire/frame.h"
+#include "entrypoint/master/lease.h"
+#include "entrypoint/outcome/restart.h"
+#include "entrypoint/wire/frame.h"
 
 /* For every host to end what the failed attempt left and to say that it is ready again. */
 enum { CLEAR_SECONDS = 30 };

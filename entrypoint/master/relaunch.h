@@ -4,7 +4,7 @@
 #ifndef MASTER_RELAUNCH_H
 #define MASTER_RELAUNCH_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 void relaunch_init(struct master *m);
 void relaunch_close(struct master *m);

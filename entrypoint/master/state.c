@@ -1,8 +1,8 @@
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-#include "master/stop.h"
+#include "entrypoint/master/stop.h"
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "master/uploads.h"
-#include "wire/frame.h"
+#include "entrypoint/master/uploads.h"
+#include "entrypoint/wire/frame.h"
 
 /* How long a stop waits for ranks that have not started yet: one that is told before its program
  * handles SIGTERM dies of it, and one that is not told at all would train on. */

@@ -2,7 +2,7 @@
 #ifndef MASTER_STOP_H
 #define MASTER_STOP_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 void stop_init(struct master *m);
 void stop_close(struct master *m);

@@ -1,4 +1,4 @@
-#include "master/strangers.h"
+#include "entrypoint/master/strangers.h"
 
 #include "common/clock.h"
 #include "common/log.h"

@@ -5,10 +5,10 @@
 #ifndef MASTER_STRANGERS_H
 #define MASTER_STRANGERS_H
 
-#include "cluster/cluster.h"
 #include "common/error.h"
 #include "common/net_address.h"
-#include "wire/resolve.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/wire/resolve.h"
 
 #include <stdint.h>
 

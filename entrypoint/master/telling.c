@@ -1,9 +1,9 @@
-#include "master/telling.h"
+#include "entrypoint/master/telling.h"
 
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 #include <string.h>
 

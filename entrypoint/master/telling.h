@@ -5,7 +5,7 @@
 #ifndef MASTER_TELLING_H
 #define MASTER_TELLING_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 /* To all hosts that are there. */
 void telling_begin(struct master *m);

@@ -1,10 +1,10 @@
-#include "master/uploads.h"
+#include "entrypoint/master/uploads.h"
 
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "master/lease.h"
-#include "wire/frame.h"
+#include "entrypoint/master/lease.h"
+#include "entrypoint/wire/frame.h"
 
 #include <stdio.h>
 #include <string.h>

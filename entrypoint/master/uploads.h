@@ -3,7 +3,7 @@
 #ifndef MASTER_UPLOADS_H
 #define MASTER_UPLOADS_H
 
-#include "master/state.h"
+#include "entrypoint/master/state.h"
 
 /* Whether this job's hosts upload. */
 bool uploads_wanted(const struct master *m);

@@ -1,4 +1,4 @@
-#include "mpi/addresses.h"
+#include "entrypoint/mpi/addresses.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -10,9 +10,9 @@
 #ifndef MPI_ADDRESSES_H
 #define MPI_ADDRESSES_H
 
-#include "cluster/cluster.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "entrypoint/job/cluster/cluster.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "mpi/agent.h"
+#include "entrypoint/mpi/agent.h"
 
 #include "common/argv.h"
 #include "common/attempt.h"
@@ -6,10 +6,10 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "mpi/gate.h"
-#include "mpi/gate_words.h"
-#include "wire/frame.h"
-#include "wire/local.h"
+#include "entrypoint/mpi/gate.h"
+#include "entrypoint/mpi/gate_words.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/local.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "mpi/banner.h"
+#include "entrypoint/mpi/banner.h"
 
 #include "common/str.h"
 

@@ -4,7 +4,7 @@
 #define MPI_BANNER_H
 
 #include "common/buf.h"
-#include "os/lines.h"
+#include "entrypoint/os/lines.h"
 
 #include <stddef.h>
 

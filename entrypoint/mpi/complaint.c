@@ -1,4 +1,4 @@
-#include "mpi/complaint.h"
+#include "entrypoint/mpi/complaint.h"
 
 #include "common/str.h"
 

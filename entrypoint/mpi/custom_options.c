@@ -1,4 +1,4 @@
-#include "mpi/custom_options.h"
+#include "entrypoint/mpi/custom_options.h"
 
 #include "common/cleanup.h"
 #include "common/str.h"

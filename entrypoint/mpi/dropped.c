@@ -1,4 +1,4 @@
-#include "mpi/dropped.h"
+#include "entrypoint/mpi/dropped.h"
 
 #include "common/str.h"
 

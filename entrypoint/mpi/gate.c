@@ -1,8 +1,8 @@
-#include "mpi/gate.h"
+#include "entrypoint/mpi/gate.h"
 
 #include "common/str.h"
-#include "mpi/gate_uri.h"
-#include "mpi/gate_words.h"
+#include "entrypoint/mpi/gate_uri.h"
+#include "entrypoint/mpi/gate_words.h"
 
 #include <stdbool.h>
 #include <string.h>

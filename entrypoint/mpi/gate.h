@@ -10,7 +10,7 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/net_address.h"
-#include "mpi/openmpi.h"
+#include "entrypoint/mpi/openmpi.h"
 
 #include <stddef.h>
 

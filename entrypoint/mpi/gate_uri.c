@@ -1,7 +1,7 @@
-#include "mpi/gate_uri.h"
+#include "entrypoint/mpi/gate_uri.h"
 
 #include "common/str.h"
-#include "mpi/gate_words.h"
+#include "entrypoint/mpi/gate_words.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "mpi/gate_words.h"
+#include "entrypoint/mpi/gate_words.h"
 
 #include <ctype.h>
 #include <stdbool.h>

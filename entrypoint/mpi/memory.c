@@ -1,4 +1,4 @@
-#include "mpi/memory.h"
+#include "entrypoint/mpi/memory.h"
 
 #include "common/cleanup.h"
 

@@ -1,7 +1,7 @@
-#include "mpi/openmpi.h"
+#include "entrypoint/mpi/openmpi.h"
 
 #include "common/str.h"
-#include "mpi/addresses.h"
+#include "entrypoint/mpi/addresses.h"
 
 #include <ctype.h>
 #include <stdio.h>

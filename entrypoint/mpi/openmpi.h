@@ -4,13 +4,13 @@
 #ifndef MPI_OPENMPI_H
 #define MPI_OPENMPI_H
 
-#include "cluster/cluster.h"
 #include "common/argv.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "job/ports.h"
-#include "machine/interface.h"
-#include "mpi/custom_options.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/machine/interface.h"
+#include "entrypoint/job/ports.h"
+#include "entrypoint/mpi/custom_options.h"
 
 #include <stdbool.h>
 #include <stddef.h>

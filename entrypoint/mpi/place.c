@@ -1,8 +1,8 @@
-#include "mpi/place.h"
+#include "entrypoint/mpi/place.h"
 
-#include "cluster/cluster.h"
 #include "common/attempt.h"
 #include "common/str.h"
+#include "entrypoint/job/cluster/cluster.h"
 
 #include <stddef.h>
 #include <stdint.h>

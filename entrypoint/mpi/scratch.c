@@ -1,6 +1,6 @@
-#include "mpi/scratch.h"
+#include "entrypoint/mpi/scratch.h"
 
-#include "os/leftovers.h"
+#include "entrypoint/os/leftovers.h"
 
 #include <stdio.h>
 #include <unistd.h>

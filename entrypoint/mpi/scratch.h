@@ -5,7 +5,7 @@
 #define MPI_SCRATCH_H
 
 #include "common/error.h"
-#include "wire/local.h"
+#include "entrypoint/wire/local.h"
 
 enum { SCRATCH_PATH_SIZE = 64 };
 

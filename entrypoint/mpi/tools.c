@@ -1,7 +1,7 @@
-#include "mpi/tools.h"
+#include "entrypoint/mpi/tools.h"
 
 #include "common/clock.h"
-#include "job/program.h"
+#include "entrypoint/job/program.h"
 
 #include <signal.h>
 #include <stdlib.h>

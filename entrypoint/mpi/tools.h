@@ -3,8 +3,8 @@
 #ifndef MPI_TOOLS_H
 #define MPI_TOOLS_H
 
-#include "mpi/openmpi.h"
-#include "os/task.h"
+#include "entrypoint/mpi/openmpi.h"
+#include "entrypoint/os/task.h"
 
 struct tools {
     struct loop *loop;

@@ -1,4 +1,4 @@
-#include "mpi/ucx.h"
+#include "entrypoint/mpi/ucx.h"
 
 #include "common/cleanup.h"
 

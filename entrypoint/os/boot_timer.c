@@ -1,4 +1,4 @@
-#include "os/boot_timer.h"
+#include "entrypoint/os/boot_timer.h"
 
 #include "common/clock.h"
 

@@ -7,7 +7,7 @@
 #define OS_BOOT_TIMER_H
 
 #include "common/error.h"
-#include "os/loop.h"
+#include "entrypoint/os/loop.h"
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "os/build_id.h"
+#include "entrypoint/os/build_id.h"
 
 #include <link.h>
 #include <stddef.h>

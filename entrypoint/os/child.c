@@ -1,10 +1,10 @@
-#include "os/child.h"
+#include "entrypoint/os/child.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
-#include "os/identity.h"
-#include "os/open_files.h"
+#include "entrypoint/os/identity.h"
+#include "entrypoint/os/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

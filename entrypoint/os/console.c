@@ -1,4 +1,4 @@
-#include "os/console.h"
+#include "entrypoint/os/console.h"
 
 #include "common/clock.h"
 

@@ -11,9 +11,9 @@
 #define OS_CONSOLE_H
 
 #include "common/buf.h"
-#include "os/lines.h"
-#include "os/loop.h"
-#include "os/outlet.h"
+#include "entrypoint/os/lines.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/os/outlet.h"
 
 #include <stdbool.h>
 #include <stddef.h>

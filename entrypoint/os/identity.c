@@ -1,4 +1,4 @@
-#include "os/identity.h"
+#include "entrypoint/os/identity.h"
 
 #include "common/str.h"
 

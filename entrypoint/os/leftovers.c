@@ -1,8 +1,8 @@
-#include "os/leftovers.h"
+#include "entrypoint/os/leftovers.h"
 
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "os/identity.h"
+#include "entrypoint/os/identity.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "os/lines.h"
+#include "entrypoint/os/lines.h"
 
 #include "common/clock.h"
 #include "common/str.h"

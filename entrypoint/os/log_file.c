@@ -1,4 +1,4 @@
-#include "os/log_file.h"
+#include "entrypoint/os/log_file.h"
 
 #include "common/file.h"
 

@@ -1,4 +1,4 @@
-#include "os/loop.h"
+#include "entrypoint/os/loop.h"
 
 #include "common/clock.h"
 

@@ -1,4 +1,4 @@
-#include "os/open_files.h"
+#include "entrypoint/os/open_files.h"
 
 #include <inttypes.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "os/outlet.h"
+#include "entrypoint/os/outlet.h"
 
 #include "common/clock.h"
 

@@ -1,4 +1,4 @@
-#include "os/process_stat.h"
+#include "entrypoint/os/process_stat.h"
 
 #include "common/cleanup.h"
 

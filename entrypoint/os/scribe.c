@@ -1,7 +1,7 @@
-#include "os/scribe.h"
+#include "entrypoint/os/scribe.h"
 
 #include "common/clock.h"
-#include "os/scribe_child.h"
+#include "entrypoint/os/scribe_child.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -9,8 +9,8 @@
 #define OS_SCRIBE_H
 
 #include "common/buf.h"
-#include "os/child.h"
-#include "os/loop.h"
+#include "entrypoint/os/child.h"
+#include "entrypoint/os/loop.h"
 
 #include <stdbool.h>
 #include <stddef.h>

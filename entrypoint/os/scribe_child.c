@@ -1,4 +1,4 @@
-#include "os/scribe_child.h"
+#include "entrypoint/os/scribe_child.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"

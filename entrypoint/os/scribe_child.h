@@ -6,8 +6,8 @@
 #ifndef OS_SCRIBE_CHILD_H
 #define OS_SCRIBE_CHILD_H
 
-#include "os/lines.h"
-#include "os/log_file.h"
+#include "entrypoint/os/lines.h"
+#include "entrypoint/os/log_file.h"
 
 #include <stdint.h>
 

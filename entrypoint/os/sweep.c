@@ -1,8 +1,8 @@
-#include "os/sweep.h"
+#include "entrypoint/os/sweep.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "os/process_stat.h"
+#include "entrypoint/os/process_stat.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -5,8 +5,8 @@
 #ifndef OS_SWEEP_H
 #define OS_SWEEP_H
 
-#include "os/child.h"
-#include "os/loop.h"
+#include "entrypoint/os/child.h"
+#include "entrypoint/os/loop.h"
 
 #include <stddef.h>
 

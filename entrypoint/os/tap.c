@@ -1,4 +1,4 @@
-#include "os/tap.h"
+#include "entrypoint/os/tap.h"
 
 #include <errno.h>
 #include <fcntl.h>

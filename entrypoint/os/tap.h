@@ -2,8 +2,8 @@
 #ifndef OS_TAP_H
 #define OS_TAP_H
 
-#include "os/lines.h"
-#include "os/loop.h"
+#include "entrypoint/os/lines.h"
+#include "entrypoint/os/loop.h"
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "os/task.h"
+#include "entrypoint/os/task.h"
 
 #include "common/cleanup.h"
 

@@ -4,8 +4,8 @@
 #define OS_TASK_H
 
 #include "common/argv.h"
-#include "os/child.h"
-#include "os/tap.h"
+#include "entrypoint/os/child.h"
+#include "entrypoint/os/tap.h"
 
 #include <stdbool.h>
 

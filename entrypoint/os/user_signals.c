@@ -1,4 +1,4 @@
-#include "os/user_signals.h"
+#include "entrypoint/os/user_signals.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "os/words.h"
+#include "entrypoint/os/words.h"
 
 static void put(void *context, const char *line, size_t size) {
     const struct words *w = context;

@@ -4,7 +4,7 @@
 #define OS_WORDS_H
 
 #include "common/log.h"
-#include "os/console.h"
+#include "entrypoint/os/console.h"
 
 struct words {
     struct console own;

@@ -1,4 +1,4 @@
-#include "outcome/explain.h"
+#include "entrypoint/outcome/explain.h"
 
 #include "common/exit_code.h"
 #include "common/str.h"

@@ -5,8 +5,8 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "outcome/explain_table.h"
-#include "outcome/verdict.h"
+#include "entrypoint/outcome/explain_table.h"
+#include "entrypoint/outcome/verdict.h"
 
 const char *explain_means(const struct explain_row *row);
 /* What to call the row by: "73", "SIGSEGV", "nccl:2", "module-not-found". */

@@ -1,15 +1,15 @@
-#include "outcome/explain_table.h"
+#include "entrypoint/outcome/explain_table.h"
 
 #include "common/exit_code.h"
 
 #include <signal.h>
 
 static const struct explain_row table[] = {
-#include "outcome/explain_ends.def"
+#include "entrypoint/outcome/explain_ends.def"
 
-#include "outcome/explain_libraries.def"
+#include "entrypoint/outcome/explain_libraries.def"
 
-#include "outcome/explain_words.def"
+#include "entrypoint/outcome/explain_words.def"
 };
 
 const struct explain_row *explain_table(size_t *ret_count) {

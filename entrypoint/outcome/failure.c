@@ -1,11 +1,11 @@
-#include "outcome/failure.h"
+#include "entrypoint/outcome/failure.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/redact.h"
 #include "common/str.h"
-#include "outcome/explain.h"
+#include "entrypoint/outcome/explain.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "outcome/verdict.h"
+#include "entrypoint/outcome/verdict.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "outcome/ledger.h"
+#include "entrypoint/outcome/ledger.h"
 
 #include "common/cleanup.h"
 #include "common/json.h"

@@ -15,8 +15,8 @@
 #ifndef OUTCOME_LEDGER_H
 #define OUTCOME_LEDGER_H
 
-#include "cluster/platform_description.h"
 #include "common/error.h"
+#include "entrypoint/job/cluster/platform_description.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "outcome/metric_counts.h"
+#include "entrypoint/outcome/metric_counts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

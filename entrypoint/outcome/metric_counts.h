@@ -10,8 +10,8 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/warnings.h"
-#include "outcome/pattern.h"
-#include "sagemaker/metric_list.h"
+#include "entrypoint/job/sagemaker/metric_list.h"
+#include "entrypoint/outcome/pattern.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "outcome/pace.h"
+#include "entrypoint/outcome/pace.h"
 
 #include "common/clock.h"
 

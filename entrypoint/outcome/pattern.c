@@ -1,4 +1,4 @@
-#include "outcome/pattern.h"
+#include "entrypoint/outcome/pattern.h"
 
 #include <stdbool.h>
 #include <string.h>

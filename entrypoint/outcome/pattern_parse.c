@@ -1,6 +1,6 @@
 /* The text of an expression becomes steps. Every piece is relative to where it begins, so that one
  * can be moved to make room in front of it, or copied to be repeated. */
-#include "outcome/pattern.h"
+#include "entrypoint/outcome/pattern.h"
 
 #include "common/str.h"
 

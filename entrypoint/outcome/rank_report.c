@@ -1,4 +1,4 @@
-#include "outcome/rank_report.h"
+#include "entrypoint/outcome/rank_report.h"
 
 #include "common/buf.h"
 #include "common/json.h"

@@ -1,4 +1,4 @@
-#include "outcome/record.h"
+#include "entrypoint/outcome/record.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"

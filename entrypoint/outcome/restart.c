@@ -1,4 +1,4 @@
-#include "outcome/restart.h"
+#include "entrypoint/outcome/restart.h"
 
 #include "common/clock.h"
 

@@ -4,9 +4,9 @@
 #ifndef OUTCOME_RESTART_H
 #define OUTCOME_RESTART_H
 
-#include "cluster/cluster.h"
-#include "job/settings.h"
-#include "outcome/verdict.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/settings.h"
+#include "entrypoint/outcome/verdict.h"
 
 #include <stdbool.h>
 #include <stddef.h>

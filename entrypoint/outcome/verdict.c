@@ -1,4 +1,4 @@
-#include "outcome/verdict.h"
+#include "entrypoint/outcome/verdict.h"
 
 #include "common/json.h"
 #include "common/str.h"

@@ -2,9 +2,9 @@
 #ifndef OUTCOME_VERDICT_H
 #define OUTCOME_VERDICT_H
 
-#include "cluster/cluster.h"
 #include "common/error.h"
-#include "outcome/rank_report.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/outcome/rank_report.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -10,8 +10,8 @@
 #include "common/sealed.h"
 #include "common/standard_streams.h"
 #include "common/str.h"
-#include "transfer/outgoing.h"
-#include "transfer/work.h"
+#include "entrypoint/transfer/outgoing.h"
+#include "entrypoint/transfer/work.h"
 
 #include <archive.h>
 #include <curl/curl.h>

@@ -1,7 +1,7 @@
-#include "transfer/outgoing.h"
+#include "entrypoint/transfer/outgoing.h"
 
 #include "common/clock.h"
-#include "disk/watching.h"
+#include "entrypoint/transfer/disk/watching.h"
 
 #include <signal.h>
 #include <stdio.h>

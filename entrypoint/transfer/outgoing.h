@@ -14,8 +14,8 @@
 #define TRANSFER_OUTGOING_H
 
 #include "common/json.h"
-#include "s3/s3.h"
-#include "upload/upload.h"
+#include "entrypoint/transfer/s3/s3.h"
+#include "entrypoint/transfer/upload/upload.h"
 
 enum { OUTGOING_MAX = 8 };
 

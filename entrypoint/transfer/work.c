@@ -1,15 +1,15 @@
-#include "transfer/work.h"
+#include "entrypoint/transfer/work.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/redact.h"
-#include "disk/copy.h"
-#include "disk/folder.h"
-#include "disk/unpack.h"
-#include "fetch/download.h"
-#include "upload/multipart.h"
+#include "entrypoint/transfer/disk/copy.h"
+#include "entrypoint/transfer/disk/folder.h"
+#include "entrypoint/transfer/disk/unpack.h"
+#include "entrypoint/transfer/fetch/download.h"
+#include "entrypoint/transfer/upload/multipart.h"
 
 #include <errno.h>
 #include <fcntl.h>

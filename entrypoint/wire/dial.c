@@ -1,4 +1,4 @@
-#include "wire/dial.h"
+#include "entrypoint/wire/dial.h"
 
 #include "common/clock.h"
 

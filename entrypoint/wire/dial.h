@@ -6,8 +6,8 @@
 #define WIRE_DIAL_H
 
 #include "common/net_address.h"
-#include "wire/link.h"
-#include "wire/resolve.h"
+#include "entrypoint/wire/link.h"
+#include "entrypoint/wire/resolve.h"
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
-#include "wire/door.h"
+#include "entrypoint/wire/door.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "os/identity.h"
+#include "entrypoint/os/identity.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,8 +12,8 @@
 
 #include "common/error.h"
 #include "common/net_address.h"
-#include "os/loop.h"
-#include "wire/link.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/wire/link.h"
 
 #include <jansson.h>
 #include <openssl/types.h>

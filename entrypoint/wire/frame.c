@@ -1,4 +1,4 @@
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 #include "common/cleanup.h"
 #include "common/json.h"

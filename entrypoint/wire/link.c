@@ -1,12 +1,12 @@
-#include "wire/link.h"
+#include "entrypoint/wire/link.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
-#include "wire/frame.h"
-#include "wire/link_state.h"
-#include "wire/tcp.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/link_state.h"
+#include "entrypoint/wire/tcp.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,8 +13,8 @@
 
 #include "common/error.h"
 #include "common/net_address.h"
-#include "os/loop.h"
-#include "wire/passed_fds.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/wire/passed_fds.h"
 
 #include <jansson.h>
 #include <openssl/types.h>

@@ -1,6 +1,6 @@
-#include "wire/link.h"
-#include "wire/link_state.h"
-#include "wire/tcp.h"
+#include "entrypoint/wire/link.h"
+#include "entrypoint/wire/link_state.h"
+#include "entrypoint/wire/tcp.h"
 
 bool link_is_connecting(const struct link *l) {
     return tcp_is_connecting(l->watch.fd);

@@ -4,10 +4,10 @@
 #define WIRE_LINK_STATE_H
 
 #include "common/buf.h"
-#include "os/loop.h"
-#include "wire/passed_fds.h"
-#include "wire/send_queue.h"
-#include "wire/tls.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/wire/passed_fds.h"
+#include "entrypoint/wire/send_queue.h"
+#include "entrypoint/wire/tls.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
-#include "wire/local.h"
+#include "entrypoint/wire/local.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "os/identity.h"
-#include "os/leftovers.h"
+#include "entrypoint/os/identity.h"
+#include "entrypoint/os/leftovers.h"
 
 #include <linux/magic.h>
 #include <string.h>

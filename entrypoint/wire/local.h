@@ -5,8 +5,8 @@
 #define WIRE_LOCAL_H
 
 #include "common/error.h"
-#include "os/loop.h"
-#include "wire/door.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/wire/door.h"
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
-#include "wire/page.h"
+#include "entrypoint/wire/page.h"
 
-#include "wire/request.h"
+#include "entrypoint/wire/request.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "os/loop.h"
+#include "entrypoint/os/loop.h"
 
 #include <stddef.h>
 #include <stdint.h>

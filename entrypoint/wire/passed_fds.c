@@ -1,4 +1,4 @@
-#include "wire/passed_fds.h"
+#include "entrypoint/wire/passed_fds.h"
 
 #include <string.h>
 #include <sys/socket.h>

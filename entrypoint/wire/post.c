@@ -1,4 +1,4 @@
-#include "wire/post.h"
+#include "entrypoint/wire/post.h"
 
 #include "common/clock.h"
 #include "common/json.h"

@@ -3,7 +3,7 @@
 #ifndef WIRE_POST_H
 #define WIRE_POST_H
 
-#include "os/loop.h"
+#include "entrypoint/os/loop.h"
 
 #include <jansson.h>
 

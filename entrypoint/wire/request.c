@@ -1,4 +1,4 @@
-#include "wire/request.h"
+#include "entrypoint/wire/request.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "wire/resolve.h"
+#include "entrypoint/wire/resolve.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"

@@ -5,8 +5,8 @@
 #define WIRE_RESOLVE_H
 
 #include "common/net_address.h"
-#include "os/child.h"
-#include "os/loop.h"
+#include "entrypoint/os/child.h"
+#include "entrypoint/os/loop.h"
 
 #include <stdbool.h>
 #include <stddef.h>

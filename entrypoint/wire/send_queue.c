@@ -1,6 +1,6 @@
-#include "wire/send_queue.h"
+#include "entrypoint/wire/send_queue.h"
 
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 void send_queue_init(struct send_queue *q, size_t max, bool keeps) {
     *q = (struct send_queue){.max = max, .keeps = keeps};

@@ -1,4 +1,4 @@
-#include "wire/tcp.h"
+#include "entrypoint/wire/tcp.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,7 +1,7 @@
-#include "wire/tls.h"
+#include "entrypoint/wire/tls.h"
 
 #include "common/str.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_CUDA_COUNTED_SUMS_H
 #define TESTS_CUDA_COUNTED_SUMS_H
 
-#include "comm/device_sum.h"
+#include "trainer/comm/device_sum.h"
 
 static int counted_sums; /* started so far */
 

@@ -4,9 +4,9 @@
 #ifndef TESTS_CUDA_EMULATED_H
 #define TESTS_CUDA_EMULATED_H
 
-#include "backend/backend.h"
-#include "cuda/lanes_emulated.h"
-#include "graph/row_part.h"
+#include "tests/cuda/lanes_emulated.h"
+#include "trainer/backend/backend.h"
+#include "trainer/graph/row_part.h"
 
 #include <stdbool.h>
 

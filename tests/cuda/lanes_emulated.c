@@ -1,4 +1,4 @@
-#include "cuda/lanes_emulated.h"
+#include "tests/cuda/lanes_emulated.h"
 
 #include <stdlib.h>
 #include <string.h>

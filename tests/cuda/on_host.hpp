@@ -327,6 +327,6 @@ extern "C" __attribute__((used)) inline unsigned long emulated_launches(bool ear
     return early ? on_host::early_launches : on_host::launches;
 }
 
-#include "cuda/tile_on_host.hpp"
+#include "tests/cuda/tile_on_host.hpp"
 
 #endif

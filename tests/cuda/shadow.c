@@ -1,7 +1,7 @@
-#include "cuda/shadow.h"
+#include "tests/cuda/shadow.h"
 
-#include "graph/graph.h"
-#include "ops/parity.h"
+#include "tests/ops/parity.h"
+#include "trainer/graph/graph.h"
 
 #include <stdlib.h>
 

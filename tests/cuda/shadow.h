@@ -4,7 +4,7 @@
 #ifndef TESTS_CUDA_SHADOW_H
 #define TESTS_CUDA_SHADOW_H
 
-#include "backend/backend.h"
+#include "trainer/backend/backend.h"
 
 struct shadow;
 

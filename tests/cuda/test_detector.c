@@ -3,15 +3,15 @@
  * losses, weights and statistics but for roundings, with norms as they were given and with norms
  * that are trained. What is chosen on the way is exact: behind each selection the reference makes
  * the same of the device's own numbers. */
-#include "comm/comm.h"
-#include "cuda/emulated.h"
-#include "kernels/image_size.h"
-#include "kernels/mask_bits.h"
-#include "kernels/random.h"
-#include "kernels/sample_key.h"
-#include "ref/ref.h"
-#include "run/stepper.h"
-#include "support/unit.h"
+#include "tests/cuda/emulated.h"
+#include "tests/support/unit.h"
+#include "trainer/app/run/stepper.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/comm/comm.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/random.h"
+#include "trainer/kernels/sample_key.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -371,7 +371,7 @@ static void the_order_of_lanes_changes_no_bit(void) {
     trained_done(&at_once);
 }
 
-UNIT_MAIN("cuda.detector", UNIT(a_detectors_steps_are_the_hosts_and_choose_the_same),
-          UNIT(so_are_those_whose_norms_are_trained),
-          UNIT(with_trained_norms_every_operator_is_the_references),
-          UNIT(the_order_of_lanes_changes_no_bit))
+UNIT_SUITE("cuda.detector", UNIT(a_detectors_steps_are_the_hosts_and_choose_the_same),
+           UNIT(so_are_those_whose_norms_are_trained),
+           UNIT(with_trained_norms_every_operator_is_the_references),
+           UNIT(the_order_of_lanes_changes_no_bit))

@@ -1,9 +1,9 @@
 /* A norm's scale and bias as the convolution behind it reads them, in the type of activations: of
  * channels that vary little they leave f16's range, where infinity less infinity would be NaN. */
-#include "cuda_kernels/launch.h"
-#include "kernels/bf16.h"
-#include "kernels/f16.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/f16.h"
 
 #include <math.h>
 
@@ -134,5 +134,5 @@ static void what_is_not_finite_is_not_hidden(void) {
     }
 }
 
-UNIT_MAIN("cuda.finalize", UNIT(what_f16_cannot_hold_stays_finite),
-          UNIT(other_types_hold_it_as_it_is), UNIT(what_is_not_finite_is_not_hidden))
+UNIT_SUITE("cuda.finalize", UNIT(what_f16_cannot_hold_stays_finite),
+           UNIT(other_types_hold_it_as_it_is), UNIT(what_is_not_finite_is_not_hidden))

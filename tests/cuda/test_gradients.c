@@ -1,13 +1,13 @@
 /* Weight gradients in the type of activations (struct backend_gradients): what update and sums make
  * of them, and that training by them is what it is by wide ones. */
-#include "cuda/counted_sums.h"
-#include "cuda/emulated.h"
-#include "cuda/training.h"
-#include "cuda_kernels/launch.h"
-#include "kernels/bf16.h"
-#include "kernels/f16.h"
-#include "support/net.h"
-#include "support/unit.h"
+#include "tests/cuda/counted_sums.h"
+#include "tests/cuda/emulated.h"
+#include "tests/cuda/training.h"
+#include "tests/support/net.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/f16.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -339,8 +339,8 @@ static void a_fixed_scale_that_does_not_fit_ends_the_run_and_is_named(void) {
     backend_close(device);
 }
 
-UNIT_MAIN("cuda.gradients", UNIT(an_update_by_narrow_gradients_is_one_by_their_values),
-          UNIT(a_narrow_gradient_that_overflowed_ends_the_step),
-          UNIT(narrow_gradients_are_added_in_f32), UNIT(narrow_gradients_train_as_wide_ones),
-          UNIT(all_weight_gradients_but_the_stems_stay_narrow), UNIT(gradients_are_read_in_f32),
-          UNIT(a_fixed_scale_that_does_not_fit_ends_the_run_and_is_named))
+UNIT_SUITE("cuda.gradients", UNIT(an_update_by_narrow_gradients_is_one_by_their_values),
+           UNIT(a_narrow_gradient_that_overflowed_ends_the_step),
+           UNIT(narrow_gradients_are_added_in_f32), UNIT(narrow_gradients_train_as_wide_ones),
+           UNIT(all_weight_gradients_but_the_stems_stay_narrow), UNIT(gradients_are_read_in_f32),
+           UNIT(a_fixed_scale_that_does_not_fit_ends_the_run_and_is_named))

@@ -6,11 +6,11 @@
  * the same number the two results are the same or neighbours, a unit of f16 apart, which is at most
  * 2^-10 of the largest value. Convolutions and linear layers are ref's on both sides, so nothing
  * makes a difference grow but what stands here. */
-#include "cuda/emulated.h"
-#include "golden/made.h"
-#include "golden/maskrcnn_tiny.h"
-#include "ops/harness.h"
-#include "ref/ref.h"
+#include "tests/cuda/emulated.h"
+#include "tests/golden/made.h"
+#include "tests/golden/maskrcnn_tiny.h"
+#include "tests/ops/harness.h"
+#include "trainer/backend/ref/ref.h"
 
 #include <stdlib.h>
 
@@ -253,4 +253,4 @@ static void a_step_in_f16_is_the_references_but_for_one_rounding(void) {
     step_close(&exact);
 }
 
-UNIT_MAIN("cuda.half", UNIT(a_step_in_f16_is_the_references_but_for_one_rounding))
+UNIT_SUITE("cuda.half", UNIT(a_step_in_f16_is_the_references_but_for_one_rounding))

@@ -1,11 +1,11 @@
 /* The CUDA backend's own kernels, run on the host, against the reference; and the optimizer with
  * its loss scale against the body that the host uses. */
-#include "cuda/emulated.h"
-#include "cuda_kernels/launch.h"
-#include "kernels/bf16.h"
-#include "kernels/f16.h"
-#include "ops/parity.h"
-#include "support/unit.h"
+#include "tests/cuda/emulated.h"
+#include "tests/ops/parity.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/f16.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -450,7 +450,7 @@ static void coefficients_come_from_what_is_known_of_a_norm(void) {
         }
 }
 
-UNIT_MAIN(
+UNIT_SUITE(
     "cuda.kernels", UNIT(kernels_agree_with_the_reference_in_f32),
     UNIT(kernels_agree_with_the_reference_in_bf16), UNIT(kernels_agree_with_the_reference_in_f16),
     UNIT(an_outlier_takes_no_digits_from_a_variance), UNIT(the_update_is_the_hosts_to_the_bit),

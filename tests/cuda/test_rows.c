@@ -1,10 +1,10 @@
 /* Operators of which some leading rows count, on the emulated device: the kernel that chooses a
  * body of a switch node, and what the bodies do (ops/rows.h). How the node stands in a recording
  * takes a device. */
-#include "cuda/emulated.h"
-#include "cuda/switch.h"
-#include "ops/rows.h"
-#include "support/unit.h"
+#include "tests/cuda/emulated.h"
+#include "tests/ops/rows.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/cuda/switch.h"
 
 static void check(void (*rows_of)(struct backend *backend)) {
     struct backend *device = NULL;
@@ -33,5 +33,5 @@ static void nothing_is_chosen_that_was_not_asked_for(void) {
     CU_ASSERT_PTR_NULL(choose);
 }
 
-UNIT_MAIN("cuda.rows", ROWS_OF(ROWS_UNIT) UNIT(masked_data_gradients),
-          UNIT(nothing_is_chosen_that_was_not_asked_for))
+UNIT_SUITE("cuda.rows", ROWS_OF(ROWS_UNIT) UNIT(masked_data_gradients),
+           UNIT(nothing_is_chosen_that_was_not_asked_for))

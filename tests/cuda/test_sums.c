@@ -1,9 +1,9 @@
 /* Two ranks with a device each, one process a rank, against one rank that takes both ranks'
  * batches: the same bits, whoever sums. */
-#include "comm/comm_driver.h"
-#include "cuda/emulated.h"
-#include "cuda/training.h"
-#include "support/unit.h"
+#include "tests/cuda/emulated.h"
+#include "tests/cuda/training.h"
+#include "tests/support/unit.h"
+#include "trainer/comm/comm_driver.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -177,5 +177,5 @@ static void sums_between_devices_take_every_bucket_and_are_joined(void) {
     (void)munmap(meeting, sizeof(*meeting));
 }
 
-UNIT_MAIN("cuda.sums", UNIT(ranks_that_share_a_gpu_sum_through_host_memory),
-          UNIT(sums_between_devices_take_every_bucket_and_are_joined))
+UNIT_SUITE("cuda.sums", UNIT(ranks_that_share_a_gpu_sum_through_host_memory),
+           UNIT(sums_between_devices_take_every_bucket_and_are_joined))

@@ -1,12 +1,12 @@
 /* The device's step (run/device_stepper.h) on the emulated device, against the host's step on the
  * reference: same losses, same parameters. */
-#include "cuda/counted_sums.h"
-#include "cuda/emulated.h"
-#include "cuda/training.h"
-#include "ops/programs.h"
-#include "ref/ref.h"
-#include "support/net.h"
-#include "support/unit.h"
+#include "tests/cuda/counted_sums.h"
+#include "tests/cuda/emulated.h"
+#include "tests/cuda/training.h"
+#include "tests/ops/programs.h"
+#include "tests/support/net.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/ref/ref.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -389,15 +389,15 @@ static void a_fault_of_the_device_names_operator_and_shape(void) {
     }
 }
 
-UNIT_MAIN("cuda.training", UNIT(weight_gradients_may_run_whenever_the_marks_allow),
-          UNIT(so_may_those_of_micro_batches), UNIT(weights_are_rounded_by_the_update),
-          UNIT(sums_that_must_not_be_recorded_are_started_in_every_step),
-          UNIT(weights_that_the_host_changes_are_rounded_anew),
-          UNIT(two_sizes_of_picture_take_turns_as_on_the_host),
-          UNIT(programs_in_one_memory_give_the_bits_of_programs_apart),
-          UNIT(steps_given_up_change_nothing), UNIT(steps_that_are_not_finite_change_nothing),
-          UNIT(training_goes_on_behind_a_step_that_is_not_finite_as_on_the_host),
-          UNIT(a_bucket_is_ready_on_the_lane_that_is_told_so), UNIT(the_devices_step_is_the_hosts),
-          UNIT(micro_batches_add_up_on_the_device_and_norms_may_go_without_decay),
-          UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),
-          UNIT(a_fault_of_the_device_names_operator_and_shape))
+UNIT_SUITE("cuda.training", UNIT(weight_gradients_may_run_whenever_the_marks_allow),
+           UNIT(so_may_those_of_micro_batches), UNIT(weights_are_rounded_by_the_update),
+           UNIT(sums_that_must_not_be_recorded_are_started_in_every_step),
+           UNIT(weights_that_the_host_changes_are_rounded_anew),
+           UNIT(two_sizes_of_picture_take_turns_as_on_the_host),
+           UNIT(programs_in_one_memory_give_the_bits_of_programs_apart),
+           UNIT(steps_given_up_change_nothing), UNIT(steps_that_are_not_finite_change_nothing),
+           UNIT(training_goes_on_behind_a_step_that_is_not_finite_as_on_the_host),
+           UNIT(a_bucket_is_ready_on_the_lane_that_is_told_so), UNIT(the_devices_step_is_the_hosts),
+           UNIT(micro_batches_add_up_on_the_device_and_norms_may_go_without_decay),
+           UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),
+           UNIT(a_fault_of_the_device_names_operator_and_shape))

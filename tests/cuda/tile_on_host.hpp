@@ -7,7 +7,7 @@
 #ifndef TESTS_CUDA_TILE_ON_HOST_HPP
 #define TESTS_CUDA_TILE_ON_HOST_HPP
 
-#include "cuda_kernels/launch_backward.h"
+#include "trainer/backend/cuda/kernels/launch_backward.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

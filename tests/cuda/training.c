@@ -1,8 +1,8 @@
-#include "cuda/training.h"
+#include "tests/cuda/training.h"
 
-#include "run/stepper.h"
-#include "set/labelled.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
+#include "trainer/app/run/stepper.h"
+#include "trainer/data/set/labelled.h"
 
 #include <math.h>
 #include <stdlib.h>

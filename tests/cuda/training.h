@@ -3,11 +3,11 @@
 #ifndef TESTS_CUDA_TRAINING_H
 #define TESTS_CUDA_TRAINING_H
 
-#include "backend/backend.h"
-#include "comm/comm.h"
-#include "comm/device_sum.h"
-#include "fuse/fuse.h"
-#include "run/network.h"
+#include "trainer/app/run/network.h"
+#include "trainer/backend/backend.h"
+#include "trainer/comm/comm.h"
+#include "trainer/comm/device_sum.h"
+#include "trainer/graph/fuse/fuse.h"
 
 #include <stdbool.h>
 

@@ -4,9 +4,9 @@
 #ifndef TESTS_FUZZ_FRAMES_H
 #define TESTS_FUZZ_FRAMES_H
 
-#include "fuzz/check.h"
-#include "wire/frame.h"
-#include "wire/link.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/link.h"
+#include "tests/fuzz/check.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

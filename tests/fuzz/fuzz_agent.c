@@ -2,10 +2,10 @@
  * code that it is told, or with an error. */
 #include "common/buf.h"
 #include "common/json.h"
-#include "fuzz/check.h"
-#include "fuzz/frames.h"
-#include "mpi/agent.h"
-#include "wire/local.h"
+#include "entrypoint/mpi/agent.h"
+#include "entrypoint/wire/local.h"
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/frames.h"
 
 #include <pthread.h>
 #include <stdint.h>

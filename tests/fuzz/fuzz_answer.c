@@ -5,10 +5,10 @@
  * 'd' it is an order's door (peers/passing.h), which says who is asked. */
 #include "common/cleanup.h"
 #include "common/json.h"
-#include "fetch/fetch.h"
-#include "fuzz/check.h"
-#include "peers/passing.h"
-#include "s3/s3.h"
+#include "entrypoint/transfer/fetch/fetch.h"
+#include "entrypoint/transfer/peers/passing.h"
+#include "entrypoint/transfer/s3/s3.h"
+#include "tests/fuzz/check.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

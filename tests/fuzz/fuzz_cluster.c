@@ -1,11 +1,11 @@
 /* Cluster descriptions: the first byte chooses RINGMASTER_HOSTS ('E'), a list of Slurm's ('L'), a
  * host file ('F'), a specification of TensorFlow's kind ('S') or resourceconfig.json. A
  * cluster that was read holds its promises. */
-#include "cluster/cluster.h"
-#include "cluster/platform_forms.h"
-#include "cluster/platform_sagemaker.h"
-#include "cluster/platform_variables.h"
-#include "fuzz/check.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/cluster/platform_forms.h"
+#include "entrypoint/job/cluster/platform_sagemaker.h"
+#include "entrypoint/job/cluster/platform_variables.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

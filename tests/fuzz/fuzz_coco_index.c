@@ -1,11 +1,11 @@
 /* Annotation files and result files: the input is read as both, and the results are scored against
  * the annotations where both are good. An index that was made holds its promises. */
-#include "coco/coco_index.h"
-#include "coco/coco_load.h"
-#include "coco/coco_results.h"
-#include "coco/coco_task.h"
-#include "eval/coco_stats.h"
-#include "fuzz/check.h"
+#include "tests/fuzz/check.h"
+#include "trainer/data/coco/coco_index.h"
+#include "trainer/data/coco/coco_load.h"
+#include "trainer/data/coco/coco_results.h"
+#include "trainer/data/coco/coco_task.h"
+#include "trainer/eval/coco_stats.h"
 
 #include <math.h>
 #include <stdint.h>

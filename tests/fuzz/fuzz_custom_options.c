@@ -1,7 +1,7 @@
 /* Options for mpirun as users write them: what is taken never steers a daemon, and what is refused
  * says why. */
-#include "fuzz/check.h"
-#include "mpi/custom_options.h"
+#include "entrypoint/mpi/custom_options.h"
+#include "tests/fuzz/check.h"
 
 #include <stdbool.h>
 #include <stdint.h>

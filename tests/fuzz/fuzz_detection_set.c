@@ -1,13 +1,13 @@
 /* Annotation files as a detector's training set: the first three bytes choose what is picked, how
  * many slots there are, and how pictures are scaled and masks told; the rest is the JSON. What was
  * made keeps its promises, and the inputs of every sample stay within their bounds. */
-#include "coco/coco_load.h"
-#include "detect/detection_groups.h"
-#include "detect/detection_sample.h"
-#include "fuzz/check.h"
-#include "kernels/mask_bits.h"
-#include "kernels/mask_target.h"
-#include "kernels/sample_key.h"
+#include "tests/fuzz/check.h"
+#include "trainer/data/coco/coco_load.h"
+#include "trainer/data/detect/detection_groups.h"
+#include "trainer/data/detect/detection_sample.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/mask_target.h"
+#include "trainer/kernels/sample_key.h"
 
 #include <math.h>
 #include <stdint.h>

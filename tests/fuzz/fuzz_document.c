@@ -1,9 +1,9 @@
 /* What a server of S3 answers to uploads, and what tells of credentials (metadata, the container's
  * endpoint): texts have their ceilings, and a document is understood or named. */
 #include "common/redact.h"
-#include "fuzz/check.h"
-#include "s3/credentials.h"
-#include "s3/document.h"
+#include "entrypoint/transfer/s3/credentials.h"
+#include "entrypoint/transfer/s3/document.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* What a peer sends on a link, fed in pieces whose size the first byte chooses. Every frame that is
  * taken is an object that begins with its version, and survives being sent on. */
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
-#include "fuzz/check.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

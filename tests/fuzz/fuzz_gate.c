@@ -1,7 +1,7 @@
 /* Launch requests: the first byte chooses the series of Open MPI. Whatever passes the gate is the
  * daemon's path and words without a byte that any shell would read. */
-#include "fuzz/check.h"
-#include "mpi/gate.h"
+#include "entrypoint/mpi/gate.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

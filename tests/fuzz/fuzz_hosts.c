@@ -3,14 +3,14 @@
  * upload), then a list of messages as [host, message], or one of the second host. Who comes and
  * joins is fuzz_door.c's. Counts stay within the job, texts and lines within their room. */
 #include "common/json.h"
-#include "fuzz/check.h"
-#include "fuzz/frames.h"
-#include "master/examine.h"
-#include "master/lease.h"
-#include "master/master.h"
-#include "master/prove.h"
-#include "master/relaunch.h"
-#include "master/uploads.h"
+#include "entrypoint/master/examine.h"
+#include "entrypoint/master/lease.h"
+#include "entrypoint/master/master.h"
+#include "entrypoint/master/prove.h"
+#include "entrypoint/master/relaunch.h"
+#include "entrypoint/master/uploads.h"
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/frames.h"
 
 #include <stdint.h>
 #include <stdio.h>

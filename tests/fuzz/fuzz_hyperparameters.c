@@ -1,10 +1,10 @@
 /* hyperparameters.json (first byte 'H') and inputdataconfig.json: what was read keeps its grammar
  * and ceilings. */
-#include "cluster/cluster.h"
-#include "fuzz/check.h"
-#include "sagemaker/channels.h"
-#include "sagemaker/hyperparameters.h"
-#include "sagemaker/wishes.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/sagemaker/channels.h"
+#include "entrypoint/job/sagemaker/hyperparameters.h"
+#include "entrypoint/job/sagemaker/wishes.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Pictures. The first two bytes choose recipe and key, the rest is the file. Whatever it is, the
  * pixels are written in full or the error is one of data. */
-#include "codec/png.h"
-#include "fuzz/check.h"
-#include "set/fetch.h"
+#include "tests/fuzz/check.h"
+#include "trainer/data/codec/png.h"
+#include "trainer/data/set/fetch.h"
 
 #include <stdint.h>
 #include <string.h>

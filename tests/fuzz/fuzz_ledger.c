@@ -2,8 +2,8 @@
  * "number": 2}, a host's join as the next master reads it, and an order by which a roll is sure.
  * Whatever is taken names hosts that the job has, and no right that it did not have before. */
 #include "common/json.h"
-#include "fuzz/check.h"
-#include "host/succession.h"
+#include "entrypoint/host/succession.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  * byte is how many messages the link has sent before. It stands or has ended, and says no more than
  * it was given. */
 #include "common/json.h"
-#include "fuzz/check.h"
-#include "fuzz/frames.h"
-#include "wire/tls.h"
+#include "entrypoint/wire/tls.h"
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/frames.h"
 
 #include <signal.h>
 #include <stdint.h>

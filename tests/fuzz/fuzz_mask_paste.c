@@ -1,9 +1,9 @@
 /* Boxes and squares of any bits: a byte each of rule, side, height and width, four floats of a box,
  * then logits as floats, repeated until the square is full. The mask is the bitmap's. */
-#include "eval/mask_paste.h"
-#include "eval/rle_text.h"
-#include "fuzz/check.h"
-#include "support/paste_bitmap.h"
+#include "tests/fuzz/check.h"
+#include "tests/support/paste_bitmap.h"
+#include "trainer/eval/mask_paste.h"
+#include "trainer/eval/rle_text.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* A page of a listing, as any server may send it: what is taken has a key and a size. */
-#include "fuzz/check.h"
-#include "s3/objects.h"
+#include "entrypoint/transfer/s3/objects.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

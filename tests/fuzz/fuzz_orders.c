@@ -6,10 +6,10 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
-#include "facts/examine.h"
-#include "fuzz/check.h"
-#include "fuzz/frames.h"
-#include "host/host.h"
+#include "entrypoint/host/facts/examine.h"
+#include "entrypoint/host/host.h"
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/frames.h"
 
 #include <signal.h>
 #include <stdint.h>

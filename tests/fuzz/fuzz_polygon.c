@@ -1,9 +1,9 @@
 /* Polygons: a byte of height, one of width, one for the form of the numbers (raw doubles, or small
  * ones in 64ths of a pixel), then coordinates. The runs add up, and the crossings that are
  * computed directly are those of the definition: every edge walked point by point. */
-#include "eval/rle_polygon.h"
-#include "eval/rle_text.h"
-#include "fuzz/check.h"
+#include "tests/fuzz/check.h"
+#include "trainer/eval/rle_polygon.h"
+#include "trainer/eval/rle_text.h"
 
 #include <math.h>
 #include <stdint.h>

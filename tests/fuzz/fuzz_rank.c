@@ -3,10 +3,10 @@
  * and nothing that it hears starts anything. */
 #include "common/clock.h"
 #include "common/json.h"
-#include "fuzz/check.h"
-#include "fuzz/frames.h"
-#include "ranks/launch_spec.h"
-#include "ranks/shim.h"
+#include "entrypoint/host/ranks/launch_spec.h"
+#include "entrypoint/host/ranks/shim.h"
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/frames.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* What the event log takes from elsewhere: names of hosts, errors, ranks' words. Whatever they are,
  * a record is one line of JSON that says them again. */
 #include "common/json.h"
-#include "fuzz/check.h"
-#include "outcome/record.h"
+#include "entrypoint/outcome/record.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

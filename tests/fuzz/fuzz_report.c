@@ -1,8 +1,8 @@
 /* What peers send: rank reports and verdicts. Whatever is taken can be sent on and read again. */
 #include "common/json.h"
-#include "fuzz/check.h"
-#include "outcome/failure.h"
-#include "outcome/verdict.h"
+#include "entrypoint/outcome/failure.h"
+#include "entrypoint/outcome/verdict.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* What anybody may send to the port of the metrics: it is judged the same however it is cut, and
  * one that goes on is one that a ceiling ends. */
-#include "wire/request.h"
+#include "entrypoint/wire/request.h"
 
-#include "fuzz/check.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

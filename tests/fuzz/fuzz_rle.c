@@ -1,8 +1,8 @@
 /* Strings of runs: two bytes of height and two of width, then the string. What was read adds up,
  * survives writing and reading, and every operation on it ends and stays in its bounds. */
-#include "eval/rle.h"
-#include "eval/rle_text.h"
-#include "fuzz/check.h"
+#include "tests/fuzz/check.h"
+#include "trainer/eval/rle.h"
+#include "trainer/eval/rle_text.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Checkpoint files. What was opened holds its promises: every tensor lies within the file, and
  * reading it back gives its bytes. */
-#include "checkpoint/safetensors.h"
-#include "fuzz/check.h"
+#include "tests/fuzz/check.h"
+#include "trainer/checkpoint/safetensors.h"
 
 #include <stdint.h>
 #include <string.h>

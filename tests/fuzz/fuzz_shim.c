@@ -4,10 +4,10 @@
  * it; an agent waits for a host that mpirun starts a daemon on. */
 #include "common/clock.h"
 #include "common/json.h"
-#include "fuzz/check.h"
-#include "fuzz/frames.h"
-#include "master/launch.h"
-#include "ranks/seat.h"
+#include "entrypoint/host/ranks/seat.h"
+#include "entrypoint/master/launch.h"
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/frames.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Archives of code: whatever one holds, all that comes of it are files, folders and links that stay
  * inside, with plain modes, and nothing beside the folder. */
 #include "common/file.h"
-#include "disk/unpack.h"
-#include "fuzz/check.h"
+#include "entrypoint/transfer/disk/unpack.h"
+#include "tests/fuzz/check.h"
 
 #include <dirent.h>
 #include <fcntl.h>

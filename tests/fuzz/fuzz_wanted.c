@@ -1,8 +1,8 @@
 /* What a host that holds the key asks another one for: whatever the bytes, a path that is taken is
  * text, and ranges do not run backwards. */
-#include "peers/wanted.h"
+#include "entrypoint/transfer/peers/wanted.h"
 
-#include "fuzz/check.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

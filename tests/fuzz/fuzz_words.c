@@ -3,14 +3,14 @@
  * metric definitions ('d') or an expression and a line ('p'). Reports and verdicts are
  * fuzz_report's. */
 #include "common/json.h"
-#include "facts/facts.h"
-#include "fuzz/check.h"
-#include "master/check_rows.h"
-#include "outcome/metric_counts.h"
-#include "outcome/pattern.h"
-#include "sagemaker/metric_list.h"
-#include "supply/mark.h"
-#include "traces/metric_watch.h"
+#include "entrypoint/host/facts/facts.h"
+#include "entrypoint/host/supply/mark.h"
+#include "entrypoint/host/traces/metric_watch.h"
+#include "entrypoint/job/sagemaker/metric_list.h"
+#include "entrypoint/master/check_rows.h"
+#include "entrypoint/outcome/metric_counts.h"
+#include "entrypoint/outcome/pattern.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* Orders of the transfer program, both kinds. Who gives them is our own first process, but names
  * and addresses in them are a job's. */
 #include "common/redact.h"
-#include "fuzz/check.h"
-#include "s3/address.h"
-#include "transfer/outgoing.h"
-#include "transfer/work.h"
+#include "entrypoint/transfer/outgoing.h"
+#include "entrypoint/transfer/s3/address.h"
+#include "entrypoint/transfer/work.h"
+#include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -4,9 +4,9 @@
  * come as such. Orders go on to its host (fuzz_orders.c). No word makes it a master, and a verdict
  * stands once it has come. */
 #include "common/json.h"
-#include "fuzz/check.h"
-#include "fuzz/frames.h"
-#include "host/worker_state.h"
+#include "entrypoint/host/worker_state.h"
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/frames.h"
 
 #include <ctype.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@ Needs numpy and pycocotools (PyPI). Cases are made here from seeds: random small
 duplicates, crowds, empty categories, id 0, more than 100 detections; and, where DIR holds COCO128,
 its ground truth perturbed. All 12 numbers and the precision, recall and score arrays are compared as
 bits. --store writes some cases with pycocotools' outcomes as hex, for the test that needs no Python
-(tests/unit/data/coco/test_coco_golden*.c); of COCO128 only the outcome, since that test makes the same
+(tests/unit/trainer/data/coco/test_coco_golden*.c); of COCO128 only the outcome, since that test makes the same
 detections again by the recipe of recipe_results().
 """
 import argparse

@@ -6,7 +6,7 @@ where boxes lie then.
 
 Needs torchvision (PyPI); stored with torchvision 0.29.2. GeneralizedRCNNTransform runs as it is;
 mirroring is that of torchvision's reference training: boxes[:, [0, 2]] = width - boxes[:, [2, 0]].
-tests/unit/data/detect reads the tables.
+tests/unit/trainer/data/detect reads the tables.
 """
 import sys
 

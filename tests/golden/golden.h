@@ -6,9 +6,9 @@
 
 #include "common/buf.h"
 #include "common/file.h"
-#include "golden/hashed.h"
-#include "graph/tensor.h"
-#include "support/unit.h"
+#include "tests/golden/hashed.h"
+#include "tests/support/unit.h"
+#include "trainer/graph/tensor.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_GOLDEN_MADE_H
 #define TESTS_GOLDEN_MADE_H
 
-#include "program/program.h"
+#include "trainer/graph/program/program.h"
 
 #include <stdbool.h>
 

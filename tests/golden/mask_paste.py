@@ -6,7 +6,7 @@
 Needs torchvision (PyPI); stored with torchvision 0.29.2. paste_masks_in_image runs as it is. For
 detectron2's rule torch's grid_sample is called as detectron2's layers/mask_ops.py documents it; the
 original was not at hand. The logits are small integers over 16 by a formula that
-tests/unit/eval/test_mask_paste.c repeats. A case in which a pixel lies within MARGIN of one half is
+tests/unit/trainer/eval/test_mask_paste.c repeats. A case in which a pixel lies within MARGIN of one half is
 refused: nothing hangs on a last bit.
 """
 import sys

@@ -2,8 +2,8 @@
 #ifndef TESTS_GOLDEN_MASKRCNN_START_H
 #define TESTS_GOLDEN_MASKRCNN_START_H
 
-#include "golden/golden.h"
-#include "program/store.h"
+#include "tests/golden/golden.h"
+#include "trainer/graph/program/store.h"
 
 #include <stdbool.h>
 

@@ -4,12 +4,12 @@
 #ifndef TESTS_GOLDEN_MASKRCNN_TINY_H
 #define TESTS_GOLDEN_MASKRCNN_TINY_H
 
-#include "golden/maskrcnn_start.h"
-#include "kernels/image_size.h"
-#include "kernels/mask_bits.h"
-#include "kernels/sample_key.h"
-#include "models/maskrcnn.h"
-#include "program/program.h"
+#include "tests/golden/maskrcnn_start.h"
+#include "trainer/graph/program/program.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/sample_key.h"
+#include "trainer/models/maskrcnn.h"
 
 enum {
     PICTURES = 2,

@@ -5,7 +5,7 @@ version 0.12, a line each, the new name first.
     python3 tests/golden/old_keys.py tests/golden/maskrcnn/old_keys.txt
 
 Needs torchvision (PyPI); stored with torchvision 0.29.2. Torchvision itself says that the names are right: its model takes a
-state without version numbers under the old names, and misses nothing. tests/unit/models/test_detector_names.c reads the list.
+state without version numbers under the old names, and misses nothing. tests/unit/trainer/models/test_detector_names.c reads the list.
 """
 import re
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the table of tests/unit/data/set/test_sampler.c: which samples come first in an epoch.
+"""Prints the table of tests/unit/trainer/data/set/test_sampler.c: which samples come first in an epoch.
 
     python3 tests/golden/order.py
 

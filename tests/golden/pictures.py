@@ -5,7 +5,7 @@
 
 Needs Pillow (PyPI); stored with 13.0.0. NAME.jpg or NAME.png is the file, NAME.rgb its pixels as
 convert("RGB") gives them (24 x 16, rows of RGB). *.bad are files that must be refused, and have no
-pixels. tests/unit/data/codec/test_pictures.c reads them.
+pixels. tests/unit/trainer/data/codec/test_pictures.c reads them.
 """
 import io
 import pathlib

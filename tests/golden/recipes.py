@@ -6,7 +6,7 @@
 Needs torch (PyPI); stored with torch 2.15. The numbers are those of the recipes' sources the 1x schedule in epochs
 (mmdetection's schedule_1x.py; detectron2's steps of 16 images are these to two in a hundred), config.py and train.py of
 aws-samples/mask-rcnn-tensorflow with the epochs of SageMaker's example, config_DGXH100.sh of NVIDIA's submission to MLPerf
-training v3.1. tests/unit/app/run/test_recipes.c reads the table.
+training v3.1. tests/unit/trainer/app/run/test_recipes.c reads the table.
 """
 import sys
 import warnings

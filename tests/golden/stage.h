@@ -2,8 +2,8 @@
 #ifndef TESTS_GOLDEN_STAGE_H
 #define TESTS_GOLDEN_STAGE_H
 
-#include "ops/harness.h"
-#include "support/unit.h"
+#include "tests/ops/harness.h"
+#include "tests/support/unit.h"
 
 struct stage {
     struct op_case row;

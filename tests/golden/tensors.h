@@ -6,9 +6,9 @@
 #ifndef TESTS_GOLDEN_TENSORS_H
 #define TESTS_GOLDEN_TENSORS_H
 
-#include "golden/hashed.h"
-#include "golden/stage.h"
-#include "golden/values.h"
+#include "tests/golden/hashed.h"
+#include "tests/golden/stage.h"
+#include "tests/golden/values.h"
 
 #include <math.h>
 

@@ -2,13 +2,13 @@
  * what an evaluation finds. The values are in tests/golden/maskrcnn and come from
  * maskrcnn_torch.py, which says how weights, pictures and masks are made. Norms are frozen, as
  * where a network starts from weights, or trained; the canvas is torchvision's padding. */
-#include "golden/made.h"
-#include "golden/maskrcnn_tiny.h"
-#include "ref/ref.h"
+#include "tests/golden/made.h"
+#include "tests/golden/maskrcnn_tiny.h"
+#include "trainer/backend/ref/ref.h"
 #if defined(RINGMASTER_EMULATED)
-#include "cuda/emulated.h"
+#include "tests/cuda/emulated.h"
 #elif defined(RINGMASTER_HAVE_CPU)
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 #endif
 
 /* WIDER: what is allowed, in units of what golden.h allows. */
@@ -166,7 +166,7 @@ static void the_device_is_torchvisions(void) {
     }
 }
 
-UNIT_MAIN("cuda.maskrcnn", UNIT(the_device_is_torchvisions))
+UNIT_SUITE("cuda.maskrcnn", UNIT(the_device_is_torchvisions))
 #else
 static struct backend *reference(void) {
     struct backend *backend = NULL;
@@ -287,17 +287,17 @@ static void winograds_products_are_torchvisions(void) {
     }
 }
 
-UNIT_MAIN("golden.maskrcnn", UNIT(the_reference_is_torchvisions),
-          UNIT(the_reference_is_torchvisions_when_convolutions_are_fused),
-          UNIT(the_reference_trains_norms_as_torchvision),
-          UNIT(the_reference_trains_norms_as_torchvision_when_convolutions_are_fused),
-          UNIT(the_cpu_is_torchvisions), UNIT(the_cpu_trains_norms_as_torchvision),
-          UNIT(winograds_products_choose_and_rectify_as_direct_ones),
-          UNIT(winograds_products_are_torchvisions))
+UNIT_SUITE("golden.maskrcnn", UNIT(the_reference_is_torchvisions),
+           UNIT(the_reference_is_torchvisions_when_convolutions_are_fused),
+           UNIT(the_reference_trains_norms_as_torchvision),
+           UNIT(the_reference_trains_norms_as_torchvision_when_convolutions_are_fused),
+           UNIT(the_cpu_is_torchvisions), UNIT(the_cpu_trains_norms_as_torchvision),
+           UNIT(winograds_products_choose_and_rectify_as_direct_ones),
+           UNIT(winograds_products_are_torchvisions))
 #else
-UNIT_MAIN("golden.maskrcnn", UNIT(the_reference_is_torchvisions),
-          UNIT(the_reference_is_torchvisions_when_convolutions_are_fused),
-          UNIT(the_reference_trains_norms_as_torchvision),
-          UNIT(the_reference_trains_norms_as_torchvision_when_convolutions_are_fused))
+UNIT_SUITE("golden.maskrcnn", UNIT(the_reference_is_torchvisions),
+           UNIT(the_reference_is_torchvisions_when_convolutions_are_fused),
+           UNIT(the_reference_trains_norms_as_torchvision),
+           UNIT(the_reference_trains_norms_as_torchvision_when_convolutions_are_fused))
 #endif
 #endif

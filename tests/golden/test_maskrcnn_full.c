@@ -4,15 +4,15 @@
  * much to lie here, in RINGMASTER_DATA/maskrcnn_full; both come from maskrcnn_full.py. Values
  * behind a ReLU that are on the other side of 0 than torchvision's, where gradients jump, are
  * counted and told. */
-#include "golden/made.h"
-#include "golden/maskrcnn_start.h"
-#include "kernels/image_size.h"
-#include "kernels/mask_bits.h"
-#include "kernels/sample_key.h"
-#include "models/maskrcnn.h"
-#include "ref/ref.h"
+#include "tests/golden/made.h"
+#include "tests/golden/maskrcnn_start.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/sample_key.h"
+#include "trainer/models/maskrcnn.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 #endif
 
 #include <float.h>
@@ -420,4 +420,4 @@ static void every_stage_is_torchvisions(void) {
     close_run(&r);
 }
 
-UNIT_MAIN("golden.maskrcnn_full", UNIT(every_stage_is_torchvisions))
+UNIT_SUITE("golden.maskrcnn_full", UNIT(every_stage_is_torchvisions))

@@ -5,12 +5,12 @@
  * An error is told in units of the tensor's norm. Where a gradient is 0 in truth, as before another
  * norm, that norm is f64's own rounding and torch's f32 is 1e9 of it away: three times that is an
  * absolute bound, and resnet_torch.py sees to it that it is below 1e-3 of the layer's gradient. */
-#include "golden/golden.h"
-#include "ref/ref.h"
-#include "run/stepper.h"
-#include "set/labelled.h"
+#include "tests/golden/golden.h"
+#include "trainer/app/run/stepper.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/data/set/labelled.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 #endif
 
 enum { VALUES_MAX = 256 };
@@ -255,10 +255,10 @@ static void resnet50_of_the_cpu_is_torchs(void) {
     check_model("resnet50", fast(), FUSION_CONV);
 }
 
-UNIT_MAIN("golden.resnet", UNIT(resnet18_of_the_reference_is_torchs),
-          UNIT(resnet50_of_the_reference_is_torchs), UNIT(resnet18_of_the_cpu_is_torchs),
-          UNIT(resnet50_of_the_cpu_is_torchs))
+UNIT_SUITE("golden.resnet", UNIT(resnet18_of_the_reference_is_torchs),
+           UNIT(resnet50_of_the_reference_is_torchs), UNIT(resnet18_of_the_cpu_is_torchs),
+           UNIT(resnet50_of_the_cpu_is_torchs))
 #else
-UNIT_MAIN("golden.resnet", UNIT(resnet18_of_the_reference_is_torchs),
-          UNIT(resnet50_of_the_reference_is_torchs))
+UNIT_SUITE("golden.resnet", UNIT(resnet18_of_the_reference_is_torchs),
+           UNIT(resnet50_of_the_reference_is_torchs))
 #endif

@@ -2,13 +2,13 @@
  * build: values, and how inputs are made, come from maskrcnn_roi.py. Each stage is fed with
  * torchvision's own inputs of it. What is chosen has to be the same; everything else is at most a
  * share of its norm away, or three times what torch's own f32 is. */
-#include "golden/tensors.h"
-#include "kernels/image_size.h"
-#include "kernels/mask_bits.h"
-#include "kernels/sample_key.h"
-#include "ref/ref.h"
+#include "tests/golden/tensors.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/sample_key.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 #endif
 
 #include <math.h>
@@ -435,7 +435,7 @@ static void pictures_are_resized_as_torchvision_does_it(void) {
     on_all_backends(check_pictures);
 }
 
-UNIT_MAIN("golden.roi", UNIT(regions_are_read_as_torchvision_reads_them),
-          UNIT(the_same_regions_are_sampled), UNIT(the_box_heads_losses_are_torchvisions),
-          UNIT(masks_and_their_loss_are_torchvisions), UNIT(the_same_is_detected),
-          UNIT(pictures_are_resized_as_torchvision_does_it))
+UNIT_SUITE("golden.roi", UNIT(regions_are_read_as_torchvision_reads_them),
+           UNIT(the_same_regions_are_sampled), UNIT(the_box_heads_losses_are_torchvisions),
+           UNIT(masks_and_their_loss_are_torchvisions), UNIT(the_same_is_detected),
+           UNIT(pictures_are_resized_as_torchvision_does_it))

@@ -1,15 +1,15 @@
 /* What lies around a region proposal network against torchvision, stage by stage, on every backend
  * of this build: values, and how inputs are made, come from maskrcnn_rpn.py. What is chosen has to
  * be the same; boxes may be a last bit apart, as exp is. */
-#include "golden/hashed.h"
-#include "golden/stage.h"
-#include "golden/values.h"
-#include "graph/detect_grid.h"
-#include "kernels/image_size.h"
-#include "kernels/sample_key.h"
-#include "ref/ref.h"
+#include "tests/golden/hashed.h"
+#include "tests/golden/stage.h"
+#include "tests/golden/values.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/sample_key.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 #endif
 
 #include <math.h>
@@ -477,7 +477,7 @@ static void and_given_back(void) {
     CU_ASSERT_PTR_NULL(text.data);
 }
 
-UNIT_MAIN("golden.rpn", UNIT(the_file_is_read), UNIT(anchors_are_torchvisions),
-          UNIT(overlaps_and_codes_are_torchvisions),
-          UNIT(the_reference_chooses_what_torchvision_does),
-          UNIT(the_reference_teaches_what_torchvision_does), CPU_CASES UNIT(and_given_back))
+UNIT_SUITE("golden.rpn", UNIT(the_file_is_read), UNIT(anchors_are_torchvisions),
+           UNIT(overlaps_and_codes_are_torchvisions),
+           UNIT(the_reference_chooses_what_torchvision_does),
+           UNIT(the_reference_teaches_what_torchvision_does), CPU_CASES UNIT(and_given_back))

@@ -2,13 +2,13 @@
  * the whole one. The values come from vgg_torch.py, which says how weights and pictures are made.
  * An error is told in units of the tensor's norm; three times torch's own in f32 is allowed, or the
  * floor. */
-#include "backend/backend.h"
-#include "golden/golden.h"
-#include "models/vgg.h"
-#include "program/program.h"
-#include "ref/ref.h"
+#include "tests/golden/golden.h"
+#include "trainer/backend/backend.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/graph/program/program.h"
+#include "trainer/models/vgg.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 #endif
 
 enum { VALUES_MAX = 64 };
@@ -185,9 +185,9 @@ static void other_sizes_are_refused(void) {
 }
 
 #ifdef RINGMASTER_HAVE_CPU
-UNIT_MAIN("golden.vgg", UNIT(names_and_shapes_are_torchvisions), UNIT(other_sizes_are_refused),
-          UNIT(the_cpu_is_torchs), UNIT(the_reference_is_torchs))
+UNIT_SUITE("golden.vgg", UNIT(names_and_shapes_are_torchvisions), UNIT(other_sizes_are_refused),
+           UNIT(the_cpu_is_torchs), UNIT(the_reference_is_torchs))
 #else
-UNIT_MAIN("golden.vgg", UNIT(names_and_shapes_are_torchvisions), UNIT(other_sizes_are_refused),
-          UNIT(the_reference_is_torchs))
+UNIT_SUITE("golden.vgg", UNIT(names_and_shapes_are_torchvisions), UNIT(other_sizes_are_refused),
+           UNIT(the_reference_is_torchs))
 #endif

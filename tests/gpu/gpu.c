@@ -1,6 +1,6 @@
-#include "gpu/gpu.h"
+#include "tests/gpu/gpu.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* The own backward pass of 1x1 convolutions in front of norms, on the device: against the reference
  * on the rows of the parity test, and against cuDNN's three operators at sizes of a training step.
  */
-#include "gpu/gpu.h"
-#include "graph/op.h"
-#include "ops/harness.h"
-#include "ops/parity.h"
-#include "support/unit.h"
+#include "tests/gpu/gpu.h"
+#include "tests/ops/harness.h"
+#include "tests/ops/parity.h"
+#include "tests/support/unit.h"
+#include "trainer/graph/op.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -190,6 +190,6 @@ static void it_agrees_with_cudnn_at_a_trainings_sizes(void) {
     backend_close(backend);
 }
 
-UNIT_MAIN("gpu.backward", UNIT(it_agrees_with_the_reference_in_f16),
-          UNIT(it_agrees_with_the_reference_in_bf16),
-          UNIT(it_agrees_with_cudnn_at_a_trainings_sizes))
+UNIT_SUITE("gpu.backward", UNIT(it_agrees_with_the_reference_in_f16),
+           UNIT(it_agrees_with_the_reference_in_bf16),
+           UNIT(it_agrees_with_cudnn_at_a_trainings_sizes))

@@ -1,9 +1,9 @@
 /* Whole networks on the device: against the reference, every fusion level against none, ten steps.
  * Bounds in f16 and bf16 are twice what the reference itself shows when it rounds to these types.
  */
-#include "gpu/gpu.h"
-#include "ops/network.h"
-#include "support/unit.h"
+#include "tests/gpu/gpu.h"
+#include "tests/ops/network.h"
+#include "tests/support/unit.h"
 
 /* As in training: gradients this much larger keep clear of f16's smallest numbers. */
 static const double LOSS_SCALE = 1024;
@@ -66,8 +66,8 @@ static void half_precision_learns_noise_by_heart(void) {
     network_check_learning(exact, DTYPE_BF16, FUSION_NORM, 1);
 }
 
-UNIT_MAIN("gpu.network", UNIT(one_step_in_f32_gives_the_gradients_of_the_reference),
-          UNIT(one_step_in_f16_gives_the_gradients_of_the_reference),
-          UNIT(one_step_in_bf16_gives_the_gradients_of_the_reference),
-          UNIT(every_level_gives_what_none_gives), UNIT(ten_steps_follow_the_reference),
-          UNIT(half_precision_learns_noise_by_heart))
+UNIT_SUITE("gpu.network", UNIT(one_step_in_f32_gives_the_gradients_of_the_reference),
+           UNIT(one_step_in_f16_gives_the_gradients_of_the_reference),
+           UNIT(one_step_in_bf16_gives_the_gradients_of_the_reference),
+           UNIT(every_level_gives_what_none_gives), UNIT(ten_steps_follow_the_reference),
+           UNIT(half_precision_learns_noise_by_heart))

@@ -1,11 +1,11 @@
 /* Every operator of the CUDA backend against the reference, on the device. */
-#include "cuda/operators.h"
-#include "cuda_steps/backward.h"
-#include "gpu/gpu.h"
-#include "graph/op.h"
-#include "ops/harness.h"
-#include "ops/parity.h"
-#include "support/unit.h"
+#include "tests/gpu/gpu.h"
+#include "tests/ops/harness.h"
+#include "tests/ops/parity.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/cuda/operators.h"
+#include "trainer/backend/cuda/steps/backward.h"
+#include "trainer/graph/op.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -102,7 +102,8 @@ static void memory_that_is_not_there_is_an_error_with_numbers(void) {
     backend_close(backend);
 }
 
-UNIT_MAIN("gpu.parity", UNIT(cuda_agrees_with_the_reference_in_f32),
-          UNIT(cuda_agrees_with_the_reference_in_tf32),
-          UNIT(cuda_agrees_with_the_reference_in_bf16), UNIT(cuda_agrees_with_the_reference_in_f16),
-          UNIT(tuned_plans_agree_in_f16), UNIT(memory_that_is_not_there_is_an_error_with_numbers))
+UNIT_SUITE("gpu.parity", UNIT(cuda_agrees_with_the_reference_in_f32),
+           UNIT(cuda_agrees_with_the_reference_in_tf32),
+           UNIT(cuda_agrees_with_the_reference_in_bf16),
+           UNIT(cuda_agrees_with_the_reference_in_f16), UNIT(tuned_plans_agree_in_f16),
+           UNIT(memory_that_is_not_there_is_an_error_with_numbers))

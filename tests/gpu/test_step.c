@@ -1,10 +1,10 @@
 /* The device's step: recorded or not, run after run, against the host's, and with a loss scale that
  * overflows. */
-#include "cuda/training.h"
-#include "cuda_base/context.h"
-#include "gpu/gpu.h"
-#include "ref/ref.h"
-#include "support/unit.h"
+#include "tests/cuda/training.h"
+#include "tests/gpu/gpu.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/cuda/base/context.h"
+#include "trainer/backend/ref/ref.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -164,8 +164,8 @@ static void an_overflow_skips_the_step_and_halves_the_scale(void) {
     backend_close(backend);
 }
 
-UNIT_MAIN("gpu.step", UNIT(a_recorded_step_gives_the_bits_of_the_step_itself),
-          UNIT(recorded_steps_give_the_same_bits_in_every_run),
-          UNIT(micro_batches_give_the_same_bits_in_every_run),
-          UNIT(the_devices_steps_are_the_hosts),
-          UNIT(an_overflow_skips_the_step_and_halves_the_scale))
+UNIT_SUITE("gpu.step", UNIT(a_recorded_step_gives_the_bits_of_the_step_itself),
+           UNIT(recorded_steps_give_the_same_bits_in_every_run),
+           UNIT(micro_batches_give_the_same_bits_in_every_run),
+           UNIT(the_devices_steps_are_the_hosts),
+           UNIT(an_overflow_skips_the_step_and_halves_the_scale))

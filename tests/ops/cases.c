@@ -1,4 +1,4 @@
-#include "ops/harness.h"
+#include "tests/ops/harness.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_OPS_CASES_H
 #define TESTS_OPS_CASES_H
 
-#include "graph/op.h"
+#include "trainer/graph/op.h"
 
 struct op_graph;
 

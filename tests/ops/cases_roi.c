@@ -1,13 +1,13 @@
 /* Rows of the operators behind the proposals (graph/op_roi.h): ties, empty and full slots, boxes
  * over the border, what is no number. What they choose is the same on every backend to the last
  * bit. */
-#include "graph/op_rpn.h"
-#include "kernels/image_size.h"
-#include "kernels/mask_target.h"
-#include "kernels/random.h"
-#include "kernels/sample_key.h"
-#include "ops/cases.h"
-#include "ops/harness.h"
+#include "tests/ops/cases.h"
+#include "tests/ops/harness.h"
+#include "trainer/graph/op_rpn.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/mask_target.h"
+#include "trainer/kernels/random.h"
+#include "trainer/kernels/sample_key.h"
 
 #include <math.h>
 #include <string.h>

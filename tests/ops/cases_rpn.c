@@ -1,12 +1,12 @@
 /* Rows of the operators around a region proposal network (graph/op_rpn.h), with values that look
  * like a network's and with those that no network should give. What they choose is the same on
  * every backend to the last bit. */
-#include "graph/detect_grid.h"
-#include "kernels/image_size.h"
-#include "kernels/random.h"
-#include "kernels/sample_key.h"
-#include "ops/cases.h"
-#include "ops/harness.h"
+#include "tests/ops/cases.h"
+#include "tests/ops/harness.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/random.h"
+#include "trainer/kernels/sample_key.h"
 
 #include <math.h>
 

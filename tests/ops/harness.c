@@ -1,11 +1,11 @@
-#include "ops/harness.h"
+#include "tests/ops/harness.h"
 
-#include "graph/gradients.h"
-#include "graph/op_roi.h"
-#include "kernels/bf16.h"
-#include "kernels/f16.h"
-#include "kernels/random.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
+#include "trainer/graph/gradients.h"
+#include "trainer/graph/op_roi.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/f16.h"
+#include "trainer/kernels/random.h"
 
 #include <math.h>
 #include <stdlib.h>

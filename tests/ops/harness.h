@@ -4,9 +4,9 @@
 #ifndef TESTS_OPS_HARNESS_H
 #define TESTS_OPS_HARNESS_H
 
-#include "backend/backend.h"
-#include "graph/graph.h"
-#include "ops/cases.h"
+#include "tests/ops/cases.h"
+#include "trainer/backend/backend.h"
+#include "trainer/graph/graph.h"
 
 enum { CASE_TENSORS_MAX = 48 };
 

@@ -1,7 +1,7 @@
 /* Running one operator of a row's graph, with the backend's own memory. */
-#include "ops/harness.h"
+#include "tests/ops/harness.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

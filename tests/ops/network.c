@@ -1,7 +1,7 @@
-#include "ops/network.h"
+#include "tests/ops/network.h"
 
-#include "support/net.h"
-#include "support/unit.h"
+#include "tests/support/net.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #ifndef TESTS_OPS_NETWORK_H
 #define TESTS_OPS_NETWORK_H
 
-#include "backend/backend.h"
-#include "fuse/fuse.h"
-#include "graph/tensor.h"
+#include "trainer/backend/backend.h"
+#include "trainer/graph/fuse/fuse.h"
+#include "trainer/graph/tensor.h"
 
 /* A fresh backend for each network. */
 typedef struct backend *(*network_opener)(void);

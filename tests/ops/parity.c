@@ -1,8 +1,8 @@
-#include "ops/parity.h"
+#include "tests/ops/parity.h"
 
-#include "graph/op.h"
-#include "ops/harness.h"
-#include "ref/ref.h"
+#include "tests/ops/harness.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/graph/op.h"
 
 #include <CUnit/CUnit.h>
 #include <math.h>
@@ -197,7 +197,7 @@ static void compare_op(struct op_graph *g, struct backend *ref, struct backend *
 static bool is_in_column(const struct backend *backend, enum op_kind kind) {
     static const char *const of_cpu[OP_KINDS] = {
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda) [OP_##kind] = #cpu,
-#include "graph/ops.def"
+#include "trainer/graph/ops.def"
     };
     return strcmp(backend->table->name, "cpu") != 0 || strcmp(of_cpu[kind], "none") != 0;
 }

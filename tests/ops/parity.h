@@ -3,9 +3,9 @@
 #ifndef TESTS_OPS_PARITY_H
 #define TESTS_OPS_PARITY_H
 
-#include "backend/backend.h"
-#include "graph/op.h"
-#include "graph/tensor.h"
+#include "trainer/backend/backend.h"
+#include "trainer/graph/op.h"
+#include "trainer/graph/tensor.h"
 
 /* max|a - ref| / max|ref| over the values of TENSOR. NaN and infinities have to stand in the same
  * places, and integers to be the same; else it is infinite. */

@@ -1,10 +1,10 @@
-#include "ops/programs.h"
+#include "tests/ops/programs.h"
 
-#include "kernels/sgd.h"
-#include "models/resnet.h"
-#include "program/program.h"
-#include "support/net.h"
-#include "support/unit.h"
+#include "tests/support/net.h"
+#include "tests/support/unit.h"
+#include "trainer/graph/program/program.h"
+#include "trainer/kernels/sgd.h"
+#include "trainer/models/resnet.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef TESTS_OPS_PROGRAMS_H
 #define TESTS_OPS_PROGRAMS_H
 
-#include "ops/network.h"
+#include "tests/ops/network.h"
 
 /* Losses, weights and statistics of six turns are the same bits. */
 void programs_check_bits(network_opener open, enum fusion fusion);

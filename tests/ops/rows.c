@@ -1,8 +1,8 @@
-#include "ops/rows.h"
+#include "tests/ops/rows.h"
 
-#include "golden/stage.h"
-#include "graph/op_roi.h"
-#include "ops/parity.h"
+#include "tests/golden/stage.h"
+#include "tests/ops/parity.h"
+#include "trainer/graph/op_roi.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Every gradient operator against finite differences of its forward operator, on the reference
  * backend in double. L = sum(dy * y) for the operators, the mean loss for the loss; the derivative
  * of L by each element of each differentiable input by central differences. */
-#include "graph/gradients.h"
-#include "ops/harness.h"
-#include "ref/ref.h"
-#include "support/unit.h"
+#include "tests/ops/harness.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/graph/gradients.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -136,6 +136,6 @@ static void a_loosened_row_says_why(void) {
     }
 }
 
-UNIT_MAIN("ops.gradients", UNIT(a_loosened_row_says_why),
-          UNIT(every_gradient_is_that_of_finite_differences),
-          UNIT(every_differentiable_operator_is_checked))
+UNIT_SUITE("ops.gradients", UNIT(a_loosened_row_says_why),
+           UNIT(every_gradient_is_that_of_finite_differences),
+           UNIT(every_differentiable_operator_is_checked))

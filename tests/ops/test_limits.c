@@ -1,8 +1,8 @@
 /* A graph has room for so many tensors and operators: over the whole table, each operator that
  * makes one more than there is room for, and each rule of a gradient that does, is an error. */
-#include "graph/gradients.h"
-#include "ops/harness.h"
-#include "support/unit.h"
+#include "tests/ops/harness.h"
+#include "tests/support/unit.h"
+#include "trainer/graph/gradients.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,5 +151,5 @@ static void a_gradient_has_room_for_all_that_it_makes(void) {
     close_arrays();
 }
 
-UNIT_MAIN("ops.limits", UNIT(an_operator_has_room_for_all_that_it_makes),
-          UNIT(a_gradient_has_room_for_all_that_it_makes))
+UNIT_SUITE("ops.limits", UNIT(an_operator_has_room_for_all_that_it_makes),
+           UNIT(a_gradient_has_room_for_all_that_it_makes))

@@ -1,8 +1,8 @@
 /* Whole networks on backend cpu against the reference (ops/network.h). */
-#include "support/unit.h"
+#include "tests/support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
-#include "ops/network.h"
+#include "tests/ops/network.h"
+#include "trainer/backend/cpu/cpu.h"
 
 static struct backend *new_cpu(void) {
     struct backend *cpu = NULL;
@@ -32,12 +32,12 @@ static void bf16_learns_noise_by_heart(void) {
     network_check_learning(new_cpu, DTYPE_BF16, FUSION_CONV, 1);
 }
 
-UNIT_MAIN("ops.network", UNIT(one_step_gives_the_gradients_of_the_reference),
-          UNIT(ten_steps_follow_the_reference), UNIT(bf16_learns_noise_by_heart))
+UNIT_SUITE("ops.network", UNIT(one_step_gives_the_gradients_of_the_reference),
+           UNIT(ten_steps_follow_the_reference), UNIT(bf16_learns_noise_by_heart))
 #else
 static void no_other_backend_is_built(void) {
     unit_skip("this build has the reference alone");
 }
 
-UNIT_MAIN("ops.network", UNIT(no_other_backend_is_built))
+UNIT_SUITE("ops.network", UNIT(no_other_backend_is_built))
 #endif

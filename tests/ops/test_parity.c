@@ -1,11 +1,11 @@
 /* The reference by itself, the table of rows, and how results are compared. Backends against it:
  * test_parity_cpu.c, test_parity_convs.c. */
-#include "graph/op.h"
-#include "ops/harness.h"
-#include "ops/parity.h"
-#include "ref/ref.h"
-#include "ref/value.h"
-#include "support/unit.h"
+#include "tests/ops/harness.h"
+#include "tests/ops/parity.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/backend/ref/value.h"
+#include "trainer/graph/op.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -96,7 +96,7 @@ static void every_form_of_a_norm_has_a_row(void) {
         }
 }
 
-UNIT_MAIN("ops.parity", UNIT(the_reference_writes_every_element_also_in_place),
-          UNIT(every_operator_has_a_row), UNIT(every_form_of_a_norm_has_a_row),
-          UNIT(the_reference_gives_whole_numbers_whole), UNIT(rows_are_meant_by_any_of_the_words),
-          UNIT(what_is_no_number_and_what_is_whole_has_to_be_the_same))
+UNIT_SUITE("ops.parity", UNIT(the_reference_writes_every_element_also_in_place),
+           UNIT(every_operator_has_a_row), UNIT(every_form_of_a_norm_has_a_row),
+           UNIT(the_reference_gives_whole_numbers_whole), UNIT(rows_are_meant_by_any_of_the_words),
+           UNIT(what_is_no_number_and_what_is_whole_has_to_be_the_same))

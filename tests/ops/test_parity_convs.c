@@ -1,8 +1,8 @@
 /* Every kind of convolution of the backend cpu against the reference, whatever the rules choose. */
-#include "support/unit.h"
+#include "tests/support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
-#include "ops/parity.h"
+#include "tests/ops/parity.h"
+#include "trainer/backend/cpu/cpu.h"
 
 static void each_kind_of_convolution_agrees_with_the_reference(void) {
     static const enum cpu_convs convs[] = {CPU_CONVS_ONEDNN, CPU_CONVS_GEMM};
@@ -34,12 +34,12 @@ static void winograds_products_agree_within_bounds_of_their_own(void) {
     backend_close(cpu);
 }
 
-UNIT_MAIN("ops.parity_convs", UNIT(each_kind_of_convolution_agrees_with_the_reference),
-          UNIT(winograds_products_agree_within_bounds_of_their_own))
+UNIT_SUITE("ops.parity_convs", UNIT(each_kind_of_convolution_agrees_with_the_reference),
+           UNIT(winograds_products_agree_within_bounds_of_their_own))
 #else
 static void there_is_no_cpu_backend(void) {
     unit_skip("a build without oneDNN");
 }
 
-UNIT_MAIN("ops.parity_convs", UNIT(there_is_no_cpu_backend))
+UNIT_SUITE("ops.parity_convs", UNIT(there_is_no_cpu_backend))
 #endif

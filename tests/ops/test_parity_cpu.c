@@ -1,10 +1,10 @@
 /* The backend cpu against the reference: every operator in every type. */
-#include "support/unit.h"
+#include "tests/support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
-#include "ops/harness.h"
-#include "ops/parity.h"
-#include "ref/ref.h"
+#include "tests/ops/harness.h"
+#include "tests/ops/parity.h"
+#include "trainer/backend/cpu/cpu.h"
+#include "trainer/backend/ref/ref.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,14 +92,14 @@ static void cpu_agrees_with_the_reference_in_bf16(void) {
     compare_cpu(DTYPE_BF16, 1);
     compare_cpu(DTYPE_BF16, 4);
 }
-UNIT_MAIN("ops.parity_cpu", UNIT(cpu_agrees_with_the_reference_in_f32),
-          UNIT(cpu_agrees_with_the_reference_in_bf16),
-          UNIT(weights_are_rounded_to_the_activations_type),
-          UNIT(an_outlier_takes_no_digits_from_the_cpus_variance))
+UNIT_SUITE("ops.parity_cpu", UNIT(cpu_agrees_with_the_reference_in_f32),
+           UNIT(cpu_agrees_with_the_reference_in_bf16),
+           UNIT(weights_are_rounded_to_the_activations_type),
+           UNIT(an_outlier_takes_no_digits_from_the_cpus_variance))
 #else
 static void there_is_no_cpu_backend(void) {
     unit_skip("a build without oneDNN");
 }
 
-UNIT_MAIN("ops.parity_cpu", UNIT(there_is_no_cpu_backend))
+UNIT_SUITE("ops.parity_cpu", UNIT(there_is_no_cpu_backend))
 #endif

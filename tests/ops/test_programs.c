@@ -1,12 +1,12 @@
 /* Programs over one store in one memory, on the backends of host memory (ops/programs.h). */
-#include "models/resnet.h"
-#include "ops/programs.h"
-#include "program/program.h"
-#include "ref/ref.h"
-#include "support/net.h"
-#include "support/unit.h"
+#include "tests/ops/programs.h"
+#include "tests/support/net.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/graph/program/program.h"
+#include "trainer/models/resnet.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 #endif
 
 static struct backend *new_ref(void) {
@@ -103,7 +103,7 @@ static void a_program_that_leaves_a_gradient_out_is_refused(void) {
     backend_close(backend);
 }
 
-UNIT_MAIN("ops.programs", UNIT(turns_in_one_memory_give_the_bits_of_programs_apart),
-          UNIT(memory_is_that_of_the_largest_and_not_the_sum),
-          UNIT(buckets_of_all_have_the_same_bounds),
-          UNIT(a_program_that_leaves_a_gradient_out_is_refused))
+UNIT_SUITE("ops.programs", UNIT(turns_in_one_memory_give_the_bits_of_programs_apart),
+           UNIT(memory_is_that_of_the_largest_and_not_the_sum),
+           UNIT(buckets_of_all_have_the_same_bounds),
+           UNIT(a_program_that_leaves_a_gradient_out_is_refused))

@@ -1,14 +1,14 @@
 /* The operators behind the proposals on inputs whose results can be worked out by hand, and what
  * each switch of a known training changes, on every backend of this build. Where a rule comes from
  * stands beside it. */
-#include "golden/stage.h"
-#include "kernels/image_size.h"
-#include "kernels/mask_bits.h"
-#include "kernels/sample_key.h"
-#include "ref/ref.h"
-#include "support/unit.h"
+#include "tests/golden/stage.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/sample_key.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 #endif
 
 #include <math.h>
@@ -285,7 +285,7 @@ static void the_surer_of_two_that_overlap_is_detected(void) {
     on_all_backends(check_detections);
 }
 
-UNIT_MAIN("ops.regions", UNIT(pictures_are_mirrored_enlarged_and_normalised),
-          UNIT(a_regions_object_covers_half_of_it), UNIT(a_bin_is_the_middle_of_its_samples),
-          UNIT(losses_are_means_over_sampled_regions), UNIT(masks_are_averaged_or_cut_at_half),
-          UNIT(the_surer_of_two_that_overlap_is_detected))
+UNIT_SUITE("ops.regions", UNIT(pictures_are_mirrored_enlarged_and_normalised),
+           UNIT(a_regions_object_covers_half_of_it), UNIT(a_bin_is_the_middle_of_its_samples),
+           UNIT(losses_are_means_over_sampled_regions), UNIT(masks_are_averaged_or_cut_at_half),
+           UNIT(the_surer_of_two_that_overlap_is_detected))

@@ -1,8 +1,8 @@
 /* Operators of which some leading rows count, on the CPU (ops/rows.h). */
-#include "ops/rows.h"
-#include "support/unit.h"
+#include "tests/ops/rows.h"
+#include "tests/support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 
 static void check(void (*rows_of)(struct backend *backend)) {
     struct backend *cpu = NULL;
@@ -14,11 +14,11 @@ static void check(void (*rows_of)(struct backend *backend)) {
 
 ROWS_OF(ROWS_CASE)
 
-UNIT_MAIN("ops.rows", ROWS_OF(ROWS_UNIT))
+UNIT_SUITE("ops.rows", ROWS_OF(ROWS_UNIT))
 #else
 static void there_is_no_cpu_backend(void) {
     unit_skip("a build without oneDNN");
 }
 
-UNIT_MAIN("ops.rows", UNIT(there_is_no_cpu_backend))
+UNIT_SUITE("ops.rows", UNIT(there_is_no_cpu_backend))
 #endif

@@ -1,16 +1,16 @@
 /* A region proposal network on two levels of a small pyramid, with weights that both share: its
  * backward pass for the sampled anchors alone (fuse/fuse_rpn.c) gives the gradients of the plain
  * one. */
-#include "graph/build_rpn.h"
-#include "kernels/anchor.h"
-#include "kernels/image_size.h"
-#include "kernels/random.h"
-#include "kernels/sample_key.h"
-#include "program/program.h"
-#include "ref/ref.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/graph/build_rpn.h"
+#include "trainer/graph/program/program.h"
+#include "trainer/kernels/anchor.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/random.h"
+#include "trainer/kernels/sample_key.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 #endif
 
 #include <math.h>
@@ -231,4 +231,4 @@ static void and_in_bf16_but_for_rounding(void) {
 #define CPU_CASES
 #endif
 
-UNIT_MAIN("ops.rpn_head", UNIT(the_reference_gives_the_same_gradients) CPU_CASES)
+UNIT_SUITE("ops.rpn_head", UNIT(the_reference_gives_the_same_gradients) CPU_CASES)

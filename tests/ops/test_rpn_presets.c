@@ -1,13 +1,13 @@
 /* What other trainings of Mask R-CNN do differently around a region proposal network (detectron2;
  * maskrcnn-benchmark, from which MLPerf's reference comes): each switch on inputs of which the
  * answer is worked out by hand, and that without the switch it is another one. */
-#include "graph/detect_grid.h"
-#include "kernels/image_size.h"
-#include "kernels/sample_key.h"
-#include "models/detect_preset.h"
-#include "ops/harness.h"
-#include "ref/ref.h"
-#include "support/unit.h"
+#include "tests/ops/harness.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/sample_key.h"
+#include "trainer/models/detect_preset.h"
 
 #include <math.h>
 
@@ -279,8 +279,8 @@ static void the_background_is_class_0_of_all(void) {
     }
 }
 
-UNIT_MAIN("ops.rpn_presets", UNIT(norms_may_have_no_epsilon),
-          UNIT(the_background_is_class_0_of_all), UNIT(anchors_outside_are_ignored),
-          UNIT(losses_may_be_over_all_slots_and_of_absolute_differences),
-          UNIT(boxes_may_hold_their_last_pixels), UNIT(logits_may_rank_and_empty_boxes_count),
-          UNIT(proposals_may_be_the_best_of_the_batch))
+UNIT_SUITE("ops.rpn_presets", UNIT(norms_may_have_no_epsilon),
+           UNIT(the_background_is_class_0_of_all), UNIT(anchors_outside_are_ignored),
+           UNIT(losses_may_be_over_all_slots_and_of_absolute_differences),
+           UNIT(boxes_may_hold_their_last_pixels), UNIT(logits_may_rank_and_empty_boxes_count),
+           UNIT(proposals_may_be_the_best_of_the_batch))

@@ -1,10 +1,10 @@
 /* What the operators' rules take, over the whole table: each input of each operator is changed in
  * one way at a time, and refused where kernels would read it otherwise than it is. */
-#include "graph/op_detect.h"
-#include "graph/op_roi.h"
-#include "graph/op_rpn.h"
-#include "ops/harness.h"
-#include "support/unit.h"
+#include "tests/ops/harness.h"
+#include "tests/support/unit.h"
+#include "trainer/graph/op_detect.h"
+#include "trainer/graph/op_roi.h"
+#include "trainer/graph/op_rpn.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -368,8 +368,8 @@ static void attributes_that_make_no_sense_are_refused(void) {
         CU_ASSERT(tried[k] > 0);
 }
 
-UNIT_MAIN("ops.shapes", UNIT(attributes_that_make_no_sense_are_refused),
-          UNIT(logits_and_deltas_are_of_the_same_pictures), UNIT(an_outline_is_whole),
-          UNIT(a_second_norm_alone_has_second_gradients), UNIT(an_error_tells_what_does_not_fit),
-          UNIT(an_input_is_as_the_operator_reads_it),
-          UNIT(each_place_for_an_object_has_a_row_of_masks))
+UNIT_SUITE("ops.shapes", UNIT(attributes_that_make_no_sense_are_refused),
+           UNIT(logits_and_deltas_are_of_the_same_pictures), UNIT(an_outline_is_whole),
+           UNIT(a_second_norm_alone_has_second_gradients), UNIT(an_error_tells_what_does_not_fit),
+           UNIT(an_input_is_as_the_operator_reads_it),
+           UNIT(each_place_for_an_object_has_a_row_of_masks))

@@ -1,9 +1,9 @@
 /* What operators make on the CPU does not depend on the number of threads, to the last bit: each
  * row on 1, 2, 3 and 5 of them. */
-#include "ops/harness.h"
-#include "support/unit.h"
+#include "tests/ops/harness.h"
+#include "tests/support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 #endif
 
 #include <stdio.h>
@@ -132,12 +132,12 @@ static void threads_do_not_show_in_any_row(void) {
     close_all(cpu);
 }
 
-UNIT_MAIN("ops.threads", UNIT(threads_do_not_show_in_any_row),
-          UNIT(threads_do_not_show_in_products), UNIT(threads_do_not_show_in_winograds_products))
+UNIT_SUITE("ops.threads", UNIT(threads_do_not_show_in_any_row),
+           UNIT(threads_do_not_show_in_products), UNIT(threads_do_not_show_in_winograds_products))
 #else
 static void there_is_no_cpu_backend(void) {
     unit_skip("a build without oneDNN");
 }
 
-UNIT_MAIN("ops.threads", UNIT(there_is_no_cpu_backend))
+UNIT_SUITE("ops.threads", UNIT(there_is_no_cpu_backend))
 #endif

@@ -1,11 +1,11 @@
 /* Whether the operator tests can run on an H100, without one: for every convolution in their table,
  * plain ones in all types and fused ones in f16, cuDNN must have a plan of the kind that the
  * backend asks for there. */
-#include "cuda_dnn/conv_form.h"
-#include "cuda_dnn/conv_plan.h"
-#include "graph/op.h"
-#include "ops/harness.h"
-#include "support/unit.h"
+#include "tests/ops/harness.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/cuda/dnn/conv_form.h"
+#include "trainer/backend/cuda/dnn/conv_plan.h"
+#include "trainer/graph/op.h"
 
 #include <stdio.h>
 
@@ -93,6 +93,7 @@ static void every_row_has_plans_in_tf32(void) {
     hold(&(struct question){"tf32", DTYPE_F32, CUDNN_DATA_FLOAT, false, false});
 }
 
-UNIT_MAIN("plans.cases", UNIT(every_row_has_plans_in_f16),
-          UNIT(every_row_has_plans_in_f16_where_bits_may_change), UNIT(every_row_has_plans_in_bf16),
-          UNIT(every_row_has_exact_plans_in_f32), UNIT(every_row_has_plans_in_tf32))
+UNIT_SUITE("plans.cases", UNIT(every_row_has_plans_in_f16),
+           UNIT(every_row_has_plans_in_f16_where_bits_may_change),
+           UNIT(every_row_has_plans_in_bf16), UNIT(every_row_has_exact_plans_in_f32),
+           UNIT(every_row_has_plans_in_tf32))

@@ -2,10 +2,10 @@
  * a description has to say. */
 #include "common/buf.h"
 #include "common/file.h"
-#include "cuda/described.h"
-#include "ops/network.h"
-#include "support/net.h"
-#include "support/unit.h"
+#include "tests/ops/network.h"
+#include "tests/support/net.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/cuda/described.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,8 +208,8 @@ static void a_described_device_says_what_it_is(void) {
     backend_close(backend);
 }
 
-UNIT_MAIN("plans.described", UNIT(launches_of_a_step_are_counted),
-          UNIT(what_the_device_does_not_do_is_refused),
-          UNIT(an_own_backward_pass_takes_the_place_of_products),
-          UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),
-          UNIT(a_description_that_is_none_is_named), UNIT(a_described_device_says_what_it_is))
+UNIT_SUITE("plans.described", UNIT(launches_of_a_step_are_counted),
+           UNIT(what_the_device_does_not_do_is_refused),
+           UNIT(an_own_backward_pass_takes_the_place_of_products),
+           UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),
+           UNIT(a_description_that_is_none_is_named), UNIT(a_described_device_says_what_it_is))

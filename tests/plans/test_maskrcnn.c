@@ -2,13 +2,13 @@
  * recipes on the six canvases of COCO in f16 and bf16 is rewritten as for a device that is
  * described, and every convolution that is left, with a bias or a frozen norm taken along where a
  * plan for that is found, must have one. */
-#include "cuda/operators.h"
-#include "cuda_dnn/conv_form.h"
-#include "cuda_dnn/conv_plan.h"
-#include "fuse/fuse.h"
-#include "graph/gradients.h"
-#include "models/maskrcnn.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/cuda/dnn/conv_form.h"
+#include "trainer/backend/cuda/dnn/conv_plan.h"
+#include "trainer/backend/cuda/operators.h"
+#include "trainer/graph/fuse/fuse.h"
+#include "trainer/graph/gradients.h"
+#include "trainer/models/maskrcnn.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -189,5 +189,5 @@ static void every_convolution_has_a_plan_on_sm_80(void) {
     hold_all("a100", DTYPE_BF16);
 }
 
-UNIT_MAIN("plans.maskrcnn", UNIT(every_convolution_has_a_plan_on_sm_90),
-          UNIT(every_convolution_has_a_plan_on_sm_80))
+UNIT_SUITE("plans.maskrcnn", UNIT(every_convolution_has_a_plan_on_sm_90),
+           UNIT(every_convolution_has_a_plan_on_sm_80))

@@ -2,10 +2,10 @@
  * batch sizes, and two described devices, each operation graph of the fused training step is held
  * against the table below. What cuDNN only compiles at run time needs a driver and is listed, not
  * counted. */
-#include "cuda_dnn/dnn_plan.h"
-#include "graph/graph.h"
-#include "models/resnet.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/cuda/dnn/dnn_plan.h"
+#include "trainer/graph/graph.h"
+#include "trainer/models/resnet.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -180,6 +180,6 @@ static void every_promised_plan_finalizes_at_batch_512(void) {
     hold(512, SM_90);
 }
 
-UNIT_MAIN("plans.resnet", UNIT(every_promised_plan_finalizes_at_batch_64),
-          UNIT(every_promised_plan_finalizes_at_batch_256),
-          UNIT(every_promised_plan_finalizes_at_batch_512))
+UNIT_SUITE("plans.resnet", UNIT(every_promised_plan_finalizes_at_batch_64),
+           UNIT(every_promised_plan_finalizes_at_batch_256),
+           UNIT(every_promised_plan_finalizes_at_batch_512))

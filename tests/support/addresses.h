@@ -3,7 +3,7 @@
 #define SUPPORT_ADDRESSES_H
 
 #include "common/net_address.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 static inline struct net_address address_of(const char *text) {
     struct net_address address;

@@ -5,7 +5,7 @@
 
 #include "common/buf.h"
 #include "common/file.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef TESTS_SUPPORT_CONV_LAYER_H
 #define TESTS_SUPPORT_CONV_LAYER_H
 
-#include "cpu_base/context.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/cpu/base/context.h"
 
 struct conv_layer {
     int64_t images, height, width, in, out;

@@ -2,8 +2,8 @@
 #ifndef TESTS_SUPPORT_FONTS_H
 #define TESTS_SUPPORT_FONTS_H
 
-#include "draw/fonts.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
+#include "trainer/data/draw/fonts.h"
 
 #include <unistd.h>
 

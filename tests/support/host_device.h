@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_HOST_DEVICE_H
 #define TESTS_SUPPORT_HOST_DEVICE_H
 
-#include "backend/backend.h"
+#include "trainer/backend/backend.h"
 
 #include <stdbool.h>
 

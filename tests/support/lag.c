@@ -1,7 +1,7 @@
-#include "support/lag.h"
+#include "tests/support/lag.h"
 
-#include "support/lag_turn.h"
-#include "support/unit.h"
+#include "tests/support/lag_turn.h"
+#include "tests/support/unit.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
-#include "support/net.h"
+#include "tests/support/net.h"
 
-#include "kernels/random.h"
-#include "kernels/sgd.h"
-#include "ref/ref.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/kernels/random.h"
+#include "trainer/kernels/sgd.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef TESTS_SUPPORT_NET_H
 #define TESTS_SUPPORT_NET_H
 
-#include "models/resnet.h"
-#include "program/program.h"
+#include "trainer/graph/program/program.h"
+#include "trainer/models/resnet.h"
 
 struct net {
     struct backend *backend; /* owned */

@@ -1,4 +1,4 @@
-#include "support/no_memory.h"
+#include "tests/support/no_memory.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
-#include "support/no_memory_rows.h"
+#include "tests/support/no_memory_rows.h"
 
-#include "support/no_memory.h"
-#include "support/unit.h"
+#include "tests/support/no_memory.h"
+#include "tests/support/unit.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_PASTE_BITMAP_H
 #define TESTS_SUPPORT_PASTE_BITMAP_H
 
-#include "eval/mask_paste.h"
+#include "trainer/eval/mask_paste.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -2,9 +2,9 @@
 #ifndef TESTS_SUPPORT_PICTURES_H
 #define TESTS_SUPPORT_PICTURES_H
 
-#include "codec/image.h"
-#include "codec/jpeg.h"
 #include "common/buf.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/codec/jpeg.h"
 
 #include "common/file.h"
 

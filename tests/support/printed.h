@@ -3,7 +3,7 @@
 #define SUPPORT_PRINTED_H
 
 #include "common/error.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_QUIET_LINK_H
 #define TESTS_SUPPORT_QUIET_LINK_H
 
-#include "wire/link.h"
+#include "entrypoint/wire/link.h"
 
 static inline void quiet_message(void *context, const json_t *message) {
     (void)context;

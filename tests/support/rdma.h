@@ -3,7 +3,7 @@
 #define TESTS_SUPPORT_RDMA_H
 
 #include "common/file.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #ifndef TESTS_SUPPORT_REAPING_H
 #define TESTS_SUPPORT_REAPING_H
 
-#include "os/child.h"
-#include "os/loop.h"
-#include "support/unit.h"
+#include "entrypoint/os/child.h"
+#include "entrypoint/os/loop.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 

@@ -3,7 +3,7 @@
 #define TESTS_SUPPORT_TREE_H
 
 #include "common/file.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <CUnit/Basic.h>
 #include <ftw.h>

@@ -1,5 +1,5 @@
 /* The main of test programs: registered suites, chosen by the arguments. */
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdbool.h>
 #include <stdio.h>

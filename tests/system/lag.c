@@ -4,7 +4,7 @@
  *
  * What it waited beyond what it wanted (support/lag_turn.h), in all, is printed at the end, in
  * whole ms: its own start, too, where that was asked for at BEGAN, in ms since 1970. */
-#include "support/lag_turn.h"
+#include "tests/support/lag_turn.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  *     probe_forge SOCKET flood COUNT         opens connections and says nothing
  *
  * Ends with 0 when it was heard out, with 1 when it was sent away at once. */
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 #include <poll.h>
 #include <stdint.h>

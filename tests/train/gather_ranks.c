@@ -1,6 +1,6 @@
 /* Run under mpirun: every rank gives a block of its own size, rank 0 checks what came. */
-#include "comm/gather.h"
-#include "comm_mpi/comm_mpi.h"
+#include "trainer/comm/gather.h"
+#include "trainer/comm/mpi/comm_mpi.h"
 
 #include <stdio.h>
 #include <stdlib.h>

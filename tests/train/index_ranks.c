@@ -5,10 +5,10 @@
  *     rank 0 of 3: 1200 annotations, hash 1a2b..., 5124 KiB mapped, 1708 KiB its share
  *
  * The share (Pss) counts a page that several processes map by its part. */
-#include "coco/coco_load.h"
-#include "comm_mpi/comm_mpi.h"
 #include "common/str.h"
-#include "task/host_index.h"
+#include "trainer/app/task/host_index.h"
+#include "trainer/comm/mpi/comm_mpi.h"
+#include "trainer/data/coco/coco_load.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
  * for each tensor whose name begins with PREFIX and holds none of the words EXCEPT.
  *
  * Prints the worst tensor. 0 if they agree, 1 if not, 2 for files that cannot be compared. */
-#include "checkpoint/safetensors.h"
 #include "common/cleanup.h"
 #include "common/str.h"
+#include "trainer/checkpoint/safetensors.h"
 
 #include <math.h>
 #include <stdio.h>

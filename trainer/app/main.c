@@ -1,13 +1,13 @@
 /* ringtrain: one table of commands, one place that prints errors, one place that exits. */
-#include "command/command.h"
-#include "command/output.h"
 #include "common/cleanup.h"
 #include "common/exit_code.h"
 #include "common/log.h"
 #include "common/nearest.h"
 #include "common/roff.h"
 #include "common/standard_streams.h"
-#include "device/ranks.h"
+#include "trainer/app/command/command.h"
+#include "trainer/app/command/output.h"
+#include "trainer/app/device/ranks.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef BACKEND_HOST_MEMORY_H
 #define BACKEND_HOST_MEMORY_H
 
-#include "backend/backend.h"
+#include "trainer/backend/backend.h"
 
 #include <stdint.h>
 #include <stdlib.h>

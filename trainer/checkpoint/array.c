@@ -1,4 +1,4 @@
-#include "checkpoint/array.h"
+#include "trainer/checkpoint/array.h"
 
 static const struct {
     const char *name;

@@ -1,8 +1,8 @@
-#include "checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint.h"
 
-#include "checkpoint/format_version.h"
 #include "common/file.h"
 #include "common/file_look.h"
+#include "trainer/checkpoint/format_version.h"
 
 #include <errno.h>
 #include <stdio.h>

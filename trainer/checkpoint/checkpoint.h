@@ -15,11 +15,11 @@
 #ifndef CHECKPOINT_CHECKPOINT_H
 #define CHECKPOINT_CHECKPOINT_H
 
-#include "checkpoint/array.h"
-#include "checkpoint/checkpoint_list.h"
-#include "checkpoint/safetensors.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/checkpoint/array.h"
+#include "trainer/checkpoint/checkpoint_list.h"
+#include "trainer/checkpoint/safetensors.h"
 
 #include <stdbool.h>
 

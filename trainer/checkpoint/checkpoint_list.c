@@ -1,10 +1,10 @@
-#include "checkpoint/checkpoint_list.h"
+#include "trainer/checkpoint/checkpoint_list.h"
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/format_version.h"
 #include "common/cleanup.h"
 #include "common/file_look.h"
 #include "common/json.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/format_version.h"
 
 #include <dirent.h>
 #include <errno.h>

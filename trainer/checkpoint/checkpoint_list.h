@@ -5,8 +5,8 @@
 #ifndef CHECKPOINT_CHECKPOINT_LIST_H
 #define CHECKPOINT_CHECKPOINT_LIST_H
 
-#include "checkpoint/safetensors.h"
 #include "common/error.h"
+#include "trainer/checkpoint/safetensors.h"
 
 #include <stdbool.h>
 #include <stddef.h>

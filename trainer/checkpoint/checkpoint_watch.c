@@ -1,8 +1,8 @@
-#include "checkpoint/checkpoint_watch.h"
+#include "trainer/checkpoint/checkpoint_watch.h"
 
-#include "checkpoint/checkpoint.h"
 #include "common/clock.h"
 #include "common/file.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -7,10 +7,10 @@
 #ifndef CHECKPOINT_CHECKPOINT_WATCH_H
 #define CHECKPOINT_CHECKPOINT_WATCH_H
 
-#include "checkpoint/checkpoint_list.h"
-#include "checkpoint/safetensors.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/checkpoint/checkpoint_list.h"
+#include "trainer/checkpoint/safetensors.h"
 
 #include <stdbool.h>
 #include <stdint.h>

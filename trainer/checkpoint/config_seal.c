@@ -1,4 +1,4 @@
-#include "checkpoint/config_seal.h"
+#include "trainer/checkpoint/config_seal.h"
 
 #include "common/crc32c.h"
 

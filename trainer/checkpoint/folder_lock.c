@@ -1,4 +1,4 @@
-#include "checkpoint/folder_lock.h"
+#include "trainer/checkpoint/folder_lock.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"

@@ -1,7 +1,7 @@
-#include "checkpoint/format_version.h"
+#include "trainer/checkpoint/format_version.h"
 
-#include "checkpoint/safetensors.h"
 #include "common/str.h"
+#include "trainer/checkpoint/safetensors.h"
 
 int format_version_check(int64_t version, const char *path, struct error *err) {
     if (version > FORMAT_VERSION)

@@ -1,9 +1,9 @@
-#include "checkpoint/model_config.h"
+#include "trainer/checkpoint/model_config.h"
 
-#include "checkpoint/config_seal.h"
-#include "checkpoint/format_version.h"
 #include "common/cleanup.h"
 #include "common/json.h"
+#include "trainer/checkpoint/config_seal.h"
+#include "trainer/checkpoint/format_version.h"
 
 #include <limits.h>
 #include <stdbool.h>

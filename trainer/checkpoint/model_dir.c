@@ -1,13 +1,13 @@
-#include "checkpoint/model_dir.h"
+#include "trainer/checkpoint/model_dir.h"
 
-#include "checkpoint/config_seal.h"
-#include "checkpoint/format_version.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/file_look.h"
 #include "common/json.h"
 #include "common/target.h"
+#include "trainer/checkpoint/config_seal.h"
+#include "trainer/checkpoint/format_version.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,10 +10,10 @@
 #ifndef CHECKPOINT_MODEL_DIR_H
 #define CHECKPOINT_MODEL_DIR_H
 
-#include "checkpoint/array.h"
-#include "checkpoint/model_config.h"
-#include "checkpoint/safetensors.h"
 #include "common/error.h"
+#include "trainer/checkpoint/array.h"
+#include "trainer/checkpoint/model_config.h"
+#include "trainer/checkpoint/safetensors.h"
 
 #include <stddef.h>
 

@@ -11,8 +11,8 @@
 #ifndef CHECKPOINT_SAFETENSORS_H
 #define CHECKPOINT_SAFETENSORS_H
 
-#include "checkpoint/array.h"
 #include "common/error.h"
+#include "trainer/checkpoint/array.h"
 
 #include <jansson.h>
 

@@ -1,10 +1,10 @@
-#include "checkpoint/safetensors.h"
-#include "checkpoint/safetensors_form.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/crc32c.h"
 #include "common/file.h"
 #include "common/json.h"
+#include "trainer/checkpoint/safetensors.h"
+#include "trainer/checkpoint/safetensors_form.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-#include "comm/comm.h"
+#include "trainer/comm/comm.h"
 
-#include "comm/comm_driver.h"
+#include "trainer/comm/comm_driver.h"
 
 void comm_close(struct comm *c) {
     if (c != NULL)

@@ -3,7 +3,7 @@
 #ifndef COMM_COMM_DRIVER_H
 #define COMM_COMM_DRIVER_H
 
-#include "comm/comm.h"
+#include "trainer/comm/comm.h"
 
 struct comm_driver {
     const char *name;

@@ -1,4 +1,4 @@
-#include "comm/gather.h"
+#include "trainer/comm/gather.h"
 
 #include "common/cleanup.h"
 

@@ -3,9 +3,9 @@
 #ifndef COMM_GATHER_H
 #define COMM_GATHER_H
 
-#include "comm/comm.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/comm/comm.h"
 
 #include <stddef.h>
 #include <stdint.h>

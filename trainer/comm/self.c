@@ -1,6 +1,6 @@
 /* The communicator of one rank: every sum is there already. */
-#include "comm/comm.h"
-#include "comm/comm_driver.h"
+#include "trainer/comm/comm.h"
+#include "trainer/comm/comm_driver.h"
 
 #include <stdlib.h>
 #include <string.h>

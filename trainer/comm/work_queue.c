@@ -1,4 +1,4 @@
-#include "comm/work_queue.h"
+#include "trainer/comm/work_queue.h"
 
 #include "common/clock.h"
 

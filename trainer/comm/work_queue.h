@@ -7,7 +7,7 @@
 #ifndef COMM_WORK_QUEUE_H
 #define COMM_WORK_QUEUE_H
 
-#include "comm/comm.h"
+#include "trainer/comm/comm.h"
 
 #include <pthread.h>
 #include <stdbool.h>

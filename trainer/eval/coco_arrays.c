@@ -1,4 +1,4 @@
-#include "eval/coco_arrays.h"
+#include "trainer/eval/coco_arrays.h"
 
 #include "common/buf.h"
 #include "common/file.h"

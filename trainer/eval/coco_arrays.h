@@ -5,7 +5,7 @@
 #define EVAL_COCO_ARRAYS_H
 
 #include "common/error.h"
-#include "eval/coco_eval.h"
+#include "trainer/eval/coco_eval.h"
 
 /* Makes FOLDER when missing, and sees that nothing but such arrays stands where they go: before the
  * work. */

@@ -1,6 +1,6 @@
-#include "eval/coco_curve.h"
+#include "trainer/eval/coco_curve.h"
 
-#include "eval/coco_rules.h"
+#include "trainer/eval/coco_rules.h"
 
 #include <float.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #define EVAL_COCO_CURVE_H
 
 #include "common/error.h"
-#include "eval/coco_eval.h"
-#include "eval/coco_match.h"
-#include "eval/coco_sort.h"
+#include "trainer/eval/coco_eval.h"
+#include "trainer/eval/coco_match.h"
+#include "trainer/eval/coco_sort.h"
 
 #include <stddef.h>
 #include <stdint.h>

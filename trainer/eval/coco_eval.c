@@ -1,11 +1,11 @@
-#include "eval/coco_eval.h"
+#include "trainer/eval/coco_eval.h"
 
 #include "common/cleanup.h"
-#include "eval/coco_curve.h"
-#include "eval/coco_match.h"
-#include "eval/coco_pairs.h"
-#include "eval/coco_rules.h"
-#include "eval/coco_sort.h"
+#include "trainer/eval/coco_curve.h"
+#include "trainer/eval/coco_match.h"
+#include "trainer/eval/coco_pairs.h"
+#include "trainer/eval/coco_rules.h"
+#include "trainer/eval/coco_sort.h"
 
 #include <omp.h>
 #include <stdlib.h>

@@ -15,8 +15,8 @@
 #define EVAL_COCO_EVAL_H
 
 #include "common/error.h"
-#include "eval/rle.h"
-#include "eval/rle_polygon.h"
+#include "trainer/eval/rle.h"
+#include "trainer/eval/rle_polygon.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-#include "eval/coco_match.h"
+#include "trainer/eval/coco_match.h"
 
-#include "eval/coco_rules.h"
+#include "trainer/eval/coco_rules.h"
 
 #include <stdlib.h>
 #include <string.h>

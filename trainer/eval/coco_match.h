@@ -6,9 +6,9 @@
 #define EVAL_COCO_MATCH_H
 
 #include "common/error.h"
-#include "eval/coco_eval.h"
-#include "eval/coco_pairs.h"
-#include "eval/coco_sort.h"
+#include "trainer/eval/coco_eval.h"
+#include "trainer/eval/coco_pairs.h"
+#include "trainer/eval/coco_sort.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-#include "eval/coco_pairs.h"
+#include "trainer/eval/coco_pairs.h"
 
 #include "common/cleanup.h"
-#include "eval/coco_rules.h"
+#include "trainer/eval/coco_rules.h"
 
 #include <stdlib.h>
 

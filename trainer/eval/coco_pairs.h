@@ -4,7 +4,7 @@
 #define EVAL_COCO_PAIRS_H
 
 #include "common/error.h"
-#include "eval/coco_eval.h"
+#include "trainer/eval/coco_eval.h"
 
 #include <stddef.h>
 #include <stdint.h>

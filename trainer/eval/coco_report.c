@@ -1,8 +1,8 @@
-#include "eval/coco_report.h"
+#include "trainer/eval/coco_report.h"
 
 #include "common/json_text.h"
 #include "common/str.h"
-#include "eval/coco_rules.h"
+#include "trainer/eval/coco_rules.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

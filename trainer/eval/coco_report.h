@@ -5,8 +5,8 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "eval/coco_eval.h"
-#include "eval/coco_stats.h"
+#include "trainer/eval/coco_eval.h"
+#include "trainer/eval/coco_stats.h"
 
 #include <stddef.h>
 #include <stdint.h>

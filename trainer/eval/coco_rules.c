@@ -1,4 +1,4 @@
-#include "eval/coco_rules.h"
+#include "trainer/eval/coco_rules.h"
 
 struct area_range {
     const char *name;

@@ -1,4 +1,4 @@
-#include "eval/coco_sort.h"
+#include "trainer/eval/coco_sort.h"
 
 #include <string.h>
 

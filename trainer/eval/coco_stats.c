@@ -1,4 +1,4 @@
-#include "eval/coco_stats.h"
+#include "trainer/eval/coco_stats.h"
 
 #include "common/cleanup.h"
 

@@ -5,7 +5,7 @@
 #define EVAL_COCO_STATS_H
 
 #include "common/error.h"
-#include "eval/coco_eval.h"
+#include "trainer/eval/coco_eval.h"
 
 #include <stdbool.h>
 #include <stddef.h>

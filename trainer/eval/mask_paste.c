@@ -1,6 +1,6 @@
-#include "eval/mask_paste.h"
+#include "trainer/eval/mask_paste.h"
 
-#include "kernels/bilinear.h"
+#include "trainer/kernels/bilinear.h"
 
 #include <math.h>
 #include <stdbool.h>

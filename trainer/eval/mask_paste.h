@@ -16,7 +16,7 @@
 #define EVAL_MASK_PASTE_H
 
 #include "common/error.h"
-#include "eval/rle.h"
+#include "trainer/eval/rle.h"
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "eval/rle.h"
+#include "trainer/eval/rle.h"
 
 #include <math.h>
 #include <stdlib.h>

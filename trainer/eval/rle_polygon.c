@@ -1,6 +1,6 @@
-#include "eval/rle_polygon.h"
+#include "trainer/eval/rle_polygon.h"
 
-#include "kernels/polygon.h"
+#include "trainer/kernels/polygon.h"
 
 #include <math.h>
 #include <stdlib.h>

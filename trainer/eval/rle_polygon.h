@@ -5,7 +5,7 @@
 #define EVAL_RLE_POLYGON_H
 
 #include "common/error.h"
-#include "eval/rle.h"
+#include "trainer/eval/rle.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "eval/rle_text.h"
+#include "trainer/eval/rle_text.h"
 
 #include <inttypes.h>
 

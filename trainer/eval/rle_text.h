@@ -8,7 +8,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "eval/rle.h"
+#include "trainer/eval/rle.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* The builder functions of graph.h: parameters with their names, and the first error kept. */
-#include "graph/builder.h"
+#include "trainer/graph/builder.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The builder functions of layers with weights: made once, then used by one operator or several. */
-#include "graph/builder.h"
+#include "trainer/graph/builder.h"
 
 static const struct graph_weights none = {TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE};
 

@@ -1,6 +1,6 @@
-#include "graph/build_rpn.h"
+#include "trainer/graph/build_rpn.h"
 
-#include "graph/builder.h"
+#include "trainer/graph/builder.h"
 
 /* Output SLOT of the operator whose output 0 is TENSOR. */
 static int beside(const struct graph *graph, int tensor, int slot) {

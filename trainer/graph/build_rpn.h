@@ -3,7 +3,7 @@
 #ifndef GRAPH_BUILD_RPN_H
 #define GRAPH_BUILD_RPN_H
 
-#include "graph/graph.h"
+#include "trainer/graph/graph.h"
 
 struct rpn_proposals {
     int box, score, count; /* of OP_PROPOSALS */

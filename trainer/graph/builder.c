@@ -1,4 +1,4 @@
-#include "graph/builder.h"
+#include "trainer/graph/builder.h"
 
 #include <stdio.h>
 

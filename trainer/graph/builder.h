@@ -2,7 +2,7 @@
 #ifndef GRAPH_BUILDER_H
 #define GRAPH_BUILDER_H
 
-#include "graph/graph.h"
+#include "trainer/graph/graph.h"
 
 /* Keeps ERR, if it is the first; TENSOR_NONE. */
 int builder_fail(struct graph *graph, const struct error *err);

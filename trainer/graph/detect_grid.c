@@ -1,4 +1,4 @@
-#include "graph/detect_grid.h"
+#include "trainer/graph/detect_grid.h"
 
 int detect_cells(int canvas, int level) {
     int size = detect_cell(level);

@@ -2,9 +2,9 @@
 #ifndef GRAPH_DETECT_GRID_H
 #define GRAPH_DETECT_GRID_H
 
-#include "graph/op_detect.h"
-#include "kernels/anchor.h"
-#include "kernels/proposal.h"
+#include "trainer/graph/op_detect.h"
+#include "trainer/kernels/anchor.h"
+#include "trainer/kernels/proposal.h"
 
 /* Pixels of the picture from cell to cell of the map of LEVEL of the pyramid, which counts from 0.
  */

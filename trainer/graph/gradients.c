@@ -1,6 +1,6 @@
-#include "graph/gradients.h"
+#include "trainer/graph/gradients.h"
 
-#include "graph/rules.h"
+#include "trainer/graph/rules.h"
 
 /* In graph->gradient beside TENSOR_NONE ("nothing yet"): no parameter lies behind this tensor. */
 enum { GRADIENT_UNWANTED = -2 };

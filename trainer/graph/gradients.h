@@ -10,7 +10,7 @@
 #define GRAPH_GRADIENTS_H
 
 #include "common/error.h"
-#include "graph/graph.h"
+#include "trainer/graph/graph.h"
 
 /* Adds the backward pass of the graph's losses. */
 int graph_add_gradients(struct graph *graph, struct error *err);

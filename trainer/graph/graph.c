@@ -1,4 +1,4 @@
-#include "graph/graph.h"
+#include "trainer/graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

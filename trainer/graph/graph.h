@@ -11,8 +11,8 @@
 #define GRAPH_GRAPH_H
 
 #include "common/error.h"
-#include "graph/op.h"
-#include "graph/tensor.h"
+#include "trainer/graph/op.h"
+#include "trainer/graph/tensor.h"
 
 #include <stdbool.h>
 

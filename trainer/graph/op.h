@@ -13,17 +13,17 @@
 #define GRAPH_OP_H
 
 #include "common/error.h"
-#include "graph/op_detect.h"
-#include "graph/op_roi.h"
-#include "graph/op_rpn.h"
-#include "graph/tensor.h"
-#include "kernels/pointwise.h"
+#include "trainer/graph/op_detect.h"
+#include "trainer/graph/op_roi.h"
+#include "trainer/graph/op_rpn.h"
+#include "trainer/graph/tensor.h"
+#include "trainer/kernels/pointwise.h"
 
 #include <stdbool.h>
 
 enum op_kind {
 #define OP(kind, ...) OP_##kind,
-#include "graph/ops.def"
+#include "trainer/graph/ops.def"
     OP_KINDS
 };
 

@@ -9,7 +9,7 @@
 #ifndef GRAPH_OP_ROI_H
 #define GRAPH_OP_ROI_H
 
-#include "graph/op_detect.h"
+#include "trainer/graph/op_detect.h"
 
 enum { ROI_LEVELS_MAX = 4 };
 

@@ -12,7 +12,7 @@
 #ifndef GRAPH_OP_RPN_H
 #define GRAPH_OP_RPN_H
 
-#include "graph/op_detect.h"
+#include "trainer/graph/op_detect.h"
 
 /* The best candidates of each level and picture by their logits, each level in falling order. */
 enum rpn_top_k_slot {

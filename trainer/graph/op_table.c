@@ -1,6 +1,6 @@
 /* The operator table and the cost of its rows. */
-#include "graph/op.h"
-#include "graph/rules.h"
+#include "trainer/graph/op.h"
+#include "trainer/graph/rules.h"
 
 static double count_of(const struct graph *graph, int tensor) {
     return (double)tensor_count(&graph->tensors[tensor]);
@@ -106,7 +106,7 @@ static const struct op_rule rules[OP_KINDS] = {
                    .gradient = gradient_##back,                                                    \
                    .flops = flops_##cost,                                                          \
                    places},
-#include "graph/ops.def"
+#include "trainer/graph/ops.def"
 };
 
 enum pointwise op_pointwise(enum op_kind kind) {

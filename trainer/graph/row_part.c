@@ -1,4 +1,4 @@
-#include "graph/row_part.h"
+#include "trainer/graph/row_part.h"
 
 enum { SIXTEENTHS = 16 };
 

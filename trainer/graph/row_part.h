@@ -5,7 +5,7 @@
 #ifndef GRAPH_ROW_PART_H
 #define GRAPH_ROW_PART_H
 
-#include "graph/graph.h"
+#include "trainer/graph/graph.h"
 
 enum { ROW_PARTS = 8 };
 

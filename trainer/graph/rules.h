@@ -4,7 +4,7 @@
 #define GRAPH_RULES_H
 
 #include "common/error.h"
-#include "graph/graph.h"
+#include "trainer/graph/graph.h"
 
 static inline const struct tensor *rule_input(const struct graph *graph, const struct op *op,
                                               int slot) {
@@ -40,6 +40,6 @@ typedef int op_gradient_rule(struct graph *graph, int op, struct error *err);
 #define OP(kind, label, in, out, rule, back, ...)                                                  \
     op_shape_rule shape_##rule;                                                                    \
     op_gradient_rule gradient_##back;
-#include "graph/ops.def"
+#include "trainer/graph/ops.def"
 
 #endif

@@ -1,4 +1,4 @@
-#include "graph/schedule.h"
+#include "trainer/graph/schedule.h"
 
 #include "common/cleanup.h"
 

@@ -3,7 +3,7 @@
 #define GRAPH_SCHEDULE_H
 
 #include "common/error.h"
-#include "graph/graph.h"
+#include "trainer/graph/graph.h"
 
 /* Removes operators that were rewritten away: their kind is OP_KINDS. */
 int graph_compact(struct graph *graph, struct error *err);

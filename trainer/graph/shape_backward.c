@@ -1,4 +1,4 @@
-#include "graph/rules.h"
+#include "trainer/graph/rules.h"
 
 /* The slots of a kind's own operands: [C] each, or as y. */
 struct operands {

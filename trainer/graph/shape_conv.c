@@ -1,4 +1,4 @@
-#include "graph/rules.h"
+#include "trainer/graph/rules.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "graph/rules.h"
+#include "trainer/graph/rules.h"
 
 /* Of any shape. */
 static int expect_activation(const struct graph *graph, const struct op *op, struct error *err) {

@@ -1,4 +1,4 @@
-#include "graph/rules.h"
+#include "trainer/graph/rules.h"
 
 /* COUNT inputs from SLOT on, each with a value per channel. */
 static int expect_channels(const struct graph *graph, const struct op *op, int slot, int count,

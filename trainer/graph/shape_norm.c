@@ -1,4 +1,4 @@
-#include "graph/rules.h"
+#include "trainer/graph/rules.h"
 
 int shape_frozen_norm_grad(struct graph *graph, struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, FROZEN_GRAD_DY, graph->dtype, 4, err) != 0)

@@ -1,9 +1,9 @@
 /* Shapes of the operators on regions: targets, RoIAlign, the box head's loss, detections, a step's
  * numbers. */
-#include "graph/detect_grid.h"
-#include "graph/rules.h"
-#include "kernels/image_size.h"
-#include "kernels/sample_key.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/graph/rules.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/sample_key.h"
 
 int shape_image_resize(struct graph *graph, struct op *op, struct error *err) {
     const struct detect_attr *detect = &op->attr.detect;

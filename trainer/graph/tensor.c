@@ -1,4 +1,4 @@
-#include "graph/tensor.h"
+#include "trainer/graph/tensor.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef KERNELS_ANCHOR_H
 #define KERNELS_ANCHOR_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <math.h>
 

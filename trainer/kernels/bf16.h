@@ -3,7 +3,7 @@
 #ifndef KERNELS_BF16_H
 #define KERNELS_BF16_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <stdint.h>
 #include <string.h>

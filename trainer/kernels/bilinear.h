@@ -4,7 +4,7 @@
 #ifndef KERNELS_BILINEAR_H
 #define KERNELS_BILINEAR_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <stdint.h>
 

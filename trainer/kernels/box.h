@@ -8,8 +8,8 @@
 #ifndef KERNELS_BOX_H
 #define KERNELS_BOX_H
 
-#include "kernels/exact_math.h"
-#include "kernels/kernel.h"
+#include "trainer/kernels/exact_math.h"
+#include "trainer/kernels/kernel.h"
 
 /* What a box's side grows by at most: log(1000 / 16). */
 #define BOX_GROWTH_MAX 4.135166556742356f

@@ -3,8 +3,8 @@
 #ifndef KERNELS_DETECT_SCORE_H
 #define KERNELS_DETECT_SCORE_H
 
-#include "kernels/exact_math.h"
-#include "kernels/kernel.h"
+#include "trainer/kernels/exact_math.h"
+#include "trainer/kernels/kernel.h"
 
 /* Of one row: the probability of class k is exact_exp(logits[k] - most) / sum. With a NaN among the
  * logits, or an infinite one, no probability is above any threshold. */

@@ -8,7 +8,7 @@
 #ifndef KERNELS_EXACT_MATH_H
 #define KERNELS_EXACT_MATH_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <stdint.h>
 #include <string.h>

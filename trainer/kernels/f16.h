@@ -3,7 +3,7 @@
 #ifndef KERNELS_F16_H
 #define KERNELS_F16_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <stdint.h>
 #include <string.h>

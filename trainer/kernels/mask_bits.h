@@ -10,7 +10,7 @@
 #ifndef KERNELS_MASK_BITS_H
 #define KERNELS_MASK_BITS_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <stdbool.h>
 #include <stdint.h>

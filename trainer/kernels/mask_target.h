@@ -4,11 +4,11 @@
 #ifndef KERNELS_MASK_TARGET_H
 #define KERNELS_MASK_TARGET_H
 
-#include "kernels/image_size.h"
-#include "kernels/kernel.h"
-#include "kernels/mask_bits.h"
-#include "kernels/polygon.h"
-#include "kernels/roi_axis.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/kernel.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/polygon.h"
+#include "trainer/kernels/roi_axis.h"
 
 #include <stdbool.h>
 #include <stdint.h>

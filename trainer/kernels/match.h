@@ -3,7 +3,7 @@
 #ifndef KERNELS_MATCH_H
 #define KERNELS_MATCH_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 enum match { MATCH_IGNORED = -1, MATCH_BACKGROUND = 0, MATCH_OBJECT = 1 };
 

@@ -8,7 +8,7 @@
 #ifndef KERNELS_POINTWISE_H
 #define KERNELS_POINTWISE_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <math.h>
 

@@ -14,7 +14,7 @@
 #ifndef KERNELS_POLYGON_H
 #define KERNELS_POLYGON_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <math.h>
 #include <stdbool.h>

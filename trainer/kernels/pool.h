@@ -3,7 +3,7 @@
 #ifndef KERNELS_POOL_H
 #define KERNELS_POOL_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 #ifndef KERNELS_PROPOSAL_H
 #define KERNELS_PROPOSAL_H
 
-#include "kernels/box.h"
+#include "trainer/kernels/box.h"
 
 #include <math.h>
 

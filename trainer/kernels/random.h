@@ -9,7 +9,7 @@
 #ifndef KERNELS_RANDOM_H
 #define KERNELS_RANDOM_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <math.h>
 #include <stdint.h>

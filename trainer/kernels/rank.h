@@ -4,7 +4,7 @@
 #ifndef KERNELS_RANK_H
 #define KERNELS_RANK_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <stdint.h>
 #include <string.h>

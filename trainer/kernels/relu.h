@@ -3,7 +3,7 @@
 #ifndef KERNELS_RELU_H
 #define KERNELS_RELU_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <stdbool.h>
 

@@ -8,8 +8,8 @@
 #ifndef KERNELS_ROI_AXIS_H
 #define KERNELS_ROI_AXIS_H
 
-#include "kernels/bilinear.h"
-#include "kernels/kernel.h"
+#include "trainer/kernels/bilinear.h"
+#include "trainer/kernels/kernel.h"
 
 #include <math.h>
 #include <stdbool.h>

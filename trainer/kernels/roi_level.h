@@ -5,9 +5,9 @@
 #ifndef KERNELS_ROI_LEVEL_H
 #define KERNELS_ROI_LEVEL_H
 
-#include "kernels/box.h"
-#include "kernels/exact_math.h"
-#include "kernels/kernel.h"
+#include "trainer/kernels/box.h"
+#include "trainer/kernels/exact_math.h"
+#include "trainer/kernels/kernel.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
 #ifndef KERNELS_SAMPLE_KEY_H
 #define KERNELS_SAMPLE_KEY_H
 
-#include "kernels/kernel.h"
-#include "kernels/random.h"
+#include "trainer/kernels/kernel.h"
+#include "trainer/kernels/random.h"
 
 #include <stdint.h>
 

@@ -11,7 +11,7 @@
 #ifndef KERNELS_SGD_H
 #define KERNELS_SGD_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <math.h>
 

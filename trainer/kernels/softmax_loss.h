@@ -3,7 +3,7 @@
 #ifndef KERNELS_SOFTMAX_LOSS_H
 #define KERNELS_SOFTMAX_LOSS_H
 
-#include "kernels/kernel.h"
+#include "trainer/kernels/kernel.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "models/backbone.h"
+#include "trainer/models/backbone.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #ifndef MODELS_BACKBONE_H
 #define MODELS_BACKBONE_H
 
-#include "graph/graph.h"
+#include "trainer/graph/graph.h"
 
 #include <stdbool.h>
 

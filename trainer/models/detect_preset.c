@@ -1,4 +1,4 @@
-#include "models/detect_preset.h"
+#include "trainer/models/detect_preset.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -15,9 +15,9 @@
 #ifndef MODELS_DETECT_PRESET_H
 #define MODELS_DETECT_PRESET_H
 
-#include "graph/op_detect.h"
-#include "kernels/anchor.h"
-#include "models/detect_rules.h"
+#include "trainer/graph/op_detect.h"
+#include "trainer/kernels/anchor.h"
+#include "trainer/models/detect_rules.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "models/detect_rules.h"
+#include "trainer/models/detect_rules.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 #ifndef MODELS_DETECTOR_H
 #define MODELS_DETECTOR_H
 
-#include "graph/graph.h"
-#include "models/backbone.h"
-#include "models/detect_preset.h"
-#include "models/maskrcnn.h"
+#include "trainer/graph/graph.h"
+#include "trainer/models/backbone.h"
+#include "trainer/models/detect_preset.h"
+#include "trainer/models/maskrcnn.h"
 
 /* Sizes of a network. */
 struct detector_family {

@@ -1,4 +1,4 @@
-#include "models/detector_names.h"
+#include "trainer/models/detector_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

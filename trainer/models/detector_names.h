@@ -3,7 +3,7 @@
 #ifndef MODELS_DETECTOR_NAMES_H
 #define MODELS_DETECTOR_NAMES_H
 
-#include "models/model.h"
+#include "trainer/models/model.h"
 
 extern const struct model_names DETECTOR_NAMES;
 

@@ -1,11 +1,11 @@
-#include "models/maskrcnn.h"
+#include "trainer/models/maskrcnn.h"
 
-#include "kernels/image_size.h"
-#include "kernels/mask_bits.h"
-#include "kernels/mask_target.h"
-#include "kernels/sample_key.h"
-#include "models/detector.h"
-#include "models/model.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/mask_target.h"
+#include "trainer/kernels/sample_key.h"
+#include "trainer/models/detector.h"
+#include "trainer/models/model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,8 +12,8 @@
 #define MODELS_MASKRCNN_H
 
 #include "common/error.h"
-#include "graph/graph.h"
-#include "models/detect_rules.h"
+#include "trainer/graph/graph.h"
+#include "trainer/models/detect_rules.h"
 
 #include <stdbool.h>
 

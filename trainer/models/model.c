@@ -1,11 +1,11 @@
-#include "models/model.h"
+#include "trainer/models/model.h"
 
 #include "common/nearest.h"
-#include "graph/op_roi.h"
-#include "models/detector_names.h"
-#include "models/maskrcnn.h"
-#include "models/resnet.h"
-#include "models/vgg.h"
+#include "trainer/graph/op_roi.h"
+#include "trainer/models/detector_names.h"
+#include "trainer/models/maskrcnn.h"
+#include "trainer/models/resnet.h"
+#include "trainer/models/vgg.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #define MODELS_MODEL_H
 
 #include "common/error.h"
-#include "graph/graph.h"
-#include "models/detect_rules.h"
+#include "trainer/graph/graph.h"
+#include "trainer/models/detect_rules.h"
 
 #include <stdbool.h>
 #include <stddef.h>

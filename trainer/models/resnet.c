@@ -1,6 +1,6 @@
-#include "models/resnet.h"
+#include "trainer/models/resnet.h"
 
-#include "models/backbone.h"
+#include "trainer/models/backbone.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #define MODELS_RESNET_H
 
 #include "common/error.h"
-#include "graph/graph.h"
+#include "trainer/graph/graph.h"
 
 #include <stdbool.h>
 

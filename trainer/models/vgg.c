@@ -1,4 +1,4 @@
-#include "models/vgg.h"
+#include "trainer/models/vgg.h"
 
 #include <stdio.h>
 #include <string.h>

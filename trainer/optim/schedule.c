@@ -1,4 +1,4 @@
-#include "optim/schedule.h"
+#include "trainer/optim/schedule.h"
 
 #include <math.h>
 

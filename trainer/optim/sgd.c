@@ -1,4 +1,4 @@
-#include "optim/sgd.h"
+#include "trainer/optim/sgd.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef OPTIM_SGD_H
 #define OPTIM_SGD_H
 
-#include "kernels/sgd.h"
+#include "trainer/kernels/sgd.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "telemetry/report_line.h"
+#include "trainer/telemetry/report_line.h"
 
 #include "common/metric_line.h"
 

@@ -11,7 +11,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "telemetry/table.h"
+#include "trainer/telemetry/table.h"
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "telemetry/run_log.h"
+#include "trainer/telemetry/run_log.h"
 
 #include "common/buf.h"
 #include "common/clock.h"

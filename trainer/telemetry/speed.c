@@ -1,4 +1,4 @@
-#include "telemetry/speed.h"
+#include "trainer/telemetry/speed.h"
 
 #include "common/clock.h"
 

@@ -1,4 +1,4 @@
-#include "telemetry/status_line.h"
+#include "trainer/telemetry/status_line.h"
 
 #include "common/clock.h"
 #include "common/file.h"

@@ -1,4 +1,4 @@
-#include "telemetry/table.h"
+#include "trainer/telemetry/table.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "telemetry/tfevents.h"
+#include "trainer/telemetry/tfevents.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"

@@ -1,14 +1,14 @@
-#include "facts/examine.h"
+#include "entrypoint/host/facts/examine.h"
 
-#include "cluster/platform_description.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/sealed.h"
 #include "common/str.h"
-#include "facts/means.h"
-#include "facts/reach.h"
+#include "entrypoint/host/facts/means.h"
+#include "entrypoint/host/facts/reach.h"
+#include "entrypoint/job/cluster/platform_description.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #define FACTS_EXAMINE_H
 
 #include "common/error.h"
-#include "facts/reach.h"
+#include "entrypoint/host/facts/reach.h"
 
 #include <jansson.h>
 

@@ -1,11 +1,11 @@
-#include "facts/examining.h"
+#include "entrypoint/host/facts/examining.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/sealed.h"
-#include "wire/door.h"
+#include "entrypoint/wire/door.h"
 
 #include <limits.h>
 #include <signal.h>

@@ -5,9 +5,9 @@
 #define FACTS_EXAMINING_H
 
 #include "common/net_address.h"
-#include "job/job.h"
-#include "os/loop.h"
-#include "os/task.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/os/task.h"
 
 #include <jansson.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "facts/facts.h"
+#include "entrypoint/host/facts/facts.h"
 
 #include "common/buf.h"
 #include "common/clock.h"
@@ -6,12 +6,12 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "job/job.h"
-#include "machine/devices.h"
-#include "mpi/tools.h"
-#include "mpi/ucx.h"
-#include "os/open_files.h"
-#include "outcome/rank_report.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/machine/devices.h"
+#include "entrypoint/mpi/tools.h"
+#include "entrypoint/mpi/ucx.h"
+#include "entrypoint/os/open_files.h"
+#include "entrypoint/outcome/rank_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

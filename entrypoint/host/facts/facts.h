@@ -5,7 +5,7 @@
 
 #include "common/error.h"
 #include "common/net_address.h"
-#include "os/build_id.h"
+#include "entrypoint/os/build_id.h"
 
 #include <jansson.h>
 #include <stdbool.h>

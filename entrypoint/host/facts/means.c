@@ -1,12 +1,12 @@
-#include "facts/means.h"
+#include "entrypoint/host/facts/means.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "machine/devices.h"
-#include "mpi/memory.h"
+#include "entrypoint/job/machine/devices.h"
+#include "entrypoint/mpi/memory.h"
 
 #include <dirent.h>
 #include <limits.h>

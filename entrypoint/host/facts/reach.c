@@ -1,4 +1,4 @@
-#include "facts/reach.h"
+#include "entrypoint/host/facts/reach.h"
 
 #include "common/clock.h"
 

@@ -1,4 +1,4 @@
-#include "ranks/crew.h"
+#include "entrypoint/host/ranks/crew.h"
 
 #include "common/argv.h"
 #include "common/cleanup.h"
@@ -6,13 +6,13 @@
 #include "common/cpus.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "os/open_files.h"
-#include "ranks/environment.h"
-#include "ranks/launch_spec.h"
-#include "ranks/seat.h"
-#include "watch/memory_kills.h"
-#include "watch/thread_states.h"
-#include "wire/frame.h"
+#include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/host/ranks/launch_spec.h"
+#include "entrypoint/host/ranks/seat.h"
+#include "entrypoint/host/watch/memory_kills.h"
+#include "entrypoint/host/watch/thread_states.h"
+#include "entrypoint/os/open_files.h"
+#include "entrypoint/wire/frame.h"
 
 #include <inttypes.h>
 #include <signal.h>

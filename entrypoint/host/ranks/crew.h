@@ -13,15 +13,15 @@
 #ifndef RANKS_CREW_H
 #define RANKS_CREW_H
 
-#include "job/job.h"
-#include "machine/interface.h"
-#include "os/loop.h"
-#include "outcome/rank_report.h"
-#include "ranks/crew_sinks.h"
-#include "ranks/crew_watch.h"
-#include "traces/journal.h"
-#include "watch/kernel_words.h"
-#include "wire/link.h"
+#include "entrypoint/host/ranks/crew_sinks.h"
+#include "entrypoint/host/ranks/crew_watch.h"
+#include "entrypoint/host/traces/journal.h"
+#include "entrypoint/host/watch/kernel_words.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/machine/interface.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/wire/link.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-#include "ranks/crew_sinks.h"
+#include "entrypoint/host/ranks/crew_sinks.h"
 
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
 #include <stdint.h>
 

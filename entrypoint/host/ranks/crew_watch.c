@@ -1,12 +1,12 @@
-#include "ranks/crew_watch.h"
+#include "entrypoint/host/ranks/crew_watch.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "ranks/seat.h"
-#include "watch/cpu_time.h"
-#include "watch/thread_states.h"
+#include "entrypoint/host/ranks/seat.h"
+#include "entrypoint/host/watch/cpu_time.h"
+#include "entrypoint/host/watch/thread_states.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #ifndef RANKS_CREW_WATCH_H
 #define RANKS_CREW_WATCH_H
 
-#include "job/job.h"
-#include "os/loop.h"
-#include "ranks/crew_sinks.h"
+#include "entrypoint/host/ranks/crew_sinks.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/os/loop.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
-#include "ranks/environment.h"
+#include "entrypoint/host/ranks/environment.h"
 
 #include "common/attempt.h"
 #include "common/str.h"
-#include "job/sm_variables.h"
-#include "machine/fabric.h"
-#include "mpi/custom_options.h"
-#include "mpi/place.h"
-#include "os/identity.h"
+#include "entrypoint/job/machine/fabric.h"
+#include "entrypoint/job/sm_variables.h"
+#include "entrypoint/mpi/custom_options.h"
+#include "entrypoint/mpi/place.h"
+#include "entrypoint/os/identity.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -22,7 +22,7 @@
 
 #include "common/argv.h"
 #include "common/error.h"
-#include "job/job.h"
+#include "entrypoint/job/job.h"
 
 /* PATH, HOME, TMPDIR, LANG, LD_LIBRARY_PATH and TZ of OWN, the first two with defaults (orted 4.1
  * fails without PATH, prted 5.0 crashes without HOME), and RINGMASTER_SOCKET=SOCKET. */

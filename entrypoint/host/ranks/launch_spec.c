@@ -1,4 +1,4 @@
-#include "ranks/launch_spec.h"
+#include "entrypoint/host/ranks/launch_spec.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"

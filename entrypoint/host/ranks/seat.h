@@ -3,11 +3,11 @@
 #define RANKS_SEAT_H
 
 #include "common/progress.h"
-#include "os/tap.h"
-#include "outcome/rank_report.h"
-#include "watch/idleness.h"
-#include "watch/vigil.h"
-#include "wire/link.h"
+#include "entrypoint/host/watch/idleness.h"
+#include "entrypoint/host/watch/vigil.h"
+#include "entrypoint/os/tap.h"
+#include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/wire/link.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -3,11 +3,11 @@
 #ifndef RANKS_SHIM_H
 #define RANKS_SHIM_H
 
-#include "mpi/place.h"
-#include "os/child.h"
-#include "os/loop.h"
-#include "outcome/rank_report.h"
-#include "wire/link.h"
+#include "entrypoint/mpi/place.h"
+#include "entrypoint/os/child.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/wire/link.h"
 
 #include <stdbool.h>
 

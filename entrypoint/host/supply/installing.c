@@ -1,9 +1,9 @@
-#include "supply/installing.h"
+#include "entrypoint/host/supply/installing.h"
 
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/redact.h"
-#include "ranks/environment.h"
+#include "entrypoint/host/ranks/environment.h"
 
 #include <signal.h>
 #include <stdio.h>

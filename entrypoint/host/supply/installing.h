@@ -4,9 +4,9 @@
 #ifndef SUPPLY_INSTALLING_H
 #define SUPPLY_INSTALLING_H
 
-#include "job/job.h"
-#include "os/loop.h"
-#include "os/task.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/os/task.h"
 
 struct installing {
     struct loop *loop; /* NULL: never started */

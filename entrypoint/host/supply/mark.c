@@ -1,4 +1,4 @@
-#include "supply/mark.h"
+#include "entrypoint/host/supply/mark.h"
 
 #include "common/str.h"
 

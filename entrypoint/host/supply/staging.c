@@ -1,13 +1,13 @@
-#include "supply/staging.h"
+#include "entrypoint/host/supply/staging.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "common/str.h"
-#include "job/key.h"
-#include "supply/transfer_task.h"
-#include "wire/door.h"
+#include "entrypoint/host/supply/transfer_task.h"
+#include "entrypoint/job/key.h"
+#include "entrypoint/wire/door.h"
 
 #include <signal.h>
 #include <stdio.h>

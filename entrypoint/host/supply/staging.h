@@ -8,11 +8,11 @@
 #ifndef SUPPLY_STAGING_H
 #define SUPPLY_STAGING_H
 
-#include "job/job.h"
-#include "job/key.h"
-#include "job/targets.h"
-#include "os/loop.h"
-#include "os/task.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/key.h"
+#include "entrypoint/job/targets.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/os/task.h"
 
 struct staging_options {
     struct loop *loop;

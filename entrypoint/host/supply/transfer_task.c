@@ -1,4 +1,4 @@
-#include "supply/transfer_task.h"
+#include "entrypoint/host/supply/transfer_task.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"

@@ -3,9 +3,9 @@
 #ifndef SUPPLY_TRANSFER_TASK_H
 #define SUPPLY_TRANSFER_TASK_H
 
-#include "job/job.h"
-#include "os/loop.h"
-#include "os/task.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/os/task.h"
 
 #include <jansson.h>
 #include <limits.h>

@@ -1,11 +1,11 @@
-#include "supply/uploading.h"
+#include "entrypoint/host/supply/uploading.h"
 
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "common/str.h"
-#include "supply/staging.h"
-#include "supply/transfer_task.h"
+#include "entrypoint/host/supply/staging.h"
+#include "entrypoint/host/supply/transfer_task.h"
 
 #include <signal.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 #ifndef SUPPLY_UPLOADING_H
 #define SUPPLY_UPLOADING_H
 
-#include "job/job.h"
-#include "os/loop.h"
-#include "os/sweep.h"
-#include "os/task.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/os/sweep.h"
+#include "entrypoint/os/task.h"
 
 #include <jansson.h>
 

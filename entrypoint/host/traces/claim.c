@@ -1,4 +1,4 @@
-#include "traces/claim.h"
+#include "entrypoint/host/traces/claim.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"

@@ -1,9 +1,9 @@
-#include "traces/failure_child.h"
+#include "entrypoint/host/traces/failure_child.h"
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "outcome/failure.h"
-#include "traces/claim.h"
+#include "entrypoint/host/traces/claim.h"
+#include "entrypoint/outcome/failure.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -6,8 +6,8 @@
 #ifndef TRACES_FAILURE_CHILD_H
 #define TRACES_FAILURE_CHILD_H
 
-#include "os/child.h"
-#include "outcome/verdict.h"
+#include "entrypoint/os/child.h"
+#include "entrypoint/outcome/verdict.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-#include "traces/folders.h"
+#include "entrypoint/host/traces/folders.h"
 
-#include "os/identity.h"
+#include "entrypoint/os/identity.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "traces/gauges.h"
+#include "entrypoint/host/traces/gauges.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,10 +1,10 @@
-#include "traces/journal.h"
+#include "entrypoint/host/traces/journal.h"
 
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "os/lines.h"
-#include "os/log_file.h"
+#include "entrypoint/os/lines.h"
+#include "entrypoint/os/log_file.h"
 
 #include <stdio.h>
 #include <string.h>

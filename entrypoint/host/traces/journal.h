@@ -6,11 +6,11 @@
 #define TRACES_JOURNAL_H
 
 #include "common/attempt.h"
-#include "job/job.h"
-#include "os/scribe.h"
-#include "outcome/record.h"
-#include "outcome/verdict.h"
-#include "traces/gauges.h"
+#include "entrypoint/host/traces/gauges.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/os/scribe.h"
+#include "entrypoint/outcome/record.h"
+#include "entrypoint/outcome/verdict.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "traces/metric_watch.h"
+#include "entrypoint/host/traces/metric_watch.h"
 
 #include "common/cleanup.h"
 #include "common/json.h"

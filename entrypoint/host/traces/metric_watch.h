@@ -5,9 +5,9 @@
 #ifndef TRACES_METRIC_WATCH_H
 #define TRACES_METRIC_WATCH_H
 
-#include "job/job.h"
-#include "outcome/metric_counts.h"
-#include "traces/journal.h"
+#include "entrypoint/host/traces/journal.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/outcome/metric_counts.h"
 
 #include <jansson.h>
 #include <stdbool.h>

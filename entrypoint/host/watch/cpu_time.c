@@ -1,8 +1,8 @@
-#include "watch/cpu_time.h"
+#include "entrypoint/host/watch/cpu_time.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "os/process_stat.h"
+#include "entrypoint/os/process_stat.h"
 
 #include <ctype.h>
 #include <dirent.h>

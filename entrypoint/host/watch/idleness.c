@@ -1,4 +1,4 @@
-#include "watch/idleness.h"
+#include "entrypoint/host/watch/idleness.h"
 
 #include "common/clock.h"
 

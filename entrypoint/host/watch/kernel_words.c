@@ -1,4 +1,4 @@
-#include "watch/kernel_words.h"
+#include "entrypoint/host/watch/kernel_words.h"
 
 #include <errno.h>
 #include <fcntl.h>

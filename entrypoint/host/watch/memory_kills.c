@@ -1,4 +1,4 @@
-#include "watch/memory_kills.h"
+#include "entrypoint/host/watch/memory_kills.h"
 
 #include "common/buf.h"
 #include "common/file.h"

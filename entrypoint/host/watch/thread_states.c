@@ -1,4 +1,4 @@
-#include "watch/thread_states.h"
+#include "entrypoint/host/watch/thread_states.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"

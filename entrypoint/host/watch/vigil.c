@@ -1,4 +1,4 @@
-#include "watch/vigil.h"
+#include "entrypoint/host/watch/vigil.h"
 
 #include "common/clock.h"
 

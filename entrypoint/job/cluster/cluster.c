@@ -1,4 +1,4 @@
-#include "cluster/cluster.h"
+#include "entrypoint/job/cluster/cluster.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H
 
-#include "cluster/host_name.h"
-#include "cluster/platform_description.h"
 #include "common/error.h"
 #include "common/net_address.h"
+#include "entrypoint/job/cluster/host_name.h"
+#include "entrypoint/job/cluster/platform_description.h"
 
 #include <jansson.h>
 #include <stdbool.h>

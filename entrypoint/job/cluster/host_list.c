@@ -1,4 +1,4 @@
-#include "cluster/host_list.h"
+#include "entrypoint/job/cluster/host_list.h"
 
 #include <ctype.h>
 #include <stdbool.h>

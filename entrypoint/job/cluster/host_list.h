@@ -4,8 +4,8 @@
 #ifndef CLUSTER_HOST_LIST_H
 #define CLUSTER_HOST_LIST_H
 
-#include "cluster/platform_description.h"
 #include "common/error.h"
+#include "entrypoint/job/cluster/platform_description.h"
 
 #include <stddef.h>
 

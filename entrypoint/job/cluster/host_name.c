@@ -1,4 +1,4 @@
-#include "cluster/host_name.h"
+#include "entrypoint/job/cluster/host_name.h"
 
 #include "common/net_address.h"
 #include "common/str.h"

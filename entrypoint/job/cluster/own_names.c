@@ -1,4 +1,4 @@
-#include "cluster/own_names.h"
+#include "entrypoint/job/cluster/own_names.h"
 
 #include "common/net_address.h"
 

@@ -3,8 +3,8 @@
 #ifndef CLUSTER_OWN_NAMES_H
 #define CLUSTER_OWN_NAMES_H
 
-#include "cluster/host_name.h"
 #include "common/error.h"
+#include "entrypoint/job/cluster/host_name.h"
 
 #include <stdbool.h>
 #include <stddef.h>

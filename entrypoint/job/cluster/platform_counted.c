@@ -1,4 +1,4 @@
-#include "cluster/platform_counted.h"
+#include "entrypoint/job/cluster/platform_counted.h"
 
 #include "common/argv.h"
 #include "common/buf.h"

@@ -9,9 +9,9 @@
 #ifndef CLUSTER_PLATFORM_COUNTED_H
 #define CLUSTER_PLATFORM_COUNTED_H
 
-#include "cluster/own_names.h"
-#include "cluster/platform_description.h"
 #include "common/error.h"
+#include "entrypoint/job/cluster/own_names.h"
+#include "entrypoint/job/cluster/platform_description.h"
 
 /* Variables; MAIN, with the index of the master, may be NULL: 0. */
 struct platform_counted {

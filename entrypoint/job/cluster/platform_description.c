@@ -1,4 +1,4 @@
-#include "cluster/platform_description.h"
+#include "entrypoint/job/cluster/platform_description.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef CLUSTER_PLATFORM_DESCRIPTION_H
 #define CLUSTER_PLATFORM_DESCRIPTION_H
 
-#include "cluster/host_name.h"
 #include "common/error.h"
+#include "entrypoint/job/cluster/host_name.h"
 
 #include <jansson.h>
 #include <stdbool.h>

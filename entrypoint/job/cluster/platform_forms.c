@@ -1,10 +1,10 @@
-#include "cluster/platform_forms.h"
+#include "entrypoint/job/cluster/platform_forms.h"
 
-#include "cluster/host_list.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
+#include "entrypoint/job/cluster/host_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #ifndef CLUSTER_PLATFORM_FORMS_H
 #define CLUSTER_PLATFORM_FORMS_H
 
-#include "cluster/platform_description.h"
 #include "common/error.h"
+#include "entrypoint/job/cluster/platform_description.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
-#include "cluster/platform_sagemaker.h"
+#include "entrypoint/job/cluster/platform_sagemaker.h"
 
 #include "common/file_look.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "machine/interface.h"
+#include "entrypoint/job/machine/interface.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #ifndef CLUSTER_PLATFORM_SAGEMAKER_H
 #define CLUSTER_PLATFORM_SAGEMAKER_H
 
-#include "cluster/platform_description.h"
 #include "common/error.h"
+#include "entrypoint/job/cluster/platform_description.h"
 
 /* *RET must be zeroed, and done with also after an error. Returns 1 when PATH does not exist, with
  * *RET unchanged. */

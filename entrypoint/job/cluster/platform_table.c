@@ -1,10 +1,10 @@
-#include "cluster/platform_table.h"
+#include "entrypoint/job/cluster/platform_table.h"
 
-#include "cluster/platform_counted.h"
-#include "cluster/platform_forms.h"
 #include "common/argv.h"
 #include "common/cpus.h"
 #include "common/str.h"
+#include "entrypoint/job/cluster/platform_counted.h"
+#include "entrypoint/job/cluster/platform_forms.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,10 +7,10 @@
 #ifndef CLUSTER_PLATFORM_TABLE_H
 #define CLUSTER_PLATFORM_TABLE_H
 
-#include "cluster/own_names.h"
-#include "cluster/platform_description.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "entrypoint/job/cluster/own_names.h"
+#include "entrypoint/job/cluster/platform_description.h"
 
 #include <stdbool.h>
 #include <stddef.h>

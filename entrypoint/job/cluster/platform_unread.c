@@ -1,12 +1,12 @@
-#include "cluster/platform_unread.h"
+#include "entrypoint/job/cluster/platform_unread.h"
 
-#include "cluster/platform_description.h"
 #include "common/argv.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/file_look.h"
 #include "common/str.h"
+#include "entrypoint/job/cluster/platform_description.h"
 
 #include <stdbool.h>
 #include <stdio.h>

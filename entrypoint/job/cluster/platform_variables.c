@@ -1,9 +1,9 @@
-#include "cluster/platform_variables.h"
+#include "entrypoint/job/cluster/platform_variables.h"
 
-#include "cluster/host_list.h"
-#include "cluster/platform_forms.h"
 #include "common/cleanup.h"
 #include "common/str.h"
+#include "entrypoint/job/cluster/host_list.h"
+#include "entrypoint/job/cluster/platform_forms.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,9 +6,9 @@
 #ifndef CLUSTER_PLATFORM_VARIABLES_H
 #define CLUSTER_PLATFORM_VARIABLES_H
 
-#include "cluster/own_names.h"
-#include "cluster/platform_description.h"
 #include "common/error.h"
+#include "entrypoint/job/cluster/own_names.h"
+#include "entrypoint/job/cluster/platform_description.h"
 
 /* *RET must be zeroed, and done with also after an error. HOST may be NULL. */
 int platform_variables_parse(const char *hosts, const char *host, const struct own_names *own,

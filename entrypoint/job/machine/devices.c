@@ -1,4 +1,4 @@
-#include "machine/devices.h"
+#include "entrypoint/job/machine/devices.h"
 
 #include "common/buf.h"
 #include "common/file.h"

@@ -1,8 +1,8 @@
-#include "machine/fabric.h"
+#include "entrypoint/job/machine/fabric.h"
 
 #include "common/str.h"
-#include "machine/devices.h"
-#include "machine/library_folders.h"
+#include "entrypoint/job/machine/devices.h"
+#include "entrypoint/job/machine/library_folders.h"
 
 #include <limits.h>
 #include <stddef.h>

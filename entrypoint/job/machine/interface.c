@@ -1,4 +1,4 @@
-#include "machine/interface.h"
+#include "entrypoint/job/machine/interface.h"
 
 #include "common/cleanup.h"
 

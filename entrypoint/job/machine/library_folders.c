@@ -1,4 +1,4 @@
-#include "machine/library_folders.h"
+#include "entrypoint/job/machine/library_folders.h"
 
 #include "common/argv.h"
 

@@ -1,6 +1,6 @@
-#include "machine/network.h"
+#include "entrypoint/job/machine/network.h"
 
-#include "machine/devices.h"
+#include "entrypoint/job/machine/devices.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "sagemaker/channels.h"
+#include "entrypoint/job/sagemaker/channels.h"
 
 #include "common/file_look.h"
 #include "common/json.h"

@@ -1,10 +1,10 @@
-#include "sagemaker/hyperparameters.h"
+#include "entrypoint/job/sagemaker/hyperparameters.h"
 
 #include "common/cleanup.h"
 #include "common/file_look.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "sagemaker/python_text.h"
+#include "entrypoint/job/sagemaker/python_text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sagemaker/members.h"
+#include "entrypoint/job/sagemaker/members.h"
 
 #include "common/cleanup.h"
 #include "common/json.h"

@@ -9,9 +9,9 @@
 #ifndef SAGEMAKER_MEMBERS_H
 #define SAGEMAKER_MEMBERS_H
 
-#include "cluster/cluster.h"
 #include "common/error.h"
-#include "sagemaker/wishes.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/sagemaker/wishes.h"
 
 /* Leaves those hosts in C. *RET_PLAIN: this one takes no part in a distributed job and runs one
  * process. A group that the platform does not know is an error. */

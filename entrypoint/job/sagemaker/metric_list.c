@@ -1,4 +1,4 @@
-#include "sagemaker/metric_list.h"
+#include "entrypoint/job/sagemaker/metric_list.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"

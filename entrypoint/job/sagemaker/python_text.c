@@ -1,4 +1,4 @@
-#include "sagemaker/python_text.h"
+#include "entrypoint/job/sagemaker/python_text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-#include "sagemaker/wishes.h"
+#include "entrypoint/job/sagemaker/wishes.h"
 
-#include "cluster/cluster.h"
 #include "common/str.h"
+#include "entrypoint/job/cluster/cluster.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #define SAGEMAKER_WISHES_H
 
 #include "common/error.h"
-#include "sagemaker/hyperparameters.h"
+#include "entrypoint/job/sagemaker/hyperparameters.h"
 
 #include <jansson.h>
 

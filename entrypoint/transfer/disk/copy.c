@@ -1,8 +1,8 @@
-#include "disk/copy.h"
+#include "entrypoint/transfer/disk/copy.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "disk/folder.h"
+#include "entrypoint/transfer/disk/folder.h"
 
 #include <fcntl.h>
 #include <stdio.h>

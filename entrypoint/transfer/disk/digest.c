@@ -1,4 +1,4 @@
-#include "disk/digest.h"
+#include "entrypoint/transfer/disk/digest.h"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

@@ -1,4 +1,4 @@
-#include "disk/folder.h"
+#include "entrypoint/transfer/disk/folder.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"

@@ -1,9 +1,9 @@
-#include "disk/leaving.h"
+#include "entrypoint/transfer/disk/leaving.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/str.h"
-#include "disk/folder.h"
+#include "entrypoint/transfer/disk/folder.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "disk/part_file.h"
+#include "entrypoint/transfer/disk/part_file.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"

@@ -8,7 +8,7 @@
 #define DISK_PART_FILE_H
 
 #include "common/error.h"
-#include "disk/folder.h"
+#include "entrypoint/transfer/disk/folder.h"
 
 #include <stdbool.h>
 #include <stdint.h>

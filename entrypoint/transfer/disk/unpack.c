@@ -1,8 +1,8 @@
-#include "disk/unpack.h"
+#include "entrypoint/transfer/disk/unpack.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "disk/folder.h"
+#include "entrypoint/transfer/disk/folder.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -1,4 +1,4 @@
-#include "disk/watching.h"
+#include "entrypoint/transfer/disk/watching.h"
 
 #include "common/clock.h"
 #include "common/file.h"

@@ -1,4 +1,4 @@
-#include "fetch/bring.h"
+#include "entrypoint/transfer/fetch/bring.h"
 
 #include <stdio.h>
 #include <stdlib.h>

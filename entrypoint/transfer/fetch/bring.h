@@ -5,9 +5,9 @@
 #ifndef FETCH_BRING_H
 #define FETCH_BRING_H
 
-#include "fetch/fetch.h"
-#include "fetch/ranges.h"
-#include "peers/passing.h"
+#include "entrypoint/transfer/fetch/fetch.h"
+#include "entrypoint/transfer/fetch/ranges.h"
+#include "entrypoint/transfer/peers/passing.h"
 
 struct bring_order {
     struct fetch_order source;

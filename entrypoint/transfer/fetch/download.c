@@ -1,9 +1,9 @@
-#include "fetch/download.h"
+#include "entrypoint/transfer/fetch/download.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "fetch/bring.h"
-#include "s3/listing.h"
+#include "entrypoint/transfer/fetch/bring.h"
+#include "entrypoint/transfer/s3/listing.h"
 
 #include <inttypes.h>
 #include <stdio.h>

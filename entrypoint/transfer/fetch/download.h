@@ -7,9 +7,9 @@
 #ifndef FETCH_DOWNLOAD_H
 #define FETCH_DOWNLOAD_H
 
-#include "peers/passing.h"
-#include "s3/address.h"
-#include "s3/s3.h"
+#include "entrypoint/transfer/peers/passing.h"
+#include "entrypoint/transfer/s3/address.h"
+#include "entrypoint/transfer/s3/s3.h"
 
 struct download_order {
     struct s3 *s3;

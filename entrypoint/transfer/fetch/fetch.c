@@ -1,4 +1,4 @@
-#include "fetch/fetch.h"
+#include "entrypoint/transfer/fetch/fetch.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"

@@ -5,12 +5,12 @@
 #ifndef FETCH_FETCH_H
 #define FETCH_FETCH_H
 
-#include "disk/digest.h"
-#include "disk/folder.h"
-#include "http/pool.h"
-#include "peers/peer.h"
-#include "s3/etag.h"
-#include "s3/s3.h"
+#include "entrypoint/transfer/disk/digest.h"
+#include "entrypoint/transfer/disk/folder.h"
+#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/peers/peer.h"
+#include "entrypoint/transfer/s3/etag.h"
+#include "entrypoint/transfer/s3/s3.h"
 
 struct fetch_order {
     struct s3 *s3;      /* NULL: URL is fetched as it is */

@@ -1,8 +1,8 @@
-#include "fetch/ranges.h"
+#include "entrypoint/transfer/fetch/ranges.h"
 
 #include "common/file.h"
 #include "common/str.h"
-#include "s3/etag.h"
+#include "entrypoint/transfer/s3/etag.h"
 
 #include <errno.h>
 #include <inttypes.h>

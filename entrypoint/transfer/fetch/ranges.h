@@ -12,8 +12,8 @@
 #ifndef FETCH_RANGES_H
 #define FETCH_RANGES_H
 
-#include "disk/part_file.h"
-#include "fetch/fetch.h"
+#include "entrypoint/transfer/disk/part_file.h"
+#include "entrypoint/transfer/fetch/fetch.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
-#include "http/exchange.h"
+#include "entrypoint/transfer/http/exchange.h"
 
 #include "common/clock.h"
 #include "common/str.h"
-#include "http/retry.h"
-#include "wire/tls.h"
+#include "entrypoint/transfer/http/retry.h"
+#include "entrypoint/wire/tls.h"
 
 #include <errno.h>
 #include <stdio.h>

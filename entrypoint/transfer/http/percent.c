@@ -1,4 +1,4 @@
-#include "http/percent.h"
+#include "entrypoint/transfer/http/percent.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

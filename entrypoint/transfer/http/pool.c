@@ -1,4 +1,4 @@
-#include "http/pool.h"
+#include "entrypoint/transfer/http/pool.h"
 
 #include "common/clock.h"
 

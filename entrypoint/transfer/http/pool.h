@@ -4,7 +4,7 @@
 #ifndef HTTP_POOL_H
 #define HTTP_POOL_H
 
-#include "http/exchange.h"
+#include "entrypoint/transfer/http/exchange.h"
 
 #include <signal.h>
 

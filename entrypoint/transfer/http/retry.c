@@ -1,4 +1,4 @@
-#include "http/retry.h"
+#include "entrypoint/transfer/http/retry.h"
 
 #include "common/clock.h"
 

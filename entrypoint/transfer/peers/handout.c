@@ -1,9 +1,9 @@
-#include "peers/handout.h"
+#include "entrypoint/transfer/peers/handout.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "peers/peer.h"
-#include "peers/wanted.h"
+#include "entrypoint/transfer/peers/peer.h"
+#include "entrypoint/transfer/peers/wanted.h"
 
 #include <errno.h>
 #include <fcntl.h>

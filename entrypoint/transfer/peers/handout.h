@@ -16,9 +16,9 @@
 #ifndef PEERS_HANDOUT_H
 #define PEERS_HANDOUT_H
 
-#include "http/pool.h"
-#include "peers/shelf.h"
-#include "wire/tls.h"
+#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/peers/shelf.h"
+#include "entrypoint/wire/tls.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,4 +1,4 @@
-#include "peers/passing.h"
+#include "entrypoint/transfer/peers/passing.h"
 
 #include "common/clock.h"
 

@@ -10,8 +10,8 @@
 #define PEERS_PASSING_H
 
 #include "common/json.h"
-#include "peers/handout.h"
-#include "peers/peer.h"
+#include "entrypoint/transfer/peers/handout.h"
+#include "entrypoint/transfer/peers/peer.h"
 
 struct passing {
     struct shelf shelf;

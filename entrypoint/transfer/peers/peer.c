@@ -1,8 +1,8 @@
-#include "peers/peer.h"
+#include "entrypoint/transfer/peers/peer.h"
 
 #include "common/str.h"
-#include "http/percent.h"
-#include "http/pool.h"
+#include "entrypoint/transfer/http/percent.h"
+#include "entrypoint/transfer/http/pool.h"
 
 #include <string.h>
 

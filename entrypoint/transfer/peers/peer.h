@@ -4,8 +4,8 @@
 #ifndef PEERS_PEER_H
 #define PEERS_PEER_H
 
-#include "http/exchange.h"
-#include "wire/tls.h"
+#include "entrypoint/transfer/http/exchange.h"
+#include "entrypoint/wire/tls.h"
 
 #include <stdbool.h>
 #include <stdint.h>

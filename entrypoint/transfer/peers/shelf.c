@@ -1,8 +1,8 @@
-#include "peers/shelf.h"
+#include "entrypoint/transfer/peers/shelf.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "disk/folder.h"
+#include "entrypoint/transfer/disk/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>

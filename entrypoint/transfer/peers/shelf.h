@@ -5,7 +5,7 @@
 #ifndef PEERS_SHELF_H
 #define PEERS_SHELF_H
 
-#include "disk/digest.h"
+#include "entrypoint/transfer/disk/digest.h"
 
 #include <pthread.h>
 #include <stdbool.h>

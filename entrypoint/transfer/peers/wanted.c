@@ -1,7 +1,7 @@
-#include "peers/wanted.h"
+#include "entrypoint/transfer/peers/wanted.h"
 
 #include "common/str.h"
-#include "http/percent.h"
+#include "entrypoint/transfer/http/percent.h"
 
 #include <string.h>
 #include <strings.h>

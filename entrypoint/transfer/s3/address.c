@@ -1,4 +1,4 @@
-#include "s3/address.h"
+#include "entrypoint/transfer/s3/address.h"
 
 #include "common/str.h"
 

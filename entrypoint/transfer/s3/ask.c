@@ -1,6 +1,6 @@
-#include "s3/ask.h"
+#include "entrypoint/transfer/s3/ask.h"
 
-#include "disk/digest.h"
+#include "entrypoint/transfer/disk/digest.h"
 
 struct asking {
     const struct ask *ask;

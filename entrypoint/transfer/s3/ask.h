@@ -2,8 +2,8 @@
 #ifndef S3_ASK_H
 #define S3_ASK_H
 
-#include "http/pool.h"
-#include "s3/s3.h"
+#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/s3/s3.h"
 
 enum { ASK_ANSWER_MAX = 4 * 1024 * 1024 };
 

@@ -1,11 +1,11 @@
-#include "s3/credentials.h"
+#include "entrypoint/transfer/s3/credentials.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/redact.h"
 #include "common/str.h"
-#include "http/pool.h"
+#include "entrypoint/transfer/http/pool.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef S3_CREDENTIALS_H
 #define S3_CREDENTIALS_H
 
-#include "s3/sigv4.h"
+#include "entrypoint/transfer/s3/sigv4.h"
 
 #include <stdbool.h>
 

@@ -1,9 +1,9 @@
-#include "s3/document.h"
+#include "entrypoint/transfer/s3/document.h"
 
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "http/percent.h"
-#include "s3/xml.h"
+#include "entrypoint/transfer/http/percent.h"
+#include "entrypoint/transfer/s3/xml.h"
 
 #include <stdlib.h>
 #include <string.h>

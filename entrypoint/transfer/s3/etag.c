@@ -1,4 +1,4 @@
-#include "s3/etag.h"
+#include "entrypoint/transfer/s3/etag.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef S3_ETAG_H
 #define S3_ETAG_H
 
-#include "disk/digest.h"
+#include "entrypoint/transfer/disk/digest.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
-#include "s3/listing.h"
+#include "entrypoint/transfer/s3/listing.h"
 
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/str.h"
-#include "http/pool.h"
+#include "entrypoint/transfer/http/pool.h"
 
 #include <inttypes.h>
 #include <stdint.h>

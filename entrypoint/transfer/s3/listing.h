@@ -3,9 +3,9 @@
 #ifndef S3_LISTING_H
 #define S3_LISTING_H
 
-#include "s3/address.h"
-#include "s3/objects.h"
-#include "s3/s3.h"
+#include "entrypoint/transfer/s3/address.h"
+#include "entrypoint/transfer/s3/objects.h"
+#include "entrypoint/transfer/s3/s3.h"
 
 struct listing {
     struct s3 *s3;

@@ -1,4 +1,4 @@
-#include "s3/s3.h"
+#include "entrypoint/transfer/s3/s3.h"
 
 #include "common/clock.h"
 #include "common/str.h"

@@ -4,10 +4,10 @@
 #ifndef S3_S3_H
 #define S3_S3_H
 
-#include "http/exchange.h"
-#include "http/percent.h"
-#include "s3/address.h"
-#include "s3/credentials.h"
+#include "entrypoint/transfer/http/exchange.h"
+#include "entrypoint/transfer/http/percent.h"
+#include "entrypoint/transfer/s3/address.h"
+#include "entrypoint/transfer/s3/credentials.h"
 
 enum { S3_REGION_MAX = 64, S3_PLACE_MAX = 1024 };
 

@@ -1,8 +1,8 @@
-#include "s3/sigv4.h"
+#include "entrypoint/transfer/s3/sigv4.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "disk/digest.h"
+#include "entrypoint/transfer/disk/digest.h"
 
 #include <openssl/crypto.h>
 #include <stdlib.h>

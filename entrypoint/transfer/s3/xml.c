@@ -1,4 +1,4 @@
-#include "s3/xml.h"
+#include "entrypoint/transfer/s3/xml.h"
 
 #include <string.h>
 

@@ -1,14 +1,14 @@
-#include "upload/multipart.h"
+#include "entrypoint/transfer/upload/multipart.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/str.h"
-#include "disk/leaving.h"
-#include "s3/ask.h"
-#include "s3/document.h"
-#include "s3/etag.h"
-#include "upload/piece.h"
-#include "upload/unfinished.h"
+#include "entrypoint/transfer/disk/leaving.h"
+#include "entrypoint/transfer/s3/ask.h"
+#include "entrypoint/transfer/s3/document.h"
+#include "entrypoint/transfer/s3/etag.h"
+#include "entrypoint/transfer/upload/piece.h"
+#include "entrypoint/transfer/upload/unfinished.h"
 
 #include <inttypes.h>
 #include <stdio.h>

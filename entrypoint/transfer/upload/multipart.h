@@ -4,8 +4,8 @@
 #ifndef UPLOAD_MULTIPART_H
 #define UPLOAD_MULTIPART_H
 
-#include "s3/address.h"
-#include "s3/s3.h"
+#include "entrypoint/transfer/s3/address.h"
+#include "entrypoint/transfer/s3/s3.h"
 
 #include <signal.h>
 

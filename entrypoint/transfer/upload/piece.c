@@ -1,7 +1,7 @@
-#include "upload/piece.h"
+#include "entrypoint/transfer/upload/piece.h"
 
 #include "common/str.h"
-#include "s3/etag.h"
+#include "entrypoint/transfer/s3/etag.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #ifndef UPLOAD_PIECE_H
 #define UPLOAD_PIECE_H
 
-#include "disk/digest.h"
-#include "http/pool.h"
-#include "s3/s3.h"
+#include "entrypoint/transfer/disk/digest.h"
+#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/s3/s3.h"
 
 struct piece_order {
     struct s3 *s3;

@@ -1,7 +1,7 @@
-#include "upload/unfinished.h"
+#include "entrypoint/transfer/upload/unfinished.h"
 
-#include "s3/ask.h"
-#include "s3/etag.h"
+#include "entrypoint/transfer/s3/ask.h"
+#include "entrypoint/transfer/s3/etag.h"
 
 #include <stdio.h>
 #include <string.h>

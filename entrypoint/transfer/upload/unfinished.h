@@ -5,9 +5,9 @@
 #ifndef UPLOAD_UNFINISHED_H
 #define UPLOAD_UNFINISHED_H
 
-#include "disk/digest.h"
-#include "s3/document.h"
-#include "s3/s3.h"
+#include "entrypoint/transfer/disk/digest.h"
+#include "entrypoint/transfer/s3/document.h"
+#include "entrypoint/transfer/s3/s3.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,14 +1,14 @@
-#include "upload/upload.h"
+#include "entrypoint/transfer/upload/upload.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/str.h"
-#include "disk/copy.h"
-#include "s3/ask.h"
-#include "s3/etag.h"
-#include "s3/listing.h"
-#include "upload/multipart.h"
-#include "upload/piece.h"
+#include "entrypoint/transfer/disk/copy.h"
+#include "entrypoint/transfer/s3/ask.h"
+#include "entrypoint/transfer/s3/etag.h"
+#include "entrypoint/transfer/s3/listing.h"
+#include "entrypoint/transfer/upload/multipart.h"
+#include "entrypoint/transfer/upload/piece.h"
 
 #include <errno.h>
 #include <stdio.h>

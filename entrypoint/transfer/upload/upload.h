@@ -5,9 +5,9 @@
 #ifndef UPLOAD_UPLOAD_H
 #define UPLOAD_UPLOAD_H
 
-#include "disk/leaving.h"
-#include "s3/address.h"
-#include "s3/s3.h"
+#include "entrypoint/transfer/disk/leaving.h"
+#include "entrypoint/transfer/s3/address.h"
+#include "entrypoint/transfer/s3/s3.h"
 
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 #include "common/argv.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -53,6 +53,6 @@ static void the_ceiling_is_an_error(void) {
     CU_ASSERT_EQUAL(a.count, ARGV_MAX);
 }
 
-UNIT_MAIN("common.argv", UNIT(items_end_with_null), UNIT(add_all_takes_every_string_as_it_is),
-          UNIT(an_environment_holds_a_name_once), UNIT(names_are_compared_whole),
-          UNIT(the_ceiling_is_an_error))
+UNIT_SUITE("common.argv", UNIT(items_end_with_null), UNIT(add_all_takes_every_string_as_it_is),
+           UNIT(an_environment_holds_a_name_once), UNIT(names_are_compared_whole),
+           UNIT(the_ceiling_is_an_error))

@@ -1,5 +1,5 @@
 #include "common/buf.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -102,8 +102,8 @@ static void a_slim_buffer_keeps_what_it_holds_and_little_room(void) {
     CU_ASSERT_EQUAL(buf_reserve(&b, 6001, NULL), -1);
 }
 
-UNIT_MAIN("common.buf", UNIT(a_slim_buffer_keeps_what_it_holds_and_little_room),
-          UNIT(adds_grow_and_keep_a_nul_behind), UNIT(the_ceiling_holds_at_max_and_max_plus_one),
-          UNIT(the_nul_has_room_of_its_own), UNIT(capacity_doubles_up_to_the_ceiling),
-          UNIT(printf_formats_in_place), UNIT(consume_drops_from_the_front),
-          UNIT(a_zeroed_buffer_can_be_finished_and_holds_nothing))
+UNIT_SUITE("common.buf", UNIT(a_slim_buffer_keeps_what_it_holds_and_little_room),
+           UNIT(adds_grow_and_keep_a_nul_behind), UNIT(the_ceiling_holds_at_max_and_max_plus_one),
+           UNIT(the_nul_has_room_of_its_own), UNIT(capacity_doubles_up_to_the_ceiling),
+           UNIT(printf_formats_in_place), UNIT(consume_drops_from_the_front),
+           UNIT(a_zeroed_buffer_can_be_finished_and_holds_nothing))

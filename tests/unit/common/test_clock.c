@@ -1,5 +1,5 @@
 #include "common/clock.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 static void the_clock_goes_forward(void) {
     int64_t first = clock_now();
@@ -24,6 +24,6 @@ static void stamps_are_utc_with_milliseconds(void) {
     CU_ASSERT_STRING_EQUAL(text, "2000-02-29T00:00:00.045Z");
 }
 
-UNIT_MAIN("common.clock", UNIT(the_clock_goes_forward),
-          UNIT(what_is_left_is_rounded_up_and_never_negative),
-          UNIT(stamps_are_utc_with_milliseconds))
+UNIT_SUITE("common.clock", UNIT(the_clock_goes_forward),
+           UNIT(what_is_left_is_rounded_up_and_never_negative),
+           UNIT(stamps_are_utc_with_milliseconds))

@@ -1,7 +1,7 @@
 #include "common/cpus.h"
 
-#include "support/tree.h"
-#include "support/unit.h"
+#include "tests/support/tree.h"
+#include "tests/support/unit.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -74,6 +74,6 @@ static void the_less_of_mask_and_quota_may_be_used(void) {
     CU_ASSERT_EQUAL(unit_in_child(bound_to_one), 0);
 }
 
-UNIT_MAIN("common.cpus", UNIT(quotas_are_read_as_the_kernel_writes_them),
-          UNIT(the_own_groups_quota_comes_before_the_root_s), UNIT(version_1_has_two_files),
-          UNIT(the_less_of_mask_and_quota_may_be_used))
+UNIT_SUITE("common.cpus", UNIT(quotas_are_read_as_the_kernel_writes_them),
+           UNIT(the_own_groups_quota_comes_before_the_root_s), UNIT(version_1_has_two_files),
+           UNIT(the_less_of_mask_and_quota_may_be_used))

@@ -1,5 +1,5 @@
 #include "common/crc32c.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -47,6 +47,6 @@ static void the_mask_is_tensorflows(void) {
     CU_ASSERT_EQUAL(crc32c_mask(crc32c(0, length, 8)), 0x224B7FA3u);
 }
 
-UNIT_MAIN("common.crc32c", UNIT(the_vectors_of_rfc_3720_hold_by_instruction),
-          UNIT(the_vectors_of_rfc_3720_hold_by_table), UNIT(pieces_give_the_checksum_of_the_whole),
-          UNIT(the_mask_is_tensorflows))
+UNIT_SUITE("common.crc32c", UNIT(the_vectors_of_rfc_3720_hold_by_instruction),
+           UNIT(the_vectors_of_rfc_3720_hold_by_table), UNIT(pieces_give_the_checksum_of_the_whole),
+           UNIT(the_mask_is_tensorflows))

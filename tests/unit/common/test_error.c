@@ -1,5 +1,5 @@
 #include "common/error.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void a_null_error_is_fine(void) {
     CU_ASSERT(err.os_errno == ENOMEM && err.code == EXIT_CODE_CONFIG);
 }
 
-UNIT_MAIN("common.error", UNIT(set_fills_code_and_text_and_returns_minus_one),
-          UNIT(set_errno_appends_the_words_and_keeps_errno),
-          UNIT(wrap_puts_context_in_front_and_keeps_the_code),
-          UNIT(texts_longer_than_the_buffer_are_cut), UNIT(a_null_error_is_fine))
+UNIT_SUITE("common.error", UNIT(set_fills_code_and_text_and_returns_minus_one),
+           UNIT(set_errno_appends_the_words_and_keeps_errno),
+           UNIT(wrap_puts_context_in_front_and_keeps_the_code),
+           UNIT(texts_longer_than_the_buffer_are_cut), UNIT(a_null_error_is_fine))

@@ -1,5 +1,5 @@
 #include "common/exit_code.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 
@@ -53,6 +53,6 @@ static void the_printed_table_holds_every_row(void) {
     free(text);
 }
 
-UNIT_MAIN("common.exit_code", UNIT(rows_stand_in_order_and_none_twice),
-          UNIT(every_code_has_its_class), UNIT(classes_name_our_codes_signals_and_programs),
-          UNIT(the_printed_table_holds_every_row))
+UNIT_SUITE("common.exit_code", UNIT(rows_stand_in_order_and_none_twice),
+           UNIT(every_code_has_its_class), UNIT(classes_name_our_codes_signals_and_programs),
+           UNIT(the_printed_table_holds_every_row))

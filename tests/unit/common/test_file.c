@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -461,20 +461,20 @@ static void a_program_finds_itself(void) {
     ASSERT_CONTAINS(err.text, "too long");
 }
 
-UNIT_MAIN("common.file", UNIT(publish_replaces_the_whole_file),
-          UNIT(what_is_published_is_on_disk_before_it_has_its_name),
-          UNIT(what_could_not_be_synced_is_no_success),
-          UNIT(a_folder_that_cannot_be_synced_is_no_error),
-          UNIT(the_folder_that_holds_the_name_is_synced),
-          UNIT(a_folder_that_may_only_be_written_takes_a_file),
-          UNIT(what_the_place_does_not_take_is_the_users_to_mend),
-          UNIT(paths_are_as_long_as_the_system_takes),
-          UNIT(a_file_that_cannot_have_its_mode_is_not_published),
-          UNIT(a_file_that_cannot_be_written_is_named_and_gone),
-          UNIT(a_file_that_was_tidied_away_is_made_again),
-          UNIT(tidying_leaves_what_is_being_written),
-          UNIT(an_aborted_publish_leaves_the_old_file_alone),
-          UNIT(publishing_into_a_missing_folder_names_it), UNIT(reading_stops_at_the_ceiling),
-          UNIT(a_fifo_is_refused_at_once), UNIT(folders_are_made_with_their_parents),
-          UNIT(exact_reads_notice_an_early_end), UNIT(a_put_file_replaces_a_link_and_not_its_aim),
-          UNIT(open_descriptors_become_close_on_exec), UNIT(a_program_finds_itself))
+UNIT_SUITE("common.file", UNIT(publish_replaces_the_whole_file),
+           UNIT(what_is_published_is_on_disk_before_it_has_its_name),
+           UNIT(what_could_not_be_synced_is_no_success),
+           UNIT(a_folder_that_cannot_be_synced_is_no_error),
+           UNIT(the_folder_that_holds_the_name_is_synced),
+           UNIT(a_folder_that_may_only_be_written_takes_a_file),
+           UNIT(what_the_place_does_not_take_is_the_users_to_mend),
+           UNIT(paths_are_as_long_as_the_system_takes),
+           UNIT(a_file_that_cannot_have_its_mode_is_not_published),
+           UNIT(a_file_that_cannot_be_written_is_named_and_gone),
+           UNIT(a_file_that_was_tidied_away_is_made_again),
+           UNIT(tidying_leaves_what_is_being_written),
+           UNIT(an_aborted_publish_leaves_the_old_file_alone),
+           UNIT(publishing_into_a_missing_folder_names_it), UNIT(reading_stops_at_the_ceiling),
+           UNIT(a_fifo_is_refused_at_once), UNIT(folders_are_made_with_their_parents),
+           UNIT(exact_reads_notice_an_early_end), UNIT(a_put_file_replaces_a_link_and_not_its_aim),
+           UNIT(open_descriptors_become_close_on_exec), UNIT(a_program_finds_itself))

@@ -1,5 +1,5 @@
 #include "common/file_look.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -33,4 +33,4 @@ static void only_what_is_not_there_is_absent(void) {
     CU_ASSERT(file_is_absence(ENOENT) && file_is_absence(ENOTDIR));
 }
 
-UNIT_MAIN("common.file_look", UNIT(only_what_is_not_there_is_absent))
+UNIT_SUITE("common.file_look", UNIT(only_what_is_not_there_is_absent))

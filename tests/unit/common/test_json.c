@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
 #include "common/json.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -170,11 +170,11 @@ static void any_bytes_become_a_string(void) {
     }
 }
 
-UNIT_MAIN("common.json", UNIT(any_bytes_become_a_string),
-          UNIT(a_value_becomes_text_with_a_line_end), UNIT(text_that_has_no_room_is_an_error),
-          UNIT(a_byte_order_mark_is_called_that),
-          UNIT(numbers_are_written_as_short_as_they_read_back),
-          UNIT(errors_name_file_line_and_column), UNIT(errors_tell_names_and_no_values),
-          UNIT(duplicates_nuls_and_trailing_text_are_refused),
-          UNIT(depth_is_bounded_and_brackets_in_strings_do_not_count),
-          UNIT(members_are_typed_and_null_counts_as_absent), UNIT(a_missing_file_says_enoent))
+UNIT_SUITE("common.json", UNIT(any_bytes_become_a_string),
+           UNIT(a_value_becomes_text_with_a_line_end), UNIT(text_that_has_no_room_is_an_error),
+           UNIT(a_byte_order_mark_is_called_that),
+           UNIT(numbers_are_written_as_short_as_they_read_back),
+           UNIT(errors_name_file_line_and_column), UNIT(errors_tell_names_and_no_values),
+           UNIT(duplicates_nuls_and_trailing_text_are_refused),
+           UNIT(depth_is_bounded_and_brackets_in_strings_do_not_count),
+           UNIT(members_are_typed_and_null_counts_as_absent), UNIT(a_missing_file_says_enoent))

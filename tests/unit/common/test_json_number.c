@@ -1,6 +1,6 @@
 #include "common/json_number.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -132,8 +132,8 @@ static void reading_stops_behind_the_number(void) {
     CU_ASSERT(number.value == 12.5);
 }
 
-UNIT_MAIN("common.json_number", UNIT(numbers_are_the_nearest_doubles),
-          UNIT(numbers_that_programs_write_are_the_nearest_doubles),
-          UNIT(every_power_of_ten_is_the_right_one),
-          UNIT(middles_between_two_doubles_go_to_the_even_one), UNIT(whole_numbers_are_exact),
-          UNIT(what_is_no_number_is_refused), UNIT(reading_stops_behind_the_number))
+UNIT_SUITE("common.json_number", UNIT(numbers_are_the_nearest_doubles),
+           UNIT(numbers_that_programs_write_are_the_nearest_doubles),
+           UNIT(every_power_of_ten_is_the_right_one),
+           UNIT(middles_between_two_doubles_go_to_the_even_one), UNIT(whole_numbers_are_exact),
+           UNIT(what_is_no_number_is_refused), UNIT(reading_stops_behind_the_number))

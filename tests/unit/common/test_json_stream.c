@@ -1,7 +1,7 @@
 #include "common/json_stream.h"
 
 #include "common/file.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -353,13 +353,13 @@ static void what_is_no_file_is_refused(void) {
     }
 }
 
-UNIT_MAIN("common.json_stream", UNIT(an_object_is_read_key_by_key),
-          UNIT(a_list_is_read_item_by_item), UNIT(any_value_can_be_skipped),
-          UNIT(malformed_values_are_refused), UNIT(text_behind_the_value_is_refused),
-          UNIT(nesting_has_a_ceiling),
-          UNIT(a_file_gives_the_same_as_memory_wherever_the_window_ends),
-          UNIT(what_is_wrong_behind_the_border_is_refused),
-          UNIT(a_long_key_comes_back_cut_where_it_is_kept), UNIT(strings_have_a_ceiling),
-          UNIT(a_string_without_an_end_is_given_up_at_the_ceiling),
-          UNIT(a_string_longer_than_the_window_is_read), UNIT(a_read_that_fails_is_told),
-          UNIT(what_is_no_file_is_refused))
+UNIT_SUITE("common.json_stream", UNIT(an_object_is_read_key_by_key),
+           UNIT(a_list_is_read_item_by_item), UNIT(any_value_can_be_skipped),
+           UNIT(malformed_values_are_refused), UNIT(text_behind_the_value_is_refused),
+           UNIT(nesting_has_a_ceiling),
+           UNIT(a_file_gives_the_same_as_memory_wherever_the_window_ends),
+           UNIT(what_is_wrong_behind_the_border_is_refused),
+           UNIT(a_long_key_comes_back_cut_where_it_is_kept), UNIT(strings_have_a_ceiling),
+           UNIT(a_string_without_an_end_is_given_up_at_the_ceiling),
+           UNIT(a_string_longer_than_the_window_is_read), UNIT(a_read_that_fails_is_told),
+           UNIT(what_is_no_file_is_refused))

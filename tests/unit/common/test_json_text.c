@@ -1,6 +1,6 @@
 #include "common/json_text.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -53,5 +53,5 @@ static void quoting_makes_a_json_string_of_any_bytes(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&out), "\"a\\\"b\\\\c\\td\xef\xbf\xbd\"");
 }
 
-UNIT_MAIN("common.json_text", UNIT(escapes_are_resolved), UNIT(bad_escapes_are_refused),
-          UNIT(a_text_is_a_word_only_as_a_whole), UNIT(quoting_makes_a_json_string_of_any_bytes))
+UNIT_SUITE("common.json_text", UNIT(escapes_are_resolved), UNIT(bad_escapes_are_refused),
+           UNIT(a_text_is_a_word_only_as_a_whole), UNIT(quoting_makes_a_json_string_of_any_bytes))

@@ -1,6 +1,6 @@
 #include "common/log.h"
 #include "common/redact.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -140,7 +140,8 @@ static void a_listener_hears_what_is_said_without_secrets(void) {
     CU_ASSERT_STRING_EQUAL(heard, "3 key ***");
 }
 
-UNIT_MAIN("common.log", UNIT(a_line_holds_time_level_who_and_text),
-          UNIT(secrets_line_ends_and_bad_bytes_do_not_pass), UNIT(lines_go_where_they_are_led),
-          UNIT(long_lines_are_cut), UNIT(for_machines_a_line_is_one_object),
-          UNIT(for_a_terminal_a_line_is_short), UNIT(a_listener_hears_what_is_said_without_secrets))
+UNIT_SUITE("common.log", UNIT(a_line_holds_time_level_who_and_text),
+           UNIT(secrets_line_ends_and_bad_bytes_do_not_pass), UNIT(lines_go_where_they_are_led),
+           UNIT(long_lines_are_cut), UNIT(for_machines_a_line_is_one_object),
+           UNIT(for_a_terminal_a_line_is_short),
+           UNIT(a_listener_hears_what_is_said_without_secrets))

@@ -1,5 +1,5 @@
 #include "common/metric_line.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <math.h>
 #include <regex.h>
@@ -101,6 +101,6 @@ static void every_definition_finds_its_value_in_a_line(void) {
     }
 }
 
-UNIT_MAIN("common.metric_line", UNIT(fields_are_key_value_with_one_blank_between),
-          UNIT(values_that_are_not_finite_have_names),
-          UNIT(every_definition_finds_its_value_in_a_line))
+UNIT_SUITE("common.metric_line", UNIT(fields_are_key_value_with_one_blank_between),
+           UNIT(values_that_are_not_finite_have_names),
+           UNIT(every_definition_finds_its_value_in_a_line))

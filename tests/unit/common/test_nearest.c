@@ -1,5 +1,5 @@
 #include "common/nearest.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -51,5 +51,5 @@ static void a_message_ends_with_it(void) {
     CU_ASSERT_STRING_EQUAL(nearest_words(&n, text), "; did you mean train?");
 }
 
-UNIT_MAIN("common.nearest", UNIT(a_message_ends_with_it), UNIT(a_mistyped_name_is_found),
-          UNIT(what_is_like_none_is_none))
+UNIT_SUITE("common.nearest", UNIT(a_message_ends_with_it), UNIT(a_mistyped_name_is_found),
+           UNIT(what_is_like_none_is_none))

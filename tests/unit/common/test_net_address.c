@@ -1,6 +1,6 @@
 #include "common/net_address.h"
 
-#include "support/addresses.h"
+#include "tests/support/addresses.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -69,6 +69,6 @@ static void what_hangs_on_an_interface_is_known(void) {
     CU_ASSERT_FALSE(net_address_is_link_local(&other) || net_address_equal(&local, &other));
 }
 
-UNIT_MAIN("common.net_address", UNIT(texts_come_back_in_their_canonical_form),
-          UNIT(other_texts_are_no_addresses), UNIT(no_address_is_none), UNIT(sockets_go_both_ways),
-          UNIT(what_hangs_on_an_interface_is_known))
+UNIT_SUITE("common.net_address", UNIT(texts_come_back_in_their_canonical_form),
+           UNIT(other_texts_are_no_addresses), UNIT(no_address_is_none), UNIT(sockets_go_both_ways),
+           UNIT(what_hangs_on_an_interface_is_known))

@@ -1,6 +1,6 @@
 #include "common/progress.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,6 +106,7 @@ static void a_descriptor_that_was_not_inherited_is_no_error(void) {
     CU_ASSERT_PTR_NULL(program.slot);
 }
 
-UNIT_MAIN("common.progress", UNIT(another_process_sees_the_marks),
-          UNIT(without_a_path_marks_go_nowhere), UNIT(a_file_of_another_size_is_refused),
-          UNIT(nobody_takes_the_memory_away), UNIT(a_descriptor_that_was_not_inherited_is_no_error))
+UNIT_SUITE("common.progress", UNIT(another_process_sees_the_marks),
+           UNIT(without_a_path_marks_go_nowhere), UNIT(a_file_of_another_size_is_refused),
+           UNIT(nobody_takes_the_memory_away),
+           UNIT(a_descriptor_that_was_not_inherited_is_no_error))

@@ -1,5 +1,5 @@
 #include "common/redact.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -83,6 +83,6 @@ static void the_registry_has_a_ceiling(void) {
     redact_done();
 }
 
-UNIT_MAIN("common.redact", UNIT(registered_values_are_blotted_out),
-          UNIT(short_values_are_left_alone), UNIT(names_tell_secrets_by_their_words),
-          UNIT(secret_variables_of_an_environment_are_found), UNIT(the_registry_has_a_ceiling))
+UNIT_SUITE("common.redact", UNIT(registered_values_are_blotted_out),
+           UNIT(short_values_are_left_alone), UNIT(names_tell_secrets_by_their_words),
+           UNIT(secret_variables_of_an_environment_are_found), UNIT(the_registry_has_a_ceiling))

@@ -1,6 +1,6 @@
 #include "common/roff.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 static struct buf text;
 
@@ -41,5 +41,5 @@ static void a_full_buffer_is_an_error(void) {
     CU_ASSERT(err.text[0] != '\0');
 }
 
-UNIT_MAIN("common.roff", UNIT(a_head_names_the_program), UNIT(no_text_becomes_a_command),
-          UNIT(an_item_has_its_words_below_its_name), UNIT(a_full_buffer_is_an_error))
+UNIT_SUITE("common.roff", UNIT(a_head_names_the_program), UNIT(no_text_becomes_a_command),
+           UNIT(an_item_has_its_words_below_its_name), UNIT(a_full_buffer_is_an_error))

@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
 #include "common/sealed.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -30,5 +30,5 @@ static void other_memory_is_not_taken_for_it(void) {
     CU_ASSERT_FALSE(sealed_is(-1));
 }
 
-UNIT_MAIN("common.sealed", UNIT(sealed_memory_holds_and_stays),
-          UNIT(other_memory_is_not_taken_for_it))
+UNIT_SUITE("common.sealed", UNIT(sealed_memory_holds_and_stays),
+           UNIT(other_memory_is_not_taken_for_it))

@@ -1,5 +1,5 @@
 #include "common/standard_streams.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -36,4 +36,4 @@ static void closed_standard_streams_are_filled(void) {
     }
 }
 
-UNIT_MAIN("common.standard_streams", UNIT(closed_standard_streams_are_filled))
+UNIT_SUITE("common.standard_streams", UNIT(closed_standard_streams_are_filled))

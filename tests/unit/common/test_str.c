@@ -1,5 +1,5 @@
 #include "common/str.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -225,11 +225,11 @@ static void the_hash_has_its_published_values(void) {
     CU_ASSERT_EQUAL(str_hash(STR_HASH_START, "foobar", 6), UINT64_C(0x85944171f73967e8));
 }
 
-UNIT_MAIN("common.str", UNIT(whole_numbers_are_whole_strings),
-          UNIT(whole_numbers_of_tuners_are_taken), UNIT(what_no_number_holds_is_refused),
-          UNIT(numbers_are_decimal_and_finite), UNIT(truth_has_six_spellings),
-          UNIT(natural_order_counts_digits_by_value), UNIT(bytes_that_are_not_utf8_are_replaced),
-          UNIT(a_sequence_cut_at_the_end_is_replaced),
-          UNIT(every_first_and_second_byte_is_judged_by_what_it_spells),
-          UNIT(prefixes_cut_no_character), UNIT(ends_are_compared_whole),
-          UNIT(the_hash_has_its_published_values))
+UNIT_SUITE("common.str", UNIT(whole_numbers_are_whole_strings),
+           UNIT(whole_numbers_of_tuners_are_taken), UNIT(what_no_number_holds_is_refused),
+           UNIT(numbers_are_decimal_and_finite), UNIT(truth_has_six_spellings),
+           UNIT(natural_order_counts_digits_by_value), UNIT(bytes_that_are_not_utf8_are_replaced),
+           UNIT(a_sequence_cut_at_the_end_is_replaced),
+           UNIT(every_first_and_second_byte_is_judged_by_what_it_spells),
+           UNIT(prefixes_cut_no_character), UNIT(ends_are_compared_whole),
+           UNIT(the_hash_has_its_published_values))

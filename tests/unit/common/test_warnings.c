@@ -1,6 +1,6 @@
 #include "common/warnings.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -26,5 +26,5 @@ static void lines_above_the_ceiling_are_counted_alone(void) {
     warnings_add(NULL, "nobody listens");
 }
 
-UNIT_MAIN("job.warnings", UNIT(a_line_is_kept_and_cut_at_its_size),
-          UNIT(lines_above_the_ceiling_are_counted_alone))
+UNIT_SUITE("job.warnings", UNIT(a_line_is_kept_and_cut_at_its_size),
+           UNIT(lines_above_the_ceiling_are_counted_alone))

@@ -2,9 +2,9 @@
 #ifndef UNIT_ENTRYPOINT_HAND_H
 #define UNIT_ENTRYPOINT_HAND_H
 
-#include "unit/entrypoint/stage.h"
-#include "wire/frame.h"
-#include "wire/tls.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/tls.h"
+#include "tests/unit/entrypoint/stage.h"
 
 #include <openssl/ssl.h>
 #include <sys/socket.h>

@@ -1,8 +1,8 @@
 #include "entrypoint/docs.h"
 
 #include "common/exit_code.h"
-#include "support/paper.h"
-#include "support/unit.h"
+#include "tests/support/paper.h"
+#include "tests/support/unit.h"
 
 static void every_page_has_its_table(void) {
     size_t count = 0;
@@ -27,5 +27,5 @@ static void one_table_or_their_names_are_printed(void) {
     ASSERT_CONTAINS(err.text, "unknown table \"nothing\"");
 }
 
-UNIT_MAIN("entrypoint.docs", UNIT(every_page_has_its_table),
-          UNIT(one_table_or_their_names_are_printed))
+UNIT_SUITE("entrypoint.docs", UNIT(every_page_has_its_table),
+           UNIT(one_table_or_their_names_are_printed))

@@ -1,7 +1,7 @@
 #include "entrypoint/libraries.h"
 
-#include "support/tree.h"
-#include "support/unit.h"
+#include "tests/support/tree.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -84,5 +84,5 @@ static void the_distributions_list_tells_what_names_do_not(void) {
     CU_ASSERT_STRING_EQUAL(version_of("NCCL", none), "2");
 }
 
-UNIT_MAIN("entrypoint.libraries", UNIT(names_of_files_tell_versions),
-          UNIT(other_files_are_no_versions), UNIT(the_distributions_list_tells_what_names_do_not))
+UNIT_SUITE("entrypoint.libraries", UNIT(names_of_files_tell_versions),
+           UNIT(other_files_are_no_versions), UNIT(the_distributions_list_tells_what_names_do_not))

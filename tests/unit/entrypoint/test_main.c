@@ -3,7 +3,7 @@
 #include "common/exit_code.h"
 #include "common/file.h"
 #include "common/json.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #ifdef RINGMASTER_HAS_TRANSFER
 #include <curl/curl.h>
@@ -227,8 +227,8 @@ static void without_streams_it_does_the_same(void) {
     CU_ASSERT_EQUAL(run_to(NULL, "train", "-- false"), 1);
 }
 
-UNIT_MAIN("entrypoint.main", UNIT(wrong_words_are_named),
-          UNIT(help_is_one_text_wherever_it_is_asked_for), UNIT(a_commands_help_is_its_own),
-          UNIT(what_cannot_be_printed_is_an_error),
-          UNIT(a_plan_is_json_with_or_without_the_command_in_it), UNIT(called_train_it_trains),
-          UNIT(what_an_earlier_job_left_goes_in_any_case), UNIT(without_streams_it_does_the_same))
+UNIT_SUITE("entrypoint.main", UNIT(wrong_words_are_named),
+           UNIT(help_is_one_text_wherever_it_is_asked_for), UNIT(a_commands_help_is_its_own),
+           UNIT(what_cannot_be_printed_is_an_error),
+           UNIT(a_plan_is_json_with_or_without_the_command_in_it), UNIT(called_train_it_trains),
+           UNIT(what_an_earlier_job_left_goes_in_any_case), UNIT(without_streams_it_does_the_same))

@@ -2,9 +2,9 @@
 
 #include "common/exit_code.h"
 #include "common/file.h"
-#include "job/job.h"
-#include "job/settings.h"
-#include "support/unit.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/settings.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -129,6 +129,6 @@ static void what_a_row_shows_is_taken(void) {
         CU_ASSERT_EQUAL(manual_takes(cases[i].command, cases[i].word), cases[i].is);
 }
 
-UNIT_MAIN("entrypoint.manual", UNIT(help_fits_a_terminal_and_names_every_command),
-          UNIT(the_page_has_commands_variables_and_codes), UNIT(bash_completes_commands_and_keys),
-          UNIT(what_a_row_shows_is_taken))
+UNIT_SUITE("entrypoint.manual", UNIT(help_fits_a_terminal_and_names_every_command),
+           UNIT(the_page_has_commands_variables_and_codes), UNIT(bash_completes_commands_and_keys),
+           UNIT(what_a_row_shows_is_taken))

@@ -1,7 +1,7 @@
 #include "entrypoint/metrics.h"
 
 #include "common/json.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 static void metric_definitions_have_names_and_expressions(void) {
     cleanup_buf struct buf text;
@@ -16,4 +16,4 @@ static void metric_definitions_have_names_and_expressions(void) {
     }
 }
 
-UNIT_MAIN("entrypoint.metrics", UNIT(metric_definitions_have_names_and_expressions))
+UNIT_SUITE("entrypoint.metrics", UNIT(metric_definitions_have_names_and_expressions))

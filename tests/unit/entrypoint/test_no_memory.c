@@ -1,32 +1,32 @@
 /* Every parser of what comes from outside, and what hosts say when they join, where the allocation
  * number N fails, alone or with all behind it, for every N: an error with a text, or the answer
  * that there is with memory. Under a sanitizer nothing is lost either. */
-#include "cluster/cluster.h"
-#include "cluster/platform_forms.h"
-#include "cluster/platform_sagemaker.h"
-#include "cluster/platform_variables.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "facts/facts.h"
-#include "host/succession.h"
-#include "job/key.h"
-#include "master/join.h"
-#include "mpi/custom_options.h"
-#include "mpi/gate.h"
-#include "outcome/pattern.h"
-#include "outcome/rank_report.h"
-#include "outcome/record.h"
-#include "outcome/verdict.h"
-#include "sagemaker/channels.h"
-#include "sagemaker/hyperparameters.h"
-#include "sagemaker/metric_list.h"
-#include "sagemaker/wishes.h"
-#include "support/no_memory.h"
-#include "support/no_memory_rows.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/host/facts/facts.h"
+#include "entrypoint/host/succession.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/cluster/platform_forms.h"
+#include "entrypoint/job/cluster/platform_sagemaker.h"
+#include "entrypoint/job/cluster/platform_variables.h"
+#include "entrypoint/job/key.h"
+#include "entrypoint/job/sagemaker/channels.h"
+#include "entrypoint/job/sagemaker/hyperparameters.h"
+#include "entrypoint/job/sagemaker/metric_list.h"
+#include "entrypoint/job/sagemaker/wishes.h"
+#include "entrypoint/master/join.h"
+#include "entrypoint/mpi/custom_options.h"
+#include "entrypoint/mpi/gate.h"
+#include "entrypoint/outcome/pattern.h"
+#include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/outcome/record.h"
+#include "entrypoint/outcome/verdict.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/no_memory.h"
+#include "tests/support/no_memory_rows.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -424,4 +424,4 @@ static void every_allocation_may_fail(void) {
     no_memory_try(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
-UNIT_MAIN("entrypoint.no_memory", UNIT(every_allocation_may_fail))
+UNIT_SUITE("entrypoint.no_memory", UNIT(every_allocation_may_fail))

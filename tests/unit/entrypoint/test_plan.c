@@ -1,6 +1,6 @@
 #include "common/json.h"
 #include "entrypoint/plan.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -152,6 +152,6 @@ static void what_is_fetched_is_told_without_its_secrets(void) {
     argv_done(&job.program.argv);
 }
 
-UNIT_MAIN("entrypoint.plan", UNIT(the_plan_says_what_would_run_and_no_secret),
-          UNIT(without_mpirun_the_rest_is_still_told), UNIT(the_plan_says_why),
-          UNIT(what_is_fetched_is_told_without_its_secrets))
+UNIT_SUITE("entrypoint.plan", UNIT(the_plan_says_what_would_run_and_no_secret),
+           UNIT(without_mpirun_the_rest_is_still_told), UNIT(the_plan_says_why),
+           UNIT(what_is_fetched_is_told_without_its_secrets))

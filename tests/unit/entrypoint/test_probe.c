@@ -1,6 +1,6 @@
 #include "entrypoint/probe.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,5 +45,5 @@ static void with_mpirun_the_request_is_complete(void) {
     job_done(&job);
 }
 
-UNIT_MAIN("entrypoint.probe", UNIT(without_mpirun_the_picture_is_incomplete),
-          UNIT(with_mpirun_the_request_is_complete))
+UNIT_SUITE("entrypoint.probe", UNIT(without_mpirun_the_picture_is_incomplete),
+           UNIT(with_mpirun_the_request_is_complete))

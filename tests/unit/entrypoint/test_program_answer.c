@@ -1,7 +1,7 @@
 #include "entrypoint/program_answer.h"
 
 #include "common/file.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,5 +40,5 @@ static void endless_words_end(void) {
     CU_ASSERT_TRUE(text.size > 0 && text.size <= PROGRAM_ANSWER_MAX);
 }
 
-UNIT_MAIN("entrypoint.program_answer", UNIT(its_lines_are_taken), UNIT(a_failure_is_one),
-          UNIT(endless_words_end))
+UNIT_SUITE("entrypoint.program_answer", UNIT(its_lines_are_taken), UNIT(a_failure_is_one),
+           UNIT(endless_words_end))

@@ -1,7 +1,7 @@
 #include "entrypoint/trainer_flags.h"
 
 #include "common/file.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,5 +53,5 @@ static void without_an_answer_nothing_is_wrong(void) {
     CU_ASSERT_EQUAL(trainer_flags_check(&other, NULL), 0);
 }
 
-UNIT_MAIN("entrypoint.trainer_flags", UNIT(known_flags_are_taken_in_all_spellings),
-          UNIT(an_unknown_one_is_named_with_the_nearest), UNIT(without_an_answer_nothing_is_wrong))
+UNIT_SUITE("entrypoint.trainer_flags", UNIT(known_flags_are_taken_in_all_spellings),
+           UNIT(an_unknown_one_is_named_with_the_nearest), UNIT(without_an_answer_nothing_is_wrong))

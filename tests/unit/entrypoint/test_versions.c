@@ -1,6 +1,6 @@
 #include "entrypoint/versions.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,4 +39,4 @@ static void what_is_missing_is_said(void) {
     ASSERT_CONTAINS(buf_text(&text), "Open MPI           not here\n");
 }
 
-UNIT_MAIN("entrypoint.versions", UNIT(each_thing_has_its_line), UNIT(what_is_missing_is_said))
+UNIT_SUITE("entrypoint.versions", UNIT(each_thing_has_its_line), UNIT(what_is_missing_is_said))

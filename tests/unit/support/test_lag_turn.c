@@ -1,6 +1,6 @@
-#include "support/lag_turn.h"
+#include "tests/support/lag_turn.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -55,5 +55,5 @@ static void a_signal_ends_it(void) {
     CU_ASSERT(turn(0, 0) >= 0);
 }
 
-UNIT_MAIN("support.lag_turn", UNIT(what_sleep_took_too_long_is_late), UNIT(no_turn_is_early),
-          UNIT(a_signal_ends_it))
+UNIT_SUITE("support.lag_turn", UNIT(what_sleep_took_too_long_is_late), UNIT(no_turn_is_early),
+           UNIT(a_signal_ends_it))

@@ -1,4 +1,4 @@
-#include "command/command_coco.h"
+#include "trainer/app/command/command_coco.h"
 
 #include <string.h>
 

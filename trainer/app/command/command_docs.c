@@ -1,12 +1,12 @@
 /* The reference pages' tables, printed as Markdown from the tables that the program itself uses:
  * docs/generate.sh puts them into docs/reference, and a test holds the pages against them. */
-#include "command/command.h"
 #include "common/exit_code.h"
-#include "graph/op.h"
-#include "models/model.h"
-#include "options/flag.h"
-#include "options/options.h"
-#include "options/recipe.h"
+#include "trainer/app/command/command.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/app/options/options.h"
+#include "trainer/app/options/recipe.h"
+#include "trainer/graph/op.h"
+#include "trainer/models/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void print_operators(void) {
     } rows[] = {
 #define OP(kind, label, in, out, rule, back, cost, places, ref, cpu, cuda)                         \
     {#label, in, out, #back, #cpu, #cuda},
-#include "graph/ops.def"
+#include "trainer/graph/ops.def"
     };
     printf("| operator | inputs | outputs | gradient | cpu | cuda |\n"
            "| --- | --- | --- | --- | --- | --- |\n");

@@ -1,17 +1,17 @@
 /* ringtrain draw: pictures with their objects painted in. */
-#include "coco/coco_folder.h"
-#include "coco/coco_index.h"
-#include "coco/coco_load.h"
-#include "coco/coco_results.h"
-#include "codec/picture.h"
-#include "command/command.h"
-#include "command/command_coco.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "draw/draw_names.h"
-#include "draw/draw_targets.h"
-#include "draw/painter.h"
-#include "options/flag.h"
+#include "trainer/app/command/command.h"
+#include "trainer/app/command/command_coco.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/data/coco/coco_folder.h"
+#include "trainer/data/coco/coco_index.h"
+#include "trainer/data/coco/coco_load.h"
+#include "trainer/data/coco/coco_results.h"
+#include "trainer/data/codec/picture.h"
+#include "trainer/data/draw/draw_names.h"
+#include "trainer/data/draw/draw_targets.h"
+#include "trainer/data/draw/painter.h"
 
 #include <inttypes.h>
 #include <limits.h>

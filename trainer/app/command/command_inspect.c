@@ -1,7 +1,7 @@
-#include "command/command.h"
-#include "command/command_coco.h"
-#include "command/command_inspect_data.h"
-#include "command/command_inspect_plan.h"
+#include "trainer/app/command/command.h"
+#include "trainer/app/command/command_coco.h"
+#include "trainer/app/command/command_inspect_data.h"
+#include "trainer/app/command/command_inspect_plan.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* ringtrain inspect coco: counts a data set and tells what is out of order in it. */
-#include "coco/coco_check.h"
-#include "coco/coco_folder.h"
-#include "coco/coco_index.h"
-#include "coco/coco_load.h"
-#include "command/command_coco.h"
-#include "command/output.h"
 #include "common/buf.h"
+#include "trainer/app/command/command_coco.h"
+#include "trainer/app/command/output.h"
+#include "trainer/data/coco/coco_check.h"
+#include "trainer/data/coco/coco_folder.h"
+#include "trainer/data/coco/coco_index.h"
+#include "trainer/data/coco/coco_load.h"
 
 enum { TEXT_MAX = 64 * 1024 * 1024 };
 

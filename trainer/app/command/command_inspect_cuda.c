@@ -1,12 +1,12 @@
 /* `ringtrain inspect --cuda`: what a GPU needs, what is there, and whether it is enough. */
-#include "command/command.h"
-#include "command/output.h"
-#include "device/locality.h"
+#include "trainer/app/command/command.h"
+#include "trainer/app/command/output.h"
+#include "trainer/app/device/locality.h"
 #ifdef RINGMASTER_HAVE_CUDA
-#include "cuda/report.h"
+#include "trainer/backend/cuda/report.h"
 #endif
 #ifdef RINGMASTER_HAVE_NCCL
-#include "comm_nccl/comm_nccl.h"
+#include "trainer/comm/nccl/comm_nccl.h"
 #endif
 
 #ifdef RINGMASTER_HAVE_CUDA

@@ -1,15 +1,15 @@
 /* ringtrain inspect data: decodes every picture of a data set once and tells what is wrong. */
-#include "command/command_inspect_data.h"
+#include "trainer/app/command/command_inspect_data.h"
 
-#include "command/output.h"
 #include "common/buf.h"
 #include "common/cpus.h"
 #include "common/log.h"
-#include "options/flag.h"
-#include "set/folder_walk.h"
-#include "set/splits.h"
-#include "set/verify.h"
-#include "task/samples.h"
+#include "trainer/app/command/output.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/app/task/samples.h"
+#include "trainer/data/set/folder_walk.h"
+#include "trainer/data/set/splits.h"
+#include "trainer/data/set/verify.h"
 
 #include <limits.h>
 #include <stdio.h>

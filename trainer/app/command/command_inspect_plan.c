@@ -1,15 +1,15 @@
-#include "command/command_inspect_plan.h"
+#include "trainer/app/command/command_inspect_plan.h"
 
-#include "command/count_launches.h"
-#include "command/output.h"
 #include "common/buf.h"
 #include "common/cpus.h"
-#include "detect/canvas_plan.h"
-#include "device/described.h"
-#include "device/device.h"
-#include "options/options.h"
-#include "run/network.h"
-#include "task/detect_data.h"
+#include "trainer/app/command/count_launches.h"
+#include "trainer/app/command/output.h"
+#include "trainer/app/device/described.h"
+#include "trainer/app/device/device.h"
+#include "trainer/app/options/options.h"
+#include "trainer/app/run/network.h"
+#include "trainer/app/task/detect_data.h"
+#include "trainer/data/detect/canvas_plan.h"
 
 #include <omp.h>
 #include <string.h>

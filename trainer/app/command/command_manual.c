@@ -1,11 +1,11 @@
 /* What the man page says beyond the list of commands, from the tables of flags and exit codes. */
-#include "command/command.h"
 #include "common/exit_code.h"
 #include "common/roff.h"
-#include "models/model.h"
-#include "options/flag.h"
-#include "options/options.h"
-#include "options/recipe.h"
+#include "trainer/app/command/command.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/app/options/options.h"
+#include "trainer/app/options/recipe.h"
+#include "trainer/models/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

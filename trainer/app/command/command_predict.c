@@ -1,15 +1,15 @@
 /* ringtrain predict: what a trained network sees in pictures that nobody has labelled. */
-#include "command/command.h"
-#include "command/trained.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
-#include "device/device.h"
-#include "device/ranks.h"
-#include "device/wait_policy.h"
-#include "options/flag.h"
-#include "run/evaluate.h"
-#include "run/stop.h"
+#include "trainer/app/command/command.h"
+#include "trainer/app/command/trained.h"
+#include "trainer/app/device/device.h"
+#include "trainer/app/device/ranks.h"
+#include "trainer/app/device/wait_policy.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/app/run/evaluate.h"
+#include "trainer/app/run/stop.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-#include "command/command.h"
-#include "command/command_coco.h"
-#include "options/flag.h"
-#include "shapes/prepare.h"
-#include "shapes/shapes.h"
+#include "trainer/app/command/command.h"
+#include "trainer/app/command/command_coco.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/data/shapes/prepare.h"
+#include "trainer/data/shapes/shapes.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* ringtrain prepare shapes --coco: the sample detection set. */
-#include "command/command_coco.h"
-#include "options/flag.h"
-#include "shapes/coco_shapes.h"
+#include "trainer/app/command/command_coco.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/data/shapes/coco_shapes.h"
 
 #include <stddef.h>
 #include <stdint.h>

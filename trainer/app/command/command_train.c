@@ -1,10 +1,10 @@
-#include "command/command.h"
 #include "common/str.h"
-#include "device/device.h"
-#include "device/ranks.h"
-#include "device/wait_policy.h"
-#include "options/options.h"
-#include "run/train.h"
+#include "trainer/app/command/command.h"
+#include "trainer/app/device/device.h"
+#include "trainer/app/device/ranks.h"
+#include "trainer/app/device/wait_policy.h"
+#include "trainer/app/options/options.h"
+#include "trainer/app/run/train.h"
 
 #include <string.h>
 

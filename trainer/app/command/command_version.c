@@ -1,8 +1,8 @@
-#include "command/command.h"
-#include "device/device.h"
-#include "draw/fonts.h"
+#include "trainer/app/command/command.h"
+#include "trainer/app/device/device.h"
+#include "trainer/data/draw/fonts.h"
 #ifdef RINGMASTER_HAVE_MPI
-#include "comm_mpi/comm_mpi.h"
+#include "trainer/comm/mpi/comm_mpi.h"
 #endif
 
 int command_version(int argc, char *const *argv, struct error *err) {

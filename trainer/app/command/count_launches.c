@@ -1,8 +1,8 @@
-#include "command/count_launches.h"
+#include "trainer/app/command/count_launches.h"
 
 #include "common/cleanup.h"
-#include "device/described.h"
-#include "run/stepper.h"
+#include "trainer/app/device/described.h"
+#include "trainer/app/run/stepper.h"
 
 #include <stdlib.h>
 #include <string.h>

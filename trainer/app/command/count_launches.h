@@ -2,9 +2,9 @@
 #ifndef COMMAND_COUNT_LAUNCHES_H
 #define COMMAND_COUNT_LAUNCHES_H
 
-#include "comm/comm.h"
 #include "common/buf.h"
-#include "run/network.h"
+#include "trainer/app/run/network.h"
+#include "trainer/comm/comm.h"
 
 /* Takes steps on CANVAS and appends a table for people: launches by kind of operator, then those of
  * a whole step that is not the first one, with its input, the optimizer and the outcome. The norm

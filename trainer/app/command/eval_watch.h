@@ -4,10 +4,10 @@
 #ifndef COMMAND_EVAL_WATCH_H
 #define COMMAND_EVAL_WATCH_H
 
-#include "command/trained.h"
 #include "common/error.h"
-#include "run/findings.h"
-#include "run/report.h"
+#include "trainer/app/command/trained.h"
+#include "trainer/app/run/findings.h"
+#include "trainer/app/run/report.h"
 
 /* Whether the flags of eval go together. */
 int eval_watch_check(const struct options *options, struct error *err);

@@ -1,11 +1,11 @@
-#include "command/trained.h"
+#include "trainer/app/command/trained.h"
 
 #include "common/log.h"
-#include "device/device.h"
-#include "run/evaluate.h"
-#include "run/fold.h"
-#include "run/room.h"
-#include "run/weights.h"
+#include "trainer/app/device/device.h"
+#include "trainer/app/run/evaluate.h"
+#include "trainer/app/run/fold.h"
+#include "trainer/app/run/room.h"
+#include "trainer/app/run/weights.h"
 
 void trained_done(struct trained *t) {
     network_done(&t->net);

@@ -3,16 +3,16 @@
 #ifndef COMMAND_TRAINED_H
 #define COMMAND_TRAINED_H
 
-#include "checkpoint/model_dir.h"
-#include "comm/comm.h"
 #include "common/error.h"
-#include "device/threads.h"
-#include "options/inputs.h"
-#include "options/options.h"
-#include "run/findings.h"
-#include "run/network.h"
-#include "set/picture_list.h"
-#include "task/task.h"
+#include "trainer/app/device/threads.h"
+#include "trainer/app/options/inputs.h"
+#include "trainer/app/options/options.h"
+#include "trainer/app/run/findings.h"
+#include "trainer/app/run/network.h"
+#include "trainer/app/task/task.h"
+#include "trainer/checkpoint/model_dir.h"
+#include "trainer/comm/comm.h"
+#include "trainer/data/set/picture_list.h"
 
 struct trained {
     struct options *options; /* borrowed, all of these; gets what the model brings along */

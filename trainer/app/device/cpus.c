@@ -1,4 +1,4 @@
-#include "device/cpus.h"
+#include "trainer/app/device/cpus.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"

@@ -4,8 +4,8 @@
 #ifndef DEVICE_CPUS_H
 #define DEVICE_CPUS_H
 
-#include "comm/comm.h"
 #include "common/error.h"
+#include "trainer/comm/comm.h"
 
 #include <stdint.h>
 

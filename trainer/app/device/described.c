@@ -1,7 +1,7 @@
-#include "device/described.h"
+#include "trainer/app/device/described.h"
 
 #ifdef RINGMASTER_HAVE_CUDA
-#include "cuda/described.h"
+#include "trainer/backend/cuda/described.h"
 
 int device_describe_open(struct backend **ret, const struct options *o, struct error *err) {
     const struct cuda_options options = {

@@ -2,9 +2,9 @@
 #ifndef DEVICE_DESCRIBED_H
 #define DEVICE_DESCRIBED_H
 
-#include "backend/backend.h"
 #include "common/error.h"
-#include "options/options.h"
+#include "trainer/app/options/options.h"
+#include "trainer/backend/backend.h"
 
 /* Since the backend was opened. */
 struct device_launches {

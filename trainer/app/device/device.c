@@ -1,19 +1,19 @@
-#include "device/device.h"
+#include "trainer/app/device/device.h"
 
 #include "common/log.h"
-#include "device/locality.h"
-#include "device/pin.h"
+#include "trainer/app/device/locality.h"
+#include "trainer/app/device/pin.h"
 
-#include "ref/ref.h"
+#include "trainer/backend/ref/ref.h"
 #ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
+#include "trainer/backend/cpu/cpu.h"
 #endif
 
 #ifdef RINGMASTER_HAVE_CUDA
-#include "cuda/cuda.h"
+#include "trainer/backend/cuda/cuda.h"
 #endif
 #ifdef RINGMASTER_HAVE_NCCL
-#include "comm_nccl/comm_nccl.h"
+#include "trainer/comm/nccl/comm_nccl.h"
 #endif
 
 #include <stdbool.h>

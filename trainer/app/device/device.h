@@ -2,13 +2,13 @@
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
 
-#include "backend/backend.h"
-#include "comm/comm.h"
-#include "comm/device_sum.h"
 #include "common/error.h"
-#include "fuse/fuse.h"
-#include "graph/tensor.h"
-#include "options/options.h"
+#include "trainer/app/options/options.h"
+#include "trainer/backend/backend.h"
+#include "trainer/comm/comm.h"
+#include "trainer/comm/device_sum.h"
+#include "trainer/graph/fuse/fuse.h"
+#include "trainer/graph/tensor.h"
 
 #include <stdio.h>
 

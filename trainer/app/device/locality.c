@@ -1,4 +1,4 @@
-#include "device/locality.h"
+#include "trainer/app/device/locality.h"
 
 #include "common/buf.h"
 #include "common/file.h"

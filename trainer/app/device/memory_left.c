@@ -1,4 +1,4 @@
-#include "device/memory_left.h"
+#include "trainer/app/device/memory_left.h"
 
 #include "common/buf.h"
 #include "common/file.h"

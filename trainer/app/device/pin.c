@@ -1,4 +1,4 @@
-#include "device/pin.h"
+#include "trainer/app/device/pin.h"
 
 #include "common/str.h"
 

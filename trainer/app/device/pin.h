@@ -7,7 +7,7 @@
 #ifndef DEVICE_PIN_H
 #define DEVICE_PIN_H
 
-#include "device/locality.h"
+#include "trainer/app/device/locality.h"
 
 /* Moves to the cores of L that this process has. *RET_CORES: how many those are, 0 if it stays
  * where it is because there are none, or all of its cores are beside the device. */

@@ -1,10 +1,10 @@
-#include "device/ranks.h"
+#include "trainer/app/device/ranks.h"
 
 #include "common/cleanup.h"
 #include "common/progress.h"
 #include "common/str.h"
 #ifdef RINGMASTER_HAVE_MPI
-#include "comm_mpi/comm_mpi.h"
+#include "trainer/comm/mpi/comm_mpi.h"
 #endif
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef DEVICE_RANKS_H
 #define DEVICE_RANKS_H
 
-#include "comm/comm.h"
 #include "common/error.h"
+#include "trainer/comm/comm.h"
 
 #include <stdbool.h>
 #include <stdint.h>

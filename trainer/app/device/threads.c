@@ -1,6 +1,6 @@
-#include "device/threads.h"
+#include "trainer/app/device/threads.h"
 
-#include "device/cpus.h"
+#include "trainer/app/device/cpus.h"
 
 #include "common/log.h"
 

@@ -2,9 +2,9 @@
 #ifndef DEVICE_THREADS_H
 #define DEVICE_THREADS_H
 
-#include "comm/comm.h"
 #include "common/error.h"
-#include "options/options.h"
+#include "trainer/app/options/options.h"
+#include "trainer/comm/comm.h"
 
 struct threads {
     int compute;

@@ -1,4 +1,4 @@
-#include "device/wait_policy.h"
+#include "trainer/app/device/wait_policy.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"

@@ -1,11 +1,11 @@
-#include "options/flag.h"
+#include "trainer/app/options/flag.h"
 
 #include "common/buf.h"
 #include "common/json_text.h"
 #include "common/nearest.h"
 #include "common/roff.h"
 #include "common/str.h"
-#include "options/flag_word.h"
+#include "trainer/app/options/flag_word.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "options/flag_word.h"
+#include "trainer/app/options/flag_word.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-#include "options/inputs.h"
+#include "trainer/app/options/inputs.h"
 
 #include "common/cleanup.h"
 #include "common/file_look.h"
-#include "set/splits.h"
+#include "trainer/data/set/splits.h"
 
 #include <errno.h>
 #include <fcntl.h>

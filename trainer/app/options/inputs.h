@@ -18,8 +18,8 @@
 #define OPTIONS_INPUTS_H
 
 #include "common/error.h"
-#include "options/options.h"
-#include "set/splits.h"
+#include "trainer/app/options/options.h"
+#include "trainer/data/set/splits.h"
 
 #include <stdbool.h>
 

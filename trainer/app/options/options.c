@@ -1,7 +1,7 @@
-#include "options/options.h"
+#include "trainer/app/options/options.h"
 
-#include "options/flag.h"
-#include "options/recipe.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/app/options/recipe.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "fuse/fuse.h"
-#include "models/model.h"
+#include "trainer/graph/fuse/fuse.h"
+#include "trainer/models/model.h"
 
 #include <stdbool.h>
 #include <stdint.h>

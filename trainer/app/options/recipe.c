@@ -1,4 +1,4 @@
-#include "options/recipe.h"
+#include "trainer/app/options/recipe.h"
 
 #include "common/nearest.h"
 

@@ -4,7 +4,7 @@
 #define OPTIONS_RECIPE_H
 
 #include "common/error.h"
-#include "models/model.h"
+#include "trainer/models/model.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
-#include "run/best.h"
+#include "trainer/app/run/best.h"
 
-#include "checkpoint/model_dir.h"
 #include "common/log.h"
-#include "run/save.h"
+#include "trainer/app/run/save.h"
+#include "trainer/checkpoint/model_dir.h"
 
 #include <inttypes.h>
 #include <stdio.h>

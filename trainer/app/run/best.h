@@ -3,7 +3,7 @@
 #ifndef RUN_BEST_H
 #define RUN_BEST_H
 
-#include "run/job.h"
+#include "trainer/app/run/job.h"
 
 /* After the evaluation E of the model as it is now: keeps it where it is the best so far. */
 int best_take(struct job *job, const struct evaluation *e, struct error *err);

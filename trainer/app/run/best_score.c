@@ -1,8 +1,8 @@
-#include "run/best_score.h"
+#include "trainer/app/run/best_score.h"
 
-#include "checkpoint/model_dir.h"
 #include "common/buf.h"
 #include "common/log.h"
+#include "trainer/checkpoint/model_dir.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 #ifndef RUN_BEST_SCORE_H
 #define RUN_BEST_SCORE_H
 
-#include "checkpoint/model_config.h"
 #include "common/error.h"
-#include "options/inputs.h"
-#include "task/task.h"
+#include "trainer/app/options/inputs.h"
+#include "trainer/app/task/task.h"
+#include "trainer/checkpoint/model_config.h"
 
 #include <stdbool.h>
 

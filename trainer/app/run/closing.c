@@ -1,8 +1,8 @@
-#include "run/closing.h"
+#include "trainer/app/run/closing.h"
 
 #include "common/log.h"
-#include "device/ranks.h"
-#include "run/best.h"
+#include "trainer/app/device/ranks.h"
+#include "trainer/app/run/best.h"
 
 #include <inttypes.h>
 #include <string.h>

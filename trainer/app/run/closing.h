@@ -3,7 +3,7 @@
 #ifndef RUN_CLOSING_H
 #define RUN_CLOSING_H
 
-#include "run/job.h"
+#include "trainer/app/run/job.h"
 
 /* It stopped as asked. */
 void closing_tell_stop(const struct job *job);

@@ -1,4 +1,4 @@
-#include "run/device_feed.h"
+#include "trainer/app/run/device_feed.h"
 
 /* Behind device_feed.first_mark. */
 enum { MARK_COPIED, MARK_CONSUMED };

@@ -9,7 +9,7 @@
 #ifndef RUN_DEVICE_FEED_H
 #define RUN_DEVICE_FEED_H
 
-#include "run/network.h"
+#include "trainer/app/run/network.h"
 
 struct device_feed {
     struct backend *backend; /* borrowed */

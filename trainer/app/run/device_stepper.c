@@ -1,8 +1,8 @@
-#include "run/device_stepper.h"
+#include "trainer/app/run/device_stepper.h"
 
-#include "comm/device_sum.h"
 #include "common/clock.h"
-#include "run/device_feed.h"
+#include "trainer/app/run/device_feed.h"
+#include "trainer/comm/device_sum.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 #ifndef RUN_DEVICE_STEPPER_H
 #define RUN_DEVICE_STEPPER_H
 
-#include "run/step.h"
-#include "set/loader.h"
+#include "trainer/app/run/step.h"
+#include "trainer/data/set/loader.h"
 
 /* STEPPER is borrowed and must outlive it. */
 int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, struct error *err);

@@ -1,10 +1,10 @@
-#include "run/evaluate.h"
+#include "trainer/app/run/evaluate.h"
 
 #include "common/clock.h"
-#include "run/stop.h"
-#include "run/wait.h"
-#include "set/loader.h"
-#include "task/score.h"
+#include "trainer/app/run/stop.h"
+#include "trainer/app/run/wait.h"
+#include "trainer/app/task/score.h"
+#include "trainer/data/set/loader.h"
 
 /* Seconds that one batch of an evaluation may take before a rank counts as stalled. */
 enum { BATCH_PATIENCE = 600 };

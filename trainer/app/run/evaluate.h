@@ -2,14 +2,14 @@
 #ifndef RUN_EVALUATE_H
 #define RUN_EVALUATE_H
 
-#include "comm/comm.h"
 #include "common/error.h"
 #include "common/progress.h"
-#include "run/findings.h"
-#include "run/network.h"
-#include "task/class_tally.h"
-#include "task/task.h"
-#include "telemetry/status_line.h"
+#include "trainer/app/run/findings.h"
+#include "trainer/app/run/network.h"
+#include "trainer/app/task/class_tally.h"
+#include "trainer/app/task/task.h"
+#include "trainer/comm/comm.h"
+#include "trainer/telemetry/status_line.h"
 
 #include <stdint.h>
 

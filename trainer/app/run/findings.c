@@ -1,4 +1,4 @@
-#include "run/findings.h"
+#include "trainer/app/run/findings.h"
 
 #include "common/clock.h"
 #include "common/file.h"

@@ -10,8 +10,8 @@
 #define RUN_FINDINGS_H
 
 #include "common/error.h"
-#include "task/score.h"
-#include "telemetry/tfevents.h"
+#include "trainer/app/task/score.h"
+#include "trainer/telemetry/tfevents.h"
 
 #include <stdbool.h>
 #include <stddef.h>

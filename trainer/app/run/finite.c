@@ -1,4 +1,4 @@
-#include "run/finite.h"
+#include "trainer/app/run/finite.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #define RUN_FINITE_H
 
 #include "common/error.h"
-#include "run/weights.h"
-#include "task/evaluation.h"
+#include "trainer/app/run/weights.h"
+#include "trainer/app/task/evaluation.h"
 
 /* EXIT_CODE_CONFIG with the first tensor's name and how many values of it are NaN or infinite,
  * where any of W, in host memory and F32, is. */

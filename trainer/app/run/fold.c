@@ -1,4 +1,4 @@
-#include "run/fold.h"
+#include "trainer/app/run/fold.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define RUN_FOLD_H
 
 #include "common/error.h"
-#include "run/network.h"
+#include "trainer/app/run/network.h"
 
 /* Of a network in f16 whose weights were just loaded or started, on the host: EXIT_CODE_DATA with
  * the norm and the channel where a weight or the bias of a convolution with a frozen norm folded

@@ -1,11 +1,11 @@
-#include "run/init.h"
+#include "trainer/app/run/init.h"
 
-#include "checkpoint/checkpoint_list.h"
 #include "common/attempt.h"
 #include "common/cleanup.h"
-#include "kernels/bf16.h"
-#include "kernels/f16.h"
-#include "run/weights.h"
+#include "trainer/app/run/weights.h"
+#include "trainer/checkpoint/checkpoint_list.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/f16.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -12,9 +12,9 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "models/model.h"
-#include "options/options.h"
-#include "program/store.h"
+#include "trainer/app/options/options.h"
+#include "trainer/graph/program/store.h"
+#include "trainer/models/model.h"
 
 #include <limits.h>
 

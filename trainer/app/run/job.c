@@ -1,18 +1,18 @@
-#include "run/job.h"
+#include "trainer/app/run/job.h"
 
-#include "comm/device_sum.h"
 #include "common/attempt.h"
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/str.h"
-#include "device/device.h"
-#include "device/ranks.h"
-#include "run/evaluate.h"
-#include "run/init.h"
-#include "run/notes.h"
-#include "run/rate.h"
-#include "run/room.h"
+#include "trainer/app/device/device.h"
+#include "trainer/app/device/ranks.h"
+#include "trainer/app/run/evaluate.h"
+#include "trainer/app/run/init.h"
+#include "trainer/app/run/notes.h"
+#include "trainer/app/run/rate.h"
+#include "trainer/app/run/room.h"
+#include "trainer/comm/device_sum.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "run/keep.h"
+#include "trainer/app/run/keep.h"
 
 #include "common/clock.h"
 

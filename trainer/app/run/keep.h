@@ -5,7 +5,7 @@
 #define RUN_KEEP_H
 
 #include "common/error.h"
-#include "run/interval.h"
+#include "trainer/app/run/interval.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "run/network.h"
+#include "trainer/app/run/network.h"
 
 #include <string.h>
 

@@ -4,12 +4,12 @@
 #ifndef RUN_NETWORK_H
 #define RUN_NETWORK_H
 
-#include "backend/backend.h"
 #include "common/error.h"
-#include "fuse/fuse.h"
-#include "models/model.h"
-#include "program/program.h"
-#include "set/batch.h"
+#include "trainer/backend/backend.h"
+#include "trainer/data/set/batch.h"
+#include "trainer/graph/fuse/fuse.h"
+#include "trainer/graph/program/program.h"
+#include "trainer/models/model.h"
 
 enum { NETWORK_CANVASES_MAX = 8 };
 

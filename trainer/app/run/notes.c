@@ -1,4 +1,4 @@
-#include "run/notes.h"
+#include "trainer/app/run/notes.h"
 
 #include "common/log.h"
 

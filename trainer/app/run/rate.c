@@ -1,4 +1,4 @@
-#include "run/rate.h"
+#include "trainer/app/run/rate.h"
 
 #include "common/str.h"
 

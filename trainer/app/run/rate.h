@@ -4,8 +4,8 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "optim/schedule.h"
-#include "options/options.h"
+#include "trainer/app/options/options.h"
+#include "trainer/optim/schedule.h"
 
 #include <stdint.h>
 

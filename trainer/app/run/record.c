@@ -1,9 +1,9 @@
-#include "run/record.h"
+#include "trainer/app/run/record.h"
 
 #include "common/buf.h"
 #include "common/json_text.h"
 #include "common/log.h"
-#include "telemetry/run_log.h"
+#include "trainer/telemetry/run_log.h"
 
 #include <inttypes.h>
 #include <string.h>

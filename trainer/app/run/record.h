@@ -3,7 +3,7 @@
 #ifndef RUN_RECORD_H
 #define RUN_RECORD_H
 
-#include "run/job.h"
+#include "trainer/app/run/job.h"
 
 int record_begin(const struct job *job, struct error *err);
 /* CODE is what the process leaves with. */

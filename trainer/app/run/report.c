@@ -1,12 +1,12 @@
-#include "run/report.h"
+#include "trainer/app/run/report.h"
 
 #include "common/buf.h"
 #include "common/clock.h"
-#include "device/ranks.h"
-#include "options/options.h"
-#include "telemetry/report_line.h"
-#include "telemetry/run_log.h"
-#include "telemetry/table.h"
+#include "trainer/app/device/ranks.h"
+#include "trainer/app/options/options.h"
+#include "trainer/telemetry/report_line.h"
+#include "trainer/telemetry/run_log.h"
+#include "trainer/telemetry/table.h"
 
 #include <errno.h>
 #include <inttypes.h>

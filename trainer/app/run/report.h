@@ -5,11 +5,11 @@
 #define RUN_REPORT_H
 
 #include "common/error.h"
-#include "models/model.h"
-#include "task/task.h"
-#include "telemetry/speed.h"
-#include "telemetry/status_line.h"
-#include "telemetry/tfevents.h"
+#include "trainer/app/task/task.h"
+#include "trainer/models/model.h"
+#include "trainer/telemetry/speed.h"
+#include "trainer/telemetry/status_line.h"
+#include "trainer/telemetry/tfevents.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-#include "run/room.h"
+#include "trainer/app/run/room.h"
 
 #include "common/cleanup.h"
-#include "program/sizes.h"
+#include "trainer/graph/program/sizes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

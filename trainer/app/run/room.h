@@ -4,11 +4,11 @@
 #ifndef RUN_ROOM_H
 #define RUN_ROOM_H
 
-#include "comm/comm.h"
-#include "device/memory_left.h"
-#include "device/threads.h"
-#include "run/network.h"
-#include "task/task.h"
+#include "trainer/app/device/memory_left.h"
+#include "trainer/app/device/threads.h"
+#include "trainer/app/run/network.h"
+#include "trainer/app/task/task.h"
+#include "trainer/comm/comm.h"
 
 /* What is asked for, all borrowed. */
 struct room {

@@ -1,4 +1,4 @@
-#include "run/run_state.h"
+#include "trainer/app/run/run_state.h"
 
 #include "common/json.h"
 

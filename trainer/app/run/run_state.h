@@ -6,7 +6,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "options/options.h"
+#include "trainer/app/options/options.h"
 
 #include <stddef.h>
 #include <stdint.h>

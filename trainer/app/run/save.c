@@ -1,16 +1,16 @@
-#include "run/save.h"
+#include "trainer/app/run/save.h"
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/model_dir.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
-#include "run/finite.h"
-#include "run/notes.h"
-#include "run/statistics.h"
-#include "run/weights.h"
+#include "trainer/app/run/finite.h"
+#include "trainer/app/run/notes.h"
+#include "trainer/app/run/statistics.h"
+#include "trainer/app/run/weights.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/model_dir.h"
 
 #include <inttypes.h>
 #include <stdio.h>

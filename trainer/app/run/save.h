@@ -3,7 +3,7 @@
 #define RUN_SAVE_H
 
 #include "common/error.h"
-#include "run/job.h"
+#include "trainer/app/run/job.h"
 
 /* Whether what is to be saved later can be written, and by this job alone: asked before the work
  * begins. */

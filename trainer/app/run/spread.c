@@ -1,4 +1,4 @@
-#include "run/spread.h"
+#include "trainer/app/run/spread.h"
 
 int spread_store(struct store *store, struct comm *comm, bool momentum, struct error *err) {
     static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_STATE, STORE_CONSTANTS,

@@ -2,9 +2,9 @@
 #ifndef RUN_SPREAD_H
 #define RUN_SPREAD_H
 
-#include "comm/comm.h"
 #include "common/error.h"
-#include "program/store.h"
+#include "trainer/comm/comm.h"
+#include "trainer/graph/program/store.h"
 
 #include <stdbool.h>
 

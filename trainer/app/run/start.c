@@ -1,16 +1,16 @@
-#include "run/start.h"
+#include "trainer/app/run/start.h"
 
-#include "checkpoint/checkpoint.h"
 #include "common/attempt.h"
 #include "common/buf.h"
 #include "common/log.h"
 #include "common/target.h"
-#include "run/fold.h"
-#include "run/init.h"
-#include "run/notes.h"
-#include "run/spread.h"
-#include "run/statistics.h"
-#include "run/weights.h"
+#include "trainer/app/run/fold.h"
+#include "trainer/app/run/init.h"
+#include "trainer/app/run/notes.h"
+#include "trainer/app/run/spread.h"
+#include "trainer/app/run/statistics.h"
+#include "trainer/app/run/weights.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
 #include <limits.h>

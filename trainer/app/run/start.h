@@ -4,7 +4,7 @@
 #define RUN_START_H
 
 #include "common/error.h"
-#include "run/job.h"
+#include "trainer/app/run/job.h"
 
 /* Fills store and position of JOB, whose state describes the new run at its beginning, and brings
  * all ranks to it. */

@@ -1,4 +1,4 @@
-#include "run/statistics.h"
+#include "trainer/app/run/statistics.h"
 
 #include "common/cleanup.h"
 

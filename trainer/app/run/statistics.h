@@ -5,10 +5,10 @@
 #ifndef RUN_STATISTICS_H
 #define RUN_STATISTICS_H
 
-#include "checkpoint/safetensors.h"
 #include "common/error.h"
-#include "run/job.h"
-#include "run/weights.h"
+#include "trainer/app/run/job.h"
+#include "trainer/app/run/weights.h"
+#include "trainer/checkpoint/safetensors.h"
 
 /* All ranks together: those in the store become their mean, where they are not yet. */
 int statistics_average(struct job *job, struct error *err);

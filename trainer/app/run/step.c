@@ -1,6 +1,6 @@
-#include "run/step.h"
+#include "trainer/app/run/step.h"
 
-#include "run/stop.h"
+#include "trainer/app/run/stop.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -15,10 +15,10 @@
 #ifndef RUN_STEP_H
 #define RUN_STEP_H
 
-#include "comm/comm.h"
 #include "common/error.h"
-#include "optim/sgd.h"
-#include "run/network.h"
+#include "trainer/app/run/network.h"
+#include "trainer/comm/comm.h"
+#include "trainer/optim/sgd.h"
 
 #include <stdbool.h>
 #include <stdint.h>

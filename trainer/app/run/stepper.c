@@ -1,7 +1,7 @@
-#include "run/stepper.h"
+#include "trainer/app/run/stepper.h"
 
 #include "common/clock.h"
-#include "run/device_stepper.h"
+#include "trainer/app/run/device_stepper.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #ifndef RUN_STEPPER_H
 #define RUN_STEPPER_H
 
-#include "run/step.h"
-#include "set/loader.h"
+#include "trainer/app/run/step.h"
+#include "trainer/data/set/loader.h"
 
 struct stepper_options {
     int accumulate;

@@ -1,4 +1,4 @@
-#include "run/stop.h"
+#include "trainer/app/run/stop.h"
 
 #include "common/clock.h"
 

@@ -3,10 +3,10 @@
 #ifndef RUN_TRAIN_H
 #define RUN_TRAIN_H
 
-#include "comm/comm.h"
 #include "common/error.h"
 #include "common/exit_code.h"
-#include "options/options.h"
+#include "trainer/app/options/options.h"
+#include "trainer/comm/comm.h"
 
 /* *RET_CODE is EXIT_CODE_OK, or EXIT_CODE_STOPPED when it was asked to stop before the end and has
  * saved a checkpoint. */

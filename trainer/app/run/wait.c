@@ -1,7 +1,7 @@
-#include "run/wait.h"
+#include "trainer/app/run/wait.h"
 
 #include "common/clock.h"
-#include "run/stop.h"
+#include "trainer/app/run/stop.h"
 
 /* A signal does not end a wait on a condition; so long may a stop go unheard. */
 static const int64_t HEARING = CLOCK_SECOND / 5;

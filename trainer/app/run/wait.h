@@ -3,7 +3,7 @@
 #define RUN_WAIT_H
 
 #include "common/error.h"
-#include "set/loader.h"
+#include "trainer/data/set/loader.h"
 
 enum wait_result {
     WAIT_ERROR = -1,

@@ -1,4 +1,4 @@
-#include "run/weights.h"
+#include "trainer/app/run/weights.h"
 
 #include "common/str.h"
 

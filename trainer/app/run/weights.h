@@ -4,10 +4,10 @@
 #ifndef RUN_WEIGHTS_H
 #define RUN_WEIGHTS_H
 
-#include "checkpoint/array.h"
-#include "checkpoint/safetensors.h"
 #include "common/error.h"
-#include "program/store.h"
+#include "trainer/checkpoint/array.h"
+#include "trainer/checkpoint/safetensors.h"
+#include "trainer/graph/program/store.h"
 
 #include <stdbool.h>
 

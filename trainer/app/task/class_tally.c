@@ -1,8 +1,8 @@
-#include "task/class_tally.h"
+#include "trainer/app/task/class_tally.h"
 
 #include "common/cleanup.h"
-#include "kernels/rank.h"
-#include "set/labelled.h"
+#include "trainer/data/set/labelled.h"
+#include "trainer/kernels/rank.h"
 
 #include <stdlib.h>
 

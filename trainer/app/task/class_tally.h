@@ -3,11 +3,11 @@
 #ifndef TASK_CLASS_TALLY_H
 #define TASK_CLASS_TALLY_H
 
-#include "comm/comm.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "set/batch.h"
-#include "task/task.h"
+#include "trainer/app/task/task.h"
+#include "trainer/comm/comm.h"
+#include "trainer/data/set/batch.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "task/classes.h"
+#include "trainer/app/task/classes.h"
 
 #include "common/cleanup.h"
 

@@ -1,12 +1,12 @@
 /* Classes of pictures: a folder of class folders, or a synthetic set. */
-#include "codec/picture.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "device/ranks.h"
-#include "set/labelled.h"
-#include "task/classes.h"
-#include "task/guesses.h"
-#include "task/task.h"
+#include "trainer/app/device/ranks.h"
+#include "trainer/app/task/classes.h"
+#include "trainer/app/task/guesses.h"
+#include "trainer/app/task/task.h"
+#include "trainer/data/codec/picture.h"
+#include "trainer/data/set/labelled.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

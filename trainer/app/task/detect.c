@@ -1,8 +1,8 @@
 /* Objects in pictures: a COCO data set. */
-#include "task/detect_data.h"
-#include "task/detect_score.h"
-#include "task/detect_tell.h"
-#include "task/detect_use.h"
+#include "trainer/app/task/detect_data.h"
+#include "trainer/app/task/detect_score.h"
+#include "trainer/app/task/detect_tell.h"
+#include "trainer/app/task/detect_use.h"
 
 const struct task TASK_DETECT = {
     .open = detect_open,

@@ -1,8 +1,8 @@
-#include "task/detect_batches.h"
+#include "trainer/app/task/detect_batches.h"
 
 #include "common/buf.h"
 #include "common/log.h"
-#include "task/detect_data.h"
+#include "trainer/app/task/detect_data.h"
 
 #include <stdint.h>
 #include <string.h>

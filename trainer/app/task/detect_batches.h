@@ -4,7 +4,7 @@
 #define TASK_DETECT_BATCHES_H
 
 #include "common/error.h"
-#include "task/task.h"
+#include "trainer/app/task/task.h"
 
 /* For the sets of DATA, a struct detect_data, which are open and settled; all ranks together. */
 int detect_batches_make(struct task_data *data, const struct task_ask *ask, struct error *err);

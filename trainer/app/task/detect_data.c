@@ -1,17 +1,17 @@
-#include "task/detect_data.h"
+#include "trainer/app/task/detect_data.h"
 
-#include "coco/coco_folder.h"
-#include "coco/coco_task.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "detect/detection_outline.h"
-#include "device/ranks.h"
-#include "models/detect_preset.h"
-#include "task/detect_batches.h"
-#include "task/detect_labels.h"
-#include "task/detect_use.h"
-#include "task/host_index.h"
+#include "trainer/app/device/ranks.h"
+#include "trainer/app/task/detect_batches.h"
+#include "trainer/app/task/detect_labels.h"
+#include "trainer/app/task/detect_use.h"
+#include "trainer/app/task/host_index.h"
+#include "trainer/data/coco/coco_folder.h"
+#include "trainer/data/coco/coco_task.h"
+#include "trainer/data/detect/detection_outline.h"
+#include "trainer/models/detect_preset.h"
 
 #include <inttypes.h>
 #include <limits.h>

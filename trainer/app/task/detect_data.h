@@ -3,17 +3,17 @@
 #ifndef TASK_DETECT_DATA_H
 #define TASK_DETECT_DATA_H
 
-#include "coco/coco_index.h"
 #include "common/error.h"
-#include "detect/canvas_plan.h"
-#include "detect/detection_groups.h"
-#include "detect/detection_set.h"
-#include "detect/detection_source.h"
-#include "detect/picture_index.h"
-#include "draw/draw_names.h"
-#include "eval/mask_paste.h"
-#include "models/detect_rules.h"
-#include "task/task.h"
+#include "trainer/app/task/task.h"
+#include "trainer/data/coco/coco_index.h"
+#include "trainer/data/detect/canvas_plan.h"
+#include "trainer/data/detect/detection_groups.h"
+#include "trainer/data/detect/detection_set.h"
+#include "trainer/data/detect/detection_source.h"
+#include "trainer/data/detect/picture_index.h"
+#include "trainer/data/draw/draw_names.h"
+#include "trainer/eval/mask_paste.h"
+#include "trainer/models/detect_rules.h"
 
 #include <limits.h>
 #include <stdbool.h>

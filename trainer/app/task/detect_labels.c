@@ -1,9 +1,9 @@
-#include "task/detect_labels.h"
+#include "trainer/app/task/detect_labels.h"
 
-#include "checkpoint/safetensors.h"
 #include "common/file_look.h"
 #include "common/log.h"
 #include "common/str.h"
+#include "trainer/checkpoint/safetensors.h"
 
 #include <stdlib.h>
 #include <string.h>

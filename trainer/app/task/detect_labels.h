@@ -4,10 +4,10 @@
 #ifndef TASK_DETECT_LABELS_H
 #define TASK_DETECT_LABELS_H
 
-#include "checkpoint/model_config.h"
-#include "coco/coco_index.h"
 #include "common/error.h"
-#include "task/detect_data.h"
+#include "trainer/app/task/detect_data.h"
+#include "trainer/checkpoint/model_config.h"
+#include "trainer/data/coco/coco_index.h"
 
 #include <stdbool.h>
 

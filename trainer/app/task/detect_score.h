@@ -11,7 +11,7 @@
 #ifndef TASK_DETECT_SCORE_H
 #define TASK_DETECT_SCORE_H
 
-#include "task/detect_data.h"
+#include "trainer/app/task/detect_data.h"
 
 /* As struct task has them. */
 int detect_score_open(struct task_data *data, void **ret_score, struct error *err);

@@ -1,11 +1,11 @@
-#include "task/detect_show.h"
+#include "trainer/app/task/detect_show.h"
 
-#include "codec/jpeg.h"
-#include "codec/picture.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "draw/painter.h"
-#include "kernels/random.h"
+#include "trainer/data/codec/jpeg.h"
+#include "trainer/data/codec/picture.h"
+#include "trainer/data/draw/painter.h"
+#include "trainer/kernels/random.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef TASK_DETECT_SHOW_H
 #define TASK_DETECT_SHOW_H
 
-#include "coco/coco_results.h"
-#include "task/detect_data.h"
+#include "trainer/app/task/detect_data.h"
+#include "trainer/data/coco/coco_results.h"
 
 /* Of the validation set; FOUND has its results. Pictures with objects come first; among them the
  * choice hangs on the seed and on the picture's number in the set alone. They are handed over in

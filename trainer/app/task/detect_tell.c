@@ -1,13 +1,13 @@
-#include "task/detect_tell.h"
+#include "trainer/app/task/detect_tell.h"
 
-#include "coco/coco_results_pack.h"
-#include "coco/coco_results_write.h"
-#include "codec/picture.h"
 #include "common/target.h"
-#include "draw/draw_targets.h"
-#include "draw/painter.h"
-#include "set/faults.h"
-#include "task/detect_data.h"
+#include "trainer/app/task/detect_data.h"
+#include "trainer/data/coco/coco_results_pack.h"
+#include "trainer/data/coco/coco_results_write.h"
+#include "trainer/data/codec/picture.h"
+#include "trainer/data/draw/draw_targets.h"
+#include "trainer/data/draw/painter.h"
+#include "trainer/data/set/faults.h"
 
 #include <limits.h>
 #include <stdio.h>

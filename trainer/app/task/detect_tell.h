@@ -10,8 +10,8 @@
 #ifndef TASK_DETECT_TELL_H
 #define TASK_DETECT_TELL_H
 
-#include "coco/coco_results.h"
-#include "task/task.h"
+#include "trainer/app/task/task.h"
+#include "trainer/data/coco/coco_results.h"
 
 /* As struct task has it. */
 int detect_tell_check(const struct task_data *data, const struct task_tell *how, struct error *err);

@@ -1,6 +1,6 @@
-#include "task/detect_use.h"
+#include "trainer/app/task/detect_use.h"
 
-#include "models/detect_preset.h"
+#include "trainer/models/detect_preset.h"
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
 #ifndef TASK_DETECT_USE_H
 #define TASK_DETECT_USE_H
 
-#include "models/detect_rules.h"
-#include "task/task.h"
+#include "trainer/app/task/task.h"
+#include "trainer/models/detect_rules.h"
 
 /* Those of the model that is scored, else PRESET's with what the options say. Norms that are
  * trained have an epsilon, whatever a preset says of those that are constant. */

@@ -1,4 +1,4 @@
-#include "task/evaluation.h"
+#include "trainer/app/task/evaluation.h"
 
 #include <assert.h>
 #include <math.h>

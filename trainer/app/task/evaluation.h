@@ -3,7 +3,7 @@
 #define TASK_EVALUATION_H
 
 #include "common/metric_line.h"
-#include "models/model.h"
+#include "trainer/models/model.h"
 
 #include <stdbool.h>
 #include <stdint.h>

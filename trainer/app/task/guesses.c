@@ -1,11 +1,11 @@
-#include "task/guesses.h"
+#include "trainer/app/task/guesses.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
 #include "common/target.h"
-#include "set/labelled.h"
+#include "trainer/data/set/labelled.h"
 
 #include <limits.h>
 #include <math.h>

@@ -8,8 +8,8 @@
 #ifndef TASK_GUESSES_H
 #define TASK_GUESSES_H
 
-#include "set/dataset.h"
-#include "task/task.h"
+#include "trainer/app/task/task.h"
+#include "trainer/data/set/dataset.h"
 
 /* CONFIG and SET are borrowed. The rest as struct task has it. */
 int guesses_open(const struct model_config *config, const struct dataset *set, void **ret_score,

@@ -1,10 +1,10 @@
-#include "task/host_index.h"
+#include "trainer/app/task/host_index.h"
 
-#include "coco/coco_load.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/str.h"
+#include "trainer/data/coco/coco_load.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

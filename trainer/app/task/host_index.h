@@ -4,9 +4,9 @@
 #ifndef TASK_HOST_INDEX_H
 #define TASK_HOST_INDEX_H
 
-#include "coco/coco_index.h"
-#include "comm/comm.h"
 #include "common/error.h"
+#include "trainer/comm/comm.h"
+#include "trainer/data/coco/coco_index.h"
 
 /* All ranks together. JSON must outlive the index. */
 int host_index_load(struct coco_index *ret, const char *json, struct comm *comm, struct error *err);

@@ -1,4 +1,4 @@
-#include "task/samples.h"
+#include "trainer/app/task/samples.h"
 
 #include "common/cleanup.h"
 #include "common/log.h"

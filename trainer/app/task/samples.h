@@ -4,13 +4,13 @@
 #ifndef TASK_SAMPLES_H
 #define TASK_SAMPLES_H
 
-#include "comm/comm.h"
 #include "common/error.h"
-#include "set/batch.h"
-#include "set/dataset.h"
-#include "set/faults.h"
-#include "set/sampler.h"
-#include "set/source.h"
+#include "trainer/comm/comm.h"
+#include "trainer/data/set/batch.h"
+#include "trainer/data/set/dataset.h"
+#include "trainer/data/set/faults.h"
+#include "trainer/data/set/sampler.h"
+#include "trainer/data/set/source.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "task/score.h"
+#include "trainer/app/task/score.h"
 
 int score_open(struct score *score, struct task_data *data, struct error *err) {
     *score = (struct score){.data = data};

@@ -2,9 +2,9 @@
 #ifndef TASK_SCORE_H
 #define TASK_SCORE_H
 
-#include "comm/comm.h"
 #include "common/error.h"
-#include "task/task.h"
+#include "trainer/app/task/task.h"
+#include "trainer/comm/comm.h"
 
 struct score {
     struct task_data *data; /* borrowed */

@@ -1,4 +1,4 @@
-#include "task/task.h"
+#include "trainer/app/task/task.h"
 
 #include <inttypes.h>
 

@@ -4,16 +4,16 @@
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
 
-#include "checkpoint/model_dir.h"
-#include "comm/comm.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "models/model.h"
-#include "options/inputs.h"
-#include "options/options.h"
-#include "set/picture_list.h"
-#include "task/evaluation.h"
-#include "task/samples.h"
+#include "trainer/app/options/inputs.h"
+#include "trainer/app/options/options.h"
+#include "trainer/app/task/evaluation.h"
+#include "trainer/app/task/samples.h"
+#include "trainer/checkpoint/model_dir.h"
+#include "trainer/comm/comm.h"
+#include "trainer/data/set/picture_list.h"
+#include "trainer/models/model.h"
 
 #include <stdbool.h>
 #include <stddef.h>

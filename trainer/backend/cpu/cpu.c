@@ -1,8 +1,8 @@
-#include "cpu/cpu.h"
-#include "backend/host_memory.h"
-#include "cpu/operators.h"
-#include "cpu_base/parallel.h"
-#include "cpu_base/rows.h"
+#include "trainer/backend/cpu/cpu.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/base/rows.h"
+#include "trainer/backend/cpu/operators.h"
+#include "trainer/backend/host_memory.h"
 
 #include <oneapi/dnnl/dnnl_debug.h>
 

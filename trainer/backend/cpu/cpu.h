@@ -9,9 +9,9 @@
 #ifndef CPU_CPU_H
 #define CPU_CPU_H
 
-#include "backend/backend.h"
 #include "common/error.h"
-#include "cpu_base/convs.h"
+#include "trainer/backend/backend.h"
+#include "trainer/backend/cpu/base/convs.h"
 
 struct cpu_options {
     int threads; /* of each operator; at least 1 */

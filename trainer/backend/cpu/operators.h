@@ -2,7 +2,7 @@
 #ifndef CPU_OPERATORS_H
 #define CPU_OPERATORS_H
 
-#include "cpu_base/context.h"
+#include "trainer/backend/cpu/base/context.h"
 
 /* NULL where this backend does not have the operator. */
 const struct cpu_operator *cpu_operator(enum op_kind kind);

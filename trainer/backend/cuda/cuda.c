@@ -1,14 +1,14 @@
-#include "cuda/cuda.h"
+#include "trainer/backend/cuda/cuda.h"
 
-#include "cuda/operators.h"
-#include "cuda/queue.h"
-#include "cuda/rows.h"
-#include "cuda/switch.h"
-#include "cuda_base/context.h"
-#include "cuda_base/device.h"
-#include "cuda_base/overlap.h"
-#include "cuda_dnn/convs.h"
-#include "cuda_steps/backward.h"
+#include "trainer/backend/cuda/base/context.h"
+#include "trainer/backend/cuda/base/device.h"
+#include "trainer/backend/cuda/base/overlap.h"
+#include "trainer/backend/cuda/dnn/convs.h"
+#include "trainer/backend/cuda/operators.h"
+#include "trainer/backend/cuda/queue.h"
+#include "trainer/backend/cuda/rows.h"
+#include "trainer/backend/cuda/steps/backward.h"
+#include "trainer/backend/cuda/switch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

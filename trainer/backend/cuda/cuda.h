@@ -4,9 +4,9 @@
 #ifndef CUDA_CUDA_H
 #define CUDA_CUDA_H
 
-#include "backend/backend.h"
-#include "cuda_base/architectures.h"
-#include "cuda_base/options.h"
+#include "trainer/backend/backend.h"
+#include "trainer/backend/cuda/base/architectures.h"
+#include "trainer/backend/cuda/base/options.h"
 
 #include <stdbool.h>
 

@@ -5,8 +5,8 @@
 #ifndef CUDA_DESCRIBED_H
 #define CUDA_DESCRIBED_H
 
-#include "cuda/cuda.h"
-#include "cuda_base/launches.h"
+#include "trainer/backend/cuda/base/launches.h"
+#include "trainer/backend/cuda/cuda.h"
 
 /* PATH is cuDNN's description of a device as JSON. OPTIONS as for cuda_open; no plan is timed, and
  * where training would, all candidates' memory is planned for and the heuristics' first one bound.

@@ -2,7 +2,7 @@
 #ifndef CUDA_OPERATORS_H
 #define CUDA_OPERATORS_H
 
-#include "cuda_base/context.h"
+#include "trainer/backend/cuda/base/context.h"
 
 /* NULL for a kind that this backend does not have. */
 const struct cuda_rule *cuda_rule(enum op_kind kind);

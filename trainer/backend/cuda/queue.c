@@ -1,7 +1,7 @@
-#include "cuda/queue.h"
+#include "trainer/backend/cuda/queue.h"
 
-#include "cuda_base/device.h"
-#include "cuda_dnn/convs.h"
+#include "trainer/backend/cuda/base/device.h"
+#include "trainer/backend/cuda/dnn/convs.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef CUDA_QUEUE_H
 #define CUDA_QUEUE_H
 
-#include "cuda_base/context.h"
+#include "trainer/backend/cuda/base/context.h"
 
 extern const struct backend_device cuda_queue;
 

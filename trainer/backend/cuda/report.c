@@ -1,8 +1,8 @@
-#include "cuda/report.h"
+#include "trainer/backend/cuda/report.h"
 
-#include "cuda/cuda.h"
-#include "cuda_base/device.h"
-#include "cuda_dnn/convs.h"
+#include "trainer/backend/cuda/base/device.h"
+#include "trainer/backend/cuda/cuda.h"
+#include "trainer/backend/cuda/dnn/convs.h"
 
 #include <cublasLt.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "cuda/rows.h"
+#include "trainer/backend/cuda/rows.h"
 
-#include "graph/row_part.h"
+#include "trainer/graph/row_part.h"
 
 bool cuda_rows_has(struct cuda *cuda, const struct cuda_rows_of *of, const struct graph *graph,
                    const struct op *op) {

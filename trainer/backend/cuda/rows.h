@@ -7,7 +7,7 @@
 #ifndef CUDA_ROWS_H
 #define CUDA_ROWS_H
 
-#include "cuda_base/context.h"
+#include "trainer/backend/cuda/base/context.h"
 
 /* The backend's way to deal with an operator that has no rows of its own. */
 struct cuda_rows_of {

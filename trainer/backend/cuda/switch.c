@@ -1,9 +1,9 @@
-#include "cuda/switch.h"
+#include "trainer/backend/cuda/switch.h"
 
-#include "cuda_base/context.h"
-#include "cuda_base/device.h"
-#include "cuda_base/faster_on.h"
-#include "cuda_dnn/convs.h"
+#include "trainer/backend/cuda/base/context.h"
+#include "trainer/backend/cuda/base/device.h"
+#include "trainer/backend/cuda/base/faster_on.h"
+#include "trainer/backend/cuda/dnn/convs.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef CUDA_SWITCH_H
 #define CUDA_SWITCH_H
 
-#include "cuda_base/context.h"
+#include "trainer/backend/cuda/base/context.h"
 
 /* Adds a switch node to what CUDA's selected lane records. Where it records nothing, enqueues the
  * last body: all rows. */

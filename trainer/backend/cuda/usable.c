@@ -1,6 +1,6 @@
-#include "cuda/cuda.h"
+#include "trainer/backend/cuda/cuda.h"
 
-#include "cuda_base/device.h"
+#include "trainer/backend/cuda/base/device.h"
 
 #include <ctype.h>
 #include <stdio.h>

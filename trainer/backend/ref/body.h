@@ -4,7 +4,7 @@
 #define REF_BODY_H
 
 #include "common/error.h"
-#include "graph/op.h"
+#include "trainer/graph/op.h"
 
 struct ref_call {
     struct op op;
@@ -16,7 +16,7 @@ struct ref_call {
 typedef int ref_body(const struct ref_call *call, struct error *err);
 
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, ...) ref_body ref_##ref;
-#include "graph/ops.def"
+#include "trainer/graph/ops.def"
 
 /* Brings input 1, weights, to what the activation type holds of it. */
 void ref_round_weights(const struct ref_call *call);

@@ -1,5 +1,5 @@
 /* The one channel of a 1x1 convolution that is wanted of each row. */
-#include "ref/body.h"
+#include "trainer/backend/ref/body.h"
 
 static int64_t pixels_of(const struct shape *shape) {
     return shape->dim[1] * shape->dim[2];

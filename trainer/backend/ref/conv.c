@@ -1,4 +1,4 @@
-#include "ref/body.h"
+#include "trainer/backend/ref/body.h"
 
 /* One pairing of an output pixel with a tap of the window that lies inside the image: offsets of
  * the first channel in x, in y, and of the tap in w (of output channel 0). */

@@ -1,14 +1,14 @@
 /* What is found in a picture: the best candidate is taken and those of its class that it overlaps
  * are struck out, until none is left. */
 #include "common/cleanup.h"
-#include "graph/detect_grid.h"
-#include "kernels/box.h"
-#include "kernels/detect_score.h"
-#include "kernels/image_size.h"
-#include "kernels/match.h"
-#include "kernels/rank.h"
-#include "ref/body.h"
-#include "ref/region.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/backend/ref/region.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/box.h"
+#include "trainer/kernels/detect_score.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/match.h"
+#include "trainer/kernels/rank.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* The backward pass of a 1x1 convolution in front of a norm: composed of the three bodies that it
  * stands for. Inputs are this call's own copies, so what works on them in place may. */
-#include "kernels/relu.h"
-#include "ref/body.h"
-#include "ref/value.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/backend/ref/value.h"
+#include "trainer/kernels/relu.h"
 
 #include "common/cleanup.h"
 

@@ -1,8 +1,8 @@
 /* Convolutions with the norms around them: composed of the plain bodies. Inputs are this call's own
  * copies, so a prologue may work on them in place. */
-#include "kernels/relu.h"
-#include "ref/body.h"
-#include "ref/value.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/backend/ref/value.h"
+#include "trainer/kernels/relu.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* Pictures at the size they are used in. */
-#include "kernels/bilinear.h"
-#include "kernels/image_size.h"
-#include "ref/body.h"
-#include "ref/region.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/backend/ref/region.h"
+#include "trainer/kernels/bilinear.h"
+#include "trainer/kernels/image_size.h"
 
 struct picture {
     const struct ref_call *call;

@@ -1,5 +1,5 @@
-#include "kernels/softmax_loss.h"
-#include "ref/body.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/kernels/softmax_loss.h"
 
 #include <inttypes.h>
 

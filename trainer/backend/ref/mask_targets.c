@@ -1,8 +1,8 @@
 /* What masks should be. */
 #include "common/cleanup.h"
-#include "kernels/mask_target.h"
-#include "ref/body.h"
-#include "ref/region.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/backend/ref/region.h"
+#include "trainer/kernels/mask_target.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-#include "kernels/pool.h"
-#include "kernels/relu.h"
-#include "ref/body.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/kernels/pool.h"
+#include "trainer/kernels/relu.h"
 
 #include <math.h>
 

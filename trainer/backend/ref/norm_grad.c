@@ -1,5 +1,5 @@
-#include "kernels/relu.h"
-#include "ref/body.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/kernels/relu.h"
 
 #include <math.h>
 #include <string.h>

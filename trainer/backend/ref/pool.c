@@ -1,5 +1,5 @@
-#include "kernels/pool.h"
-#include "ref/body.h"
+#include "trainer/kernels/pool.h"
+#include "trainer/backend/ref/body.h"
 
 /* The element of X under tap TAP of the window of element I of Y, -1 outside the image. */
 static int64_t under(const struct shape *x, const struct shape *y, const struct op_window *window,

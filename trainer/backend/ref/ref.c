@@ -1,17 +1,17 @@
-#include "ref/ref.h"
+#include "trainer/backend/ref/ref.h"
 
-#include "backend/host_memory.h"
 #include "common/cleanup.h"
-#include "graph/graph.h"
-#include "ref/body.h"
-#include "ref/value.h"
+#include "trainer/backend/host_memory.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/backend/ref/value.h"
+#include "trainer/graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static ref_body *const bodies[OP_KINDS] = {
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, ...) [OP_##kind] = ref_##ref,
-#include "graph/ops.def"
+#include "trainer/graph/ops.def"
 };
 
 void ref_round_weights(const struct ref_call *call) {

@@ -6,8 +6,8 @@
 #ifndef REF_REF_H
 #define REF_REF_H
 
-#include "backend/backend.h"
 #include "common/error.h"
+#include "trainer/backend/backend.h"
 
 int ref_open(struct backend **ret_backend, struct error *err);
 

@@ -1,9 +1,9 @@
 /* RoIAlign and its gradient. */
-#include "graph/detect_grid.h"
-#include "kernels/roi_axis.h"
-#include "kernels/roi_level.h"
-#include "ref/body.h"
-#include "ref/region.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/backend/ref/region.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/roi_axis.h"
+#include "trainer/kernels/roi_level.h"
 
 /* A row of the output: where its samples lie. */
 struct row {

@@ -1,12 +1,12 @@
 /* Which regions the heads learn from, and which of them have a mask. */
 #include "common/cleanup.h"
-#include "graph/detect_grid.h"
-#include "kernels/box.h"
-#include "kernels/mask_bits.h"
-#include "kernels/match.h"
-#include "kernels/sample_key.h"
-#include "ref/body.h"
-#include "ref/region.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/backend/ref/region.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/box.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/match.h"
+#include "trainer/kernels/sample_key.h"
 
 #include <stdlib.h>
 

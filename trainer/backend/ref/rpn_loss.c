@@ -1,9 +1,9 @@
 /* What a region proposal network's answers cost, and the gradient of that. */
-#include "graph/detect_grid.h"
-#include "kernels/detect_loss.h"
-#include "kernels/match.h"
-#include "kernels/relu.h"
-#include "ref/body.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/detect_loss.h"
+#include "trainer/kernels/match.h"
+#include "trainer/kernels/relu.h"
 
 /* Over how much the sums of the losses are means; the slots lie in input SLOT and behind it. */
 static double divisor(const struct ref_call *call, int slot) {

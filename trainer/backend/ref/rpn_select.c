@@ -1,11 +1,11 @@
 /* From what a region proposal network says to proposals. Geometry is f32 (graph/op.h), so bodies
  * take the numbers back to float before they reckon with them. */
 #include "common/cleanup.h"
-#include "graph/detect_grid.h"
-#include "kernels/box.h"
-#include "kernels/image_size.h"
-#include "kernels/rank.h"
-#include "ref/body.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/box.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/rank.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* What a region proposal network is taught: which anchors, and what they should say. */
 #include "common/cleanup.h"
-#include "graph/detect_grid.h"
-#include "kernels/box.h"
-#include "kernels/image_size.h"
-#include "kernels/match.h"
-#include "kernels/sample_key.h"
-#include "ref/body.h"
+#include "trainer/backend/ref/body.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/box.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/match.h"
+#include "trainer/kernels/sample_key.h"
 
 #include <stdlib.h>
 

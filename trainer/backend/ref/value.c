@@ -1,7 +1,7 @@
-#include "ref/value.h"
+#include "trainer/backend/ref/value.h"
 
-#include "kernels/bf16.h"
-#include "kernels/f16.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/f16.h"
 
 void ref_widen(double *to, const void *from, enum dtype type, size_t count) {
     for (size_t i = 0; i < count; i++) {

@@ -2,7 +2,7 @@
 #ifndef REF_VALUE_H
 #define REF_VALUE_H
 
-#include "graph/tensor.h"
+#include "trainer/graph/tensor.h"
 
 void ref_widen(double *to, const void *from, enum dtype type, size_t count);
 void ref_narrow(void *to, const double *from, enum dtype type, size_t count);

@@ -1,8 +1,8 @@
-#include "comm_mpi/comm_mpi.h"
+#include "trainer/comm/mpi/comm_mpi.h"
 
-#include "comm/comm_driver.h"
-#include "comm/work_queue.h"
 #include "common/clock.h"
+#include "trainer/comm/comm_driver.h"
+#include "trainer/comm/work_queue.h"
 
 #include <mpi.h>
 #include <pthread.h>

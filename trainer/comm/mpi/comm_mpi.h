@@ -5,7 +5,7 @@
 #ifndef COMM_MPI_COMM_MPI_H
 #define COMM_MPI_COMM_MPI_H
 
-#include "comm/comm.h"
+#include "trainer/comm/comm.h"
 
 /* Only for a process that a launcher started as a rank. */
 int comm_mpi_open(struct comm **ret, struct error *err);

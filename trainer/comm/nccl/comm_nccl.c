@@ -1,9 +1,9 @@
-#include "comm_nccl/comm_nccl.h"
+#include "trainer/comm/nccl/comm_nccl.h"
 
-#include "comm_nccl/guard.h"
-#include "comm_nccl/peers.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "trainer/comm/nccl/guard.h"
+#include "trainer/comm/nccl/peers.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

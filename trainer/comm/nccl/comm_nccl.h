@@ -14,8 +14,8 @@
 #ifndef COMM_NCCL_COMM_NCCL_H
 #define COMM_NCCL_COMM_NCCL_H
 
-#include "comm/comm.h"
-#include "comm/device_sum.h"
+#include "trainer/comm/comm.h"
+#include "trainer/comm/device_sum.h"
 
 enum { COMM_NCCL_INIT_SECONDS = 300, COMM_NCCL_FINISH_SECONDS = 60, COMM_NCCL_ABORT_SECONDS = 10 };
 

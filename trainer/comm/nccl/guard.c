@@ -1,4 +1,4 @@
-#include "comm_nccl/guard.h"
+#include "trainer/comm/nccl/guard.h"
 
 #include "common/clock.h"
 

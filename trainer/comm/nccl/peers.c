@@ -1,4 +1,4 @@
-#include "comm_nccl/peers.h"
+#include "trainer/comm/nccl/peers.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
-#include "coco/coco_build.h"
+#include "trainer/data/coco/coco_build.h"
 
-#include "coco/coco_build_parts.h"
-#include "coco/coco_file.h"
-#include "coco/coco_json.h"
-#include "coco/coco_record.h"
 #include "common/file.h"
+#include "trainer/data/coco/coco_build_parts.h"
+#include "trainer/data/coco/coco_file.h"
+#include "trainer/data/coco/coco_json.h"
+#include "trainer/data/coco/coco_record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

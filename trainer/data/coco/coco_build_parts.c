@@ -1,6 +1,6 @@
-#include "coco/coco_build_parts.h"
+#include "trainer/data/coco/coco_build_parts.h"
 
-#include "coco/coco_record.h"
+#include "trainer/data/coco/coco_record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,12 +3,12 @@
 #ifndef COCO_COCO_BUILD_PARTS_H
 #define COCO_COCO_BUILD_PARTS_H
 
-#include "coco/coco_file.h"
-#include "coco/coco_index.h"
-#include "coco/coco_segment.h"
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/json_stream.h"
+#include "trainer/data/coco/coco_file.h"
+#include "trainer/data/coco/coco_index.h"
+#include "trainer/data/coco/coco_segment.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "coco/coco_build_parts.h"
+#include "trainer/data/coco/coco_build_parts.h"
 
 #include "common/cleanup.h"
 #include "common/crc32c.h"

@@ -1,7 +1,7 @@
-#include "coco/coco_check.h"
+#include "trainer/data/coco/coco_check.h"
 
-#include "coco/coco_check_pictures.h"
 #include "common/cleanup.h"
+#include "trainer/data/coco/coco_check_pictures.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #ifndef COCO_COCO_CHECK_H
 #define COCO_COCO_CHECK_H
 
-#include "coco/coco_index.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/data/coco/coco_index.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-#include "coco/coco_check_pictures.h"
+#include "trainer/data/coco/coco_check_pictures.h"
 
-#include "codec/picture.h"
 #include "common/cleanup.h"
+#include "trainer/data/codec/picture.h"
 
 #include <limits.h>
 #include <stdio.h>

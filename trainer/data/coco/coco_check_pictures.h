@@ -2,7 +2,7 @@
 #ifndef COCO_COCO_CHECK_PICTURES_H
 #define COCO_COCO_CHECK_PICTURES_H
 
-#include "coco/coco_check.h"
+#include "trainer/data/coco/coco_check.h"
 
 /* Decodes every image's file under the folder PICTURES and counts what is missing, damaged or of
  * another size. */

@@ -1,4 +1,4 @@
-#include "coco/coco_check.h"
+#include "trainer/data/coco/coco_check.h"
 
 #include "common/str.h"
 

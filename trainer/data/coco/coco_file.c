@@ -1,4 +1,4 @@
-#include "coco/coco_file.h"
+#include "trainer/data/coco/coco_file.h"
 
 #include "common/crc32c.h"
 #include "common/file.h"

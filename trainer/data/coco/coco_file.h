@@ -4,9 +4,9 @@
 #ifndef COCO_COCO_FILE_H
 #define COCO_COCO_FILE_H
 
-#include "coco/coco_index.h"
 #include "common/error.h"
 #include "common/target.h"
+#include "trainer/data/coco/coco_index.h"
 
 #include <stddef.h>
 #include <stdint.h>

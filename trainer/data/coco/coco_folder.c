@@ -1,4 +1,4 @@
-#include "coco/coco_folder.h"
+#include "trainer/data/coco/coco_folder.h"
 
 #include "common/file_look.h"
 

@@ -1,4 +1,4 @@
-#include "coco/coco_index.h"
+#include "trainer/data/coco/coco_index.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

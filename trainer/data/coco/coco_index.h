@@ -10,10 +10,10 @@
 #ifndef COCO_COCO_INDEX_H
 #define COCO_COCO_INDEX_H
 
-#include "coco/coco_json.h"
-#include "coco/coco_segment.h"
 #include "common/error.h"
-#include "eval/rle.h"
+#include "trainer/data/coco/coco_json.h"
+#include "trainer/data/coco/coco_segment.h"
+#include "trainer/eval/rle.h"
 
 #include <stdbool.h>
 #include <stddef.h>

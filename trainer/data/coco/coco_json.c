@@ -1,4 +1,4 @@
-#include "coco/coco_json.h"
+#include "trainer/data/coco/coco_json.h"
 
 #include "common/cleanup.h"
 

@@ -1,8 +1,8 @@
-#include "coco/coco_load.h"
+#include "trainer/data/coco/coco_load.h"
 
-#include "coco/coco_build.h"
-#include "coco/coco_file.h"
 #include "common/cleanup.h"
+#include "trainer/data/coco/coco_build.h"
+#include "trainer/data/coco/coco_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -2,8 +2,8 @@
 #ifndef COCO_COCO_LOAD_H
 #define COCO_COCO_LOAD_H
 
-#include "coco/coco_index.h"
 #include "common/error.h"
+#include "trainer/data/coco/coco_index.h"
 
 /* Reads the index file PATH, which must outlive the index. A damaged or foreign file is refused. */
 int coco_load_index(struct coco_index *ret, const char *path, struct error *err);

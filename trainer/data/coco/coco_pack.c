@@ -1,4 +1,4 @@
-#include "coco/coco_pack.h"
+#include "trainer/data/coco/coco_pack.h"
 
 #include <math.h>
 #include <stdbool.h>

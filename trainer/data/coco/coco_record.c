@@ -1,4 +1,4 @@
-#include "coco/coco_record.h"
+#include "trainer/data/coco/coco_record.h"
 
 #include "common/cleanup.h"
 #include "common/json_number.h"

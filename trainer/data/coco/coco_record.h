@@ -2,10 +2,10 @@
 #ifndef COCO_COCO_RECORD_H
 #define COCO_COCO_RECORD_H
 
-#include "coco/coco_segment.h"
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/json_stream.h"
+#include "trainer/data/coco/coco_segment.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
-#include "coco/coco_results.h"
+#include "trainer/data/coco/coco_results.h"
 
-#include "coco/coco_json.h"
-#include "coco/coco_record.h"
 #include "common/json_stream.h"
+#include "trainer/data/coco/coco_json.h"
+#include "trainer/data/coco/coco_record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,10 +6,10 @@
 #ifndef COCO_COCO_RESULTS_H
 #define COCO_COCO_RESULTS_H
 
-#include "coco/coco_segment.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "eval/rle.h"
+#include "trainer/data/coco/coco_segment.h"
+#include "trainer/eval/rle.h"
 
 #include <stdbool.h>
 #include <stddef.h>

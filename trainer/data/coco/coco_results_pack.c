@@ -1,4 +1,4 @@
-#include "coco/coco_results_pack.h"
+#include "trainer/data/coco/coco_results_pack.h"
 
 #include "common/cleanup.h"
 

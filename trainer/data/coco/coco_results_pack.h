@@ -2,9 +2,9 @@
 #ifndef COCO_COCO_RESULTS_PACK_H
 #define COCO_COCO_RESULTS_PACK_H
 
-#include "coco/coco_results.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/data/coco/coco_results.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "coco/coco_results_write.h"
+#include "trainer/data/coco/coco_results_write.h"
 
 #include "common/buf.h"
 #include "common/file.h"

@@ -6,8 +6,8 @@
 #ifndef COCO_COCO_RESULTS_WRITE_H
 #define COCO_COCO_RESULTS_WRITE_H
 
-#include "coco/coco_results.h"
 #include "common/error.h"
+#include "trainer/data/coco/coco_results.h"
 
 enum coco_parts { COCO_PARTS_BOXES = 1, COCO_PARTS_MASKS = 2, COCO_PARTS_BOTH = 3 };
 

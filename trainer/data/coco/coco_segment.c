@@ -1,7 +1,7 @@
-#include "coco/coco_segment.h"
+#include "trainer/data/coco/coco_segment.h"
 
-#include "coco/coco_pack.h"
-#include "eval/rle_text.h"
+#include "trainer/data/coco/coco_pack.h"
+#include "trainer/eval/rle_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -16,8 +16,8 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/json_stream.h"
-#include "eval/rle.h"
-#include "eval/rle_polygon.h"
+#include "trainer/eval/rle.h"
+#include "trainer/eval/rle_polygon.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-#include "coco/coco_task.h"
+#include "trainer/data/coco/coco_task.h"
 
 #include "common/cleanup.h"
-#include "eval/rle_polygon.h"
+#include "trainer/eval/rle_polygon.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,10 +5,10 @@
 #ifndef COCO_COCO_TASK_H
 #define COCO_COCO_TASK_H
 
-#include "coco/coco_index.h"
-#include "coco/coco_results.h"
 #include "common/error.h"
-#include "eval/coco_eval.h"
+#include "trainer/data/coco/coco_index.h"
+#include "trainer/data/coco/coco_results.h"
+#include "trainer/eval/coco_eval.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "codec/image.h"
+#include "trainer/data/codec/image.h"
 
 #include <stdlib.h>
 

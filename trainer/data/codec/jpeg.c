@@ -1,4 +1,4 @@
-#include "codec/jpeg.h"
+#include "trainer/data/codec/jpeg.h"
 
 #include <setjmp.h>
 #include <stdbool.h>

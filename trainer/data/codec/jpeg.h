@@ -18,9 +18,9 @@
 #ifndef CODEC_JPEG_H
 #define CODEC_JPEG_H
 
-#include "codec/image.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/data/codec/image.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
-#include "codec/picture.h"
+#include "trainer/data/codec/picture.h"
 
-#include "codec/jpeg.h"
-#include "codec/png.h"
 #include "common/file.h"
+#include "trainer/data/codec/jpeg.h"
+#include "trainer/data/codec/png.h"
 
 #include <string.h>
 

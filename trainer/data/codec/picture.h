@@ -2,10 +2,10 @@
 #ifndef CODEC_PICTURE_H
 #define CODEC_PICTURE_H
 
-#include "codec/image.h"
-#include "codec/jpeg.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/codec/jpeg.h"
 
 #include <stdbool.h>
 

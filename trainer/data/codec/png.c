@@ -1,6 +1,6 @@
-#include "codec/png.h"
+#include "trainer/data/codec/png.h"
 
-#include "codec/jpeg.h"
+#include "trainer/data/codec/jpeg.h"
 
 #include <png.h>
 #include <setjmp.h>

@@ -2,9 +2,9 @@
 #ifndef CODEC_PNG_H
 #define CODEC_PNG_H
 
-#include "codec/image.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/data/codec/image.h"
 
 #include <stdbool.h>
 #include <stdint.h>

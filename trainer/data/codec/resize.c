@@ -1,4 +1,4 @@
-#include "codec/resize.h"
+#include "trainer/data/codec/resize.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #ifndef CODEC_RESIZE_H
 #define CODEC_RESIZE_H
 
-#include "codec/image.h"
-#include "codec/resize_rows.h"
 #include "common/error.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/codec/resize_rows.h"
 
 #include <stdbool.h>
 #include <stdint.h>

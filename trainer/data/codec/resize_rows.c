@@ -1,6 +1,6 @@
-#include "codec/resize_rows.h"
+#include "trainer/data/codec/resize_rows.h"
 
-#include "codec/image.h"
+#include "trainer/data/codec/image.h"
 
 #include <string.h>
 

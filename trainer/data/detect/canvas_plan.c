@@ -1,4 +1,4 @@
-#include "detect/canvas_plan.h"
+#include "trainer/data/detect/canvas_plan.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "detect/detect_size.h"
+#include "trainer/data/detect/detect_size.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "detect/detect_size.h"
+#include "trainer/data/detect/detect_size.h"
 
 #include <math.h>
 #include <stdbool.h>

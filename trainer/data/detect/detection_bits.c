@@ -1,7 +1,7 @@
-#include "detect/detection_bits.h"
+#include "trainer/data/detect/detection_bits.h"
 
 #include "common/cleanup.h"
-#include "kernels/bilinear.h"
+#include "trainer/kernels/bilinear.h"
 
 #include <stdlib.h>
 #include <string.h>

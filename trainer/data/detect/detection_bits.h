@@ -5,10 +5,10 @@
 #define DETECT_DETECTION_BITS_H
 
 #include "common/error.h"
-#include "detect/detect_size.h"
-#include "detect/detection_fields.h"
-#include "eval/rle.h"
-#include "kernels/mask_bits.h"
+#include "trainer/data/detect/detect_size.h"
+#include "trainer/data/detect/detection_fields.h"
+#include "trainer/eval/rle.h"
+#include "trainer/kernels/mask_bits.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "detect/detection_draw.h"
+#include "trainer/data/detect/detection_draw.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #ifndef DETECT_DETECTION_DRAW_H
 #define DETECT_DETECTION_DRAW_H
 
-#include "detect/detect_size.h"
+#include "trainer/data/detect/detect_size.h"
 
 #include <stdbool.h>
 

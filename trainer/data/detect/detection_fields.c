@@ -1,9 +1,9 @@
-#include "detect/detection_fields.h"
+#include "trainer/data/detect/detection_fields.h"
 
-#include "kernels/image_size.h"
-#include "kernels/mask_bits.h"
-#include "kernels/mask_target.h"
-#include "kernels/sample_key.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/mask_target.h"
+#include "trainer/kernels/sample_key.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "detect/detection_groups.h"
+#include "trainer/data/detect/detection_groups.h"
 
 #include "common/cleanup.h"
 

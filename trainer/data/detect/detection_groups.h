@@ -3,10 +3,10 @@
 #define DETECT_DETECTION_GROUPS_H
 
 #include "common/error.h"
-#include "detect/canvas_plan.h"
-#include "detect/detect_size.h"
-#include "detect/detection_sample.h"
-#include "detect/detection_set.h"
+#include "trainer/data/detect/canvas_plan.h"
+#include "trainer/data/detect/detect_size.h"
+#include "trainer/data/detect/detection_sample.h"
+#include "trainer/data/detect/detection_set.h"
 
 #include <stddef.h>
 #include <stdint.h>

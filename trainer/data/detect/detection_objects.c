@@ -1,6 +1,6 @@
-#include "detect/detection_objects.h"
+#include "trainer/data/detect/detection_objects.h"
 
-#include "detect/detection_outline.h"
+#include "trainer/data/detect/detection_outline.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

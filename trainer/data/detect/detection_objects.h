@@ -5,15 +5,15 @@
 #ifndef DETECT_DETECTION_OBJECTS_H
 #define DETECT_DETECTION_OBJECTS_H
 
-#include "coco/coco_segment.h"
 #include "common/error.h"
-#include "detect/detect_size.h"
-#include "detect/detection_bits.h"
-#include "detect/detection_draw.h"
-#include "detect/detection_fields.h"
-#include "detect/detection_set.h"
-#include "eval/rle.h"
-#include "eval/rle_polygon.h"
+#include "trainer/data/coco/coco_segment.h"
+#include "trainer/data/detect/detect_size.h"
+#include "trainer/data/detect/detection_bits.h"
+#include "trainer/data/detect/detection_draw.h"
+#include "trainer/data/detect/detection_fields.h"
+#include "trainer/data/detect/detection_set.h"
+#include "trainer/eval/rle.h"
+#include "trainer/eval/rle_polygon.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-#include "detect/detection_outline.h"
+#include "trainer/data/detect/detection_outline.h"
 
-#include "kernels/mask_target.h"
+#include "trainer/kernels/mask_target.h"
 
 #include <inttypes.h>
 

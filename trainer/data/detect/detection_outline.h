@@ -6,11 +6,11 @@
 #ifndef DETECT_DETECTION_OUTLINE_H
 #define DETECT_DETECTION_OUTLINE_H
 
-#include "coco/coco_segment.h"
 #include "common/error.h"
-#include "detect/detection_draw.h"
-#include "detect/detection_fields.h"
-#include "detect/detection_set.h"
+#include "trainer/data/coco/coco_segment.h"
+#include "trainer/data/detect/detection_draw.h"
+#include "trainer/data/detect/detection_fields.h"
+#include "trainer/data/detect/detection_set.h"
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* How much room the samples of a set need. */
-#include "detect/detection_sample.h"
+#include "trainer/data/detect/detection_sample.h"
 
 #include "common/cleanup.h"
-#include "kernels/mask_bits.h"
+#include "trainer/kernels/mask_bits.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-#include "detect/detection_sample.h"
+#include "trainer/data/detect/detection_sample.h"
 
-#include "kernels/image_size.h"
-#include "kernels/random.h"
-#include "kernels/sample_key.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/random.h"
+#include "trainer/kernels/sample_key.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -11,15 +11,15 @@
 #ifndef DETECT_DETECTION_SAMPLE_H
 #define DETECT_DETECTION_SAMPLE_H
 
-#include "codec/image.h"
-#include "codec/picture.h"
-#include "codec/resize.h"
 #include "common/error.h"
-#include "detect/detect_size.h"
-#include "detect/detection_bits.h"
-#include "detect/detection_fields.h"
-#include "detect/detection_objects.h"
-#include "detect/detection_set.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/codec/picture.h"
+#include "trainer/data/codec/resize.h"
+#include "trainer/data/detect/detect_size.h"
+#include "trainer/data/detect/detection_bits.h"
+#include "trainer/data/detect/detection_fields.h"
+#include "trainer/data/detect/detection_objects.h"
+#include "trainer/data/detect/detection_set.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-#include "detect/detection_scores.h"
+#include "trainer/data/detect/detection_scores.h"
 
-#include "coco/coco_task.h"
-#include "eval/coco_stats.h"
+#include "trainer/data/coco/coco_task.h"
+#include "trainer/eval/coco_stats.h"
 
 static int score(const struct coco_index *index, const struct coco_results *results, bool masks,
                  int threads, double ret[COCO_STATS], size_t *ret_left_out, struct error *err) {

@@ -4,10 +4,10 @@
 #ifndef DETECT_DETECTION_SCORES_H
 #define DETECT_DETECTION_SCORES_H
 
-#include "coco/coco_index.h"
-#include "coco/coco_results.h"
 #include "common/error.h"
-#include "eval/coco_eval.h"
+#include "trainer/data/coco/coco_index.h"
+#include "trainer/data/coco/coco_results.h"
+#include "trainer/eval/coco_eval.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-#include "detect/detection_set.h"
+#include "trainer/data/detect/detection_set.h"
 
-#include "codec/jpeg.h"
 #include "common/str.h"
+#include "trainer/data/codec/jpeg.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -21,10 +21,10 @@
 #ifndef DETECT_DETECTION_SET_H
 #define DETECT_DETECTION_SET_H
 
-#include "coco/coco_index.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "detect/detect_size.h"
+#include "trainer/data/coco/coco_index.h"
+#include "trainer/data/detect/detect_size.h"
 
 #include <stdbool.h>
 #include <stddef.h>

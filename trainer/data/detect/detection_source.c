@@ -1,11 +1,11 @@
-#include "detect/detection_source.h"
+#include "trainer/data/detect/detection_source.h"
 
-#include "detect/detection_outline.h"
+#include "trainer/data/detect/detection_outline.h"
 
-#include "kernels/image_size.h"
-#include "kernels/mask_bits.h"
-#include "kernels/mask_target.h"
-#include "kernels/sample_key.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/mask_target.h"
+#include "trainer/kernels/sample_key.h"
 
 #include <inttypes.h>
 #include <limits.h>

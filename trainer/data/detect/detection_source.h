@@ -15,10 +15,10 @@
 #define DETECT_DETECTION_SOURCE_H
 
 #include "common/error.h"
-#include "detect/detection_sample.h"
-#include "detect/detection_set.h"
-#include "set/batch.h"
-#include "set/source.h"
+#include "trainer/data/detect/detection_sample.h"
+#include "trainer/data/detect/detection_set.h"
+#include "trainer/data/set/batch.h"
+#include "trainer/data/set/source.h"
 
 #include <stddef.h>
 #include <stdint.h>

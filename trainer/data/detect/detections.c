@@ -1,4 +1,4 @@
-#include "detect/detections.h"
+#include "trainer/data/detect/detections.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -8,12 +8,12 @@
 #ifndef DETECT_DETECTIONS_H
 #define DETECT_DETECTIONS_H
 
-#include "coco/coco_results.h"
 #include "common/error.h"
-#include "detect/detect_size.h"
-#include "detect/detection_set.h"
-#include "eval/mask_paste.h"
-#include "eval/rle.h"
+#include "trainer/data/coco/coco_results.h"
+#include "trainer/data/detect/detect_size.h"
+#include "trainer/data/detect/detection_set.h"
+#include "trainer/eval/mask_paste.h"
+#include "trainer/eval/rle.h"
 
 #include <stdbool.h>
 #include <stddef.h>

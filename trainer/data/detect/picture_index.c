@@ -1,11 +1,11 @@
-#include "detect/picture_index.h"
+#include "trainer/data/detect/picture_index.h"
 
-#include "codec/picture.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "detect/detection_set.h"
+#include "trainer/data/codec/picture.h"
+#include "trainer/data/detect/detection_set.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

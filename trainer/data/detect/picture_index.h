@@ -7,9 +7,9 @@
 #ifndef DETECT_PICTURE_INDEX_H
 #define DETECT_PICTURE_INDEX_H
 
-#include "coco/coco_index.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/data/coco/coco_index.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "draw/canvas.h"
+#include "trainer/data/draw/canvas.h"
 
 #include "common/cleanup.h"
 

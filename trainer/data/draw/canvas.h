@@ -3,8 +3,8 @@
 #ifndef DRAW_CANVAS_H
 #define DRAW_CANVAS_H
 
-#include "codec/image.h"
-#include "eval/rle.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/eval/rle.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #ifndef DRAW_COCO_COLORS_H
 #define DRAW_COCO_COLORS_H
 
-#include "draw/coco_draw.h"
+#include "trainer/data/draw/coco_draw.h"
 
 /* Sets the colours of LIST, which depend on its boxes and their order alone. */
 void coco_colors_choose(struct coco_drawing *list, size_t count);

@@ -4,10 +4,10 @@
 #ifndef DRAW_COCO_DRAW_H
 #define DRAW_COCO_DRAW_H
 
-#include "codec/image.h"
 #include "common/error.h"
-#include "draw/fonts.h"
-#include "eval/rle.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/draw/fonts.h"
+#include "trainer/eval/rle.h"
 
 #include <stdbool.h>
 #include <stddef.h>

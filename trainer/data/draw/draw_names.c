@@ -1,9 +1,9 @@
-#include "draw/draw_names.h"
+#include "trainer/data/draw/draw_names.h"
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "draw/spell.h"
-#include "draw/utf8.h"
+#include "trainer/data/draw/spell.h"
+#include "trainer/data/draw/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,12 +2,12 @@
 #ifndef DRAW_DRAW_NAMES_H
 #define DRAW_DRAW_NAMES_H
 
-#include "coco/coco_index.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "draw/coco_draw.h"
-#include "draw/fonts.h"
-#include "eval/coco_report.h"
+#include "trainer/data/coco/coco_index.h"
+#include "trainer/data/draw/coco_draw.h"
+#include "trainer/data/draw/fonts.h"
+#include "trainer/eval/coco_report.h"
 
 struct draw_names {
     struct fonts *fonts; /* owned */

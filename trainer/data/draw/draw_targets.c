@@ -1,4 +1,4 @@
-#include "draw/draw_targets.h"
+#include "trainer/data/draw/draw_targets.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"

@@ -5,8 +5,8 @@
 #ifndef DRAW_DRAW_TARGETS_H
 #define DRAW_DRAW_TARGETS_H
 
-#include "coco/coco_index.h"
 #include "common/error.h"
+#include "trainer/data/coco/coco_index.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "draw/fonts.h"
+#include "trainer/data/draw/fonts.h"
 
 #include "common/file.h"
 

@@ -7,7 +7,7 @@
 #define DRAW_FONTS_H
 
 #include "common/error.h"
-#include "draw/glyph.h"
+#include "trainer/data/draw/glyph.h"
 
 #include <stdbool.h>
 #include <stddef.h>

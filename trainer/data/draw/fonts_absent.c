@@ -1,5 +1,5 @@
 /* Fonts of a build without FreeType: none. */
-#include "draw/fonts.h"
+#include "trainer/data/draw/fonts.h"
 
 const char *const FONTS_KNOWN[] = {NULL};
 

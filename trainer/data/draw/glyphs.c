@@ -1,4 +1,4 @@
-#include "draw/glyphs.h"
+#include "trainer/data/draw/glyphs.h"
 
 enum { FIRST = ' ', LAST = '~' };
 

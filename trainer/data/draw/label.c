@@ -1,7 +1,7 @@
-#include "draw/label.h"
+#include "trainer/data/draw/label.h"
 
-#include "draw/glyphs.h"
-#include "draw/utf8.h"
+#include "trainer/data/draw/glyphs.h"
+#include "trainer/data/draw/utf8.h"
 
 /* In dots. The plate's margins; rows above and below the line that each plate has room for, with
  * letters in dots alone and with fonts, and the fonts' em, at which they are as wide as dots. */

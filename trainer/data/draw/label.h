@@ -4,9 +4,9 @@
 #ifndef DRAW_LABEL_H
 #define DRAW_LABEL_H
 
-#include "codec/image.h"
-#include "draw/canvas.h"
-#include "draw/fonts.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/draw/canvas.h"
+#include "trainer/data/draw/fonts.h"
 
 enum { LABEL_DOT_MAX = 8 };
 

@@ -1,4 +1,4 @@
-#include "draw/painter.h"
+#include "trainer/data/draw/painter.h"
 
 #include <string.h>
 

@@ -3,12 +3,12 @@
 #ifndef DRAW_PAINTER_H
 #define DRAW_PAINTER_H
 
-#include "coco/coco_index.h"
-#include "coco/coco_results.h"
-#include "codec/image.h"
 #include "common/error.h"
-#include "draw/draw_names.h"
-#include "draw/painting.h"
+#include "trainer/data/coco/coco_index.h"
+#include "trainer/data/coco/coco_results.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/draw/draw_names.h"
+#include "trainer/data/draw/painting.h"
 
 #include <stdbool.h>
 #include <stddef.h>

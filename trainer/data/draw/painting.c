@@ -1,4 +1,4 @@
-#include "draw/painting.h"
+#include "trainer/data/draw/painting.h"
 
 #include <stdio.h>
 #include <stdlib.h>

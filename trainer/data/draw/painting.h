@@ -3,15 +3,15 @@
 #ifndef DRAW_PAINTING_H
 #define DRAW_PAINTING_H
 
-#include "coco/coco_index.h"
-#include "coco/coco_results.h"
-#include "coco/coco_segment.h"
-#include "codec/image.h"
 #include "common/error.h"
-#include "draw/coco_draw.h"
-#include "draw/draw_names.h"
-#include "eval/rle.h"
-#include "eval/rle_polygon.h"
+#include "trainer/data/coco/coco_index.h"
+#include "trainer/data/coco/coco_results.h"
+#include "trainer/data/coco/coco_segment.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/draw/coco_draw.h"
+#include "trainer/data/draw/draw_names.h"
+#include "trainer/eval/rle.h"
+#include "trainer/eval/rle_polygon.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-#include "draw/spell.h"
+#include "trainer/data/draw/spell.h"
 
-#include "draw/utf8.h"
+#include "trainer/data/draw/utf8.h"
 
 #include <stdint.h>
 

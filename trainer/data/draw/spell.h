@@ -6,7 +6,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "draw/fonts.h"
+#include "trainer/data/draw/fonts.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
-#include "set/augment.h"
+#include "trainer/data/set/augment.h"
 
-#include "kernels/random.h"
+#include "trainer/kernels/random.h"
 
 #include <math.h>
 

@@ -12,7 +12,7 @@
 #ifndef SET_AUGMENT_H
 #define SET_AUGMENT_H
 
-#include "codec/image.h"
+#include "trainer/data/codec/image.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "set/batch.h"
+#include "trainer/data/set/batch.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-#include "set/dataset.h"
+#include "trainer/data/set/dataset.h"
 
-#include "codec/jpeg.h"
 #include "common/file.h"
 #include "common/str.h"
-#include "kernels/random.h"
-#include "set/folder.h"
+#include "trainer/data/codec/jpeg.h"
+#include "trainer/data/set/folder.h"
+#include "trainer/kernels/random.h"
 
 #include <limits.h>
 #include <stdio.h>

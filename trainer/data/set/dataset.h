@@ -13,8 +13,8 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "set/folder.h"
-#include "set/left_out.h"
+#include "trainer/data/set/folder.h"
+#include "trainer/data/set/left_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>

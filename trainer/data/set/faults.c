@@ -1,4 +1,4 @@
-#include "set/faults.h"
+#include "trainer/data/set/faults.h"
 
 #include <stdio.h>
 #include <stdlib.h>

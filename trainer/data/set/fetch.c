@@ -1,6 +1,6 @@
-#include "set/fetch.h"
+#include "trainer/data/set/fetch.h"
 
-#include "codec/png.h"
+#include "trainer/data/codec/png.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,13 +2,13 @@
 #ifndef SET_FETCH_H
 #define SET_FETCH_H
 
-#include "codec/image.h"
-#include "codec/jpeg.h"
-#include "codec/resize.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "set/augment.h"
-#include "set/dataset.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/codec/jpeg.h"
+#include "trainer/data/codec/resize.h"
+#include "trainer/data/set/augment.h"
+#include "trainer/data/set/dataset.h"
 
 #include <stdbool.h>
 #include <stddef.h>

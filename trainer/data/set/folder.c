@@ -1,8 +1,8 @@
-#include "set/folder.h"
+#include "trainer/data/set/folder.h"
 
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "set/folder_walk.h"
+#include "trainer/data/set/folder_walk.h"
 
 #include <stdlib.h>
 #include <string.h>

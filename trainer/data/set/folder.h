@@ -7,7 +7,7 @@
 #define SET_FOLDER_H
 
 #include "common/error.h"
-#include "set/left_out.h"
+#include "trainer/data/set/left_out.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "set/folder_walk.h"
+#include "trainer/data/set/folder_walk.h"
 
 #include "common/cleanup.h"
 

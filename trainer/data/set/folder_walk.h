@@ -3,7 +3,7 @@
 #define SET_FOLDER_WALK_H
 
 #include "common/error.h"
-#include "set/left_out.h"
+#include "trainer/data/set/left_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
-#include "set/labelled.h"
+#include "trainer/data/set/labelled.h"
 
-#include "codec/image.h"
-#include "set/fetch.h"
-#include "set/sampler.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/set/fetch.h"
+#include "trainer/data/set/sampler.h"
 
 #include <stdlib.h>
 #include <string.h>

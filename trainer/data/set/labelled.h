@@ -9,9 +9,9 @@
 #define SET_LABELLED_H
 
 #include "common/error.h"
-#include "set/augment.h"
-#include "set/dataset.h"
-#include "set/source.h"
+#include "trainer/data/set/augment.h"
+#include "trainer/data/set/dataset.h"
+#include "trainer/data/set/source.h"
 
 #include <stdint.h>
 

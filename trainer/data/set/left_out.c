@@ -1,4 +1,4 @@
-#include "set/left_out.h"
+#include "trainer/data/set/left_out.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-#include "set/loader.h"
+#include "trainer/data/set/loader.h"
 
 #include "common/clock.h"
-#include "set/sampler_epoch.h"
+#include "trainer/data/set/sampler_epoch.h"
 
 #include <limits.h>
 #include <pthread.h>

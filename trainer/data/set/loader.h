@@ -23,10 +23,10 @@
 #define SET_LOADER_H
 
 #include "common/error.h"
-#include "set/batch.h"
-#include "set/faults.h"
-#include "set/sampler.h"
-#include "set/source.h"
+#include "trainer/data/set/batch.h"
+#include "trainer/data/set/faults.h"
+#include "trainer/data/set/sampler.h"
+#include "trainer/data/set/source.h"
 
 #include <stddef.h>
 #include <stdint.h>

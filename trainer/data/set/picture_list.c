@@ -1,6 +1,6 @@
-#include "set/picture_list.h"
+#include "trainer/data/set/picture_list.h"
 
-#include "set/folder_walk.h"
+#include "trainer/data/set/folder_walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #define SET_PICTURE_LIST_H
 
 #include "common/error.h"
-#include "set/left_out.h"
+#include "trainer/data/set/left_out.h"
 
 #include <stddef.h>
 

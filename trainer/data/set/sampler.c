@@ -1,6 +1,6 @@
-#include "set/sampler.h"
+#include "trainer/data/set/sampler.h"
 
-#include "kernels/random.h"
+#include "trainer/kernels/random.h"
 
 enum { FEISTEL_ROUNDS = 8 };
 

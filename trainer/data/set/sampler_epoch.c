@@ -1,4 +1,4 @@
-#include "set/sampler_epoch.h"
+#include "trainer/data/set/sampler_epoch.h"
 
 #include <stdlib.h>
 

@@ -16,7 +16,7 @@
 #define SET_SAMPLER_EPOCH_H
 
 #include "common/error.h"
-#include "set/sampler.h"
+#include "trainer/data/set/sampler.h"
 
 #include <stdbool.h>
 #include <stddef.h>

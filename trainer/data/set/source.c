@@ -1,4 +1,4 @@
-#include "set/source.h"
+#include "trainer/data/set/source.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #define SET_SOURCE_H
 
 #include "common/error.h"
-#include "set/batch.h"
+#include "trainer/data/set/batch.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-#include "set/splits.h"
+#include "trainer/data/set/splits.h"
 
 #include "common/cleanup.h"
-#include "set/folder_walk.h"
+#include "trainer/data/set/folder_walk.h"
 
 #include <dirent.h>
 #include <fcntl.h>

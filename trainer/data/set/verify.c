@@ -1,8 +1,8 @@
-#include "set/verify.h"
+#include "trainer/data/set/verify.h"
 
 #include "common/str.h"
-#include "set/fetch.h"
-#include "set/source.h"
+#include "trainer/data/set/fetch.h"
+#include "trainer/data/set/source.h"
 
 #include <limits.h>
 #include <pthread.h>

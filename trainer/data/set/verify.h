@@ -4,7 +4,7 @@
 #define SET_VERIFY_H
 
 #include "common/error.h"
-#include "set/dataset.h"
+#include "trainer/data/set/dataset.h"
 
 #include <stdbool.h>
 #include <stddef.h>

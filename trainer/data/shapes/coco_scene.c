@@ -1,8 +1,8 @@
-#include "shapes/coco_scene.h"
+#include "trainer/data/shapes/coco_scene.h"
 
 #include "common/json_text.h"
-#include "eval/rle_polygon.h"
-#include "eval/rle_text.h"
+#include "trainer/eval/rle_polygon.h"
+#include "trainer/eval/rle_text.h"
 
 #include <inttypes.h>
 #include <math.h>

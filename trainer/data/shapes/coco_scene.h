@@ -3,11 +3,11 @@
 #ifndef SHAPES_COCO_SCENE_H
 #define SHAPES_COCO_SCENE_H
 
-#include "codec/image.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "kernels/random.h"
-#include "shapes/shapes.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/shapes/shapes.h"
+#include "trainer/kernels/random.h"
 
 #include <stddef.h>
 #include <stdint.h>

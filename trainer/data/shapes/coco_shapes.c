@@ -1,9 +1,9 @@
-#include "shapes/coco_shapes.h"
+#include "trainer/data/shapes/coco_shapes.h"
 
-#include "codec/jpeg.h"
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "shapes/coco_scene.h"
+#include "trainer/data/codec/jpeg.h"
+#include "trainer/data/shapes/coco_scene.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -13,7 +13,7 @@
 #define SHAPES_COCO_SHAPES_H
 
 #include "common/error.h"
-#include "shapes/prepare.h"
+#include "trainer/data/shapes/prepare.h"
 
 #include <stdint.h>
 

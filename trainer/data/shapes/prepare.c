@@ -1,10 +1,10 @@
-#include "shapes/prepare.h"
+#include "trainer/data/shapes/prepare.h"
 
-#include "codec/jpeg.h"
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "kernels/random.h"
-#include "shapes/shapes.h"
+#include "trainer/data/codec/jpeg.h"
+#include "trainer/data/shapes/shapes.h"
+#include "trainer/kernels/random.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
-#include "shapes/shapes.h"
+#include "trainer/data/shapes/shapes.h"
 
-#include "kernels/random.h"
+#include "trainer/kernels/random.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #ifndef SHAPES_SHAPES_H
 #define SHAPES_SHAPES_H
 
-#include "codec/image.h"
+#include "trainer/data/codec/image.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
-#include "fuse/fuse.h"
+#include "trainer/graph/fuse/fuse.h"
 
 #include "common/cleanup.h"
-#include "fuse/fuser.h"
-#include "graph/schedule.h"
+#include "trainer/graph/fuse/fuser.h"
+#include "trainer/graph/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,9 @@
 #ifndef FUSE_FUSE_H
 #define FUSE_FUSE_H
 
-#include "backend/backend.h"
 #include "common/error.h"
-#include "graph/graph.h"
+#include "trainer/backend/backend.h"
+#include "trainer/graph/graph.h"
 
 enum fusion {
     FUSION_NONE, /* every operator by itself */

@@ -1,4 +1,4 @@
-#include "fuse/fuser.h"
+#include "trainer/graph/fuse/fuser.h"
 
 /* CONV with what is behind it; the slots of that are still empty. */
 static struct op affine_of(const struct op *conv) {

@@ -7,7 +7,7 @@
  *
  * A norm's scale is one number a channel: it goes into the weights, which are packed once a step,
  * and into the weights' gradient, so that no pass over the activations is left for it. */
-#include "fuse/fuser.h"
+#include "trainer/graph/fuse/fuser.h"
 
 enum { READERS_MAX = 2 };
 

@@ -1,4 +1,4 @@
-#include "fuse/fuser.h"
+#include "trainer/graph/fuse/fuser.h"
 
 /* Who reads a tensor: a data gradient and a weight gradient of one convolution, and nobody else. */
 struct readers {

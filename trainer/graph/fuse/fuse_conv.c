@@ -10,9 +10,9 @@
  * Each rewrite asks the backend about the operators that it would make, one convolution at a time,
  * and leaves alone what the backend lacks. */
 #include "common/cleanup.h"
-#include "fuse/fuse.h"
-#include "fuse/fuser.h"
-#include "graph/schedule.h"
+#include "trainer/graph/fuse/fuse.h"
+#include "trainer/graph/fuse/fuser.h"
+#include "trainer/graph/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "fuse/fuser.h"
+#include "trainer/graph/fuse/fuser.h"
 
 /* The fused kind for the gradient of a norm; OP_KINDS where there is none. */
 static enum op_kind fused_kind(enum norm_form form, bool shortcut) {

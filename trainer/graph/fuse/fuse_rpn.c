@@ -1,6 +1,6 @@
 /* The backward pass of a region proposal network's head on one level as one operator: the losses
  * see a few hundred of a hundred thousand anchors, and what lies behind them multiplies zeros. */
-#include "fuse/fuser.h"
+#include "trainer/graph/fuse/fuser.h"
 
 /* What stands behind OP_RPN_LOSS_GRAD: t = relu(conv3x3(x) + bias), and two predictors of t. */
 struct rpn_head {

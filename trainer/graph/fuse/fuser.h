@@ -2,8 +2,8 @@
 #ifndef FUSE_FUSER_H
 #define FUSE_FUSER_H
 
-#include "backend/backend.h"
-#include "graph/graph.h"
+#include "trainer/backend/backend.h"
+#include "trainer/graph/graph.h"
 
 /* A pass over the graph with the readers of every tensor at hand. */
 struct fuser {

@@ -1,4 +1,4 @@
-#include "program/bind.h"
+#include "trainer/graph/program/bind.h"
 
 #include "common/cleanup.h"
 

@@ -2,7 +2,7 @@
 #ifndef PROGRAM_BIND_H
 #define PROGRAM_BIND_H
 
-#include "program/program.h"
+#include "trainer/graph/program/program.h"
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* The passes of a compile, for programs that share a store and a memory. */
-#include "graph/gradients.h"
-#include "graph/schedule.h"
-#include "program/bind.h"
-#include "program/sizes.h"
+#include "trainer/graph/gradients.h"
+#include "trainer/graph/program/bind.h"
+#include "trainer/graph/program/sizes.h"
+#include "trainer/graph/schedule.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "program/lanes.h"
+#include "trainer/graph/program/lanes.h"
 
 #include "common/cleanup.h"
 

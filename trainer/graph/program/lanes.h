@@ -12,9 +12,9 @@
 #ifndef PROGRAM_LANES_H
 #define PROGRAM_LANES_H
 
-#include "backend/backend.h"
 #include "common/error.h"
-#include "graph/graph.h"
+#include "trainer/backend/backend.h"
+#include "trainer/graph/graph.h"
 
 enum {
     LANES = 2, /* LANE_MAIN and LANE_SIDE */

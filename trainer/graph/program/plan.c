@@ -1,4 +1,4 @@
-#include "program/plan.h"
+#include "trainer/graph/program/plan.h"
 
 #include "common/cleanup.h"
 

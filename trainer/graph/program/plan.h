@@ -11,11 +11,11 @@
 #ifndef PROGRAM_PLAN_H
 #define PROGRAM_PLAN_H
 
-#include "backend/backend.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "graph/graph.h"
-#include "program/lanes.h"
+#include "trainer/backend/backend.h"
+#include "trainer/graph/graph.h"
+#include "trainer/graph/program/lanes.h"
 
 enum { PLAN_ALIGNMENT = 64 };
 

@@ -1,8 +1,8 @@
 /* Tables for people: the memory plan and the compiled program. */
-#include "program/program.h"
+#include "trainer/graph/program/program.h"
 
 #include "common/cleanup.h"
-#include "program/sizes.h"
+#include "trainer/graph/program/sizes.h"
 
 #include <stdlib.h>
 

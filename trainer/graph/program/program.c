@@ -1,6 +1,6 @@
-#include "program/program.h"
+#include "trainer/graph/program/program.h"
 
-#include "program/bind.h"
+#include "trainer/graph/program/bind.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,14 +19,14 @@
 #ifndef PROGRAM_PROGRAM_H
 #define PROGRAM_PROGRAM_H
 
-#include "backend/backend.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "fuse/fuse.h"
-#include "graph/graph.h"
-#include "program/lanes.h"
-#include "program/plan.h"
-#include "program/store.h"
+#include "trainer/backend/backend.h"
+#include "trainer/graph/fuse/fuse.h"
+#include "trainer/graph/graph.h"
+#include "trainer/graph/program/lanes.h"
+#include "trainer/graph/program/plan.h"
+#include "trainer/graph/program/store.h"
 
 #include <stdint.h>
 

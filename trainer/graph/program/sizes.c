@@ -1,4 +1,4 @@
-#include "program/sizes.h"
+#include "trainer/graph/program/sizes.h"
 
 #include <stdio.h>
 

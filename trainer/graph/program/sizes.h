@@ -2,7 +2,7 @@
 #ifndef PROGRAM_SIZES_H
 #define PROGRAM_SIZES_H
 
-#include "program/program.h"
+#include "trainer/graph/program/program.h"
 
 enum { SIZES_TEXT_SIZE = 320 };
 

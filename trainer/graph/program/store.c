@@ -1,8 +1,8 @@
-#include "program/store.h"
+#include "trainer/graph/program/store.h"
 
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "kernels/random.h"
+#include "trainer/kernels/random.h"
 
 #include <math.h>
 #include <stdlib.h>

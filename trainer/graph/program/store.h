@@ -11,9 +11,9 @@
 #ifndef PROGRAM_STORE_H
 #define PROGRAM_STORE_H
 
-#include "backend/backend.h"
 #include "common/error.h"
-#include "graph/graph.h"
+#include "trainer/backend/backend.h"
+#include "trainer/graph/graph.h"
 
 enum { STORE_ALIGNMENT = 64, STORE_FLAGS = 16 };
 

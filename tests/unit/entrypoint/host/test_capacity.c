@@ -1,7 +1,7 @@
-#include "host/capacity.h"
+#include "entrypoint/host/capacity.h"
 
-#include "support/unit.h"
-#include "wire/door.h"
+#include "entrypoint/wire/door.h"
+#include "tests/support/unit.h"
 
 #include <sys/resource.h>
 
@@ -65,6 +65,6 @@ static void the_limit_is_raised_for_the_job_and_for_guests(void) {
     CU_ASSERT_EQUAL(unit_in_child(raise_for_guests), 0);
 }
 
-UNIT_MAIN("host.capacity", UNIT(the_master_needs_more_with_every_host),
-          UNIT(guests_get_a_share_of_what_the_job_does_not_need),
-          UNIT(the_limit_is_raised_for_the_job_and_for_guests))
+UNIT_SUITE("host.capacity", UNIT(the_master_needs_more_with_every_host),
+           UNIT(guests_get_a_share_of_what_the_job_does_not_need),
+           UNIT(the_limit_is_raised_for_the_job_and_for_guests))

@@ -1,5 +1,5 @@
-#include "host/contexts.h"
-#include "support/unit.h"
+#include "entrypoint/host/contexts.h"
+#include "tests/support/unit.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -71,5 +71,5 @@ static void a_later_life_takes_those_of_the_first_one(void) {
     succession_close(&s); /* whose they are */
 }
 
-UNIT_MAIN("host.contexts", UNIT(every_role_has_its_own), UNIT(a_host_alone_has_none),
-          UNIT(a_later_life_takes_those_of_the_first_one))
+UNIT_SUITE("host.contexts", UNIT(every_role_has_its_own), UNIT(a_host_alone_has_none),
+           UNIT(a_later_life_takes_those_of_the_first_one))

@@ -1,9 +1,9 @@
 #include "common/clock.h"
-#include "host/equipping.h"
-#include "support/lag.h"
-#include "support/ports.h"
-#include "support/reaping.h"
-#include "support/unit.h"
+#include "entrypoint/host/equipping.h"
+#include "tests/support/lag.h"
+#include "tests/support/ports.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
 
 struct world {
     struct cluster_host hosts[2];
@@ -145,6 +145,6 @@ static void one_rank_needs_neither(void) {
     close_world(&w);
 }
 
-UNIT_MAIN("host.equipping", UNIT(a_port_is_busy_for_a_moment),
-          UNIT(a_port_that_stays_busy_is_the_fault), UNIT(no_mpirun_is_the_fault),
-          UNIT(nothing_is_found_for_who_wants_it_no_longer), UNIT(one_rank_needs_neither))
+UNIT_SUITE("host.equipping", UNIT(a_port_is_busy_for_a_moment),
+           UNIT(a_port_that_stays_busy_is_the_fault), UNIT(no_mpirun_is_the_fault),
+           UNIT(nothing_is_found_for_who_wants_it_no_longer), UNIT(one_rank_needs_neither))

@@ -1,11 +1,11 @@
-#include "host/host.h"
+#include "entrypoint/host/host.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "ranks/seat.h"
-#include "support/addresses.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/host/ranks/seat.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/addresses.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -347,12 +347,12 @@ static void lines_go_to_the_master_too_where_it_wants_them(void) {
     close_host();
 }
 
-UNIT_MAIN("host.host", UNIT(programs_start_when_all_seats_are_taken_and_no_seat_is_given_later),
-          UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
-          UNIT(the_next_attempt_knows_who_is_gone),
-          UNIT(with_a_part_in_an_attempt_it_knows_of_the_job),
-          UNIT(how_far_attempts_have_come_is_known_to_whom_may_lead_the_next),
-          UNIT(it_waits_for_no_attempt_any_more), UNIT(nothing_but_this_jobs_daemon_is_started),
-          UNIT(an_agent_that_leads_elsewhere_is_replaced),
-          UNIT(the_agent_is_a_link_to_this_program),
-          UNIT(lines_go_to_the_master_too_where_it_wants_them))
+UNIT_SUITE("host.host", UNIT(programs_start_when_all_seats_are_taken_and_no_seat_is_given_later),
+           UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
+           UNIT(the_next_attempt_knows_who_is_gone),
+           UNIT(with_a_part_in_an_attempt_it_knows_of_the_job),
+           UNIT(how_far_attempts_have_come_is_known_to_whom_may_lead_the_next),
+           UNIT(it_waits_for_no_attempt_any_more), UNIT(nothing_but_this_jobs_daemon_is_started),
+           UNIT(an_agent_that_leads_elsewhere_is_replaced),
+           UNIT(the_agent_is_a_link_to_this_program),
+           UNIT(lines_go_to_the_master_too_where_it_wants_them))

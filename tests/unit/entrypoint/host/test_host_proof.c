@@ -1,10 +1,10 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
-#include "host/host_proof.h"
-#include "support/reaping.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/host/host_proof.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -121,5 +121,5 @@ static void what_is_no_step_is_left_alone(void) {
     tear_down();
 }
 
-UNIT_MAIN("host.host_proof", UNIT(it_writes_a_word_and_takes_it_away),
-          UNIT(nothing_stays_where_nobody_orders_it), UNIT(what_is_no_step_is_left_alone))
+UNIT_SUITE("host.host_proof", UNIT(it_writes_a_word_and_takes_it_away),
+           UNIT(nothing_stays_where_nobody_orders_it), UNIT(what_is_no_step_is_left_alone))

@@ -1,6 +1,6 @@
-#include "host/loss.h"
+#include "entrypoint/host/loss.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 
@@ -148,9 +148,9 @@ static void who_finds_nobody_there_says_so(void) {
     succession_close(&s);
 }
 
-UNIT_MAIN("host.loss", UNIT(it_follows_the_next_host_where_it_may),
-          UNIT(else_it_asks_to_be_taken_back), UNIT(who_waits_follows_nobody),
-          UNIT(without_a_job_that_has_begun_it_leaves),
-          UNIT(before_the_first_attempt_it_leaves_at_once), UNIT(who_is_stopped_leaves),
-          UNIT(no_restarts_are_no_other_life), UNIT(who_has_looked_in_vain_leaves),
-          UNIT(who_finds_nobody_there_says_so))
+UNIT_SUITE("host.loss", UNIT(it_follows_the_next_host_where_it_may),
+           UNIT(else_it_asks_to_be_taken_back), UNIT(who_waits_follows_nobody),
+           UNIT(without_a_job_that_has_begun_it_leaves),
+           UNIT(before_the_first_attempt_it_leaves_at_once), UNIT(who_is_stopped_leaves),
+           UNIT(no_restarts_are_no_other_life), UNIT(who_has_looked_in_vain_leaves),
+           UNIT(who_finds_nobody_there_says_so))

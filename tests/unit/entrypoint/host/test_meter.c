@@ -1,6 +1,6 @@
-#include "unit/entrypoint/stage.h"
+#include "tests/unit/entrypoint/stage.h"
 
-#include "support/ports.h"
+#include "tests/support/ports.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -69,4 +69,4 @@ static void a_port_that_is_taken_is_named(void) {
     (void)close(fd);
 }
 
-STAGE_MAIN("host.meter", UNIT(they_are_answered_at_a_port), UNIT(a_port_that_is_taken_is_named))
+STAGE_SUITE("host.meter", UNIT(they_are_answered_at_a_port), UNIT(a_port_that_is_taken_is_named))

@@ -1,8 +1,8 @@
-#include "host/proving.h"
+#include "entrypoint/host/proving.h"
 
 #include "common/clock.h"
-#include "support/reaping.h"
-#include "support/unit.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -156,7 +156,7 @@ static void a_child_that_does_not_end_is_not_waited_for(void) {
     CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
 }
 
-UNIT_MAIN("host.proving", UNIT(what_one_writes_another_reads_in_the_same_folder),
-          UNIT(nothing_of_a_lost_host_stays), UNIT(a_folder_of_ones_own_shows),
-          UNIT(a_file_that_is_there_is_not_followed), UNIT(a_folder_that_is_not_there_is_told_of),
-          UNIT(a_child_that_does_not_end_is_not_waited_for))
+UNIT_SUITE("host.proving", UNIT(what_one_writes_another_reads_in_the_same_folder),
+           UNIT(nothing_of_a_lost_host_stays), UNIT(a_folder_of_ones_own_shows),
+           UNIT(a_file_that_is_there_is_not_followed), UNIT(a_folder_that_is_not_there_is_told_of),
+           UNIT(a_child_that_does_not_end_is_not_waited_for))

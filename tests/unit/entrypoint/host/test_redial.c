@@ -1,14 +1,14 @@
-#include "host/redial.h"
+#include "entrypoint/host/redial.h"
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "support/addresses.h"
-#include "support/ports.h"
-#include "support/unit.h"
-#include "wire/dial.h"
-#include "wire/door.h"
-#include "wire/frame.h"
-#include "wire/tls.h"
+#include "entrypoint/wire/dial.h"
+#include "entrypoint/wire/door.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/tls.h"
+#include "tests/support/addresses.h"
+#include "tests/support/ports.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <string.h>
@@ -252,8 +252,8 @@ static void an_owner_may_stop_it_when_it_hears_of_the_peer(void) {
     tear_down();
 }
 
-UNIT_MAIN("host.redial", UNIT(the_link_goes_on_over_another_connection),
-          UNIT(a_peer_that_is_heard_is_not_dialled),
-          UNIT(a_peer_that_knows_the_link_no_more_ends_it),
-          UNIT(a_peer_that_goes_away_when_asked_is_asked_again),
-          UNIT(an_owner_may_stop_it_when_it_hears_of_the_peer))
+UNIT_SUITE("host.redial", UNIT(the_link_goes_on_over_another_connection),
+           UNIT(a_peer_that_is_heard_is_not_dialled),
+           UNIT(a_peer_that_knows_the_link_no_more_ends_it),
+           UNIT(a_peer_that_goes_away_when_asked_is_asked_again),
+           UNIT(an_owner_may_stop_it_when_it_hears_of_the_peer))

@@ -1,15 +1,15 @@
-#include "host/seeking.h"
+#include "entrypoint/host/seeking.h"
 
 #include "common/clock.h"
-#include "support/addresses.h"
-#include "support/lag.h"
-#include "support/ports.h"
-#include "support/quiet_link.h"
-#include "support/reaping.h"
-#include "support/unit.h"
-#include "wire/door.h"
-#include "wire/frame.h"
-#include "wire/tls.h"
+#include "entrypoint/wire/door.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/tls.h"
+#include "tests/support/addresses.h"
+#include "tests/support/lag.h"
+#include "tests/support/ports.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -234,7 +234,7 @@ static void where_nobody_can_be_the_master_it_hears_so(void) {
     }
 }
 
-UNIT_MAIN("host.seeking", UNIT(a_lost_host_finds_whoever_listens), UNIT(so_does_a_new_process),
-          UNIT(one_that_is_not_taken_yet_asks_again), UNIT(others_ask_one_host_alone),
-          UNIT(a_host_with_another_key_is_told_of),
-          UNIT(where_nobody_can_be_the_master_it_hears_so))
+UNIT_SUITE("host.seeking", UNIT(a_lost_host_finds_whoever_listens), UNIT(so_does_a_new_process),
+           UNIT(one_that_is_not_taken_yet_asks_again), UNIT(others_ask_one_host_alone),
+           UNIT(a_host_with_another_key_is_told_of),
+           UNIT(where_nobody_can_be_the_master_it_hears_so))

@@ -1,7 +1,7 @@
-#include "host/succession.h"
+#include "entrypoint/host/succession.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -360,16 +360,16 @@ static void addresses_of_nobody_are_left_alone(void) {
     succession_close(&s);
 }
 
-UNIT_MAIN("host.succession", UNIT(silence_is_no_end_of_a_master),
-          UNIT(each_life_has_its_time_to_reach_a_master), UNIT(off_it_changes_nothing),
-          UNIT(the_next_host_becomes_the_first),
-          UNIT(after_an_attempt_under_a_new_master_the_one_behind_it_follows),
-          UNIT(who_may_not_says_why), UNIT(a_first_host_that_was_taken_back_follows_last),
-          UNIT(who_may_ask_to_be_taken_back), UNIT(all_others_are_asked),
-          UNIT(a_new_process_asks_the_first_host_between_the_others),
-          UNIT(a_first_host_that_is_started_anew_asks_as_a_worker_and_is_the_master_again),
-          UNIT(of_hosts_that_are_counted_those_are_asked_whose_address_is_known),
-          UNIT(where_the_first_host_may_not_be_lost_it_alone_is_asked),
-          UNIT(a_join_tells_what_is_known), UNIT(addresses_of_nobody_are_left_alone),
-          UNIT(how_far_attempts_have_come_goes_with_their_orders),
-          UNIT(an_attempt_that_told_nothing_here_ends_the_row))
+UNIT_SUITE("host.succession", UNIT(silence_is_no_end_of_a_master),
+           UNIT(each_life_has_its_time_to_reach_a_master), UNIT(off_it_changes_nothing),
+           UNIT(the_next_host_becomes_the_first),
+           UNIT(after_an_attempt_under_a_new_master_the_one_behind_it_follows),
+           UNIT(who_may_not_says_why), UNIT(a_first_host_that_was_taken_back_follows_last),
+           UNIT(who_may_ask_to_be_taken_back), UNIT(all_others_are_asked),
+           UNIT(a_new_process_asks_the_first_host_between_the_others),
+           UNIT(a_first_host_that_is_started_anew_asks_as_a_worker_and_is_the_master_again),
+           UNIT(of_hosts_that_are_counted_those_are_asked_whose_address_is_known),
+           UNIT(where_the_first_host_may_not_be_lost_it_alone_is_asked),
+           UNIT(a_join_tells_what_is_known), UNIT(addresses_of_nobody_are_left_alone),
+           UNIT(how_far_attempts_have_come_goes_with_their_orders),
+           UNIT(an_attempt_that_told_nothing_here_ends_the_row))

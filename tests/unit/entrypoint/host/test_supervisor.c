@@ -1,5 +1,5 @@
-#include "os/process_stat.h"
-#include "unit/entrypoint/stage.h"
+#include "entrypoint/os/process_stat.h"
+#include "tests/unit/entrypoint/stage.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -180,12 +180,13 @@ static void programs_get_the_limit_of_open_files_that_they_would_have_had(void) 
     ASSERT_CONTAINS(stage_failure(&host), "open files");
 }
 
-STAGE_MAIN("host.supervisor", UNIT(what_a_program_leaves_behind_is_ended),
-           UNIT(a_stop_reaches_what_left_the_programs_group),
-           UNIT(a_failure_file_of_the_program_is_kept_and_an_old_one_is_not),
-           UNIT(its_own_ranks_last_words_are_told_once),
-           UNIT(a_signal_after_the_verdict_changes_nothing), UNIT(a_users_signal_reaches_the_ranks),
-           UNIT(its_folder_is_gone_afterwards), UNIT(a_stop_before_the_loop_begins_counts),
-           UNIT(nobody_reading_its_words_changes_nothing),
-           UNIT(a_required_key_is_asked_for_on_a_host_alone_too),
-           UNIT(programs_get_the_limit_of_open_files_that_they_would_have_had))
+STAGE_SUITE("host.supervisor", UNIT(what_a_program_leaves_behind_is_ended),
+            UNIT(a_stop_reaches_what_left_the_programs_group),
+            UNIT(a_failure_file_of_the_program_is_kept_and_an_old_one_is_not),
+            UNIT(its_own_ranks_last_words_are_told_once),
+            UNIT(a_signal_after_the_verdict_changes_nothing),
+            UNIT(a_users_signal_reaches_the_ranks), UNIT(its_folder_is_gone_afterwards),
+            UNIT(a_stop_before_the_loop_begins_counts),
+            UNIT(nobody_reading_its_words_changes_nothing),
+            UNIT(a_required_key_is_asked_for_on_a_host_alone_too),
+            UNIT(programs_get_the_limit_of_open_files_that_they_would_have_had))

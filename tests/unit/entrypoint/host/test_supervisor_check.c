@@ -1,4 +1,4 @@
-#include "unit/entrypoint/stage.h"
+#include "tests/unit/entrypoint/stage.h"
 
 static struct stage_host one;
 static struct stage_host two;
@@ -25,4 +25,4 @@ static void a_host_that_was_started_for_a_job_is_told_of(void) {
     CU_ASSERT_PTR_NULL(strstr(stage_output(&one), "bad      job"));
 }
 
-STAGE_MAIN("host.supervisor_check", UNIT(a_host_that_was_started_for_a_job_is_told_of))
+STAGE_SUITE("host.supervisor_check", UNIT(a_host_that_was_started_for_a_job_is_told_of))

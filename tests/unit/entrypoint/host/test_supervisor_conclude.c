@@ -1,8 +1,8 @@
 #include "common/clock.h"
 #include "common/log.h"
-#include "host/supervisor.h"
-#include "support/unit.h"
-#include "traces/claim.h"
+#include "entrypoint/host/supervisor.h"
+#include "entrypoint/host/traces/claim.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -111,7 +111,7 @@ static void who_is_owed_the_verdict_is_waited_for_beyond_the_usual_time(void) {
     CU_ASSERT_FALSE(leaves(true, true, false)); /* its link is lost, and it may come again */
 }
 
-UNIT_MAIN("host.supervisor_conclude", UNIT(a_stop_that_was_asked_for_is_no_error),
-          UNIT(another_hosts_ranks_last_words_are_told),
-          UNIT(its_own_ranks_are_told_where_they_may_be_missing),
-          UNIT(who_is_owed_the_verdict_is_waited_for_beyond_the_usual_time))
+UNIT_SUITE("host.supervisor_conclude", UNIT(a_stop_that_was_asked_for_is_no_error),
+           UNIT(another_hosts_ranks_last_words_are_told),
+           UNIT(its_own_ranks_are_told_where_they_may_be_missing),
+           UNIT(who_is_owed_the_verdict_is_waited_for_beyond_the_usual_time))

@@ -1,8 +1,8 @@
 #include "common/clock.h"
-#include "host/supervisor.h"
-#include "support/lag.h"
-#include "support/ports.h"
-#include "support/unit.h"
+#include "entrypoint/host/supervisor.h"
+#include "tests/support/lag.h"
+#include "tests/support/ports.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -93,5 +93,5 @@ static void ports_that_are_busy_are_awaited(void) {
     loop_done(&s.loop);
 }
 
-UNIT_MAIN("host.supervisor_follow", UNIT(a_life_ends_with_all_that_ran_and_without_a_verdict),
-          UNIT(ports_that_are_busy_are_awaited))
+UNIT_SUITE("host.supervisor_follow", UNIT(a_life_ends_with_all_that_ran_and_without_a_verdict),
+           UNIT(ports_that_are_busy_are_awaited))

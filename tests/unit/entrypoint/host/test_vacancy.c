@@ -1,9 +1,9 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "host/vacancy.h"
-#include "support/lag.h"
-#include "support/ports.h"
-#include "support/unit.h"
+#include "entrypoint/host/vacancy.h"
+#include "tests/support/lag.h"
+#include "tests/support/ports.h"
+#include "tests/support/unit.h"
 
 static const int64_t patience = 20; /* s */
 
@@ -106,5 +106,5 @@ static void a_wait_can_be_given_up(void) {
     close_world(&w);
 }
 
-UNIT_MAIN("host.vacancy", UNIT(who_leaves_in_time_is_no_fault), UNIT(who_stays_is_named),
-          UNIT(one_rank_needs_no_port), UNIT(a_wait_can_be_given_up))
+UNIT_SUITE("host.vacancy", UNIT(who_leaves_in_time_is_no_fault), UNIT(who_stays_is_named),
+           UNIT(one_rank_needs_no_port), UNIT(a_wait_can_be_given_up))

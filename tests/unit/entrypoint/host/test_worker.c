@@ -1,9 +1,9 @@
-#include "host/worker.h"
+#include "entrypoint/host/worker.h"
 
-#include "support/lag.h"
-#include "unit/entrypoint/stage.h"
-#include "wire/door.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/door.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/lag.h"
+#include "tests/unit/entrypoint/stage.h"
 
 static struct stage_host master;
 static struct stage_host worker;
@@ -278,14 +278,14 @@ static void a_master_that_dies_is_a_lost_host(void) {
     CU_ASSERT_EQUAL(stage_end(&master), 137);
 }
 
-STAGE_MAIN("host.worker", UNIT(without_a_master_it_leaves_at_the_deadline),
-           UNIT(it_is_the_first_host_that_was_not_there),
-           UNIT(stopped_while_it_waits_it_leaves_with_143),
-           UNIT(stopped_between_two_lives_it_leaves_after_five_seconds),
-           UNIT(sent_on_after_a_welcome_it_asks_the_others),
-           UNIT(sent_on_while_it_waits_it_asks_the_others),
-           UNIT(a_first_host_that_is_started_anew_asks_who_leads),
-           UNIT(where_nobody_leads_any_more_it_is_the_master_again),
-           UNIT(where_nobody_is_the_master_it_leaves_after_two_seconds),
-           UNIT(stopped_before_it_could_join_it_tells_the_master),
-           UNIT(a_master_that_dies_is_a_lost_host))
+STAGE_SUITE("host.worker", UNIT(without_a_master_it_leaves_at_the_deadline),
+            UNIT(it_is_the_first_host_that_was_not_there),
+            UNIT(stopped_while_it_waits_it_leaves_with_143),
+            UNIT(stopped_between_two_lives_it_leaves_after_five_seconds),
+            UNIT(sent_on_after_a_welcome_it_asks_the_others),
+            UNIT(sent_on_while_it_waits_it_asks_the_others),
+            UNIT(a_first_host_that_is_started_anew_asks_who_leads),
+            UNIT(where_nobody_leads_any_more_it_is_the_master_again),
+            UNIT(where_nobody_is_the_master_it_leaves_after_two_seconds),
+            UNIT(stopped_before_it_could_join_it_tells_the_master),
+            UNIT(a_master_that_dies_is_a_lost_host))

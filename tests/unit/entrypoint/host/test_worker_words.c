@@ -1,10 +1,10 @@
-#include "host/worker_words.h"
+#include "entrypoint/host/worker_words.h"
 
 #include "common/cleanup.h"
 #include "common/json.h"
-#include "support/quiet_link.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -209,9 +209,10 @@ static void a_master_of_another_version_hears_so_in_its_own(void) {
     tear_down();
 }
 
-UNIT_MAIN("host.worker_words", UNIT(a_first_join_tells_nothing_of_the_job_so_far),
-          UNIT(later_ones_do_and_say_what_they_ask_for),
-          UNIT(a_heartbeat_brings_back_what_it_carried), UNIT(a_stop_says_whether_it_is_the_second),
-          UNIT(how_far_fetching_is_is_told), UNIT(whom_to_ask_is_an_address),
-          UNIT(the_name_of_a_run_is_one_or_none), UNIT(a_refusal_is_never_a_success),
-          UNIT(a_master_of_another_version_hears_so_in_its_own))
+UNIT_SUITE("host.worker_words", UNIT(a_first_join_tells_nothing_of_the_job_so_far),
+           UNIT(later_ones_do_and_say_what_they_ask_for),
+           UNIT(a_heartbeat_brings_back_what_it_carried),
+           UNIT(a_stop_says_whether_it_is_the_second), UNIT(how_far_fetching_is_is_told),
+           UNIT(whom_to_ask_is_an_address), UNIT(the_name_of_a_run_is_one_or_none),
+           UNIT(a_refusal_is_never_a_success),
+           UNIT(a_master_of_another_version_hears_so_in_its_own))

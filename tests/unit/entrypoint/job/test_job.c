@@ -1,8 +1,8 @@
 #include "common/file.h"
 #include "common/redact.h"
-#include "job/job.h"
-#include "support/beside.h"
-#include "support/unit.h"
+#include "entrypoint/job/job.h"
+#include "tests/support/beside.h"
+#include "tests/support/unit.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -441,18 +441,19 @@ static void a_wrong_cluster_leaves_nothing(void) {
     job_done(&job);
 }
 
-UNIT_MAIN("job.job", UNIT(a_sagemaker_job_is_read_whole),
-          UNIT(nothing_at_all_is_one_host_with_a_rank_or_more),
-          UNIT(a_host_that_another_platform_counts_among_several_is_not_alone),
-          UNIT(a_lone_trainer_beside_others_runs_and_they_do_not),
-          UNIT(a_host_that_its_platform_lists_alone_may_be_one_of_many_all_the_same),
-          UNIT(names_that_are_no_flags_are_a_warning),
-          UNIT(a_wrong_program_leaves_the_cluster_known),
-          UNIT(going_on_without_the_first_host_needs_who_lets_it),
-          UNIT(what_is_passed_on_needs_no_names), UNIT(a_wrong_variable_leaves_the_cluster_known),
-          UNIT(wrong_hyperparameters_leave_the_cluster_known), UNIT(a_number_of_all_processes_wins),
-          UNIT(ranks_are_as_many_as_accelerators_unless_it_is_said),
-          UNIT(a_host_outside_the_distribution_runs_one_process),
-          UNIT(a_job_that_is_a_part_is_called_by_its_first_host),
-          UNIT(once_per_host_is_one_slot_each), UNIT(a_wrong_cluster_leaves_nothing),
-          UNIT(the_trainer_beside_this_program_comes_first))
+UNIT_SUITE("job.job", UNIT(a_sagemaker_job_is_read_whole),
+           UNIT(nothing_at_all_is_one_host_with_a_rank_or_more),
+           UNIT(a_host_that_another_platform_counts_among_several_is_not_alone),
+           UNIT(a_lone_trainer_beside_others_runs_and_they_do_not),
+           UNIT(a_host_that_its_platform_lists_alone_may_be_one_of_many_all_the_same),
+           UNIT(names_that_are_no_flags_are_a_warning),
+           UNIT(a_wrong_program_leaves_the_cluster_known),
+           UNIT(going_on_without_the_first_host_needs_who_lets_it),
+           UNIT(what_is_passed_on_needs_no_names), UNIT(a_wrong_variable_leaves_the_cluster_known),
+           UNIT(wrong_hyperparameters_leave_the_cluster_known),
+           UNIT(a_number_of_all_processes_wins),
+           UNIT(ranks_are_as_many_as_accelerators_unless_it_is_said),
+           UNIT(a_host_outside_the_distribution_runs_one_process),
+           UNIT(a_job_that_is_a_part_is_called_by_its_first_host),
+           UNIT(once_per_host_is_one_slot_each), UNIT(a_wrong_cluster_leaves_nothing),
+           UNIT(the_trainer_beside_this_program_comes_first))

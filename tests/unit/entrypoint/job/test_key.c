@@ -1,6 +1,6 @@
 #include "common/file.h"
-#include "job/key.h"
-#include "support/unit.h"
+#include "entrypoint/job/key.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -355,12 +355,13 @@ static void the_variable_can_be_blotted_out(void) {
     CU_ASSERT_STRING_EQUAL(other, "RINGMASTER_KEY_FILE=/x");
 }
 
-UNIT_MAIN("job.key", UNIT(the_derivation_is_hkdf_sha384), UNIT(another_purpose_has_another_key),
-          UNIT(another_job_host_or_secret_gives_another_key), UNIT(a_thousand_hosts_have_a_key_too),
-          UNIT(places_are_tried_in_their_order), UNIT(white_space_at_the_end_does_not_count),
-          UNIT(unfit_files_are_refused_and_their_text_not_shown),
-          UNIT(modes_of_the_file_and_its_folders_are_looked_at),
-          UNIT(a_file_of_another_user_is_refused_to_all_but_root),
-          UNIT(a_seed_that_cannot_be_read_is_no_key), UNIT(a_seed_has_a_fingerprint),
-          UNIT(a_secret_that_cannot_be_looked_at_is_not_missing), UNIT(a_pipe_is_not_waited_for),
-          UNIT(the_variable_can_be_blotted_out))
+UNIT_SUITE("job.key", UNIT(the_derivation_is_hkdf_sha384), UNIT(another_purpose_has_another_key),
+           UNIT(another_job_host_or_secret_gives_another_key),
+           UNIT(a_thousand_hosts_have_a_key_too), UNIT(places_are_tried_in_their_order),
+           UNIT(white_space_at_the_end_does_not_count),
+           UNIT(unfit_files_are_refused_and_their_text_not_shown),
+           UNIT(modes_of_the_file_and_its_folders_are_looked_at),
+           UNIT(a_file_of_another_user_is_refused_to_all_but_root),
+           UNIT(a_seed_that_cannot_be_read_is_no_key), UNIT(a_seed_has_a_fingerprint),
+           UNIT(a_secret_that_cannot_be_looked_at_is_not_missing), UNIT(a_pipe_is_not_waited_for),
+           UNIT(the_variable_can_be_blotted_out))

@@ -1,7 +1,7 @@
 #include "common/cpus.h"
 #include "common/file.h"
-#include "job/platform.h"
-#include "support/unit.h"
+#include "entrypoint/job/platform.h"
+#include "tests/support/unit.h"
 
 #include <sched.h>
 #include <stdint.h>
@@ -250,8 +250,8 @@ static void wrong_descriptions_are_errors(void) {
     CU_ASSERT_EQUAL(platform_read(&s, no_variables, "", &c, &err), -1);
 }
 
-UNIT_MAIN("job.platform", UNIT(no_description_is_one_host),
-          UNIT(a_host_alone_is_called_as_its_kernel_says_where_that_is_a_name),
-          UNIT(variables_win_over_the_file_and_the_file_over_nothing),
-          UNIT(what_a_platform_says_of_one_host_holds_for_it), UNIT(ranks_may_be_as_many_as_cpus),
-          UNIT(a_pod_is_stopped_as_kubernetes_does), UNIT(wrong_descriptions_are_errors))
+UNIT_SUITE("job.platform", UNIT(no_description_is_one_host),
+           UNIT(a_host_alone_is_called_as_its_kernel_says_where_that_is_a_name),
+           UNIT(variables_win_over_the_file_and_the_file_over_nothing),
+           UNIT(what_a_platform_says_of_one_host_holds_for_it), UNIT(ranks_may_be_as_many_as_cpus),
+           UNIT(a_pod_is_stopped_as_kubernetes_does), UNIT(wrong_descriptions_are_errors))

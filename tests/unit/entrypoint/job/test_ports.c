@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
-#include "job/ports.h"
-#include "support/unit.h"
+#include "entrypoint/job/ports.h"
+#include "tests/support/unit.h"
 
 #include <sys/socket.h>
 
@@ -87,6 +87,6 @@ static void data_ports_must_be_enough(void) {
     CU_ASSERT_EQUAL(ports_check_free(&p, NULL), 0);
 }
 
-UNIT_MAIN("job.ports", UNIT(ports_are_counted_from_the_first),
-          UNIT(a_range_past_the_end_is_an_error), UNIT(a_busy_port_is_named_with_its_variable),
-          UNIT(every_port_that_others_will_listen_on_is_checked), UNIT(data_ports_must_be_enough))
+UNIT_SUITE("job.ports", UNIT(ports_are_counted_from_the_first),
+           UNIT(a_range_past_the_end_is_an_error), UNIT(a_busy_port_is_named_with_its_variable),
+           UNIT(every_port_that_others_will_listen_on_is_checked), UNIT(data_ports_must_be_enough))

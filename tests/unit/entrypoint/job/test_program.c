@@ -1,7 +1,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "job/program.h"
-#include "support/unit.h"
+#include "entrypoint/job/program.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -302,12 +302,12 @@ static void relative_paths_become_absolute(void) {
     CU_ASSERT_EQUAL(found[0], '/');
 }
 
-UNIT_MAIN("job.program", UNIT(the_trainer_is_the_default),
-          UNIT(a_program_where_flags_stand_is_named_with_the_way),
-          UNIT(any_program_runs_exactly_as_given),
-          UNIT(sagemaker_program_is_looked_up_and_gets_the_flags),
-          UNIT(a_script_runs_with_the_interpreter_that_it_names),
-          UNIT(the_submit_directory_comes_first_quoted_or_not), UNIT(code_may_lie_in_its_channel),
-          UNIT(fetched_code_lies_in_the_code_folder), UNIT(a_package_runs_as_its_module),
-          UNIT(requirements_lie_in_the_folder_of_code), UNIT(what_cannot_run_has_its_code),
-          UNIT(variables_stand_in_for_hyperparameters), UNIT(relative_paths_become_absolute))
+UNIT_SUITE("job.program", UNIT(the_trainer_is_the_default),
+           UNIT(a_program_where_flags_stand_is_named_with_the_way),
+           UNIT(any_program_runs_exactly_as_given),
+           UNIT(sagemaker_program_is_looked_up_and_gets_the_flags),
+           UNIT(a_script_runs_with_the_interpreter_that_it_names),
+           UNIT(the_submit_directory_comes_first_quoted_or_not), UNIT(code_may_lie_in_its_channel),
+           UNIT(fetched_code_lies_in_the_code_folder), UNIT(a_package_runs_as_its_module),
+           UNIT(requirements_lie_in_the_folder_of_code), UNIT(what_cannot_run_has_its_code),
+           UNIT(variables_stand_in_for_hyperparameters), UNIT(relative_paths_become_absolute))

@@ -1,8 +1,8 @@
-#include "job/python_code.h"
+#include "entrypoint/job/python_code.h"
 
 #include "common/redact.h"
-#include "support/tree.h"
-#include "support/unit.h"
+#include "tests/support/tree.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -130,6 +130,6 @@ static void secrets_of_addresses_are_blotted_out(void) {
     redact_done();
 }
 
-UNIT_MAIN("job.python_code", UNIT(a_folder_tells_what_it_asks_for),
-          UNIT(what_cannot_be_read_is_not_missing), UNIT(a_name_is_a_module_or_none),
-          UNIT(pip_is_told_of_both), UNIT(secrets_of_addresses_are_blotted_out))
+UNIT_SUITE("job.python_code", UNIT(a_folder_tells_what_it_asks_for),
+           UNIT(what_cannot_be_read_is_not_missing), UNIT(a_name_is_a_module_or_none),
+           UNIT(pip_is_told_of_both), UNIT(secrets_of_addresses_are_blotted_out))

@@ -1,9 +1,9 @@
-#include "cluster/platform_description.h"
-#include "cluster/platform_table.h"
 #include "common/cleanup.h"
 #include "common/json.h"
-#include "job/settings.h"
-#include "support/unit.h"
+#include "entrypoint/job/cluster/platform_description.h"
+#include "entrypoint/job/cluster/platform_table.h"
+#include "entrypoint/job/settings.h"
+#include "tests/support/unit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -262,13 +262,13 @@ static void lists_of_exit_codes_are_read(void) {
     }
 }
 
-UNIT_MAIN("job.settings", UNIT(nothing_set_gives_the_defaults), UNIT(an_empty_value_is_not_set),
-          UNIT(values_are_read),
-          UNIT(wrong_values_and_unknown_names_are_errors_that_name_the_variable),
-          UNIT(a_name_that_is_near_is_offered),
-          UNIT(every_platform_can_be_chosen_and_is_in_the_help), UNIT(numbers_have_bounds),
-          UNIT(heartbeats_are_as_frequent_as_the_master_can_bear),
-          UNIT(variables_made_of_a_service_are_ignored_with_a_warning),
-          UNIT(the_stop_budget_depends_on_the_place),
-          UNIT(help_and_json_name_every_setting_and_hide_the_key),
-          UNIT(lists_of_exit_codes_are_read))
+UNIT_SUITE("job.settings", UNIT(nothing_set_gives_the_defaults), UNIT(an_empty_value_is_not_set),
+           UNIT(values_are_read),
+           UNIT(wrong_values_and_unknown_names_are_errors_that_name_the_variable),
+           UNIT(a_name_that_is_near_is_offered),
+           UNIT(every_platform_can_be_chosen_and_is_in_the_help), UNIT(numbers_have_bounds),
+           UNIT(heartbeats_are_as_frequent_as_the_master_can_bear),
+           UNIT(variables_made_of_a_service_are_ignored_with_a_warning),
+           UNIT(the_stop_budget_depends_on_the_place),
+           UNIT(help_and_json_name_every_setting_and_hide_the_key),
+           UNIT(lists_of_exit_codes_are_read))

@@ -1,12 +1,12 @@
-#include "cluster/platform_sagemaker.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "job/sm_variables.h"
-#include "sagemaker/members.h"
-#include "support/unit.h"
+#include "entrypoint/job/cluster/platform_sagemaker.h"
+#include "entrypoint/job/sagemaker/members.h"
+#include "entrypoint/job/sm_variables.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -455,13 +455,13 @@ static void a_thousand_long_names_leave_out_what_has_no_room(void) {
     job_done(&job);
 }
 
-UNIT_MAIN("job.sm_variables", UNIT(a_thousand_hosts_in_groups_have_their_variables),
-          UNIT(a_thousand_long_names_leave_out_what_has_no_room),
-          UNIT(they_are_what_the_toolkit_sets), UNIT(the_training_env_holds_them_all),
-          UNIT(every_group_has_its_hosts_and_ranks),
-          UNIT(arguments_that_are_not_utf_8_stop_nothing),
-          UNIT(without_sagemaker_they_describe_the_cluster_all_the_same),
-          UNIT(without_groups_there_is_one_that_nobody_lists),
-          UNIT(groups_that_are_not_distributed_have_no_hosts_in_it),
-          UNIT(the_region_is_the_job_s_or_the_container_s), UNIT(hosts_that_are_gone_are_left_out),
-          UNIT(what_is_too_long_for_a_variable_is_left_out))
+UNIT_SUITE("job.sm_variables", UNIT(a_thousand_hosts_in_groups_have_their_variables),
+           UNIT(a_thousand_long_names_leave_out_what_has_no_room),
+           UNIT(they_are_what_the_toolkit_sets), UNIT(the_training_env_holds_them_all),
+           UNIT(every_group_has_its_hosts_and_ranks),
+           UNIT(arguments_that_are_not_utf_8_stop_nothing),
+           UNIT(without_sagemaker_they_describe_the_cluster_all_the_same),
+           UNIT(without_groups_there_is_one_that_nobody_lists),
+           UNIT(groups_that_are_not_distributed_have_no_hosts_in_it),
+           UNIT(the_region_is_the_job_s_or_the_container_s), UNIT(hosts_that_are_gone_are_left_out),
+           UNIT(what_is_too_long_for_a_variable_is_left_out))

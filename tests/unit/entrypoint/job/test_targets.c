@@ -1,5 +1,5 @@
-#include "job/targets.h"
-#include "support/unit.h"
+#include "entrypoint/job/targets.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -43,5 +43,5 @@ static void a_link_needs_no_upload(void) {
     CU_ASSERT_FALSE(targets_upload(&link));
 }
 
-UNIT_MAIN("job.targets", UNIT(what_can_be_a_target_is_one), UNIT(what_cannot_is_named),
-          UNIT(a_link_needs_no_upload))
+UNIT_SUITE("job.targets", UNIT(what_can_be_a_target_is_one), UNIT(what_cannot_is_named),
+           UNIT(a_link_needs_no_upload))

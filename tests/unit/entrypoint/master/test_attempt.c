@@ -1,5 +1,5 @@
-#include "master/attempt.h"
-#include "support/unit.h"
+#include "entrypoint/master/attempt.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -280,11 +280,11 @@ static void all_are_quiet_when_nobody_is_busy(void) {
     attempt_done(&a);
 }
 
-UNIT_MAIN("master.attempt", UNIT(heartbeats_tell_how_far_it_was),
-          UNIT(all_are_quiet_when_nobody_is_busy), UNIT(a_rank_is_its_hosts),
-          UNIT(the_last_seat_is_told), UNIT(of_two_reports_the_failure_counts),
-          UNIT(it_is_complete_without_those_who_are_lost), UNIT(shims_stay_while_a_stop_runs),
-          UNIT(the_first_daemon_that_failed_is_noted),
-          UNIT(one_that_was_killed_is_the_cause_of_one_that_left),
-          UNIT(reports_are_missed_until_they_are_there), UNIT(the_facts_are_what_was_gathered),
-          UNIT(stalled_ranks_have_a_ceiling), UNIT(only_its_number_outlives_it))
+UNIT_SUITE("master.attempt", UNIT(heartbeats_tell_how_far_it_was),
+           UNIT(all_are_quiet_when_nobody_is_busy), UNIT(a_rank_is_its_hosts),
+           UNIT(the_last_seat_is_told), UNIT(of_two_reports_the_failure_counts),
+           UNIT(it_is_complete_without_those_who_are_lost), UNIT(shims_stay_while_a_stop_runs),
+           UNIT(the_first_daemon_that_failed_is_noted),
+           UNIT(one_that_was_killed_is_the_cause_of_one_that_left),
+           UNIT(reports_are_missed_until_they_are_there), UNIT(the_facts_are_what_was_gathered),
+           UNIT(stalled_ranks_have_a_ceiling), UNIT(only_its_number_outlives_it))

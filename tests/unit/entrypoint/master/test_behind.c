@@ -1,8 +1,8 @@
-#include "master/behind.h"
+#include "entrypoint/master/behind.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
 
 static struct cluster_host two[2];
 static struct job job;
@@ -73,5 +73,5 @@ static void nonsense_is_left_alone(void) {
     attempt_done(&m.attempt);
 }
 
-UNIT_MAIN("master.behind", UNIT(a_heartbeat_tells_how_far_ranks_are),
-          UNIT(of_its_own_ranks_and_this_attempt_alone), UNIT(nonsense_is_left_alone))
+UNIT_SUITE("master.behind", UNIT(a_heartbeat_tells_how_far_ranks_are),
+           UNIT(of_its_own_ranks_and_this_attempt_alone), UNIT(nonsense_is_left_alone))

@@ -1,6 +1,6 @@
-#include "master/check.h"
+#include "entrypoint/master/check.h"
 
-#include "unit/entrypoint/stage.h"
+#include "tests/unit/entrypoint/stage.h"
 
 static struct stage_host one;
 static struct stage_host two;
@@ -36,5 +36,5 @@ static void a_fault_in_bytes_that_are_no_text_is_bad_too(void) {
     ASSERT_CONTAINS(stage_output(&one), "RINGMASTER_USER");
 }
 
-STAGE_MAIN("master.check", UNIT(a_fault_in_bytes_that_are_no_text_is_bad_too),
-           UNIT(two_hosts_meet_and_both_leave_with_0))
+STAGE_SUITE("master.check", UNIT(a_fault_in_bytes_that_are_no_text_is_bad_too),
+            UNIT(two_hosts_meet_and_both_leave_with_0))

@@ -1,6 +1,6 @@
 #include "common/json.h"
-#include "master/check_rows.h"
-#include "support/unit.h"
+#include "entrypoint/master/check_rows.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -118,7 +118,7 @@ static void translated_addresses_are_told(void) {
                            "b sends from 10.0.0.2 and arrives from 10.0.0.99");
 }
 
-UNIT_MAIN("master.check_network", UNIT(translated_addresses_are_told), UNIT(good_ways_are_one_row),
-          UNIT(what_was_not_tried_is_told),
-          UNIT(one_way_streets_slow_ones_and_narrow_ones_are_told),
-          UNIT(many_ways_that_fail_are_counted), UNIT(what_hosts_tell_may_be_anything))
+UNIT_SUITE("master.check_network", UNIT(translated_addresses_are_told), UNIT(good_ways_are_one_row),
+           UNIT(what_was_not_tried_is_told),
+           UNIT(one_way_streets_slow_ones_and_narrow_ones_are_told),
+           UNIT(many_ways_that_fail_are_counted), UNIT(what_hosts_tell_may_be_anything))

@@ -1,9 +1,9 @@
-#include "master/check_print.h"
+#include "entrypoint/master/check_print.h"
 
 #include "common/cleanup.h"
 #include "common/json.h"
-#include "master/check_rows.h"
-#include "support/unit.h"
+#include "entrypoint/master/check_rows.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -77,5 +77,5 @@ static void colours_are_for_terminals(void) {
     (void)close(pipes[1]);
 }
 
-UNIT_MAIN("master.check_print", UNIT(rows_are_lines), UNIT(text_of_others_is_made_safe),
-          UNIT(many_hosts_are_counted), UNIT(colours_are_for_terminals))
+UNIT_SUITE("master.check_print", UNIT(rows_are_lines), UNIT(text_of_others_is_made_safe),
+           UNIT(many_hosts_are_counted), UNIT(colours_are_for_terminals))

@@ -1,7 +1,7 @@
-#include "master/check_rows.h"
+#include "entrypoint/master/check_rows.h"
 
 #include "common/json.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -263,10 +263,10 @@ static void a_fault_of_one_is_not_blamed_on_others(void) {
     }
 }
 
-UNIT_MAIN("master.check_rows", UNIT(no_text_loses_a_row),
-          UNIT(a_fault_of_one_is_not_blamed_on_others), UNIT(hosts_that_are_alike_share_a_row),
-          UNIT(what_differs_or_lacks_is_told), UNIT(limits_that_are_met_are_fine),
-          UNIT(kernels_of_one_name_are_told_of),
-          UNIT(kernels_of_other_names_than_their_hosts_are_told_of),
-          UNIT(a_kernel_name_that_mpirun_dies_of_is_bad), UNIT(gpus_of_several_models_are_told_of),
-          UNIT(what_is_not_as_it_should_be_does_no_harm))
+UNIT_SUITE("master.check_rows", UNIT(no_text_loses_a_row),
+           UNIT(a_fault_of_one_is_not_blamed_on_others), UNIT(hosts_that_are_alike_share_a_row),
+           UNIT(what_differs_or_lacks_is_told), UNIT(limits_that_are_met_are_fine),
+           UNIT(kernels_of_one_name_are_told_of),
+           UNIT(kernels_of_other_names_than_their_hosts_are_told_of),
+           UNIT(a_kernel_name_that_mpirun_dies_of_is_bad), UNIT(gpus_of_several_models_are_told_of),
+           UNIT(what_is_not_as_it_should_be_does_no_harm))

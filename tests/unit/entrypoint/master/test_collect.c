@@ -1,9 +1,9 @@
-#include "unit/entrypoint/stage.h"
+#include "tests/unit/entrypoint/stage.h"
 
 #include "common/json.h"
-#include "master/collect.h"
-#include "outcome/rank_report.h"
-#include "wire/frame.h"
+#include "entrypoint/master/collect.h"
+#include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/wire/frame.h"
 
 static struct stage_host host;
 
@@ -316,14 +316,14 @@ static void ranks_may_end_at_different_times(void) {
     CU_ASSERT_EQUAL(run("[ $RANK = 1 ] || sleep 2.5"), 0);
 }
 
-STAGE_MAIN("master.collect", UNIT(the_first_failure_is_the_jobs),
-           UNIT(a_rank_that_vanishes_is_a_failure), UNIT(ranks_may_end_at_different_times),
-           UNIT(a_host_speaks_for_its_own_ranks_alone),
-           UNIT(all_have_started_when_the_last_one_has),
-           UNIT(a_failure_outranks_an_earlier_good_end), UNIT(what_matters_is_raised),
-           UNIT(each_stalled_rank_is_told_of), UNIT(last_reports_of_a_silent_host_are_waited_for),
-           UNIT(a_host_that_is_heard_has_a_second_for_its_last_reports),
-           UNIT(a_master_that_stood_still_reads_before_it_judges),
-           UNIT(where_it_is_known_why_nobody_waits_for_a_silent_host),
-           UNIT(where_all_rest_the_threads_are_those_of_the_rank_that_is_named),
-           UNIT(the_earliest_deadline_counts))
+STAGE_SUITE("master.collect", UNIT(the_first_failure_is_the_jobs),
+            UNIT(a_rank_that_vanishes_is_a_failure), UNIT(ranks_may_end_at_different_times),
+            UNIT(a_host_speaks_for_its_own_ranks_alone),
+            UNIT(all_have_started_when_the_last_one_has),
+            UNIT(a_failure_outranks_an_earlier_good_end), UNIT(what_matters_is_raised),
+            UNIT(each_stalled_rank_is_told_of), UNIT(last_reports_of_a_silent_host_are_waited_for),
+            UNIT(a_host_that_is_heard_has_a_second_for_its_last_reports),
+            UNIT(a_master_that_stood_still_reads_before_it_judges),
+            UNIT(where_it_is_known_why_nobody_waits_for_a_silent_host),
+            UNIT(where_all_rest_the_threads_are_those_of_the_rank_that_is_named),
+            UNIT(the_earliest_deadline_counts))

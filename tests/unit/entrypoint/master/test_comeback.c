@@ -1,13 +1,13 @@
-#include "master/comeback.h"
+#include "entrypoint/master/comeback.h"
 
 #include "common/cleanup.h"
 #include "common/json.h"
-#include "master/join.h"
-#include "master/lease.h"
-#include "master/master.h"
-#include "master/relaunch.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/master/join.h"
+#include "entrypoint/master/lease.h"
+#include "entrypoint/master/master.h"
+#include "entrypoint/master/relaunch.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -395,12 +395,12 @@ static void who_is_out_sends_on_who_waits_alone(void) {
     tear_down();
 }
 
-UNIT_MAIN("master.comeback", UNIT(who_follows_a_new_master_does_not_come_back),
-          UNIT(who_may_not_wait_hears_why), UNIT(who_waits_disturbs_nobody),
-          UNIT(it_is_a_host_of_the_next_attempt),
-          UNIT(who_does_not_fit_is_refused_and_nobody_else_hears_of_it),
-          UNIT(what_it_has_taken_is_weighed),
-          UNIT(who_is_started_anew_while_others_gather_has_not_come),
-          UNIT(it_has_no_voice_before_the_roll_is_sure),
-          UNIT(a_roll_that_is_offered_takes_no_right), UNIT(who_gives_way_sends_the_others_on),
-          UNIT(who_is_out_sends_on_who_waits_alone))
+UNIT_SUITE("master.comeback", UNIT(who_follows_a_new_master_does_not_come_back),
+           UNIT(who_may_not_wait_hears_why), UNIT(who_waits_disturbs_nobody),
+           UNIT(it_is_a_host_of_the_next_attempt),
+           UNIT(who_does_not_fit_is_refused_and_nobody_else_hears_of_it),
+           UNIT(what_it_has_taken_is_weighed),
+           UNIT(who_is_started_anew_while_others_gather_has_not_come),
+           UNIT(it_has_no_voice_before_the_roll_is_sure),
+           UNIT(a_roll_that_is_offered_takes_no_right), UNIT(who_gives_way_sends_the_others_on),
+           UNIT(who_is_out_sends_on_who_waits_alone))

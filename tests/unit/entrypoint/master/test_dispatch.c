@@ -1,16 +1,16 @@
-#include "master/dispatch.h"
+#include "entrypoint/master/dispatch.h"
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "master/collect.h"
-#include "master/join.h"
-#include "master/lease.h"
-#include "master/relaunch.h"
-#include "master/stop.h"
-#include "master/uploads.h"
-#include "support/quiet_link.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/master/collect.h"
+#include "entrypoint/master/join.h"
+#include "entrypoint/master/lease.h"
+#include "entrypoint/master/relaunch.h"
+#include "entrypoint/master/stop.h"
+#include "entrypoint/master/uploads.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -342,15 +342,16 @@ static void what_comes_after_the_end_changes_nothing(void) {
     tear_down();
 }
 
-UNIT_MAIN("master.dispatch", UNIT(a_stop_hurries_those_who_join),
-          UNIT(a_stop_is_held_until_all_have_started),
-          UNIT(a_stop_that_waited_too_long_ends_the_launch), UNIT(a_host_is_lost_once),
-          UNIT(who_goes_while_hosts_join_may_come_back), UNIT(who_has_a_twin_leaves_without_a_word),
-          UNIT(who_gives_way_sends_the_others_on_at_once),
-          UNIT(who_comes_to_those_that_gather_is_asked_what_it_knows),
-          UNIT(a_failure_is_gathered_and_a_late_stop_noted),
-          UNIT(a_stop_between_two_attempts_leaves_its_time_for_uploads),
-          UNIT(a_late_stop_leaves_its_time_for_uploads),
-          UNIT(what_may_be_tried_again_is_forgotten_first), UNIT(who_is_out_does_nothing_else),
-          UNIT(after_a_pause_a_good_end_waits_for_a_sign_of_life),
-          UNIT(what_comes_after_the_end_changes_nothing))
+UNIT_SUITE("master.dispatch", UNIT(a_stop_hurries_those_who_join),
+           UNIT(a_stop_is_held_until_all_have_started),
+           UNIT(a_stop_that_waited_too_long_ends_the_launch), UNIT(a_host_is_lost_once),
+           UNIT(who_goes_while_hosts_join_may_come_back),
+           UNIT(who_has_a_twin_leaves_without_a_word),
+           UNIT(who_gives_way_sends_the_others_on_at_once),
+           UNIT(who_comes_to_those_that_gather_is_asked_what_it_knows),
+           UNIT(a_failure_is_gathered_and_a_late_stop_noted),
+           UNIT(a_stop_between_two_attempts_leaves_its_time_for_uploads),
+           UNIT(a_late_stop_leaves_its_time_for_uploads),
+           UNIT(what_may_be_tried_again_is_forgotten_first), UNIT(who_is_out_does_nothing_else),
+           UNIT(after_a_pause_a_good_end_waits_for_a_sign_of_life),
+           UNIT(what_comes_after_the_end_changes_nothing))

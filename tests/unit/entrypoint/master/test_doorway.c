@@ -1,6 +1,6 @@
-#include "support/addresses.h"
-#include "support/lag.h"
-#include "unit/entrypoint/hand.h"
+#include "tests/support/addresses.h"
+#include "tests/support/lag.h"
+#include "tests/unit/entrypoint/hand.h"
 
 static struct stage_host master;
 static struct stage_host worker;
@@ -234,11 +234,12 @@ static void a_busy_control_port_is_an_error_at_once(void) {
     (void)close(taken);
 }
 
-STAGE_MAIN("master.doorway", UNIT(a_host_with_another_key_leaves_with_77_and_so_does_the_master),
-           UNIT(strangers_are_no_reason_that_a_host_is_missing), UNIT(a_twin_is_refused_with_words),
-           UNIT(a_host_that_is_killed_and_started_anew_takes_its_place),
-           UNIT(who_seeks_a_leader_hears_that_none_is_here),
-           UNIT(an_older_worker_hears_which_version_each_speaks_and_so_do_all),
-           UNIT(an_older_master_hears_which_version_each_speaks),
-           UNIT(a_refusal_is_understood_and_never_a_success),
-           UNIT(a_busy_control_port_is_an_error_at_once))
+STAGE_SUITE("master.doorway", UNIT(a_host_with_another_key_leaves_with_77_and_so_does_the_master),
+            UNIT(strangers_are_no_reason_that_a_host_is_missing),
+            UNIT(a_twin_is_refused_with_words),
+            UNIT(a_host_that_is_killed_and_started_anew_takes_its_place),
+            UNIT(who_seeks_a_leader_hears_that_none_is_here),
+            UNIT(an_older_worker_hears_which_version_each_speaks_and_so_do_all),
+            UNIT(an_older_master_hears_which_version_each_speaks),
+            UNIT(a_refusal_is_understood_and_never_a_success),
+            UNIT(a_busy_control_port_is_an_error_at_once))

@@ -1,6 +1,6 @@
-#include "master/examine.h"
+#include "entrypoint/master/examine.h"
 
-#include "unit/entrypoint/stage.h"
+#include "tests/unit/entrypoint/stage.h"
 
 static struct stage_host one;
 
@@ -30,4 +30,4 @@ static void a_stop_ends_it(void) {
     CU_ASSERT_EQUAL(stage_end(&one), 143);
 }
 
-STAGE_MAIN("master.examine", UNIT(a_host_that_is_missing_is_a_row), UNIT(a_stop_ends_it))
+STAGE_SUITE("master.examine", UNIT(a_host_that_is_missing_is_a_row), UNIT(a_stop_ends_it))

@@ -1,11 +1,11 @@
-#include "master/fetching.h"
+#include "entrypoint/master/fetching.h"
 
 #include "common/buf.h"
 #include "common/clock.h"
-#include "support/quiet_link.h"
-#include "support/unit.h"
-#include "wire/frame.h"
-#include "wire/link.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/link.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -151,6 +151,6 @@ static void counted_hosts_are_told_where_the_one_above_is(void) {
     loop_done(&loop);
 }
 
-UNIT_MAIN("master.fetching", UNIT(counted_hosts_are_told_where_the_one_above_is),
-          UNIT(a_step_moves_the_hosts_own_time_alone), UNIT(the_same_word_again_is_no_step),
-          UNIT(who_is_missing_and_who_is_busy_is_told), UNIT(as_many_names_as_have_room))
+UNIT_SUITE("master.fetching", UNIT(counted_hosts_are_told_where_the_one_above_is),
+           UNIT(a_step_moves_the_hosts_own_time_alone), UNIT(the_same_word_again_is_no_step),
+           UNIT(who_is_missing_and_who_is_busy_is_told), UNIT(as_many_names_as_have_room))

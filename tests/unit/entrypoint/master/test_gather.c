@@ -1,9 +1,9 @@
-#include "master/gather.h"
+#include "entrypoint/master/gather.h"
 
 #include "common/clock.h"
-#include "master/comeback.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/master/comeback.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -340,10 +340,10 @@ static void who_may_not_come_hears_why(void) {
     tear_down();
 }
 
-UNIT_MAIN("master.gather", UNIT(with_all_others_it_begins_a_lease_after_the_last_heartbeat),
-          UNIT(a_lease_is_what_was_asked_for), UNIT(its_own_last_heartbeat_counts),
-          UNIT(without_some_it_waits_a_lease_longer_and_for_them_to_come), UNIT(too_few_are_out),
-          UNIT(so_are_fewer_than_were_asked_for), UNIT(those_that_wait_count),
-          UNIT(who_cannot_take_the_next_roll_does_not_count), UNIT(those_that_wait_give_no_right),
-          UNIT(what_one_of_them_knows_counts_for_all), UNIT(who_may_not_come_hears_why),
-          UNIT(attempts_are_held_against_those_under_the_lost_master))
+UNIT_SUITE("master.gather", UNIT(with_all_others_it_begins_a_lease_after_the_last_heartbeat),
+           UNIT(a_lease_is_what_was_asked_for), UNIT(its_own_last_heartbeat_counts),
+           UNIT(without_some_it_waits_a_lease_longer_and_for_them_to_come), UNIT(too_few_are_out),
+           UNIT(so_are_fewer_than_were_asked_for), UNIT(those_that_wait_count),
+           UNIT(who_cannot_take_the_next_roll_does_not_count), UNIT(those_that_wait_give_no_right),
+           UNIT(what_one_of_them_knows_counts_for_all), UNIT(who_may_not_come_hears_why),
+           UNIT(attempts_are_held_against_those_under_the_lost_master))

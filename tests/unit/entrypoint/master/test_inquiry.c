@@ -1,14 +1,14 @@
-#include "master/inquiry.h"
+#include "entrypoint/master/inquiry.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "support/addresses.h"
-#include "support/ports.h"
-#include "support/quiet_link.h"
-#include "support/reaping.h"
-#include "support/unit.h"
-#include "wire/frame.h"
-#include "wire/tls.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/tls.h"
+#include "tests/support/addresses.h"
+#include "tests/support/ports.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -417,10 +417,11 @@ static void who_gathers_leads_when_enough_have_come(void) {
     tear_leader_down();
 }
 
-UNIT_MAIN("master.inquiry", UNIT(who_leads_the_job_is_found),
-          UNIT(who_does_not_lead_it_yet_is_asked_again), UNIT(an_answer_that_is_none_is_left_alone),
-          UNIT(who_never_leads_holds_nobody_up), UNIT(who_never_answers_holds_nobody_up_for_long),
-          UNIT(who_has_come_is_not_asked), UNIT(while_it_fetches_it_is_known_who_leads),
-          UNIT(who_has_led_it_is_asked_again_while_this_host_fetches),
-          UNIT(another_job_is_none_of_ours), UNIT(nobody_is_asked_where_nobody_else_can_lead),
-          UNIT(a_master_leads_while_it_may_act), UNIT(who_gathers_leads_when_enough_have_come))
+UNIT_SUITE("master.inquiry", UNIT(who_leads_the_job_is_found),
+           UNIT(who_does_not_lead_it_yet_is_asked_again),
+           UNIT(an_answer_that_is_none_is_left_alone), UNIT(who_never_leads_holds_nobody_up),
+           UNIT(who_never_answers_holds_nobody_up_for_long), UNIT(who_has_come_is_not_asked),
+           UNIT(while_it_fetches_it_is_known_who_leads),
+           UNIT(who_has_led_it_is_asked_again_while_this_host_fetches),
+           UNIT(another_job_is_none_of_ours), UNIT(nobody_is_asked_where_nobody_else_can_lead),
+           UNIT(a_master_leads_while_it_may_act), UNIT(who_gathers_leads_when_enough_have_come))

@@ -1,6 +1,6 @@
 #include "common/json.h"
-#include "master/join.h"
-#include "unit/entrypoint/hand.h"
+#include "entrypoint/master/join.h"
+#include "tests/unit/entrypoint/hand.h"
 
 static struct stage_host master;
 static struct stage_host worker;
@@ -210,10 +210,10 @@ static void a_host_that_was_told_otherwise_is_an_error_for_both(void) {
     ASSERT_CONTAINS(stage_failure(&worker), "slots");
 }
 
-STAGE_MAIN("master.join", UNIT(a_fault_moves_no_deadline_of_a_check),
-           UNIT(a_host_that_fetches_has_as_long_as_it_gets_further),
-           UNIT(a_host_that_stands_still_is_not_waited_for),
-           UNIT(a_host_that_fetches_hears_of_a_fault_at_once),
-           UNIT(a_join_that_waits_tells_the_clocks_of_when_it_came),
-           UNIT(a_host_that_fetched_comes_again), UNIT(a_missing_host_is_named_at_the_deadline),
-           UNIT(a_host_that_was_told_otherwise_is_an_error_for_both))
+STAGE_SUITE("master.join", UNIT(a_fault_moves_no_deadline_of_a_check),
+            UNIT(a_host_that_fetches_has_as_long_as_it_gets_further),
+            UNIT(a_host_that_stands_still_is_not_waited_for),
+            UNIT(a_host_that_fetches_hears_of_a_fault_at_once),
+            UNIT(a_join_that_waits_tells_the_clocks_of_when_it_came),
+            UNIT(a_host_that_fetched_comes_again), UNIT(a_missing_host_is_named_at_the_deadline),
+            UNIT(a_host_that_was_told_otherwise_is_an_error_for_both))

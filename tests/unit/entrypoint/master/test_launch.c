@@ -1,9 +1,9 @@
-#include "unit/entrypoint/stage.h"
+#include "tests/unit/entrypoint/stage.h"
 
-#include "master/launch.h"
-#include "wire/frame.h"
+#include "entrypoint/master/launch.h"
+#include "entrypoint/wire/frame.h"
 
-#include "support/addresses.h"
+#include "tests/support/addresses.h"
 
 #include <sys/socket.h>
 
@@ -300,12 +300,12 @@ static void an_agent_that_mpirun_did_not_call_is_refused(void) {
     take_down();
 }
 
-STAGE_MAIN("master.launch", UNIT(mpirun_starts_a_rank_on_every_slot),
-           UNIT(hostile_words_arrive_unchanged),
-           UNIT(the_mpirun_that_is_first_in_the_path_is_named_and_its_first_words_are_kept),
-           UNIT(an_agent_leaves_as_its_daemon_did), UNIT(an_agent_may_be_gone_before_its_daemon),
-           UNIT(a_daemon_that_was_killed_is_told_as_that),
-           UNIT(an_mpirun_that_is_killed_is_the_cause_and_may_be_tried_again),
-           UNIT(a_rank_alone_that_vanishes_is_the_rank),
-           UNIT(the_agent_of_a_lost_host_leaves_at_once),
-           UNIT(an_agent_that_mpirun_did_not_call_is_refused))
+STAGE_SUITE("master.launch", UNIT(mpirun_starts_a_rank_on_every_slot),
+            UNIT(hostile_words_arrive_unchanged),
+            UNIT(the_mpirun_that_is_first_in_the_path_is_named_and_its_first_words_are_kept),
+            UNIT(an_agent_leaves_as_its_daemon_did), UNIT(an_agent_may_be_gone_before_its_daemon),
+            UNIT(a_daemon_that_was_killed_is_told_as_that),
+            UNIT(an_mpirun_that_is_killed_is_the_cause_and_may_be_tried_again),
+            UNIT(a_rank_alone_that_vanishes_is_the_rank),
+            UNIT(the_agent_of_a_lost_host_leaves_at_once),
+            UNIT(an_agent_that_mpirun_did_not_call_is_refused))

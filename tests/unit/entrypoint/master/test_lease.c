@@ -1,11 +1,11 @@
-#include "master/lease.h"
+#include "entrypoint/master/lease.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <sys/socket.h>
@@ -382,12 +382,13 @@ static void who_has_not_answered_lately_is_asked(void) {
     succession_close(&succession);
 }
 
-UNIT_MAIN("master.lease", UNIT(a_good_end_is_sure_while_all_hosts_have_answered_lately),
-          UNIT(who_has_not_answered_lately_is_asked),
-          UNIT(a_master_is_out_when_the_last_answer_is_too_old),
-          UNIT(a_master_that_loses_hosts_is_out_at_once),
-          UNIT(answers_are_read_before_a_host_is_lost),
-          UNIT(a_host_is_silent_for_as_long_as_was_asked_for),
-          UNIT(only_a_calm_master_lets_answers_gather),
-          UNIT(the_fastest_heartbeat_tells_the_clocks_apart), UNIT(nonsense_is_left_alone),
-          UNIT(a_master_that_too_few_answer_is_out), UNIT(what_counts_is_when_a_heartbeat_was_sent))
+UNIT_SUITE("master.lease", UNIT(a_good_end_is_sure_while_all_hosts_have_answered_lately),
+           UNIT(who_has_not_answered_lately_is_asked),
+           UNIT(a_master_is_out_when_the_last_answer_is_too_old),
+           UNIT(a_master_that_loses_hosts_is_out_at_once),
+           UNIT(answers_are_read_before_a_host_is_lost),
+           UNIT(a_host_is_silent_for_as_long_as_was_asked_for),
+           UNIT(only_a_calm_master_lets_answers_gather),
+           UNIT(the_fastest_heartbeat_tells_the_clocks_apart), UNIT(nonsense_is_left_alone),
+           UNIT(a_master_that_too_few_answer_is_out),
+           UNIT(what_counts_is_when_a_heartbeat_was_sent))

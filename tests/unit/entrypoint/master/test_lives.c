@@ -1,4 +1,4 @@
-#include "unit/entrypoint/stage.h"
+#include "tests/unit/entrypoint/stage.h"
 
 static struct stage_host host;
 
@@ -22,4 +22,4 @@ static void a_host_alone_tries_again(void) {
     ASSERT_CONTAINS(stage_output(&host), "all 1 ranks ended with 0; attempt 2 of 3");
 }
 
-STAGE_MAIN("master.lives", UNIT(a_host_alone_lives_once), UNIT(a_host_alone_tries_again))
+STAGE_SUITE("master.lives", UNIT(a_host_alone_lives_once), UNIT(a_host_alone_tries_again))

@@ -1,4 +1,4 @@
-#include "unit/entrypoint/stage.h"
+#include "tests/unit/entrypoint/stage.h"
 
 static struct stage_host master;
 static struct stage_host worker;
@@ -55,6 +55,6 @@ static void a_stop_of_the_worker_before_the_launch_reaches_the_master(void) {
     CU_ASSERT_EQUAL(stage_end(&worker), EXIT_CODE_STOPPED);
 }
 
-STAGE_MAIN("master.master", UNIT(a_job_of_one_rank_runs_without_mpirun),
-           UNIT(a_fault_of_one_host_is_every_hosts_verdict),
-           UNIT(a_stop_of_the_worker_before_the_launch_reaches_the_master))
+STAGE_SUITE("master.master", UNIT(a_job_of_one_rank_runs_without_mpirun),
+            UNIT(a_fault_of_one_host_is_every_hosts_verdict),
+            UNIT(a_stop_of_the_worker_before_the_launch_reaches_the_master))

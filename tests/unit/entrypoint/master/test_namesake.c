@@ -1,13 +1,13 @@
-#include "master/namesake.h"
+#include "entrypoint/master/namesake.h"
 
 #include "common/clock.h"
-#include "master/join.h"
-#include "support/addresses.h"
-#include "support/ports.h"
-#include "support/unit.h"
-#include "wire/dial.h"
-#include "wire/frame.h"
-#include "wire/tls.h"
+#include "entrypoint/master/join.h"
+#include "entrypoint/wire/dial.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/tls.h"
+#include "tests/support/addresses.h"
+#include "tests/support/ports.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -392,10 +392,10 @@ static void a_way_back_to_itself_is_no_other(void) {
     tear_down();
 }
 
-UNIT_MAIN("master.namesake", UNIT(a_name_that_leads_here_alone_is_looked_up_once),
-          UNIT(a_name_that_leads_nowhere_is_looked_up_again), UNIT(who_was_there_before_is_obeyed),
-          UNIT(whoever_else_is_there_is_no_reason_to_leave),
-          UNIT(where_no_way_to_itself_is_known_nobody_is_asked),
-          UNIT(who_comes_later_is_told_where_both_are),
-          UNIT(who_came_first_is_obeyed_and_nobody_else_hears_of_it),
-          UNIT(once_the_job_runs_nothing_changes), UNIT(a_way_back_to_itself_is_no_other))
+UNIT_SUITE("master.namesake", UNIT(a_name_that_leads_here_alone_is_looked_up_once),
+           UNIT(a_name_that_leads_nowhere_is_looked_up_again), UNIT(who_was_there_before_is_obeyed),
+           UNIT(whoever_else_is_there_is_no_reason_to_leave),
+           UNIT(where_no_way_to_itself_is_known_nobody_is_asked),
+           UNIT(who_comes_later_is_told_where_both_are),
+           UNIT(who_came_first_is_obeyed_and_nobody_else_hears_of_it),
+           UNIT(once_the_job_runs_nothing_changes), UNIT(a_way_back_to_itself_is_no_other))

@@ -1,6 +1,6 @@
-#include "master/phase.h"
-#include "support/paper.h"
-#include "support/unit.h"
+#include "entrypoint/master/phase.h"
+#include "tests/support/paper.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -230,13 +230,13 @@ static void the_picture_in_the_papers_is_this_table(void) {
     assert_paper_has("docs/internals/master-states.md", "the phases' picture", phase_draw);
 }
 
-UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),
-          UNIT(phases_follow_one_another_in_one_order), UNIT(a_stop_is_taken_as_its_phase_allows),
-          UNIT(what_a_job_leaves_is_uploaded_before_its_verdict),
-          UNIT(a_check_ends_without_a_launch), UNIT(who_is_lost_is_not_lost_again),
-          UNIT(the_first_guard_that_holds_counts),
-          UNIT(words_leave_the_checkpoints_however_their_proof_ends),
-          UNIT(no_rank_starts_before_all_have_taken_the_roll), UNIT(who_is_out_ends),
-          UNIT(a_running_attempt_takes_nobody_in), UNIT(a_master_of_a_new_job_alone_gives_way),
-          UNIT(who_comes_to_a_host_that_gives_way_is_sent_on),
-          UNIT(the_picture_in_the_papers_is_this_table))
+UNIT_SUITE("master.phase", UNIT(every_pair_has_its_row),
+           UNIT(phases_follow_one_another_in_one_order), UNIT(a_stop_is_taken_as_its_phase_allows),
+           UNIT(what_a_job_leaves_is_uploaded_before_its_verdict),
+           UNIT(a_check_ends_without_a_launch), UNIT(who_is_lost_is_not_lost_again),
+           UNIT(the_first_guard_that_holds_counts),
+           UNIT(words_leave_the_checkpoints_however_their_proof_ends),
+           UNIT(no_rank_starts_before_all_have_taken_the_roll), UNIT(who_is_out_ends),
+           UNIT(a_running_attempt_takes_nobody_in), UNIT(a_master_of_a_new_job_alone_gives_way),
+           UNIT(who_comes_to_a_host_that_gives_way_is_sent_on),
+           UNIT(the_picture_in_the_papers_is_this_table))

@@ -1,8 +1,8 @@
-#include "master/prove.h"
+#include "entrypoint/master/prove.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -183,8 +183,8 @@ static void words_at_another_time_are_left_alone(void) {
     tear_down();
 }
 
-UNIT_MAIN("master.prove", UNIT(each_reads_what_the_one_before_it_has_written),
-          UNIT(a_folder_of_ones_own_is_told_of_with_both_hosts),
-          UNIT(a_folder_that_cannot_be_written_is_told_of),
-          UNIT(a_host_that_does_not_answer_is_told_of), UNIT(an_answer_without_a_word_is_a_fault),
-          UNIT(words_at_another_time_are_left_alone))
+UNIT_SUITE("master.prove", UNIT(each_reads_what_the_one_before_it_has_written),
+           UNIT(a_folder_of_ones_own_is_told_of_with_both_hosts),
+           UNIT(a_folder_that_cannot_be_written_is_told_of),
+           UNIT(a_host_that_does_not_answer_is_told_of), UNIT(an_answer_without_a_word_is_a_fault),
+           UNIT(words_at_another_time_are_left_alone))

@@ -1,9 +1,9 @@
-#include "master/master.h"
-#include "master/relaunch.h"
-#include "master/state.h"
-#include "support/lag.h"
-#include "unit/entrypoint/stage.h"
-#include "wire/frame.h"
+#include "entrypoint/master/master.h"
+#include "entrypoint/master/relaunch.h"
+#include "entrypoint/master/state.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/lag.h"
+#include "tests/unit/entrypoint/stage.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -355,15 +355,15 @@ static void where_no_other_host_may_go_on_it_is_not(void) {
     end_clearing();
 }
 
-STAGE_MAIN("master.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well),
-           UNIT(the_last_attempt_is_the_jobs_verdict), UNIT(a_code_of_the_programs_own_is_final),
-           UNIT(nothing_of_the_old_attempt_lives_on),
-           UNIT(a_stop_between_two_attempts_ends_the_job),
-           UNIT(a_stop_after_a_failure_is_the_end_too),
-           UNIT(a_stop_of_the_second_attempt_is_a_stop), UNIT(late_words_count_for_nothing),
-           UNIT(a_roll_is_taken_once), UNIT(who_is_not_ready_after_thirty_seconds_is_unfit),
-           UNIT(who_says_that_it_cannot_be_ready_is_unfit),
-           UNIT(where_a_lost_host_may_still_run_its_end_is_waited_for),
-           UNIT(where_no_other_host_may_go_on_it_is_not),
-           UNIT(an_attempts_order_says_how_far_those_before_came),
-           UNIT(what_a_program_removed_is_made_again), UNIT(what_cannot_be_made_again_is_told))
+STAGE_SUITE("master.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well),
+            UNIT(the_last_attempt_is_the_jobs_verdict), UNIT(a_code_of_the_programs_own_is_final),
+            UNIT(nothing_of_the_old_attempt_lives_on),
+            UNIT(a_stop_between_two_attempts_ends_the_job),
+            UNIT(a_stop_after_a_failure_is_the_end_too),
+            UNIT(a_stop_of_the_second_attempt_is_a_stop), UNIT(late_words_count_for_nothing),
+            UNIT(a_roll_is_taken_once), UNIT(who_is_not_ready_after_thirty_seconds_is_unfit),
+            UNIT(who_says_that_it_cannot_be_ready_is_unfit),
+            UNIT(where_a_lost_host_may_still_run_its_end_is_waited_for),
+            UNIT(where_no_other_host_may_go_on_it_is_not),
+            UNIT(an_attempts_order_says_how_far_those_before_came),
+            UNIT(what_a_program_removed_is_made_again), UNIT(what_cannot_be_made_again_is_told))

@@ -1,8 +1,8 @@
 #include "common/clock.h"
 #include "common/json.h"
-#include "master/state.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/master/state.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -136,11 +136,11 @@ static void what_was_heard_since_an_old_question_does_not_count(void) {
     CU_ASSERT_FALSE(member_is_twin(&members[1], &same));
 }
 
-UNIT_MAIN("master.state", UNIT(orders_carry_the_attempt_and_reach_our_own_host_by_post),
-          UNIT(what_is_raised_says_whom_it_is_about), UNIT(what_has_come_says_so_in_its_own_words),
-          UNIT(a_name_is_drawn_once), UNIT(who_is_lost_is_not_counted),
-          UNIT(a_member_is_fresh_for_a_beat_and_a_second),
-          UNIT(a_process_at_another_address_is_another_host),
-          UNIT(a_process_at_a_silent_members_address_is_that_member),
-          UNIT(a_process_at_the_address_of_a_member_that_is_heard_meanwhile_is_another_host),
-          UNIT(what_was_heard_since_an_old_question_does_not_count))
+UNIT_SUITE("master.state", UNIT(orders_carry_the_attempt_and_reach_our_own_host_by_post),
+           UNIT(what_is_raised_says_whom_it_is_about), UNIT(what_has_come_says_so_in_its_own_words),
+           UNIT(a_name_is_drawn_once), UNIT(who_is_lost_is_not_counted),
+           UNIT(a_member_is_fresh_for_a_beat_and_a_second),
+           UNIT(a_process_at_another_address_is_another_host),
+           UNIT(a_process_at_a_silent_members_address_is_that_member),
+           UNIT(a_process_at_the_address_of_a_member_that_is_heard_meanwhile_is_another_host),
+           UNIT(what_was_heard_since_an_old_question_does_not_count))

@@ -1,8 +1,8 @@
-#include "support/lag.h"
-#include "unit/entrypoint/stage.h"
+#include "tests/support/lag.h"
+#include "tests/unit/entrypoint/stage.h"
 
-#include "master/attempt.h"
-#include "master/stop.h"
+#include "entrypoint/master/attempt.h"
+#include "entrypoint/master/stop.h"
 
 static struct stage_host host;
 
@@ -120,7 +120,7 @@ static void a_stop_waits_for_the_start_half_of_its_time(void) {
     }
 }
 
-STAGE_MAIN("master.stop", UNIT(a_stop_waits_for_the_start_half_of_its_time),
-           UNIT(a_stopped_job_is_143_whatever_its_program_makes_of_it),
-           UNIT(the_program_has_the_whole_budget), UNIT(what_does_not_stop_is_killed_at_its_end),
-           UNIT(a_second_signal_shortens_it), UNIT(signals_of_one_moment_are_one_stop))
+STAGE_SUITE("master.stop", UNIT(a_stop_waits_for_the_start_half_of_its_time),
+            UNIT(a_stopped_job_is_143_whatever_its_program_makes_of_it),
+            UNIT(the_program_has_the_whole_budget), UNIT(what_does_not_stop_is_killed_at_its_end),
+            UNIT(a_second_signal_shortens_it), UNIT(signals_of_one_moment_are_one_stop))

@@ -1,10 +1,10 @@
-#include "master/strangers.h"
+#include "entrypoint/master/strangers.h"
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "support/addresses.h"
-#include "support/reaping.h"
-#include "support/unit.h"
+#include "tests/support/addresses.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static void another_key_is_told_at_once_for_each_address_and_then_seldom(void) {
     close_all();
 }
 
-UNIT_MAIN("master.strangers", UNIT(a_missing_host_with_another_key_is_found_by_its_address),
-          UNIT(an_address_of_no_missing_host_is_nobody),
-          UNIT(strangers_are_told_once_a_minute_and_counted),
-          UNIT(another_key_is_told_at_once_for_each_address_and_then_seldom))
+UNIT_SUITE("master.strangers", UNIT(a_missing_host_with_another_key_is_found_by_its_address),
+           UNIT(an_address_of_no_missing_host_is_nobody),
+           UNIT(strangers_are_told_once_a_minute_and_counted),
+           UNIT(another_key_is_told_at_once_for_each_address_and_then_seldom))

@@ -1,10 +1,10 @@
-#include "master/telling.h"
+#include "entrypoint/master/telling.h"
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "support/quiet_link.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -145,7 +145,7 @@ static void who_knocks_after_the_end_is_told_it(void) {
     close_stage();
 }
 
-UNIT_MAIN("master.telling", UNIT(a_good_end_is_owed_until_all_have_acknowledged_it),
-          UNIT(any_other_end_is_owed_to_nobody),
-          UNIT(a_host_without_a_link_is_waited_for_until_its_lease_ends),
-          UNIT(who_knocks_after_the_end_is_told_it))
+UNIT_SUITE("master.telling", UNIT(a_good_end_is_owed_until_all_have_acknowledged_it),
+           UNIT(any_other_end_is_owed_to_nobody),
+           UNIT(a_host_without_a_link_is_waited_for_until_its_lease_ends),
+           UNIT(who_knocks_after_the_end_is_told_it))

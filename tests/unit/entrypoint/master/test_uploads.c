@@ -1,9 +1,9 @@
-#include "master/uploads.h"
+#include "entrypoint/master/uploads.h"
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -197,8 +197,8 @@ static void jobs_without_targets_upload_nothing(void) {
     close_stage();
 }
 
-UNIT_MAIN("master.uploads", UNIT(it_ends_with_the_last_host),
-          UNIT(a_stop_leaves_what_is_left_of_its_time), UNIT(a_stop_meanwhile_shortens_it),
-          UNIT(what_is_missing_changes_a_good_end_alone), UNIT(nobody_waits_for_a_lost_host),
-          UNIT(after_a_pause_a_good_end_waits_for_a_sign_of_life),
-          UNIT(a_host_that_says_nothing_is_named), UNIT(jobs_without_targets_upload_nothing))
+UNIT_SUITE("master.uploads", UNIT(it_ends_with_the_last_host),
+           UNIT(a_stop_leaves_what_is_left_of_its_time), UNIT(a_stop_meanwhile_shortens_it),
+           UNIT(what_is_missing_changes_a_good_end_alone), UNIT(nobody_waits_for_a_lost_host),
+           UNIT(after_a_pause_a_good_end_waits_for_a_sign_of_life),
+           UNIT(a_host_that_says_nothing_is_named), UNIT(jobs_without_targets_upload_nothing))

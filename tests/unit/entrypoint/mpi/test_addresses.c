@@ -1,7 +1,7 @@
-#include "mpi/addresses.h"
+#include "entrypoint/mpi/addresses.h"
 
-#include "support/addresses.h"
-#include "support/unit.h"
+#include "tests/support/addresses.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,6 +88,6 @@ static void people_are_told_names(void) {
     told("10.0.0.2\xc3\xa9[10.0.0.1]\n", "algo-2\xc3\xa9[algo-1]\n");
 }
 
-UNIT_MAIN("mpi.addresses", UNIT(a_host_is_found_by_its_address),
-          UNIT(each_host_has_an_address_of_its_own), UNIT(hosts_with_ipv6_have_stand_ins),
-          UNIT(people_are_told_names))
+UNIT_SUITE("mpi.addresses", UNIT(a_host_is_found_by_its_address),
+           UNIT(each_host_has_an_address_of_its_own), UNIT(hosts_with_ipv6_have_stand_ins),
+           UNIT(people_are_told_names))

@@ -1,10 +1,10 @@
-#include "mpi/agent.h"
+#include "entrypoint/mpi/agent.h"
 
 #include "common/attempt.h"
 #include "common/file.h"
-#include "support/unit.h"
-#include "wire/frame.h"
-#include "wire/local.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/local.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -97,5 +97,5 @@ static void host_and_command_are_needed(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
 }
 
-UNIT_MAIN("mpi.agent", UNIT(it_leaves_with_the_code_that_it_is_told),
-          UNIT(a_supervisor_that_closes_the_door_is_an_error), UNIT(host_and_command_are_needed))
+UNIT_SUITE("mpi.agent", UNIT(it_leaves_with_the_code_that_it_is_told),
+           UNIT(a_supervisor_that_closes_the_door_is_an_error), UNIT(host_and_command_are_needed))

@@ -1,6 +1,6 @@
-#include "mpi/banner.h"
+#include "entrypoint/mpi/banner.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,5 +64,5 @@ static void long_lines_fit(void) {
     ASSERT_CONTAINS(text, "\nex");
 }
 
-UNIT_MAIN("mpi.banner", UNIT(a_few_lines_come_once), UNIT(of_many_the_first_and_the_last_are_kept),
-          UNIT(long_lines_fit))
+UNIT_SUITE("mpi.banner", UNIT(a_few_lines_come_once), UNIT(of_many_the_first_and_the_last_are_kept),
+           UNIT(long_lines_fit))

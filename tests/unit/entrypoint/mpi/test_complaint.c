@@ -1,6 +1,6 @@
-#include "mpi/complaint.h"
+#include "entrypoint/mpi/complaint.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -51,5 +51,5 @@ static void long_ones_are_cut(void) {
     CU_ASSERT_EQUAL(strlen(c.text), COMPLAINT_SIZE - 1);
 }
 
-UNIT_MAIN("mpi.complaint", UNIT(a_broken_rule_is_told_with_its_call), UNIT(an_abort_names_its_rank),
-          UNIT(other_words_are_none), UNIT(long_ones_are_cut))
+UNIT_SUITE("mpi.complaint", UNIT(a_broken_rule_is_told_with_its_call),
+           UNIT(an_abort_names_its_rank), UNIT(other_words_are_none), UNIT(long_ones_are_cut))

@@ -1,5 +1,5 @@
-#include "mpi/custom_options.h"
-#include "support/unit.h"
+#include "entrypoint/mpi/custom_options.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -206,5 +206,5 @@ static void a_value_has_a_ceiling(void) {
         }
 }
 
-UNIT_MAIN("mpi.custom_options", UNIT(what_is_known_is_taken), UNIT(what_is_not_is_refused_by_name),
-          UNIT(a_value_has_a_ceiling))
+UNIT_SUITE("mpi.custom_options", UNIT(what_is_known_is_taken), UNIT(what_is_not_is_refused_by_name),
+           UNIT(a_value_has_a_ceiling))

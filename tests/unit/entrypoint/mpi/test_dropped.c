@@ -1,5 +1,5 @@
-#include "mpi/dropped.h"
-#include "support/unit.h"
+#include "entrypoint/mpi/dropped.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -90,5 +90,5 @@ static void a_garbled_banner_is_known(void) {
         CU_ASSERT_EQUAL(dropped_is_garbled(rows[i].line, strlen(rows[i].line)), rows[i].garbled);
 }
 
-UNIT_MAIN("mpi.dropped", UNIT(a_garbled_banner_is_known), UNIT(the_banner_names_rank_and_source),
-          UNIT(an_ipv6_source_is_read_too), UNIT(other_words_are_none))
+UNIT_SUITE("mpi.dropped", UNIT(a_garbled_banner_is_known), UNIT(the_banner_names_rank_and_source),
+           UNIT(an_ipv6_source_is_read_too), UNIT(other_words_are_none))

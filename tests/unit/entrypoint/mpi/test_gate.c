@@ -1,9 +1,9 @@
-#include "mpi/gate.h"
+#include "entrypoint/mpi/gate.h"
 
-#include "mpi/gate_words.h"
-#include "support/addresses.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/mpi/gate_words.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/addresses.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -273,10 +273,10 @@ static void a_master_that_is_a_host_of_its_own_counts_one_more(void) {
     CU_ASSERT_STRING_NOT_EQUAL(rebuilt(OPENMPI_4_1, line, &err), "");
 }
 
-UNIT_MAIN("mpi.gate", UNIT(what_mpirun_4_1_asks_for_is_rebuilt),
-          UNIT(what_mpirun_5_0_asks_for_is_rebuilt),
-          UNIT(a_daemon_does_not_hear_what_ranks_talk_by), UNIT(anything_else_is_refused_on_4_1),
-          UNIT(anything_else_is_refused_on_5_0),
-          UNIT(every_cut_of_a_good_line_is_refused_or_complete), UNIT(a_jobs_name_has_a_length),
-          UNIT(the_largest_job_fits), UNIT(policies_are_the_jobs),
-          UNIT(a_master_that_is_a_host_of_its_own_counts_one_more))
+UNIT_SUITE("mpi.gate", UNIT(what_mpirun_4_1_asks_for_is_rebuilt),
+           UNIT(what_mpirun_5_0_asks_for_is_rebuilt),
+           UNIT(a_daemon_does_not_hear_what_ranks_talk_by), UNIT(anything_else_is_refused_on_4_1),
+           UNIT(anything_else_is_refused_on_5_0),
+           UNIT(every_cut_of_a_good_line_is_refused_or_complete), UNIT(a_jobs_name_has_a_length),
+           UNIT(the_largest_job_fits), UNIT(policies_are_the_jobs),
+           UNIT(a_master_that_is_a_host_of_its_own_counts_one_more))

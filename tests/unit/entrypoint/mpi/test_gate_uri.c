@@ -1,6 +1,6 @@
-#include "mpi/gate_uri.h"
-#include "support/addresses.h"
-#include "support/unit.h"
+#include "entrypoint/mpi/gate_uri.h"
+#include "tests/support/addresses.h"
+#include "tests/support/unit.h"
 
 static int check(const char *uri, unsigned *ret_bits, struct error *err) {
     struct net_address master = address_of("10.0.0.1");
@@ -109,6 +109,6 @@ static void what_is_wrong_is_said(void) {
     }
 }
 
-UNIT_MAIN("mpi.gate_uri", UNIT(what_is_wrong_is_said), UNIT(the_masters_address_and_port_are_found),
-          UNIT(a_master_with_ipv6_is_found), UNIT(masks_belong_to_addresses),
-          UNIT(other_addresses_are_refused))
+UNIT_SUITE("mpi.gate_uri", UNIT(what_is_wrong_is_said),
+           UNIT(the_masters_address_and_port_are_found), UNIT(a_master_with_ipv6_is_found),
+           UNIT(masks_belong_to_addresses), UNIT(other_addresses_are_refused))

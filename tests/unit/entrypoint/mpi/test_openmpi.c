@@ -1,6 +1,6 @@
-#include "mpi/openmpi.h"
-#include "support/addresses.h"
-#include "support/unit.h"
+#include "entrypoint/mpi/openmpi.h"
+#include "tests/support/addresses.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -455,12 +455,12 @@ static void a_kernel_name_of_too_many_letters_is_refused(void) {
     }
 }
 
-UNIT_MAIN("mpi.openmpi", UNIT(daemons_look_for_no_devices),
-          UNIT(a_kernel_name_of_too_many_letters_is_refused),
-          UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
-          UNIT(other_launchers_are_refused), UNIT(the_users_placing_replaces_ours),
-          UNIT(modifiers_are_parted_as_the_series_has_it), UNIT(ranks_are_told_to_talk_by_ucx),
-          UNIT(daemons_are_given_up_behind_hosts), UNIT(the_toolkit_s_line_is_followed),
-          UNIT(the_4_1_command_line_is_this), UNIT(the_5_0_command_line_is_this),
-          UNIT(values_that_a_shell_would_read_are_refused),
-          UNIT(the_host_file_lists_addresses_with_slots), UNIT(harmless_warnings_are_known))
+UNIT_SUITE("mpi.openmpi", UNIT(daemons_look_for_no_devices),
+           UNIT(a_kernel_name_of_too_many_letters_is_refused),
+           UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
+           UNIT(other_launchers_are_refused), UNIT(the_users_placing_replaces_ours),
+           UNIT(modifiers_are_parted_as_the_series_has_it), UNIT(ranks_are_told_to_talk_by_ucx),
+           UNIT(daemons_are_given_up_behind_hosts), UNIT(the_toolkit_s_line_is_followed),
+           UNIT(the_4_1_command_line_is_this), UNIT(the_5_0_command_line_is_this),
+           UNIT(values_that_a_shell_would_read_are_refused),
+           UNIT(the_host_file_lists_addresses_with_slots), UNIT(harmless_warnings_are_known))

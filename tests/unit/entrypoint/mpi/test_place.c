@@ -1,5 +1,5 @@
-#include "mpi/place.h"
-#include "support/unit.h"
+#include "entrypoint/mpi/place.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 
@@ -32,5 +32,5 @@ static void a_rank_alone_is_told_as_mpirun_would(void) {
     CU_ASSERT(place_is_mpi("PMIX_RANK=0") && place_is_mpi("PRTE_MCA_x=1"));
 }
 
-UNIT_MAIN("mpi.place", UNIT(without_mpirun_there_is_no_place),
-          UNIT(a_rank_alone_is_told_as_mpirun_would))
+UNIT_SUITE("mpi.place", UNIT(without_mpirun_there_is_no_place),
+           UNIT(a_rank_alone_is_told_as_mpirun_would))

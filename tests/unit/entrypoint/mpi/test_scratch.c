@@ -1,6 +1,6 @@
 #include "common/file.h"
-#include "mpi/scratch.h"
-#include "support/unit.h"
+#include "entrypoint/mpi/scratch.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,5 +61,5 @@ static void what_somebody_else_put_there_is_not_taken(void) {
     (void)unlink(path);
 }
 
-UNIT_MAIN("mpi.scratch", UNIT(both_folders_go_with_all_that_is_in_them),
-          UNIT(what_somebody_else_put_there_is_not_taken))
+UNIT_SUITE("mpi.scratch", UNIT(both_folders_go_with_all_that_is_in_them),
+           UNIT(what_somebody_else_put_there_is_not_taken))

@@ -1,7 +1,7 @@
-#include "mpi/tools.h"
+#include "entrypoint/mpi/tools.h"
 
-#include "support/reaping.h"
-#include "support/unit.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,4 +76,4 @@ static void what_is_wrong_with_mpirun_is_told(void) {
     close_all();
 }
 
-UNIT_MAIN("mpi.tools", UNIT(version_and_daemon_are_found), UNIT(what_is_wrong_with_mpirun_is_told))
+UNIT_SUITE("mpi.tools", UNIT(version_and_daemon_are_found), UNIT(what_is_wrong_with_mpirun_is_told))

@@ -1,6 +1,6 @@
 #include "common/file.h"
-#include "mpi/ucx.h"
-#include "support/unit.h"
+#include "entrypoint/mpi/ucx.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,4 +73,4 @@ static void all_hosts_or_none_take_it(void) {
     }
 }
 
-UNIT_MAIN("mpi.ucx", UNIT(the_component_lies_beside_mpirun), UNIT(all_hosts_or_none_take_it))
+UNIT_SUITE("mpi.ucx", UNIT(the_component_lies_beside_mpirun), UNIT(all_hosts_or_none_take_it))

@@ -1,7 +1,7 @@
-#include "os/boot_timer.h"
+#include "entrypoint/os/boot_timer.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 
@@ -103,6 +103,6 @@ static void one_that_is_closed_does_nothing(void) {
     close_all();
 }
 
-UNIT_MAIN("os.boot_timer", UNIT(it_fires_once_and_not_before_its_deadline),
-          UNIT(a_deadline_that_has_passed_fires_at_once), UNIT(it_is_put_off_and_taken_back),
-          UNIT(its_clock_goes_on_while_the_machine_sleeps), UNIT(one_that_is_closed_does_nothing))
+UNIT_SUITE("os.boot_timer", UNIT(it_fires_once_and_not_before_its_deadline),
+           UNIT(a_deadline_that_has_passed_fires_at_once), UNIT(it_is_put_off_and_taken_back),
+           UNIT(its_clock_goes_on_while_the_machine_sleeps), UNIT(one_that_is_closed_does_nothing))

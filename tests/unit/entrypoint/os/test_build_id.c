@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
-#include "os/build_id.h"
-#include "support/unit.h"
+#include "entrypoint/os/build_id.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,5 +30,5 @@ static void it_is_written_in_small_digits(void) {
     CU_ASSERT_EQUAL(strspn(id, "0123456789abcdef"), 40);
 }
 
-UNIT_MAIN("os.build_id", UNIT(it_is_what_the_programs_file_says),
-          UNIT(it_is_written_in_small_digits))
+UNIT_SUITE("os.build_id", UNIT(it_is_what_the_programs_file_says),
+           UNIT(it_is_written_in_small_digits))

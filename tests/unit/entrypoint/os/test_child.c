@@ -1,9 +1,9 @@
-#include "os/child.h"
+#include "entrypoint/os/child.h"
 
 #include "common/clock.h"
 #include "common/file.h"
-#include "support/lag.h"
-#include "support/unit.h"
+#include "tests/support/lag.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -259,10 +259,11 @@ static void a_missing_interpreter_is_what_is_missing(void) {
     script_fails("#! /no/such/bash\r\n", "its interpreter, /no/such/bash (");
 }
 
-UNIT_MAIN("os.child", UNIT(a_missing_interpreter_is_what_is_missing),
-          UNIT(every_exit_code_and_signal_is_told_apart), UNIT(a_child_starts_with_nothing_of_ours),
-          UNIT(what_cannot_be_executed_is_told_from_what_is_not_there),
-          UNIT(the_reaper_takes_known_children_and_orphans),
-          UNIT(a_child_that_cannot_have_its_streams_does_not_start),
-          UNIT(a_child_has_a_stdin_where_this_process_has_none),
-          UNIT(a_program_on_a_stalling_disk_is_given_up))
+UNIT_SUITE("os.child", UNIT(a_missing_interpreter_is_what_is_missing),
+           UNIT(every_exit_code_and_signal_is_told_apart),
+           UNIT(a_child_starts_with_nothing_of_ours),
+           UNIT(what_cannot_be_executed_is_told_from_what_is_not_there),
+           UNIT(the_reaper_takes_known_children_and_orphans),
+           UNIT(a_child_that_cannot_have_its_streams_does_not_start),
+           UNIT(a_child_has_a_stdin_where_this_process_has_none),
+           UNIT(a_program_on_a_stalling_disk_is_given_up))

@@ -1,7 +1,7 @@
-#include "os/console.h"
+#include "entrypoint/os/console.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -390,10 +390,10 @@ static void a_file_without_room_is_written_when_there_is_some_again(void) {
     (void)close(fd);
 }
 
-UNIT_MAIN("os.console", UNIT(lines_pass_through_a_pipe_in_order),
-          UNIT(a_full_pipe_blocks_nothing_and_losses_are_counted), UNIT(a_plain_file_works_too),
-          UNIT(a_closed_pipe_ends_the_writing_not_the_process), UNIT(a_slow_reader_hears_the_end),
-          UNIT(a_reader_who_is_late_at_the_end_loses_nothing),
-          UNIT(a_long_line_is_cut_for_a_slow_reader_alone), UNIT(words_go_first_and_between_lines),
-          UNIT(the_oldest_lines_go_and_words_stay),
-          UNIT(a_file_without_room_is_written_when_there_is_some_again))
+UNIT_SUITE("os.console", UNIT(lines_pass_through_a_pipe_in_order),
+           UNIT(a_full_pipe_blocks_nothing_and_losses_are_counted), UNIT(a_plain_file_works_too),
+           UNIT(a_closed_pipe_ends_the_writing_not_the_process), UNIT(a_slow_reader_hears_the_end),
+           UNIT(a_reader_who_is_late_at_the_end_loses_nothing),
+           UNIT(a_long_line_is_cut_for_a_slow_reader_alone), UNIT(words_go_first_and_between_lines),
+           UNIT(the_oldest_lines_go_and_words_stay),
+           UNIT(a_file_without_room_is_written_when_there_is_some_again))

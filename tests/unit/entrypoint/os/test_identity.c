@@ -1,5 +1,5 @@
-#include "os/identity.h"
-#include "support/unit.h"
+#include "entrypoint/os/identity.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -87,5 +87,5 @@ static void root_becomes_another_for_good(void) {
     CU_ASSERT_EQUAL(unit_in_child(not_be_root), 0);
 }
 
-UNIT_MAIN("os.identity", UNIT(nobody_is_chosen_unless_told), UNIT(who_is_none_is_refused),
-          UNIT(root_becomes_another_for_good))
+UNIT_SUITE("os.identity", UNIT(nobody_is_chosen_unless_told), UNIT(who_is_none_is_refused),
+           UNIT(root_becomes_another_for_good))

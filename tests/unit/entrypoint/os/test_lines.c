@@ -1,7 +1,7 @@
-#include "os/lines.h"
+#include "entrypoint/os/lines.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -195,10 +195,10 @@ static void the_tail_knows_when_a_line_came(void) {
     lines_done(&l);
 }
 
-UNIT_MAIN("os.lines", UNIT(old_warnings_come_before_what_was_said_last),
-          UNIT(the_tail_knows_when_a_line_came), UNIT(lines_come_whole_however_they_are_cut),
-          UNIT(bytes_that_are_no_text_are_replaced),
-          UNIT(a_line_of_the_documented_length_comes_whole),
-          UNIT(of_a_longer_line_the_beginning_comes_and_a_mark),
-          UNIT(a_return_in_the_middle_ends_a_line), UNIT(the_tail_never_leaves_its_room),
-          UNIT(both_streams_are_in_the_last_lines), UNIT(the_tail_keeps_the_last_lines))
+UNIT_SUITE("os.lines", UNIT(old_warnings_come_before_what_was_said_last),
+           UNIT(the_tail_knows_when_a_line_came), UNIT(lines_come_whole_however_they_are_cut),
+           UNIT(bytes_that_are_no_text_are_replaced),
+           UNIT(a_line_of_the_documented_length_comes_whole),
+           UNIT(of_a_longer_line_the_beginning_comes_and_a_mark),
+           UNIT(a_return_in_the_middle_ends_a_line), UNIT(the_tail_never_leaves_its_room),
+           UNIT(both_streams_are_in_the_last_lines), UNIT(the_tail_keeps_the_last_lines))

@@ -1,7 +1,7 @@
 #include "common/buf.h"
 #include "common/file.h"
-#include "os/log_file.h"
-#include "support/unit.h"
+#include "entrypoint/os/log_file.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -175,9 +175,9 @@ static void after_a_full_disk_lines_are_whole_again(void) {
     CU_ASSERT_EQUAL(umount(folder_path), 0);
 }
 
-UNIT_MAIN("os.log_file", UNIT(lines_are_appended_also_to_those_of_an_earlier_run),
-          UNIT(the_last_lines_are_there_and_never_more_than_the_ceiling),
-          UNIT(of_a_line_above_half_the_ceiling_the_beginning_comes),
-          UNIT(who_comes_second_takes_another_name),
-          UNIT(nothing_is_written_to_what_is_no_file_of_its_own),
-          UNIT(after_a_full_disk_lines_are_whole_again))
+UNIT_SUITE("os.log_file", UNIT(lines_are_appended_also_to_those_of_an_earlier_run),
+           UNIT(the_last_lines_are_there_and_never_more_than_the_ceiling),
+           UNIT(of_a_line_above_half_the_ceiling_the_beginning_comes),
+           UNIT(who_comes_second_takes_another_name),
+           UNIT(nothing_is_written_to_what_is_no_file_of_its_own),
+           UNIT(after_a_full_disk_lines_are_whole_again))

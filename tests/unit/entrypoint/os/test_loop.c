@@ -1,7 +1,7 @@
-#include "os/loop.h"
+#include "entrypoint/os/loop.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -390,10 +390,10 @@ static void who_speaks_without_end_holds_no_deadline_up(void) {
     loop_done(&l);
 }
 
-UNIT_MAIN("os.loop", UNIT(who_stood_still_hears_what_came_before_a_deadline_counts),
-          UNIT(who_speaks_without_end_holds_no_deadline_up),
-          UNIT(a_loop_that_is_done_holds_no_descriptor),
-          UNIT(timers_fire_in_order_of_their_deadlines), UNIT(a_nearer_deadline_moves_the_alarm),
-          UNIT(a_loose_timer_rides_along), UNIT(a_callback_may_take_out_a_watch_that_is_ready_too),
-          UNIT(a_loop_that_rests_lets_descriptors_wait), UNIT(a_signal_ends_a_rest),
-          UNIT(signals_come_as_events), UNIT(an_unwatchable_descriptor_is_an_error))
+UNIT_SUITE("os.loop", UNIT(who_stood_still_hears_what_came_before_a_deadline_counts),
+           UNIT(who_speaks_without_end_holds_no_deadline_up),
+           UNIT(a_loop_that_is_done_holds_no_descriptor),
+           UNIT(timers_fire_in_order_of_their_deadlines), UNIT(a_nearer_deadline_moves_the_alarm),
+           UNIT(a_loose_timer_rides_along), UNIT(a_callback_may_take_out_a_watch_that_is_ready_too),
+           UNIT(a_loop_that_rests_lets_descriptors_wait), UNIT(a_signal_ends_a_rest),
+           UNIT(signals_come_as_events), UNIT(an_unwatchable_descriptor_is_an_error))

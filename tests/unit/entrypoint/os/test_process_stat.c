@@ -1,6 +1,6 @@
-#include "os/process_stat.h"
+#include "entrypoint/os/process_stat.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -44,5 +44,5 @@ static void a_childs_time_is_its_own_and_then_its_parents(void) {
     CU_ASSERT_FALSE(process_stat_read(pid, &child));
 }
 
-UNIT_MAIN("os.process_stat", UNIT(this_process_is_known),
-          UNIT(a_childs_time_is_its_own_and_then_its_parents))
+UNIT_SUITE("os.process_stat", UNIT(this_process_is_known),
+           UNIT(a_childs_time_is_its_own_and_then_its_parents))

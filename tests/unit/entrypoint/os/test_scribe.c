@@ -1,8 +1,8 @@
 #include "common/clock.h"
 #include "common/file.h"
-#include "os/scribe.h"
-#include "os/scribe_child.h"
-#include "support/unit.h"
+#include "entrypoint/os/scribe.h"
+#include "entrypoint/os/scribe_child.h"
+#include "tests/support/unit.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -205,7 +205,7 @@ static void what_is_too_long_is_dropped(void) {
     CU_ASSERT(shut());
 }
 
-UNIT_MAIN("os.scribe", UNIT(lines_are_written_before_it_rests),
-          UNIT(nothing_to_write_starts_no_child), UNIT(much_comes_whole),
-          UNIT(nobody_waits_for_a_disk_that_stalls), UNIT(after_a_child_that_died_another_goes_on),
-          UNIT(what_went_wrong_is_told_once), UNIT(what_is_too_long_is_dropped))
+UNIT_SUITE("os.scribe", UNIT(lines_are_written_before_it_rests),
+           UNIT(nothing_to_write_starts_no_child), UNIT(much_comes_whole),
+           UNIT(nobody_waits_for_a_disk_that_stalls), UNIT(after_a_child_that_died_another_goes_on),
+           UNIT(what_went_wrong_is_told_once), UNIT(what_is_too_long_is_dropped))

@@ -1,8 +1,8 @@
-#include "os/sweep.h"
+#include "entrypoint/os/sweep.h"
 
 #include "common/clock.h"
-#include "support/lag.h"
-#include "support/unit.h"
+#include "tests/support/lag.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -375,10 +375,10 @@ static void the_kept_child_stays(void) {
     stage_close(&s);
 }
 
-UNIT_MAIN("os.sweep", UNIT(the_kept_child_stays), UNIT(a_deep_tree_ends_by_sigterm),
-          UNIT(what_ignores_sigterm_is_killed_at_the_deadline),
-          UNIT(without_children_it_is_done_at_once), UNIT(a_second_sweep_takes_over_the_first),
-          UNIT(a_grandchild_is_reached_where_this_process_has_no_stdin),
-          UNIT(processes_beside_us_are_left_alone), UNIT(any_name_is_found),
-          UNIT(what_cannot_be_killed_is_given_up), UNIT(the_spared_child_is_waited_for),
-          UNIT(the_dead_are_not_counted), UNIT(a_tree_whose_pids_fall_is_found))
+UNIT_SUITE("os.sweep", UNIT(the_kept_child_stays), UNIT(a_deep_tree_ends_by_sigterm),
+           UNIT(what_ignores_sigterm_is_killed_at_the_deadline),
+           UNIT(without_children_it_is_done_at_once), UNIT(a_second_sweep_takes_over_the_first),
+           UNIT(a_grandchild_is_reached_where_this_process_has_no_stdin),
+           UNIT(processes_beside_us_are_left_alone), UNIT(any_name_is_found),
+           UNIT(what_cannot_be_killed_is_given_up), UNIT(the_spared_child_is_waited_for),
+           UNIT(the_dead_are_not_counted), UNIT(a_tree_whose_pids_fall_is_found))

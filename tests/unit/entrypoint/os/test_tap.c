@@ -1,7 +1,7 @@
-#include "os/tap.h"
+#include "entrypoint/os/tap.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -92,6 +92,6 @@ static void after_draining_others_are_still_heard(void) {
     loop_done(&loop);
 }
 
-UNIT_MAIN("os.tap", UNIT(lines_are_read_to_the_end_of_the_pipe),
-          UNIT(closing_reads_what_is_there_and_waits_for_nobody),
-          UNIT(after_draining_others_are_still_heard))
+UNIT_SUITE("os.tap", UNIT(lines_are_read_to_the_end_of_the_pipe),
+           UNIT(closing_reads_what_is_there_and_waits_for_nobody),
+           UNIT(after_draining_others_are_still_heard))

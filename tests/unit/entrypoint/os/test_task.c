@@ -1,8 +1,8 @@
-#include "os/task.h"
+#include "entrypoint/os/task.h"
 
 #include "common/clock.h"
-#include "support/reaping.h"
-#include "support/unit.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <string.h>
@@ -113,6 +113,6 @@ static void what_is_not_there_is_an_error(void) {
     stop();
 }
 
-UNIT_MAIN("os.task", UNIT(its_words_are_complete_when_its_end_is_told),
-          UNIT(signals_wait_where_they_are_to), UNIT(a_signal_reaches_its_whole_group),
-          UNIT(a_code_like_a_signals_is_a_code), UNIT(what_is_not_there_is_an_error))
+UNIT_SUITE("os.task", UNIT(its_words_are_complete_when_its_end_is_told),
+           UNIT(signals_wait_where_they_are_to), UNIT(a_signal_reaches_its_whole_group),
+           UNIT(a_code_like_a_signals_is_a_code), UNIT(what_is_not_there_is_an_error))

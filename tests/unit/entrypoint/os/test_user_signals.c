@@ -1,5 +1,5 @@
-#include "os/user_signals.h"
-#include "support/unit.h"
+#include "entrypoint/os/user_signals.h"
+#include "tests/support/unit.h"
 
 static void what_ends_or_stops_this_program_is_none(void) {
     static const int others[] = {SIGTERM, SIGINT,  SIGHUP,  SIGKILL, SIGSTOP, SIGCHLD,
@@ -22,5 +22,5 @@ static void the_set_has_what_is_passed_on(void) {
     CU_ASSERT(user_signals_has(SIGUSR1) && user_signals_has(SIGUSR2) && user_signals_has(SIGQUIT));
 }
 
-UNIT_MAIN("os.user_signals", UNIT(what_ends_or_stops_this_program_is_none),
-          UNIT(the_set_has_what_is_passed_on))
+UNIT_SUITE("os.user_signals", UNIT(what_ends_or_stops_this_program_is_none),
+           UNIT(the_set_has_what_is_passed_on))

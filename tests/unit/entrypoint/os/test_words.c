@@ -1,7 +1,7 @@
-#include "os/words.h"
+#include "entrypoint/os/words.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -64,6 +64,6 @@ static void nobody_reading_them_stops_nothing(void) {
     CU_ASSERT(clock_now() - start < CLOCK_SECOND);
 }
 
-UNIT_MAIN("os.words", UNIT(they_go_out_before_the_loop_turns),
-          UNIT(where_both_streams_are_one_the_order_is_kept),
-          UNIT(nobody_reading_them_stops_nothing))
+UNIT_SUITE("os.words", UNIT(they_go_out_before_the_loop_turns),
+           UNIT(where_both_streams_are_one_the_order_is_kept),
+           UNIT(nobody_reading_them_stops_nothing))

@@ -1,6 +1,6 @@
-#include "outcome/explain.h"
-#include "support/paper.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/explain.h"
+#include "tests/support/paper.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -185,10 +185,10 @@ static void a_word_finds_all_that_speak_of_it(void) {
     CU_ASSERT_EQUAL(explain_print("-1234567", &none, NULL), -1);
 }
 
-UNIT_MAIN("outcome.explain", UNIT(a_word_finds_all_that_speak_of_it),
-          UNIT(rows_are_found_by_what_people_have), UNIT(keys_are_unlike_one_another),
-          UNIT(a_verdict_is_explained_by_what_was_said_last),
-          UNIT(what_mpirun_says_counts_where_nothing_else_is_known),
-          UNIT(a_class_of_mpi_is_told_from_every_other),
-          UNIT(where_nothing_is_known_nothing_is_said), UNIT(one_row_one_kind_or_all_are_printed),
-          UNIT(the_page_is_this_table))
+UNIT_SUITE("outcome.explain", UNIT(a_word_finds_all_that_speak_of_it),
+           UNIT(rows_are_found_by_what_people_have), UNIT(keys_are_unlike_one_another),
+           UNIT(a_verdict_is_explained_by_what_was_said_last),
+           UNIT(what_mpirun_says_counts_where_nothing_else_is_known),
+           UNIT(a_class_of_mpi_is_told_from_every_other),
+           UNIT(where_nothing_is_known_nothing_is_said), UNIT(one_row_one_kind_or_all_are_printed),
+           UNIT(the_page_is_this_table))

@@ -1,6 +1,6 @@
 #include "common/exit_code.h"
-#include "outcome/explain.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/explain.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 #include <strings.h>
@@ -46,5 +46,5 @@ static void every_exit_code_of_ours_has_its_row(void) {
     }
 }
 
-UNIT_MAIN("outcome.explain_table", UNIT(every_row_says_all_of_it),
-          UNIT(every_exit_code_of_ours_has_its_row))
+UNIT_SUITE("outcome.explain_table", UNIT(every_row_says_all_of_it),
+           UNIT(every_exit_code_of_ours_has_its_row))

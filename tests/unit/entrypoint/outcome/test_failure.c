@@ -2,8 +2,8 @@
 #include "common/file.h"
 #include "common/redact.h"
 #include "common/str.h"
-#include "outcome/failure.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/failure.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -312,12 +312,12 @@ static void success_leaves_an_empty_file(void) {
     CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
 }
 
-UNIT_MAIN("outcome.failure", UNIT(the_first_line_says_it_all),
-          UNIT(long_stories_keep_their_last_whole_lines), UNIT(characters_are_never_cut),
-          UNIT(what_the_kernel_says_comes_before_the_hint),
-          UNIT(a_hint_stands_between_where_there_is_room),
-          UNIT(the_last_line_that_tells_of_an_error_is_kept),
-          UNIT(a_narrow_story_has_its_end_alone), UNIT(hostile_text_becomes_valid_and_secrets_go),
-          UNIT(the_file_is_written_once_and_never_over_the_programs),
-          UNIT(a_file_of_an_earlier_run_is_removed), UNIT(what_is_no_file_is_left_alone),
-          UNIT(the_reserve_is_real_and_goes), UNIT(success_leaves_an_empty_file))
+UNIT_SUITE("outcome.failure", UNIT(the_first_line_says_it_all),
+           UNIT(long_stories_keep_their_last_whole_lines), UNIT(characters_are_never_cut),
+           UNIT(what_the_kernel_says_comes_before_the_hint),
+           UNIT(a_hint_stands_between_where_there_is_room),
+           UNIT(the_last_line_that_tells_of_an_error_is_kept),
+           UNIT(a_narrow_story_has_its_end_alone), UNIT(hostile_text_becomes_valid_and_secrets_go),
+           UNIT(the_file_is_written_once_and_never_over_the_programs),
+           UNIT(a_file_of_an_earlier_run_is_removed), UNIT(what_is_no_file_is_left_alone),
+           UNIT(the_reserve_is_real_and_goes), UNIT(success_leaves_an_empty_file))

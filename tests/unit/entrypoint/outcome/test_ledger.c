@@ -1,6 +1,6 @@
 #include "common/json.h"
-#include "outcome/ledger.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/ledger.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -265,10 +265,11 @@ static void hosts_that_the_job_never_had_are_refused(void) {
     CU_ASSERT_EQUAL(ledger_parse(four, 4, &got, &err), 0);
 }
 
-UNIT_MAIN("outcome.ledger", UNIT(more_than_half_goes_on_and_a_tie_with_its_master),
-          UNIT(of_two_parts_never_both_go_on), UNIT(a_roll_that_may_have_been_taken_by_all_counts),
-          UNIT(who_learns_keeps_the_newest_and_all_that_is_open),
-          UNIT(too_many_open_rolls_let_nobody_go_on), UNIT(what_there_is_no_room_for_is_the_oldest),
-          UNIT(the_next_host_follows_as_long_as_enough_are_behind_it),
-          UNIT(behind_the_last_host_the_first_one_comes), UNIT(it_comes_back_as_it_went),
-          UNIT(what_cannot_be_is_refused), UNIT(hosts_that_the_job_never_had_are_refused))
+UNIT_SUITE("outcome.ledger", UNIT(more_than_half_goes_on_and_a_tie_with_its_master),
+           UNIT(of_two_parts_never_both_go_on), UNIT(a_roll_that_may_have_been_taken_by_all_counts),
+           UNIT(who_learns_keeps_the_newest_and_all_that_is_open),
+           UNIT(too_many_open_rolls_let_nobody_go_on),
+           UNIT(what_there_is_no_room_for_is_the_oldest),
+           UNIT(the_next_host_follows_as_long_as_enough_are_behind_it),
+           UNIT(behind_the_last_host_the_first_one_comes), UNIT(it_comes_back_as_it_went),
+           UNIT(what_cannot_be_is_refused), UNIT(hosts_that_the_job_never_had_are_refused))

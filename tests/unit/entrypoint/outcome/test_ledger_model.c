@@ -1,7 +1,7 @@
 /* The rule of rolls as a whole (ledger.h): masters propose, hosts take, links break anywhere, hosts
  * come back, with all that they know or with nothing. */
-#include "outcome/ledger.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/ledger.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -352,5 +352,5 @@ static void two_masters_never_act_whatever_breaks(void) {
     CU_ASSERT(forgot > MODEL_RUNS / 200);
 }
 
-UNIT_MAIN("outcome.ledger_model", UNIT(of_two_parts_never_both_go_on_when_rolls_grow),
-          UNIT(two_masters_never_act_whatever_breaks))
+UNIT_SUITE("outcome.ledger_model", UNIT(of_two_parts_never_both_go_on_when_rolls_grow),
+           UNIT(two_masters_never_act_whatever_breaks))

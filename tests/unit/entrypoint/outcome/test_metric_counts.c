@@ -1,7 +1,7 @@
 #include "common/cleanup.h"
 #include "common/json.h"
-#include "outcome/metric_counts.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/metric_counts.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,8 +160,8 @@ static void zeroed_it_counts_nothing(void) {
     metric_counts_done(&c);
 }
 
-UNIT_MAIN("outcome.metric_counts", UNIT(matches_are_counted_and_the_first_is_told),
-          UNIT(one_that_is_not_understood_is_left_out_with_a_word),
-          UNIT(one_that_takes_too_long_is_left_out), UNIT(only_the_head_of_a_line_is_looked_at),
-          UNIT(a_second_gives_it_a_share), UNIT(without_a_list_our_trainers_are_counted),
-          UNIT(a_line_of_a_megabyte_costs_little), UNIT(zeroed_it_counts_nothing))
+UNIT_SUITE("outcome.metric_counts", UNIT(matches_are_counted_and_the_first_is_told),
+           UNIT(one_that_is_not_understood_is_left_out_with_a_word),
+           UNIT(one_that_takes_too_long_is_left_out), UNIT(only_the_head_of_a_line_is_looked_at),
+           UNIT(a_second_gives_it_a_share), UNIT(without_a_list_our_trainers_are_counted),
+           UNIT(a_line_of_a_megabyte_costs_little), UNIT(zeroed_it_counts_nothing))

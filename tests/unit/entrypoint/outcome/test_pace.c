@@ -1,7 +1,7 @@
-#include "outcome/pace.h"
+#include "entrypoint/outcome/pace.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -282,11 +282,11 @@ static void the_furthest_step_is_known(void) {
     CU_ASSERT_EQUAL(pace_furthest(&pace), 0);
 }
 
-UNIT_MAIN("outcome.pace", UNIT(the_furthest_step_is_known), UNIT(ranks_alike_are_left_alone),
-          UNIT(the_rank_that_all_wait_for_is_said_once), UNIT(the_share_is_a_quarter),
-          UNIT(a_moment_is_not_enough), UNIT(steps_that_are_long_take_longer),
-          UNIT(a_rank_that_drifts_is_behind), UNIT(slower_and_ahead_is_not_behind),
-          UNIT(one_that_stands_still_has_no_seconds), UNIT(two_ranks_are_enough_and_one_is_not),
-          UNIT(where_most_are_slow_nobody_is), UNIT(each_is_said_for_itself),
-          UNIT(late_words_say_nothing), UNIT(numbers_may_be_anything),
-          UNIT(many_slow_ranks_are_not_all_said))
+UNIT_SUITE("outcome.pace", UNIT(the_furthest_step_is_known), UNIT(ranks_alike_are_left_alone),
+           UNIT(the_rank_that_all_wait_for_is_said_once), UNIT(the_share_is_a_quarter),
+           UNIT(a_moment_is_not_enough), UNIT(steps_that_are_long_take_longer),
+           UNIT(a_rank_that_drifts_is_behind), UNIT(slower_and_ahead_is_not_behind),
+           UNIT(one_that_stands_still_has_no_seconds), UNIT(two_ranks_are_enough_and_one_is_not),
+           UNIT(where_most_are_slow_nobody_is), UNIT(each_is_said_for_itself),
+           UNIT(late_words_say_nothing), UNIT(numbers_may_be_anything),
+           UNIT(many_slow_ranks_are_not_all_said))

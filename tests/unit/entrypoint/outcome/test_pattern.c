@@ -1,6 +1,6 @@
 #include "common/metric_line.h"
-#include "outcome/pattern.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/pattern.h"
+#include "tests/support/unit.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -118,5 +118,5 @@ static void our_own_definitions_are_understood(void) {
     assert_answer(ours[0].regex, "[a rank 0] train step=20 epoch=1 lr=0.1", false);
 }
 
-UNIT_MAIN("outcome.pattern", UNIT(it_matches_what_python_matches), UNIT(no_expression_takes_long),
-          UNIT(our_own_definitions_are_understood))
+UNIT_SUITE("outcome.pattern", UNIT(it_matches_what_python_matches), UNIT(no_expression_takes_long),
+           UNIT(our_own_definitions_are_understood))

@@ -1,5 +1,5 @@
-#include "outcome/pattern.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/pattern.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,5 +64,5 @@ static void a_line_without_what_must_be_there_costs_a_search(void) {
     }
 }
 
-UNIT_MAIN("outcome.pattern_parse", UNIT(what_cannot_be_walked_is_refused_by_name),
-          UNIT(a_line_without_what_must_be_there_costs_a_search))
+UNIT_SUITE("outcome.pattern_parse", UNIT(what_cannot_be_walked_is_refused_by_name),
+           UNIT(a_line_without_what_must_be_there_costs_a_search))

@@ -1,6 +1,6 @@
 #include "common/json.h"
-#include "outcome/rank_report.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/rank_report.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -80,6 +80,6 @@ static void the_end_of_much_is_kept(void) {
     CU_ASSERT_PTR_NOT_NULL(text);
 }
 
-UNIT_MAIN("outcome.rank_report", UNIT(a_report_survives_its_frame),
-          UNIT(what_a_peer_gets_wrong_is_refused), UNIT(lines_are_made_valid),
-          UNIT(the_end_of_much_is_kept))
+UNIT_SUITE("outcome.rank_report", UNIT(a_report_survives_its_frame),
+           UNIT(what_a_peer_gets_wrong_is_refused), UNIT(lines_are_made_valid),
+           UNIT(the_end_of_much_is_kept))

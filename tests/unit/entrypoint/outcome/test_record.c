@@ -1,8 +1,8 @@
 #include "common/json.h"
 #include "common/redact.h"
-#include "outcome/record.h"
-#include "support/paper.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/record.h"
+#include "tests/support/paper.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static void the_page_is_this_table(void) {
     assert_paper_has("docs/reference/events.md", "events", record_page);
 }
 
-UNIT_MAIN("outcome.record", UNIT(a_record_is_one_line_of_json),
-          UNIT(members_do_not_replace_the_stamp), UNIT(texts_are_safe_whatever_they_hold),
-          UNIT(what_would_be_too_long_is_no_record), UNIT(every_kind_has_a_name_of_its_own),
-          UNIT(the_page_is_this_table))
+UNIT_SUITE("outcome.record", UNIT(a_record_is_one_line_of_json),
+           UNIT(members_do_not_replace_the_stamp), UNIT(texts_are_safe_whatever_they_hold),
+           UNIT(what_would_be_too_long_is_no_record), UNIT(every_kind_has_a_name_of_its_own),
+           UNIT(the_page_is_this_table))

@@ -1,6 +1,6 @@
 #include "common/clock.h"
-#include "outcome/restart.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/restart.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -156,11 +156,11 @@ static void the_longest_text_is_cut(void) {
     CU_ASSERT_EQUAL(strlen(decision.verdict.text), sizeof(v.text) - 1);
 }
 
-UNIT_MAIN("outcome.restart", UNIT(restarts_are_counted),
-          UNIT(exit_codes_that_are_listed_are_worth_a_restart),
-          UNIT(without_progress_there_is_an_end),
-          UNIT(before_the_first_attempt_nothing_is_said_of_attempts),
-          UNIT(without_a_host_only_where_that_was_asked_for),
-          UNIT(a_stop_after_a_failure_ends_the_job_as_a_stop),
-          UNIT(the_end_between_attempts_has_the_last_one_as_its_story),
-          UNIT(pauses_double_up_to_five_minutes), UNIT(the_longest_text_is_cut))
+UNIT_SUITE("outcome.restart", UNIT(restarts_are_counted),
+           UNIT(exit_codes_that_are_listed_are_worth_a_restart),
+           UNIT(without_progress_there_is_an_end),
+           UNIT(before_the_first_attempt_nothing_is_said_of_attempts),
+           UNIT(without_a_host_only_where_that_was_asked_for),
+           UNIT(a_stop_after_a_failure_ends_the_job_as_a_stop),
+           UNIT(the_end_between_attempts_has_the_last_one_as_its_story),
+           UNIT(pauses_double_up_to_five_minutes), UNIT(the_longest_text_is_cut))

@@ -1,6 +1,6 @@
 #include "common/json.h"
-#include "outcome/verdict.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/verdict.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -456,18 +456,19 @@ static void what_nobody_chose_may_be_tried_again(void) {
     CU_ASSERT_FALSE(judged().transient);
 }
 
-UNIT_MAIN("outcome.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
-          UNIT(a_missing_report_is_never_success), UNIT(the_earliest_failure_is_the_cause),
-          UNIT(what_mpirun_complains_of_stands_behind_the_rest),
-          UNIT(within_50_ms_a_signal_outranks_an_exit), UNIT(a_vanished_rank_counts_as_killed),
-          UNIT(the_tie_ends_after_50_ms_exactly), UNIT(a_stop_after_a_stall_changes_nothing),
-          UNIT(a_lost_host_outranks_its_consequences), UNIT(a_loss_after_all_is_done_is_a_loss_too),
-          UNIT(a_stop_before_any_failure_is_a_stop),
-          UNIT(a_stop_that_ranks_answer_with_0_is_a_stop_still), UNIT(our_own_kill_is_told_as_that),
-          UNIT(what_the_kernel_counts_says_whether_memory_was_short),
-          UNIT(the_launchers_codes_are_a_programs_own_where_a_program_says_them),
-          UNIT(a_stop_after_a_failure_changes_nothing), UNIT(a_stall_is_judged_by_its_time),
-          UNIT(connections_that_are_dropped_are_judged_by_their_time),
-          UNIT(the_first_line_has_what_our_own_program_said), UNIT(a_130_becomes_1_and_is_told),
-          UNIT(ranks_ended_for_no_known_cause_are_not_success), UNIT(an_error_becomes_a_verdict),
-          UNIT(a_verdict_survives_its_frame), UNIT(what_nobody_chose_may_be_tried_again))
+UNIT_SUITE("outcome.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
+           UNIT(a_missing_report_is_never_success), UNIT(the_earliest_failure_is_the_cause),
+           UNIT(what_mpirun_complains_of_stands_behind_the_rest),
+           UNIT(within_50_ms_a_signal_outranks_an_exit), UNIT(a_vanished_rank_counts_as_killed),
+           UNIT(the_tie_ends_after_50_ms_exactly), UNIT(a_stop_after_a_stall_changes_nothing),
+           UNIT(a_lost_host_outranks_its_consequences),
+           UNIT(a_loss_after_all_is_done_is_a_loss_too), UNIT(a_stop_before_any_failure_is_a_stop),
+           UNIT(a_stop_that_ranks_answer_with_0_is_a_stop_still),
+           UNIT(our_own_kill_is_told_as_that),
+           UNIT(what_the_kernel_counts_says_whether_memory_was_short),
+           UNIT(the_launchers_codes_are_a_programs_own_where_a_program_says_them),
+           UNIT(a_stop_after_a_failure_changes_nothing), UNIT(a_stall_is_judged_by_its_time),
+           UNIT(connections_that_are_dropped_are_judged_by_their_time),
+           UNIT(the_first_line_has_what_our_own_program_said), UNIT(a_130_becomes_1_and_is_told),
+           UNIT(ranks_ended_for_no_known_cause_are_not_success), UNIT(an_error_becomes_a_verdict),
+           UNIT(a_verdict_survives_its_frame), UNIT(what_nobody_chose_may_be_tried_again))

@@ -1,6 +1,6 @@
 /* What verdict.h makes of the end of mpirun and its daemons. */
-#include "outcome/verdict.h"
-#include "support/unit.h"
+#include "entrypoint/outcome/verdict.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -138,8 +138,8 @@ static void a_launch_that_mpirun_gave_up_may_be_tried_again(void) {
     CU_ASSERT_FALSE(judged().transient);
 }
 
-UNIT_MAIN("outcome.verdict_tools", UNIT(a_killed_daemon_or_mpirun_is_the_cause_of_what_follows),
-          UNIT(a_tool_that_is_killed_when_all_have_ended_well_changes_nothing),
-          UNIT(a_stop_or_a_stall_may_come_before_the_kill_and_a_loss_explains_it),
-          UNIT(a_daemon_that_left_by_itself_comes_after_what_ranks_say),
-          UNIT(a_launch_that_mpirun_gave_up_may_be_tried_again))
+UNIT_SUITE("outcome.verdict_tools", UNIT(a_killed_daemon_or_mpirun_is_the_cause_of_what_follows),
+           UNIT(a_tool_that_is_killed_when_all_have_ended_well_changes_nothing),
+           UNIT(a_stop_or_a_stall_may_come_before_the_kill_and_a_loss_explains_it),
+           UNIT(a_daemon_that_left_by_itself_comes_after_what_ranks_say),
+           UNIT(a_launch_that_mpirun_gave_up_may_be_tried_again))

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_ENTRYPOINT_DOOR_STAGE_H
 #define TESTS_UNIT_ENTRYPOINT_DOOR_STAGE_H
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <netinet/in.h>
 #include <stdio.h>

@@ -4,12 +4,12 @@
 #define TESTS_UNIT_ENTRYPOINT_TRANSFER_FAULTS_STAGE_H
 
 #include "common/clock.h"
-#include "disk/digest.h"
-#include "fetch/ranges.h"
-#include "s3/etag.h"
-#include "s3/s3.h"
-#include "support/http_server.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/disk/digest.h"
+#include "entrypoint/transfer/fetch/ranges.h"
+#include "entrypoint/transfer/s3/etag.h"
+#include "entrypoint/transfer/s3/s3.h"
+#include "tests/support/http_server.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <stdio.h>

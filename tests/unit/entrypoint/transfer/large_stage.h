@@ -3,10 +3,10 @@
 #define TESTS_UNIT_ENTRYPOINT_LARGE_STAGE_H
 
 #include "common/argv.h"
-#include "disk/digest.h"
-#include "fetch/ranges.h"
-#include "support/http_server.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/disk/digest.h"
+#include "entrypoint/transfer/fetch/ranges.h"
+#include "tests/support/http_server.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #define TESTS_UNIT_ENTRYPOINT_TRANSFER_S3_STAGE_H
 
 #include "common/clock.h"
-#include "s3/s3.h"
-#include "support/http_server.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/s3/s3.h"
+#include "tests/support/http_server.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>

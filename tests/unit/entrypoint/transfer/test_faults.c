@@ -2,13 +2,13 @@
  * once, after which what was asked for is done, and the bytes are the same, or fails with words
  * where the server said something that no second try makes better; and without end, in which case
  * it fails with words by its deadline. Where it fails nothing is there, at neither end. */
-#include "unit/entrypoint/transfer/faults_stage.h"
+#include "tests/unit/entrypoint/transfer/faults_stage.h"
 
 #include "common/cleanup.h"
-#include "fetch/bring.h"
-#include "s3/listing.h"
-#include "upload/multipart.h"
-#include "upload/piece.h"
+#include "entrypoint/transfer/fetch/bring.h"
+#include "entrypoint/transfer/s3/listing.h"
+#include "entrypoint/transfer/upload/multipart.h"
+#include "entrypoint/transfer/upload/piece.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -427,4 +427,4 @@ static void all(void) {
     credentials_are_renewed_through_a_whole_transfer();
 }
 
-UNIT_MAIN("transfer.faults", UNIT(all))
+UNIT_SUITE("transfer.faults", UNIT(all))

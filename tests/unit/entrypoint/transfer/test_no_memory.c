@@ -2,16 +2,16 @@
  * allocation number N fails, for every N (support/no_memory_rows.h). What a host asks another one
  * for (wanted.h) allocates nothing. */
 #include "common/redact.h"
-#include "peers/wanted.h"
-#include "s3/address.h"
-#include "s3/credentials.h"
-#include "s3/document.h"
-#include "s3/objects.h"
-#include "support/no_memory.h"
-#include "support/no_memory_rows.h"
-#include "support/unit.h"
-#include "transfer/outgoing.h"
-#include "transfer/work.h"
+#include "entrypoint/transfer/outgoing.h"
+#include "entrypoint/transfer/peers/wanted.h"
+#include "entrypoint/transfer/s3/address.h"
+#include "entrypoint/transfer/s3/credentials.h"
+#include "entrypoint/transfer/s3/document.h"
+#include "entrypoint/transfer/s3/objects.h"
+#include "entrypoint/transfer/work.h"
+#include "tests/support/no_memory.h"
+#include "tests/support/no_memory_rows.h"
+#include "tests/support/unit.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -170,4 +170,4 @@ static void every_allocation_may_fail(void) {
     no_memory_try(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
-UNIT_MAIN("transfer.no_memory", UNIT(every_allocation_may_fail))
+UNIT_SUITE("transfer.no_memory", UNIT(every_allocation_may_fail))

@@ -2,8 +2,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
-#include "support/unit.h"
-#include "transfer/outgoing.h"
+#include "entrypoint/transfer/outgoing.h"
+#include "tests/support/unit.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -160,7 +160,7 @@ static void a_target_that_fails_is_told(void) {
     CU_ASSERT_EQUAL(access(path_of("model/m"), F_OK), 0); /* and nothing is lost */
 }
 
-UNIT_MAIN("transfer.outgoing", UNIT(what_is_no_order_is_refused),
-          UNIT(what_is_live_goes_at_once_and_the_rest_at_the_end),
-          UNIT(an_end_that_comes_before_it_listens_is_heard), UNIT(without_time_it_says_so),
-          UNIT(a_target_that_fails_is_told))
+UNIT_SUITE("transfer.outgoing", UNIT(what_is_no_order_is_refused),
+           UNIT(what_is_live_goes_at_once_and_the_rest_at_the_end),
+           UNIT(an_end_that_comes_before_it_listens_is_heard), UNIT(without_time_it_says_so),
+           UNIT(a_target_that_fails_is_told))

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_ENTRYPOINT_CERTIFICATE_H
 #define TESTS_UNIT_ENTRYPOINT_CERTIFICATE_H
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <openssl/ec.h>
 #include <openssl/ssl.h>

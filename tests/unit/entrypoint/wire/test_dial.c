@@ -1,15 +1,15 @@
-#include "wire/dial.h"
+#include "entrypoint/wire/dial.h"
 
 #include "common/clock.h"
-#include "support/addresses.h"
-#include "support/lag.h"
-#include "support/ports.h"
-#include "support/quiet_link.h"
-#include "support/reaping.h"
-#include "support/unit.h"
-#include "wire/door.h"
-#include "wire/frame.h"
-#include "wire/tls.h"
+#include "entrypoint/wire/door.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/tls.h"
+#include "tests/support/addresses.h"
+#include "tests/support/lag.h"
+#include "tests/support/ports.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <string.h>
@@ -218,6 +218,6 @@ static void that_nobody_listens_is_known(void) {
     tear_down();
 }
 
-UNIT_MAIN("wire.dial", UNIT(that_nobody_listens_is_known), UNIT(a_master_that_comes_late_is_found),
-          UNIT(another_key_is_told_at_once_and_given_up_in_the_end),
-          UNIT(another_key_is_no_end_when_the_right_one_comes))
+UNIT_SUITE("wire.dial", UNIT(that_nobody_listens_is_known), UNIT(a_master_that_comes_late_is_found),
+           UNIT(another_key_is_told_at_once_and_given_up_in_the_end),
+           UNIT(another_key_is_no_end_when_the_right_one_comes))

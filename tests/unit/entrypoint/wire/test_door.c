@@ -1,12 +1,12 @@
-#include "wire/door.h"
+#include "entrypoint/wire/door.h"
 
 #include "common/clock.h"
-#include "support/addresses.h"
-#include "support/lag.h"
-#include "support/quiet_link.h"
-#include "support/unit.h"
-#include "wire/frame.h"
-#include "wire/tls.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/tls.h"
+#include "tests/support/addresses.h"
+#include "tests/support/lag.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/unit.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -364,11 +364,11 @@ static void a_busy_port_is_named_with_its_variable(void) {
     loop_done(&loop);
 }
 
-UNIT_MAIN("wire.door", UNIT(a_guest_with_the_key_arrives_and_one_without_does_not),
-          UNIT(a_flood_of_silent_strangers_keeps_nobody_out),
-          UNIT(scanners_and_garbage_are_strangers),
-          UNIT(a_guest_of_another_version_is_known_as_that), UNIT(room_can_be_taken_back),
-          UNIT(a_guest_that_says_nothing_is_sent_away_after_ten_seconds),
-          UNIT(a_newcomer_takes_the_oldest_strangers_descriptor),
-          UNIT(a_door_without_descriptors_neither_spins_nor_keeps_anybody_waiting),
-          UNIT(a_busy_port_is_named_with_its_variable))
+UNIT_SUITE("wire.door", UNIT(a_guest_with_the_key_arrives_and_one_without_does_not),
+           UNIT(a_flood_of_silent_strangers_keeps_nobody_out),
+           UNIT(scanners_and_garbage_are_strangers),
+           UNIT(a_guest_of_another_version_is_known_as_that), UNIT(room_can_be_taken_back),
+           UNIT(a_guest_that_says_nothing_is_sent_away_after_ten_seconds),
+           UNIT(a_newcomer_takes_the_oldest_strangers_descriptor),
+           UNIT(a_door_without_descriptors_neither_spins_nor_keeps_anybody_waiting),
+           UNIT(a_busy_port_is_named_with_its_variable))

@@ -1,6 +1,6 @@
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -139,9 +139,9 @@ static void members_come_all_or_not_at_all(void) {
     CU_ASSERT_PTR_NULL(frame_with("beat", NULL));
 }
 
-UNIT_MAIN("wire.frame", UNIT(members_come_all_or_not_at_all),
-          UNIT(frames_arrive_whole_however_they_are_cut), UNIT(what_is_no_message_is_refused),
-          UNIT(another_version_is_told_and_both_are_named),
-          UNIT(a_message_above_the_ceiling_is_not_sent),
-          UNIT(a_length_above_the_ceiling_is_refused_at_once),
-          UNIT(a_full_queue_takes_no_part_of_a_frame))
+UNIT_SUITE("wire.frame", UNIT(members_come_all_or_not_at_all),
+           UNIT(frames_arrive_whole_however_they_are_cut), UNIT(what_is_no_message_is_refused),
+           UNIT(another_version_is_told_and_both_are_named),
+           UNIT(a_message_above_the_ceiling_is_not_sent),
+           UNIT(a_length_above_the_ceiling_is_refused_at_once),
+           UNIT(a_full_queue_takes_no_part_of_a_frame))

@@ -1,11 +1,11 @@
-#include "wire/link.h"
+#include "entrypoint/wire/link.h"
 
 #include "common/clock.h"
-#include "support/lag.h"
-#include "support/unit.h"
-#include "unit/entrypoint/wire/certificate.h"
-#include "wire/frame.h"
-#include "wire/tls.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/tls.h"
+#include "tests/support/lag.h"
+#include "tests/support/unit.h"
+#include "tests/unit/entrypoint/wire/certificate.h"
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -445,16 +445,16 @@ static void a_message_of_another_version_ends_the_link_by_that_name(void) {
     part(&a, &b);
 }
 
-UNIT_MAIN("wire.link", UNIT(a_plain_link_carries_messages_both_ways),
-          UNIT(a_link_with_the_key_opens_and_carries_messages),
-          UNIT(a_link_with_another_key_closes_as_refused),
-          UNIT(a_link_may_be_freed_by_its_own_message), UNIT(a_peer_that_does_not_read_is_cut_off),
-          UNIT(noise_closes_the_link_with_a_reason),
-          UNIT(a_link_to_a_master_that_did_not_prove_the_key_never_opens),
-          UNIT(a_handshake_has_five_seconds),
-          UNIT(the_kernel_gives_a_silent_peer_up_after_ten_seconds_or_as_told),
-          UNIT(last_words_said_inside_a_callback_arrive),
-          UNIT(what_is_flushed_inside_a_callback_goes_out_there),
-          UNIT(a_link_may_break_where_it_is_flushed_inside_a_callback),
-          UNIT(a_message_of_another_version_ends_the_link_by_that_name),
-          UNIT(a_descriptor_comes_along_with_a_message), UNIT(a_link_sends_a_descriptor_too))
+UNIT_SUITE("wire.link", UNIT(a_plain_link_carries_messages_both_ways),
+           UNIT(a_link_with_the_key_opens_and_carries_messages),
+           UNIT(a_link_with_another_key_closes_as_refused),
+           UNIT(a_link_may_be_freed_by_its_own_message), UNIT(a_peer_that_does_not_read_is_cut_off),
+           UNIT(noise_closes_the_link_with_a_reason),
+           UNIT(a_link_to_a_master_that_did_not_prove_the_key_never_opens),
+           UNIT(a_handshake_has_five_seconds),
+           UNIT(the_kernel_gives_a_silent_peer_up_after_ten_seconds_or_as_told),
+           UNIT(last_words_said_inside_a_callback_arrive),
+           UNIT(what_is_flushed_inside_a_callback_goes_out_there),
+           UNIT(a_link_may_break_where_it_is_flushed_inside_a_callback),
+           UNIT(a_message_of_another_version_ends_the_link_by_that_name),
+           UNIT(a_descriptor_comes_along_with_a_message), UNIT(a_link_sends_a_descriptor_too))

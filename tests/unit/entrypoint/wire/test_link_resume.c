@@ -1,8 +1,8 @@
 #include "common/clock.h"
-#include "support/unit.h"
-#include "wire/frame.h"
-#include "wire/link.h"
-#include "wire/tls.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/link.h"
+#include "entrypoint/wire/tls.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <string.h>
@@ -213,8 +213,8 @@ static void a_false_acknowledgement_ends_the_link(void) {
     tear_down();
 }
 
-UNIT_MAIN("wire.link_resume", UNIT(both_ends_have_one_name_and_no_other_link_has),
-          UNIT(nothing_is_lost_and_nothing_comes_twice),
-          UNIT(a_flood_arrives_whole_over_many_connections),
-          UNIT(a_number_that_does_not_fit_leaves_the_link_as_it_was),
-          UNIT(a_link_that_is_held_notices_nothing), UNIT(a_false_acknowledgement_ends_the_link))
+UNIT_SUITE("wire.link_resume", UNIT(both_ends_have_one_name_and_no_other_link_has),
+           UNIT(nothing_is_lost_and_nothing_comes_twice),
+           UNIT(a_flood_arrives_whole_over_many_connections),
+           UNIT(a_number_that_does_not_fit_leaves_the_link_as_it_was),
+           UNIT(a_link_that_is_held_notices_nothing), UNIT(a_false_acknowledgement_ends_the_link))

@@ -1,8 +1,8 @@
-#include "wire/local.h"
+#include "entrypoint/wire/local.h"
 
 #include "common/file.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -140,6 +140,6 @@ static void wrong_paths_are_errors_that_name_them(void) {
     loop_done(&loop);
 }
 
-UNIT_MAIN("wire.local", UNIT(the_folder_is_private_and_goes_with_all_its_files),
-          UNIT(what_was_removed_is_made_again), UNIT(a_client_is_heard),
-          UNIT(wrong_paths_are_errors_that_name_them))
+UNIT_SUITE("wire.local", UNIT(the_folder_is_private_and_goes_with_all_its_files),
+           UNIT(what_was_removed_is_made_again), UNIT(a_client_is_heard),
+           UNIT(wrong_paths_are_errors_that_name_them))

@@ -1,10 +1,10 @@
-#include "wire/page.h"
+#include "entrypoint/wire/page.h"
 
-#include "support/addresses.h"
-#include "support/lag.h"
-#include "support/unit.h"
-#include "wire/door.h"
-#include "wire/request.h"
+#include "entrypoint/wire/door.h"
+#include "entrypoint/wire/request.h"
+#include "tests/support/addresses.h"
+#include "tests/support/lag.h"
+#include "tests/support/unit.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -315,9 +315,9 @@ static void without_descriptors_it_rests(void) {
     CU_ASSERT_EQUAL(unit_in_child(starve), 0);
 }
 
-UNIT_MAIN("wire.page", UNIT(a_reader_gets_the_page), UNIT(other_requests_are_told_so),
-          UNIT(a_page_that_cannot_be_made_is_no_answer), UNIT(it_is_made_once_in_a_while),
-          UNIT(a_request_may_come_in_pieces), UNIT(who_has_hung_up_one_half_is_answered),
-          UNIT(who_is_slow_is_cut_off), UNIT(who_does_not_read_is_cut_off),
-          UNIT(a_head_without_end_is_refused), UNIT(who_goes_on_talking_is_cut_off),
-          UNIT(silent_readers_keep_nobody_out), UNIT(without_descriptors_it_rests))
+UNIT_SUITE("wire.page", UNIT(a_reader_gets_the_page), UNIT(other_requests_are_told_so),
+           UNIT(a_page_that_cannot_be_made_is_no_answer), UNIT(it_is_made_once_in_a_while),
+           UNIT(a_request_may_come_in_pieces), UNIT(who_has_hung_up_one_half_is_answered),
+           UNIT(who_is_slow_is_cut_off), UNIT(who_does_not_read_is_cut_off),
+           UNIT(a_head_without_end_is_refused), UNIT(who_goes_on_talking_is_cut_off),
+           UNIT(silent_readers_keep_nobody_out), UNIT(without_descriptors_it_rests))

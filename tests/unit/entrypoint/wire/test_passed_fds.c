@@ -1,6 +1,6 @@
-#include "wire/passed_fds.h"
+#include "entrypoint/wire/passed_fds.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,5 +67,5 @@ static void nothing_is_waited_for(void) {
     tear_down();
 }
 
-UNIT_MAIN("wire.passed_fds", UNIT(descriptors_come_with_their_bytes_in_order),
-          UNIT(those_without_room_are_closed), UNIT(nothing_is_waited_for))
+UNIT_SUITE("wire.passed_fds", UNIT(descriptors_come_with_their_bytes_in_order),
+           UNIT(those_without_room_are_closed), UNIT(nothing_is_waited_for))

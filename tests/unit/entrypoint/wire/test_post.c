@@ -1,8 +1,8 @@
-#include "wire/post.h"
+#include "entrypoint/wire/post.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -58,5 +58,5 @@ static void what_is_left_over_is_not_delivered(void) {
     loop_done(&loop);
 }
 
-UNIT_MAIN("wire.post", UNIT(messages_come_one_by_one_in_order),
-          UNIT(what_is_left_over_is_not_delivered))
+UNIT_SUITE("wire.post", UNIT(messages_come_one_by_one_in_order),
+           UNIT(what_is_left_over_is_not_delivered))

@@ -1,6 +1,6 @@
-#include "wire/request.h"
+#include "entrypoint/wire/request.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -75,6 +75,6 @@ static void each_answer_has_its_words(void) {
     CU_ASSERT_STRING_EQUAL(request_reason(REQUEST_VERSION), "505 HTTP Version Not Supported");
 }
 
-UNIT_MAIN("wire.request", UNIT(the_page_may_be_asked_for), UNIT(it_ends_with_an_empty_line),
-          UNIT(nothing_else_is_answered), UNIT(what_is_no_http_is_refused_at_its_first_line),
-          UNIT(it_has_a_ceiling), UNIT(each_answer_has_its_words))
+UNIT_SUITE("wire.request", UNIT(the_page_may_be_asked_for), UNIT(it_ends_with_an_empty_line),
+           UNIT(nothing_else_is_answered), UNIT(what_is_no_http_is_refused_at_its_first_line),
+           UNIT(it_has_a_ceiling), UNIT(each_answer_has_its_words))

@@ -1,9 +1,9 @@
-#include "wire/resolve.h"
+#include "entrypoint/wire/resolve.h"
 
 #include "common/clock.h"
-#include "support/addresses.h"
-#include "support/reaping.h"
-#include "support/unit.h"
+#include "tests/support/addresses.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 #include <sys/wait.h>
@@ -75,7 +75,7 @@ static void a_search_that_was_given_up_is_silent(void) {
     close_loop();
 }
 
-UNIT_MAIN("wire.resolve", UNIT(names_and_addresses_are_found),
-          UNIT(a_name_that_is_not_known_gives_nothing),
-          UNIT(a_name_with_ipv6_alone_has_its_addresses),
-          UNIT(a_search_that_was_given_up_is_silent))
+UNIT_SUITE("wire.resolve", UNIT(names_and_addresses_are_found),
+           UNIT(a_name_that_is_not_known_gives_nothing),
+           UNIT(a_name_with_ipv6_alone_has_its_addresses),
+           UNIT(a_search_that_was_given_up_is_silent))

@@ -1,7 +1,7 @@
-#include "wire/send_queue.h"
+#include "entrypoint/wire/send_queue.h"
 
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -133,8 +133,8 @@ static void without_a_peer_that_acknowledges_nothing_is_kept(void) {
     send_queue_done(&q);
 }
 
-UNIT_MAIN("wire.send_queue", UNIT(what_was_written_is_kept_until_it_is_acknowledged),
-          UNIT(a_message_that_was_written_in_part_is_sent_whole_again),
-          UNIT(numbers_that_cannot_be_are_refused),
-          UNIT(a_peer_that_acknowledges_nothing_is_sent_one_window), UNIT(what_waits_has_a_ceiling),
-          UNIT(without_a_peer_that_acknowledges_nothing_is_kept))
+UNIT_SUITE("wire.send_queue", UNIT(what_was_written_is_kept_until_it_is_acknowledged),
+           UNIT(a_message_that_was_written_in_part_is_sent_whole_again),
+           UNIT(numbers_that_cannot_be_are_refused),
+           UNIT(a_peer_that_acknowledges_nothing_is_sent_one_window),
+           UNIT(what_waits_has_a_ceiling), UNIT(without_a_peer_that_acknowledges_nothing_is_kept))

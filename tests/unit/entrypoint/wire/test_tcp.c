@@ -1,6 +1,6 @@
-#include "wire/tcp.h"
+#include "entrypoint/wire/tcp.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -52,5 +52,5 @@ static void a_unix_socket_answers_no(void) {
     (void)close(fds[1]);
 }
 
-UNIT_MAIN("wire.tcp", UNIT(a_socket_that_has_not_reached_its_peer_is_told),
-          UNIT(patience_is_as_told), UNIT(a_unix_socket_answers_no))
+UNIT_SUITE("wire.tcp", UNIT(a_socket_that_has_not_reached_its_peer_is_told),
+           UNIT(patience_is_as_told), UNIT(a_unix_socket_answers_no))

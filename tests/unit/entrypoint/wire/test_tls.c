@@ -1,8 +1,8 @@
-#include "wire/tls.h"
+#include "entrypoint/wire/tls.h"
 
-#include "support/unit.h"
-#include "unit/entrypoint/wire/certificate.h"
-#include "wire/frame.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
+#include "tests/unit/entrypoint/wire/certificate.h"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -217,7 +217,7 @@ static void the_handshake_tells_the_version_of_the_messages(void) {
     tls_context_free(client);
 }
 
-UNIT_MAIN("wire.tls", UNIT(the_same_key_opens_and_is_what_was_used), UNIT(another_key_is_refused),
-          UNIT(a_client_without_any_key_is_refused), UNIT(a_certificate_does_not_make_a_master),
-          UNIT(an_older_version_is_refused), UNIT(another_key_is_told_apart_from_everything_else),
-          UNIT(the_handshake_tells_the_version_of_the_messages))
+UNIT_SUITE("wire.tls", UNIT(the_same_key_opens_and_is_what_was_used), UNIT(another_key_is_refused),
+           UNIT(a_client_without_any_key_is_refused), UNIT(a_certificate_does_not_make_a_master),
+           UNIT(an_older_version_is_refused), UNIT(another_key_is_told_apart_from_everything_else),
+           UNIT(the_handshake_tells_the_version_of_the_messages))

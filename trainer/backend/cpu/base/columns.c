@@ -1,6 +1,6 @@
-#include "cpu_base/columns.h"
+#include "trainer/backend/cpu/base/columns.h"
 
-#include "cpu_base/parallel.h"
+#include "trainer/backend/cpu/base/parallel.h"
 
 enum { COLUMN_ROWS = 256 /* of a chunk */ };
 

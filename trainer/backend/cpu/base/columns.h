@@ -3,7 +3,7 @@
 #ifndef CPU_BASE_COLUMNS_H
 #define CPU_BASE_COLUMNS_H
 
-#include "cpu_loops/loops.h"
+#include "trainer/backend/cpu/loops/loops.h"
 
 struct columns {
     const struct loops *loops;

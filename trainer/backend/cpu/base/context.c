@@ -1,4 +1,4 @@
-#include "cpu_base/context.h"
+#include "trainer/backend/cpu/base/context.h"
 
 int cpu_query_in_place(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                        struct backend_needs *ret_needs, struct error *err) {

@@ -3,10 +3,10 @@
 #ifndef CPU_BASE_CONTEXT_H
 #define CPU_BASE_CONTEXT_H
 
-#include "backend/backend.h"
-#include "cpu_base/convs.h"
-#include "cpu_loops/loops.h"
-#include "graph/graph.h"
+#include "trainer/backend/backend.h"
+#include "trainer/backend/cpu/base/convs.h"
+#include "trainer/backend/cpu/loops/loops.h"
+#include "trainer/graph/graph.h"
 
 #include <oneapi/dnnl/dnnl.h>
 
@@ -86,6 +86,6 @@ static inline size_t cpu_channels(const struct shape *shape) {
 extern const struct cpu_operator cpu_none;
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda)                   \
     extern const struct cpu_operator cpu_##cpu;
-#include "graph/ops.def"
+#include "trainer/graph/ops.def"
 
 #endif

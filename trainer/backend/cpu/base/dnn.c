@@ -1,5 +1,5 @@
-#include "cpu_base/dnn.h"
-#include "cpu_base/parallel.h"
+#include "trainer/backend/cpu/base/dnn.h"
+#include "trainer/backend/cpu/base/parallel.h"
 
 static const char *status_words(dnnl_status_t status) {
     switch (status) {

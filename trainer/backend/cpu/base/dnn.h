@@ -7,7 +7,7 @@
 #define CPU_BASE_DNN_H
 
 #include "common/error.h"
-#include "cpu_base/context.h"
+#include "trainer/backend/cpu/base/context.h"
 
 #include <oneapi/dnnl/dnnl.h>
 

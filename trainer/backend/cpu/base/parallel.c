@@ -1,4 +1,4 @@
-#include "cpu_base/parallel.h"
+#include "trainer/backend/cpu/base/parallel.h"
 
 #include <omp.h>
 

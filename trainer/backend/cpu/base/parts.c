@@ -1,6 +1,6 @@
-#include "cpu_base/parts.h"
+#include "trainer/backend/cpu/base/parts.h"
 
-#include "cpu_base/parallel.h"
+#include "trainer/backend/cpu/base/parallel.h"
 
 static void add_share(void *context, struct share share) {
     const struct parts *p = context;

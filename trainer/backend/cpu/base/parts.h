@@ -3,7 +3,7 @@
 #ifndef CPU_BASE_PARTS_H
 #define CPU_BASE_PARTS_H
 
-#include "cpu_base/context.h"
+#include "trainer/backend/cpu/base/context.h"
 
 struct parts {
     const struct cpu *cpu;

@@ -1,4 +1,4 @@
-#include "cpu_base/reduce.h"
+#include "trainer/backend/cpu/base/reduce.h"
 
 /* Scratch: the pieces' totals in double, then each thread's block of sums in float. */
 static size_t padded(size_t channels) {

@@ -5,8 +5,8 @@
 #ifndef CPU_BASE_REDUCE_H
 #define CPU_BASE_REDUCE_H
 
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
 
 /* Pieces of few rows, whose totals would cost as much as they do, and of many: numbers that most
  * numbers of threads divide. */

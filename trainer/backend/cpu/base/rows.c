@@ -1,6 +1,6 @@
-#include "cpu_base/rows.h"
+#include "trainer/backend/cpu/base/rows.h"
 
-#include "graph/row_part.h"
+#include "trainer/graph/row_part.h"
 
 enum { BUCKETS = ROW_PARTS };
 

@@ -8,7 +8,7 @@
 #ifndef CPU_BASE_ROWS_H
 #define CPU_BASE_ROWS_H
 
-#include "cpu_base/context.h"
+#include "trainer/backend/cpu/base/context.h"
 
 /* Whether OP is bound so; other operators with `rows` run with all. */
 bool rows_has(const struct graph *graph, const struct op *op);

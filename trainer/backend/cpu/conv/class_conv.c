@@ -1,10 +1,10 @@
 /* The one channel of a 1x1 convolution that is wanted of each row, and its gradients. A row is a
  * unit of work; the weights' gradient is summed by row and then, class by class, in the rows'
  * order. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "graph/op_roi.h"
-#include "kernels/bf16.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/graph/op_roi.h"
+#include "trainer/kernels/bf16.h"
 
 struct class_op {
     struct cpu_step step;

@@ -2,7 +2,7 @@
  * layout of the weights. Each keeps a packed copy in that layout (and in the activation type),
  * which `refresh` makes anew from the f32 master weights; where the master weights lie as the
  * primitive wants them, it reads them. */
-#include "cpu_conv/conv_plan.h"
+#include "trainer/backend/cpu/conv/conv_plan.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* A convolution with the bias or the frozen norm behind it, a sum and a ReLU, as one primitive of
  * oneDNN. A norm is folded (conv_fold.h). */
-#include "cpu_base/dnn.h"
-#include "cpu_conv/conv_fold.h"
-#include "cpu_conv/conv_kernel.h"
+#include "trainer/backend/cpu/base/dnn.h"
+#include "trainer/backend/cpu/conv/conv_fold.h"
+#include "trainer/backend/cpu/conv/conv_kernel.h"
 
 struct affine {
     struct cpu_step step;

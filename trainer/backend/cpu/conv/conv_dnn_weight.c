@@ -4,8 +4,8 @@
  * Only large ones in bf16, of few pictures or with sums that would take more memory than what is
  * read, are one primitive's on all threads. They are made in the primitive's layout and brought
  * into the OHWI arena. */
-#include "cpu_base/parts.h"
-#include "cpu_conv/conv_plan.h"
+#include "trainer/backend/cpu/base/parts.h"
+#include "trainer/backend/cpu/conv/conv_plan.h"
 
 /* Parts: as many as are enough for many threads. What a cache of one thread holds
  * costs little, whoever makes it. */

@@ -1,5 +1,5 @@
-#include "cpu_conv/conv_fold.h"
-#include "cpu_base/parallel.h"
+#include "trainer/backend/cpu/conv/conv_fold.h"
+#include "trainer/backend/cpu/base/parallel.h"
 
 #include <math.h>
 

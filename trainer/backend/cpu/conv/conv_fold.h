@@ -4,7 +4,7 @@
 #ifndef CPU_CONV_FOLD_H
 #define CPU_CONV_FOLD_H
 
-#include "cpu_base/context.h"
+#include "trainer/backend/cpu/base/context.h"
 
 struct conv_fold {
     float *weights, *bias; /* of the folded convolution, [O][H][W][I] and [O]; not owned */

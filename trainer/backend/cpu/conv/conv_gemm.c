@@ -3,9 +3,9 @@
  * other taps, and no product with 0 is made. Work is cut into blocks of positions, and those into
  * groups of outputs where there are few; every sum is made whole by who has its block, so that
  * results do not depend on the number of threads. */
-#include "cpu_base/parallel.h"
-#include "cpu_conv/conv_fold.h"
-#include "cpu_conv/conv_kernel.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/conv/conv_fold.h"
+#include "trainer/backend/cpu/conv/conv_kernel.h"
 
 enum { CLASSES_MAX = 4 };
 

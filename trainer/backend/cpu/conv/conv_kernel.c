@@ -1,4 +1,4 @@
-#include "cpu_conv/conv_kernel.h"
+#include "trainer/backend/cpu/conv/conv_kernel.h"
 
 /* The first one that has the operator, may be used and wins. */
 static const struct conv_kernel *const kernels[] = {

@@ -5,7 +5,7 @@
 #ifndef CPU_CONV_KERNEL_H
 #define CPU_CONV_KERNEL_H
 
-#include "cpu_base/context.h"
+#include "trainer/backend/cpu/base/context.h"
 
 struct conv_kernel {
     enum cpu_convs family; /* CPU_CONVS_GEMM and so on: which choice of the user's it belongs to */

@@ -3,8 +3,8 @@
  * in the caches, the sum with the shortcut is masked in place and added up; what that reads from
  * memory was asked for during the products. How sums are cut follows from the shape; how many of
  * their pieces a thread makes together, from the number of threads. */
-#include "cpu_conv/conv_own.h"
-#include "cpu_dense/norm.h"
+#include "trainer/backend/cpu/conv/conv_own.h"
+#include "trainer/backend/cpu/dense/norm.h"
 
 struct fused {
     struct cpu_step step;

@@ -1,6 +1,6 @@
-#include "cpu_conv/conv_own.h"
-#include "cpu_base/parallel.h"
-#include "cpu_conv/conv_kernel.h"
+#include "trainer/backend/cpu/conv/conv_own.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/conv/conv_kernel.h"
 
 static bool is_gradient(const struct op *op) {
     return op->kind != OP_CONV2D;

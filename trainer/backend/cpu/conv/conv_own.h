@@ -6,7 +6,7 @@
 #ifndef CPU_CONV_OWN_H
 #define CPU_CONV_OWN_H
 
-#include "cpu_base/context.h"
+#include "trainer/backend/cpu/base/context.h"
 
 enum { POINT_GRAIN = 7 /* rows that the kernel of 1x1 makes together */ };
 

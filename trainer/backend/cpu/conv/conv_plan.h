@@ -2,8 +2,8 @@
 #ifndef CPU_CONV_PLAN_H
 #define CPU_CONV_PLAN_H
 
-#include "cpu_base/dnn.h"
-#include "cpu_conv/conv_kernel.h"
+#include "trainer/backend/cpu/base/dnn.h"
+#include "trainer/backend/cpu/conv/conv_kernel.h"
 
 /* The descriptors of one convolution, and what oneDNN made of them for the threads that
  * parallel_set_threads() has set. */

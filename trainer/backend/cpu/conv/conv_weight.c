@@ -4,9 +4,9 @@
  * positions other than the first have sums of their own, which are added up in order at the end;
  * parts of results pack the same dy again. How positions are cut follows from the shape alone, so
  * that results are the same for any number of threads; how results are, from both. */
-#include "cpu_base/parallel.h"
-#include "cpu_base/parts.h"
-#include "cpu_conv/conv_kernel.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/base/parts.h"
+#include "trainer/backend/cpu/conv/conv_kernel.h"
 
 struct conv_weight {
     struct cpu_step step;

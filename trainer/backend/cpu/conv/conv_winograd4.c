@@ -6,9 +6,9 @@
  * that the weights are read once. Either way a result is made whole by one thread and in one order
  * of sums: it does not depend on how many there are. Tiles of a data gradient that see zeros alone
  * are left out (conv_winograd4_sparse.c). */
-#include "cpu_conv/conv_winograd4.h"
-#include "cpu_base/parallel.h"
-#include "cpu_conv/conv_fold.h"
+#include "trainer/backend/cpu/conv/conv_winograd4.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/conv/conv_fold.h"
 
 enum { SHARE_TILES = 8, WEIGHTS_MOST = 16 << 20, SHARED_BYTES = 16 << 20 };
 

@@ -3,7 +3,7 @@
 #ifndef CPU_CONV_WINOGRAD4_H
 #define CPU_CONV_WINOGRAD4_H
 
-#include "cpu_conv/conv_kernel.h"
+#include "trainer/backend/cpu/conv/conv_kernel.h"
 
 /* Floats from one place to the next are this many more than the matrix has, so that the places do
  * not all fall into one set of the caches. */

@@ -3,8 +3,8 @@
  * gradients are the common case. What is left out adds nothing to a sum; but a value that is not
  * finite and meets zeros alone is not seen. Which tiles are left hangs on values, not on threads.
  */
-#include "cpu_base/parallel.h"
-#include "cpu_conv/conv_winograd4.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/conv/conv_winograd4.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * of them, and add the products to their sums. Each sum has one owner, who adds it up in order:
  * results do not depend on the number of threads, and nothing is reduced at the end. Tiles of dy
  * that are all zero are left out (conv_winograd4_sparse.c). */
-#include "cpu_base/parallel.h"
-#include "cpu_conv/conv_winograd4.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/conv/conv_winograd4.h"
 
 enum { SHARE_TILES = 8, TOGETHER_MOST = 256, TOGETHER_LEAST = 64 };
 enum { SHARED_BYTES = 24 << 20 };

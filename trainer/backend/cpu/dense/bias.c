@@ -1,7 +1,7 @@
 /* A bias for each channel, with a ReLU or without, and its gradient. */
-#include "cpu_base/columns.h"
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
+#include "trainer/backend/cpu/base/columns.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
 
 struct bias {
     struct cpu_step step;

@@ -1,6 +1,6 @@
 /* The functions of kernels/pointwise.h. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
 
 struct pointwise_op {
     struct cpu_step step;

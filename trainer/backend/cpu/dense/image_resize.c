@@ -1,11 +1,11 @@
 /* Pictures at the size they are used in: normalised by a table of the 256 levels, a row of the
  * canvas to a thread; what a column is made of is worked out once a picture. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "graph/op_roi.h"
-#include "kernels/bf16.h"
-#include "kernels/bilinear.h"
-#include "kernels/image_size.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/graph/op_roi.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/bilinear.h"
+#include "trainer/kernels/image_size.h"
 
 enum { COLOURS = 3, LEVELS = 256 };
 

@@ -2,8 +2,8 @@
  * w [O,I]. Forward and data gradient keep w packed in the activation type and the layout that the
  * product chose; y is f32. The result is cut into parts, by its rows or its columns, as many as its
  * shape says; each is whole, and one thread's. */
-#include "cpu_base/columns.h"
-#include "cpu_base/dnn.h"
+#include "trainer/backend/cpu/base/columns.h"
+#include "trainer/backend/cpu/base/dnn.h"
 
 struct linear {
     struct cpu_step step;

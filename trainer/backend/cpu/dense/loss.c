@@ -1,9 +1,9 @@
 /* Softmax, cross entropy with label smoothing, and its gradient. Small beside everything else, so
  * in double and without vectors of its own. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "kernels/bf16.h"
-#include "kernels/softmax_loss.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/softmax_loss.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
-#include "cpu_dense/norm.h"
-#include "kernels/relu.h"
+#include "trainer/backend/cpu/dense/norm.h"
+#include "trainer/kernels/relu.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #ifndef CPU_DENSE_NORM_H
 #define CPU_DENSE_NORM_H
 
-#include "cpu_base/reduce.h"
+#include "trainer/backend/cpu/base/reduce.h"
 
 /* One normalisation: the first of an operator, or the second of a DUAL one. */
 struct norm_branch {

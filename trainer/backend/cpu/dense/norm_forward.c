@@ -1,6 +1,6 @@
 /* Batch norm with what may follow it (ReLU, a join, both norms of a projection block): one pass for
  * the statistics of each input, one that normalises, adds and rectifies. */
-#include "cpu_dense/norm.h"
+#include "trainer/backend/cpu/dense/norm.h"
 
 struct norm_op {
     struct cpu_step step;

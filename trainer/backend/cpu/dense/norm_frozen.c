@@ -1,5 +1,5 @@
 /* The gradient of norms whose statistics are constants. */
-#include "cpu_dense/norm.h"
+#include "trainer/backend/cpu/dense/norm.h"
 
 #include <math.h>
 

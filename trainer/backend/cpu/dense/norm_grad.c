@@ -1,7 +1,7 @@
 /* Gradients of batch norm and of what is fused with it: one pass masks the gradient by the ReLU and
  * sums, one makes dx (and the other norm's). The mask comes from the forward input, computed again,
  * where that is read anyway, and from the forward output in a join. */
-#include "cpu_dense/norm.h"
+#include "trainer/backend/cpu/dense/norm.h"
 
 struct grad_op {
     struct cpu_step step;

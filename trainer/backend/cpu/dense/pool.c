@@ -1,6 +1,6 @@
 /* Pools: maximum over windows, mean over an image, and their gradients. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
 
 struct pool_op {
     struct cpu_step step;

@@ -1,8 +1,8 @@
 /* A training step's numbers. */
-#include "cpu_base/context.h"
-#include "graph/op_roi.h"
-#include "graph/op_rpn.h"
-#include "kernels/image_size.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/graph/op_roi.h"
+#include "trainer/graph/op_rpn.h"
+#include "trainer/kernels/image_size.h"
 
 struct total_op {
     struct cpu_step step;

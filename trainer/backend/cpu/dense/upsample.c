@@ -1,6 +1,6 @@
 /* A feature map is added to one of twice its sides, and the gradient of that. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
 
 struct upsample {
     struct cpu_step step;

@@ -1,11 +1,11 @@
 /* The box head's losses: few numbers, so in double and without vectors of its own. Rows are scored
  * side by side and summed in their order. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "graph/op_roi.h"
-#include "kernels/bf16.h"
-#include "kernels/detect_loss.h"
-#include "kernels/softmax_loss.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/graph/op_roi.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/detect_loss.h"
+#include "trainer/kernels/softmax_loss.h"
 
 struct box_op {
     struct cpu_step step;

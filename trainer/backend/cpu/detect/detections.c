@@ -1,13 +1,13 @@
 /* What is found in a picture, a picture to a thread: candidates are sorted once, and each is kept
  * unless it overlaps one of its class that is kept already. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "graph/detect_grid.h"
-#include "kernels/box.h"
-#include "kernels/detect_score.h"
-#include "kernels/image_size.h"
-#include "kernels/match.h"
-#include "kernels/rank.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/box.h"
+#include "trainer/kernels/detect_score.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/match.h"
+#include "trainer/kernels/rank.h"
 
 struct detect_op {
     struct cpu_step step;

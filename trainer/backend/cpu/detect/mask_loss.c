@@ -1,9 +1,9 @@
 /* The mask head's loss: in double, summed by row and then in the rows' order. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "graph/op_roi.h"
-#include "kernels/bf16.h"
-#include "kernels/detect_loss.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/graph/op_roi.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/detect_loss.h"
 
 struct mask_op {
     struct cpu_step step;

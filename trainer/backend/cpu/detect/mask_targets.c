@@ -1,10 +1,10 @@
 /* What masks should be: RoIAlign of an object's bits by axis, a row of the mask head to a thread.
  * Each row of the picture that a bin needs is first summed into the bins along x. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "cpu_detect/roi_table.h"
-#include "graph/op_roi.h"
-#include "kernels/mask_target.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/detect/roi_table.h"
+#include "trainer/graph/op_roi.h"
+#include "trainer/kernels/mask_target.h"
 
 struct mask_op {
     struct cpu_step step;

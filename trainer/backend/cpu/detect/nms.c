@@ -2,11 +2,11 @@
  * brought into order, coordinate by coordinate, and each one that is still there strikes out those
  * behind it that it overlaps, several at a time. Compiled without contraction (room.cmake), so that
  * an overlap is the same number everywhere. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "cpu_detect/rank_select.h"
-#include "graph/detect_grid.h"
-#include "kernels/rank.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/detect/rank_select.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/rank.h"
 
 #include <math.h>
 

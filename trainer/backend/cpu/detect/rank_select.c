@@ -1,4 +1,4 @@
-#include "cpu_detect/rank_select.h"
+#include "trainer/backend/cpu/detect/rank_select.h"
 
 #include <stdlib.h>
 

@@ -2,11 +2,11 @@
  * vectors. The forward pass gives regions to threads; the gradient gives bands of a map's rows,
  * each of which walks all regions in order, so that nothing is added by two threads and results do
  * not depend on their number. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "cpu_detect/roi_table.h"
-#include "graph/detect_grid.h"
-#include "kernels/roi_level.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/detect/roi_table.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/roi_level.h"
 
 enum { BAND = 8 /* rows of a map that are one piece of work */ };
 

@@ -1,6 +1,6 @@
-#include "cpu_detect/roi_table.h"
+#include "trainer/backend/cpu/detect/roi_table.h"
 
-#include "cpu_base/context.h"
+#include "trainer/backend/cpu/base/context.h"
 
 /* Two pixels a sample; and a bin has at most three pixels more than it is long. */
 static size_t entries_max(const struct roi_rule *rule, size_t size) {

@@ -3,8 +3,8 @@
 #ifndef CPU_DETECT_ROI_TABLE_H
 #define CPU_DETECT_ROI_TABLE_H
 
-#include "cpu_loops/loops.h"
-#include "kernels/roi_axis.h"
+#include "trainer/backend/cpu/loops/loops.h"
+#include "trainer/kernels/roi_axis.h"
 
 /* Room for the lists of an axis; `axis` is what was filled last. */
 struct roi_table {

@@ -1,12 +1,12 @@
 /* Which regions the heads learn from, a picture to a thread, and which of them have a mask. The
  * sampled ones are found by sorting; backend/ref counts instead. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "graph/detect_grid.h"
-#include "kernels/box.h"
-#include "kernels/mask_bits.h"
-#include "kernels/match.h"
-#include "kernels/sample_key.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/box.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/match.h"
+#include "trainer/kernels/sample_key.h"
 
 struct targets_op {
     struct cpu_step step;

@@ -5,14 +5,14 @@
  *
  * U pixels are sampled, each once however many of its anchors are; an anchor makes 1 + 4 of the
  * WIDTH numbers that the head says of a pixel. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "cpu_detect/rank_select.h"
-#include "graph/detect_grid.h"
-#include "kernels/bf16.h"
-#include "kernels/detect_loss.h"
-#include "kernels/match.h"
-#include "kernels/relu.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/detect/rank_select.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/detect_loss.h"
+#include "trainer/kernels/match.h"
+#include "trainer/kernels/relu.h"
 
 enum { WIDTH = 5 * ANCHOR_SHAPES, TAPS = 9 };
 

@@ -1,11 +1,11 @@
 /* A region proposal network's losses and their gradient: a few hundred anchors a picture, in double
  * and always in the same order. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "graph/detect_grid.h"
-#include "kernels/bf16.h"
-#include "kernels/detect_loss.h"
-#include "kernels/match.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/bf16.h"
+#include "trainer/kernels/detect_loss.h"
+#include "trainer/kernels/match.h"
 
 struct rpn_loss_op {
     struct cpu_step step;

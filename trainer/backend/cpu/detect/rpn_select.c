@@ -1,11 +1,11 @@
 /* From what a region proposal network says to proposals. What is chosen has to be the same on every
  * backend: this file is compiled without contraction (room.cmake), and the order is total. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "cpu_detect/rank_select.h"
-#include "graph/detect_grid.h"
-#include "kernels/image_size.h"
-#include "kernels/rank.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/detect/rank_select.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/rank.h"
 
 struct select_op {
     struct cpu_step step;

@@ -2,14 +2,14 @@
  * objects, and those that an object overlaps lie in a rectangle of each map: so the work goes by
  * object, level and rectangle, and overlaps of 0 are never worked out. Compiled without contraction
  * (room.cmake): overlaps that are equal decide. */
-#include "cpu_base/context.h"
-#include "cpu_base/parallel.h"
-#include "cpu_detect/rank_select.h"
-#include "graph/detect_grid.h"
-#include "kernels/box.h"
-#include "kernels/image_size.h"
-#include "kernels/match.h"
-#include "kernels/sample_key.h"
+#include "trainer/backend/cpu/base/context.h"
+#include "trainer/backend/cpu/base/parallel.h"
+#include "trainer/backend/cpu/detect/rank_select.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/kernels/box.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/match.h"
+#include "trainer/kernels/sample_key.h"
 
 struct targets_op {
     struct cpu_step step;

@@ -1,7 +1,7 @@
 /* Convolutions in f32 as products of matrices (loops.h, struct conv_rows). A block of positions has
  * its pixels' channels copied side by side, tap after tap, at most GEMM_DEPTH values of each at
  * once (im2col, of a piece that stays in the second cache), while all weights pass by. */
-#include "cpu_loops/loop_gemm.h"
+#include "trainer/backend/cpu/loops/loop_gemm.h"
 
 enum { BLOCK = GEMM_ROWS == 32 ? 8 * 32 : GEMM_ROWS == 14 ? 8 * 14 : 16 * 6 };
 

@@ -1,6 +1,6 @@
 /* Weights as loop_conv_rows.c reads them: for each GEMM_COLUMNS outputs, tap after tap and input
  * after input, the outputs' weights side by side. A last panel that is not full has zeros. */
-#include "cpu_loops/loop_gemm.h"
+#include "trainer/backend/cpu/loops/loop_gemm.h"
 
 enum { SQUARE = 16 };
 

@@ -1,5 +1,5 @@
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 VEC_INLINE void convert_of(const void *from, enum elem elem, void *to, enum elem to_elem,
                            size_t begin, size_t end) {

@@ -1,5 +1,5 @@
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 VEC_INLINE void backward_at(const struct frozen_backward *f, enum elem elem, size_t at, size_t c,
                             size_t n) {

@@ -1,6 +1,6 @@
 /* 12 sums of 8 (6 rows x 16 columns) fill AVX2's registers, 28 of 16 (14 x 32) those of AVX-512:
  * a step over k is two loads of B and a broadcast a row, for two products each. */
-#include "cpu_loops/loop_gemm.h"
+#include "trainer/backend/cpu/loops/loop_gemm.h"
 
 #ifndef __AMX_BF16__
 

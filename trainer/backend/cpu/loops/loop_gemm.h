@@ -18,11 +18,11 @@
 #ifndef CPU_LOOPS_LOOP_GEMM_H
 #define CPU_LOOPS_LOOP_GEMM_H
 
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 #if defined(__AMX_BF16__)
-#include "cpu_loops/loop_split.h"
+#include "trainer/backend/cpu/loops/loop_split.h"
 enum { GEMM_ROWS = 2 * SPLIT_SIDE, GEMM_STEP = SPLIT_STEP, GEMM_HALVES = SPLIT_PARTS };
 #elif defined(__AVX512F__)
 enum { GEMM_ROWS = 14, GEMM_STEP = 1, GEMM_HALVES = 2 };

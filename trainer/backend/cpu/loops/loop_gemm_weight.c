@@ -2,7 +2,7 @@
  * of x. Both sides of a block of pixels are packed for one group of results at a time, so that they
  * stay in the second cache; taps are followed on the way. With wide registers, where the products
  * are quick beside the packing, groups are larger and packed less often. */
-#include "cpu_loops/loop_gemm.h"
+#include "trainer/backend/cpu/loops/loop_gemm.h"
 
 /* Pixels of a block, and the most outputs and columns of a group. A panel begins a line late, so
  * that panels lie in different sets of the caches. */

@@ -3,7 +3,7 @@
 #ifndef CPU_LOOPS_LOOP_NAMES_H
 #define CPU_LOOPS_LOOP_NAMES_H
 
-#include "cpu_loops/loops.h"
+#include "trainer/backend/cpu/loops/loops.h"
 
 #define LOOP_PASTE(name, variant) name##_##variant
 #define LOOP_NAME(name, variant) LOOP_PASTE(name, variant)
@@ -14,7 +14,7 @@
     bool LOOP(name##_supported)(const struct weight_part *part);                                   \
     size_t LOOP(name##_scratch)(const struct weight_part *part);                                   \
     void LOOP(name##_run)(const struct weight_part *part);
-#include "cpu_loops/loops.def"
+#include "trainer/backend/cpu/loops/loops.def"
 #undef LOOP_FUNCTION
 #undef LOOP_WEIGHT
 

@@ -1,5 +1,5 @@
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 /* Rows summed in registers before they are added to memory, and how many elements ahead they are
  * asked for. */

@@ -2,8 +2,8 @@
  * stays in the second cache while all weights pass by; the kernel keeps 7 rows x 64 outputs in
  * registers. Products leave most of the memory's time unused: meanwhile what is read next is asked
  * for, two lines at each step over the inputs. */
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 #ifndef __AVX512BF16__
 
@@ -20,7 +20,7 @@ void LOOP(point_run)(const struct point *p, size_t begin, size_t end) {
 
 #else
 
-#include "cpu_loops/loop_tile.h"
+#include "trainer/backend/cpu/loops/loop_tile.h"
 
 enum { ROWS = TILE_ROWS };
 

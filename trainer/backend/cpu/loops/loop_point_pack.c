@@ -1,7 +1,7 @@
 /* Weights of a 1x1 convolution as loop_point.c reads them: for each 64 outputs the pairs of
  * neighbouring inputs in bf16, one pair for 64 outputs side by side. */
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 enum { OUTS = PACK_OUTS, INS = PACK_INS, PAIRS = INS / 2, WIDE = 16 };
 

@@ -1,7 +1,7 @@
 /* The functions of kernels/pointwise.h over elements: plain loops over floats, which the compiler
  * makes vectors of. Other types go through blocks of floats that stay in the nearest cache. */
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 enum { BLOCK = 512 };
 

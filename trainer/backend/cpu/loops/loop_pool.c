@@ -1,5 +1,5 @@
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 VEC_INLINE vecu bytes_load(const uint8_t *base, size_t at, size_t n) {
     vecb bytes = {0};

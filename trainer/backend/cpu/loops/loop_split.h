@@ -13,7 +13,7 @@
 #ifndef CPU_LOOPS_LOOP_SPLIT_H
 #define CPU_LOOPS_LOOP_SPLIT_H
 
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 /* A register: 16 rows of 64 bytes. */
 enum { SPLIT_PARTS = 3, SPLIT_STEP = 32, SPLIT_SIDE = 16, SPLIT_TILE = 1024, SPLIT_LINE = 64 };

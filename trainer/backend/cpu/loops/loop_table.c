@@ -1,5 +1,5 @@
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 #define LOOP_STRING(word) #word
 #define LOOP_WORD(word) LOOP_STRING(word)
@@ -14,5 +14,5 @@ const struct loops LOOP(loops) = {
 #endif
 #define LOOP_FUNCTION(type, name, arguments) .name = LOOP(name),
 #define LOOP_WEIGHT(name) .name = {LOOP(name##_supported), LOOP(name##_scratch), LOOP(name##_run)},
-#include "cpu_loops/loops.def"
+#include "trainer/backend/cpu/loops/loops.def"
 };

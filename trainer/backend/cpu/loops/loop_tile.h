@@ -3,7 +3,7 @@
 #ifndef CPU_LOOPS_LOOP_TILE_H
 #define CPU_LOOPS_LOOP_TILE_H
 
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 enum { TILE_ROWS = 7, TILE_OUTS = 64, TILE_GROUP = TILE_OUTS / 16, TILE_LINE = 64 };
 

@@ -2,7 +2,7 @@
  * the sums of 32 rows and 32 columns, or two those of 16 rows; the others two tiles of either side.
  * A result's sum is the same in both: groups of 32 values of k in order, of each the six products
  * in order. */
-#include "cpu_loops/loop_gemm.h"
+#include "trainer/backend/cpu/loops/loop_gemm.h"
 
 #ifdef __AMX_BF16__
 

@@ -1,5 +1,5 @@
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 VEC_INLINE void add_of(const void *large, const void *small, enum elem elem, size_t width,
                        size_t channels, void *y) {

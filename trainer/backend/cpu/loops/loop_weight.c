@@ -8,8 +8,8 @@
  * of x (or a row of zeros). The kernel keeps 4 x 64 results in registers, reads the lines of x as
  * they are and broadcasts words of dy. The blocking follows Goto and van de Geijn 2008: packed x of
  * one group of channels stays in the first cache, packed dy in the second. */
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 #ifndef __AVX512F__
 

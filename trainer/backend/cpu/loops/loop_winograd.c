@@ -9,8 +9,8 @@
  *
  * Order of channels in transformed inputs: of each 32 the even ones, then the odd ones, as they
  * fall out of lines of bf16. The weights (loop_winograd_pack.c) follow. */
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 #ifndef __AVX512BF16__
 
@@ -37,7 +37,7 @@ void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end) {
 
 #else
 
-#include "cpu_loops/loop_tile.h"
+#include "trainer/backend/cpu/loops/loop_tile.h"
 
 enum { PLACES = 16, GROUP = TILE_GROUP, OUTS = PACK_OUTS, ROWS = TILE_ROWS, LINE = TILE_LINE };
 enum { INPUT_BYTES = 384 << 10 }; /* of a block's transformed inputs, about */

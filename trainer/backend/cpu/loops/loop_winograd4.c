@@ -1,7 +1,7 @@
 /* Tiles of pictures into their 36 places and back (winograd4.h): of each 16 channels, or as many as
  * a register holds, all places of a tile at once. */
-#include "cpu_loops/loop_winograd4.h"
-#include "cpu_loops/loop_names.h"
+#include "trainer/backend/cpu/loops/loop_winograd4.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
 
 /* Where a tile lies. */
 struct corner {

@@ -3,8 +3,8 @@
 #ifndef CPU_LOOPS_LOOP_WINOGRAD4_H
 #define CPU_LOOPS_LOOP_WINOGRAD4_H
 
-#include "cpu_loops/vec.h"
-#include "cpu_loops/winograd4.h"
+#include "trainer/backend/cpu/loops/vec.h"
+#include "trainer/backend/cpu/loops/winograd4.h"
 
 enum { SIX = 6, FOUR = 4, THREE = 3, PLACES = WINOGRAD4_PLACES };
 

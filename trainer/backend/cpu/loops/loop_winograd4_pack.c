@@ -1,6 +1,6 @@
 /* Weights of a 3x3 convolution into the 36 places of winograd4.h and their gradient back. */
-#include "cpu_loops/loop_gemm.h"
-#include "cpu_loops/loop_winograd4.h"
+#include "trainer/backend/cpu/loops/loop_gemm.h"
+#include "trainer/backend/cpu/loops/loop_winograd4.h"
 
 enum { WIDE = GEMM_COLUMNS, TAPS = 9, PARTS = WIDE / LANES, INS = WINOGRAD4_CHANNELS };
 

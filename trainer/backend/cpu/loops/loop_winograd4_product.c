@@ -1,6 +1,6 @@
 /* The product of matrices at one place of winograd4.h, tile by tile of the kernel: the depth is cut
  * so that a panel of b stays in the first cache while all rows pass by. */
-#include "cpu_loops/loop_gemm.h"
+#include "trainer/backend/cpu/loops/loop_gemm.h"
 
 /* The rows that whole tiles have. */
 static size_t gemm_rows_up(size_t rows) {

@@ -3,8 +3,8 @@
  *
  * Pairs follow the order of channels there: of each 32 inputs 0 and 2, 4 and 6 ... 28 and 30, then
  * 1 and 3 and so on. */
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 enum { PLACES = 16, OUTS = PACK_OUTS, INS = PACK_INS, PAIRS = INS / 2, WIDE = 16 };
 

@@ -6,8 +6,8 @@
  * panels as in loop_weight.c: a line of 64 bytes holds 16 channels of two tiles, interleaved. The
  * sums of a unit stay in the second cache. Panels hold the even or the odd ones of 32 channels,
  * which are put in order at the end. */
-#include "cpu_loops/loop_names.h"
-#include "cpu_loops/vec.h"
+#include "trainer/backend/cpu/loops/loop_names.h"
+#include "trainer/backend/cpu/loops/vec.h"
 
 #ifndef __AVX512BF16__
 

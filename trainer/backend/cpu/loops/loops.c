@@ -1,4 +1,4 @@
-#include "cpu_loops/loops.h"
+#include "trainer/backend/cpu/loops/loops.h"
 
 #include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>

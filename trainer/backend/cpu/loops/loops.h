@@ -13,8 +13,8 @@
 #ifndef CPU_LOOPS_LOOPS_H
 #define CPU_LOOPS_LOOPS_H
 
-#include "cpu_loops/winograd4.h"
-#include "kernels/pointwise.h"
+#include "trainer/backend/cpu/loops/winograd4.h"
+#include "trainer/kernels/pointwise.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -236,7 +236,7 @@ struct loops {
     bool tiles;   /* products in f32 are made on AMX (loop_split.h) */
 #define LOOP_FUNCTION(type, name, arguments) type(*name) arguments;
 #define LOOP_WEIGHT(name) struct weight_kernel name;
-#include "cpu_loops/loops.def"
+#include "trainer/backend/cpu/loops/loops.def"
 #undef LOOP_FUNCTION
 #undef LOOP_WEIGHT
 };

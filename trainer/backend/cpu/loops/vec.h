@@ -7,7 +7,7 @@
 #ifndef CPU_LOOPS_VEC_H
 #define CPU_LOOPS_VEC_H
 
-#include "cpu_loops/loops.h"
+#include "trainer/backend/cpu/loops/loops.h"
 
 #include <stdint.h>
 #include <string.h>

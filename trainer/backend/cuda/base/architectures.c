@@ -1,4 +1,4 @@
-#include "cuda_base/architectures.h"
+#include "trainer/backend/cuda/base/architectures.h"
 
 #include <stdio.h>
 #include <stdlib.h>

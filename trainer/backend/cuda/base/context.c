@@ -1,7 +1,7 @@
-#include "cuda_base/context.h"
+#include "trainer/backend/cuda/base/context.h"
 
-#include "cuda_base/device.h"
-#include "cuda_base/launches.h"
+#include "trainer/backend/cuda/base/device.h"
+#include "trainer/backend/cuda/base/launches.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 #ifndef CUDA_BASE_CONTEXT_H
 #define CUDA_BASE_CONTEXT_H
 
-#include "backend/backend.h"
-#include "cuda_base/options.h"
-#include "cuda_kernels/launch.h"
-#include "cuda_kernels/launch_switch.h"
-#include "graph/graph.h"
+#include "trainer/backend/backend.h"
+#include "trainer/backend/cuda/base/options.h"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/kernels/launch_switch.h"
+#include "trainer/graph/graph.h"
 
 #include <cublasLt.h>
 
@@ -101,6 +101,6 @@ int cuda_query_in_place(struct cuda *cuda, const struct graph *graph, const stru
 extern const struct cuda_rule cuda_none_rule;
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda)                   \
     extern const struct cuda_rule cuda_##cuda##_rule;
-#include "graph/ops.def"
+#include "trainer/graph/ops.def"
 
 #endif

@@ -1,8 +1,8 @@
-#include "cuda_base/device.h"
+#include "trainer/backend/cuda/base/device.h"
 
 #include "common/buf.h"
 #include "common/file.h"
-#include "cuda_base/architectures.h"
+#include "trainer/backend/cuda/base/architectures.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define CUDA_BASE_DEVICE_H
 
 #include "common/error.h"
-#include "cuda_base/options.h"
+#include "trainer/backend/cuda/base/options.h"
 
 #include <cuda_runtime_api.h>
 

@@ -1,4 +1,4 @@
-#include "cuda_base/faster_on.h"
+#include "trainer/backend/cuda/base/faster_on.h"
 
 #include <stddef.h>
 #include <string.h>

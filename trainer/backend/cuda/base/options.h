@@ -2,7 +2,7 @@
 #ifndef CUDA_BASE_OPTIONS_H
 #define CUDA_BASE_OPTIONS_H
 
-#include "backend/backend.h"
+#include "trainer/backend/backend.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
-#include "cuda_base/overlap.h"
+#include "trainer/backend/cuda/base/overlap.h"
 
-#include "cuda_base/faster_on.h"
+#include "trainer/backend/cuda/base/faster_on.h"
 
 int cuda_overlap_choose(enum cuda_own wanted, const char *name, int major, bool *ret_overlap,
                         struct error *err) {

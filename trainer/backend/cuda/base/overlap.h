@@ -3,7 +3,7 @@
 #ifndef CUDA_BASE_OVERLAP_H
 #define CUDA_BASE_OVERLAP_H
 
-#include "cuda_base/options.h"
+#include "trainer/backend/cuda/base/options.h"
 
 /* What becomes of WANTED on a GPU of this NAME and compute capability MAJOR. CUDA_OWN_AUTO does it
  * where it was measured to be faster: cuda_base/faster_on.h. ON below compute capability 9.0 is an

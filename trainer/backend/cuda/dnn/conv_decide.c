@@ -1,7 +1,7 @@
-#include "cuda_dnn/conv_decide.h"
+#include "trainer/backend/cuda/dnn/conv_decide.h"
 
-#include "cuda_dnn/conv_rival.h"
-#include "cuda_dnn/plan_cache.h"
+#include "trainer/backend/cuda/dnn/conv_rival.h"
+#include "trainer/backend/cuda/dnn/plan_cache.h"
 
 enum { COPIED_BYTES = 256 * 1024 * 1024, COPIES = 5, ALIGNMENT = 256 };
 

@@ -3,7 +3,7 @@
 #ifndef CUDA_DNN_CONV_DECIDE_H
 #define CUDA_DNN_CONV_DECIDE_H
 
-#include "cuda_dnn/conv_plan.h"
+#include "trainer/backend/cuda/dnn/conv_plan.h"
 
 /* CHOICE is of a fused pass that has plans. What cannot be timed, for want of memory say, is fused.
  * Takes memory for the pass's tensors while it runs. */

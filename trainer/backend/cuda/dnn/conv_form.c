@@ -1,6 +1,6 @@
-#include "cuda_dnn/conv_form.h"
+#include "trainer/backend/cuda/dnn/conv_form.h"
 
-#include "graph/op.h"
+#include "trainer/graph/op.h"
 
 #define IN(uid_, slot_)                                                                            \
     { .uid = (uid_), .slot = (slot_) }

@@ -3,8 +3,8 @@
 #ifndef CUDA_DNN_CONV_FORM_H
 #define CUDA_DNN_CONV_FORM_H
 
-#include "cuda_dnn/dnn_graph.h"
-#include "graph/graph.h"
+#include "trainer/backend/cuda/dnn/dnn_graph.h"
+#include "trainer/graph/graph.h"
 
 enum { CONV_OPERANDS_MAX = 24, CONV_FORM_ROWS = 20 };
 

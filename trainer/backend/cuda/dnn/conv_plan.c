@@ -1,7 +1,7 @@
-#include "cuda_dnn/conv_plan.h"
+#include "trainer/backend/cuda/dnn/conv_plan.h"
 
-#include "cuda_dnn/conv_tune.h"
-#include "cuda_dnn/plan_cache.h"
+#include "trainer/backend/cuda/dnn/conv_tune.h"
+#include "trainer/backend/cuda/dnn/plan_cache.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #ifndef CUDA_DNN_CONV_PLAN_H
 #define CUDA_DNN_CONV_PLAN_H
 
-#include "cuda_base/context.h"
-#include "cuda_dnn/conv_form.h"
-#include "cuda_dnn/dnn_plan.h"
+#include "trainer/backend/cuda/base/context.h"
+#include "trainer/backend/cuda/dnn/conv_form.h"
+#include "trainer/backend/cuda/dnn/dnn_plan.h"
 
 struct convs {
     cudnnHandle_t dnn;

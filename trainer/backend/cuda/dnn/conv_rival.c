@@ -1,4 +1,4 @@
-#include "cuda_dnn/conv_rival.h"
+#include "trainer/backend/cuda/dnn/conv_rival.h"
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
 #ifndef CUDA_DNN_CONV_RIVAL_H
 #define CUDA_DNN_CONV_RIVAL_H
 
-#include "cuda_dnn/dnn_graph.h"
-#include "graph/tensor.h"
+#include "trainer/backend/cuda/dnn/dnn_graph.h"
+#include "trainer/graph/tensor.h"
 
 struct conv_rival {
     enum dnn_pattern pattern; /* of the convolution that is left */

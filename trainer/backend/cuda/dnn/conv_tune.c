@@ -1,7 +1,7 @@
-#include "cuda_dnn/conv_tune.h"
+#include "trainer/backend/cuda/dnn/conv_tune.h"
 
-#include "cuda_base/device.h"
-#include "cuda_dnn/dnn_pack.h"
+#include "trainer/backend/cuda/base/device.h"
+#include "trainer/backend/cuda/dnn/dnn_pack.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 #ifndef CUDA_DNN_CONV_TUNE_H
 #define CUDA_DNN_CONV_TUNE_H
 
-#include "cuda_dnn/conv_plan.h"
+#include "trainer/backend/cuda/dnn/conv_plan.h"
 
 /* Sets choice->chosen to the plan with the least time, RET_MS milliseconds a run. Each plan runs on
  * numbers (products of zeros draw less power and run at a higher clock) and on cold caches, as

@@ -1,7 +1,7 @@
-#include "cuda_dnn/convs.h"
+#include "trainer/backend/cuda/dnn/convs.h"
 
-#include "cuda_base/device.h"
-#include "cuda_dnn/conv_decide.h"
+#include "trainer/backend/cuda/base/device.h"
+#include "trainer/backend/cuda/dnn/conv_decide.h"
 
 #include <stdio.h>
 #include <stdlib.h>

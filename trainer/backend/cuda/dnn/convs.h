@@ -5,7 +5,7 @@
 #define CUDA_DNN_CONVS_H
 
 #include "common/error.h"
-#include "graph/graph.h"
+#include "trainer/graph/graph.h"
 
 #include <stdbool.h>
 

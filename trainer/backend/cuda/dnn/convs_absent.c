@@ -1,6 +1,6 @@
 /* What stands in for convs.c and all of cuDNN in a build without it. */
-#include "cuda_base/context.h"
-#include "cuda_dnn/convs.h"
+#include "trainer/backend/cuda/base/context.h"
+#include "trainer/backend/cuda/dnn/convs.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ void convs_close(struct convs *convs) {
 static const char *const rules[OP_KINDS] = {
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda)                   \
     [OP_##kind] = #cuda,
-#include "graph/ops.def"
+#include "trainer/graph/ops.def"
 };
 
 static bool is_plain(enum op_kind kind) {

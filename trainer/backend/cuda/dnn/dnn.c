@@ -1,4 +1,4 @@
-#include "cuda_dnn/dnn.h"
+#include "trainer/backend/cuda/dnn/dnn.h"
 
 void dnn_pool_done(struct dnn_pool *pool) {
     while (pool->count > 0)

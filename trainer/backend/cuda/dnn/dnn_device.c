@@ -1,4 +1,4 @@
-#include "cuda_dnn/dnn_device.h"
+#include "trainer/backend/cuda/dnn/dnn_device.h"
 
 #include "common/buf.h"
 #include "common/file.h"

@@ -4,7 +4,7 @@
 #ifndef CUDA_DNN_DNN_DEVICE_H
 #define CUDA_DNN_DNN_DEVICE_H
 
-#include "cuda_dnn/dnn.h"
+#include "trainer/backend/cuda/dnn/dnn.h"
 
 struct dnn_device {
     char name[256];

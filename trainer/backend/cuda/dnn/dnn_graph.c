@@ -1,4 +1,4 @@
-#include "cuda_dnn/dnn_graph.h"
+#include "trainer/backend/cuda/dnn/dnn_graph.h"
 
 #include <stddef.h>
 

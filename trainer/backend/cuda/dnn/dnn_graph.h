@@ -11,7 +11,7 @@
 #ifndef CUDA_DNN_DNN_GRAPH_H
 #define CUDA_DNN_DNN_GRAPH_H
 
-#include "cuda_dnn/dnn.h"
+#include "trainer/backend/cuda/dnn/dnn.h"
 
 #include <stdbool.h>
 

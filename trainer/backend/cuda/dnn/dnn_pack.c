@@ -1,4 +1,4 @@
-#include "cuda_dnn/dnn_pack.h"
+#include "trainer/backend/cuda/dnn/dnn_pack.h"
 
 int dnn_pack_init(struct dnn_pack *pack, const int64_t *ids, void *const *addresses, int count,
                   void *workspace, struct error *err) {

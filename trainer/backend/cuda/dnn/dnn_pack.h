@@ -2,7 +2,7 @@
 #ifndef CUDA_DNN_DNN_PACK_H
 #define CUDA_DNN_DNN_PACK_H
 
-#include "cuda_dnn/dnn_plan.h"
+#include "trainer/backend/cuda/dnn/dnn_plan.h"
 
 struct dnn_pack {
     struct dnn_pool pool;

@@ -1,4 +1,4 @@
-#include "cuda_dnn/dnn_plan.h"
+#include "trainer/backend/cuda/dnn/dnn_plan.h"
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
 #ifndef CUDA_DNN_DNN_PLAN_H
 #define CUDA_DNN_DNN_PLAN_H
 
-#include "cuda_dnn/dnn_device.h"
-#include "cuda_dnn/dnn_graph.h"
+#include "trainer/backend/cuda/dnn/dnn_device.h"
+#include "trainer/backend/cuda/dnn/dnn_graph.h"
 
 enum { DNN_PLANS_MAX = 48 };
 

@@ -1,4 +1,4 @@
-#include "cuda_dnn/plan_cache.h"
+#include "trainer/backend/cuda/dnn/plan_cache.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"

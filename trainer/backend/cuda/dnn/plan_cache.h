@@ -9,7 +9,7 @@
 #ifndef CUDA_DNN_PLAN_CACHE_H
 #define CUDA_DNN_PLAN_CACHE_H
 
-#include "cuda_dnn/conv_plan.h"
+#include "trainer/backend/cuda/dnn/conv_plan.h"
 
 enum { PLAN_CACHE_MAX = 4 * 1024 * 1024 };
 

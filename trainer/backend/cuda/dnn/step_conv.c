@@ -1,7 +1,7 @@
-#include "cuda_dnn/conv_plan.h"
+#include "trainer/backend/cuda/dnn/conv_plan.h"
 
-#include "cuda_dnn/conv_form.h"
-#include "cuda_dnn/dnn_pack.h"
+#include "trainer/backend/cuda/dnn/conv_form.h"
+#include "trainer/backend/cuda/dnn/dnn_pack.h"
 
 /* A convolution pass, plain or fused. cuDNN wants weights in the activation's type and with the
  * input's channels. The narrow copy of the parameters has them so; where that does not serve,

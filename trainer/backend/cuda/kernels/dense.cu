@@ -1,8 +1,8 @@
 /* Small dense operators, bound by the bytes they move: biases, maps of half the size, the gradient
  * of frozen norms. */
-#include "cuda_kernels/launch.h"
-#include "cuda_kernels/vec.cuh"
-#include "kernels/relu.h"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/kernels/relu.h"
 
 /* Bytes moved: x and y once. */
 template <typename T, int W>

@@ -1,7 +1,7 @@
 /* Passes that touch each element once: their only cost is the bytes they move. */
-#include "cuda_kernels/launch.h"
-#include "cuda_kernels/norm.cuh"
-#include "cuda_kernels/vec.cuh"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/kernels/norm.cuh"
+#include "trainer/backend/cuda/kernels/vec.cuh"
 
 template <enum pointwise> struct pointwise_body;
 #define BODY(kind, name, tensors, value)                                                           \

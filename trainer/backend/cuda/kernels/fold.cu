@@ -1,7 +1,7 @@
 /* What a convolution's plan with a bias wants: weights in the activation's type, a frozen norm's
  * scale times them, and the bias that is left of it; and the way back for their gradient. */
-#include "cuda_kernels/launch.h"
-#include "cuda_kernels/vec.cuh"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/kernels/vec.cuh"
 
 static __device__ __forceinline__ float scale_of(const struct fold_args &args, size_t output) {
     return args.gamma == nullptr ? 1.0f

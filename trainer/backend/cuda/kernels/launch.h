@@ -4,10 +4,10 @@
 #ifndef CUDA_KERNELS_LAUNCH_H
 #define CUDA_KERNELS_LAUNCH_H
 
-#include "backend/backend.h"
-#include "graph/tensor.h"
-#include "kernels/pointwise.h"
-#include "kernels/sgd.h"
+#include "trainer/backend/backend.h"
+#include "trainer/graph/tensor.h"
+#include "trainer/kernels/pointwise.h"
+#include "trainer/kernels/sgd.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

@@ -14,7 +14,7 @@
 #ifndef CUDA_KERNELS_LAUNCH_BACKWARD_H
 #define CUDA_KERNELS_LAUNCH_BACKWARD_H
 
-#include "graph/tensor.h"
+#include "trainer/graph/tensor.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #ifndef CUDA_KERNELS_LAUNCH_SWITCH_H
 #define CUDA_KERNELS_LAUNCH_SWITCH_H
 
-#include "graph/row_part.h"
+#include "trainer/graph/row_part.h"
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* Softmax cross-entropy with label smoothing: a block a sample, sums in a fixed order. */
-#include "cuda_kernels/launch.h"
-#include "cuda_kernels/sum.cuh"
-#include "cuda_kernels/vec.cuh"
-#include "graph/op.h"
-#include "kernels/softmax_loss.h"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/kernels/sum.cuh"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/graph/op.h"
+#include "trainer/kernels/softmax_loss.h"
 
 #include <math.h>
 

@@ -3,9 +3,9 @@
 #ifndef CUDA_KERNELS_NORM_CUH
 #define CUDA_KERNELS_NORM_CUH
 
-#include "cuda_kernels/launch.h"
-#include "cuda_kernels/vec.cuh"
-#include "kernels/relu.h"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/kernels/relu.h"
 
 /* A block is LANES packets of channels wide and ROWS_PER_BLOCK rows high. Eight lanes of 16 bytes
  * are a whole 128-byte line of each row. A thread keeps to its channels, so that what belongs to

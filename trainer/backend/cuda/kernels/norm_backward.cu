@@ -2,8 +2,8 @@
  * needs, one that applies dx = a g + b x + c. g is the gradient behind the mask; it is computed
  * again in the second pass rather than stored. Two norms that share a join are served together
  * (DUAL). */
-#include "cuda_kernels/norm.cuh"
-#include "cuda_kernels/pool.cuh"
+#include "trainer/backend/cuda/kernels/norm.cuh"
+#include "trainer/backend/cuda/kernels/pool.cuh"
 
 /* What a row brings, as it lies in memory. */
 template <typename T, int W> struct grad_operands { packet<T, W> x, x2, dy, dy2, y; };

@@ -4,8 +4,8 @@
  * channels and a chunk of the rows; its threads hold sums in f32, relative to a value of the
  * channel, so that a large mean does not eat the variance. Partial sums are added in double, in an
  * order that does not depend on how blocks were scheduled. */
-#include "cuda_kernels/norm.cuh"
-#include "cuda_kernels/pool.cuh"
+#include "trainer/backend/cuda/kernels/norm.cuh"
+#include "trainer/backend/cuda/kernels/pool.cuh"
 
 int launch_norm_chunks(size_t rows, int channels, int multiprocessors) {
     int groups = (channels + 8 * LANES - 1) / (8 * LANES);

@@ -1,6 +1,6 @@
 /* Numbers to time kernels on. */
-#include "cuda_kernels/launch.h"
-#include "cuda_kernels/vec.cuh"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/kernels/vec.cuh"
 
 /* Words whose halves are f16 from 0.25 to 0.5 with either sign; as f32 and bf16 they are small
  * numbers, none of them infinite or NaN. */

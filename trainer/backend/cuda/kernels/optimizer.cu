@@ -1,7 +1,7 @@
 /* The optimizer on the device: finite check, update and loss scale, with all that changes from
  * step to step read from device memory, so that one recorded step serves for ever. */
-#include "cuda_kernels/launch.h"
-#include "cuda_kernels/vec.cuh"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/kernels/vec.cuh"
 
 static __global__ void begin_kernel(struct control *control, const float *void_flag,
                                     const float *loss) {

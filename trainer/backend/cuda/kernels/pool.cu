@@ -1,7 +1,7 @@
 /* Pooling over NHWC. The index of a maximum is its cell in the window, row * kernel + column. */
-#include "cuda_kernels/launch.h"
-#include "cuda_kernels/pool.cuh"
-#include "cuda_kernels/vec.cuh"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/kernels/pool.cuh"
+#include "trainer/backend/cuda/kernels/vec.cuh"
 
 /* Bytes moved: x once (its windows overlap in the caches), y and a byte a value. */
 template <typename T, int W>

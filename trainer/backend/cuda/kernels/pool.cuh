@@ -3,9 +3,9 @@
 #ifndef CUDA_KERNELS_POOL_CUH
 #define CUDA_KERNELS_POOL_CUH
 
-#include "cuda_kernels/launch.h"
-#include "cuda_kernels/vec.cuh"
-#include "kernels/pool.h"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/kernels/pool.h"
 
 struct pixel {
     unsigned image;

@@ -2,7 +2,7 @@
 #ifndef CUDA_KERNELS_SUM_CUH
 #define CUDA_KERNELS_SUM_CUH
 
-#include "cuda_kernels/vec.cuh"
+#include "trainer/backend/cuda/kernels/vec.cuh"
 
 /* Of V over a block of THREADS; every thread gets it. */
 static __device__ __forceinline__ double sum_over_block(double v) {

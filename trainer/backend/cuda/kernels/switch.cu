@@ -1,6 +1,6 @@
 /* Which body of a conditional node runs. */
-#include "cuda_kernels/launch_switch.h"
-#include "cuda_kernels/vec.cuh"
+#include "trainer/backend/cuda/kernels/launch_switch.h"
+#include "trainer/backend/cuda/kernels/vec.cuh"
 
 static __global__ void switch_kernel(cudaGraphConditionalHandle handle,
                                      const __grid_constant__ struct switch_choice choice) {

@@ -3,8 +3,8 @@
 #ifndef CUDA_KERNELS_VEC_CUH
 #define CUDA_KERNELS_VEC_CUH
 
-#include "cuda_kernels/launch.h"
-#include "graph/tensor.h"
+#include "trainer/backend/cuda/kernels/launch.h"
+#include "trainer/graph/tensor.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

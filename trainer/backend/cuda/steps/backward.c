@@ -1,6 +1,6 @@
-#include "cuda_steps/backward.h"
+#include "trainer/backend/cuda/steps/backward.h"
 
-#include "cuda_base/faster_on.h"
+#include "trainer/backend/cuda/base/faster_on.h"
 
 int cuda_backward_choose(enum cuda_own wanted, const char *name, int major, int minor,
                          bool *ret_own, struct error *err) {

@@ -3,8 +3,8 @@
 #ifndef CUDA_STEPS_BACKWARD_H
 #define CUDA_STEPS_BACKWARD_H
 
-#include "cuda_base/options.h"
-#include "graph/graph.h"
+#include "trainer/backend/cuda/base/options.h"
+#include "trainer/graph/graph.h"
 
 struct cuda;
 

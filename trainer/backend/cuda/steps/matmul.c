@@ -1,4 +1,4 @@
-#include "cuda_steps/matmul.h"
+#include "trainer/backend/cuda/steps/matmul.h"
 
 static cudaDataType_t type_of(enum dtype type) {
     switch (type) {

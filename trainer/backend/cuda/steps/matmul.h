@@ -5,7 +5,7 @@
 #define CUDA_STEPS_MATMUL_H
 
 #include "common/error.h"
-#include "graph/tensor.h"
+#include "trainer/graph/tensor.h"
 
 #include <cublasLt.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* The backward pass of a 1x1 convolution in front of a norm as one operator, where there is a
  * kernel of our own for it. */
-#include "cuda_base/context.h"
-#include "cuda_kernels/launch_backward.h"
-#include "cuda_steps/backward.h"
+#include "trainer/backend/cuda/base/context.h"
+#include "trainer/backend/cuda/kernels/launch_backward.h"
+#include "trainer/backend/cuda/steps/backward.h"
 
 #include <limits.h>
 

@@ -1,6 +1,6 @@
-#include "cuda_base/context.h"
+#include "trainer/backend/cuda/base/context.h"
 
-#include "cuda_steps/matmul.h"
+#include "trainer/backend/cuda/steps/matmul.h"
 
 /* The classifier and its gradients: one product each. */
 struct linear_step {

@@ -1,6 +1,6 @@
 /* The heads' losses and the operators on masks (graph/op_roi.h). */
-#include "cuda_base/context.h"
-#include "cuda_detect/launch_roi.h"
+#include "trainer/backend/cuda/base/context.h"
+#include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 
 struct mask_step {
     struct cuda_step step;

@@ -1,4 +1,4 @@
-#include "cuda_base/context.h"
+#include "trainer/backend/cuda/base/context.h"
 
 struct norm_step {
     struct cuda_step step;

@@ -1,8 +1,8 @@
 /* The operators behind the proposals (graph/op_roi.h): pictures, regions, detections, a step's
  * numbers. */
-#include "cuda_base/context.h"
-#include "cuda_detect/launch_roi.h"
-#include "graph/detect_grid.h"
+#include "trainer/backend/cuda/base/context.h"
+#include "trainer/backend/cuda/kernels/detect/launch_roi.h"
+#include "trainer/graph/detect_grid.h"
 
 struct roi_step {
     struct cuda_step step;

@@ -1,6 +1,6 @@
 /* The operators around a region proposal network (graph/op_rpn.h). */
-#include "cuda_base/context.h"
-#include "cuda_detect/launch_rpn.h"
+#include "trainer/backend/cuda/base/context.h"
+#include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 
 struct rpn_step {
     struct cuda_step step;

@@ -1,6 +1,6 @@
 #include "common/sealed.h"
-#include "facts/examine.h"
-#include "support/unit.h"
+#include "entrypoint/host/facts/examine.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,5 +78,5 @@ static void orders_about_a_network_are_checked(void) {
     }
 }
 
-UNIT_MAIN("host.examine", UNIT(a_host_without_a_network_is_looked_at),
-          UNIT(orders_that_are_none_are_refused), UNIT(orders_about_a_network_are_checked))
+UNIT_SUITE("host.examine", UNIT(a_host_without_a_network_is_looked_at),
+           UNIT(orders_that_are_none_are_refused), UNIT(orders_about_a_network_are_checked))

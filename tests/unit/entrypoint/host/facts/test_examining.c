@@ -1,8 +1,8 @@
 /* The child is this program, started anew (stage.h). */
 #include "common/json.h"
-#include "facts/examining.h"
-#include "support/addresses.h"
-#include "unit/entrypoint/stage.h"
+#include "entrypoint/host/facts/examining.h"
+#include "tests/support/addresses.h"
+#include "tests/unit/entrypoint/stage.h"
 
 struct watched {
     struct loop loop;

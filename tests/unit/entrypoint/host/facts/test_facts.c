@@ -1,9 +1,9 @@
-#include "facts/facts.h"
+#include "entrypoint/host/facts/facts.h"
 
-#include "job/job.h"
-#include "mpi/tools.h"
-#include "support/addresses.h"
-#include "support/unit.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/mpi/tools.h"
+#include "tests/support/addresses.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -128,5 +128,5 @@ static void what_differs_is_named(void) {
     CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), 0);
 }
 
-UNIT_MAIN("host.facts", UNIT(facts_survive_the_way_to_the_master),
-          UNIT(a_build_that_is_not_known_is_not_refused), UNIT(what_differs_is_named))
+UNIT_SUITE("host.facts", UNIT(facts_survive_the_way_to_the_master),
+           UNIT(a_build_that_is_not_known_is_not_refused), UNIT(what_differs_is_named))

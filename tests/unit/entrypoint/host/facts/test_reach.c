@@ -1,7 +1,7 @@
 #include "common/clock.h"
-#include "facts/reach.h"
-#include "support/addresses.h"
-#include "support/unit.h"
+#include "entrypoint/host/facts/reach.h"
+#include "tests/support/addresses.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -283,7 +283,7 @@ static void everybody_is_dialled(void) {
     CU_ASSERT_FALSE(reach_dials(1, 1, 3));
 }
 
-UNIT_MAIN("host.reach", UNIT(three_hosts_reach_each_other),
-          UNIT(what_does_not_answer_is_told_apart), UNIT(who_says_nothing_makes_room_for_hosts),
-          UNIT(a_master_dials_all_hosts), UNIT(who_fails_at_once_holds_nobody_up),
-          UNIT(a_way_that_was_not_tried_is_told), UNIT(everybody_is_dialled))
+UNIT_SUITE("host.reach", UNIT(three_hosts_reach_each_other),
+           UNIT(what_does_not_answer_is_told_apart), UNIT(who_says_nothing_makes_room_for_hosts),
+           UNIT(a_master_dials_all_hosts), UNIT(who_fails_at_once_holds_nobody_up),
+           UNIT(a_way_that_was_not_tried_is_told), UNIT(everybody_is_dialled))

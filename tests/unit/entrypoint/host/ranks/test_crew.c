@@ -1,7 +1,7 @@
 #include "common/json.h"
-#include "ranks/crew.h"
-#include "unit/entrypoint/stage.h"
-#include "wire/frame.h"
+#include "entrypoint/host/ranks/crew.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/unit/entrypoint/stage.h"
 
 #include <sys/socket.h>
 
@@ -126,5 +126,5 @@ static void an_attempt_is_not_told_what_the_kernel_said_of_the_one_before(void) 
     argv_done(&job.program.argv);
 }
 
-STAGE_MAIN("host.crew", UNIT(lines_carry_host_and_rank),
-           UNIT(an_attempt_is_not_told_what_the_kernel_said_of_the_one_before))
+STAGE_SUITE("host.crew", UNIT(lines_carry_host_and_rank),
+            UNIT(an_attempt_is_not_told_what_the_kernel_said_of_the_one_before))

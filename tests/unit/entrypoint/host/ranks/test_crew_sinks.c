@@ -1,7 +1,7 @@
 #include "common/json.h"
-#include "ranks/crew_sinks.h"
-#include "support/unit.h"
-#include "wire/frame.h"
+#include "entrypoint/host/ranks/crew_sinks.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -34,5 +34,5 @@ static void it_may_have_none(void) {
     told = NULL;
 }
 
-UNIT_MAIN("host.crew_sinks", UNIT(what_is_told_has_its_type_and_its_members),
-          UNIT(it_may_have_none))
+UNIT_SUITE("host.crew_sinks", UNIT(what_is_told_has_its_type_and_its_members),
+           UNIT(it_may_have_none))

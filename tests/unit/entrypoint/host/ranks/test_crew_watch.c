@@ -1,5 +1,5 @@
-#include "support/lag.h"
-#include "unit/entrypoint/stage.h"
+#include "tests/support/lag.h"
+#include "tests/unit/entrypoint/stage.h"
 
 #include <sys/stat.h>
 
@@ -79,8 +79,8 @@ static void a_rank_that_has_worked_may_rest(void) {
     CU_ASSERT_EQUAL(stage_end(&host), 0);
 }
 
-STAGE_MAIN("host.crew_watch", UNIT(a_rank_that_falls_silent_is_stalled),
-           UNIT(a_rank_that_never_showed_progress_is_not),
-           UNIT(a_rank_that_has_worked_and_rests_for_ever_is_stalled),
-           UNIT(a_rank_that_never_worked_is_stalled_where_that_is_asked_for),
-           UNIT(a_rank_that_has_worked_may_rest))
+STAGE_SUITE("host.crew_watch", UNIT(a_rank_that_falls_silent_is_stalled),
+            UNIT(a_rank_that_never_showed_progress_is_not),
+            UNIT(a_rank_that_has_worked_and_rests_for_ever_is_stalled),
+            UNIT(a_rank_that_never_worked_is_stalled_where_that_is_asked_for),
+            UNIT(a_rank_that_has_worked_may_rest))

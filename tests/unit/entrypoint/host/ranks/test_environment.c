@@ -1,6 +1,6 @@
-#include "ranks/environment.h"
-#include "support/rdma.h"
-#include "support/unit.h"
+#include "entrypoint/host/ranks/environment.h"
+#include "tests/support/rdma.h"
+#include "tests/support/unit.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -212,8 +212,8 @@ static void programs_are_told_of_this_machines_adapter(void) {
         CU_ASSERT_EQUAL(status, 0);
 }
 
-UNIT_MAIN("host.environment", UNIT(the_users_options_for_mpirun_reach_ranks),
-          UNIT(daemons_get_little), UNIT(programs_get_the_containers_own_without_our_secrets),
-          UNIT(ranks_get_their_place), UNIT(frameworks_find_their_host),
-          UNIT(ranks_of_a_host_share_its_processors),
-          UNIT(programs_are_told_of_this_machines_adapter))
+UNIT_SUITE("host.environment", UNIT(the_users_options_for_mpirun_reach_ranks),
+           UNIT(daemons_get_little), UNIT(programs_get_the_containers_own_without_our_secrets),
+           UNIT(ranks_get_their_place), UNIT(frameworks_find_their_host),
+           UNIT(ranks_of_a_host_share_its_processors),
+           UNIT(programs_are_told_of_this_machines_adapter))

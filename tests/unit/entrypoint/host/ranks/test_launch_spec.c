@@ -1,6 +1,6 @@
-#include "ranks/launch_spec.h"
+#include "entrypoint/host/ranks/launch_spec.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -88,6 +88,6 @@ static void anything_else_is_refused(void) {
     CU_ASSERT_EQUAL(launch_spec_read(-1, &words, &words, &err), -1);
 }
 
-UNIT_MAIN("host.launch_spec", UNIT(words_and_variables_arrive_as_they_were),
-          UNIT(what_no_program_could_be_given_is_refused), UNIT(nobody_can_change_it),
-          UNIT(anything_else_is_refused))
+UNIT_SUITE("host.launch_spec", UNIT(words_and_variables_arrive_as_they_were),
+           UNIT(what_no_program_could_be_given_is_refused), UNIT(nobody_can_change_it),
+           UNIT(anything_else_is_refused))

@@ -1,5 +1,5 @@
 #include "common/attempt.h"
-#include "unit/entrypoint/stage.h"
+#include "tests/unit/entrypoint/stage.h"
 
 static struct stage_host host;
 

@@ -3,13 +3,13 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
-#include "ranks/launch_spec.h"
-#include "ranks/rank.h"
-#include "support/lag.h"
-#include "support/unit.h"
-#include "wire/frame.h"
-#include "wire/link.h"
-#include "wire/local.h"
+#include "entrypoint/host/ranks/launch_spec.h"
+#include "entrypoint/host/ranks/rank.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/link.h"
+#include "entrypoint/wire/local.h"
+#include "tests/support/lag.h"
+#include "tests/support/unit.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -362,10 +362,10 @@ static void the_program_does_not_outlive_it(void) {
     done();
 }
 
-UNIT_MAIN("host.rank_shim", UNIT(an_end_is_told_before_mpiruns_signal_is_obeyed),
-          UNIT(a_program_of_its_own_accord), UNIT(the_two_signals_for_programs_are_passed_on),
-          UNIT(a_users_signal_reaches_the_program_alone), UNIT(what_mpirun_ends_is_torn_down),
-          UNIT(what_the_supervisor_ends_is_torn_down), UNIT(a_kill_is_one),
-          UNIT(a_stop_reaches_the_programs_children), UNIT(after_a_stop_it_waits_to_be_let_go),
-          UNIT(without_its_supervisor_it_ends_the_programs_whole_group),
-          UNIT(the_program_does_not_outlive_it))
+UNIT_SUITE("host.rank_shim", UNIT(an_end_is_told_before_mpiruns_signal_is_obeyed),
+           UNIT(a_program_of_its_own_accord), UNIT(the_two_signals_for_programs_are_passed_on),
+           UNIT(a_users_signal_reaches_the_program_alone), UNIT(what_mpirun_ends_is_torn_down),
+           UNIT(what_the_supervisor_ends_is_torn_down), UNIT(a_kill_is_one),
+           UNIT(a_stop_reaches_the_programs_children), UNIT(after_a_stop_it_waits_to_be_let_go),
+           UNIT(without_its_supervisor_it_ends_the_programs_whole_group),
+           UNIT(the_program_does_not_outlive_it))

@@ -1,6 +1,6 @@
 /* With a python3 of the test's own, that says how it was called. */
 #include "common/cleanup.h"
-#include "unit/entrypoint/stage.h"
+#include "tests/unit/entrypoint/stage.h"
 
 #include <sys/stat.h>
 
@@ -100,7 +100,7 @@ static void silence_is_no_standstill(void) {
     ASSERT_CONTAINS(stage_failure(&host), "pip ended with 2");
 }
 
-STAGE_MAIN("host.installing",
-           UNIT(pip_runs_first_in_the_codes_folder_with_the_programs_environment),
-           UNIT(its_failure_is_the_jobs_with_its_last_words), UNIT(its_time_ends),
-           UNIT(silence_is_no_standstill))
+STAGE_SUITE("host.installing",
+            UNIT(pip_runs_first_in_the_codes_folder_with_the_programs_environment),
+            UNIT(its_failure_is_the_jobs_with_its_last_words), UNIT(its_time_ends),
+            UNIT(silence_is_no_standstill))

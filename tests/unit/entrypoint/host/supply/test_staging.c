@@ -1,8 +1,8 @@
 #include "common/json.h"
-#include "job/key.h"
-#include "supply/staging.h"
-#include "support/ports.h"
-#include "support/unit.h"
+#include "entrypoint/host/supply/staging.h"
+#include "entrypoint/job/key.h"
+#include "tests/support/ports.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,10 +269,10 @@ static void a_build_without_it_says_so(void) {
     staging_close(&s);
 }
 
-UNIT_MAIN("host.staging", UNIT(targets_are_tried_and_checkpoints_come_back),
-          UNIT(jobs_of_one_platform_have_targets_of_their_own),
-          UNIT(an_order_has_all_that_is_needed_and_no_more), UNIT(a_host_asks_the_one_above_it),
-          UNIT(a_counted_host_asks_whom_it_is_told), UNIT(who_is_not_told_begins_by_itself),
-          UNIT(passing_on_takes_others_and_something_to_fetch),
-          UNIT(an_archive_of_this_machine_is_a_file_that_nobody_passes_on),
-          UNIT(the_sdks_region_is_handed_on), UNIT(a_build_without_it_says_so))
+UNIT_SUITE("host.staging", UNIT(targets_are_tried_and_checkpoints_come_back),
+           UNIT(jobs_of_one_platform_have_targets_of_their_own),
+           UNIT(an_order_has_all_that_is_needed_and_no_more), UNIT(a_host_asks_the_one_above_it),
+           UNIT(a_counted_host_asks_whom_it_is_told), UNIT(who_is_not_told_begins_by_itself),
+           UNIT(passing_on_takes_others_and_something_to_fetch),
+           UNIT(an_archive_of_this_machine_is_a_file_that_nobody_passes_on),
+           UNIT(the_sdks_region_is_handed_on), UNIT(a_build_without_it_says_so))

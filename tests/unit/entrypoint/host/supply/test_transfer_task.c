@@ -1,9 +1,9 @@
 #include "common/json.h"
 #include "common/str.h"
-#include "supply/transfer_task.h"
-#include "support/beside.h"
-#include "support/reaping.h"
-#include "support/unit.h"
+#include "entrypoint/host/supply/transfer_task.h"
+#include "tests/support/beside.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <string.h>

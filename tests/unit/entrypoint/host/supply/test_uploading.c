@@ -1,6 +1,6 @@
 #include "common/json.h"
-#include "supply/uploading.h"
-#include "support/unit.h"
+#include "entrypoint/host/supply/uploading.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 
@@ -70,5 +70,5 @@ static void a_build_without_it_says_so(void) {
     uploading_close(&u);
 }
 
-UNIT_MAIN("host.uploading", UNIT(each_host_has_its_own_and_no_model_overwrites_the_first_ones),
-          UNIT(a_build_without_it_says_so))
+UNIT_SUITE("host.uploading", UNIT(each_host_has_its_own_and_no_model_overwrites_the_first_ones),
+           UNIT(a_build_without_it_says_so))

@@ -1,11 +1,11 @@
-#include "traces/failure_child.h"
+#include "entrypoint/host/traces/failure_child.h"
 
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
-#include "support/lag.h"
-#include "support/unit.h"
-#include "traces/claim.h"
+#include "entrypoint/host/traces/claim.h"
+#include "tests/support/lag.h"
+#include "tests/support/unit.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -385,12 +385,13 @@ static void it_holds_no_descriptor_of_ours(void) {
     (void)close(ends[0]);
 }
 
-UNIT_MAIN("host.failure_child", UNIT(a_job_that_succeeds_leaves_nothing),
-          UNIT(a_job_that_fails_leaves_its_story), UNIT(an_early_verdict_is_not_the_last_word),
-          UNIT(a_job_that_fails_at_once_leaves_its_own_story), UNIT(what_went_wrong_is_told),
-          UNIT(a_job_that_never_began_clears_what_an_earlier_one_left),
-          UNIT(a_folder_that_is_not_there_is_not_made),
-          UNIT(a_check_leaves_no_mark_unless_it_fails), UNIT(without_a_process_it_is_written_later),
-          UNIT(nobody_waits_for_a_disk_that_stalls), UNIT(the_folder_of_another_is_left_alone),
-          UNIT(who_was_refused_leaves_a_shared_folder_alone), UNIT(who_has_the_folder_writes),
-          UNIT(it_holds_no_descriptor_of_ours))
+UNIT_SUITE("host.failure_child", UNIT(a_job_that_succeeds_leaves_nothing),
+           UNIT(a_job_that_fails_leaves_its_story), UNIT(an_early_verdict_is_not_the_last_word),
+           UNIT(a_job_that_fails_at_once_leaves_its_own_story), UNIT(what_went_wrong_is_told),
+           UNIT(a_job_that_never_began_clears_what_an_earlier_one_left),
+           UNIT(a_folder_that_is_not_there_is_not_made),
+           UNIT(a_check_leaves_no_mark_unless_it_fails),
+           UNIT(without_a_process_it_is_written_later), UNIT(nobody_waits_for_a_disk_that_stalls),
+           UNIT(the_folder_of_another_is_left_alone),
+           UNIT(who_was_refused_leaves_a_shared_folder_alone), UNIT(who_has_the_folder_writes),
+           UNIT(it_holds_no_descriptor_of_ours))

@@ -1,7 +1,7 @@
 #include "common/file.h"
-#include "os/identity.h"
-#include "support/unit.h"
-#include "traces/folders.h"
+#include "entrypoint/host/traces/folders.h"
+#include "entrypoint/os/identity.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -42,4 +42,4 @@ static void folders_are_given_and_what_lies_in_them_is_not(void) {
     CU_ASSERT_EQUAL(folders_give("/no/such/base", NULL), 0);
 }
 
-UNIT_MAIN("host.folders", UNIT(folders_are_given_and_what_lies_in_them_is_not))
+UNIT_SUITE("host.folders", UNIT(folders_are_given_and_what_lies_in_them_is_not))

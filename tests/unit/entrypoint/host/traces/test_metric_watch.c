@@ -1,8 +1,8 @@
 #include "common/cleanup.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "support/unit.h"
-#include "traces/metric_watch.h"
+#include "entrypoint/host/traces/metric_watch.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -148,8 +148,9 @@ static void our_trainers_are_counted_for_the_event_log_alone(void) {
     close_watch(&c);
 }
 
-UNIT_MAIN("host.metric_watch", UNIT(a_metric_that_never_matched_is_named_by_the_first_host),
-          UNIT(what_another_host_has_seen_was_seen), UNIT(what_went_unread_may_have_matched),
-          UNIT(what_went_unread_elsewhere_may_have_matched),
-          UNIT(one_that_takes_too_long_is_not_called_missing), UNIT(without_a_line_nothing_is_said),
-          UNIT(our_trainers_are_counted_for_the_event_log_alone))
+UNIT_SUITE("host.metric_watch", UNIT(a_metric_that_never_matched_is_named_by_the_first_host),
+           UNIT(what_another_host_has_seen_was_seen), UNIT(what_went_unread_may_have_matched),
+           UNIT(what_went_unread_elsewhere_may_have_matched),
+           UNIT(one_that_takes_too_long_is_not_called_missing),
+           UNIT(without_a_line_nothing_is_said),
+           UNIT(our_trainers_are_counted_for_the_event_log_alone))

@@ -1,6 +1,6 @@
 #include "common/clock.h"
-#include "support/unit.h"
-#include "watch/cpu_time.h"
+#include "entrypoint/host/watch/cpu_time.h"
+#include "tests/support/unit.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -46,4 +46,4 @@ static void children_and_theirs_count(void) {
     CU_ASSERT_EQUAL(cpu_time_below(pid), 0);
 }
 
-UNIT_MAIN("host.cpu_time", UNIT(children_and_theirs_count))
+UNIT_SUITE("host.cpu_time", UNIT(children_and_theirs_count))

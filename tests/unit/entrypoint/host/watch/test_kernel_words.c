@@ -1,7 +1,7 @@
-#include "watch/kernel_words.h"
+#include "entrypoint/host/watch/kernel_words.h"
 
 #include "common/file.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -146,9 +146,9 @@ static void what_is_no_kernel_log_is_not_read(void) {
     CU_ASSERT_EQUAL(words.fd, -1);
 }
 
-UNIT_MAIN("host.kernel_words", UNIT(who_fails_later_is_told_the_same),
-          UNIT(another_attempts_words_are_forgotten), UNIT(what_explains_a_failure_is_picked_out),
-          UNIT(memory_that_could_not_be_corrected_counts_and_what_could_does_not),
-          UNIT(lines_about_programs_count_where_they_can_be_about_this_one),
-          UNIT(lines_of_all_kinds_are_three_at_most), UNIT(whatever_comes_has_a_ceiling),
-          UNIT(what_is_no_kernel_log_is_not_read))
+UNIT_SUITE("host.kernel_words", UNIT(who_fails_later_is_told_the_same),
+           UNIT(another_attempts_words_are_forgotten), UNIT(what_explains_a_failure_is_picked_out),
+           UNIT(memory_that_could_not_be_corrected_counts_and_what_could_does_not),
+           UNIT(lines_about_programs_count_where_they_can_be_about_this_one),
+           UNIT(lines_of_all_kinds_are_three_at_most), UNIT(whatever_comes_has_a_ceiling),
+           UNIT(what_is_no_kernel_log_is_not_read))

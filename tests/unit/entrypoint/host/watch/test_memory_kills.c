@@ -1,6 +1,6 @@
 #include "common/file.h"
-#include "support/unit.h"
-#include "watch/memory_kills.h"
+#include "entrypoint/host/watch/memory_kills.h"
+#include "tests/support/unit.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -64,6 +64,6 @@ static void where_nothing_is_counted_nothing_is_said(void) {
     CU_ASSERT_EQUAL(memory_kills(root), -1);
 }
 
-UNIT_MAIN("host.memory_kills", UNIT(the_second_version_is_read),
-          UNIT(the_own_group_counts_where_it_can_be_seen), UNIT(the_first_version_is_read),
-          UNIT(where_nothing_is_counted_nothing_is_said))
+UNIT_SUITE("host.memory_kills", UNIT(the_second_version_is_read),
+           UNIT(the_own_group_counts_where_it_can_be_seen), UNIT(the_first_version_is_read),
+           UNIT(where_nothing_is_counted_nothing_is_said))

@@ -1,9 +1,9 @@
-#include "watch/thread_states.h"
+#include "entrypoint/host/watch/thread_states.h"
 
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/str.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -77,5 +77,5 @@ static void hostile_names_become_valid_and_room_is_kept(void) {
     end(child);
 }
 
-UNIT_MAIN("host.thread_states", UNIT(each_process_below_is_told_with_its_threads),
-          UNIT(hostile_names_become_valid_and_room_is_kept))
+UNIT_SUITE("host.thread_states", UNIT(each_process_below_is_told_with_its_threads),
+           UNIT(hostile_names_become_valid_and_room_is_kept))

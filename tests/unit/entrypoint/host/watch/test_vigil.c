@@ -1,7 +1,7 @@
-#include "watch/vigil.h"
+#include "entrypoint/host/watch/vigil.h"
 
 #include "common/clock.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 static const int64_t limit = 600 * CLOCK_SECOND;
 static const struct vigil_rule usual = {.most = 600 * CLOCK_SECOND};
@@ -198,12 +198,12 @@ static void looks_become_rare(void) {
     CU_ASSERT_EQUAL(vigil_pause(pause, 0), 60 * CLOCK_SECOND);
 }
 
-UNIT_MAIN("host.vigil", UNIT(who_never_marks_is_never_stalled),
-          UNIT(silence_behind_a_mark_has_a_limit),
-          UNIT(patience_shortens_the_limit_and_never_makes_it_longer),
-          UNIT(what_it_has_shown_teaches_when_it_is_late),
-          UNIT(what_it_has_shown_limits_its_silence), UNIT(ten_silences_teach_no_limit_yet),
-          UNIT(who_asks_for_more_patience_has_it), UNIT(the_first_steps_teach_nothing),
-          UNIT(time_in_which_nobody_looked_does_not_count), UNIT(looks_become_rare),
-          UNIT(a_host_alone_tells_of_one_that_is_late),
-          UNIT(a_host_alone_learns_how_slow_its_ranks_are))
+UNIT_SUITE("host.vigil", UNIT(who_never_marks_is_never_stalled),
+           UNIT(silence_behind_a_mark_has_a_limit),
+           UNIT(patience_shortens_the_limit_and_never_makes_it_longer),
+           UNIT(what_it_has_shown_teaches_when_it_is_late),
+           UNIT(what_it_has_shown_limits_its_silence), UNIT(ten_silences_teach_no_limit_yet),
+           UNIT(who_asks_for_more_patience_has_it), UNIT(the_first_steps_teach_nothing),
+           UNIT(time_in_which_nobody_looked_does_not_count), UNIT(looks_become_rare),
+           UNIT(a_host_alone_tells_of_one_that_is_late),
+           UNIT(a_host_alone_learns_how_slow_its_ranks_are))

@@ -1,5 +1,5 @@
-#include "cluster/cluster.h"
-#include "support/unit.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +97,6 @@ static void a_jobs_name_has_at_most_255_bytes(void) {
     platform_description_done(&d);
 }
 
-UNIT_MAIN("job.cluster", UNIT(hosts_come_into_natural_order_on_every_host),
-          UNIT(what_contradicts_itself_is_an_error_that_names_the_key),
-          UNIT(without_a_host_its_ranks_move_up), UNIT(a_jobs_name_has_at_most_255_bytes))
+UNIT_SUITE("job.cluster", UNIT(hosts_come_into_natural_order_on_every_host),
+           UNIT(what_contradicts_itself_is_an_error_that_names_the_key),
+           UNIT(without_a_host_its_ranks_move_up), UNIT(a_jobs_name_has_at_most_255_bytes))

@@ -1,6 +1,6 @@
-#include "cluster/host_list.h"
 #include "common/buf.h"
-#include "support/unit.h"
+#include "entrypoint/job/cluster/host_list.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,5 +73,5 @@ static void ceilings_hold(void) {
     platform_description_done(&more);
 }
 
-UNIT_MAIN("job.host_list", UNIT(numbers_in_brackets_are_written_out),
-          UNIT(what_is_no_list_is_refused), UNIT(ceilings_hold))
+UNIT_SUITE("job.host_list", UNIT(numbers_in_brackets_are_written_out),
+           UNIT(what_is_no_list_is_refused), UNIT(ceilings_hold))

@@ -1,5 +1,5 @@
-#include "cluster/host_name.h"
-#include "support/unit.h"
+#include "entrypoint/job/cluster/host_name.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -112,7 +112,7 @@ static void order_is_natural_and_equality_ignores_case(void) {
     CU_ASSERT(host_name_equal(&a, &b));
 }
 
-UNIT_MAIN("job.host_name", UNIT(ipv6_addresses_have_one_form),
-          UNIT(a_name_ends_where_its_port_begins), UNIT(names_and_addresses_are_taken_as_they_are),
-          UNIT(hostile_names_are_refused_and_shown), UNIT(lengths_are_bounded),
-          UNIT(a_nul_inside_is_refused), UNIT(order_is_natural_and_equality_ignores_case))
+UNIT_SUITE("job.host_name", UNIT(ipv6_addresses_have_one_form),
+           UNIT(a_name_ends_where_its_port_begins), UNIT(names_and_addresses_are_taken_as_they_are),
+           UNIT(hostile_names_are_refused_and_shown), UNIT(lengths_are_bounded),
+           UNIT(a_nul_inside_is_refused), UNIT(order_is_natural_and_equality_ignores_case))

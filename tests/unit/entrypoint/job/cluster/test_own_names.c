@@ -1,6 +1,6 @@
-#include "cluster/own_names.h"
 #include "common/net_address.h"
-#include "support/unit.h"
+#include "entrypoint/job/cluster/own_names.h"
+#include "tests/support/unit.h"
 
 static void this_machine_has_an_address(void) {
     struct own_names own;
@@ -26,5 +26,5 @@ static void short_and_whole_names_are_one_host(void) {
     CU_ASSERT_FALSE(own_names_has(&whole, &(struct host_name){"node1.y.org"}));
 }
 
-UNIT_MAIN("job.own_names", UNIT(this_machine_has_an_address),
-          UNIT(short_and_whole_names_are_one_host))
+UNIT_SUITE("job.own_names", UNIT(this_machine_has_an_address),
+           UNIT(short_and_whole_names_are_one_host))

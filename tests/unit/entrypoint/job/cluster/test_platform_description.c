@@ -1,5 +1,5 @@
-#include "cluster/platform_description.h"
-#include "support/unit.h"
+#include "entrypoint/job/cluster/platform_description.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 
@@ -40,5 +40,5 @@ static void variables_fit_patterns(void) {
         CU_ASSERT_EQUAL(platform_variable_fits(cases[i].variable, cases[i].pattern), cases[i].fits);
 }
 
-UNIT_MAIN("job.platform_description", UNIT(variables_fit_patterns),
-          UNIT(hosts_are_kept_as_listed_up_to_a_ceiling))
+UNIT_SUITE("job.platform_description", UNIT(variables_fit_patterns),
+           UNIT(hosts_are_kept_as_listed_up_to_a_ceiling))

@@ -1,8 +1,8 @@
-#include "cluster/cluster.h"
-#include "cluster/platform_sagemaker.h"
 #include "common/buf.h"
 #include "common/file.h"
-#include "support/unit.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/cluster/platform_sagemaker.h"
+#include "tests/support/unit.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -152,8 +152,8 @@ static void a_missing_file_is_told_apart(void) {
     CU_ASSERT_EQUAL(read_one("/dev/null", &c, &err), -1);
 }
 
-UNIT_MAIN("job.platform_sagemaker", UNIT(every_valid_file_is_read),
-          UNIT(every_invalid_file_has_its_error), UNIT(what_the_sdk_writes_is_understood),
-          UNIT(a_byte_order_mark_is_called_that),
-          UNIT(long_texts_are_cut_where_they_are_only_shown),
-          UNIT(a_thousand_hosts_are_read_and_more_refused), UNIT(a_missing_file_is_told_apart))
+UNIT_SUITE("job.platform_sagemaker", UNIT(every_valid_file_is_read),
+           UNIT(every_invalid_file_has_its_error), UNIT(what_the_sdk_writes_is_understood),
+           UNIT(a_byte_order_mark_is_called_that),
+           UNIT(long_texts_are_cut_where_they_are_only_shown),
+           UNIT(a_thousand_hosts_are_read_and_more_refused), UNIT(a_missing_file_is_told_apart))

@@ -1,8 +1,8 @@
-#include "cluster/cluster.h"
-#include "cluster/platform_table.h"
 #include "common/buf.h"
 #include "common/file.h"
-#include "support/unit.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/cluster/platform_table.h"
+#include "tests/support/unit.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -493,8 +493,8 @@ static void an_operator_s_file_lists_others(void) {
     CU_ASSERT_STRING_EQUAL(read_as(NULL, worker), "alone");
 }
 
-UNIT_MAIN("job.platform_table", UNIT(every_platform_is_read),
-          UNIT(every_row_has_right_and_wrong_data), UNIT(every_row_that_can_carries_ipv6),
-          UNIT(an_operator_s_file_lists_others),
-          UNIT(what_cannot_be_used_is_an_error_and_never_alone), UNIT(a_platform_may_be_chosen),
-          UNIT(stops_and_attempts_are_the_platform_s), UNIT(lines_of_a_file_are_slots))
+UNIT_SUITE("job.platform_table", UNIT(every_platform_is_read),
+           UNIT(every_row_has_right_and_wrong_data), UNIT(every_row_that_can_carries_ipv6),
+           UNIT(an_operator_s_file_lists_others),
+           UNIT(what_cannot_be_used_is_an_error_and_never_alone), UNIT(a_platform_may_be_chosen),
+           UNIT(stops_and_attempts_are_the_platform_s), UNIT(lines_of_a_file_are_slots))

@@ -1,7 +1,7 @@
-#include "cluster/platform_unread.h"
+#include "entrypoint/job/cluster/platform_unread.h"
 
 #include "common/file.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -188,10 +188,10 @@ static void a_file_of_hosts_counts_names_and_not_lines(void) {
     ASSERT_CONTAINS(err.text, "PBS_NODEFILE");
 }
 
-UNIT_MAIN("job.platform_unread",
-          UNIT(several_are_an_error_that_names_the_variables_and_the_ways_out),
-          UNIT(one_member_alone_and_names_of_others_are_no_cluster),
-          UNIT(what_should_count_and_cannot_be_read_is_an_error),
-          UNIT(an_index_without_a_count_is_an_error_that_names_it),
-          UNIT(the_first_may_be_alone_with_a_warning),
-          UNIT(a_file_of_hosts_counts_names_and_not_lines))
+UNIT_SUITE("job.platform_unread",
+           UNIT(several_are_an_error_that_names_the_variables_and_the_ways_out),
+           UNIT(one_member_alone_and_names_of_others_are_no_cluster),
+           UNIT(what_should_count_and_cannot_be_read_is_an_error),
+           UNIT(an_index_without_a_count_is_an_error_that_names_it),
+           UNIT(the_first_may_be_alone_with_a_warning),
+           UNIT(a_file_of_hosts_counts_names_and_not_lines))

@@ -1,6 +1,6 @@
-#include "cluster/cluster.h"
-#include "cluster/platform_variables.h"
-#include "support/unit.h"
+#include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/cluster/platform_variables.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -125,8 +125,9 @@ static void the_first_in_natural_order_is_the_master(void) {
     cluster_done(&c);
 }
 
-UNIT_MAIN("job.platform_variables", UNIT(hosts_and_slots_are_read),
-          UNIT(this_host_is_found_by_name_or_address), UNIT(a_list_of_localhost_alone_is_this_host),
-          UNIT(doubt_about_this_host_is_an_error), UNIT(malformed_lists_are_errors),
-          UNIT(ipv6_addresses_are_hosts), UNIT(other_hosts_cannot_use_link_local_addresses),
-          UNIT(the_first_in_natural_order_is_the_master))
+UNIT_SUITE("job.platform_variables", UNIT(hosts_and_slots_are_read),
+           UNIT(this_host_is_found_by_name_or_address),
+           UNIT(a_list_of_localhost_alone_is_this_host), UNIT(doubt_about_this_host_is_an_error),
+           UNIT(malformed_lists_are_errors), UNIT(ipv6_addresses_are_hosts),
+           UNIT(other_hosts_cannot_use_link_local_addresses),
+           UNIT(the_first_in_natural_order_is_the_master))

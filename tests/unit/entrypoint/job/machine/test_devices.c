@@ -1,7 +1,7 @@
 #include "common/file.h"
-#include "machine/devices.h"
-#include "support/rdma.h"
-#include "support/unit.h"
+#include "entrypoint/job/machine/devices.h"
+#include "tests/support/rdma.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -177,10 +177,10 @@ static void an_elastic_fabric_adapter_is_not_for_ucx(void) {
     CU_ASSERT_STRING_EQUAL(port_of("eth0"), "");
 }
 
-UNIT_MAIN("job.devices", UNIT(a_way_to_another_device_is_none),
-          UNIT(open_mpi_takes_ucx_for_some_drivers), UNIT(ethernet_keeps_nobody_from_infiniband),
-          UNIT(ucx_needs_a_port_that_is_up_and_a_way_to_it),
-          UNIT(an_elastic_fabric_adapter_is_not_for_ucx), UNIT(gpus_are_counted_by_their_devices),
-          UNIT(neurons_are_counted_by_their_cores), UNIT(an_adapter_is_known_by_its_driver),
-          UNIT(a_device_without_a_way_to_it_is_another_container_s),
-          UNIT(a_machine_has_the_name_that_its_firmware_gives))
+UNIT_SUITE("job.devices", UNIT(a_way_to_another_device_is_none),
+           UNIT(open_mpi_takes_ucx_for_some_drivers), UNIT(ethernet_keeps_nobody_from_infiniband),
+           UNIT(ucx_needs_a_port_that_is_up_and_a_way_to_it),
+           UNIT(an_elastic_fabric_adapter_is_not_for_ucx), UNIT(gpus_are_counted_by_their_devices),
+           UNIT(neurons_are_counted_by_their_cores), UNIT(an_adapter_is_known_by_its_driver),
+           UNIT(a_device_without_a_way_to_it_is_another_container_s),
+           UNIT(a_machine_has_the_name_that_its_firmware_gives))

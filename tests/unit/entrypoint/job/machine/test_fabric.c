@@ -1,8 +1,8 @@
 #include "common/file.h"
-#include "machine/fabric.h"
-#include "support/rdma.h"
-#include "support/tree.h"
-#include "support/unit.h"
+#include "entrypoint/job/machine/fabric.h"
+#include "tests/support/rdma.h"
+#include "tests/support/tree.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -141,7 +141,8 @@ static void who_was_not_given_a_device_lacks_nothing_for_it(void) {
     CU_ASSERT_STRING_EQUAL(said(none), "");
 }
 
-UNIT_MAIN("job.fabric", UNIT(types_with_an_adapter_are_known), UNIT(what_the_job_sets_stays),
-          UNIT(a_device_of_another_kind_wants_memory_alone),
-          UNIT(an_adapter_without_its_plugin_is_told), UNIT(an_adapter_of_other_containers_is_none),
-          UNIT(who_was_not_given_a_device_lacks_nothing_for_it))
+UNIT_SUITE("job.fabric", UNIT(types_with_an_adapter_are_known), UNIT(what_the_job_sets_stays),
+           UNIT(a_device_of_another_kind_wants_memory_alone),
+           UNIT(an_adapter_without_its_plugin_is_told),
+           UNIT(an_adapter_of_other_containers_is_none),
+           UNIT(who_was_not_given_a_device_lacks_nothing_for_it))

@@ -1,6 +1,6 @@
-#include "machine/interface.h"
-#include "support/addresses.h"
-#include "support/unit.h"
+#include "entrypoint/job/machine/interface.h"
+#include "tests/support/addresses.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -95,8 +95,8 @@ static void names_are_checked(void) {
     }
 }
 
-UNIT_MAIN("job.interface", UNIT(the_configured_interface_is_taken_where_it_exists),
-          UNIT(a_missing_one_gives_way_to_the_routed_one_with_a_warning),
-          UNIT(a_host_alone_takes_what_there_is), UNIT(a_peer_with_ipv6_is_met_over_ipv6),
-          UNIT(an_unreachable_peer_is_an_error), UNIT(networks_are_written_with_their_bits),
-          UNIT(names_are_checked))
+UNIT_SUITE("job.interface", UNIT(the_configured_interface_is_taken_where_it_exists),
+           UNIT(a_missing_one_gives_way_to_the_routed_one_with_a_warning),
+           UNIT(a_host_alone_takes_what_there_is), UNIT(a_peer_with_ipv6_is_met_over_ipv6),
+           UNIT(an_unreachable_peer_is_an_error), UNIT(networks_are_written_with_their_bits),
+           UNIT(names_are_checked))

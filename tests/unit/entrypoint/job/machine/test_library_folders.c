@@ -1,5 +1,5 @@
-#include "machine/library_folders.h"
-#include "support/unit.h"
+#include "entrypoint/job/machine/library_folders.h"
+#include "tests/support/unit.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static void missing_ones_come_like_others(void) {
     CU_ASSERT_STRING_EQUAL(all_of("", variable, usual), expected);
 }
 
-UNIT_MAIN("job.library_folders", UNIT(the_variables_come_first_in_their_order),
-          UNIT(without_the_variable_there_are_the_usual_ones),
-          UNIT(empty_and_relative_ones_are_from_here), UNIT(a_root_is_in_front_of_absolute_ones),
-          UNIT(those_that_no_path_holds_are_left_out), UNIT(missing_ones_come_like_others))
+UNIT_SUITE("job.library_folders", UNIT(the_variables_come_first_in_their_order),
+           UNIT(without_the_variable_there_are_the_usual_ones),
+           UNIT(empty_and_relative_ones_are_from_here), UNIT(a_root_is_in_front_of_absolute_ones),
+           UNIT(those_that_no_path_holds_are_left_out), UNIT(missing_ones_come_like_others))

@@ -1,6 +1,6 @@
 #include "common/file.h"
-#include "machine/network.h"
-#include "support/unit.h"
+#include "entrypoint/job/machine/network.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +90,6 @@ static void long_values_fit(void) {
     ASSERT_CONTAINS(text, "UCX_NET_DEVICES=xxx");
 }
 
-UNIT_MAIN("job.network", UNIT(every_library_hears_of_the_same_interface),
-          UNIT(what_the_job_sets_stays), UNIT(ucx_is_told_of_its_device),
-          UNIT(the_jobs_own_are_told), UNIT(long_values_fit))
+UNIT_SUITE("job.network", UNIT(every_library_hears_of_the_same_interface),
+           UNIT(what_the_job_sets_stays), UNIT(ucx_is_told_of_its_device),
+           UNIT(the_jobs_own_are_told), UNIT(long_values_fit))

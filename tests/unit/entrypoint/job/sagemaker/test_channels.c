@@ -1,6 +1,6 @@
 #include "common/buf.h"
-#include "sagemaker/channels.h"
-#include "support/unit.h"
+#include "entrypoint/job/sagemaker/channels.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +90,6 @@ static void no_file_is_no_channel_and_a_fifo_is_not_opened(void) {
     CU_ASSERT_EQUAL(channels_read(path, &c, NULL), -1);
 }
 
-UNIT_MAIN("job.channels", UNIT(channels_are_listed_by_name), UNIT(pipe_mode_is_noted),
-          UNIT(hostile_names_and_files_are_errors), UNIT(no_more_than_the_ceiling),
-          UNIT(no_file_is_no_channel_and_a_fifo_is_not_opened))
+UNIT_SUITE("job.channels", UNIT(channels_are_listed_by_name), UNIT(pipe_mode_is_noted),
+           UNIT(hostile_names_and_files_are_errors), UNIT(no_more_than_the_ceiling),
+           UNIT(no_file_is_no_channel_and_a_fifo_is_not_opened))

@@ -1,7 +1,7 @@
 #include "common/buf.h"
 #include "common/file.h"
-#include "sagemaker/hyperparameters.h"
-#include "support/unit.h"
+#include "entrypoint/job/sagemaker/hyperparameters.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -310,15 +310,15 @@ static void no_file_is_no_parameters(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
 }
 
-UNIT_MAIN("job.hyperparameters", UNIT(all_three_spellings_are_understood),
-          UNIT(null_is_an_empty_text_or_no_flag),
-          UNIT(values_that_are_not_strings_are_spelled_as_in_python),
-          UNIT(numbers_stay_as_they_were_sent), UNIT(texts_stay_json),
-          UNIT(the_longest_list_that_may_be_is_a_flag),
-          UNIT(one_letter_takes_one_dash_and_no_letter_none),
-          UNIT(flags_come_in_byte_order_of_their_names), UNIT(hostile_values_arrive_as_they_are),
-          UNIT(what_speaks_to_us_is_hidden_from_the_program),
-          UNIT(names_outside_the_grammar_become_no_flags_and_are_counted),
-          UNIT(hostile_files_are_errors), UNIT(ceilings_hold),
-          UNIT(a_flag_that_becomes_too_long_is_an_error),
-          UNIT(a_file_that_may_not_be_read_is_an_error), UNIT(no_file_is_no_parameters))
+UNIT_SUITE("job.hyperparameters", UNIT(all_three_spellings_are_understood),
+           UNIT(null_is_an_empty_text_or_no_flag),
+           UNIT(values_that_are_not_strings_are_spelled_as_in_python),
+           UNIT(numbers_stay_as_they_were_sent), UNIT(texts_stay_json),
+           UNIT(the_longest_list_that_may_be_is_a_flag),
+           UNIT(one_letter_takes_one_dash_and_no_letter_none),
+           UNIT(flags_come_in_byte_order_of_their_names), UNIT(hostile_values_arrive_as_they_are),
+           UNIT(what_speaks_to_us_is_hidden_from_the_program),
+           UNIT(names_outside_the_grammar_become_no_flags_and_are_counted),
+           UNIT(hostile_files_are_errors), UNIT(ceilings_hold),
+           UNIT(a_flag_that_becomes_too_long_is_an_error),
+           UNIT(a_file_that_may_not_be_read_is_an_error), UNIT(no_file_is_no_parameters))

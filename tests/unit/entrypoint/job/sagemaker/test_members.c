@@ -1,6 +1,6 @@
-#include "cluster/platform_sagemaker.h"
-#include "sagemaker/members.h"
-#include "support/unit.h"
+#include "entrypoint/job/cluster/platform_sagemaker.h"
+#include "entrypoint/job/sagemaker/members.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static void a_group_that_nobody_knows_is_an_error(void) {
     wishes_done(&wrong);
 }
 
-UNIT_MAIN("job.members", UNIT(without_a_word_all_hosts_are_one_job),
-          UNIT(a_distribution_is_the_hosts_of_its_groups),
-          UNIT(mpi_alone_makes_a_job_of_each_group), UNIT(without_mpi_every_host_is_alone),
-          UNIT(a_group_that_nobody_knows_is_an_error))
+UNIT_SUITE("job.members", UNIT(without_a_word_all_hosts_are_one_job),
+           UNIT(a_distribution_is_the_hosts_of_its_groups),
+           UNIT(mpi_alone_makes_a_job_of_each_group), UNIT(without_mpi_every_host_is_alone),
+           UNIT(a_group_that_nobody_knows_is_an_error))

@@ -1,5 +1,5 @@
-#include "sagemaker/metric_list.h"
-#include "support/unit.h"
+#include "entrypoint/job/sagemaker/metric_list.h"
+#include "tests/support/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -79,6 +79,6 @@ static void what_is_no_json_is_an_error_and_no_file_is_none(void) {
     metric_list_done(&l);
 }
 
-UNIT_MAIN("job.metric_list", UNIT(every_form_that_may_come_is_read),
-          UNIT(what_looks_otherwise_is_passed_over), UNIT(numbers_and_lengths_have_ceilings),
-          UNIT(what_is_no_json_is_an_error_and_no_file_is_none))
+UNIT_SUITE("job.metric_list", UNIT(every_form_that_may_come_is_read),
+           UNIT(what_looks_otherwise_is_passed_over), UNIT(numbers_and_lengths_have_ceilings),
+           UNIT(what_is_no_json_is_an_error_and_no_file_is_none))

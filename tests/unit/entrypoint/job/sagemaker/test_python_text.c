@@ -1,6 +1,6 @@
 #include "common/json.h"
-#include "sagemaker/python_text.h"
-#include "support/unit.h"
+#include "entrypoint/job/sagemaker/python_text.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -64,4 +64,4 @@ static void a_text_without_room_is_an_error(void) {
     }
 }
 
-UNIT_MAIN("job.python_text", UNIT(values_look_as_in_python), UNIT(a_text_without_room_is_an_error))
+UNIT_SUITE("job.python_text", UNIT(values_look_as_in_python), UNIT(a_text_without_room_is_an_error))

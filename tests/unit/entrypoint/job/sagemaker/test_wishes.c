@@ -1,5 +1,5 @@
-#include "sagemaker/wishes.h"
-#include "support/unit.h"
+#include "entrypoint/job/sagemaker/wishes.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -108,5 +108,5 @@ static void nothing_said_is_nothing_wished(void) {
     CU_ASSERT_STRING_EQUAL(w.options, "");
 }
 
-UNIT_MAIN("job.wishes", UNIT(mpi_is_a_switch_that_means_what_it_says), UNIT(counts_are_numbers),
-          UNIT(groups_are_a_list_of_names), UNIT(nothing_said_is_nothing_wished))
+UNIT_SUITE("job.wishes", UNIT(mpi_is_a_switch_that_means_what_it_says), UNIT(counts_are_numbers),
+           UNIT(groups_are_a_list_of_names), UNIT(nothing_said_is_nothing_wished))

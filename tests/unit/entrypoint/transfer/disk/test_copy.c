@@ -1,8 +1,8 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "disk/copy.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/disk/copy.h"
+#include "tests/support/unit.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -74,5 +74,5 @@ static void a_folder_is_tried(void) {
     ASSERT_CONTAINS(err.text, "source");
 }
 
-UNIT_MAIN("transfer.copy", UNIT(a_file_appears_whole), UNIT(what_fails_leaves_nothing),
-          UNIT(a_folder_is_tried))
+UNIT_SUITE("transfer.copy", UNIT(a_file_appears_whole), UNIT(what_fails_leaves_nothing),
+           UNIT(a_folder_is_tried))

@@ -1,5 +1,5 @@
-#include "disk/digest.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/disk/digest.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -38,4 +38,4 @@ static void pieces_make_the_same_digest(void) {
     digest_done(&d);
 }
 
-UNIT_MAIN("transfer.digest", UNIT(known_digests_come_out), UNIT(pieces_make_the_same_digest))
+UNIT_SUITE("transfer.digest", UNIT(known_digests_come_out), UNIT(pieces_make_the_same_digest))

@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
-#include "disk/folder.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/disk/folder.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -62,5 +62,5 @@ static void room_is_asked_for(void) {
     ASSERT_CONTAINS(err.text, "8796093022207 MiB are to come");
 }
 
-UNIT_MAIN("transfer.folder", UNIT(a_path_is_made_below_the_root), UNIT(no_name_leads_out),
-          UNIT(room_is_asked_for))
+UNIT_SUITE("transfer.folder", UNIT(a_path_is_made_below_the_root), UNIT(no_name_leads_out),
+           UNIT(room_is_asked_for))

@@ -1,8 +1,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
-#include "disk/leaving.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/disk/leaving.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -97,6 +97,6 @@ static void a_file_with_a_writer_is_not_at_rest(void) {
     CU_ASSERT(lease || !leaving_at_rest(none, &stamp, 100 * CLOCK_SECOND));
 }
 
-UNIT_MAIN("transfer.leaving", UNIT(whole_files_are_found_and_nothing_else),
-          UNIT(one_file_is_found_alone), UNIT(a_stamp_tells_what_was_written),
-          UNIT(a_link_is_not_opened), UNIT(a_file_with_a_writer_is_not_at_rest))
+UNIT_SUITE("transfer.leaving", UNIT(whole_files_are_found_and_nothing_else),
+           UNIT(one_file_is_found_alone), UNIT(a_stamp_tells_what_was_written),
+           UNIT(a_link_is_not_opened), UNIT(a_file_with_a_writer_is_not_at_rest))

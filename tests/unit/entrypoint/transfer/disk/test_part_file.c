@@ -1,7 +1,7 @@
-#include "disk/part_file.h"
+#include "entrypoint/transfer/disk/part_file.h"
 
 #include "common/cleanup.h"
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -170,10 +170,11 @@ static void a_link_in_its_place_is_not_followed(void) {
     CU_ASSERT_EQUAL(unlinkat(folder, temp, 0), 0);
 }
 
-UNIT_MAIN("transfer.part_file", UNIT(pieces_are_as_long_as_the_file_has_bytes),
-          UNIT(below_a_file_there_is_no_other),
-          UNIT(what_is_left_is_gone_on_with_where_it_is_the_same),
-          UNIT(what_another_boot_has_left_is_not_trusted), UNIT(one_process_has_it_at_a_time),
-          UNIT(what_another_process_ends_meanwhile_is_its_own),
-          UNIT(what_is_got_in_another_way_leaves_nothing),
-          UNIT(it_gets_its_name_and_its_size_at_the_end), UNIT(a_link_in_its_place_is_not_followed))
+UNIT_SUITE("transfer.part_file", UNIT(pieces_are_as_long_as_the_file_has_bytes),
+           UNIT(below_a_file_there_is_no_other),
+           UNIT(what_is_left_is_gone_on_with_where_it_is_the_same),
+           UNIT(what_another_boot_has_left_is_not_trusted), UNIT(one_process_has_it_at_a_time),
+           UNIT(what_another_process_ends_meanwhile_is_its_own),
+           UNIT(what_is_got_in_another_way_leaves_nothing),
+           UNIT(it_gets_its_name_and_its_size_at_the_end),
+           UNIT(a_link_in_its_place_is_not_followed))

@@ -1,8 +1,8 @@
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "disk/folder.h"
-#include "disk/unpack.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/disk/folder.h"
+#include "entrypoint/transfer/disk/unpack.h"
+#include "tests/support/unit.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -196,6 +196,6 @@ static void entries_have_a_ceiling(void) {
     ASSERT_CONTAINS(err.text, "the archive has more than 100000 entries");
 }
 
-UNIT_MAIN("transfer.unpack", UNIT(a_bomb_is_refused_by_its_head), UNIT(entries_have_a_ceiling),
-          UNIT(a_plain_archive_comes_out), UNIT(what_leads_out_is_refused),
-          UNIT(what_is_no_archive_is_refused))
+UNIT_SUITE("transfer.unpack", UNIT(a_bomb_is_refused_by_its_head), UNIT(entries_have_a_ceiling),
+           UNIT(a_plain_archive_comes_out), UNIT(what_leads_out_is_refused),
+           UNIT(what_is_no_archive_is_refused))

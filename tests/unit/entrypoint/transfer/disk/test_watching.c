@@ -1,7 +1,7 @@
 #include "common/clock.h"
 #include "common/file.h"
-#include "disk/watching.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/disk/watching.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -64,5 +64,5 @@ static void a_folder_that_cannot_be_made_is_an_error(void) {
     ASSERT_CONTAINS(err.text, "/proc/no");
 }
 
-UNIT_MAIN("transfer.watching", UNIT(what_comes_ends_the_wait),
-          UNIT(a_signal_that_came_before_is_heard), UNIT(a_folder_that_cannot_be_made_is_an_error))
+UNIT_SUITE("transfer.watching", UNIT(what_comes_ends_the_wait),
+           UNIT(a_signal_that_came_before_is_heard), UNIT(a_folder_that_cannot_be_made_is_an_error))

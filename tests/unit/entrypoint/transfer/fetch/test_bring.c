@@ -1,8 +1,8 @@
-#include "fetch/bring.h"
+#include "entrypoint/transfer/fetch/bring.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "unit/entrypoint/transfer/large_stage.h"
+#include "tests/unit/entrypoint/transfer/large_stage.h"
 
 static int root = -1;
 static struct bring bring;
@@ -89,4 +89,4 @@ static void all(void) {
     http_server_stop(&large_server);
 }
 
-UNIT_MAIN("transfer.bring", UNIT(all))
+UNIT_SUITE("transfer.bring", UNIT(all))

@@ -1,9 +1,9 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "disk/folder.h"
-#include "fetch/download.h"
-#include "support/http_server.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/disk/folder.h"
+#include "entrypoint/transfer/fetch/download.h"
+#include "tests/support/http_server.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,4 +206,4 @@ static void all(void) {
     http_server_stop(&server);
 }
 
-UNIT_MAIN("transfer.download", UNIT(all))
+UNIT_SUITE("transfer.download", UNIT(all))

@@ -2,9 +2,9 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
-#include "fetch/fetch.h"
-#include "support/http_server.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/fetch/fetch.h"
+#include "tests/support/http_server.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,4 +275,4 @@ static void all(void) {
     http_server_stop(&server);
 }
 
-UNIT_MAIN("transfer.fetch", UNIT(all))
+UNIT_SUITE("transfer.fetch", UNIT(all))

@@ -1,8 +1,8 @@
-#include "fetch/ranges.h"
+#include "entrypoint/transfer/fetch/ranges.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "unit/entrypoint/transfer/large_stage.h"
+#include "tests/unit/entrypoint/transfer/large_stage.h"
 
 static int root = -1;
 
@@ -206,4 +206,4 @@ static void all(void) {
     http_server_stop(&large_server);
 }
 
-UNIT_MAIN("transfer.ranges", UNIT(all))
+UNIT_SUITE("transfer.ranges", UNIT(all))

@@ -1,8 +1,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "http/pool.h"
-#include "support/http_server.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/http/pool.h"
+#include "tests/support/http_server.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -141,4 +141,4 @@ static void all(void) {
     http_server_stop(&server);
 }
 
-UNIT_MAIN("transfer.exchange", UNIT(all))
+UNIT_SUITE("transfer.exchange", UNIT(all))

@@ -1,5 +1,5 @@
-#include "http/percent.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/http/percent.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,5 +61,5 @@ static void what_is_no_encoding_is_refused(void) {
     CU_ASSERT_STRING_EQUAL(form, "a b+c");
 }
 
-UNIT_MAIN("transfer.percent", UNIT(every_byte_but_the_plain_ones_is_encoded),
-          UNIT(a_query_is_in_the_order_of_encoded_names), UNIT(what_is_no_encoding_is_refused))
+UNIT_SUITE("transfer.percent", UNIT(every_byte_but_the_plain_ones_is_encoded),
+           UNIT(a_query_is_in_the_order_of_encoded_names), UNIT(what_is_no_encoding_is_refused))

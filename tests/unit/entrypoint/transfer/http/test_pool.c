@@ -1,7 +1,7 @@
 #include "common/clock.h"
-#include "http/pool.h"
-#include "support/http_server.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/http/pool.h"
+#include "tests/support/http_server.h"
+#include "tests/support/unit.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -220,4 +220,4 @@ static void all(void) {
     http_server_stop(&server);
 }
 
-UNIT_MAIN("transfer.pool", UNIT(all))
+UNIT_SUITE("transfer.pool", UNIT(all))

@@ -1,6 +1,6 @@
 #include "common/clock.h"
-#include "http/retry.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/http/retry.h"
+#include "tests/support/unit.h"
 
 #include <curl/curl.h>
 
@@ -37,5 +37,5 @@ static void a_server_may_ask_for_a_pause(void) {
     CU_ASSERT_EQUAL(retry_pause(5, 7, 100000), RETRY_ASKED_SECONDS * CLOCK_SECOND);
 }
 
-UNIT_MAIN("transfer.retry", UNIT(what_may_get_better_is_tried_again),
-          UNIT(pauses_double_up_to_their_ceiling), UNIT(a_server_may_ask_for_a_pause))
+UNIT_SUITE("transfer.retry", UNIT(what_may_get_better_is_tried_again),
+           UNIT(pauses_double_up_to_their_ceiling), UNIT(a_server_may_ask_for_a_pause))

@@ -1,13 +1,13 @@
-#include "peers/handout.h"
+#include "entrypoint/transfer/peers/handout.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
-#include "fetch/fetch.h"
-#include "peers/peer.h"
-#include "support/unit.h"
-#include "unit/entrypoint/transfer/door_stage.h"
+#include "entrypoint/transfer/fetch/fetch.h"
+#include "entrypoint/transfer/peers/peer.h"
+#include "tests/support/unit.h"
+#include "tests/unit/entrypoint/transfer/door_stage.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -220,6 +220,6 @@ static void who_is_gone_is_noticed(void) {
     (void)close(there);
 }
 
-UNIT_MAIN("transfer.handout", UNIT(a_file_that_is_here_arrives_whole),
-          UNIT(whoever_comes_early_waits_and_hears_how_far_it_is), UNIT(another_key_gets_nothing),
-          UNIT(strangers_hold_no_place_for_long), UNIT(who_is_gone_is_noticed))
+UNIT_SUITE("transfer.handout", UNIT(a_file_that_is_here_arrives_whole),
+           UNIT(whoever_comes_early_waits_and_hears_how_far_it_is), UNIT(another_key_gets_nothing),
+           UNIT(strangers_hold_no_place_for_long), UNIT(who_is_gone_is_noticed))

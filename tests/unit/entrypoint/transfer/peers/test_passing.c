@@ -1,13 +1,13 @@
-#include "peers/passing.h"
+#include "entrypoint/transfer/peers/passing.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
-#include "disk/folder.h"
-#include "fetch/download.h"
-#include "support/http_server.h"
-#include "support/unit.h"
-#include "unit/entrypoint/transfer/door_stage.h"
+#include "entrypoint/transfer/disk/folder.h"
+#include "entrypoint/transfer/fetch/download.h"
+#include "tests/support/http_server.h"
+#include "tests/support/unit.h"
+#include "tests/unit/entrypoint/transfer/door_stage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -366,4 +366,4 @@ static void all(void) {
     http_server_stop(&server);
 }
 
-UNIT_MAIN("transfer.passing", UNIT(all))
+UNIT_SUITE("transfer.passing", UNIT(all))

@@ -1,10 +1,10 @@
-#include "peers/peer.h"
+#include "entrypoint/transfer/peers/peer.h"
 
 #include "common/clock.h"
-#include "support/lag.h"
-#include "support/unit.h"
-#include "unit/entrypoint/transfer/door_stage.h"
-#include "unit/entrypoint/wire/certificate.h"
+#include "tests/support/lag.h"
+#include "tests/support/unit.h"
+#include "tests/unit/entrypoint/transfer/door_stage.h"
+#include "tests/unit/entrypoint/wire/certificate.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -116,7 +116,7 @@ static void a_path_is_encoded_once(void) {
     request_done(&r);
 }
 
-UNIT_MAIN("transfer.peer", UNIT(the_jobs_key_is_what_counts),
-          UNIT(a_certificate_in_place_of_the_key_is_refused),
-          UNIT(nobody_is_waited_for_no_longer_than_its_patience), UNIT(its_words_are_understood),
-          UNIT(a_path_is_encoded_once))
+UNIT_SUITE("transfer.peer", UNIT(the_jobs_key_is_what_counts),
+           UNIT(a_certificate_in_place_of_the_key_is_refused),
+           UNIT(nobody_is_waited_for_no_longer_than_its_patience), UNIT(its_words_are_understood),
+           UNIT(a_path_is_encoded_once))

@@ -1,9 +1,9 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
-#include "disk/folder.h"
-#include "peers/shelf.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/disk/folder.h"
+#include "entrypoint/transfer/peers/shelf.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,5 +107,5 @@ static void whoever_waits_hears_of_it_at_once(void) {
     shelf_done(&s);
 }
 
-UNIT_MAIN("transfer.shelf", UNIT(a_file_is_later_then_here_or_never),
-          UNIT(what_goes_from_its_folder_is_kept_open), UNIT(whoever_waits_hears_of_it_at_once))
+UNIT_SUITE("transfer.shelf", UNIT(a_file_is_later_then_here_or_never),
+           UNIT(what_goes_from_its_folder_is_kept_open), UNIT(whoever_waits_hears_of_it_at_once))

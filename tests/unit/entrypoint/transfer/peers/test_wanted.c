@@ -1,5 +1,5 @@
-#include "peers/wanted.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/peers/wanted.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -55,5 +55,5 @@ static void everything_else_is_refused(void) {
         CU_ASSERT_EQUAL(parse(heads[i], &w), -1);
 }
 
-UNIT_MAIN("transfer.wanted", UNIT(a_head_is_whole_with_its_empty_line),
-          UNIT(what_libcurl_asks_is_understood), UNIT(everything_else_is_refused))
+UNIT_SUITE("transfer.wanted", UNIT(a_head_is_whole_with_its_empty_line),
+           UNIT(what_libcurl_asks_is_understood), UNIT(everything_else_is_refused))

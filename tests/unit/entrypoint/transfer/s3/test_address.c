@@ -1,5 +1,5 @@
-#include "s3/address.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/s3/address.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -72,4 +72,4 @@ static void others_are_refused_by_name(void) {
     CU_ASSERT_EQUAL(address_parse(longest, &a, &err), -1);
 }
 
-UNIT_MAIN("transfer.address", UNIT(addresses_are_told_apart), UNIT(others_are_refused_by_name))
+UNIT_SUITE("transfer.address", UNIT(addresses_are_told_apart), UNIT(others_are_refused_by_name))

@@ -1,5 +1,5 @@
-#include "s3/ask.h"
-#include "unit/entrypoint/transfer/s3_stage.h"
+#include "entrypoint/transfer/s3/ask.h"
+#include "tests/unit/entrypoint/transfer/s3_stage.h"
 
 static struct s3_stage stage;
 
@@ -48,4 +48,4 @@ static void all(void) {
     s3_stage_close(&stage);
 }
 
-UNIT_MAIN("transfer.ask", UNIT(all))
+UNIT_SUITE("transfer.ask", UNIT(all))

@@ -1,8 +1,8 @@
 #include "common/file.h"
 #include "common/redact.h"
-#include "s3/credentials.h"
-#include "support/http_server.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/s3/credentials.h"
+#include "tests/support/http_server.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -159,5 +159,5 @@ static void secrets_are_asked_for_at_safe_places_alone(void) {
         CU_ASSERT_FALSE(credentials_may_ask(bad[i]));
 }
 
-UNIT_MAIN("transfer.credentials", UNIT(the_network_runs), UNIT(answers_that_are_none_are_refused),
-          UNIT(secrets_are_asked_for_at_safe_places_alone))
+UNIT_SUITE("transfer.credentials", UNIT(the_network_runs), UNIT(answers_that_are_none_are_refused),
+           UNIT(secrets_are_asked_for_at_safe_places_alone))

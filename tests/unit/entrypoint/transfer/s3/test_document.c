@@ -1,5 +1,5 @@
-#include "s3/document.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/s3/document.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -105,5 +105,5 @@ static void parts_are_read(void) {
     CU_ASSERT_PTR_NULL(p.items);
 }
 
-UNIT_MAIN("transfer.document", UNIT(parts_are_read), UNIT(a_text_is_found),
-          UNIT(what_is_none_is_an_error), UNIT(uploads_are_listed), UNIT(odd_uploads_are_refused))
+UNIT_SUITE("transfer.document", UNIT(parts_are_read), UNIT(a_text_is_found),
+           UNIT(what_is_none_is_an_error), UNIT(uploads_are_listed), UNIT(odd_uploads_are_refused))

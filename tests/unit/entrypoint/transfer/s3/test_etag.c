@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
-#include "s3/etag.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/s3/etag.h"
+#include "tests/support/unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -92,6 +92,6 @@ static void others_do_not_fit(void) {
     ASSERT_CONTAINS(err.text, "became shorter");
 }
 
-UNIT_MAIN("transfer.etag", UNIT(parts_are_few_enough_for_the_server), UNIT(only_an_md5_is_one),
-          UNIT(it_is_what_others_say), UNIT(the_sha256_is_made_while_it_is_read),
-          UNIT(others_do_not_fit))
+UNIT_SUITE("transfer.etag", UNIT(parts_are_few_enough_for_the_server), UNIT(only_an_md5_is_one),
+           UNIT(it_is_what_others_say), UNIT(the_sha256_is_made_while_it_is_read),
+           UNIT(others_do_not_fit))

@@ -1,5 +1,5 @@
-#include "s3/listing.h"
-#include "unit/entrypoint/transfer/s3_stage.h"
+#include "entrypoint/transfer/s3/listing.h"
+#include "tests/unit/entrypoint/transfer/s3_stage.h"
 
 static struct s3_stage stage;
 static unsigned marks;
@@ -196,4 +196,4 @@ static void all(void) {
     s3_stage_close(&stage);
 }
 
-UNIT_MAIN("transfer.listing", UNIT(all))
+UNIT_SUITE("transfer.listing", UNIT(all))

@@ -1,6 +1,6 @@
 #include "common/buf.h"
-#include "s3/objects.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/s3/objects.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -105,5 +105,5 @@ static void texts_have_a_ceiling(void) {
     objects_done(&l);
 }
 
-UNIT_MAIN("transfer.objects", UNIT(pages_add_up), UNIT(objects_have_a_ceiling),
-          UNIT(what_is_no_listing_is_refused), UNIT(texts_have_a_ceiling))
+UNIT_SUITE("transfer.objects", UNIT(pages_add_up), UNIT(objects_have_a_ceiling),
+           UNIT(what_is_no_listing_is_refused), UNIT(texts_have_a_ceiling))

@@ -1,6 +1,6 @@
 #include "common/clock.h"
-#include "s3/s3.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/s3/s3.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -171,5 +171,5 @@ static void an_endpoint_of_ones_own_stays(void) {
     s3_close(&s);
 }
 
-UNIT_MAIN("transfer.s3", UNIT(buckets_have_their_addresses), UNIT(what_is_no_address_is_refused),
-          UNIT(a_server_corrects_us), UNIT(an_endpoint_of_ones_own_stays))
+UNIT_SUITE("transfer.s3", UNIT(buckets_have_their_addresses), UNIT(what_is_no_address_is_refused),
+           UNIT(a_server_corrects_us), UNIT(an_endpoint_of_ones_own_stays))

@@ -2,10 +2,10 @@
  * Single Chunk"), those with AKIDEXAMPLE and a service called "service" AWS's test suite for all
  * signers (aws-sig-v4-test-suite); the others are botocore's answers
  * (tests/golden/sigv4_botocore.py). */
-#include "golden/sigv4.h"
-#include "http/percent.h"
-#include "s3/sigv4.h"
-#include "support/unit.h"
+#include "entrypoint/transfer/http/percent.h"
+#include "entrypoint/transfer/s3/sigv4.h"
+#include "tests/golden/sigv4.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -274,5 +274,5 @@ static void odd_keys_are_signed_as_by_the_sdk(void) {
     }
 }
 
-UNIT_MAIN("transfer.sigv4", UNIT(the_published_vectors_come_out),
-          UNIT(the_suite_for_all_signers_comes_out), UNIT(odd_keys_are_signed_as_by_the_sdk))
+UNIT_SUITE("transfer.sigv4", UNIT(the_published_vectors_come_out),
+           UNIT(the_suite_for_all_signers_comes_out), UNIT(odd_keys_are_signed_as_by_the_sdk))

@@ -1,6 +1,6 @@
-#include "s3/xml.h"
+#include "entrypoint/transfer/s3/xml.h"
 
-#include "support/unit.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,5 +70,5 @@ static void a_text_has_a_ceiling(void) {
     ASSERT_CONTAINS(err.text, "the letter has a text that is too long");
 }
 
-UNIT_MAIN("transfer.xml", UNIT(elements_come_with_their_texts), UNIT(what_is_wrong_is_said_once),
-          UNIT(a_text_has_a_ceiling))
+UNIT_SUITE("transfer.xml", UNIT(elements_come_with_their_texts), UNIT(what_is_wrong_is_said_once),
+           UNIT(a_text_has_a_ceiling))

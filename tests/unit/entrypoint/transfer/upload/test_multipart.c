@@ -1,7 +1,7 @@
 #include "common/cleanup.h"
-#include "s3/etag.h"
-#include "unit/entrypoint/transfer/s3_stage.h"
-#include "upload/multipart.h"
+#include "entrypoint/transfer/s3/etag.h"
+#include "entrypoint/transfer/upload/multipart.h"
+#include "tests/unit/entrypoint/transfer/s3_stage.h"
 
 #include <sys/stat.h>
 
@@ -248,4 +248,4 @@ static void all(void) {
     s3_stage_close(&stage);
 }
 
-UNIT_MAIN("transfer.multipart", UNIT(all))
+UNIT_SUITE("transfer.multipart", UNIT(all))

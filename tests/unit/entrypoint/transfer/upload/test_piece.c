@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
-#include "unit/entrypoint/transfer/s3_stage.h"
-#include "upload/piece.h"
+#include "entrypoint/transfer/upload/piece.h"
+#include "tests/unit/entrypoint/transfer/s3_stage.h"
 
 /* Of "aaa". */
 #define MD5 "47bce5c74f589f4867dbd57e9ca9f808"
@@ -88,4 +88,4 @@ static void all(void) {
     s3_stage_close(&stage);
 }
 
-UNIT_MAIN("transfer.piece", UNIT(all))
+UNIT_SUITE("transfer.piece", UNIT(all))

@@ -1,8 +1,8 @@
-#include "upload/unfinished.h"
+#include "entrypoint/transfer/upload/unfinished.h"
 
 #include "common/cleanup.h"
-#include "s3/etag.h"
-#include "unit/entrypoint/transfer/s3_stage.h"
+#include "entrypoint/transfer/s3/etag.h"
+#include "tests/unit/entrypoint/transfer/s3_stage.h"
 
 static struct s3_stage stage;
 static char first[ETAG_MAX]; /* of the file's first part */
@@ -96,4 +96,4 @@ static void all(void) {
     s3_stage_close(&stage);
 }
 
-UNIT_MAIN("transfer.unfinished", UNIT(all))
+UNIT_SUITE("transfer.unfinished", UNIT(all))

@@ -1,7 +1,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "unit/entrypoint/transfer/s3_stage.h"
-#include "upload/upload.h"
+#include "entrypoint/transfer/upload/upload.h"
+#include "tests/unit/entrypoint/transfer/s3_stage.h"
 
 #include <poll.h>
 #include <sys/stat.h>
@@ -302,4 +302,4 @@ static void all(void) {
     s3_stage_close(&stage);
 }
 
-UNIT_MAIN("transfer.upload", UNIT(all))
+UNIT_SUITE("transfer.upload", UNIT(all))

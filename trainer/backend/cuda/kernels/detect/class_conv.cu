@@ -1,6 +1,6 @@
 /* The one channel of a 1x1 convolution that is wanted of each row. */
-#include "cuda_detect/launch_roi.h"
-#include "cuda_kernels/vec.cuh"
+#include "trainer/backend/cuda/kernels/detect/launch_roi.h"
+#include "trainer/backend/cuda/kernels/vec.cuh"
 
 enum { WARP = 32 };
 

@@ -1,12 +1,12 @@
 /* The box head's losses: a thread a row, in double; rows are summed in a fixed order. And a
  * training step's numbers. */
-#include "cuda_detect/launch_roi.h"
-#include "cuda_kernels/sum.cuh"
-#include "cuda_kernels/vec.cuh"
-#include "graph/op_rpn.h"
-#include "kernels/detect_loss.h"
-#include "kernels/image_size.h"
-#include "kernels/softmax_loss.h"
+#include "trainer/backend/cuda/kernels/detect/launch_roi.h"
+#include "trainer/backend/cuda/kernels/sum.cuh"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/graph/op_rpn.h"
+#include "trainer/kernels/detect_loss.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/softmax_loss.h"
 
 static __device__ double log_sum_exp(const float *logits, int classes) {
     double most = logits[0], sum = 0;

@@ -1,13 +1,13 @@
 /* What is found in a picture. A thread a proposal finds candidates; then a block a picture takes
  * the best one and strikes out those of its class that it overlaps, until there is none or room for
  * none. Candidates lie in no fixed order: their ranks, all different, decide. */
-#include "cuda_detect/launch_roi.h"
-#include "cuda_kernels/vec.cuh"
-#include "kernels/box.h"
-#include "kernels/detect_score.h"
-#include "kernels/image_size.h"
-#include "kernels/match.h"
-#include "kernels/rank.h"
+#include "trainer/backend/cuda/kernels/detect/launch_roi.h"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/kernels/box.h"
+#include "trainer/kernels/detect_score.h"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/match.h"
+#include "trainer/kernels/rank.h"
 
 struct candidate {
     unsigned long long rank; /* 0: struck out */

@@ -5,9 +5,9 @@
 #ifndef CUDA_DETECT_LAUNCH_ROI_H
 #define CUDA_DETECT_LAUNCH_ROI_H
 
-#include "graph/op_roi.h"
-#include "graph/tensor.h"
-#include "kernels/roi_axis.h"
+#include "trainer/graph/op_roi.h"
+#include "trainer/graph/tensor.h"
+#include "trainer/kernels/roi_axis.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

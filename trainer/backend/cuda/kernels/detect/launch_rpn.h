@@ -4,8 +4,8 @@
 #ifndef CUDA_DETECT_LAUNCH_RPN_H
 #define CUDA_DETECT_LAUNCH_RPN_H
 
-#include "graph/detect_grid.h"
-#include "graph/tensor.h"
+#include "trainer/graph/detect_grid.h"
+#include "trainer/graph/tensor.h"
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>

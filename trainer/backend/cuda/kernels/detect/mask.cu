@@ -1,9 +1,9 @@
 /* What masks should be, a block a row of the mask head, and the head's loss. */
-#include "cuda_detect/launch_roi.h"
-#include "cuda_kernels/sum.cuh"
-#include "cuda_kernels/vec.cuh"
-#include "kernels/detect_loss.h"
-#include "kernels/mask_target.h"
+#include "trainer/backend/cuda/kernels/detect/launch_roi.h"
+#include "trainer/backend/cuda/kernels/sum.cuh"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/kernels/detect_loss.h"
+#include "trainer/kernels/mask_target.h"
 
 static __device__ struct mask_outline outline_of(const struct mask_targets_args &args,
                                                  size_t object, const float *box) {

@@ -1,10 +1,10 @@
 /* Greedy non-maximum suppression without the host: candidates are brought into order, then every
  * pair of tiles of 64 says in one bit a pair which overlaps too much, and at last one warp for each
  * level of a picture walks along the order and strikes rows of bits out. */
-#include "cuda_detect/launch_rpn.h"
-#include "cuda_detect/select.cuh"
-#include "cuda_kernels/vec.cuh"
-#include "kernels/rank.h"
+#include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
+#include "trainer/backend/cuda/kernels/detect/select.cuh"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/kernels/rank.h"
 
 #include <math.h>
 #include <vector_functions.h>

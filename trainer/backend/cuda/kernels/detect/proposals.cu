@@ -1,9 +1,9 @@
 /* From what a region proposal network says to proposals. */
-#include "cuda_detect/launch_rpn.h"
-#include "cuda_detect/select.cuh"
-#include "cuda_kernels/vec.cuh"
-#include "kernels/image_size.h"
-#include "kernels/rank.h"
+#include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
+#include "trainer/backend/cuda/kernels/detect/select.cuh"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/rank.h"
 
 #include <vector_functions.h>
 

@@ -1,9 +1,9 @@
 /* RoIAlign, a thread a bin and packet of channels, and its gradient, a block a tile of a map: it
  * gathers what all regions that reach the tile send there, in their order, and writes each value
  * once. */
-#include "cuda_detect/launch_roi.h"
-#include "cuda_kernels/vec.cuh"
-#include "kernels/roi_level.h"
+#include "trainer/backend/cuda/kernels/detect/launch_roi.h"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/kernels/roi_level.h"
 
 enum { WARP = 32, TILE = 8 /* pixels a side; a warp has a row of them */ };
 static_assert(THREADS == TILE * WARP, "a warp a row of the tile");

@@ -1,13 +1,13 @@
 /* Which regions the heads learn from, and which of them have a mask. A thread a candidate says what
  * it is; then a block a picture selects the smallest keys of those with an object and of the
  * others, by a radix select (select.cuh), and puts them into slots by their numbers. */
-#include "cuda_detect/launch_roi.h"
-#include "cuda_detect/select.cuh"
-#include "cuda_kernels/vec.cuh"
-#include "kernels/box.h"
-#include "kernels/mask_bits.h"
-#include "kernels/match.h"
-#include "kernels/sample_key.h"
+#include "trainer/backend/cuda/kernels/detect/launch_roi.h"
+#include "trainer/backend/cuda/kernels/detect/select.cuh"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/kernels/box.h"
+#include "trainer/kernels/mask_bits.h"
+#include "trainer/kernels/match.h"
+#include "trainer/kernels/sample_key.h"
 
 static_assert(int{ROI_SAMPLES_MAX} == int{SELECT_MAX}, "what a block sorts");
 

@@ -6,10 +6,10 @@
  * Rows of x are read where they lie, so that nothing is gathered; what comes back to x is added up
  * pixel by pixel in a fixed order. Products are f32, of 64 x 64 tiles: 4 * U * 9 * I * O operations
  * in all, 7 G of a batch of twelve pictures. */
-#include "backend/backend.h"
-#include "cuda_detect/launch_rpn.h"
-#include "cuda_detect/rpn_samples.cuh"
-#include "kernels/relu.h"
+#include "trainer/backend/backend.h"
+#include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
+#include "trainer/backend/cuda/kernels/detect/rpn_samples.cuh"
+#include "trainer/kernels/relu.h"
 
 enum { TAPS = 9, TILE = 64, DEPTH = 16, SUB = 4 };
 

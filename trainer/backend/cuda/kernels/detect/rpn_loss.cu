@@ -1,7 +1,7 @@
 /* A region proposal network's losses: a few hundred anchors a picture, so one block, in double and
  * in one order; and their gradient, 0 but for those anchors. */
-#include "cuda_detect/rpn_samples.cuh"
-#include "graph/op_rpn.h"
+#include "trainer/backend/cuda/kernels/detect/rpn_samples.cuh"
+#include "trainer/graph/op_rpn.h"
 
 static __global__ void rpn_loss_kernel(const __grid_constant__ struct rpn_loss_args args,
                                        float *losses) {

@@ -3,10 +3,10 @@
 #ifndef CUDA_DETECT_RPN_SAMPLES_CUH
 #define CUDA_DETECT_RPN_SAMPLES_CUH
 
-#include "cuda_detect/launch_rpn.h"
-#include "cuda_kernels/sum.cuh"
-#include "kernels/detect_loss.h"
-#include "kernels/match.h"
+#include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
+#include "trainer/backend/cuda/kernels/sum.cuh"
+#include "trainer/kernels/detect_loss.h"
+#include "trainer/kernels/match.h"
 
 /* The number of sampled anchors, at least 1. All threads of the block must call it. */
 static __device__ double loss_divisor(const struct rpn_loss_args &args) {

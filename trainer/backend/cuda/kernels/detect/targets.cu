@@ -1,12 +1,12 @@
 /* What a region proposal network is taught: every anchor is matched by a thread of its own, then a
  * block a picture samples. Floats of 0 and more are ordered as their bits are, so that the largest
  * overlap of an object is an atomic maximum, the same in any order. */
-#include "cuda_detect/launch_rpn.h"
-#include "cuda_detect/select.cuh"
-#include "cuda_kernels/vec.cuh"
-#include "kernels/image_size.h"
-#include "kernels/match.h"
-#include "kernels/sample_key.h"
+#include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
+#include "trainer/backend/cuda/kernels/detect/select.cuh"
+#include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/kernels/image_size.h"
+#include "trainer/kernels/match.h"
+#include "trainer/kernels/sample_key.h"
 
 #include <string.h>
 

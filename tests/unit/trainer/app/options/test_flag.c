@@ -1,0 +1,267 @@
+#include "tests/support/unit.h"
+#include "trainer/app/options/flag.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct wishes {
+    int64_t count;
+    double share;
+    bool loud;
+    const char *name;
+    int color;
+};
+
+static const char *const colors[] = {"red", "green", NULL};
+
+enum { FIRST = 1, SECOND = 2 };
+
+static const struct flag flags[] = {
+    {.name = "max-count",
+     .type = FLAG_INT,
+     .offset = offsetof(struct wishes, count),
+     .standard = "7",
+     .min = 1,
+     .max = 100,
+     .commands = FIRST,
+     .value = "N",
+     .help = "how many"},
+    {.name = "share",
+     .type = FLAG_REAL,
+     .offset = offsetof(struct wishes, share),
+     .standard = "0.5",
+     .min = 0,
+     .max = 1,
+     .commands = FIRST | SECOND,
+     .value = "X",
+     .help = "how much"},
+    {.name = "loud",
+     .type = FLAG_BOOL,
+     .offset = offsetof(struct wishes, loud),
+     .standard = "false",
+     .commands = FIRST,
+     .value = "BOOL",
+     .help = "shout"},
+    {.name = "name",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct wishes, name),
+     .commands = FIRST,
+     .value = "NAME",
+     .help = "whom to greet"},
+    {.name = "color",
+     .type = FLAG_CHOICE,
+     .offset = offsetof(struct wishes, color),
+     .standard = "green",
+     .choices = colors,
+     .commands = FIRST,
+     .help = "of the hat"},
+};
+enum { COUNT = sizeof(flags) / sizeof(flags[0]) };
+
+static int parse(struct wishes *w, struct error *err, const char *const *words) {
+    int argc = 0;
+    while (words[argc] != NULL)
+        argc++;
+    *w = (struct wishes){0};
+    *err = (struct error){0};
+    return flags_parse(flags, COUNT, FIRST, argc, (char *const *)(uintptr_t)words, w, err);
+}
+#define PARSE(...) parse(&w, &err, (const char *const[]){__VA_ARGS__, NULL})
+
+static void defaults_come_first(void) {
+    struct wishes w;
+    struct error err;
+    CU_ASSERT_EQUAL(parse(&w, &err, (const char *const[]){NULL}), 0);
+    CU_ASSERT(w.count == 7 && w.share == 0.5 && !w.loud && w.name == NULL && w.color == 1);
+}
+
+static void every_type_takes_its_value_either_way(void) {
+    struct wishes w;
+    struct error err;
+    CU_ASSERT_EQUAL(PARSE("--max_count", "9", "--share=0.25", "--loud", "True", "--name", "--x",
+                          "--color", "red"),
+                    0);
+    CU_ASSERT(w.count == 9 && w.share == 0.25 && w.loud && w.color == 0);
+    CU_ASSERT_STRING_EQUAL(w.name, "--x");
+    CU_ASSERT_EQUAL(PARSE("--max-count", "3", "--max_count=4", "--name="), 0);
+    CU_ASSERT_EQUAL(w.count, 4);
+    CU_ASSERT_STRING_EQUAL(w.name, "");
+}
+
+static void an_unknown_flag_offers_the_nearest_name(void) {
+    struct wishes w;
+    struct error err;
+    CU_ASSERT_EQUAL(PARSE("--max-cuont", "9"), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "did you mean --max-count?");
+    CU_ASSERT_EQUAL(PARSE("--zebra", "9"), -1);
+    ASSERT_CONTAINS(err.text, "unknown flag --zebra");
+    CU_ASSERT_PTR_NULL(strstr(err.text, "did you mean"));
+}
+
+static void bad_values_name_flag_and_reason(void) {
+    struct wishes w;
+    struct error err;
+    CU_ASSERT_EQUAL(PARSE("--max-count", "101"), -1);
+    ASSERT_CONTAINS(err.text, "--max-count");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    CU_ASSERT_EQUAL(PARSE("--color", "blue"), -1);
+    ASSERT_CONTAINS(err.text, "'blue' is none of red, green");
+    CU_ASSERT_EQUAL(PARSE("--loud", "yes"), -1);
+    CU_ASSERT_EQUAL(PARSE("--share", "nan"), -1);
+    CU_ASSERT_EQUAL(PARSE("--share"), -1);
+    ASSERT_CONTAINS(err.text, "--share needs a value (X)");
+    CU_ASSERT_EQUAL(PARSE("stray"), -1);
+    ASSERT_CONTAINS(err.text, "'stray' stands where");
+    CU_ASSERT_EQUAL(PARSE("--"), -1);
+}
+
+static void a_command_knows_its_own_flags_alone(void) {
+    struct wishes w = {0};
+    struct error err = {0};
+    char flag[] = "--loud";
+    char value[] = "1";
+    char *const argv[] = {flag, value, NULL};
+    CU_ASSERT_EQUAL(flags_parse(flags, COUNT, SECOND, 2, argv, &w, &err), -1);
+    ASSERT_CONTAINS(err.text, "--loud: this command does not take it");
+}
+
+static void help_shows_value_choices_and_default(void) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    flags_print(out, flags, COUNT, FIRST, 0, NULL);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    ASSERT_CONTAINS(text, "--max-count N");
+    ASSERT_CONTAINS(text, "how many [7]");
+    ASSERT_CONTAINS(text, "--color red|green");
+    free(text);
+}
+
+/* A line for each flag: what it is called in front of column 32, what it does behind it and, beyond
+ * 100 columns, below. */
+static void help_is_laid_out_in_two_columns(void) {
+    static const struct flag rows[] = {
+        {.name = "share",
+         .type = FLAG_REAL,
+         .standard = "0.5",
+         .commands = FIRST,
+         .value = "X",
+         .help = "how much"},
+        {.name = "name", .type = FLAG_TEXT, .commands = FIRST, .value = "NAME", .help = "of whom"},
+        {.name = "other",
+         .type = FLAG_TEXT,
+         .commands = SECOND,
+         .value = "NAME",
+         .help = "of none"},
+        {.name = "twenty-five-letters-in-it",
+         .type = FLAG_TEXT,
+         .commands = FIRST,
+         .value = "N",
+         .help = "beside it"},
+        {.name = "twenty-six-letters-are-it-",
+         .type = FLAG_TEXT,
+         .commands = FIRST,
+         .value = "N",
+         .help = "below it"},
+        {.name = "long",
+         .type = FLAG_INT,
+         .standard = "5",
+         .commands = FIRST,
+         .value = "N",
+         .help = "thirty-three-columns-are-a-third-, and-so-the-line-ends-at-the-edge- "
+                 "where one-more-begins-that-leaves-no-room-for-what-stands-behind-"},
+        {.name = "color",
+         .type = FLAG_CHOICE,
+         .choices = colors,
+         .commands = FIRST,
+         .help = "which"},
+    };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    flags_print(out, rows, sizeof(rows) / sizeof(rows[0]), FIRST, 0, NULL);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    CU_ASSERT_STRING_EQUAL(text,
+                           "  --share X                     how much [0.5]\n"
+                           "  --name NAME                   of whom\n"
+                           "  --twenty-five-letters-in-it N beside it\n"
+                           "  --twenty-six-letters-are-it- N\n"
+                           "                                below it\n"
+                           "  --long N                      thirty-three-columns-are-a-third-, "
+                           "and-so-the-line-ends-at-the-edge-\n"
+                           "                                where "
+                           "one-more-begins-that-leaves-no-room-for-what-stands-behind-\n"
+                           "                                [5]\n"
+                           "  --color red|green             which\n");
+    free(text);
+}
+
+static void a_layer_lies_above_the_defaults_and_below_the_words(void) {
+    struct wishes w = {0};
+    struct error err = {0};
+    const char *const words[] = {"--share", "0.75"};
+    CU_ASSERT_EQUAL(flags_defaults(flags, COUNT, &w, &err), 0);
+    CU_ASSERT_EQUAL(flags_set(flags, COUNT, FIRST, "max-count", "9", &w, &err), 0);
+    CU_ASSERT_EQUAL(flags_set(flags, COUNT, FIRST, "share", "0.25", &w, &err), 0);
+    CU_ASSERT_EQUAL(flags_take(flags, COUNT, FIRST, 2, (char *const *)(uintptr_t)words, &w, &err),
+                    0);
+    CU_ASSERT(w.count == 9 && w.share == 0.75 && w.color == 1);
+    CU_ASSERT_EQUAL(flags_set(flags, COUNT, FIRST, "max-count", "101", &w, &err), -1);
+    ASSERT_CONTAINS(err.text, "--max-count");
+    CU_ASSERT_EQUAL(flags_set(flags, COUNT, SECOND, "loud", "true", &w, &err), -1);
+}
+
+static void what_is_given_is_the_last_of_its_name(void) {
+    const char *const words[] = {"--name", "--share", "x", "--share=0.5", "--name=b", "--share"};
+    char *const *argv = (char *const *)(uintptr_t)words;
+    CU_ASSERT_STRING_EQUAL(flags_given(flags, COUNT, FIRST, "name", 6, argv), "b");
+    CU_ASSERT_STRING_EQUAL(flags_given(flags, COUNT, FIRST, "name", 2, argv), "--share");
+    CU_ASSERT_STRING_EQUAL(flags_given(flags, COUNT, FIRST, "share", 6, argv), "0.5");
+    CU_ASSERT_PTR_NULL(flags_given(flags, COUNT, FIRST, "loud", 6, argv));
+    CU_ASSERT_PTR_NULL(flags_given(flags, COUNT, SECOND, "name", 6, argv));
+}
+
+static void words_are_told_from_flags_and_their_values(void) {
+    const char *const line[] = {"a", "--name", "b", "--share=1", "c", "--", "--d", "--", "e"};
+    char *flags_argv[9], *words[9];
+    int flag_count = 0, count = 0;
+    flags_split(9, (char *const *)(uintptr_t)line, flags_argv, &flag_count, words, &count);
+    CU_ASSERT_EQUAL_FATAL(flag_count, 3);
+    CU_ASSERT_STRING_EQUAL(flags_argv[1], "b");
+    CU_ASSERT_STRING_EQUAL(flags_argv[2], "--share=1");
+    CU_ASSERT_EQUAL_FATAL(count, 5);
+    CU_ASSERT_STRING_EQUAL(words[1], "c");
+    CU_ASSERT_STRING_EQUAL(words[2], "--d");
+    CU_ASSERT_STRING_EQUAL(words[3], "--");
+    flags_split(2, (char *const *)(uintptr_t)line, flags_argv, &flag_count, words, &count);
+    CU_ASSERT(flag_count == 1 && count == 1); /* a flag without its value */
+}
+
+/* Values that a recipe has set are shown as the defaults, others as the table has them. */
+static void help_shows_defaults_of_a_layer(void) {
+    char *text = NULL;
+    size_t size = 0;
+    struct wishes w = {0};
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    CU_ASSERT_EQUAL(flags_defaults(flags, COUNT, &w, NULL), 0);
+    CU_ASSERT_EQUAL(flags_set(flags, COUNT, FIRST, "color", "red", &w, NULL), 0);
+    flags_print(out, flags, COUNT, FIRST, 0, &w);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    ASSERT_CONTAINS(text, "of the hat [red]");
+    ASSERT_CONTAINS(text, "how much [0.5]");
+    free(text);
+}
+
+UNIT_SUITE("app.flag", UNIT(a_layer_lies_above_the_defaults_and_below_the_words),
+           UNIT(words_are_told_from_flags_and_their_values),
+           UNIT(what_is_given_is_the_last_of_its_name), UNIT(help_shows_defaults_of_a_layer),
+           UNIT(defaults_come_first), UNIT(every_type_takes_its_value_either_way),
+           UNIT(an_unknown_flag_offers_the_nearest_name), UNIT(bad_values_name_flag_and_reason),
+           UNIT(a_command_knows_its_own_flags_alone), UNIT(help_is_laid_out_in_two_columns),
+           UNIT(help_shows_value_choices_and_default))

@@ -1,0 +1,253 @@
+#include "common/file.h"
+#include "tests/support/unit.h"
+#include "trainer/app/options/inputs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *make(const char *root, const char *below) {
+    static char path[INPUT_PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s%s", root, below);
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, NULL), 0);
+    return path;
+}
+
+/* A folder BELOW root, with a picture in the class cat. */
+static void fill(const char *root, const char *below) {
+    char path[INPUT_PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/cat", below);
+    (void)snprintf(path, sizeof(path), "%s/1.png", make(root, path));
+    CU_ASSERT_EQUAL_FATAL(file_put(path, "x", 1, 0644, NULL), 0);
+}
+
+static void forget_variables(void) {
+    static const char *const names[] = {
+        "SM_CHANNEL_TRAIN", "SM_CHANNEL_TRAINING", "SM_CHANNEL_VALIDATION", "SM_CHANNEL_VAL",
+        "SM_CHANNEL_TEST",  "SM_MODEL_DIR",        "SM_OUTPUT_DATA_DIR",    "SM_CHANNEL_VALID"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        (void)unsetenv(names[i]);
+}
+
+static void a_folder_with_train_and_val_is_both(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    char data[INPUT_PATH_MAX];
+    fill(root, "/set/train");
+    fill(root, "/set/val");
+    (void)snprintf(data, sizeof(data), "%s/set", root);
+    struct options o = {.data = data};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    ASSERT_CONTAINS(in.training, "/set/train");
+    ASSERT_CONTAINS(in.validation, "/set/val");
+    CU_ASSERT_STRING_EQUAL(in.model, "model");
+    CU_ASSERT_STRING_EQUAL(in.checkpoints, "checkpoints");
+    CU_ASSERT_STRING_EQUAL(in.events, "");
+}
+
+static void a_part_that_is_missing_is_named(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    char data[INPUT_PATH_MAX];
+    struct inputs in;
+    struct error err = {0};
+    (void)snprintf(data, sizeof(data), "%s/scored", root);
+    struct options o = {.data = data};
+    fill(root, "/scored/test");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "has test/ and no train/");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, NULL), 0);
+    ASSERT_CONTAINS(in.validation, "/scored/test");
+    (void)snprintf(data, sizeof(data), "%s/learnt", root);
+    fill(root, "/learnt/train");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, &err), -1);
+    ASSERT_CONTAINS(err.text, "has train/ and no val/ or test/ to evaluate on");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_FALSE(in.scored);
+    CU_ASSERT_STRING_EQUAL(in.note, "");
+    fill(root, "/learnt/bus");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.training, data);
+    ASSERT_CONTAINS(in.note, "train/ taken for a class");
+}
+
+/* A channel may hold the parts of a set itself. */
+static void the_parts_of_a_channel_are_used(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    char channel[INPUT_PATH_MAX];
+    struct options o = {0};
+    struct inputs in;
+    fill(root, "/channel/train");
+    fill(root, "/channel/valid");
+    (void)snprintf(channel, sizeof(channel), "%s/channel", root);
+    CU_ASSERT_EQUAL(setenv("SM_CHANNEL_TRAIN", channel, 1), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, "/nowhere", NULL), 0);
+    ASSERT_CONTAINS(in.training, "/channel/train");
+    ASSERT_CONTAINS(in.validation, "/channel/valid");
+    CU_ASSERT_EQUAL(setenv("SM_CHANNEL_VALID", make(root, "/other"), 1), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, "/nowhere", NULL), 0);
+    ASSERT_CONTAINS(in.validation, "/other");
+    forget_variables();
+}
+
+static void a_plain_folder_is_training_without_validation(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    char data[INPUT_PATH_MAX];
+    (void)snprintf(data, sizeof(data), "%s", make(root, "/classes/cat"));
+    data[strlen(data) - 4] = '\0';
+    struct options o = {.data = data};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.training, data);
+    CU_ASSERT_FALSE(in.scored);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.validation, data);
+}
+
+static void sagemakers_folders_are_found_without_flags(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    (void)make(root, "/opt/ml/input/data/training");
+    (void)make(root, "/opt/ml/input/data/test");
+    (void)make(root, "/opt/ml/model");
+    (void)make(root, "/opt/ml/checkpoints");
+    (void)make(root, "/opt/ml/output/tensorboard");
+    struct options o = {0};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    ASSERT_CONTAINS(in.training, "/opt/ml/input/data/training");
+    ASSERT_CONTAINS(in.validation, "/test");
+    ASSERT_CONTAINS(in.model, "/opt/ml/model");
+    ASSERT_CONTAINS(in.checkpoints, "/opt/ml/checkpoints");
+    ASSERT_CONTAINS(in.events, "/opt/ml/output/tensorboard");
+}
+
+static void a_channel_variable_outranks_the_standard_folder(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    CU_ASSERT_EQUAL(setenv("SM_CHANNEL_TRAINING", make(root, "/elsewhere"), 1), 0);
+    struct options o = {0};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    ASSERT_CONTAINS(in.training, "/elsewhere");
+    forget_variables();
+}
+
+static void missing_data_is_a_data_error_that_says_what_to_give(void) {
+    forget_variables();
+    const char *root = make(unit_temp_dir(), "/empty");
+    struct options o = {0};
+    struct inputs in;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "--data");
+    o.data = "/no/such/folder";
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
+    ASSERT_CONTAINS(err.text, "/no/such/folder");
+}
+
+/* Findings of evaluations: what was not asked for is written where a platform gathers it alone. */
+static void an_evaluation_leaves_files_where_it_is_told_to(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    (void)make(root, "/opt/ml/output/data");
+    (void)make(root, "/opt/ml/input/data/train");
+    struct options o = {0};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    ASSERT_CONTAINS(in.out, "/opt/ml/output/data");
+    CU_ASSERT_EQUAL(setenv("SM_OUTPUT_DATA_DIR", "/told", 1), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.out, "/told");
+    o.data = "/opt";
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.out, "");
+    o.out = "here";
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.out, "here");
+    forget_variables();
+}
+
+static void synthetic_needs_no_folder(void) {
+    forget_variables();
+    struct options o = {.data = "synthetic", .model_dir = "m"};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, "/nowhere", NULL), 0);
+    CU_ASSERT(in.synthetic && in.scored);
+    o.validation = "none";
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, "/nowhere", NULL), 0);
+    CU_ASSERT(in.synthetic && !in.scored);
+    CU_ASSERT_STRING_EQUAL(in.model, "m");
+}
+
+/* One folder has both sets: nobody looks for train/ and val/ in it. */
+static void a_network_that_finds_objects_takes_the_whole_folder(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    char data[INPUT_PATH_MAX];
+    (void)make(root, "/coco/train");
+    (void)snprintf(data, sizeof(data), "%s/coco", root);
+    struct options o = {.data = data};
+    struct inputs in;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.training, data);
+    CU_ASSERT_STRING_EQUAL(in.validation, data);
+    CU_ASSERT(in.scored);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_DETECT, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.training, "");
+    CU_ASSERT_STRING_EQUAL(in.validation, data);
+    o.validation = "none";
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, root, NULL), 0);
+    CU_ASSERT(!in.scored);
+    o = (struct options){.data = data, .validation = "/other"};
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.validation, "/other");
+    o = (struct options){.data = "synthetic"};
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, root, &err), -1);
+    ASSERT_CONTAINS(err.text, "prepare shapes --coco");
+    o = (struct options){0};
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, "/nowhere", &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "no training data: give --data DIR, a COCO folder (ringtrain prepare "
+                              "shapes --coco makes one), or a channel named train");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_DETECT, "/nowhere", &err), -1);
+    ASSERT_CONTAINS(err.text, "no data to evaluate on: give --data DIR, a COCO folder");
+}
+
+/* A folder that is away for a moment must not make another one the data, or the output. */
+static void what_cannot_be_looked_at_is_not_missing(void) {
+    static const char *const places[] = {"/opt/ml/input/data/train", "/opt/ml/checkpoints"};
+    forget_variables();
+    char root[INPUT_PATH_MAX - 64], link[INPUT_PATH_MAX];
+    struct options o = {.validation = "none"};
+    (void)snprintf(root, sizeof(root), "%s/away", unit_temp_dir());
+    (void)make(root, "/opt/ml/input/data/training");
+    for (size_t i = 0; i < 2; i++) {
+        struct error err = {0};
+        struct inputs in;
+        (void)snprintf(link, sizeof(link), "%s%s", root, places[i]);
+        CU_ASSERT_EQUAL_FATAL(symlink(link, link), 0); /* leads to itself */
+        CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
+        CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == ELOOP);
+        ASSERT_CONTAINS(err.text, link);
+        CU_ASSERT_EQUAL_FATAL(unlink(link), 0);
+    }
+}
+
+UNIT_SUITE("app.inputs", UNIT(a_network_that_finds_objects_takes_the_whole_folder),
+           UNIT(a_folder_with_train_and_val_is_both), UNIT(a_part_that_is_missing_is_named),
+           UNIT(the_parts_of_a_channel_are_used),
+           UNIT(a_plain_folder_is_training_without_validation),
+           UNIT(sagemakers_folders_are_found_without_flags),
+           UNIT(a_channel_variable_outranks_the_standard_folder),
+           UNIT(missing_data_is_a_data_error_that_says_what_to_give),
+           UNIT(an_evaluation_leaves_files_where_it_is_told_to), UNIT(synthetic_needs_no_folder),
+           UNIT(what_cannot_be_looked_at_is_not_missing))

@@ -1,0 +1,231 @@
+#include "tests/support/unit.h"
+#include "trainer/app/options/options.h"
+#include "trainer/app/run/run_state.h"
+#include "trainer/optim/schedule.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int parse(struct options *o, unsigned command, struct error *err, const char *const *words) {
+    int argc = 0;
+    while (words[argc] != NULL)
+        argc++;
+    *err = (struct error){0};
+    return options_parse(o, command, argc, (char *const *)(uintptr_t)words, err);
+}
+#define PARSE(command, ...) parse(&o, command, &err, (const char *const[]){__VA_ARGS__, NULL})
+
+static void nothing_given_is_a_run_that_makes_sense(void) {
+    struct options o;
+    struct error err;
+    CU_ASSERT_EQUAL(parse(&o, COMMAND_TRAIN, &err, (const char *const[]){NULL}), 0);
+    CU_ASSERT_STRING_EQUAL(o.model, "resnet50");
+    CU_ASSERT_STRING_EQUAL(o.resume, "auto");
+    CU_ASSERT(o.batch_size == 32 && o.accumulate == 1 && o.epochs == 90 && o.steps == 0);
+    CU_ASSERT(o.lr == 0.1 && o.lr_batch == 256 && o.momentum == 0.9);
+    CU_ASSERT(o.schedule == SCHEDULE_COSINE && o.dtype == OPTION_F32);
+    CU_ASSERT(o.backend == OPTION_BACKEND_AUTO && o.log == OPTION_LOG_AUTO && o.flip);
+}
+
+static void hyperparameters_come_as_flags_with_underscores(void) {
+    struct options o;
+    struct error err;
+    CU_ASSERT_EQUAL(PARSE(COMMAND_TRAIN, "--batch_size", "96", "--warmup_epochs", "1", "--schedule",
+                          "poly2", "--nesterov", "True", "--dtype", "bf16"),
+                    0);
+    CU_ASSERT(o.batch_size == 96 && o.warmup_epochs == 1 && o.schedule == SCHEDULE_POLY2);
+    CU_ASSERT(o.nesterov && o.dtype == OPTION_BF16);
+}
+
+static void evaluation_refuses_flags_of_training(void) {
+    struct options o;
+    struct error err;
+    CU_ASSERT_EQUAL(PARSE(COMMAND_EVAL, "--model-dir", "m", "--data", "d"), 0);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_EVAL, "--momentum", "0.9"), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+}
+
+static void numbers_have_bounds(void) {
+    struct options o;
+    struct error err;
+    CU_ASSERT_EQUAL(PARSE(COMMAND_TRAIN, "--batch-size", "0"), -1);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_TRAIN, "--label-smoothing", "1.5"), -1);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_TRAIN, "--steps", "-1"), -1);
+    ASSERT_CONTAINS(err.text, "--steps");
+}
+
+/* What a checkpoint tells of the recipe: every bit of a number, choices and truth as typed. */
+static void what_changes_bits_is_recorded(void) {
+    struct options o;
+    struct error err;
+    cleanup_buf struct buf text = {0};
+    buf_init(&text, 4096);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_TRAIN, "--lr", "0.30000000000000004", "--schedule", "step",
+                          "--nesterov", "1", "--lr-batch", "0"),
+                    0);
+    CU_ASSERT_EQUAL_FATAL(options_record(&text, &o, &err), 0);
+    CU_ASSERT(text.size < RUN_STATE_OPTIONS / 2);
+    ASSERT_CONTAINS(buf_text(&text), "lr=0.30000000000000004 lr-batch=0 schedule=step ");
+    ASSERT_CONTAINS(buf_text(&text), " momentum=0.9 ");
+    ASSERT_CONTAINS(buf_text(&text), " nesterov=true ");
+    ASSERT_CONTAINS(buf_text(&text), " bad-samples=fail ");
+    ASSERT_CONTAINS(buf_text(&text), " tf32=true convs=auto own-backward=auto row-choice=auto "
+                                     "tune=true deterministic=false");
+    CU_ASSERT_EQUAL(text.data[text.size - 1], 'e');
+    const size_t whole = text.size;
+    for (size_t room = 0; room < whole; room++) {
+        buf_done(&text);
+        buf_init(&text, room);
+        CU_ASSERT_EQUAL(options_record(&text, &o, &err), -1);
+    }
+}
+
+/* Defaults, recipe, command line: the later one counts. */
+static void a_recipe_lies_between_the_defaults_and_the_command_line(void) {
+    struct options o;
+    struct error err;
+    CU_ASSERT_EQUAL(
+        PARSE(COMMAND_TRAIN, "--warmup-epochs", "2", "--recipe", "imagenet-90", "--momentum=0.8"),
+        0);
+    CU_ASSERT_STRING_EQUAL(o.recipe, "imagenet-90");
+    CU_ASSERT(o.schedule == SCHEDULE_STEP && o.nesterov && !o.decay_all && o.zero_gamma);
+    CU_ASSERT(o.warmup_epochs == 2 && o.momentum == 0.8 && o.epochs == 90);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_TRAIN, "--recipe", "imagenet"), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "--recipe: 'imagenet' is none of imagenet-90");
+    CU_ASSERT_EQUAL(PARSE(COMMAND_EVAL, "--recipe", "imagenet-90"), -1);
+}
+
+/* A network that finds objects has no use for a crop of the whole picture. */
+static void a_flag_of_another_task_is_an_error_that_says_so(void) {
+    const struct model detects = {.name = "finder", .task = MODEL_DETECT};
+    const char *const words[] = {"--batch-size", "4", "--resize=9", "--threads", "1"};
+    struct error err = {0};
+    char *const *argv = (char *const *)(uintptr_t)words;
+    CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 5, argv, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "--resize is of no use to finder: it is for networks that classify "
+                              "(resnet18, ");
+    CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 2, argv, &err), 0);
+    CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, model_find("resnet18"), 5, argv, &err), 0);
+    /* A value is no flag. */
+    /* A flag of both has words of its own for each. */
+    const char *const both[] = {"--data", "d", "--validation=v"};
+    CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 3, (char *const *)(uintptr_t)both, &err),
+                    0);
+    CU_ASSERT_EQUAL(
+        options_fit(COMMAND_EVAL, model_find("resnet18"), 3, (char *const *)(uintptr_t)both, &err),
+        0);
+    const char *const value[] = {"--model-dir", "--resize"};
+    CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 2, (char *const *)(uintptr_t)value, &err),
+                    0);
+}
+
+/* A command that learns of its network later has that network's batch, too; what is given counts.
+ */
+static void what_a_network_brings_counts_for_other_commands(void) {
+    const struct model *model = model_find("maskrcnn_resnet50_fpn");
+    const char *const given[] = {"--batch_size=7", "--threads", "1"};
+    char *const *words = (char *const *)(uintptr_t)given;
+    struct options o;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(options_parse(&o, COMMAND_PREDICT, 0, words, &err), 0);
+    CU_ASSERT_EQUAL(o.batch_size, 32);
+    o.backend = OPTION_BACKEND_CPU; /* settled meanwhile */
+    CU_ASSERT_EQUAL(options_suit(&o, COMMAND_PREDICT, model, 0, words, &err), 0);
+    CU_ASSERT(o.batch_size == 2 && o.backend == OPTION_BACKEND_CPU);
+    CU_ASSERT_EQUAL_FATAL(options_parse(&o, COMMAND_EVAL, 3, words, &err), 0);
+    CU_ASSERT_EQUAL(options_suit(&o, COMMAND_EVAL, model, 3, words, &err), 0);
+    CU_ASSERT(o.batch_size == 7 && o.threads == 1);
+    CU_ASSERT_EQUAL(options_suit(&o, COMMAND_EVAL, model_find("resnet50"), 3, words, &err), 0);
+    CU_ASSERT_EQUAL(o.batch_size, 7);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_PLAN, "--model", "maskrcnn_resnet50_fpn"), 0);
+    CU_ASSERT_EQUAL(o.batch_size, 2);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_PLAN, "--batch-size", "3", "--model", "maskrcnn_tiny"), 0);
+    CU_ASSERT_EQUAL(o.batch_size, 3);
+}
+
+static char *help_for(const char *const *words, int count) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    options_print(out, COMMAND_TRAIN, count, (char *const *)(uintptr_t)words);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    return text;
+}
+
+static void help_shows_what_a_network_and_a_recipe_bring(void) {
+    const char *const words[] = {"--help", "--model", "resnet20", "--recipe", "imagenet-90"};
+    char *text = help_for(words, 1);
+    ASSERT_CONTAINS(text, "warm-up [cosine]");
+    ASSERT_CONTAINS(text, "models: resnet18, ");
+    free(text);
+    text = help_for(words, 5);
+    ASSERT_CONTAINS(text, "warm-up [step]");
+    ASSERT_CONTAINS(text, "--lr X");
+    ASSERT_CONTAINS(text, "--resize N");
+    ASSERT_CONTAINS(text, "  imagenet-90  ");
+    free(text);
+}
+
+/* Of every command: a flag is lower-case words with dashes, and what it takes stands behind it. */
+static void help_names_every_flag_and_its_value(void) {
+    static const unsigned commands[] = {COMMAND_TRAIN, COMMAND_EVAL, COMMAND_PLAN, COMMAND_PREDICT};
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        char *text = NULL;
+        size_t size = 0;
+        int flags = 0;
+        FILE *out = open_memstream(&text, &size);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+        options_print(out, commands[i], 0, NULL);
+        CU_ASSERT_EQUAL(fclose(out), 0);
+        for (const char *line = strstr(text, "  --"); line != NULL;
+             line = strstr(line, "\n  --"), flags++) {
+            line += strspn(line, "\n -");
+            size_t name = strspn(line, "abcdefghijklmnopqrstuvwxyz0123456789-");
+            CU_ASSERT(name > 0 && line[name] == ' ');
+            CU_ASSERT(strchr(" \n", line[name + 1]) == NULL);
+        }
+        CU_ASSERT(flags > 5);
+        free(text);
+    }
+}
+
+/* Either network's help has its own flags and those of both, and nothing of the other. */
+static void help_for_a_network_shows_its_flags_alone(void) {
+    static const struct {
+        const char *model;
+        const char *shown[8], *hidden[7];
+    } rows[] = {{"maskrcnn_resnet50_fpn",
+                 {"--preset tv|d2|mlperf", "--canvases", "--short-low", "--frozen-stages", "--lr X",
+                  "  mlperf  ", "a COCO folder", "--validation DIR"},
+                 {"--image-size", "--augment", "--label-smoothing", "--zero-gamma", "imagenet-90",
+                  "class folders", "synthetic"}},
+                {"resnet50",
+                 {"--image-size", "--augment", "--label-smoothing", "--zero-gamma", "--lr X",
+                  "  imagenet-90  ", "class folders", "\"synthetic\""},
+                 {"--preset", "--canvases", "--short-low", "--frozen-stages", "mlperf", "COCO",
+                  "--train-set"}}};
+    for (int i = 0; i < 2; i++) {
+        const char *const words[] = {"--help", "--model", rows[i].model};
+        char *text = help_for(words, 3);
+        for (int k = 0; k < 8; k++)
+            ASSERT_CONTAINS(text, rows[i].shown[k]);
+        for (int k = 0; k < 7; k++)
+            CU_ASSERT_PTR_NULL(strstr(text, rows[i].hidden[k]));
+        free(text);
+    }
+}
+
+UNIT_SUITE("app.options", UNIT(a_recipe_lies_between_the_defaults_and_the_command_line),
+           UNIT(a_flag_of_another_task_is_an_error_that_says_so),
+           UNIT(what_a_network_brings_counts_for_other_commands),
+           UNIT(help_shows_what_a_network_and_a_recipe_bring),
+           UNIT(help_for_a_network_shows_its_flags_alone),
+           UNIT(help_names_every_flag_and_its_value), UNIT(nothing_given_is_a_run_that_makes_sense),
+           UNIT(hyperparameters_come_as_flags_with_underscores),
+           UNIT(evaluation_refuses_flags_of_training), UNIT(numbers_have_bounds),
+           UNIT(what_changes_bits_is_recorded))

@@ -1,0 +1,40 @@
+#include "trainer/app/options/recipe.h"
+
+#include "tests/support/unit.h"
+#include "trainer/app/options/options.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void a_recipe_says_what_it_sets(void) {
+    const struct recipe *recipe = recipe_need("imagenet-90", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+    CU_ASSERT_EQUAL(recipe->tasks, MODEL_CLASSIFY);
+    CU_ASSERT_STRING_EQUAL(recipe_value(recipe, "epochs"), "90");
+    CU_ASSERT_PTR_NULL(recipe_value(recipe, "epoch"));
+}
+
+/* All of them, as a command line takes them: every flag is there and takes its value. */
+static void every_recipe_can_be_run(void) {
+    char *text = NULL;
+    size_t size = 0;
+    int count = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    recipe_print(out, MODEL_CLASSIFY | MODEL_DETECT);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    for (const char *line = text; *line != '\0'; line = strchr(line, '\n') + 1, count++) {
+        char name[64] = "";
+        struct options options;
+        struct error err = {0};
+        CU_ASSERT_EQUAL_FATAL(sscanf(line, "%63s", name), 1);
+        const char *const words[] = {"--recipe", name};
+        CU_ASSERT_EQUAL(
+            options_parse(&options, COMMAND_TRAIN, 2, (char *const *)(uintptr_t)words, &err), 0);
+    }
+    CU_ASSERT(count > 0);
+    free(text);
+}
+
+UNIT_SUITE("app.recipe", UNIT(a_recipe_says_what_it_sets), UNIT(every_recipe_can_be_run))

@@ -1,0 +1,198 @@
+#include "common/clock.h"
+#include "tests/support/unit.h"
+#include "trainer/app/options/options.h"
+#include "trainer/app/run/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* In place of the library's: time passes here when a test says so, and stands still else. */
+static int64_t passed = CLOCK_SECOND;
+
+int clock_gettime(clockid_t clock, struct timespec *ret) {
+    (void)clock;
+    *ret = (struct timespec){.tv_sec = passed / CLOCK_SECOND, .tv_nsec = passed % CLOCK_SECOND};
+    return 0;
+}
+
+static void step(struct report *r, double loss, int64_t images, bool skipped) {
+    const double metrics[MODEL_METRICS_MAX] = {
+        [METRIC_LOSS] = loss, [METRIC_SAMPLES] = (double)images};
+    report_step(r, metrics, images, skipped);
+}
+
+/* Two rows and an evaluation in the form LOG; the text is the caller's. */
+static char *told(int log) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    struct report r;
+    CU_ASSERT_EQUAL_FATAL(report_open(&r, out, log, model_find("resnet18"), "", NULL), 0);
+    struct report_row row = {.step = 2, .epoch = 0.5, .penalty = 0.25, .lr = 0.1};
+    report_start(&r);
+    step(&r, 2.0, 64, false);
+    step(&r, (double)NAN, 64, true);
+    step(&r, 3.0, 64, true);
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    row.step = 4;
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    step(&r, 1.5, 64, false);
+    report_wait(&r, 1);
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    struct evaluation e = {.images = 860};
+    evaluation_add(&e, "top1", 0.75);
+    evaluation_add(&e, "top5", 1);
+    evaluation_add(&e, "loss", 0.5);
+    CU_ASSERT_EQUAL(report_evaluation(&r, 4, 1, &e, NULL), 0);
+    report_done(&r);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    return text;
+}
+
+static int lines(const char *text) {
+    int count = 0;
+    for (; *text != '\0'; text++)
+        count += *text == '\n';
+    return count;
+}
+
+static void rows_hold_the_mean_since_the_last_one(void) {
+    char *text = told(OPTION_LOG_METRICS);
+    ASSERT_CONTAINS(text, "train step=2 epoch=0.5 loss=2.5 lr=0.1 images_per_second=");
+    ASSERT_CONTAINS(text, " data_wait=0 skipped=2\n");
+    ASSERT_CONTAINS(text, "train step=4 epoch=0.5 loss=1.5 lr=0.1");
+    ASSERT_CONTAINS(text, " skipped=0\n");
+    ASSERT_CONTAINS(text, "eval epoch=1 top1=0.75 top5=1 loss=0.5 images=860\n");
+    CU_ASSERT_EQUAL(lines(text), 3);
+    free(text);
+}
+
+static void where_no_loss_is_finite_there_is_none(void) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    struct report r;
+    struct report_row row = {.step = 2};
+    CU_ASSERT_EQUAL_FATAL(
+        report_open(&r, out, OPTION_LOG_METRICS, model_find("resnet18"), "", NULL), 0);
+    report_start(&r);
+    step(&r, (double)INFINITY, 64, true);
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    report_done(&r);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    ASSERT_CONTAINS(text, " loss=nan ");
+    ASSERT_CONTAINS(text, " skipped=1\n");
+    free(text);
+}
+
+static void the_table_has_one_head_and_percent_for_people(void) {
+    char *text = told(OPTION_LOG_TABLE);
+    CU_ASSERT_EQUAL(lines(text), 4);
+    ASSERT_CONTAINS(text, "FinLoss");
+    ASSERT_CONTAINS(text, "2.7500");
+    ASSERT_CONTAINS(text, "evaluation: epoch 1, top-1 75.00 %, top-5 100.00 %");
+    CU_ASSERT_PTR_NULL(strstr(text, "train step="));
+    free(text);
+}
+
+static void both_end_with_the_metric_line(void) {
+    char *text = told(OPTION_LOG_BOTH);
+    CU_ASSERT_EQUAL(lines(text), 7);
+    const char *last = strstr(text, "eval epoch=");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(last);
+    CU_ASSERT_EQUAL(lines(last), 1);
+    free(text);
+}
+
+/* A network that tells more of its steps than their loss. */
+static void what_a_network_tells_comes_behind_the_loss(void) {
+    static const struct model_metric list[] = {
+        [METRIC_LOSS] = {"loss", 0, METRIC_MEAN, true},
+        [METRIC_SAMPLES] = {"images", 1, METRIC_SUM, true},
+        {"loss_mask", 2, METRIC_MEAN, true},
+        {"objects_dropped", 3, METRIC_SUM, true},
+        {"of_scores", 4, METRIC_MEAN, false},
+        {NULL, 0, METRIC_SUM, false},
+    };
+    const struct model model = {.name = "m", .task = MODEL_CLASSIFY, .metrics = list};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    struct report r;
+    struct report_row row = {.step = 2, .lr = 0.5};
+    CU_ASSERT_EQUAL_FATAL(report_open(&r, out, OPTION_LOG_METRICS, &model, "", NULL), 0);
+    report_start(&r);
+    report_step(&r, (const double[MODEL_METRICS_MAX]){4, 64, 0.5, 3}, 64, false);
+    report_step(&r, (const double[MODEL_METRICS_MAX]){2, 64, (double)NAN, 4}, 64, false);
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    report_done(&r);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    ASSERT_CONTAINS(text, " loss=3 loss_mask=0.5 objects_dropped=7 lr=0.5 ");
+    CU_ASSERT_PTR_NULL(strstr(text, "of_scores"));
+    free(text);
+}
+
+static void objects_without_room_are_told_where_there_are_objects(void) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    struct report r;
+    struct report_row row = {.step = 2, .objects_dropped = 3};
+    CU_ASSERT_EQUAL_FATAL(
+        report_open(&r, out, OPTION_LOG_METRICS, model_find("maskrcnn_tiny"), "", NULL), 0);
+    report_start(&r);
+    step(&r, 1, 4, false);
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    report_done(&r);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    ASSERT_CONTAINS(text, " objects_dropped=3 lr=");
+    free(text);
+    text = told(OPTION_LOG_METRICS);
+    CU_ASSERT_PTR_NULL(strstr(text, "objects_dropped"));
+    free(text);
+}
+
+static void the_whole_run_is_summed_up(void) {
+    struct report r;
+    char text[REPORT_SUMMARY_MAX];
+    CU_ASSERT_EQUAL_FATAL(report_open(&r, NULL, OPTION_LOG_BOTH, model_find("resnet18"), "", NULL),
+                          0);
+    report_summary(&r, text);
+    CU_ASSERT_STRING_EQUAL(text, "");
+    passed += 5 * CLOCK_SECOND;
+    report_start(&r);
+    passed += 3 * CLOCK_SECOND;
+    step(&r, 1, 60, false);
+    CU_ASSERT_DOUBLE_EQUAL(r.standing.step_seconds, 3, 1e-9);
+    passed += CLOCK_SECOND;
+    step(&r, 1, 60, false);
+    CU_ASSERT_DOUBLE_EQUAL(r.standing.step_seconds, 2.8, 1e-9); /* a tenth from the last one */
+    report_summary(&r, text);
+    ASSERT_CONTAINS(text, "2 steps of 120 images in 0:04 of training, 30.0 images/s; 0:09 with");
+    report_done(&r);
+}
+
+static void other_ranks_say_nothing(void) {
+    struct report r;
+    CU_ASSERT_EQUAL(
+        report_open(&r, NULL, OPTION_LOG_BOTH, model_find("resnet18"), "/nowhere/events", NULL), 0);
+    struct report_row row = {.step = 1};
+    report_start(&r);
+    step(&r, 1, 1, false);
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    struct evaluation e = {.images = 1};
+    CU_ASSERT_EQUAL(report_evaluation(&r, 1, 1, &e, NULL), 0);
+    report_done(&r);
+}
+
+UNIT_SUITE("app.report", UNIT(what_a_network_tells_comes_behind_the_loss),
+           UNIT(objects_without_room_are_told_where_there_are_objects),
+           UNIT(where_no_loss_is_finite_there_is_none), UNIT(rows_hold_the_mean_since_the_last_one),
+           UNIT(the_table_has_one_head_and_percent_for_people), UNIT(both_end_with_the_metric_line),
+           UNIT(the_whole_run_is_summed_up), UNIT(other_ranks_say_nothing))

@@ -1,0 +1,71 @@
+#include "tests/support/unit.h"
+#include "trainer/app/task/class_tally.h"
+#include "trainer/data/set/labelled.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CLASSES = 3, PICTURES = 6 };
+
+static float logits[PICTURES][CLASSES] = {{1, 2, 0}, {3, 2, 1},       {5, 5, 0},
+                                          {0, 0, 9}, {NAN, NAN, NAN}, {9, 0, 0}};
+
+static size_t size_of(void *user, const char *name) {
+    (void)user;
+    return strcmp(name, "logits") == 0 ? sizeof(logits) : 0;
+}
+
+static int read_them(void *user, const char *name, void *ret, size_t bytes, struct error *err) {
+    (void)user, (void)name, (void)err;
+    memcpy(ret, logits, bytes);
+    return 0;
+}
+
+static void pictures_count_for_their_class(void) {
+    char cat[] = "cat", dog[] = "dog", emu[] = "emu";
+    char *names[] = {cat, dog, emu};
+    int32_t labels[PICTURES] = {1, 1, 0, 0, 0, 0};
+    float weights[PICTURES] = {1, 1, 1, 1, 1, 0}; /* the last cannot be used */
+    struct batch batch = {.count = PICTURES};
+    const struct task_outputs outputs = {.bytes = size_of, .read = read_them};
+    cleanup_class_tally struct class_tally tally = {0};
+    cleanup_comm struct comm *alone = NULL;
+    cleanup_buf struct buf out = {.max = 4096};
+    batch.fields[LABELLED_LABEL] = labels;
+    batch.fields[LABELLED_WEIGHT] = weights;
+    CU_ASSERT_EQUAL_FATAL(comm_self_open(&alone, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(class_tally_open(&tally, CLASSES, NULL), 0);
+    CU_ASSERT_EQUAL(class_tally_add(&tally, &batch, &outputs, NULL), 0);
+    CU_ASSERT_EQUAL(class_tally_sum(&tally, alone, NULL), 0);
+    /* Of equals the first counts; NaN is no answer. */
+    CU_ASSERT_EQUAL(class_tally_print(&tally, names, &out, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "top-1 by class, the worst first:\n"
+                                           "   33.33 %  of      3  cat\n"
+                                           "   50.00 %  of      2  dog\n");
+    batch.count = PICTURES + 1;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(class_tally_add(&tally, &batch, &outputs, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
+}
+
+static void many_classes_are_cut_short(void) {
+    enum { MANY = CLASS_TALLY_SHOWN + 5 };
+    char text[MANY][8];
+    char *names[MANY];
+    cleanup_class_tally struct class_tally tally = {0};
+    cleanup_buf struct buf out = {.max = 4096};
+    CU_ASSERT_EQUAL_FATAL(class_tally_open(&tally, MANY, NULL), 0);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(text[i], sizeof(text[i]), "c%d.", i);
+        names[i] = text[i];
+        tally.sums[i] = 100;
+        tally.sums[MANY + i] = i;
+    }
+    CU_ASSERT_EQUAL(class_tally_print(&tally, names, &out, NULL), 0);
+    ASSERT_CONTAINS(buf_text(&out), "(20 of them):\n    0.00 %  of    100  c0.\n");
+    ASSERT_CONTAINS(buf_text(&out), "c19.");
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&out), "c20."));
+}
+
+UNIT_SUITE("app.class_tally", UNIT(pictures_count_for_their_class),
+           UNIT(many_classes_are_cut_short))

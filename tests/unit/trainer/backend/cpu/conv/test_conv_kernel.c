@@ -1,0 +1,235 @@
+/* Which kernel makes a convolution, by the rules that were measured: on either side of each bound.
+ */
+#include "tests/support/conv_layer.h"
+#include "trainer/backend/cpu/conv/conv_kernel.h"
+#include "trainer/backend/cpu/operators.h"
+
+#include <stdio.h>
+
+#define DNN &conv_dnn_kernel
+#define DNN_WEIGHT &conv_dnn_weight_kernel
+#define OWN &conv_own_kernel
+#define OWN_WEIGHT &conv_weight_kernel
+#define GEMM &conv_gemm_kernel
+#define GEMM_WEIGHT &conv_gemm_weight_kernel
+#define WINOGRAD &conv_winograd4_kernel
+#define WINOGRAD_WEIGHT &conv_winograd4_weight_kernel
+
+struct choice {
+    const char *what;
+    struct conv_layer layer;
+    const struct conv_kernel *forward, *data, *weight;
+};
+
+static void check(const struct cpu *cpu, enum dtype dtype, const struct choice *c) {
+    const struct conv_kernel *expected[] = {c->forward, c->data, c->weight};
+    struct conv_layer_ops ops;
+    conv_layer_open(&ops, &c->layer, dtype);
+    for (int i = 0; i < LAYER_AFFINE; i++) {
+        bool right = conv_kernel_of(cpu, &ops.graph, ops.of[i]) == expected[i];
+        if (!right)
+            printf("%s, %s: another kernel\n", c->what, op_name(ops.of[i]->kind));
+        CU_ASSERT(right);
+    }
+    graph_done(&ops.graph);
+}
+
+/* Without these loops there is nothing to check. */
+static void check_all(const char *loops, bool own, enum cpu_convs convs, enum dtype dtype,
+                      const struct choice *choices, size_t count) {
+    struct cpu cpu = {
+        .threads = 2, .own_products = own, .convs = convs, .loops = loops_called(loops)};
+    CU_ASSERT_EQUAL(count > 0, true);
+    for (size_t i = 0; i < count && cpu.loops != NULL; i++)
+        check(&cpu, dtype, &choices[i]);
+}
+
+#define CHECK_ALL(loops, own, convs, dtype, choices)                                               \
+    check_all(loops, own, convs, dtype, choices, sizeof(choices) / sizeof((choices)[0]))
+
+/* As measured (conv_winograd4.c): channels, pixels, and how many of the tiles' are in the picture.
+ */
+static const struct choice winograds[] = {
+    {"a ResNet's 56x56", {16, 56, 56, 64, 64, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
+    {"a detector's", {1, 25, 34, 256, 256, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
+    {"32 channels", {16, 32, 32, 32, 32, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
+    {"16 to 64", {16, 32, 32, 16, 64, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
+    {"without padding", {4, 30, 30, 64, 64, 3, 1, 0, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
+    {"6x6", {16, 6, 6, 256, 256, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
+    {"half in the picture", {32, 4, 2, 256, 256, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
+    {"192 pixels", {1, 4, 48, 256, 256, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
+    {"1x14x14", {1, 14, 14, 256, 256, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
+};
+
+/* The same with oneDNN in their place; for AVX-512 alone, where nothing else wins. */
+static const struct choice no_winograds[] = {
+    {"few channels", {16, 32, 32, 16, 48, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
+    {"no multiples of 16 read", {16, 32, 32, 72, 64, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
+    {"no multiples of 16 made", {16, 32, 32, 64, 72, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
+    {"a padded picture", {16, 32, 32, 64, 64, 3, 1, 1, 48}, DNN, DNN, DNN_WEIGHT},
+    {"less than half in the picture", {16, 5, 5, 256, 256, 3, 1, 1, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"188 pixels", {1, 4, 47, 256, 256, 3, 1, 1, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"stride 2", {16, 56, 56, 64, 64, 3, 2, 1, 0}, DNN, GEMM, DNN_WEIGHT},
+    {"padding of 2", {16, 56, 56, 64, 64, 3, 1, 2, 0}, DNN, DNN, DNN_WEIGHT},
+    {"1x1", {16, 56, 56, 272, 272, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
+    {"5x5", {16, 56, 56, 64, 64, 5, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
+};
+
+static void winograds_products_are_taken_where_they_pay(void) {
+    CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_F32, winograds);
+    CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_F32, winograds);
+    CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_F32, no_winograds);
+    static const struct choice others[] = {
+        {"f32 on narrow registers", {16, 56, 56, 64, 64, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT}};
+    CHECK_ALL("baseline", false, CPU_CONVS_AUTO, DTYPE_F32, others);
+    CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_BF16, others);
+}
+
+/* With AVX2, f32 (conv_gemm.c, conv_weight.c). */
+static const struct choice products[] = {
+    {"1x1 of many pictures", {16, 56, 56, 64, 256, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
+    {"a small stem of many pictures", {16, 32, 32, 3, 64, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT},
+    {"1x1, 12544 pixels", {4, 56, 56, 64, 256, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
+    {"1x1, fewer", {1, 112, 111, 64, 256, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"1x1 of many channels", {1, 7, 7, 256, 256, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"1x1 to fewer", {1, 7, 7, 256, 240, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"1x1 from fewer", {1, 7, 7, 240, 256, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"1x1 of stride 2", {1, 8, 8, 64, 128, 1, 2, 0, 0}, DNN, GEMM, GEMM_WEIGHT},
+    {"1x1 of stride 2, 16 channels", {1, 8, 8, 16, 64, 1, 2, 0, 0}, DNN, GEMM, GEMM_WEIGHT},
+    {"3x3 of stride 2", {1, 8, 8, 64, 64, 3, 2, 1, 0}, DNN, GEMM, GEMM_WEIGHT},
+    {"3x3 of stride 3", {1, 9, 9, 64, 64, 3, 3, 1, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"3x3 of few pixels", {1, 5, 5, 16, 16, 3, 1, 1, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"3x3 of many pixels", {4, 56, 56, 16, 16, 3, 1, 1, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"5x5 of stride 2", {1, 9, 9, 16, 16, 5, 2, 2, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"a ResNet's stem", {1, 32, 32, 3, 64, 7, 2, 3, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"a small stem", {1, 32, 32, 3, 64, 3, 2, 1, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"a padded picture", {1, 8, 8, 64, 64, 3, 2, 1, 48}, DNN, DNN, DNN_WEIGHT},
+    {"outputs beside vectors", {1, 8, 8, 64, 72, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT},
+    {"inputs beside vectors", {1, 8, 8, 72, 64, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT},
+};
+
+static void products_of_matrices_are_taken_where_they_pay(void) {
+    CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_F32, products);
+    /* Elsewhere where oneDNN's sums would hang on the number of threads. */
+    static const struct choice others[] = {
+        {"stride 2", {8, 112, 112, 512, 512, 3, 2, 1, 0}, DNN, GEMM, DNN_WEIGHT},
+        {"1x1", {8, 112, 112, 512, 512, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
+        {"of 7 pictures", {7, 112, 112, 512, 512, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+        {"large weights", {8, 3, 3, 256, 256, 3, 2, 1, 0}, DNN, GEMM, GEMM_WEIGHT}};
+    /* With AVX-512 short sums of 512 positions and more, and 1x1 of stride 2. */
+    static const struct choice wide[] = {
+        {"512 positions", {8, 8, 8, 256, 256, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
+        {"511 positions", {1, 7, 73, 256, 256, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+        {"from more", {8, 8, 8, 272, 256, 1, 1, 0, 0}, DNN, GEMM, GEMM_WEIGHT},
+        {"to more", {8, 8, 8, 256, 272, 1, 1, 0, 0}, GEMM, DNN, GEMM_WEIGHT},
+        {"stride 2", {8, 16, 16, 512, 512, 1, 2, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
+        {"stride 2 of few", {1, 14, 146, 512, 512, 1, 2, 0, 0}, DNN, GEMM, GEMM_WEIGHT}};
+    static const struct choice narrow[] = {
+        {"stride 2", {4, 112, 112, 256, 256, 1, 2, 0, 0}, DNN, DNN, DNN_WEIGHT}};
+    /* On AMX all of 256 positions and more, and weight gradients of 128 channels and more. */
+    static const struct choice tiles[] = {
+        {"256 positions", {4, 8, 8, 2048, 512, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
+        {"255 positions", {1, 15, 17, 2048, 512, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+        {"3x3 of stride 2", {8, 32, 32, 64, 128, 3, 2, 1, 0}, GEMM, GEMM, GEMM_WEIGHT},
+        {"from few", {8, 32, 32, 112, 128, 1, 1, 0, 0}, GEMM, GEMM, DNN_WEIGHT},
+        {"to few", {8, 32, 32, 128, 112, 1, 1, 0, 0}, GEMM, GEMM, DNN_WEIGHT},
+        {"inputs beside vectors", {8, 16, 16, 72, 64, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT}};
+    CHECK_ALL("amx", false, CPU_CONVS_AUTO, DTYPE_F32, tiles);
+    CHECK_ALL("amx", false, CPU_CONVS_AUTO, DTYPE_F32, winograds);
+    CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_F32, others);
+    CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_F32, wide);
+    CHECK_ALL("baseline", false, CPU_CONVS_AUTO, DTYPE_F32, others);
+    CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_BF16, narrow);
+}
+
+/* In bf16 beside AVX-512 BF16 (conv_own.h). */
+static const struct choice owns[] = {
+    {"3x3", {1, 5, 7, 64, 128, 3, 1, 1, 0}, OWN, OWN, OWN_WEIGHT},
+    {"1x1", {1, 5, 7, 64, 128, 1, 1, 0, 0}, OWN, OWN, OWN_WEIGHT},
+    {"1x1 of 32", {1, 5, 7, 64, 32, 1, 1, 0, 0}, DNN, OWN, OWN_WEIGHT},
+    {"1x1 of 48", {1, 5, 7, 48, 64, 1, 1, 0, 0}, DNN, DNN, OWN_WEIGHT},
+    {"3x3 of 96", {1, 5, 7, 64, 96, 3, 1, 1, 0}, DNN, OWN, OWN_WEIGHT},
+    {"3x3 of stride 2", {1, 5, 7, 64, 64, 3, 2, 1, 0}, DNN, DNN, OWN_WEIGHT},
+    {"1x1 of stride 2", {1, 5, 7, 64, 64, 1, 2, 0, 0}, DNN, DNN, OWN_WEIGHT},
+    {"3x3 without padding", {1, 5, 7, 64, 64, 3, 1, 0, 0}, DNN, DNN, OWN_WEIGHT},
+    {"3x3, padding of 2", {1, 5, 7, 64, 64, 3, 1, 2, 0}, DNN, DNN, OWN_WEIGHT},
+    {"5x5", {1, 5, 7, 64, 64, 5, 1, 2, 0}, DNN, DNN, OWN_WEIGHT},
+    {"outputs beside vectors", {1, 5, 7, 64, 72, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
+    {"inputs beside vectors", {1, 5, 7, 72, 64, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
+    {"a padded picture", {1, 5, 7, 64, 64, 1, 1, 0, 32}, DNN, DNN, DNN_WEIGHT},
+};
+
+static void own_kernels_are_taken_where_they_are_the_faster_ones(void) {
+    CHECK_ALL("avx512bf16", true, CPU_CONVS_AUTO, DTYPE_BF16, owns);
+    static const struct choice not_owns[] = {
+        {"oneDNN's are faster", {1, 5, 7, 64, 64, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT}};
+    CHECK_ALL("avx512bf16", false, CPU_CONVS_AUTO, DTYPE_BF16, not_owns);
+    static const struct choice wide[] = {
+        {"f32", {1, 5, 7, 64, 64, 1, 1, 0, 0}, DNN, DNN, OWN_WEIGHT},
+        {"f32 3x3", {16, 56, 56, 64, 64, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT}};
+    CHECK_ALL("avx512bf16", true, CPU_CONVS_AUTO, DTYPE_F32, wide);
+}
+
+static void the_users_choice_comes_before_the_rules(void) {
+    static const struct conv_layer small = {1, 5, 5, 64, 64, 3, 1, 1, 0};
+    static const struct conv_layer large = {16, 56, 56, 64, 64, 3, 1, 1, 0};
+    static const struct conv_layer flat = {4, 56, 56, 64, 256, 1, 1, 0, 0};
+    const struct choice none[] = {{"large", large, DNN, DNN, DNN_WEIGHT},
+                                  {"flat", flat, DNN, DNN, DNN_WEIGHT}};
+    const struct choice own[] = {{"large", large, OWN, OWN, OWN_WEIGHT}};
+    const struct choice own_f32[] = {{"large", large, DNN, DNN, OWN_WEIGHT}};
+    const struct choice gemm[] = {{"small", small, GEMM, GEMM, GEMM_WEIGHT},
+                                  {"large", large, GEMM, GEMM, GEMM_WEIGHT}};
+    const struct choice winograd[] = {{"small", small, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
+                                      {"flat", flat, DNN, DNN, DNN_WEIGHT}};
+    const struct choice direct[] = {{"large", large, DNN, DNN, GEMM_WEIGHT},
+                                    {"flat", flat, GEMM, GEMM, GEMM_WEIGHT}};
+    CHECK_ALL("avx2", false, CPU_CONVS_ONEDNN, DTYPE_F32, none);
+    CHECK_ALL("avx512bf16", true, CPU_CONVS_ONEDNN, DTYPE_BF16, none);
+    CHECK_ALL("avx512bf16", true, CPU_CONVS_OWN, DTYPE_BF16, own);
+    CHECK_ALL("avx512bf16", true, CPU_CONVS_DIRECT, DTYPE_BF16, own);
+    CHECK_ALL("avx512bf16", true, CPU_CONVS_OWN, DTYPE_F32, own_f32);
+    CHECK_ALL("avx512bf16", true, CPU_CONVS_DIRECT, DTYPE_F32, own_f32);
+    CHECK_ALL("avx512", false, CPU_CONVS_GEMM, DTYPE_F32, gemm);
+    CHECK_ALL("avx2", false, CPU_CONVS_GEMM, DTYPE_F32, gemm);
+    CHECK_ALL("baseline", false, CPU_CONVS_WINOGRAD, DTYPE_F32, winograd);
+    CHECK_ALL("avx512bf16", true, CPU_CONVS_WINOGRAD, DTYPE_F32, winograd);
+    CHECK_ALL("avx2", false, CPU_CONVS_DIRECT, DTYPE_F32, direct);
+}
+
+/* The kernel of the layer with its end, NULL where the graph leaves that apart. */
+static void check_affine(const char *loops, bool own, enum dtype dtype,
+                         const struct conv_layer *layer, const struct conv_kernel *expected) {
+    struct cpu cpu = {.threads = 2, .own_products = own, .loops = loops_called(loops)};
+    struct conv_layer_ops ops;
+    if (cpu.loops == NULL)
+        return;
+    conv_layer_open(&ops, layer, dtype);
+    CU_ASSERT_EQUAL(cpu_operator(OP_CONV2D_AFFINE)->has(&cpu, &ops.graph, ops.of[LAYER_AFFINE]),
+                    expected != NULL);
+    if (expected != NULL)
+        CU_ASSERT_PTR_EQUAL(conv_kernel_of(&cpu, &ops.graph, ops.of[LAYER_AFFINE]), expected);
+    graph_done(&ops.graph);
+}
+
+static void an_end_is_fused_but_to_own_kernels_that_have_none(void) {
+    static const struct conv_layer large = {16, 56, 56, 64, 64, 3, 1, 1, 0};
+    static const struct conv_layer strided = {16, 56, 56, 64, 64, 3, 2, 1, 0};
+    static const struct conv_layer flat = {4, 56, 56, 64, 256, 1, 1, 0, 0};
+    static const struct conv_layer deep = {4, 56, 56, 512, 256, 1, 1, 0, 0};
+    check_affine("avx512bf16", true, DTYPE_BF16, &large, NULL);
+    check_affine("avx512bf16", true, DTYPE_BF16, &strided, &conv_dnn_affine_kernel);
+    check_affine("avx512bf16", false, DTYPE_BF16, &large, &conv_dnn_affine_kernel);
+    check_affine("avx512bf16", true, DTYPE_F32, &large, WINOGRAD);
+    check_affine("avx2", false, DTYPE_F32, &large, WINOGRAD);
+    check_affine("avx2", false, DTYPE_F32, &flat, GEMM);
+    check_affine("avx512", false, DTYPE_F32, &flat, GEMM);
+    check_affine("avx512", false, DTYPE_F32, &deep, &conv_dnn_affine_kernel);
+    check_affine("baseline", false, DTYPE_F32, &flat, &conv_dnn_affine_kernel);
+}
+
+UNIT_SUITE("cpu.conv_kernel", UNIT(winograds_products_are_taken_where_they_pay),
+           UNIT(products_of_matrices_are_taken_where_they_pay),
+           UNIT(own_kernels_are_taken_where_they_are_the_faster_ones),
+           UNIT(the_users_choice_comes_before_the_rules),
+           UNIT(an_end_is_fused_but_to_own_kernels_that_have_none))

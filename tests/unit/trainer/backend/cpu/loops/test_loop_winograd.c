@@ -1,0 +1,155 @@
+#include "tests/support/loop_data.h"
+#include "tests/support/unit.h"
+
+struct shape_case {
+    size_t images, height, width, in, out;
+};
+
+/* Tiles that hang over the edge, one that is larger than the picture, odd counts of tiles, several
+ * groups of channels, and more tiles than a block of the kernels holds. */
+static const struct shape_case shapes[] = {
+    {1, 1, 1, 64, 64},  {2, 4, 6, 64, 128},  {1, 5, 7, 128, 64},
+    {3, 3, 2, 192, 64}, {5, 13, 12, 64, 64},
+};
+enum { CASES = sizeof(shapes) / sizeof(shapes[0]) };
+
+/* Transformed values are rounded to bf16: of sums of COUNT products below 1, this is far out. */
+static bool is_near(float value, double expected, double count) {
+    return fabs((double)value - expected) <= 0.02 * sqrt(count) + fabs(expected) / 256;
+}
+
+/* Where pixel (ROW, COLUMN) of IMAGE sees TAP, as a number of a pixel; false outside the picture.
+ */
+static bool find_tap(const struct shape_case *s, size_t pixel, size_t tap, size_t *ret) {
+    size_t row = pixel / s->width % s->height + tap / 3, column = pixel % s->width + tap % 3;
+    *ret = pixel + (tap / 3) * s->width + tap % 3 - s->width - 1;
+    return row >= 1 && row <= s->height && column >= 1 && column <= s->width;
+}
+
+static double output_of(const struct shape_case *s, const void *x, const float *w, bool gradient,
+                        size_t pixel, size_t out) {
+    double sum = 0;
+    for (size_t tap = 0; tap < 9; tap++) {
+        size_t from;
+        if (!find_tap(s, pixel, tap, &from))
+            continue;
+        for (size_t in = 0; in < s->in; in++)
+            sum += (double)loop_get(x, from * s->in + in, ELEM_BF16) *
+                   (double)(gradient ? w[(in * 9 + 8 - tap) * s->out + out]
+                                     : w[(out * 9 + tap) * s->in + in]);
+    }
+    return sum;
+}
+
+static void check_forward(const struct loops *loops, const struct shape_case *s, bool gradient) {
+    struct winograd form = {s->images, s->height, s->width, s->in, s->out, NULL, NULL, NULL, NULL};
+    size_t pixels = s->images * s->height * s->width;
+    size_t tiles = s->images * winograd_tiles(s->height) * winograd_tiles(s->width);
+    CU_ASSERT_FATAL(loops->winograd_supported(&form));
+    void *x = loop_values(pixels * s->in, ELEM_BF16, 0, 1);
+    float *w = loop_values(9 * s->in * s->out, ELEM_F32, 0, 2);
+    void *y = loop_values(pixels * s->out, ELEM_BF16, 5, 3);
+    void *scratch = loop_values(loops->winograd_scratch(&form), ELEM_BF16, 0, 4);
+    void *weights = loop_values(winograd_weight_bytes(s->in, s->out), ELEM_BF16, 0, 5);
+    struct own_pack pack = {s->in, s->out, gradient, w, weights};
+    loops->winograd_pack(&pack, 0, 1);
+    loops->winograd_pack(&pack, 1, pack_units(&pack));
+    form.x = x;
+    form.y = y;
+    form.weights = weights;
+    form.scratch = scratch;
+    loops->winograd_run(&form, 0, tiles / 3);
+    loops->winograd_run(&form, tiles / 3, tiles);
+    for (size_t pixel = 0; pixel < pixels; pixel++)
+        for (size_t out = 0; out < s->out; out += 7)
+            CU_ASSERT(is_near(loop_get(y, pixel * s->out + out, ELEM_BF16),
+                              output_of(s, x, w, gradient, pixel, out), 9 * (double)s->in));
+    free(x);
+    free(w);
+    free(y);
+    free(scratch);
+    free(weights);
+}
+
+static double weight_of(const struct shape_case *s, const void *x, const void *dy, size_t out,
+                        size_t tap, size_t in) {
+    double sum = 0;
+    for (size_t pixel = 0; pixel < s->images * s->height * s->width; pixel++) {
+        size_t from;
+        if (find_tap(s, pixel, tap, &from))
+            sum += (double)loop_get(x, from * s->in + in, ELEM_BF16) *
+                   (double)loop_get(dy, pixel * s->out + out, ELEM_BF16);
+    }
+    return sum;
+}
+
+static void check_weight(const struct loops *loops, const struct shape_case *s) {
+    size_t pixels = s->images * s->height * s->width;
+    struct weight_part part = {.elem = ELEM_BF16,
+                               .height = s->height,
+                               .width = s->width,
+                               .in = s->in,
+                               .out_height = s->height,
+                               .out_width = s->width,
+                               .out = s->out,
+                               .kernel = 3,
+                               .taps = 9,
+                               .stride = 1,
+                               .pad = 1,
+                               .end = s->images * winograd_tiles(s->height) *
+                                      winograd_tiles(s->width)};
+    CU_ASSERT_FATAL(loops->winograd_weight.supported(&part));
+    void *x = loop_values(pixels * s->in, ELEM_BF16, 0, 1);
+    void *dy = loop_values(pixels * s->out, ELEM_BF16, 0, 2);
+    float *dw = loop_values(9 * s->in * s->out, ELEM_F32, 5, 3);
+    void *scratch = loop_values(loops->winograd_weight.scratch(&part), ELEM_BF16, 0, 4);
+    part.x = x;
+    part.dy = dy;
+    part.dw = dw;
+    part.scratch = scratch;
+    for (size_t unit = 0; unit < weight_groups(s->in) * weight_groups(s->out); unit++) {
+        part.unit_begin = unit;
+        part.unit_end = unit + 1;
+        loops->winograd_weight.run(&part);
+    }
+    for (size_t i = 0; i < 9 * s->in * s->out; i += 11)
+        CU_ASSERT(is_near(dw[i], weight_of(s, x, dy, i / s->in / 9, i / s->in % 9, i % s->in),
+                          (double)pixels));
+    free(x);
+    free(dy);
+    free(dw);
+    free(scratch);
+}
+
+static void products_of_tiles_are_those_of_plain_loops(void) {
+    bool any = false;
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
+        struct winograd form = {.in = 64, .out = 64};
+        if (!(*loops)->winograd_supported(&form))
+            continue;
+        any = true;
+        for (size_t i = 0; i < CASES; i++) {
+            check_forward(*loops, &shapes[i], false);
+            check_forward(*loops, &shapes[i], true);
+            check_weight(*loops, &shapes[i]);
+        }
+    }
+    if (!any)
+        unit_skip("this processor has no bf16 products of its own");
+}
+
+static void other_shapes_are_left_to_others(void) {
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
+        struct winograd form = {.in = 16, .out = 64};
+        struct weight_part part = {
+            .elem = ELEM_BF16, .in = 64, .out = 64, .kernel = 3, .taps = 9, .stride = 2, .pad = 1};
+        CU_ASSERT_FALSE((*loops)->winograd_supported(&form));
+        CU_ASSERT_FALSE((*loops)->winograd_weight.supported(&part));
+        part.stride = 1;
+        part.elem = ELEM_F32;
+        CU_ASSERT_FALSE((*loops)->winograd_weight.supported(&part));
+    }
+}
+
+UNIT_SUITE("cpu.loop_winograd", UNIT(products_of_tiles_are_those_of_plain_loops),
+           UNIT(other_shapes_are_left_to_others))

@@ -1,0 +1,85 @@
+#include "tests/support/unit.h"
+#include "trainer/data/codec/image.h"
+#include "trainer/data/codec/resize_rows.h"
+#include "trainer/kernels/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 61, ROWS = 9, VALUES = WIDTH * IMAGE_CHANNELS };
+
+/* TAPS positive weights that add up to one, USED of them; the rest 0. */
+static void make_weights(struct random *random, int16_t *weights, int taps, int used) {
+    int left = 1 << RESIZE_WEIGHT_BITS;
+    memset(weights, 0, (size_t)taps * sizeof(*weights));
+    for (int k = 0; k < used - 1; k++) {
+        weights[k] = (int16_t)(1 + random_below(random, (uint32_t)(left / 2)));
+        left -= weights[k];
+    }
+    weights[used - 1] = (int16_t)left;
+}
+
+static void both_versions_down_give_the_same_bits(void) {
+    struct random random = random_stream(1, 0, 0);
+    uint8_t in[ROWS][VALUES];
+    for (int y = 0; y < ROWS; y++)
+        for (int x = 0; x < VALUES; x++)
+            in[y][x] = (uint8_t)random_u32(&random);
+    for (int used = 1; used <= ROWS; used++) {
+        int16_t weights[10], fast[VALUES], plain[VALUES];
+        make_weights(&random, weights, 10, used);
+        resize_down(in[0], VALUES, weights, 10, VALUES, fast);
+        resize_down_plain(in[0], VALUES, weights, 10, VALUES, plain);
+        CU_ASSERT_EQUAL(memcmp(fast, plain, sizeof(fast)), 0);
+    }
+}
+
+enum { PLACES = 40, TAPS = 6 };
+
+static void compare_across(int taps) {
+    struct random random = random_stream(2, 0, 0);
+    int16_t row[VALUES + TAPS * IMAGE_CHANNELS + RESIZE_ROW_SLACK] = {0};
+    int first[PLACES];
+    int16_t weights[PLACES * TAPS];
+    const struct resize_axis axis = {.taps = taps, .first = first, .weights = weights};
+    for (int i = 0; i < VALUES; i++)
+        row[i] = (int16_t)random_below(&random, (255 << RESIZE_BETWEEN_BITS) + 1);
+    for (int p = 0; p < PLACES; p++) {
+        int used = 1 + (int)random_below(&random, (uint32_t)taps);
+        first[p] = p % 9 == 0 ? -1 : (int)random_below(&random, (uint32_t)(WIDTH - used + 1));
+        make_weights(&random, weights + p * taps, taps, used);
+    }
+    first[PLACES - 1] = WIDTH - 1; /* the last pixel alone */
+    make_weights(&random, weights + (PLACES - 1) * taps, taps, 1);
+    for (int flip = 0; flip < 2; flip++) {
+        uint8_t fast[PLACES * IMAGE_CHANNELS], plain[PLACES * IMAGE_CHANNELS];
+        resize_across(row, &axis, PLACES, flip, fast);
+        resize_across_plain(row, &axis, PLACES, flip, plain);
+        CU_ASSERT_EQUAL(memcmp(fast, plain, sizeof(fast)), 0);
+    }
+}
+
+static void both_versions_across_give_the_same_bits(void) {
+    for (int taps = 2; taps <= TAPS; taps += 2)
+        compare_across(taps);
+}
+
+static void the_ends_of_the_range_do_not_overflow(void) {
+    uint8_t white[2][VALUES];
+    int16_t row[VALUES + 2 * IMAGE_CHANNELS + RESIZE_ROW_SLACK] = {0};
+    const int16_t half[2] = {1 << 13, 1 << 13};
+    int first[1] = {0};
+    int16_t weights[2] = {1 << 13, 1 << 13};
+    const struct resize_axis axis = {.taps = 2, .first = first, .weights = weights};
+    uint8_t out[IMAGE_CHANNELS];
+    memset(white, 255, sizeof(white));
+    resize_down(white[0], VALUES, half, 2, VALUES, row);
+    CU_ASSERT_EQUAL(row[0], 255 << RESIZE_BETWEEN_BITS);
+    CU_ASSERT_EQUAL(row[VALUES - 1], 255 << RESIZE_BETWEEN_BITS);
+    resize_across(row, &axis, 1, false, out);
+    CU_ASSERT_EQUAL(out[0], 255);
+}
+
+UNIT_SUITE("data.resize_rows", UNIT(both_versions_down_give_the_same_bits),
+           UNIT(both_versions_across_give_the_same_bits),
+           UNIT(the_ends_of_the_range_do_not_overflow))

@@ -1,0 +1,440 @@
+#include "tests/support/host_device.h"
+#include "tests/support/net.h"
+#include "tests/support/unit.h"
+#include "trainer/backend/ref/ref.h"
+#include "trainer/graph/program/store.h"
+#include "trainer/kernels/bf16.h"
+
+#include <math.h>
+#include <string.h>
+
+static void places_are_aligned_and_in_the_order_of_backward(void) {
+    struct net net;
+    net_init(&net, NULL, net_config("resnet20", 1, 8, true),
+             (struct compile_options){.fusion = FUSION_ALL});
+    const struct store *store = &net.store;
+    size_t end = 0;
+    for (int i = 0; i < store->slot_count && store->slots[i].home == STORE_PARAMETERS; i++) {
+        CU_ASSERT(store->slots[i].first >= end);
+        CU_ASSERT_EQUAL(store->slots[i].first * sizeof(float) % STORE_ALIGNMENT, 0);
+        end = store->slots[i].first + store->slots[i].count;
+    }
+    CU_ASSERT_STRING_EQUAL(store->slots[0].name, "fc.weight");
+    CU_ASSERT(store_find(store, "layer3.2.conv2.weight")->first <
+              store_find(store, "layer3.2.conv1.weight")->first);
+    CU_ASSERT(store_find(store, "layer1.0.conv1.weight")->first <
+              store_find(store, "conv1.weight")->first);
+    CU_ASSERT_EQUAL(store->count[STORE_MOMENTUM], store->count[STORE_PARAMETERS]);
+    net_done(&net);
+}
+
+static void states_have_no_gradient_and_parameters_no_state(void) {
+    struct net net;
+    net_init(&net, NULL, net_config("resnet20", 1, 8, true), (struct compile_options){0});
+    const struct store_slot *mean = store_find(&net.store, "bn1.running_mean");
+    const struct store_slot *weight = store_find(&net.store, "bn1.weight");
+    CU_ASSERT_PTR_NULL(store_at(&net.store, mean, STORE_GRADIENTS));
+    CU_ASSERT_PTR_NOT_NULL(store_at(&net.store, mean, STORE_STATE));
+    CU_ASSERT_PTR_NULL(store_at(&net.store, weight, STORE_STATE));
+    CU_ASSERT_PTR_NOT_NULL(store_at(&net.store, weight, STORE_MOMENTUM));
+    CU_ASSERT_PTR_NULL(store_find(&net.store, "bn2.weight"));
+    net_done(&net);
+}
+
+/* A parameter that nothing reads. */
+static void what_has_no_gradient_lies_behind_what_is_trained(void) {
+    struct net net;
+    net_init(&net, NULL, net_config("resnet20", 1, 8, true), (struct compile_options){0});
+    CU_ASSERT_EQUAL(net.store.trained, net.store.count[STORE_PARAMETERS]);
+    CU_ASSERT(store_find(&net.store, "bn1.weight")->trained);
+    CU_ASSERT_FALSE(store_find(&net.store, "bn1.running_mean")->trained);
+    struct store store = {0};
+    struct error err = {0};
+    (void)graph_parameter(&net.graph, "idle", shape_1(5), INIT_ONE, 0);
+    CU_ASSERT_EQUAL_FATAL(store_init(&store, net.backend, &net.graph, &err), 0);
+    const struct store_slot *idle = store_find(&store, "idle");
+    CU_ASSERT_FALSE(idle->trained);
+    CU_ASSERT_EQUAL(store.trained, net.store.trained);
+    CU_ASSERT_EQUAL(idle->first, store.trained);
+    CU_ASSERT_EQUAL(store.count[STORE_PARAMETERS], store.trained + 16);
+    store_done(&store);
+    net_done(&net);
+}
+
+static void evaluation_alone_needs_no_gradients(void) {
+    struct net net;
+    net_init(&net, NULL, net_config("resnet20", 1, 8, false), (struct compile_options){0});
+    CU_ASSERT_PTR_NULL(net.store.arena[STORE_GRADIENTS]);
+    CU_ASSERT_PTR_NULL(net.store.arena[STORE_MOMENTUM]);
+    CU_ASSERT_PTR_NOT_NULL(net.store.arena[STORE_PARAMETERS]);
+    net_done(&net);
+}
+
+static double deviation(const float *values, size_t count) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)values[i];
+        squares += (double)values[i] * (double)values[i];
+    }
+    return sqrt(squares / (double)count - sum / (double)count * (sum / (double)count));
+}
+
+static void start_values_have_the_published_spread(void) {
+    struct net net;
+    net_init(&net, NULL, net_config("resnet18", 1, 32, true), (struct compile_options){0});
+    net_start(&net);
+    const struct store_slot *conv = store_find(&net.store, "layer3.1.conv2.weight");
+    const struct store_slot *fc = store_find(&net.store, "fc.weight");
+    const struct store_slot *bias = store_find(&net.store, "fc.bias");
+    const struct store_slot *var = store_find(&net.store, "bn1.running_var");
+    const float *w = store_at(&net.store, conv, STORE_PARAMETERS);
+    CU_ASSERT_DOUBLE_EQUAL(deviation(w, conv->count), sqrt(2.0 / (256 * 9)), 0.0002);
+    w = store_at(&net.store, fc, STORE_PARAMETERS);
+    double bound = 1 / sqrt(512.0);
+    CU_ASSERT_DOUBLE_EQUAL(deviation(w, fc->count), bound / sqrt(3.0), 0.01 * bound);
+    for (size_t i = 0; i < fc->count; i++)
+        CU_ASSERT(fabs((double)w[i]) <= bound);
+    w = store_at(&net.store, bias, STORE_PARAMETERS);
+    for (size_t i = 0; i < bias->count; i++)
+        CU_ASSERT(w[i] != 0 && fabs((double)w[i]) <= bound);
+    CU_ASSERT_EQUAL(((const float *)store_at(&net.store, var, STORE_STATE))[5], 1);
+    net_done(&net);
+}
+
+static void start_values_depend_on_seed_and_name_alone(void) {
+    struct net a, b;
+    struct error err = {0};
+    net_init(&a, NULL, net_config("resnet20", 1, 8, true),
+             (struct compile_options){.fusion = FUSION_NONE});
+    net_init(&b, NULL, net_config("resnet32", 3, 16, false),
+             (struct compile_options){.fusion = FUSION_ALL});
+    net_start(&a);
+    net_start(&b);
+    const char *name = "layer2.1.conv1.weight";
+    const struct store_slot *left = store_find(&a.store, name), *right = store_find(&b.store, name);
+    const void *x = store_at(&a.store, left, STORE_PARAMETERS);
+    const void *y = store_at(&b.store, right, STORE_PARAMETERS);
+    CU_ASSERT_EQUAL(memcmp(x, y, left->count * sizeof(float)), 0);
+    CU_ASSERT_EQUAL(store_start(&b.store, 2, &err), 0);
+    CU_ASSERT_NOT_EQUAL(memcmp(x, y, left->count * sizeof(float)), 0);
+    net_done(&a);
+    net_done(&b);
+}
+
+static void zero_gamma_zeroes_the_last_norm_of_each_block_alone(void) {
+    struct net net;
+    struct resnet_config config = net_config("resnet20", 1, 8, true);
+    config.zero_gamma = true;
+    net_init(&net, NULL, config, (struct compile_options){0});
+    net_start(&net);
+    static const struct {
+        const char *name;
+        float value;
+    } rows[] = {{"layer1.0.bn1.weight", 1},          {"layer1.0.bn2.weight", 0},
+                {"layer2.0.downsample.1.weight", 1}, {"layer3.2.bn1.weight", 1},
+                {"layer3.2.bn2.weight", 0},          {"bn1.weight", 1}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct store_slot *slot = store_find(&net.store, rows[i].name);
+        const float *gamma = store_at(&net.store, slot, STORE_PARAMETERS);
+        CU_ASSERT_EQUAL(gamma[0], rows[i].value);
+        CU_ASSERT_EQUAL(gamma[slot->count - 1], rows[i].value);
+    }
+    net_done(&net);
+}
+
+static void what_is_written_can_be_read(void) {
+    struct net net;
+    struct error err = {0};
+    float in[16], out[16];
+    net_init(&net, NULL, net_config("resnet20", 1, 8, true), (struct compile_options){0});
+    const struct store_slot *slot = store_find(&net.store, "bn1.bias");
+    for (int i = 0; i < 16; i++)
+        in[i] = (float)i;
+    CU_ASSERT_EQUAL_FATAL(slot->count, 16);
+    CU_ASSERT_EQUAL(store_write(&net.store, slot, STORE_MOMENTUM, in, &err), 0);
+    CU_ASSERT_EQUAL(store_read(&net.store, slot, STORE_MOMENTUM, out, &err), 0);
+    CU_ASSERT_EQUAL(memcmp(in, out, sizeof(in)), 0);
+    CU_ASSERT_EQUAL(store_read(&net.store, slot, STORE_STATE, out, &err), -1);
+    ASSERT_CONTAINS(err.text, "bn1.bias");
+    net_done(&net);
+}
+
+/* One parameter for each way to start, on the reference. */
+static void a_start_has_its_bound_or_deviation(void) {
+    static const struct {
+        const char *name;
+        enum tensor_init init;
+        struct shape shape;
+        int64_t fan;
+        double bound, deviation; /* 0: not looked at */
+    } rows[] = {
+        {"a", INIT_NORMAL_HUNDREDTH, {2, {100, 60}}, 0, 0, 0.01},
+        {"b", INIT_UNIFORM_FAN_IN, {4, {32, 3, 5, 8}}, 0, 0.09128709, 0},
+        {"c", INIT_UNIFORM_FAN_IN_3, {4, {32, 3, 5, 8}}, 0, 0.15811388, 0},
+        {"d", INIT_UNIFORM_FAN_IN_3, {2, {200, 12}}, 0, 0.5, 0},
+        {"e", INIT_UNIFORM_BIAS, {1, {2000}}, 16, 0.25, 0},
+        {"f", INIT_NORMAL_FAN_OUT, {4, {32, 3, 4, 50}}, 0, 0, 0.07216878},
+    };
+    struct graph graph;
+    struct store store = {0};
+    struct backend *ref = NULL;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
+    graph_init(&graph, DTYPE_F32, false);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        (void)graph_parameter(&graph, rows[i].name, rows[i].shape, rows[i].init, rows[i].fan);
+    CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(store_init(&store, ref, &graph, &err), 0);
+    CU_ASSERT_EQUAL(store_start(&store, 1, &err), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct store_slot *slot = store_find(&store, rows[i].name);
+        const float *w = store_at(&store, slot, STORE_PARAMETERS);
+        double most = 0;
+        for (size_t k = 0; k < slot->count; k++)
+            most = fmax(most, fabs((double)w[k]));
+        if (rows[i].bound > 0)
+            CU_ASSERT(most <= rows[i].bound * (1 + 1e-6) && most > 0.99 * rows[i].bound);
+        if (rows[i].deviation > 0)
+            CU_ASSERT_DOUBLE_EQUAL(deviation(w, slot->count), rows[i].deviation,
+                                   0.05 * rows[i].deviation);
+    }
+    store_done(&store);
+    graph_done(&graph);
+    backend_close(ref);
+}
+
+/* In double they are those of f32, so that both can be compared. */
+static void start_values_are_the_same_in_double(void) {
+    struct net narrow, wide;
+    struct resnet_config config = net_config("resnet20", 1, 8, true);
+    net_init(&narrow, NULL, config, (struct compile_options){0});
+    config.dtype = DTYPE_F64;
+    net_init(&wide, NULL, config, (struct compile_options){0});
+    net_start(&narrow);
+    net_start(&wide);
+    const struct store_slot *a = store_find(&narrow.store, "conv1.weight");
+    const struct store_slot *b = store_find(&wide.store, "conv1.weight");
+    const float *x = store_at(&narrow.store, a, STORE_PARAMETERS);
+    const double *y = store_at(&wide.store, b, STORE_PARAMETERS);
+    for (size_t i = 0; i < a->count; i++)
+        CU_ASSERT_EQUAL((double)x[i], y[i]);
+    net_done(&narrow);
+    net_done(&wide);
+}
+
+/* --- on a device ------------------------------------------------------------------------------ */
+
+/* A network that trains in DTYPE. */
+static void open_on_device(struct net *net, struct host_device *d, enum dtype dtype) {
+    struct resnet_config config = net_config("bottleneck", 1, 8, true);
+    config.dtype = dtype;
+    host_device_open(d);
+    net_init(net, &d->base, config, (struct compile_options){.fusion = FUSION_ALL});
+}
+
+static bool lies_in(const struct host_device *d, const void *memory, size_t bytes, bool summed) {
+    const struct host_device_block *block = host_device_block(d, memory);
+    return block != NULL && block->bytes == bytes && block->summed == summed;
+}
+
+/* All of it is given back: closing the device says so. */
+static void gradients_lie_where_ranks_sum_them(void) {
+    struct net net;
+    struct host_device d;
+    open_on_device(&net, &d, DTYPE_F32);
+    for (int i = 0; i < STORE_ARENAS; i++) {
+        size_t bytes = net.store.count[i] * sizeof(float);
+        CU_ASSERT_EQUAL(net.store.arena[i] == NULL, bytes == 0);
+        CU_ASSERT(bytes == 0 || lies_in(&d, net.store.arena[i], bytes, i == STORE_GRADIENTS));
+    }
+    net_done(&net);
+    host_device_open(&d);
+    d.device.alloc_summed = NULL;
+    net_init(&net, &d.base, net_config("bottleneck", 1, 8, true), (struct compile_options){0});
+    CU_ASSERT(lies_in(&d, net.store.arena[STORE_GRADIENTS],
+                      net.store.count[STORE_GRADIENTS] * sizeof(float), false));
+    net_done(&net);
+}
+
+static void the_narrow_copy_follows_what_is_written(void) {
+    struct net net;
+    struct host_device d;
+    struct error err = {0};
+    open_on_device(&net, &d, DTYPE_BF16);
+    struct store *store = &net.store;
+    CU_ASSERT_EQUAL(store->narrow.count, store->count[STORE_PARAMETERS]);
+    CU_ASSERT_PTR_EQUAL(store->narrow.wide, store->arena[STORE_PARAMETERS]);
+    CU_ASSERT(lies_in(&d, store->narrow.narrow, 2 * store->narrow.count, false));
+    CU_ASSERT_EQUAL(store_narrow(store, &err), 0);
+    CU_ASSERT_EQUAL(d.narrow_count, 1);
+    uint64_t version = store->version;
+    store_updated(store);
+    CU_ASSERT_EQUAL(store->version, version + 1);
+    CU_ASSERT_EQUAL(store_narrow(store, &err), 0);
+    CU_ASSERT_EQUAL(d.narrow_count, 1);
+    net_start(&net);
+    CU_ASSERT(store->version > version + 1);
+    CU_ASSERT_EQUAL(store_narrow(store, &err), 0);
+    CU_ASSERT_EQUAL(d.narrow_count, 2);
+    const float *wide = store->arena[STORE_PARAMETERS];
+    const uint16_t *narrow = store->narrow.narrow;
+    for (size_t i = 0; i < store->narrow.count; i++)
+        CU_ASSERT_EQUAL(narrow[i], bf16_from_f32(wide[i]));
+    net_done(&net);
+}
+
+static void a_narrow_copy_that_fails_is_made_again(void) {
+    struct net net;
+    struct host_device d;
+    struct error err = {0};
+    open_on_device(&net, &d, DTYPE_BF16);
+    d.fail_at = d.calls + 1;
+    CU_ASSERT_EQUAL(store_narrow(&net.store, &err), -1);
+    ASSERT_CONTAINS(err.text, "parameters in bf16: the device is gone");
+    CU_ASSERT_EQUAL(store_narrow(&net.store, &err), 0);
+    CU_ASSERT_EQUAL(d.narrow_count, 2);
+    net_done(&net);
+}
+
+static void wide_activations_have_no_narrow_copies(void) {
+    for (int i = 0; i < 2; i++) {
+        struct net net;
+        struct host_device d;
+        struct error err = {0};
+        host_device_open(&d);
+        struct resnet_config config = net_config("bottleneck", 1, 8, true);
+        if (i == 1) { /* a device that wants none */
+            config.dtype = DTYPE_BF16;
+            d.device.narrow = NULL;
+        }
+        net_init(&net, &d.base, config, (struct compile_options){0});
+        CU_ASSERT_PTR_NULL(net.store.narrow.narrow);
+        CU_ASSERT_EQUAL(store_narrow(&net.store, &err), 0);
+        CU_ASSERT_EQUAL(d.narrow_count, 0);
+        CU_ASSERT_EQUAL(net.store.gradients.narrow != NULL, i == 1);
+        CU_ASSERT_PTR_EQUAL(net.store.gradients.wide, net.store.arena[STORE_GRADIENTS]);
+        net_done(&net);
+    }
+}
+
+/* A flag for every 64 bytes of f32: set in the places of convolutions' weights alone. */
+static void gradients_of_convolutions_lie_beside_the_others(void) {
+    struct net net;
+    struct host_device d;
+    open_on_device(&net, &d, DTYPE_BF16);
+    const struct store *store = &net.store;
+    size_t groups = store->count[STORE_GRADIENTS] / 16, found = 0;
+    CU_ASSERT(lies_in(&d, store->narrowed, groups, false));
+    CU_ASSERT(lies_in(&d, store->gradients.narrow, 2 * store->count[STORE_GRADIENTS], false));
+    CU_ASSERT_EQUAL(store_beside_gradients(store), 2 * store->count[STORE_GRADIENTS] + groups);
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (slot->home != STORE_PARAMETERS)
+            continue;
+        bool conv = slot->shape.rank == 4;
+        for (size_t k = slot->first / 16; k < (slot->first + slot->count + 15) / 16; k++)
+            CU_ASSERT_EQUAL(store->gradients.narrowed[k], conv);
+        const char *at = conv ? (char *)store->gradients.narrow + 2 * slot->first
+                              : (char *)store->arena[STORE_GRADIENTS] + 4 * slot->first;
+        CU_ASSERT_EQUAL(slot->narrow_gradient, conv);
+        CU_ASSERT_PTR_EQUAL(store_gradient_at(store, slot), at);
+        found += conv;
+    }
+    CU_ASSERT_EQUAL(found, net_count(&net, OP_CONV2D));
+    CU_ASSERT_EQUAL(store->gradients.narrowed[groups - 1], 0); /* the flags */
+    net_done(&net);
+    open_on_device(&net, &d, DTYPE_F32);
+    CU_ASSERT_EQUAL(store_beside_gradients(&net.store), 0);
+    const struct store_slot *conv = store_find(&net.store, "stem.conv.weight");
+    CU_ASSERT_PTR_EQUAL(store_gradient_at(&net.store, conv),
+                        store_at(&net.store, conv, STORE_GRADIENTS));
+    net_done(&net);
+}
+
+/* Who reads them finds what lies in the other type, too. */
+static void gradients_are_read_as_they_are(void) {
+    struct net net;
+    struct host_device d;
+    struct error err = {0};
+    void *pulled = NULL;
+    open_on_device(&net, &d, DTYPE_BF16);
+    struct store *store = &net.store;
+    const struct store_slot *slot = store_find(store, "stem.conv.weight");
+    float values[9 * 3 * 8];
+    CU_ASSERT_EQUAL_FATAL(slot->count, 9 * 3 * 8);
+    uint16_t *narrow = store_gradient_at(store, slot);
+    narrow[5] = bf16_from_f32(3);
+    CU_ASSERT_EQUAL(store_read(store, slot, STORE_GRADIENTS, values, &err), 0);
+    CU_ASSERT_EQUAL(values[5], 3);
+    CU_ASSERT_EQUAL(d.add_count, 1);
+    narrow[5] = bf16_from_f32(-7);
+    CU_ASSERT_EQUAL(store_pull(store, STORE_GRADIENTS, &pulled, &err), 0);
+    CU_ASSERT_EQUAL(((const float *)pulled)[slot->first + 5], -7);
+    CU_ASSERT_EQUAL(store_read(store, slot, STORE_MOMENTUM, values, &err), 0);
+    CU_ASSERT_EQUAL(store_pull(store, STORE_MOMENTUM, &pulled, &err), 0);
+    CU_ASSERT_EQUAL(d.add_count, 2);
+    for (int i = 0; i < 2; i++) {
+        d.fail_at = d.calls + 1;
+        CU_ASSERT_EQUAL(i == 0 ? store_read(store, slot, STORE_GRADIENTS, values, &err)
+                               : store_pull(store, STORE_GRADIENTS, &pulled, &err),
+                        -1);
+        ASSERT_CONTAINS(err.text, "the device is gone");
+    }
+    net_done(&net);
+}
+
+static void a_pulled_arena_is_a_copy_until_it_is_pushed(void) {
+    struct net net;
+    struct host_device d;
+    struct error err = {0};
+    void *first = NULL, *again = NULL;
+    open_on_device(&net, &d, DTYPE_F32);
+    net_start(&net);
+    struct store *store = &net.store;
+    size_t bytes = store->count[STORE_PARAMETERS] * sizeof(float);
+    float *arena = store->arena[STORE_PARAMETERS];
+    CU_ASSERT_EQUAL(store_pull(store, STORE_PARAMETERS, &first, &err), 0);
+    CU_ASSERT_PTR_NOT_EQUAL(first, arena);
+    CU_ASSERT_EQUAL(memcmp(first, arena, bytes), 0);
+    float before = arena[7];
+    ((float *)first)[7] = before + 1;
+    CU_ASSERT_EQUAL(arena[7], before);
+    uint64_t version = store->version;
+    CU_ASSERT_EQUAL(store_push(store, STORE_PARAMETERS, &err), 0);
+    CU_ASSERT_EQUAL(arena[7], before + 1);
+    CU_ASSERT(store->version > version && store->narrow_stale);
+    arena[7] = before;
+    CU_ASSERT_EQUAL(store_pull(store, STORE_PARAMETERS, &again, &err), 0);
+    CU_ASSERT_PTR_EQUAL(again, first);
+    CU_ASSERT_EQUAL(((const float *)again)[7], before);
+    CU_ASSERT_EQUAL(store_push(store, STORE_STATE, &err), 0); /* nobody has a copy */
+    CU_ASSERT_EQUAL(store_pull(store, STORE_CONSTANTS, &again, &err), 0);
+    CU_ASSERT_PTR_NULL(again);
+    net_done(&net);
+}
+
+static void a_host_pulls_the_arena_itself(void) {
+    struct net net;
+    struct error err = {0};
+    void *pulled = NULL;
+    net_init(&net, NULL, net_config("resnet20", 1, 8, true), (struct compile_options){0});
+    CU_ASSERT_EQUAL(store_pull(&net.store, STORE_GRADIENTS, &pulled, &err), 0);
+    CU_ASSERT_PTR_EQUAL(pulled, net.store.arena[STORE_GRADIENTS]);
+    uint64_t version = net.store.version;
+    CU_ASSERT_EQUAL(store_push(&net.store, STORE_PARAMETERS, &err), 0);
+    CU_ASSERT_EQUAL(net.store.version, version + 1);
+    net_done(&net);
+}
+
+UNIT_SUITE(
+    "graph.store", UNIT(places_are_aligned_and_in_the_order_of_backward),
+    UNIT(states_have_no_gradient_and_parameters_no_state),
+    UNIT(evaluation_alone_needs_no_gradients),
+    UNIT(what_has_no_gradient_lies_behind_what_is_trained),
+    UNIT(start_values_have_the_published_spread), UNIT(start_values_depend_on_seed_and_name_alone),
+    UNIT(zero_gamma_zeroes_the_last_norm_of_each_block_alone), UNIT(what_is_written_can_be_read),
+    UNIT(a_start_has_its_bound_or_deviation), UNIT(start_values_are_the_same_in_double),
+    UNIT(gradients_lie_where_ranks_sum_them), UNIT(the_narrow_copy_follows_what_is_written),
+    UNIT(a_narrow_copy_that_fails_is_made_again), UNIT(wide_activations_have_no_narrow_copies),
+    UNIT(gradients_of_convolutions_lie_beside_the_others), UNIT(gradients_are_read_as_they_are),
+    UNIT(a_pulled_arena_is_a_copy_until_it_is_pushed), UNIT(a_host_pulls_the_arena_itself))

@@ -1,0 +1,62 @@
+#include "tests/support/unit.h"
+#include "trainer/models/model.h"
+
+#include <string.h>
+
+static void a_model_is_found_by_its_name(void) {
+    const struct model *model = model_find("resnet50");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(model);
+    CU_ASSERT_STRING_EQUAL(model->name, "resnet50");
+    CU_ASSERT_EQUAL(model->task, MODEL_CLASSIFY);
+    CU_ASSERT_EQUAL(model->image_size, 224);
+    CU_ASSERT_EQUAL(model_find("resnet20")->image_size, 32);
+    CU_ASSERT_PTR_NULL(model_find("resnet5"));
+    CU_ASSERT_PTR_NULL(model_find(""));
+}
+
+static void an_unknown_one_is_told_with_all_that_there_are(void) {
+    struct error err = {0};
+    CU_ASSERT_PTR_NULL(model_need("alexnet", &err));
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "--model: 'alexnet' is none of resnet18, resnet34, ");
+    CU_ASSERT_PTR_NULL(model_need("resnt18", &err));
+    ASSERT_CONTAINS(err.text, "; did you mean resnet18?");
+    ASSERT_CONTAINS(err.text, ", resnet110");
+    CU_ASSERT_PTR_NOT_NULL(model_need("resnet110", &err));
+}
+
+/* What steps and flags take for granted of each row. */
+static void every_list_of_metrics_begins_with_loss_and_samples(void) {
+    char names[512];
+    int rows = 0;
+    snprintf(names, sizeof(names), "%s", model_names(MODEL_CLASSIFY | MODEL_DETECT));
+    for (char *at = names, *end; at != NULL; at = end, rows++) {
+        end = strstr(at, ", ");
+        if (end != NULL) {
+            *end = '\0';
+            end += 2;
+        }
+        const struct model *model = model_find(at);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(model);
+        int steps = model_metric_count(model, true), all = model_metric_count(model, false);
+        CU_ASSERT_STRING_EQUAL(model->metrics[METRIC_LOSS].name, "loss");
+        CU_ASSERT_EQUAL(model->metrics[METRIC_LOSS].kind, METRIC_MEAN);
+        CU_ASSERT_EQUAL(model->metrics[METRIC_SAMPLES].kind, METRIC_SUM);
+        CU_ASSERT(steps >= 2 && steps <= all && all <= MODEL_METRICS_MAX);
+        for (int i = steps; i < all; i++)
+            CU_ASSERT(!model->metrics[i].of_steps);
+    }
+    CU_ASSERT(rows >= 10);
+}
+
+static void names_are_those_of_a_task(void) {
+    ASSERT_CONTAINS(model_names(MODEL_CLASSIFY), "resnet18");
+    CU_ASSERT_PTR_NULL(strstr(model_names(MODEL_DETECT), "resnet18,"));
+    CU_ASSERT_STRING_EQUAL(model_task_name(MODEL_CLASSIFY), "classify");
+    CU_ASSERT_STRING_EQUAL(model_task_name(MODEL_DETECT), "detect");
+}
+
+UNIT_SUITE("models.model", UNIT(a_model_is_found_by_its_name),
+           UNIT(an_unknown_one_is_told_with_all_that_there_are),
+           UNIT(every_list_of_metrics_begins_with_loss_and_samples),
+           UNIT(names_are_those_of_a_task))

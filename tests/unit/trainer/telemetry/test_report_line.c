@@ -1,0 +1,100 @@
+#include "common/metric_line.h"
+#include "tests/support/unit.h"
+#include "trainer/telemetry/report_line.h"
+
+#include <regex.h>
+#include <string.h>
+
+static const struct metric_field of_classes[] = {{"top1", 0.9125}, {"top5", 1}, {"loss", 0.31}};
+static const struct table_row row = {20,    1.25, 812.5,  2.302585, 2.4, 0.1,
+                                     0.015, 3,    {0, 0}, NULL,     0};
+static const struct eval_figures figures = {
+    .epoch = 3, .list = of_classes, .count = 3, .images = 400};
+
+static void the_lines_have_the_documented_form(void) {
+    cleanup_buf struct buf train;
+    cleanup_buf struct buf eval;
+    buf_init(&train, 1024);
+    buf_init(&eval, 1024);
+    CU_ASSERT_EQUAL(report_line_train(&train, &row, NULL), 0);
+    CU_ASSERT_EQUAL(report_line_eval(&eval, &figures, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&train), "train step=20 epoch=1.25 loss=2.30259 lr=0.1 "
+                                             "images_per_second=812.5 data_wait=0.015 skipped=3");
+    CU_ASSERT_STRING_EQUAL(buf_text(&eval), "eval epoch=3 top1=0.9125 top5=1 loss=0.31 images=400");
+}
+
+static void faults_of_the_data_are_counted_once_there_are_some(void) {
+    cleanup_buf struct buf out;
+    struct table_row damaged = row;
+    struct eval_figures both = figures;
+    buf_init(&out, 1024);
+    damaged.faults.damaged = 7;
+    both.faults = (struct file_faults){.bad = 2, .damaged = 1};
+    CU_ASSERT_EQUAL(report_line_train(&out, &damaged, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "train step=20 epoch=1.25 loss=2.30259 lr=0.1 "
+                                           "images_per_second=812.5 data_wait=0.015 skipped=3 "
+                                           "damaged_files=7");
+    buf_consume(&out, out.size);
+    CU_ASSERT_EQUAL(report_line_eval(&out, &both, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "eval epoch=3 top1=0.9125 top5=1 loss=0.31 images=400 "
+                                           "bad_files=2 damaged_files=1");
+}
+
+/* What a network that finds objects tells. */
+static void add_lines_of_objects(struct buf *lines) {
+    static const struct metric_field losses[] = {
+        {"loss_classifier", 0.5},  {"loss_box_reg", 0.25},  {"loss_mask", 0.75},
+        {"loss_objectness", 1e-9}, {"loss_rpn_box_reg", 0}, {"label_accuracy", 0.875},
+        {"objects_dropped", 12}};
+    static const struct metric_field scores[] = {
+        {"bbox_mAP", 0.371}, {"bbox_AP50", 0.585}, {"bbox_AP75", 0.4}, {"bbox_APs", -1},
+        {"bbox_APm", 0.5},   {"bbox_APl", 0.5},    {"bbox_AR1", 1},    {"bbox_AR10", 1},
+        {"bbox_AR100", 1},   {"bbox_ARs", -1},     {"bbox_ARm", 0.9},  {"bbox_ARl", 0.8},
+        {"segm_mAP", 0.341}, {"segm_AP50", 0.555}, {"segm_AP75", 0.1}, {"segm_APs", 0.2},
+        {"segm_APm", 0.3},   {"segm_APl", 0.4},    {"segm_AR1", 0.6},  {"segm_AR10", 0.6},
+        {"segm_AR100", 0.6}, {"segm_ARs", 0.5},    {"segm_ARm", 0.4},  {"segm_ARl", 0.3}};
+    struct table_row of_losses = row;
+    const struct eval_figures of_scores = {.epoch = 1, .list = scores, .count = 24, .images = 9};
+    of_losses.more = losses;
+    of_losses.more_count = 7;
+    CU_ASSERT_EQUAL(buf_add_text(lines, "\n", NULL), 0);
+    CU_ASSERT_EQUAL(report_line_train(lines, &of_losses, NULL), 0);
+    ASSERT_CONTAINS(buf_text(lines), " loss=2.30259 loss_classifier=0.5 loss_box_reg=0.25 ");
+    CU_ASSERT_EQUAL(buf_add_text(lines, "\n", NULL), 0);
+    CU_ASSERT_EQUAL(report_line_eval(lines, &of_scores, NULL), 0);
+}
+
+/* POSIX has no (?: ); the plain group in its place moves no group that matters. */
+static void make_posix(const char *python, char *out, size_t size) {
+    size_t at = 0;
+    for (const char *p = python; *p != '\0' && at + 1 < size; p++) {
+        out[at++] = *p;
+        if (strncmp(p, "(?:", 3) == 0)
+            p += 2;
+    }
+    out[at] = '\0';
+}
+
+static void every_metric_definition_matches_one_of_them(void) {
+    cleanup_buf struct buf lines;
+    size_t count;
+    const struct metric_definition *definitions = metric_line_definitions(&count);
+    buf_init(&lines, 4096);
+    CU_ASSERT_EQUAL(report_line_train(&lines, &row, NULL), 0);
+    CU_ASSERT_EQUAL(buf_add_text(&lines, "\n", NULL), 0);
+    CU_ASSERT_EQUAL(report_line_eval(&lines, &figures, NULL), 0);
+    add_lines_of_objects(&lines);
+    CU_ASSERT(count <= 40); /* as many as a training job may define */
+    for (size_t i = 0; i < count; i++) {
+        char pattern[512];
+        regex_t regex;
+        make_posix(definitions[i].regex, pattern, sizeof(pattern));
+        CU_ASSERT_EQUAL_FATAL(regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE), 0);
+        CU_ASSERT_EQUAL(regexec(&regex, buf_text(&lines), 0, NULL, 0), 0);
+        regfree(&regex);
+    }
+}
+
+UNIT_SUITE("telemetry.report_line", UNIT(the_lines_have_the_documented_form),
+           UNIT(faults_of_the_data_are_counted_once_there_are_some),
+           UNIT(every_metric_definition_matches_one_of_them))

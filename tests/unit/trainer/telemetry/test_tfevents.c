@@ -1,0 +1,180 @@
+#include "common/clock.h"
+#include "common/crc32c.h"
+#include "common/file.h"
+#include "tests/support/unit.h"
+#include "trainer/telemetry/tfevents.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const int64_t wall = 1700000000 * CLOCK_SECOND + CLOCK_SECOND / 2;
+
+static void read_events(const char *name, struct buf *out) {
+    char path[700];
+    snprintf(path, sizeof(path), "%s/%s/events.out.tfevents.1700000000.algo-1", unit_temp_dir(),
+             name);
+    buf_init(out, 1 << 16);
+    CU_ASSERT_EQUAL_FATAL(file_read(path, out, NULL), 0);
+}
+
+static const char *folder_of(const char *name) {
+    static char folder[600];
+    snprintf(folder, sizeof(folder), "%s/%s", unit_temp_dir(), name);
+    return folder;
+}
+
+static uint32_t u32_at(const char *bytes) {
+    uint32_t value;
+    memcpy(&value, bytes, sizeof(value));
+    return value;
+}
+
+static void a_scalar_is_written_byte_for_byte(void) {
+    /* Written down by hand from the message definitions. */
+    static const uint8_t head[] = {0x09, 0,    0,   0x20, 0x40, 0xfc, 0x54, 0xd9,
+                                   0x41, 0x1a, 13,  'b',  'r',  'a',  'i',  'n',
+                                   '.',  'E',  'v', 'e',  'n',  't',  ':',  '2'};
+    static const uint8_t event[] = {0x09, 0,    0,    0x20, 0x40, 0xfc, 0x54, 0xd9,
+                                    0x41, 0x10, 0xac, 0x02, /* step 300 */
+                                    0x2a, 10,   0x0a, 8,    /* summary, value */
+                                    0x0a, 1,    'a',  0x15, 0,    0,    0xc0, 0x3f};
+    struct tfevents events = TFEVENTS_CLOSED;
+    cleanup_buf struct buf bytes;
+    const struct tfevents_scalar scalar = {"a", 1.5};
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("one"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_add(&events, wall, 300, &scalar, 1, NULL), 0);
+    tfevents_done(&events);
+    read_events("one", &bytes);
+    CU_ASSERT_EQUAL_FATAL(bytes.size, sizeof(head) + sizeof(event) + 32);
+    CU_ASSERT_EQUAL(u32_at(bytes.data), sizeof(head));
+    CU_ASSERT_EQUAL(u32_at(bytes.data + 8), crc32c_mask(crc32c(0, bytes.data, 8)));
+    CU_ASSERT_EQUAL(memcmp(bytes.data + 12, head, sizeof(head)), 0);
+    CU_ASSERT_EQUAL(u32_at(bytes.data + 12 + sizeof(head)),
+                    crc32c_mask(crc32c(0, head, sizeof(head))));
+    const char *second = bytes.data + 16 + sizeof(head);
+    CU_ASSERT_EQUAL(memcmp(second + 12, event, sizeof(event)), 0);
+    CU_ASSERT_EQUAL(u32_at(second + 12 + sizeof(event)),
+                    crc32c_mask(crc32c(0, event, sizeof(event))));
+}
+
+static void a_start_is_a_session_log_byte_for_byte(void) {
+    static const uint8_t event[] = {0x09, 0,    0,    0x20, 0x40, 0xfc,
+                                    0x54, 0xd9, 0x41, 0x10, 11, /* step */
+                                    0x3a, 2,    0x08, 1};       /* session log, status START */
+    struct tfevents events = TFEVENTS_CLOSED;
+    cleanup_buf struct buf bytes;
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("start"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_start(&events, wall, 11, NULL), 0);
+    tfevents_done(&events);
+    read_events("start", &bytes);
+    const char *second = bytes.data + 16 + 24;
+    CU_ASSERT_EQUAL_FATAL(bytes.size, 16 + 24 + 16 + sizeof(event));
+    CU_ASSERT_EQUAL(u32_at(second), sizeof(event));
+    CU_ASSERT_EQUAL(memcmp(second + 12, event, sizeof(event)), 0);
+    CU_ASSERT_EQUAL(u32_at(second + 12 + sizeof(event)),
+                    crc32c_mask(crc32c(0, event, sizeof(event))));
+}
+
+static void a_picture_is_written_byte_for_byte(void) {
+    static const uint8_t event[] = {
+        0x09, 0,        0,    0x20, 0x40, 0xfc, 0x54, 0xd9, 0x41, 0x10, 7, /* step */
+        0x2a, 18 + 200, 0x01,                                              /* summary */
+        0x0a, 15 + 200, 0x01,                                              /* value */
+        0x0a, 1,        'p',                                               /* tag */
+        0x22, 9 + 200,  0x01,                                              /* image */
+        0x08, 2,        0x10, 3,    0x18, 3, /* height, width, channels */
+        0x22, 200,      0x01};
+    struct tfevents events = TFEVENTS_CLOSED;
+    cleanup_buf struct buf bytes;
+    uint8_t encoded[200];
+    for (int i = 0; i < 200; i++)
+        encoded[i] = (uint8_t)(i * 3);
+    const struct tfevents_picture picture = {"p", 2, 3, encoded, sizeof(encoded)};
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("picture"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_add_picture(&events, wall, 7, &picture, NULL), 0);
+    tfevents_done(&events);
+    read_events("picture", &bytes);
+    const char *second = bytes.data + 16 + 24;
+    const size_t size = sizeof(event) + sizeof(encoded);
+    CU_ASSERT_EQUAL_FATAL(bytes.size, 16 + 24 + 16 + size);
+    CU_ASSERT_EQUAL(u32_at(second), size);
+    CU_ASSERT_EQUAL(u32_at(second + 8), crc32c_mask(crc32c(0, second, 8)));
+    CU_ASSERT_EQUAL(memcmp(second + 12, event, sizeof(event)), 0);
+    CU_ASSERT_EQUAL(memcmp(second + 12 + sizeof(event), encoded, sizeof(encoded)), 0);
+    CU_ASSERT_EQUAL(u32_at(second + 12 + size), crc32c_mask(crc32c(0, second + 12, size)));
+}
+
+static void pictures_that_cannot_be_are_refused(void) {
+    char tag[TFEVENTS_TAG_MAX + 2];
+    struct tfevents events = TFEVENTS_CLOSED;
+    memset(tag, 'x', sizeof(tag));
+    tag[TFEVENTS_TAG_MAX + 1] = '\0';
+    const struct tfevents_picture wrong[] = {{tag, 1, 1, "a", 1},
+                                             {"p", 0, 1, "a", 1},
+                                             {"p", 1, 0, "a", 1},
+                                             {"p", 1, 1, "a", 0},
+                                             {"p", 1, 1, "a", TFEVENTS_PICTURE_MAX + 1}};
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("wrong"), "algo-1", wall, NULL), 0);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct error err = {0};
+        CU_ASSERT_EQUAL(tfevents_add_picture(&events, wall, 0, &wrong[i], &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
+    }
+    tag[TFEVENTS_TAG_MAX] = '\0';
+    CU_ASSERT_EQUAL(tfevents_add_picture(&events, wall, 0, &wrong[0], NULL), 0);
+    tfevents_done(&events);
+}
+
+static void the_most_scalars_with_the_longest_tags_fit(void) {
+    char tag[TFEVENTS_TAG_MAX + 2];
+    struct tfevents_scalar scalars[TFEVENTS_SCALARS_MAX];
+    struct tfevents events = TFEVENTS_CLOSED;
+    struct error err;
+    memset(tag, 'x', sizeof(tag));
+    tag[TFEVENTS_TAG_MAX] = '\0';
+    for (int i = 0; i < TFEVENTS_SCALARS_MAX; i++)
+        scalars[i] = (struct tfevents_scalar){tag, 1};
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("many"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_add(&events, wall, INT64_MAX, scalars, TFEVENTS_SCALARS_MAX, &err), 0);
+    CU_ASSERT_EQUAL(tfevents_add(&events, wall, 0, scalars, TFEVENTS_SCALARS_MAX + 1, &err), -1);
+    tag[TFEVENTS_TAG_MAX] = 'x';
+    tag[TFEVENTS_TAG_MAX + 1] = '\0';
+    CU_ASSERT_EQUAL(tfevents_add(&events, wall, 0, scalars, 1, &err), -1);
+    ASSERT_CONTAINS(err.text, "a tag of 129 bytes");
+    tfevents_done(&events);
+    tfevents_done(&events);
+}
+
+static void a_closed_file_is_given_back_and_one_that_is_full_is_told(void) {
+    struct tfevents events = TFEVENTS_CLOSED;
+    struct error err = {0};
+    const struct tfevents_scalar scalar = {"a", 1.5};
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("closed"), "algo-1", wall, NULL), 0);
+    int fd = events.fd;
+    CU_ASSERT(fcntl(fd, F_GETFD) >= 0);
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    CU_ASSERT_FATAL(full >= 0 && dup2(full, fd) == fd);
+    CU_ASSERT_EQUAL(tfevents_add(&events, wall, 1, &scalar, 1, &err), -1);
+    ASSERT_CONTAINS(err.text, "TensorBoard events");
+    (void)close(full);
+    tfevents_done(&events);
+    CU_ASSERT_EQUAL(events.fd, -1);
+    CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), -1);
+}
+
+static void a_folder_that_cannot_be_made_is_named(void) {
+    struct tfevents events = TFEVENTS_CLOSED;
+    struct error err;
+    CU_ASSERT_EQUAL(tfevents_open(&events, "/proc/no/such", "algo-1", wall, &err), -1);
+    ASSERT_CONTAINS(err.text, "/proc/no");
+    CU_ASSERT_EQUAL(events.fd, -1);
+}
+
+UNIT_SUITE("telemetry.tfevents", UNIT(a_scalar_is_written_byte_for_byte),
+           UNIT(a_start_is_a_session_log_byte_for_byte), UNIT(a_picture_is_written_byte_for_byte),
+           UNIT(pictures_that_cannot_be_are_refused),
+           UNIT(the_most_scalars_with_the_longest_tags_fit),
+           UNIT(a_closed_file_is_given_back_and_one_that_is_full_is_told),
+           UNIT(a_folder_that_cannot_be_made_is_named))
