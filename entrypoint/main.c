@@ -6,17 +6,17 @@
 #include "common/redact.h"
 #include "common/standard_streams.h"
 #include "entrypoint/docs.h"
-#include "entrypoint/host/facts/examine.h"
+#include "entrypoint/host/observe/failure_writer.h"
+#include "entrypoint/host/observe/output_lock.h"
+#include "entrypoint/host/preflight/preflight_child.h"
 #include "entrypoint/host/ranks/rank.h"
-#include "entrypoint/host/traces/claim.h"
-#include "entrypoint/host/traces/failure_child.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/manual.h"
-#include "entrypoint/master/lives.h"
+#include "entrypoint/master/role_loop.h"
 #include "entrypoint/metrics.h"
 #include "entrypoint/mpi/agent.h"
 #include "entrypoint/mpi/custom_options.h"
-#include "entrypoint/os/outlet.h"
+#include "entrypoint/os/nonblocking_writer.h"
 #include "entrypoint/os/user_signals.h"
 #include "entrypoint/outcome/explain.h"
 #include "entrypoint/plan.h"
@@ -187,7 +187,7 @@ static void leave_failure(const struct job *job, bool begun, const struct error 
     struct verdict verdict;
     const char *base = job->settings.base_dir != NULL ? job->settings.base_dir : "/opt/ml";
     verdict_from_error(error, &job->cluster, -1, &verdict);
-    failure_child_run(base, !begun, &verdict);
+    failure_writer_run(base, !begun, &verdict);
 }
 
 /* No other process of this user may look into this one, which holds the key, and it leaves no core
@@ -213,7 +213,7 @@ static void mask_stops(int how) {
 static void put_words(void *context, const char *line, size_t size) {
     static const int64_t patience = CLOCK_SECOND / 4;
     (void)context;
-    outlet_put(STDERR_FILENO, line, size, patience);
+    nonblocking_writer_put(STDERR_FILENO, line, size, patience);
 }
 
 /* With cluster and ports known, the other hosts can be told what is wrong with this one. */
@@ -252,7 +252,7 @@ static void begin_words(const struct job *job) {
 static int run_lives(struct supervisor_options *options, struct error *err) {
     int code = -1;
     begin_words(options->job);
-    return lives_run(options, &code, err) == 0 ? code : -1;
+    return role_loop_run(options, &code, err) == 0 ? code : -1;
 }
 
 enum what { TRAIN, CHECK, CHECK_JSON };
@@ -284,7 +284,7 @@ static int run_job(const char *const *words, enum what what, struct error *err) 
     if (code < 0)
         leave_failure(&job, begun, err);
     job_done(&job);
-    claim_end();
+    output_lock_end();
     return code;
 }
 
@@ -303,7 +303,7 @@ static int run_check(const char *const *words, struct error *err) {
 }
 
 static int run_examine(const char *const *words, struct error *err) {
-    return examine_run(words, err) == 0 ? EXIT_CODE_OK : -1;
+    return preflight_child_run(words, err) == 0 ? EXIT_CODE_OK : -1;
 }
 
 static int run_rank(const char *const *words, struct error *err) {

@@ -6,8 +6,8 @@
 #include "common/redact.h"
 #include "common/str.h"
 #include "entrypoint/host/ranks/environment.h"
-#include "entrypoint/job/machine/devices.h"
-#include "entrypoint/job/machine/network.h"
+#include "entrypoint/job/machine/accelerators.h"
+#include "entrypoint/job/machine/nic_environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static json_t *place_json(const char *what, const char *address) {
 }
 
 /* What would be fetched before the program, which may be among it, is looked up. */
-static json_t *fetched_json(const struct sources *s) {
+static json_t *fetched_json(const struct download_sources *s) {
     json_t *list = json_array();
     if (s->code != NULL)
         json_array_append_new(list, place_json("code", s->code));
@@ -105,7 +105,8 @@ static int names_json(const struct job *job, char *const *environment, json_t **
 static json_t *network_json(const struct openmpi_request *request, char *const *environment) {
     cleanup_argv struct argv told = {0};
     json_t *object = json_object();
-    if (request->cluster->count == 1 || network_add(request->interface->name, "", &told, NULL) != 0)
+    if (request->cluster->count == 1 ||
+        nic_environment_add(request->interface->name, "", &told, NULL) != 0)
         return object;
     for (size_t i = 0; i < told.count; i++) {
         char *value = strchr(told.items[i], '=');

@@ -2,7 +2,7 @@
 
 #include "common/argv.h"
 #include "common/file.h"
-#include "entrypoint/host/host.h"
+#include "entrypoint/host/executor.h"
 #include "entrypoint/host/ranks/environment.h"
 
 #include <signal.h>
@@ -36,8 +36,8 @@ static int ask(struct asking *a, char *const *environment, struct argv *ours, st
     (void)sigaddset(&set, SIGCHLD);
     if (loop_init(&a->loop, err) != 0 || loop_signals(&a->loop, &set, on_signal, a, err) != 0 ||
         environment_daemon(environment, "", ours, err) != 0 ||
-        tools_find(&a->probe->tools, &a->loop, &a->reaper, argv_get_env(ours, "PATH"), ours, found,
-                   a, err) != 0)
+        mpi_install_find(&a->probe->tools, &a->loop, &a->reaper, argv_get_env(ours, "PATH"), ours,
+                         found, a, err) != 0)
         return -1;
     return loop_run(&a->loop, err);
 }
@@ -66,5 +66,5 @@ void probe_run(const struct job *job, char *const *environment, struct probe *re
 }
 
 void probe_done(struct probe *p) {
-    tools_done(&p->tools);
+    mpi_install_done(&p->tools);
 }

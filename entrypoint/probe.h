@@ -4,17 +4,17 @@
 
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/machine/interface.h"
+#include "entrypoint/mpi/mpi_install.h"
 #include "entrypoint/mpi/openmpi.h"
-#include "entrypoint/mpi/tools.h"
-#include "entrypoint/wire/local.h"
+#include "entrypoint/wire/control_socket.h"
 
 #include <stdbool.h>
 
 struct probe {
     struct interface interface;
     struct openmpi_request request; /* borrows from the job, from here and from `tools` */
-    struct tools tools;
-    char self[LOCAL_FILE_SIZE];
+    struct mpi_install tools;
+    char self[CONTROL_SOCKET_FILE_SIZE];
     bool complete; /* `request` holds what mpirun would be started with */
 };
 

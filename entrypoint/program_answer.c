@@ -2,7 +2,7 @@
 
 #include "common/argv.h"
 #include "common/clock.h"
-#include "entrypoint/os/task.h"
+#include "entrypoint/os/subprocess.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 struct asking {
     struct loop loop;
     struct reaper reaper;
-    struct task task;
+    struct subprocess task;
     struct timer deadline;
     struct buf words;
     int code;
@@ -37,7 +37,7 @@ static void ended(void *context, int code) {
 /* Its end is then heard of like any other. */
 static void late(void *context) {
     struct asking *a = context;
-    task_signal(&a->task, SIGKILL);
+    subprocess_signal(&a->task, SIGKILL);
 }
 
 static int ask(struct asking *a, const char *const *words, struct error *err) {
@@ -47,12 +47,13 @@ static int ask(struct asking *a, const char *const *words, struct error *err) {
     sigset_t set;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
-    const struct task_options options = {.prefix = "", .line = hear, .ended = ended, .context = a};
+    const struct subprocess_options options = {
+        .prefix = "", .line = hear, .ended = ended, .context = a};
     if (loop_init(&a->loop, err) != 0 || loop_signals(&a->loop, &set, on_signal, a, err) != 0 ||
         argv_add_all(&argv, words, err) != 0 ||
         argv_set_env(&environment, "LANG", "C.UTF-8", err) != 0 ||
         (libraries != NULL && argv_set_env(&environment, "LD_LIBRARY_PATH", libraries, err) != 0) ||
-        task_start(&a->task, &a->loop, &a->reaper, &argv, &environment, &options, err) != 0)
+        subprocess_start(&a->task, &a->loop, &a->reaper, &argv, &environment, &options, err) != 0)
         return -1;
     loop_after(&a->loop, &a->deadline, PROGRAM_ANSWER_SECONDS * CLOCK_SECOND);
     return loop_run(&a->loop, err);
@@ -69,7 +70,7 @@ int program_answer(const char *const *words, struct buf *ret, struct error *err)
     if (result == 0)
         result = buf_add(ret, a.words.data, a.words.size, err);
     loop_cancel(&a.loop, &a.deadline);
-    task_done(&a.task);
+    subprocess_done(&a.task);
     loop_done(&a.loop);
     buf_done(&a.words);
     return result;

@@ -41,25 +41,25 @@ room(entrypoint/mpi USES common entrypoint/os entrypoint/wire entrypoint/job/mac
     entrypoint/job/cluster entrypoint/job)
 # One container, from the ground up: what programs do; what a host leaves for people and machines, what it
 # is, what it fetches and sends, its ranks; and on top its supervisor.
-room(entrypoint/host/watch USES common entrypoint/os)
-room(entrypoint/host/traces USES common entrypoint/os entrypoint/job entrypoint/outcome)
-room(entrypoint/host/facts USES common entrypoint/os entrypoint/wire entrypoint/job/machine
+room(entrypoint/host/monitor USES common entrypoint/os)
+room(entrypoint/host/observe USES common entrypoint/os entrypoint/job entrypoint/outcome)
+room(entrypoint/host/preflight USES common entrypoint/os entrypoint/wire entrypoint/job/machine
     entrypoint/job/cluster entrypoint/job entrypoint/outcome entrypoint/mpi)
 room(entrypoint/host/ranks USES common entrypoint/os entrypoint/wire entrypoint/job/machine
-    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/watch entrypoint/host/traces)
-room(entrypoint/host/supply USES common entrypoint/os entrypoint/wire entrypoint/job
+    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/monitor entrypoint/host/observe)
+room(entrypoint/host/provision USES common entrypoint/os entrypoint/wire entrypoint/job
     entrypoint/host/ranks)
 room(entrypoint/host
     USES common entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job/cluster
-    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/traces entrypoint/host/facts
-    entrypoint/host/ranks entrypoint/host/supply)
+    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
+    entrypoint/host/ranks entrypoint/host/provision)
 room(entrypoint/master USES common entrypoint/os entrypoint/wire entrypoint/job/cluster
-    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/traces entrypoint/host/facts
+    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
     entrypoint/host)
 room(entrypoint
     USES common entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job
-    entrypoint/outcome entrypoint/mpi entrypoint/host/traces entrypoint/host/facts
-    entrypoint/host/ranks entrypoint/host/supply entrypoint/host entrypoint/master EXCLUDE main.c)
+    entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
+    entrypoint/host/ranks entrypoint/host/provision entrypoint/host entrypoint/master EXCLUDE main.c)
 
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/main.c)
     add_executable(ringmaster ${CMAKE_CURRENT_LIST_DIR}/main.c)

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "entrypoint/host/supply/transfer_task.h"
+#include "entrypoint/host/provision/transfer_process.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/key.h"
 #include "entrypoint/libraries.h"
@@ -71,7 +71,7 @@ static int add_transfer(struct buf *ret, struct error *err) {
     static const char *const libraries[] = {"libcurl", "libarchive", "Expat"};
     char path[PATH_MAX];
     const char *const question[] = {path, "version", NULL};
-    if (transfer_task_program(path, NULL) == 0 && program_answer(question, ret, NULL) == 0)
+    if (transfer_process_program(path, NULL) == 0 && program_answer(question, ret, NULL) == 0)
         return 0;
     for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
         if (add(ret, libraries[i], "", err) != 0)

@@ -64,7 +64,7 @@ if(NOT RINGMASTER_SANITIZE)
 endif()
 if(TARGET entrypoint)
     # ALONE: its sources replace functions of the C library.
-    room_tests(entrypoint/os ALONE child scribe sweep WAITS)
+    room_tests(entrypoint/os ALONE child file_writer process_tree WAITS)
     foreach(entrypoint_room wire job outcome mpi master)
         room_tests(entrypoint/${entrypoint_room} WAITS)
     endforeach()
@@ -82,8 +82,8 @@ if(TARGET entrypoint)
     endforeach()
     # Whole jobs in one test (stage.h) have a master, too.
     room_tests(entrypoint/host USES entrypoint_master WAITS)
-    foreach(host_room watch traces facts ranks supply)
-        room_tests(entrypoint/host/${host_room} ALONE claim failure_child transfer_task USES
+    foreach(host_room monitor observe preflight ranks provision)
+        room_tests(entrypoint/host/${host_room} ALONE output_lock failure_writer transfer_process USES
             entrypoint_master WAITS)
     endforeach()
     room_tests(entrypoint NAME unit_entrypoint ALONE main no_memory WAITS)
@@ -97,7 +97,7 @@ if(TARGET entrypoint)
     target_compile_definitions(unit_entrypoint_main PRIVATE
         RINGMASTER_PROGRAM="$<TARGET_FILE:ringmaster>")
     # They wait for real time, while others compute.
-    set_tests_properties(unit_host_worker unit_host_ranks_crew unit_master_relaunch PROPERTIES COST
+    set_tests_properties(unit_host_worker unit_host_ranks_rank_set unit_master_relaunch PROPERTIES COST
         50)
 endif()
 add_library(test_net STATIC tests/support/net.c tests/support/host_device.c)

@@ -1,7 +1,7 @@
 #include "entrypoint/host/capacity.h"
 
-#include "entrypoint/os/open_files.h"
-#include "entrypoint/wire/door.h"
+#include "entrypoint/os/fd_limits.h"
+#include "entrypoint/wire/listener.h"
 
 #include <sys/resource.h>
 
@@ -15,7 +15,7 @@ enum {
 
 uint64_t capacity_files(const struct cluster *cluster) {
     uint64_t hosts = cluster_is_master(cluster) ? cluster->count : 1;
-    return FILES_AT_LEAST + FILES_DOORS * (DOOR_GUESTS_LEAST + 1) + FILES_A_HOST * hosts +
+    return FILES_AT_LEAST + FILES_DOORS * (LISTENER_GUESTS_LEAST + 1) + FILES_A_HOST * hosts +
            FILES_A_SLOT * (uint64_t)cluster->hosts[cluster->self].slots;
 }
 
@@ -25,9 +25,9 @@ int capacity_raise(const struct cluster *cluster, struct error *err) {
         locked.rlim_cur = locked.rlim_max;
         (void)setrlimit(RLIMIT_MEMLOCK, &locked); /* never above what it may be */
     }
-    return open_files_raise(capacity_files(cluster), (uint64_t)FILES_DOORS * FILES_GUESTS, err);
+    return fd_limits_raise(capacity_files(cluster), (uint64_t)FILES_DOORS * FILES_GUESTS, err);
 }
 
 size_t capacity_guests(const struct cluster *cluster) {
-    return DOOR_GUESTS_LEAST + open_files_spare(capacity_files(cluster)) / FILES_DOORS;
+    return LISTENER_GUESTS_LEAST + fd_limits_spare(capacity_files(cluster)) / FILES_DOORS;
 }

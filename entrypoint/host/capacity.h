@@ -1,7 +1,7 @@
 /* How many open descriptors this host's part of the job takes, and how many strangers may stand at
  * its doors so that the job finds its own. */
-#ifndef HOST_CAPACITY_H
-#define HOST_CAPACITY_H
+#ifndef ENTRYPOINT_HOST_CAPACITY_H
+#define ENTRYPOINT_HOST_CAPACITY_H
 
 #include "common/error.h"
 #include "entrypoint/job/cluster/cluster.h"
@@ -17,7 +17,7 @@ uint64_t capacity_files(const struct cluster *cluster);
  * locked memory, which RDMA wants for programs, as far as it may be. */
 int capacity_raise(const struct cluster *cluster, struct error *err);
 
-/* How many guests each of the two doors may have (door_set_room). */
+/* How many guests each of the two doors may have (listener_set_room). */
 size_t capacity_guests(const struct cluster *cluster);
 
 #endif

@@ -10,8 +10,8 @@
  *   from the master   resumed taken, or refuse code text
  *
  * Zeroed it looks after nothing. */
-#ifndef HOST_REDIAL_H
-#define HOST_REDIAL_H
+#ifndef ENTRYPOINT_HOST_REDIAL_H
+#define ENTRYPOINT_HOST_REDIAL_H
 
 #include "common/net_address.h"
 #include "entrypoint/host/supervisor.h"

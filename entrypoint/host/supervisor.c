@@ -3,10 +3,10 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "entrypoint/host/capacity.h"
-#include "entrypoint/host/traces/folders.h"
+#include "entrypoint/host/observe/output_dirs.h"
 #include "entrypoint/job/key.h"
-#include "entrypoint/os/identity.h"
-#include "entrypoint/os/leftovers.h"
+#include "entrypoint/os/run_as.h"
+#include "entrypoint/os/runtime_dirs.h"
 #include "entrypoint/os/user_signals.h"
 #include "entrypoint/wire/frame.h"
 
@@ -30,7 +30,7 @@ const char *supervisor_own_name(const struct supervisor *s) {
 /* To this host's ranks alone: whoever signals one container, or one task of a job, means that one.
  */
 static void pass_on(struct supervisor *s, int number) {
-    unsigned ranks = crew_signal(&s->host.crew, number);
+    unsigned ranks = rank_set_signal(&s->host.crew, number);
     if (ranks > 0)
         log_info("SIG%s: passed on to %u %s of this host", sigabbrev_np(number), ranks,
                  ranks == 1 ? "rank" : "ranks");
@@ -41,7 +41,7 @@ static void pass_on(struct supervisor *s, int number) {
 static void on_signal(void *context, int number) {
     struct supervisor *s = context;
     if (number == SIGCHLD) {
-        sweep_reaped(&s->sweep, reaper_run(&s->reaper));
+        process_tree_reaped(&s->sweep, reaper_run(&s->reaper));
         return;
     }
     if (user_signals_has(number)) {
@@ -82,14 +82,14 @@ static void guest_arrived(void *context, struct link *link, const struct net_add
     const char *type = frame_type(message);
     (void)peer;
     if (strcmp(type, "hello") == 0)
-        crew_seat(&s->host.crew, link, message);
+        rank_set_seat(&s->host.crew, link, message);
     else if (strcmp(type, "agent") == 0)
         s->role->agent(s->state, link, message);
     else
         link_free(link);
 }
 
-static const struct door_events local_events = {.arrived = guest_arrived};
+static const struct listener_events local_events = {.arrived = guest_arrived};
 
 static void host_tells(void *context, json_t *message) {
     struct supervisor *s = context;
@@ -107,32 +107,32 @@ static void begin(void *context) {
 }
 
 static void sweep_leftovers(const char *run) {
-    const char *places[1 + LOCAL_PLACES_MAX] = {run};
+    const char *places[1 + CONTROL_SOCKET_PLACES_MAX] = {run};
     size_t first = run != NULL ? 1 : 0;
-    leftovers_sweep_apart(places, first + local_places(NULL, places + first));
+    runtime_dirs_sweep_apart(places, first + control_socket_places(NULL, places + first));
 }
 
 static int open_host(struct supervisor *s, struct error *err) {
-    struct host_options options = {.loop = &s->loop,
-                                   .reaper = &s->reaper,
-                                   .sweep = &s->sweep,
-                                   .job = s->job,
-                                   .environment = s->environment,
-                                   .local = &s->local,
-                                   .tools = &s->tools,
-                                   .console = &s->console,
-                                   .failure = &s->failure,
-                                   .journal = &s->journal,
-                                   .uploading = &s->uploading,
-                                   .succession = s->succession,
-                                   .tell = host_tells,
-                                   .queued = host_queued,
-                                   .context = s};
+    struct executor_options options = {.loop = &s->loop,
+                                       .reaper = &s->reaper,
+                                       .sweep = &s->sweep,
+                                       .job = s->job,
+                                       .environment = s->environment,
+                                       .local = &s->local,
+                                       .tools = &s->tools,
+                                       .console = &s->console,
+                                       .failure = &s->failure,
+                                       .journal = &s->journal,
+                                       .uploading = &s->uploading,
+                                       .succession = s->succession,
+                                       .tell = host_tells,
+                                       .queued = host_queued,
+                                       .context = s};
     sweep_leftovers(s->job->settings.run);
-    if (local_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
+    if (control_socket_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
         return -1;
-    door_set_room(&s->local.door, capacity_guests(&s->job->cluster));
-    return host_open(&s->host, &options, err);
+    listener_set_room(&s->local.door, capacity_guests(&s->job->cluster));
+    return executor_open(&s->host, &options, err);
 }
 
 /* The first fault counts; with one or without, the role begins. */
@@ -148,7 +148,7 @@ static void equipped(void *context, const struct error *failure) {
 }
 
 static void equip(struct supervisor *s) {
-    const struct equipping_options options = {.loop = &s->loop,
+    const struct mpi_setup_options options = {.loop = &s->loop,
                                               .reaper = &s->reaper,
                                               .job = s->job,
                                               .environment = s->environment,
@@ -156,7 +156,7 @@ static void equip(struct supervisor *s) {
                                               .tools = &s->tools,
                                               .done = equipped,
                                               .context = s};
-    equipping_start(&s->equipping, &options);
+    mpi_setup_start(&s->equipping, &options);
 }
 
 /* What is left to find once all that the job needs is on this host. */
@@ -181,15 +181,15 @@ static void child_line(void *context, const char *line, size_t size) {
 }
 
 static void open_uploading(struct supervisor *s) {
-    const struct uploading_options options = {.loop = &s->loop,
-                                              .reaper = &s->reaper,
-                                              .sweep = &s->sweep,
-                                              .job = s->job,
-                                              .environment = s->environment,
-                                              .line = child_line,
-                                              .context = s};
-    if (targets_upload(&s->job->settings))
-        (void)uploading_open(&s->uploading, &options, &s->fault);
+    const struct output_upload_options options = {.loop = &s->loop,
+                                                  .reaper = &s->reaper,
+                                                  .sweep = &s->sweep,
+                                                  .job = s->job,
+                                                  .environment = s->environment,
+                                                  .line = child_line,
+                                                  .context = s};
+    if (upload_targets_upload(&s->job->settings))
+        (void)output_upload_open(&s->uploading, &options, &s->fault);
 }
 
 static void meet_soon(struct supervisor *s) {
@@ -204,7 +204,7 @@ static void meet(void *context) {
 
 static void marked(void *context, const char *line, size_t size) {
     struct supervisor *s = context;
-    mark_step(&s->mark, line, size);
+    fetch_progress_step(&s->mark, line, size);
     meet(s);
 }
 
@@ -235,15 +235,15 @@ static void pip_runs(void *context) {
 }
 
 static void install(struct supervisor *s) {
-    const struct installing_options options = {.loop = &s->loop,
-                                               .reaper = &s->reaper,
-                                               .job = s->job,
-                                               .environment = s->environment,
-                                               .line = pip_line,
-                                               .runs = pip_runs,
-                                               .done = installed,
-                                               .context = s};
-    if (installing_start(&s->installing, &options, &s->fault) != 0)
+    const struct pip_install_options options = {.loop = &s->loop,
+                                                .reaper = &s->reaper,
+                                                .job = s->job,
+                                                .environment = s->environment,
+                                                .line = pip_line,
+                                                .runs = pip_runs,
+                                                .done = installed,
+                                                .context = s};
+    if (pip_install_start(&s->installing, &options, &s->fault) != 0)
         begin_soon(s);
     else
         meet_soon(s);
@@ -253,7 +253,7 @@ static void install(struct supervisor *s) {
 static void go_on(struct supervisor *s) {
     if (s->fault.code != 0)
         begin_soon(s);
-    else if (installing_is_needed(s->job))
+    else if (pip_install_is_needed(s->job))
         install(s);
     else
         find_rest(s);
@@ -273,17 +273,17 @@ static void staged(void *context, const struct error *failure) {
 }
 
 static void stage(struct supervisor *s) {
-    const struct staging_options options = {.loop = &s->loop,
-                                            .reaper = &s->reaper,
-                                            .job = s->job,
-                                            .environment = s->environment,
-                                            .key = staging_passes_on(s->job) ? s->contexts.pass_key
-                                                                             : NULL,
-                                            .line = child_line,
-                                            .mark = marked,
-                                            .done = staged,
-                                            .context = s};
-    int started = staging_start(&s->staging, &options, &s->fault);
+    const struct input_download_options options = {
+        .loop = &s->loop,
+        .reaper = &s->reaper,
+        .job = s->job,
+        .environment = s->environment,
+        .key = input_download_passes_on(s->job) ? s->contexts.pass_key : NULL,
+        .line = child_line,
+        .mark = marked,
+        .done = staged,
+        .context = s};
+    int started = input_download_start(&s->staging, &options, &s->fault);
     explicit_bzero(s->contexts.pass_key, sizeof(s->contexts.pass_key));
     if (started != 0)
         begin_soon(s);
@@ -299,22 +299,23 @@ static void begin_again(struct supervisor *s) {
 
 static void open_journal(struct supervisor *s) {
     const struct cluster *cluster = &s->job->cluster;
-    journal_open(&s->journal, &s->loop, &s->reaper, s->job);
-    journal_put(&s->journal, RECORD_STARTED,
-                json_pack("{s:s, s:s, s:I, s:I}", "version", RINGMASTER_VERSION, "role",
-                          cluster_is_master(cluster) ? "master" : "worker", "hosts",
-                          (json_int_t)cluster->count, "ranks", (json_int_t)cluster_ranks(cluster)));
+    event_log_open(&s->journal, &s->loop, &s->reaper, s->job);
+    event_log_put(&s->journal, RECORD_STARTED,
+                  json_pack("{s:s, s:s, s:I, s:I}", "version", RINGMASTER_VERSION, "role",
+                            cluster_is_master(cluster) ? "master" : "worker", "hosts",
+                            (json_int_t)cluster->count, "ranks",
+                            (json_int_t)cluster_ranks(cluster)));
 }
 
 static void begin_metrics(struct supervisor *s) {
-    const struct meter_options options = {.loop = &s->loop,
-                                          .job = s->job,
-                                          .sweep = &s->sweep,
-                                          .crew = &s->host.crew,
-                                          .journal = &s->journal,
-                                          .measure = s->role->measure,
-                                          .context = s->state};
-    meter_begin(&s->meter, &options);
+    const struct metrics_exporter_options options = {.loop = &s->loop,
+                                                     .job = s->job,
+                                                     .sweep = &s->sweep,
+                                                     .crew = &s->host.crew,
+                                                     .journal = &s->journal,
+                                                     .measure = s->role->measure,
+                                                     .context = s->state};
+    metrics_exporter_begin(&s->meter, &options);
 }
 
 int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
@@ -330,14 +331,14 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
         return error_set_errno(err, EXIT_CODE_INTERNAL, "becoming a subreaper");
     if (loop_init(&s->loop, err) != 0 || listen_to_signals(s, err) != 0)
         return -1;
-    failure_child_open(&s->failure, &s->reaper, s->job->settings.base_dir);
+    failure_writer_open(&s->failure, &s->reaper, s->job->settings.base_dir);
     s->failure.check = s->check;
-    failure_child_prepare(&s->failure);
+    failure_writer_prepare(&s->failure);
     console_init(&s->console, &s->loop, STDOUT_FILENO);
-    words_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
+    log_console_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
     open_journal(s);
     begin_metrics(s);
-    if (contexts_open(&s->contexts, s->job, s->succession, err) != 0) {
+    if (tls_contexts_open(&s->contexts, s->job, s->succession, err) != 0) {
         if (options->fault != NULL)
             *err = *options->fault; /* what was wrong before, and perhaps why */
         return -1;
@@ -345,14 +346,14 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     key_hide(s->environment);
     if (options->fault != NULL)
         s->fault = *options->fault;
-    if (options->fault != NULL || identity_choose(s->job->settings.user, &s->fault) != 0 ||
-        folders_give(s->job->settings.base_dir, &s->fault) != 0 ||
+    if (options->fault != NULL || run_as_choose(s->job->settings.user, &s->fault) != 0 ||
+        output_dirs_give(s->job->settings.base_dir, &s->fault) != 0 ||
         capacity_raise(&s->job->cluster, &s->fault) != 0 ||
-        (!s->check && meter_listen(&s->meter, &s->fault) != 0))
+        (!s->check && metrics_exporter_listen(&s->meter, &s->fault) != 0))
         begin_soon(s);
-    else if (succession_is_again(s->succession))
+    else if (role_state_is_again(s->succession))
         begin_again(s);
-    else if (staging_is_needed(s->job) && !options->check)
+    else if (input_download_is_needed(s->job) && !options->check)
         stage(s);
     else if (options->check)
         find_rest(s);
@@ -371,21 +372,21 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
 }
 
 void supervisor_close(struct supervisor *s) {
-    staging_close(&s->staging);
-    examining_close(&s->examining);
-    installing_close(&s->installing);
-    uploading_close(&s->uploading);
-    meter_close(&s->meter);
-    tools_done(&s->tools);
-    failure_child_close(&s->failure);
-    host_done(&s->host);
-    journal_close(&s->journal);
+    input_download_close(&s->staging);
+    preflight_probe_close(&s->examining);
+    pip_install_close(&s->installing);
+    output_upload_close(&s->uploading);
+    metrics_exporter_close(&s->meter);
+    mpi_install_done(&s->tools);
+    failure_writer_close(&s->failure);
+    executor_done(&s->host);
+    event_log_close(&s->journal);
     int64_t deadline = clock_now() + FLUSH_SECONDS * CLOCK_SECOND;
     console_flush(&s->console, deadline);
-    words_close(&s->words, deadline);
+    log_console_close(&s->words, deadline);
     console_done(&s->console);
-    local_close(&s->local);
-    equipping_close(&s->equipping);
-    contexts_close(&s->contexts);
+    control_socket_close(&s->local);
+    mpi_setup_close(&s->equipping);
+    tls_contexts_close(&s->contexts);
     loop_done(&s->loop);
 }

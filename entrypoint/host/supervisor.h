@@ -1,30 +1,30 @@
 /* What master and worker have in common: the loop, signals, children, the door for this container's
  * processes, the host itself (host.h), and the way out. A role embeds a supervisor, is told of what
  * happens through its table, and ends the job for this container by supervisor_conclude(). */
-#ifndef HOST_SUPERVISOR_H
-#define HOST_SUPERVISOR_H
+#ifndef ENTRYPOINT_HOST_SUPERVISOR_H
+#define ENTRYPOINT_HOST_SUPERVISOR_H
 
-#include "entrypoint/host/contexts.h"
-#include "entrypoint/host/equipping.h"
-#include "entrypoint/host/facts/examining.h"
-#include "entrypoint/host/host.h"
-#include "entrypoint/host/meter.h"
-#include "entrypoint/host/succession.h"
-#include "entrypoint/host/supply/installing.h"
-#include "entrypoint/host/supply/mark.h"
-#include "entrypoint/host/supply/staging.h"
-#include "entrypoint/host/supply/uploading.h"
-#include "entrypoint/host/traces/failure_child.h"
-#include "entrypoint/host/traces/journal.h"
-#include "entrypoint/host/vacancy.h"
+#include "entrypoint/host/executor.h"
+#include "entrypoint/host/metrics_exporter.h"
+#include "entrypoint/host/mpi_setup.h"
+#include "entrypoint/host/observe/event_log.h"
+#include "entrypoint/host/observe/failure_writer.h"
+#include "entrypoint/host/port_wait.h"
+#include "entrypoint/host/preflight/preflight_probe.h"
+#include "entrypoint/host/provision/fetch_progress.h"
+#include "entrypoint/host/provision/input_download.h"
+#include "entrypoint/host/provision/output_upload.h"
+#include "entrypoint/host/provision/pip_install.h"
+#include "entrypoint/host/role_state.h"
+#include "entrypoint/host/tls_contexts.h"
 #include "entrypoint/job/job.h"
-#include "entrypoint/mpi/tools.h"
+#include "entrypoint/mpi/mpi_install.h"
 #include "entrypoint/os/console.h"
+#include "entrypoint/os/log_console.h"
 #include "entrypoint/os/loop.h"
-#include "entrypoint/os/sweep.h"
-#include "entrypoint/os/words.h"
+#include "entrypoint/os/process_tree.h"
 #include "entrypoint/outcome/verdict.h"
-#include "entrypoint/wire/local.h"
+#include "entrypoint/wire/control_socket.h"
 
 #include <stdbool.h>
 
@@ -37,7 +37,7 @@ struct supervisor_options {
     bool check;                    /* `ringmaster check`: nothing is fetched */
     bool json;                     /* its rows as JSON */
     bool *begun;                   /* set once the loop may run: from then on programs may, too */
-    struct succession *succession; /* NULL: none */
+    struct role_state *succession; /* NULL: none */
 };
 
 struct role {
@@ -72,30 +72,30 @@ struct supervisor {
     void *state;
     struct loop loop;
     struct reaper reaper;
-    struct sweep sweep;
-    struct failure_child failure;
-    struct journal journal;
+    struct process_tree sweep;
+    struct failure_writer failure;
+    struct event_log journal;
     struct console console; /* what programs print */
-    struct words words;
-    struct local local;
-    struct tools tools;
-    struct equipping equipping;
-    struct host host;
-    struct contexts contexts;
-    struct succession *succession; /* NULL: none */
-    struct vacancy vacancy;        /* what the lost master's attempt left */
-    struct staging staging;
-    struct examining examining; /* of a check */
-    uint16_t examine_port;      /* where others dial this host for it; 0: nowhere */
+    struct log_console words;
+    struct control_socket local;
+    struct mpi_install tools;
+    struct mpi_setup equipping;
+    struct executor host;
+    struct tls_contexts contexts;
+    struct role_state *succession; /* NULL: none */
+    struct port_wait vacancy;      /* what the lost master's attempt left */
+    struct input_download staging;
+    struct preflight_probe examining; /* of a check */
+    uint16_t examine_port;            /* where others dial this host for it; 0: nowhere */
     bool check;
-    struct installing installing;
-    struct uploading uploading; /* open where the job has targets */
-    struct mark mark;           /* how far fetching is */
+    struct pip_install installing;
+    struct output_upload uploading; /* open where the job has targets */
+    struct fetch_progress mark;     /* how far fetching is */
     const char *const *arguments;
     struct timer meet;
     struct timer begin;
     struct timer leave; /* then nobody is waited for but those that role->must_stay() knows */
-    struct meter meter;
+    struct metrics_exporter meter;
     struct error fault; /* code 0: none */
     struct verdict verdict;
     bool judged;

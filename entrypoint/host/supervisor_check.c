@@ -8,8 +8,8 @@ uint16_t supervisor_examine_port(struct supervisor *s) {
     struct error err = {0};
     if (!s->check || s->fault.code != 0 || s->examine_port != 0)
         return s->examine_port;
-    if (examining_listen(&s->examining, &s->host.interface.address, &s->job->ports,
-                         &s->examine_port, &err) != 0)
+    if (preflight_probe_listen(&s->examining, &s->host.interface.address, &s->job->ports,
+                               &s->examine_port, &err) != 0)
         log_warning("other hosts cannot dial this one: %s", err.text);
     return s->examine_port;
 }
@@ -37,17 +37,17 @@ static void tell_fault(struct supervisor *s, const char *text) {
 
 void supervisor_examine(struct supervisor *s, const json_t *order) {
     struct error err = {0};
-    const struct examining_options options = {.loop = &s->loop,
-                                              .reaper = &s->reaper,
-                                              .job = s->job,
-                                              .interface = s->host.interface.name,
-                                              .order = order,
-                                              .done = examined,
-                                              .context = s};
+    const struct preflight_probe_options options = {.loop = &s->loop,
+                                                    .reaper = &s->reaper,
+                                                    .job = s->job,
+                                                    .interface = s->host.interface.name,
+                                                    .order = order,
+                                                    .done = examined,
+                                                    .context = s};
     if (s->examining.loop != NULL)
         return; /* it looks already */
     if (!s->check)
         tell_fault(s, "it was started for a job, not for a check");
-    else if (examining_start(&s->examining, &options, &err) != 0)
+    else if (preflight_probe_start(&s->examining, &options, &err) != 0)
         tell_fault(s, err.text);
 }

@@ -1,8 +1,8 @@
 /* The end of the job for this container: what is said of it, and who is waited for. */
 #include "common/clock.h"
 #include "common/log.h"
+#include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/host/supervisor.h"
-#include "entrypoint/host/traces/metric_watch.h"
 
 #include <string.h>
 
@@ -30,15 +30,15 @@ static void swept(void *context, size_t left);
 /* A program may have filled the container with processes: where there was none for those that write
  * there is now. */
 static bool writes_again(struct supervisor *s) {
-    pid_t before = journal_child(&s->journal);
-    bool again = !s->tried_again && failure_child_again(&s->failure, &s->verdict);
+    pid_t before = event_log_child(&s->journal);
+    bool again = !s->tried_again && failure_writer_again(&s->failure, &s->verdict);
     if (!s->tried_again)
-        journal_rest(&s->journal);
+        event_log_rest(&s->journal);
     s->tried_again = true;
-    if (!again && journal_child(&s->journal) == before)
+    if (!again && event_log_child(&s->journal) == before)
         return false;
-    sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
-    sweep_start(&s->sweep, &s->loop, &s->reaper, 0, sweep_give_up, swept, s);
+    process_tree_spare(&s->sweep, s->failure.child.pid, event_log_child(&s->journal));
+    process_tree_start(&s->sweep, &s->loop, &s->reaper, 0, sweep_give_up, swept, s);
     return true;
 }
 
@@ -93,7 +93,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     s->judged = true;
     s->verdict = *verdict;
     s->host.quiet = true;
-    equipping_drop(&s->equipping);
+    mpi_setup_drop(&s->equipping);
     if (verdict->code == 0)
         log_info("done: %s", verdict->text);
     else
@@ -101,19 +101,20 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
                  verdict->code);
     tell_lines(level_of(verdict), verdict->evidence);
     tell_story(s, verdict);
-    host_tell_dropped(&s->host);
-    uploading_drop(&s->uploading);
-    failure_child_conclude(&s->failure, verdict);
-    meter_conclude(&s->meter, verdict->code);
+    executor_tell_dropped(&s->host);
+    output_upload_drop(&s->uploading);
+    failure_writer_conclude(&s->failure, verdict);
+    metrics_exporter_conclude(&s->meter, verdict->code);
     /* A host that has followed a lost one knows nothing of what came before. */
-    metric_watch_conclude(&s->host.metrics, &s->journal,
-                          cluster_is_master(&s->job->cluster) && !succession_knows(s->succession));
-    journal_conclude(&s->journal, verdict);
-    sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
-    host_kill_daemon(&s->host);
-    bool proof = host_proof_end(&s->host.proof); /* no program has begun then */
-    sweep_start(&s->sweep, &s->loop, &s->reaper, s->at_once && !proof ? 0 : sweep_grace,
-                sweep_give_up, swept, s);
+    metric_matcher_conclude(&s->host.metrics, &s->journal,
+                            cluster_is_master(&s->job->cluster) &&
+                                !role_state_knows(s->succession));
+    event_log_conclude(&s->journal, verdict);
+    process_tree_spare(&s->sweep, s->failure.child.pid, event_log_child(&s->journal));
+    executor_kill_daemon(&s->host);
+    bool proof = shared_dir_check_end(&s->host.proof); /* no program has begun then */
+    process_tree_start(&s->sweep, &s->loop, &s->reaper, s->at_once && !proof ? 0 : sweep_grace,
+                       sweep_give_up, swept, s);
 }
 
 void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host) {

@@ -29,7 +29,7 @@ static void swept(void *context, size_t left) {
         conclude_unfit(s, "processes here did not die of SIGKILL");
         return;
     }
-    vacancy_await(&s->vacancy, &s->loop, s->job, VACANCY_AGAIN_SECONDS, vacant, s);
+    port_wait_await(&s->vacancy, &s->loop, s->job, PORT_WAIT_AGAIN_SECONDS, vacant, s);
 }
 
 /* Judged, so that nothing that is still under way here counts. */
@@ -39,14 +39,14 @@ void supervisor_follow(struct supervisor *s) {
     s->judged = true;
     s->succession->over = true;
     s->host.quiet = true;
-    equipping_drop(&s->equipping);
-    host_end_attempt(&s->host, 0);
-    host_kill_daemon(&s->host);
-    task_done(&s->host.daemon);
-    uploading_close(&s->uploading);
-    sweep_keep(&s->sweep, 0);
-    meter_stop(&s->meter);
-    journal_rest(&s->journal);
-    sweep_spare(&s->sweep, journal_child(&s->journal), 0);
-    sweep_start(&s->sweep, &s->loop, &s->reaper, 0, give_up, swept, s);
+    mpi_setup_drop(&s->equipping);
+    executor_end_attempt(&s->host, 0);
+    executor_kill_daemon(&s->host);
+    subprocess_done(&s->host.daemon);
+    output_upload_close(&s->uploading);
+    process_tree_keep(&s->sweep, 0);
+    metrics_exporter_stop(&s->meter);
+    event_log_rest(&s->journal);
+    process_tree_spare(&s->sweep, event_log_child(&s->journal), 0);
+    process_tree_start(&s->sweep, &s->loop, &s->reaper, 0, give_up, swept, s);
 }

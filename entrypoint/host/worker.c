@@ -3,9 +3,9 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "entrypoint/host/loss.h"
+#include "entrypoint/host/master_loss.h"
+#include "entrypoint/host/worker_messages.h"
 #include "entrypoint/host/worker_state.h"
-#include "entrypoint/host/worker_words.h"
 #include "entrypoint/wire/frame.h"
 
 #include <errno.h>
@@ -62,11 +62,11 @@ static void take_refusal(struct worker *w, const json_t *message) {
     worker_read_refusal(message, &why);
     if (why.code == EXIT_CODE_NOT_READY && !w->ordered && w->link != NULL) {
         if (w->waits)
-            host_await_none(&w->s.host);
+            executor_await_none(&w->s.host);
         w->joined = w->waits = false;
         log_info("%s takes this host later: %s", master_name(w), why.text);
         reach_again(w);
-        seeking_later(&w->seeking);
+        find_master_later(&w->seeking);
         return;
     }
     (void)error_wrap(&why, "%s refused this host", master_name(w));
@@ -77,29 +77,29 @@ static void take_refusal(struct worker *w, const json_t *message) {
 static void lose_master(struct worker *w, const char *why) {
     struct error err = {0};
     const char *alone = "";
-    const struct loss loss = {.begun = w->begun,
-                              .joined = w->joined,
-                              .ordered = w->ordered,
-                              .waits = w->waits,
-                              .stopping = w->stopping || w->s.host.crew.stopping,
-                              .absent = w->seeking.vain};
-    if (loss_lives_on(&loss, w->s.succession, w->s.job, &alone)) {
+    const struct master_loss loss = {.begun = w->begun,
+                                     .joined = w->joined,
+                                     .ordered = w->ordered,
+                                     .waits = w->waits,
+                                     .stopping = w->stopping || w->s.host.crew.stopping,
+                                     .absent = w->seeking.vain};
+    if (master_loss_lives_on(&loss, w->s.succession, w->s.job, &alone)) {
         log_error("the master, %s, is lost: %s%s", master_name(w), why, alone);
-        journal_put(&w->s.journal, RECORD_HOST_LOST,
-                    json_pack("{s:s, s:o}", "which", master_name(w), "why", record_text(why)));
+        event_log_put(&w->s.journal, RECORD_HOST_LOST,
+                      json_pack("{s:s, s:o}", "which", master_name(w), "why", record_text(why)));
         loop_cancel(&w->s.loop, &w->lease);
         boot_timer_set(&w->late, 0);
         supervisor_follow(&w->s);
         return;
     }
-    loss_error(&loss, w->s.succession, w->s.job, why, alone, &err);
-    w->s.at_once = succession_is_on(w->s.succession);
+    master_loss_error(&loss, w->s.succession, w->s.job, why, alone, &err);
+    w->s.at_once = role_state_is_on(w->s.succession);
     supervisor_conclude_error(&w->s, &err, 0);
 }
 
 static void take_run(struct worker *w, const json_t *welcome) {
     if (worker_read_run(welcome, w->run))
-        host_set_run(&w->s.host, w->run);
+        executor_set_run(&w->s.host, w->run);
 }
 
 /* The job needs nothing of this host: nobody has to hear of it. */
@@ -120,9 +120,9 @@ static void begin_to_wait(struct worker *w, const json_t *message) {
     note_beat(w);
     take_run(w, message);
     loop_cancel(&w->s.loop, &w->announce);
-    host_await(&w->s.host);
+    executor_await(&w->s.host);
     log_info("%s leads the job: this host waits for its next attempt", master_name(w));
-    journal_put(&w->s.journal, RECORD_BACK, json_pack("{s:s}", "which", master_name(w)));
+    event_log_put(&w->s.journal, RECORD_BACK, json_pack("{s:s}", "which", master_name(w)));
 }
 
 /* Its first word, or that the attempt that this host waits for will be with it. */
@@ -137,9 +137,9 @@ static void take_welcome(struct worker *w, const json_t *message) {
     take_run(w, message);
     loop_cancel(&w->s.loop, &w->announce);
     log_info("joined %s", master_name(w));
-    journal_put(&w->s.journal, RECORD_JOINED,
-                json_pack("{s:s, s:I}", "which", master_name(w), "count",
-                          (json_int_t)w->s.job->cluster.count));
+    event_log_put(&w->s.journal, RECORD_JOINED,
+                  json_pack("{s:s, s:I}", "which", master_name(w), "count",
+                            (json_int_t)w->s.job->cluster.count));
 }
 
 static void master_silent(struct worker *w);
@@ -147,8 +147,8 @@ static void master_silent(struct worker *w);
 /* Where the first host may be lost this one has been without a master for so long that others may
  * run: what comes now, after a pause of this container, say, is too late. */
 static bool is_too_late(const struct worker *w) {
-    const struct succession *s = w->s.succession;
-    return succession_is_on(s) && w->joined && !w->s.judged && s->heard != 0 &&
+    const struct role_state *s = w->s.succession;
+    return role_state_is_on(s) && w->joined && !w->s.judged && s->heard != 0 &&
            clock_boot() - s->heard > lease_of(w);
 }
 
@@ -178,10 +178,10 @@ static void hear(void *context, const json_t *message) {
         supervisor_examine(&w->s, message);
     } else if (w->joined && !w->s.judged) {
         note_beat(w); /* the master counts its own lease from such an order on, too */
-        staging_rest(&w->s.staging); /* the first order comes when all hosts are here */
+        input_download_rest(&w->s.staging); /* the first order comes when all hosts are here */
         w->ordered |= strcmp(type, "prove") != 0;
-        host_order(&w->s.host, message);
-        w->waits = w->waits && host_awaits(&w->s.host);
+        executor_order(&w->s.host, message);
+        w->waits = w->waits && executor_awaits(&w->s.host);
     }
 }
 
@@ -193,11 +193,11 @@ static const struct dial_events dial_events = {opened, told, refused, missed};
 
 /* The first master is looked up by its name or where the platform says. */
 static void reach(struct worker *w) {
-    int64_t seconds = succession_reach_seconds(w->s.succession, &w->s.job->settings);
+    int64_t seconds = role_state_reach_seconds(w->s.succession, &w->s.job->settings);
     w->dialling = true;
     w->stopping = w->stopping || (w->s.succession != NULL && w->s.succession->stopping);
     count_down(w, (w->stopping ? WORKER_STOP_SECONDS : seconds) * CLOCK_SECOND);
-    seeking_start(&w->seeking, &w->s, &dial_events, w);
+    find_master_start(&w->seeking, &w->s, &dial_events, w);
 }
 
 /* A master that closes the link before its welcome may have been started again. */
@@ -208,11 +208,11 @@ static void closed(void *context, const struct error *why) {
     if (w->s.judged)
         supervisor_may_leave(&w->s);
     else if (w->joined) {
-        succession_note_end(w->s.succession, why->os_errno);
+        role_state_note_end(w->s.succession, why->os_errno);
         lose_master(w, why->text);
     } else {
         reach_again(w);
-        seeking_start(&w->seeking, &w->s, &dial_events, w);
+        find_master_start(&w->seeking, &w->s, &dial_events, w);
     }
 }
 
@@ -221,8 +221,8 @@ static void missed(void *context) {
     struct worker *w = context;
     if (w->stopping)
         return;
-    seeking_stop(&w->seeking);
-    lose_master(w, seeking_why(&w->seeking)->text);
+    find_master_stop(&w->seeking);
+    lose_master(w, find_master_why(&w->seeking)->text);
 }
 
 /* The link goes on over another connection. */
@@ -261,7 +261,7 @@ const struct link_events worker_link_events = {
 static void join(struct worker *w) {
     char warning[INTERFACE_WARNING_SIZE] = "";
     if (w->s.fault.code == 0)
-        (void)host_meet_master(&w->s.host, &w->peer, &w->peer, warning, &w->s.fault);
+        (void)executor_meet_master(&w->s.host, &w->peer, &w->peer, warning, &w->s.fault);
     if (warning[0] != '\0')
         log_warning("%s", warning);
     worker_send_join(&w->s, w->link);
@@ -326,7 +326,7 @@ static void master_silent(struct worker *w) {
         supervisor_may_leave(&w->s);
         return;
     }
-    succession_note_end(w->s.succession, ETIMEDOUT);
+    role_state_note_end(w->s.succession, ETIMEDOUT);
     lose_master(w, why);
 }
 
@@ -334,9 +334,9 @@ static void master_silent(struct worker *w) {
  * lies unread. Not so where another host may have followed it. */
 static void lease_ended(void *context) {
     struct worker *w = context;
-    const struct succession *s = w->s.succession;
+    const struct role_state *s = w->s.succession;
     bool stood_still = clock_now() - w->lease.deadline > CLOCK_SECOND;
-    if (stood_still && (!succession_is_on(s) || !s->begun))
+    if (stood_still && (!role_state_is_on(s) || !s->begun))
         loop_after(&w->s.loop, &w->lease, lease_of(w));
     else
         master_silent(w);
@@ -359,12 +359,12 @@ static void lead_anew(struct worker *w) {
 static void deadline_passed(void *context) {
     struct worker *w = context;
     struct error err = {0};
-    if (succession_is_again(w->s.succession) && !w->stopping) {
-        seeking_stop(&w->seeking);
+    if (role_state_is_again(w->s.succession) && !w->stopping) {
+        find_master_stop(&w->seeking);
         if (w->s.succession->anew)
             lead_anew(w);
         else
-            lose_master(w, seeking_why(&w->seeking)->text);
+            lose_master(w, find_master_why(&w->seeking)->text);
         return;
     }
     if (w->stopping) {
@@ -374,10 +374,10 @@ static void deadline_passed(void *context) {
     }
     if (conclude_own_fault(w))
         return;
-    const struct error *why = seeking_why(&w->seeking);
-    if (succession_is_on(w->s.succession)) { /* it is the first host that should have been there */
+    const struct error *why = find_master_why(&w->seeking);
+    if (role_state_is_on(w->s.succession)) { /* it is the first host that should have been there */
         w->s.succession->turn = 0;
-        succession_seek(w->s.succession, w->s.job);
+        role_state_seek(w->s.succession, w->s.job);
     }
     (void)error_set(
         &err, why->code == EXIT_CODE_KEY_REFUSED ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY,
@@ -389,7 +389,7 @@ static void deadline_passed(void *context) {
 static void announce(void *context) {
     struct worker *w = context;
     if (w->link == NULL)
-        log_info("waiting for %s: %s", master_name(w), seeking_why(&w->seeking)->text);
+        log_info("waiting for %s: %s", master_name(w), find_master_why(&w->seeking)->text);
     else if (w->begun)
         log_info("waiting for %s, which is here and not ready yet", master_name(w));
     loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
@@ -409,8 +409,8 @@ static void start(void *state) {
         return;
     w->begun = true;
     if (w->waits) { /* it was told so before its host was open */
-        host_await(&w->s.host);
-        host_set_run(&w->s.host, w->run);
+        executor_await(&w->s.host);
+        executor_set_run(&w->s.host, w->run);
     }
     if (!w->dialling)
         reach(w);
@@ -440,8 +440,9 @@ static void agent(void *state, struct link *link, const json_t *message) {
 static void stop(void *state, bool again) {
     struct worker *w = state;
     w->stopping = true;
-    journal_put(&w->s.journal, RECORD_STOP,
-                json_pack("{s:s, s:b}", "which", supervisor_own_name(&w->s), "again", (int)again));
+    event_log_put(
+        &w->s.journal, RECORD_STOP,
+        json_pack("{s:s, s:b}", "which", supervisor_own_name(&w->s), "again", (int)again));
     if (w->waits && !w->counted) {
         stop_waiting(w);
         return;
@@ -470,7 +471,7 @@ static const struct role role = {.fetching = fetching,
                                  .may_leave = may_leave};
 
 static int open_late(struct worker *w, struct error *err) {
-    if (!succession_is_on(w->s.succession))
+    if (!role_state_is_on(w->s.succession))
         return 0;
     return boot_timer_open(&w->late, &w->s.loop, look_at_lease, w, err);
 }
@@ -484,7 +485,7 @@ int worker_run(const struct supervisor_options *options, int *ret_code, struct e
     if (supervisor_open(&w.s, options, &role, &w, err) == 0 && open_late(&w, err) == 0)
         result = supervisor_run(&w.s, ret_code, err);
     boot_timer_close(&w.late);
-    seeking_stop(&w.seeking);
+    find_master_stop(&w.seeking);
     redial_stop(&w.redial);
     link_free(w.link);
     supervisor_close(&w.s);

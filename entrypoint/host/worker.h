@@ -12,8 +12,8 @@
  * attempt counts on it: the next order that is for it begins that attempt. A refusal with
  * EXIT_CODE_NOT_READY means later, or elsewhere, also to one that is welcome, as long as no job has
  * begun. */
-#ifndef HOST_WORKER_H
-#define HOST_WORKER_H
+#ifndef ENTRYPOINT_HOST_WORKER_H
+#define ENTRYPOINT_HOST_WORKER_H
 
 #include "common/error.h"
 #include "entrypoint/host/supervisor.h"

@@ -1,12 +1,12 @@
 /* All that a worker (worker.h) knows. Its link is the master's way to it: what comes there does
  * what worker.h says, by these events, whose context is the worker. */
-#ifndef HOST_WORKER_STATE_H
-#define HOST_WORKER_STATE_H
+#ifndef ENTRYPOINT_HOST_WORKER_STATE_H
+#define ENTRYPOINT_HOST_WORKER_STATE_H
 
-#include "common/attempt.h"
 #include "common/net_address.h"
+#include "common/run_id.h"
+#include "entrypoint/host/find_master.h"
 #include "entrypoint/host/redial.h"
-#include "entrypoint/host/seeking.h"
 #include "entrypoint/host/supervisor.h"
 #include "entrypoint/os/boot_timer.h"
 #include "entrypoint/wire/link.h"
@@ -16,7 +16,7 @@
 
 struct worker {
     struct supervisor s;
-    struct seeking seeking;
+    struct find_master seeking;
     struct link *link; /* to the master, once it is open */
     struct redial redial;
     struct timer deadline;

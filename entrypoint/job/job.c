@@ -5,12 +5,12 @@
 #include "common/file.h"
 #include "common/redact.h"
 #include "common/str.h"
-#include "entrypoint/job/cluster/platform_unread.h"
-#include "entrypoint/job/machine/devices.h"
-#include "entrypoint/job/machine/fabric.h"
+#include "entrypoint/job/cluster/platform_unsupported.h"
+#include "entrypoint/job/machine/accelerators.h"
+#include "entrypoint/job/machine/efa.h"
 #include "entrypoint/job/platform.h"
-#include "entrypoint/job/sagemaker/members.h"
-#include "entrypoint/job/targets.h"
+#include "entrypoint/job/sagemaker/instance_groups.h"
+#include "entrypoint/job/upload_targets.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -21,10 +21,10 @@
 
 void job_done(struct job *j) {
     cluster_done(&j->cluster);
-    wishes_done(&j->wishes);
+    mpi_options_done(&j->wishes);
     hyperparameters_done(&j->hyperparameters);
     channels_done(&j->channels);
-    metric_list_done(&j->metrics);
+    metric_definitions_done(&j->metrics);
     program_done(&j->program);
 }
 
@@ -45,12 +45,12 @@ static unsigned at_most(unsigned a, unsigned most) {
     return a < most ? a : most;
 }
 
-unsigned job_slots(const struct wishes *w, size_t hosts, const char *root) {
+unsigned job_slots(const struct mpi_options *w, size_t hosts, const char *root) {
     char dev[PATH_MAX];
     char sysfs[PATH_MAX];
     (void)snprintf(dev, sizeof(dev), "%s/dev", root);
     (void)snprintf(sysfs, sizeof(sysfs), "%s/sys", root);
-    unsigned slots = first_of(w->slots, devices_gpus(dev), devices_neurons(sysfs));
+    unsigned slots = first_of(w->slots, accelerators_gpus(dev), accelerators_neurons(sysfs));
     unsigned needed = (w->ranks + (unsigned)hosts - 1) / (unsigned)hosts;
     if (w->slots == 0 && needed > slots)
         slots = needed;
@@ -60,7 +60,7 @@ unsigned job_slots(const struct wishes *w, size_t hosts, const char *root) {
 /* A host's slots: one where the program is to run once a host, else RINGMASTER_HOSTS, else what
  * job_slots() says. */
 static int fill_slots(struct job *j, bool plain, struct error *err) {
-    const struct wishes *w = &j->wishes;
+    const struct mpi_options *w = &j->wishes;
     if (j->once_per_host)
         cluster_set_slots(&j->cluster, 1);
     if (plain) {
@@ -93,7 +93,7 @@ static int read_wishes(struct job *j, char *const *environment, struct error *er
     if (config_path(j, "hyperparameters.json", path, result == 0 ? err : &later) != 0 ||
         hyperparameters_read(path, &j->hyperparameters, result == 0 ? err : &later) != 0 ||
         redact_secrets(&j->hyperparameters, result == 0 ? err : &later) != 0 ||
-        wishes_read(&j->hyperparameters, &j->wishes, result == 0 ? err : &later) != 0)
+        mpi_options_read(&j->hyperparameters, &j->wishes, result == 0 ? err : &later) != 0)
         result = -1;
     return result;
 }
@@ -126,12 +126,12 @@ static int read_cluster(struct job *j, char *const *environment, struct error *e
     if (platform_read(&j->settings, environment, job_name(j, environment), &j->cluster, err) != 0)
         return -1;
     bool told = j->cluster.source != CLUSTER_ALONE || j->settings.platform != NULL;
-    if (!told && platform_unread_check(environment, &j->warnings, err) != 0)
+    if (!told && platform_unsupported_check(environment, &j->warnings, err) != 0)
         return -1;
     struct error slots;
     bool plain = false;
     size_t listed = j->cluster.count;
-    int filled = members_choose(&j->wishes, &j->cluster, &plain, &slots);
+    int filled = instance_groups_choose(&j->wishes, &j->cluster, &plain, &slots);
     if (j->cluster.count < listed)
         (void)snprintf(j->part, sizeof(j->part), "%s", j->cluster.hosts[0].name.text);
     if (filled == 0)
@@ -197,7 +197,7 @@ static void read_metrics(struct job *j) {
     char path[PATH_MAX];
     struct error err = {0};
     if (config_path(j, "metric-definition-regex.json", path, &err) != 0 ||
-        metric_list_read(path, &j->metrics, &err) != 0)
+        metric_definitions_read(path, &j->metrics, &err) != 0)
         warnings_add(&j->warnings, "metrics are not counted: %s", err.text);
     else if (j->metrics.passed_over > 0)
         warnings_add(&j->warnings,
@@ -210,15 +210,15 @@ static int read_program(const char *const *arguments, char *const *environment, 
                         struct error *err) {
     char path[PATH_MAX];
     bool exact = arguments[0] != NULL && strcmp(arguments[0], "--") == 0;
-    if (targets_check(&j->settings, err) != 0 ||
+    if (upload_targets_check(&j->settings, err) != 0 ||
         config_path(j, "inputdataconfig.json", path, err) != 0 ||
         channels_read(path, &j->channels, err) != 0 ||
-        sources_read(&j->settings, &j->hyperparameters, environment, !exact, &j->channels,
-                     &j->sources, err) != 0)
+        download_sources_read(&j->settings, &j->hyperparameters, environment, !exact, &j->channels,
+                              &j->sources, err) != 0)
         return -1;
     note_ignored(j);
     read_metrics(j);
-    fabric_warn("", environment, &j->warnings);
+    efa_warn("", environment, &j->warnings);
     return j->sources.code != NULL ? 0 : job_resolve(j, arguments, environment, err);
 }
 

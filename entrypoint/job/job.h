@@ -1,19 +1,19 @@
 /* Everything that one container knows about its job before it talks to anybody: settings, cluster,
  * hyperparameters, channels, program, ports. Read once at start; constant afterwards. */
-#ifndef JOB_JOB_H
-#define JOB_JOB_H
+#ifndef ENTRYPOINT_JOB_JOB_H
+#define ENTRYPOINT_JOB_JOB_H
 
 #include "common/error.h"
 #include "common/warnings.h"
 #include "entrypoint/job/cluster/cluster.h"
+#include "entrypoint/job/download_sources.h"
 #include "entrypoint/job/ports.h"
 #include "entrypoint/job/program.h"
 #include "entrypoint/job/sagemaker/channels.h"
 #include "entrypoint/job/sagemaker/hyperparameters.h"
-#include "entrypoint/job/sagemaker/metric_list.h"
-#include "entrypoint/job/sagemaker/wishes.h"
+#include "entrypoint/job/sagemaker/metric_definitions.h"
+#include "entrypoint/job/sagemaker/mpi_options.h"
 #include "entrypoint/job/settings.h"
-#include "entrypoint/job/sources.h"
 
 #include <stdbool.h>
 
@@ -24,10 +24,10 @@ struct job {
      * one's targets are told from the others'. "": they are one job. */
     char part[HOST_NAME_SIZE];
     struct hyperparameters hyperparameters;
-    struct wishes wishes; /* of theirs */
+    struct mpi_options wishes; /* of theirs */
     struct channels channels;
-    struct sources sources; /* what is fetched before the job begins */
-    struct metric_list metrics;
+    struct download_sources sources; /* what is fetched before the job begins */
+    struct metric_definitions metrics;
     struct program program; /* empty until job_resolve() where its code is fetched first */
     struct ports ports;
     bool once_per_host;       /* the program is, whatever there are of slots */
@@ -56,6 +56,6 @@ int job_resolve(struct job *j, const char *const *arguments, char *const *enviro
  * else one a core of AWS Neuron devices, else one; and without the hyperparameter no fewer than it
  * takes for all the processes that were asked for. ROOT is put in front of /dev and /sys: "" but in
  * tests. */
-unsigned job_slots(const struct wishes *w, size_t hosts, const char *root);
+unsigned job_slots(const struct mpi_options *w, size_t hosts, const char *root);
 
 #endif

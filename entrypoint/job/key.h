@@ -11,8 +11,8 @@
  * neither everybody nor a foreign group may write, of root or this user, unless we are root. The
  * folders on the way to RINGMASTER_KEY_FILE are held to the same; the other places are the
  * platform's. */
-#ifndef JOB_KEY_H
-#define JOB_KEY_H
+#ifndef ENTRYPOINT_JOB_KEY_H
+#define ENTRYPOINT_JOB_KEY_H
 
 #include "common/error.h"
 #include "entrypoint/job/cluster/cluster.h"

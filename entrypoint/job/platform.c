@@ -1,7 +1,7 @@
 #include "entrypoint/job/platform.h"
 
 #include "common/argv.h"
-#include "entrypoint/job/cluster/own_names.h"
+#include "entrypoint/job/cluster/local_names.h"
 #include "entrypoint/job/cluster/platform_sagemaker.h"
 #include "entrypoint/job/cluster/platform_table.h"
 #include "entrypoint/job/cluster/platform_variables.h"
@@ -14,14 +14,14 @@
 static int read_variables(const struct settings *settings, char *const *environment,
                           struct platform_description *ret, struct error *err) {
     (void)environment;
-    struct own_names own;
+    struct local_names own;
     if (settings->hosts == NULL && settings->host != NULL)
         return error_set(err, EXIT_CODE_CONFIG,
                          "RINGMASTER_HOST is set but RINGMASTER_HOSTS, the "
                          "list it belongs to, is not");
     if (settings->hosts == NULL)
         return 1;
-    if (own_names_read(&own, err) != 0)
+    if (local_names_read(&own, err) != 0)
         return -1;
     return platform_variables_parse(settings->hosts, settings->host, &own, ret, err);
 }
@@ -39,10 +39,10 @@ static int read_sagemaker(const struct settings *settings, char *const *environm
 
 static int read_table(const struct settings *settings, char *const *environment,
                       struct platform_description *ret, struct error *err) {
-    struct own_names own;
+    struct local_names own;
     if (settings->platform != NULL && strcmp(settings->platform, "none") == 0)
         return 1;
-    if (own_names_read(&own, err) != 0)
+    if (local_names_read(&own, err) != 0)
         return -1;
     return platform_table_read(environment, settings->platform, &own, ret, err);
 }
@@ -51,9 +51,9 @@ static int read_table(const struct settings *settings, char *const *environment,
 static int read_alone(const struct settings *settings, char *const *environment,
                       struct platform_description *ret, struct error *err) {
     (void)environment;
-    struct own_names own;
+    struct local_names own;
     (void)settings;
-    if (own_names_read(&own, err) != 0)
+    if (local_names_read(&own, err) != 0)
         return -1;
     ret->source = CLUSTER_ALONE;
     ret->hosts_key = ret->self_key = "this host";

@@ -6,8 +6,8 @@
  * RINGMASTER_PLATFORM chooses it, or none.
  *   4. none: this host alone, named by the kernel.
  * RINGMASTER_INTERFACE and RINGMASTER_JOB win over the platform's values in all of them. */
-#ifndef JOB_PLATFORM_H
-#define JOB_PLATFORM_H
+#ifndef ENTRYPOINT_JOB_PLATFORM_H
+#define ENTRYPOINT_JOB_PLATFORM_H
 
 #include "common/error.h"
 #include "entrypoint/job/cluster/cluster.h"

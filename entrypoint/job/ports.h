@@ -1,7 +1,7 @@
 /* The TCP ports of a job: all counted from RINGMASTER_PORT, so that one variable moves them and a
  * firewall rule can name them. */
-#ifndef JOB_PORTS_H
-#define JOB_PORTS_H
+#ifndef ENTRYPOINT_JOB_PORTS_H
+#define ENTRYPOINT_JOB_PORTS_H
 
 #include "common/error.h"
 

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "entrypoint/job/sources.h"
+#include "entrypoint/job/download_sources.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +126,8 @@ static const char *either(const struct program_inputs *in, const char *hyperpara
  * now (sources.h). */
 static const char *submitted(const struct program_inputs *in) {
     const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
-    return submit == NULL || sources_is_archive(submit) ? NULL : sources_path(submit);
+    return submit == NULL || download_sources_is_archive(submit) ? NULL
+                                                                 : download_sources_path(submit);
 }
 
 /* Where the entry point called NAME lies. */

@@ -13,8 +13,8 @@
  * that names none runs as `sh X.sh`; anything else must be executable. Not found is exit code 127,
  * not executable 126; code that came as an archive lies in BASE/code when this is asked
  * (sources.h). */
-#ifndef JOB_PROGRAM_H
-#define JOB_PROGRAM_H
+#ifndef ENTRYPOINT_JOB_PROGRAM_H
+#define ENTRYPOINT_JOB_PROGRAM_H
 
 #include "common/argv.h"
 #include "common/error.h"

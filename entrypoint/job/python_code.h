@@ -2,8 +2,8 @@
  * it: requirements.txt, which pip installs, and a setup.py (or a pyproject.toml that says how it is
  * built, as others only configure tools), which makes the folder a package: it is installed, and
  * the program runs as a module of it. */
-#ifndef JOB_PYTHON_CODE_H
-#define JOB_PYTHON_CODE_H
+#ifndef ENTRYPOINT_JOB_PYTHON_CODE_H
+#define ENTRYPOINT_JOB_PYTHON_CODE_H
 
 #include "common/argv.h"
 #include "common/error.h"

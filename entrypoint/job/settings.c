@@ -1,8 +1,8 @@
 #include "entrypoint/job/settings.h"
 
-#include "common/attempt.h"
 #include "common/json.h"
 #include "common/nearest.h"
+#include "common/run_id.h"
 #include "common/str.h"
 #include "entrypoint/job/cluster/platform_table.h"
 

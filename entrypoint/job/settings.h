@@ -3,8 +3,8 @@
  * misspelt setting must not be ignored. Those that Kubernetes and docker links make of a service
  * called ringmaster are known by their shape and ignored with a warning. An empty value counts as
  * not set. */
-#ifndef JOB_SETTINGS_H
-#define JOB_SETTINGS_H
+#ifndef ENTRYPOINT_JOB_SETTINGS_H
+#define ENTRYPOINT_JOB_SETTINGS_H
 
 #include "common/buf.h"
 #include "common/clock.h"

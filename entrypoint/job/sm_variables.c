@@ -5,8 +5,8 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/str.h"
-#include "entrypoint/job/machine/devices.h"
-#include "entrypoint/job/sagemaker/members.h"
+#include "entrypoint/job/machine/accelerators.h"
+#include "entrypoint/job/sagemaker/instance_groups.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ static void put_places(struct values *v, const struct cluster *c, const json_t *
     json_t *ranks = json_object();
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
-        json_t *here = still_here(v, c, members_of_group(c, name));
+        json_t *here = still_here(v, c, instance_groups_of_group(c, name));
         v->failed |= json_object_set_new(ranks, name, ranks_of(v, c, here)) != 0 ||
                      json_object_set_new(hosts, name, here) != 0;
     }
@@ -135,20 +135,21 @@ static void put_groups(struct values *v, const struct cluster *c) {
     put(v, "SM_INSTANCE_GROUPS", names);
     put_text(v, "SM_CURRENT_INSTANCE_GROUP", own_group(c));
     put(v, "SM_INSTANCE_GROUPS_DICT", by_name);
-    put(v, "SM_CURRENT_INSTANCE_GROUP_HOSTS", still_here(v, c, members_of_group(c, own_group(c))));
+    put(v, "SM_CURRENT_INSTANCE_GROUP_HOSTS",
+        still_here(v, c, instance_groups_of_group(c, own_group(c))));
 }
 
 /* The groups that are one job, and what hosts they have, for SM_TRAINING_ENV. Where there are no
  * groups all hosts are in it, and MPI is of the one group that is not listed. */
 static json_t *put_distribution(struct values *v, const struct job *job) {
     const struct cluster *c = &job->cluster;
-    json_t *groups = members_groups(&job->wishes, c);
+    json_t *groups = instance_groups_groups(&job->wishes, c);
     json_t *hosts = has_groups(c) ? json_array() : host_list(v, c);
     if (!has_groups(c) && job->wishes.mpi == WISH_YES && json_array_size(groups) == 0)
         append(v, groups, json_string(own_group(c)));
     for (size_t i = 0; i < json_array_size(groups); i++) {
-        json_t *own =
-            still_here(v, c, members_of_group(c, json_string_value(json_array_get(groups, i))));
+        json_t *own = still_here(
+            v, c, instance_groups_of_group(c, json_string_value(json_array_get(groups, i))));
         v->failed |= json_array_extend(hosts, own) != 0;
         json_decref(own);
     }
@@ -403,8 +404,8 @@ int sm_variables_add(const struct job *job, struct argv *ret, struct error *err)
     put_python_path(&v, &job->program, argv_get_env(ret, "PYTHONPATH"));
     put_service(&v, job, ret);
     put(&v, "SM_NUM_CPUS", json_integer(cpus_affinity()));
-    put(&v, "SM_NUM_GPUS", json_integer((json_int_t)devices_gpus("/dev")));
-    put(&v, "SM_NUM_NEURONS", json_integer((json_int_t)devices_neurons("/sys")));
+    put(&v, "SM_NUM_GPUS", json_integer((json_int_t)accelerators_gpus("/dev")));
+    put(&v, "SM_NUM_NEURONS", json_integer((json_int_t)accelerators_neurons("/sys")));
     json_t *distributed = put_distribution(&v, job);
     put_training_env(&v, job, folders, distributed);
     if (v.failed)

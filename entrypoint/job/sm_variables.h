@@ -1,8 +1,8 @@
 /* The SM_* variables of this host, as SageMaker's training toolkit gives them to programs: strings
  * as they are, everything else JSON with sorted keys, no blanks, ASCII. CURRENT_HOST comes with
  * them. */
-#ifndef JOB_SM_VARIABLES_H
-#define JOB_SM_VARIABLES_H
+#ifndef ENTRYPOINT_JOB_SM_VARIABLES_H
+#define ENTRYPOINT_JOB_SM_VARIABLES_H
 
 #include "common/argv.h"
 #include "common/error.h"

@@ -25,7 +25,7 @@ int attempt_open(struct attempt *a, unsigned number, const struct cluster *clust
         a->reports == NULL || a->lost == NULL || a->losses == NULL)
         return error_no_memory(err, "reports");
     place_ranks(a, cluster);
-    return pace_open(&a->pace, a->ranks, err);
+    return straggler_open(&a->pace, a->ranks, err);
 }
 
 void attempt_done(struct attempt *a) {
@@ -40,7 +40,7 @@ void attempt_done(struct attempt *a) {
     for (size_t i = 0; i < a->loss_count; i++)
         free((char *)(uintptr_t)a->losses[i].why);
     free(a->losses);
-    pace_done(&a->pace);
+    straggler_done(&a->pace);
     *a = (struct attempt){.number = a->number};
 }
 
@@ -147,13 +147,14 @@ int64_t attempt_all_quiet(const struct attempt *a) {
     return first;
 }
 
-void attempt_pace(struct attempt *a, size_t host, int64_t rank, const struct pace_point *point) {
+void attempt_pace(struct attempt *a, size_t host, int64_t rank,
+                  const struct straggler_point *point) {
     if (attempt_is_rank_of(a, host, rank))
-        pace_put(&a->pace, (size_t)rank, point);
+        straggler_put(&a->pace, (size_t)rank, point);
 }
 
-bool attempt_find_slow(struct attempt *a, int64_t now, struct pace_finding *ret) {
-    return pace_judge(&a->pace, a->reported, now, ret);
+bool attempt_find_slow(struct attempt *a, int64_t now, struct straggler_finding *ret) {
+    return straggler_judge(&a->pace, a->reported, now, ret);
 }
 
 void attempt_mpirun_ended(struct attempt *a, int code) {
@@ -249,7 +250,7 @@ uint64_t attempt_step(const struct attempt *a) {
     for (size_t i = 0; i < a->report_count; i++)
         if (a->reports[i].step > furthest)
             furthest = a->reports[i].step;
-    uint64_t heard = pace_furthest(&a->pace);
+    uint64_t heard = straggler_furthest(&a->pace);
     return heard > furthest ? heard : furthest;
 }
 

@@ -1,13 +1,13 @@
 /* One launch and all that is known of it: who has started, how ranks ended, which hosts were lost,
  * what was asked for. Judged once, then forgotten as a whole. Only the functions here write it.
  * Pure: no loop, no socket, times are handed in (clock_boot() of the master, ns; 0: never). */
-#ifndef MASTER_ATTEMPT_H
-#define MASTER_ATTEMPT_H
+#ifndef ENTRYPOINT_MASTER_ATTEMPT_H
+#define ENTRYPOINT_MASTER_ATTEMPT_H
 
 #include "common/error.h"
 #include "entrypoint/job/cluster/cluster.h"
-#include "entrypoint/outcome/pace.h"
 #include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/outcome/straggler.h"
 #include "entrypoint/outcome/verdict.h"
 
 #include <stdbool.h>
@@ -23,10 +23,10 @@ struct attempt {
     unsigned *rank_host; /* by rank: the host that it was placed on */
     bool *seated;        /* by rank */
     bool *reported;      /* by rank */
-    char **quiet;     /* by rank: it prints nothing and does nothing, and what its threads wait in;
-                         NULL: it is busy; owned */
-    struct pace pace; /* of those that show progress */
-    bool *lost;       /* by host */
+    char **quiet; /* by rank: it prints nothing and does nothing, and what its threads wait in;
+                     NULL: it is busy; owned */
+    struct straggler pace; /* of those that show progress */
+    bool *lost;            /* by host */
     size_t seated_count;
     struct rank_report *reports; /* in the order in which they came, at most one a rank */
     size_t report_count;
@@ -90,9 +90,10 @@ void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *sta
  * they could wait. -1 where somebody is, or all have ended. */
 int64_t attempt_all_quiet(const struct attempt *a);
 /* How far a rank is; another host's is left alone. */
-void attempt_pace(struct attempt *a, size_t host, int64_t rank, const struct pace_point *point);
+void attempt_pace(struct attempt *a, size_t host, int64_t rank,
+                  const struct straggler_point *point);
 /* To be called every few seconds: true when a rank is found for whom the others wait. */
-bool attempt_find_slow(struct attempt *a, int64_t now, struct pace_finding *ret);
+bool attempt_find_slow(struct attempt *a, int64_t now, struct straggler_finding *ret);
 void attempt_mpirun_ended(struct attempt *a, int code);
 
 /* The end of mpirun or of a daemon, or that a daemon was not started. */

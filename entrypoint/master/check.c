@@ -5,7 +5,7 @@
 #include "common/json.h"
 #include "entrypoint/master/check_print.h"
 #include "entrypoint/master/check_rows.h"
-#include "entrypoint/os/outlet.h"
+#include "entrypoint/os/nonblocking_writer.h"
 #include "entrypoint/wire/tls.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static void add_fault(json_t *host, const char *text, int code) {
 
 static void add_missing(const struct master *m, size_t i, json_t *host) {
     struct net_address address;
-    if (strangers_host(&m->doorway.strangers, &address) == (int)i)
+    if (rejected_peers_host(&m->doorway.strangers, &address) == (int)i)
         add_fault(host, "missing; it was refused: " TLS_ANOTHER_KEY, EXIT_CODE_KEY_REFUSED);
     else
         add_fault(host, "missing: it has not joined, or has gone again", EXIT_CODE_NOT_READY);
@@ -51,7 +51,7 @@ static json_t *host_json(const struct master *m, size_t i) {
                              (int)b->joined, "clock_offset", (json_int_t)b->skew);
     add_translation(b, host);
     if (b->facts.version[0] != '\0')
-        (void)json_object_set_new(host, "facts", facts_json(&b->facts));
+        (void)json_object_set_new(host, "facts", host_info_json(&b->facts));
     for (size_t k = 0; k < sizeof(told) / sizeof(told[0]); k++)
         if (json_object_get(e->found, told[k]) != NULL)
             (void)json_object_set(host, told[k], json_object_get(e->found, told[k]));
@@ -145,6 +145,6 @@ int check_print(struct master *m, struct error *err) {
                 : check_print_rows(rows, m->s.job->cluster.count,
                                    check_has_colour(STDOUT_FILENO, m->s.environment), &text, err);
     if (result == 0)
-        outlet_put(STDOUT_FILENO, buf_text(&text), text.size, patience);
+        nonblocking_writer_put(STDOUT_FILENO, buf_text(&text), text.size, patience);
     return result;
 }

@@ -1,8 +1,8 @@
 /* `ringmaster check`: all hosts join as for a job, and look at themselves and at each other
  * (examine.h); then, instead of a launch, the master prints rows of what each of them has and marks
  * what will hurt. */
-#ifndef MASTER_CHECK_H
-#define MASTER_CHECK_H
+#ifndef ENTRYPOINT_MASTER_CHECK_H
+#define ENTRYPOINT_MASTER_CHECK_H
 
 #include "common/error.h"
 #include "entrypoint/master/state.h"

@@ -1,5 +1,5 @@
 /* Rows about what lies between hosts. */
-#include "entrypoint/host/facts/reach.h"
+#include "entrypoint/host/preflight/network_check.h"
 #include "entrypoint/master/check_rows.h"
 
 #include <inttypes.h>
@@ -80,9 +80,9 @@ static void add_reach(const json_t *hosts, json_t *rows) {
         return;
     char all[64] = "";
     size_t count = json_array_size(hosts);
-    if (count > REACH_NEIGHBOURS + 1)
+    if (count > NETWORK_CHECK_NEIGHBOURS + 1)
         (void)snprintf(all, sizeof(all), " of %zu, %d neighbours a host and the first one,",
-                       count * (count - 1), REACH_NEIGHBOURS);
+                       count * (count - 1), NETWORK_CHECK_NEIGHBOURS);
     (void)snprintf(value, sizeof(value),
                    "%zu ways%s the longest there and back %.3f ms: %.64s to %.64s", w.good,
                    all[0] != '\0' ? all : ",", (double)w.longest * 1e-6, name_of(hosts, w.from),

@@ -1,6 +1,6 @@
 /* Rows of `ringmaster check` (check_rows.h) as lines for people. */
-#ifndef MASTER_CHECK_PRINT_H
-#define MASTER_CHECK_PRINT_H
+#ifndef ENTRYPOINT_MASTER_CHECK_PRINT_H
+#define ENTRYPOINT_MASTER_CHECK_PRINT_H
 
 #include "common/buf.h"
 #include "common/error.h"

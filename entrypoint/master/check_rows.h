@@ -1,8 +1,8 @@
 /* What `ringmaster check` makes of what all hosts have told: rows, each a verdict on one thing for
  * the hosts that are alike in it. Pure: JSON in, JSON out, and what hosts told is not trusted to
  * be of the right type. */
-#ifndef MASTER_CHECK_ROWS_H
-#define MASTER_CHECK_ROWS_H
+#ifndef ENTRYPOINT_MASTER_CHECK_ROWS_H
+#define ENTRYPOINT_MASTER_CHECK_ROWS_H
 
 #include "common/error.h"
 
@@ -18,7 +18,7 @@ const char *check_status_name(enum check_status status);
 enum { CHECK_VALUE_SIZE = 256, CHECK_ADVICE_SIZE = 256 };
 
 /* HOSTS is an array, the master first, of objects as check.c makes them: name, slots, joined,
- * fault, fault_code, clock_offset (ns), facts (facts_json), means, network, warnings. */
+ * fault, fault_code, clock_offset (ns), facts (host_info_json), means, network, warnings. */
 
 /* Appends a row {status, item, value, hosts, advice, code} to ROWS; CODE is what a bad one ends the
  * check with. */

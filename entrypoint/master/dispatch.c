@@ -3,18 +3,18 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "entrypoint/master/accept.h"
 #include "entrypoint/master/check.h"
-#include "entrypoint/master/collect.h"
-#include "entrypoint/master/comeback.h"
-#include "entrypoint/master/doorway.h"
-#include "entrypoint/master/examine.h"
-#include "entrypoint/master/gather.h"
 #include "entrypoint/master/join.h"
 #include "entrypoint/master/launch.h"
 #include "entrypoint/master/lease.h"
-#include "entrypoint/master/prove.h"
+#include "entrypoint/master/preflight.h"
+#include "entrypoint/master/rejoin.h"
 #include "entrypoint/master/relaunch.h"
+#include "entrypoint/master/reports.h"
+#include "entrypoint/master/shared_dir.h"
 #include "entrypoint/master/stop.h"
+#include "entrypoint/master/takeover.h"
 #include "entrypoint/master/telling.h"
 #include "entrypoint/master/uploads.h"
 #include "entrypoint/outcome/restart.h"
@@ -40,8 +40,8 @@ static void blame_stop(struct master *m, const struct member *b) {
 
 /* The others may have a master of their own by now: nothing of ours may run any longer. */
 static void describe_out(const struct master *m, struct error *err) {
-    const struct roll *last = ledger_last(&m->s.succession->ledger);
-    bool gathered = !succession_knows(m->s.succession) || m->attempt.number > 1;
+    const struct view *last = quorum_last(&m->s.succession->ledger);
+    bool gathered = !role_state_knows(m->s.succession) || m->attempt.number > 1;
     (void)error_set(err, EXIT_CODE_HOST_LOST,
                     "%zu of the %zu hosts of attempt %u are here: the others may go on without "
                     "them",
@@ -58,7 +58,7 @@ static void come_back(struct master *m) {
         describe_out(m, &err);
         log_error("%s; this host asks whether they take it back", err.text);
     }
-    comeback_ask(m);
+    rejoin_ask(m);
 }
 
 static void blame_out(struct master *m) {
@@ -91,7 +91,7 @@ static void decide(struct master *m, struct restart_decision *ret) {
     const struct restart_facts about = {.cluster = &m->s.job->cluster,
                                         .verdict = &verdict,
                                         .attempt = m->phase == PHASE_RUNNING ? a->number : 0,
-                                        .hosts_left = master_hosts_left(m) + comeback_count(m),
+                                        .hosts_left = master_hosts_left(m) + rejoin_count(m),
                                         .host_lost = a->loss_count > 0,
                                         .step = attempt_step(a),
                                         .before = m->relaunch.course,
@@ -120,10 +120,10 @@ static void judge(struct master *m) {
     m->failed = decision.verdict;
     m->relaunch.wait = decision.pause;
     log_error("%s: %s", m->failed.class_name, m->failed.text);
-    journal_put(&m->s.journal, RECORD_ATTEMPT_OVER,
-                json_pack("{s:i, s:s, s:o, s:I}", "code", m->failed.code, "class",
-                          m->failed.class_name, "text", record_text(m->failed.text), "seconds",
-                          (json_int_t)(decision.pause / CLOCK_SECOND)));
+    event_log_put(&m->s.journal, RECORD_ATTEMPT_OVER,
+                  json_pack("{s:i, s:s, s:o, s:I}", "code", m->failed.code, "class",
+                            m->failed.class_name, "text", record_text(m->failed.text), "seconds",
+                            (json_int_t)(decision.pause / CLOCK_SECOND)));
     log_info("attempt %u of %lld has failed; another one begins in %lld s", m->attempt.number,
              (long long)m->s.job->settings.restarts + 1,
              (long long)(decision.pause / CLOCK_SECOND));
@@ -140,19 +140,19 @@ static void forget(struct master *m) {
     end_mpirun(m);
     launch_close(m);
     stop_close(m);
-    collect_close(m);
+    reports_close(m);
     attempt_forget(&m->attempt);
 }
 
 static void upload(struct master *m) {
-    collect_close(m);
+    reports_close(m);
     end_mpirun(m);
     stop_close(m);
     uploads_begin(m);
 }
 
 static void conclude(struct master *m) {
-    collect_close(m);
+    reports_close(m);
     uploads_close(m);
     telling_begin(m);
     end_mpirun(m);
@@ -173,7 +173,7 @@ static int try(struct master *m, enum phase_action action, struct error *err) {
         /* A check goes on with a fault of this host's, which may lack an interface, too. */
         return m->s.fault.code != 0 ? 0 : launch_meet(m, err);
     case DO_EXAMINE:
-        return examine_begin(m, err);
+        return preflight_begin(m, err);
     case DO_CHECK:
         return check(m, err);
     case DO_LAUNCH:
@@ -194,10 +194,10 @@ static bool act_on(const struct raised *raised, enum phase_action action) {
         join_left(b);
         return true;
     case DO_ADMIT:
-        gather_admit(b, raised->word);
+        takeover_admit(b, raised->word);
         return true;
     case DO_MISS:
-        examine_left(b);
+        preflight_left(b);
         return true;
     case DO_LOSE:
         lease_lose(b, why);
@@ -237,11 +237,11 @@ static void may_leave_now(struct master *m) {
 }
 
 static void (*const acts[DO_COUNT])(struct master *m) = {
-    [DO_AWAIT_LOST] = collect_await_lost,
-    [DO_AWAIT_LAST] = collect_await_last,
-    [DO_GATHER] = collect_gather,
-    [DO_AWAIT_KILLED] = collect_await_killed,
-    [DO_RELEASE] = collect_release_all,
+    [DO_AWAIT_LOST] = reports_await_lost,
+    [DO_AWAIT_LAST] = reports_await_last,
+    [DO_GATHER] = reports_gather,
+    [DO_AWAIT_KILLED] = reports_await_killed,
+    [DO_RELEASE] = reports_release_all,
     [DO_JUDGE] = judge,
     [DO_HURRY_JOIN] = join_hurry,
     [DO_BEGIN_STOP] = stop_begin,
@@ -251,13 +251,13 @@ static void (*const acts[DO_COUNT])(struct master *m) = {
     [DO_KILL] = stop_kill,
     [DO_FORGET] = forget,
     [DO_CLEAR] = relaunch_clear,
-    [DO_PROVE] = prove_begin,
-    [DO_END_PROOF] = prove_end,
-    [DO_SUCCEED] = gather_end,
-    [DO_LOOK] = gather_look,
-    [DO_TAKE_BACK] = comeback_take,
-    [DO_SEND_ON] = comeback_send_on,
-    [DO_PART] = doorway_part,
+    [DO_PROVE] = shared_dir_begin,
+    [DO_END_PROOF] = shared_dir_end,
+    [DO_SUCCEED] = takeover_end,
+    [DO_LOOK] = takeover_look,
+    [DO_TAKE_BACK] = rejoin_take,
+    [DO_SEND_ON] = rejoin_send_on,
+    [DO_PART] = accept_part,
     [DO_COME_BACK] = come_back,
     [DO_SURE] = sure,
     [DO_BLAME] = blame,
@@ -301,9 +301,9 @@ void dispatch(struct master *m, const struct raised *raised) {
         [GUARD_TARGETS] = uploads_wanted(m),
         [GUARD_LOST] = raised->member != NULL && raised->member->lost,
         [GUARD_FETCHES] = !m->join.begun,
-        [GUARD_FOLLOWED] = succession_is_on(m->s.succession),
+        [GUARD_FOLLOWED] = role_state_is_on(m->s.succession),
         [GUARD_RETURNS] =
-            m->attempt.stop_asked == 0 && succession_may_return(m->s.succession, m->s.job),
+            m->attempt.stop_asked == 0 && role_state_may_return(m->s.succession, m->s.job),
     };
     const struct phase_row *row = phase_find(m->phase, raised->event, holds);
     log_debug("%s: %s", phase_name(m->phase), phase_event_name(raised->event));

@@ -1,7 +1,7 @@
 /* Does what the table of phases says: who raises an event need not know who does what comes of it.
  */
-#ifndef MASTER_DISPATCH_H
-#define MASTER_DISPATCH_H
+#ifndef ENTRYPOINT_MASTER_DISPATCH_H
+#define ENTRYPOINT_MASTER_DISPATCH_H
 
 #include "entrypoint/master/state.h"
 

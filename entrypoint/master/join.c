@@ -5,8 +5,8 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "entrypoint/host/capacity.h"
-#include "entrypoint/master/fetching.h"
-#include "entrypoint/master/inquiry.h"
+#include "entrypoint/master/fetch_wait.h"
+#include "entrypoint/master/leader_query.h"
 #include "entrypoint/master/lease.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/tls.h"
@@ -23,10 +23,10 @@ enum {
 
 static void announce(void *context) {
     struct master *m = context;
-    char missing[FETCHING_NAMES_MAX];
-    char busy[FETCHING_NAMES_MAX];
-    bool any_missing = fetching_missing(m, missing) > 0;
-    bool any_busy = fetching_busy(m, busy) > 0;
+    char missing[FETCH_WAIT_NAMES_MAX];
+    char busy[FETCH_WAIT_NAMES_MAX];
+    bool any_missing = fetch_wait_missing(m, missing) > 0;
+    bool any_busy = fetch_wait_busy(m, busy) > 0;
     log_info("%zu of %zu hosts are ready%s%s%s%s", m->join.count, m->s.job->cluster.count,
              any_missing ? ", missing" : "", missing, any_busy ? ", fetching:" : "", busy);
     loop_after(&m->s.loop, &m->join.announce,
@@ -54,11 +54,11 @@ static void blame_fetching(struct master *m, const struct member *b) {
 
 /* Why hosts are missing becomes the fault. LATE is the first. */
 static void blame_late(struct master *m, const struct member *late) {
-    char missing[FETCHING_NAMES_MAX];
+    char missing[FETCH_WAIT_NAMES_MAX];
     struct net_address address = {0};
-    int stranger = strangers_host(&m->doorway.strangers, &address);
+    int stranger = rejected_peers_host(&m->doorway.strangers, &address);
     m->fault_host = -1;
-    (void)fetching_missing(m, missing);
+    (void)fetch_wait_missing(m, missing);
     if (late->fetching.busy)
         blame_fetching(m, late);
     else if (stranger >= 0)
@@ -78,7 +78,7 @@ static void deadline_passed(void *context) {
         return;
     }
     int64_t due = 0;
-    const struct member *late = fetching_first(m, &due);
+    const struct member *late = fetch_wait_first(m, &due);
     bool ending = m->attempt.stop_asked != 0 || m->fault.code != 0;
     if (!ending && late == NULL)
         return;
@@ -103,11 +103,11 @@ static void begin_if_complete(struct master *m) {
         return;
     loop_cancel(&m->s.loop, &m->join.deadline);
     loop_cancel(&m->s.loop, &m->join.announce);
-    inquiry_close(m);
+    leader_query_close(m);
     /* For hosts that dial again all at once after an outage, and for those that come too late. */
     size_t most = capacity_guests(&m->s.job->cluster);
-    size_t wanted = DOOR_GUESTS_LEAST + m->s.job->cluster.count;
-    door_set_room(&m->doorway.door, wanted < most ? wanted : most);
+    size_t wanted = LISTENER_GUESTS_LEAST + m->s.job->cluster.count;
+    listener_set_room(&m->doorway.door, wanted < most ? wanted : most);
     master_raise(m, EVENT_ALL_JOINED);
 }
 
@@ -163,17 +163,17 @@ void join_clocks(struct member *b, const json_t *message) {
 }
 
 void join_weigh(struct member *b, const json_t *message, struct error *fault) {
-    struct facts ours;
+    struct host_info ours;
     int code = fault_code(message);
     const char *text = NULL;
     (void)json_member_string(message, "join", "fault_text", &text, NULL);
-    facts_gather(b->master->s.job, &b->master->s.tools, &ours);
-    bool sound = facts_parse(message, &b->facts, fault) == 0;
+    host_info_gather(b->master->s.job, &b->master->s.tools, &ours);
+    bool sound = host_info_parse(message, &b->facts, fault) == 0;
     if (code > 0)
         (void)error_set(fault, (enum exit_code)code, "%s",
                         text != NULL && text[0] != '\0' ? text : "a fault");
     else if (sound && b->master->s.fault.code == 0 && !b->master->check)
-        (void)facts_compare(&ours, &b->facts, fault);
+        (void)host_info_compare(&ours, &b->facts, fault);
     b->master->s.job->cluster.hosts[b->index].address = b->facts.address;
     json_int_t port = json_integer_value(json_object_get(message, "examine_port"));
     b->examine_port = port > 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
@@ -208,7 +208,7 @@ static void admit(struct member *b, const json_t *message) {
         join_fault(m, &fault, (int)b->index);
     log_info("%s is here, %zu of %zu", member_name(b), m->join.count,
              cluster_hosts_left(&m->s.job->cluster));
-    journal_put(
+    event_log_put(
         &m->s.journal, RECORD_JOINED,
         json_pack("{s:s, s:I}", "which", member_name(b), "count", (json_int_t)m->join.count));
     if (gathers(m))
@@ -224,12 +224,12 @@ static bool may_be_taken_in(const struct master *m, const json_t *message) {
 
 void join_told(struct member *b, const json_t *message) {
     struct master *m = b->master;
-    struct mark mark;
+    struct fetch_progress mark;
     if ((m->phase != PHASE_JOINING && !gathers(m)) || b->joined)
         return;
     if (strcmp(frame_type(message), "join") != 0) {
-        mark_parse(message, &mark);
-        fetching_told(b, &mark);
+        fetch_progress_parse(message, &mark);
+        fetch_wait_told(b, &mark);
         return;
     }
     join_clocks(b, message);
@@ -266,7 +266,7 @@ void join_left(struct member *b) {
     b->trip = 0;
     json_decref(b->asks);
     b->asks = NULL;
-    fetching_left(b);
+    fetch_wait_left(b);
     if (was_here)
         log_warning("%s has gone again", member_name(b));
 }
@@ -287,7 +287,7 @@ static int name_run(struct master *m, struct error *err) {
     char run[ATTEMPT_RUN_SIZE];
     if (master_draw_name(run, err) != 0)
         return -1;
-    host_set_run(&m->s.host, run);
+    executor_set_run(&m->s.host, run);
     return 0;
 }
 
@@ -323,12 +323,12 @@ int join_begin(struct master *m, struct error *err) {
     m->join.begun = true;
     m->members[0].joined = true;
     m->join.count++;
-    facts_gather(m->s.job, &m->s.tools, &m->members[0].facts);
+    host_info_gather(m->s.job, &m->s.tools, &m->members[0].facts);
     if (m->s.fault.code != 0)
         join_fault(m, &m->s.fault, 0);
     admit_those_who_asked(m);
     if (m->phase == PHASE_JOINING)
-        inquiry_go_on(m);
+        leader_query_go_on(m);
     if (m->phase == PHASE_JOINING)
         begin_if_complete(m);
     return 0;

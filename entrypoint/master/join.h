@@ -1,7 +1,7 @@
 /* Hosts that join: who is missing is said, and a fault of any of them is kept until all have heard
  * of it. Raises ALL_JOINED and READY_DEADLINE, and CAME where hosts gather. */
-#ifndef MASTER_JOIN_H
-#define MASTER_JOIN_H
+#ifndef ENTRYPOINT_MASTER_JOIN_H
+#define ENTRYPOINT_MASTER_JOIN_H
 
 #include "entrypoint/master/state.h"
 

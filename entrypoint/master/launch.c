@@ -6,9 +6,9 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "entrypoint/mpi/addresses.h"
-#include "entrypoint/mpi/place.h"
+#include "entrypoint/mpi/rank_environment.h"
 #include "entrypoint/mpi/ucx.h"
-#include "entrypoint/os/identity.h"
+#include "entrypoint/os/run_as.h"
 #include "entrypoint/wire/frame.h"
 
 #include <limits.h>
@@ -18,18 +18,19 @@
 
 enum { HOSTFILE_MAX = 512 * 1024, WORDS_MAX = 4096 };
 
-static int write_hostfile(const struct master *m, char path[LOCAL_FILE_SIZE], struct error *err) {
+static int write_hostfile(const struct master *m, char path[CONTROL_SOCKET_FILE_SIZE],
+                          struct error *err) {
     char name[HOST_NAME_MAX + 1];
     cleanup_buf struct buf text;
     buf_init(&text, HOSTFILE_MAX);
-    local_file(&m->s.local, "hostfile", path);
+    control_socket_file(&m->s.local, "hostfile", path);
     if (gethostname(name, sizeof(name)) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "the kernel's host name");
     if (openmpi_check_kernel_name(m->s.tools.version.series, name, err) != 0 ||
         addresses_check(&m->s.job->cluster, name, err) != 0 ||
         openmpi_hostfile(&m->s.job->cluster, &text, err) != 0)
         return -1;
-    return file_put(path, text.data, text.size, 0600, err) == 0 ? identity_give(path, err) : -1;
+    return file_put(path, text.data, text.size, 0600, err) == 0 ? run_as_give(path, err) : -1;
 }
 
 /* Decided anew for each attempt, of its hosts. */
@@ -38,7 +39,7 @@ static bool choose_ucx(const struct master *m) {
     struct ucx_hosts hosts = {0};
     struct ucx_choice choice;
     for (size_t i = 0; i < c->count; i++) {
-        const struct facts *f = &m->members[i].facts;
+        const struct host_info *f = &m->members[i].facts;
         hosts.all += !c->hosts[i].gone;
         hosts.with_device += !c->hosts[i].gone && f->device;
         hosts.with_component += !c->hosts[i].gone && f->ucx;
@@ -54,10 +55,10 @@ static bool choose_ucx(const struct master *m) {
 
 static int mpirun_command(const struct master *m, const char *self, struct argv *ret,
                           struct error *err) {
-    char agent[LOCAL_FILE_SIZE];
-    char hostfile[LOCAL_FILE_SIZE];
+    char agent[CONTROL_SOCKET_FILE_SIZE];
+    char hostfile[CONTROL_SOCKET_FILE_SIZE];
     struct openmpi_request request;
-    host_request(&m->s.host, agent, &request);
+    executor_request(&m->s.host, agent, &request);
     if (write_hostfile(m, hostfile, err) != 0)
         return -1;
     request.hostfile = hostfile;
@@ -75,7 +76,7 @@ static int shim_command(const char *self, struct argv *ret, struct error *err) {
 void launch_words(const struct master *m, struct buf *ret) {
     cleanup_buf struct buf text;
     buf_init(&text, WORDS_MAX);
-    if (banner_story(&m->launch.banner, &m->launch.mpirun.tail, &text, NULL) == 0)
+    if (mpirun_banner_story(&m->launch.banner, &m->launch.mpirun.tail, &text, NULL) == 0)
         (void)addresses_to_names(&m->s.job->cluster, buf_text(&text), text.size, ret, NULL);
 }
 
@@ -110,13 +111,13 @@ static void line(void *context, const char *text, size_t size) {
     bool drops = false;
     bool garbled = false;
     if (size > prefix) {
-        banner_add(&m->launch.banner, text + prefix, size - prefix - 1);
-        tells = complaint_add(&m->launch.complaint, text + prefix, size - prefix - 1);
+        mpirun_banner_add(&m->launch.banner, text + prefix, size - prefix - 1);
+        tells = mpi_error_text_add(&m->launch.complaint, text + prefix, size - prefix - 1);
         drops = dropped_add(&m->launch.dropped, text + prefix, size - prefix - 1);
         garbled = dropped_is_garbled(text + prefix, size - prefix - 1);
     }
     if (!m->attempt.ending || tells)
-        host_tool_line(&m->s.host, text, size);
+        executor_tool_line(&m->s.host, text, size);
     if (drops)
         drop(m, m->launch.dropped.rank, &m->launch.dropped.source);
     else if (garbled)
@@ -130,7 +131,7 @@ int launch_meet(struct master *m, struct error *err) {
     for (size_t i = 1; peer == NULL && i < m->s.job->cluster.count; i++)
         if (m->members[i].joined)
             peer = &m->members[i].address;
-    if (host_meet_master(&m->s.host, &none, peer, warning, err) != 0)
+    if (executor_meet_master(&m->s.host, &none, peer, warning, err) != 0)
         return -1;
     if (warning[0] != '\0')
         log_warning("%s", warning);
@@ -156,7 +157,7 @@ static void ended(void *context, int code) {
                                       .name = "mpirun",
                                       .code = code,
                                       .signal = m->launch.mpirun.signal,
-                                      .memory = crew_memory(&m->s.host.crew),
+                                      .memory = rank_set_memory(&m->s.host.crew),
                                       .time = clock_boot(),
                                       .refusal = ""};
     bool failed = tool.signal > 0 && m->attempt.ranks > 1 && note(m, &tool);
@@ -170,30 +171,32 @@ static void record_launch(struct master *m) {
     json_t *version = m->attempt.ranks > 1
                           ? json_sprintf("%u.%u.%u", v->major, v->minor, v->release)
                           : json_null();
-    journal_put(&m->s.journal, RECORD_LAUNCHED,
-                json_pack("{s:I, s:I, s:o}", "ranks", (json_int_t)m->attempt.ranks, "hosts",
-                          (json_int_t)cluster_hosts_left(&m->s.job->cluster), "openmpi", version));
+    event_log_put(&m->s.journal, RECORD_LAUNCHED,
+                  json_pack("{s:I, s:I, s:o}", "ranks", (json_int_t)m->attempt.ranks, "hosts",
+                            (json_int_t)cluster_hosts_left(&m->s.job->cluster), "openmpi",
+                            version));
 }
 
 int launch_begin(struct master *m, struct error *err) {
     cleanup_argv struct argv argv = {0};
     cleanup_argv struct argv environment = {0};
-    char self[LOCAL_FILE_SIZE];
-    char prefix[LINES_PREFIX_SIZE];
+    char self[CONTROL_SOCKET_FILE_SIZE];
+    char prefix[LINE_SPLITTER_PREFIX_SIZE];
     bool one = m->attempt.ranks == 1;
-    staging_rest(&m->s.staging);
-    if (file_self(self, sizeof(self), err) != 0 || host_open_scratch(&m->s.host, err) != 0 ||
-        host_tool_environment(&m->s.host, &environment, err) != 0)
+    input_download_rest(&m->s.staging);
+    if (file_self(self, sizeof(self), err) != 0 || executor_open_scratch(&m->s.host, err) != 0 ||
+        executor_tool_environment(&m->s.host, &environment, err) != 0)
         return -1;
-    if (one ? (shim_command(self, &argv, err) != 0 || place_alone(&environment, err) != 0)
+    if (one ? (shim_command(self, &argv, err) != 0 ||
+               rank_environment_alone(&environment, err) != 0)
             : mpirun_command(m, self, &argv, err) != 0)
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", supervisor_own_name(&m->s),
                    one ? "rank" : "mpirun");
-    struct task_options options = {
+    struct subprocess_options options = {
         .prefix = prefix, .line = line, .ended = ended, .context = m, .as_user = true};
-    if (task_start(&m->launch.mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options,
-                   err) != 0)
+    if (subprocess_start(&m->launch.mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options,
+                         err) != 0)
         return -1;
     attempt_launched(&m->attempt, clock_now());
     record_launch(m);
@@ -300,14 +303,14 @@ void launch_daemon_ended(struct member *b, const json_t *message) {
 }
 
 void launch_signal(struct master *m, int number) {
-    task_signal(&m->launch.mpirun, number);
+    subprocess_signal(&m->launch.mpirun, number);
 }
 
 void launch_close(struct master *m) {
-    task_done(&m->launch.mpirun);
-    m->launch.mpirun = (struct task){0};
-    m->launch.banner = (struct banner){0};
-    m->launch.complaint = (struct complaint){0};
+    subprocess_done(&m->launch.mpirun);
+    m->launch.mpirun = (struct subprocess){0};
+    m->launch.banner = (struct mpirun_banner){0};
+    m->launch.complaint = (struct mpi_error_text){0};
     m->launch.dropped = (struct dropped){0};
     m->launch.agent_warned = false;
     for (size_t i = 0; m->members != NULL && i < m->s.job->cluster.count; i++) {

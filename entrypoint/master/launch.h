@@ -1,6 +1,6 @@
 /* mpirun, its agents and its daemons. Raises MPIRUN_ENDED, and FAILURE for a daemon. */
-#ifndef MASTER_LAUNCH_H
-#define MASTER_LAUNCH_H
+#ifndef ENTRYPOINT_MASTER_LAUNCH_H
+#define ENTRYPOINT_MASTER_LAUNCH_H
 
 #include "entrypoint/master/state.h"
 

@@ -35,16 +35,16 @@ struct host_set lease_hosts(const struct master *m) {
     return set;
 }
 
-bool lease_allows(const struct master *m, const struct ledger *ledger) {
+bool lease_allows(const struct master *m, const struct quorum *ledger) {
     const struct host_set set = lease_hosts(m);
     unsigned place = (unsigned)m->s.job->cluster.hosts[0].place;
-    return ledger_allows_on(ledger, &set, place, m->first);
+    return quorum_allows_on(ledger, &set, place, m->first);
 }
 
 bool lease_is_out(const struct master *m) {
     bool acts =
         m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
-    if (!succession_is_on(m->s.succession) || !acts)
+    if (!role_state_is_on(m->s.succession) || !acts)
         return false;
     return !lease_allows(m, &m->s.succession->ledger);
 }
@@ -157,8 +157,8 @@ void lease_lose(struct member *b, const char *why) {
     b->lost = true;
     b->master->lease.last_loss = clock_now();
     log_error("%s is lost: %s", member_name(b), why);
-    journal_put(&b->master->s.journal, RECORD_HOST_LOST,
-                json_pack("{s:s, s:o}", "which", member_name(b), "why", record_text(why)));
+    event_log_put(&b->master->s.journal, RECORD_HOST_LOST,
+                  json_pack("{s:s, s:o}", "which", member_name(b), "why", record_text(why)));
     attempt_lose(&b->master->attempt, b->index, clock_boot(), why);
     watch_own(b->master);
 }
@@ -206,7 +206,7 @@ static void look(void *context) {
 
 size_t lease_heard(const struct master *m) {
     const struct host_set set = lease_hosts(m);
-    return host_set_common(&set, &ledger_last(&m->s.succession->ledger)->hosts);
+    return host_set_common(&set, &quorum_last(&m->s.succession->ledger)->hosts);
 }
 
 void lease_begin(struct master *m, int64_t since) {
@@ -225,7 +225,7 @@ static void look_at_own(void *context) {
 }
 
 int lease_open(struct master *m, struct error *err) {
-    if (succession_is_on(m->s.succession) &&
+    if (role_state_is_on(m->s.succession) &&
         boot_timer_open(&m->lease.out, &m->s.loop, look_at_own, m, err) != 0)
         return -1;
     m->lease.beat = (struct timer){.fire = beat, .context = m};

@@ -3,21 +3,21 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "entrypoint/host/traces/metric_watch.h"
-#include "entrypoint/master/behind.h"
-#include "entrypoint/master/collect.h"
-#include "entrypoint/master/comeback.h"
+#include "entrypoint/host/observe/metric_matcher.h"
+#include "entrypoint/master/accept.h"
 #include "entrypoint/master/dispatch.h"
-#include "entrypoint/master/doorway.h"
-#include "entrypoint/master/examine.h"
-#include "entrypoint/master/fetching.h"
-#include "entrypoint/master/gather.h"
+#include "entrypoint/master/fetch_wait.h"
 #include "entrypoint/master/join.h"
 #include "entrypoint/master/launch.h"
 #include "entrypoint/master/lease.h"
-#include "entrypoint/master/prove.h"
+#include "entrypoint/master/preflight.h"
+#include "entrypoint/master/rejoin.h"
 #include "entrypoint/master/relaunch.h"
+#include "entrypoint/master/reports.h"
+#include "entrypoint/master/shared_dir.h"
 #include "entrypoint/master/stop.h"
+#include "entrypoint/master/stragglers.h"
+#include "entrypoint/master/takeover.h"
 #include "entrypoint/master/telling.h"
 #include "entrypoint/master/uploads.h"
 #include "entrypoint/wire/frame.h"
@@ -58,19 +58,19 @@ static void hear_attempt(struct member *b, const json_t *message) {
     else if (strcmp(type, "uploaded") == 0)
         uploads_told(b, message);
     else if (strcmp(type, "proved") == 0)
-        prove_told(b, message);
+        shared_dir_told(b, message);
     else if (b->master->phase != PHASE_RUNNING)
         return;
     else if (strcmp(type, "begun") == 0)
         relaunch_begun(b);
     else if (strcmp(type, "seated") == 0)
-        collect_seated(b, message);
+        reports_seated(b, message);
     else if (strcmp(type, "report") == 0)
-        collect_report(b, message);
+        reports_report(b, message);
     else if (strcmp(type, "stalled") == 0)
-        collect_stalled(b, message);
+        reports_stalled(b, message);
     else if (strcmp(type, "quiet") == 0 || strcmp(type, "busy") == 0)
-        collect_quiet(b, message, strcmp(type, "quiet") == 0);
+        reports_quiet(b, message, strcmp(type, "quiet") == 0);
     else if (strcmp(type, "daemon") == 0)
         launch_daemon_ended(b, message);
 }
@@ -87,22 +87,22 @@ static void hear(struct member *b, const json_t *message) {
         return;
     }
     if (member_waits(b)) {
-        comeback_told(b, message);
+        rejoin_told(b, message);
         return;
     }
     if (strcmp(type, "line") == 0)
         forwarded_line(b, message);
     else if (strcmp(type, "metric") == 0)
-        metric_watch_told(&m->s.host.metrics, message);
+        metric_matcher_told(&m->s.host.metrics, message);
     else if (strcmp(type, "alive") == 0) {
         lease_alive(b, message);
-        behind_told(b, message);
+        stragglers_told(b, message);
     } else if (strcmp(type, "join") == 0 || strcmp(type, "fetching") == 0)
         join_told(b, message);
     else if (m->phase == PHASE_JUDGED)
         return;
     else if (strcmp(type, "examined") == 0)
-        examine_told(b, message);
+        preflight_told(b, message);
     else if (strcmp(type, "stop") == 0)
         ask_for_stop(b, json_is_true(json_object_get(message, "again")));
     else
@@ -127,12 +127,12 @@ const struct link_events master_member_events = {.message = hear_member, .closed
 static int open_door(struct master *m, struct error *err) {
     if (m->doorway.open)
         return 0;
-    if (succession_knows(m->s.succession))
-        gather_open(m);
+    if (role_state_knows(m->s.succession))
+        takeover_open(m);
     if (lease_open(m, err) != 0)
         return -1;
-    behind_open(m);
-    return doorway_open(m, &master_member_events, err);
+    stragglers_open(m);
+    return accept_open(m, &master_member_events, err);
 }
 
 static void fetching(void *state) {
@@ -141,14 +141,14 @@ static void fetching(void *state) {
     if (open_door(m, &err) != 0)
         supervisor_conclude_error(&m->s, &err, 0);
     else
-        fetching_told(&m->members[0], &m->s.mark);
+        fetch_wait_told(&m->members[0], &m->s.mark);
 }
 
 /* This host has all that it needs, or a fault. */
 static int begin(struct master *m, struct error *err) {
     if (m->phase != PHASE_GATHERING)
         return join_begin(m, err);
-    gather_begin(m);
+    takeover_begin(m);
     join_go_on(m);
     return 0;
 }
@@ -158,7 +158,7 @@ static void start(void *state) {
     struct error err = {0};
     if (m->s.judged)
         return;
-    bool again = succession_is_again(m->s.succession);
+    bool again = role_state_is_again(m->s.succession);
     if (again && m->s.fault.code != 0)
         supervisor_conclude_error(&m->s, &m->s.fault, 0);
     else if (open_door(m, &err) != 0 || begin(m, &err) != 0)
@@ -169,7 +169,7 @@ static void start(void *state) {
 
 static void tell(void *state, json_t *message) {
     struct master *m = state;
-    post_put(&m->from_self, message);
+    message_queue_put(&m->from_self, message);
 }
 
 static size_t queued(void *state) {
@@ -209,8 +209,8 @@ static int measure_hosts(const struct master *m, struct buf *ret, struct error *
             continue;
         (void)snprintf(labels, sizeof(labels), "host=\"%s\"", member_name(b));
         double age = (double)(clock_now() - b->heard) / (double)CLOCK_SECOND;
-        if (gauges_sample(ret, "ringmaster_heartbeat_age_seconds",
-                          first ? "since the host's last word" : NULL, labels, age, err) != 0)
+        if (openmetrics_sample(ret, "ringmaster_heartbeat_age_seconds",
+                               first ? "since the host's last word" : NULL, labels, age, err) != 0)
             return -1;
         first = false;
     }
@@ -221,14 +221,14 @@ static int measure(void *state, struct buf *ret, struct error *err) {
     const struct master *m = state;
     if (m->members == NULL)
         return 0;
-    if (gauges_sample(ret, "ringmaster_hosts", "of the job that are not lost", "",
-                      (double)master_hosts_left(m), err) != 0 ||
-        gauges_sample(ret, "ringmaster_hosts_joined", "that have joined, this one included", "",
-                      (double)m->join.count, err) != 0 ||
-        gauges_sample(ret, "ringmaster_ranks", "of the attempt", "", (double)m->attempt.ranks,
-                      err) != 0 ||
-        gauges_sample(ret, "ringmaster_ranks_started", "of the attempt", "",
-                      (double)m->attempt.seated_count, err) != 0)
+    if (openmetrics_sample(ret, "ringmaster_hosts", "of the job that are not lost", "",
+                           (double)master_hosts_left(m), err) != 0 ||
+        openmetrics_sample(ret, "ringmaster_hosts_joined", "that have joined, this one included",
+                           "", (double)m->join.count, err) != 0 ||
+        openmetrics_sample(ret, "ringmaster_ranks", "of the attempt", "", (double)m->attempt.ranks,
+                           err) != 0 ||
+        openmetrics_sample(ret, "ringmaster_ranks_started", "of the attempt", "",
+                           (double)m->attempt.seated_count, err) != 0)
         return -1;
     return measure_hosts(m, ret, err);
 }
@@ -246,7 +246,7 @@ static const struct role role = {.fetching = fetching,
 static void order_self(void *context, const json_t *message) {
     struct master *m = context;
     if (!m->s.judged) /* nothing may come between the job's end and ours */
-        host_order(&m->s.host, message);
+        executor_order(&m->s.host, message);
 }
 
 static void hear_self(void *context, const json_t *message) {
@@ -262,11 +262,11 @@ static int open_members(struct master *m, struct error *err) {
     for (size_t i = 0; i < count; i++) {
         m->members[i].master = m;
         m->members[i].index = i;
-        buf_init(&m->members[i].line, LINES_MAX);
+        buf_init(&m->members[i].line, LINE_SPLITTER_MAX);
     }
-    if (post_init(&m->to_self, &m->s.loop, order_self, m, err) != 0)
+    if (message_queue_init(&m->to_self, &m->s.loop, order_self, m, err) != 0)
         return -1;
-    return post_init(&m->from_self, &m->s.loop, hear_self, m, err);
+    return message_queue_init(&m->from_self, &m->s.loop, hear_self, m, err);
 }
 
 static void close_all(struct master *m) {
@@ -277,20 +277,20 @@ static void close_all(struct master *m) {
         buf_done(&m->members[i].line);
         free(m->members[i].fault);
     }
-    examine_close(m);
+    preflight_close(m);
     uploads_close(m);
-    prove_close(m);
-    gather_close(m);
+    shared_dir_close(m);
+    takeover_close(m);
     relaunch_close(m);
     stop_close(m);
     launch_close(m);
-    doorway_close(m);
+    accept_close(m);
     lease_close(m);
-    behind_close(m);
-    collect_close(m);
+    stragglers_close(m);
+    reports_close(m);
     attempt_done(&m->attempt);
-    post_done(&m->to_self);
-    post_done(&m->from_self);
+    message_queue_done(&m->to_self);
+    message_queue_done(&m->from_self);
     supervisor_close(&m->s);
     free(m->members);
 }
@@ -303,15 +303,15 @@ int master_run(const struct supervisor_options *options, int *ret_code, struct e
                        .doorway = {.door = {.watch = {.fd = -1}}}};
     int result = -1;
     join_init(&m);
-    collect_init(&m);
+    reports_init(&m);
     stop_init(&m);
     relaunch_init(&m);
     uploads_init(&m);
-    prove_init(&m);
-    gather_init(&m);
-    examine_init(&m);
+    shared_dir_init(&m);
+    takeover_init(&m);
+    preflight_init(&m);
     if (supervisor_open(&m.s, options, &role, &m, err) == 0 && open_members(&m, err) == 0 &&
-        examine_open(&m, err) == 0 && attempt_open(&m.attempt, 1, &m.s.job->cluster, err) == 0)
+        preflight_open(&m, err) == 0 && attempt_open(&m.attempt, 1, &m.s.job->cluster, err) == 0)
         result = supervisor_run(&m.s, ret_code, err);
     close_all(&m);
     return result;

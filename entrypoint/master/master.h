@@ -3,8 +3,8 @@
  * ranks ended (collect.h), judges, and tries again where that may help (relaunch.h). When it does
  * which of these is a table (phase.h). Its own host is member 0 and is told and heard like the
  * others, through a post instead of a link. */
-#ifndef MASTER_MASTER_H
-#define MASTER_MASTER_H
+#ifndef ENTRYPOINT_MASTER_MASTER_H
+#define ENTRYPOINT_MASTER_MASTER_H
 
 #include "common/error.h"
 #include "entrypoint/host/supervisor.h"

@@ -3,8 +3,8 @@
  * walked by a test; who does the things is in dispatch.c. The files that notice what happens (join,
  * lease, launch, collect, stop, relaunch ...) raise events and leave what follows to it (state.h).
  */
-#ifndef MASTER_PHASE_H
-#define MASTER_PHASE_H
+#ifndef ENTRYPOINT_MASTER_PHASE_H
+#define ENTRYPOINT_MASTER_PHASE_H
 
 #include "common/buf.h"
 #include "common/error.h"

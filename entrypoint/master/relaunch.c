@@ -36,8 +36,8 @@ void relaunch_clear(struct master *m) {
  * until then, and ends by itself. */
 static int64_t rest_of_loss(const struct master *m) {
     const int64_t all =
-        settings_dead(&m->s.job->settings) + SUCCESSION_ENDING_SECONDS * CLOCK_SECOND;
-    if (!succession_is_on(m->s.succession) || m->lease.last_loss == 0)
+        settings_dead(&m->s.job->settings) + ROLE_STATE_ENDING_SECONDS * CLOCK_SECOND;
+    if (!role_state_is_on(m->s.succession) || m->lease.last_loss == 0)
         return 0;
     return m->lease.last_loss + all - clock_now();
 }
@@ -131,7 +131,7 @@ void relaunch_cut(struct member *b) {
 /* To the attempt's. Our own host is told at once, not by post: its ranks may come before the post
  * does. */
 static void send_hosts(struct master *m, json_t *order) {
-    host_order(&m->s.host, order);
+    executor_order(&m->s.host, order);
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         if (!m->members[i].lost)
             master_send(m, i, json_incref(order));
@@ -148,9 +148,9 @@ int relaunch_next(struct master *m, struct error *err) {
         }
     (void)json_object_set_new(order, "gone", gone);
     (void)json_object_set_new(order, "attempt", json_integer(m->attempt.number));
-    (void)json_object_set_new(order, "course", succession_course(&m->relaunch.course));
+    (void)json_object_set_new(order, "course", role_state_course(&m->relaunch.course));
     send_hosts(m, order);
-    if (succession_is_on(m->s.succession)) {
+    if (role_state_is_on(m->s.succession)) {
         lease_begin(m, clock_boot());
         loop_after(&m->s.loop, &m->relaunch.deadline, CLEAR_SECONDS * CLOCK_SECOND);
     }
@@ -173,7 +173,7 @@ void relaunch_begun(struct member *b) {
 /* Our own host first: from here on this master acts by the roll. */
 void relaunch_sure(struct master *m) {
     json_t *order = frame_new("sure");
-    (void)json_object_set_new(order, "addresses", succession_addresses(&m->s.job->cluster));
+    (void)json_object_set_new(order, "addresses", role_state_addresses(&m->s.job->cluster));
     (void)json_object_set_new(order, "attempt", json_integer(m->attempt.number));
     send_hosts(m, order);
     for (size_t i = 1; i < m->s.job->cluster.count; i++)

@@ -1,8 +1,8 @@
 /* From one attempt to the next: every host ends what is left of the last one and says that it is
  * ready. Raises UNFIT for a host that is not, ALL_CLEAR, and ENDED where a host was lost that the
  * job cannot do without. */
-#ifndef MASTER_RELAUNCH_H
-#define MASTER_RELAUNCH_H
+#ifndef ENTRYPOINT_MASTER_RELAUNCH_H
+#define ENTRYPOINT_MASTER_RELAUNCH_H
 
 #include "entrypoint/master/state.h"
 

@@ -11,7 +11,7 @@
 void master_send(struct master *m, size_t host, json_t *message) {
     (void)json_object_set_new(message, "attempt", json_integer(m->attempt.number));
     if (host == 0)
-        post_put(&m->to_self, message);
+        message_queue_put(&m->to_self, message);
     else if (m->members[host].link != NULL)
         link_send(m->members[host].link, message);
     else

@@ -7,27 +7,27 @@
  * namesake, gather, comeback, inquiry or join. Those write what join has of that host; gather asks
  * comeback who of those that wait can be taken in, and all ask lease who is heard. How long a stop
  * may take uploads says, to stop. */
-#ifndef MASTER_STATE_H
-#define MASTER_STATE_H
+#ifndef ENTRYPOINT_MASTER_STATE_H
+#define ENTRYPOINT_MASTER_STATE_H
 
-#include "common/attempt.h"
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/net_address.h"
-#include "entrypoint/host/facts/facts.h"
+#include "common/run_id.h"
+#include "entrypoint/host/preflight/host_info.h"
 #include "entrypoint/host/supervisor.h"
 #include "entrypoint/master/attempt.h"
 #include "entrypoint/master/phase.h"
-#include "entrypoint/master/strangers.h"
-#include "entrypoint/mpi/banner.h"
-#include "entrypoint/mpi/complaint.h"
+#include "entrypoint/master/rejected_peers.h"
 #include "entrypoint/mpi/dropped.h"
+#include "entrypoint/mpi/mpi_error_text.h"
+#include "entrypoint/mpi/mpirun_banner.h"
 #include "entrypoint/os/boot_timer.h"
-#include "entrypoint/os/task.h"
+#include "entrypoint/os/subprocess.h"
 #include "entrypoint/outcome/verdict.h"
 #include "entrypoint/wire/dial.h"
-#include "entrypoint/wire/door.h"
-#include "entrypoint/wire/post.h"
+#include "entrypoint/wire/listener.h"
+#include "entrypoint/wire/message_queue.h"
 #include "entrypoint/wire/resolve.h"
 
 #include <stdbool.h>
@@ -45,7 +45,7 @@ struct member {
         bool came; /* once */
         bool busy; /* it is there and fetches what it needs */
         bool told; /* where the host is that it asks */
-        struct mark mark;
+        struct fetch_progress mark;
         int64_t since; /* its last step forward */
     } fetching;
     json_t *asks; /* owned; its join, which waits until this host has what it needs, or until the
@@ -60,10 +60,10 @@ struct member {
     unsigned begun;   /* the last one whose roll it has taken */
     int64_t echoed;   /* when the last heartbeat that it has answered was sent, clock_boot() */
     bool proved;      /* it has done the step of proving.h */
-    char word[PROVING_WORD_SIZE]; /* that it has written */
-    struct net_address address;   /* where its connection came from */
-    struct net_address sends;     /* what it says to have sent from; unset: nothing else */
-    struct facts facts;
+    char word[SHARED_DIR_PROBE_WORD_SIZE]; /* that it has written */
+    struct net_address address;            /* where its connection came from */
+    struct net_address sends;              /* what it says to have sent from; unset: nothing else */
+    struct host_info facts;
     struct buf line;       /* of a forwarded one, the parts that are here */
     int64_t heard;         /* when, by clock_now() */
     int64_t claimed;       /* since when a process at its address has been asking for its place */
@@ -115,9 +115,9 @@ struct master {
     bool json;              /* and as JSON */
     struct member *members; /* one a host of the cluster */
     struct attempt attempt;
-    unsigned first;        /* of this host as a master: the number of its first attempt */
-    struct post to_self;   /* orders to our own host */
-    struct post from_self; /* its words */
+    unsigned first;                 /* of this host as a master: the number of its first attempt */
+    struct message_queue to_self;   /* orders to our own host */
+    struct message_queue from_self; /* its words */
     /* Does what the table says. The attempt may be another one afterwards, or none: who raises goes
      * no further with it. */
     void (*raise)(struct master *m, const struct raised *raised);
@@ -127,8 +127,8 @@ struct master {
     struct verdict failed;  /* what the attempt before came to, while hosts are cleared */
     struct {
         bool open;
-        struct door door;
-        struct strangers strangers;
+        struct listener door;
+        struct rejected_peers strangers;
         const struct link_events *events; /* of members */
     } doorway;
     struct namesake namesake;
@@ -163,7 +163,7 @@ struct master {
         struct timer look;
     } behind;
     struct {
-        enum proving_step step;
+        enum shared_dir_probe_step step;
         struct timer deadline; /* of a step */
         int64_t asked;         /* clock_boot() */
     } prove;
@@ -173,9 +173,9 @@ struct master {
         int64_t heard;  /* the last heartbeat that any host here has answered, likewise */
     } gather;
     struct {
-        struct task mpirun;
-        struct banner banner; /* its first lines; mpirun.tail has the last */
-        struct complaint complaint;
+        struct subprocess mpirun;
+        struct mpirun_banner banner; /* its first lines; mpirun.tail has the last */
+        struct mpi_error_text complaint;
         struct dropped dropped;
         bool agent_warned; /* of one that was refused */
     } launch;

@@ -1,6 +1,6 @@
 /* A stop's way to the ranks, and its budget. Raises HOLD_SPENT and BUDGET_SPENT. */
-#ifndef MASTER_STOP_H
-#define MASTER_STOP_H
+#ifndef ENTRYPOINT_MASTER_STOP_H
+#define ENTRYPOINT_MASTER_STOP_H
 
 #include "entrypoint/master/state.h"
 

@@ -2,8 +2,8 @@
  * does not leave before every host has acknowledged it that may still wait for it: one that misses
  * it would take this host for lost, and fail. After any other end nobody is waited for that long.
  */
-#ifndef MASTER_TELLING_H
-#define MASTER_TELLING_H
+#ifndef ENTRYPOINT_MASTER_TELLING_H
+#define ENTRYPOINT_MASTER_TELLING_H
 
 #include "entrypoint/master/state.h"
 

@@ -13,7 +13,7 @@
 enum { GRACE_SECONDS = 10, SHARE = 4 };
 
 bool uploads_wanted(const struct master *m) {
-    return !m->check && targets_upload(&m->s.job->settings);
+    return !m->check && upload_targets_upload(&m->s.job->settings);
 }
 
 static int64_t stop_seconds(const struct master *m) {

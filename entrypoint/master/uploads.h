@@ -1,7 +1,7 @@
 /* What the job leaves is uploaded by each host (supply/uploading.h) before the verdict is told, as
  * it hangs on that. Raises UPLOADED and UPLOAD_DEADLINE. */
-#ifndef MASTER_UPLOADS_H
-#define MASTER_UPLOADS_H
+#ifndef ENTRYPOINT_MASTER_UPLOADS_H
+#define ENTRYPOINT_MASTER_UPLOADS_H
 
 #include "entrypoint/master/state.h"
 

@@ -7,8 +7,8 @@
  * lists: 240.0.X.Y (RFC 1112, section 4: reserved, no host has it), its number in the job, and the
  * master the loopback's, by which mpirun knows itself. Nothing is ever sent there: daemons find one
  * another by the addresses that they tell. */
-#ifndef MPI_ADDRESSES_H
-#define MPI_ADDRESSES_H
+#ifndef ENTRYPOINT_MPI_ADDRESSES_H
+#define ENTRYPOINT_MPI_ADDRESSES_H
 
 #include "common/buf.h"
 #include "common/error.h"

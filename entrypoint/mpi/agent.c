@@ -1,15 +1,15 @@
 #include "entrypoint/mpi/agent.h"
 
 #include "common/argv.h"
-#include "common/attempt.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
+#include "common/run_id.h"
 #include "common/str.h"
-#include "entrypoint/mpi/gate.h"
-#include "entrypoint/mpi/gate_words.h"
+#include "entrypoint/mpi/daemon_command.h"
+#include "entrypoint/mpi/shell_words.h"
+#include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/frame.h"
-#include "entrypoint/wire/local.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ static int ask(int socket, const char *const *words, const char *attempt, struct
     buf_init(&bytes, (size_t)FRAME_HEADER + FRAME_MAX);
     if (attempt == NULL || str_parse_int(attempt, 1, INT32_MAX, &number, err) != 0)
         return error_set(err, EXIT_CODE_USAGE, ATTEMPT_VARIABLE " is not set by ringmaster");
-    if (gate_join(words + 1, &command, err) != 0)
+    if (daemon_command_join(words + 1, &command, err) != 0)
         return -1;
     cleanup_json json_t *message = frame_new("agent");
     (void)json_object_set_new(message, "host", json_string(words[0]));
@@ -65,7 +65,8 @@ int agent_run(const char *const *words, char *const *environment, int *ret_code,
     (void)prctl(PR_SET_DUMPABLE, 0);        /* as the shims (rank.c) */
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* without its mpirun an agent has no purpose */
     (void)signal(SIGPIPE, SIG_IGN);
-    cleanup_fd int socket = local_connect(env_get(environment, LOCAL_VARIABLE), err);
+    cleanup_fd int socket =
+        control_socket_connect(env_get(environment, CONTROL_SOCKET_VARIABLE), err);
     cleanup_json json_t *answer = NULL;
     if (socket < 0 || ask(socket, words, attempt, err) != 0 || await(socket, &answer, err) != 0)
         return -1;

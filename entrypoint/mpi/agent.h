@@ -4,8 +4,8 @@
  * EXIT_CODE_HOST_LOST when the host is lost, which ends mpirun.
  *
  *   agent to supervisor: agent host command attempt      supervisor to agent: leave code */
-#ifndef MPI_AGENT_H
-#define MPI_AGENT_H
+#ifndef ENTRYPOINT_MPI_AGENT_H
+#define ENTRYPOINT_MPI_AGENT_H
 
 #include "common/error.h"
 

@@ -18,8 +18,8 @@
  * characters or of more than CUSTOM_OPTIONS_VALUE_MAX bytes, and one of a parameter with what none
  * has: blanks, quotes, what a shell acts on, a '^' that does not stand in front. (Open MPI's
  * manual: mpirun(1).) */
-#ifndef MPI_CUSTOM_OPTIONS_H
-#define MPI_CUSTOM_OPTIONS_H
+#ifndef ENTRYPOINT_MPI_CUSTOM_OPTIONS_H
+#define ENTRYPOINT_MPI_CUSTOM_OPTIONS_H
 
 #include "common/argv.h"
 #include "common/buf.h"

@@ -4,8 +4,8 @@
  * between the hosts translates addresses, it drops every one, says so once on mpirun's standard
  * error, and all ranks wait for ever. The words are the same in 4.1 and 5.0
  * (help-mpi-btl-tcp.txt, "dropped inbound connection"). */
-#ifndef MPI_DROPPED_H
-#define MPI_DROPPED_H
+#ifndef ENTRYPOINT_MPI_DROPPED_H
+#define ENTRYPOINT_MPI_DROPPED_H
 
 #include "common/net_address.h"
 

@@ -1,8 +1,8 @@
 /* All that depends on the version of Open MPI: one table with a row for 4.1 (ORTE) and one for 5.0
  * (PRRTE), the command line of mpirun as a pure function of a request, and the options that its
  * daemons are expected to be started with, which the gate (gate.h) checks. */
-#ifndef MPI_OPENMPI_H
-#define MPI_OPENMPI_H
+#ifndef ENTRYPOINT_MPI_OPENMPI_H
+#define ENTRYPOINT_MPI_OPENMPI_H
 
 #include "common/argv.h"
 #include "common/buf.h"

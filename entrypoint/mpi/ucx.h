@@ -2,8 +2,8 @@
  * a job have to talk the same way, so that the first host decides for all, by what each has told
  * it (facts.h). They are told to choose among all ways but "cm" then (of a list of two, neither
  * would be taken): UCX comes first where it finds a transport that suits it, else TCP does. */
-#ifndef MPI_UCX_H
-#define MPI_UCX_H
+#ifndef ENTRYPOINT_MPI_UCX_H
+#define ENTRYPOINT_MPI_UCX_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * still with the machine.
  *
  * A zeroed one is closed: set and close do nothing then. */
-#ifndef OS_BOOT_TIMER_H
-#define OS_BOOT_TIMER_H
+#ifndef ENTRYPOINT_OS_BOOT_TIMER_H
+#define ENTRYPOINT_OS_BOOT_TIMER_H
 
 #include "common/error.h"
 #include "entrypoint/os/loop.h"

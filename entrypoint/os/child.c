@@ -3,8 +3,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
-#include "entrypoint/os/identity.h"
-#include "entrypoint/os/open_files.h"
+#include "entrypoint/os/fd_limits.h"
+#include "entrypoint/os/run_as.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static _Noreturn void become(const struct child_options *o, pid_t parent, int re
     if (o->group == CHILD_NEW_GROUP)
         (void)setpgid(0, 0);
     if (o->as_user)
-        failure = identity_become();
+        failure = run_as_become();
     /* Another user is another process to the kernel, which then forgets this. */
     if (failure == 0 && o->death_signal != 0 && prctl(PR_SET_PDEATHSIG, o->death_signal) != 0)
         failure = errno;
@@ -64,7 +64,7 @@ static _Noreturn void become(const struct child_options *o, pid_t parent, int re
     if (failure == 0 && o->directory != NULL && chdir(o->directory) != 0)
         failure = errno;
     if (failure == 0) {
-        open_files_restore(o->open_files);
+        fd_limits_restore(o->open_files);
         reset_signals(o);
         (void)execve(o->file, o->argv, o->environment);
         failure = errno;

@@ -5,8 +5,8 @@
  *
  * One reaper a process takes every dead child by waitpid, those that it knows and orphans that came
  * to it; until then a pid cannot be used again, so a known child's pid is safe to signal. */
-#ifndef OS_CHILD_H
-#define OS_CHILD_H
+#ifndef ENTRYPOINT_OS_CHILD_H
+#define ENTRYPOINT_OS_CHILD_H
 
 #include "common/error.h"
 

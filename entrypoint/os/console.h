@@ -7,21 +7,21 @@
  *
  * A reader of CONSOLE_READER_LEAST bytes a second hears how a job ended, whatever the programs
  * print: what happened is said first, and the end of what they printed comes out as well. */
-#ifndef OS_CONSOLE_H
-#define OS_CONSOLE_H
+#ifndef ENTRYPOINT_OS_CONSOLE_H
+#define ENTRYPOINT_OS_CONSOLE_H
 
 #include "common/buf.h"
-#include "entrypoint/os/lines.h"
+#include "entrypoint/os/line_splitter.h"
 #include "entrypoint/os/loop.h"
-#include "entrypoint/os/outlet.h"
+#include "entrypoint/os/nonblocking_writer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    CONSOLE_QUEUE_MAX = 2 * LINES_MAX, /* of programs' lines */
-    CONSOLE_WORDS_MAX = 256 * 1024,    /* of our own */
+    CONSOLE_QUEUE_MAX = 2 * LINE_SPLITTER_MAX, /* of programs' lines */
+    CONSOLE_WORDS_MAX = 256 * 1024,            /* of our own */
     CONSOLE_READER_LEAST = 16 * 1024,
     CONSOLE_LAST_LINES = 4 * 1024, /* of what waits at the end so much is tried yet */
 };
@@ -34,7 +34,7 @@ struct console_queue {
 
 struct console {
     struct loop *loop;
-    struct outlet outlet;
+    struct nonblocking_writer outlet;
     struct watch watch;
     struct timer retry;
     struct console_queue words;

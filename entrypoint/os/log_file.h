@@ -6,8 +6,8 @@
  * folder, the next free name is taken, "events-2.jsonl" beside "events.jsonl". Links and what is no
  * regular file are never written to. Lines of an earlier run stay; one that was cut off is ended.
  */
-#ifndef OS_LOG_FILE_H
-#define OS_LOG_FILE_H
+#ifndef ENTRYPOINT_OS_LOG_FILE_H
+#define ENTRYPOINT_OS_LOG_FILE_H
 
 #include "common/error.h"
 

@@ -7,8 +7,8 @@
  *
  * A process may stand still, as a paused container does. Then what lies unread is taken first, and
  * timers that are due fire after it: whoever has spoken in time is heard in time. */
-#ifndef OS_LOOP_H
-#define OS_LOOP_H
+#ifndef ENTRYPOINT_OS_LOOP_H
+#define ENTRYPOINT_OS_LOOP_H
 
 #include "common/error.h"
 

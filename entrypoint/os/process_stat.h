@@ -1,6 +1,6 @@
 /* One process of this host, as /proc/PID/stat has it (proc(5)). */
-#ifndef OS_PROCESS_STAT_H
-#define OS_PROCESS_STAT_H
+#ifndef ENTRYPOINT_OS_PROCESS_STAT_H
+#define ENTRYPOINT_OS_PROCESS_STAT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * to the program itself alone, not to its group: a handler that saves a checkpoint belongs to the
  * program, and processes without one would die. SIGWINCH is not among them: programs write to
  * pipes, and a terminal sends it at each change of its size. */
-#ifndef OS_USER_SIGNALS_H
-#define OS_USER_SIGNALS_H
+#ifndef ENTRYPOINT_OS_USER_SIGNALS_H
+#define ENTRYPOINT_OS_USER_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>

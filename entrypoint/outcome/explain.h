@@ -1,7 +1,7 @@
 /* What failures mean, why they happen and what to do, for `ringmaster explain`, for the failure
  * file and for docs/reference/failures.md. Pure. */
-#ifndef OUTCOME_EXPLAIN_H
-#define OUTCOME_EXPLAIN_H
+#ifndef ENTRYPOINT_OUTCOME_EXPLAIN_H
+#define ENTRYPOINT_OUTCOME_EXPLAIN_H
 
 #include "common/buf.h"
 #include "common/error.h"

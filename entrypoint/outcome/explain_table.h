@@ -2,8 +2,8 @@
  * (73, host-lost), a signal (SIGSEGV, 139), or an error of a library, whose own numbers mean
  * nothing as exit codes (mpi:15, nccl:2, ncclSystemError, cuda:700, xid:79). A row with signs is
  * also found by what a program's last lines or the kernel's say. */
-#ifndef OUTCOME_EXPLAIN_TABLE_H
-#define OUTCOME_EXPLAIN_TABLE_H
+#ifndef ENTRYPOINT_OUTCOME_EXPLAIN_TABLE_H
+#define ENTRYPOINT_OUTCOME_EXPLAIN_TABLE_H
 
 #include <stddef.h>
 

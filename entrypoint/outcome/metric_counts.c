@@ -18,7 +18,7 @@ static void add(struct metric_counts *c, const char *name, const char *regex,
                  err.text);
 }
 
-void metric_counts_open(struct metric_counts *c, const struct metric_list *list,
+void metric_counts_open(struct metric_counts *c, const struct metric_definitions *list,
                         struct warnings *warnings) {
     size_t count = 0;
     const struct metric_definition *ours = metric_line_definitions(&count);

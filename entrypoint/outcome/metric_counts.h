@@ -4,13 +4,13 @@
  * Lines are looked at as they pass, in the loop: the head of a line only, and for so much of every
  * second at most. Lines beyond that are counted as unread. An expression that takes too long on one
  * line is left out from then on. */
-#ifndef OUTCOME_METRIC_COUNTS_H
-#define OUTCOME_METRIC_COUNTS_H
+#ifndef ENTRYPOINT_OUTCOME_METRIC_COUNTS_H
+#define ENTRYPOINT_OUTCOME_METRIC_COUNTS_H
 
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/warnings.h"
-#include "entrypoint/job/sagemaker/metric_list.h"
+#include "entrypoint/job/sagemaker/metric_definitions.h"
 #include "entrypoint/outcome/pattern.h"
 
 #include <jansson.h>
@@ -46,7 +46,7 @@ struct metric_counts {
 
 /* Those of LIST, or where it is empty our trainer's. An expression that is not understood is left
  * out, with a warning. */
-void metric_counts_open(struct metric_counts *c, const struct metric_list *list,
+void metric_counts_open(struct metric_counts *c, const struct metric_definitions *list,
                         struct warnings *warnings);
 void metric_counts_done(struct metric_counts *c);
 

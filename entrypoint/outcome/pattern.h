@@ -7,8 +7,8 @@
  * All ways through an expression are walked at once: time grows with the line and with the
  * expression, never with the number of ways, and memory is bounded before the first line. What
  * cannot be walked so is refused by name: back-references, look-arounds, possessive repetition. */
-#ifndef OUTCOME_PATTERN_H
-#define OUTCOME_PATTERN_H
+#ifndef ENTRYPOINT_OUTCOME_PATTERN_H
+#define ENTRYPOINT_OUTCOME_PATTERN_H
 
 #include "common/error.h"
 

@@ -1,6 +1,6 @@
 /* How one rank ended, as its shim tells its supervisor and that tells the master. */
-#ifndef OUTCOME_RANK_REPORT_H
-#define OUTCOME_RANK_REPORT_H
+#ifndef ENTRYPOINT_OUTCOME_RANK_REPORT_H
+#define ENTRYPOINT_OUTCOME_RANK_REPORT_H
 
 #include "common/error.h"
 

@@ -4,8 +4,8 @@
  *
  * Texts come from anywhere: what becomes a member is valid UTF-8, without control characters and
  * secrets, and has a length. */
-#ifndef OUTCOME_RECORD_H
-#define OUTCOME_RECORD_H
+#ifndef ENTRYPOINT_OUTCOME_RECORD_H
+#define ENTRYPOINT_OUTCOME_RECORD_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,8 +1,8 @@
 /* What follows a failed attempt: another one, after which pause, or the job's end, in which words.
  * Pure decisions, from the verdict and the settings RINGMASTER_RESTARTS, _RESTART_CODES, _SHRINK
  * and _MIN_HOSTS. */
-#ifndef OUTCOME_RESTART_H
-#define OUTCOME_RESTART_H
+#ifndef ENTRYPOINT_OUTCOME_RESTART_H
+#define ENTRYPOINT_OUTCOME_RESTART_H
 
 #include "entrypoint/job/cluster/cluster.h"
 #include "entrypoint/job/settings.h"

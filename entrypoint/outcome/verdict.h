@@ -1,6 +1,6 @@
 /* How a job ended: judged once by the master from what it gathered, then sent to every host. */
-#ifndef OUTCOME_VERDICT_H
-#define OUTCOME_VERDICT_H
+#ifndef ENTRYPOINT_OUTCOME_VERDICT_H
+#define ENTRYPOINT_OUTCOME_VERDICT_H
 
 #include "common/error.h"
 #include "entrypoint/job/cluster/cluster.h"

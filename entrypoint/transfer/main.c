@@ -7,11 +7,11 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/redact.h"
-#include "common/sealed.h"
+#include "common/sealed_memfd.h"
 #include "common/standard_streams.h"
 #include "common/str.h"
-#include "entrypoint/transfer/outgoing.h"
-#include "entrypoint/transfer/work.h"
+#include "entrypoint/transfer/download_order.h"
+#include "entrypoint/transfer/upload_order.h"
 
 #include <archive.h>
 #include <curl/curl.h>
@@ -49,7 +49,7 @@ static int read_order(const char *descriptor, struct buf *ret, struct error *err
     int64_t fd = -1;
     buf_init(ret, JSON_FILE_MAX);
     if (descriptor == NULL || str_parse_int(descriptor, 3, DESCRIPTOR_MAX, &fd, NULL) != 0 ||
-        !sealed_is((int)fd) || fstat((int)fd, &st) != 0 || st.st_size < 2 ||
+        !sealed_memfd_is((int)fd) || fstat((int)fd, &st) != 0 || st.st_size < 2 ||
         st.st_size > JSON_FILE_MAX || buf_reserve(ret, (size_t)st.st_size, err) != 0 ||
         pread((int)fd, ret->data, (size_t)st.st_size, 0) != st.st_size)
         return error_set(err, EXIT_CODE_USAGE,
@@ -59,27 +59,28 @@ static int read_order(const char *descriptor, struct buf *ret, struct error *err
     return 0;
 }
 
-static int upload(const struct work *work, struct error *err) {
-    struct outgoing out;
-    if (outgoing_parse(work->uploads, &work->environment, work->seconds, &out, err) != 0)
+static int upload(const struct download_order *work, struct error *err) {
+    struct upload_order out;
+    if (upload_order_parse(work->uploads, &work->environment, work->seconds, &out, err) != 0)
         return -1;
-    int result = outgoing_run(&out, say, err);
-    outgoing_done(&out);
+    int result = upload_order_run(&out, say, err);
+    upload_order_done(&out);
     return result;
 }
 
 static int run(const char *descriptor, struct error *err) {
     struct buf order = {0};
-    struct work work = {0};
+    struct download_order work = {0};
     int result = read_order(descriptor, &order, err);
     if (result == 0)
-        result = work_parse(buf_text(&order), order.size, &work, err);
+        result = download_order_parse(buf_text(&order), order.size, &work, err);
     if (order.data != NULL)
         explicit_bzero(order.data, order.capacity);
     buf_done(&order);
     if (result == 0)
-        result = work.uploads != NULL ? upload(&work, err) : work_run(&work, say, mark, err);
-    work_done(&work);
+        result =
+            work.uploads != NULL ? upload(&work, err) : download_order_run(&work, say, mark, err);
+    download_order_done(&work);
     return result;
 }
 
@@ -105,7 +106,7 @@ int main(int argc, char **argv) {
     (void)setlocale(LC_ALL, "C");
     if (argc == 2 && strcmp(argv[1], "version") == 0)
         return print_versions();
-    if (outgoing_listen(&err) != 0) {
+    if (upload_order_listen(&err) != 0) {
         say(err.text);
         return EXIT_CODE_INTERNAL;
     }

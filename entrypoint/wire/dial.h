@@ -2,8 +2,8 @@
  * the start again, until one of them proves the job's key. The name is looked up anew each time: a
  * container that was started again has another address, and in SageMaker's local mode another job's
  * host may answer to the same name, with another key. */
-#ifndef WIRE_DIAL_H
-#define WIRE_DIAL_H
+#ifndef ENTRYPOINT_WIRE_DIAL_H
+#define ENTRYPOINT_WIRE_DIAL_H
 
 #include "common/net_address.h"
 #include "entrypoint/wire/link.h"

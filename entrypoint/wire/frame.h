@@ -5,8 +5,8 @@
  * Whoever changes what messages mean raises FRAME_VERSION. Two things are the same in all versions,
  * so that builds that do not fit can tell each other: `join` with "host", "fault_code" and
  * "fault_text", and its answer, `refuse` with "code" and "text". */
-#ifndef WIRE_FRAME_H
-#define WIRE_FRAME_H
+#ifndef ENTRYPOINT_WIRE_FRAME_H
+#define ENTRYPOINT_WIRE_FRAME_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -8,8 +8,8 @@
  *
  * The owner hears of everything through callbacks and calls link_free() in the end, also from
  * within a callback. */
-#ifndef WIRE_LINK_H
-#define WIRE_LINK_H
+#ifndef ENTRYPOINT_WIRE_LINK_H
+#define ENTRYPOINT_WIRE_LINK_H
 
 #include "common/error.h"
 #include "common/net_address.h"

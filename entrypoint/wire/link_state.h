@@ -1,7 +1,7 @@
 /* Everything that a link (link.h) knows, and what its sources call of each other: link.c moves
  * messages, link_resume.c changes the connection under them. */
-#ifndef WIRE_LINK_STATE_H
-#define WIRE_LINK_STATE_H
+#ifndef ENTRYPOINT_WIRE_LINK_STATE_H
+#define ENTRYPOINT_WIRE_LINK_STATE_H
 
 #include "common/buf.h"
 #include "entrypoint/os/loop.h"

@@ -1,6 +1,6 @@
 /* Descriptors that travel over a unix socket together with bytes (SCM_RIGHTS). */
-#ifndef WIRE_PASSED_FDS_H
-#define WIRE_PASSED_FDS_H
+#ifndef ENTRYPOINT_WIRE_PASSED_FDS_H
+#define ENTRYPOINT_WIRE_PASSED_FDS_H
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -1,8 +1,8 @@
 /* The addresses of a host's name, looked up without blocking the loop: the system's resolver runs
  * in a child, which is ended at the deadline. Its IPv4 addresses, or where it has none those of
  * IPv6 that every host may use; each once. */
-#ifndef WIRE_RESOLVE_H
-#define WIRE_RESOLVE_H
+#ifndef ENTRYPOINT_WIRE_RESOLVE_H
+#define ENTRYPOINT_WIRE_RESOLVE_H
 
 #include "common/net_address.h"
 #include "entrypoint/os/child.h"

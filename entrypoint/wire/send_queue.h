@@ -3,8 +3,8 @@
  * Frames are numbered from 0. The queue keeps what was written to the socket until the peer
  * acknowledges it, so that nothing is lost with a connection: after send_queue_rewind() it starts
  * again behind the last frame that the peer has taken. Fails where its ceiling is reached. */
-#ifndef WIRE_SEND_QUEUE_H
-#define WIRE_SEND_QUEUE_H
+#ifndef ENTRYPOINT_WIRE_SEND_QUEUE_H
+#define ENTRYPOINT_WIRE_SEND_QUEUE_H
 
 #include "common/buf.h"
 #include "common/error.h"

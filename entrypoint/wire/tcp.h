@@ -1,6 +1,6 @@
 /* What the control link asks of TCP. Other sockets are left as they are, and answer no question. */
-#ifndef WIRE_TCP_H
-#define WIRE_TCP_H
+#ifndef ENTRYPOINT_WIRE_TCP_H
+#define ENTRYPOINT_WIRE_TCP_H
 
 #include <stdbool.h>
 #include <stdint.h>

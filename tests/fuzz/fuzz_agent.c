@@ -3,7 +3,7 @@
 #include "common/buf.h"
 #include "common/json.h"
 #include "entrypoint/mpi/agent.h"
-#include "entrypoint/wire/local.h"
+#include "entrypoint/wire/control_socket.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"
 
@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0 || size > FRAME_MAX)
         return 0;
     open_place();
-    (void)snprintf(socket_path, sizeof(socket_path), LOCAL_VARIABLE "=%s", place.sun_path);
+    (void)snprintf(socket_path, sizeof(socket_path), CONTROL_SOCKET_VARIABLE "=%s", place.sun_path);
     buf_init(&bytes, (size_t)2 * FRAME_MAX);
     make_answer(data, size, &bytes);
     CHECK(pthread_create(&thread, NULL, answer, &bytes) == 0);

@@ -5,8 +5,8 @@
  * 'd' it is an order's door (peers/passing.h), which says who is asked. */
 #include "common/cleanup.h"
 #include "common/json.h"
-#include "entrypoint/transfer/fetch/fetch.h"
-#include "entrypoint/transfer/peers/passing.h"
+#include "entrypoint/transfer/fetch/stream.h"
+#include "entrypoint/transfer/peers/sharing.h"
 #include "entrypoint/transfer/s3/s3.h"
 #include "tests/fuzz/check.h"
 
@@ -102,7 +102,7 @@ static void ended(void *context, const struct error *failure) {
     good = failure == NULL;
 }
 
-static void check_file(const struct fetch *f) {
+static void check_file(const struct stream *f) {
     struct stat st;
     bool there = fstatat(root, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
     CHECK(over && there == good);
@@ -114,7 +114,7 @@ static void check_file(const struct fetch *f) {
     CHECK(unlinkat(root, file, 0) == 0);
 }
 
-static void run(struct fetch *f, const char *text, size_t size) {
+static void run(struct stream *f, const char *text, size_t size) {
     struct error err = {0};
     enum exchange_end end = EXCHANGE_ONCE_MORE;
     const char *stop = text + size;
@@ -134,26 +134,26 @@ static void run(struct fetch *f, const char *text, size_t size) {
 }
 
 static void try_answers(char who, const char *text, size_t size) {
-    static struct fetch fetch;
+    static struct stream fetch;
     struct pool pool = {0};
-    struct peer peer = {.name = "algo-1", .url = url, .patience = 1, .met = true};
+    struct peer_client peer = {.name = "algo-1", .url = url, .patience = 1, .met = true};
     int64_t fetched = 0;
-    struct fetch_order order = {.bucket = "bucket",
-                                .key = file,
-                                .url = url,
-                                .task = "training",
-                                .name = file,
-                                .root = root,
-                                .path = file,
-                                .size = -1,
-                                .fetched = &fetched,
-                                .ended = ended};
+    struct stream_order order = {.bucket = "bucket",
+                                 .key = file,
+                                 .url = url,
+                                 .task = "training",
+                                 .name = file,
+                                 .root = root,
+                                 .path = file,
+                                 .size = -1,
+                                 .fetched = &fetched,
+                                 .ended = ended};
     order.peer = who == 'p' ? &peer : NULL;
     order.s3 = who != 'h' ? &s3 : NULL;
     CHECK(s3_open(&s3, &environment, NULL) == 0);
     pool.waiting_end = &pool.waiting;
     over = good = false;
-    fetch_start(&fetch, &order, &pool);
+    stream_start(&fetch, &order, &pool);
     run(&fetch, text, size);
     check_file(&fetch);
     CHECK(fetched >= 0);
@@ -173,7 +173,7 @@ static int listen_somewhere(void) {
 /* The listener is one of this process's, whatever number stands there. */
 static void try_door(const char *text, size_t size) {
     json_t *door = NULL;
-    struct passing p;
+    struct sharing p;
     struct error err = {0};
     if (json_parse(text, size, "a door", &door, NULL) != 0)
         return;
@@ -181,9 +181,9 @@ static void try_door(const char *text, size_t size) {
     int listener = told > 2 ? listen_somewhere() : -1;
     if (listener >= 0)
         (void)json_object_set_new(door, "listener", json_integer(listener));
-    if (passing_open(&p, door, &err) == 0) {
+    if (sharing_open(&p, door, &err) == 0) {
         CHECK(p.peer.patience > 0 && (p.peer.url == NULL || p.peer.name != NULL));
-        passing_close(&p);
+        sharing_close(&p);
     } else {
         CHECK(err.text[0] != '\0');
         if (listener >= 0)

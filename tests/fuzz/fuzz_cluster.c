@@ -2,7 +2,7 @@
  * host file ('F'), a specification of TensorFlow's kind ('S') or resourceconfig.json. A
  * cluster that was read holds its promises. */
 #include "entrypoint/job/cluster/cluster.h"
-#include "entrypoint/job/cluster/platform_forms.h"
+#include "entrypoint/job/cluster/host_list_formats.h"
 #include "entrypoint/job/cluster/platform_sagemaker.h"
 #include "entrypoint/job/cluster/platform_variables.h"
 #include "tests/fuzz/check.h"
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int read_variable(const uint8_t *data, size_t size, struct platform_description *ret,
                          struct error *err) {
-    static const struct own_names own = {
+    static const struct local_names own = {
         .names = {{"algo-1"}, {"10.0.0.1"}}, .count = 2, .has_kernel_name = true};
     char *text = strndup((const char *)data, size);
     CHECK(text != NULL);
@@ -29,9 +29,9 @@ static int read_form(const uint8_t *data, size_t size, struct platform_descripti
     char *text = strndup((const char *)data + 1, size - 1);
     CHECK(text != NULL);
     ret->hosts_key = ret->self_key = "list";
-    int done = data[0] == 'F'   ? platform_form_lines(text, ret, err)
-               : data[0] == 'S' ? platform_form_spec(text, "spec", tasks, ret, err)
-                                : platform_form_hostlist(text, "list", ret, err);
+    int done = data[0] == 'F'   ? host_list_format_lines(text, ret, err)
+               : data[0] == 'S' ? host_list_format_spec(text, "spec", tasks, ret, err)
+                                : host_list_format_hostlist(text, "list", ret, err);
     free(text);
     if (done == 0 && ret->count > 0 && ret->self.text[0] == '\0')
         ret->self = ret->hosts[0].name;

@@ -11,17 +11,17 @@
  */
 #include "common/clock.h"
 #include "common/json.h"
-#include "entrypoint/master/collect.h"
-#include "entrypoint/master/comeback.h"
-#include "entrypoint/master/doorway.h"
-#include "entrypoint/master/examine.h"
-#include "entrypoint/master/gather.h"
-#include "entrypoint/master/inquiry.h"
+#include "entrypoint/master/accept.h"
+#include "entrypoint/master/duplicate_name.h"
 #include "entrypoint/master/join.h"
+#include "entrypoint/master/leader_query.h"
 #include "entrypoint/master/master.h"
-#include "entrypoint/master/namesake.h"
-#include "entrypoint/master/prove.h"
+#include "entrypoint/master/preflight.h"
+#include "entrypoint/master/rejoin.h"
 #include "entrypoint/master/relaunch.h"
+#include "entrypoint/master/reports.h"
+#include "entrypoint/master/shared_dir.h"
+#include "entrypoint/master/takeover.h"
 #include "entrypoint/master/uploads.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"
@@ -35,7 +35,7 @@ enum { HOSTS = 4, WORDS_MAX = 64 };
 
 static struct cluster_host hosts[HOSTS];
 static struct member members[HOSTS];
-static struct succession succession;
+static struct role_state succession;
 static struct job job;
 static struct master m;
 static int far_ends[WORDS_MAX];
@@ -49,9 +49,9 @@ static void raise_event(struct master *master, const struct raised *what) {
     if (what->event == EVENT_ALL_JOINED && m.phase == PHASE_JOINING)
         m.phase = PHASE_RUNNING;
     if (what->event == EVENT_CAME && m.phase == PHASE_GATHERING)
-        gather_admit(what->member, what->word);
+        takeover_admit(what->member, what->word);
     if (what->event == EVENT_ELSEWHERE && !m.join.begun)
-        comeback_send_on(&m);
+        rejoin_send_on(&m);
     ended |= what->event == EVENT_TWIN || (what->event == EVENT_ELSEWHERE && m.join.begun);
 }
 
@@ -74,12 +74,12 @@ static void open_master(char at) {
     bool follows = at == 'g';
     bool gathers = at == 'j' || at == 'f' || at == 'x' || at == 'g';
     name_hosts(follows);
-    CHECK(succession_open(&succession, &job, &err) == 0);
+    CHECK(role_state_open(&succession, &job, &err) == 0);
     (void)snprintf(succession.run, sizeof(succession.run), "0123456789abcdef");
     succession.begun = !gathers || follows;
     succession.heard = clock_boot();
     if (follows)
-        succession_follow(&succession, &job);
+        role_state_follow(&succession, &job);
     m = (struct master){
         .s = {.job = &job, .succession = &succession},
         .members = members,
@@ -99,7 +99,7 @@ static void open_master(char at) {
                                      .joined = !gathers || (i == 0 && at != 'f'),
                                      .lost = !gathers && i == HOSTS - 1,
                                      .echoed = clock_boot()};
-        buf_init(&members[i].line, LINES_MAX);
+        buf_init(&members[i].line, LINE_SPLITTER_MAX);
     }
     (void)snprintf(m.namesake.life, sizeof(m.namesake.life), "0123456789abcde0");
     (void)snprintf(m.s.host.run, sizeof(m.s.host.run), "0123456789abcdef");
@@ -107,16 +107,16 @@ static void open_master(char at) {
     console_init(&m.s.console, &m.s.loop, frames_nowhere());
     CHECK(attempt_open(&m.attempt, 1, &job.cluster, &err) == 0);
     join_init(&m);
-    collect_init(&m);
+    reports_init(&m);
     relaunch_init(&m);
     uploads_init(&m);
-    prove_init(&m);
-    gather_init(&m);
-    examine_init(&m);
-    CHECK(examine_open(&m, &err) == 0);
+    shared_dir_init(&m);
+    takeover_init(&m);
+    preflight_init(&m);
+    CHECK(preflight_open(&m, &err) == 0);
     if (follows) {
-        gather_open(&m);
-        gather_begin(&m);
+        takeover_open(&m);
+        takeover_begin(&m);
     }
     ended = false;
     links = 0;
@@ -131,17 +131,17 @@ static void close_master(void) {
     }
     for (size_t i = 0; i < links; i++)
         (void)close(far_ends[i]);
-    collect_close(&m);
+    reports_close(&m);
     relaunch_close(&m);
     uploads_close(&m);
-    prove_close(&m);
-    examine_close(&m);
-    gather_close(&m);
-    doorway_close(&m);
+    shared_dir_close(&m);
+    preflight_close(&m);
+    takeover_close(&m);
+    accept_close(&m);
     attempt_done(&m.attempt);
     console_done(&m.s.console);
     loop_done(&m.s.loop);
-    succession_close(&succession);
+    role_state_close(&succession);
 }
 
 static struct link *new_link(const struct link_events *events) {
@@ -166,24 +166,24 @@ static void knock(const json_t *message) {
     static const struct net_address peer = {0};
     struct link *link = new_link(&deaf);
     if (json_integer_value(json_object_get(message, "v")) == FRAME_VERSION)
-        doorway_events.arrived(&m, link, &peer, message);
+        accept_events.arrived(&m, link, &peer, message);
     else
-        doorway_events.foreign(&m, link, &peer, message);
+        accept_events.foreign(&m, link, &peer, message);
 }
 
 static void answer_inquiry(const json_t *message) {
     if (m.phase != PHASE_JOINING)
         return;
     m.inquiry.host = HOSTS - 1;
-    m.inquiry.link = new_link(&inquiry_events);
-    inquiry_events.message(&m, message);
+    m.inquiry.link = new_link(&leader_query_events);
+    leader_query_events.message(&m, message);
 }
 
 static void answer_name(const json_t *message) {
     if (m.phase != PHASE_JOINING)
         return;
-    m.namesake.link = new_link(&namesake_events);
-    namesake_events.message(&m, message);
+    m.namesake.link = new_link(&duplicate_name_events);
+    duplicate_name_events.message(&m, message);
 }
 
 static void tell(const json_t *from, const json_t *message) {

@@ -1,6 +1,6 @@
 /* Launch requests: the first byte chooses the series of Open MPI. Whatever passes the gate is the
  * daemon's path and words without a byte that any shell would read. */
-#include "entrypoint/mpi/gate.h"
+#include "entrypoint/mpi/daemon_command.h"
 #include "tests/fuzz/check.h"
 
 #include <stdint.h>
@@ -38,15 +38,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     };
     CHECK(ports_plan(7070, 1, &ports, NULL) == 0);
     CHECK(openmpi_options(&request, &options, NULL) == 0);
-    struct gate gate = {.series = request.version.series,
-                        .daemon = "/usr/bin/daemon",
-                        .options = &options,
-                        .hosts = 3,
-                        .port = ports.daemons_v4};
+    struct daemon_command gate = {.series = request.version.series,
+                                  .daemon = "/usr/bin/daemon",
+                                  .options = &options,
+                                  .hosts = 3,
+                                  .port = ports.daemons_v4};
     CHECK(net_address_parse("10.0.0.1", &gate.master));
     struct argv words = {0};
     struct error err = {0};
-    if (gate_check(&gate, (const char *)data + 1, size - 1, &words, &err) == 0)
+    if (daemon_command_check(&gate, (const char *)data + 1, size - 1, &words, &err) == 0)
         check_words(&words);
     else
         CHECK(words.items == NULL && err.text[0] != '\0');

@@ -3,11 +3,11 @@
  * upload), then a list of messages as [host, message], or one of the second host. Who comes and
  * joins is fuzz_door.c's. Counts stay within the job, texts and lines within their room. */
 #include "common/json.h"
-#include "entrypoint/master/examine.h"
 #include "entrypoint/master/lease.h"
 #include "entrypoint/master/master.h"
-#include "entrypoint/master/prove.h"
+#include "entrypoint/master/preflight.h"
 #include "entrypoint/master/relaunch.h"
+#include "entrypoint/master/shared_dir.h"
 #include "entrypoint/master/uploads.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"
@@ -50,22 +50,22 @@ static void open_master(enum phase phase) {
         hosts[i] = (struct cluster_host){.slots = 2};
         (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "algo-%zu", i + 1);
         members[i] = (struct member){.master = &m, .index = i, .joined = true};
-        buf_init(&members[i].line, LINES_MAX);
+        buf_init(&members[i].line, LINE_SPLITTER_MAX);
     }
     CHECK(loop_init(&m.s.loop, &err) == 0);
     console_init(&m.s.console, &m.s.loop, frames_nowhere());
-    CHECK(post_init(&m.to_self, &m.s.loop, drop, NULL, &err) == 0);
+    CHECK(message_queue_init(&m.to_self, &m.s.loop, drop, NULL, &err) == 0);
     CHECK(attempt_open(&m.attempt, 1, &job.cluster, &err) == 0);
-    CHECK(examine_open(&m, &err) == 0);
-    prove_init(&m);
-    examine_init(&m);
+    CHECK(preflight_open(&m, &err) == 0);
+    shared_dir_init(&m);
+    preflight_init(&m);
     relaunch_init(&m);
     uploads_init(&m);
 }
 
 static void close_master(void) {
-    examine_close(&m);
-    prove_close(&m);
+    preflight_close(&m);
+    shared_dir_close(&m);
     relaunch_close(&m);
     uploads_close(&m);
     loop_cancel(&m.s.loop, &m.collect.deadline);
@@ -73,7 +73,7 @@ static void close_master(void) {
     for (size_t i = 0; i < HOSTS; i++)
         buf_done(&members[i].line);
     attempt_done(&m.attempt);
-    post_done(&m.to_self);
+    message_queue_done(&m.to_self);
     console_done(&m.s.console);
     loop_done(&m.s.loop);
 }
@@ -86,7 +86,7 @@ static void check_all(void) {
         CHECK(a->reports[i].rank < a->ranks && a->reports[i].host < HOSTS);
     for (size_t i = 0; i < HOSTS; i++) {
         CHECK(memchr(members[i].word, '\0', sizeof(members[i].word)) != NULL);
-        CHECK(members[i].line.size <= LINES_MAX);
+        CHECK(members[i].line.size <= LINE_SPLITTER_MAX);
         CHECK(members[i].echoed >= 0 && members[i].trip >= 0);
     }
 }

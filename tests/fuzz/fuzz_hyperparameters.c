@@ -3,7 +3,7 @@
 #include "entrypoint/job/cluster/cluster.h"
 #include "entrypoint/job/sagemaker/channels.h"
 #include "entrypoint/job/sagemaker/hyperparameters.h"
-#include "entrypoint/job/sagemaker/wishes.h"
+#include "entrypoint/job/sagemaker/mpi_options.h"
 #include "tests/fuzz/check.h"
 
 #include <stdint.h>
@@ -15,7 +15,7 @@ static void try_hyperparameters(const char *text, size_t size) {
     struct hyperparameters h = {0};
     struct argv flags = {0};
     struct error err = {0};
-    struct wishes wishes = {0};
+    struct mpi_options wishes = {0};
     if (hyperparameters_parse(text, size, "file", &h, &err) != 0) {
         CHECK(err.text[0] != '\0' && h.items == NULL);
         return;
@@ -29,9 +29,9 @@ static void try_hyperparameters(const char *text, size_t size) {
         CHECK(strpbrk(flags.items[i], "= \n\t\"'$") == NULL);
         CHECK(strlen(flags.items[i + 1]) <= (size_t)2 * HYPERPARAMETER_VALUE_MAX);
     }
-    if (wishes_read(&h, &wishes, &err) == 0)
+    if (mpi_options_read(&h, &wishes, &err) == 0)
         CHECK(wishes.slots <= CLUSTER_SLOTS_MAX && wishes.options != NULL);
-    wishes_done(&wishes);
+    mpi_options_done(&wishes);
     argv_done(&flags);
     hyperparameters_done(&h);
 }

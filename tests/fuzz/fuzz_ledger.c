@@ -2,7 +2,7 @@
  * "number": 2}, a host's join as the next master reads it, and an order by which a roll is sure.
  * Whatever is taken names hosts that the job has, and no right that it did not have before. */
 #include "common/json.h"
-#include "entrypoint/host/succession.h"
+#include "entrypoint/host/role_state.h"
 #include "tests/fuzz/check.h"
 
 #include <stdint.h>
@@ -12,48 +12,48 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { HOSTS = 5 };
 
-static void check_roll(const struct roll *r) {
+static void check_roll(const struct view *r) {
     CHECK(r->number >= 1 && r->number <= INT32_MAX && r->master < HOSTS);
     CHECK(host_set_has(&r->hosts, r->master));
     for (size_t i = HOSTS; i < CLUSTER_HOSTS_MAX; i++)
         CHECK(!host_set_has(&r->hosts, i));
 }
 
-static void check_ledger(const struct ledger *l) {
-    CHECK(l->taken_count <= LEDGER_TAKEN_MAX);
+static void check_ledger(const struct quorum *l) {
+    CHECK(l->taken_count <= QUORUM_TAKEN_MAX);
     check_roll(&l->sure);
     for (size_t i = 0; i < l->taken_count; i++) {
         check_roll(&l->taken[i]);
         CHECK(l->taken[i].number > l->sure.number);
     }
-    CHECK(ledger_last(l)->number >= l->sure.number);
+    CHECK(quorum_last(l)->number >= l->sure.number);
 }
 
 /* Of two parts that share no host never both. */
-static void check_rights(const struct ledger *l) {
+static void check_rights(const struct quorum *l) {
     for (uint64_t part = 0; part < UINT64_C(1) << HOSTS; part++) {
         const struct host_set one = {.words = {part}};
         const struct host_set other = {.words = {~part & ((UINT64_C(1) << HOSTS) - 1)}};
-        CHECK(!ledger_allows(l, &one) || !ledger_allows(l, &other));
+        CHECK(!quorum_allows(l, &one) || !quorum_allows(l, &other));
     }
-    int next = ledger_next_master(l, 0);
+    int next = quorum_next_master(l, 0);
     CHECK(next >= -1 && next < HOSTS);
-    CHECK(next < 0 || host_set_has(&ledger_last(l)->hosts, (size_t)next));
+    CHECK(next < 0 || host_set_has(&quorum_last(l)->hosts, (size_t)next));
 }
 
-static void try_again(const struct ledger *l) {
-    struct ledger again;
-    json_t *copy = ledger_json(l);
-    CHECK(copy != NULL && ledger_parse(copy, HOSTS, &again, NULL) == 0);
+static void try_again(const struct quorum *l) {
+    struct quorum again;
+    json_t *copy = quorum_json(l);
+    CHECK(copy != NULL && quorum_parse(copy, HOSTS, &again, NULL) == 0);
     CHECK(again.taken_count == l->taken_count && again.sure.number == l->sure.number);
     CHECK(again.lost == l->lost);
     json_decref(copy);
 }
 
-static void try_order(struct succession *s, const json_t *object) {
+static void try_order(struct role_state *s, const json_t *object) {
     json_int_t number = json_integer_value(json_object_get(object, "number"));
     bool settled = number >= 0 && number <= INT32_MAX &&
-                   succession_settle(s, (unsigned)number, json_object_get(object, "order"));
+                   role_state_settle(s, (unsigned)number, json_object_get(object, "order"));
     CHECK(!settled || (s->begun && s->ledger.sure.number == (unsigned)number));
     check_ledger(&s->ledger);
 }
@@ -62,32 +62,32 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct cluster_host hosts[HOSTS] = {{.slots = 1}};
     struct job job = {.settings = {.failover = true, .restarts = 3},
                       .cluster = {.hosts = hosts, .count = HOSTS, .self = 1}};
-    struct succession s;
-    struct ledger told;
+    struct role_state s;
+    struct quorum told;
     struct error err = {0};
     char run[ATTEMPT_RUN_SIZE];
     int64_t quiet = 0;
     json_t *object = NULL;
     if (json_parse((const char *)data, size, "words", &object, NULL) != 0)
         return 0;
-    CHECK(succession_open(&s, &job, NULL) == 0);
-    if (succession_parse(json_object_get(object, "join"), HOSTS, run, &told, &quiet, &err) == 0) {
+    CHECK(role_state_open(&s, &job, NULL) == 0);
+    if (role_state_parse(json_object_get(object, "join"), HOSTS, run, &told, &quiet, &err) == 0) {
         CHECK(quiet >= 0 && memchr(run, '\0', sizeof(run)) != NULL);
         check_ledger(&told);
         check_rights(&told);
         try_again(&told);
-        ledger_learn(&s.ledger, &told);
+        quorum_learn(&s.ledger, &told);
         check_ledger(&s.ledger);
     } else
         CHECK(err.text[0] != '\0');
     try_order(&s, object);
     const char *why = NULL;
-    if (succession_may_follow(&s, &job, &why)) {
-        succession_follow(&s, &job);
+    if (role_state_may_follow(&s, &job, &why)) {
+        role_state_follow(&s, &job);
         CHECK(s.master < HOSTS && job.cluster.self < HOSTS && !job.cluster.hosts[0].gone);
     }
     CHECK(why != NULL);
-    succession_close(&s);
+    role_state_close(&s);
     json_decref(object);
     return 0;
 }

@@ -6,8 +6,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
-#include "entrypoint/host/facts/examine.h"
-#include "entrypoint/host/host.h"
+#include "entrypoint/host/executor.h"
+#include "entrypoint/host/preflight/preflight_child.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"
 
@@ -22,15 +22,15 @@ enum { HOSTS = 3, SELF = 1, TURNS = 50 };
 
 static struct loop loop;
 static struct reaper reaper;
-static struct sweep sweep;
-static struct local local;
+static struct process_tree sweep;
+static struct control_socket local;
 static struct console console;
-static struct failure_child failure;
-static struct journal journal;
-static struct uploading uploading;
-static struct tools tools;
-static struct succession succession;
-static struct host host;
+static struct failure_writer failure;
+static struct event_log journal;
+static struct output_upload uploading;
+static struct mpi_install tools;
+static struct role_state succession;
+static struct executor host;
 static struct job job;
 static size_t told;
 
@@ -46,12 +46,12 @@ static size_t queued(void *context) {
     return 0;
 }
 
-static const struct door_events no_guests = {0};
+static const struct listener_events no_guests = {0};
 
 static void close_house(void) {
-    succession_close(&succession);
-    host_done(&host);
-    local_close(&local);
+    role_state_close(&succession);
+    executor_done(&host);
+    control_socket_close(&local);
     loop_done(&loop);
     job_done(&job);
 }
@@ -68,29 +68,29 @@ static void open_house(void) {
         return;
     CHECK(job_read(words, environment, &job, NULL) == 0 && job.cluster.self == SELF);
     CHECK(loop_init(&loop, NULL) == 0);
-    CHECK(local_open(&local, &loop, NULL, &no_guests, NULL, NULL) == 0);
+    CHECK(control_socket_open(&local, &loop, NULL, &no_guests, NULL, NULL) == 0);
     console_init(&console, &loop, STDOUT_FILENO);
-    tools = (struct tools){.mpirun = nothing, .daemon = nothing};
+    tools = (struct mpi_install){.mpirun = nothing, .daemon = nothing};
     tools.version.series = OPENMPI_4_1;
-    uploading.options = (struct uploading_options){
+    uploading.options = (struct output_upload_options){
         .loop = &loop, .reaper = &reaper, .sweep = &sweep, .job = &job, .environment = environment};
-    failure_child_open(&failure, &reaper, "/proc/nowhere");
-    const struct host_options options = {&loop,      &reaper,     &sweep,   &job,     environment,
-                                         &local,     &tools,      &console, &failure, &journal,
-                                         &uploading, &succession, tell,     queued,   NULL};
-    CHECK(succession_open(&succession, &job, NULL) == 0);
-    CHECK(host_open(&host, &options, NULL) == 0);
-    host_set_run(&host, "0123456789abcdef");
+    failure_writer_open(&failure, &reaper, "/proc/nowhere");
+    const struct executor_options options = {
+        &loop,    &reaper,  &sweep,     &job,        environment, &local, &tools, &console,
+        &failure, &journal, &uploading, &succession, tell,        queued, NULL};
+    CHECK(role_state_open(&succession, &job, NULL) == 0);
+    CHECK(executor_open(&host, &options, NULL) == 0);
+    executor_set_run(&host, "0123456789abcdef");
     (void)atexit(close_house);
 }
 
 /* As at the beginning of a job. */
 static void begin_anew(void) {
-    succession_close(&succession);
-    CHECK(succession_open(&succession, &job, NULL) == 0);
+    role_state_close(&succession);
+    CHECK(role_state_open(&succession, &job, NULL) == 0);
     for (size_t i = 0; i < HOSTS; i++)
         job.cluster.hosts[i].gone = false;
-    crew_clear(&host.crew, 1);
+    rank_set_clear(&host.crew, 1);
     uploading.open = true;
     told = 0;
 }
@@ -111,14 +111,14 @@ static void turn(void) {
 static void order(const json_t *message) {
     if (!frames_heard("worker", message))
         return;
-    host_order(&host, message);
+    executor_order(&host, message);
     CHECK(!host.daemon.running);
     CHECK(!job.cluster.hosts[0].gone && cluster_hosts_left(&job.cluster) >= 1);
-    CHECK(host.crew.attempt >= 1 && succession.ledger.taken_count <= LEDGER_TAKEN_MAX);
+    CHECK(host.crew.attempt >= 1 && succession.ledger.taken_count <= QUORUM_TAKEN_MAX);
     CHECK(succession.course.best_step <= INT64_MAX &&
           succession.course.fruitless <= RESTART_FRUITLESS_MAX);
     for (size_t place = HOSTS; place < CLUSTER_HOSTS_MAX; place++)
-        CHECK(!host_set_has(&ledger_last(&succession.ledger)->hosts, place));
+        CHECK(!host_set_has(&quorum_last(&succession.ledger)->hosts, place));
 }
 
 static void try_orders(const json_t *list) {
@@ -133,23 +133,24 @@ static void try_orders(const json_t *list) {
         loop_cancel(&loop, &sweep.timer);
     sweep.running = false;
     CHECK(told <= 2 * json_array_size(list));
-    vacancy_cancel(&host.vacancy);
+    port_wait_cancel(&host.vacancy);
     /* Who proves is a child. */
-    host_proof_close(&host.proof);
+    shared_dir_check_close(&host.proof);
     while (waitpid(-1, NULL, 0) > 0)
         ;
 }
 
 static void try_examine(const json_t *object) {
-    struct reach_options o;
+    struct network_check_options o;
     struct error err = {0};
-    cleanup_free struct reach_peer *peers = NULL;
-    if (examine_read(object, &o, &peers, &err) != 0) {
+    cleanup_free struct network_check_peer *peers = NULL;
+    if (preflight_child_read(object, &o, &peers, &err) != 0) {
         CHECK(err.text[0] != '\0');
         return;
     }
     CHECK(o.count >= 1 && o.count <= CLUSTER_HOSTS_MAX && o.self < o.count && o.peers == peers);
-    CHECK(strlen(o.ask) == REACH_WORD_SIZE - 1 && strlen(o.answer) == REACH_WORD_SIZE - 1);
+    CHECK(strlen(o.ask) == NETWORK_CHECK_WORD_SIZE - 1 &&
+          strlen(o.answer) == NETWORK_CHECK_WORD_SIZE - 1);
     for (size_t i = 0; i < o.count; i++)
         CHECK(peers[i].port == 0 || net_address_is_set(&peers[i].address));
 }

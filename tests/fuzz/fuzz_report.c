@@ -1,6 +1,6 @@
 /* What peers send: rank reports and verdicts. Whatever is taken can be sent on and read again. */
 #include "common/json.h"
-#include "entrypoint/outcome/failure.h"
+#include "entrypoint/outcome/failure_file.h"
 #include "entrypoint/outcome/verdict.h"
 #include "tests/fuzz/check.h"
 
@@ -27,8 +27,8 @@ static void try_verdict(const json_t *object) {
     CHECK(copy != NULL && verdict_parse(copy, &again, NULL) == 0 && again.code == v.code);
     json_decref(copy);
     struct buf text;
-    buf_init(&text, FAILURE_MAX);
-    CHECK(failure_text(&v, &text, NULL) == 0);
+    buf_init(&text, FAILURE_FILE_MAX);
+    CHECK(failure_file_text(&v, &text, NULL) == 0);
     json_t *valid = json_stringn(buf_text(&text), text.size);
     CHECK(valid != NULL);
     json_decref(valid);

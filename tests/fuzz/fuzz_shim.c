@@ -4,7 +4,7 @@
  * it; an agent waits for a host that mpirun starts a daemon on. */
 #include "common/clock.h"
 #include "common/json.h"
-#include "entrypoint/host/ranks/seat.h"
+#include "entrypoint/host/ranks/rank_slot.h"
 #include "entrypoint/master/launch.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { HOSTS = 2, SLOTS = 2, MESSAGES_MAX = 32 };
 
 static struct loop loop;
-static struct crew crew;
+static struct rank_set crew;
 static unsigned reports;
 static unsigned seated;
 
@@ -48,7 +48,7 @@ static bool arrived;
 static void hear(void *context, const json_t *message) {
     (void)context;
     arrived = true;
-    crew_seat(&crew, guest, message);
+    rank_set_seat(&crew, guest, message);
 }
 static void leave(void *context, const struct error *why) {
     (void)context;
@@ -103,7 +103,7 @@ static void open_crew(struct job *job) {
     static const char *const words[] = {"--", "/bin/true", NULL};
     const struct crew_sinks sinks = {.tell = tell, .line = drop_line};
     CHECK(job_read(words, environment, job, NULL) == 0 && loop_init(&loop, NULL) == 0);
-    CHECK(crew_open(&crew, &loop, job, environment, &sinks, NULL) == 0);
+    CHECK(rank_set_open(&crew, &loop, job, environment, &sinks, NULL) == 0);
     reports = seated = 0;
     arrived = false;
 }
@@ -134,7 +134,7 @@ static void try_shim(json_t *const *messages, size_t count) {
     CHECK(!taken || reports > 0);
     if (!arrived)
         link_free(guest);
-    crew_done(&crew);
+    rank_set_done(&crew);
     loop_done(&loop);
     job_done(&job);
     (void)close(out[0]);

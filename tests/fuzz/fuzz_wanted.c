@@ -1,6 +1,6 @@
 /* What a host that holds the key asks another one for: whatever the bytes, a path that is taken is
  * text, and ranges do not run backwards. */
-#include "entrypoint/transfer/peers/wanted.h"
+#include "entrypoint/transfer/peers/peer_request.h"
 
 #include "tests/fuzz/check.h"
 
@@ -10,11 +10,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static struct wanted w;
+    static struct peer_request w;
     const char *bytes = (const char *)data;
-    size_t head = wanted_head(bytes, size);
+    size_t head = peer_request_head(bytes, size);
     CHECK(head <= size && (head == 0 || head >= 4));
-    if (head == 0 || head > WANTED_HEAD_MAX || wanted_parse(bytes, head, &w) != 0)
+    if (head == 0 || head > PEER_REQUEST_HEAD_MAX || peer_request_parse(bytes, head, &w) != 0)
         return 0;
     CHECK((w.task[0] == '\0') == (w.path[0] == '\0'));
     CHECK(w.from >= 0 && (w.to == -1 || w.to >= w.from));

@@ -3,10 +3,10 @@
  * metric definitions ('d') or an expression and a line ('p'). Reports and verdicts are
  * fuzz_report's. */
 #include "common/json.h"
-#include "entrypoint/host/facts/facts.h"
-#include "entrypoint/host/supply/mark.h"
-#include "entrypoint/host/traces/metric_watch.h"
-#include "entrypoint/job/sagemaker/metric_list.h"
+#include "entrypoint/host/observe/metric_matcher.h"
+#include "entrypoint/host/preflight/host_info.h"
+#include "entrypoint/host/provision/fetch_progress.h"
+#include "entrypoint/job/sagemaker/metric_definitions.h"
 #include "entrypoint/master/check_rows.h"
 #include "entrypoint/outcome/metric_counts.h"
 #include "entrypoint/outcome/pattern.h"
@@ -18,23 +18,23 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void try_facts(const json_t *object) {
-    struct facts f, again;
+    struct host_info f, again;
     struct error err = {0};
-    if (facts_parse(object, &f, &err) != 0) {
+    if (host_info_parse(object, &f, &err) != 0) {
         CHECK(err.text[0] != '\0');
         return;
     }
-    CHECK(strlen(f.version) < FACTS_VERSION_SIZE && strlen(f.openmpi) < FACTS_VERSION_SIZE);
-    json_t *copy = facts_json(&f);
-    CHECK(copy != NULL && facts_parse(copy, &again, &err) == 0);
+    CHECK(strlen(f.version) < HOST_INFO_VERSION_SIZE && strlen(f.openmpi) < HOST_INFO_VERSION_SIZE);
+    json_t *copy = host_info_json(&f);
+    CHECK(copy != NULL && host_info_parse(copy, &again, &err) == 0);
     CHECK(f.job == again.job && f.program == again.program && f.boot == again.boot);
-    CHECK(strcmp(f.version, again.version) == 0 && facts_compare(&f, &again, &err) == 0);
+    CHECK(strcmp(f.version, again.version) == 0 && host_info_compare(&f, &again, &err) == 0);
     json_decref(copy);
 }
 
 static void try_mark(const json_t *object) {
-    struct mark m;
-    mark_parse(object, &m);
+    struct fetch_progress m;
+    fetch_progress_parse(object, &m);
     CHECK(memchr(m.text, '\0', sizeof(m.text)) != NULL);
     json_t *text = json_string(m.text);
     CHECK(text != NULL); /* valid UTF-8 */
@@ -61,20 +61,20 @@ static void try_check(json_t *object) {
 
 static void try_name(const json_t *object) {
     struct metric_counts c;
-    const struct metric_list none = {0};
+    const struct metric_definitions none = {0};
     metric_counts_open(&c, &none, NULL);
-    metric_watch_told(&c, object);
+    metric_matcher_told(&c, object);
     metric_counts_done(&c);
 }
 
 static void try_definitions(const char *text, size_t size) {
-    struct metric_list l;
-    if (metric_list_parse(text, size, "m.json", &l, NULL) == 0) {
+    struct metric_definitions l;
+    if (metric_definitions_parse(text, size, "m.json", &l, NULL) == 0) {
         CHECK(l.count <= METRIC_DEFINITIONS_MAX);
         for (size_t i = 0; i < l.count; i++)
             CHECK(l.items[i].name[0] != '\0' && strlen(l.items[i].regex) < METRIC_REGEX_SIZE);
     }
-    metric_list_done(&l);
+    metric_definitions_done(&l);
 }
 
 /* EXPRESSION '\n' LINE. What has to be in a line that matches is in it. */

@@ -18,7 +18,7 @@ enum { HOSTS = 3, SELF = 1, MESSAGES_MAX = 64 };
 
 static struct worker w;
 static struct job job;
-static struct succession succession;
+static struct role_state succession;
 static int far_end;
 
 static void tell(void *state, json_t *message) {
@@ -41,15 +41,15 @@ static void never(void *context) {
 }
 
 static const struct role role = {.tell = tell, .queued = queued, .may_leave = may_leave};
-static const struct door_events no_guests = {0};
+static const struct listener_events no_guests = {0};
 
 static void close_house(void) {
     boot_timer_close(&w.late);
-    host_done(&w.s.host);
-    local_close(&w.s.local);
+    executor_done(&w.s.host);
+    control_socket_close(&w.s.local);
     console_done(&w.s.console);
     loop_done(&w.s.loop);
-    succession_close(&succession);
+    role_state_close(&succession);
     job_done(&job);
 }
 
@@ -71,31 +71,32 @@ static void open_house(void) {
                              .state = &w,
                              .succession = &succession};
     CHECK(loop_init(&s->loop, NULL) == 0);
-    CHECK(local_open(&s->local, &s->loop, NULL, &no_guests, NULL, NULL) == 0);
+    CHECK(control_socket_open(&s->local, &s->loop, NULL, &no_guests, NULL, NULL) == 0);
     console_init(&s->console, &s->loop, frames_nowhere());
-    failure_child_open(&s->failure, &s->reaper, "/proc/nowhere");
-    const struct host_options options = {
+    failure_writer_open(&s->failure, &s->reaper, "/proc/nowhere");
+    const struct executor_options options = {
         &s->loop,      &s->reaper,  &s->sweep,   &job,        environment,
         &s->local,     &s->tools,   &s->console, &s->failure, &s->journal,
         &s->uploading, &succession, tell,        queued,      &w};
-    CHECK(succession_open(&succession, &job, NULL) == 0);
-    CHECK(host_open(&s->host, &options, NULL) == 0);
+    CHECK(role_state_open(&succession, &job, NULL) == 0);
+    CHECK(executor_open(&s->host, &options, NULL) == 0);
     CHECK(boot_timer_open(&w.late, &s->loop, never, NULL, NULL) == 0);
     w.deadline = w.announce = w.lease = (struct timer){.fire = never};
-    w.seeking = (struct seeking){.s = s, .turn = {.fire = never}}; /* which has brought the link */
+    w.seeking =
+        (struct find_master){.s = s, .turn = {.fire = never}}; /* which has brought the link */
     (void)atexit(close_house);
 }
 
 /* As in a life of its own, so far as AT says. */
 static void begin_anew(char at) {
     char stage = (char)tolower((unsigned char)at);
-    succession_close(&succession);
-    CHECK(succession_open(&succession, &job, NULL) == 0);
+    role_state_close(&succession);
+    CHECK(role_state_open(&succession, &job, NULL) == 0);
     for (size_t i = 0; i < HOSTS; i++)
         job.cluster.hosts[i].gone = false;
     w.s.judged = false;
     w.s.fault = (struct error){0};
-    crew_clear(&w.s.host.crew, stage == 'w' ? 0 : 1);
+    rank_set_clear(&w.s.host.crew, stage == 'w' ? 0 : 1);
     w.joined = stage == 'j' || stage == 'b' || stage == 'w';
     w.ordered = stage == 'b';
     w.waits = stage == 'w';
@@ -115,8 +116,8 @@ static void let_go(void) {
     if (w.s.sweep.running)
         loop_cancel(&w.s.loop, &w.s.sweep.timer);
     w.s.sweep.running = false;
-    vacancy_cancel(&w.s.host.vacancy);
-    host_proof_close(&w.s.host.proof);
+    port_wait_cancel(&w.s.host.vacancy);
+    shared_dir_check_close(&w.s.host.proof);
     link_free(w.link);
     w.link = NULL;
     (void)close(far_end);

@@ -1,6 +1,6 @@
 /* Addresses for tests, by their text. */
-#ifndef SUPPORT_ADDRESSES_H
-#define SUPPORT_ADDRESSES_H
+#ifndef TESTS_SUPPORT_ADDRESSES_H
+#define TESTS_SUPPORT_ADDRESSES_H
 
 #include "common/net_address.h"
 #include "tests/support/unit.h"

@@ -5,8 +5,8 @@
  * Jansson's own allocations fail only where JSON is made. Its reader (2.14) does not look whether
  * the buffer of a word could grow: the word is then another one, or an assertion of its own ends
  * the program, and nothing here can mend that. */
-#ifndef SUPPORT_NO_MEMORY_H
-#define SUPPORT_NO_MEMORY_H
+#ifndef TESTS_SUPPORT_NO_MEMORY_H
+#define TESTS_SUPPORT_NO_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* A table of things that allocate, each tried with the allocation number N failing, alone or with
  * all behind it, for every N: it ends with an error that has a text, or with the answer that there
  * is with memory. Under a sanitizer nothing is lost either. */
-#ifndef SUPPORT_NO_MEMORY_ROWS_H
-#define SUPPORT_NO_MEMORY_ROWS_H
+#ifndef TESTS_SUPPORT_NO_MEMORY_ROWS_H
+#define TESTS_SUPPORT_NO_MEMORY_ROWS_H
 
 #include "common/error.h"
 

@@ -1,6 +1,6 @@
 /* Tables of the papers that are printed from the program's own. */
-#ifndef SUPPORT_PAPER_H
-#define SUPPORT_PAPER_H
+#ifndef TESTS_SUPPORT_PAPER_H
+#define TESTS_SUPPORT_PAPER_H
 
 #include "common/buf.h"
 #include "common/cleanup.h"

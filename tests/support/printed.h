@@ -1,6 +1,6 @@
 /* What a command prints. */
-#ifndef SUPPORT_PRINTED_H
-#define SUPPORT_PRINTED_H
+#ifndef TESTS_SUPPORT_PRINTED_H
+#define TESTS_SUPPORT_PRINTED_H
 
 #include "common/error.h"
 #include "tests/support/unit.h"

@@ -8,8 +8,8 @@
  *
  * Who owns what: the engine owns arenas (through alloc and free); a bound step's context belongs to
  * the backend and is given back with `release`. Nothing is allocated while steps run. */
-#ifndef BACKEND_BACKEND_H
-#define BACKEND_BACKEND_H
+#ifndef TRAINER_BACKEND_BACKEND_H
+#define TRAINER_BACKEND_BACKEND_H
 
 #include "common/error.h"
 

@@ -3,8 +3,8 @@
  * An arena from HOST_MEMORY_PAGE bytes on is a mapping of its own. The kernel gives it out zeroed,
  * page by page as a step first touches it, so that opening a large network does not touch its
  * memory, and pages that no step uses are never there. */
-#ifndef BACKEND_HOST_MEMORY_H
-#define BACKEND_HOST_MEMORY_H
+#ifndef TRAINER_BACKEND_HOST_MEMORY_H
+#define TRAINER_BACKEND_HOST_MEMORY_H
 
 #include "trainer/backend/backend.h"
 

@@ -1,7 +1,7 @@
 /* What a checkpoint holds: a list of named arrays somewhere in memory. The caller owns names and
  * data; nothing here allocates or copies. */
-#ifndef CHECKPOINT_ARRAY_H
-#define CHECKPOINT_ARRAY_H
+#ifndef TRAINER_CHECKPOINT_ARRAY_H
+#define TRAINER_CHECKPOINT_ARRAY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  * What cannot be read as a checkpoint is never removed, nor what another job is writing; what a
  * killed write has left is. Where the disk is full, older checkpoints make room, but never the
  * newest valid one. */
-#ifndef CHECKPOINT_CHECKPOINT_H
-#define CHECKPOINT_CHECKPOINT_H
+#ifndef TRAINER_CHECKPOINT_CHECKPOINT_H
+#define TRAINER_CHECKPOINT_CHECKPOINT_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -2,8 +2,8 @@
  * with another batch size the same training takes other steps. A course is one line of training;
  * a start that does not go on from the newest checkpoint begins another one, so that what it
  * writes is newer than all that lies there. */
-#ifndef CHECKPOINT_CHECKPOINT_LIST_H
-#define CHECKPOINT_CHECKPOINT_LIST_H
+#ifndef TRAINER_CHECKPOINT_CHECKPOINT_LIST_H
+#define TRAINER_CHECKPOINT_CHECKPOINT_LIST_H
 
 #include "common/error.h"
 #include "trainer/checkpoint/safetensors.h"

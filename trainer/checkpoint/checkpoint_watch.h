@@ -4,8 +4,8 @@
  * The kernel tells of files that come to the folder from this host (inotify). Of what other hosts
  * write to a shared file system (NFS, EFS, FSx) it tells nothing: so a wait is never longer than
  * CHECKPOINT_WATCH_SECONDS, after which the folder is worth a look in any case. */
-#ifndef CHECKPOINT_CHECKPOINT_WATCH_H
-#define CHECKPOINT_CHECKPOINT_WATCH_H
+#ifndef TRAINER_CHECKPOINT_CHECKPOINT_WATCH_H
+#define TRAINER_CHECKPOINT_CHECKPOINT_WATCH_H
 
 #include "common/buf.h"
 #include "common/error.h"

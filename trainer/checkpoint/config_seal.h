@@ -4,8 +4,8 @@
  *
  * It is taken over the whole text with its own digits as zeros, and is the second member, a line of
  * its own, so that who edits the text can take it out. */
-#ifndef CHECKPOINT_CONFIG_SEAL_H
-#define CHECKPOINT_CONFIG_SEAL_H
+#ifndef TRAINER_CHECKPOINT_CONFIG_SEAL_H
+#define TRAINER_CHECKPOINT_CONFIG_SEAL_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,8 +1,8 @@
 /* One job at a time writes its checkpoints, or its model, to a folder: two would remove each
  * other's. The lock is a file, .ringtrain.lock, which names its holder; it goes when the holder
  * ends, however that is. Where a file system knows no locks, nobody is kept out. */
-#ifndef CHECKPOINT_FOLDER_LOCK_H
-#define CHECKPOINT_FOLDER_LOCK_H
+#ifndef TRAINER_CHECKPOINT_FOLDER_LOCK_H
+#define TRAINER_CHECKPOINT_FOLDER_LOCK_H
 
 #include "common/error.h"
 

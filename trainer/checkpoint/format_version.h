@@ -1,8 +1,8 @@
 /* The version of what this trainer writes: checkpoints, model.safetensors and config.json carry it.
  * Files without one are of version 1, which is read as well: their states know no courses, and
  * nothing ties a model's two files together. A file of a later version is refused by name. */
-#ifndef CHECKPOINT_FORMAT_VERSION_H
-#define CHECKPOINT_FORMAT_VERSION_H
+#ifndef TRAINER_CHECKPOINT_FORMAT_VERSION_H
+#define TRAINER_CHECKPOINT_FORMAT_VERSION_H
 
 #include "common/error.h"
 

@@ -1,7 +1,7 @@
 /* How to build a network and to prepare a picture for it: what config.json of a model directory
  * says, and so does each checkpoint of a training. */
-#ifndef CHECKPOINT_MODEL_CONFIG_H
-#define CHECKPOINT_MODEL_CONFIG_H
+#ifndef TRAINER_CHECKPOINT_MODEL_CONFIG_H
+#define TRAINER_CHECKPOINT_MODEL_CONFIG_H
 
 #include "common/error.h"
 

@@ -5,7 +5,7 @@
 #include "common/file.h"
 #include "common/file_look.h"
 #include "common/json.h"
-#include "common/target.h"
+#include "common/output_path.h"
 #include "trainer/checkpoint/config_seal.h"
 #include "trainer/checkpoint/format_version.h"
 
@@ -45,12 +45,13 @@ static int config_text(const char *folder, const struct model_config *config, co
  * weights carry checksums in every version, those of other programs do not. */
 static int check_replaced(const char *folder, struct error *err) {
     static const char *const starts[] = {"{\n  \"format_version\"", "{\n  \"model\"", NULL};
-    static const struct target_kind kind = {"a ringtrain model's description", starts};
+    static const struct output_path_kind kind = {"a ringtrain model's description", starts};
     cleanup_safetensors struct safetensors file = {0};
     char path[PATH_MAX];
     bool there = false;
     struct error why = {0};
-    if (path_in(folder, CONFIG, path, err) != 0 || target_check(path, &kind, CONFIG, err) != 0 ||
+    if (path_in(folder, CONFIG, path, err) != 0 ||
+        output_path_check(path, &kind, CONFIG, err) != 0 ||
         path_in(folder, WEIGHTS, path, err) != 0 || file_look(path, NULL, &there, err) != 0)
         return -1;
     if (!there ||

@@ -7,8 +7,8 @@
  * it belongs to ("weights"), so that a kill between the two, or files of two models, are seen, and
  * carries one of itself (config_seal.h), which files of earlier versions lack. What a killed
  * publish has left is removed by the next one. */
-#ifndef CHECKPOINT_MODEL_DIR_H
-#define CHECKPOINT_MODEL_DIR_H
+#ifndef TRAINER_CHECKPOINT_MODEL_DIR_H
+#define TRAINER_CHECKPOINT_MODEL_DIR_H
 
 #include "common/error.h"
 #include "trainer/checkpoint/array.h"

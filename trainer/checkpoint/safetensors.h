@@ -8,8 +8,8 @@
  *
  * The reader trusts nothing: header ceiling, types, shapes against byte counts, offsets in bounds,
  * without overlap or gap. Its errors carry EXIT_CODE_DATA and name file and tensor. */
-#ifndef CHECKPOINT_SAFETENSORS_H
-#define CHECKPOINT_SAFETENSORS_H
+#ifndef TRAINER_CHECKPOINT_SAFETENSORS_H
+#define TRAINER_CHECKPOINT_SAFETENSORS_H
 
 #include "common/error.h"
 #include "trainer/checkpoint/array.h"

@@ -1,6 +1,6 @@
 /* What writer and reader of the format share. */
-#ifndef CHECKPOINT_SAFETENSORS_FORM_H
-#define CHECKPOINT_SAFETENSORS_FORM_H
+#ifndef TRAINER_CHECKPOINT_SAFETENSORS_FORM_H
+#define TRAINER_CHECKPOINT_SAFETENSORS_FORM_H
 
 #include <stddef.h>
 #include <string.h>

@@ -13,8 +13,8 @@
  *
  * A rank that fails must not leave the others waiting: it calls comm_abort and ends its process
  * with a code other than 0 at once; the launcher then ends the others. */
-#ifndef COMM_COMM_H
-#define COMM_COMM_H
+#ifndef TRAINER_COMM_COMM_H
+#define TRAINER_COMM_COMM_H
 
 #include "common/error.h"
 

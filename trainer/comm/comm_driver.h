@@ -1,7 +1,7 @@
 /* What a communicator has to bring; see comm.h for the meaning of each call. comm.c checks
  * arguments and forwards; a driver embeds struct comm as its first member. */
-#ifndef COMM_COMM_DRIVER_H
-#define COMM_COMM_DRIVER_H
+#ifndef TRAINER_COMM_COMM_DRIVER_H
+#define TRAINER_COMM_COMM_DRIVER_H
 
 #include "trainer/comm/comm.h"
 

@@ -18,8 +18,8 @@
  *
  * A recording that holds sums is given back before device_sum_finish. Sums that a recording must
  * not hold say so (`unrecorded`): then steps with them are enqueued anew each time. */
-#ifndef COMM_DEVICE_SUM_H
-#define COMM_DEVICE_SUM_H
+#ifndef TRAINER_COMM_DEVICE_SUM_H
+#define TRAINER_COMM_DEVICE_SUM_H
 
 #include "common/error.h"
 

@@ -1,7 +1,7 @@
 /* Blocks of different sizes from all ranks to one: sizes first, then rounds of equal pieces, so
  * that no rank needs room for everybody's largest block. */
-#ifndef COMM_GATHER_H
-#define COMM_GATHER_H
+#ifndef TRAINER_COMM_GATHER_H
+#define TRAINER_COMM_GATHER_H
 
 #include "common/buf.h"
 #include "common/error.h"

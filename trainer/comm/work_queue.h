@@ -4,8 +4,8 @@
  *
  * After a failure nothing more is taken and every post and wait returns that failure. Memory that
  * a posted work points to stays the caller's and must live until the work has finished. */
-#ifndef COMM_WORK_QUEUE_H
-#define COMM_WORK_QUEUE_H
+#ifndef TRAINER_COMM_WORK_QUEUE_H
+#define TRAINER_COMM_WORK_QUEUE_H
 
 #include "trainer/comm/comm.h"
 

@@ -2,7 +2,7 @@
 
 #include "common/buf.h"
 #include "common/file.h"
-#include "common/target.h"
+#include "common/output_path.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static int write_array(const char *path, const double *numbers, size_t count, co
 
 int coco_arrays_check(const char *folder, struct error *err) {
     static const char *const STARTS[] = {"\x93NUMPY", NULL};
-    static const struct target_kind KIND = {"a NumPy array", STARTS};
+    static const struct output_path_kind KIND = {"a NumPy array", STARTS};
     static const char *const NAMES[] = {"bbox.precision", "bbox.scores", "bbox.recall",
                                         "segm.precision", "segm.scores", "segm.recall"};
     if (file_make_dirs(folder, err) != 0)
@@ -40,7 +40,7 @@ int coco_arrays_check(const char *folder, struct error *err) {
         char path[PATH_MAX];
         if (snprintf(path, sizeof(path), "%s/%s.npy", folder, NAMES[i]) >= (int)sizeof(path))
             return error_set(err, EXIT_CODE_CONFIG, "--arrays: a path too long: %.64s...", folder);
-        if (target_check(path, &KIND, "--arrays", err) != 0)
+        if (output_path_check(path, &KIND, "--arrays", err) != 0)
             return -1;
     }
     return 0;

@@ -1,8 +1,8 @@
 /* The curves of an evaluation as NumPy files (format 1.0), for those who look further: KIND is put
  * in front, as in bbox.precision.npy [10, 101, categories, 4, 3], bbox.scores.npy of the same
  * shape and bbox.recall.npy [10, categories, 4, 3]. Read with numpy.load. */
-#ifndef EVAL_COCO_ARRAYS_H
-#define EVAL_COCO_ARRAYS_H
+#ifndef TRAINER_EVAL_COCO_ARRAYS_H
+#define TRAINER_EVAL_COCO_ARRAYS_H
 
 #include "common/error.h"
 #include "trainer/eval/coco_eval.h"

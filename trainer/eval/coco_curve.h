@@ -1,7 +1,7 @@
 /* From one category's outcomes to its precision over recall, for one area range and one limit of
  * detections. */
-#ifndef EVAL_COCO_CURVE_H
-#define EVAL_COCO_CURVE_H
+#ifndef TRAINER_EVAL_COCO_CURVE_H
+#define TRAINER_EVAL_COCO_CURVE_H
 
 #include "common/error.h"
 #include "trainer/eval/coco_eval.h"

@@ -11,8 +11,8 @@
  * Masks are asked for when a pair is matched and dropped behind it: memory does not grow with the
  * size of masks. Every mask is asked for, also where no pair needs it, so that a damaged one is
  * found always; of several the error of the first pair is returned. */
-#ifndef EVAL_COCO_EVAL_H
-#define EVAL_COCO_EVAL_H
+#ifndef TRAINER_EVAL_COCO_EVAL_H
+#define TRAINER_EVAL_COCO_EVAL_H
 
 #include "common/error.h"
 #include "trainer/eval/rle.h"

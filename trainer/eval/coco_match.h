@@ -2,8 +2,8 @@
  * area range. Detections go by falling score, the first 100 of them; each takes the free object
  * with the largest overlap, the later one of two equals; objects that do not count (crowds, those
  * outside the area range) only when no other is taken. */
-#ifndef EVAL_COCO_MATCH_H
-#define EVAL_COCO_MATCH_H
+#ifndef TRAINER_EVAL_COCO_MATCH_H
+#define TRAINER_EVAL_COCO_MATCH_H
 
 #include "common/error.h"
 #include "trainer/eval/coco_eval.h"

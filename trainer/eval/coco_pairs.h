@@ -1,7 +1,7 @@
 /* Ground truth and detections brought together: a pair is what one image has of one category.
  * Pairs come in order of category, then image; objects within a pair in the order of the list. */
-#ifndef EVAL_COCO_PAIRS_H
-#define EVAL_COCO_PAIRS_H
+#ifndef TRAINER_EVAL_COCO_PAIRS_H
+#define TRAINER_EVAL_COCO_PAIRS_H
 
 #include "common/error.h"
 #include "trainer/eval/coco_eval.h"

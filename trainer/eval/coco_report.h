@@ -1,7 +1,7 @@
 /* An evaluation in words: the twelve lines that every user of COCO knows, a table by category, and
  * JSON. Numbers in JSON have 17 digits, so that they come back to the bit. */
-#ifndef EVAL_COCO_REPORT_H
-#define EVAL_COCO_REPORT_H
+#ifndef TRAINER_EVAL_COCO_REPORT_H
+#define TRAINER_EVAL_COCO_REPORT_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,6 +1,6 @@
 /* The fixed numbers of the COCO detection challenge, as the doubles that numpy makes of them. */
-#ifndef EVAL_COCO_RULES_H
-#define EVAL_COCO_RULES_H
+#ifndef TRAINER_EVAL_COCO_RULES_H
+#define TRAINER_EVAL_COCO_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

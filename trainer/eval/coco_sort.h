@@ -1,7 +1,7 @@
 /* A stable sort by falling score: equal scores keep their order, which the reference's numbers
  * depend on. */
-#ifndef EVAL_COCO_SORT_H
-#define EVAL_COCO_SORT_H
+#ifndef TRAINER_EVAL_COCO_SORT_H
+#define TRAINER_EVAL_COCO_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>

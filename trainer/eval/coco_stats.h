@@ -1,8 +1,8 @@
 /* The twelve numbers that sum up an evaluation: means over the entries of the curves that exist,
  * summed in numpy's order (pairwise, blocks of 128 with eight partial sums), which the last bits
  * depend on. -1 where no entry exists. */
-#ifndef EVAL_COCO_STATS_H
-#define EVAL_COCO_STATS_H
+#ifndef TRAINER_EVAL_COCO_STATS_H
+#define TRAINER_EVAL_COCO_STATS_H
 
 #include "common/error.h"
 #include "trainer/eval/coco_eval.h"

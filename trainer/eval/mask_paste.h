@@ -12,8 +12,8 @@
  *
  * f32 in the order of torch's own kernels; where a value is within rounding of one half, builds of
  * torch differ among themselves, too. A number that is no number is in no mask. */
-#ifndef EVAL_MASK_PASTE_H
-#define EVAL_MASK_PASTE_H
+#ifndef TRAINER_EVAL_MASK_PASTE_H
+#define TRAINER_EVAL_MASK_PASTE_H
 
 #include "common/error.h"
 #include "trainer/eval/rle.h"

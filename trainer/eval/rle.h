@@ -7,8 +7,8 @@
  *
  * A struct rle owns its runs and is used again and again: outputs replace what was in it and grow
  * its room. Zeroed is a mask of no pixels. Not thread safe; errors are lack of memory alone. */
-#ifndef EVAL_RLE_H
-#define EVAL_RLE_H
+#ifndef TRAINER_EVAL_RLE_H
+#define TRAINER_EVAL_RLE_H
 
 #include "common/error.h"
 

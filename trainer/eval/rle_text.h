@@ -3,8 +3,8 @@
  * The string holds each run (from the fourth on its difference to the run two before it) as a
  * signed number in groups of five bits, lowest first, a character of '0' + 0..63 each; 32 says
  * that more groups follow, and 16 in the last group that the number is negative. */
-#ifndef EVAL_RLE_TEXT_H
-#define EVAL_RLE_TEXT_H
+#ifndef TRAINER_EVAL_RLE_TEXT_H
+#define TRAINER_EVAL_RLE_TEXT_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,7 +1,7 @@
 /* Builder functions, as graph.h's, for what lies around a region proposal network (op_rpn.h).
  * LOGITS and DELTAS hold a tensor for each of attr->levels. */
-#ifndef GRAPH_BUILD_RPN_H
-#define GRAPH_BUILD_RPN_H
+#ifndef TRAINER_GRAPH_BUILD_RPN_H
+#define TRAINER_GRAPH_BUILD_RPN_H
 
 #include "trainer/graph/graph.h"
 

@@ -1,6 +1,6 @@
 /* Private to this room: what the builder functions of graph.h share. */
-#ifndef GRAPH_BUILDER_H
-#define GRAPH_BUILDER_H
+#ifndef TRAINER_GRAPH_BUILDER_H
+#define TRAINER_GRAPH_BUILDER_H
 
 #include "trainer/graph/graph.h"
 

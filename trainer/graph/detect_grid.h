@@ -1,6 +1,6 @@
 /* The anchors and candidates that struct detect_attr describes. */
-#ifndef GRAPH_DETECT_GRID_H
-#define GRAPH_DETECT_GRID_H
+#ifndef TRAINER_GRAPH_DETECT_GRID_H
+#define TRAINER_GRAPH_DETECT_GRID_H
 
 #include "trainer/graph/op_detect.h"
 #include "trainer/kernels/anchor.h"

@@ -6,8 +6,8 @@
  * gradients of its inputs. A tensor with several readers gets the sum of what they send, by OP_ADD,
  * in the order of the walk. Gradients of parameters become tensors of
  * role TENSOR_GRADIENT. What leads to no parameter gets none. */
-#ifndef GRAPH_GRADIENTS_H
-#define GRAPH_GRADIENTS_H
+#ifndef TRAINER_GRAPH_GRADIENTS_H
+#define TRAINER_GRAPH_GRADIENTS_H
 
 #include "common/error.h"
 #include "trainer/graph/graph.h"

@@ -7,8 +7,8 @@
  * name of an operator is the prefix of its parameters ("layer1.0.bn1").
  *
  * Ownership: the graph owns all it holds until graph_done. Not thread safe. */
-#ifndef GRAPH_GRAPH_H
-#define GRAPH_GRAPH_H
+#ifndef TRAINER_GRAPH_GRAPH_H
+#define TRAINER_GRAPH_GRAPH_H
 
 #include "common/error.h"
 #include "trainer/graph/op.h"

@@ -9,8 +9,8 @@
  * (f32, or f64 in double mode). dX is the gradient of the loss by X. Geometry (boxes, scores, what
  * they are compared with) is f32 and numbers, labels and counts are i32 in every mode: what was
  * chosen stays chosen under finite differences. */
-#ifndef GRAPH_OP_H
-#define GRAPH_OP_H
+#ifndef TRAINER_GRAPH_OP_H
+#define TRAINER_GRAPH_OP_H
 
 #include "common/error.h"
 #include "trainer/graph/op_detect.h"

@@ -2,8 +2,8 @@
  * each operator reads the fields it needs. Boxes are (x1, y1, x2, y2) in pixels of the resized
  * picture, whose upper left corner is that of the canvas. What the known trainings of Mask R-CNN do
  * differently is a flag or a number here, never a second operator. */
-#ifndef GRAPH_OP_DETECT_H
-#define GRAPH_OP_DETECT_H
+#ifndef TRAINER_GRAPH_OP_DETECT_H
+#define TRAINER_GRAPH_OP_DETECT_H
 
 enum {
     DETECT_LEVELS_MAX = 5, /* P2 .. P6 of a feature pyramid */

@@ -6,8 +6,8 @@
  * classes, -1 an empty slot.
  *
  * What is chosen is the same on every backend, bit for bit, and nothing flows through it. */
-#ifndef GRAPH_OP_ROI_H
-#define GRAPH_OP_ROI_H
+#ifndef TRAINER_GRAPH_OP_ROI_H
+#define TRAINER_GRAPH_OP_ROI_H
 
 #include "trainer/graph/op_detect.h"
 

@@ -9,8 +9,8 @@
  * Scores decide in one order everywhere: the higher first, of equal ones the lower place, NaN last
  * (kernels/rank.h). What is chosen is the same on every backend, bit for bit. Nothing but
  * OP_RPN_LOSS has a gradient. */
-#ifndef GRAPH_OP_RPN_H
-#define GRAPH_OP_RPN_H
+#ifndef TRAINER_GRAPH_OP_RPN_H
+#define TRAINER_GRAPH_OP_RPN_H
 
 #include "trainer/graph/op_detect.h"
 

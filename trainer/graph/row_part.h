@@ -2,8 +2,8 @@
  * more of them than they have to. Rows of a tensor lie one behind the other, so that the first R of
  * them are a tensor of R rows, and an operator on these alone is an operator as any other: here are
  * the eight R that are worth while, 1/16, 1/8, 3/16, 1/4, 3/8, 1/2, 3/4 and all of the rows. */
-#ifndef GRAPH_ROW_PART_H
-#define GRAPH_ROW_PART_H
+#ifndef TRAINER_GRAPH_ROW_PART_H
+#define TRAINER_GRAPH_ROW_PART_H
 
 #include "trainer/graph/graph.h"
 

@@ -1,7 +1,7 @@
 /* Private to this room: the rules that the operator table is made of, and small helpers for them.
  */
-#ifndef GRAPH_RULES_H
-#define GRAPH_RULES_H
+#ifndef TRAINER_GRAPH_RULES_H
+#define TRAINER_GRAPH_RULES_H
 
 #include "common/error.h"
 #include "trainer/graph/graph.h"

@@ -1,6 +1,6 @@
 /* Which operators of a graph are left after a rewrite, numbered anew in their order. */
-#ifndef GRAPH_SCHEDULE_H
-#define GRAPH_SCHEDULE_H
+#ifndef TRAINER_GRAPH_SCHEDULE_H
+#define TRAINER_GRAPH_SCHEDULE_H
 
 #include "common/error.h"
 #include "trainer/graph/graph.h"

@@ -3,8 +3,8 @@
  *
  * Activations are NHWC, weights of convolutions OHWI, of linear layers [out, in], dense and
  * row-major (the last dimension is contiguous) on every backend. A shape counts elements. */
-#ifndef GRAPH_TENSOR_H
-#define GRAPH_TENSOR_H
+#ifndef TRAINER_GRAPH_TENSOR_H
+#define TRAINER_GRAPH_TENSOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* Anchors: the boxes that a region proposal network moves (Ren et al. 2015, section 3.1), a few
  * shapes about every pixel of every feature map. Numbered level by level from the largest map, in
  * a map by rows, then columns, then shapes. */
-#ifndef KERNELS_ANCHOR_H
-#define KERNELS_ANCHOR_H
+#ifndef TRAINER_KERNELS_ANCHOR_H
+#define TRAINER_KERNELS_ANCHOR_H
 
 #include "trainer/kernels/kernel.h"
 

@@ -1,7 +1,7 @@
 /* bfloat16: the upper half of an f32. Narrowing rounds to nearest, ties to even; NaN stays NaN
  * (quiet, sign kept), overflow becomes infinity. */
-#ifndef KERNELS_BF16_H
-#define KERNELS_BF16_H
+#ifndef TRAINER_KERNELS_BF16_H
+#define TRAINER_KERNELS_BF16_H
 
 #include "trainer/kernels/kernel.h"
 

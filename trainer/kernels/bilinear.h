@@ -1,8 +1,8 @@
 /* Where a pixel of a resized picture comes from: torch's interpolate with align_corners False and
  * no antialiasing, in f32, one rounding an operation. The scale of an axis is that of the sizes
  * themselves (recompute_scale_factor), not the factor that the sizes were made by. */
-#ifndef KERNELS_BILINEAR_H
-#define KERNELS_BILINEAR_H
+#ifndef TRAINER_KERNELS_BILINEAR_H
+#define TRAINER_KERNELS_BILINEAR_H
 
 #include "trainer/kernels/kernel.h"
 

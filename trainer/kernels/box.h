@@ -5,8 +5,8 @@
  *
  * PLUS is 0, or 1 where x2 and y2 are the last pixels inside, as in Detectron of 2018: then a box
  * is x2 - x1 + 1 wide. Compile with -ffp-contract=off (-fmad=false on the GPU). */
-#ifndef KERNELS_BOX_H
-#define KERNELS_BOX_H
+#ifndef TRAINER_KERNELS_BOX_H
+#define TRAINER_KERNELS_BOX_H
 
 #include "trainer/kernels/exact_math.h"
 #include "trainer/kernels/kernel.h"

@@ -1,7 +1,7 @@
 /* The losses of a detector's heads, each of one number; sums and normalisers are the operators'. In
  * double: heads have few numbers beside a network's activations. */
-#ifndef KERNELS_DETECT_LOSS_H
-#define KERNELS_DETECT_LOSS_H
+#ifndef TRAINER_KERNELS_DETECT_LOSS_H
+#define TRAINER_KERNELS_DETECT_LOSS_H
 
 #include "trainer/kernels/kernel.h"
 

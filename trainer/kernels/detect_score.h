@@ -1,7 +1,7 @@
 /* The probabilities that detections are chosen by: softmax in f32, the same bits everywhere. Users
  * compile with -ffp-contract=off (-fmad=false on the GPU). */
-#ifndef KERNELS_DETECT_SCORE_H
-#define KERNELS_DETECT_SCORE_H
+#ifndef TRAINER_KERNELS_DETECT_SCORE_H
+#define TRAINER_KERNELS_DETECT_SCORE_H
 
 #include "trainer/kernels/exact_math.h"
 #include "trainer/kernels/kernel.h"

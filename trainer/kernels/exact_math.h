@@ -5,8 +5,8 @@
  * once: within 0.501 units in the last place, subnormal results included. A product and the sum
  * behind it must be rounded one after the other: compile the users of this header with
  * -ffp-contract=off (-fmad=false on the GPU). */
-#ifndef KERNELS_EXACT_MATH_H
-#define KERNELS_EXACT_MATH_H
+#ifndef TRAINER_KERNELS_EXACT_MATH_H
+#define TRAINER_KERNELS_EXACT_MATH_H
 
 #include "trainer/kernels/kernel.h"
 

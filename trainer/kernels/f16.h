@@ -1,7 +1,7 @@
 /* IEEE 754 half precision: 5 bits of exponent, 10 of fraction. Narrowing rounds to nearest, ties to
  * even; subnormals are kept, overflow becomes infinity, NaN stays NaN. */
-#ifndef KERNELS_F16_H
-#define KERNELS_F16_H
+#ifndef TRAINER_KERNELS_F16_H
+#define TRAINER_KERNELS_F16_H
 
 #include "trainer/kernels/kernel.h"
 

@@ -1,8 +1,8 @@
 /* What a picture of a batch is and becomes: a batch's image_size, i32 [N,IMAGE_SIZE_FIELDS]. The
  * picture lies as u8 RGB rows without gaps at the start of its slot of the batch's bytes; resized,
  * it takes the upper left corner of the canvas, and boxes are in its pixels there. */
-#ifndef KERNELS_IMAGE_SIZE_H
-#define KERNELS_IMAGE_SIZE_H
+#ifndef TRAINER_KERNELS_IMAGE_SIZE_H
+#define TRAINER_KERNELS_IMAGE_SIZE_H
 
 enum image_size_field {
     IMAGE_SIZE_SOURCE_H, /* pixels, of the picture as it lies there */

@@ -3,8 +3,8 @@
  * small inline functions on plain pointers and numbers: the host loops over them, the GPU launches
  * them, and so the arithmetic that runs there is tested everywhere. They allocate nothing, keep no
  * state and cannot fail. */
-#ifndef KERNELS_KERNEL_H
-#define KERNELS_KERNEL_H
+#ifndef TRAINER_KERNELS_KERNEL_H
+#define TRAINER_KERNELS_KERNEL_H
 
 #ifdef __CUDACC__
 #define KERNEL static __host__ __device__ inline

@@ -7,8 +7,8 @@
  * bottom, each begins at a byte, and pixel x of a row is bit x % 8 of its byte x / 8, the lowest
  * first. Bits behind the end of a row are not read. An object without a mask, and a slot without an
  * object, has a width or height of 0; its other numbers are not read. */
-#ifndef KERNELS_MASK_BITS_H
-#define KERNELS_MASK_BITS_H
+#ifndef TRAINER_KERNELS_MASK_BITS_H
+#define TRAINER_KERNELS_MASK_BITS_H
 
 #include "trainer/kernels/kernel.h"
 

@@ -1,8 +1,8 @@
 /* What the mask head should say of a region: the object's mask, averaged over the region's bins, or
  * its outline drawn on their grid. In f32, and bit for bit the same everywhere: users compile with
  * -ffp-contract=off (-fmad=false on the GPU). */
-#ifndef KERNELS_MASK_TARGET_H
-#define KERNELS_MASK_TARGET_H
+#ifndef TRAINER_KERNELS_MASK_TARGET_H
+#define TRAINER_KERNELS_MASK_TARGET_H
 
 #include "trainer/kernels/image_size.h"
 #include "trainer/kernels/kernel.h"

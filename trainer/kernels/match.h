@@ -1,7 +1,7 @@
 /* What a box is by its overlap with the object that it overlaps most (Ren et al. 2015, section
  * 3.1.2). */
-#ifndef KERNELS_MATCH_H
-#define KERNELS_MATCH_H
+#ifndef TRAINER_KERNELS_MATCH_H
+#define TRAINER_KERNELS_MATCH_H
 
 #include "trainer/kernels/kernel.h"
 

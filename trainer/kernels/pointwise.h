@@ -5,8 +5,8 @@
  * POINTWISE_FUNCTIONS: y of x, here `a`; and its gradient by dy, here `a`, and y, here `b`.
  * POINTWISE adds functions of two tensors, whose gradients are other operators', and is called with
  * the number of tensors that a body reads. EXP is exp or expf. NaN is kept (kernels/relu.h). */
-#ifndef KERNELS_POINTWISE_H
-#define KERNELS_POINTWISE_H
+#ifndef TRAINER_KERNELS_POINTWISE_H
+#define TRAINER_KERNELS_POINTWISE_H
 
 #include "trainer/kernels/kernel.h"
 

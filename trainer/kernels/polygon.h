@@ -11,8 +11,8 @@
  *
  * A product and the sum behind it must be rounded one after the other: compile the users of this
  * header with -ffp-contract=off (-fmad=false on the GPU), or masks change by pixels. */
-#ifndef KERNELS_POLYGON_H
-#define KERNELS_POLYGON_H
+#ifndef TRAINER_KERNELS_POLYGON_H
+#define TRAINER_KERNELS_POLYGON_H
 
 #include "trainer/kernels/kernel.h"
 

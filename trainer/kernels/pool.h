@@ -1,7 +1,7 @@
 /* The order of values under a max pool: NaN comes before every number, so that one that goes in
  * comes out; among equals the first one counts. */
-#ifndef KERNELS_POOL_H
-#define KERNELS_POOL_H
+#ifndef TRAINER_KERNELS_POOL_H
+#define TRAINER_KERNELS_POOL_H
 
 #include "trainer/kernels/kernel.h"
 

@@ -1,6 +1,6 @@
 /* What proposals are ranked by, and when one proposal makes another one superfluous. */
-#ifndef KERNELS_PROPOSAL_H
-#define KERNELS_PROPOSAL_H
+#ifndef TRAINER_KERNELS_PROPOSAL_H
+#define TRAINER_KERNELS_PROPOSAL_H
 
 #include "trainer/kernels/box.h"
 

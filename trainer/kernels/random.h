@@ -6,8 +6,8 @@
  * that initialise one parameter (sample = hash of its name), are the same on any thread, rank or
  * device and after a resume. Streams do not overlap: each has 2^32 blocks of four numbers of its
  * own. A struct random is a value: copy it to fork, discard it when done. */
-#ifndef KERNELS_RANDOM_H
-#define KERNELS_RANDOM_H
+#ifndef TRAINER_KERNELS_RANDOM_H
+#define TRAINER_KERNELS_RANDOM_H
 
 #include "trainer/kernels/kernel.h"
 

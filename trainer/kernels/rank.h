@@ -1,8 +1,8 @@
 /* The order of scores, as whole numbers that a sort or a radix select needs nothing else for: the
  * greater number is in front. The higher score comes first; of equal ones, and +0 and -0 are equal,
  * the lower place; NaN comes last. */
-#ifndef KERNELS_RANK_H
-#define KERNELS_RANK_H
+#ifndef TRAINER_KERNELS_RANK_H
+#define TRAINER_KERNELS_RANK_H
 
 #include "trainer/kernels/kernel.h"
 

@@ -1,7 +1,7 @@
 /* The rectifier: 0 for what is 0 or less, and everything else as it is. NaN is not less than 0 and
  * stays NaN, so that a network that has broken down shows it; its gradient passes there, too. */
-#ifndef KERNELS_RELU_H
-#define KERNELS_RELU_H
+#ifndef TRAINER_KERNELS_RELU_H
+#define TRAINER_KERNELS_RELU_H
 
 #include "trainer/kernels/kernel.h"
 

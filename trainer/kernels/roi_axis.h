@@ -5,8 +5,8 @@
  * axis y and an axis x: the weight of pixel (y, x) in bin (p, q) is that of y in p times that of x
  * in q. So what a region weighs is worked out once an axis, in f32 with the order of operations of
  * torchvision's operator (ops/cpu/roi_align_common.h), and shared by all channels. */
-#ifndef KERNELS_ROI_AXIS_H
-#define KERNELS_ROI_AXIS_H
+#ifndef TRAINER_KERNELS_ROI_AXIS_H
+#define TRAINER_KERNELS_ROI_AXIS_H
 
 #include "trainer/kernels/bilinear.h"
 #include "trainer/kernels/kernel.h"

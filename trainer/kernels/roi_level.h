@@ -2,8 +2,8 @@
  * 2017, equation 1): one of the size of ImageNet's pictures from the fourth, half of it from the
  * third. In f32 with the order of operations of torchvision (ops/poolers.py), so that a region on
  * the border is read from the same map. */
-#ifndef KERNELS_ROI_LEVEL_H
-#define KERNELS_ROI_LEVEL_H
+#ifndef TRAINER_KERNELS_ROI_LEVEL_H
+#define TRAINER_KERNELS_ROI_LEVEL_H
 
 #include "trainer/kernels/box.h"
 #include "trainer/kernels/exact_math.h"

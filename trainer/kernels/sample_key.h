@@ -1,8 +1,8 @@
 /* Which of many candidates are sampled: those with the smallest keys. A candidate's key is a random
  * number that depends on (seed, epoch, sample) and its own number alone, so that the choice is the
  * same on any rank, thread and device and after a resume. */
-#ifndef KERNELS_SAMPLE_KEY_H
-#define KERNELS_SAMPLE_KEY_H
+#ifndef TRAINER_KERNELS_SAMPLE_KEY_H
+#define TRAINER_KERNELS_SAMPLE_KEY_H
 
 #include "trainer/kernels/kernel.h"
 #include "trainer/kernels/random.h"

@@ -8,8 +8,8 @@
  * For one element; callers loop over a slice of the store's arenas. `scale` is what turns the
  * arena's sum into the mean (1 / ranks, 1 / micro-batches, 1 / loss scale). A momentum buffer of
  * zeros gives torch's first step. */
-#ifndef KERNELS_SGD_H
-#define KERNELS_SGD_H
+#ifndef TRAINER_KERNELS_SGD_H
+#define TRAINER_KERNELS_SGD_H
 
 #include "trainer/kernels/kernel.h"
 

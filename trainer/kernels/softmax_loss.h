@@ -1,7 +1,7 @@
 /* Softmax cross entropy with label smoothing (Szegedy et al. 2016, section 7) for one sample, as
  * OP_SOFTMAX_CROSS_ENTROPY defines it. In double: a batch has few logits beside its activations. */
-#ifndef KERNELS_SOFTMAX_LOSS_H
-#define KERNELS_SOFTMAX_LOSS_H
+#ifndef TRAINER_KERNELS_SOFTMAX_LOSS_H
+#define TRAINER_KERNELS_SOFTMAX_LOSS_H
 
 #include "trainer/kernels/kernel.h"
 

@@ -6,8 +6,8 @@
  * "layer1.0.conv1.weight".
  *
  * Start values: convolutions normal with fan out, norms 1 and 0. */
-#ifndef MODELS_BACKBONE_H
-#define MODELS_BACKBONE_H
+#ifndef TRAINER_MODELS_BACKBONE_H
+#define TRAINER_MODELS_BACKBONE_H
 
 #include "trainer/graph/graph.h"
 

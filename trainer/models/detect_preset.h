@@ -12,8 +12,8 @@
  * What is trained is torchvision's graph in all of them: in files the background is class 0 and
  * weights have its names. Files with detectron2's names, whose background is the last class, or
  * maskrcnn-benchmark's are neither read nor written. */
-#ifndef MODELS_DETECT_PRESET_H
-#define MODELS_DETECT_PRESET_H
+#ifndef TRAINER_MODELS_DETECT_PRESET_H
+#define TRAINER_MODELS_DETECT_PRESET_H
 
 #include "trainer/graph/op_detect.h"
 #include "trainer/kernels/anchor.h"

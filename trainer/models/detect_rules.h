@@ -1,8 +1,8 @@
 /* How a detector that was trained is used: numbers that a preset brings and that stay with the
  * model from then on (config.json: "rules"), whatever the preset says later. Their names are
  * torchvision's arguments, where it has one. */
-#ifndef MODELS_DETECT_RULES_H
-#define MODELS_DETECT_RULES_H
+#ifndef TRAINER_MODELS_DETECT_RULES_H
+#define TRAINER_MODELS_DETECT_RULES_H
 
 #include "common/error.h"
 

@@ -1,6 +1,6 @@
 /* Private to this room: what the parts of a detector share while its graph is described. */
-#ifndef MODELS_DETECTOR_H
-#define MODELS_DETECTOR_H
+#ifndef TRAINER_MODELS_DETECTOR_H
+#define TRAINER_MODELS_DETECTOR_H
 
 #include "trainer/graph/graph.h"
 #include "trainer/models/backbone.h"

@@ -1,7 +1,7 @@
 /* Under which names a detector's weights lie in files: its body, what depends on the classes, and
  * what torchvision's detectors had before version 0.12, as many files still do. */
-#ifndef MODELS_DETECTOR_NAMES_H
-#define MODELS_DETECTOR_NAMES_H
+#ifndef TRAINER_MODELS_DETECTOR_NAMES_H
+#define TRAINER_MODELS_DETECTOR_NAMES_H
 
 #include "trainer/models/model.h"
 

@@ -8,8 +8,8 @@
  * All shapes are static: a batch lies on one canvas, what its pictures lack is empty slots. Names
  * are torchvision's ("backbone.body.layer1.0.conv1.weight", "rpn.head.conv.0.0.bias",
  * "roi_heads.box_head.fc6.weight"), and so are start values. */
-#ifndef MODELS_MASKRCNN_H
-#define MODELS_MASKRCNN_H
+#ifndef TRAINER_MODELS_MASKRCNN_H
+#define TRAINER_MODELS_MASKRCNN_H
 
 #include "common/error.h"
 #include "trainer/graph/graph.h"

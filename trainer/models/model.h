@@ -4,8 +4,8 @@
  * The inputs of a network have names, under which a batch's fields reach them (set/batch.h). It
  * keeps one output "metrics", f32, which it fills from the samples of a batch that count; what is
  * in there says the row's list. */
-#ifndef MODELS_MODEL_H
-#define MODELS_MODEL_H
+#ifndef TRAINER_MODELS_MODEL_H
+#define TRAINER_MODELS_MODEL_H
 
 #include "common/error.h"
 #include "trainer/graph/graph.h"

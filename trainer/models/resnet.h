@@ -9,8 +9,8 @@
  *
  * Start values: those of the body (models/backbone.h), the classifier uniform with fan in:
  * torchvision's. */
-#ifndef MODELS_RESNET_H
-#define MODELS_RESNET_H
+#ifndef TRAINER_MODELS_RESNET_H
+#define TRAINER_MODELS_RESNET_H
 
 #include "common/error.h"
 #include "trainer/graph/graph.h"

@@ -5,8 +5,8 @@
  * Pictures have 224 to 255 pixels a side, of which five pools leave 7. Start values are
  * torchvision's: convolutions normal by fan out, linear layers normal of deviation 0.01, biases 0.
  */
-#ifndef MODELS_VGG_H
-#define MODELS_VGG_H
+#ifndef TRAINER_MODELS_VGG_H
+#define TRAINER_MODELS_VGG_H
 
 #include "trainer/models/model.h"
 

@@ -12,8 +12,8 @@
  *     poly2       peak * (1 - t)^2
  *     cosine      peak * (1 + cos(pi t)) / 2 (Loshchilov and Hutter, arXiv 1608.03983)
  */
-#ifndef OPTIM_SCHEDULE_H
-#define OPTIM_SCHEDULE_H
+#ifndef TRAINER_OPTIM_SCHEDULE_H
+#define TRAINER_OPTIM_SCHEDULE_H
 
 #include <stdint.h>
 

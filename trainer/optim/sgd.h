@@ -1,7 +1,7 @@
 /* SGD over slices of the store's arenas: kernels/sgd.h for each element, on the compute threads.
  * Results do not depend on the number of threads. */
-#ifndef OPTIM_SGD_H
-#define OPTIM_SGD_H
+#ifndef TRAINER_OPTIM_SGD_H
+#define TRAINER_OPTIM_SGD_H
 
 #include "trainer/kernels/sgd.h"
 

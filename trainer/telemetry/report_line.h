@@ -6,8 +6,8 @@
  *
  * What a network tells of its steps beside the loss comes behind that, and so for an evaluation.
  * bad_files= and damaged_files= come behind them as soon as there is such a file. */
-#ifndef TELEMETRY_REPORT_LINE_H
-#define TELEMETRY_REPORT_LINE_H
+#ifndef TRAINER_TELEMETRY_REPORT_LINE_H
+#define TRAINER_TELEMETRY_REPORT_LINE_H
 
 #include "common/buf.h"
 #include "common/error.h"

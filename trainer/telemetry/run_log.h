@@ -8,8 +8,8 @@
  * run. Nothing of a training hangs on it: a file that cannot be written is warned of once, and no
  * more is written. There is one in a process, and what is said before it is opened is kept for it.
  * For one thread. */
-#ifndef TELEMETRY_RUN_LOG_H
-#define TELEMETRY_RUN_LOG_H
+#ifndef TRAINER_TELEMETRY_RUN_LOG_H
+#define TRAINER_TELEMETRY_RUN_LOG_H
 
 #include "common/error.h"
 #include "common/metric_line.h"

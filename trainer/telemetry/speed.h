@@ -1,7 +1,7 @@
 /* Images a second over the window since the last report: not an average over the run, so that a
  * slow start does not hide in it. */
-#ifndef TELEMETRY_SPEED_H
-#define TELEMETRY_SPEED_H
+#ifndef TRAINER_TELEMETRY_SPEED_H
+#define TRAINER_TELEMETRY_SPEED_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  *
  * Loss is the mean of the cross-entropy since the last row; FinLoss adds the weight-decay term of
  * the parameters, which is what the optimizer goes down. Epoch counts with a fraction. */
-#ifndef TELEMETRY_TABLE_H
-#define TELEMETRY_TABLE_H
+#ifndef TRAINER_TELEMETRY_TABLE_H
+#define TRAINER_TELEMETRY_TABLE_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -4,8 +4,8 @@
  * tensorflow/core/lib/io/record_writer.cc). Scalars and pictures.
  *
  * Each add is one write, so a killed run leaves whole records but for the last. */
-#ifndef TELEMETRY_TFEVENTS_H
-#define TELEMETRY_TFEVENTS_H
+#ifndef TRAINER_TELEMETRY_TFEVENTS_H
+#define TRAINER_TELEMETRY_TFEVENTS_H
 
 #include "common/error.h"
 

@@ -1,16 +1,16 @@
 /* Where what the ranks of this container do and print goes. */
-#ifndef RANKS_CREW_SINKS_H
-#define RANKS_CREW_SINKS_H
+#ifndef ENTRYPOINT_HOST_RANKS_CREW_SINKS_H
+#define ENTRYPOINT_HOST_RANKS_CREW_SINKS_H
 
 #include <jansson.h>
 #include <stddef.h>
 
-struct journal;
+struct event_log;
 
 struct crew_sinks {
     void (*tell)(void *context, json_t *message); /* to the master; takes the reference */
     void (*line)(void *context, const char *line, size_t size);
-    struct journal *journal; /* may be NULL */
+    struct event_log *journal; /* may be NULL */
     void *context;
 };
 

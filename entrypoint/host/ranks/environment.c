@@ -1,12 +1,12 @@
 #include "entrypoint/host/ranks/environment.h"
 
-#include "common/attempt.h"
+#include "common/run_id.h"
 #include "common/str.h"
-#include "entrypoint/job/machine/fabric.h"
+#include "entrypoint/job/machine/efa.h"
 #include "entrypoint/job/sm_variables.h"
 #include "entrypoint/mpi/custom_options.h"
-#include "entrypoint/mpi/place.h"
-#include "entrypoint/os/identity.h"
+#include "entrypoint/mpi/rank_environment.h"
+#include "entrypoint/os/run_as.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,7 @@ int environment_add_attempt(struct argv *environment, unsigned attempt, const ch
 
 /* Not for programs: our settings with their secrets, and what would steer Open MPI. */
 static bool is_kept(const char *variable) {
-    return !place_is_mpi(variable) && !str_starts_with(variable, "RINGMASTER_");
+    return !rank_environment_is_mpi(variable) && !str_starts_with(variable, "RINGMASTER_");
 }
 
 /* What the user's options for mpirun set for ranks, over the container's own variables. */
@@ -103,12 +103,12 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
     for (; *own != NULL; own++)
         if (strchr(*own, '=') != NULL && is_kept(*own) && argv_add(ret, *own, err) != 0)
             return -1;
-    if (identity_add(ret, err) != 0)
+    if (run_as_add(ret, err) != 0)
         return -1;
     /* Ranks write to a pipe; without this a Python program's words come when it ends. */
     if (add_default(ret, "PYTHONUNBUFFERED", "1", err) != 0 || add_group(job, ret, err) != 0)
         return -1;
-    if (fabric_add("", job->cluster.instance_type, ret, err) != 0)
+    if (efa_add("", job->cluster.instance_type, ret, err) != 0)
         return -1;
     if (sm_variables_add(job, ret, err) != 0)
         return -1;
@@ -152,12 +152,12 @@ int environment_add_rank(struct argv *environment, char *const *launched, const 
                          unsigned master_port, struct error *err) {
     struct rank_place place = {0};
     const char *run = env_get(launched, ATTEMPT_RUN_VARIABLE);
-    if (place_read(launched, &place, err) != 0 ||
+    if (rank_environment_read(launched, &place, err) != 0 ||
         environment_add_attempt(environment, place.attempt, run != NULL ? run : "", err) != 0)
         return -1;
     /* What environment_host has set of Open MPI's, the user wants to win over mpirun's word. */
     for (; *launched != NULL; launched++)
-        if (place_is_mpi(*launched) && !is_set(environment, *launched) &&
+        if (rank_environment_is_mpi(*launched) && !is_set(environment, *launched) &&
             argv_add(environment, *launched, err) != 0)
             return -1;
     if (set_number(environment, "RANK", place.rank, err) != 0 ||

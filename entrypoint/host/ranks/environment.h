@@ -2,11 +2,11 @@
  *
  *   daemons (mpirun, orted)   only what they need; the names in environment_daemon
  *   programs                  the container's own, less secrets of ours and all that speaks to
- *                             Open MPI (RINGMASTER_* and place_is_mpi()), plus this host's
- *                             SM_* and CURRENT_HOST; then, in the shim, what mpirun gave this rank
- *                             (place_is_mpi()) and RANK, LOCAL_RANK, WORLD_SIZE,
+ *                             Open MPI (RINGMASTER_* and rank_environment_is_mpi()), plus this
+ * host's SM_* and CURRENT_HOST; then, in the shim, what mpirun gave this rank
+ *                             (rank_environment_is_mpi()) and RANK, LOCAL_RANK, WORLD_SIZE,
  *                             LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, RINGMASTER_ATTEMPT and
- *                             RINGMASTER_RUN_ID (common/attempt.h)
+ *                             RINGMASTER_RUN_ID (common/run_id.h)
  *
  * Frameworks find what torchrun would have set: GROUP_RANK and GROUP_WORLD_SIZE (this host's number
  * among the hosts of the attempt, and how many there are), NODE_RANK, ROLE_NAME, ROLE_RANK,
@@ -17,8 +17,8 @@
  * SM_* follow the SageMaker training toolkit: strings as they are, the rest JSON with sorted keys,
  * no blanks, ASCII. Lists of hosts leave out those that are gone; SM_RESOURCE_CONFIG stays what the
  * platform wrote. */
-#ifndef RANKS_ENVIRONMENT_H
-#define RANKS_ENVIRONMENT_H
+#ifndef ENTRYPOINT_HOST_RANKS_ENVIRONMENT_H
+#define ENTRYPOINT_HOST_RANKS_ENVIRONMENT_H
 
 #include "common/argv.h"
 #include "common/error.h"

@@ -2,7 +2,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/sealed.h"
+#include "common/sealed_memfd.h"
 #include "common/str.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ int launch_spec_make(const struct argv *environment, const struct argv *words, s
     int fd = -1;
     if (buf_printf(&text, err, "%zu", environment->count) == 0 && buf_add(&text, "", 1, err) == 0 &&
         add_all(&text, environment, err) == 0 && add_all(&text, words, err) == 0)
-        fd = sealed_make("the program's environment", text.data, text.size, err);
+        fd = sealed_memfd_make("the program's environment", text.data, text.size, err);
     wipe(&text);
     return fd;
 }
@@ -88,7 +88,8 @@ static int split(const char *bytes, size_t size, struct argv *environment, struc
 
 int launch_spec_read(int fd, struct argv *environment, struct argv *words, struct error *err) {
     struct stat st;
-    if (!sealed_is(fd) || fstat(fd, &st) != 0 || st.st_size < 2 || st.st_size > LAUNCH_SPEC_MAX)
+    if (!sealed_memfd_is(fd) || fstat(fd, &st) != 0 || st.st_size < 2 ||
+        st.st_size > LAUNCH_SPEC_MAX)
         return malformed(err);
     size_t size = (size_t)st.st_size;
     const char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -3,8 +3,8 @@
  * its socket. Both may hold secrets (hyperparameters become words and variables).
  *
  * Form: the number of variables as decimal text, the variables, the words; each ends with a NUL. */
-#ifndef RANKS_LAUNCH_SPEC_H
-#define RANKS_LAUNCH_SPEC_H
+#ifndef ENTRYPOINT_HOST_RANKS_LAUNCH_SPEC_H
+#define ENTRYPOINT_HOST_RANKS_LAUNCH_SPEC_H
 
 #include "common/argv.h"
 #include "common/error.h"

@@ -8,14 +8,14 @@
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/host/ranks/launch_spec.h"
 #include "entrypoint/host/ranks/shim.h"
-#include "entrypoint/job/machine/devices.h"
-#include "entrypoint/job/machine/network.h"
+#include "entrypoint/job/machine/accelerators.h"
+#include "entrypoint/job/machine/nic_environment.h"
 #include "entrypoint/job/program.h"
-#include "entrypoint/mpi/memory.h"
-#include "entrypoint/os/sweep.h"
+#include "entrypoint/mpi/shm_transport.h"
+#include "entrypoint/os/process_tree.h"
 #include "entrypoint/os/user_signals.h"
+#include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/frame.h"
-#include "entrypoint/wire/local.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static int build_environment(const struct shim *s, const json_t *start, struct a
         return error_set(err, EXIT_CODE_INTERNAL, "the supervisor's start lacks its members");
     if (environment_add_rank(ret, s->environment, master, (unsigned)port, err) != 0)
         return -1;
-    if (interface != NULL && network_add(interface, "", ret, err) != 0)
+    if (interface != NULL && nic_environment_add(interface, "", ret, err) != 0)
         return -1;
     char path[32];
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", s->progress);
@@ -96,12 +96,13 @@ static int build_environment(const struct shim *s, const json_t *start, struct a
 
 /* What was chosen is told once a host, by its first rank. */
 static int add_memory(struct shim *s, struct argv *environment, struct error *err) {
-    struct memory_facts facts;
-    struct memory_choice choice;
+    struct shm_transport_facts facts;
+    struct shm_transport_choice choice;
     if (s->place.local_size <= 1)
         return 0;
-    memory_look(s->environment, &facts);
-    if (memory_add(&facts, s->place.local_size, s->environment, environment, &choice, err) != 0)
+    shm_transport_look(s->environment, &facts);
+    if (shm_transport_add(&facts, s->place.local_size, s->environment, environment, &choice, err) !=
+        0)
         return -1;
     if (s->place.local_rank > 0 || choice.said[0] == '\0')
         return 0;
@@ -179,7 +180,7 @@ static void hear(void *context, const json_t *message) {
         if (s->running && s->cause == RANK_CAUSE_NONE)
             s->cause = RANK_CAUSE_STOP;
         signal_program(s, SIGTERM);
-        (void)sweep_signal_outside(SIGTERM, s->program.pid);
+        (void)process_tree_signal_outside(SIGTERM, s->program.pid);
     } else if (strcmp(type, "end") == 0 && !s->ended) {
         tear_down(s);
     } else if (strcmp(type, "kill") == 0) {
@@ -233,7 +234,7 @@ static int say_hello(struct shim *s, struct error *err) {
     s->progress = progress_create(&ignored);
     if (pipe2(s->out, O_CLOEXEC) != 0 || pipe2(s->error_out, O_CLOEXEC) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "pipes for the program's output");
-    cleanup_fd int socket = local_connect(getenv(LOCAL_VARIABLE), err);
+    cleanup_fd int socket = control_socket_connect(getenv(CONTROL_SOCKET_VARIABLE), err);
     if (socket < 0)
         return -1;
     cleanup_json json_t *hello = frame_new("hello");
@@ -276,7 +277,7 @@ int rank_run(char *const *environment, int *ret_code, struct error *err) {
      */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     int result = -1;
-    if (place_read(environment, &s.place, err) == 0 && loop_init(&s.loop, err) == 0 &&
+    if (rank_environment_read(environment, &s.place, err) == 0 && loop_init(&s.loop, err) == 0 &&
         listen_to_signals(&s, err) == 0 && say_hello(&s, err) == 0)
         result = loop_run(&s.loop, err);
     *ret_code = s.code;

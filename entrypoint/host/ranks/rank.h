@@ -11,8 +11,8 @@
  *   report                      end       SIGTERM to the program, as mpirun's would be
  *                               kill      SIGKILL to the program
  *                               leave */
-#ifndef RANKS_RANK_H
-#define RANKS_RANK_H
+#ifndef ENTRYPOINT_HOST_RANKS_RANK_H
+#define ENTRYPOINT_HOST_RANKS_RANK_H
 
 #include "common/error.h"
 

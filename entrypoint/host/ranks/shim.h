@@ -1,9 +1,9 @@
 /* All that the shim of a rank (rank.h) knows. Its link is its supervisor's way to it: what comes
  * there does what rank.h says, by these events, whose context is the shim. */
-#ifndef RANKS_SHIM_H
-#define RANKS_SHIM_H
+#ifndef ENTRYPOINT_HOST_RANKS_SHIM_H
+#define ENTRYPOINT_HOST_RANKS_SHIM_H
 
-#include "entrypoint/mpi/place.h"
+#include "entrypoint/mpi/rank_environment.h"
 #include "entrypoint/os/child.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/outcome/rank_report.h"

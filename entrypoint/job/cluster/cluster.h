@@ -3,8 +3,8 @@
  * between them. The order is the natural one, but for a master that the platform has chosen. Made
  * of a platform's description and valid from then on: between 1 and CLUSTER_HOSTS_MAX distinct
  * names, this host among them. */
-#ifndef CLUSTER_CLUSTER_H
-#define CLUSTER_CLUSTER_H
+#ifndef ENTRYPOINT_JOB_CLUSTER_CLUSTER_H
+#define ENTRYPOINT_JOB_CLUSTER_CLUSTER_H
 
 #include "common/error.h"
 #include "common/net_address.h"

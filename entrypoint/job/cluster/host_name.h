@@ -3,8 +3,8 @@
  * address, at most 253 bytes; IPv6 in its canonical form. A value of this type has passed
  * host_name_parse and is safe as a command-line word, in a host file and in a path: it never starts
  * with '-' and holds no blank. */
-#ifndef CLUSTER_HOST_NAME_H
-#define CLUSTER_HOST_NAME_H
+#ifndef ENTRYPOINT_JOB_CLUSTER_HOST_NAME_H
+#define ENTRYPOINT_JOB_CLUSTER_HOST_NAME_H
 
 #include "common/error.h"
 

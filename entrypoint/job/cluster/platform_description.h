@@ -1,7 +1,7 @@
 /* What a platform says of a job's hosts, as its reader (platform_*.h) found it: nothing is sorted,
  * looked up or judged yet. cluster_make() does that, for all platforms alike. */
-#ifndef CLUSTER_PLATFORM_DESCRIPTION_H
-#define CLUSTER_PLATFORM_DESCRIPTION_H
+#ifndef ENTRYPOINT_JOB_CLUSTER_PLATFORM_DESCRIPTION_H
+#define ENTRYPOINT_JOB_CLUSTER_PLATFORM_DESCRIPTION_H
 
 #include "common/error.h"
 #include "entrypoint/job/cluster/host_name.h"

@@ -1,8 +1,8 @@
 /* SageMaker's resourceconfig.json. Absent, null and unknown keys are fine, but `current_host` and
  * `hosts` must be there; names are checked strictly and every error names the file and the key.
  * `instance_groups` is kept as read (resource_config): the hosts of a job are `hosts`. */
-#ifndef CLUSTER_PLATFORM_SAGEMAKER_H
-#define CLUSTER_PLATFORM_SAGEMAKER_H
+#ifndef ENTRYPOINT_JOB_CLUSTER_PLATFORM_SAGEMAKER_H
+#define ENTRYPOINT_JOB_CLUSTER_PLATFORM_SAGEMAKER_H
 
 #include "common/error.h"
 #include "entrypoint/job/cluster/platform_description.h"

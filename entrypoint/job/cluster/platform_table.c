@@ -3,8 +3,8 @@
 #include "common/argv.h"
 #include "common/cpus.h"
 #include "common/str.h"
-#include "entrypoint/job/cluster/platform_counted.h"
-#include "entrypoint/job/cluster/platform_forms.h"
+#include "entrypoint/job/cluster/host_list_formats.h"
+#include "entrypoint/job/cluster/platform_indexed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -237,13 +237,13 @@ static int read_list(const struct row *row, const char *text, const char *where,
                      struct platform_description *ret, struct error *err) {
     switch (row->form) {
     case WORDS:
-        return platform_form_words(text, where, ret, err);
+        return host_list_format_words(text, where, ret, err);
     case HOSTLIST:
-        return platform_form_hostlist(text, where, ret, err);
+        return host_list_format_hostlist(text, where, ret, err);
     case HOST_FILE:
-        return platform_form_file(text, where, ret, err);
+        return host_list_format_file(text, where, ret, err);
     case SPEC:
-        return platform_form_spec(text, where, row->tasks, ret, err);
+        return host_list_format_spec(text, where, row->tasks, ret, err);
     case COUNTED:
     case PATTERN:
         break;
@@ -265,10 +265,10 @@ static int read_lists(const struct row *row, char *const *environment,
     return 0;
 }
 
-static int find_own(const struct row *row, const struct own_names *own,
+static int find_own(const struct row *row, const struct local_names *own,
                     struct platform_description *d, struct error *err) {
     for (size_t i = 0; i < d->count; i++)
-        if (own_names_has(own, &d->hosts[i].name)) {
+        if (local_names_has(own, &d->hosts[i].name)) {
             d->self = d->hosts[i].name;
             return 0;
         }
@@ -277,7 +277,7 @@ static int find_own(const struct row *row, const struct own_names *own,
                      row->absent != NULL ? ": " : "", row->absent != NULL ? row->absent : "");
 }
 
-static int read_self(const struct row *row, char *const *environment, const struct own_names *own,
+static int read_self(const struct row *row, char *const *environment, const struct local_names *own,
                      struct platform_description *d, struct error *err) {
     int64_t index = 0;
     if (row->form == SPEC)
@@ -354,8 +354,9 @@ static void take_job(const char *text, char ret[CLUSTER_JOB_SIZE]) {
     ret[size] = '\0';
 }
 
-static int read_listed(const struct row *row, char *const *environment, const struct own_names *own,
-                       struct platform_description *ret, struct error *err) {
+static int read_listed(const struct row *row, char *const *environment,
+                       const struct local_names *own, struct platform_description *ret,
+                       struct error *err) {
     if (read_lists(row, environment, ret, err) != 0)
         return -1;
     if (ret->count == 0)
@@ -386,11 +387,11 @@ static int read_attempt(const struct row *row, char *const *environment,
     return 0;
 }
 
-static int read_row(const struct row *row, char *const *environment, const struct own_names *own,
+static int read_row(const struct row *row, char *const *environment, const struct local_names *own,
                     struct platform_description *ret, struct error *err) {
     bool instead = row->instead != NULL && !is_set(environment, row->master) &&
                    is_set(environment, row->instead);
-    const struct platform_counted counted = {.count = row->list,
+    const struct platform_indexed counted = {.count = row->list,
                                              .index = row->index,
                                              .main = row->main,
                                              .master = instead ? row->instead : row->master};
@@ -401,9 +402,9 @@ static int read_row(const struct row *row, char *const *environment, const struc
     ret->hosts_key = row->list;
     ret->self_key = row->index != NULL ? row->index : row->list;
     if (row->form == COUNTED)
-        read = platform_counted_read(&counted, environment, ret, err);
+        read = platform_indexed_read(&counted, environment, ret, err);
     else if (row->form == PATTERN)
-        read = platform_counted_pattern(&counted, environment, own, "/etc/hosts", ret, err);
+        read = platform_indexed_pattern(&counted, environment, own, "/etc/hosts", ret, err);
     else
         read = read_listed(row, environment, own, ret, err);
     if (read < 0 || read_slots(row, environment, ret, err) != 0 ||
@@ -415,7 +416,7 @@ static int read_row(const struct row *row, char *const *environment, const struc
     return read;
 }
 
-int platform_table_read(char *const *environment, const char *only, const struct own_names *own,
+int platform_table_read(char *const *environment, const char *only, const struct local_names *own,
                         struct platform_description *ret, struct error *err) {
     const struct row *chosen = NULL;
     for (size_t i = 0; i < ROWS; i++) {

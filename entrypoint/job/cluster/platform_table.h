@@ -4,12 +4,12 @@
  * Others only say how many there are, which one this is and where the master is: AWS Batch, Azure
  * ML, Kubeflow, RunPod, or let names follow a pattern, as Kubernetes does (platform_counted.h). A
  * row says where that is, in which form, and how a host knows itself. */
-#ifndef CLUSTER_PLATFORM_TABLE_H
-#define CLUSTER_PLATFORM_TABLE_H
+#ifndef ENTRYPOINT_JOB_CLUSTER_PLATFORM_TABLE_H
+#define ENTRYPOINT_JOB_CLUSTER_PLATFORM_TABLE_H
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "entrypoint/job/cluster/own_names.h"
+#include "entrypoint/job/cluster/local_names.h"
 #include "entrypoint/job/cluster/platform_description.h"
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@
  * that cannot be read, and a host that is not in it are errors that name the variable.
  *
  * *RET must be zeroed, and done with in any case. */
-int platform_table_read(char *const *environment, const char *only, const struct own_names *own,
+int platform_table_read(char *const *environment, const char *only, const struct local_names *own,
                         struct platform_description *ret, struct error *err);
 
 /* Whether there is a row of that name, for RINGMASTER_PLATFORM. */

@@ -3,7 +3,7 @@
 #include "common/cleanup.h"
 #include "common/str.h"
 #include "entrypoint/job/cluster/host_list.h"
-#include "entrypoint/job/cluster/platform_forms.h"
+#include "entrypoint/job/cluster/host_list_formats.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ static bool is_every_machine(const struct host_name *name) {
     return false;
 }
 
-static int find_self(struct platform_description *d, const struct own_names *own,
+static int find_self(struct platform_description *d, const struct local_names *own,
                      struct error *err) {
     size_t found = 0;
     if (d->count == 1 && is_every_machine(&d->hosts[0].name)) {
@@ -26,7 +26,7 @@ static int find_self(struct platform_description *d, const struct own_names *own
         return 0;
     }
     for (size_t i = 0; i < d->count; i++) {
-        if (own_names_has(own, &d->hosts[i].name)) {
+        if (local_names_has(own, &d->hosts[i].name)) {
             d->self = d->hosts[i].name;
             found++;
         }
@@ -62,7 +62,7 @@ static int parse_host(const char *text, size_t size, struct platform_description
 static int parse_list(const char *hosts, struct platform_description *ret, struct error *err) {
     static const char file[] = "file://";
     if (strncmp(hosts, file, strlen(file)) == 0)
-        return platform_form_file(hosts + strlen(file), "RINGMASTER_HOSTS", ret, err);
+        return host_list_format_file(hosts + strlen(file), "RINGMASTER_HOSTS", ret, err);
     for (const char *at = hosts;;) {
         size_t size = host_list_item(at);
         if (parse_host(at, size, ret, err) != 0)
@@ -73,7 +73,7 @@ static int parse_list(const char *hosts, struct platform_description *ret, struc
     }
 }
 
-int platform_variables_parse(const char *hosts, const char *host, const struct own_names *own,
+int platform_variables_parse(const char *hosts, const char *host, const struct local_names *own,
                              struct platform_description *ret, struct error *err) {
     ret->source = CLUSTER_ENVIRONMENT;
     ret->hosts_key = "RINGMASTER_HOSTS";

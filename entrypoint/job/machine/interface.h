@@ -2,8 +2,8 @@
  * the one whose route leads to a peer (a UDP connect sends nothing), else, for a host alone, any.
  * An interface counts with its first address of the peer's family (IPv4 for a host alone, where it
  * has one); link-local ones do not count. */
-#ifndef MACHINE_INTERFACE_H
-#define MACHINE_INTERFACE_H
+#ifndef ENTRYPOINT_JOB_MACHINE_INTERFACE_H
+#define ENTRYPOINT_JOB_MACHINE_INTERFACE_H
 
 #include "common/error.h"
 #include "common/net_address.h"

@@ -1,8 +1,8 @@
 /* The folders in which programs find their libraries, in the loader's order: those of
  * LD_LIBRARY_PATH, then the usual ones of the library that is looked for. Nothing is opened here:
  * some of them may not be there. */
-#ifndef MACHINE_LIBRARY_FOLDERS_H
-#define MACHINE_LIBRARY_FOLDERS_H
+#ifndef ENTRYPOINT_JOB_MACHINE_LIBRARY_FOLDERS_H
+#define ENTRYPOINT_JOB_MACHINE_LIBRARY_FOLDERS_H
 
 #include <limits.h>
 

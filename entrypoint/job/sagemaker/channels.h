@@ -2,8 +2,8 @@
  * (`[A-Za-z0-9._-]`, 1 to 64, not starting with a dot), so BASE/input/data/NAME stays in its
  * folder. The FIFOs of a channel in Pipe mode (BASE/input/data/NAME_0 ...) are for the program to
  * open, and never opened here. */
-#ifndef SAGEMAKER_CHANNELS_H
-#define SAGEMAKER_CHANNELS_H
+#ifndef ENTRYPOINT_JOB_SAGEMAKER_CHANNELS_H
+#define ENTRYPOINT_JOB_SAGEMAKER_CHANNELS_H
 
 #include "common/error.h"
 

@@ -4,7 +4,7 @@
 #include "common/file_look.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "entrypoint/job/sagemaker/python_text.h"
+#include "entrypoint/job/sagemaker/python_repr.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static int flag_of(const json_t *value, char **ret, struct error *err) {
         return 0;
     cleanup_buf struct buf text;
     buf_init(&text, (size_t)2 * HYPERPARAMETER_VALUE_MAX);
-    if (python_text_add(value, &text, err) != 0)
+    if (python_repr_add(value, &text, err) != 0)
         return -1;
     *ret = strdup(buf_text(&text));
     return *ret != NULL ? 0 : error_no_memory(err, "the hyperparameters");

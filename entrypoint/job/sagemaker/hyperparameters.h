@@ -13,8 +13,8 @@
  *
  * Parameters called sagemaker_*, default_user_module_name and _tuning_objective_metric speak to us
  * and are hidden from the program. */
-#ifndef SAGEMAKER_HYPERPARAMETERS_H
-#define SAGEMAKER_HYPERPARAMETERS_H
+#ifndef ENTRYPOINT_JOB_SAGEMAKER_HYPERPARAMETERS_H
+#define ENTRYPOINT_JOB_SAGEMAKER_HYPERPARAMETERS_H
 
 #include "common/argv.h"
 #include "common/error.h"

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "entrypoint/transfer/disk/folder.h"
+#include "entrypoint/transfer/disk/safe_dir.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,13 +50,13 @@ static int publish(int fd, int64_t size, int folder, const char *name, struct er
 }
 
 int copy_file(int fd, int64_t size, const char *folder, const char *path, struct error *err) {
-    char name[FOLDER_NAME_MAX + 1];
-    cleanup_fd int root = folder_open(folder, err);
+    char name[SAFE_DIR_NAME_MAX + 1];
+    cleanup_fd int root = safe_dir_open(folder, err);
     if (root < 0)
         return -1;
-    if (folder_check_room(root, size, err) != 0)
+    if (safe_dir_check_room(root, size, err) != 0)
         return error_wrap(err, "%s", folder);
-    cleanup_fd int below = folder_enter(root, path, name, err);
+    cleanup_fd int below = safe_dir_enter(root, path, name, err);
     if (below < 0)
         return -1;
     if (publish(fd, size, below, name, err) != 0)
@@ -66,7 +66,7 @@ int copy_file(int fd, int64_t size, const char *folder, const char *path, struct
 
 int copy_probe(const char *folder, struct error *err) {
     char temp[TEMP_SIZE];
-    cleanup_fd int root = folder_open(folder, err);
+    cleanup_fd int root = safe_dir_open(folder, err);
     cleanup_fd int fd = root >= 0 ? make_temp(root, temp, err) : -1;
     if (fd < 0)
         return error_wrap(err, "%s", folder);

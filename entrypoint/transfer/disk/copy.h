@@ -1,7 +1,7 @@
 /* A file copied into a folder of this machine, or one that is mounted here (file://): under another
  * name until it is whole and on disk. */
-#ifndef DISK_COPY_H
-#define DISK_COPY_H
+#ifndef ENTRYPOINT_TRANSFER_DISK_COPY_H
+#define ENTRYPOINT_TRANSFER_DISK_COPY_H
 
 #include "common/error.h"
 

@@ -1,6 +1,6 @@
 /* Digests over OpenSSL: of texts at once, of files while they come. */
-#ifndef DISK_DIGEST_H
-#define DISK_DIGEST_H
+#ifndef ENTRYPOINT_TRANSFER_DISK_DIGEST_H
+#define ENTRYPOINT_TRANSFER_DISK_DIGEST_H
 
 #include "common/error.h"
 

@@ -121,7 +121,7 @@ int part_file_open(struct part_file *f, int root, const char *path, int64_t size
     while (size / f->piece >= PART_FILE_PIECES_MAX)
         f->piece *= 2;
     f->count = (uint32_t)((size + f->piece - 1) / f->piece);
-    f->folder = folder_enter(root, path, f->name, err);
+    f->folder = safe_dir_enter(root, path, f->name, err);
     f->here = calloc(f->count + 1, 1);
     if (f->folder < 0 || f->here == NULL) {
         if (f->folder >= 0)
@@ -157,7 +157,7 @@ void part_file_remove(struct part_file *f) {
 
 void part_file_forget(int root, const char *path) {
     struct part_file f = {.fd = -1};
-    f.folder = folder_find(root, path, f.name);
+    f.folder = safe_dir_find(root, path, f.name);
     temp_name(f.name, f.temp);
     if (f.folder >= 0 && open_temp(&f, 0, NULL) == 0)
         (void)unlinkat(f.folder, f.temp, 0);
@@ -188,10 +188,10 @@ int part_file_publish(struct part_file *f, struct error *err) {
 }
 
 int64_t part_file_present(int root, const char *path, int64_t size) {
-    char name[FOLDER_NAME_MAX + 1];
+    char name[SAFE_DIR_NAME_MAX + 1];
     char temp[64];
     struct stat st;
-    cleanup_fd int folder = folder_find(root, path, name);
+    cleanup_fd int folder = safe_dir_find(root, path, name);
     if (folder < 0)
         return 0;
     temp_name(name, temp);

@@ -4,11 +4,11 @@
  * (ETag and size) and this machine has not been started anew since: what a disk had not been given
  * by then nobody knows. One process has it at a time; to another one it is as if it were not there.
  */
-#ifndef DISK_PART_FILE_H
-#define DISK_PART_FILE_H
+#ifndef ENTRYPOINT_TRANSFER_DISK_PART_FILE_H
+#define ENTRYPOINT_TRANSFER_DISK_PART_FILE_H
 
 #include "common/error.h"
-#include "entrypoint/transfer/disk/folder.h"
+#include "entrypoint/transfer/disk/safe_dir.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ struct part_file {
     int64_t piece;
     uint32_t count;
     unsigned char *here; /* owned; of each piece, 1 where it is here */
-    char name[FOLDER_NAME_MAX + 1];
+    char name[SAFE_DIR_NAME_MAX + 1];
     char temp[64];
 };
 

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "entrypoint/transfer/disk/folder.h"
+#include "entrypoint/transfer/disk/safe_dir.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -138,13 +138,13 @@ static int make_folder(int folder, const char *name, const char *path, struct er
 
 static int add(struct unpacking *u, struct archive_entry *entry, struct error *err) {
     char path[4096];
-    char name[FOLDER_NAME_MAX + 1];
+    char name[SAFE_DIR_NAME_MAX + 1];
     const char *given = archive_entry_pathname(entry);
     unsigned type = archive_entry_filetype(entry);
     plain_path(given != NULL ? given : "", path);
     if (path[0] == '\0' && type == AE_IFDIR && given != NULL && given[0] == '.')
         return 0; /* the archive's own folder */
-    cleanup_fd int folder = folder_enter(u->root, path, name, err);
+    cleanup_fd int folder = safe_dir_enter(u->root, path, name, err);
     if (folder < 0)
         return error_wrap(err, "the archive");
     if (archive_entry_hardlink(entry) != NULL)

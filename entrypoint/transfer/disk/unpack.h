@@ -1,8 +1,8 @@
 /* An archive of code (tar, also packed by gzip, bzip2, xz or zstd) unpacked into a folder by
  * libarchive. What is in it is a stranger's: only files, folders and links that stay inside are
  * made, never through a link, with plain modes, and with ceilings on how many and how large. */
-#ifndef DISK_UNPACK_H
-#define DISK_UNPACK_H
+#ifndef ENTRYPOINT_TRANSFER_DISK_UNPACK_H
+#define ENTRYPOINT_TRANSFER_DISK_UNPACK_H
 
 #include "common/error.h"
 

@@ -95,7 +95,7 @@ bool ranges_digest(struct ranges *r) {
     return true;
 }
 
-static int64_t silence_of(const struct fetch_order *o) {
+static int64_t silence_of(const struct stream_order *o) {
     return o->s3 != NULL ? o->s3->silence : 0;
 }
 
@@ -114,7 +114,7 @@ static int prepare_piece(void *context, struct request *ret, struct error *err) 
                     begin + part_file_length(&r->file, p->number) - 1) != 0 ||
         argv_printf(&ret->headers, err, "if-match: \"%s\"", r->etag) != 0)
         return -1;
-    return fetch_request(&r->order, "GET", ret, err);
+    return stream_request(&r->order, "GET", ret, err);
 }
 
 /* Behind an address there may be several servers, each with a name of its own for what is the same:
@@ -210,7 +210,7 @@ static int prepare_question(void *context, struct request *ret, struct error *er
     const struct ranges *r = context;
     if (r->order.s3 != NULL && argv_add(&ret->headers, "x-amz-checksum-mode: ENABLED", err) != 0)
         return -1;
-    return fetch_request(&r->order, "HEAD", ret, err);
+    return stream_request(&r->order, "HEAD", ret, err);
 }
 
 static int question_refused(void *context, const struct answer *a, struct error *err) {
@@ -222,7 +222,7 @@ static int question_refused(void *context, const struct answer *a, struct error 
 static int question_complete(void *context, const struct answer *a, struct error *err) {
     struct ranges *r = context;
     bool same = r->etag[0] == '\0' || strcmp(a->etag, r->etag) == 0;
-    if (!same || !fetch_is_strong(a->etag) || a->length < RANGES_LEAST ||
+    if (!same || !stream_is_strong(a->etag) || a->length < RANGES_LEAST ||
         (r->size >= 0 && a->length != r->size))
         return error_set(err, EXIT_CODE_DATA, "it is not known well enough for pieces");
     (void)snprintf(r->etag, sizeof(r->etag), "%s", a->etag);
@@ -234,9 +234,9 @@ static int question_complete(void *context, const struct answer *a, struct error
 }
 
 static int begin(struct ranges *r, struct error *err) {
-    const struct fetch_order *o = &r->order;
+    const struct stream_order *o = &r->order;
     int64_t there = part_file_present(o->root, o->path, r->size);
-    if (folder_check_room(o->root, r->size - there, err) != 0 ||
+    if (safe_dir_check_room(o->root, r->size - there, err) != 0 ||
         digest_begin(&r->md5, DIGEST_OF_MD5, err) != 0 ||
         digest_begin(&r->sha, DIGEST_OF_SHA256, err) != 0)
         return -1;
@@ -263,7 +263,7 @@ static void question_ended(void *context, const struct error *failure) {
     conclude_if_over(r);
 }
 
-void ranges_start(struct ranges *r, const struct fetch_order *order, struct pool *pool) {
+void ranges_start(struct ranges *r, const struct stream_order *order, struct pool *pool) {
     static const struct exchange_events events = {.prepare = prepare_question,
                                                   .complete = question_complete,
                                                   .refused = question_refused,

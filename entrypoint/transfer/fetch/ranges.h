@@ -9,11 +9,11 @@
  * Where there is no strong ETag, or it changes behind an address that is not S3's, or the server
  * does not give parts, or all of it together is not what it should be, it ends with `one_stream`:
  * the caller fetches it as fetch.h does. */
-#ifndef FETCH_RANGES_H
-#define FETCH_RANGES_H
+#ifndef ENTRYPOINT_TRANSFER_FETCH_RANGES_H
+#define ENTRYPOINT_TRANSFER_FETCH_RANGES_H
 
 #include "entrypoint/transfer/disk/part_file.h"
-#include "entrypoint/transfer/fetch/fetch.h"
+#include "entrypoint/transfer/fetch/stream.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@ struct ranges_piece {
 
 /* In place until the order's `ended`, which is called once. */
 struct ranges {
-    struct fetch_order order; /* of no other host */
+    struct stream_order order; /* of no other host */
     struct pool *pool;
     struct exchange question; /* what there is */
     struct part_file file;
@@ -55,7 +55,7 @@ struct ranges {
     struct error failure; /* the first; code 0: none */
 };
 
-void ranges_start(struct ranges *r, const struct fetch_order *order, struct pool *pool);
+void ranges_start(struct ranges *r, const struct stream_order *order, struct pool *pool);
 
 /* Begins another piece where there is one to begin; to be called when the pool has room. */
 bool ranges_more(struct ranges *r);

@@ -1,8 +1,8 @@
 /* One request over HTTP and its answer, tried again by the rules of retry.h. What is asked is made
  * anew for each try, as signatures age and a file goes on where it was cut off. Many run at once in
  * a pool (pool.h). */
-#ifndef HTTP_EXCHANGE_H
-#define HTTP_EXCHANGE_H
+#ifndef ENTRYPOINT_TRANSFER_HTTP_EXCHANGE_H
+#define ENTRYPOINT_TRANSFER_HTTP_EXCHANGE_H
 
 #include "common/argv.h"
 #include "common/buf.h"

@@ -1,8 +1,8 @@
 /* Percent encoding as Signature Version 4 wants it, for what is sent and what is signed alike:
  * letters, digits, '-', '.', '_' and '~' stay, every other byte is encoded once, in capitals.
  * libcurl is handed the encoded text and leaves it as it is. */
-#ifndef HTTP_PERCENT_H
-#define HTTP_PERCENT_H
+#ifndef ENTRYPOINT_TRANSFER_HTTP_PERCENT_H
+#define ENTRYPOINT_TRANSFER_HTTP_PERCENT_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,8 +1,8 @@
 /* Exchanges side by side, by libcurl's multi interface, in one thread. Each is tried again after a
  * pause of its own, while others go on. Every wait has an end: a try that is silent, tries that are
  * counted, and the deadline of the whole. */
-#ifndef HTTP_POOL_H
-#define HTTP_POOL_H
+#ifndef ENTRYPOINT_TRANSFER_HTTP_POOL_H
+#define ENTRYPOINT_TRANSFER_HTTP_POOL_H
 
 #include "entrypoint/transfer/http/exchange.h"
 

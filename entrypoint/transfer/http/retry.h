@@ -1,7 +1,7 @@
 /* What is tried again, and after which pause. Pure: tables of libcurl's and HTTP's codes, and a
  * back-off with jitter, so that many hosts do not come back at once. */
-#ifndef HTTP_RETRY_H
-#define HTTP_RETRY_H
+#ifndef ENTRYPOINT_TRANSFER_HTTP_RETRY_H
+#define ENTRYPOINT_TRANSFER_HTTP_RETRY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* What a source or target is called: s3://BUCKET/KEY, https://HOST/PATH, file:///PATH. A key is
  * taken as it stands, nothing in it is decoded. http:// is refused but for this machine: what it
  * brings could be anybody's. */
-#ifndef S3_ADDRESS_H
-#define S3_ADDRESS_H
+#ifndef ENTRYPOINT_TRANSFER_S3_ADDRESS_H
+#define ENTRYPOINT_TRANSFER_S3_ADDRESS_H
 
 #include "common/error.h"
 

@@ -2,8 +2,8 @@
  * (SageMaker, ECS, EKS pod identity), the instance's metadata (version 2 alone). Temporary ones are
  * fetched anew five minutes before they end. Values go to no log: each is registered with redact.h
  * as soon as it is known. */
-#ifndef S3_CREDENTIALS_H
-#define S3_CREDENTIALS_H
+#ifndef ENTRYPOINT_TRANSFER_S3_CREDENTIALS_H
+#define ENTRYPOINT_TRANSFER_S3_CREDENTIALS_H
 
 #include "entrypoint/transfer/s3/sigv4.h"
 

@@ -1,8 +1,8 @@
 /* What S3 calls an object's ETag where it tells the content: the MD5 of all of it, or for one that
  * came in parts the MD5 of the parts' MD5s with "-COUNT" behind it. Servers that encrypt with keys
  * of their own give other texts, which match nothing. */
-#ifndef S3_ETAG_H
-#define S3_ETAG_H
+#ifndef ENTRYPOINT_TRANSFER_S3_ETAG_H
+#define ENTRYPOINT_TRANSFER_S3_ETAG_H
 
 #include "entrypoint/transfer/disk/digest.h"
 

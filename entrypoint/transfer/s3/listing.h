@@ -1,7 +1,7 @@
 /* Which objects lie at an address: all pages of S3's listing, of which those are kept that are
  * meant. */
-#ifndef S3_LISTING_H
-#define S3_LISTING_H
+#ifndef ENTRYPOINT_TRANSFER_S3_LISTING_H
+#define ENTRYPOINT_TRANSFER_S3_LISTING_H
 
 #include "entrypoint/transfer/s3/address.h"
 #include "entrypoint/transfer/s3/objects.h"

@@ -1,8 +1,8 @@
 /* The objects under a prefix, as S3's ListObjectsV2 answers: XML, read by Expat as it comes, with
  * ceilings on depth, texts and numbers. A document type, which could define entities, is refused.
  */
-#ifndef S3_OBJECTS_H
-#define S3_OBJECTS_H
+#ifndef ENTRYPOINT_TRANSFER_S3_OBJECTS_H
+#define ENTRYPOINT_TRANSFER_S3_OBJECTS_H
 
 #include "common/error.h"
 

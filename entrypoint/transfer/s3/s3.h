@@ -1,8 +1,8 @@
 /* Requests to S3 and what speaks like it: address, region, signature. The default is AWS's own,
  * over https, one host name a bucket; AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or S3_ENDPOINT_URL name
  * another one, where the bucket stands in the path. */
-#ifndef S3_S3_H
-#define S3_S3_H
+#ifndef ENTRYPOINT_TRANSFER_S3_S3_H
+#define ENTRYPOINT_TRANSFER_S3_S3_H
 
 #include "entrypoint/transfer/http/exchange.h"
 #include "entrypoint/transfer/http/percent.h"

@@ -1,8 +1,8 @@
 /* AWS Signature Version 4: which headers prove that a request is ours. Pure: no clock, no network,
  * no environment. What is signed is byte for byte what is sent: the path is encoded once and stays
  * as it is otherwise (S3's rule; other services encode it twice and take "." and ".." out). */
-#ifndef S3_SIGV4_H
-#define S3_SIGV4_H
+#ifndef ENTRYPOINT_TRANSFER_S3_SIGV4_H
+#define ENTRYPOINT_TRANSFER_S3_SIGV4_H
 
 #include "common/argv.h"
 #include "common/error.h"

@@ -1,7 +1,7 @@
 /* S3's answers, read by Expat as they come, with ceilings; a document type is refused. The reader
  * is handed each element's begin and end, with the text that stood right before the end. */
-#ifndef S3_XML_H
-#define S3_XML_H
+#ifndef ENTRYPOINT_TRANSFER_S3_XML_H
+#define ENTRYPOINT_TRANSFER_S3_XML_H
 
 #include "common/error.h"
 

@@ -3,12 +3,12 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/str.h"
-#include "entrypoint/transfer/disk/leaving.h"
-#include "entrypoint/transfer/s3/ask.h"
-#include "entrypoint/transfer/s3/document.h"
+#include "entrypoint/transfer/disk/scan.h"
 #include "entrypoint/transfer/s3/etag.h"
-#include "entrypoint/transfer/upload/piece.h"
-#include "entrypoint/transfer/upload/unfinished.h"
+#include "entrypoint/transfer/s3/s3_call.h"
+#include "entrypoint/transfer/s3/xml_fields.h"
+#include "entrypoint/transfer/upload/part.h"
+#include "entrypoint/transfer/upload/resume.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,18 +31,18 @@ static const char probe_name[] = ".ringmaster-probe";
 
 struct sending {
     const struct multipart_order *order;
-    char id[DOCUMENT_ID_MAX];
+    char id[XML_FIELDS_ID_MAX];
     int64_t part_size;
     unsigned count;
     unsigned next; /* to be begun, from 0 on */
-    struct unfinished_part *parts;
+    struct resume_part *parts;
     struct pool pool;
     struct error failure; /* the first; code 0: none */
 };
 
 struct one {
     struct sending *sending;
-    struct piece piece;
+    struct part piece;
 };
 
 static int64_t part_length(const struct sending *s, unsigned number) {
@@ -58,25 +58,25 @@ static int64_t seconds_for(const struct multipart_order *o, int64_t seconds) {
 }
 
 static int begin(struct s3 *s3, const char *bucket, const char *key, const char *name,
-                 int64_t seconds, const volatile sig_atomic_t *give_up, char id[DOCUMENT_ID_MAX],
+                 int64_t seconds, const volatile sig_atomic_t *give_up, char id[XML_FIELDS_ID_MAX],
                  struct error *err) {
     static const struct percent_pair pairs[] = {{"uploads", ""}};
     const struct buf nothing = {0};
-    const struct ask a = {.s3 = s3,
-                          .method = "POST",
-                          .bucket = bucket,
-                          .key = key,
-                          .pairs = pairs,
-                          .pair_count = 1,
-                          .body = &nothing,
-                          .seconds = seconds,
-                          .give_up = give_up};
+    const struct s3_call a = {.s3 = s3,
+                              .method = "POST",
+                              .bucket = bucket,
+                              .key = key,
+                              .pairs = pairs,
+                              .pair_count = 1,
+                              .body = &nothing,
+                              .seconds = seconds,
+                              .give_up = give_up};
     cleanup_buf struct buf page;
-    buf_init(&page, ASK_ANSWER_MAX);
-    if (ask(&a, name, &page, NULL, err) != 0)
+    buf_init(&page, S3_CALL_ANSWER_MAX);
+    if (s3_call(&a, name, &page, NULL, err) != 0)
         return -1;
-    if (document_text(buf_text(&page), page.size, "InitiateMultipartUploadResult", "UploadId", id,
-                      DOCUMENT_ID_MAX, err) != 0)
+    if (xml_fields_text(buf_text(&page), page.size, "InitiateMultipartUploadResult", "UploadId", id,
+                        XML_FIELDS_ID_MAX, err) != 0)
         return error_wrap(err, "%s", name);
     return 0;
 }
@@ -86,18 +86,18 @@ static int begin(struct s3 *s3, const char *bucket, const char *key, const char 
 static int give_up(struct s3 *s3, const char *bucket, const char *key, const char *name,
                    const char *id, struct error *err) {
     const struct percent_pair pairs[] = {{"uploadId", id}};
-    const struct ask a = {.s3 = s3,
-                          .method = "DELETE",
-                          .bucket = bucket,
-                          .key = key,
-                          .pairs = pairs,
-                          .pair_count = 1,
-                          .seconds = ABORT_SECONDS / ABORT_TIMES,
-                          .tries = 4,
-                          .may_be_gone = true};
+    const struct s3_call a = {.s3 = s3,
+                              .method = "DELETE",
+                              .bucket = bucket,
+                              .key = key,
+                              .pairs = pairs,
+                              .pair_count = 1,
+                              .seconds = ABORT_SECONDS / ABORT_TIMES,
+                              .tries = 4,
+                              .may_be_gone = true};
     cleanup_buf struct buf page;
-    buf_init(&page, ASK_ANSWER_MAX);
-    return ask(&a, name, &page, NULL, err);
+    buf_init(&page, S3_CALL_ANSWER_MAX);
+    return s3_call(&a, name, &page, NULL, err);
 }
 
 static void part_ended(void *context, const struct error *failure) {
@@ -107,7 +107,7 @@ static void part_ended(void *context, const struct error *failure) {
         s->failure = *failure;
     s->pool.stop = s->failure.code != 0;
     if (failure == NULL) {
-        struct unfinished_part *part = &s->parts[o->piece.order.number - 1];
+        struct resume_part *part = &s->parts[o->piece.order.number - 1];
         memcpy(part->etag, o->piece.etag, EXCHANGE_FIELD_MAX);
         memcpy(part->md5, o->piece.md5, DIGEST_MD5);
     }
@@ -127,20 +127,20 @@ static bool more(void *context) {
         return false;
     }
     unsigned number = s->next++;
-    const struct piece_order order = {.s3 = o->s3,
-                                      .bucket = o->bucket,
-                                      .key = o->key,
-                                      .name = o->name,
-                                      .upload_id = s->id,
-                                      .number = number + 1,
-                                      .fd = o->fd,
-                                      .offset = (int64_t)number * s->part_size,
-                                      .size = part_length(s, number),
-                                      .sent = o->sent,
-                                      .ended = part_ended,
-                                      .context = one};
+    const struct part_order order = {.s3 = o->s3,
+                                     .bucket = o->bucket,
+                                     .key = o->key,
+                                     .name = o->name,
+                                     .upload_id = s->id,
+                                     .number = number + 1,
+                                     .fd = o->fd,
+                                     .offset = (int64_t)number * s->part_size,
+                                     .size = part_length(s, number),
+                                     .sent = o->sent,
+                                     .ended = part_ended,
+                                     .context = one};
     one->sending = s;
-    piece_start(&one->piece, &order, &s->pool);
+    part_start(&one->piece, &order, &s->pool);
     return true;
 }
 
@@ -213,15 +213,15 @@ static bool is_there(const struct sending *s) {
     const struct multipart_order *o = s->order;
     struct answer answer = {0};
     char own[ETAG_MAX];
-    const struct ask a = {.s3 = o->s3,
-                          .method = "HEAD",
-                          .bucket = o->bucket,
-                          .key = o->key,
-                          .seconds = seconds_for(o, ASK_SECONDS),
-                          .give_up = o->give_up};
+    const struct s3_call a = {.s3 = o->s3,
+                              .method = "HEAD",
+                              .bucket = o->bucket,
+                              .key = o->key,
+                              .seconds = seconds_for(o, ASK_SECONDS),
+                              .give_up = o->give_up};
     cleanup_buf struct buf page;
-    buf_init(&page, ASK_ANSWER_MAX);
-    return ask(&a, o->name, &page, &answer, NULL) == 0 && answer.length == o->size &&
+    buf_init(&page, S3_CALL_ANSWER_MAX);
+    return s3_call(&a, o->name, &page, &answer, NULL) == 0 && answer.length == o->size &&
            whole_etag(s, own, NULL) == 0 && strcmp(own, answer.etag) == 0;
 }
 
@@ -233,23 +233,23 @@ static int complete(struct sending *s, struct error *err) {
     cleanup_buf struct buf list;
     cleanup_buf struct buf page;
     buf_init(&list, LIST_MAX);
-    buf_init(&page, ASK_ANSWER_MAX);
-    const struct ask a = {.s3 = o->s3,
-                          .method = "POST",
-                          .bucket = o->bucket,
-                          .key = o->key,
-                          .pairs = pairs,
-                          .pair_count = 1,
-                          .body = &list,
-                          .seconds = seconds_for(o, COMPLETE_SECONDS),
-                          .give_up = o->give_up};
+    buf_init(&page, S3_CALL_ANSWER_MAX);
+    const struct s3_call a = {.s3 = o->s3,
+                              .method = "POST",
+                              .bucket = o->bucket,
+                              .key = o->key,
+                              .pairs = pairs,
+                              .pair_count = 1,
+                              .body = &list,
+                              .seconds = seconds_for(o, COMPLETE_SECONDS),
+                              .give_up = o->give_up};
     if (list_parts(s, &list, err) != 0)
         return -1;
-    if (ask(&a, o->name, &page, &answer, err) != 0)
+    if (s3_call(&a, o->name, &page, &answer, err) != 0)
         return is_there(s) ? 0 : -1;
     /* It may begin with success, and then say that it was none. */
-    if (document_text(buf_text(&page), page.size, "CompleteMultipartUploadResult", "ETag", etag,
-                      sizeof(etag), err) != 0)
+    if (xml_fields_text(buf_text(&page), page.size, "CompleteMultipartUploadResult", "ETag", etag,
+                        sizeof(etag), err) != 0)
         return is_there(s) ? 0 : error_wrap(err, "%s", o->name);
     size_t quoted = strlen(etag) >= 2 && etag[0] == '"' ? 1 : 0;
     etag[strlen(etag) - quoted] = '\0';
@@ -269,9 +269,9 @@ static int run(struct sending *s, struct error *err) {
     return -1;
 }
 
-static bool take_unfinished(struct sending *s, const struct unfinished *u, const char *id) {
+static bool take_unfinished(struct sending *s, const struct resume *u, const char *id) {
     const struct multipart_order *o = s->order;
-    if (unfinished_parts(u, o->key, id, o->fd, o->size, s->parts, s->count, s->count) == 0)
+    if (resume_parts(u, o->key, id, o->fd, o->size, s->parts, s->count, s->count) == 0)
         return false;
     (void)snprintf(s->id, sizeof(s->id), "%s", id);
     for (unsigned i = 0; i < s->count; i++)
@@ -283,19 +283,19 @@ static bool take_unfinished(struct sending *s, const struct unfinished *u, const
 /* With what a killed start has left of just this file, the last of them first. */
 static bool go_on(struct sending *s) {
     const struct multipart_order *o = s->order;
-    const struct unfinished u = {.s3 = o->s3,
-                                 .bucket = o->bucket,
-                                 .name = o->name,
-                                 .seconds = seconds_for(o, FIND_SECONDS),
-                                 .give_up = o->give_up};
-    struct document_uploads left;
+    const struct resume u = {.s3 = o->s3,
+                             .bucket = o->bucket,
+                             .name = o->name,
+                             .seconds = seconds_for(o, FIND_SECONDS),
+                             .give_up = o->give_up};
+    struct xml_fields_uploads left;
     bool taken = false;
-    if (unfinished_list(&u, o->key, &left, NULL) != 0)
+    if (resume_list(&u, o->key, &left, NULL) != 0)
         return false;
     for (size_t i = left.count; i-- > 0 && !taken;)
         if (strcmp(left.items[i].key, o->key) == 0)
             taken = take_unfinished(s, &u, left.items[i].id);
-    document_uploads_done(&left);
+    xml_fields_uploads_done(&left);
     return taken;
 }
 
@@ -328,7 +328,7 @@ static void folder_key(const struct address *target, char ret[ADDRESS_KEY_MAX + 
 
 int multipart_probe(struct s3 *s3, const struct address *target, struct error *err) {
     char key[ADDRESS_KEY_MAX + sizeof(probe_name) + 2];
-    char id[DOCUMENT_ID_MAX];
+    char id[XML_FIELDS_ID_MAX];
     folder_key(target, key);
     (void)strncat(key, probe_name, sizeof(key) - strlen(key) - 1);
     if (begin(s3, target->bucket, key, target->shown, ASK_SECONDS, NULL, id, err) != 0)
@@ -337,37 +337,37 @@ int multipart_probe(struct s3 *s3, const struct address *target, struct error *e
 }
 
 /* Whether the file PATH below FROM begins with what UPLOAD has of it. */
-static bool can_go_on(const struct unfinished *u, const struct document_upload *upload,
+static bool can_go_on(const struct resume *u, const struct xml_fields_upload *upload,
                       const char *from, const char *path) {
     struct stat st;
     bool leads_out = strstr(path, "..") != NULL; /* it is what the server says */
-    cleanup_fd int fd = from != NULL && !leads_out ? leaving_open(from, path, NULL) : -1;
+    cleanup_fd int fd = from != NULL && !leads_out ? scan_open(from, path, NULL) : -1;
     if (fd < 0 || fstat(fd, &st) != 0 || etag_part_size(st.st_size) == 0)
         return false;
     unsigned count =
         (unsigned)((st.st_size + etag_part_size(st.st_size) - 1) / etag_part_size(st.st_size));
-    cleanup_free struct unfinished_part *parts = calloc(count, sizeof(*parts));
+    cleanup_free struct resume_part *parts = calloc(count, sizeof(*parts));
     return parts != NULL &&
-           unfinished_parts(u, upload->key, upload->id, fd, st.st_size, parts, count, 1) > 0;
+           resume_parts(u, upload->key, upload->id, fd, st.st_size, parts, count, 1) > 0;
 }
 
 int multipart_tidy(struct s3 *s3, const struct address *target, const char *from,
                    struct error *err) {
     char prefix[ADDRESS_KEY_MAX + 2];
-    const struct unfinished u = {
+    const struct resume u = {
         .s3 = s3, .bucket = target->bucket, .name = target->shown, .seconds = ASK_SECONDS};
-    struct document_uploads left;
+    struct xml_fields_uploads left;
     int count = 0;
     folder_key(target, prefix);
-    if (unfinished_list(&u, prefix, &left, err) != 0)
+    if (resume_list(&u, prefix, &left, err) != 0)
         return -1;
     for (size_t i = 0; i < left.count; i++) {
-        const struct document_upload *one = &left.items[i];
+        const struct xml_fields_upload *one = &left.items[i];
         if (str_starts_with(one->key, prefix) &&
             !can_go_on(&u, one, from, one->key + strlen(prefix)) &&
             give_up(s3, target->bucket, one->key, target->shown, one->id, NULL) == 0)
             count++;
     }
-    document_uploads_done(&left);
+    xml_fields_uploads_done(&left);
     return count;
 }

@@ -1,8 +1,8 @@
 /* A large file sent to S3 in parts, side by side. It appears under its name when all of it is
  * there and the ETag of the whole is right; what fails is given up on the server, too, so that no
  * parts stay behind. What a killed start has sent of it is not sent again (unfinished.h). */
-#ifndef UPLOAD_MULTIPART_H
-#define UPLOAD_MULTIPART_H
+#ifndef ENTRYPOINT_TRANSFER_UPLOAD_MULTIPART_H
+#define ENTRYPOINT_TRANSFER_UPLOAD_MULTIPART_H
 
 #include "entrypoint/transfer/s3/address.h"
 #include "entrypoint/transfer/s3/s3.h"

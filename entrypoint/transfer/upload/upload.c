@@ -4,11 +4,11 @@
 #include "common/clock.h"
 #include "common/str.h"
 #include "entrypoint/transfer/disk/copy.h"
-#include "entrypoint/transfer/s3/ask.h"
 #include "entrypoint/transfer/s3/etag.h"
 #include "entrypoint/transfer/s3/listing.h"
+#include "entrypoint/transfer/s3/s3_call.h"
 #include "entrypoint/transfer/upload/multipart.h"
-#include "entrypoint/transfer/upload/piece.h"
+#include "entrypoint/transfer/upload/part.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 enum { SAY_SECONDS = 10, LINE_MAX_SIZE = 1024, LAST_TRIES = 3, REMOVE_SECONDS = 60 };
 
 void upload_done(struct upload *u) {
-    leaving_done(&u->known);
+    scan_done(&u->known);
     address_done(&u->to);
 }
 
@@ -26,8 +26,8 @@ void upload_done(struct upload *u) {
 struct round {
     struct upload *upload;
     bool last;
-    struct leaving found;
-    struct leaving_file **queue; /* owned; what is to be sent, oldest first */
+    struct scan found;
+    struct scan_file **queue; /* owned; what is to be sent, oldest first */
     size_t count;
     size_t next;
     size_t sent_files;
@@ -63,21 +63,21 @@ static void tick(void *context) {
 
 struct one {
     struct round *round;
-    struct leaving_file *file;
+    struct scan_file *file;
     int fd;
-    struct leaving_stamp stamp; /* when it was opened */
+    struct scan_stamp stamp; /* when it was opened */
     char key[ADDRESS_KEY_MAX + 1];
     char name[ADDRESS_MAX];
-    struct piece piece;
+    struct part piece;
 };
 
 static bool still_same(const struct one *o) {
     struct stat st;
-    struct leaving_stamp now;
+    struct scan_stamp now;
     if (fstat(o->fd, &st) != 0)
         return false;
-    leaving_stamp(&st, &now);
-    return leaving_same(&now, &o->stamp);
+    scan_stamp(&st, &now);
+    return scan_same(&now, &o->stamp);
 }
 
 static int check_same(void *context, struct error *err) {
@@ -127,13 +127,13 @@ static int name_it(struct one *o, struct error *err) {
 static int open_it(struct one *o, struct error *err) {
     struct stat st;
     const struct round *r = o->round;
-    o->fd = leaving_open(r->upload->from, o->file->path, err);
+    o->fd = scan_open(r->upload->from, o->file->path, err);
     if (o->fd < 0)
         return !r->last && err->os_errno == ENOENT ? 1 : -1;
     if (fstat(o->fd, &st) != 0 || !S_ISREG(st.st_mode))
         return error_set(err, EXIT_CODE_DATA, "\"%.256s\" is no file any more", o->file->path);
-    leaving_stamp(&st, &o->stamp);
-    if (!r->last && !leaving_at_rest(o->fd, &o->stamp, clock_wall()))
+    scan_stamp(&st, &o->stamp);
+    if (!r->last && !scan_at_rest(o->fd, &o->stamp, clock_wall()))
         return 1;
     return name_it(o, err);
 }
@@ -158,7 +158,7 @@ static void close_it(struct one *o, const struct error *failure) {
 }
 
 /* NULL where it is not to be sent now. */
-static struct one *begin_one(struct round *r, struct leaving_file *file) {
+static struct one *begin_one(struct round *r, struct scan_file *file) {
     struct error err = {0};
     struct one *o = calloc(1, sizeof(*o));
     if (o == NULL) {
@@ -189,7 +189,7 @@ static void piece_ended(void *context, const struct error *failure) {
         r->pool.stop = true;
 }
 
-static bool is_large(const struct leaving_file *file) {
+static bool is_large(const struct scan_file *file) {
     return etag_part_size(file->stamp.size) > 0;
 }
 
@@ -200,16 +200,16 @@ static bool more(void *context) {
         struct one *o = begin_one(r, r->queue[r->next++]);
         if (o == NULL)
             continue;
-        const struct piece_order order = {.s3 = r->upload->s3,
-                                          .bucket = r->upload->to.bucket,
-                                          .key = o->key,
-                                          .name = o->name,
-                                          .fd = o->fd,
-                                          .size = o->stamp.size,
-                                          .sent = &r->sent,
-                                          .ended = piece_ended,
-                                          .context = o};
-        piece_start(&o->piece, &order, &r->pool);
+        const struct part_order order = {.s3 = r->upload->s3,
+                                         .bucket = r->upload->to.bucket,
+                                         .key = o->key,
+                                         .name = o->name,
+                                         .fd = o->fd,
+                                         .size = o->stamp.size,
+                                         .sent = &r->sent,
+                                         .ended = piece_ended,
+                                         .context = o};
+        part_start(&o->piece, &order, &r->pool);
         return true;
     }
     return false;
@@ -282,8 +282,8 @@ static int send_all(struct round *r, struct error *err) {
 /* --- a round ---------------------------------------------------------------------------------- */
 
 static int by_age(const void *a, const void *b) {
-    const struct leaving_file *one = *(struct leaving_file *const *)a;
-    const struct leaving_file *other = *(struct leaving_file *const *)b;
+    const struct scan_file *one = *(struct scan_file *const *)a;
+    const struct scan_file *other = *(struct scan_file *const *)b;
     const struct timespec *x = &one->stamp.modified;
     const struct timespec *y = &other->stamp.modified;
     if (x->tv_sec != y->tv_sec)
@@ -295,37 +295,37 @@ static int by_age(const void *a, const void *b) {
 
 static int look(struct round *r, struct error *err) {
     struct upload *u = r->upload;
-    if ((u->only != NULL ? leaving_read_one(u->from, u->only, &r->found, err)
-                         : leaving_read(u->from, &r->found, err)) != 0)
+    if ((u->only != NULL ? scan_read_one(u->from, u->only, &r->found, err)
+                         : scan_read(u->from, &r->found, err)) != 0)
         return -1;
-    r->queue = calloc(r->found.count + 1, sizeof(struct leaving_file *));
+    r->queue = calloc(r->found.count + 1, sizeof(struct scan_file *));
     if (r->queue == NULL)
         return error_no_memory(err, "a list of files");
     for (size_t i = 0; i < r->found.count; i++) {
-        struct leaving_file *file = &r->found.items[i];
-        const struct leaving_file *before = leaving_find(&u->known, file->path);
-        file->there = before != NULL && before->there && leaving_same(&before->stamp, &file->stamp);
+        struct scan_file *file = &r->found.items[i];
+        const struct scan_file *before = scan_find(&u->known, file->path);
+        file->there = before != NULL && before->there && scan_same(&before->stamp, &file->stamp);
         if (file->there)
             continue;
         r->queue[r->count++] = file;
         r->total += file->stamp.size;
     }
-    qsort(r->queue, r->count, sizeof(struct leaving_file *), by_age);
+    qsort(r->queue, r->count, sizeof(struct scan_file *), by_age);
     return 0;
 }
 
 static int remove_object(const struct upload *u, const char *path, struct error *err) {
     char key[ADDRESS_KEY_MAX + 1];
-    const struct ask a = {.s3 = u->s3,
-                          .method = "DELETE",
-                          .bucket = u->to.bucket,
-                          .key = key,
-                          .seconds = REMOVE_SECONDS,
-                          .give_up = u->give_up};
+    const struct s3_call a = {.s3 = u->s3,
+                              .method = "DELETE",
+                              .bucket = u->to.bucket,
+                              .key = key,
+                              .seconds = REMOVE_SECONDS,
+                              .give_up = u->give_up};
     cleanup_buf struct buf page;
-    buf_init(&page, ASK_ANSWER_MAX);
+    buf_init(&page, S3_CALL_ANSWER_MAX);
     (void)key_of(&u->to, path, key); /* as it was when it was sent */
-    return ask(&a, path, &page, NULL, err);
+    return s3_call(&a, path, &page, NULL, err);
 }
 
 /* What lay there in the last round and has gone from the folder. Where that fails it stays: too
@@ -334,9 +334,9 @@ static void remove_gone(struct round *r) {
     struct upload *u = r->upload;
     char line[LINE_MAX_SIZE];
     for (size_t i = 0; i < u->known.count; i++) {
-        const struct leaving_file *file = &u->known.items[i];
+        const struct scan_file *file = &u->known.items[i];
         struct error err = {0};
-        if (!file->there || leaving_find(&r->found, file->path) != NULL)
+        if (!file->there || scan_find(&r->found, file->path) != NULL)
             continue;
         if (remove_object(u, file->path, &err) == 0)
             continue;
@@ -385,10 +385,10 @@ static int once(struct upload *u, bool last, struct error *err) {
     int result = run(&r, err);
     free(r.queue);
     if (r.queue == NULL) {
-        leaving_done(&r.found);
+        scan_done(&r.found);
         return result;
     }
-    leaving_done(&u->known);
+    scan_done(&u->known);
     u->known = r.found;
     return result;
 }
@@ -405,9 +405,9 @@ int upload_round(struct upload *u, bool last, struct error *err) {
 
 /* --- what is there ---------------------------------------------------------------------------- */
 
-static bool lies_there(const struct upload *u, const struct leaving_file *file,
+static bool lies_there(const struct upload *u, const struct scan_file *file,
                        const struct object *object) {
-    cleanup_fd int fd = leaving_open(u->from, file->path, NULL);
+    cleanup_fd int fd = scan_open(u->from, file->path, NULL);
     return fd >= 0 && object->size == file->stamp.size &&
            etag_fits(fd, object->size, object->etag != NULL ? object->etag : "", NULL);
 }
@@ -421,16 +421,16 @@ int upload_meet(struct upload *u, struct error *err) {
                                     .may_be_none = true,
                                     .shards = 1,
                                     .deadline = u->deadline};
-    leaving_done(&u->known);
-    if (leaving_read(u->from, &u->known, err) != 0)
+    scan_done(&u->known);
+    if (scan_read(u->from, &u->known, err) != 0)
         return -1;
     if (u->known.count == 0 || u->to.kind != ADDRESS_S3)
         return 0;
     if (listing_read(&listing, &objects, &front, err) != 0)
         return -1;
     for (size_t i = 0; i < objects.count; i++) {
-        struct leaving_file *file =
-            (struct leaving_file *)(uintptr_t)leaving_find(&u->known, objects.items[i].key + front);
+        struct scan_file *file =
+            (struct scan_file *)(uintptr_t)scan_find(&u->known, objects.items[i].key + front);
         if (file != NULL)
             file->there = lies_there(u, file, &objects.items[i]);
     }

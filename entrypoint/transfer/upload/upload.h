@@ -2,10 +2,10 @@
  * so that a file which names others comes after them. S3 shows an object when it is whole; in a
  * folder (file://) a file gets its name then. A file that is being written waits for the next
  * round; one that changes while it is read is sent again. Nothing here writes to the folder. */
-#ifndef UPLOAD_UPLOAD_H
-#define UPLOAD_UPLOAD_H
+#ifndef ENTRYPOINT_TRANSFER_UPLOAD_UPLOAD_H
+#define ENTRYPOINT_TRANSFER_UPLOAD_UPLOAD_H
 
-#include "entrypoint/transfer/disk/leaving.h"
+#include "entrypoint/transfer/disk/scan.h"
 #include "entrypoint/transfer/s3/address.h"
 #include "entrypoint/transfer/s3/s3.h"
 
@@ -22,7 +22,7 @@ struct upload {
     const volatile sig_atomic_t *give_up;
     void (*say)(const char *line);
     /* private */
-    struct leaving known; /* of the last round */
+    struct scan known; /* of the last round */
 };
 
 void upload_done(struct upload *u);

@@ -1,6 +1,6 @@
 /* Words on a control link that a test speaks by hand. */
-#ifndef UNIT_ENTRYPOINT_HAND_H
-#define UNIT_ENTRYPOINT_HAND_H
+#ifndef TESTS_UNIT_ENTRYPOINT_HAND_H
+#define TESTS_UNIT_ENTRYPOINT_HAND_H
 
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/tls.h"

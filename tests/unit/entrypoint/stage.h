@@ -12,14 +12,14 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
-#include "entrypoint/host/facts/examine.h"
+#include "entrypoint/host/observe/output_lock.h"
+#include "entrypoint/host/preflight/preflight_child.h"
 #include "entrypoint/host/ranks/rank.h"
-#include "entrypoint/host/traces/claim.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/key.h"
-#include "entrypoint/master/lives.h"
+#include "entrypoint/master/role_loop.h"
 #include "entrypoint/mpi/agent.h"
-#include "entrypoint/wire/local.h"
+#include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/tls.h"
 #include "tests/support/ports.h"
 #include "tests/support/unit.h"
@@ -86,12 +86,12 @@ static inline int stage_serve(char *const *environment, const char *const *words
     log_set_who(job.cluster.hosts[job.cluster.self].name.text);
     int before = stage_descriptors();
     struct supervisor_options options = {.job = &job, .environment = environment, .check = check};
-    int result = (stage_life != NULL ? stage_life : lives_run)(&options, &code, &err);
+    int result = (stage_life != NULL ? stage_life : role_loop_run)(&options, &code, &err);
     if (result != 0) {
         log_error("%s", err.text);
         code = err.code;
     }
-    claim_end();
+    output_lock_end();
     if (stage_descriptors() != before) {
         log_error("%d descriptors were open, and %d are", before, stage_descriptors());
         code = STAGE_LEFT_OPEN;
@@ -214,7 +214,7 @@ static inline int stage_role(int argc, char **argv) {
     else if (argc == 2 && strcmp(argv[1], "rank") == 0)
         result = rank_run(environ, &code, &err);
     else if (argc == 4 && strcmp(argv[1], "examine") == 0)
-        result = examine_run(words + 2, &err);
+        result = preflight_child_run(words + 2, &err);
     else
         return -1;
     if (result != 0)

@@ -5,20 +5,20 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "entrypoint/host/facts/facts.h"
-#include "entrypoint/host/succession.h"
+#include "entrypoint/host/preflight/host_info.h"
+#include "entrypoint/host/role_state.h"
 #include "entrypoint/job/cluster/cluster.h"
-#include "entrypoint/job/cluster/platform_forms.h"
+#include "entrypoint/job/cluster/host_list_formats.h"
 #include "entrypoint/job/cluster/platform_sagemaker.h"
 #include "entrypoint/job/cluster/platform_variables.h"
 #include "entrypoint/job/key.h"
 #include "entrypoint/job/sagemaker/channels.h"
 #include "entrypoint/job/sagemaker/hyperparameters.h"
-#include "entrypoint/job/sagemaker/metric_list.h"
-#include "entrypoint/job/sagemaker/wishes.h"
+#include "entrypoint/job/sagemaker/metric_definitions.h"
+#include "entrypoint/job/sagemaker/mpi_options.h"
 #include "entrypoint/master/join.h"
 #include "entrypoint/mpi/custom_options.h"
-#include "entrypoint/mpi/gate.h"
+#include "entrypoint/mpi/daemon_command.h"
 #include "entrypoint/outcome/pattern.h"
 #include "entrypoint/outcome/rank_report.h"
 #include "entrypoint/outcome/record.h"
@@ -41,11 +41,11 @@ static int answer_hyperparameters(struct error *err) {
         "{\"a\":\"1\",\"b\":\"[1, 2]\",\"c\":{\"x\":[true,null,\"\\u00e9\"]},"
         "\"sagemaker_program\":\"p.py\",\"s\":\"\\\"quoted\\\"\",\"t\":true}";
     struct hyperparameters h = {0};
-    struct wishes w = {0};
+    struct mpi_options w = {0};
     struct argv flags = {0};
     int done = hyperparameters_parse(text, strlen(text), "h.json", &h, err);
     if (done == 0)
-        done = wishes_read(&h, &w, err);
+        done = mpi_options_read(&h, &w, err);
     if (done == 0)
         done = hyperparameters_add_flags(&h, true, &flags, err);
     for (size_t i = 0; done == 0 && i < h.count; i++)
@@ -54,7 +54,7 @@ static int answer_hyperparameters(struct error *err) {
     for (size_t i = 0; done == 0 && i < flags.count; i++)
         add("%s ", flags.items[i]);
     argv_done(&flags);
-    wishes_done(&w);
+    mpi_options_done(&w);
     hyperparameters_done(&h);
     return done;
 }
@@ -94,7 +94,7 @@ static int answer_sagemaker(struct error *err) {
 }
 
 static int answer_variables(struct error *err) {
-    static const struct own_names own = {.names = {{"n2"}}, .count = 1, .has_kernel_name = true};
+    static const struct local_names own = {.names = {{"n2"}}, .count = 1, .has_kernel_name = true};
     struct platform_description d = {0};
     int done = platform_variables_parse("n[1-40]:2,m:3,[fd00::1]:4", NULL, &own, &d, err);
     return answer_cluster(&d, done, err);
@@ -102,22 +102,22 @@ static int answer_variables(struct error *err) {
 
 static int answer_host_file(struct error *err) {
     struct platform_description d = {.hosts_key = "f", .self_key = "f", .self = {"b"}};
-    int done = platform_form_lines("a slots=2\nb:3\na\n", &d, err);
+    int done = host_list_format_lines("a slots=2\nb:3\na\n", &d, err);
     return answer_cluster(&d, done, err);
 }
 
 static int answer_hostlist(struct error *err) {
     struct platform_description d = {.hosts_key = "f", .self_key = "f", .self = {"b"}};
-    int done = platform_form_hostlist("a[01-20,7],b", "list", &d, err);
+    int done = host_list_format_hostlist("a[01-20,7],b", "list", &d, err);
     return answer_cluster(&d, done, err);
 }
 
 static int answer_spec(struct error *err) {
     static const char *const tasks[] = {"chief", "worker", NULL};
     struct platform_description d = {.hosts_key = "f", .self_key = "f"};
-    int done = platform_form_spec("{\"cluster\":{\"chief\":[\"c:1\"],\"worker\":[\"w:1\"]},"
-                                  "\"task\":{\"type\":\"worker\",\"index\":\"0\"}}",
-                                  "spec", tasks, &d, err);
+    int done = host_list_format_spec("{\"cluster\":{\"chief\":[\"c:1\"],\"worker\":[\"w:1\"]},"
+                                     "\"task\":{\"type\":\"worker\",\"index\":\"0\"}}",
+                                     "spec", tasks, &d, err);
     return answer_cluster(&d, done, err);
 }
 
@@ -135,15 +135,15 @@ static int answer_custom_options(struct error *err) {
 
 static int answer_metrics(struct error *err) {
     static const char text[] = "[{\"Name\":\"a\",\"Regex\":\"(x|y)+[0-9]{2}\"},{\"name\":\"b\"}]";
-    struct metric_list l = {0};
+    struct metric_definitions l = {0};
     struct pattern p = {0};
-    int done = metric_list_parse(text, strlen(text), "m.json", &l, err);
+    int done = metric_definitions_parse(text, strlen(text), "m.json", &l, err);
     if (done == 0)
         done = pattern_parse(l.items[0].regex, &p, err);
     if (done == 0)
         add("%zu %zu %zu", l.count, l.passed_over, p.size);
     pattern_done(&p);
-    metric_list_done(&l);
+    metric_definitions_done(&l);
     return done;
 }
 
@@ -168,16 +168,16 @@ static json_t *with(const char *type, json_t *members) {
 }
 
 static int answer_join(struct error *err) {
-    static const struct facts facts = {
+    static const struct host_info facts = {
         .version = "1.2", .openmpi = "4.1.4", .job = 7, .program = 8, .cpus = 2, .boot = 5};
-    struct facts again = {0};
+    struct host_info again = {0};
     cleanup_json json_t *message = NULL;
     no_memory_of_json(true);
-    if (send_and_take(with("join", facts_json(&facts)), &message, err) != 0 ||
-        facts_parse(message, &again, err) != 0)
+    if (send_and_take(with("join", host_info_json(&facts)), &message, err) != 0 ||
+        host_info_parse(message, &again, err) != 0)
         return -1;
     add("%s %s %d %d", again.version, again.openmpi, (int)again.cpus,
-        facts_compare(&facts, &again, err));
+        host_info_compare(&facts, &again, err));
     return 0;
 }
 
@@ -211,27 +211,27 @@ static int answer_verdict(struct error *err) {
 
 /* What a host tells the next master when the first one is lost. */
 static int answer_succession(struct error *err) {
-    static const struct roll later = {.number = 2, .master = 1, .hosts = {.words = {6}}};
+    static const struct view later = {.number = 2, .master = 1, .hosts = {.words = {6}}};
     struct cluster_host hosts[3] = {{.slots = 1}};
     struct job job = {.settings = {.failover = true}, .cluster = {.hosts = hosts, .count = 3}};
-    struct succession s;
-    struct ledger told;
+    struct role_state s;
+    struct quorum told;
     char run[ATTEMPT_RUN_SIZE];
     int64_t quiet = 0;
     cleanup_json json_t *message = NULL;
-    int done = succession_open(&s, &job, err);
+    int done = role_state_open(&s, &job, err);
     if (done == 0) {
         (void)snprintf(s.run, sizeof(s.run), "0123456789abcdef");
-        (void)ledger_take(&s.ledger, &later);
+        (void)quorum_take(&s.ledger, &later);
         no_memory_of_json(true);
-        done = send_and_take(with("join", succession_json(&s)), &message, err);
+        done = send_and_take(with("join", role_state_json(&s)), &message, err);
     }
     if (done == 0)
-        done = succession_parse(message, 3, run, &told, &quiet, err);
+        done = role_state_parse(message, 3, run, &told, &quiet, err);
     if (done == 0)
         add("%s %u %zu %u %u", run, told.sure.number, told.taken_count, told.taken[0].number,
             told.taken[0].master);
-    succession_close(&s);
+    role_state_close(&s);
     return done;
 }
 
@@ -249,7 +249,7 @@ static int answer_gate(struct error *err) {
     struct ports ports;
     struct openmpi_options options;
     struct argv words = {0};
-    struct gate gate = {
+    struct daemon_command gate = {
         .series = OPENMPI_4_1, .daemon = "/usr/bin/orted", .options = &options, .hosts = 3};
     const struct openmpi_request request = {.version = {.series = OPENMPI_4_1},
                                             .cluster = &cluster,
@@ -261,7 +261,7 @@ static int answer_gate(struct error *err) {
         return -1;
     gate.port = ports.daemons_v4;
     (void)net_address_parse("10.0.0.1", &gate.master);
-    int done = gate_check(&gate, line, strlen(line), &words, err);
+    int done = daemon_command_check(&gate, line, strlen(line), &words, err);
     for (size_t i = 0; i < words.count; i++)
         add("%s ", words.items[i]);
     argv_done(&words);
@@ -370,12 +370,12 @@ static int answer_admission(struct error *err) {
     struct master m = {
         .s = {.job = &job}, .members = members, .phase = PHASE_JOINING, .raise = raise_nothing};
     static json_t *join; /* made once, when nothing fails */
-    struct facts facts;
+    struct host_info facts;
     int ends[2];
     if (join == NULL) {
-        facts_gather(&job, &m.s.tools, &facts);
+        host_info_gather(&job, &m.s.tools, &facts);
         CU_ASSERT_TRUE(net_address_parse("10.0.0.2", &facts.address));
-        join = with("join", facts_json(&facts));
+        join = with("join", host_info_json(&facts));
         (void)json_object_set_new(join, "host", json_string("algo-2"));
     }
     for (size_t i = 0; i < 2; i++)

@@ -138,7 +138,7 @@ static void the_plan_says_why(void) {
 
 static void what_is_fetched_is_told_without_its_secrets(void) {
     struct job job = sample();
-    job.sources = (struct sources){
+    job.sources = (struct download_sources){
         .code = "s3://b/s.tar.gz",
         .channels = {{.name = "train", .address = "https://h/x?X-Amz-Signature=tell-nobody"}},
         .count = 1};

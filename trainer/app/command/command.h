@@ -1,8 +1,8 @@
 /* The commands of ringtrain. A command gets the words behind its name and returns the exit code of
  * the program; it reports errors through ERR and returns -1 then, so that main prints them in one
  * place. Adding one: a function here, a row in main.c. */
-#ifndef COMMAND_COMMAND_H
-#define COMMAND_COMMAND_H
+#ifndef TRAINER_APP_COMMAND_COMMAND_H
+#define TRAINER_APP_COMMAND_COMMAND_H
 
 #include "common/buf.h"
 #include "common/error.h"

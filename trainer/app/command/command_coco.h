@@ -1,6 +1,6 @@
 /* The commands that deal with COCO's files; command.h's dispatch to them. */
-#ifndef COMMAND_COMMAND_COCO_H
-#define COMMAND_COMMAND_COCO_H
+#ifndef TRAINER_APP_COMMAND_COMMAND_COCO_H
+#define TRAINER_APP_COMMAND_COMMAND_COCO_H
 
 #include "common/error.h"
 

@@ -3,7 +3,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
-#include "common/target.h"
+#include "common/output_path.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/command/output.h"
 #include "trainer/app/options/flag.h"
@@ -171,15 +171,15 @@ static int write_json(struct scoring *s, struct error *err) {
 }
 
 static const char *const JSON_STARTS[] = {"{\"bbox\": ", "{\"segm\": ", NULL};
-static const struct target_kind JSON_KIND = {"a file of an earlier scoring", JSON_STARTS};
+static const struct output_path_kind JSON_KIND = {"a file of an earlier scoring", JSON_STARTS};
 
 /* Before the work: everything that is to be written can be, and costs nobody a file. */
 static int check_targets(const struct flags *f, struct error *err) {
-    if (f->json != NULL && f->index != NULL && target_is_same(f->json, f->index))
+    if (f->json != NULL && f->index != NULL && output_path_is_same(f->json, f->index))
         return error_set(err, EXIT_CODE_USAGE, "--json and --index name one file: %s", f->json);
-    if (f->json != NULL && target_check(f->json, &JSON_KIND, "--json", err) != 0)
+    if (f->json != NULL && output_path_check(f->json, &JSON_KIND, "--json", err) != 0)
         return -1;
-    if (f->index != NULL && target_check(f->index, &COCO_FILE_KIND, "--index", err) != 0)
+    if (f->index != NULL && output_path_check(f->index, &COCO_FILE_KIND, "--index", err) != 0)
         return -1;
     return f->arrays != NULL ? coco_arrays_check(f->arrays, err) : 0;
 }

@@ -1,6 +1,6 @@
 /* ringtrain inspect data DIR; command.h's `inspect` dispatches to it. */
-#ifndef COMMAND_COMMAND_INSPECT_DATA_H
-#define COMMAND_COMMAND_INSPECT_DATA_H
+#ifndef TRAINER_APP_COMMAND_COMMAND_INSPECT_DATA_H
+#define TRAINER_APP_COMMAND_COMMAND_INSPECT_DATA_H
 
 #include "common/error.h"
 

@@ -1,6 +1,6 @@
 /* `ringtrain inspect plan`: a training step as it is compiled, before any data is there. */
-#ifndef COMMAND_COMMAND_INSPECT_PLAN_H
-#define COMMAND_COMMAND_INSPECT_PLAN_H
+#ifndef TRAINER_APP_COMMAND_COMMAND_INSPECT_PLAN_H
+#define TRAINER_APP_COMMAND_COMMAND_INSPECT_PLAN_H
 
 #include "common/error.h"
 

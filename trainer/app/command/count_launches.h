@@ -1,6 +1,6 @@
 /* What a training step launches on a described device (device/described.h). */
-#ifndef COMMAND_COUNT_LAUNCHES_H
-#define COMMAND_COUNT_LAUNCHES_H
+#ifndef TRAINER_APP_COMMAND_COUNT_LAUNCHES_H
+#define TRAINER_APP_COMMAND_COUNT_LAUNCHES_H
 
 #include "common/buf.h"
 #include "trainer/app/run/network.h"

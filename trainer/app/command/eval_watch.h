@@ -1,8 +1,8 @@
 /* `eval --watch`: scores each checkpoint of a training as it appears, beside the trainer. It ends
  * when the checkpoint of the training's last step is scored, when no next one comes for
  * --watch-patience, or when it is asked to stop. */
-#ifndef COMMAND_EVAL_WATCH_H
-#define COMMAND_EVAL_WATCH_H
+#ifndef TRAINER_APP_COMMAND_EVAL_WATCH_H
+#define TRAINER_APP_COMMAND_EVAL_WATCH_H
 
 #include "common/error.h"
 #include "trainer/app/command/trained.h"

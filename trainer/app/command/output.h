@@ -1,7 +1,7 @@
 /* Standard output of the commands: what cannot be written there is an error of the command, with
  * the exit code of file_write_code, because who asked for it would take its lack for an answer. */
-#ifndef COMMAND_OUTPUT_H
-#define COMMAND_OUTPUT_H
+#ifndef TRAINER_APP_COMMAND_OUTPUT_H
+#define TRAINER_APP_COMMAND_OUTPUT_H
 
 #include "common/error.h"
 

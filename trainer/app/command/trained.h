@@ -1,7 +1,7 @@
 /* A trained model and the data that it is to look at: what the commands that use one share. Opened
  * step by step, in this order, all ranks together; TRAINED stays where it is. */
-#ifndef COMMAND_TRAINED_H
-#define COMMAND_TRAINED_H
+#ifndef TRAINER_APP_COMMAND_TRAINED_H
+#define TRAINER_APP_COMMAND_TRAINED_H
 
 #include "common/error.h"
 #include "trainer/app/device/threads.h"

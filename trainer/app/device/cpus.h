@@ -1,8 +1,8 @@
 /* The cores that this rank may use, and how many threads to run on them. The least of the affinity
  * mask and the cgroup's CPU quota counts, divided among the ranks that share them; hosts that are
  * containers on one machine share them too, which the launcher cannot see. */
-#ifndef DEVICE_CPUS_H
-#define DEVICE_CPUS_H
+#ifndef TRAINER_APP_DEVICE_CPUS_H
+#define TRAINER_APP_DEVICE_CPUS_H
 
 #include "common/error.h"
 #include "trainer/comm/comm.h"

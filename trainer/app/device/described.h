@@ -1,6 +1,6 @@
 /* What a step would take of a device that --device describes, where this build can tell. */
-#ifndef DEVICE_DESCRIBED_H
-#define DEVICE_DESCRIBED_H
+#ifndef TRAINER_APP_DEVICE_DESCRIBED_H
+#define TRAINER_APP_DEVICE_DESCRIBED_H
 
 #include "common/error.h"
 #include "trainer/app/options/options.h"

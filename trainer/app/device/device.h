@@ -1,6 +1,6 @@
 /* The choice of a backend, and what this build has. */
-#ifndef DEVICE_DEVICE_H
-#define DEVICE_DEVICE_H
+#ifndef TRAINER_APP_DEVICE_DEVICE_H
+#define TRAINER_APP_DEVICE_DEVICE_H
 
 #include "common/error.h"
 #include "trainer/app/options/options.h"

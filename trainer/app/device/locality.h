@@ -1,7 +1,7 @@
 /* Which cores lie beside a PCI device, as the kernel tells in sysfs. Nothing here knows what kind
  * of device it is. */
-#ifndef DEVICE_LOCALITY_H
-#define DEVICE_LOCALITY_H
+#ifndef TRAINER_APP_DEVICE_LOCALITY_H
+#define TRAINER_APP_DEVICE_LOCALITY_H
 
 #include "common/error.h"
 

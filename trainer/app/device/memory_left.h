@@ -3,8 +3,8 @@
  * there for all processes is divided among the ranks of this host.
  *
  * Pages of files count as free, since the kernel drops them where memory is wanted. */
-#ifndef DEVICE_MEMORY_LEFT_H
-#define DEVICE_MEMORY_LEFT_H
+#ifndef TRAINER_APP_DEVICE_MEMORY_LEFT_H
+#define TRAINER_APP_DEVICE_MEMORY_LEFT_H
 
 #include <stdint.h>
 

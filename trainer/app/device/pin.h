@@ -4,8 +4,8 @@
  *
  * The cores that the process was given (affinity mask, and with it the cgroup's cpuset) are never
  * left: it stays on those of them that lie beside the device, or where it is if there are none. */
-#ifndef DEVICE_PIN_H
-#define DEVICE_PIN_H
+#ifndef TRAINER_APP_DEVICE_PIN_H
+#define TRAINER_APP_DEVICE_PIN_H
 
 #include "trainer/app/device/locality.h"
 

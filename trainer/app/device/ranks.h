@@ -1,6 +1,6 @@
 /* This process among the ranks of its job: who it is, and whether all of them hold the same. */
-#ifndef DEVICE_RANKS_H
-#define DEVICE_RANKS_H
+#ifndef TRAINER_APP_DEVICE_RANKS_H
+#define TRAINER_APP_DEVICE_RANKS_H
 
 #include "common/error.h"
 #include "trainer/comm/comm.h"

@@ -1,6 +1,6 @@
 /* How many threads a rank runs: as the flags say, else by the cores that it has. */
-#ifndef DEVICE_THREADS_H
-#define DEVICE_THREADS_H
+#ifndef TRAINER_APP_DEVICE_THREADS_H
+#define TRAINER_APP_DEVICE_THREADS_H
 
 #include "common/error.h"
 #include "trainer/app/options/options.h"

@@ -2,8 +2,8 @@
  * has a core to itself and ruinous when something else wants the core: a step then takes four times
  * as long or more. The library reads the environment before main runs, so the choice takes a new
  * start of the program. */
-#ifndef DEVICE_WAIT_POLICY_H
-#define DEVICE_WAIT_POLICY_H
+#ifndef TRAINER_APP_DEVICE_WAIT_POLICY_H
+#define TRAINER_APP_DEVICE_WAIT_POLICY_H
 
 #include <stdbool.h>
 

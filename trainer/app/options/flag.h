@@ -9,8 +9,8 @@
  *
  * The field at OFFSET is an int64_t, double, bool, const char * (borrowed from argv; NULL by
  * default) or, for a choice, an int that holds the index in CHOICES. */
-#ifndef OPTIONS_FLAG_H
-#define OPTIONS_FLAG_H
+#ifndef TRAINER_APP_OPTIONS_FLAG_H
+#define TRAINER_APP_OPTIONS_FLAG_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,7 +1,7 @@
 /* What other trainers call what a flag here does: torchrun, torchvision, timm, Lightning,
  * Detectron2, Hugging Face's Trainer. */
-#ifndef OPTIONS_FLAG_WORD_H
-#define OPTIONS_FLAG_WORD_H
+#ifndef TRAINER_APP_OPTIONS_FLAG_WORD_H
+#define TRAINER_APP_OPTIONS_FLAG_WORD_H
 
 #include <stddef.h>
 

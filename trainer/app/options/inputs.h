@@ -14,8 +14,8 @@
  *     events       --tensorboard-dir, /opt/ml/output/tensorboard; else none
  *     log          --log-dir, $SM_OUTPUT_DATA_DIR, /opt/ml/output/data, the model's folder
  *     findings     --out; in training $SM_OUTPUT_DATA_DIR, /opt/ml/output/data, too; else none */
-#ifndef OPTIONS_INPUTS_H
-#define OPTIONS_INPUTS_H
+#ifndef TRAINER_APP_OPTIONS_INPUTS_H
+#define TRAINER_APP_OPTIONS_INPUTS_H
 
 #include "common/error.h"
 #include "trainer/app/options/options.h"

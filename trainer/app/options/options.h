@@ -1,8 +1,8 @@
 /* Every flag of `ringtrain train`, `eval` and `predict`: one table (options.c), one struct. What a
  * flag means stands in its help text there. Numbers that are 0 where 0 makes no sense mean "choose
  * for me". */
-#ifndef OPTIONS_OPTIONS_H
-#define OPTIONS_OPTIONS_H
+#ifndef TRAINER_APP_OPTIONS_OPTIONS_H
+#define TRAINER_APP_OPTIONS_OPTIONS_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,7 +1,7 @@
 /* Ready sets of flags for a training, by name: --recipe NAME. They lie above the defaults of the
  * flags and those of the network, and below what the command line says. */
-#ifndef OPTIONS_RECIPE_H
-#define OPTIONS_RECIPE_H
+#ifndef TRAINER_APP_OPTIONS_RECIPE_H
+#define TRAINER_APP_OPTIONS_RECIPE_H
 
 #include "common/error.h"
 #include "trainer/models/model.h"

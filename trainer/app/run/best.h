@@ -1,7 +1,7 @@
 /* Keeps the model of the best evaluation of a training. By rank 0 alone; on others nothing
  * happens. */
-#ifndef RUN_BEST_H
-#define RUN_BEST_H
+#ifndef TRAINER_APP_RUN_BEST_H
+#define TRAINER_APP_RUN_BEST_H
 
 #include "trainer/app/run/job.h"
 

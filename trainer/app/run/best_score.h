@@ -1,7 +1,7 @@
 /* The best evaluation of a training so far: by which figure, what it was, and where the model of it
  * lies. What is kept there tells its score itself, so that a run that goes on knows it. */
-#ifndef RUN_BEST_SCORE_H
-#define RUN_BEST_SCORE_H
+#ifndef TRAINER_APP_RUN_BEST_SCORE_H
+#define TRAINER_APP_RUN_BEST_SCORE_H
 
 #include "common/error.h"
 #include "trainer/app/options/inputs.h"

@@ -1,7 +1,7 @@
 /* What a training says at its end, on rank 0: how fast it was, what was wrong with its data, and
  * what can be done next. */
-#ifndef RUN_CLOSING_H
-#define RUN_CLOSING_H
+#ifndef TRAINER_APP_RUN_CLOSING_H
+#define TRAINER_APP_RUN_CLOSING_H
 
 #include "trainer/app/run/job.h"
 

@@ -6,8 +6,8 @@
  * The second copy moves what a step reads of the picture once more within the device, 0.15 MB an
  * image of the hundreds of MB that the step moves; the other way, one recording for each of two
  * input buffers, would double bound steps and recordings instead. */
-#ifndef RUN_DEVICE_FEED_H
-#define RUN_DEVICE_FEED_H
+#ifndef TRAINER_APP_RUN_DEVICE_FEED_H
+#define TRAINER_APP_RUN_DEVICE_FEED_H
 
 #include "trainer/app/run/network.h"
 

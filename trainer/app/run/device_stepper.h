@@ -7,8 +7,8 @@
  * The sums go from device to device where a library for that is there (comm/device_sum.h);
  * otherwise through host memory, unrecorded. What a step means is what it
  * means on the host (step.h): the same flags, the same order of additions. */
-#ifndef RUN_DEVICE_STEPPER_H
-#define RUN_DEVICE_STEPPER_H
+#ifndef TRAINER_APP_RUN_DEVICE_STEPPER_H
+#define TRAINER_APP_RUN_DEVICE_STEPPER_H
 
 #include "trainer/app/run/step.h"
 #include "trainer/data/set/loader.h"

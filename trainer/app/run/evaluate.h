@@ -1,6 +1,6 @@
 /* The score of a model on a data set: every image once, over all ranks. */
-#ifndef RUN_EVALUATE_H
-#define RUN_EVALUATE_H
+#ifndef TRAINER_APP_RUN_EVALUATE_H
+#define TRAINER_APP_RUN_EVALUATE_H
 
 #include "common/error.h"
 #include "common/progress.h"

@@ -3,7 +3,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
-#include "common/target.h"
+#include "common/output_path.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -13,9 +13,9 @@
 #define PICTURES "pictures"
 
 static const char *const DETECTION_STARTS[] = {"[\n{\"image_id\":", "[]", NULL};
-static const struct target_kind DETECTION_KIND = {"a list of detections", DETECTION_STARTS};
+static const struct output_path_kind DETECTION_KIND = {"a list of detections", DETECTION_STARTS};
 static const char *const PICTURE_STARTS[] = {"\xff\xd8\xff", NULL};
-static const struct target_kind PICTURE_KIND = {"a picture of an evaluation", PICTURE_STARTS};
+static const struct output_path_kind PICTURE_KIND = {"a picture of an evaluation", PICTURE_STARTS};
 
 static int path_in(const struct findings *f, const char *name, char path[PATH_MAX],
                    struct error *err) {
@@ -37,7 +37,7 @@ int findings_check(const struct findings *f, const struct task *task, struct err
         return error_wrap(err, "--out");
     return path_in(f, DETECTIONS, path, err) != 0
                ? -1
-               : target_check(path, &DETECTION_KIND, "--out", err);
+               : output_path_check(path, &DETECTION_KIND, "--out", err);
 }
 
 /* No more room for a picture of SIZE bytes? */
@@ -56,7 +56,8 @@ static int put_file(const struct findings *f, const struct task_picture *picture
     char name[96], path[PATH_MAX];
     (void)snprintf(name, sizeof(name), PICTURES "/step-%09" PRId64 "-%" PRId64 ".jpg", f->step,
                    picture->id);
-    if (path_in(f, name, path, err) != 0 || target_check(path, &PICTURE_KIND, "--out", err) != 0)
+    if (path_in(f, name, path, err) != 0 ||
+        output_path_check(path, &PICTURE_KIND, "--out", err) != 0)
         return -1;
     return file_publish(path, picture->bytes, picture->size, 0644, err);
 }

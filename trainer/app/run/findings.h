@@ -6,8 +6,8 @@
  *
  * and the same pictures as TensorBoard events, "pictures/17". One process writes FINDINGS_FILES_MAX
  * pictures and FINDINGS_BYTES_MAX bytes of them at most; a word is said when there are no more. */
-#ifndef RUN_FINDINGS_H
-#define RUN_FINDINGS_H
+#ifndef TRAINER_APP_RUN_FINDINGS_H
+#define TRAINER_APP_RUN_FINDINGS_H
 
 #include "common/error.h"
 #include "trainer/app/task/score.h"

@@ -1,6 +1,6 @@
 /* What is not finite is told, and not given to anybody as a result. */
-#ifndef RUN_FINITE_H
-#define RUN_FINITE_H
+#ifndef TRAINER_APP_RUN_FINITE_H
+#define TRAINER_APP_RUN_FINITE_H
 
 #include "common/error.h"
 #include "trainer/app/run/weights.h"

@@ -1,6 +1,6 @@
 /* Whether f16 holds what frozen norms make of the weights in front of them. */
-#ifndef RUN_FOLD_H
-#define RUN_FOLD_H
+#ifndef TRAINER_APP_RUN_FOLD_H
+#define TRAINER_APP_RUN_FOLD_H
 
 #include "common/error.h"
 #include "trainer/app/run/network.h"

@@ -1,7 +1,7 @@
 #include "trainer/app/run/init.h"
 
-#include "common/attempt.h"
 #include "common/cleanup.h"
+#include "common/run_id.h"
 #include "trainer/app/run/weights.h"
 #include "trainer/checkpoint/checkpoint_list.h"
 #include "trainer/kernels/bf16.h"

@@ -7,8 +7,8 @@
  * A detector may lie there under torchvision's names of before 0.12 as well. Its classifiers are
  * those of boxes and masks; of a file that holds a classifier of pictures, or a body alone, it
  * takes its body ("backbone.body.conv1.weight" is "conv1.weight" there) and keeps all else. */
-#ifndef RUN_INIT_H
-#define RUN_INIT_H
+#ifndef TRAINER_APP_RUN_INIT_H
+#define TRAINER_APP_RUN_INIT_H
 
 #include "common/buf.h"
 #include "common/error.h"

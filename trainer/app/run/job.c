@@ -1,9 +1,9 @@
 #include "trainer/app/run/job.h"
 
-#include "common/attempt.h"
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/run_id.h"
 #include "common/str.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"

@@ -1,7 +1,7 @@
 /* Everything that a training run holds, opened in order and closed in reverse. job_open leaves the
  * parameters unset and `state` at the run's beginning; start.h brings both to where it goes on. */
-#ifndef RUN_JOB_H
-#define RUN_JOB_H
+#ifndef TRAINER_APP_RUN_JOB_H
+#define TRAINER_APP_RUN_JOB_H
 
 #include "common/error.h"
 #include "common/progress.h"

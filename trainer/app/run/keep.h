@@ -1,8 +1,8 @@
 /* When a checkpoint is due: at the end of each epoch in any case; beside that every
  * so many steps, which all ranks count alike, or after some time by the clock of rank 0, which
  * tells the others with the sums of a step (stepper.h). */
-#ifndef RUN_KEEP_H
-#define RUN_KEEP_H
+#ifndef TRAINER_APP_RUN_KEEP_H
+#define TRAINER_APP_RUN_KEEP_H
 
 #include "common/error.h"
 #include "trainer/app/run/interval.h"

@@ -1,8 +1,8 @@
 /* A model with what it runs on: one store of parameters, and compiled programs over it that take
  * turns in one memory: for each canvas, a size of its input, one that evaluates and, if it is
  * trained, one that trains. */
-#ifndef RUN_NETWORK_H
-#define RUN_NETWORK_H
+#ifndef TRAINER_APP_RUN_NETWORK_H
+#define TRAINER_APP_RUN_NETWORK_H
 
 #include "common/error.h"
 #include "trainer/backend/backend.h"

@@ -1,6 +1,6 @@
 /* Lines that a library has left for people. */
-#ifndef RUN_NOTES_H
-#define RUN_NOTES_H
+#ifndef TRAINER_APP_RUN_NOTES_H
+#define TRAINER_APP_RUN_NOTES_H
 
 #include "common/buf.h"
 

@@ -1,6 +1,6 @@
 /* The learning rate of a run, from its options: epochs become steps. */
-#ifndef RUN_RATE_H
-#define RUN_RATE_H
+#ifndef TRAINER_APP_RUN_RATE_H
+#define TRAINER_APP_RUN_RATE_H
 
 #include "common/buf.h"
 #include "common/error.h"

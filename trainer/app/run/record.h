@@ -1,7 +1,7 @@
 /* What a training leaves of itself beside its model, on rank 0: what was asked for, at its
  * beginning, and how it ended (telemetry/run_log.h). */
-#ifndef RUN_RECORD_H
-#define RUN_RECORD_H
+#ifndef TRAINER_APP_RUN_RECORD_H
+#define TRAINER_APP_RUN_RECORD_H
 
 #include "trainer/app/run/job.h"
 

@@ -1,8 +1,8 @@
 /* What rank 0 tells while it trains: the table for people and the metric lines for scrapers, on
  * standard output, and TensorBoard events; on a terminal a status line below them, on standard
  * error. Other ranks hold a report that says nothing. */
-#ifndef RUN_REPORT_H
-#define RUN_REPORT_H
+#ifndef TRAINER_APP_RUN_REPORT_H
+#define TRAINER_APP_RUN_REPORT_H
 
 #include "common/error.h"
 #include "trainer/app/task/task.h"

@@ -1,8 +1,8 @@
 /* Whether a network, its batches and the threads that fill them have room in memory: asked before
  * any of it is taken, so that a batch that is too large is an error which names one that fits, and
  * not the end of the process, or of the container, in the middle of a run. */
-#ifndef RUN_ROOM_H
-#define RUN_ROOM_H
+#ifndef TRAINER_APP_RUN_ROOM_H
+#define TRAINER_APP_RUN_ROOM_H
 
 #include "trainer/app/device/memory_left.h"
 #include "trainer/app/device/threads.h"

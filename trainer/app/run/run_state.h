@@ -1,8 +1,8 @@
 /* Where a run stands and what it was made of: the JSON that each checkpoint carries. The first
  * group is needed to go on; the second tells whether the run that resumes is the same to the last
  * bit. Files of format version 1 lack what is marked with *; it then reads as 0 or "". */
-#ifndef RUN_RUN_STATE_H
-#define RUN_RUN_STATE_H
+#ifndef TRAINER_APP_RUN_RUN_STATE_H
+#define TRAINER_APP_RUN_RUN_STATE_H
 
 #include "common/buf.h"
 #include "common/error.h"
@@ -50,7 +50,7 @@ struct run_state {
 
     char init[RUN_STATE_TEXT]; /* * the end of --init's path; "none" without */
 
-    char run[RUN_STATE_TEXT]; /* ringmaster's name of it (common/attempt.h); "" where none was told
+    char run[RUN_STATE_TEXT]; /* ringmaster's name of it (common/run_id.h); "" where none was told
                                */
 };
 

@@ -1,6 +1,6 @@
 /* What a run leaves behind; rank 0 alone writes. */
-#ifndef RUN_SAVE_H
-#define RUN_SAVE_H
+#ifndef TRAINER_APP_RUN_SAVE_H
+#define TRAINER_APP_RUN_SAVE_H
 
 #include "common/error.h"
 #include "trainer/app/run/job.h"

@@ -1,6 +1,6 @@
 /* One rank's parameters for all. */
-#ifndef RUN_SPREAD_H
-#define RUN_SPREAD_H
+#ifndef TRAINER_APP_RUN_SPREAD_H
+#define TRAINER_APP_RUN_SPREAD_H
 
 #include "common/error.h"
 #include "trainer/comm/comm.h"

@@ -1,9 +1,9 @@
 #include "trainer/app/run/start.h"
 
-#include "common/attempt.h"
 #include "common/buf.h"
 #include "common/log.h"
-#include "common/target.h"
+#include "common/output_path.h"
+#include "common/run_id.h"
 #include "trainer/app/run/fold.h"
 #include "trainer/app/run/init.h"
 #include "trainer/app/run/notes.h"
@@ -219,7 +219,7 @@ static int init_from(struct job *job, const char *given, struct error *err) {
     if (init_path(given, path, err) != 0)
         return -1;
     (void)snprintf(model, sizeof(model), "%s/model.safetensors", job->inputs.model);
-    if (target_is_same(path, model))
+    if (output_path_is_same(path, model))
         return error_set(err, EXIT_CODE_CONFIG,
                          "--init: %s is where this run's own model will go; give another "
                          "--model-dir",

@@ -1,7 +1,7 @@
 /* Where parameters come from: a checkpoint, a file of weights, or the seed. Rank 0 reads, the
  * others get what it has. */
-#ifndef RUN_START_H
-#define RUN_START_H
+#ifndef TRAINER_APP_RUN_START_H
+#define TRAINER_APP_RUN_START_H
 
 #include "common/error.h"
 #include "trainer/app/run/job.h"

@@ -2,8 +2,8 @@
  * their mean over ranks. A checkpoint within an epoch holds the mean under the usual names, for
  * whoever reads the file, and every rank's own as rank_statistics.NAME [ranks][...], so that the
  * same number of ranks goes on from there to the bit. */
-#ifndef RUN_STATISTICS_H
-#define RUN_STATISTICS_H
+#ifndef TRAINER_APP_RUN_STATISTICS_H
+#define TRAINER_APP_RUN_STATISTICS_H
 
 #include "common/error.h"
 #include "trainer/app/run/job.h"

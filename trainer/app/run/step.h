@@ -12,8 +12,8 @@
  * nor momentum nor running statistics. The latter one counts all the same, as skipped;
  * STEP_BAD_MAX of them in a row are an error, those aside that brought a growing loss scale
  * down. */
-#ifndef RUN_STEP_H
-#define RUN_STEP_H
+#ifndef TRAINER_APP_RUN_STEP_H
+#define TRAINER_APP_RUN_STEP_H
 
 #include "common/error.h"
 #include "trainer/app/run/network.h"

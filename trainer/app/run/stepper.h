@@ -1,8 +1,8 @@
 /* One optimizer step over all ranks: micro-batches forward and backward, gradient buckets summed
  * while backward goes on, then SGD. What a step means is step.h's; here is the host's way, and the
  * choice between it and a device's. */
-#ifndef RUN_STEPPER_H
-#define RUN_STEPPER_H
+#ifndef TRAINER_APP_RUN_STEPPER_H
+#define TRAINER_APP_RUN_STEPPER_H
 
 #include "trainer/app/run/step.h"
 #include "trainer/data/set/loader.h"

@@ -1,8 +1,8 @@
 /* The wish to stop: SIGTERM or SIGINT sets a flag that the loops look at. The first signal asks,
  * and training ends with a checkpoint after the step it is in; signals after it change nothing,
  * but where somebody sits in front of the process (stop_answer). */
-#ifndef RUN_STOP_H
-#define RUN_STOP_H
+#ifndef TRAINER_APP_RUN_STOP_H
+#define TRAINER_APP_RUN_STOP_H
 
 #include "common/error.h"
 

@@ -1,7 +1,7 @@
 /* `ringtrain train`: steps until the end of the schedule or a request to stop, with an evaluation
  * and a checkpoint after each epoch, and the finished model at last. */
-#ifndef RUN_TRAIN_H
-#define RUN_TRAIN_H
+#ifndef TRAINER_APP_RUN_TRAIN_H
+#define TRAINER_APP_RUN_TRAIN_H
 
 #include "common/error.h"
 #include "common/exit_code.h"

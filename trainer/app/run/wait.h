@@ -1,6 +1,6 @@
 /* Waiting for data without growing deaf: the next batch, the end, or a request to stop. */
-#ifndef RUN_WAIT_H
-#define RUN_WAIT_H
+#ifndef TRAINER_APP_RUN_WAIT_H
+#define TRAINER_APP_RUN_WAIT_H
 
 #include "common/error.h"
 #include "trainer/data/set/loader.h"

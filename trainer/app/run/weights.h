@@ -1,8 +1,8 @@
 /* The store's contents as the named arrays of a safetensors file, under torchvision's names and in
  * its order of axes. The arrays point into the store; they are read by writers and filled by
  * readers. */
-#ifndef RUN_WEIGHTS_H
-#define RUN_WEIGHTS_H
+#ifndef TRAINER_APP_RUN_WEIGHTS_H
+#define TRAINER_APP_RUN_WEIGHTS_H
 
 #include "common/error.h"
 #include "trainer/checkpoint/array.h"

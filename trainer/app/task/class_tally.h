@@ -1,7 +1,7 @@
 /* How many pictures of each class a network tells right: its best class, the first of equals, is
  * theirs. Of its outputs it reads "logits", f32 [N, classes]. */
-#ifndef TASK_CLASS_TALLY_H
-#define TASK_CLASS_TALLY_H
+#ifndef TRAINER_APP_TASK_CLASS_TALLY_H
+#define TRAINER_APP_TASK_CLASS_TALLY_H
 
 #include "common/buf.h"
 #include "common/error.h"

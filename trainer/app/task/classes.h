@@ -1,7 +1,7 @@
 /* Classes go by their names: which numbers those of a set have in what it is held against, the
  * model's classes or those of the training data. */
-#ifndef TASK_CLASSES_H
-#define TASK_CLASSES_H
+#ifndef TRAINER_APP_TASK_CLASSES_H
+#define TRAINER_APP_TASK_CLASSES_H
 
 #include "common/error.h"
 

@@ -1,7 +1,7 @@
 /* How the pictures of a detector's sets become batches: on which canvases they lie, how many a rank
  * takes at once, and how much room a place has. */
-#ifndef TASK_DETECT_BATCHES_H
-#define TASK_DETECT_BATCHES_H
+#ifndef TRAINER_APP_TASK_DETECT_BATCHES_H
+#define TRAINER_APP_TASK_DETECT_BATCHES_H
 
 #include "common/error.h"
 #include "trainer/app/task/task.h"

@@ -1,7 +1,7 @@
 /* The data of a network that finds objects: a COCO set to train on and one to score on, each laid
  * on a few canvases. */
-#ifndef TASK_DETECT_DATA_H
-#define TASK_DETECT_DATA_H
+#ifndef TRAINER_APP_TASK_DETECT_DATA_H
+#define TRAINER_APP_TASK_DETECT_DATA_H
 
 #include "common/error.h"
 #include "trainer/app/task/task.h"

@@ -1,8 +1,8 @@
 /* The labels of what a detector finds, and the categories that they stand for. Labels go from 1 on
  * in the order of categories; or they are the categories' ids, gaps included, as in the weights
  * that torchvision calls COCO_V1: 80 categories with ids up to 90, and 91 rows of logits. */
-#ifndef TASK_DETECT_LABELS_H
-#define TASK_DETECT_LABELS_H
+#ifndef TRAINER_APP_TASK_DETECT_LABELS_H
+#define TRAINER_APP_TASK_DETECT_LABELS_H
 
 #include "common/error.h"
 #include "trainer/app/task/detect_data.h"

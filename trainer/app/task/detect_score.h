@@ -8,8 +8,8 @@
  *     found_nan    i32 [N], not 0: it answers with NaN
  *     found_mask   f32 [N * D, side, side], logits; may be missing
  */
-#ifndef TASK_DETECT_SCORE_H
-#define TASK_DETECT_SCORE_H
+#ifndef TRAINER_APP_TASK_DETECT_SCORE_H
+#define TRAINER_APP_TASK_DETECT_SCORE_H
 
 #include "trainer/app/task/detect_data.h"
 

@@ -1,6 +1,6 @@
 /* A few pictures of a scored set, the truth on the left and what was found on the right. */
-#ifndef TASK_DETECT_SHOW_H
-#define TASK_DETECT_SHOW_H
+#ifndef TRAINER_APP_TASK_DETECT_SHOW_H
+#define TRAINER_APP_TASK_DETECT_SHOW_H
 
 #include "trainer/app/task/detect_data.h"
 #include "trainer/data/coco/coco_results.h"

@@ -1,6 +1,6 @@
 #include "trainer/app/task/detect_tell.h"
 
-#include "common/target.h"
+#include "common/output_path.h"
 #include "trainer/app/task/detect_data.h"
 #include "trainer/data/coco/coco_results_pack.h"
 #include "trainer/data/coco/coco_results_write.h"
@@ -18,9 +18,9 @@
 enum { SHOWN = 5 }; /* objects of a picture on the screen */
 
 static const char *const LIST_STARTS[] = {"[\n{\"image_id\":", "[]", NULL};
-static const struct target_kind LIST_KIND = {"a list of detections", LIST_STARTS};
+static const struct output_path_kind LIST_KIND = {"a list of detections", LIST_STARTS};
 static const char *const PICTURES_STARTS[] = {"{\n  \"images\": [", NULL};
-static const struct target_kind PICTURES_KIND = {"a list of pictures", PICTURES_STARTS};
+static const struct output_path_kind PICTURES_KIND = {"a list of pictures", PICTURES_STARTS};
 
 static int path_in(const struct task_tell *how, const char *name, char path[PATH_MAX],
                    struct error *err) {
@@ -42,9 +42,9 @@ int detect_tell_check(const struct task_data *data, const struct task_tell *how,
     cleanup_draw_targets struct draw_targets targets = {0};
     char path[PATH_MAX];
     if (path_in(how, PREDICTIONS, path, err) != 0 ||
-        target_check(path, &LIST_KIND, "--out", err) != 0 ||
+        output_path_check(path, &LIST_KIND, "--out", err) != 0 ||
         path_in(how, PICTURES, path, err) != 0 ||
-        target_check(path, &PICTURES_KIND, "--out", err) != 0)
+        output_path_check(path, &PICTURES_KIND, "--out", err) != 0)
         return -1;
     return make_targets(&targets, data->own, how, err);
 }

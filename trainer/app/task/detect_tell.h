@@ -7,8 +7,8 @@
  *     OUT/NAME.jpg, .png     each picture with its objects painted over it (draw_targets.h)
  *
  * Ids of pictures are those of detect/picture_index.h. */
-#ifndef TASK_DETECT_TELL_H
-#define TASK_DETECT_TELL_H
+#ifndef TRAINER_APP_TASK_DETECT_TELL_H
+#define TRAINER_APP_TASK_DETECT_TELL_H
 
 #include "trainer/app/task/task.h"
 #include "trainer/data/coco/coco_results.h"

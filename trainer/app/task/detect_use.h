@@ -1,7 +1,7 @@
 /* The rules that a detector is used by (models/detect_rules.h), and how a model's description tells
  * of them. */
-#ifndef TASK_DETECT_USE_H
-#define TASK_DETECT_USE_H
+#ifndef TRAINER_APP_TASK_DETECT_USE_H
+#define TRAINER_APP_TASK_DETECT_USE_H
 
 #include "trainer/app/task/task.h"
 #include "trainer/models/detect_rules.h"

@@ -1,6 +1,6 @@
 /* What came of an evaluation: named figures, in the order in which they are told. */
-#ifndef TASK_EVALUATION_H
-#define TASK_EVALUATION_H
+#ifndef TRAINER_APP_TASK_EVALUATION_H
+#define TRAINER_APP_TASK_EVALUATION_H
 
 #include "common/metric_line.h"
 #include "trainer/models/model.h"

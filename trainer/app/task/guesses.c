@@ -3,8 +3,8 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
+#include "common/output_path.h"
 #include "common/str.h"
-#include "common/target.h"
 #include "trainer/data/set/labelled.h"
 
 #include <limits.h>
@@ -20,7 +20,7 @@ enum { SHOWN = 3 };
 static const double LEAST_SHOWN = 0.005;
 
 static const char *const STARTS[] = {"{\"model\":", NULL};
-static const struct target_kind KIND = {"a list of predictions", STARTS};
+static const struct output_path_kind KIND = {"a list of predictions", STARTS};
 
 struct guesses {
     const struct model_config *config;
@@ -92,7 +92,7 @@ static int path_of(const struct task_tell *how, char path[PATH_MAX], struct erro
 int guesses_check(const struct task_data *data, const struct task_tell *how, struct error *err) {
     char path[PATH_MAX];
     (void)data;
-    return path_of(how, path, err) != 0 ? -1 : target_check(path, &KIND, "--out", err);
+    return path_of(how, path, err) != 0 ? -1 : output_path_check(path, &KIND, "--out", err);
 }
 
 /* Text of any bytes as JSON's UTF-8. */

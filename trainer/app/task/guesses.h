@@ -5,8 +5,8 @@
  * CLASS, "index": its number from 0, "probability": P}, ...]}, ...]}, pictures in the order in
  * which they were given, classes by probability. Probabilities are the logits' softmax, in f64.
  * Pictures that cannot be used are not in it. */
-#ifndef TASK_GUESSES_H
-#define TASK_GUESSES_H
+#ifndef TRAINER_APP_TASK_GUESSES_H
+#define TRAINER_APP_TASK_GUESSES_H
 
 #include "trainer/app/task/task.h"
 #include "trainer/data/set/dataset.h"

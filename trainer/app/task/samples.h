@@ -1,8 +1,8 @@
 /* What a command tells of its data: what is left out of a folder when it is opened, and which files
  * cannot be used or were damaged while it is read. Files are named in the log, the first
  * FAULTS_TOLD_MAX of each kind a rank, and all are counted. */
-#ifndef TASK_SAMPLES_H
-#define TASK_SAMPLES_H
+#ifndef TRAINER_APP_TASK_SAMPLES_H
+#define TRAINER_APP_TASK_SAMPLES_H
 
 #include "common/error.h"
 #include "trainer/comm/comm.h"

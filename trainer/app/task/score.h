@@ -1,6 +1,6 @@
 /* An evaluation as the task scores it: batch by batch on each rank, then all ranks together. */
-#ifndef TASK_SCORE_H
-#define TASK_SCORE_H
+#ifndef TRAINER_APP_TASK_SCORE_H
+#define TRAINER_APP_TASK_SCORE_H
 
 #include "common/error.h"
 #include "trainer/app/task/task.h"

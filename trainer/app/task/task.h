@@ -1,8 +1,8 @@
 /* What a run is about: which samples there are, how they become batches, what a trained model is
  * worth and what is to be known of it. A table of functions, one for each enum model_task; NULL
  * where the default will do. Nothing here knows of a run: what a function needs is handed in. */
-#ifndef TASK_TASK_H
-#define TASK_TASK_H
+#ifndef TRAINER_APP_TASK_TASK_H
+#define TRAINER_APP_TASK_TASK_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -6,8 +6,8 @@
  *
  * Where the processor has no bf16 products (AVX-512 BF16, AMX), those of bf16 values are made
  * in f32: the same roundings of what is kept, at the speed of f32. */
-#ifndef CPU_CPU_H
-#define CPU_CPU_H
+#ifndef TRAINER_BACKEND_CPU_CPU_H
+#define TRAINER_BACKEND_CPU_CPU_H
 
 #include "common/error.h"
 #include "trainer/backend/backend.h"

@@ -1,6 +1,6 @@
 /* The table of what the CPU backend has: a row a kind of operator, made of graph/ops.def. */
-#ifndef CPU_OPERATORS_H
-#define CPU_OPERATORS_H
+#ifndef TRAINER_BACKEND_CPU_OPERATORS_H
+#define TRAINER_BACKEND_CPU_OPERATORS_H
 
 #include "trainer/backend/cpu/base/context.h"
 

@@ -1,8 +1,8 @@
 /* The CUDA backend: cuDNN for convolutions, cuBLASLt for the classifier, own kernels for the
  * rest. A step is enqueued on two streams, its input on a third; nothing in it waits for the
  * device. Open it on the thread that will run it. */
-#ifndef CUDA_CUDA_H
-#define CUDA_CUDA_H
+#ifndef TRAINER_BACKEND_CUDA_CUDA_H
+#define TRAINER_BACKEND_CUDA_CUDA_H
 
 #include "trainer/backend/backend.h"
 #include "trainer/backend/cuda/base/architectures.h"

@@ -2,8 +2,8 @@
  * lanes and memory that they would have, and a step that runs counts what it would launch. Nothing
  * is computed: memory is addresses that nobody may follow, as many as the device has bytes, and
  * what is copied back is left as it was. One at a time, as launches are counted for all streams. */
-#ifndef CUDA_DESCRIBED_H
-#define CUDA_DESCRIBED_H
+#ifndef TRAINER_BACKEND_CUDA_DESCRIBED_H
+#define TRAINER_BACKEND_CUDA_DESCRIBED_H
 
 #include "trainer/backend/cuda/base/launches.h"
 #include "trainer/backend/cuda/cuda.h"

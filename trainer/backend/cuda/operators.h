@@ -1,6 +1,6 @@
 /* The table of what the CUDA backend has: a row a kind of operator, made of graph/ops.def. */
-#ifndef CUDA_OPERATORS_H
-#define CUDA_OPERATORS_H
+#ifndef TRAINER_BACKEND_CUDA_OPERATORS_H
+#define TRAINER_BACKEND_CUDA_OPERATORS_H
 
 #include "trainer/backend/cuda/base/context.h"
 

@@ -1,7 +1,7 @@
 /* The CUDA backend as a device with a queue of its own: see struct backend_device. Enqueuing works
  * the same where kernels run on the host (in tests); recording needs a GPU. */
-#ifndef CUDA_QUEUE_H
-#define CUDA_QUEUE_H
+#ifndef TRAINER_BACKEND_CUDA_QUEUE_H
+#define TRAINER_BACKEND_CUDA_QUEUE_H
 
 #include "trainer/backend/cuda/base/context.h"
 

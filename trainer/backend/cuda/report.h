@@ -1,7 +1,7 @@
 /* What `ringtrain inspect --cuda` says of driver, libraries and GPUs. Opens nothing on a GPU but to
  * ask for its properties, and needs neither driver nor GPU. */
-#ifndef CUDA_REPORT_H
-#define CUDA_REPORT_H
+#ifndef TRAINER_BACKEND_CUDA_REPORT_H
+#define TRAINER_BACKEND_CUDA_REPORT_H
 
 #include "common/buf.h"
 #include "common/error.h"

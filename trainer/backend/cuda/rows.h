@@ -4,8 +4,8 @@
  * left as it is. One packed copy of the weights serves all.
  *
  * Every other step, and operators that lack a kernel for one of the shares, compute all rows. */
-#ifndef CUDA_ROWS_H
-#define CUDA_ROWS_H
+#ifndef TRAINER_BACKEND_CUDA_ROWS_H
+#define TRAINER_BACKEND_CUDA_ROWS_H
 
 #include "trainer/backend/cuda/base/context.h"
 

@@ -2,8 +2,8 @@
  * every body is recorded, and a kernel in front of it that says which one runs. The host does not
  * take part, so that a count may come out of the step itself. Off unless asked for: no device has
  * run it yet. */
-#ifndef CUDA_SWITCH_H
-#define CUDA_SWITCH_H
+#ifndef TRAINER_BACKEND_CUDA_SWITCH_H
+#define TRAINER_BACKEND_CUDA_SWITCH_H
 
 #include "trainer/backend/cuda/base/context.h"
 

@@ -1,7 +1,7 @@
 /* Private to this room: what an operator's body gets. Slots as in graph/op.h; arrays are dense
  * doubles in the order of the shape; NULL where the slot is absent. */
-#ifndef REF_BODY_H
-#define REF_BODY_H
+#ifndef TRAINER_BACKEND_REF_BODY_H
+#define TRAINER_BACKEND_REF_BODY_H
 
 #include "common/error.h"
 #include "trainer/graph/op.h"

@@ -3,8 +3,8 @@
  * bf16 and f16 to nearest even, f64 as they are). Weights of convolutions and linear layers are
  * rounded to the activation type first, as faster backends use them. It has every operator, fused
  * ones included, in f32, bf16, f16 and f64; slow, single-threaded, host memory. */
-#ifndef REF_REF_H
-#define REF_REF_H
+#ifndef TRAINER_BACKEND_REF_REF_H
+#define TRAINER_BACKEND_REF_REF_H
 
 #include "common/error.h"
 #include "trainer/backend/backend.h"

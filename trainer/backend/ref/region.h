@@ -1,7 +1,7 @@
 /* Private to this room: geometry and numbers are f32 and i32 in every mode, and come and go as
  * doubles without loss. */
-#ifndef REF_REGION_H
-#define REF_REGION_H
+#ifndef TRAINER_BACKEND_REF_REGION_H
+#define TRAINER_BACKEND_REF_REGION_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Private to this room: values of every type as doubles, and back with one rounding. */
-#ifndef REF_VALUE_H
-#define REF_VALUE_H
+#ifndef TRAINER_BACKEND_REF_VALUE_H
+#define TRAINER_BACKEND_REF_VALUE_H
 
 #include "trainer/graph/tensor.h"
 

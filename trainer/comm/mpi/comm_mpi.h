@@ -2,8 +2,8 @@
  * (MPI_THREAD_FUNNELED on it); it takes work from a bounded queue in the order in which it was
  * posted and runs the blocking calls while the caller computes. Signals are blocked on it and on
  * whatever threads the library starts. */
-#ifndef COMM_MPI_COMM_MPI_H
-#define COMM_MPI_COMM_MPI_H
+#ifndef TRAINER_COMM_MPI_COMM_MPI_H
+#define TRAINER_COMM_MPI_COMM_MPI_H
 
 #include "trainer/comm/comm.h"
 

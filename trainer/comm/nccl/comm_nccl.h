@@ -11,8 +11,8 @@
  * communicator anew and no step is recorded (device_sum.unrecorded): slower by what its launches
  * cost the host. A communicator that blocks could be recorded, but not be given up in time when a
  * peer does not come. */
-#ifndef COMM_NCCL_COMM_NCCL_H
-#define COMM_NCCL_COMM_NCCL_H
+#ifndef TRAINER_COMM_NCCL_COMM_NCCL_H
+#define TRAINER_COMM_NCCL_COMM_NCCL_H
 
 #include "trainer/comm/comm.h"
 #include "trainer/comm/device_sum.h"

@@ -4,8 +4,8 @@
  * An error, or an announced wait that passes its deadline, aborts the communicator: its kernels
  * leave the device, and no queue stays blocked. That holds for kernels that look at the abort flag;
  * NCCL's symmetric ones do not, and are not used. */
-#ifndef COMM_NCCL_GUARD_H
-#define COMM_NCCL_GUARD_H
+#ifndef TRAINER_COMM_NCCL_GUARD_H
+#define TRAINER_COMM_NCCL_GUARD_H
 
 #include "common/error.h"
 

@@ -1,7 +1,7 @@
 /* The GPUs of all ranks, compared before NCCL is: it wants one GPU a rank, and says so in words of
  * its own. */
-#ifndef COMM_NCCL_PEERS_H
-#define COMM_NCCL_PEERS_H
+#ifndef TRAINER_COMM_NCCL_PEERS_H
+#define TRAINER_COMM_NCCL_PEERS_H
 
 #include "common/error.h"
 

@@ -2,8 +2,8 @@
  * read; memory holds the images' names and a hundred bytes an annotation. What is malformed is an
  * error that names file, annotation id and byte; what is merely odd (boxes without area, ids given
  * twice, images without annotations) is kept for coco_check.h to tell. */
-#ifndef COCO_COCO_BUILD_H
-#define COCO_COCO_BUILD_H
+#ifndef TRAINER_DATA_COCO_COCO_BUILD_H
+#define TRAINER_DATA_COCO_COCO_BUILD_H
 
 #include "common/error.h"
 

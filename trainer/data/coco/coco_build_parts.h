@@ -1,7 +1,7 @@
 /* Inside the making of an index: what is gathered while the JSON is read, and how it is laid out
  * in the file when the end is reached. */
-#ifndef COCO_COCO_BUILD_PARTS_H
-#define COCO_COCO_BUILD_PARTS_H
+#ifndef TRAINER_DATA_COCO_COCO_BUILD_PARTS_H
+#define TRAINER_DATA_COCO_COCO_BUILD_PARTS_H
 
 #include "common/buf.h"
 #include "common/error.h"

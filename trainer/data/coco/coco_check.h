@@ -1,7 +1,7 @@
 /* Looks through a set of annotations for what trips up training or scoring, and counts what is
  * there. Nothing here is an error: a set with findings can be used, and who uses it decides. */
-#ifndef COCO_COCO_CHECK_H
-#define COCO_COCO_CHECK_H
+#ifndef TRAINER_DATA_COCO_COCO_CHECK_H
+#define TRAINER_DATA_COCO_COCO_CHECK_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,6 +1,6 @@
 /* The part of coco_check.h that looks into the pictures. */
-#ifndef COCO_COCO_CHECK_PICTURES_H
-#define COCO_COCO_CHECK_PICTURES_H
+#ifndef TRAINER_DATA_COCO_COCO_CHECK_PICTURES_H
+#define TRAINER_DATA_COCO_COCO_CHECK_PICTURES_H
 
 #include "trainer/data/coco/coco_check.h"
 

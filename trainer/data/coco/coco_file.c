@@ -11,7 +11,7 @@ static const char MAGIC[8] = "ringcoco";
 enum { MARK = 0x01020302, VERSION_BITS = 0xff /* the last byte is the format's version */ };
 
 static const char *const STARTS[] = {"ringcoco", NULL};
-const struct target_kind COCO_FILE_KIND = {"an index of annotations", STARTS};
+const struct output_path_kind COCO_FILE_KIND = {"an index of annotations", STARTS};
 
 static uint32_t head_checksum(const struct coco_head *head) {
     struct coco_head copy = *head;

@@ -1,11 +1,11 @@
 /* The index file: a head, then the sections it names, each at a multiple of eight bytes. Written
  * and read by the same machine type; the mark tells another byte order. Every byte is under one of
  * two checksums, the head's and the body's: a changed bit is found before anything is believed. */
-#ifndef COCO_COCO_FILE_H
-#define COCO_COCO_FILE_H
+#ifndef TRAINER_DATA_COCO_COCO_FILE_H
+#define TRAINER_DATA_COCO_COCO_FILE_H
 
 #include "common/error.h"
-#include "common/target.h"
+#include "common/output_path.h"
 #include "trainer/data/coco/coco_index.h"
 
 #include <stddef.h>
@@ -41,7 +41,7 @@ struct coco_head {
 void coco_head_seal(struct coco_head *head);
 
 /* Files that an index may replace (target.h). */
-extern const struct target_kind COCO_FILE_KIND;
+extern const struct output_path_kind COCO_FILE_KIND;
 
 /* Maps what FD, memory that nobody else can shorten, holds; NAME is for errors, and kept in the
  * index. The descriptor may be closed afterwards. */

@@ -1,7 +1,7 @@
 /* Where a COCO data set keeps its parts: FOLDER/annotations/instances_NAME.json and the pictures in
  * FOLDER/NAME, as COCO's own archives unpack (train2017, val2017). */
-#ifndef COCO_COCO_FOLDER_H
-#define COCO_COCO_FOLDER_H
+#ifndef TRAINER_DATA_COCO_COCO_FOLDER_H
+#define TRAINER_DATA_COCO_COCO_FOLDER_H
 
 #include "common/error.h"
 

@@ -7,8 +7,8 @@
  *
  * The index does not change after it was opened and may be read by any number of threads. It is in
  * memory as a whole, so that nothing that becomes of its file is felt. */
-#ifndef COCO_COCO_INDEX_H
-#define COCO_COCO_INDEX_H
+#ifndef TRAINER_DATA_COCO_COCO_INDEX_H
+#define TRAINER_DATA_COCO_COCO_INDEX_H
 
 #include "common/error.h"
 #include "trainer/data/coco/coco_json.h"

@@ -1,6 +1,6 @@
 /* Opening COCO's JSON files, and telling one from another by content. */
-#ifndef COCO_COCO_JSON_H
-#define COCO_COCO_JSON_H
+#ifndef TRAINER_DATA_COCO_COCO_JSON_H
+#define TRAINER_DATA_COCO_COCO_JSON_H
 
 #include "common/error.h"
 #include "common/json_stream.h"

@@ -69,7 +69,7 @@ int coco_load(struct coco_index *ret, const char *json, const char *cache, struc
     cleanup_fd int fd = -1;
     if (cache == NULL)
         return coco_load_sealed(ret, json, &fd, err);
-    if (target_check(cache, &COCO_FILE_KIND, "the index", err) != 0)
+    if (output_path_check(cache, &COCO_FILE_KIND, "the index", err) != 0)
         return -1;
     if (!take_cached(ret, json, cache) &&
         (coco_build_file(json, cache, err) != 0 || coco_load_index(ret, cache, err) != 0))

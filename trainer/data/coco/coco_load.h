@@ -1,6 +1,6 @@
 /* Where an index of annotations comes from: the JSON, or an index file that was made of it. */
-#ifndef COCO_COCO_LOAD_H
-#define COCO_COCO_LOAD_H
+#ifndef TRAINER_DATA_COCO_COCO_LOAD_H
+#define TRAINER_DATA_COCO_COCO_LOAD_H
 
 #include "common/error.h"
 #include "trainer/data/coco/coco_index.h"

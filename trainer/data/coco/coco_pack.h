@@ -1,6 +1,6 @@
 /* The bytes of packed outlines: whole numbers in base 128 and lists of coordinates. */
-#ifndef COCO_COCO_PACK_H
-#define COCO_COCO_PACK_H
+#ifndef TRAINER_DATA_COCO_COCO_PACK_H
+#define TRAINER_DATA_COCO_COCO_PACK_H
 
 #include "common/buf.h"
 #include "common/error.h"

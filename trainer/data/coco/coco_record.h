@@ -1,6 +1,6 @@
 /* One object of "annotations" or of a result list, read from JSON: the two have the same keys. */
-#ifndef COCO_COCO_RECORD_H
-#define COCO_COCO_RECORD_H
+#ifndef TRAINER_DATA_COCO_COCO_RECORD_H
+#define TRAINER_DATA_COCO_COCO_RECORD_H
 
 #include "common/buf.h"
 #include "common/error.h"

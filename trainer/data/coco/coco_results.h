@@ -3,8 +3,8 @@
  * Read as pycocotools' loadRes reads it: when the first result has a box, all must, and areas are
  * the boxes'; else all must have masks, and areas are the masks', boxes too where none is given.
  * Result number i is the i-th of the list, from 1. Masks stay packed (coco_segment.h). */
-#ifndef COCO_COCO_RESULTS_H
-#define COCO_COCO_RESULTS_H
+#ifndef TRAINER_DATA_COCO_COCO_RESULTS_H
+#define TRAINER_DATA_COCO_COCO_RESULTS_H
 
 #include "common/buf.h"
 #include "common/error.h"

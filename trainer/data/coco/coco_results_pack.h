@@ -1,6 +1,6 @@
 /* Results as bytes that ranks of one job send each other. */
-#ifndef COCO_COCO_RESULTS_PACK_H
-#define COCO_COCO_RESULTS_PACK_H
+#ifndef TRAINER_DATA_COCO_COCO_RESULTS_PACK_H
+#define TRAINER_DATA_COCO_COCO_RESULTS_PACK_H
 
 #include "common/buf.h"
 #include "common/error.h"

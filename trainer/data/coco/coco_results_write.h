@@ -3,8 +3,8 @@
  *
  * loadRes takes a result's area from its box where it has one, also when masks are scored, as
  * COCO's own evaluation of masks does not mean it: for that write COCO_PARTS_MASKS. */
-#ifndef COCO_COCO_RESULTS_WRITE_H
-#define COCO_COCO_RESULTS_WRITE_H
+#ifndef TRAINER_DATA_COCO_COCO_RESULTS_WRITE_H
+#define TRAINER_DATA_COCO_COCO_RESULTS_WRITE_H
 
 #include "common/error.h"
 #include "trainer/data/coco/coco_results.h"

@@ -10,8 +10,8 @@
  * making of a mask does. Polygons are read as pycocotools reads them: of an odd number of
  * coordinates the last does not count, and what has fewer than four of them is left out. Outlines
  * of which nothing is left ([], [[]], null) count as none. */
-#ifndef COCO_COCO_SEGMENT_H
-#define COCO_COCO_SEGMENT_H
+#ifndef TRAINER_DATA_COCO_COCO_SEGMENT_H
+#define TRAINER_DATA_COCO_COCO_SEGMENT_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -2,8 +2,8 @@
  * rules: annotations and results of categories that are not listed do not count, nor do
  * annotations of images that are not; a result for an image that is not listed is an error; of
  * annotations with one id the last one stands for all. */
-#ifndef COCO_COCO_TASK_H
-#define COCO_COCO_TASK_H
+#ifndef TRAINER_DATA_COCO_COCO_TASK_H
+#define TRAINER_DATA_COCO_COCO_TASK_H
 
 #include "common/error.h"
 #include "trainer/data/coco/coco_index.h"

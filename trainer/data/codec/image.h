@@ -1,7 +1,7 @@
 /* A picture in memory: 8 bits a channel, interleaved RGB (NHWC for one image), rows without gaps.
  * One struct is used again and again for pictures of changing size; it grows and never shrinks. */
-#ifndef CODEC_IMAGE_H
-#define CODEC_IMAGE_H
+#ifndef TRAINER_DATA_CODEC_IMAGE_H
+#define TRAINER_DATA_CODEC_IMAGE_H
 
 #include "common/error.h"
 

@@ -15,8 +15,8 @@
  * end-of-image marker ("truncated"), too many scans. Damage that the library can decode over is
  * counted and told; of a crop, as far down as it reaches. The orientation tag is not looked at, as
  * in torchvision's ImageFolder. Errors do not name the file: the caller knows it. */
-#ifndef CODEC_JPEG_H
-#define CODEC_JPEG_H
+#ifndef TRAINER_DATA_CODEC_JPEG_H
+#define TRAINER_DATA_CODEC_JPEG_H
 
 #include "common/buf.h"
 #include "common/error.h"

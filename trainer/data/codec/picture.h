@@ -1,6 +1,6 @@
 /* Whole pictures from and to files. */
-#ifndef CODEC_PICTURE_H
-#define CODEC_PICTURE_H
+#ifndef TRAINER_DATA_CODEC_PICTURE_H
+#define TRAINER_DATA_CODEC_PICTURE_H
 
 #include "common/buf.h"
 #include "common/error.h"

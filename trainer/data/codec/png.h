@@ -1,6 +1,6 @@
 /* PNG in and out, through libpng. */
-#ifndef CODEC_PNG_H
-#define CODEC_PNG_H
+#ifndef TRAINER_DATA_CODEC_PNG_H
+#define TRAINER_DATA_CODEC_PNG_H
 
 #include "common/buf.h"
 #include "common/error.h"

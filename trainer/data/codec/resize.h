@@ -4,8 +4,8 @@
  *
  * A box of the input (fractions of pixels allowed) is scaled to a virtual picture, of which only a
  * window is computed. The filter sees nothing outside of the box. */
-#ifndef CODEC_RESIZE_H
-#define CODEC_RESIZE_H
+#ifndef TRAINER_DATA_CODEC_RESIZE_H
+#define TRAINER_DATA_CODEC_RESIZE_H
 
 #include "common/error.h"
 #include "trainer/data/codec/image.h"

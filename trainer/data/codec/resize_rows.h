@@ -1,7 +1,7 @@
 /* The two passes of a resampling, over one row of the result. Both come in versions with the same
  * bits: plain C, and vectors where the processor has them (SSE2, AVX2). */
-#ifndef CODEC_RESIZE_ROWS_H
-#define CODEC_RESIZE_ROWS_H
+#ifndef TRAINER_DATA_CODEC_RESIZE_ROWS_H
+#define TRAINER_DATA_CODEC_RESIZE_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>

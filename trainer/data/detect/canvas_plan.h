@@ -10,8 +10,8 @@
  * such picture is left out of every epoch. Where sizes are drawn the plan is for the largest; two
  * more canvases, across and upright, can be added for what is drawn smaller. Depends on the sizes
  * of pictures alone, not on their order. */
-#ifndef DETECT_CANVAS_PLAN_H
-#define DETECT_CANVAS_PLAN_H
+#ifndef TRAINER_DATA_DETECT_CANVAS_PLAN_H
+#define TRAINER_DATA_DETECT_CANVAS_PLAN_H
 
 #include "common/buf.h"
 #include "common/error.h"

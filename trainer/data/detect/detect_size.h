@@ -8,8 +8,8 @@
  * long one limits, the long side cut
  *
  * Sides are at least one pixel. */
-#ifndef DETECT_DETECT_SIZE_H
-#define DETECT_DETECT_SIZE_H
+#ifndef TRAINER_DATA_DETECT_DETECT_SIZE_H
+#define TRAINER_DATA_DETECT_DETECT_SIZE_H
 
 #include "common/error.h"
 

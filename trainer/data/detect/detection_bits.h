@@ -1,8 +1,8 @@
 /* Masks as bit crops (kernels/mask_bits.h): made one by one for each place of a batch, by any
  * thread, then laid into the batch's pool in the order of places. So the pool does not depend on
  * who was first, and one picture may take more of it than another. */
-#ifndef DETECT_DETECTION_BITS_H
-#define DETECT_DETECTION_BITS_H
+#ifndef TRAINER_DATA_DETECT_DETECTION_BITS_H
+#define TRAINER_DATA_DETECT_DETECTION_BITS_H
 
 #include "common/error.h"
 #include "trainer/data/detect/detect_size.h"

@@ -5,8 +5,8 @@
  * DETECT_SIZE_D2  detectron2: scaled, then mirrored, in double, then to f32
  * DETECT_SIZE_MB  maskrcnn-benchmark: scaled, then mirrored, in f32; x of the last column is width
  * - 1, so that a mirrored x is width - 1 - x (structures/bounding_box.py, segmentation_mask.py) */
-#ifndef DETECT_DETECTION_DRAW_H
-#define DETECT_DETECTION_DRAW_H
+#ifndef TRAINER_DATA_DETECT_DETECTION_DRAW_H
+#define TRAINER_DATA_DETECT_DETECTION_DRAW_H
 
 #include "trainer/data/detect/detect_size.h"
 

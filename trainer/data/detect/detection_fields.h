@@ -2,8 +2,8 @@
  * operators read them: N places, for each a picture and up to `slots` objects. What the numbers of
  * image_size, gt_mask_at, key and gt_parts are say kernels/image_size.h, mask_bits.h, sample_key.h
  * and mask_target.h. */
-#ifndef DETECT_DETECTION_FIELDS_H
-#define DETECT_DETECTION_FIELDS_H
+#ifndef TRAINER_DATA_DETECT_DETECTION_FIELDS_H
+#define TRAINER_DATA_DETECT_DETECTION_FIELDS_H
 
 #include <stddef.h>
 #include <stdint.h>

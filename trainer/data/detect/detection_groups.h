@@ -1,6 +1,6 @@
 /* A set's pictures by canvas: what the sampler needs so that each batch lies on one of them. */
-#ifndef DETECT_DETECTION_GROUPS_H
-#define DETECT_DETECTION_GROUPS_H
+#ifndef TRAINER_DATA_DETECT_DETECTION_GROUPS_H
+#define TRAINER_DATA_DETECT_DETECTION_GROUPS_H
 
 #include "common/error.h"
 #include "trainer/data/detect/canvas_plan.h"

@@ -2,8 +2,8 @@
  * scaled and mirrored picture (detection_draw.h); labels; masks as crops of the picture before both
  * (kernels/mask_bits.h), or as outlines where there is room for them. Of more objects than there
  * are slots the largest stay, in their order. */
-#ifndef DETECT_DETECTION_OBJECTS_H
-#define DETECT_DETECTION_OBJECTS_H
+#ifndef TRAINER_DATA_DETECT_DETECTION_OBJECTS_H
+#define TRAINER_DATA_DETECT_DETECTION_OBJECTS_H
 
 #include "common/error.h"
 #include "trainer/data/coco/coco_segment.h"

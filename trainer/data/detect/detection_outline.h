@@ -3,8 +3,8 @@
  *
  * A place of the batch has room of its own for so many polygons and points, which its objects take
  * in their order. One whose outline does not fit any more has bits instead. */
-#ifndef DETECT_DETECTION_OUTLINE_H
-#define DETECT_DETECTION_OUTLINE_H
+#ifndef TRAINER_DATA_DETECT_DETECTION_OUTLINE_H
+#define TRAINER_DATA_DETECT_DETECTION_OUTLINE_H
 
 #include "common/error.h"
 #include "trainer/data/coco/coco_segment.h"

@@ -8,8 +8,8 @@
  *
  * Mirroring and scale are drawn from (seed, epoch, sample) alone, so that nothing of a sample
  * depends on threads, ranks or the past. */
-#ifndef DETECT_DETECTION_SAMPLE_H
-#define DETECT_DETECTION_SAMPLE_H
+#ifndef TRAINER_DATA_DETECT_DETECTION_SAMPLE_H
+#define TRAINER_DATA_DETECT_DETECTION_SAMPLE_H
 
 #include "common/error.h"
 #include "trainer/data/codec/image.h"

@@ -1,8 +1,8 @@
 /* The 24 numbers of an evaluation: COCO's twelve for boxes and for masks (eval/coco_stats.h). Areas
  * are the boxes' where boxes are scored and the masks' where masks are, as when each is scored from
  * a file of its own. */
-#ifndef DETECT_DETECTION_SCORES_H
-#define DETECT_DETECTION_SCORES_H
+#ifndef TRAINER_DATA_DETECT_DETECTION_SCORES_H
+#define TRAINER_DATA_DETECT_DETECTION_SCORES_H
 
 #include "common/error.h"
 #include "trainer/data/coco/coco_index.h"

@@ -18,8 +18,8 @@
  * listed, runs of another size than the picture's.
  *
  * A set does not change after it was made and may be read by any number of threads. */
-#ifndef DETECT_DETECTION_SET_H
-#define DETECT_DETECTION_SET_H
+#ifndef TRAINER_DATA_DETECT_DETECTION_SET_H
+#define TRAINER_DATA_DETECT_DETECTION_SET_H
 
 #include "common/buf.h"
 #include "common/error.h"

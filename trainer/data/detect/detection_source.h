@@ -11,8 +11,8 @@
  *
  * What they hold say detection_fields.h and detection_sample.h. They are the same on every canvas:
  * which one a batch is for says the sampler's group (detection_groups.h). */
-#ifndef DETECT_DETECTION_SOURCE_H
-#define DETECT_DETECTION_SOURCE_H
+#ifndef TRAINER_DATA_DETECT_DETECTION_SOURCE_H
+#define TRAINER_DATA_DETECT_DETECTION_SOURCE_H
 
 #include "common/error.h"
 #include "trainer/data/detect/detection_sample.h"

@@ -5,8 +5,8 @@
  * the latter also cuts them at the picture's edge and drops those without area. Widths and heights
  * are taken in f32, too. A label without category, and a score or box of no numbers,
  * are left out and counted. */
-#ifndef DETECT_DETECTIONS_H
-#define DETECT_DETECTIONS_H
+#ifndef TRAINER_DATA_DETECT_DETECTIONS_H
+#define TRAINER_DATA_DETECT_DETECTIONS_H
 
 #include "common/error.h"
 #include "trainer/data/coco/coco_results.h"

@@ -4,8 +4,8 @@
  * A picture's id is the number that its file is called by (000000000139.jpg: 139), as in COCO's own
  * sets, where all of them are called by numbers and no two by the same; else its place in the list,
  * from 1. Images come by id. */
-#ifndef DETECT_PICTURE_INDEX_H
-#define DETECT_PICTURE_INDEX_H
+#ifndef TRAINER_DATA_DETECT_PICTURE_INDEX_H
+#define TRAINER_DATA_DETECT_PICTURE_INDEX_H
 
 #include "common/buf.h"
 #include "common/error.h"

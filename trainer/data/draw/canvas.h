@@ -1,7 +1,7 @@
 /* What is painted over a picture to show detections: masks, boxes and what labels (label.h) are
  * made of. All of it clips at the picture's edge. */
-#ifndef DRAW_CANVAS_H
-#define DRAW_CANVAS_H
+#ifndef TRAINER_DATA_DRAW_CANVAS_H
+#define TRAINER_DATA_DRAW_CANVAS_H
 
 #include "trainer/data/codec/image.h"
 #include "trainer/eval/rle.h"

@@ -1,7 +1,7 @@
 /* Colours for the objects of one picture: each its own, and those that lie beside or over each
  * other as far apart as the palette allows, whatever their categories are. */
-#ifndef DRAW_COCO_COLORS_H
-#define DRAW_COCO_COLORS_H
+#ifndef TRAINER_DATA_DRAW_COCO_COLORS_H
+#define TRAINER_DATA_DRAW_COCO_COLORS_H
 
 #include "trainer/data/draw/coco_draw.h"
 

@@ -1,8 +1,8 @@
 /* Paints a picture's objects over it: masks first, then boxes, then labels, large objects before
  * small ones, so that everything can be seen, and each in a colour of its own (coco_colors.h).
  * Labels sit on their box's upper edge, and move where another label already is. */
-#ifndef DRAW_COCO_DRAW_H
-#define DRAW_COCO_DRAW_H
+#ifndef TRAINER_DATA_DRAW_COCO_DRAW_H
+#define TRAINER_DATA_DRAW_COCO_DRAW_H
 
 #include "common/error.h"
 #include "trainer/data/codec/image.h"

@@ -1,6 +1,6 @@
 /* How the categories of a data set are written on pictures, and with what fonts. */
-#ifndef DRAW_DRAW_NAMES_H
-#define DRAW_DRAW_NAMES_H
+#ifndef TRAINER_DATA_DRAW_DRAW_NAMES_H
+#define TRAINER_DATA_DRAW_DRAW_NAMES_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "common/target.h"
+#include "common/output_path.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -91,7 +91,7 @@ static int check(const struct draw_target *target, struct error *err) {
     (void)snprintf(folder, sizeof(folder), "%.*s", (int)(slash - target->path), target->path);
     if (file_make_dirs(folder[0] != '\0' ? folder : "/", err) != 0)
         return error_wrap(err, "--out");
-    return target_check(target->path, NULL, "--out", err);
+    return output_path_check(target->path, NULL, "--out", err);
 }
 
 size_t draw_targets_shared(const struct coco_index *index, size_t first, size_t count) {

@@ -2,8 +2,8 @@
  * FOLDERS/STEM.ANYTHING; images that would meet in one file get their ids behind the stem. Nothing
  * that is there already is ever written over, and all of this is settled before the first picture
  * is painted. */
-#ifndef DRAW_DRAW_TARGETS_H
-#define DRAW_DRAW_TARGETS_H
+#ifndef TRAINER_DATA_DRAW_DRAW_TARGETS_H
+#define TRAINER_DATA_DRAW_DRAW_TARGETS_H
 
 #include "common/error.h"
 #include "trainer/data/coco/coco_index.h"

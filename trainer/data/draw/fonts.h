@@ -3,8 +3,8 @@
  * nothing is joined (Arabic) or written from right to left. Not thread safe.
  *
  * A build without FreeType has fonts_absent.c in place of fonts.c: no file can be added there. */
-#ifndef DRAW_FONTS_H
-#define DRAW_FONTS_H
+#ifndef TRAINER_DATA_DRAW_FONTS_H
+#define TRAINER_DATA_DRAW_FONTS_H
 
 #include "common/error.h"
 #include "trainer/data/draw/glyph.h"

@@ -1,6 +1,6 @@
 /* The shape of a letter as it is painted. */
-#ifndef DRAW_GLYPH_H
-#define DRAW_GLYPH_H
+#ifndef TRAINER_DATA_DRAW_GLYPH_H
+#define TRAINER_DATA_DRAW_GLYPH_H
 
 #include <stdint.h>
 

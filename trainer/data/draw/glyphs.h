@@ -1,7 +1,7 @@
 /* The letters that labels in pictures are written with: printable ASCII, 5 x 7 dots and two rows
  * below the line, one dot of space between letters. */
-#ifndef DRAW_GLYPHS_H
-#define DRAW_GLYPHS_H
+#ifndef TRAINER_DATA_DRAW_GLYPHS_H
+#define TRAINER_DATA_DRAW_GLYPHS_H
 
 #include <stdint.h>
 

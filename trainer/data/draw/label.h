@@ -1,8 +1,8 @@
 /* Labels: a line of text on a plate. A character is painted from the first of the fonts that has
  * it, else in dots (glyphs.h), '?' where they have none, too. Sizes come from the code that paints.
  */
-#ifndef DRAW_LABEL_H
-#define DRAW_LABEL_H
+#ifndef TRAINER_DATA_DRAW_LABEL_H
+#define TRAINER_DATA_DRAW_LABEL_H
 
 #include "trainer/data/codec/image.h"
 #include "trainer/data/draw/canvas.h"

@@ -1,7 +1,7 @@
 /* Pictures of a data set with its objects painted over them: what is true, what was found, or both
  * side by side. Used again and again; zeroed is ready. Not thread safe. */
-#ifndef DRAW_PAINTER_H
-#define DRAW_PAINTER_H
+#ifndef TRAINER_DATA_DRAW_PAINTER_H
+#define TRAINER_DATA_DRAW_PAINTER_H
 
 #include "common/error.h"
 #include "trainer/data/coco/coco_index.h"

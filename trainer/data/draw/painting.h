@@ -1,7 +1,7 @@
 /* The objects of one picture while they are gathered, and then painted over it (coco_draw.h): what
  * its annotations say, or what was found in it. */
-#ifndef DRAW_PAINTING_H
-#define DRAW_PAINTING_H
+#ifndef TRAINER_DATA_DRAW_PAINTING_H
+#define TRAINER_DATA_DRAW_PAINTING_H
 
 #include "common/error.h"
 #include "trainer/data/coco/coco_index.h"

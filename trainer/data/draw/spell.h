@@ -1,8 +1,8 @@
 /* Text in UTF-8 spelled with the letters that there are: ASCII's, which labels always have, and
  * those of fonts. Other Latin letters lose their marks ("Kase" for "Käse"), every other character
  * becomes U+ and its number. */
-#ifndef DRAW_SPELL_H
-#define DRAW_SPELL_H
+#ifndef TRAINER_DATA_DRAW_SPELL_H
+#define TRAINER_DATA_DRAW_SPELL_H
 
 #include "common/buf.h"
 #include "common/error.h"

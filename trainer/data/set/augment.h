@@ -9,8 +9,8 @@
  * within the aspect limits; Szegedy et al., Going Deeper with Convolutions, section 6; the tries
  * and the fallback as in torchvision. Pad and crop: He et al., Deep Residual Learning, section
  * 4.2. Centre crop: short side to resize_side, then the middle; torchvision's rounding. */
-#ifndef SET_AUGMENT_H
-#define SET_AUGMENT_H
+#ifndef TRAINER_DATA_SET_AUGMENT_H
+#define TRAINER_DATA_SET_AUGMENT_H
 
 #include "trainer/data/codec/image.h"
 

@@ -1,8 +1,8 @@
 /* A batch: named fields, each the values of one input of a network, in one block of memory. What
  * the fields are and how many bytes each takes is a layout; shapes and types are the network's,
  * which takes a field by its name and wants all of its bytes (run/network.h). */
-#ifndef SET_BATCH_H
-#define SET_BATCH_H
+#ifndef TRAINER_DATA_SET_BATCH_H
+#define TRAINER_DATA_SET_BATCH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  *
  * A dataset does not change after it was opened and may be read by any number of threads. Errors
  * carry EXIT_CODE_DATA and name folder or file. */
-#ifndef SET_DATASET_H
-#define SET_DATASET_H
+#ifndef TRAINER_DATA_SET_DATASET_H
+#define TRAINER_DATA_SET_DATASET_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -3,8 +3,8 @@
  * ranks tell each other what they found (faults_unshared, faults_learn) when it suits them.
  *
  * Any thread may note; the rest is for one thread at a time, while others note. */
-#ifndef SET_FAULTS_H
-#define SET_FAULTS_H
+#ifndef TRAINER_DATA_SET_FAULTS_H
+#define TRAINER_DATA_SET_FAULTS_H
 
 #include "common/error.h"
 

@@ -1,6 +1,6 @@
 /* One sample from its number to pixels: read, decode what the plan needs, resample. */
-#ifndef SET_FETCH_H
-#define SET_FETCH_H
+#ifndef TRAINER_DATA_SET_FETCH_H
+#define TRAINER_DATA_SET_FETCH_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -3,8 +3,8 @@
  * bytewise, so that the order does not depend on the file system. Links to folders and files are
  * followed, but not in circles. Whatever is not taken is counted in `left_out`, but for
  * names that begin with a dot. */
-#ifndef SET_FOLDER_H
-#define SET_FOLDER_H
+#ifndef TRAINER_DATA_SET_FOLDER_H
+#define TRAINER_DATA_SET_FOLDER_H
 
 #include "common/error.h"
 #include "trainer/data/set/left_out.h"

@@ -1,6 +1,6 @@
 /* The entries of folders, sorted: what folder.c makes a data set of. */
-#ifndef SET_FOLDER_WALK_H
-#define SET_FOLDER_WALK_H
+#ifndef TRAINER_DATA_SET_FOLDER_WALK_H
+#define TRAINER_DATA_SET_FOLDER_WALK_H
 
 #include "common/error.h"
 #include "trainer/data/set/left_out.h"

@@ -5,8 +5,8 @@
  *     weight   f32 [batch]; 1, or 0 where padding or not usable
  *
  * A picture that cannot be used is grey. */
-#ifndef SET_LABELLED_H
-#define SET_LABELLED_H
+#ifndef TRAINER_DATA_SET_LABELLED_H
+#define TRAINER_DATA_SET_LABELLED_H
 
 #include "common/error.h"
 #include "trainer/data/set/augment.h"

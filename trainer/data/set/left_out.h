@@ -1,7 +1,7 @@
 /* What lies in a data set's folder and is not read: counted by kind, with an example each, so that
  * nobody trains on a part of his pictures without knowing it. */
-#ifndef SET_LEFT_OUT_H
-#define SET_LEFT_OUT_H
+#ifndef TRAINER_DATA_SET_LEFT_OUT_H
+#define TRAINER_DATA_SET_LEFT_OUT_H
 
 #include "common/buf.h"
 #include "common/error.h"

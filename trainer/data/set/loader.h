@@ -19,8 +19,8 @@
  * are.
  *
  * One consumer thread. loader_done may be called at any time; it waits for samples in work. */
-#ifndef SET_LOADER_H
-#define SET_LOADER_H
+#ifndef TRAINER_DATA_SET_LOADER_H
+#define TRAINER_DATA_SET_LOADER_H
 
 #include "common/error.h"
 #include "trainer/data/set/batch.h"

@@ -1,8 +1,8 @@
 /* Pictures that are named one by one: files, whatever they are called, and folders, of which those
  * with a picture's suffix are taken, at any depth (folder_walk.h). In the order in which they were
  * named, and within a folder in that of a data set. */
-#ifndef SET_PICTURE_LIST_H
-#define SET_PICTURE_LIST_H
+#ifndef TRAINER_DATA_SET_PICTURE_LIST_H
+#define TRAINER_DATA_SET_PICTURE_LIST_H
 
 #include "common/error.h"
 #include "trainer/data/set/left_out.h"

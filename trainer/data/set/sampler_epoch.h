@@ -12,8 +12,8 @@
  * It is a function of seed, epoch and size of the global batch, and so the same on all ranks, on
  * any number of them, and after a resume. Made as a whole: 118,000 samples take a tenth of a
  * second and four bytes each (bench/sampler_epoch.c). Without a choice nothing is made or kept. */
-#ifndef SET_SAMPLER_EPOCH_H
-#define SET_SAMPLER_EPOCH_H
+#ifndef TRAINER_DATA_SET_SAMPLER_EPOCH_H
+#define TRAINER_DATA_SET_SAMPLER_EPOCH_H
 
 #include "common/error.h"
 #include "trainer/data/set/sampler.h"

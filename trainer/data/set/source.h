@@ -2,8 +2,8 @@
  * batch. A table of functions; NULL where nothing is to be done. Of one batch different places are
  * filled by different threads at once. What a place holds depends on its sample and its epoch
  * alone. */
-#ifndef SET_SOURCE_H
-#define SET_SOURCE_H
+#ifndef TRAINER_DATA_SET_SOURCE_H
+#define TRAINER_DATA_SET_SOURCE_H
 
 #include "common/error.h"
 #include "trainer/data/set/batch.h"

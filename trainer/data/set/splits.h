@@ -16,8 +16,8 @@
  *     refused   all else: there are two readings
  *
  * The last three, and parts that cannot be used, are told in words. */
-#ifndef SET_SPLITS_H
-#define SET_SPLITS_H
+#ifndef TRAINER_DATA_SET_SPLITS_H
+#define TRAINER_DATA_SET_SPLITS_H
 
 #include "common/error.h"
 

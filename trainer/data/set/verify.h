@@ -1,7 +1,7 @@
 /* Every picture of a data set read and decoded whole, once: what cannot be used, what is damaged,
  * how large the pictures are, and which of them are the same bytes. */
-#ifndef SET_VERIFY_H
-#define SET_VERIFY_H
+#ifndef TRAINER_DATA_SET_VERIFY_H
+#define TRAINER_DATA_SET_VERIFY_H
 
 #include "common/error.h"
 #include "trainer/data/set/dataset.h"

@@ -1,7 +1,7 @@
 /* One picture of the sample detection set: its shapes, drawn, and what the annotations say of
  * them. */
-#ifndef SHAPES_COCO_SCENE_H
-#define SHAPES_COCO_SCENE_H
+#ifndef TRAINER_DATA_SHAPES_COCO_SCENE_H
+#define TRAINER_DATA_SHAPES_COCO_SCENE_H
 
 #include "common/buf.h"
 #include "common/error.h"

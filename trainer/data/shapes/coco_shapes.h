@@ -9,8 +9,8 @@
  * as runs, crowds (little circles in one region of runs) in one picture of twenty, pictures without
  * anything, and two records in train whose area is twice the true one. The same bytes for the same
  * options and JPEG library. */
-#ifndef SHAPES_COCO_SHAPES_H
-#define SHAPES_COCO_SHAPES_H
+#ifndef TRAINER_DATA_SHAPES_COCO_SHAPES_H
+#define TRAINER_DATA_SHAPES_COCO_SHAPES_H
 
 #include "common/error.h"
 #include "trainer/data/shapes/prepare.h"

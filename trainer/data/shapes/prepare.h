@@ -4,8 +4,8 @@
  *
  * the same bytes for the same options and JPEG library. Place, size, turn and colours are random;
  * only the form tells the classes apart. */
-#ifndef SHAPES_PREPARE_H
-#define SHAPES_PREPARE_H
+#ifndef TRAINER_DATA_SHAPES_PREPARE_H
+#define TRAINER_DATA_SHAPES_PREPARE_H
 
 #include "common/error.h"
 

@@ -2,8 +2,8 @@
  * function over its own square [-1, 1] x [-1, 1] (negative inside), turned, scaled and placed. The
  * same function gives the pixel's colour and an exact mask, so classification and detection sets
  * share it. */
-#ifndef SHAPES_SHAPES_H
-#define SHAPES_SHAPES_H
+#ifndef TRAINER_DATA_SHAPES_SHAPES_H
+#define TRAINER_DATA_SHAPES_SHAPES_H
 
 #include "trainer/data/codec/image.h"
 

@@ -2,8 +2,8 @@
  * applied to the forward graph before gradients are added (a fused operator has its own gradient
  * rule) and once more to the whole graph (patterns of the backward pass). Every level computes the
  * same as FUSION_NONE but for rounding. */
-#ifndef FUSE_FUSE_H
-#define FUSE_FUSE_H
+#ifndef TRAINER_GRAPH_FUSE_FUSE_H
+#define TRAINER_GRAPH_FUSE_FUSE_H
 
 #include "common/error.h"
 #include "trainer/backend/backend.h"

@@ -1,6 +1,6 @@
 /* Private to this room: what the fusion patterns share. */
-#ifndef FUSE_FUSER_H
-#define FUSE_FUSER_H
+#ifndef TRAINER_GRAPH_FUSE_FUSER_H
+#define TRAINER_GRAPH_FUSE_FUSER_H
 
 #include "trainer/backend/backend.h"
 #include "trainer/graph/graph.h"

@@ -1,6 +1,6 @@
 /* Private to this room: the last passes of a compile, from plan to bound steps. */
-#ifndef PROGRAM_BIND_H
-#define PROGRAM_BIND_H
+#ifndef TRAINER_GRAPH_PROGRAM_BIND_H
+#define TRAINER_GRAPH_PROGRAM_BIND_H
 
 #include "trainer/graph/program/program.h"
 

@@ -9,8 +9,8 @@
  * side lane at the end. The memory plan and its proof (plan.h) rest on nothing else.
  *
  * A zeroed struct is one lane. */
-#ifndef PROGRAM_LANES_H
-#define PROGRAM_LANES_H
+#ifndef TRAINER_GRAPH_PROGRAM_LANES_H
+#define TRAINER_GRAPH_PROGRAM_LANES_H
 
 #include "common/error.h"
 #include "trainer/backend/backend.h"

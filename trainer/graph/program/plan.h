@@ -8,8 +8,8 @@
  * Greedy by size: the largest blocks are placed first, each in the tightest gap among those already
  * placed that live at the same time (Pisarchyk and Lee, "Efficient Memory Management for Deep
  * Neural Net Inference", 2020, section 5.2). */
-#ifndef PROGRAM_PLAN_H
-#define PROGRAM_PLAN_H
+#ifndef TRAINER_GRAPH_PROGRAM_PLAN_H
+#define TRAINER_GRAPH_PROGRAM_PLAN_H
 
 #include "common/buf.h"
 #include "common/error.h"

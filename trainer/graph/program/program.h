@@ -16,8 +16,8 @@
  * are compiled together: they take turns in one memory.
  *
  * A program is used by one thread at a time, and stays where it was compiled. */
-#ifndef PROGRAM_PROGRAM_H
-#define PROGRAM_PROGRAM_H
+#ifndef TRAINER_GRAPH_PROGRAM_PROGRAM_H
+#define TRAINER_GRAPH_PROGRAM_PROGRAM_H
 
 #include "common/buf.h"
 #include "common/error.h"

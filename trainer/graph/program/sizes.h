@@ -1,6 +1,6 @@
 /* What a program takes of the device's memory, by use: for errors, tables and reports. */
-#ifndef PROGRAM_SIZES_H
-#define PROGRAM_SIZES_H
+#ifndef TRAINER_GRAPH_PROGRAM_SIZES_H
+#define TRAINER_GRAPH_PROGRAM_SIZES_H
 
 #include "trainer/graph/program/program.h"
 

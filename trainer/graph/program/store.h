@@ -8,8 +8,8 @@
  * zero and stays zero under sums and optimizers. Behind the last parameter lie STORE_FLAGS more
  * elements in the gradient arena, part of the last bucket: small values that ride along (a stop
  * request, a loss). Elements are f32, or f64 beside an f64 graph. Offsets count elements. */
-#ifndef PROGRAM_STORE_H
-#define PROGRAM_STORE_H
+#ifndef TRAINER_GRAPH_PROGRAM_STORE_H
+#define TRAINER_GRAPH_PROGRAM_STORE_H
 
 #include "common/error.h"
 #include "trainer/backend/backend.h"

@@ -1,6 +1,6 @@
 #include "entrypoint/host/capacity.h"
 
-#include "entrypoint/wire/door.h"
+#include "entrypoint/wire/listener.h"
 #include "tests/support/unit.h"
 
 #include <sys/resource.h>
@@ -31,9 +31,10 @@ static int guests_leave_the_rest(void) {
     if (set_limit(needed + 100, needed + 100) != 0)
         return 1;
     size_t guests = capacity_guests(&cluster);
-    if (guests < DOOR_GUESTS_LEAST || 2 * (guests - DOOR_GUESTS_LEAST) != 100)
+    if (guests < LISTENER_GUESTS_LEAST || 2 * (guests - LISTENER_GUESTS_LEAST) != 100)
         return 2;
-    if (set_limit(needed - 50, needed + 100) != 0 || capacity_guests(&cluster) != DOOR_GUESTS_LEAST)
+    if (set_limit(needed - 50, needed + 100) != 0 ||
+        capacity_guests(&cluster) != LISTENER_GUESTS_LEAST)
         return 3;
     return 0;
 }
@@ -51,7 +52,7 @@ static int raise_for_guests(void) {
         return 5;
     if (set_limit(64, needed + 10000) != 0 || capacity_raise(&cluster, &err) != 0)
         return 1;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= needed + DOOR_GUESTS_LEAST)
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= needed + LISTENER_GUESTS_LEAST)
         return 2;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur != 65536)
         return 6;

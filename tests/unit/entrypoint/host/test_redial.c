@@ -3,8 +3,8 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "entrypoint/wire/dial.h"
-#include "entrypoint/wire/door.h"
 #include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/listener.h"
 #include "entrypoint/wire/tls.h"
 #include "tests/support/addresses.h"
 #include "tests/support/ports.h"
@@ -18,7 +18,7 @@
 static struct job job;
 static struct supervisor s;
 static struct redial redial;
-static struct door door;
+static struct listener door;
 static SSL_CTX *server;
 static struct link *at_master;
 static struct link *at_worker;
@@ -110,7 +110,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     CU_ASSERT(link_resume(at_master, link, (uint64_t)taken, 10));
 }
 
-static const struct door_events door_events = {.arrived = arrived};
+static const struct listener_events door_events = {.arrived = arrived};
 
 static void resumed(void *context) {
     (void)context;
@@ -159,9 +159,10 @@ static void set_up(void) {
     s = (struct supervisor){.job = &job, .contexts.tls = tls_context_new(key, 0, NULL)};
     server = tls_context_new(key, 1, NULL);
     CU_ASSERT_EQUAL_FATAL(loop_init(&s.loop, NULL), 0);
-    int listener = door_listen(&at, job.ports.control, DOOR_CONTROL, NULL);
+    int listener = listener_listen(&at, job.ports.control, LISTENER_CONTROL, NULL);
     CU_ASSERT_FATAL(listener >= 0);
-    CU_ASSERT_EQUAL_FATAL(door_open(&door, &s.loop, listener, server, &door_events, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &s.loop, listener, server, &door_events, NULL, NULL),
+                          0);
     at_worker =
         dial_address(&s.loop, &at, job.ports.control, s.contexts.tls, &worker_events, NULL, &err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(at_worker);
@@ -175,7 +176,7 @@ static void tear_down(void) {
     link_free(at_worker);
     link_free(at_master);
     at_master = at_worker = NULL;
-    door_close(&door);
+    listener_close(&door);
     loop_done(&s.loop);
     tls_context_free(server);
     tls_context_free(s.contexts.tls);

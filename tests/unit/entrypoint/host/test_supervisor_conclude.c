@@ -1,7 +1,7 @@
 #include "common/clock.h"
 #include "common/log.h"
+#include "entrypoint/host/observe/output_lock.h"
 #include "entrypoint/host/supervisor.h"
-#include "entrypoint/host/traces/claim.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>
@@ -28,12 +28,12 @@ static const char *conclude_with(const struct verdict *verdict, uint64_t dropped
     buf_init(&s.console.lines.bytes, 64);
     CU_ASSERT_EQUAL(buf_add_text(&s.console.lines.bytes, waits, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(loop_init(&s.loop, NULL), 0);
-    failure_child_open(&s.failure, &s.reaper, unit_temp_dir());
+    failure_writer_open(&s.failure, &s.reaper, unit_temp_dir());
     said[0] = '\0';
     struct log_sink before = log_set_sink((struct log_sink){.put = keep_words});
     supervisor_conclude(&s, verdict);
-    failure_child_close(&s.failure);
-    claim_end();
+    failure_writer_close(&s.failure);
+    output_lock_end();
     (void)log_set_sink(before);
     buf_done(&s.console.lines.bytes);
     loop_done(&s.loop);

@@ -10,14 +10,14 @@
 
 static struct cluster_host hosts[3];
 static struct job job;
-static struct succession succession;
+static struct role_state succession;
 static struct supervisor s;
 static int busy = -1;
 
 static void on_signal(void *context, int number) {
     (void)context;
     (void)number;
-    sweep_reaped(&s.sweep, reaper_run(&s.reaper));
+    process_tree_reaped(&s.sweep, reaper_run(&s.reaper));
 }
 
 static void set_up(uint16_t port) {
@@ -27,7 +27,7 @@ static void set_up(uint16_t port) {
         hosts[i] = (struct cluster_host){.slots = 1};
     job = (struct job){.cluster = {.hosts = hosts, .count = 3, .self = 1}};
     CU_ASSERT_EQUAL_FATAL(ports_plan(port, 1, &job.ports, &err), 0);
-    succession = (struct succession){.on = true};
+    succession = (struct role_state){.on = true};
     s = (struct supervisor){.job = &job, .succession = &succession};
     s.host.job = &job;
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);

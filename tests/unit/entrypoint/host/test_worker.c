@@ -1,7 +1,7 @@
 #include "entrypoint/host/worker.h"
 
-#include "entrypoint/wire/door.h"
 #include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/listener.h"
 #include "tests/support/lag.h"
 #include "tests/unit/entrypoint/stage.h"
 
@@ -76,9 +76,9 @@ static void give_up(void *context) {
 
 /* At ADDRESS, until all answers have been given. */
 static void master_by_hand(const char *address, const int *codes) {
-    static const struct door_events events = {.arrived = arrived};
+    static const struct listener_events events = {.arrived = arrived};
     struct timer timer = {.fire = give_up};
-    struct door door;
+    struct listener door;
     struct net_address at;
     SSL_CTX *tls = stage_tls(3, 1);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -86,13 +86,13 @@ static void master_by_hand(const char *address, const int *codes) {
     joins = 0;
     CU_ASSERT(net_address_parse(address, &at));
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
-    int listener = door_listen(&at, ports_own(), DOOR_CONTROL, NULL);
+    int listener = listener_listen(&at, ports_own(), LISTENER_CONTROL, NULL);
     CU_ASSERT_FATAL(listener >= 0);
-    CU_ASSERT_EQUAL_FATAL(door_open(&door, &loop, listener, tls, &events, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &loop, listener, tls, &events, NULL, NULL), 0);
     loop_after(&loop, &timer, 30 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
     loop_cancel(&loop, &timer);
-    door_close(&door);
+    listener_close(&door);
     loop_done(&loop);
     tls_context_free(tls);
 }
@@ -132,15 +132,15 @@ static bool briefly; /* it asks for two seconds alone, and meets nobody */
 
 /* The life of a first host that was started anew and has heard that the third one leads the job. */
 static int ask_anew(struct supervisor_options *options, int *ret_code, struct error *err) {
-    struct succession succession;
+    struct role_state succession;
     struct job job = *options->job;
-    if (succession_open(&succession, &job, err) != 0)
+    if (role_state_open(&succession, &job, err) != 0)
         return -1;
     succession.anew = true;
     succession.turn = 2;
     if (briefly)
-        job.settings.dead_seconds = (2 - SUCCESSION_SEEK_SECONDS) / 2;
-    succession_return(&succession, &job);
+        job.settings.dead_seconds = (2 - ROLE_STATE_SEEK_SECONDS) / 2;
+    role_state_return(&succession, &job);
     succession.client = stage_tls(3, 0);
     options->succession = &succession;
     options->job = &job;
@@ -148,7 +148,7 @@ static int ask_anew(struct supervisor_options *options, int *ret_code, struct er
     if (succession.over && succession.anew && !succession.back)
         *ret_code = MASTER_AGAIN;
     options->succession = NULL;
-    succession_close(&succession);
+    role_state_close(&succession);
     return result;
 }
 
@@ -189,9 +189,9 @@ static bool back;
 /* The life after one whose master was lost: the next host is dialled where it was last, or, where
  * it asks to be taken back, the first. */
 static int follow(struct supervisor_options *options, int *ret_code, struct error *err) {
-    struct succession succession;
+    struct role_state succession;
     struct job job = *options->job;
-    if (succession_open(&succession, &job, err) != 0)
+    if (role_state_open(&succession, &job, err) != 0)
         return -1;
     succession.again = true;
     succession.stopping = stopping;
@@ -202,7 +202,7 @@ static int follow(struct supervisor_options *options, int *ret_code, struct erro
                      ? worker_run(options, ret_code, err)
                      : -1;
     options->succession = NULL;
-    succession_close(&succession);
+    role_state_close(&succession);
     return result;
 }
 

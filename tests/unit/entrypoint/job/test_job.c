@@ -335,7 +335,7 @@ static void make_device(const char *root, const char *name) {
 static void ranks_are_as_many_as_accelerators_unless_it_is_said(void) {
     static const struct {
         const char *root;
-        struct wishes wishes;
+        struct mpi_options wishes;
         size_t hosts;
         unsigned slots;
     } cases[] = {

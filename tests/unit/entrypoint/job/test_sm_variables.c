@@ -4,7 +4,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "entrypoint/job/cluster/platform_sagemaker.h"
-#include "entrypoint/job/sagemaker/members.h"
+#include "entrypoint/job/sagemaker/instance_groups.h"
 #include "entrypoint/job/sm_variables.h"
 #include "tests/support/unit.h"
 
@@ -258,7 +258,7 @@ static void a_thousand_hosts_in_groups_have_their_variables(void) {
     bool plain = true;
     thousand("algo-", &job);
     job.wishes.groups = json_pack("[s]", "a");
-    CU_ASSERT_EQUAL(members_choose(&job.wishes, &job.cluster, &plain, NULL), 0);
+    CU_ASSERT_EQUAL(instance_groups_choose(&job.wishes, &job.cluster, &plain, NULL), 0);
     CU_ASSERT_FALSE(plain);
     CU_ASSERT_EQUAL(job.cluster.count, 400);
     CU_ASSERT_STRING_EQUAL(job.cluster.hosts[0].name.text, "algo-1");

@@ -243,9 +243,9 @@ static void only_its_number_outlives_it(void) {
 static void heartbeats_tell_how_far_it_was(void) {
     begin();
     CU_ASSERT_EQUAL(attempt_step(&a), 0);
-    attempt_pace(&a, 2, 3, &(struct pace_point){.at = 1, .step = 500});
-    attempt_pace(&a, 0, 0, &(struct pace_point){.at = 1, .step = 400});
-    attempt_pace(&a, 0, 4, &(struct pace_point){.at = 1, .step = 900}); /* not its own */
+    attempt_pace(&a, 2, 3, &(struct straggler_point){.at = 1, .step = 500});
+    attempt_pace(&a, 0, 0, &(struct straggler_point){.at = 1, .step = 400});
+    attempt_pace(&a, 0, 4, &(struct straggler_point){.at = 1, .step = 900}); /* not its own */
     CU_ASSERT_EQUAL(attempt_step(&a), 500);
     const struct rank_report r = {.host = 0, .rank = 1, .end = RANK_EXITED, .step = 501};
     CU_ASSERT(attempt_report(&a, &r));

@@ -2,10 +2,10 @@
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "entrypoint/master/collect.h"
 #include "entrypoint/master/join.h"
 #include "entrypoint/master/lease.h"
 #include "entrypoint/master/relaunch.h"
+#include "entrypoint/master/reports.h"
 #include "entrypoint/master/stop.h"
 #include "entrypoint/master/uploads.h"
 #include "entrypoint/wire/frame.h"
@@ -33,19 +33,19 @@ static void set_up(enum phase phase) {
         members[i] = (struct member){.master = &m, .index = i, .joined = true};
     m.join.count = 2;
     join_init(&m);
-    collect_init(&m);
+    reports_init(&m);
     stop_init(&m);
     relaunch_init(&m);
     uploads_init(&m);
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(post_init(&m.to_self, &m.s.loop, NULL, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(message_queue_init(&m.to_self, &m.s.loop, NULL, NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
 }
 
 static void tear_down(void) {
     uploads_close(&m);
     attempt_done(&m.attempt);
-    post_done(&m.to_self);
+    message_queue_done(&m.to_self);
     loop_done(&m.s.loop);
 }
 
@@ -152,7 +152,7 @@ static void who_has_a_twin_leaves_without_a_word(void) {
 
 /* The second host leads the job: this one gives way when it has all that it needs. */
 static void who_gives_way_sends_the_others_on_at_once(void) {
-    struct succession succession = {.on = true};
+    struct role_state succession = {.on = true};
     for (int begun = 0; begun < 2; begun++) {
         set_up(PHASE_JOINING);
         m.s.succession = &succession;
@@ -170,23 +170,23 @@ static void who_gives_way_sends_the_others_on_at_once(void) {
 
 /* It was the last to hear the old master. */
 static void who_comes_to_those_that_gather_is_asked_what_it_knows(void) {
-    struct succession succession;
+    struct role_state succession;
     struct error err;
     set_up(PHASE_GATHERING);
     job.settings.failover = job.settings.shrink = true;
     job.settings.restarts = 3;
     job.settings.dead_seconds = 10;
-    CU_ASSERT_EQUAL_FATAL(succession_open(&succession, &job, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(role_state_open(&succession, &job, &err), 0);
     m.s.succession = &succession;
     succession.heard = clock_boot() - CLOCK_SECOND;
     cleanup_json json_t *join = frame_new("join");
-    (void)json_object_set_new(join, "succession", succession_json(&succession));
+    (void)json_object_set_new(join, "succession", role_state_json(&succession));
     m.gather.heard = 1;
     master_raise_word(&members[1], EVENT_CAME, join);
     CU_ASSERT(m.gather.heard > succession.heard - CLOCK_SECOND);
     CU_ASSERT(m.gather.heard <= clock_boot() - CLOCK_SECOND);
     loop_cancel(&m.s.loop, &m.gather.look);
-    succession_close(&succession);
+    role_state_close(&succession);
     tear_down();
 }
 
@@ -272,14 +272,14 @@ static void who_is_out_does_nothing_else(void) {
                                               EVENT_MPIRUN_ENDED, EVENT_STOP};
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
         static struct cluster_host three[3];
-        struct succession succession;
+        struct role_state succession;
         struct error err;
         set_up(PHASE_RUNNING);
         job.settings.failover = true;
         const struct cluster two = job.cluster;
         job.cluster.hosts = three;
         job.cluster.count = 3;
-        CU_ASSERT_EQUAL(succession_open(&succession, &job, &err), 0);
+        CU_ASSERT_EQUAL(role_state_open(&succession, &job, &err), 0);
         job.cluster = two;
         m.s.succession = &succession;
         m.s.judged = true; /* so that nothing is ended here */
@@ -290,7 +290,7 @@ static void who_is_out_does_nothing_else(void) {
         ASSERT_CONTAINS(m.verdict.text, "1 of the 3 hosts of attempt 1 are here");
         CU_ASSERT(m.s.at_once);
         CU_ASSERT_EQUAL(m.attempt.stop_asked, 0);
-        succession_close(&succession);
+        role_state_close(&succession);
         tear_down();
     }
 }

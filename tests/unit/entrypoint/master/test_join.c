@@ -179,8 +179,8 @@ static void a_join_that_waits_tells_the_clocks_of_when_it_came(void) {
     struct master m = {.s = {.job = &job}, .members = members, .phase = PHASE_JOINING};
     m.namesake.pending = true;
     members[1] = (struct member){.master = &m, .index = 1};
-    struct facts theirs = {.boot = clock_boot(), .clock = clock_wall() + 60 * CLOCK_SECOND};
-    cleanup_json json_t *join = facts_json(&theirs);
+    struct host_info theirs = {.boot = clock_boot(), .clock = clock_wall() + 60 * CLOCK_SECOND};
+    cleanup_json json_t *join = host_info_json(&theirs);
     (void)json_object_set_new(join, "type", json_string("join"));
     join_told(&members[1], join);
     CU_ASSERT_PTR_NOT_NULL(members[1].asks);

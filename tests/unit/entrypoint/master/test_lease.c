@@ -62,7 +62,7 @@ static void nonsense_is_left_alone(void) {
 /* A master of COUNT hosts in the middle of attempt 1 that may be followed. */
 static struct cluster_host hosts[8];
 static struct job job;
-static struct succession succession;
+static struct role_state succession;
 static struct member members[8];
 static struct master m;
 
@@ -76,7 +76,7 @@ static void set_up(size_t count) {
     }
     job = (struct job){.settings = {.failover = true, .dead_seconds = dead},
                        .cluster = {.hosts = hosts, .count = count}};
-    CU_ASSERT_EQUAL_FATAL(succession_open(&succession, &job, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(role_state_open(&succession, &job, &err), 0);
     m = (struct master){
         .s = {.job = &job, .succession = &succession}, .members = members, .phase = PHASE_RUNNING};
 }
@@ -93,7 +93,7 @@ static bool is_out(size_t count, unsigned answered, int64_t new, int64_t old) {
             members[i].echoed = now - ((answered >> i & 1) != 0 ? new : old);
         out = lease_is_out(&m);
         CU_ASSERT(out || lease_heard(&m) > 0);
-        succession_close(&succession);
+        role_state_close(&succession);
     } while (clock_boot() - now >= CLOCK_SECOND / 2); /* which proves nothing */
     return out;
 }
@@ -133,7 +133,7 @@ static void what_counts_is_when_a_heartbeat_was_sent(void) {
     CU_ASSERT(lease_is_out(&m));
     m.s.succession = NULL;
     CU_ASSERT_FALSE(lease_is_out(&m));
-    succession_close(&succession);
+    role_state_close(&succession);
 }
 
 /* Answers to a heartbeat wake a master once where nothing else goes on, and at once where a failure
@@ -163,7 +163,7 @@ static void only_a_calm_master_lets_answers_gather(void) {
     CU_ASSERT_EQUAL(m.s.loop.rest, 0);
     lease_close(&m);
     attempt_done(&m.attempt);
-    succession_close(&succession);
+    role_state_close(&succession);
     loop_done(&m.s.loop);
 }
 
@@ -215,7 +215,7 @@ static void a_host_is_silent_for_as_long_as_was_asked_for(void) {
         CU_ASSERT_PTR_NULL(members[1].link);
         (void)close(ends[1]);
         lease_close(&m);
-        succession_close(&succession);
+        role_state_close(&succession);
         loop_done(&m.s.loop);
     }
     dead = 10;
@@ -262,7 +262,7 @@ static void answers_are_read_before_a_host_is_lost(void) {
         (void)close(ends[1]);
         lease_close(&m);
         attempt_done(&m.attempt);
-        succession_close(&succession);
+        role_state_close(&succession);
         loop_done(&m.s.loop);
     }
 }
@@ -306,7 +306,7 @@ static void run_for(int64_t nanoseconds) {
 static void close_out(void) {
     lease_close(&m);
     attempt_done(&m.attempt);
-    succession_close(&succession);
+    role_state_close(&succession);
     loop_done(&m.s.loop);
 }
 
@@ -361,7 +361,7 @@ static void a_good_end_is_sure_while_all_hosts_have_answered_lately(void) {
     CU_ASSERT_FALSE(lease_is_sure(&m));
     members[2].lost = true;
     CU_ASSERT(lease_is_sure(&m));
-    succession_close(&succession);
+    role_state_close(&succession);
 }
 
 /* This host has stood still for longer than a lease. */
@@ -379,7 +379,7 @@ static void who_has_not_answered_lately_is_asked(void) {
     alive(&members[2], 0, 0);
     CU_ASSERT_EQUAL(answered, 1);
     CU_ASSERT(lease_is_sure(&m));
-    succession_close(&succession);
+    role_state_close(&succession);
 }
 
 UNIT_SUITE("master.lease", UNIT(a_good_end_is_sure_while_all_hosts_have_answered_lately),

@@ -187,7 +187,7 @@ static void a_roll_is_taken_once(void) {
 static struct {
     struct cluster_host hosts[3];
     struct job job;
-    struct succession succession;
+    struct role_state succession;
     struct member members[3];
     struct master m;
     int all_clear;
@@ -238,7 +238,7 @@ static void begin_clearing(bool followed, bool lost) {
             (struct member){.master = m, .index = i, .cleared = 1, .lost = lost && i == 2};
     }
     CU_ASSERT_EQUAL_FATAL(loop_init(&m->s.loop, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(post_init(&m->to_self, &m->s.loop, ignore_order, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(message_queue_init(&m->to_self, &m->s.loop, ignore_order, NULL, NULL), 0);
     relaunch_init(m);
     relaunch_clear(m);
     turn(); /* there is no pause */
@@ -254,7 +254,7 @@ static void says_it_is_ready(size_t who, const char *fault) {
 
 static void end_clearing(void) {
     relaunch_close(&between.m);
-    post_done(&between.m.to_self);
+    message_queue_done(&between.m.to_self);
     loop_done(&between.m.s.loop);
 }
 
@@ -310,7 +310,7 @@ static void an_attempts_order_says_how_far_those_before_came(void) {
     CU_ASSERT_EQUAL(buf_add(&text, bytes, (size_t)size, NULL), 0);
     CU_ASSERT_FATAL(frame_take(&text, &order, NULL) > 0);
     CU_ASSERT_STRING_EQUAL(frame_type(order), "attempt");
-    succession_take_course(&between.succession, order);
+    role_state_take_course(&between.succession, order);
     CU_ASSERT_EQUAL(between.succession.course.best_step, 50);
     CU_ASSERT_EQUAL(between.succession.course.fruitless, 2);
     json_decref(order);

@@ -37,13 +37,14 @@ static void orders_carry_the_attempt_and_reach_our_own_host_by_post(void) {
     struct error err;
     set_up();
     CU_ASSERT_EQUAL_FATAL(loop_init(&master.s.loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(post_init(&master.to_self, &master.s.loop, deliver, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(message_queue_init(&master.to_self, &master.s.loop, deliver, NULL, &err),
+                          0);
     master_send_all(&master, frame_new("stop")); /* the other host is not there */
     CU_ASSERT_EQUAL(delivered, 0);
     CU_ASSERT_EQUAL(loop_run(&master.s.loop, &err), 0);
     CU_ASSERT_EQUAL(delivered, 7);
     master_flush(&master);
-    post_done(&master.to_self);
+    message_queue_done(&master.to_self);
     loop_done(&master.s.loop);
 }
 

@@ -45,13 +45,13 @@ static void open_stage(int code) {
     }
     m.verdict = (struct verdict){.code = code, .text = "as it was", .story = "its story"};
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(post_init(&m.to_self, &m.s.loop, hear_order, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(message_queue_init(&m.to_self, &m.s.loop, hear_order, NULL, NULL), 0);
     uploads_init(&m);
 }
 
 static void close_stage(void) {
     uploads_close(&m);
-    post_done(&m.to_self);
+    message_queue_done(&m.to_self);
     loop_done(&m.s.loop);
     json_decref(order);
     order = NULL;

@@ -1,9 +1,9 @@
 #include "entrypoint/mpi/agent.h"
 
-#include "common/attempt.h"
 #include "common/file.h"
+#include "common/run_id.h"
+#include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/frame.h"
-#include "entrypoint/wire/local.h"
 #include "tests/support/unit.h"
 
 #include <signal.h>
@@ -51,30 +51,31 @@ static void arrived(void *context, struct link *link, const struct net_address *
     link_send(link, leave);
 }
 
-static const struct door_events events = {.arrived = arrived};
+static const struct listener_events events = {.arrived = arrived};
 
 /* What the agent, a process of its own, leaves with; 99 for an error. */
 static int run(int with) {
     static const char *const words[] = {"algo-2", " orted", "-mca", "ess", "\"env\"", NULL};
-    struct local local;
+    struct control_socket local;
     struct error err;
     answer = with;
     (void)signal(SIGPIPE, SIG_IGN);
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(local_open(&local, &loop, unit_temp_dir(), &events, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(control_socket_open(&local, &loop, unit_temp_dir(), &events, NULL, &err),
+                          0);
     pid_t pid = fork();
     if (pid == 0) {
         int code = 0;
-        char socket[LOCAL_PATH_SIZE + 64];
+        char socket[CONTROL_SOCKET_PATH_SIZE + 64];
         char attempt[] = ATTEMPT_VARIABLE "=3";
-        (void)snprintf(socket, sizeof(socket), LOCAL_VARIABLE "=%s", local.socket);
+        (void)snprintf(socket, sizeof(socket), CONTROL_SOCKET_VARIABLE "=%s", local.socket);
         char *const environment[] = {socket, attempt, NULL};
         _exit(agent_run(words, environment, &code, &err) == 0 ? code : 99);
     }
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     int status = 0;
     (void)waitpid(pid, &status, 0);
-    local_close(&local);
+    control_socket_close(&local);
     loop_done(&loop);
     return WEXITSTATUS(status);
 }

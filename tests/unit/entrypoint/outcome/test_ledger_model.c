@@ -1,6 +1,6 @@
 /* The rule of rolls as a whole (ledger.h): masters propose, hosts take, links break anywhere, hosts
  * come back, with all that they know or with nothing. */
-#include "entrypoint/outcome/ledger.h"
+#include "entrypoint/outcome/quorum.h"
 #include "tests/support/unit.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@ static struct host_set set_of(unsigned bits) {
     return (struct host_set){.words = {bits}};
 }
 
-static struct ledger ledger_of(unsigned hosts) {
-    return (struct ledger){.sure = {.number = 1, .master = 0, .hosts = set_of((1U << hosts) - 1)}};
+static struct quorum ledger_of(unsigned hosts) {
+    return (struct quorum){.sure = {.number = 1, .master = 0, .hosts = set_of((1U << hosts) - 1)}};
 }
 
 static bool has(unsigned bits, unsigned host) {
@@ -34,36 +34,36 @@ struct cut {
     unsigned forgot; /* of these */
     unsigned took;   /* roll 3 */
     unsigned told;   /* that all have */
-    struct ledger ledger[CUT_HOSTS_MAX];
+    struct quorum ledger[CUT_HOSTS_MAX];
 };
 
-static struct roll third(const struct cut *c) {
-    return (struct roll){.number = 3, .master = c->master, .hosts = set_of(c->stayed | c->back)};
+static struct view third(const struct cut *c) {
+    return (struct view){.number = 3, .master = c->master, .hosts = set_of(c->stayed | c->back)};
 }
 
 static void fill(struct cut *c) {
-    const struct roll next = third(c);
+    const struct view next = third(c);
     for (unsigned i = 0; i < c->hosts; i++) {
-        struct ledger *l = &c->ledger[i];
+        struct quorum *l = &c->ledger[i];
         *l = ledger_of(c->hosts);
         if (has(c->second, i) && !has(c->forgot, i))
-            l->sure = (struct roll){.number = 2, .master = c->master, .hosts = set_of(c->second)};
+            l->sure = (struct view){.number = 2, .master = c->master, .hosts = set_of(c->second)};
         if (has(c->took, i))
-            CU_ASSERT(ledger_take(l, &next));
+            CU_ASSERT(quorum_take(l, &next));
         if (has(c->told, i))
-            CU_ASSERT(ledger_settle(l, 3));
+            CU_ASSERT(quorum_commit(l, 3));
     }
 }
 
 /* Whether those in PART may go on. The old master counts as it has; a new one those that remember,
  * which are those that have heard of a roll that is sure. */
 static bool may(const struct cut *c, unsigned part) {
-    struct ledger all;
+    struct quorum all;
     bool complete = c->took == (c->stayed | c->back);
     unsigned counted = part & ~(complete ? 0 : c->back);
     struct host_set set = set_of(counted);
     if (has(part, c->master)) {
-        if (ledger_allows_on(&c->ledger[c->master], &set, c->master, 2))
+        if (quorum_allows_on(&c->ledger[c->master], &set, c->master, 2))
             return true;
         part &= ~(1U << c->master); /* it is out */
     }
@@ -77,10 +77,10 @@ static bool may(const struct cut *c, unsigned part) {
             continue;
         if (first)
             all = c->ledger[i];
-        ledger_learn(&all, &c->ledger[i]);
+        quorum_learn(&all, &c->ledger[i]);
         first = false;
     }
-    return ledger_allows(&all, &set);
+    return quorum_allows(&all, &set);
 }
 
 static unsigned try_cuts(struct cut *c) {
@@ -138,18 +138,18 @@ static unsigned try_rolls(struct cut *c) {
 
 /* Roll 2 is of hosts that had the right by roll 1. */
 static unsigned try_hosts(unsigned hosts, unsigned second) {
-    const struct ledger before = ledger_of(hosts);
+    const struct quorum before = ledger_of(hosts);
     const struct host_set whole = set_of(second);
     unsigned parts = 0;
-    if (!ledger_allows(&before, &whole))
+    if (!quorum_allows(&before, &whole))
         return 0;
     for (unsigned master = 0; master < hosts; master++)
         for (unsigned stayed = second; has(second, master) && stayed != 0;
              stayed = (stayed - 1) & second) {
             struct cut c = {.hosts = hosts, .second = second, .master = master, .stayed = stayed};
-            const struct roll roll = {.number = 2, .master = master, .hosts = set_of(second)};
+            const struct view roll = {.number = 2, .master = master, .hosts = set_of(second)};
             const struct host_set set = set_of(stayed);
-            if (has(stayed, master) && roll_allows(&roll, &set))
+            if (has(stayed, master) && view_allows(&roll, &set))
                 parts += try_rolls(&c);
         }
     return parts;
@@ -158,9 +158,9 @@ static unsigned try_hosts(unsigned hosts, unsigned second) {
 static void of_two_parts_never_both_go_on_when_rolls_grow(void) {
     for (unsigned hosts = 1; hosts <= 4; hosts++)
         for (unsigned second = 1; second < 1U << hosts; second++) {
-            const struct ledger before = ledger_of(hosts);
+            const struct quorum before = ledger_of(hosts);
             const struct host_set set = set_of(second);
-            CU_ASSERT_EQUAL(try_hosts(hosts, second) > 0, ledger_allows(&before, &set));
+            CU_ASSERT_EQUAL(try_hosts(hosts, second) > 0, quorum_allows(&before, &set));
         }
     CU_ASSERT(try_hosts(5, 0x1f) > 0);
     CU_ASSERT(try_hosts(5, 0x07) > 0);
@@ -171,9 +171,9 @@ static void of_two_parts_never_both_go_on_when_rolls_grow(void) {
 enum { MODEL_HOSTS = 5, MODEL_STEPS = 100, MODEL_RUNS = 40000 };
 
 struct model {
-    struct ledger ledger[MODEL_HOSTS];
+    struct quorum ledger[MODEL_HOSTS];
     int master_of[MODEL_HOSTS]; /* whom a host is linked to; itself: it is a master */
-    struct roll offered[MODEL_HOSTS];
+    struct view offered[MODEL_HOSTS];
     unsigned took[MODEL_HOSTS]; /* bits, by master: who has taken what it offered */
     bool offers[MODEL_HOSTS];
     bool acts[MODEL_HOSTS];      /* its roll is taken by all, and it starts ranks */
@@ -191,11 +191,11 @@ static unsigned counted(const struct model *m, int master) {
     return bits;
 }
 
-static bool allows(const struct model *m, int master, const struct ledger *l) {
+static bool allows(const struct model *m, int master, const struct quorum *l) {
     const struct host_set part = set_of(counted(m, master));
     if (m->first[master] == 0)
-        return ledger_allows(l, &part);
-    return ledger_allows_on(l, &part, (unsigned)master, m->first[master]);
+        return quorum_allows(l, &part);
+    return quorum_allows_on(l, &part, (unsigned)master, m->first[master]);
 }
 
 /* A master acts as long as those who still follow it are enough by what it knows. */
@@ -209,12 +209,12 @@ static bool is_acting(const struct model *m, int master) {
 static unsigned take_back(struct model *m, int master, unsigned number) {
     unsigned bits = 0;
     for (int i = 0; i < MODEL_HOSTS; i++) {
-        struct ledger both = m->ledger[master];
+        struct quorum both = m->ledger[master];
         if (m->master_of[i] != master || !m->mute[i])
             continue;
         if (!m->forgot[i])
-            ledger_learn(&both, &m->ledger[i]);
-        if (ledger_last(&m->ledger[i])->number >= number || !allows(m, master, &both))
+            quorum_learn(&both, &m->ledger[i]);
+        if (quorum_last(&m->ledger[i])->number >= number || !allows(m, master, &both))
             continue;
         m->ledger[master] = both;
         bits |= 1U << i;
@@ -227,15 +227,15 @@ static void step_offer(struct model *m, int master) {
         return;
     for (int i = 0; i < MODEL_HOSTS; i++)
         if (m->master_of[i] == master && !m->mute[i])
-            ledger_learn(&m->ledger[master], &m->ledger[i]);
+            quorum_learn(&m->ledger[master], &m->ledger[i]);
     m->acts[master] = false; /* its ranks have ended */
     m->offers[master] = false;
     if (!allows(m, master, &m->ledger[master]))
         return;
-    unsigned number = ledger_last(&m->ledger[master])->number + 1;
+    unsigned number = quorum_last(&m->ledger[master])->number + 1;
     unsigned bits = take_back(m, master, number) | counted(m, master);
     m->offered[master] =
-        (struct roll){.number = number, .master = (unsigned)master, .hosts = set_of(bits)};
+        (struct view){.number = number, .master = (unsigned)master, .hosts = set_of(bits)};
     if (m->first[master] == 0)
         m->first[master] = number;
     m->took[master] = 0;
@@ -245,12 +245,12 @@ static void step_offer(struct model *m, int master) {
 static void step_take(struct model *m, int host) {
     int master = m->master_of[host];
     if (m->offers[master] && host_set_has(&m->offered[master].hosts, (size_t)host) &&
-        ledger_take(&m->ledger[host], &m->offered[master]))
+        quorum_take(&m->ledger[host], &m->offered[master]))
         m->took[master] |= 1U << host;
     const struct host_set took = set_of(m->took[master]);
     if (!m->offers[master] || memcmp(&took, &m->offered[master].hosts, sizeof(took)) != 0)
         return;
-    CU_ASSERT(ledger_settle(&m->ledger[master], m->offered[master].number));
+    CU_ASSERT(quorum_commit(&m->ledger[master], m->offered[master].number));
     for (int i = 0; i < MODEL_HOSTS; i++) {
         if (m->master_of[i] != master || !m->mute[i] || !host_set_has(&took, (size_t)i))
             continue;
@@ -296,7 +296,7 @@ static void step_forget(struct model *m, int host) {
 static void step_tell(struct model *m, int host) {
     int master = m->master_of[host];
     unsigned number = m->ledger[master].sure.number;
-    if (!m->acts[master] || m->mute[host] || !ledger_settle(&m->ledger[host], number))
+    if (!m->acts[master] || m->mute[host] || !quorum_commit(&m->ledger[host], number))
         return;
     m->forgot[host] = m->forgot[host] && number == 1;
 }

@@ -18,8 +18,8 @@ static int64_t test_clock(void) {
 
 static void open_with(struct metric_counts *c, const char *const *rows, size_t count,
                       struct warnings *warnings) {
-    static struct metric_item items[METRIC_DEFINITIONS_MAX];
-    const struct metric_list list = {.items = items, .count = count};
+    static struct requested_metric items[METRIC_DEFINITIONS_MAX];
+    const struct metric_definitions list = {.items = items, .count = count};
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(items[i].name, sizeof(items[i].name), "%s", rows[2 * i]);
         (void)snprintf(items[i].regex, sizeof(items[i].regex), "%s", rows[2 * i + 1]);

@@ -1,6 +1,6 @@
 /* What other hosts find at one that passes on: a listener on the loopback and its address. */
-#ifndef TESTS_UNIT_ENTRYPOINT_DOOR_STAGE_H
-#define TESTS_UNIT_ENTRYPOINT_DOOR_STAGE_H
+#ifndef TESTS_UNIT_ENTRYPOINT_TRANSFER_DOOR_STAGE_H
+#define TESTS_UNIT_ENTRYPOINT_TRANSFER_DOOR_STAGE_H
 
 #include "tests/support/unit.h"
 

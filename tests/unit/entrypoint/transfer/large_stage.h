@@ -1,6 +1,6 @@
 /* A source with one large object, which misbehaves by its name; what is asked of it is counted. */
-#ifndef TESTS_UNIT_ENTRYPOINT_LARGE_STAGE_H
-#define TESTS_UNIT_ENTRYPOINT_LARGE_STAGE_H
+#ifndef TESTS_UNIT_ENTRYPOINT_TRANSFER_LARGE_STAGE_H
+#define TESTS_UNIT_ENTRYPOINT_TRANSFER_LARGE_STAGE_H
 
 #include "common/argv.h"
 #include "entrypoint/transfer/disk/digest.h"

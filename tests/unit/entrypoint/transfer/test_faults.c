@@ -5,10 +5,10 @@
 #include "tests/unit/entrypoint/transfer/faults_stage.h"
 
 #include "common/cleanup.h"
-#include "entrypoint/transfer/fetch/bring.h"
+#include "entrypoint/transfer/fetch/fetch_file.h"
 #include "entrypoint/transfer/s3/listing.h"
 #include "entrypoint/transfer/upload/multipart.h"
-#include "entrypoint/transfer/upload/piece.h"
+#include "entrypoint/transfer/upload/part.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -107,16 +107,16 @@ static int list_all(struct error *err) {
     return result;
 }
 
-static struct bring bring;
+static struct fetch_file bring;
 static void brought(void *context, const struct error *failure) {
     if (failure != NULL)
         *(struct error *)context = *failure;
 }
 static bool more(void *context) {
-    return bring_more(context);
+    return fetch_file_more(context);
 }
 static bool aside(void *context) {
-    return bring_verify(context);
+    return fetch_file_verify(context);
 }
 
 static bool is_same(const char *name, size_t size) {
@@ -138,23 +138,23 @@ static int fetch(bool large, struct error *err) {
     int64_t fetched = 0;
     const char *name = large ? "large" : "small";
     size_t size = large ? LARGE_SIZE : SMALL_SIZE;
-    const struct bring_order order = {.source = {.s3 = &s3,
-                                                 .bucket = "bucket",
-                                                 .key = name,
-                                                 .name = name,
-                                                 .root = root,
-                                                 .path = name,
-                                                 .size = (int64_t)size,
-                                                 .etag = large ? faults_large : faults_small,
-                                                 .fetched = &fetched},
-                                      .ended = brought,
-                                      .context = &failure};
+    const struct fetch_file_order order = {.source = {.s3 = &s3,
+                                                      .bucket = "bucket",
+                                                      .key = name,
+                                                      .name = name,
+                                                      .root = root,
+                                                      .path = name,
+                                                      .size = (int64_t)size,
+                                                      .etag = large ? faults_large : faults_small,
+                                                      .fetched = &fetched},
+                                           .ended = brought,
+                                           .context = &failure};
     if (pool_open(&pool, NULL, err) != 0)
         return -1;
     pool.more = more;
     pool.aside = aside;
     pool.context = &bring;
-    bring_start(&bring, &order, &pool);
+    fetch_file_start(&bring, &order, &pool);
     int ran = pool_run(&pool, deadline(), err);
     pool_close(&pool);
     int result = ran == 0 && failure.code == 0 ? 0 : -1;
@@ -174,21 +174,21 @@ static void sent_one(void *context, const struct error *failure) {
 
 static int put(struct error *err) {
     struct pool pool;
-    struct piece piece;
+    struct part piece;
     struct error failure = {0};
     int64_t sent = 0;
-    const struct piece_order order = {.s3 = &s3,
-                                      .bucket = "bucket",
-                                      .key = "small",
-                                      .name = "small",
-                                      .fd = up,
-                                      .size = SMALL_SIZE,
-                                      .sent = &sent,
-                                      .ended = sent_one,
-                                      .context = &failure};
+    const struct part_order order = {.s3 = &s3,
+                                     .bucket = "bucket",
+                                     .key = "small",
+                                     .name = "small",
+                                     .fd = up,
+                                     .size = SMALL_SIZE,
+                                     .sent = &sent,
+                                     .ended = sent_one,
+                                     .context = &failure};
     if (pool_open(&pool, NULL, err) != 0)
         return -1;
-    piece_start(&piece, &order, &pool);
+    part_start(&piece, &order, &pool);
     int ran = pool_run(&pool, deadline(), err);
     pool_close(&pool);
     int result = ran == 0 && failure.code == 0 ? 0 : -1;
@@ -341,7 +341,7 @@ static void meet_always(enum kind kind, enum fault fault) {
 static void open_all(const char *name) {
     char path[1024];
     (void)snprintf(path, sizeof(path), "%s/%s", unit_temp_dir(), name);
-    root = folder_open(path, NULL);
+    root = safe_dir_open(path, NULL);
     CU_ASSERT_FATAL(root >= 0);
     up = openat(root, "up", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     CU_ASSERT_FATAL(up >= 0);
@@ -350,7 +350,7 @@ static void open_all(const char *name) {
 }
 
 static void close_all(void) {
-    EXPECT(folder_is_empty(root, "nothing"), "something stays here");
+    EXPECT(safe_dir_is_empty(root, "nothing"), "something stays here");
     (void)close(up);
     (void)close(root);
     argv_done(&environment);

@@ -2,13 +2,13 @@
  * allocation number N fails, for every N (support/no_memory_rows.h). What a host asks another one
  * for (wanted.h) allocates nothing. */
 #include "common/redact.h"
-#include "entrypoint/transfer/outgoing.h"
-#include "entrypoint/transfer/peers/wanted.h"
+#include "entrypoint/transfer/download_order.h"
+#include "entrypoint/transfer/peers/peer_request.h"
 #include "entrypoint/transfer/s3/address.h"
 #include "entrypoint/transfer/s3/credentials.h"
-#include "entrypoint/transfer/s3/document.h"
 #include "entrypoint/transfer/s3/objects.h"
-#include "entrypoint/transfer/work.h"
+#include "entrypoint/transfer/s3/xml_fields.h"
+#include "entrypoint/transfer/upload_order.h"
 #include "tests/support/no_memory.h"
 #include "tests/support/no_memory_rows.h"
 #include "tests/support/unit.h"
@@ -40,9 +40,9 @@ static int answer_listing(struct error *err) {
 static int answer_begun(struct error *err) {
     static const char text[] = "<InitiateMultipartUploadResult><UploadId>an id</UploadId>"
                                "</InitiateMultipartUploadResult>";
-    char id[DOCUMENT_ID_MAX];
-    int done = document_text(text, strlen(text), "InitiateMultipartUploadResult", "UploadId", id,
-                             sizeof(id), err);
+    char id[XML_FIELDS_ID_MAX];
+    int done = xml_fields_text(text, strlen(text), "InitiateMultipartUploadResult", "UploadId", id,
+                               sizeof(id), err);
     if (done == 0)
         add("%s", id);
     return done;
@@ -53,11 +53,11 @@ static int answer_uploads(struct error *err) {
         "<ListMultipartUploadsResult><EncodingType>url</EncodingType>"
         "<Upload><Key>in/a%20b</Key><UploadId>1</UploadId></Upload>"
         "<Upload><Key>other</Key><UploadId>2</UploadId></Upload></ListMultipartUploadsResult>";
-    struct document_uploads u = {0};
-    int done = document_uploads_read(text, strlen(text), &u, err);
+    struct xml_fields_uploads u = {0};
+    int done = xml_fields_uploads_read(text, strlen(text), &u, err);
     for (size_t i = 0; done == 0 && i < u.count; i++)
         add("%s %s;", u.items[i].key, u.items[i].id);
-    document_uploads_done(&u);
+    xml_fields_uploads_done(&u);
     return done;
 }
 
@@ -66,13 +66,13 @@ static int answer_parts(struct error *err) {
         "<ListPartsResult><IsTruncated>true</IsTruncated>"
         "<NextPartNumberMarker>3</NextPartNumberMarker><Part><PartNumber>3</PartNumber>"
         "<ETag>\"abc\"</ETag><Size>16777216</Size></Part></ListPartsResult>";
-    struct document_parts p = {0};
-    int done = document_parts_read(text, strlen(text), &p, err);
+    struct xml_fields_parts p = {0};
+    int done = xml_fields_parts_read(text, strlen(text), &p, err);
     for (size_t i = 0; done == 0 && i < p.count; i++)
         add("%u %" PRId64 " %s;", p.items[i].number, p.items[i].size, p.items[i].etag);
     if (done == 0)
         add("%u", p.next);
-    document_parts_done(&p);
+    xml_fields_parts_done(&p);
     return done;
 }
 
@@ -83,15 +83,15 @@ static int answer_work(struct error *err) {
         "\"seconds\":60,\"tasks\":[{\"what\":\"code\",\"from\":\"s3://b/s.tar.gz\",\"to\":\"/c\","
         "\"unpack\":true},{\"what\":\"train\",\"from\":\"file:///d\",\"to\":\"/t\",\"shard\":1,"
         "\"shards\":2}]}";
-    struct work w;
-    int done = work_parse(text, strlen(text), &w, err);
+    struct download_order w;
+    int done = download_order_parse(text, strlen(text), &w, err);
     if (done == 0) {
         cleanup_buf struct buf clean;
         buf_init(&clean, 1024);
         done = redact_text(&clean, "hush-hush-hush", err);
         add("%zu %s %s %" PRId64 " %s", w.environment.count, w.tasks[0].from, w.tasks[1].to,
             w.tasks[1].shards, done == 0 ? buf_text(&clean) : "");
-        work_done(&w);
+        download_order_done(&w);
     }
     redact_done();
     return done;
@@ -102,16 +102,16 @@ static int answer_outgoing(struct error *err) {
         "{\"seconds\":60,\"uploads\":[{\"what\":\"model\",\"from\":\"/m\",\"to\":"
         "\"s3://bucket/m/\"},{\"what\":\"output\",\"from\":\"/o\",\"to\":\"file:///out/\","
         "\"live\":true}]}";
-    struct work w;
-    struct outgoing out;
-    if (work_parse(text, strlen(text), &w, err) != 0)
+    struct download_order w;
+    struct upload_order out;
+    if (download_order_parse(text, strlen(text), &w, err) != 0)
         return -1;
-    int done = outgoing_parse(w.uploads, &w.environment, w.seconds, &out, err);
+    int done = upload_order_parse(w.uploads, &w.environment, w.seconds, &out, err);
     for (size_t i = 0; done == 0 && i < out.count; i++)
         add("%s %s %d;", out.uploads[i].from, out.uploads[i].to.text, out.live[i]);
     if (done == 0)
-        outgoing_done(&out);
-    work_done(&w);
+        upload_order_done(&out);
+    download_order_done(&w);
     redact_done();
     return done;
 }
@@ -143,8 +143,8 @@ static int answer_credentials(struct error *err) {
 static int answer_addresses(struct error *err) {
     static const char *const texts[] = {"s3://bucket/a/b", "https://h:1/x?secret", "file:///a/b"};
     static const char head[] = "GET /train/odd/a%20b HTTP/1.1\r\nRange: bytes=7-99\r\n\r\n";
-    static struct wanted w;
-    int done = wanted_parse(head, strlen(head), &w);
+    static struct peer_request w;
+    int done = peer_request_parse(head, strlen(head), &w);
     add("%s %s %" PRId64 ";", w.task, w.path, w.to);
     for (size_t i = 0; done == 0 && i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct address a;

@@ -1,7 +1,7 @@
 /* A key pair and a certificate of its own making, valid today: what a server has that nobody
  * vouches for. */
-#ifndef TESTS_UNIT_ENTRYPOINT_CERTIFICATE_H
-#define TESTS_UNIT_ENTRYPOINT_CERTIFICATE_H
+#ifndef TESTS_UNIT_ENTRYPOINT_WIRE_CERTIFICATE_H
+#define TESTS_UNIT_ENTRYPOINT_WIRE_CERTIFICATE_H
 
 #include "tests/support/unit.h"
 

@@ -1,8 +1,8 @@
 #include "entrypoint/wire/dial.h"
 
 #include "common/clock.h"
-#include "entrypoint/wire/door.h"
 #include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/listener.h"
 #include "entrypoint/wire/tls.h"
 #include "tests/support/addresses.h"
 #include "tests/support/lag.h"
@@ -19,7 +19,7 @@
 /* Dialler and door in one loop. */
 static struct loop loop;
 static struct reaper reaper;
-static struct door door;
+static struct listener door;
 static struct dial dial;
 static struct link *link_at_door;
 static struct link *link_at_dial;
@@ -42,7 +42,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     loop_end(&loop);
 }
 
-static const struct door_events door_events = {.arrived = arrived};
+static const struct listener_events door_events = {.arrived = arrived};
 
 static void opened(void *context, struct link *link, const struct net_address *peer) {
     (void)context;
@@ -80,10 +80,11 @@ static const struct dial_events dial_events = {opened, told, refused, missed};
 static void open_door(void *context) {
     struct error err;
     struct net_address loopback = address_of("127.0.0.1");
-    int listener = door_listen(&loopback, port, DOOR_CONTROL, &err);
+    int listener = listener_listen(&loopback, port, LISTENER_CONTROL, &err);
     (void)context;
     CU_ASSERT_FATAL(listener >= 0);
-    CU_ASSERT_EQUAL_FATAL(door_open(&door, &loop, listener, server, &door_events, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &loop, listener, server, &door_events, NULL, &err),
+                          0);
 }
 
 static void set_up(unsigned char client_key) {
@@ -104,7 +105,7 @@ static void tear_down(void) {
     dial_stop(&dial);
     link_free(link_at_door);
     link_free(link_at_dial);
-    door_close(&door);
+    listener_close(&door);
     while (waitpid(-1, NULL, 0) > 0)
         ;
     loop_done(&loop);
@@ -163,7 +164,7 @@ static void change_key(void *context) {
         return;
     }
     CU_ASSERT_EQUAL(told_count, 1);
-    door_close(&door);
+    listener_close(&door);
     tls_context_free(server);
     memset(key, 2, sizeof(key));
     server = tls_context_new(key, 1, &err);

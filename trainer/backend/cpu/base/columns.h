@@ -1,7 +1,7 @@
 /* Column sums of a matrix in f32, as bias gradients are: chunks of its rows are added up in f32,
  * side by side, and the chunks in double. The result does not depend on the number of threads. */
-#ifndef CPU_BASE_COLUMNS_H
-#define CPU_BASE_COLUMNS_H
+#ifndef TRAINER_BACKEND_CPU_BASE_COLUMNS_H
+#define TRAINER_BACKEND_CPU_BASE_COLUMNS_H
 
 #include "trainer/backend/cpu/loops/loops.h"
 

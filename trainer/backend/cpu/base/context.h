@@ -1,7 +1,7 @@
 /* What the CPU backend's rooms share: the open backend, the operators' form and the form of what
  * bind leaves. Private to trainer/backend/cpu. */
-#ifndef CPU_BASE_CONTEXT_H
-#define CPU_BASE_CONTEXT_H
+#ifndef TRAINER_BACKEND_CPU_BASE_CONTEXT_H
+#define TRAINER_BACKEND_CPU_BASE_CONTEXT_H
 
 #include "trainer/backend/backend.h"
 #include "trainer/backend/cpu/base/convs.h"

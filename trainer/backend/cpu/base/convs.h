@@ -1,6 +1,6 @@
 /* Which convolutions a user of the CPU backend asks for. */
-#ifndef CPU_BASE_CONVS_H
-#define CPU_BASE_CONVS_H
+#ifndef TRAINER_BACKEND_CPU_BASE_CONVS_H
+#define TRAINER_BACKEND_CPU_BASE_CONVS_H
 
 /* Whose convolutions: the fastest ones by measured rules; the same but for Winograd's, which round
  * otherwise than plain sums; or those of one kind wherever it has one, and oneDNN's elsewhere. */

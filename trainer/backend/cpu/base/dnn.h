@@ -3,8 +3,8 @@
  *
  * Scratchpads are the caller's (dnn_attr); no call allocates once it is bound. Memory descriptors
  * follow oneDNN's logical order (NCHW, OIHW) with strides of NHWC and OHWI. */
-#ifndef CPU_BASE_DNN_H
-#define CPU_BASE_DNN_H
+#ifndef TRAINER_BACKEND_CPU_BASE_DNN_H
+#define TRAINER_BACKEND_CPU_BASE_DNN_H
 
 #include "common/error.h"
 #include "trainer/backend/cpu/base/context.h"

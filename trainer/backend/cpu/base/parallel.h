@@ -3,8 +3,8 @@
  * parallel_run() calls WORK once on each of THREADS threads and returns when all are done.
  * A thread's share is a fixed function of its number, so that sums added up by share come out the
  * same for the same number of threads. */
-#ifndef CPU_BASE_PARALLEL_H
-#define CPU_BASE_PARALLEL_H
+#ifndef TRAINER_BACKEND_CPU_BASE_PARALLEL_H
+#define TRAINER_BACKEND_CPU_BASE_PARALLEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

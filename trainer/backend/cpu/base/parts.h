@@ -1,7 +1,7 @@
 /* Adds up, in order and on all threads, what parts of one sum have left. Private to
  * trainer/backend/cpu. */
-#ifndef CPU_BASE_PARTS_H
-#define CPU_BASE_PARTS_H
+#ifndef TRAINER_BACKEND_CPU_BASE_PARTS_H
+#define TRAINER_BACKEND_CPU_BASE_PARTS_H
 
 #include "trainer/backend/cpu/base/context.h"
 

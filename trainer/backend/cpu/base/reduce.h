@@ -2,8 +2,8 @@
  * as their number says, which threads take as they become free; a piece's rows are added in f32 by
  * blocks and the blocks in double, and the pieces' totals are added in order. So the result does
  * not depend on the number of threads, and its error hardly on the number of rows. */
-#ifndef CPU_BASE_REDUCE_H
-#define CPU_BASE_REDUCE_H
+#ifndef TRAINER_BACKEND_CPU_BASE_REDUCE_H
+#define TRAINER_BACKEND_CPU_BASE_REDUCE_H
 
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"

@@ -5,8 +5,8 @@
  *
  * Convolutions' data gradients have the bits of a run with all rows; sums over rows (gradients of
  * weights) may be grouped otherwise, by the count alone. */
-#ifndef CPU_BASE_ROWS_H
-#define CPU_BASE_ROWS_H
+#ifndef TRAINER_BACKEND_CPU_BASE_ROWS_H
+#define TRAINER_BACKEND_CPU_BASE_ROWS_H
 
 #include "trainer/backend/cpu/base/context.h"
 

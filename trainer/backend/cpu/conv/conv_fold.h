@@ -1,8 +1,8 @@
 /* The bias or the frozen norm behind a convolution (OP_CONV2D_AFFINE), made part of it: a norm's
  * scales times the weights, and its bias. What is folded lies in front of a kernel's own packed
  * weights, conv_fold_bytes() in all. Private to trainer/backend/cpu. */
-#ifndef CPU_CONV_FOLD_H
-#define CPU_CONV_FOLD_H
+#ifndef TRAINER_BACKEND_CPU_CONV_CONV_FOLD_H
+#define TRAINER_BACKEND_CPU_CONV_CONV_FOLD_H
 
 #include "trainer/backend/cpu/base/context.h"
 

@@ -2,8 +2,8 @@
  * Each is a row of the table in conv_kernel.c, from the best to oneDNN's, which take all that is
  * left. What is chosen follows from shapes, types and the instruction set alone, by rules that were
  * measured, so that ranks on hosts of one kind choose alike. Private to trainer/backend/cpu. */
-#ifndef CPU_CONV_KERNEL_H
-#define CPU_CONV_KERNEL_H
+#ifndef TRAINER_BACKEND_CPU_CONV_CONV_KERNEL_H
+#define TRAINER_BACKEND_CPU_CONV_CONV_KERNEL_H
 
 #include "trainer/backend/cpu/base/context.h"
 

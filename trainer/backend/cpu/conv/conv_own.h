@@ -3,8 +3,8 @@
  * both of stride 1 in bf16. The work is cut into units that threads take as they become free; each
  * result's arithmetic is its own, so that it does not depend on who makes it. Private to
  * trainer/backend/cpu. */
-#ifndef CPU_CONV_OWN_H
-#define CPU_CONV_OWN_H
+#ifndef TRAINER_BACKEND_CPU_CONV_CONV_OWN_H
+#define TRAINER_BACKEND_CPU_CONV_CONV_OWN_H
 
 #include "trainer/backend/cpu/base/context.h"
 

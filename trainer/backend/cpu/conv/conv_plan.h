@@ -1,6 +1,6 @@
 /* What oneDNN makes of a convolution or of one of its gradients. Private to trainer/backend/cpu. */
-#ifndef CPU_CONV_PLAN_H
-#define CPU_CONV_PLAN_H
+#ifndef TRAINER_BACKEND_CPU_CONV_CONV_PLAN_H
+#define TRAINER_BACKEND_CPU_CONV_CONV_PLAN_H
 
 #include "trainer/backend/cpu/base/dnn.h"
 #include "trainer/backend/cpu/conv/conv_kernel.h"

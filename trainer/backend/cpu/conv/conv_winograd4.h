@@ -1,7 +1,7 @@
 /* 3x3 convolutions of stride 1 in f32 by Winograd's products (winograd4.h): what the forward passes
  * and the weight gradient share. Private to trainer/backend/cpu. */
-#ifndef CPU_CONV_WINOGRAD4_H
-#define CPU_CONV_WINOGRAD4_H
+#ifndef TRAINER_BACKEND_CPU_CONV_CONV_WINOGRAD4_H
+#define TRAINER_BACKEND_CPU_CONV_CONV_WINOGRAD4_H
 
 #include "trainer/backend/cpu/conv/conv_kernel.h"
 

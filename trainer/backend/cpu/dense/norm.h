@@ -1,7 +1,7 @@
 /* Batch norm's parts that its operators share: statistics of a tensor, the factors of one norm, and
  * where they lie in an operator's scratch. Private to trainer/backend/cpu. */
-#ifndef CPU_DENSE_NORM_H
-#define CPU_DENSE_NORM_H
+#ifndef TRAINER_BACKEND_CPU_DENSE_NORM_H
+#define TRAINER_BACKEND_CPU_DENSE_NORM_H
 
 #include "trainer/backend/cpu/base/reduce.h"
 

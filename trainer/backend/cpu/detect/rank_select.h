@@ -1,7 +1,7 @@
 /* The greatest of many whole numbers, in falling order: ranks of scores (kernels/rank.h), or keys
  * turned round. Private to trainer/backend/cpu. */
-#ifndef CPU_DETECT_RANK_SELECT_H
-#define CPU_DETECT_RANK_SELECT_H
+#ifndef TRAINER_BACKEND_CPU_DETECT_RANK_SELECT_H
+#define TRAINER_BACKEND_CPU_DETECT_RANK_SELECT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* What pixels weigh in the bins of one region along one axis, as lists: from bins to pixels, and
  * the other way round. */
-#ifndef CPU_DETECT_ROI_TABLE_H
-#define CPU_DETECT_ROI_TABLE_H
+#ifndef TRAINER_BACKEND_CPU_DETECT_ROI_TABLE_H
+#define TRAINER_BACKEND_CPU_DETECT_ROI_TABLE_H
 
 #include "trainer/backend/cpu/loops/loops.h"
 #include "trainer/kernels/roi_axis.h"

@@ -15,8 +15,8 @@
  * gemm_rows_read(rows) rows, whatever is there (columns: that many neighbours of each k). A
  * row's sum goes over k in order and does not hang on the rows beside it, so that results do not
  * depend on how rows are cut into tiles or given to threads, only on how k is cut into calls. */
-#ifndef CPU_LOOPS_LOOP_GEMM_H
-#define CPU_LOOPS_LOOP_GEMM_H
+#ifndef TRAINER_BACKEND_CPU_LOOPS_LOOP_GEMM_H
+#define TRAINER_BACKEND_CPU_LOOPS_LOOP_GEMM_H
 
 #include "trainer/backend/cpu/loops/loop_names.h"
 #include "trainer/backend/cpu/loops/vec.h"

@@ -1,7 +1,7 @@
 /* Names of the bodies in loop_*.c, which are compiled once for each instruction set:
  * LOOP(norm_forward) is norm_forward_avx512 and so on. */
-#ifndef CPU_LOOPS_LOOP_NAMES_H
-#define CPU_LOOPS_LOOP_NAMES_H
+#ifndef TRAINER_BACKEND_CPU_LOOPS_LOOP_NAMES_H
+#define TRAINER_BACKEND_CPU_LOOPS_LOOP_NAMES_H
 
 #include "trainer/backend/cpu/loops/loops.h"
 

@@ -10,8 +10,8 @@
  * For bodies compiled with AMX_BF16. Layouts are those of loop_gemm.h, all aligned to 64 bytes:
  *     A   rows, 16 of them together: [rows / 16][k / 32][part][16 rows][32 values]
  *     B   a panel of 32 columns:     [k / 32][part][column / 16][16 pairs of k][16 columns][2] */
-#ifndef CPU_LOOPS_LOOP_SPLIT_H
-#define CPU_LOOPS_LOOP_SPLIT_H
+#ifndef TRAINER_BACKEND_CPU_LOOPS_LOOP_SPLIT_H
+#define TRAINER_BACKEND_CPU_LOOPS_LOOP_SPLIT_H
 
 #include "trainer/backend/cpu/loops/vec.h"
 

@@ -1,7 +1,7 @@
 /* The inner product of our bf16 convolutions: up to 7 rows of inputs times 64 outputs, kept in
  * registers over all inputs. For bodies compiled with AVX512_BF16. */
-#ifndef CPU_LOOPS_LOOP_TILE_H
-#define CPU_LOOPS_LOOP_TILE_H
+#ifndef TRAINER_BACKEND_CPU_LOOPS_LOOP_TILE_H
+#define TRAINER_BACKEND_CPU_LOOPS_LOOP_TILE_H
 
 #include "trainer/backend/cpu/loops/vec.h"
 

@@ -1,7 +1,7 @@
 /* The one-dimensional transforms of winograd4.h on vectors, each over values STEP apart. Those of
  * two dimensions are these over columns, then over rows. For loop_winograd4*.c alone. */
-#ifndef CPU_LOOPS_LOOP_WINOGRAD4_H
-#define CPU_LOOPS_LOOP_WINOGRAD4_H
+#ifndef TRAINER_BACKEND_CPU_LOOPS_LOOP_WINOGRAD4_H
+#define TRAINER_BACKEND_CPU_LOOPS_LOOP_WINOGRAD4_H
 
 #include "trainer/backend/cpu/loops/vec.h"
 #include "trainer/backend/cpu/loops/winograd4.h"

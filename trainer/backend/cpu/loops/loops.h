@@ -10,8 +10,8 @@
  *
  * Batch norm: Ioffe and Szegedy 2015; the one-pass sums are taken around a shift near the mean,
  * so that the variance does not cancel. */
-#ifndef CPU_LOOPS_LOOPS_H
-#define CPU_LOOPS_LOOPS_H
+#ifndef TRAINER_BACKEND_CPU_LOOPS_LOOPS_H
+#define TRAINER_BACKEND_CPU_LOOPS_LOOPS_H
 
 #include "trainer/backend/cpu/loops/winograd4.h"
 #include "trainer/kernels/pointwise.h"

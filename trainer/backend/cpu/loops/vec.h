@@ -4,8 +4,8 @@
  * Arithmetic is the compiler's vector extension (a * b + c on vecf). ELEM arguments are constants
  * at every call, so that one body serves both types. bf16 rounds to nearest, ties to even; a NaN
  * stays a NaN. The first N lanes of a partial load are memory's, the others 0. */
-#ifndef CPU_LOOPS_VEC_H
-#define CPU_LOOPS_VEC_H
+#ifndef TRAINER_BACKEND_CPU_LOOPS_VEC_H
+#define TRAINER_BACKEND_CPU_LOOPS_VEC_H
 
 #include "trainer/backend/cpu/loops/loops.h"
 

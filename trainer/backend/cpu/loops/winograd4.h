@@ -13,8 +13,8 @@
  *
  * Channels are multiples of WINOGRAD4_CHANNELS. Transformed values lie in 36 places, each a matrix
  * as the product over them wants it. Pointers are the caller's; nothing is allocated. */
-#ifndef CPU_LOOPS_WINOGRAD4_H
-#define CPU_LOOPS_WINOGRAD4_H
+#ifndef TRAINER_BACKEND_CPU_LOOPS_WINOGRAD4_H
+#define TRAINER_BACKEND_CPU_LOOPS_WINOGRAD4_H
 
 #include <stdbool.h>
 #include <stddef.h>

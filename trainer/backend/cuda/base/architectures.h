@@ -1,6 +1,6 @@
 /* Which GPUs this build has code for. */
-#ifndef CUDA_BASE_ARCHITECTURES_H
-#define CUDA_BASE_ARCHITECTURES_H
+#ifndef TRAINER_BACKEND_CUDA_BASE_ARCHITECTURES_H
+#define TRAINER_BACKEND_CUDA_BASE_ARCHITECTURES_H
 
 #include <stdbool.h>
 

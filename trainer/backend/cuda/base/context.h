@@ -1,6 +1,6 @@
 /* Inside the CUDA backend: its state, and what a bound step is. */
-#ifndef CUDA_BASE_CONTEXT_H
-#define CUDA_BASE_CONTEXT_H
+#ifndef TRAINER_BACKEND_CUDA_BASE_CONTEXT_H
+#define TRAINER_BACKEND_CUDA_BASE_CONTEXT_H
 
 #include "trainer/backend/backend.h"
 #include "trainer/backend/cuda/base/options.h"

@@ -1,6 +1,6 @@
 /* Choosing a GPU, and CUDA's errors as values. */
-#ifndef CUDA_BASE_DEVICE_H
-#define CUDA_BASE_DEVICE_H
+#ifndef TRAINER_BACKEND_CUDA_BASE_DEVICE_H
+#define TRAINER_BACKEND_CUDA_BASE_DEVICE_H
 
 #include "common/error.h"
 #include "trainer/backend/cuda/base/options.h"

@@ -1,6 +1,6 @@
 /* On which GPUs a choice that `auto` may take was measured to be the faster one. */
-#ifndef CUDA_BASE_FASTER_ON_H
-#define CUDA_BASE_FASTER_ON_H
+#ifndef TRAINER_BACKEND_CUDA_BASE_FASTER_ON_H
+#define TRAINER_BACKEND_CUDA_BASE_FASTER_ON_H
 
 #include <stdbool.h>
 

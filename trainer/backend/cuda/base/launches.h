@@ -1,6 +1,6 @@
 /* What a device has been given to do, counted. */
-#ifndef CUDA_BASE_LAUNCHES_H
-#define CUDA_BASE_LAUNCHES_H
+#ifndef TRAINER_BACKEND_CUDA_BASE_LAUNCHES_H
+#define TRAINER_BACKEND_CUDA_BASE_LAUNCHES_H
 
 struct cuda_launches {
     unsigned long kernels;  /* of our own */

@@ -1,6 +1,6 @@
 /* What the CUDA backend is opened with. */
-#ifndef CUDA_BASE_OPTIONS_H
-#define CUDA_BASE_OPTIONS_H
+#ifndef TRAINER_BACKEND_CUDA_BASE_OPTIONS_H
+#define TRAINER_BACKEND_CUDA_BASE_OPTIONS_H
 
 #include "trainer/backend/backend.h"
 

@@ -1,7 +1,7 @@
 /* Which GPUs have small kernels begin while the ones in front of them end (cuda_kernels/vec.cuh).
  */
-#ifndef CUDA_BASE_OVERLAP_H
-#define CUDA_BASE_OVERLAP_H
+#ifndef TRAINER_BACKEND_CUDA_BASE_OVERLAP_H
+#define TRAINER_BACKEND_CUDA_BASE_OVERLAP_H
 
 #include "trainer/backend/cuda/base/options.h"
 

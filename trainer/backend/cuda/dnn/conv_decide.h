@@ -1,7 +1,7 @@
 /* Whether a fused convolution is worth it on this device, found by timing it and its rival
  * (conv_rival.h) before anything is fused, and remembered in the plan cache. */
-#ifndef CUDA_DNN_CONV_DECIDE_H
-#define CUDA_DNN_CONV_DECIDE_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_CONV_DECIDE_H
+#define TRAINER_BACKEND_CUDA_DNN_CONV_DECIDE_H
 
 #include "trainer/backend/cuda/dnn/conv_plan.h"
 

@@ -1,7 +1,7 @@
 /* Which of cuDNN's operation graphs serves a kind of operator, and which of the operator's tensors
  * stand behind the graph's ids: one table for the plain convolutions and all fused forms. */
-#ifndef CUDA_DNN_CONV_FORM_H
-#define CUDA_DNN_CONV_FORM_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_CONV_FORM_H
+#define TRAINER_BACKEND_CUDA_DNN_CONV_FORM_H
 
 #include "trainer/backend/cuda/dnn/dnn_graph.h"
 #include "trainer/graph/graph.h"

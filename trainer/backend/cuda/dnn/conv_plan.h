@@ -1,7 +1,7 @@
 /* Which of cuDNN's plans serves a convolution pass: candidates when an operator is queried, one
  * of them when it is bound. Passes of the same shape share the choice. */
-#ifndef CUDA_DNN_CONV_PLAN_H
-#define CUDA_DNN_CONV_PLAN_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_CONV_PLAN_H
+#define TRAINER_BACKEND_CUDA_DNN_CONV_PLAN_H
 
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/dnn/conv_form.h"

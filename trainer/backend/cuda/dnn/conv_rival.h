@@ -1,7 +1,7 @@
 /* Fused or not, by time. Against a fused convolution stands its rival: what fusion would leave
  * instead, a convolution with less around it and passes of our own over its tensors. */
-#ifndef CUDA_DNN_CONV_RIVAL_H
-#define CUDA_DNN_CONV_RIVAL_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_CONV_RIVAL_H
+#define TRAINER_BACKEND_CUDA_DNN_CONV_RIVAL_H
 
 #include "trainer/backend/cuda/dnn/dnn_graph.h"
 #include "trainer/graph/tensor.h"

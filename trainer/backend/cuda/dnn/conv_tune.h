@@ -1,6 +1,6 @@
 /* Which plan of a convolution pass is the fastest on this device: all are timed. */
-#ifndef CUDA_DNN_CONV_TUNE_H
-#define CUDA_DNN_CONV_TUNE_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_CONV_TUNE_H
+#define TRAINER_BACKEND_CUDA_DNN_CONV_TUNE_H
 
 #include "trainer/backend/cuda/dnn/conv_plan.h"
 

@@ -1,8 +1,8 @@
 /* The convolutions of the CUDA backend, with cuDNN behind them: all that a build without cuDNN does
  * not have. There the backend opens and lists itself all the same, and a network with convolutions
  * is refused when it is compiled, with an error that says why (convs_absent.c). */
-#ifndef CUDA_DNN_CONVS_H
-#define CUDA_DNN_CONVS_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_CONVS_H
+#define TRAINER_BACKEND_CUDA_DNN_CONVS_H
 
 #include "common/error.h"
 #include "trainer/graph/graph.h"

@@ -3,8 +3,8 @@
  *
  * Descriptors belong to a struct dnn_pool, which frees them all at once; an operation graph is a
  * few dozen of them. No handle and no GPU are needed: devices are described (dnn_device.h). */
-#ifndef CUDA_DNN_DNN_H
-#define CUDA_DNN_DNN_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_DNN_H
+#define TRAINER_BACKEND_CUDA_DNN_DNN_H
 
 #include "common/error.h"
 

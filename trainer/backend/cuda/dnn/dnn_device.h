@@ -1,8 +1,8 @@
 /* A device by description: cuDNN's device properties as JSON. With one, plans of precompiled
  * kernels finalize on a machine without a GPU, so that a build can be held against an H100 and an
  * A100 it has never seen. */
-#ifndef CUDA_DNN_DNN_DEVICE_H
-#define CUDA_DNN_DNN_DEVICE_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_DNN_DEVICE_H
+#define TRAINER_BACKEND_CUDA_DNN_DNN_DEVICE_H
 
 #include "trainer/backend/cuda/dnn/dnn.h"
 

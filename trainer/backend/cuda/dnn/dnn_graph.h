@@ -8,8 +8,8 @@
  * Tensors are NHWC in memory; cuDNN wants dimensions in the order N C H W and strides that say so.
  * Filters are OHWI in memory. Tensors of a pattern that the caller must supply at run time have the
  * ids of enum dnn_uid; all others are virtual. Per-channel operands are [1, C, 1, 1]. */
-#ifndef CUDA_DNN_DNN_GRAPH_H
-#define CUDA_DNN_DNN_GRAPH_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_DNN_GRAPH_H
+#define TRAINER_BACKEND_CUDA_DNN_DNN_GRAPH_H
 
 #include "trainer/backend/cuda/dnn/dnn.h"
 

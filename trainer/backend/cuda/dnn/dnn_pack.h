@@ -1,6 +1,6 @@
 /* Running a plan: the addresses behind the graph's tensor ids, bound once. */
-#ifndef CUDA_DNN_DNN_PACK_H
-#define CUDA_DNN_DNN_PACK_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_DNN_PACK_H
+#define TRAINER_BACKEND_CUDA_DNN_DNN_PACK_H
 
 #include "trainer/backend/cuda/dnn/dnn_plan.h"
 

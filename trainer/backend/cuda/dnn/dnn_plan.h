@@ -1,7 +1,7 @@
 /* Execution plans for an operation graph: which engines the heuristics offer, which of them
  * finalize, what they need. */
-#ifndef CUDA_DNN_DNN_PLAN_H
-#define CUDA_DNN_DNN_PLAN_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_DNN_PLAN_H
+#define TRAINER_BACKEND_CUDA_DNN_DNN_PLAN_H
 
 #include "trainer/backend/cuda/dnn/dnn_device.h"
 #include "trainer/backend/cuda/dnn/dnn_graph.h"

@@ -6,8 +6,8 @@
  * VERSIONS and DEVICE are cuDNN's version and the GPU's name, PASS the pattern, type and shape. A
  * line whose engine no longer stands at that place of the heuristics' list is not believed. The
  * second kind says of a fused pass whether it was the faster form (conv_decide.h). */
-#ifndef CUDA_DNN_PLAN_CACHE_H
-#define CUDA_DNN_PLAN_CACHE_H
+#ifndef TRAINER_BACKEND_CUDA_DNN_PLAN_CACHE_H
+#define TRAINER_BACKEND_CUDA_DNN_PLAN_CACHE_H
 
 #include "trainer/backend/cuda/dnn/conv_plan.h"
 

@@ -1,8 +1,8 @@
 /* The launchers of the device's own kernels, callable from C: each enqueues on STREAM and returns
  * what the launch said. Addresses are device memory; activations are NHWC, dense; `type` is that of
  * activations, everything per channel is f32. Nothing here waits. */
-#ifndef CUDA_KERNELS_LAUNCH_H
-#define CUDA_KERNELS_LAUNCH_H
+#ifndef TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_H
+#define TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_H
 
 #include "trainer/backend/backend.h"
 #include "trainer/graph/tensor.h"

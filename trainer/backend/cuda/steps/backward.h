@@ -1,7 +1,7 @@
 /* Which GPUs take the own backward pass of 1x1 convolutions between norms
  * (cuda_kernels/launch_backward.h). */
-#ifndef CUDA_STEPS_BACKWARD_H
-#define CUDA_STEPS_BACKWARD_H
+#ifndef TRAINER_BACKEND_CUDA_STEPS_BACKWARD_H
+#define TRAINER_BACKEND_CUDA_STEPS_BACKWARD_H
 
 #include "trainer/backend/cuda/base/options.h"
 #include "trainer/graph/graph.h"

@@ -1,8 +1,8 @@
 /* One matrix product by cuBLASLt, chosen once, run many times. Matrices are row-major here, at
  * addresses aligned to MATMUL_ALIGNMENT; the library's column-major view of them is this file's
  * business alone. */
-#ifndef CUDA_STEPS_MATMUL_H
-#define CUDA_STEPS_MATMUL_H
+#ifndef TRAINER_BACKEND_CUDA_STEPS_MATMUL_H
+#define TRAINER_BACKEND_CUDA_STEPS_MATMUL_H
 
 #include "common/error.h"
 #include "trainer/graph/tensor.h"

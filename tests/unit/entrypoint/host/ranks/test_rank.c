@@ -1,4 +1,4 @@
-#include "common/attempt.h"
+#include "common/run_id.h"
 #include "tests/unit/entrypoint/stage.h"
 
 static struct stage_host host;
@@ -78,9 +78,9 @@ static void without_a_supervisor_it_is_an_error(void) {
     char local_size[] = "OMPI_COMM_WORLD_LOCAL_SIZE=1";
     char attempt[] = ATTEMPT_VARIABLE "=1";
     char *const environment[] = {rank, size, local_rank, local_size, attempt, NULL};
-    (void)unsetenv(LOCAL_VARIABLE);
+    (void)unsetenv(CONTROL_SOCKET_VARIABLE);
     CU_ASSERT_EQUAL(rank_run(environment, &code, &err), -1);
-    ASSERT_CONTAINS(err.text, LOCAL_VARIABLE);
+    ASSERT_CONTAINS(err.text, CONTROL_SOCKET_VARIABLE);
 }
 
 STAGE_SUITE("host.rank", UNIT(exit_codes_pass_unchanged),

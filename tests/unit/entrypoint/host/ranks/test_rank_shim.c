@@ -1,13 +1,13 @@
 /* The shim alone: this test is its supervisor. */
-#include "common/attempt.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
+#include "common/run_id.h"
 #include "entrypoint/host/ranks/launch_spec.h"
 #include "entrypoint/host/ranks/rank.h"
+#include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/link.h"
-#include "entrypoint/wire/local.h"
 #include "tests/support/lag.h"
 #include "tests/support/unit.h"
 
@@ -39,7 +39,7 @@ static _Noreturn void be_shim(const char *path) {
     struct error err = {0};
     int code = -1;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)setenv(LOCAL_VARIABLE, path, 1);
+    (void)setenv(CONTROL_SOCKET_VARIABLE, path, 1);
     if (rank_run(environment, &code, &err) != 0)
         (void)dprintf(2, "shim: %s\n", err.text);
     _exit(code);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct own_names own = {
+static const struct local_names own = {
     .names = {{"task-1"}, {"10.0.0.3"}, {"fd00::3"}}, .count = 3, .has_kernel_name = true};
 
 enum { VARIABLES_MAX = 8 };

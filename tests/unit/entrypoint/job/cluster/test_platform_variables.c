@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-static struct own_names own_names(const char *kernel, const char *address) {
-    struct own_names own = {.count = 2, .has_kernel_name = true};
+static struct local_names own_names(const char *kernel, const char *address) {
+    struct local_names own = {.count = 2, .has_kernel_name = true};
     CU_ASSERT_EQUAL(host_name_parse(kernel, strlen(kernel), &own.names[0], NULL), 0);
     CU_ASSERT_EQUAL(host_name_parse(address, strlen(address), &own.names[1], NULL), 0);
     return own;
 }
 
 static int parse(const char *hosts, const char *host, struct cluster *ret, struct error *err) {
-    struct own_names own = own_names("node2", "10.0.0.2");
+    struct local_names own = own_names("node2", "10.0.0.2");
     struct platform_description d = {0};
     *ret = (struct cluster){0};
     int result = platform_variables_parse(hosts, host, &own, &d, err) == 0

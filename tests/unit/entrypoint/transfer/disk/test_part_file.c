@@ -16,7 +16,7 @@ static int root = -1;
 
 static int open_it(struct part_file *f, const char *etag) {
     if (root < 0)
-        root = folder_open(unit_temp_dir(), NULL);
+        root = safe_dir_open(unit_temp_dir(), NULL);
     return part_file_open(f, root, "sub/file", size, etag, NULL);
 }
 
@@ -143,7 +143,7 @@ static void what_is_got_in_another_way_leaves_nothing(void) {
     CU_ASSERT_EQUAL(part_file_present(root, "never/file", size), 0);
     CU_ASSERT_EQUAL(faccessat(root, "never", F_OK, 0), -1); /* who looks makes nothing */
     cleanup_fd int folder = openat(root, "sub", O_RDONLY | O_DIRECTORY);
-    CU_ASSERT_TRUE(folder_is_empty(folder, "nothing"));
+    CU_ASSERT_TRUE(safe_dir_is_empty(folder, "nothing"));
 }
 
 static void it_gets_its_name_and_its_size_at_the_end(void) {
@@ -154,8 +154,8 @@ static void it_gets_its_name_and_its_size_at_the_end(void) {
     CU_ASSERT_EQUAL(fstatat(root, "sub/file", &st, 0), 0);
     CU_ASSERT_EQUAL(st.st_size, size);
     cleanup_fd int folder = openat(root, "sub", O_RDONLY | O_DIRECTORY);
-    CU_ASSERT_FALSE(folder_is_empty(folder, ".none"));
-    CU_ASSERT_TRUE(folder_is_empty(folder, "file"));
+    CU_ASSERT_FALSE(safe_dir_is_empty(folder, ".none"));
+    CU_ASSERT_TRUE(safe_dir_is_empty(folder, "file"));
 }
 
 static void a_link_in_its_place_is_not_followed(void) {

@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "entrypoint/transfer/disk/folder.h"
+#include "entrypoint/transfer/disk/safe_dir.h"
 #include "entrypoint/transfer/disk/unpack.h"
 #include "tests/support/unit.h"
 
@@ -54,7 +54,7 @@ static int fresh(void) {
     static unsigned number;
     char path[4096];
     (void)snprintf(path, sizeof(path), "%s/%u/in", unit_temp_dir(), number++);
-    return folder_open(path, NULL);
+    return safe_dir_open(path, NULL);
 }
 
 static void assert_file(int root, const char *path, const char *text, mode_t mode) {

@@ -55,16 +55,16 @@ static bool fetch(const char *key, int64_t size, struct result *ret, int64_t *fe
     pool.aside = aside;
     turns = 0;
     pool.context = &r;
-    const struct fetch_order order = {.s3 = &s3,
-                                      .bucket = "bucket",
-                                      .key = key,
-                                      .name = key,
-                                      .root = root,
-                                      .path = key,
-                                      .size = size,
-                                      .fetched = fetched,
-                                      .ended = ended,
-                                      .context = ret};
+    const struct stream_order order = {.s3 = &s3,
+                                       .bucket = "bucket",
+                                       .key = key,
+                                       .name = key,
+                                       .root = root,
+                                       .path = key,
+                                       .size = size,
+                                       .fetched = fetched,
+                                       .ended = ended,
+                                       .context = ret};
     ranges_start(&r, &order, &pool);
     CU_ASSERT_EQUAL(pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
     pool_close(&pool);
@@ -89,7 +89,7 @@ static void pieces_come_once_each_and_make_the_file(void) {
         CU_ASSERT_EQUAL(large_count(LARGE_UNCONDITIONAL), 0);
         CU_ASSERT_EQUAL(large_count(LARGE_WHOLES), 0);
         CU_ASSERT_EQUAL(unlinkat(root, keys[i], 0), 0);
-        CU_ASSERT_TRUE(folder_is_empty(root, "nothing"));
+        CU_ASSERT_TRUE(safe_dir_is_empty(root, "nothing"));
     }
 }
 
@@ -195,7 +195,7 @@ static void the_next_start_asks_for_what_is_missing(void) {
 
 static void all(void) {
     large_open();
-    root = folder_open(unit_temp_dir(), NULL);
+    root = safe_dir_open(unit_temp_dir(), NULL);
     pieces_come_once_each_and_make_the_file();
     pieces_of_two_versions_never_mix();
     what_cannot_come_in_pieces_is_left_to_one_stream();

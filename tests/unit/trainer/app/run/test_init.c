@@ -2,8 +2,8 @@
  * gradients are made. */
 #include "trainer/app/run/init.h"
 
-#include "common/attempt.h"
 #include "common/file.h"
+#include "common/run_id.h"
 #include "tests/support/unit.h"
 #include "trainer/app/run/weights.h"
 #include "trainer/backend/ref/ref.h"

@@ -1,8 +1,8 @@
 /* A communicator of several ranks of which one is here at a time: what rank 0 tells all is kept,
  * and heard by whoever comes behind it; the other rank's part of sums and gathered bytes is made
  * up. */
-#ifndef TWO_RANKS_H
-#define TWO_RANKS_H
+#ifndef TESTS_UNIT_TRAINER_APP_RUN_TWO_RANKS_H
+#define TESTS_UNIT_TRAINER_APP_RUN_TWO_RANKS_H
 
 #include "tests/support/unit.h"
 #include "trainer/comm/comm_driver.h"

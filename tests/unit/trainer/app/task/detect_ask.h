@@ -1,7 +1,7 @@
 /* What the tests of a detector's data and scores share: a set of shapes, and a small training on
  * it. */
-#ifndef DETECT_ASK_H
-#define DETECT_ASK_H
+#ifndef TESTS_UNIT_TRAINER_APP_TASK_DETECT_ASK_H
+#define TESTS_UNIT_TRAINER_APP_TASK_DETECT_ASK_H
 
 #include "tests/support/unit.h"
 #include "trainer/app/task/task.h"

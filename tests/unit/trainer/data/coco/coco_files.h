@@ -1,6 +1,6 @@
 /* Small COCO files for tests. */
-#ifndef TESTS_UNIT_DATA_COCO_FILES_H
-#define TESTS_UNIT_DATA_COCO_FILES_H
+#ifndef TESTS_UNIT_TRAINER_DATA_COCO_COCO_FILES_H
+#define TESTS_UNIT_TRAINER_DATA_COCO_COCO_FILES_H
 
 #include "tests/support/unit.h"
 

@@ -1,7 +1,7 @@
 /* The evaluation against outcomes that pycocotools gave (tests/golden/coco_compare.py stored them):
  * twelve numbers as hex doubles, and hashes of the precision, recall and score arrays. */
-#ifndef TESTS_UNIT_DATA_COCO_GOLDEN_H
-#define TESTS_UNIT_DATA_COCO_GOLDEN_H
+#ifndef TESTS_UNIT_TRAINER_DATA_COCO_COCO_GOLDEN_H
+#define TESTS_UNIT_TRAINER_DATA_COCO_COCO_GOLDEN_H
 
 #include "common/str.h"
 #include "tests/support/unit.h"

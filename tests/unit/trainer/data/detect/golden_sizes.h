@@ -1,6 +1,6 @@
 /* torchvision's sizes and boxes (tests/golden/detection_sample.py). */
-#ifndef TESTS_UNIT_DATA_DETECT_GOLDEN_SIZES_H
-#define TESTS_UNIT_DATA_DETECT_GOLDEN_SIZES_H
+#ifndef TESTS_UNIT_TRAINER_DATA_DETECT_GOLDEN_SIZES_H
+#define TESTS_UNIT_TRAINER_DATA_DETECT_GOLDEN_SIZES_H
 
 struct golden_size {
     int short_side;

@@ -2,8 +2,8 @@
  * the others. Geometry, logits, deltas and losses are f32. What is chosen is the host's choice, bit
  * for bit: the arithmetic is that of kernels/, without contraction. Sums are made in a fixed order:
  * by atomics nothing is added but counts. */
-#ifndef CUDA_DETECT_LAUNCH_ROI_H
-#define CUDA_DETECT_LAUNCH_ROI_H
+#ifndef TRAINER_BACKEND_CUDA_KERNELS_DETECT_LAUNCH_ROI_H
+#define TRAINER_BACKEND_CUDA_KERNELS_DETECT_LAUNCH_ROI_H
 
 #include "trainer/graph/op_roi.h"
 #include "trainer/graph/tensor.h"

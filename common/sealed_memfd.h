@@ -1,0 +1,17 @@
+/* Memory that is handed to a child and that nobody can change any more: for what must stand in no
+ * command line and no environment. */
+#ifndef COMMON_SEALED_MEMFD_H
+#define COMMON_SEALED_MEMFD_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A descriptor, close-on-exec, with these bytes; -1 on failure. NAME is for /proc alone. */
+int sealed_memfd_make(const char *name, const void *bytes, size_t size, struct error *err);
+
+/* Whether FD is such memory, whoever made it. */
+bool sealed_memfd_is(int fd);
+
+#endif

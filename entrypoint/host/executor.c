@@ -1,0 +1,492 @@
+#include "entrypoint/host/executor.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "common/str.h"
+#include "entrypoint/host/observe/metric_matcher.h"
+#include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/job/machine/nic_environment.h"
+#include "entrypoint/mpi/addresses.h"
+#include "entrypoint/mpi/daemon_command.h"
+#include "entrypoint/os/run_as.h"
+#include "entrypoint/wire/frame.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Lines are the least of what the link carries: above this they are dropped, not it. */
+enum { FORWARD_QUEUE_MAX = LINK_QUEUE_MAX / 2, NAMED_MAX = 4 * LINE_SPLITTER_MAX };
+/* Fits into a message even if every byte of it has to be escaped there. */
+enum { FORWARD_PART_MAX = 30 * 1024 };
+_Static_assert(FORWARD_QUEUE_MAX + 3 * LINE_SPLITTER_MAX < LINK_QUEUE_MAX,
+               "a line more, all escaped");
+
+static void forward_part(struct executor *h, const char *text, size_t size) {
+    json_t *message = frame_new("line");
+    if (h->dropped > 0)
+        (void)json_object_set_new(message, "dropped", json_integer((json_int_t)h->dropped));
+    (void)json_object_set_new(message, "text", json_stringn(text, size));
+    h->dropped = 0;
+    h->tell(h->context, message);
+}
+
+/* A message holds less than the longest line: the last part of one ends with its '\n'. */
+static void forward(struct executor *h, const char *line, size_t size) {
+    if (h->queued(h->context) > FORWARD_QUEUE_MAX) {
+        h->dropped++;
+        return;
+    }
+    while (size > 0) {
+        size_t part = str_utf8_prefix(line, size, FORWARD_PART_MAX);
+        forward_part(h, line, part);
+        line += part;
+        size -= part;
+    }
+}
+
+static bool is_forwarded(const struct executor *h) {
+    return h->job->settings.logs == SETTINGS_LOGS_MASTER && !cluster_is_master(&h->job->cluster);
+}
+
+void executor_tell_dropped(struct executor *h) {
+    if (h->dropped > 0 && is_forwarded(h)) /* never with a host that is not open */
+        forward_part(h, "", 0);
+}
+
+/* A word about this attempt; takes the reference. */
+static void tell(struct executor *h, json_t *message) {
+    (void)json_object_set_new(message, "attempt", json_integer(h->crew.attempt));
+    h->tell(h->context, message);
+}
+
+static void tell_metric(void *host, const char *name) {
+    json_t *message = frame_new("metric");
+    (void)json_object_set_new(message, "name", json_string(name));
+    tell(host, message);
+}
+
+static void log_one(void *host, const char *line, size_t size) {
+    struct executor *h = host;
+    console_line(h->console, line, size);
+    metric_matcher_line(&h->metrics, line, size, tell_metric, h);
+    if (is_forwarded(h))
+        forward(h, line, size);
+}
+
+static void tell_word(void *context, json_t *message) {
+    tell(context, message);
+}
+
+/* The lines of a daemon have a prefix, so the text to judge begins behind it. */
+void executor_tool_line(void *host, const char *line, size_t size) {
+    const struct executor *h = host;
+    char text[256];
+    const char *at = memchr(line, ']', size);
+    size_t skip = at != NULL ? (size_t)(at - line) + 2 : 0;
+    cleanup_buf struct buf named;
+    buf_init(&named, NAMED_MAX);
+    (void)snprintf(text, sizeof(text), "%.*s", (int)(size - skip), line + skip);
+    if (h->quiet || openmpi_is_noise(text))
+        return;
+    if (addresses_to_names(&h->job->cluster, line, size, &named, NULL) == 0 &&
+        named.size <= LINE_SPLITTER_MAX)
+        log_one(host, named.data, named.size);
+    else
+        log_one(host, line, size);
+}
+
+static void tell_no_daemon(struct executor *h, const char *why) {
+    json_t *message = frame_new("daemon");
+    (void)json_object_set_new(message, "code", json_integer(EXIT_CODE_INTERNAL));
+    (void)json_object_set_new(message, "text", json_string(why));
+    tell(h, message);
+}
+
+static void daemon_ended(void *context, int code) {
+    struct executor *h = context;
+    tell(h,
+         frame_with("daemon", json_pack("{s:i, s:i, s:i, s:I}", "code", code, "signal",
+                                        h->daemon.signal, "memory", (int)rank_set_memory(&h->crew),
+                                        "time", (json_int_t)clock_boot())));
+}
+
+void executor_request(const struct executor *h, char agent[CONTROL_SOCKET_FILE_SIZE],
+                      struct openmpi_request *ret) {
+    control_socket_file(h->local, "agent", agent);
+    *ret = (struct openmpi_request){.version = h->tools->version,
+                                    .cluster = &h->job->cluster,
+                                    .interface = &h->interface,
+                                    .ports = &h->job->ports,
+                                    .agent = agent,
+                                    .shared = h->scratch.shared,
+                                    .mpirun = h->tools->mpirun,
+                                    .dead_seconds = h->job->settings.dead_seconds,
+                                    .custom = h->job->wishes.options};
+}
+
+void executor_kill_daemon(struct executor *h) {
+    subprocess_signal(&h->daemon, SIGKILL);
+}
+
+int executor_open_scratch(struct executor *h, struct error *err) {
+    return session_dirs_open(&h->scratch, h->local, h->run, h->crew.attempt, err);
+}
+
+int executor_tool_environment(const struct executor *h, struct argv *ret, struct error *err) {
+    if (environment_daemon(h->environment, h->local->socket, ret, err) != 0 ||
+        environment_add_attempt(ret, h->crew.attempt, h->run, err) != 0)
+        return -1;
+    if (openmpi_daemon_topology(h->job->wishes.options, ret, err) != 0 || run_as_add(ret, err) != 0)
+        return -1;
+    return argv_set_env(ret, "TMPDIR", h->scratch.temporary, err);
+}
+
+static int start_daemon(struct executor *h, const char *command, struct error *err) {
+    cleanup_argv struct argv argv = {0};
+    cleanup_argv struct argv environment = {0};
+    char agent[CONTROL_SOCKET_FILE_SIZE];
+    char prefix[LINE_SPLITTER_PREFIX_SIZE];
+    struct openmpi_request request;
+    struct openmpi_options options;
+    const struct cluster *cluster = &h->job->cluster;
+    const struct ports *ports = &h->job->ports;
+    char node[ADDRESSES_NODE_SIZE];
+    if (h->daemon.running)
+        return error_set(err, EXIT_CODE_INTERNAL, "a daemon runs here already");
+    if (executor_open_scratch(h, err) != 0)
+        return -1;
+    executor_request(h, agent, &request);
+    if (openmpi_options(&request, &options, err) != 0)
+        return -1;
+    struct daemon_command gate = {.series = h->tools->version.series,
+                                  .daemon = h->tools->daemon,
+                                  .options = &options,
+                                  .hosts = cluster_hosts_left(cluster),
+                                  .master = h->master,
+                                  .port = net_address_is_ipv4(&h->master) ? ports->daemons_v4
+                                                                          : ports->daemons_v6};
+    addresses_node(cluster, cluster->self, node);
+    if (daemon_command_check(&gate, command, strlen(command), &argv, err) != 0 ||
+        executor_tool_environment(h, &environment, err) != 0 ||
+        openmpi_daemon_name(gate.series, node, &environment, err) != 0)
+        return -1;
+    (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", cluster->hosts[cluster->self].name.text,
+                   openmpi_daemon(h->tools->version.series));
+    struct subprocess_options task = {.prefix = prefix,
+                                      .line = executor_tool_line,
+                                      .ended = daemon_ended,
+                                      .context = h,
+                                      .as_user = true};
+    subprocess_done(&h->daemon);
+    return subprocess_start(&h->daemon, h->loop, h->reaper, &argv, &environment, &task, err);
+}
+
+static void launch(struct executor *h, const json_t *order) {
+    struct error err = {0};
+    const char *command = NULL;
+    if (json_member_string(order, "launch", "command", &command, &err) != 0 || command == NULL ||
+        start_daemon(h, command, &err) != 0)
+        tell_no_daemon(h, command == NULL ? "a launch without command" : err.text);
+}
+
+/* --- from one attempt to the next ------------------------------------------------------------ */
+
+/* Programs are killed with their seats. What else SIGTERM does not end in so long is killed, too;
+ * what even that does not end in so long, never. */
+static const int64_t clear_grace = 500 * CLOCK_MILLISECOND;
+static const int64_t clear_give_up = 10 * CLOCK_SECOND;
+
+static void tell_cleared(struct executor *h, const char *fault) {
+    json_t *message = frame_new("cleared");
+    if (fault != NULL)
+        (void)json_object_set_new(message, "fault", json_string(fault));
+    tell(h, message);
+}
+
+static void vacant(void *context, const struct error *failure) {
+    tell_cleared(context, failure != NULL ? failure->text : NULL);
+}
+
+/* mpirun calls the agent by one path without words before the host's name: a link to this program,
+ * told by its name. */
+static int link_agent(const struct control_socket *local, struct error *err) {
+    char agent[CONTROL_SOCKET_FILE_SIZE];
+    char self[CONTROL_SOCKET_FILE_SIZE];
+    char there[CONTROL_SOCKET_FILE_SIZE];
+    control_socket_file(local, "agent", agent);
+    if (file_self(self, sizeof(self), err) != 0)
+        return -1;
+    ssize_t size = readlink(agent, there, sizeof(there));
+    if (size == (ssize_t)strlen(self) && memcmp(there, self, (size_t)size) == 0)
+        return 0;
+    (void)unlink(agent);
+    if (symlink(self, agent) != 0)
+        return error_set_errno(err, file_write_code(errno), "%s", agent);
+    return 0;
+}
+
+/* A program may have removed what a boot makes once and every attempt needs. */
+static int renew_folder(struct executor *h, struct error *err) {
+    return control_socket_renew(h->local, err) == 0 ? link_agent(h->local, err) : -1;
+}
+
+/* A failure file that the old attempt's program wrote is not the new one's. */
+static void cleared(void *context, size_t left) {
+    struct executor *h = context;
+    struct error fault = {0};
+    session_dirs_close(&h->scratch);
+    failure_writer_prepare(h->failure);
+    if (left > 0) {
+        (void)error_set(&fault, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
+        tell_cleared(h, fault.text);
+        return;
+    }
+    if (renew_folder(h, &fault) != 0) {
+        tell_cleared(h, fault.text);
+        return;
+    }
+    port_wait_await(&h->vacancy, h->loop, h->job, PORT_WAIT_AGAIN_SECONDS, vacant, h);
+}
+
+void executor_end_attempt(struct executor *h, unsigned next) {
+    if (h->succession != NULL && h->crew.seats != NULL)
+        role_state_note_step(h->succession, rank_set_step(&h->crew));
+    rank_set_clear(&h->crew, next);
+}
+
+static void clear(struct executor *h, int64_t attempt) {
+    log_info("attempt %u is over", h->crew.attempt);
+    h->quiet = true;
+    event_log_rest(h->journal);
+    process_tree_spare(h->sweep, event_log_child(h->journal), 0);
+    executor_end_attempt(h, (unsigned)attempt);
+    executor_kill_daemon(h);
+    subprocess_done(&h->daemon);
+    process_tree_start(h->sweep, h->loop, h->reaper, clear_grace, clear_give_up, cleared, h);
+}
+
+void executor_await(struct executor *h) {
+    rank_set_clear(&h->crew, 0);
+}
+
+void executor_await_none(struct executor *h) {
+    rank_set_clear(&h->crew, 1);
+}
+
+bool executor_awaits(const struct executor *h) {
+    return h->crew.attempt == 0;
+}
+
+static bool comes_first(const struct executor *h, int64_t attempt) {
+    return executor_awaits(h) && attempt > 0 && attempt <= INT32_MAX;
+}
+
+/* Whoever cannot take the roll says nothing, and is not counted. */
+static void take_roll(struct executor *h) {
+    if (role_state_is_on(h->succession) &&
+        role_state_take(h->succession, &h->job->cluster, h->crew.attempt))
+        tell(h, frame_new("begun"));
+}
+
+static void settle(struct executor *h, const json_t *order) {
+    if (role_state_is_on(h->succession) &&
+        !role_state_settle(h->succession, h->crew.attempt, order))
+        log_warning("attempt %u is not this host's", h->crew.attempt);
+}
+
+static void begin(struct executor *h, const json_t *order) {
+    struct error err = {0};
+    const json_t *gone = json_object_get(order, "gone");
+    /* The list is whole: whom this host believed gone, the master may have taken in. */
+    for (size_t i = 0; i < h->job->cluster.count; i++)
+        h->job->cluster.hosts[i].gone = false;
+    for (size_t i = 0; i < json_array_size(gone); i++) {
+        json_int_t host = json_integer_value(json_array_get(gone, i));
+        if (host > 0 && (uint64_t)host < h->job->cluster.count)
+            cluster_drop(&h->job->cluster, (size_t)host);
+    }
+    log_info("attempt %u begins, with %zu ranks on %zu hosts", h->crew.attempt,
+             cluster_ranks(&h->job->cluster), cluster_hosts_left(&h->job->cluster));
+    event_log_set_attempt(h->journal, h->crew.attempt);
+    event_log_put(h->journal, RECORD_ATTEMPT,
+                  json_pack("{s:I, s:I}", "ranks", (json_int_t)cluster_ranks(&h->job->cluster),
+                            "hosts", (json_int_t)cluster_hosts_left(&h->job->cluster)));
+    h->quiet = false;
+    if (h->succession != NULL) {
+        h->succession->attempt = h->crew.attempt;
+        h->succession->back = h->succession->anew = false;
+        role_state_take_course(h->succession, order);
+    }
+    if (rank_set_begin(&h->crew, h->environment, &err) != 0)
+        tell_no_daemon(h, err.text);
+    take_roll(h);
+}
+
+/* --- what the job leaves ---------------------------------------------------------------------- */
+
+/* The verdict is not told yet, as it also hangs on this: so processes get as long as they do then.
+ */
+static const int64_t upload_grace = 500 * CLOCK_MILLISECOND;
+static const int64_t upload_give_up = CLOCK_SECOND;
+
+static void uploaded(void *context, const struct error *failure) {
+    struct executor *h = context;
+    json_t *message = frame_new("uploaded");
+    if (failure != NULL) {
+        (void)json_object_set_new(message, "code", json_integer(failure->code));
+        (void)json_object_set_new(message, "text", json_string_any(failure->text));
+    }
+    tell(h, message);
+}
+
+static void programs_gone(void *context, size_t left) {
+    struct executor *h = context;
+    if (left > 0)
+        log_warning("%zu processes did not die of SIGKILL in time", left);
+    session_dirs_close(&h->scratch);
+    output_upload_finish(h->uploading, h->upload_seconds, uploaded, h);
+}
+
+/* A failure file that is there is uploaded with the rest. */
+static void upload(struct executor *h, const json_t *order) {
+    struct verdict verdict;
+    struct error err = {0};
+    h->upload_seconds = json_integer_value(json_object_get(order, "seconds"));
+    h->quiet = true;
+    if (h->succession != NULL)
+        h->succession->ending = true;
+    if (!h->uploading->open) {
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "this host has no targets, the master has");
+        uploaded(h, &err);
+        return;
+    }
+    pid_t failure = 0;
+    if (verdict_parse(order, &verdict, NULL) == 0 && verdict.code != EXIT_CODE_OK) {
+        failure_writer_conclude_early(h->failure, &verdict);
+        failure = h->failure->child.pid;
+    }
+    executor_kill_daemon(h);
+    event_log_rest(h->journal);
+    process_tree_spare(h->sweep, failure, event_log_child(h->journal));
+    process_tree_start(h->sweep, h->loop, h->reaper, upload_grace, upload_give_up, programs_gone,
+                       h);
+}
+
+void executor_set_run(struct executor *h, const char *run) {
+    (void)snprintf(h->run, sizeof(h->run), "%s", run);
+    if (h->succession != NULL)
+        (void)snprintf(h->succession->run, sizeof(h->succession->run), "%s", h->run);
+    event_log_set_run(h->journal, h->run);
+}
+
+void executor_order(struct executor *h, const json_t *order) {
+    const char *type = frame_type(order);
+    int64_t attempt = json_integer_value(json_object_get(order, "attempt"));
+    if (strcmp(type, "clear") == 0 && attempt == (int64_t)h->crew.attempt + 1)
+        clear(h, attempt);
+    else if (strcmp(type, "attempt") == 0 && comes_first(h, attempt)) {
+        rank_set_clear(&h->crew, (unsigned)attempt);
+        begin(h, order);
+    } else if (attempt != h->crew.attempt)
+        return;
+    else if (strcmp(type, "prove") == 0)
+        shared_dir_check_step(&h->proof, order);
+    else if (strcmp(type, "sure") == 0)
+        settle(h, order);
+    else if (strcmp(type, "attempt") == 0)
+        begin(h, order);
+    else if (strcmp(type, "launch") == 0)
+        launch(h, order);
+    else if (strcmp(type, "stop") == 0)
+        rank_set_stop(&h->crew);
+    else if (strcmp(type, "end") == 0)
+        rank_set_end(&h->crew);
+    else if (strcmp(type, "kill") == 0)
+        rank_set_kill(&h->crew);
+    else if (strcmp(type, "upload") == 0)
+        upload(h, order);
+    else if (strcmp(type, "hurry") == 0)
+        output_upload_hurry(h->uploading, json_integer_value(json_object_get(order, "seconds")));
+    else if (strcmp(type, "release") == 0)
+        rank_set_release(&h->crew, (unsigned)json_integer_value(json_object_get(order, "rank")));
+}
+
+int executor_open(struct executor *h, const struct executor_options *o, struct error *err) {
+    *h = (struct executor){.loop = o->loop,
+                           .reaper = o->reaper,
+                           .sweep = o->sweep,
+                           .job = o->job,
+                           .environment = o->environment,
+                           .local = o->local,
+                           .tools = o->tools,
+                           .console = o->console,
+                           .failure = o->failure,
+                           .journal = o->journal,
+                           .uploading = o->uploading,
+                           .succession = o->succession,
+                           .tell = o->tell,
+                           .queued = o->queued,
+                           .context = o->context};
+    h->proof = (struct shared_dir_check){.loop = o->loop,
+                                         .reaper = o->reaper,
+                                         .job = o->job,
+                                         .run = h->run,
+                                         .tell = tell_word,
+                                         .context = h};
+    struct crew_sinks sinks = {
+        .tell = tell_word, .line = log_one, .journal = o->journal, .context = h};
+    if (link_agent(o->local, err) != 0)
+        return -1;
+    metric_matcher_open(&h->metrics, o->job);
+    if (rank_set_open(&h->crew, o->loop, o->job, o->environment, &sinks, err) != 0)
+        return -1;
+    if (role_state_knows(h->succession))
+        executor_await(h);
+    return 0;
+}
+
+void executor_done(struct executor *h) {
+    port_wait_cancel(&h->vacancy);
+    shared_dir_check_close(&h->proof);
+    rank_set_done(&h->crew);
+    metric_counts_done(&h->metrics);
+    subprocess_done(&h->daemon);
+    session_dirs_close(&h->scratch);
+}
+
+/* One decision for all libraries, said once with its reason. */
+static void tell_network(struct executor *h, bool configured) {
+    char network[INTERFACE_TEXT_SIZE];
+    char own[NIC_ENVIRONMENT_TEXT_SIZE];
+    const struct cluster *cluster = &h->job->cluster;
+    if (cluster->count == 1)
+        return;
+    (void)snprintf(h->crew.interface, sizeof(h->crew.interface), "%s", h->interface.name);
+    interface_cidr(&h->interface, network);
+    nic_environment_own(h->environment, own);
+    log_info("the job's network is %s on %s, %s; Open MPI, NCCL, Gloo, libfabric and UCX are told "
+             "so%s%s",
+             network, h->interface.name,
+             configured ? "as configured" : "which leads to the other hosts",
+             own[0] != '\0' ? ", but for what the job says itself: " : "", own);
+}
+
+int executor_meet_master(struct executor *h, const struct net_address *master,
+                         const struct net_address *peer, char warning[INTERFACE_WARNING_SIZE],
+                         struct error *err) {
+    if (interface_choose(h->job->cluster.interface, peer, &h->interface, warning, err) != 0)
+        return -1;
+    struct cluster *cluster = &h->job->cluster;
+    h->master = cluster_is_master(cluster) ? h->interface.address : *master;
+    cluster->hosts[0].address = h->master;
+    cluster->hosts[cluster->self].address = h->interface.address;
+    net_address_text(&h->master, h->crew.master_addr);
+    tell_network(h, strcmp(cluster->interface, h->interface.name) == 0);
+    return 0;
+}

@@ -1,0 +1,138 @@
+/* This container as the master's subordinate: its ranks (ranks/crew.h), Open MPI's daemon and its
+ * log. The master's own container is one too and is given orders through the same function.
+ *
+ *   orders from the master                    words to the master
+ *   launch command   start the daemon         daemon code text   it ended, or was refused
+ *   stop             SIGTERM to the programs  seated rank
+ *   end              SIGTERM, as the job has failed
+ *   kill             SIGKILL to them          report ...
+ *   release rank     let its shim leave       stalled rank seconds, quiet rank, busy rank
+ *                                             line text dropped  with RINGMASTER_LOGS=master
+ *                                             metric name        a rank's line matched it first
+ *   clear            end all of the attempt   cleared fault      all is ended; without fault ready
+ *   attempt gone     begin the next one       daemon code text   where that is not possible
+ *   upload seconds   end all, upload it       uploaded code text   all is there, or what is not
+ *   hurry seconds    within so many at most
+ *   prove step       look at the folder       proved step word fault    with RINGMASTER_FAILOVER
+ *   attempt          ... take its roll        begun                     likewise
+ *   sure addresses   all have taken it                                  likewise
+ *
+ * Orders and words carry the number of the attempt that they are about. Each `clear` brings the
+ * next number; orders about another one are left alone. */
+#ifndef ENTRYPOINT_HOST_EXECUTOR_H
+#define ENTRYPOINT_HOST_EXECUTOR_H
+
+#include "common/net_address.h"
+#include "common/run_id.h"
+#include "entrypoint/host/observe/event_log.h"
+#include "entrypoint/host/observe/failure_writer.h"
+#include "entrypoint/host/port_wait.h"
+#include "entrypoint/host/provision/output_upload.h"
+#include "entrypoint/host/ranks/rank_set.h"
+#include "entrypoint/host/role_state.h"
+#include "entrypoint/host/shared_dir_check.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/machine/interface.h"
+#include "entrypoint/mpi/mpi_install.h"
+#include "entrypoint/mpi/session_dirs.h"
+#include "entrypoint/os/console.h"
+#include "entrypoint/os/process_tree.h"
+#include "entrypoint/os/subprocess.h"
+#include "entrypoint/outcome/metric_counts.h"
+#include "entrypoint/wire/control_socket.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct executor {
+    struct loop *loop;
+    struct reaper *reaper;
+    struct process_tree *sweep;
+    struct job *job; /* whose cluster loses hosts between attempts */
+    char run[ATTEMPT_RUN_SIZE];
+    char *const *environment; /* this process's own */
+    struct control_socket *local;
+    const struct mpi_install *tools;
+    struct console *console;
+    struct failure_writer *failure;
+    struct event_log *journal;       /* may be NULL */
+    struct output_upload *uploading; /* open where the job has targets */
+    struct role_state *succession;   /* NULL: none */
+    struct shared_dir_check proof;
+    int64_t upload_seconds;
+    struct rank_set crew;
+    struct metric_counts metrics; /* of all attempts */
+    struct subprocess daemon;
+    struct session_dirs scratch;
+    struct port_wait vacancy; /* between attempts, until the ports are free */
+    struct interface interface;
+    struct net_address master; /* who proved to be it */
+    void (*tell)(void *context, json_t *message);
+    size_t (*queued)(void *context); /* bytes that still wait on the way to the master */
+    void *context;
+    uint64_t dropped; /* lines not forwarded */
+    bool quiet;       /* job or attempt are over: what mpirun and its daemon say of that is noise */
+};
+
+/* All pointers outlive it. Callbacks may not come before it returns. */
+struct executor_options {
+    struct loop *loop;
+    struct reaper *reaper;
+    struct process_tree *sweep;
+    struct job *job;
+    char *const *environment;
+    struct control_socket *local;
+    const struct mpi_install *tools;
+    struct console *console;
+    struct failure_writer *failure;
+    struct event_log *journal;
+    struct output_upload *uploading;
+    struct role_state *succession;
+    void (*tell)(void *context, json_t *message);
+    size_t (*queued)(void *context);
+    void *context;
+};
+int executor_open(struct executor *h, const struct executor_options *options, struct error *err);
+void executor_done(struct executor *h);
+
+/* Where the master is, once that is known: chooses the interface. WARNING is for the log. */
+int executor_meet_master(struct executor *h, const struct net_address *master,
+                         const struct net_address *peer, char warning[INTERFACE_WARNING_SIZE],
+                         struct error *err);
+
+/* The name of this run, which the master gives to all hosts. Longer ones are cut. */
+void executor_set_run(struct executor *h, const char *run);
+
+/* This host has a part in no attempt before the next one that it hears of. */
+void executor_await(struct executor *h);
+/* Its master leads none any more: it may be one of a job's first, like any that has just come. */
+void executor_await_none(struct executor *h);
+bool executor_awaits(const struct executor *h);
+
+/* The attempt is over, for this host at least: takes all seats away, and lets none of it sit down
+ * again (rank_set_clear). NEXT: the one that may follow, 0: whichever is heard of. */
+void executor_end_attempt(struct executor *h, unsigned next);
+
+/* Unknown orders are left alone. */
+void executor_order(struct executor *h, const json_t *order);
+
+/* A line of mpirun's or its daemon's, for this container's log; noise is left out. */
+void executor_tool_line(void *host, const char *line, size_t size);
+
+/* At the end: tells the master of lines that were dropped since it was last told. */
+void executor_tell_dropped(struct executor *h);
+
+/* The job has failed: its daemon, which would spend seconds on ranks that are gone, is killed. */
+void executor_kill_daemon(struct executor *h);
+
+/* Before a program of Open MPI starts here: makes what this attempt's ones may fill. */
+int executor_open_scratch(struct executor *h, struct error *err);
+/* The environment of mpirun and its daemon here. */
+int executor_tool_environment(const struct executor *h, struct argv *ret, struct error *err);
+
+/* The request that mpirun's and its daemons' command lines are made of, on this host. AGENT is
+ * filled with the agent's path and must outlive the request. */
+void executor_request(const struct executor *h, char agent[CONTROL_SOCKET_FILE_SIZE],
+                      struct openmpi_request *ret);
+
+#endif

@@ -1,0 +1,99 @@
+#include "entrypoint/host/find_master.h"
+
+#include "common/clock.h"
+
+/* One that answers nothing is given up when a handshake would be; of one that nobody listens on, a
+ * look is enough. */
+static const int64_t patience = (LINK_HANDSHAKE_SECONDS + 1) * CLOCK_SECOND;
+static const int64_t look = CLOCK_SECOND / 2;
+
+/* Whether it has to be found out which host is the master. */
+static bool seeks(const struct find_master *k) {
+    const struct role_state *s = k->s->succession;
+    return role_state_others_lead(s, &k->s->job->cluster) && (s->back || !s->again);
+}
+
+static void opened(void *context, struct link *link, const struct net_address *peer) {
+    struct find_master *k = context;
+    loop_cancel(&k->s->loop, &k->turn);
+    k->events->opened(k->context, link, peer);
+}
+
+static void told(void *context, const struct net_address *peer, const struct error *why) {
+    struct find_master *k = context;
+    k->events->told(k->context, peer, why);
+}
+
+static void refused(void *context, const struct error *why) {
+    struct find_master *k = context;
+    k->events->refused(k->context, why);
+}
+
+static bool is_vain(const struct find_master *k) {
+    const struct role_state *s = k->s->succession;
+    return role_state_is_back(s) && !role_state_others_lead(s, &k->s->job->cluster) && s->closed &&
+           dial_absent(&k->dial) >= FIND_MASTER_ABSENT_SECONDS * CLOCK_SECOND;
+}
+
+/* Whoever has another key is not passed over, but told of. */
+static void missed(void *context) {
+    struct find_master *k = context;
+    if (seeks(k) && dial_why(&k->dial)->code != EXIT_CODE_KEY_REFUSED &&
+        (!k->turn.active || k->turn.deadline > clock_now() + look))
+        loop_after(&k->s->loop, &k->turn, look);
+    k->vain = is_vain(k);
+    if (k->vain && k->events->missed != NULL)
+        k->events->missed(k->context);
+}
+
+static const struct dial_events events = {opened, told, refused, missed};
+
+/* The first master is looked up by its name or where the platform says. */
+static const char *master_place(struct find_master *k) {
+    const struct cluster *cluster = &k->s->job->cluster;
+    const struct cluster_host *master = &cluster->hosts[0];
+    if (role_state_is_on(k->s->succession) && k->s->succession->again &&
+        net_address_is_set(&master->address)) {
+        net_address_text(&master->address, k->address);
+        return k->address;
+    }
+    return cluster->counted ? cluster->master_at.text : master->name.text;
+}
+
+static void dial(struct find_master *k) {
+    dial_start(&k->dial, &k->s->loop, &k->s->reaper, k->s->contexts.tls, master_place(k),
+               k->s->job->ports.control, &events, k);
+    if (seeks(k) && !k->turn.active)
+        loop_after(&k->s->loop, &k->turn, patience);
+}
+
+static void turn(void *context) {
+    struct find_master *k = context;
+    dial_stop(&k->dial);
+    if (seeks(k))
+        role_state_seek(k->s->succession, k->s->job);
+    dial(k);
+}
+
+void find_master_start(struct find_master *k, struct supervisor *s,
+                       const struct dial_events *dial_events, void *context) {
+    find_master_stop(k);
+    *k = (struct find_master){
+        .s = s, .events = dial_events, .context = context, .turn = {.fire = turn, .context = k}};
+    dial(k);
+}
+
+void find_master_stop(struct find_master *k) {
+    if (k->s == NULL)
+        return;
+    loop_cancel(&k->s->loop, &k->turn);
+    dial_stop(&k->dial);
+}
+
+void find_master_later(struct find_master *k) {
+    loop_after(&k->s->loop, &k->turn, 2 * look);
+}
+
+const struct error *find_master_why(const struct find_master *k) {
+    return dial_why(&k->dial);
+}

@@ -1,0 +1,34 @@
+#include "entrypoint/host/master_loss.h"
+
+/* A host that has looked for the master in vain, or waits for an attempt, has nobody to follow;
+ * nobody goes on with a job that has not begun, or without all that it needs, which a later life
+ * does not fetch. Nor does one wait for its first host to be started anew: whoever starts that one
+ * again starts this one again, too, and where nobody does it would wait for nothing; and a host
+ * that has had no order cannot know that the others have had none. */
+bool master_loss_lives_on(const struct master_loss *l, struct role_state *s, const struct job *job,
+                          const char **why) {
+    bool in_vain = role_state_is_back(s) && !l->joined;
+    bool begun = l->begun && (l->ordered || l->waits || role_state_is_again(s));
+    bool follows = role_state_may_follow(s, job, why) && !in_vain && !l->waits;
+    bool returns = role_state_may_return(s, job) && begun && !in_vain;
+    if (l->joined && !l->ordered && !l->waits && !role_state_is_again(s))
+        *why = "; the job had not begun here";
+    if (l->stopping || !(follows || returns))
+        return false;
+    s->back = !follows;
+    return true;
+}
+
+void master_loss_error(const struct master_loss *l, const struct role_state *s,
+                       const struct job *job, const char *last, const char *why,
+                       struct error *ret) {
+    if (l->absent)
+        (void)error_set(ret, EXIT_CODE_HOST_LOST,
+                        "the master is lost, and nobody listens at its address any more: %s", last);
+    else if (role_state_is_back(s) && !l->joined)
+        (void)error_set(ret, EXIT_CODE_HOST_LOST,
+                        "this host was lost, and no master was there within %lld s: %s",
+                        (long long)role_state_seek_seconds(&job->settings), last);
+    else
+        (void)error_set(ret, EXIT_CODE_HOST_LOST, "the master is lost: %s%s", last, why);
+}

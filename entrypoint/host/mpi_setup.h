@@ -1,0 +1,37 @@
+/* What Open MPI needs on this host: free ports, and its programs. One rank needs neither. */
+#ifndef ENTRYPOINT_HOST_MPI_SETUP_H
+#define ENTRYPOINT_HOST_MPI_SETUP_H
+
+#include "common/argv.h"
+#include "entrypoint/host/port_wait.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/mpi/mpi_install.h"
+#include "entrypoint/os/loop.h"
+
+/* All pointers outlive it. */
+struct mpi_setup_options {
+    struct loop *loop;
+    struct reaper *reaper;
+    const struct job *job;
+    char *const *environment;  /* this process's own */
+    const char *socket;        /* of this container's supervisor */
+    struct mpi_install *tools; /* to be found; the caller's to free */
+    void (*done)(void *context, const struct error *failure); /* NULL: all is there */
+    void *context;
+};
+
+struct mpi_setup {
+    struct mpi_setup_options o;
+    struct port_wait vacancy;
+    struct argv environment; /* of mpirun --version */
+    struct timer soon;
+    struct error failure;
+};
+
+/* DONE is called once, from the loop. */
+void mpi_setup_start(struct mpi_setup *e, const struct mpi_setup_options *options);
+/* Nothing is to begin any more: who waits for ports does so no longer. For a zeroed E, too. */
+void mpi_setup_drop(struct mpi_setup *e);
+void mpi_setup_close(struct mpi_setup *e);
+
+#endif

@@ -1,0 +1,147 @@
+#include "entrypoint/host/observe/event_log.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/os/line_splitter.h"
+#include "entrypoint/os/log_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { EVENTS_QUEUE_MAX = 512 * 1024, MIB = 1024 * 1024 };
+
+/* A warning is a record, too, but for those about records. */
+static void heard(void *context, enum log_level level, const char *text) {
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    if (level >= LOG_WARNING)
+        event_log_put(context, RECORD_SAID,
+                      json_pack("{s:s, s:o}", "level", names[level], "text", record_text(text)));
+}
+
+static void said(void *context, const char *text) {
+    (void)context;
+    log_warning("events and ranks' lines: %s", text);
+}
+
+void event_log_open(struct event_log *j, struct loop *loop, struct reaper *reaper,
+                    const struct job *job) {
+    const struct settings *settings = &job->settings;
+    *j = (struct event_log){.job = job, .attempt = 1};
+    int size = snprintf(j->folder, sizeof(j->folder), "%s/output/data", settings->base_dir);
+    bool wanted = settings->events || settings->rank_logs > 0 || settings->metrics > 0;
+    if (!wanted || size < 0 || (size_t)size >= sizeof(j->folder))
+        return;
+    const struct file_writer_options options = {
+        .base = settings->base_dir,
+        .folder = j->folder,
+        .queue_max = settings->rank_logs > 0 ? 2 * (size_t)LINE_SPLITTER_MAX : EVENTS_QUEUE_MAX,
+        .said = said,
+        .context = j};
+    file_writer_open(&j->scribe, loop, reaper, &options);
+    j->open = true;
+    if (settings->events)
+        (void)log_set_listener((struct log_listener){.hear = heard, .context = j});
+}
+
+void event_log_close(struct event_log *j) {
+    if (!j->open)
+        return;
+    (void)log_set_listener((struct log_listener){0});
+    j->open = false;
+    if (!file_writer_close(&j->scribe))
+        log_warning("events or ranks' lines are missing: the disk did not answer in time");
+}
+
+void event_log_set_run(struct event_log *j, const char *run) {
+    if (j != NULL)
+        (void)snprintf(j->run, sizeof(j->run), "%s", run);
+}
+
+void event_log_set_attempt(struct event_log *j, unsigned attempt) {
+    if (j != NULL)
+        j->attempt = attempt;
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+static bool put(struct event_log *j, enum record_kind kind, const json_t *members) {
+    const struct cluster *cluster = &j->job->cluster;
+    const char *host = cluster->hosts[cluster->self].name.text;
+    const struct record_stamp stamp = {.time = clock_wall(),
+                                       .boot = clock_boot(),
+                                       .host = host,
+                                       .job = cluster->job,
+                                       .run = j->run,
+                                       .attempt = j->attempt};
+    char name[LOG_FILE_NAME_SIZE];
+    cleanup_buf struct buf line;
+    buf_init(&line, RECORD_LINE_MAX);
+    (void)snprintf(name, sizeof(name), "events-%s.jsonl", host);
+    return record_line(kind, &stamp, members, &line, NULL) == 0 &&
+           file_writer_put(&j->scribe, name, EVENT_LOG_EVENTS_MAX, line.data, line.size);
+}
+
+/* As soon as there is room again, it is told what had none. */
+static void tell_dropped(struct event_log *j) {
+    uint64_t dropped = j->scribe.dropped;
+    if (dropped == j->told)
+        return;
+    cleanup_json json_t *members = json_pack("{s:I}", "count", (json_int_t)(dropped - j->told));
+    if (put(j, RECORD_DROPPED, members))
+        j->told = dropped;
+    else
+        j->scribe.dropped = dropped; /* the telling itself does not count */
+}
+
+void event_log_put(struct event_log *j, enum record_kind kind, json_t *members) {
+    if (j != NULL && j->open && j->job->settings.events && !j->concluded) {
+        tell_dropped(j);
+        (void)put(j, kind, members);
+    }
+    json_decref(members);
+}
+
+void event_log_conclude(struct event_log *j, const struct verdict *v) {
+    bool known = j->open && v->host >= 0 && (size_t)v->host < j->job->cluster.count;
+    json_t *members = json_pack(
+        "{s:i, s:s, s:o, s:o, s:o}", "code", v->code, "class", v->class_name, "which",
+        known ? json_string(j->job->cluster.hosts[v->host].name.text) : json_null(), "rank",
+        v->rank >= 0 ? json_integer(v->rank) : json_null(), "text", record_text(v->text));
+    event_log_put(j, RECORD_VERDICT, members);
+    j->concluded = true;
+    event_log_rest(j);
+}
+
+void event_log_rank_line(struct event_log *j, unsigned rank, const char *line, size_t size) {
+    char name[LOG_FILE_NAME_SIZE];
+    int64_t limit = j != NULL && j->open ? j->job->settings.rank_logs * MIB : 0;
+    if (limit == 0)
+        return;
+    (void)snprintf(name, sizeof(name), "rank-%u.log", rank);
+    (void)file_writer_put(&j->scribe, name, limit, line, size);
+}
+
+void event_log_metric_line(struct event_log *j, const char *line, size_t size) {
+    const struct settings *s = j != NULL && j->job != NULL ? &j->job->settings : NULL;
+    if (s != NULL && (s->metrics > 0 || s->metrics_port > 0))
+        openmetrics_line(&j->gauges, line, size);
+}
+
+void event_log_put_metrics(struct event_log *j, const struct buf *text) {
+    char name[LOG_FILE_NAME_SIZE];
+    const struct cluster *cluster = &j->job->cluster;
+    if (!j->open || j->concluded)
+        return;
+    (void)snprintf(name, sizeof(name), "metrics-%s.prom", cluster->hosts[cluster->self].name.text);
+    (void)file_writer_put_whole(&j->scribe, name, text->data, text->size);
+}
+
+void event_log_rest(struct event_log *j) {
+    if (j != NULL && j->open)
+        file_writer_rest(&j->scribe);
+}
+
+pid_t event_log_child(const struct event_log *j) {
+    return j != NULL && j->open ? j->scribe.child.pid : 0;
+}

@@ -1,0 +1,216 @@
+#include "entrypoint/host/observe/failure_writer.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "entrypoint/host/observe/output_lock.h"
+#include "entrypoint/outcome/failure_file.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char kept[] = "the failure file that the program wrote is kept";
+static const char too_late[] = "the disk did not answer in time";
+static const char not_written[] = "the failure file was not written";
+static const char no_base[] = "there is no such folder, and it is not made";
+
+static const char anothers[] = "another host has this output folder, and still runs";
+static const char left[] = "another host had this output folder, and what it left stays";
+_Static_assert(sizeof(((struct error *)NULL)->text) <= OUTPUT_LOCK_TEXT_SIZE, "whole");
+
+/* What this process is to do. VERDICT NULL: the beginning. */
+struct order {
+    const char *base_dir;
+    const struct verdict *verdict;
+    int64_t clear_by;
+    bool refused; /* the verdict is this host's alone */
+    bool told;    /* a file for this verdict is there */
+    bool last;    /* nothing comes after it */
+};
+
+/* The answer, "" where there is nothing to say. */
+static const char *conclude(const struct order *o, struct error *err) {
+    bool is_kept = false;
+    if (o->told)
+        return "";
+    if (o->verdict->code == EXIT_CODE_OK)
+        failure_file_none(o->base_dir);
+    else if (access(o->base_dir, F_OK) != 0 && errno == ENOENT)
+        return no_base;
+    else if (failure_file_write(o->base_dir, o->verdict, &is_kept, err) != 0)
+        return err->text;
+    return is_kept ? kept : "";
+}
+
+/* The folder may be another process's, which lives or has left its last word there. Who was refused
+ * is not what becomes of the job: where somebody else has the folder, that one's job comes there.
+ */
+static const char *work_in_folder(const struct order *o, struct error *err) {
+    const struct verdict *v = o->verdict;
+    enum output_lock claim = output_lock_take(v == NULL);
+    bool fails = v != NULL && v->code != EXIT_CODE_OK;
+    if (claim == OUTPUT_LOCK_ANOTHERS || (v != NULL && o->refused && output_lock_is_shared()))
+        return fails ? anothers : "";
+    if (v != NULL && claim == OUTPUT_LOCK_INHERITED && failure_file_is_told(o->base_dir))
+        return fails ? left : "";
+    if (o->clear_by > 0)
+        failure_file_clear(o->base_dir, o->clear_by);
+    if (v != NULL)
+        return conclude(o, err);
+    (void)failure_file_reserve(o->base_dir, err); /* a disk that is full now may be less so then */
+    return "";
+}
+
+/* The answer is small: at once or not at all. */
+static _Noreturn void work(const struct order *o, int to) {
+    struct error err = {0};
+    output_lock_close_others(to);
+    const char *answer = work_in_folder(o, &err);
+    if (o->last)
+        output_lock_leave();
+    output_lock_send(answer);
+    _exit(0);
+}
+
+/* Returns the pid, and in *RET_ANSWER the descriptor to read its answer from; -1 on failure. */
+static pid_t start(const struct order *o, int *ret_answer) {
+    int ends[2];
+    *ret_answer = -1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid == 0)
+        work(o, ends[1]);
+    int why = errno;
+    (void)close(ends[1]);
+    if (pid < 0)
+        (void)close(ends[0]);
+    else
+        *ret_answer = ends[0];
+    errno = why;
+    return pid;
+}
+
+/* A machine that is no container of SageMaker's kind has no BASE_DIR, which is no fault. */
+static void tell(const char *base_dir, int answer, int status) {
+    char text[OUTPUT_LOCK_TEXT_SIZE];
+    output_lock_receive(answer, text);
+    if (strcmp(text, kept) == 0)
+        log_info("%s", kept);
+    else if (strcmp(text, no_base) == 0)
+        log_info("no failure file: %s: %s", base_dir, no_base);
+    else if (text[0] != '\0')
+        log_warning("%s: %s", not_written, text);
+    else if (WIFSIGNALED(status))
+        log_warning("%s: %s", not_written, too_late);
+}
+
+static void forget(struct failure_writer *f) {
+    if (f->answer >= 0)
+        (void)close(f->answer);
+    f->answer = -1;
+    f->child.pid = 0;
+}
+
+static void ended(void *context, int status) {
+    struct failure_writer *f = context;
+    if (WIFEXITED(status))
+        f->clear_by = 0;
+    f->written |= f->writes && WIFEXITED(status);
+    tell(f->base_dir, f->answer, status);
+    forget(f);
+}
+
+static void drop(struct failure_writer *f) {
+    char ignored[OUTPUT_LOCK_TEXT_SIZE];
+    if (f->child.pid <= 0)
+        return;
+    output_lock_receive(f->answer, ignored); /* it may be done, and have the folder */
+    (void)kill(f->child.pid, SIGKILL);
+    output_lock_child_killed();
+    reaper_forget(f->reaper, &f->child);
+    forget(f);
+}
+
+void failure_writer_open(struct failure_writer *f, struct reaper *reaper, const char *base_dir) {
+    *f = (struct failure_writer){.reaper = reaper, .base_dir = base_dir, .answer = -1};
+    output_lock_begin(base_dir);
+}
+
+void failure_writer_close(struct failure_writer *f) {
+    if (f->reaper == NULL)
+        return;
+    if (f->child.pid > 0 && f->writes)
+        log_warning("%s: %s", not_written, too_late);
+    if (f->owed != 0 && f->writes)
+        log_warning("%s: %s", not_written, strerror(f->owed));
+    drop(f);
+    f->reaper = NULL;
+}
+
+static void run(struct failure_writer *f, const struct verdict *verdict, bool last) {
+    if (f->check && (verdict == NULL || verdict->code == EXIT_CODE_OK))
+        return;
+    drop(f); /* one that is still at it has waited for the disk all this time */
+    f->child = (struct child){.ended = ended, .context = f};
+    f->writes = verdict != NULL && verdict->code != EXIT_CODE_OK;
+    const struct order order = {.base_dir = f->base_dir,
+                                .verdict = verdict,
+                                .clear_by = f->clear_by,
+                                .refused = f->refused,
+                                .told = f->written && verdict != NULL && verdict->code != 0,
+                                .last = last};
+    f->child.pid = start(&order, &f->answer);
+    f->owed = f->child.pid < 0 && verdict != NULL ? errno : 0;
+    if (f->child.pid > 0)
+        reaper_add(f->reaper, &f->child);
+}
+
+void failure_writer_prepare(struct failure_writer *f) {
+    f->clear_by = f->check ? INT64_MAX : clock_now() + FAILURE_WRITER_PATIENCE;
+    f->written = false;
+    run(f, NULL, false);
+}
+
+void failure_writer_conclude_early(struct failure_writer *f, const struct verdict *verdict) {
+    run(f, verdict, false);
+}
+
+void failure_writer_conclude(struct failure_writer *f, const struct verdict *verdict) {
+    run(f, verdict, true);
+}
+
+bool failure_writer_again(struct failure_writer *f, const struct verdict *verdict) {
+    if (f->owed == 0)
+        return false;
+    run(f, verdict, true);
+    return true;
+}
+
+void failure_writer_run(const char *base_dir, bool clear, const struct verdict *verdict) {
+    int answer = -1;
+    const struct order order = {.base_dir = base_dir,
+                                .verdict = verdict,
+                                .clear_by = clear ? clock_now() + FAILURE_WRITER_PATIENCE : 0,
+                                .last = true};
+    output_lock_begin(base_dir);
+    pid_t pid = start(&order, &answer);
+    if (pid <= 0)
+        return;
+    struct pollfd p = {.fd = answer, .events = POLLIN};
+    int64_t deadline = clock_now() + FAILURE_WRITER_PATIENCE;
+    bool is_ended = false;
+    while (!is_ended && clock_left_ms(deadline) > 0)
+        is_ended = poll(&p, 1, clock_left_ms(deadline)) > 0;
+    int status = SIGKILL; /* where it could not be waited for */
+    if (is_ended)
+        (void)waitpid(pid, &status, 0);
+    else
+        (void)kill(pid, SIGKILL);
+    tell(base_dir, answer, status);
+    (void)close(answer);
+}

@@ -1,0 +1,140 @@
+#include "entrypoint/host/preflight/preflight_child.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/sealed_memfd.h"
+#include "common/str.h"
+#include "entrypoint/host/preflight/network_check.h"
+#include "entrypoint/host/preflight/resources.h"
+#include "entrypoint/job/cluster/platform_description.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char usage[] = "`ringmaster examine` is started by `ringmaster check`, with an order";
+enum { DESCRIPTOR_MAX = 1 << 20 };
+
+static int take_descriptor(const char *word) {
+    int64_t fd = -1;
+    return word != NULL && str_parse_int(word, 3, DESCRIPTOR_MAX, &fd, NULL) == 0 ? (int)fd : -1;
+}
+
+static json_t *read_order(int fd, struct error *err) {
+    struct stat st;
+    json_t *order = NULL;
+    cleanup_buf struct buf text;
+    buf_init(&text, JSON_FILE_MAX);
+    if (!sealed_memfd_is(fd) || fstat(fd, &st) != 0 || st.st_size < 2 ||
+        st.st_size > JSON_FILE_MAX || buf_reserve(&text, (size_t)st.st_size, err) != 0 ||
+        pread(fd, text.data, (size_t)st.st_size, 0) != st.st_size) {
+        (void)error_set(err, EXIT_CODE_USAGE, usage);
+        return NULL;
+    }
+    return json_parse(text.data, (size_t)st.st_size, "the order", &order, err) == 0 ? order : NULL;
+}
+
+static int take_word(const json_t *order, const char *key, char ret[NETWORK_CHECK_WORD_SIZE],
+                     struct error *err) {
+    const char *text = json_string_value(json_object_get(order, key));
+    if (text == NULL || strlen(text) != NETWORK_CHECK_WORD_SIZE - 1)
+        return error_set(err, EXIT_CODE_INTERNAL, "the order's %s is none", key);
+    memcpy(ret, text, NETWORK_CHECK_WORD_SIZE);
+    return 0;
+}
+
+/* A host that is not there has no address. */
+static void take_peers(const json_t *list, struct network_check_peer *ret) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *pair = json_array_get(list, i);
+        const char *address = json_string_value(json_array_get(pair, 0));
+        json_int_t port = json_integer_value(json_array_get(pair, 1));
+        if (address != NULL && net_address_parse(address, &ret[i].address) && port > 0 &&
+            port <= UINT16_MAX)
+            ret[i].port = (uint16_t)port;
+    }
+}
+
+static json_t *ways_json(const struct network_check_result *r) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < r->count; i++)
+        (void)json_array_append_new(list, json_pack("[I, I, s]", (json_int_t)r->ways[i].peer,
+                                                    (json_int_t)r->ways[i].trip, r->ways[i].why));
+    return list;
+}
+
+static json_t *reach_json(const struct network_check_result *r) {
+    const struct network_check_sent *s = &r->sent;
+    json_t *object = json_pack("{s:o}", "ways", ways_json(r));
+    if (object != NULL && s->tried)
+        (void)json_object_set_new(
+            object, "sent",
+            json_pack("{s:I, s:I, s:I, s:I, s:I}", "peer", (json_int_t)s->peer, "bytes",
+                      (json_int_t)s->bytes, "time", (json_int_t)s->time, "path_mtu",
+                      (json_int_t)s->path_mtu, "resent", (json_int_t)s->resent));
+    return object;
+}
+
+/* Takes over the value. */
+static int print(const char *name, json_t *value, struct error *err) {
+    cleanup_json json_t *object = json_pack("{s:o}", name, value);
+    cleanup_free char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (text == NULL)
+        return error_no_memory(err, "what was found");
+    size_t size = strlen(text);
+    text[size] = '\n'; /* in place of the end */
+    return file_write_all(STDOUT_FILENO, text, size + 1, err);
+}
+
+int preflight_child_read(const json_t *order, struct network_check_options *ret,
+                         struct network_check_peer **ret_peers, struct error *err) {
+    const json_t *list = json_object_get(order, "peers");
+    *ret = (struct network_check_options){
+        .count = json_array_size(list),
+        .self = (size_t)json_integer_value(json_object_get(order, "self"))};
+    *ret_peers = NULL;
+    if (ret->count == 0 || ret->count > CLUSTER_HOSTS_MAX || ret->self >= ret->count ||
+        take_word(order, "ask", ret->ask, err) != 0 ||
+        take_word(order, "answer", ret->answer, err) != 0)
+        return error_set(err, EXIT_CODE_USAGE, usage);
+    *ret_peers = calloc(ret->count, sizeof(**ret_peers));
+    if (*ret_peers == NULL)
+        return error_no_memory(err, "hosts");
+    take_peers(list, *ret_peers);
+    ret->peers = *ret_peers;
+    return 0;
+}
+
+static int preflight_child_network(const json_t *order, int listener, struct error *err) {
+    struct network_check_result result;
+    struct network_check_options options;
+    cleanup_free struct network_check_peer *peers = NULL;
+    if (preflight_child_read(order, &options, &peers, err) != 0)
+        return -1;
+    options.listener = listener;
+    int done = network_check_run(&options, &result, err);
+    if (done == 0)
+        done = print("network", reach_json(&result), err);
+    network_check_done(&result);
+    return done;
+}
+
+int preflight_child_run(const char *const *words, struct error *err) {
+    int order_fd = take_descriptor(words[0]);
+    int listener = order_fd >= 0 ? take_descriptor(words[1]) : -1;
+    if (order_fd < 0)
+        return error_set(err, EXIT_CODE_USAGE, usage);
+    cleanup_json json_t *order = read_order(order_fd, err);
+    if (order == NULL)
+        return -1;
+    const char *base = json_string_value(json_object_get(order, "base"));
+    const char *interface = json_string_value(json_object_get(order, "interface"));
+    if (listener >= 0 && json_array_size(json_object_get(order, "peers")) > 1 &&
+        preflight_child_network(order, listener, err) != 0)
+        return -1;
+    return print(
+        "means",
+        resources_gather("", base != NULL ? base : "/", interface != NULL ? interface : ""), err);
+}

@@ -1,0 +1,115 @@
+#include "entrypoint/host/preflight/preflight_probe.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/sealed_memfd.h"
+#include "entrypoint/wire/listener.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+int preflight_probe_listen(struct preflight_probe *e, const struct net_address *address,
+                           const struct ports *ports, uint16_t *ret_port, struct error *err) {
+    for (unsigned i = 0; i < ports->data_count; i++) {
+        uint16_t port = (uint16_t)(ports->data + i);
+        int fd = listener_listen(address, port, LISTENER_CONTROL, err);
+        if (fd < 0)
+            continue;
+        e->listener = fd;
+        *ret_port = port;
+        return 0;
+    }
+    return -1;
+}
+
+/* Each of the child's lines is an object; other words of it, or half a line of a child that was
+ * killed, are none. */
+static void take_line(void *context, const char *line, size_t size) {
+    struct preflight_probe *e = context;
+    json_t *object = NULL;
+    if (size > 0 && line[0] == '{' && json_parse(line, size, "what was found", &object, NULL) == 0)
+        (void)json_object_update(e->found, object);
+    json_decref(object);
+}
+
+/* Whatever it had told before: what it came to last, nobody has looked at. Its last line may be
+ * what it found, which is not for people. */
+static void add_fault(struct preflight_probe *e, int code) {
+    char text[sizeof(e->task.tail.text) + 64];
+    const char *end = strrchr(e->task.tail.text, '\n');
+    const char *said = end != NULL ? end + 1 : e->task.tail.text;
+    bool has_words = said[0] != '\0' && said[0] != '{';
+    (void)snprintf(text, sizeof(text), "%s: code %d%s%s",
+                   json_object_size(e->found) > 0 ? "its look at itself did not end"
+                                                  : "it cannot be looked at",
+                   code, has_words ? ": " : "", has_words ? said : "");
+    (void)json_object_set_new(e->found, "fault", json_string_any(text));
+}
+
+static void ended(void *context, int code) {
+    struct preflight_probe *e = context;
+    loop_cancel(e->loop, &e->deadline);
+    if (code != 0 || json_object_size(e->found) == 0)
+        add_fault(e, code);
+    e->done(e->context, e->found);
+}
+
+static void late(void *context) {
+    struct preflight_probe *e = context;
+    subprocess_signal(&e->task, SIGKILL);
+}
+
+static int make_order(const struct preflight_probe_options *o, struct error *err) {
+    cleanup_json json_t *order = json_deep_copy(o->order);
+    (void)json_object_set_new(order, "base", json_string(o->job->settings.base_dir));
+    (void)json_object_set_new(order, "interface", json_string(o->interface));
+    (void)json_object_set_new(order, "self", json_integer((json_int_t)o->job->cluster.self));
+    cleanup_free char *text = order != NULL ? json_dumps(order, JSON_COMPACT) : NULL;
+    if (text == NULL)
+        return error_no_memory(err, "an order");
+    return sealed_memfd_make("what is to be looked at", text, strlen(text), err);
+}
+
+int preflight_probe_start(struct preflight_probe *e, const struct preflight_probe_options *o,
+                          struct error *err) {
+    char self[PATH_MAX];
+    cleanup_argv struct argv argv = {0};
+    cleanup_argv struct argv environment = {0};
+    cleanup_fd int order = make_order(o, err);
+    e->loop = o->loop;
+    e->done = o->done;
+    e->context = o->context;
+    e->deadline = (struct timer){.fire = late, .context = e};
+    e->found = json_object();
+    if (order < 0 || file_self(self, sizeof(self), err) != 0 || argv_add(&argv, self, err) != 0 ||
+        argv_add(&argv, "examine", err) != 0 || argv_printf(&argv, err, "%d", order) != 0 ||
+        argv_printf(&argv, err, "%d", e->listener) != 0 ||
+        argv_set_env(&environment, "LANG", "C.UTF-8", err) != 0)
+        return -1;
+    const struct subprocess_options options = {.prefix = "",
+                                               .line = take_line,
+                                               .ended = ended,
+                                               .context = e,
+                                               .keep = {order, e->listener},
+                                               .as_user = true};
+    if (subprocess_start(&e->task, o->loop, o->reaper, &argv, &environment, &options, err) != 0)
+        return -1;
+    loop_after(o->loop, &e->deadline, PREFLIGHT_PROBE_MS * CLOCK_MILLISECOND);
+    return 0;
+}
+
+void preflight_probe_close(struct preflight_probe *e) {
+    if (e->listener > 0)
+        (void)close(e->listener);
+    e->listener = 0;
+    if (e->loop == NULL)
+        return;
+    loop_cancel(e->loop, &e->deadline);
+    subprocess_done(&e->task);
+    json_decref(e->found);
+    e->found = NULL;
+}

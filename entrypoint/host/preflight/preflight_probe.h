@@ -1,0 +1,46 @@
+/* A host looks at itself for `ringmaster check`, by a child (examine.h): its supervisor waits for
+ * no disk and for no other host. The listener is there before the host joins, so that whoever is
+ * told of it finds it. */
+#ifndef ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_PROBE_H
+#define ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_PROBE_H
+
+#include "common/net_address.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/os/subprocess.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* Then it is killed, and what it said by then counts. The whole check is to take less than 5 s. */
+enum { PREFLIGHT_PROBE_MS = 4000 };
+
+struct preflight_probe {
+    struct loop *loop; /* NULL: never started */
+    struct subprocess task;
+    struct timer deadline;
+    int listener; /* 0: none */
+    json_t *found;
+    /* FOUND is borrowed. */
+    void (*done)(void *context, const json_t *found);
+    void *context;
+};
+
+/* Listens at ADDRESS, on the first port for MPI's data that is free. */
+int preflight_probe_listen(struct preflight_probe *e, const struct net_address *address,
+                           const struct ports *ports, uint16_t *ret_port, struct error *err);
+
+struct preflight_probe_options {
+    struct loop *loop;
+    struct reaper *reaper;
+    const struct job *job;
+    const char *interface;
+    const json_t *order; /* the master's: peers, ask, answer */
+    void (*done)(void *context, const json_t *found);
+    void *context;
+};
+int preflight_probe_start(struct preflight_probe *e, const struct preflight_probe_options *options,
+                          struct error *err);
+void preflight_probe_close(struct preflight_probe *e);
+
+#endif

@@ -1,0 +1,298 @@
+#include "entrypoint/host/provision/input_download.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "common/str.h"
+#include "entrypoint/host/provision/transfer_process.h"
+#include "entrypoint/job/key.h"
+#include "entrypoint/wire/listener.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    GRACE_SECONDS = 10, /* its own deadline comes first, and says more */
+    /* So long a host waits for the one that it is to ask, at most half of what all hosts wait for
+     * each other; then it fetches for itself. */
+    PATIENCE_SECONDS = 60,
+};
+
+/* The child's last mark where it stays (transfer/work.h). */
+static const char all_here[] = "all is here\n";
+
+/* --- the order -------------------------------------------------------------------------------- */
+
+/* A file of this machine is there already: nobody asks another host for it. */
+static json_t *code_json(const struct job *job, const char *code) {
+    return json_pack("{s:s, s:o, s:o, s:b, s:b}", "what", "code", "from",
+                     json_sprintf("%s%s", code[0] == '/' ? "file://" : "", code), "to",
+                     json_sprintf("%s/code", job->settings.base_dir), "unpack", 1, "pass",
+                     download_sources_is_remote(code));
+}
+
+static json_t *channel_json(const struct job *job, const struct download_source *s) {
+    const struct cluster *c = &job->cluster;
+    return json_pack("{s:s, s:s, s:o, s:I, s:I, s:b}", "what", s->name, "from", s->address, "to",
+                     json_sprintf("%s/input/data/%s", job->settings.base_dir, s->name), "shard",
+                     (json_int_t)(s->sharded ? c->self : 0), "shards",
+                     (json_int_t)(s->sharded ? c->count : 1), "pass", !s->sharded);
+}
+
+/* "DIRECTORY/": a target is a folder. Jobs that share it would overwrite each other's model, and
+ * give up what another one uploads just then. */
+static json_t *folder_json(const struct job *job, const char *target, const char *below) {
+    const char *slash = str_ends_with(target, "/") ? "" : "/";
+    return json_sprintf("%s%s%s%s%s", target, slash, job->part, job->part[0] != '\0' ? "/" : "",
+                        below);
+}
+
+json_t *input_download_target(const struct job *job, enum input_download_target which) {
+    const struct cluster *c = &job->cluster;
+    static const char *const own[] = {[INPUT_DOWNLOAD_OUTPUT] = "",
+                                      [INPUT_DOWNLOAD_DATA] = "data/",
+                                      [INPUT_DOWNLOAD_OTHER_MODEL] = "model/"};
+    char below[HOST_NAME_SIZE + 32] = "";
+    if (which == INPUT_DOWNLOAD_CHECKPOINTS)
+        return folder_json(job, job->settings.checkpoints, "");
+    if (which == INPUT_DOWNLOAD_MODEL)
+        return folder_json(job, job->settings.output, "model/");
+    (void)snprintf(below, sizeof(below), "output/%s/%s", c->hosts[c->self].name.text, own[which]);
+    return folder_json(job, job->settings.output, below);
+}
+
+/* Of what hosts share the first one gives up what a killed start has begun. Where it may be lost
+ * another one may lead the job by now, and upload there. */
+static bool tidies_for_all(const struct job *job) {
+    return cluster_is_master(&job->cluster) && !job->settings.failover;
+}
+
+static json_t *back_json(const struct job *job) {
+    return json_pack("{s:s, s:o, s:o, s:b, s:b, s:b}", "what", "checkpoints", "from",
+                     input_download_target(job, INPUT_DOWNLOAD_CHECKPOINTS), "to",
+                     json_sprintf("%s/checkpoints", job->settings.base_dir), "back", 1, "tidy",
+                     tidies_for_all(job), "pass", 1);
+}
+
+static json_t *target_json(const struct job *job, const char *what,
+                           enum input_download_target which, bool tidies) {
+    return json_pack("{s:s, s:o, s:b, s:b}", "what", what, "to", input_download_target(job, which),
+                     "target", 1, "tidy", tidies);
+}
+
+/* Whether that can be uploaded is asked first: what is fetched may take hours. */
+static void add_targets(const struct job *job, json_t *tasks) {
+    if (job->settings.output != NULL)
+        (void)json_array_append_new(tasks, target_json(job, "output", INPUT_DOWNLOAD_OUTPUT, true));
+    if (job->settings.output != NULL && cluster_is_master(&job->cluster))
+        (void)json_array_append_new(
+            tasks, target_json(job, "model", INPUT_DOWNLOAD_MODEL, tidies_for_all(job)));
+    if (job->settings.checkpoints != NULL)
+        (void)json_array_append_new(tasks, back_json(job));
+}
+
+json_t *input_download_order(const struct job *job, char *const *environment) {
+    const struct download_sources *s = &job->sources;
+    json_t *tasks = json_array();
+    add_targets(job, tasks);
+    if (s->code != NULL)
+        (void)json_array_append_new(tasks, code_json(job, s->code));
+    for (size_t i = 0; i < s->count; i++)
+        (void)json_array_append_new(tasks, channel_json(job, &s->channels[i]));
+    return json_pack("{s:o, s:I, s:o}", "environment",
+                     transfer_process_environment(job, environment), "seconds",
+                     (json_int_t)job->settings.fetch_seconds, "tasks", tasks);
+}
+
+/* "https://algo-1:7074", "https://[fd00::1]:7074" */
+static json_t *place_json(const struct job *job, const char *name) {
+    bool ipv6 = strchr(name, ':') != NULL;
+    return json_sprintf("https://%s%s%s:%u", ipv6 ? "[" : "", name, ipv6 ? "]" : "",
+                        (unsigned)job->ports.passing);
+}
+
+/* The name or address of the host above this one in the tree, as the description has it; NULL where
+ * hosts are only counted, and it is not the first one, where it says that one's. */
+static const char *known_above(const struct cluster *c) {
+    const size_t above = (c->self - 1) / 2;
+    if (!c->counted)
+        return c->hosts[above].name.text;
+    return above == 0 ? c->master_at.text : NULL;
+}
+
+/* How long it is waited for. */
+static int64_t patience_of(const struct job *job) {
+    int64_t patience = job->settings.ready_seconds / 2;
+    if (patience > PATIENCE_SECONDS)
+        return PATIENCE_SECONDS;
+    return patience > 0 ? patience : 1;
+}
+
+static json_t *key_json(const unsigned char *key) {
+    char digits[2 * KEY_SIZE + 1];
+    for (size_t i = 0; i < KEY_SIZE; i++)
+        (void)snprintf(digits + 2 * i, 3, "%02x", key[i]);
+    json_t *text = json_string(digits);
+    explicit_bzero(digits, sizeof(digits));
+    return text;
+}
+
+json_t *input_download_door(const struct job *job, int listener, const unsigned char *key,
+                            const char *told) {
+    const struct cluster *c = &job->cluster;
+    json_t *door = json_pack("{s:i, s:o}", "listener", listener, "key", key_json(key));
+    if (cluster_is_master(c))
+        return door;
+    const char *place = told != NULL ? told : known_above(c);
+    if (place == NULL)
+        return door;
+    (void)json_object_set_new(door, "from", place_json(job, place));
+    (void)json_object_set_new(door, "name", json_string(c->hosts[(c->self - 1) / 2].name.text));
+    (void)json_object_set_new(door, "patience", json_integer(patience_of(job)));
+    return door;
+}
+
+/* --- the child -------------------------------------------------------------------------------- */
+
+static void hear(void *context, const char *line, size_t size) {
+    const struct input_download *s = context;
+    s->o.line(s->o.context, line, size);
+}
+
+static void hear_mark(void *context, const char *line, size_t size) {
+    struct input_download *s = context;
+    if (size == sizeof(all_here) - 1 && memcmp(line, all_here, size) == 0) {
+        s->all_here = true;
+        loop_cancel(s->o.loop, &s->deadline);
+        s->o.done(s->o.context, NULL);
+        return;
+    }
+    s->o.mark(s->o.context, line, size);
+}
+
+/* Its last words are its error. */
+static void ended(void *context, int code) {
+    struct input_download *s = context;
+    struct error err = {0};
+    loop_cancel(s->o.loop, &s->deadline);
+    if (s->all_here)
+        return;
+    if (code == EXIT_CODE_OK) {
+        s->o.done(s->o.context, NULL);
+        return;
+    }
+    if (s->late)
+        (void)error_set(
+            &err, EXIT_CODE_NOT_READY,
+            "what the job needs was not fetched within %lld s (RINGMASTER_FETCH_SECONDS)",
+            (long long)s->o.job->settings.fetch_seconds);
+    else if (code > 128)
+        (void)error_set(&err, EXIT_CODE_INTERNAL,
+                        "fetching what the job needs: what fetches was ended by signal %d%s%s",
+                        code - 128, s->task.tail.size > 0 ? "; its last words: " : "",
+                        transfer_process_last_word(&s->task));
+    else
+        (void)error_set(&err, (enum exit_code)code, "fetching what the job needs: %s",
+                        transfer_process_last_word(&s->task));
+    s->o.done(s->o.context, &err);
+}
+
+static void late(void *context) {
+    struct input_download *s = context;
+    s->late = true;
+    subprocess_signal(&s->task, SIGKILL);
+}
+
+/* It is opened here, so that a port that is not free is the container's own fault to tell. */
+static int add_door(const struct input_download *s, const char *told, json_t *order, int *listener,
+                    struct error *err) {
+    const struct net_address any = {0};
+    const struct job *job = s->o.job;
+    *listener = listener_listen(&any, job->ports.passing, "what hosts pass on", err);
+    if (*listener < 0)
+        return -1;
+    (void)json_object_set_new(order, "door", input_download_door(job, *listener, s->key, told));
+    return 0;
+}
+
+static int start_child(struct input_download *s, const char *told, struct error *err) {
+    const struct job *job = s->o.job;
+    cleanup_json json_t *order = input_download_order(job, s->o.environment);
+    cleanup_fd int listener = -1;
+    int opened = s->o.key != NULL ? add_door(s, told, order, &listener, err) : 0;
+    explicit_bzero(s->key, sizeof(s->key));
+    if (opened != 0)
+        return -1;
+    const struct transfer_process_options options = {.loop = s->o.loop,
+                                                     .reaper = s->o.reaper,
+                                                     .job = job,
+                                                     .verb = "fetch",
+                                                     .order = order,
+                                                     .listener = listener > 0 ? listener : 0,
+                                                     .line = hear,
+                                                     .mark = hear_mark,
+                                                     .ended = ended,
+                                                     .context = s};
+    if (transfer_process_start(&s->task, &options, err) != 0)
+        return -1;
+    log_info("fetching what the job needs: %s%zu channels%s",
+             job->sources.code != NULL ? "code and " : "", job->sources.count,
+             job->settings.checkpoints != NULL ? ", checkpoints" : "");
+    s->deadline.fire = late;
+    loop_after(s->o.loop, &s->deadline,
+               (job->settings.fetch_seconds + GRACE_SECONDS) * CLOCK_SECOND);
+    return 0;
+}
+
+static void begin(struct input_download *s, const char *told) {
+    struct error err = {0};
+    s->waits = false;
+    if (start_child(s, told, &err) != 0)
+        s->o.done(s->o.context, &err);
+}
+
+static void not_told(void *context) {
+    struct input_download *s = context;
+    log_warning("the host that passes on to this one has not come: all is fetched from its source");
+    begin(s, NULL);
+}
+
+int input_download_start(struct input_download *s, const struct input_download_options *options,
+                         struct error *err) {
+    const struct cluster *c = &options->job->cluster;
+    *s = (struct input_download){.o = *options};
+    s->deadline.context = s;
+    if (s->o.key != NULL)
+        memcpy(s->key, s->o.key, sizeof(s->key));
+    if (s->o.key == NULL || cluster_is_master(c) || known_above(c) != NULL)
+        return start_child(s, NULL, err);
+    s->waits = true;
+    s->deadline.fire = not_told;
+    loop_after(s->o.loop, &s->deadline, patience_of(s->o.job) * CLOCK_SECOND);
+    return 0;
+}
+
+void input_download_ask(struct input_download *s, const char *address) {
+    if (s->o.loop == NULL || !s->waits)
+        return;
+    loop_cancel(s->o.loop, &s->deadline);
+    begin(s, address);
+}
+
+void input_download_rest(struct input_download *s) {
+    if (s->o.loop != NULL && s->all_here)
+        input_download_close(s);
+}
+
+void input_download_close(struct input_download *s) {
+    if (s->o.loop == NULL)
+        return;
+    if (s->all_here)
+        subprocess_signal(&s->task, SIGKILL);
+    loop_cancel(s->o.loop, &s->deadline);
+    subprocess_done(&s->task);
+    explicit_bzero(s->key, sizeof(s->key));
+    s->o.loop = NULL;
+}

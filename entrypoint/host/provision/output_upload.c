@@ -1,0 +1,163 @@
+#include "entrypoint/host/provision/output_upload.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "common/str.h"
+#include "entrypoint/host/provision/input_download.h"
+#include "entrypoint/host/provision/transfer_process.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* From giving up to SIGKILL: so long it may take to say so to the server. At most half the time. */
+enum { ABORT_SECONDS = 5 };
+
+/* --- the order -------------------------------------------------------------------------------- */
+
+static void add(const struct job *job, json_t *uploads, const char *what, const char *folder,
+                enum input_download_target which) {
+    bool live = which == INPUT_DOWNLOAD_CHECKPOINTS;
+    json_t *item = json_pack("{s:s, s:o, s:o, s:b}", "what", what, "from",
+                             json_sprintf("%s/%s", job->settings.base_dir, folder), "to",
+                             input_download_target(job, which), "live", live);
+    if (which == INPUT_DOWNLOAD_OUTPUT)
+        (void)json_object_set_new(item, "only", json_string(what));
+    (void)json_array_append_new(uploads, item);
+}
+
+json_t *output_upload_order(const struct job *job, char *const *environment) {
+    const struct settings *s = &job->settings;
+    json_t *uploads = json_array();
+    if (s->checkpoints != NULL && str_starts_with(s->checkpoints, "s3://"))
+        add(job, uploads, "checkpoints", "checkpoints", INPUT_DOWNLOAD_CHECKPOINTS);
+    if (s->output != NULL) {
+        add(job, uploads, "model", "model",
+            cluster_is_master(&job->cluster) ? INPUT_DOWNLOAD_MODEL : INPUT_DOWNLOAD_OTHER_MODEL);
+        add(job, uploads, "output", "output/data", INPUT_DOWNLOAD_DATA);
+        add(job, uploads, "failure", "output", INPUT_DOWNLOAD_OUTPUT);
+    }
+    return json_pack("{s:o, s:I, s:o}", "environment",
+                     transfer_process_environment(job, environment), "seconds",
+                     (json_int_t)s->upload_seconds, "uploads", uploads);
+}
+
+/* --- the child -------------------------------------------------------------------------------- */
+
+static void hear(void *context, const char *line, size_t size) {
+    const struct output_upload *u = context;
+    u->options.line(u->options.context, line, size);
+}
+
+static void conclude(struct output_upload *u, const struct error *failure) {
+    loop_cancel(u->options.loop, &u->hurry);
+    loop_cancel(u->options.loop, &u->kill);
+    u->finishing = false;
+    u->done(u->context, failure);
+}
+
+static void ended(void *context, int code) {
+    struct output_upload *u = context;
+    struct error err = {0};
+    process_tree_keep(u->options.sweep, 0);
+    if (!u->finishing) {
+        log_warning("what uploads checkpoints ended with %d: %s; it is started again at the end",
+                    code, transfer_process_last_word(&u->task));
+        return;
+    }
+    if (code != EXIT_CODE_OK)
+        (void)error_set(&err, EXIT_CODE_UPLOAD, "uploading what the job leaves: %s",
+                        code < 128 ? transfer_process_last_word(&u->task)
+                                   : "it was not done in time");
+    conclude(u, code == EXIT_CODE_OK ? NULL : &err);
+}
+
+static int start(struct output_upload *u, struct error *err) {
+    const struct output_upload_options *o = &u->options;
+    cleanup_json json_t *order = output_upload_order(o->job, o->environment);
+    const struct transfer_process_options options = {.loop = o->loop,
+                                                     .reaper = o->reaper,
+                                                     .job = o->job,
+                                                     .verb = "upload",
+                                                     .order = order,
+                                                     .line = hear,
+                                                     .ended = ended,
+                                                     .context = u};
+    if (transfer_process_start(&u->task, &options, err) != 0)
+        return -1;
+    process_tree_keep(o->sweep, u->task.child.pid);
+    return 0;
+}
+
+static void hurry(void *context) {
+    const struct output_upload *u = context;
+    subprocess_signal(&u->task, SIGUSR2);
+}
+
+static void kill_it(void *context) {
+    const struct output_upload *u = context;
+    subprocess_signal(&u->task, SIGKILL);
+}
+
+int output_upload_open(struct output_upload *u, const struct output_upload_options *options,
+                       struct error *err) {
+    *u = (struct output_upload){.options = *options};
+    u->hurry = (struct timer){.fire = hurry, .context = u};
+    u->kill = (struct timer){.fire = kill_it, .context = u};
+    if (start(u, err) != 0)
+        return -1;
+    u->open = true;
+    return 0;
+}
+
+void output_upload_close(struct output_upload *u) {
+    if (!u->open)
+        return;
+    loop_cancel(u->options.loop, &u->hurry);
+    loop_cancel(u->options.loop, &u->kill);
+    subprocess_signal(&u->task, SIGKILL);
+    subprocess_done(&u->task);
+    u->open = false;
+}
+
+/* A limit that is there and earlier stays. */
+static void limit(struct output_upload *u, int64_t seconds) {
+    int64_t end = clock_now() + seconds * CLOCK_SECOND;
+    int64_t spare = seconds > (int64_t)2 * ABORT_SECONDS ? ABORT_SECONDS * CLOCK_SECOND
+                                                         : seconds * CLOCK_SECOND / 2;
+    if (seconds == 0) { /* also giving up takes a moment */
+        end += ABORT_SECONDS * CLOCK_SECOND;
+        spare = ABORT_SECONDS * CLOCK_SECOND;
+    }
+    if (u->kill.active && u->kill.deadline <= end)
+        return;
+    loop_at(u->options.loop, &u->hurry, end - spare);
+    loop_at(u->options.loop, &u->kill, end);
+}
+
+void output_upload_finish(struct output_upload *u, int64_t seconds,
+                          void (*done)(void *context, const struct error *failure), void *context) {
+    struct error err = {0};
+    u->done = done;
+    u->context = context;
+    u->finishing = true;
+    if (!u->task.running && start(u, &err) != 0) {
+        conclude(u, &err);
+        return;
+    }
+    log_info("uploading what the job leaves, within %lld s", (long long)seconds);
+    limit(u, seconds);
+    subprocess_signal(&u->task, SIGUSR1);
+}
+
+void output_upload_hurry(struct output_upload *u, int64_t seconds) {
+    if (u->finishing)
+        limit(u, seconds);
+}
+
+void output_upload_drop(struct output_upload *u) {
+    if (!u->open || !u->task.running)
+        return;
+    process_tree_keep(u->options.sweep, 0);
+    subprocess_signal(&u->task, SIGUSR2);
+}

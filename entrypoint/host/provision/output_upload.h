@@ -1,0 +1,51 @@
+/* What this host uploads (job/targets.h), by a child (transfer_task.h) that lives as long as the
+ * job: checkpoints while it runs, all the rest when its programs have ended. A child that dies
+ * before is started again then. */
+#ifndef ENTRYPOINT_HOST_PROVISION_OUTPUT_UPLOAD_H
+#define ENTRYPOINT_HOST_PROVISION_OUTPUT_UPLOAD_H
+
+#include "entrypoint/job/job.h"
+#include "entrypoint/os/loop.h"
+#include "entrypoint/os/process_tree.h"
+#include "entrypoint/os/subprocess.h"
+
+#include <jansson.h>
+
+struct output_upload_options {
+    struct loop *loop;
+    struct reaper *reaper;
+    struct process_tree *sweep; /* spares the child */
+    const struct job *job;
+    char *const *environment; /* this process's own */
+    /* A line of its words, with prefix and line end. */
+    void (*line)(void *context, const char *line, size_t size);
+    void *context;
+};
+
+struct output_upload {
+    struct output_upload_options options;
+    struct subprocess task;
+    struct timer hurry; /* what is under way is given up */
+    struct timer kill;
+    bool open;
+    bool finishing;
+    void (*done)(void *context, const struct error *failure);
+    void *context;
+};
+
+int output_upload_open(struct output_upload *u, const struct output_upload_options *options,
+                       struct error *err);
+void output_upload_close(struct output_upload *u);
+
+/* The job's programs have ended: uploads all within SECONDS and calls DONE, from the loop. */
+void output_upload_finish(struct output_upload *u, int64_t seconds,
+                          void (*done)(void *context, const struct error *failure), void *context);
+/* There are SECONDS left at most; 0: none. */
+void output_upload_hurry(struct output_upload *u, int64_t seconds);
+/* Nobody waits for it any more. */
+void output_upload_drop(struct output_upload *u);
+
+/* The order as JSON (transfer/outgoing.h); the caller owns it. */
+json_t *output_upload_order(const struct job *job, char *const *environment);
+
+#endif

@@ -1,0 +1,271 @@
+#include "entrypoint/host/ranks/rank_monitor.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/host/monitor/cpu_time.h"
+#include "entrypoint/host/monitor/thread_states.h"
+#include "entrypoint/host/ranks/rank_slot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+/* Or with a heartbeat. */
+static const int64_t watch_pause = 4 * CLOCK_SECOND;
+
+static int64_t cpu_of(void *context) {
+    const struct rank_slot *s = context;
+    return cpu_time_below(s->shim);
+}
+
+/* One rank that rests may wait for another one: what it means when all do, the master knows. */
+static void tell_quiet(const struct rank_monitor *w, const struct rank_slot *s, int64_t limit) {
+    char states[RANK_REPORT_EVIDENCE_SIZE];
+    thread_states(s->shim, states, sizeof(states));
+    log_warning("rank %u has printed nothing and done nothing for %" PRId64
+                " s; its threads: %.512s",
+                s->rank, limit, states);
+    cleanup_json json_t *members = json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank,
+                                             "seconds", (json_int_t)limit, "states", states);
+    crew_sinks_tell(w->sinks, "quiet", members);
+}
+
+static void tell_busy(const struct rank_monitor *w, const struct rank_slot *s) {
+    cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
+    crew_sinks_tell(w->sinks, "busy", members);
+}
+
+/* Of one without marks. */
+static int64_t silence_limit(const struct settings *s) {
+    return (s->idle_seconds > 0 ? s->idle_seconds : s->stall_seconds) * CLOCK_SECOND;
+}
+
+/* Only a limit that ends the job is the user's word on how long a rest may be. */
+static bool is_exact(const struct settings *s) {
+    return s->idle_seconds > 0;
+}
+
+static void look_at_silent(const struct rank_monitor *w, struct rank_slot *s, int64_t now) {
+    if (silence_limit(&w->job->settings) == 0)
+        return;
+    const struct idle_facts facts = {.now = now,
+                                     .limit = silence_limit(&w->job->settings),
+                                     .exact = is_exact(&w->job->settings),
+                                     .printed = s->out.bytes + s->error_out.bytes,
+                                     .cpu = cpu_of,
+                                     .context = s};
+    switch (idle_look(&s->idleness, &facts)) {
+    case IDLE_QUIET:
+        tell_quiet(w, s, facts.limit / CLOCK_SECOND);
+        break;
+    case IDLE_BUSY:
+        tell_busy(w, s);
+        break;
+    case IDLE_NOTHING:
+        break;
+    }
+}
+
+static void tell_stalled(const struct rank_monitor *w, const struct rank_slot *s, int64_t limit) {
+    char states[RANK_REPORT_EVIDENCE_SIZE];
+    thread_states(s->shim, states, sizeof(states));
+    cleanup_json json_t *members =
+        json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank, "seconds",
+                  (json_int_t)(limit / CLOCK_SECOND), "states", states);
+    crew_sinks_tell(w->sinks, "stalled", members);
+}
+
+static void say_late(const struct rank_slot *s, int64_t now) {
+    char states[RANK_REPORT_EVIDENCE_SIZE];
+    thread_states(s->shim, states, sizeof(states));
+    log_warning("rank %u has shown no progress for %" PRId64
+                " s, ten times as long as ever before; its threads: %.512s",
+                s->rank, (now - s->vigil.marked_at) / CLOCK_SECOND, states);
+}
+
+/* Returns what limits its silence; 0: nothing does. */
+static int64_t look_at(const struct rank_monitor *w, struct rank_slot *s, int64_t now) {
+    const struct settings *settings = &w->job->settings;
+    const struct stall_rule rule = {.most = settings->stall_seconds * CLOCK_SECOND,
+                                    .learned = settings->stall_learned};
+    struct progress_state state = progress_read(&s->progress);
+    if (s->reported)
+        return 0;
+    enum stall_news news = stall_look(&s->vigil, &state, &rule, now);
+    if (state.marks == 0) {
+        look_at_silent(w, s, now);
+        return silence_limit(settings);
+    }
+    if (s->idleness.quiet) /* it is watched by its marks from here on */
+        tell_busy(w, s);
+    s->idleness.quiet = false;
+    int64_t limit = stall_limit(&s->vigil, &state, &rule);
+    if (news == STALL_STALLED)
+        tell_stalled(w, s, limit);
+    else if (news == STALL_LATE)
+        say_late(s, now);
+    return limit;
+}
+
+/* --- when it looks --------------------------------------------------------------------------- */
+
+static bool is_alone(const struct rank_monitor *w) {
+    return w->job->cluster.count == 1;
+}
+
+static bool is_asked_for(const struct settings *s) {
+    return s->stall_seconds > 0 || s->idle_seconds > 0 || s->stall_learned;
+}
+
+/* What a look has found. */
+struct looked {
+    int64_t limit; /* the least that limits a silence; 0: nothing does */
+    int64_t rest;  /* until one of those without marks may be told of; -1: never */
+    bool taught;   /* all of them */
+};
+
+/* A host alone is woken by nothing else, and a silence is no event. A rank that opens the memory
+ * for its progress is one: from then on looks become rare as ranks show what to expect. Before it
+ * there are two looks at a silence, one when it has begun and one when its limit is over. */
+static void watch_again(struct rank_monitor *w, const struct looked *l) {
+    bool often = w->shown || w->job->settings.idle_seconds > 0;
+    if (!is_alone(w))
+        w->pause = watch_pause;
+    else if (often)
+        w->pause = stall_pause(l->taught ? w->pause : 0, l->limit);
+    else if (l->rest >= 0)
+        w->pause = l->rest > watch_pause ? l->rest : watch_pause;
+    else
+        return;
+    loop_within(w->loop, &w->look, w->pause);
+}
+
+/* Of one without marks; -1: nobody wants to know. */
+static int64_t rest_of(const struct rank_monitor *w, const struct rank_slot *s, int64_t now) {
+    int64_t silence = silence_limit(&w->job->settings);
+    bool exact = is_exact(&w->job->settings);
+    return silence > 0 && !s->reported ? idle_pause(&s->idleness, silence, exact, now) : -1;
+}
+
+static int64_t sooner(int64_t a, int64_t b, int64_t none) {
+    return a == none || (b != none && b < a) ? b : a;
+}
+
+static void look_at_all(struct rank_monitor *w, bool stood_still, int64_t now, struct looked *ret) {
+    *ret = (struct looked){.rest = -1, .taught = true};
+    for (struct rank_slot *s = *w->seats; s != NULL; s = s->next) {
+        if (stood_still) {
+            stall_skip(&s->vigil, now);
+            idle_skip(&s->idleness, now);
+        }
+        ret->limit = sooner(ret->limit, look_at(w, s, now), 0);
+        ret->rest = sooner(ret->rest, rest_of(w, s, now), -1);
+        ret->taught &= s->reported || stall_is_taught(&s->vigil);
+        w->shown |= s->vigil.marks != 0;
+    }
+}
+
+/* When this process itself stood still (a paused container), silence says nothing about ranks. */
+static void watch(void *context) {
+    struct rank_monitor *w = context;
+    struct looked looked;
+    int64_t now = clock_now();
+    look_at_all(w, now - w->look.deadline > watch_pause, now, &looked);
+    watch_again(w, &looked);
+}
+
+/* --- who shows progress ---------------------------------------------------------------------- */
+
+/* Whether what the kernel tells is that: it also tells of memory that is not looked at any more. */
+static bool has_open(int fd) {
+    char bytes[16 * sizeof(struct inotify_event)];
+    struct inotify_event event;
+    bool found = false;
+    ssize_t size = read(fd, bytes, sizeof(bytes));
+    for (ssize_t at = 0; at + (ssize_t)sizeof(event) <= size;) {
+        memcpy(&event, bytes + at, sizeof(event));
+        found |= (event.mask & IN_OPEN) != 0;
+        at += (ssize_t)(sizeof(event) + event.len);
+    }
+    return found;
+}
+
+/* One rank has opened it: looks begin. The descriptor stays: to close it the kernel waits, some
+ * 10 ms, where it still looked at some memory just before. */
+static void opened(void *context, uint32_t events) {
+    struct rank_monitor *w = context;
+    const struct looked none = {0};
+    (void)events;
+    if (!has_open(w->opens.fd))
+        return;
+    loop_unwatch(w->loop, &w->opens);
+    w->shown = true;
+    if (w->begun)
+        watch_again(w, &none);
+}
+
+/* Memory is a file to the kernel, which tells who opens it. */
+static bool watch_memory(struct rank_monitor *w, struct rank_slot *s, int fd) {
+    char path[32];
+    struct error ignored;
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (w->opens.fd < 0)
+        w->opens.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    s->opens = w->opens.fd < 0 ? -1 : inotify_add_watch(w->opens.fd, path, IN_OPEN | IN_ONESHOT);
+    return s->opens >= 0 &&
+           (w->opens.active || loop_watch(w->loop, &w->opens, EPOLLIN, &ignored) == 0);
+}
+
+void rank_monitor_seat(struct rank_monitor *w, struct rank_slot *seat, int fd) {
+    seat->opens = -1;
+    if (is_alone(w) && is_asked_for(&w->job->settings) && fd >= 0 && !w->shown)
+        w->shown = !watch_memory(w, seat, fd);
+}
+
+void rank_monitor_leave(const struct rank_monitor *w, struct rank_slot *seat) {
+    if (seat->opens >= 0)
+        (void)inotify_rm_watch(w->opens.fd, seat->opens);
+    seat->opens = -1;
+}
+
+/* --- its life -------------------------------------------------------------------------------- */
+
+void rank_monitor_init(struct rank_monitor *w, struct loop *loop, const struct job *job,
+                       const struct crew_sinks *sinks, struct rank_slot *const *seats) {
+    *w = (struct rank_monitor){.loop = loop,
+                               .job = job,
+                               .sinks = sinks,
+                               .seats = seats,
+                               .look = {.fire = watch, .context = w},
+                               .opens = {.fd = -1, .ready = opened, .context = w}};
+}
+
+void rank_monitor_begin(struct rank_monitor *w) {
+    struct looked looked = {.rest = -1, .taught = true};
+    int64_t now = clock_now();
+    w->pause = 0;
+    if (!is_asked_for(&w->job->settings))
+        return;
+    w->begun = true;
+    for (struct rank_slot *s = *w->seats; s != NULL; s = s->next) {
+        idle_skip(&s->idleness, now);
+        looked.rest = sooner(looked.rest, rest_of(w, s, now), -1);
+    }
+    watch_again(w, &looked);
+}
+
+void rank_monitor_close(struct rank_monitor *w) {
+    if (w->loop == NULL)
+        return;
+    loop_cancel(w->loop, &w->look);
+    loop_unwatch(w->loop, &w->opens);
+    if (w->opens.fd >= 0)
+        (void)close(w->opens.fd);
+    w->opens.fd = -1;
+    w->begun = w->shown = false;
+}

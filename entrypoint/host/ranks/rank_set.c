@@ -1,0 +1,417 @@
+#include "entrypoint/host/ranks/rank_set.h"
+
+#include "common/argv.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/cpus.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/host/monitor/oom_kills.h"
+#include "entrypoint/host/monitor/thread_states.h"
+#include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/host/ranks/launch_spec.h"
+#include "entrypoint/host/ranks/rank_slot.h"
+#include "entrypoint/os/fd_limits.h"
+#include "entrypoint/wire/frame.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rank_slot *find_seat(const struct rank_set *c, int64_t rank) {
+    for (struct rank_slot *s = c->seats; s != NULL; s = s->next)
+        if (s->rank == rank)
+            return s;
+    return NULL;
+}
+
+static void order(struct rank_slot *s, const char *type) {
+    if (s->link != NULL)
+        link_send(s->link, frame_new(type));
+}
+
+int rank_set_measure(const struct rank_set *c, struct buf *ret, struct error *err) {
+    bool first = true;
+    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+        char labels[32];
+        struct progress_state state = progress_read(&s->progress);
+        if (state.marks == 0)
+            continue;
+        (void)snprintf(labels, sizeof(labels), "rank=\"%u\"", s->rank);
+        if (openmetrics_sample(ret, "ringmaster_rank_step", first ? "that the rank is at" : NULL,
+                               labels, (double)state.step, err) != 0)
+            return -1;
+        first = false;
+    }
+    return 0;
+}
+
+uint64_t rank_set_step(const struct rank_set *c) {
+    uint64_t furthest = 0;
+    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+        struct progress_state state = progress_read(&s->progress);
+        if (state.step > furthest)
+            furthest = state.step;
+    }
+    return furthest;
+}
+
+/* Whatever a program has written: numbers of JSON have a sign. */
+static json_int_t bounded(uint64_t number) {
+    return number < INT64_MAX ? (json_int_t)number : INT64_MAX;
+}
+
+json_t *rank_set_pace(const struct rank_set *c) {
+    enum { NANOSECONDS = 1000 };
+    json_t *ranks = NULL;
+    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+        struct progress_state state = progress_read(&s->progress);
+        if (state.marks == 0 || s->reported)
+            continue;
+        if (ranks == NULL)
+            ranks = json_array();
+        (void)json_array_append_new(ranks, json_pack("[I, I, I, I]", (json_int_t)s->rank,
+                                                     bounded(state.step),
+                                                     bounded(state.work_ns / NANOSECONDS),
+                                                     bounded(state.data_ns / NANOSECONDS)));
+    }
+    return ranks;
+}
+
+static void close_taps(struct rank_slot *s) {
+    pipe_reader_close(&s->out);
+    pipe_reader_close(&s->error_out);
+}
+
+enum rank_memory rank_set_memory(const struct rank_set *c) {
+    int64_t kills = oom_kills("");
+    if (kills < 0 || c->oom_kills < 0)
+        return RANK_MEMORY_UNKNOWN;
+    return kills > c->oom_kills ? RANK_MEMORY_KILLED : RANK_MEMORY_ENOUGH;
+}
+
+/* What the kernel has said since the attempt began. */
+static void add_evidence(struct rank_set *c, struct rank_report *r) {
+    char words[RANK_REPORT_EVIDENCE_SIZE - 64];
+    bool memory = r->memory == RANK_MEMORY_KILLED;
+    size_t used = 0;
+    r->evidence[0] = '\0'; /* a shim has none to tell */
+    kmsg_read(&c->kernel, r->end == RANK_SIGNALLED, memory, words, sizeof(words));
+    for (const char *line = words; *line != '\0';) {
+        char text[sizeof(words)];
+        int size = (int)strcspn(line, "\n");
+        (void)snprintf(text, sizeof(text), "%.*s", size, line);
+        used += (size_t)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%skernel: %s",
+                                 used > 0 ? "\n" : "", text);
+        line += size + (line[size] == '\n');
+    }
+    rank_report_clean(r->evidence, words, sizeof(words));
+    (void)snprintf(r->evidence, sizeof(r->evidence), "%s", words);
+}
+
+static void record_end(const struct rank_set *c, const struct rank_report *r) {
+    static const char *const ends[] = {"exited", "signalled", "vanished"};
+    static const char *const causes[] = {"none", "stop", "teardown"};
+    static const char *const memory[] = {"unknown", "enough", "killed"};
+    event_log_put(c->sinks.journal, RECORD_RANK_ENDED,
+                  json_pack("{s:I, s:s, s:i, s:s, s:s}", "rank", (json_int_t)r->rank, "end",
+                            ends[r->end], "value", r->value, "cause", causes[r->cause], "memory",
+                            memory[r->memory]));
+}
+
+/* All that the program wrote lies in its pipes by now, so the lines are complete. What it has left
+ * behind may have last words yet. */
+static void report(struct rank_slot *s, struct rank_report *r) {
+    pipe_reader_drain(&s->out);
+    pipe_reader_drain(&s->error_out);
+    s->reported = true;
+    rank_monitor_leave(&s->crew->watch, s);
+    r->rank = s->rank;
+    r->host = (unsigned)s->crew->job->cluster.self;
+    r->memory = rank_set_memory(s->crew);
+    r->step = progress_read(&s->progress).step;
+    struct tail last;
+    _Static_assert(sizeof(last.text) <= sizeof(r->lines), "a report takes all that is kept");
+    tail_join(&s->tail, &s->error_tail, &last);
+    (void)snprintf(r->lines, sizeof(r->lines), "%s", last.text);
+    if (r->end != RANK_EXITED || r->value != 0)
+        add_evidence(s->crew, r);
+    cleanup_json json_t *members = rank_report_json(r);
+    crew_sinks_tell(&s->crew->sinks, "report", members);
+    record_end(s->crew, r);
+}
+
+/* The shim has made it of what the kernel says, and of paths. */
+static void say_memory(const json_t *message) {
+    const char *text = json_string_value(json_object_get(message, "text"));
+    if (text == NULL)
+        return;
+    if (json_is_true(json_object_get(message, "worse")))
+        log_warning("%.512s", text);
+    else
+        log_info("%.512s", text);
+}
+
+static void shim_said(void *context, const json_t *message) {
+    struct rank_slot *s = context;
+    const char *type = frame_type(message);
+    struct rank_report r;
+    struct error err;
+    const struct cluster *cluster = &s->crew->job->cluster;
+    if (strcmp(type, "teardown") == 0)
+        s->cause = RANK_CAUSE_TEARDOWN;
+    else if (strcmp(type, "memory") == 0)
+        say_memory(message);
+    else if (strcmp(type, "report") == 0 &&
+             rank_report_parse(message, (unsigned)cluster_ranks(cluster), (unsigned)cluster->count,
+                               &r, &err) == 0)
+        report(s, &r); /* the master weighs a second one */
+}
+
+static void shim_gone(void *context, const struct error *why) {
+    struct rank_slot *s = context;
+    (void)why;
+    link_free(s->link);
+    s->link = NULL;
+    if (s->reported)
+        return;
+    struct rank_report r = {.end = RANK_VANISHED, .cause = s->cause, .time = clock_boot()};
+    report(s, &r);
+}
+
+static const struct link_events events = {.message = shim_said, .closed = shim_gone};
+
+static int make_spec(struct rank_set *c, char *const *own, struct error *err) {
+    cleanup_argv struct argv environment = {0};
+    if (environment_host(c->job, own, &environment, err) != 0)
+        return -1;
+    c->threads = environment_threads(c->job, &environment, cpus_usable(""));
+    if (environment_set_threads(&environment, c->threads, err) != 0)
+        return -1;
+    if (c->spec >= 0)
+        (void)close(c->spec);
+    c->spec = launch_spec_make(&environment, &c->job->program.argv, err);
+    return c->spec >= 0 ? 0 : -1;
+}
+
+int rank_set_open(struct rank_set *c, struct loop *loop, const struct job *job,
+                  char *const *environment, const struct crew_sinks *sinks, struct error *err) {
+    *c = (struct rank_set){
+        .loop = loop, .job = job, .sinks = *sinks, .spec = -1, .attempt = 1, .kernel = {.fd = -1}};
+    rank_monitor_init(&c->watch, loop, job, &c->sinks, &c->seats);
+    c->oom_kills = oom_kills("");
+    kmsg_open(&c->kernel, "/dev/kmsg");
+    return make_spec(c, environment, err);
+}
+
+static void free_seat(struct rank_slot *s) {
+    close_taps(s);
+    link_free(s->link);
+    progress_done(&s->progress);
+    free(s);
+}
+
+static void free_seats(struct rank_set *c) {
+    while (c->seats != NULL) {
+        struct rank_slot *s = c->seats;
+        c->seats = s->next;
+        free_seat(s);
+    }
+}
+
+void rank_set_done(struct rank_set *c) {
+    if (c->loop == NULL)
+        return;
+    rank_monitor_close(&c->watch);
+    free_seats(c);
+    kmsg_close(&c->kernel);
+    if (c->spec >= 0)
+        (void)close(c->spec);
+    c->spec = -1;
+}
+
+void rank_set_clear(struct rank_set *c, unsigned attempt) {
+    rank_monitor_close(&c->watch);
+    free_seats(c);
+    c->attempt = attempt;
+}
+
+int rank_set_begin(struct rank_set *c, char *const *environment, struct error *err) {
+    c->started = false;
+    c->warned = false;
+    c->stopping = false;
+    c->killed = false;
+    c->oom_kills = oom_kills("");
+    kmsg_forget(&c->kernel);
+    return make_spec(c, environment, err);
+}
+
+static void take_line(void *context, const char *line, size_t size) {
+    const struct rank_slot *s = context;
+    const struct rank_set *c = s->crew;
+    size_t prefix = strlen(s->prefix);
+    c->sinks.line(c->sinks.context, line, size);
+    event_log_metric_line(c->sinks.journal, line + prefix, size - prefix);
+    event_log_rank_line(c->sinks.journal, s->rank, line + prefix, size - prefix);
+}
+
+static int open_taps(struct rank_slot *s, struct link *link, struct error *err) {
+    struct rank_set *c = s->crew;
+    const struct cluster *cluster = &c->job->cluster;
+    (void)snprintf(s->prefix, sizeof(s->prefix), "[%s rank %u] ",
+                   cluster->hosts[cluster->self].name.text, s->rank);
+    int out = link_take_fd(link);
+    int error_out = link_take_fd(link);
+    if (error_out < 0) {
+        if (out >= 0)
+            (void)close(out);
+        return error_set(err, EXIT_CODE_INTERNAL, "a hello without pipes");
+    }
+    if (pipe_reader_open(&s->out, c->loop, out, s->prefix, &s->tail, take_line, s, err) != 0) {
+        (void)close(error_out);
+        return -1;
+    }
+    return pipe_reader_open(&s->error_out, c->loop, error_out, s->prefix, &s->error_tail, take_line,
+                            s, err);
+}
+
+/* Without it nobody is ever called stalled: not worth failing a rank for. */
+static void adopt_progress(struct rank_slot *s, struct link *link) {
+    struct error ignored;
+    cleanup_fd int fd = link_take_fd(link);
+    if (fd >= 0)
+        (void)progress_adopt(&s->progress, fd, &ignored);
+    rank_monitor_seat(&s->crew->watch, s, fd);
+}
+
+static void start(struct rank_slot *s) {
+    struct rank_set *c = s->crew;
+    json_t *message = frame_new("start");
+    if (s->link == NULL) {
+        json_decref(message);
+        return;
+    }
+    (void)json_object_set_new(message, "master_addr", json_string(c->master_addr));
+    (void)json_object_set_new(message, "master_port", json_integer(c->job->ports.master));
+    (void)json_object_set_new(message, "open_files", json_integer((json_int_t)fd_limits_before()));
+    if (c->interface[0] != '\0')
+        (void)json_object_set_new(message, "interface", json_string(c->interface));
+    if (c->job->program.directory != NULL)
+        (void)json_object_set_new(message, "directory", json_string(c->job->program.directory));
+    link_send_fd(s->link, message, c->spec);
+}
+
+static void tell_threads(const struct rank_set *c) {
+    unsigned ranks = c->job->cluster.hosts[c->job->cluster.self].slots;
+    if (c->threads > 0 && c->attempt == 1)
+        log_info("OMP_NUM_THREADS is not set: %d for each of this host's %u ranks, their share of "
+                 "its %d CPUs",
+                 c->threads, ranks, cpus_usable(""));
+}
+
+static void start_all(struct rank_set *c) {
+    c->started = true;
+    tell_threads(c);
+    for (struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+        start(s);
+        cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
+        crew_sinks_tell(&c->sinks, "seated", members);
+        if (c->stopping)
+            order(s, "stop");
+        if (c->killed)
+            order(s, "kill");
+    }
+    rank_monitor_begin(&c->watch);
+}
+
+static unsigned count_seats(const struct rank_set *c) {
+    unsigned count = 0;
+    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next)
+        count++;
+    return count;
+}
+
+/* NULL where RANK may sit down, else why not. */
+static const char *refusal(const struct rank_set *c, int64_t rank, const json_t *hello) {
+    const struct cluster *cluster = &c->job->cluster;
+    if (json_integer_value(json_object_get(hello, "attempt")) != c->attempt)
+        return "it is of another attempt";
+    if (c->started)
+        return "all of this host's ranks have started";
+    if (rank < 0 || (uint64_t)rank >= cluster_ranks(cluster) ||
+        cluster_host_of_rank(cluster, (size_t)rank) != cluster->self)
+        return "that is no rank of this host";
+    return find_seat(c, rank) != NULL ? "that seat is taken" : NULL;
+}
+
+static void send_away(struct rank_set *c, struct link *link, int64_t rank, const char *why) {
+    link_free(link);
+    if (!c->warned)
+        log_warning("a process here asked for the seat of rank %" PRId64 " and was refused: %s",
+                    rank, why);
+    c->warned = true;
+}
+
+void rank_set_seat(struct rank_set *c, struct link *link, const json_t *hello) {
+    struct error err;
+    int64_t rank = -1;
+    (void)json_member_int(hello, "hello", "rank", &rank, &err);
+    const char *why = refusal(c, rank, hello);
+    struct rank_slot *s = why == NULL ? calloc(1, sizeof(*s)) : NULL;
+    if (s == NULL) {
+        send_away(c, link, rank, why != NULL ? why : "out of memory");
+        return;
+    }
+    s->crew = c;
+    s->opens = -1;
+    s->link = link;
+    s->rank = (unsigned)rank;
+    s->shim = (pid_t)json_integer_value(json_object_get(hello, "pid"));
+    link_own(link, &events, s);
+    if (open_taps(s, link, &err) != 0) {
+        free_seat(s);
+        return;
+    }
+    adopt_progress(s, link);
+    s->next = c->seats;
+    c->seats = s;
+    if (count_seats(c) == c->job->cluster.hosts[c->job->cluster.self].slots)
+        start_all(c);
+}
+
+unsigned rank_set_signal(struct rank_set *c, int number) {
+    unsigned count = 0;
+    for (struct rank_slot *s = c->seats; c->started && s != NULL; s = s->next)
+        if (s->link != NULL && !s->reported) {
+            link_send(s->link, frame_with("signal", json_pack("{s:i}", "number", number)));
+            count++;
+        }
+    return count;
+}
+
+void rank_set_stop(struct rank_set *c) {
+    c->stopping = true;
+    for (struct rank_slot *s = c->seats; c->started && s != NULL; s = s->next)
+        order(s, "stop");
+}
+
+void rank_set_end(struct rank_set *c) {
+    for (struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+        s->cause = RANK_CAUSE_TEARDOWN; /* also where its shim leaves without a report */
+        order(s, "end");
+    }
+}
+
+void rank_set_kill(struct rank_set *c) {
+    c->killed = true;
+    for (struct rank_slot *s = c->seats; s != NULL; s = s->next)
+        order(s, "kill");
+}
+
+void rank_set_release(struct rank_set *c, unsigned rank) {
+    struct rank_slot *s = find_seat(c, rank);
+    if (s != NULL && s->reported)
+        order(s, "leave");
+}

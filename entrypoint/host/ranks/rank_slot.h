@@ -1,0 +1,36 @@
+/* A rank of this host, as its supervisor sees it: for the files of the crew alone. */
+#ifndef ENTRYPOINT_HOST_RANKS_RANK_SLOT_H
+#define ENTRYPOINT_HOST_RANKS_RANK_SLOT_H
+
+#include "common/progress.h"
+#include "entrypoint/host/monitor/idle.h"
+#include "entrypoint/host/monitor/stall.h"
+#include "entrypoint/os/pipe_reader.h"
+#include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/wire/link.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct rank_set;
+
+struct rank_slot {
+    struct rank_set *crew;
+    struct link *link; /* NULL once the shim is gone */
+    unsigned rank;
+    pid_t shim;
+    char prefix[LINE_SPLITTER_PREFIX_SIZE]; /* of its lines */
+    struct pipe_reader out;
+    struct pipe_reader error_out;
+    struct tail tail; /* of standard output */
+    struct tail error_tail;
+    struct progress progress;
+    int opens; /* the watch on who opens that (crew_watch.h); -1: none */
+    struct stall vigil;
+    struct idle idleness; /* of one without marks */
+    enum rank_cause cause;
+    bool reported;
+    struct rank_slot *next;
+};
+
+#endif

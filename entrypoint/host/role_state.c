@@ -1,0 +1,242 @@
+#include "entrypoint/host/role_state.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "entrypoint/wire/tls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int role_state_open(struct role_state *s, struct job *job, struct error *err) {
+    struct cluster *c = &job->cluster;
+    *s = (struct role_state){.on = job->settings.failover && c->count > 1,
+                             .returns =
+                                 job->settings.shrink && job->settings.restarts > 0 && c->count > 1,
+                             .attempt = 1,
+                             .ledger = {.sure = {.number = 1}}};
+    if (c->count < 2 || (!s->on && !s->returns))
+        return 0;
+    for (size_t i = 0; i < c->count; i++) {
+        c->hosts[i].place = i;
+        host_set_add(&s->ledger.sure.hosts, i);
+    }
+    s->addresses = calloc(c->count, sizeof(*s->addresses));
+    return s->addresses != NULL ? 0 : error_no_memory(err, "addresses of hosts");
+}
+
+void role_state_close(struct role_state *s) {
+    tls_context_free(s->client);
+    tls_context_free(s->server);
+    free(s->addresses);
+    *s = (struct role_state){0};
+}
+
+bool role_state_take(struct role_state *s, const struct cluster *c, unsigned number) {
+    struct view roll = {.number = number, .master = (unsigned)c->hosts[0].place};
+    for (size_t i = 0; i < c->count; i++)
+        if (!c->hosts[i].gone)
+            host_set_add(&roll.hosts, c->hosts[i].place);
+    return quorum_take(&s->ledger, &roll);
+}
+
+json_t *role_state_addresses(const struct cluster *c) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < c->count; i++) {
+        char text[NET_ADDRESS_TEXT];
+        net_address_text(&c->hosts[i].address, text);
+        if (!c->hosts[i].gone)
+            (void)json_array_append_new(list,
+                                        json_pack("[I, s]", (json_int_t)c->hosts[i].place, text));
+    }
+    return list;
+}
+
+bool role_state_settle(struct role_state *s, unsigned number, const json_t *order) {
+    const json_t *list = json_object_get(order, "addresses");
+    if (!quorum_commit(&s->ledger, number))
+        return false;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *text = json_string_value(json_array_get(one, 1));
+        json_int_t place = json_integer_value(json_array_get(one, 0));
+        if (text != NULL && place >= 0 && place < CLUSTER_HOSTS_MAX &&
+            host_set_has(&s->ledger.sure.hosts, (size_t)place))
+            (void)net_address_parse(text, &s->addresses[place]);
+    }
+    s->begun = true;
+    return true;
+}
+
+/* --- how far attempts have come --------------------------------------------------------------- */
+
+json_t *role_state_course(const struct restart_course *c) {
+    return json_pack("[I, I]", (json_int_t)(c->best_step & INT64_MAX), (json_int_t)c->fruitless);
+}
+
+void role_state_take_course(struct role_state *s, const json_t *order) {
+    const json_t *course = json_object_get(order, "course");
+    json_int_t best = json_integer_value(json_array_get(course, 0));
+    json_int_t fruitless = json_integer_value(json_array_get(course, 1));
+    bool good = best >= 0 && fruitless >= 0 && fruitless <= RESTART_FRUITLESS_MAX;
+    s->course = good ? (struct restart_course){(uint64_t)best, (unsigned)fruitless}
+                     : (struct restart_course){0};
+}
+
+void role_state_note_step(struct role_state *s, uint64_t step) {
+    if (step > 0)
+        restart_course_add(&s->course, step);
+    else
+        s->course.fruitless = 0;
+}
+
+/* --- with a join ------------------------------------------------------------------------------ */
+
+json_t *role_state_json(const struct role_state *s) {
+    return json_pack("{s:s, s:o, s:I}", "run", s->run, "ledger", quorum_json(&s->ledger), "quiet",
+                     (json_int_t)(clock_boot() - s->heard));
+}
+
+int role_state_parse(const json_t *object, size_t places, char run[ATTEMPT_RUN_SIZE],
+                     struct quorum *ret, int64_t *ret_quiet, struct error *err) {
+    const char *text = NULL;
+    *ret_quiet = -1;
+    if (json_member_string(object, "join", "run", &text, err) != 0 ||
+        json_member_int(object, "join", "quiet", ret_quiet, err) != 0 ||
+        quorum_parse(json_object_get(object, "ledger"), places, ret, err) != 0)
+        return -1;
+    if (text == NULL || *ret_quiet < 0)
+        return error_set(err, EXIT_CODE_CONFIG, "join: it says nothing of the job so far");
+    (void)snprintf(run, ATTEMPT_RUN_SIZE, "%s", text);
+    return 0;
+}
+
+/* --- from one life to the next ---------------------------------------------------------------- */
+
+bool role_state_may_follow(const struct role_state *s, const struct job *job, const char **why) {
+    size_t self = job->cluster.hosts[job->cluster.self].place;
+    struct host_set behind;
+    *why = "";
+    if (!role_state_is_on(s) || !s->begun || s->ending || s->stopping)
+        return false;
+    int next = quorum_next_master(&s->ledger, s->master);
+    if ((int64_t)quorum_last(&s->ledger)->number > job->settings.restarts)
+        *why = "; no restarts are left";
+    else if (next < 0)
+        *why = "; those that are left may not be more than half of its hosts";
+    else {
+        quorum_behind(&s->ledger, (size_t)next, &behind);
+        if (host_set_has(&behind, self))
+            return true;
+        *why = "; the others may go on without this host";
+    }
+    return false;
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct cluster_host *first = a;
+    const struct cluster_host *second = b;
+    return first->place < second->place ? -1 : first->place > second->place;
+}
+
+/* All that have the same first host have all others in the same order, whoever is gone for them:
+ * what one means by an index, the others do. */
+static void lead(struct cluster *c, size_t place) {
+    size_t self = c->hosts[c->self].place;
+    qsort(c->hosts, c->count, sizeof(*c->hosts), by_place);
+    struct cluster_host first = c->hosts[place];
+    memmove(c->hosts + 1, c->hosts, place * sizeof(*c->hosts));
+    c->hosts[0] = first;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->hosts[i].place == self)
+            c->self = i;
+}
+
+void role_state_follow(struct role_state *s, struct job *job) {
+    struct cluster *c = &job->cluster;
+    struct host_set behind;
+    s->master = (size_t)quorum_next_master(&s->ledger, s->master);
+    lead(c, s->master);
+    quorum_behind(&s->ledger, s->master, &behind);
+    for (size_t i = 0; i < c->count; i++) {
+        c->hosts[i].gone = !host_set_has(&behind, c->hosts[i].place);
+        c->hosts[i].address = s->addresses[c->hosts[i].place];
+    }
+    s->again = true;
+    s->over = s->back = false;
+}
+
+/* --- a host that was lost --------------------------------------------------------------------- */
+
+bool role_state_may_return(const struct role_state *s, const struct job *job) {
+    if (s == NULL || !s->returns || s->ending || s->stopping)
+        return false;
+    unsigned last = s->attempt;
+    if (s->on && quorum_last(&s->ledger)->number > last)
+        last = quorum_last(&s->ledger)->number;
+    return (int64_t)last <= job->settings.restarts;
+}
+
+int64_t role_state_reach_seconds(const struct role_state *s, const struct settings *settings) {
+    if (role_state_is_back(s))
+        return role_state_seek_seconds(settings);
+    return role_state_is_again(s) ? settings->dead_seconds + ROLE_STATE_REACH_SECONDS
+                                  : settings->ready_seconds;
+}
+
+/* A silence that TCP has noticed is one, too: this host may be cut off. */
+void role_state_note_end(struct role_state *s, int number) {
+    if (s != NULL)
+        s->closed = number == 0 || number == ECONNRESET || number == EPIPE;
+}
+
+void role_state_return(struct role_state *s, struct job *job) {
+    struct cluster *c = &job->cluster;
+    for (size_t i = 0; i < c->count; i++)
+        c->hosts[i].gone = false;
+    s->again = s->back = true;
+    s->over = false;
+    if (!s->anew) /* else it begins with the host that leads the job */
+        s->turn = 0;
+    role_state_seek(s, job);
+}
+
+void role_state_lead(struct role_state *s, struct job *job) {
+    s->master = 0;
+    lead(&job->cluster, s->master);
+    s->over = s->back = false;
+}
+
+/* The first host may be the one that is lost: where it may, all others are asked as well, one after
+ * the other, and the first one between any two in a life in which it must be there. */
+static size_t place_to_ask(const struct role_state *s, const struct cluster *c) {
+    size_t turn = s->turn / 2;
+    if (!s->on || (!s->back && s->turn % 2 == 0))
+        return 0;
+    return s->back ? s->turn % c->count : 1 + turn % (c->count - 1);
+}
+
+/* Where hosts are only counted no name leads to another one than the first. */
+static bool is_known(const struct role_state *s, const struct cluster *c, size_t place) {
+    return !c->counted || place == 0 || (s->again && net_address_is_set(&s->addresses[place]));
+}
+
+void role_state_seek(struct role_state *s, struct job *job) {
+    struct cluster *c = &job->cluster;
+    size_t self = c->hosts[c->self].place;
+    bool found = false;
+    s->master = 0;
+    for (size_t left = s->on ? 2 * c->count : 0; left > 0 && !found; left--) {
+        s->master = place_to_ask(s, c);
+        s->turn++;
+        found = s->master != self && is_known(s, c, s->master);
+    }
+    if (!s->on)
+        return;
+    if (!found)
+        s->master = self == 0; /* there is nobody whom it could ask, and it is no master */
+    lead(c, s->master);
+    for (size_t i = 0; s->again && i < c->count; i++)
+        c->hosts[i].address = s->addresses[c->hosts[i].place];
+}

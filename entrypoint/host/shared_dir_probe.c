@@ -1,0 +1,158 @@
+#include "entrypoint/host/shared_dir_probe.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int shared_dir_probe_word(char ret[SHARED_DIR_PROBE_WORD_SIZE], struct error *err) {
+    uint64_t numbers[2];
+    if (getrandom(numbers, sizeof(numbers), 0) != (ssize_t)sizeof(numbers))
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "a word for the checkpoint folder");
+    (void)snprintf(ret, SHARED_DIR_PROBE_WORD_SIZE, "%016" PRIx64 "%016" PRIx64, numbers[0],
+                   numbers[1]);
+    return 0;
+}
+
+/* --- the child -------------------------------------------------------------------------------- */
+
+static int put(const char *path, const char *word) {
+    cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return -1;
+    ssize_t size = (ssize_t)strlen(word);
+    if (write(fd, word, (size_t)size) == size && fsync(fd) == 0)
+        return 0;
+    int why = errno;
+    (void)unlink(path);
+    errno = why;
+    return -1;
+}
+
+static int compare(const char *path, const char *word) {
+    char text[SHARED_DIR_PROBE_WORD_SIZE];
+    cleanup_fd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t got = read(fd, text, sizeof(text));
+    if (got < 0)
+        return -1;
+    if ((size_t)got == strlen(word) && memcmp(text, word, (size_t)got) == 0)
+        return 0;
+    errno = ESTALE;
+    return -1;
+}
+
+/* One that could not be written is not there, and of two hosts that remove one the second has
+ * nothing to do. */
+static int take_away(const char *path, const char *other) {
+    int why = unlink(path) == 0 || errno == ENOENT ? 0 : errno;
+    if (unlink(other) != 0 && errno != ENOENT && why == 0)
+        why = errno;
+    errno = why;
+    return why == 0 ? 0 : -1;
+}
+
+/* The answer is below PIPE_BUF: at once or not at all. */
+static _Noreturn void work(const char *path, const char *other, enum shared_dir_probe_step step,
+                           const char *word, int to) {
+    (void)dup2(to, 3);
+    (void)syscall(SYS_close_range, 4U, ~0U, 0U);
+    int result = step == SHARED_DIR_PROBE_WRITE  ? put(path, word)
+                 : step == SHARED_DIR_PROBE_READ ? compare(path, word)
+                                                 : take_away(path, other);
+    const char *answer = result == 0 ? "" : strerror(errno);
+    (void)!write(3, answer, strlen(answer));
+    _exit(0);
+}
+
+/* --- its parent ------------------------------------------------------------------------------- */
+
+static void forget(struct shared_dir_probe *p) {
+    loop_cancel(p->loop, &p->deadline);
+    (void)close(p->answer);
+    p->child.pid = 0;
+}
+
+static void ended(void *context, int status) {
+    struct shared_dir_probe *p = context;
+    struct error fault = {0};
+    char text[256];
+    ssize_t got = read(p->answer, text, sizeof(text) - 1);
+    text[got > 0 ? got : 0] = '\0';
+    forget(p);
+    if (!WIFEXITED(status))
+        (void)error_set(&fault, EXIT_CODE_CONFIG, "%s: who looked at it was killed", p->folder);
+    else if (text[0] != '\0')
+        (void)error_set(&fault, EXIT_CODE_CONFIG, "%s: %s", p->folder, text);
+    p->done(p->context, fault.code != 0 ? &fault : NULL);
+}
+
+void shared_dir_probe_close(struct shared_dir_probe *p) {
+    if (p->loop == NULL || p->child.pid <= 0)
+        return;
+    (void)kill(p->child.pid, SIGKILL);
+    reaper_forget(p->reaper, &p->child);
+    forget(p);
+}
+
+/* Its end is not waited for: what a disk holds not even SIGKILL ends. */
+static void late(void *context) {
+    struct shared_dir_probe *p = context;
+    struct error fault = {0};
+    (void)error_set(&fault, EXIT_CODE_CONFIG, "%s: it did not answer within %d s", p->folder,
+                    SHARED_DIR_PROBE_SECONDS);
+    shared_dir_probe_close(p);
+    p->done(p->context, &fault);
+}
+
+static int path_of(const struct shared_dir_probe_options *o, size_t host, char ret[PATH_MAX],
+                   struct error *err) {
+    int size = snprintf(ret, PATH_MAX, "%s/checkpoints/.ringmaster-%s-%zu", o->base, o->run, host);
+    if (size >= 0 && size < PATH_MAX)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
+}
+
+int shared_dir_probe_start(struct shared_dir_probe *p, const struct shared_dir_probe_options *o,
+                           struct error *err) {
+    int ends[2];
+    char path[PATH_MAX];
+    char other[PATH_MAX];
+    shared_dir_probe_close(p);
+    *p = (struct shared_dir_probe){.loop = o->loop,
+                                   .reaper = o->reaper,
+                                   .step = o->step,
+                                   .done = o->done,
+                                   .context = o->context};
+    p->child = (struct child){.ended = ended, .context = p};
+    p->deadline = (struct timer){.fire = late, .context = p};
+    if (path_of(o, o->host, path, err) != 0 ||
+        path_of(o, (o->host > 0 ? o->host : o->hosts) - 1, other, err) != 0)
+        return -1;
+    (void)snprintf(p->folder, sizeof(p->folder), "%.*s/checkpoints", PATH_MAX - 32, o->base);
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "looking at %s", p->folder);
+    p->answer = ends[0];
+    p->child.pid = fork();
+    if (p->child.pid == 0)
+        work(path, other, o->step, o->word, ends[1]);
+    (void)close(ends[1]);
+    if (p->child.pid < 0) {
+        (void)close(ends[0]);
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "looking at %s", p->folder);
+    }
+    reaper_add(p->reaper, &p->child);
+    loop_after(p->loop, &p->deadline, SHARED_DIR_PROBE_SECONDS * CLOCK_SECOND);
+    return 0;
+}

@@ -1,0 +1,202 @@
+#include "entrypoint/job/cluster/host_list_formats.h"
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/str.h"
+#include "entrypoint/job/cluster/host_list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_MAX = 1024 * 1024 };
+
+/* NAME or NAME:PORT. */
+static int add_name(const char *text, size_t size, unsigned slots, struct platform_description *ret,
+                    struct error *err) {
+    struct host_name name;
+    if (host_name_parse(text, host_name_extent(text, size), &name, err) != 0)
+        return -1;
+    return platform_description_add(ret, &name, slots, err);
+}
+
+int host_list_format_words(const char *text, const char *where, struct platform_description *ret,
+                           struct error *err) {
+    static const char between[] = " ,;\t\r\n";
+    for (const char *at = text + strspn(text, between); *at != '\0'; at += strspn(at, between)) {
+        size_t size = strcspn(at, between);
+        if (add_name(at, size, 0, ret, err) != 0)
+            return error_wrap(err, "%s", where);
+        at += size;
+    }
+    return 0;
+}
+
+int host_list_format_hostlist(const char *text, const char *where, struct platform_description *ret,
+                              struct error *err) {
+    for (const char *at = text;;) {
+        size_t size = host_list_item(at);
+        if (host_list_expand(at, size, 0, ret, err) != 0)
+            return error_wrap(err, "%s", where);
+        if (at[size] == '\0')
+            return 0;
+        at += size + 1;
+    }
+}
+
+/* SLOTS more for a host that is there, or a host with so many. Lines of a host mostly stand
+ * together, so the last one is looked at first. */
+static int add_slots(const struct host_name *name, unsigned slots, struct platform_description *ret,
+                     struct error *err) {
+    for (size_t i = ret->count; i-- > 0;)
+        if (host_name_equal(&ret->hosts[i].name, name)) {
+            unsigned room = CLUSTER_SLOTS_MAX - ret->hosts[i].slots;
+            ret->hosts[i].slots += slots < room ? slots : room;
+            return 0;
+        }
+    return platform_description_add(ret, name, slots, err);
+}
+
+static int read_slots(const char *text, size_t size, unsigned *ret, struct error *err) {
+    char number[16];
+    int64_t slots = 0;
+    int written = snprintf(number, sizeof(number), "%.*s", (int)size, text);
+    if (written < 0 || (size_t)written >= sizeof(number) ||
+        str_parse_int(number, 1, CLUSTER_SLOTS_MAX, &slots, err) != 0)
+        return error_set(err, EXIT_CODE_CONFIG, "slots are a number from 1 to %d, not \"%.*s\"",
+                         CLUSTER_SLOTS_MAX, size < HOST_NAME_SIZE ? (int)size : HOST_NAME_SIZE,
+                         text);
+    *ret = (unsigned)slots;
+    return 0;
+}
+
+/* A word behind a name: what mpirun's host files and machine files say of slots. That a host may
+ * have more processes than slots (max_slots) changes nothing here, where each slot has one. */
+static int read_word(const char *text, size_t size, unsigned *ret, struct error *err) {
+    static const char *const keys[] = {"slots=", "max_slots=", "max-slots="};
+    unsigned most = 0;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        size_t key = strlen(keys[i]);
+        if (size > key && memcmp(text, keys[i], key) == 0)
+            return read_slots(text + key, size - key, i == 0 ? ret : &most, err);
+    }
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "\"%.*s\" behind a host's name: slots=N is understood there",
+                     size < HOST_NAME_SIZE ? (int)size : HOST_NAME_SIZE, text);
+}
+
+/* NAME, NAME:N or NAME slots=N. */
+static int add_line(const char *line, size_t size, struct platform_description *ret,
+                    struct error *err) {
+    static const char blanks[] = " \t\r";
+    const char *end = line + size;
+    size_t word = strcspn(line, " \t\r\n#");
+    size_t extent = host_name_extent(line, word);
+    unsigned slots = 1;
+    struct host_name name;
+    if (host_name_parse(line, extent, &name, err) != 0 ||
+        (extent < word && read_slots(line + extent + 1, word - extent - 1, &slots, err) != 0))
+        return -1;
+    for (const char *at = line + word; at < end; at += word) {
+        at += strspn(at, blanks);
+        word = strcspn(at, " \t\r\n#");
+        if (at >= end || *at == '#')
+            break;
+        if (read_word(at, word, &slots, err) != 0)
+            return error_wrap(err, "\"%s\"", name.text);
+    }
+    return add_slots(&name, slots, ret, err);
+}
+
+int host_list_format_file(const char *path, const char *where, struct platform_description *ret,
+                          struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, FILE_MAX);
+    if (file_read(path, &text, err) != 0)
+        return error_wrap(err, "%s", where);
+    return host_list_format_lines(buf_text(&text), ret, err) == 0
+               ? 0
+               : error_wrap(err, "%s: %s", where, path);
+}
+
+/* Editors of some systems begin a file with a byte order mark, which nobody sees. */
+int host_list_format_lines(const char *text, struct platform_description *ret, struct error *err) {
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t size = 0;
+    text += strncmp(text, mark, sizeof(mark) - 1) == 0 ? sizeof(mark) - 1 : 0;
+    for (const char *at = text; *at != '\0'; at += size) {
+        at += strspn(at, " \t\r\n");
+        size = strcspn(at, "\n");
+        if (*at != '#' && size > 0 && add_line(at, size, ret, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static int add_task(const json_t *cluster, const char *task, struct platform_description *ret,
+                    struct error *err) {
+    const json_t *names = json_object_get(cluster, task);
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        if (name == NULL)
+            return error_set(err, EXIT_CODE_CONFIG, "\"%s\"[%zu] is not a text", task, i);
+        if (add_name(name, strlen(name), 0, ret, err) != 0)
+            return error_wrap(err, "\"%s\"", task);
+    }
+    return 0;
+}
+
+/* Where a platform writes an index: a number, or a number as text. */
+static int read_index(const json_t *task, size_t *ret, struct error *err) {
+    const json_t *value = json_object_get(task, "index");
+    char *end = NULL;
+    long index = -1;
+    if (json_is_integer(value))
+        index = (long)json_integer_value(value);
+    else if (json_is_string(value) && json_string_length(value) > 0)
+        index = strtol(json_string_value(value), &end, 10);
+    if (index < 0 || index >= CLUSTER_HOSTS_MAX || (end != NULL && *end != '\0'))
+        return error_set(err, EXIT_CODE_CONFIG, "\"task\" has no good \"index\"");
+    *ret = (size_t)index;
+    return 0;
+}
+
+static int find_task(const json_t *cluster, const json_t *task, const char *const *tasks,
+                     struct platform_description *ret, struct error *err) {
+    const char *type = json_string_value(json_object_get(task, "type"));
+    size_t place = 0;
+    size_t index = 0;
+    if (type == NULL || read_index(task, &index, err) != 0)
+        return type == NULL ? error_set(err, EXIT_CODE_CONFIG, "\"task\" has no \"type\"") : -1;
+    for (; *tasks != NULL && strcmp(*tasks, type) != 0; tasks++)
+        place += json_array_size(json_object_get(cluster, *tasks));
+    if (*tasks == NULL)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "a task of type \"%.64s\" takes no part in the job; give it a command of "
+                         "its own",
+                         type);
+    if (index >= json_array_size(json_object_get(cluster, *tasks)))
+        return error_set(err, EXIT_CODE_CONFIG, "\"%s\" has no host number %zu", type, index);
+    ret->self = ret->hosts[place + index].name;
+    return 0;
+}
+
+int host_list_format_spec(const char *text, const char *where, const char *const *tasks,
+                          struct platform_description *ret, struct error *err) {
+    cleanup_json json_t *root = NULL;
+    json_t *cluster = NULL;
+    json_t *task = NULL;
+    if (json_parse(text, strlen(text), where, &root, err) != 0 ||
+        json_member_object(root, where, "cluster", &cluster, err) != 0 ||
+        json_member_object(root, where, "task", &task, err) != 0)
+        return -1;
+    for (const char *const *name = tasks; *name != NULL; name++)
+        if (add_task(cluster, *name, ret, err) != 0)
+            return error_wrap(err, "%s", where);
+    if (ret->count == 0)
+        return 0;
+    return find_task(cluster, task, tasks, ret, err) == 0 ? 0 : error_wrap(err, "%s", where);
+}

@@ -1,0 +1,132 @@
+#include "entrypoint/job/download_sources.h"
+
+#include "common/argv.h"
+#include "common/str.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char prefix[] = SETTINGS_CHANNEL;
+
+bool download_sources_is_remote(const char *text) {
+    return str_starts_with(text, "s3://") || str_starts_with(text, "https://");
+}
+
+const char *download_sources_path(const char *text) {
+    static const char scheme[] = "file://";
+    return str_starts_with(text, scheme) ? text + sizeof(scheme) - 1 : text;
+}
+
+bool download_sources_is_archive(const char *text) {
+    static const char *const ends[] = {".tar.gz", ".tgz"};
+    const char *path = download_sources_path(text);
+    struct stat st;
+    if (path[0] != '/')
+        return download_sources_is_remote(text);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (str_ends_with(path, ends[i]))
+            return stat(path, &st) != 0 || !S_ISDIR(st.st_mode);
+    return false;
+}
+
+/* Only where a program of the user's is asked for: the trainer is in the image. */
+static void find_code(const struct hyperparameters *h, char *const *environment,
+                      struct download_sources *ret) {
+    const char *program = hyperparameters_get(h, "sagemaker_program");
+    const char *submit = hyperparameters_get(h, "sagemaker_submit_directory");
+    if (program == NULL)
+        program = env_get(environment, "SAGEMAKER_PROGRAM");
+    if (submit == NULL)
+        submit = env_get(environment, "SAGEMAKER_SUBMIT_DIRECTORY");
+    if (program != NULL && program[0] != '\0' && submit != NULL &&
+        download_sources_is_archive(submit))
+        ret->code = submit;
+}
+
+/* Whether NAME stands in LIST, "a,b,c". */
+static bool is_listed(const char *list, const char *name) {
+    size_t size = strlen(name);
+    while (list != NULL && *list != '\0') {
+        size_t word = strcspn(list, ",");
+        if (word == size && memcmp(list, name, size) == 0)
+            return true;
+        list += word + (list[word] == ',');
+    }
+    return false;
+}
+
+/* Programs are told which channels are sharded, and what each host has whole is none. */
+static int check_shares(const struct download_source *s, const char *variable, struct error *err) {
+    if (!s->sharded || str_starts_with(s->address, "s3://"))
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "RINGMASTER_SHARDED: %.*s is \"%.*s\", and only s3:// has objects of which "
+                     "each host gets its share",
+                     (int)strcspn(variable, "="), variable, (int)strcspn(s->address, "?"),
+                     s->address);
+}
+
+static int add(const struct settings *settings, const char *variable, struct channels *channels,
+               struct download_sources *ret, struct error *err) {
+    const char *name = variable + sizeof(prefix) - 1;
+    size_t size = strcspn(name, "=");
+    const char *address = name + size + 1;
+    if (address[0] == '\0')
+        return 0;
+    if (size == 0 || size > CHANNEL_NAME_MAX || ret->count == CHANNELS_MAX)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%.*s: a channel has a name of 1 to %d bytes, and there are %d at most",
+                         (int)strcspn(variable, "="), variable, CHANNEL_NAME_MAX, CHANNELS_MAX);
+    if (!download_sources_is_remote(address) && !str_starts_with(address, "file:///") &&
+        !str_starts_with(address, "http://"))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%.*s: \"%.*s\" begins with neither s3://, https:// nor file:///",
+                         (int)strcspn(variable, "="), variable, (int)strcspn(address, "?"),
+                         address);
+    struct download_source *s = &ret->channels[ret->count];
+    for (size_t i = 0; i < size; i++)
+        s->name[i] = (char)tolower((unsigned char)name[i]);
+    s->name[size] = '\0';
+    s->address = address;
+    s->sharded = is_listed(settings->sharded, s->name);
+    if (check_shares(s, variable, err) != 0)
+        return -1;
+    ret->count++;
+    return channels_add(channels, s->name, s->sharded, err);
+}
+
+/* A name that is misspelt would give each host all of the data. */
+static int check_sharded(const struct settings *settings, const struct download_sources *s,
+                         struct error *err) {
+    const char *list = settings->sharded;
+    size_t listed = 0;
+    size_t found = 0;
+    for (const char *at = list; at != NULL && *at != '\0'; at += strcspn(at, ",")) {
+        at += *at == ',';
+        listed++;
+    }
+    for (size_t i = 0; i < s->count; i++)
+        found += s->channels[i].sharded;
+    if (listed == found)
+        return 0;
+    return error_set(
+        err, EXIT_CODE_CONFIG,
+        "RINGMASTER_SHARDED: \"%.128s\" is not a list, a,b, of channels that " SETTINGS_CHANNEL
+        "* variables give",
+        list);
+}
+
+int download_sources_read(const struct settings *settings, const struct hyperparameters *h,
+                          char *const *environment, bool needs_code, struct channels *channels,
+                          struct download_sources *ret, struct error *err) {
+    *ret = (struct download_sources){0};
+    if (needs_code)
+        find_code(h, environment, ret);
+    for (; *environment != NULL; environment++)
+        if (str_starts_with(*environment, prefix) && strchr(*environment, '=') != NULL &&
+            add(settings, *environment, channels, ret, err) != 0)
+            return -1;
+    return check_sharded(settings, ret, err);
+}

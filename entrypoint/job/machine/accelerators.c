@@ -1,0 +1,218 @@
+#include "entrypoint/job/machine/accelerators.h"
+
+#include "common/buf.h"
+#include "common/file.h"
+#include "common/str.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* PREFIX and then digits alone. */
+static bool is_numbered(const char *name, const char *prefix) {
+    const char *digits = name + strlen(prefix);
+    return str_starts_with(name, prefix) && *digits != '\0' &&
+           digits[strspn(digits, "0123456789")] == '\0';
+}
+
+/* What EACH makes of every entry of FOLDER called PREFIX and a number, added up; 0 where there is
+ * no such folder. */
+static unsigned sum(const char *folder, const char *prefix,
+                    unsigned (*each)(const char *folder, const char *name)) {
+    DIR *open = opendir(folder);
+    if (open == NULL)
+        return 0;
+    unsigned total = 0;
+    for (const struct dirent *entry = readdir(open); entry != NULL; entry = readdir(open))
+        if (is_numbered(entry->d_name, prefix))
+            total += each(folder, entry->d_name);
+    closedir(open);
+    return total;
+}
+
+static unsigned one(const char *folder, const char *name) {
+    (void)folder;
+    (void)name;
+    return 1;
+}
+
+unsigned accelerators_gpus(const char *dev) {
+    return sum(dev, "nvidia", one);
+}
+
+static unsigned neuron_cores(const char *folder, const char *name) {
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return size > 0 && (size_t)size < sizeof(path) ? sum(path, "neuron_core", one) : 0;
+}
+
+unsigned accelerators_neurons(const char *sysfs) {
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof(path), "%s/devices/virtual/neuron_device", sysfs);
+    return size > 0 && (size_t)size < sizeof(path) ? sum(path, "neuron", neuron_cores) : 0;
+}
+
+/* Whether the driver of FOLDER/NAME is called PREFIX and anything. */
+static bool is_driven_by(const char *folder, const char *name, const char *prefix) {
+    char path[PATH_MAX];
+    char driver[PATH_MAX];
+    int size = snprintf(path, sizeof(path), "%s/%s/device/driver", folder, name);
+    if (size < 0 || (size_t)size >= sizeof(path))
+        return false;
+    ssize_t length = readlink(path, driver, sizeof(driver) - 1);
+    driver[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(driver, '/');
+    return str_starts_with(slash != NULL ? slash + 1 : driver, prefix);
+}
+
+static unsigned is_efa(const char *folder, const char *name) {
+    return is_driven_by(folder, name, "efa");
+}
+
+/* --- what this container has a way to --------------------------------------------------------- */
+
+enum { LINE_MAX_SIZE = ACCELERATORS_PRODUCT_SIZE, PORTS_MAX = 64 };
+
+/* The first line of FOLDER/NAME/FILE; "" where there is none. */
+static void read_line(const char *folder, const char *name, const char *file,
+                      char ret[LINE_MAX_SIZE]) {
+    char path[PATH_MAX];
+    cleanup_buf struct buf text;
+    buf_init(&text, PATH_MAX);
+    ret[0] = '\0';
+    int size = snprintf(path, sizeof(path), "%s/%s/%s", folder, name, file);
+    if (size > 0 && (size_t)size < sizeof(path) && file_read(path, &text, NULL) == 0)
+        (void)snprintf(ret, LINE_MAX_SIZE, "%.*s", LINE_MAX_SIZE - 1, buf_text(&text));
+    ret[strcspn(ret, "\n")] = '\0';
+}
+
+/* Devices of a host are seen in /sys of all its containers: only those are reached whose file is in
+ * /dev, too. */
+static bool is_reached(const char *root, const char *device) {
+    char path[PATH_MAX];
+    char verbs[PATH_MAX];
+    char name[LINE_MAX_SIZE];
+    bool found = false;
+    int size = snprintf(path, sizeof(path), "%s/dev/infiniband", root);
+    DIR *open = size > 0 && (size_t)size < sizeof(path) ? opendir(path) : NULL;
+    if (open == NULL)
+        return false;
+    (void)snprintf(verbs, sizeof(verbs), "%s/sys/class/infiniband_verbs", root);
+    for (const struct dirent *entry = readdir(open); entry != NULL && !found;
+         entry = readdir(open)) {
+        if (!is_numbered(entry->d_name, "uverbs"))
+            continue;
+        read_line(verbs, entry->d_name, "ibdev", name);
+        found = strcmp(name, device) == 0;
+    }
+    closedir(open);
+    return found;
+}
+
+/* Whether a device that IS_ONE takes is within reach. */
+static bool has_device(const char *root, unsigned (*is_one)(const char *folder, const char *name)) {
+    char folder[PATH_MAX];
+    bool found = false;
+    int size = snprintf(folder, sizeof(folder), "%s/sys/class/infiniband", root);
+    DIR *open = size > 0 && (size_t)size < sizeof(folder) ? opendir(folder) : NULL;
+    if (open == NULL)
+        return false;
+    for (const struct dirent *entry = readdir(open); entry != NULL && !found; entry = readdir(open))
+        found = entry->d_name[0] != '.' && is_one(folder, entry->d_name) > 0 &&
+                is_reached(root, entry->d_name);
+    closedir(open);
+    return found;
+}
+
+bool accelerators_infiniband(const char *root) {
+    return has_device(root, one);
+}
+
+bool accelerators_efa(const char *root) {
+    return has_device(root, is_efa);
+}
+
+void accelerators_product(const char *root, char ret[ACCELERATORS_PRODUCT_SIZE]) {
+    read_line(root, "sys/class/dmi/id", "product_name", ret);
+}
+
+/* --- for UCX --------------------------------------------------------------------------------- */
+
+/* One that is up, of a device that this container has a way to. */
+struct port {
+    char device[LINE_MAX_SIZE];
+    long number;
+    bool infiniband; /* or Ethernet, for RoCE */
+};
+
+static void add_ports(const char *folder, const char *device, struct port *ret, size_t *count) {
+    char path[PATH_MAX];
+    char text[LINE_MAX_SIZE];
+    int size = snprintf(path, sizeof(path), "%s/%s/ports", folder, device);
+    DIR *open = size > 0 && (size_t)size < sizeof(path) ? opendir(path) : NULL;
+    if (open == NULL)
+        return;
+    for (const struct dirent *entry = readdir(open); entry != NULL && *count < PORTS_MAX;
+         entry = readdir(open)) {
+        if (!is_numbered(entry->d_name, ""))
+            continue;
+        read_line(path, entry->d_name, "state", text);
+        if (strstr(text, "ACTIVE") == NULL)
+            continue;
+        struct port *port = &ret[(*count)++];
+        *port = (struct port){.number = strtol(entry->d_name, NULL, 10)};
+        (void)snprintf(port->device, sizeof(port->device), "%s", device);
+        read_line(path, entry->d_name, "link_layer", text);
+        port->infiniband = strcmp(text, "InfiniBand") == 0;
+    }
+    closedir(open);
+}
+
+/* Those of all devices but libfabric's; FOLDER becomes the one of their devices. */
+static size_t find_ports(const char *root, char folder[PATH_MAX], struct port ret[PORTS_MAX]) {
+    size_t count = 0;
+    int size = snprintf(folder, PATH_MAX, "%s/sys/class/infiniband", root);
+    DIR *open = size > 0 && size < PATH_MAX ? opendir(folder) : NULL;
+    if (open == NULL)
+        return 0;
+    for (const struct dirent *entry = readdir(open); entry != NULL; entry = readdir(open))
+        if (entry->d_name[0] != '.' && !is_efa(folder, entry->d_name) &&
+            is_reached(root, entry->d_name))
+            add_ports(folder, entry->d_name, ret, &count);
+    closedir(open);
+    return count;
+}
+
+bool accelerators_ucx(const char *root) {
+    char folder[PATH_MAX];
+    struct port ports[PORTS_MAX];
+    size_t count = find_ports(root, folder, ports);
+    for (size_t i = 0; i < count; i++)
+        if (is_driven_by(folder, ports[i].device, "mlx"))
+            return true;
+    return false;
+}
+
+void accelerators_port(const char *root, const char *interface, char ret[ACCELERATORS_PORT_SIZE]) {
+    char folder[PATH_MAX];
+    char file[LINE_MAX_SIZE];
+    char number[LINE_MAX_SIZE];
+    struct port ports[PORTS_MAX];
+    const struct port *own = NULL;
+    bool infiniband = false;
+    size_t count = find_ports(root, folder, ports);
+    ret[0] = '\0';
+    (void)snprintf(file, sizeof(file), "device/net/%.32s/dev_port", interface);
+    for (size_t i = 0; i < count; i++) {
+        read_line(folder, ports[i].device, file, number);
+        if (number[0] != '\0' && strtol(number, NULL, 10) + 1 == ports[i].number)
+            own = &ports[i];
+        infiniband |= ports[i].infiniband;
+    }
+    if (own != NULL && (own->infiniband || !infiniband))
+        (void)snprintf(ret, ACCELERATORS_PORT_SIZE, "%.40s:%ld", own->device, own->number);
+}

@@ -1,0 +1,102 @@
+#include "entrypoint/job/machine/efa.h"
+
+#include "common/str.h"
+#include "entrypoint/job/machine/accelerators.h"
+#include "entrypoint/job/machine/library_folders.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Types with an adapter, and whether it reads and writes memory of other hosts by itself: nothing
+ * else says that without libfabric, and a program that is told so where it is not true is aborted.
+ */
+static const struct known {
+    const char *type;
+    bool rdma;
+} known[] = {
+    {"g4dn.8xlarge", false},  {"g4dn.12xlarge", false}, {"g5.48xlarge", false},
+    {"p3dn.24xlarge", false}, {"p4d.24xlarge", true},   {"p4de.24xlarge", true},
+    {"p5.48xlarge", false},   {"trn1.32xlarge", true},  {"p6e-gb200.36xlarge", true},
+};
+
+static const struct known *find(const char *type) {
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(known[i].type, type) == 0)
+            return &known[i];
+    return NULL;
+}
+
+static int add_default(struct argv *environment, const char *name, const char *value,
+                       struct error *err) {
+    return argv_get_env(environment, name) != NULL ? 0
+                                                   : argv_set_env(environment, name, value, err);
+}
+
+int efa_add(const char *root, const char *instance_type, struct argv *environment,
+            struct error *err) {
+    static const char of_sagemaker[] = "ml.";
+    char product[ACCELERATORS_PRODUCT_SIZE];
+    const struct known *type = NULL;
+    if (str_starts_with(instance_type, of_sagemaker))
+        type = find(instance_type + strlen(of_sagemaker));
+    if (type == NULL && !accelerators_efa(root))
+        return 0;
+    if (type == NULL) {
+        accelerators_product(root, product);
+        type = find(product);
+    }
+    if (add_default(environment, "FI_PROVIDER", "efa", err) != 0 ||
+        add_default(environment, "NCCL_PROTO", "simple", err) != 0 ||
+        add_default(environment, "RDMAV_FORK_SAFE", "1", err) != 0)
+        return -1;
+    return type != NULL && type->rdma ? add_default(environment, "FI_EFA_USE_DEVICE_RDMA", "1", err)
+                                      : 0;
+}
+
+/* --- what lacks ------------------------------------------------------------------------------ */
+
+static bool has_plugin_in(const char *folder) {
+    static const char *const files[] = {"libnccl-net.so", "libnccl-net-ofi.so",
+                                        "libnccl-net-aws-ofi.so"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        int length = snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
+        if (length > 0 && (size_t)length < sizeof(path) && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_plugin(const char *root, char *const *environment) {
+    static const char *const usual[] = {
+        "/opt/amazon/ofi-nccl/lib",  "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu",
+        "/opt/aws-ofi-nccl/lib",     "/usr/local/lib",
+        "/usr/lib/x86_64-linux-gnu", NULL};
+    struct library_folders folders;
+    library_folders_begin(&folders, root, environment, usual);
+    for (const char *at; (at = library_folders_next(&folders)) != NULL;)
+        if (has_plugin_in(at))
+            return true;
+    return false;
+}
+
+void efa_warn(const char *root, char *const *environment, struct warnings *warnings) {
+    struct rlimit locked;
+    if (!accelerators_infiniband(root))
+        return;
+    if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_max != RLIM_INFINITY)
+        warnings_add(warnings,
+                     "no more than %llu KiB of memory may be locked, and this host's RDMA device "
+                     "needs more: docker run --ulimit memlock=-1",
+                     (unsigned long long)locked.rlim_max / 1024);
+    const char *provider = env_get(environment, "FI_PROVIDER");
+    bool wanted = provider == NULL || strcmp(provider, "efa") == 0;
+    if (accelerators_efa(root) && wanted && env_get(environment, "NCCL_NET_PLUGIN") == NULL &&
+        !has_plugin(root, environment))
+        warnings_add(warnings, "an Elastic Fabric Adapter is here, but no plugin of NCCL for it "
+                               "(libnccl-net*.so of aws-ofi-nccl): NCCL takes TCP");
+}

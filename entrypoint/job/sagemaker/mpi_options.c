@@ -1,0 +1,81 @@
+#include "entrypoint/job/sagemaker/mpi_options.h"
+
+#include "common/str.h"
+#include "entrypoint/job/cluster/cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void mpi_options_done(struct mpi_options *w) {
+    json_decref(w->groups);
+    *w = (struct mpi_options){0};
+}
+
+/* The toolkit takes any text for yes, "False" too; here it means what it says. */
+static int read_switch(const struct hyperparameters *h, const char *name, enum wish *ret,
+                       struct error *err) {
+    static const struct {
+        const char *text;
+        enum wish wish;
+    } known[] = {{"true", WISH_YES}, {"True", WISH_YES}, {"1", WISH_YES}, {"false", WISH_NO},
+                 {"False", WISH_NO}, {"0", WISH_NO},     {"", WISH_NO}};
+    const char *text = hyperparameters_get(h, name);
+    *ret = WISH_UNSAID;
+    if (text == NULL)
+        return 0;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(text, known[i].text) == 0) {
+            *ret = known[i].wish;
+            return 0;
+        }
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "the hyperparameter %s: \"%.64s\" is neither true nor false", name, text);
+}
+
+static int read_count(const struct hyperparameters *h, const char *name, int64_t max, unsigned *ret,
+                      struct error *err) {
+    const char *text = hyperparameters_get(h, name);
+    int64_t count = 0;
+    *ret = 0;
+    if (text == NULL)
+        return 0;
+    if (str_parse_whole(text, 1, max, &count, err) != 0)
+        return error_wrap(err, "the hyperparameter %s", name);
+    *ret = (unsigned)count;
+    return 0;
+}
+
+static bool is_list_of_texts(const json_t *list) {
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!json_is_string(json_array_get(list, i)))
+            return false;
+    return json_array_size(list) > 0;
+}
+
+static int read_groups(const struct hyperparameters *h, json_t **ret, struct error *err) {
+    static const char name[] = "sagemaker_distribution_instance_groups";
+    const char *text = hyperparameters_get(h, name);
+    *ret = NULL;
+    if (text == NULL || strcmp(text, "[]") == 0)
+        return 0;
+    *ret = json_loads(text, 0, NULL);
+    if (is_list_of_texts(*ret))
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "the hyperparameter %s: \"%.64s\" is not a list of groups' names, as "
+                     "[\"workers\"]",
+                     name, text);
+}
+
+int mpi_options_read(const struct hyperparameters *h, struct mpi_options *ret, struct error *err) {
+    *ret = (struct mpi_options){0};
+    const char *options = hyperparameters_get(h, "sagemaker_mpi_custom_mpi_options");
+    ret->options = options != NULL ? options : "";
+    if (read_switch(h, "sagemaker_mpi_enabled", &ret->mpi, err) != 0 ||
+        read_count(h, "sagemaker_mpi_num_of_processes_per_host", CLUSTER_SLOTS_MAX, &ret->slots,
+                   err) != 0 ||
+        read_count(h, "sagemaker_mpi_num_processes", (int64_t)CLUSTER_HOSTS_MAX * CLUSTER_SLOTS_MAX,
+                   &ret->ranks, err) != 0)
+        return -1;
+    return read_groups(h, &ret->groups, err);
+}

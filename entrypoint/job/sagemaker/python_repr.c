@@ -1,0 +1,147 @@
+#include "entrypoint/job/sagemaker/python_repr.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- numbers --------------------------------------------------------------------------------- */
+
+/* The fewest digits that read back as the same number, as D.DDDe+XX. */
+static void shortest(double number, char *text, size_t size) {
+    enum { DIGITS_MAX = 17 };
+    for (int digits = 1; digits <= DIGITS_MAX; digits++) {
+        (void)snprintf(text, size, "%.*e", digits - 1, number);
+        if (strtod(text, NULL) == number)
+            return;
+    }
+}
+
+/* Python's repr: an exponent below 1e-4 and from 1e16 on, ".0" behind what looks whole. */
+static int add_real(double number, struct buf *ret, struct error *err) {
+    char text[40];
+    shortest(number, text, sizeof(text));
+    const char *e = strchr(text, 'e');
+    int exponent = e != NULL ? (int)strtol(e + 1, NULL, 10) : 0;
+    if (exponent < -4 || exponent >= 16)
+        return buf_add_text(ret, text, err);
+    size_t mantissa = strcspn(text, "e");
+    int digits = (int)mantissa - (number < 0) - (memchr(text, '.', mantissa) != NULL) - 1;
+    int fraction = digits - exponent;
+    return buf_printf(ret, err, "%.*f", fraction > 0 ? fraction : 1, number);
+}
+
+/* --- text ------------------------------------------------------------------------------------ */
+
+static int add_byte(char byte, char quote, struct buf *ret, struct error *err) {
+    static const char *const known[128] = {
+        ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t", ['\\'] = "\\\\"};
+    unsigned char code = (unsigned char)byte;
+    if (byte == quote)
+        return buf_printf(ret, err, "\\%c", byte);
+    if (code < 128 && known[code] != NULL)
+        return buf_add_text(ret, known[code], err);
+    if (code < 0x20 || code == 0x7f)
+        return buf_printf(ret, err, "\\x%02x", code);
+    return buf_add(ret, &byte, 1, err);
+}
+
+static int add_quoted(const char *text, struct buf *ret, struct error *err) {
+    char quote = strchr(text, '\'') != NULL && strchr(text, '"') == NULL ? '"' : '\'';
+    if (buf_add(ret, &quote, 1, err) != 0)
+        return -1;
+    for (; *text != '\0'; text++)
+        if (add_byte(*text, quote, ret, err) != 0)
+            return -1;
+    return buf_add(ret, &quote, 1, err);
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+static int add_value(const json_t *value, struct buf *ret, struct error *err);
+
+static int add_list(const json_t *list, struct buf *ret, struct error *err) {
+    if (buf_add_text(ret, "[", err) != 0)
+        return -1;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if ((i > 0 && buf_add_text(ret, ", ", err) != 0) ||
+            add_value(json_array_get(list, i), ret, err) != 0)
+            return -1;
+    return buf_add_text(ret, "]", err);
+}
+
+static int compare(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names of OBJECT's members; the caller frees the list and not what it points to. */
+static const char **member_names(const json_t *object, bool sorted, struct error *err) {
+    const char **names = calloc(json_object_size(object) + 1, sizeof(*names));
+    size_t count = 0;
+    const char *name = NULL;
+    json_t *value = NULL;
+    if (names == NULL) {
+        (void)error_no_memory(err, "the hyperparameters");
+        return NULL;
+    }
+    json_object_foreach((json_t *)(uintptr_t)object, name, value) {
+        names[count++] = name;
+    }
+    if (sorted)
+        qsort(names, count, sizeof(*names), compare);
+    return names;
+}
+
+/* {'b': 2, 'a': 1} inside another value, as it was written; a=1,b=2 at the top, sorted. */
+static int add_members(const json_t *object, bool top, struct buf *ret, struct error *err) {
+    const char **names = member_names(object, top, err);
+    int result = names != NULL ? 0 : -1;
+    for (size_t i = 0; result == 0 && i < json_object_size(object); i++) {
+        if (i > 0)
+            result = buf_add_text(ret, top ? "," : ", ", err);
+        if (result == 0)
+            result = top ? buf_add_text(ret, names[i], err) : add_quoted(names[i], ret, err);
+        if (result == 0)
+            result = buf_add_text(ret, top ? "=" : ": ", err);
+        if (result == 0)
+            result = add_value(json_object_get(object, names[i]), ret, err);
+    }
+    free(names);
+    return result;
+}
+
+static int add_object(const json_t *object, struct buf *ret, struct error *err) {
+    if (buf_add_text(ret, "{", err) != 0 || add_members(object, false, ret, err) != 0)
+        return -1;
+    return buf_add_text(ret, "}", err);
+}
+
+static int add_value(const json_t *value, struct buf *ret, struct error *err) {
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return add_object(value, ret, err);
+    case JSON_ARRAY:
+        return add_list(value, ret, err);
+    case JSON_STRING:
+        return add_quoted(json_string_value(value), ret, err);
+    case JSON_INTEGER:
+        return buf_printf(ret, err, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    case JSON_REAL:
+        return add_real(json_real_value(value), ret, err);
+    case JSON_TRUE:
+        return buf_add_text(ret, "True", err);
+    case JSON_FALSE:
+        return buf_add_text(ret, "False", err);
+    default:
+        return buf_add_text(ret, "None", err);
+    }
+}
+
+int python_repr_add(const json_t *value, struct buf *ret, struct error *err) {
+    if (json_is_null(value))
+        return 0;
+    if (json_is_string(value))
+        return buf_add_text(ret, json_string_value(value), err);
+    return json_is_object(value) ? add_members(value, true, ret, err) : add_value(value, ret, err);
+}

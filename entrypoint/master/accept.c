@@ -1,0 +1,233 @@
+#include "entrypoint/master/accept.h"
+
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/host/capacity.h"
+#include "entrypoint/master/duplicate_name.h"
+#include "entrypoint/master/fetch_wait.h"
+#include "entrypoint/master/join.h"
+#include "entrypoint/master/leader_query.h"
+#include "entrypoint/master/rejoin.h"
+#include "entrypoint/master/takeover.h"
+#include "entrypoint/master/telling.h"
+#include "entrypoint/wire/frame.h"
+
+#include <string.h>
+
+/* The host that MESSAGE, its first word in any version, says that it is; -1: none of ours. */
+static int host_of(const struct master *m, const json_t *message) {
+    struct host_name name;
+    const char *type = frame_type(message);
+    const char *text = json_string_value(json_object_get(message, "host"));
+    bool known = strcmp(type, "join") == 0 || strcmp(type, "fetching") == 0;
+    if (!known || text == NULL || host_name_parse(text, strlen(text), &name, NULL) != 0)
+        return -1;
+    return cluster_find(&m->s.job->cluster, &name);
+}
+
+/* The same of those that can be members with a link. */
+static int member_of(const struct master *m, const json_t *message) {
+    int host = host_of(m, message);
+    return host > 0 ? host : -1;
+}
+
+/* Why the host at PEER that says to be HOST cannot have that place; 0 where it can. */
+static int check_place(struct master *m, int host, const struct net_address *peer,
+                       const json_t *message, struct error *err) {
+    if (host < 0)
+        return error_set(err, EXIT_CODE_CONFIG, "no host of this job has that name");
+    struct member *b = &m->members[host];
+    bool fresh = member_is_fresh(b);
+    if (fresh && member_is_twin(b, peer))
+        return duplicate_name_error(err, member_name(b), &b->address, peer);
+    if (rejoin_is(m, message))
+        return rejoin_check(b, message, err);
+    if (fresh)
+        return error_set(err, EXIT_CODE_NOT_READY,
+                         "%s was heard from this address a moment ago: whether it is gone shows "
+                         "when this host asks again",
+                         member_name(b));
+    if (m->phase == PHASE_GATHERING)
+        return takeover_check(m, (size_t)host, message, err);
+    if (json_object_get(message, "succession") != NULL)
+        return error_set(err, EXIT_CODE_NOT_READY, "this is another run, which has not begun yet");
+    return leader_query_elsewhere(m, err);
+}
+
+static void leave_alone(void *context, const json_t *message) {
+    (void)context;
+    (void)message;
+}
+
+static void forget(void *context, const struct error *why) {
+    (void)context;
+    (void)why;
+}
+
+/* Of a connection that becomes a member's, or goes. */
+static const struct link_events passing = {.message = leave_alone, .closed = forget};
+
+static struct member *member_with_link(const struct master *m, const char *name) {
+    for (size_t i = 1; name != NULL && i < m->s.job->cluster.count; i++) {
+        const struct link *link = m->members[i].link;
+        if (link != NULL && link_name(link)[0] != '\0' && strcmp(link_name(link), name) == 0)
+            return &m->members[i];
+    }
+    return NULL;
+}
+
+/* A member whose connection was silent has dialled again: its link goes on (host/redial.h). */
+static void resume(struct master *m, struct link *link, const json_t *message) {
+    struct error why;
+    int64_t taken = json_integer_value(json_object_get(message, "taken"));
+    struct member *b = member_with_link(m, json_string_value(json_object_get(message, "link")));
+    if (b == NULL || taken < 0) {
+        (void)error_set(&why, EXIT_CODE_HOST_LOST, "the other side has given the link up");
+        master_refuse(link, FRAME_VERSION, &why);
+        return;
+    }
+    link_own(link, &passing, NULL);
+    link_send(link,
+              frame_with("resumed", json_pack("{s:I}", "taken", (json_int_t)link_taken(b->link))));
+    link_flush(link);
+    log_warning("the connection to %s was interrupted and is restored", member_name(b));
+    member_heard(b);
+    (void)link_resume(b->link, link, (uint64_t)taken, m->s.job->settings.dead_seconds);
+}
+
+static void arrived(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
+    struct master *m = context;
+    struct error why = {0};
+    char text[NET_ADDRESS_TEXT];
+    if (strcmp(frame_type(message), "seek") == 0) {
+        leader_query_answer(m, link);
+        return;
+    }
+    if (strcmp(frame_type(message), "resume") == 0) {
+        resume(m, link, message);
+        return;
+    }
+    int host = host_of(m, message);
+    if (host == 0) {
+        duplicate_name_met(m, link, peer, message);
+        return;
+    }
+    if (host > 0 && telling_is_asked(m, message)) {
+        telling_meet(&m->members[host], link);
+        return;
+    }
+    if (check_place(m, host, peer, message, &why) == 0) {
+        if (rejoin_is(m, message))
+            rejoin_meet(&m->members[host], link, peer, message);
+        else
+            join_meet(&m->members[host], link, peer, message);
+        return;
+    }
+    net_address_text(peer, text);
+    log_warning("a host at %s was refused: %s", text, why.text);
+    master_refuse(link, FRAME_VERSION, &why);
+}
+
+/* Another build with our key: it is told, and so is everybody else. */
+static void foreign(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
+    struct master *m = context;
+    struct error why = {0};
+    struct error theirs = {0};
+    char text[NET_ADDRESS_TEXT];
+    int64_t version = frame_version(message);
+    int host = member_of(m, message);
+    net_address_text(peer, text);
+    (void)frame_error_version(&why, host >= 0 ? supervisor_host_name(&m->s, (size_t)host) : text,
+                              version);
+    (void)error_set(&theirs, EXIT_CODE_CONFIG,
+                    "it speaks version %lld of the control link, the master version %d: another "
+                    "image build",
+                    (long long)version, FRAME_VERSION);
+    if (host >= 0 && m->phase == PHASE_JOINING && !m->members[host].joined)
+        join_fault(m, &theirs, host);
+    else
+        log_warning("%s", why.text);
+    master_refuse(link, version, &theirs);
+}
+
+static void turned_away(void *context, const struct net_address *peer, const struct error *why) {
+    struct master *m = context;
+    rejected_peers_add(&m->doorway.strangers, peer, why);
+}
+
+static bool is_missing(void *context, size_t host) {
+    const struct master *m = context;
+    bool waits = m->phase == PHASE_JOINING || m->phase == PHASE_EXAMINING;
+    return waits && m->members[host].link == NULL;
+}
+
+const struct listener_events accept_events = {
+    .arrived = arrived, .foreign = foreign, .turned_away = turned_away};
+
+/* The address of the interface that the platform names, in the family of PEER. */
+static bool has_configured(const struct master *m, const char *peer, struct net_address *ret) {
+    const char *configured = m->s.job->cluster.interface;
+    char warning[INTERFACE_WARNING_SIZE] = "";
+    struct interface interface;
+    struct net_address address;
+    if (configured[0] == '\0' || !net_address_parse(peer, &address) ||
+        interface_choose(configured, &address, &interface, warning, NULL) != 0 ||
+        warning[0] != '\0')
+        return false;
+    *ret = interface.address;
+    return true;
+}
+
+/* On the interface that the platform names, where that exists with one address; else on all, as no
+ * other host can be asked yet which one leads to it. */
+static struct net_address listening_address(const struct master *m) {
+    struct net_address v4 = {0}, v6 = {0};
+    bool has_v4 = has_configured(m, "127.0.0.1", &v4), has_v6 = has_configured(m, "::1", &v6);
+    if (has_v4 && has_v6)
+        return (struct net_address){0};
+    return has_v4 ? v4 : v6;
+}
+
+int accept_open(struct master *m, const struct link_events *events, struct error *err) {
+    const struct job *job = m->s.job;
+    m->doorway.open = true;
+    m->doorway.events = events;
+    rejected_peers_open(&m->doorway.strangers, &m->s.loop, &m->s.reaper, &m->s.job->cluster,
+                        is_missing, m);
+    fetch_wait_open(m);
+    if (job->cluster.count > 1) {
+        struct net_address address = listening_address(m);
+        int listener = listener_listen(&address, job->ports.control, LISTENER_CONTROL, err);
+        if (listener < 0 || listener_open(&m->doorway.door, &m->s.loop, listener, m->s.contexts.tls,
+                                          &accept_events, m, err) != 0)
+            return -1;
+        listener_set_room(&m->doorway.door, capacity_guests(&job->cluster));
+        if (m->phase == PHASE_GATHERING)
+            return 0; /* it counts the time by itself */
+        join_open(m);
+        duplicate_name_open(m);
+        leader_query_begin(m);
+    }
+    return 0;
+}
+
+void accept_part(struct master *m) {
+    join_close(m);
+    leader_query_close(m);
+    duplicate_name_close(m);
+    listener_close(&m->doorway.door);
+    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
+        link_free(m->members[i].link);
+        m->members[i].link = NULL;
+    }
+}
+
+void accept_close(struct master *m) {
+    join_close(m);
+    leader_query_close(m);
+    rejected_peers_close(&m->doorway.strangers);
+    duplicate_name_close(m);
+    listener_close(&m->doorway.door);
+}

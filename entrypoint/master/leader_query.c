@@ -1,0 +1,175 @@
+#include "entrypoint/master/leader_query.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "entrypoint/master/lease.h"
+#include "entrypoint/wire/frame.h"
+
+#include <string.h>
+
+/* For a handshake and the answer: the first time not for long, as a host that is paused holds up
+ * the question to who has followed it, then as long as over a slow network; between two hosts;
+ * between two questions to one that listens and does not lead the job yet. */
+static const int64_t first_patience = 2 * CLOCK_SECOND;
+static const int64_t patience = (LINK_HANDSHAKE_SECONDS + 1) * CLOCK_SECOND;
+static const int64_t look = CLOCK_SECOND / 2;
+static const int64_t soon = CLOCK_SECOND;
+static const int64_t held = 3 * CLOCK_SECOND; /* the same to who leads it */
+
+/* --- the question ----------------------------------------------------------------------------- */
+
+static void let_go(struct master *m) {
+    dial_stop(&m->inquiry.dial);
+    link_free(m->inquiry.link);
+    m->inquiry.link = NULL;
+}
+
+static void ask_another(struct master *m) {
+    let_go(m);
+    m->inquiry.same = false;
+    m->inquiry.leader = 0;
+    loop_after(&m->s.loop, &m->inquiry.turn, look);
+}
+
+static void found(struct master *m) {
+    bool first = m->inquiry.leader == 0;
+    m->inquiry.leader = m->inquiry.host;
+    if (first && !m->join.begun)
+        log_info("the job goes on under %s: this host fetches what it needs, and asks there then",
+                 supervisor_host_name(&m->s, m->inquiry.leader));
+    master_raise(m, EVENT_ELSEWHERE);
+}
+
+static void answered(void *context, const json_t *message) {
+    struct master *m = context;
+    bool leads = strcmp(frame_type(message), "leads") == 0;
+    bool later = json_integer_value(json_object_get(message, "code")) == EXIT_CODE_NOT_READY;
+    if (!leads && !later) {
+        ask_another(m);
+        return;
+    }
+    let_go(m);
+    m->inquiry.same = true;
+    loop_after(&m->s.loop, &m->inquiry.turn, leads ? held : soon);
+    if (leads)
+        found(m);
+    else
+        m->inquiry.leader = 0;
+}
+
+static void closed(void *context, const struct error *why) {
+    (void)why;
+    ask_another(context);
+}
+
+const struct link_events leader_query_events = {.message = answered, .closed = closed};
+
+static void opened(void *context, struct link *link, const struct net_address *peer) {
+    struct master *m = context;
+    (void)peer;
+    m->inquiry.link = link;
+    link_own(link, &leader_query_events, m);
+    link_send(link, frame_with("seek", json_pack("{s:s}", "host", supervisor_own_name(&m->s))));
+}
+
+/* Who has another key is of another job: the door tells of hosts that are missed for that. */
+static void told(void *context, const struct net_address *peer, const struct error *why) {
+    (void)context;
+    (void)peer;
+    (void)why;
+}
+
+static void refused(void *context, const struct error *why) {
+    (void)why;
+    ask_another(context);
+}
+
+static void missed(void *context) {
+    ask_another(context);
+}
+
+static const struct dial_events dial_events = {opened, told, refused, missed};
+
+/* Of those that have not come to this host; 0: all have. */
+static size_t next_host(const struct master *m) {
+    size_t others = m->s.job->cluster.count - 1;
+    size_t host = m->inquiry.same ? m->inquiry.host : 1 + m->inquiry.host % others;
+    for (size_t left = others; left > 0; left--) {
+        if (m->members[host].link == NULL)
+            return host;
+        host = 1 + host % others;
+    }
+    return 0;
+}
+
+static void ask(void *context) {
+    struct master *m = context;
+    size_t host = next_host(m);
+    bool answered_last = m->inquiry.same;
+    let_go(m);
+    m->inquiry.same = false; /* where this one does not answer */
+    if (!answered_last || host != m->inquiry.leader)
+        m->inquiry.leader = 0;
+    if (m->phase != PHASE_JOINING)
+        return;
+    bool first = m->inquiry.asked < m->s.job->cluster.count - 1;
+    loop_after(&m->s.loop, &m->inquiry.turn, first ? first_patience : patience);
+    if (host == 0)
+        return;
+    m->inquiry.host = host;
+    m->inquiry.asked++;
+    dial_start(&m->inquiry.dial, &m->s.loop, &m->s.reaper, m->s.contexts.client,
+               supervisor_host_name(&m->s, host), m->s.job->ports.control, &dial_events, m);
+}
+
+void leader_query_go_on(struct master *m) {
+    if (m->s.fault.code != 0)
+        leader_query_close(m);
+    else if (m->inquiry.leader > 0)
+        master_raise(m, EVENT_ELSEWHERE);
+}
+
+int leader_query_elsewhere(const struct master *m, struct error *err) {
+    if (m->inquiry.leader == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_NOT_READY, "the job goes on under %s",
+                     supervisor_host_name(&m->s, m->inquiry.leader));
+}
+
+/* Where hosts are only counted no name leads to another one. */
+void leader_query_begin(struct master *m) {
+    const struct cluster *c = &m->s.job->cluster;
+    leader_query_close(m);
+    m->inquiry.turn = (struct timer){.fire = ask, .context = m};
+    if (role_state_others_lead(m->s.succession, c) && !c->counted && !m->check)
+        ask(m);
+}
+
+void leader_query_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->inquiry.turn);
+    let_go(m);
+    m->inquiry.same = false;
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+/* Whoever gathers and has too few hosts for it may give up: nobody should wait for that who could
+ * have a part in a new job. */
+bool leader_query_leads(const struct master *m) {
+    bool may = m->phase == PHASE_GATHERING || m->phase == PHASE_RUNNING ||
+               m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
+    return may && role_state_is_on(m->s.succession) && lease_allows(m, &m->s.succession->ledger);
+}
+
+/* Who asks gathers hosts itself, and may reach itself under another's name. */
+void leader_query_answer(const struct master *m, struct link *link) {
+    struct error err = {0};
+    bool itself = m->phase == PHASE_JOINING || m->phase == PHASE_EXAMINING;
+    if (leader_query_leads(m)) {
+        link_part(link, frame_new("leads"));
+        return;
+    }
+    (void)error_set(&err, itself ? EXIT_CODE_CONFIG : EXIT_CODE_NOT_READY,
+                    "no job goes on under this host");
+    master_refuse(link, FRAME_VERSION, &err);
+}

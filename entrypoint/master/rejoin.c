@@ -1,0 +1,183 @@
+#include "entrypoint/master/rejoin.h"
+
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/master/join.h"
+#include "entrypoint/master/leader_query.h"
+#include "entrypoint/master/lease.h"
+#include "entrypoint/wire/frame.h"
+
+#include <string.h>
+
+bool rejoin_is(const struct master *m, const json_t *message) {
+    bool follows = json_object_get(message, "succession") != NULL &&
+                   !json_is_true(json_object_get(message, "back"));
+    return m->phase == PHASE_GATHERING ? !follows : m->phase != PHASE_JOINING;
+}
+
+/* The number of the attempt that would take it in. */
+static unsigned next_attempt(const struct master *m) {
+    if (m->phase == PHASE_GATHERING)
+        return quorum_last(&m->s.succession->ledger)->number + 1;
+    return m->attempt.number + (m->phase == PHASE_RUNNING);
+}
+
+/* Whether it makes sense to wait: for an attempt, or for a verdict that is known but for a bit. */
+static bool is_open(const struct master *m) {
+    const struct settings *settings = &m->s.job->settings;
+    bool runs =
+        m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_GATHERING;
+    bool more = (int64_t)next_attempt(m) <= settings->restarts + 1;
+    return settings->shrink && settings->restarts > 0 &&
+           ((runs && more) || m->phase == PHASE_UPLOADING);
+}
+
+/* What it told of the job so far: 1; 0 where it told nothing, as it was started anew. */
+static int parse(const struct master *m, const json_t *message, char run[ATTEMPT_RUN_SIZE],
+                 struct quorum *ledger, struct error *err) {
+    int64_t quiet = 0;
+    const json_t *told = json_object_get(message, "succession");
+    if (told == NULL)
+        return 0;
+    size_t places = m->s.job->cluster.count;
+    return role_state_parse(told, places, run, ledger, &quiet, err) == 0 ? 1 : -1;
+}
+
+int rejoin_check(const struct member *b, const json_t *message, struct error *err) {
+    const struct master *m = b->master;
+    char run[ATTEMPT_RUN_SIZE];
+    struct quorum ledger;
+    if (!is_open(m))
+        return error_set(err, EXIT_CODE_HOST_LOST, "the job has begun without it");
+    if (!b->lost && m->phase != PHASE_GATHERING)
+        return error_set(err, EXIT_CODE_NOT_READY, "attempt %u still counts on that host",
+                         m->attempt.number);
+    int told = parse(m, message, run, &ledger, err);
+    if (told < 0)
+        return -1;
+    if (told > 0 && strcmp(run, m->s.host.run) != 0)
+        return error_set(err, EXIT_CODE_HOST_LOST, "it was part of another run of this job");
+    return 0;
+}
+
+/* For good; its link is freed. */
+static void refuse(struct member *b, const struct error *why) {
+    struct error error = {0};
+    (void)error_set(&error, EXIT_CODE_HOST_LOST, "the job goes on without it: %.400s", why->text);
+    log_warning("%s was refused: %s", member_name(b), error.text);
+    master_refuse(b->link, FRAME_VERSION, &error);
+    b->link = NULL;
+}
+
+void rejoin_told(struct member *b, const json_t *message) {
+    struct error fault = {0};
+    if (strcmp(frame_type(message), "alive") == 0)
+        lease_alive(b, message);
+    if (strcmp(frame_type(message), "join") != 0)
+        return;
+    json_decref(b->asks);
+    b->asks = json_incref((json_t *)(uintptr_t)message);
+    join_clocks(b, message);
+    join_weigh(b, message, &fault);
+    if (fault.code != 0)
+        refuse(b, &fault);
+    else
+        master_raise_about(b, EVENT_BACK, NULL);
+}
+
+void rejoin_meet(struct member *b, struct link *link, const struct net_address *peer,
+                 const json_t *message) {
+    struct master *m = b->master;
+    link_free(b->link); /* of one that waited or followed, and is silent */
+    if (m->phase == PHASE_GATHERING)
+        join_left(b);
+    json_decref(b->asks);
+    b->asks = NULL;
+    b->link = link;
+    b->address = *peer;
+    b->waits = true;
+    b->trip = 0;
+    link_own(link, m->doorway.events, b);
+    link_set_silence(link, m->s.job->settings.dead_seconds);
+    member_heard(b);
+    link_send(link, frame_with("wait", json_pack("{s:s}", "run", m->s.host.run)));
+    lease_greet(b);
+    log_info("%s is back, and waits for the next attempt", member_name(b));
+    event_log_put(&m->s.journal, RECORD_BACK, json_pack("{s:s}", "which", member_name(b)));
+    rejoin_told(b, message);
+}
+
+/* Into attempt NUMBER. LEDGER learns what it knows, where this master has the right by that. */
+static bool fits(const struct member *b, unsigned number, struct quorum *ledger) {
+    const struct master *m = b->master;
+    char run[ATTEMPT_RUN_SIZE];
+    struct quorum theirs;
+    struct quorum both = *ledger;
+    if (!member_waits(b) || b->asks == NULL)
+        return false;
+    if (!role_state_is_on(m->s.succession) || parse(m, b->asks, run, &theirs, NULL) <= 0)
+        return true;
+    quorum_learn(&both, &theirs);
+    if (quorum_last(&theirs)->number >= number || !lease_allows(m, &both))
+        return false;
+    *ledger = both;
+    return true;
+}
+
+static struct quorum known(const struct master *m) {
+    return m->s.succession != NULL ? m->s.succession->ledger : (struct quorum){0};
+}
+
+size_t rejoin_count(const struct master *m) {
+    struct quorum ledger = known(m);
+    size_t count = 0;
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        count += fits(&m->members[i], next_attempt(m), &ledger);
+    return count;
+}
+
+static void take(struct member *b) {
+    struct master *m = b->master;
+    json_decref(b->asks);
+    b->asks = NULL;
+    b->waits = b->lost = b->uploaded = false;
+    b->mute = true;
+    b->cleared = m->attempt.number;
+    m->join.count += !b->joined;
+    b->joined = true;
+    link_send(b->link, frame_with("welcome", json_pack("{s:s}", "run", m->s.host.run)));
+    log_info("%s is one of the next attempt's hosts", member_name(b));
+}
+
+void rejoin_take(struct master *m) {
+    struct quorum ledger = known(m);
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (fits(&m->members[i], m->attempt.number, &ledger))
+            take(&m->members[i]);
+    if (m->s.succession != NULL)
+        m->s.succession->ledger = ledger;
+}
+
+static void send_on(struct member *b) {
+    struct error why = {0};
+    if (leader_query_elsewhere(b->master, &why) == 0)
+        (void)error_set(&why, EXIT_CODE_NOT_READY, "it leads no job any more");
+    master_refuse(b->link, FRAME_VERSION, &why);
+    b->link = NULL;
+    join_left(b);
+}
+
+void rejoin_send_on(struct master *m) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (m->members[i].link != NULL && (m->inquiry.leader > 0 || m->members[i].waits))
+            send_on(&m->members[i]);
+}
+
+void rejoin_ask(struct master *m) {
+    const size_t leader = m->inquiry.leader;
+    struct role_state *s = m->s.succession;
+    s->back = true;
+    s->anew = leader > 0;
+    s->turn = m->s.job->cluster.hosts[leader].place;
+    supervisor_follow(&m->s);
+}

@@ -1,0 +1,253 @@
+#include "entrypoint/master/reports.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/master/lease.h"
+#include "entrypoint/wire/frame.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const int64_t after_failure = 10 * CLOCK_SECOND;  /* at the latest */
+static const int64_t gather = 300 * CLOCK_MILLISECOND;   /* the first to report is often a victim */
+static const int64_t grace = 500 * CLOCK_MILLISECOND;    /* from SIGTERM to SIGKILL */
+static const int64_t after_kill = CLOCK_SECOND;          /* and from that to the verdict */
+static const int64_t after_loss = CLOCK_SECOND / 2;      /* nothing outranks a lost host */
+static const int64_t after_mpirun = CLOCK_SECOND;        /* last reports are under way */
+static const int64_t once_more = 50 * CLOCK_MILLISECOND; /* what lies here is read meanwhile */
+
+/* Whether mpirun has ended and a host with ranks that have not reported has not been heard since:
+ * its reports are under way, or it is lost. */
+static bool misses_silent_host(const struct master *m) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (attempt_misses(&m->attempt, i) &&
+            !lease_answered(&m->members[i], m->collect.mpirun_ended))
+            return true;
+    return false;
+}
+
+/* How much longer reports are waited for; 0: no longer. Whoever is silent gets the whole of its
+ * lease, and its reports the time that others have had from when it is heard again. This container
+ * may have stood still, too, and not have read what lies here. */
+static int64_t more_time(struct master *m) {
+    bool in_doubt =
+        misses_silent_host(m) || clock_now() - m->collect.deadline.deadline > after_mpirun;
+    int64_t more = in_doubt || m->collect.doubted ? after_mpirun : once_more;
+    if (!in_doubt && m->collect.looked)
+        return 0;
+    m->collect.doubted = in_doubt;
+    m->collect.looked = !in_doubt;
+    return more;
+}
+
+static void deadline_passed(void *context) {
+    struct master *m = context;
+    bool waits = m->collect.mpirun_ended != 0 && !attempt_knows_why(&m->attempt) &&
+                 !attempt_is_complete(&m->attempt);
+    int64_t more = waits ? more_time(m) : 0;
+    if (more > 0)
+        loop_after(&m->s.loop, &m->collect.deadline, more);
+    else
+        master_raise(m, EVENT_COLLECT_DEADLINE);
+}
+
+/* Several things end an attempt, one after the other: the earliest of their deadlines counts, or a
+ * rank that hangs in its teardown would hold up a verdict that is clear already. */
+static void await(struct master *m, int64_t nanoseconds) {
+    struct timer *timer = &m->collect.deadline;
+    int64_t deadline = clock_now() + nanoseconds;
+    attempt_begin_end(&m->attempt);
+    if (!timer->active || timer->deadline > deadline)
+        loop_at(&m->s.loop, timer, deadline);
+}
+
+void reports_await_lost(struct master *m) {
+    await(m, after_loss);
+    if (attempt_is_complete(&m->attempt))
+        master_raise(m, EVENT_ALL_HEARD);
+}
+
+void reports_await_last(struct master *m) {
+    m->collect.mpirun_ended = clock_boot();
+    m->collect.doubted = m->collect.looked = false;
+    if (!attempt_is_complete(&m->attempt))
+        lease_ask(m);
+    await(m, after_mpirun);
+}
+
+void reports_await_killed(struct master *m) {
+    await(m, after_kill);
+}
+
+/* --- letting shims go ------------------------------------------------------------------------- */
+
+static void release(struct master *m, size_t host, unsigned rank) {
+    json_t *order = frame_new("release");
+    (void)json_object_set_new(order, "rank", json_integer(rank));
+    master_send(m, host, order);
+}
+
+void reports_release_all(struct master *m) {
+    for (size_t i = 0; i < m->attempt.report_count; i++)
+        release(m, m->attempt.reports[i].host, m->attempt.reports[i].rank);
+}
+
+/* --- the end of the ranks that still run after a failure -------------------------------------- */
+
+static void kill_ranks(void *context) {
+    struct master *m = context;
+    master_send_all(m, frame_new("kill"));
+    reports_await_killed(m);
+}
+
+/* Shims that have reported were held until now: mpirun begins to end ranks when one leaves, and a
+ * culprit whose report is late would look like one of those. */
+static void end_ranks(void *context) {
+    struct master *m = context;
+    attempt_end_ranks(&m->attempt);
+    master_send_all(m, frame_new("end"));
+    reports_release_all(m);
+    m->collect.end.fire = kill_ranks;
+    loop_after(&m->s.loop, &m->collect.end, grace);
+}
+
+void reports_gather(struct master *m) {
+    await(m, after_failure);
+    if (!attempt_fail(&m->attempt))
+        return;
+    m->collect.end.fire = end_ranks;
+    loop_after(&m->s.loop, &m->collect.end, gather);
+}
+
+/* --- words of hosts --------------------------------------------------------------------------- */
+
+void reports_seated(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    int64_t rank = -1;
+    if (json_member_int(message, "seated", "rank", &rank, NULL) != 0 ||
+        !attempt_seat(&m->attempt, b->index, rank))
+        return;
+    double seconds = (double)(clock_now() - m->attempt.launched) / (double)CLOCK_SECOND;
+    log_info("all %zu ranks have started, %.2f s after the launch", m->attempt.ranks, seconds);
+    event_log_put(
+        &m->s.journal, RECORD_SEATED,
+        json_pack("{s:I, s:f}", "ranks", (json_int_t)m->attempt.ranks, "seconds", seconds));
+    master_raise(m, EVENT_ALL_SEATED);
+}
+
+/* What mpirun makes of it changes nothing, and what it and its daemons would clean up are folders
+ * of ours and processes that each host ends by itself, shims among them. */
+static void all_have_reported(struct master *m) {
+    attempt_begin_end(&m->attempt);
+    master_raise(m, EVENT_ALL_HEARD);
+}
+
+static bool is_failure(const struct attempt *a, const struct rank_report *r) {
+    bool good = r->end == RANK_EXITED && r->value == 0;
+    return !good && r->cause == RANK_CAUSE_NONE && a->stop_asked == 0;
+}
+
+static void record_failure(struct master *m, const struct rank_report *r) {
+    char end[VERDICT_END_SIZE];
+    verdict_describe_end(r, end, sizeof(end));
+    event_log_put(&m->s.journal, RECORD_FIRST_FAILURE,
+                  json_pack("{s:s, s:I, s:o}", "which", supervisor_host_name(&m->s, r->host),
+                            "rank", (json_int_t)r->rank, "text", record_text(end)));
+}
+
+/* A shim that has reported goes at once, but for two cases: during a stop (attempt_holds), and
+ * while reports of a failure, this one or an earlier one, are gathered (end_ranks). */
+static void weigh(struct master *m, const struct rank_report *r) {
+    if (is_failure(&m->attempt, r) && !m->attempt.failed)
+        record_failure(m, r);
+    if (attempt_is_complete(&m->attempt))
+        all_have_reported(m);
+    else if (is_failure(&m->attempt, r))
+        master_raise(m, EVENT_FAILURE);
+    else if (!attempt_holds(&m->attempt) && !m->attempt.gathering)
+        release(m, r->host, r->rank);
+}
+
+static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t seconds,
+                         const char *states) {
+    char waits[RANK_REPORT_EVIDENCE_SIZE] = "";
+    const char *name = supervisor_host_name(&m->s, (unsigned)host);
+    if (states[0] != '\0' && m->attempt.stalled == 0)
+        (void)snprintf(waits, sizeof(waits), "threads: %s", states);
+    else if (states[0] != '\0')
+        (void)snprintf(waits, sizeof(waits), "%s rank %" PRId64 ": %s", name, rank, states);
+    enum attempt_stall stall = attempt_stall(&m->attempt, host, rank, waits, clock_boot());
+    if (stall == ATTEMPT_STALL_NOTHING)
+        return;
+    log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s%s%.512s", name, rank, seconds,
+              states[0] != '\0' ? "; its threads: " : "", states);
+    event_log_put(&m->s.journal, RECORD_STALLED,
+                  json_pack("{s:s, s:I, s:I, s:o}", "which", name, "rank", (json_int_t)rank,
+                            "seconds", (json_int_t)seconds, "states", record_text(states)));
+    if (stall == ATTEMPT_STALL_FIRST)
+        master_raise(m, EVENT_FAILURE);
+}
+
+/* Where that is asked for: a server may rest for days. */
+static void end_where_all_rest(struct master *m) {
+    const int64_t limit = m->s.job->settings.idle_seconds;
+    const int64_t rank = limit > 0 ? attempt_all_quiet(&m->attempt) : -1;
+    if (rank < 0 || m->attempt.stalled != 0 || m->attempt.failed)
+        return;
+    log_error("all ranks are silent and idle: nobody is left for whom they could wait");
+    call_stalled(m, m->attempt.rank_host[rank], rank, limit, m->attempt.quiet[rank]);
+}
+
+void reports_report(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    struct rank_report r;
+    struct error err = {0};
+    if (rank_report_parse(message, (unsigned)m->attempt.ranks, (unsigned)m->s.job->cluster.count,
+                          &r, &err) != 0) {
+        log_warning("%s: %s", member_name(b), err.text);
+        return;
+    }
+    if (!attempt_is_rank_of(&m->attempt, b->index, r.rank)) {
+        log_warning("%s: a report about rank %u, which is not its own, is left alone",
+                    member_name(b), r.rank);
+        return;
+    }
+    r.host = (unsigned)b->index;
+    r.time -= b->offset;
+    if (attempt_report(&m->attempt, &r)) {
+        weigh(m, &r);
+        end_where_all_rest(m);
+    }
+}
+
+void reports_stalled(struct member *b, const json_t *message) {
+    int64_t rank = -1;
+    int64_t seconds = 0;
+    const char *states = "";
+    (void)json_member_string(message, "stalled", "states", &states, NULL);
+    if (json_member_int(message, "stalled", "rank", &rank, NULL) == 0 &&
+        json_member_int(message, "stalled", "seconds", &seconds, NULL) == 0)
+        call_stalled(b->master, b->index, rank, seconds, states);
+}
+
+void reports_quiet(struct member *b, const json_t *message, bool is_quiet) {
+    int64_t rank = -1;
+    const char *states = "";
+    (void)json_member_string(message, "quiet", "states", &states, NULL);
+    if (json_member_int(message, "quiet", "rank", &rank, NULL) != 0)
+        return;
+    attempt_quiet(&b->master->attempt, b->index, rank, is_quiet ? states : NULL);
+    end_where_all_rest(b->master);
+}
+
+void reports_init(struct master *m) {
+    m->collect.deadline = (struct timer){.fire = deadline_passed, .context = m};
+    m->collect.end = (struct timer){.fire = end_ranks, .context = m};
+}
+
+void reports_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->collect.deadline);
+    loop_cancel(&m->s.loop, &m->collect.end);
+    m->collect.mpirun_ended = 0;
+}

@@ -1,0 +1,67 @@
+#include "entrypoint/mpi/mpi_install.h"
+
+#include "common/clock.h"
+#include "entrypoint/job/program.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+enum { WORDS_MAX = 4096 };
+
+/* Only the first line matters; what does not fit does not either. */
+static void hear(void *context, const char *line, size_t size) {
+    struct mpi_install *t = context;
+    (void)buf_add(&t->words, line, size, NULL);
+}
+
+static int conclude(struct mpi_install *t, int code, struct error *err) {
+    if (code != 0)
+        return error_set(err, EXIT_CODE_CONFIG, "%s --version ended with %d: %s", t->mpirun, code,
+                         t->task.tail.text);
+    if (openmpi_parse_version(buf_text(&t->words), t->words.size, &t->version, err) != 0)
+        return error_wrap(err, "%s", t->mpirun);
+    return program_find(openmpi_daemon(t->version.series), t->path, &t->daemon, err);
+}
+
+static void ended(void *context, int code) {
+    struct mpi_install *t = context;
+    struct error err = {0};
+    loop_cancel(t->loop, &t->deadline);
+    t->done(t->context, conclude(t, code, &err) == 0 ? NULL : &err);
+}
+
+/* Its end is then heard of like any other. */
+static void late(void *context) {
+    struct mpi_install *t = context;
+    subprocess_signal(&t->task, SIGKILL);
+}
+
+int mpi_install_find(struct mpi_install *t, struct loop *loop, struct reaper *reaper,
+                     const char *path, const struct argv *environment,
+                     void (*done)(void *context, const struct error *failure), void *context,
+                     struct error *err) {
+    *t = (struct mpi_install){.loop = loop, .path = path, .done = done, .context = context};
+    t->deadline = (struct timer){.fire = late, .context = t};
+    buf_init(&t->words, WORDS_MAX);
+    if (program_find("mpirun", path, &t->mpirun, err) != 0)
+        return -1;
+    cleanup_argv struct argv argv = {0};
+    if (argv_add(&argv, t->mpirun, err) != 0 || argv_add(&argv, "--version", err) != 0)
+        return -1;
+    struct subprocess_options options = {.prefix = "", .line = hear, .ended = ended, .context = t};
+    if (subprocess_start(&t->task, loop, reaper, &argv, environment, &options, err) != 0)
+        return -1;
+    loop_after(loop, &t->deadline, MPI_INSTALL_SECONDS * CLOCK_SECOND);
+    return 0;
+}
+
+void mpi_install_done(struct mpi_install *t) {
+    if (t->loop == NULL)
+        return;
+    loop_cancel(t->loop, &t->deadline);
+    subprocess_done(&t->task);
+    buf_done(&t->words);
+    free(t->mpirun);
+    free(t->daemon);
+    t->mpirun = t->daemon = NULL;
+}

@@ -1,0 +1,32 @@
+/* What of Open MPI this container has: mpirun, its daemon, and their version, asked from mpirun
+ * itself without blocking the loop. */
+#ifndef ENTRYPOINT_MPI_MPI_INSTALL_H
+#define ENTRYPOINT_MPI_MPI_INSTALL_H
+
+#include "entrypoint/mpi/openmpi.h"
+#include "entrypoint/os/subprocess.h"
+
+struct mpi_install {
+    struct loop *loop;
+    char *mpirun; /* owned paths */
+    char *daemon;
+    struct openmpi version;
+    struct subprocess task; /* mpirun --version */
+    struct timer deadline;
+    struct buf words;
+    const char *path; /* PATH to look in */
+    void (*done)(void *context, const struct error *failure);
+    void *context;
+};
+
+enum { MPI_INSTALL_SECONDS = 10 };
+
+/* PATH and ENVIRONMENT outlive it. DONE is called once from the loop, with NULL or with what is
+ * wrong; an immediate failure is returned instead. */
+int mpi_install_find(struct mpi_install *t, struct loop *loop, struct reaper *reaper,
+                     const char *path, const struct argv *environment,
+                     void (*done)(void *context, const struct error *failure), void *context,
+                     struct error *err);
+void mpi_install_done(struct mpi_install *t);
+
+#endif

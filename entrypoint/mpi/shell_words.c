@@ -1,0 +1,153 @@
+#include "entrypoint/mpi/shell_words.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+/* Bare words: flags, names and numbers. Quoted ones also hold URIs and node expressions. */
+static const char bare_bytes[] = LETTERS "_.,:^/=+@-";
+static const char quoted_bytes[] = LETTERS "_.,:;^/=+@()[]-";
+/* Values of the path settings, which are dropped: "/usr/lib:${LD_LIBRARY_PATH:-}". */
+static const char setting_bytes[] = LETTERS "_./:+-${}";
+
+static const char *const settings[] = {"PATH", "PRTE_PREFIX", "PMIX_PREFIX", "LD_LIBRARY_PATH",
+                                       "DYLD_LIBRARY_PATH"};
+
+void shell_words_done(struct shell_words *w) {
+    free(w->text);
+    *w = (struct shell_words){0};
+}
+
+int gate_refuse(const char *word, size_t size, const char *why, struct error *err) {
+    return error_set(err, EXIT_CODE_INTERNAL, "launch request refused: \"%.*s\" %s",
+                     (int)(size < 80 ? size : 80), word, why);
+}
+
+static void skip_blanks(char **at) {
+    while (**at == ' ')
+        (*at)++;
+}
+
+/* Moves over WORD if it stands here, with a blank, ';' or the end behind it. */
+static bool take_word(char **at, const char *word) {
+    size_t size = strlen(word);
+    if (strncmp(*at, word, size) != 0)
+        return false;
+    char next = (*at)[size];
+    if (next != ' ' && next != ';' && next != '\0')
+        return false;
+    *at += size;
+    skip_blanks(at);
+    return true;
+}
+
+static bool take_semicolon(char **at) {
+    if (**at != ';')
+        return false;
+    (*at)++;
+    skip_blanks(at);
+    return true;
+}
+
+/* "( test ! -r ./.profile || . ./.profile;", where the caller's login shell is sh. RET_FRAMED says
+ * whether a ")" must close it. */
+static int skip_frame(char **at, bool *ret_framed, struct error *err) {
+    static const char *const words[] = {"test", "!", "-r", "./.profile", "||", ".", "./.profile"};
+    *ret_framed = take_word(at, "(");
+    if (!*ret_framed)
+        return 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (!take_word(at, words[i]))
+            return gate_refuse(*at, strlen(*at), "is not the known start of a login shell", err);
+    return take_semicolon(at) ? 0 : gate_refuse(*at, strlen(*at), "comes instead of a ';'", err);
+}
+
+/* The name of the setting that starts here, NULL if none does. */
+static const char *setting_at(const char *at) {
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        size_t size = strlen(settings[i]);
+        if (strncmp(at, settings[i], size) == 0 && at[size] == '=')
+            return settings[i];
+    }
+    return NULL;
+}
+
+/* "NAME=VALUE ; export NAME ;", any number of them. */
+static int skip_settings(char **at, struct error *err) {
+    for (const char *name = setting_at(*at); name != NULL; name = setting_at(*at)) {
+        const char *start = *at;
+        *at += strlen(name) + 1;
+        *at += strspn(*at, setting_bytes);
+        skip_blanks(at);
+        if (!take_semicolon(at) || !take_word(at, "export") || !take_word(at, name) ||
+            !take_semicolon(at))
+            return gate_refuse(start, strlen(start), "is not a known setting of a path", err);
+    }
+    return 0;
+}
+
+/* One word, ended in place with a NUL. */
+static int cut_word(char **at, const char **ret, struct error *err) {
+    bool quoted = **at == '"';
+    char *start = *at + quoted;
+    size_t size = strspn(start, quoted ? quoted_bytes : bare_bytes);
+    char *end = start + size;
+    if (quoted && *end != '"')
+        return gate_refuse(start, size + (*end != '\0'), "holds a byte that is not allowed", err);
+    if (!quoted && (size == 0 || (*end != ' ' && *end != '\0')))
+        return gate_refuse(start, size + (*end != '\0'), "holds a byte that is not allowed", err);
+    *at = end + quoted;
+    if (quoted && **at != ' ' && **at != '\0')
+        return gate_refuse(start, size, "goes on behind its closing quote", err);
+    skip_blanks(at);
+    *end = '\0'; /* after the move: AT is past it, and past the blank behind a bare word */
+    *ret = start;
+    return 0;
+}
+
+static int cut_words(char *at, bool framed, struct shell_words *ret, struct error *err) {
+    while (*at != '\0') {
+        if (framed && take_word(&at, ")")) {
+            framed = false;
+            if (*at != '\0')
+                return gate_refuse(at, strlen(at), "stands behind the closing ')'", err);
+            break;
+        }
+        if (ret->count == SHELL_WORDS_MAX)
+            return gate_refuse(at, strlen(at), "is one word too many", err);
+        if (cut_word(&at, &ret->items[ret->count], err) != 0)
+            return -1;
+        ret->count++;
+    }
+    if (framed)
+        return gate_refuse("", 0, "ends without its ')'", err);
+    return ret->count > 0 ? 0 : gate_refuse("", 0, "holds no word", err);
+}
+
+static int split(const char *command, size_t size, struct shell_words *ret, struct error *err) {
+    if (size > GATE_COMMAND_MAX)
+        return gate_refuse(command, size, "... is too long", err);
+    ret->text = strndup(command, size);
+    if (ret->text == NULL)
+        return error_no_memory(err, "a launch request");
+    if (strlen(ret->text) != size)
+        return gate_refuse(ret->text, strlen(ret->text), "holds a NUL", err);
+    bool framed = false;
+    char *at = ret->text;
+    skip_blanks(&at);
+    if (skip_frame(&at, &framed, err) != 0 || skip_settings(&at, err) != 0)
+        return -1;
+    return cut_words(at, framed, ret, err);
+}
+
+int shell_words_split(const char *command, size_t size, struct shell_words *ret,
+                      struct error *err) {
+    *ret = (struct shell_words){0};
+    if (split(command, size, ret, err) == 0)
+        return 0;
+    shell_words_done(ret);
+    return -1;
+}

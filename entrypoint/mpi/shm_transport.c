@@ -1,0 +1,171 @@
+#include "entrypoint/mpi/shm_transport.h"
+
+#include "common/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A rank's file in both series, and a little for the folder. */
+static const int64_t room_a_rank = 4 * 1024 * 1024 + 64 * 1024;
+enum { MIB = 1024 * 1024, READY_MS = 1000, READY = 3 };
+
+/* By series: 4.1, then 5.0, which alone says that it launched. */
+static const char *const backing[] = {"OMPI_MCA_btl_vader_backing_directory",
+                                      "OMPI_MCA_btl_sm_backing_directory"};
+static const char transports[] = "OMPI_MCA_btl";
+
+static bool is_5_0(char *const *launched) {
+    return env_get(launched, "PRTE_LAUNCHED") != NULL;
+}
+
+/* --- facts ----------------------------------------------------------------------------------- */
+
+/* The child opens itself as Open MPI's ranks do: a shim may not be read, nor may what it holds be
+ * reached through its child, which first lets go of all but the pipe. */
+static _Noreturn void be_read(int ready) {
+    (void)dup2(ready, READY);
+    for (int fd = 0; fd < READY; fd++)
+        (void)close(fd);
+    if (syscall(SYS_close_range, READY + 1U, ~0U, 0U) != 0)
+        for (int fd = READY + 1; fd < sysconf(_SC_OPEN_MAX) && fd < 65536; fd++)
+            (void)close(fd); /* a kernel before 5.9 */
+    char byte = prctl(PR_SET_DUMPABLE, 1) == 0 ? 'r' : 'x';
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* unknown to kernels without that rule */
+    (void)!write(READY, &byte, 1);
+    for (;;)
+        (void)pause();
+}
+
+static bool is_ready(int fd) {
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    char byte = '\0';
+    return poll(&p, 1, READY_MS) == 1 && read(fd, &byte, 1) == 1 && byte == 'r';
+}
+
+static int read_child(pid_t pid, const char *at) {
+    char got = '\0';
+    struct iovec local = {.iov_base = &got, .iov_len = 1};
+    struct iovec remote = {.iov_base = (void *)(uintptr_t)at, .iov_len = 1};
+    errno = EFAULT;
+    if (process_vm_readv(pid, &local, 1, &remote, 1, 0) != 1 || got != *at)
+        return errno;
+    return process_vm_writev(pid, &local, 1, &remote, 1, 0) == 1 ? 0 : errno;
+}
+
+int shm_transport_may_read(void) {
+    static char target;
+    int ends[2];
+    target = 'm';
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+    cleanup_fd int in = ends[0];
+    cleanup_fd int out = ends[1];
+    pid_t pid = fork();
+    if (pid < 0)
+        return errno;
+    if (pid == 0)
+        be_read(out);
+    (void)close(take_fd(&out));
+    int result = is_ready(in) ? read_child(pid, &target) : ETIMEDOUT;
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return result;
+}
+
+int64_t shm_transport_room(const char *folder) {
+    struct statvfs room;
+    if (statvfs(folder, &room) != 0)
+        return -1;
+    if (room.f_blocks == 0)
+        return INT64_MAX; /* a tmpfs without a size */
+    uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
+    return bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX;
+}
+
+void shm_transport_look(char *const *launched, struct shm_transport_facts *ret) {
+    const char *temporary = env_get(launched, "TMPDIR");
+    const char *shared = env_get(launched, backing[is_5_0(launched)]);
+    *ret = (struct shm_transport_facts){.read_errno = shm_transport_may_read()};
+    ret->other = temporary != NULL ? temporary : "/tmp";
+    ret->shared = shared != NULL ? shared : ret->other;
+    ret->shared_room = shm_transport_room(ret->shared);
+    ret->other_room = shm_transport_room(ret->other);
+}
+
+/* --- what follows ---------------------------------------------------------------------------- */
+
+static bool has(const struct argv *environment, const char *name) {
+    return argv_get_env(environment, name) != NULL;
+}
+
+/* Of the folder of one attempt its file system is what a reader knows. */
+static const char *place_of(const char *shared) {
+    return strncmp(shared, "/dev/shm/", strlen("/dev/shm/")) == 0 ? "/dev/shm" : shared;
+}
+
+static int choose_place(const struct shm_transport_facts *f, unsigned ranks, const char *variable,
+                        struct argv *environment, struct shm_transport_choice *ret,
+                        struct error *err) {
+    int64_t needed = (int64_t)ranks * room_a_rank;
+    if (f->shared_room >= needed || has(environment, variable) || has(environment, transports))
+        return 0;
+    bool moves = f->other_room >= needed && strcmp(f->other, f->shared) != 0;
+    ret->worse = true;
+    (void)snprintf(ret->said, sizeof(ret->said),
+                   "%.100s has %lld MiB left, and %u ranks share %lld: %s%.200s (docker run "
+                   "--shm-size=%lldm)",
+                   place_of(f->shared), (long long)(f->shared_room < 0 ? 0 : f->shared_room) / MIB,
+                   ranks, (long long)(needed + MIB - 1) / MIB,
+                   moves ? "what they share lies in " : "they talk to each other by TCP alone",
+                   moves ? f->other : "", (long long)(2 * needed + MIB - 1) / MIB);
+    return moves ? argv_set_env(environment, variable, f->other, err)
+                 : argv_set_env(environment, transports, "tcp,self", err);
+}
+
+static void say(struct shm_transport_choice *c, const char *text, int number) {
+    size_t size = strlen(c->said);
+    (void)snprintf(c->said + size, sizeof(c->said) - size, "%s%s%s%s%s", size > 0 ? "; " : "", text,
+                   number != 0 ? " (" : "", number != 0 ? strerror(number) : "",
+                   number != 0 ? ")" : "");
+}
+
+/* 4.1 is told to by mpirun's command line, which says no; 5.0 does it unless it is told not to. */
+static int choose_copy(const struct shm_transport_facts *f, bool is_5, struct argv *environment,
+                       struct shm_transport_choice *ret, struct error *err) {
+    static const char mechanism[] = "OMPI_MCA_btl_vader_single_copy_mechanism";
+    static const char component[] = "OMPI_MCA_smsc";
+    if (has(environment, is_5 ? component : mechanism) || has(environment, transports))
+        return 0;
+    if (f->read_errno == 0)
+        say(ret, "ranks here read each other's memory: large messages are copied once", 0);
+    else
+        say(ret, "ranks here may not read each other's memory: messages are copied twice",
+            f->read_errno);
+    if (!is_5)
+        return argv_set_env(environment, mechanism, f->read_errno == 0 ? "cma" : "none", err);
+    return f->read_errno == 0 ? 0 : argv_set_env(environment, component, "^cma", err);
+}
+
+int shm_transport_add(const struct shm_transport_facts *facts, unsigned ranks,
+                      char *const *launched, struct argv *environment,
+                      struct shm_transport_choice *ret, struct error *err) {
+    bool is_5 = is_5_0(launched);
+    *ret = (struct shm_transport_choice){0};
+    if (ranks <= 1)
+        return 0;
+    if (choose_place(facts, ranks, backing[is_5], environment, ret, err) != 0)
+        return -1;
+    return choose_copy(facts, is_5, environment, ret, err);
+}

@@ -1,0 +1,206 @@
+#include "entrypoint/os/file_writer.h"
+
+#include "common/clock.h"
+#include "entrypoint/os/file_writer_process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* One burst is no reason to keep so much. */
+enum { QUEUE_KEPT = 64 * 1024 };
+
+/* Who has just begun has more to do than to start a child: hosts meet and ranks start meanwhile. */
+static const int64_t wake_after = CLOCK_SECOND;
+
+/* --- the queue ------------------------------------------------------------------------------- */
+
+static size_t first_size(const struct file_writer *s) {
+    struct file_writer_frame frame;
+    memcpy(&frame, s->queue.data, sizeof(frame));
+    return sizeof(frame) + frame.name + frame.line;
+}
+
+/* Frames that have gone as a whole. */
+static void forget_sent(struct file_writer *s) {
+    size_t gone = 0;
+    while (gone < s->sent) {
+        struct file_writer_frame frame;
+        memcpy(&frame, s->queue.data + gone, sizeof(frame));
+        size_t size = sizeof(frame) + frame.name + frame.line;
+        if (gone + size > s->sent)
+            break;
+        gone += size;
+    }
+    buf_consume(&s->queue, gone);
+    s->sent -= gone;
+    if (s->queue.size == 0 && s->queue.capacity > QUEUE_KEPT) {
+        buf_done(&s->queue);
+        buf_init(&s->queue, s->options.queue_max);
+    }
+}
+
+/* A child is gone: what it had of a frame is lost, and the next one begins with a whole one. */
+static void drop_begun(struct file_writer *s) {
+    if (s->sent == 0)
+        return;
+    buf_consume(&s->queue, first_size(s));
+    s->sent = 0;
+    s->dropped++;
+}
+
+/* --- the child ------------------------------------------------------------------------------- */
+
+static void close_socket(struct file_writer *s) {
+    if (s->watch.fd < 0)
+        return;
+    loop_unwatch(s->loop, &s->watch);
+    (void)close(s->watch.fd);
+    s->watch.fd = -1;
+}
+
+static void hear(struct file_writer *s) {
+    char text[FILE_WRITER_SAID_SIZE];
+    ssize_t size = recv(s->watch.fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+    if (size <= 0)
+        return;
+    text[size] = '\0';
+    s->options.said(s->options.context, text);
+}
+
+static void ended(void *context, int status) {
+    struct file_writer *s = context;
+    (void)status;
+    s->child.pid = 0;
+    if (s->watch.fd >= 0)
+        hear(s);
+    close_socket(s);
+    drop_begun(s);
+}
+
+static void push(struct file_writer *s) {
+    while (s->sent < s->queue.size) {
+        ssize_t size = send(s->watch.fd, s->queue.data + s->sent, s->queue.size - s->sent,
+                            MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size <= 0)
+            break;
+        s->sent += (size_t)size;
+    }
+    forget_sent(s);
+    if (s->queue.size == 0 && s->resting)
+        (void)shutdown(s->watch.fd, SHUT_WR);
+}
+
+static void watch(struct file_writer *s) {
+    bool full = s->queue.size > 0;
+    if (s->watch.active && s->full == full)
+        return;
+    s->full = full;
+    (void)loop_watch(s->loop, &s->watch, full ? EPOLLIN | EPOLLOUT : EPOLLIN, NULL);
+}
+
+static void ready(void *context, uint32_t events) {
+    struct file_writer *s = context;
+    if ((events & EPOLLIN) != 0)
+        hear(s);
+    if ((events & (EPOLLHUP | EPOLLERR)) != 0) { /* it is as good as gone: ended() follows */
+        close_socket(s);
+        return;
+    }
+    push(s);
+    watch(s);
+}
+
+/* Without a child, for want of memory or processes, lines wait until there is one again. */
+static void begin(void *context) {
+    struct file_writer *s = context;
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return;
+    pid_t pid = fork();
+    if (pid == 0)
+        file_writer_child(ends[1], s->options.base, s->options.folder);
+    (void)close(ends[1]);
+    if (pid < 0) {
+        (void)close(ends[0]);
+        return;
+    }
+    s->child = (struct child){.pid = pid, .ended = ended, .context = s};
+    reaper_add(s->reaper, &s->child);
+    s->watch = (struct watch){.fd = ends[0], .ready = ready, .context = s};
+    push(s);
+    watch(s);
+}
+
+/* --- for all --------------------------------------------------------------------------------- */
+
+void file_writer_open(struct file_writer *s, struct loop *loop, struct reaper *reaper,
+                      const struct file_writer_options *options) {
+    *s = (struct file_writer){
+        .loop = loop, .reaper = reaper, .options = *options, .watch = {.fd = -1}};
+    s->wake = (struct timer){.fire = begin, .context = s};
+    buf_init(&s->queue, options->queue_max);
+}
+
+bool file_writer_close(struct file_writer *s) {
+    if (s->loop == NULL)
+        return true;
+    bool complete = s->child.pid <= 0 && s->queue.size == 0;
+    close_socket(s);
+    loop_cancel(s->loop, &s->wake);
+    if (s->child.pid > 0) {
+        (void)kill(s->child.pid, SIGKILL);
+        reaper_forget(s->reaper, &s->child);
+    }
+    buf_done(&s->queue);
+    *s = (struct file_writer){.watch = {.fd = -1}};
+    return complete;
+}
+
+bool file_writer_put(struct file_writer *s, const char *name, int64_t limit, const char *line,
+                     size_t size) {
+    const struct file_writer_frame frame = {
+        .name = (uint32_t)strlen(name), .line = (uint32_t)size, .limit = limit};
+    bool fits = size <= LINE_SPLITTER_MAX && frame.name < LOG_FILE_NAME_SIZE &&
+                buf_reserve(&s->queue, sizeof(frame) + frame.name + size, NULL) == 0;
+    if (!fits) {
+        s->dropped++;
+        return false;
+    }
+    (void)buf_add(&s->queue, &frame, sizeof(frame), NULL);
+    (void)buf_add(&s->queue, name, frame.name, NULL);
+    (void)buf_add(&s->queue, line, size, NULL);
+    if (s->child.pid <= 0) {
+        s->resting = false;
+        if (s->queue.size > QUEUE_KEPT) /* so much is not left waiting */
+            loop_at(s->loop, &s->wake, clock_now());
+        else if (!s->wake.active)
+            loop_after(s->loop, &s->wake, wake_after);
+    } else if (s->watch.fd >= 0 && !s->full) {
+        push(s);
+        watch(s);
+    }
+    return true;
+}
+
+bool file_writer_put_whole(struct file_writer *s, const char *name, const char *text, size_t size) {
+    return file_writer_put(s, name, FILE_WRITER_WHOLE, text, size);
+}
+
+void file_writer_rest(struct file_writer *s) {
+    if (s->loop == NULL)
+        return;
+    s->resting = true;
+    loop_cancel(s->loop, &s->wake);
+    if (s->child.pid <= 0 && s->queue.size > 0)
+        begin(s);
+    if (s->watch.fd >= 0) {
+        push(s);
+        watch(s);
+    }
+}

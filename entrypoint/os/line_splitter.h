@@ -1,0 +1,60 @@
+/* A program's bytes made into lines that are safe to print: whole, with a prefix that says whose
+ * they are, valid UTF-8 (one bad byte on stdout ends SageMaker's SDK), LINE_SPLITTER_MAX bytes at
+ * most with prefix and line end; of a longer one the beginning comes, with a mark at its end that
+ * says how many bytes it had. A lone carriage return ends a line too, as progress bars use it. Also
+ * keeps the last lines, for the report of how a rank ended. */
+#ifndef ENTRYPOINT_OS_LINE_SPLITTER_H
+#define ENTRYPOINT_OS_LINE_SPLITTER_H
+
+#include "common/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    LINE_SPLITTER_MAX = 1024 * 1024 + 64 * 1024, /* a mebibyte, and prefix and marks */
+    LINE_SPLITTER_PREFIX_SIZE = 320,
+    LINE_SPLITTER_TAIL_COUNT = 12,
+    LINE_SPLITTER_TAIL_SIZE = 2048,
+};
+
+/* The last lines, without prefix, '\n' between them. */
+struct tail {
+    char text[LINE_SPLITTER_TAIL_SIZE];
+    size_t size;
+    int64_t last; /* when a line came last, clock_now(); kept by those who read lines */
+};
+
+struct line_splitter {
+    char prefix[LINE_SPLITTER_PREFIX_SIZE]; /* with the blank behind it */
+    struct tail *tail;                      /* may be NULL */
+    /* LINE has prefix and '\n', but no NUL. */
+    void (*emit)(void *context, const char *line, size_t size);
+    void *context;
+    struct buf partial; /* of the line that has not ended yet, as it came */
+    size_t lost;        /* bytes of it that had no room */
+    bool after_return;
+};
+
+void line_splitter_init(struct line_splitter *l, const char *prefix, struct tail *tail,
+                        void (*emit)(void *context, const char *line, size_t size), void *context);
+void line_splitter_done(struct line_splitter *l);
+
+void line_splitter_feed(struct line_splitter *l, const char *bytes, size_t size);
+/* Emits what has no line end. */
+void line_splitter_end(struct line_splitter *l);
+
+void tail_add(struct tail *t, const char *line, size_t size);
+
+/* An error's words and what a buffer held until then are this close together. */
+#define LINE_SPLITTER_TAIL_TOGETHER_NS INT64_C(10000000000)
+
+/* The last lines of a program's two streams in one, standard error behind standard output: errors
+ * say more, and programs that end write out what their buffers have held for long. Where standard
+ * error fell silent LINE_SPLITTER_TAIL_TOGETHER_NS before the other did, its words are old
+ * warnings, and come first. Each gets half of the lines, and what the other leaves over; bytes go
+ * to the end. */
+void tail_join(const struct tail *out, const struct tail *error_out, struct tail *ret);
+
+#endif

@@ -1,0 +1,259 @@
+#include "entrypoint/os/process_tree.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "entrypoint/os/process_stat.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What is killed may have forked just before: looked at again so often until all are gone. */
+static const int64_t kill_again = 50 * CLOCK_MILLISECOND;
+enum { PASSES = 16 };
+
+enum kin { KIN_UNKNOWN, KIN_STRANGER, KIN_OURS };
+
+struct process {
+    struct process_stat stat;
+    enum kin kin;
+};
+
+struct processes {
+    struct process *items;
+    size_t count;
+    size_t capacity;
+};
+
+static void add_process(struct processes *all, const struct process *p) {
+    if (all->count == all->capacity) {
+        size_t capacity = all->capacity == 0 ? 64 : 2 * all->capacity;
+        struct process *items = realloc(all->items, capacity * sizeof(*items));
+        if (items == NULL)
+            return; /* it is found in the next round, when others are gone */
+        all->items = items;
+        all->capacity = capacity;
+    }
+    all->items[all->count++] = *p;
+}
+
+static void list_all(struct processes *all) {
+    DIR *proc = opendir("/proc");
+    if (proc == NULL)
+        return;
+    for (struct dirent *entry = readdir(proc); entry != NULL; entry = readdir(proc)) {
+        struct process p = {0};
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            process_stat_read((pid_t)strtol(entry->d_name, NULL, 10), &p.stat))
+            add_process(all, &p);
+    }
+    (void)closedir(proc);
+}
+
+static int by_pid(const void *a, const void *b) {
+    const struct process *one = a;
+    const struct process *other = b;
+    return (one->stat.pid > other->stat.pid) - (one->stat.pid < other->stat.pid);
+}
+
+static struct process *find(const struct processes *all, pid_t pid) {
+    const struct process key = {.stat = {.pid = pid}};
+    if (all->count == 0)
+        return NULL;
+    return bsearch(&key, all->items, all->count, sizeof(key), by_pid);
+}
+
+/* Walks up from each process until the answer is known, and writes it down for all on the way, so
+ * that nobody is walked over twice. A list that was read while processes came and went may hold a
+ * circle: a walk ends after as many steps as there are processes. */
+static void mark_descendants(struct processes *all) {
+    const pid_t self = getpid();
+    if (all->count > 0)
+        qsort(all->items, all->count, sizeof(*all->items), by_pid);
+    for (size_t i = 0; i < all->count; i++) {
+        struct process *p = &all->items[i];
+        size_t steps = 0;
+        while (p != NULL && p->kin == KIN_UNKNOWN && p->stat.parent != self && steps++ < all->count)
+            p = find(all, p->stat.parent);
+        enum kin kin = KIN_STRANGER;
+        if (p != NULL && (p->kin == KIN_OURS || (p->kin == KIN_UNKNOWN && p->stat.parent == self)))
+            kin = KIN_OURS;
+        for (p = &all->items[i]; p != NULL && p->kin == KIN_UNKNOWN && p->stat.pid != self;) {
+            p->kin = kin;
+            p = p->stat.parent != self ? find(all, p->stat.parent) : NULL;
+        }
+    }
+}
+
+/* A child's pid stays taken until it is reaped here. Of others a pidfd holds on to the process that
+ * had the pid when it was opened; if that one was born when the listed one was, the signal cannot
+ * hit a newcomer. A stopped process hears SIGTERM only when it goes on. */
+static void signal_process(const struct process *p, int number) {
+    if (p->stat.parent == getpid()) {
+        (void)kill(p->stat.pid, number);
+        if (number == SIGTERM)
+            (void)kill(p->stat.pid, SIGCONT);
+        return;
+    }
+    int fd = (int)syscall(SYS_pidfd_open, p->stat.pid, 0);
+    if (fd < 0)
+        return;
+    struct process_stat now;
+    if (process_stat_read(p->stat.pid, &now) && now.born == p->stat.born) {
+        (void)syscall(SYS_pidfd_send_signal, fd, number, NULL, 0);
+        if (number == SIGTERM)
+            (void)syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
+    }
+    (void)close(fd);
+}
+
+static bool is_spared(const pid_t spared[PROCESS_TREE_SPARED], pid_t pid) {
+    for (size_t i = 0; i < PROCESS_TREE_SPARED; i++)
+        if (spared[i] > 0 && spared[i] == pid)
+            return true;
+    return false;
+}
+
+struct choice {
+    pid_t spared[PROCESS_TREE_SPARED]; /* 0: nobody, as below */
+    pid_t kept;
+    pid_t group;
+};
+
+static bool is_chosen(const struct choice *c, const struct process *p) {
+    return p->kin == KIN_OURS && !p->stat.dead && !is_spared(c->spared, p->stat.pid) &&
+           (c->kept <= 0 || p->stat.pid != c->kept) && (c->group <= 0 || p->stat.group != c->group);
+}
+
+/* Fills RET with who is there now; TOLD, sorted, is who was there before, and *RET_NEW says whether
+ * there is another one. */
+static size_t signal_once(int number, const struct choice *c, const struct processes *told,
+                          struct processes *ret, bool *ret_new) {
+    size_t count = 0;
+    *ret_new = false;
+    list_all(ret);
+    mark_descendants(ret);
+    for (size_t i = 0; i < ret->count; i++) {
+        const struct process *p = &ret->items[i];
+        if (!is_chosen(c, p))
+            continue;
+        const struct process *before = find(told, p->stat.pid);
+        *ret_new |= before == NULL || before->stat.born != p->stat.born;
+        signal_process(p, number);
+        count++;
+    }
+    return count;
+}
+
+static size_t signal_all(int number, const struct choice *c) {
+    const struct processes nobody = {0};
+    struct processes all = {0};
+    bool is_new = false;
+    size_t count = signal_once(number, c, &nobody, &all, &is_new);
+    free(all.items);
+    return count;
+}
+
+/* What has SIGKILL cannot fork any more, and its place is taken until it is reaped: of those that
+ * fork without end each pass leaves fewer, up to one that meets nobody new. */
+static size_t kill_all(const struct process_tree *s) {
+    const struct choice choice = {.spared = {s->spared[0], s->spared[1]}, .kept = s->kept};
+    struct processes told = {0};
+    bool is_new = true;
+    size_t count = 0;
+    for (int i = 0; i < PASSES && is_new; i++) {
+        struct processes all = {0};
+        count = signal_once(SIGKILL, &choice, &told, &all, &is_new);
+        free(told.items);
+        told = all;
+    }
+    free(told.items);
+    return count;
+}
+
+size_t process_tree_signal(int number, pid_t spared) {
+    return signal_all(number, &(const struct choice){.spared = {spared}});
+}
+
+size_t process_tree_signal_outside(int number, pid_t group) {
+    return signal_all(number, &(const struct choice){.group = group});
+}
+
+static void finish(struct process_tree *s, size_t left) {
+    s->running = false;
+    loop_cancel(s->loop, &s->timer);
+    s->done(s->context, left);
+}
+
+/* Whether a descendant is there besides KEPT, dead ones that wait to be reaped among them. */
+static bool has_others(pid_t kept) {
+    struct processes all = {0};
+    bool found = false;
+    list_all(&all);
+    mark_descendants(&all);
+    for (size_t i = 0; i < all.count; i++)
+        found |= all.items[i].kin == KIN_OURS && all.items[i].stat.pid != kept;
+    free(all.items);
+    return found;
+}
+
+/* Of the children that are left one may stay. */
+static bool is_done(const struct process_tree *s, bool children_left) {
+    return !children_left || (s->kept > 0 && !has_others(s->kept));
+}
+
+static void advance(void *context) {
+    struct process_tree *s = context;
+    if (is_done(s, reaper_run(s->reaper))) {
+        finish(s, 0);
+        return;
+    }
+    int64_t now = clock_now();
+    if (now < s->kill_at) {
+        loop_at(s->loop, &s->timer, s->kill_at);
+        return;
+    }
+    size_t left = kill_all(s);
+    if (now >= s->give_up_at)
+        finish(s, left);
+    else
+        loop_after(s->loop, &s->timer, kill_again);
+}
+
+void process_tree_start(struct process_tree *s, struct loop *l, struct reaper *r, int64_t grace,
+                        int64_t give_up, void (*done)(void *context, size_t left), void *context) {
+    int64_t now = clock_now();
+    if (s->running)
+        loop_cancel(s->loop, &s->timer);
+    *s = (struct process_tree){.loop = l,
+                               .reaper = r,
+                               .done = done,
+                               .context = context,
+                               .timer = {.fire = advance, .context = s},
+                               .spared = {s->spared[0], s->spared[1]},
+                               .kept = s->kept,
+                               .kill_at = now + grace,
+                               .give_up_at = now + grace + give_up,
+                               .running = true};
+    if (grace > 0)
+        (void)signal_all(SIGTERM, &(const struct choice){.kept = s->kept});
+    loop_at(l, &s->timer, now);
+}
+
+void process_tree_spare(struct process_tree *s, pid_t one, pid_t other) {
+    s->spared[0] = one;
+    s->spared[1] = other;
+}
+
+void process_tree_keep(struct process_tree *s, pid_t child) {
+    s->kept = child;
+}
+
+void process_tree_reaped(struct process_tree *s, bool children_left) {
+    if (s->running && is_done(s, children_left))
+        finish(s, 0);
+}

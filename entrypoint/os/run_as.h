@@ -1,0 +1,31 @@
+/* As whom the job's processes run: as this process does, or, where root was told to by
+ * RINGMASTER_USER, as another user: Open MPI's programs, shims and programs, which must be of one
+ * user to talk to each other, but not this process, which holds the key. What is chosen is the
+ * whole process's, as its own user is. */
+#ifndef ENTRYPOINT_OS_RUN_AS_H
+#define ENTRYPOINT_OS_RUN_AS_H
+
+#include "common/argv.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* TEXT is a user's name, or numbers: UID or UID:GID; NULL or "" is nobody else. One that is not
+ * there, or that this process may not become, is an error. */
+int run_as_choose(const char *text, struct error *err);
+
+/* Whether UID is this process's own or the chosen one. */
+bool run_as_is_ours(uid_t uid);
+
+/* Gives PATH, of which this process has just made a file or folder, to the chosen user; links are
+ * not followed. Nothing is done where nobody was chosen. */
+int run_as_give(const char *path, struct error *err);
+
+/* In a child, before exec: 0 or an errno. */
+int run_as_become(void);
+
+/* HOME, USER and LOGNAME of the chosen one. */
+int run_as_add(struct argv *environment, struct error *err);
+
+#endif

@@ -1,0 +1,157 @@
+#include "entrypoint/os/runtime_dirs.h"
+
+#include "common/cleanup.h"
+#include "common/str.h"
+#include "entrypoint/os/run_as.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A folder may be swept between its making and its locking; then it is made again. */
+enum { TRIES = 100, DEEPEST = 32 };
+
+static bool is_ours(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && run_as_is_ours(st.st_uid) &&
+           (st.st_mode & 07777) == 0700;
+}
+
+/* Does PATH still lead to what FD holds? */
+static bool is_still(const char *path, int fd) {
+    struct stat there;
+    struct stat here;
+    return lstat(path, &there) == 0 && fstat(fd, &here) == 0 && there.st_ino == here.st_ino &&
+           there.st_dev == here.st_dev;
+}
+
+/* The descriptor of a locked folder; -1 with *RET_GONE and no error where it went away meanwhile.
+ */
+static int hold(const char *path, bool *ret_gone, struct error *err) {
+    cleanup_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    *ret_gone = fd < 0 && errno == ENOENT;
+    if (*ret_gone)
+        return -1;
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
+    if (!is_ours(fd))
+        return error_set(err, EXIT_CODE_INTERNAL, "%s is not a folder of this user alone", path);
+    *ret_gone = flock(fd, LOCK_SH | LOCK_NB) != 0 || !is_still(path, fd);
+    return *ret_gone ? -1 : take_fd(&fd);
+}
+
+bool runtime_dirs_is_there(const char *path, int lock) {
+    return lock >= 0 && is_still(path, lock) && is_ours(lock);
+}
+
+int runtime_dirs_make(const char *path, struct error *err) {
+    for (int i = 0; i < TRIES; i++) {
+        bool gone = false;
+        bool made = mkdir(path, 0700) == 0;
+        if (!made && errno != EEXIST)
+            return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
+        if (made && run_as_give(path, err) != 0)
+            return -1;
+        int fd = hold(path, &gone, err);
+        if (fd >= 0 || !gone)
+            return fd;
+    }
+    return error_set(err, EXIT_CODE_INTERNAL, "%s: somebody removes it all the time", path);
+}
+
+int runtime_dirs_make_new(char *path, struct error *err) {
+    char *end = path + strlen(path) - strlen("XXXXXX");
+    for (int i = 0; i < TRIES; i++) {
+        bool gone = false;
+        memcpy(end, "XXXXXX", strlen("XXXXXX"));
+        if (mkdtemp(path) == NULL)
+            return error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
+        if (run_as_give(path, err) != 0)
+            return -1;
+        int fd = hold(path, &gone, err);
+        if (fd >= 0 || !gone)
+            return fd;
+    }
+    return error_set(err, EXIT_CODE_INTERNAL, "%s: somebody removes it all the time", path);
+}
+
+/* --- removing -------------------------------------------------------------------------------- */
+
+static bool is_dots(const char *name) {
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Empties the folder FD, which it takes over. Folders below are entered but not other file systems
+ * and no links. */
+static void empty(int fd, dev_t device, int depth) {
+    struct stat st;
+    bool enter = fstat(fd, &st) == 0 && st.st_dev == device && depth < DEEPEST;
+    DIR *folder = enter ? fdopendir(fd) : NULL;
+    if (folder == NULL) {
+        (void)close(fd);
+        return;
+    }
+    for (const struct dirent *e = readdir(folder); e != NULL; e = readdir(folder)) {
+        if (is_dots(e->d_name) || unlinkat(fd, e->d_name, 0) == 0)
+            continue;
+        int below = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (below < 0)
+            continue;
+        empty(below, device, depth + 1);
+        (void)unlinkat(fd, e->d_name, AT_REMOVEDIR);
+    }
+    (void)closedir(folder);
+}
+
+/* FD is the folder NAME in the folder PLACE, ours, and stays the caller's. */
+static bool remove_unheld(int place, const char *name, int fd) {
+    struct stat st;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &st) != 0)
+        return false;
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (copy < 0)
+        return false;
+    empty(copy, st.st_dev, 0);
+    return unlinkat(place, name, AT_REMOVEDIR) == 0;
+}
+
+void runtime_dirs_remove(const char *path, int lock) {
+    if (lock < 0)
+        return;
+    if (is_still(path, lock))
+        (void)remove_unheld(AT_FDCWD, path, lock);
+    (void)close(lock);
+}
+
+size_t runtime_dirs_sweep(const char *place) {
+    size_t count = 0;
+    DIR *folder = opendir(place);
+    if (folder == NULL)
+        return 0;
+    for (const struct dirent *e = readdir(folder); e != NULL; e = readdir(folder)) {
+        if (!str_starts_with(e->d_name, RUNTIME_DIRS_PREFIX))
+            continue;
+        cleanup_fd int fd =
+            openat(dirfd(folder), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && is_ours(fd))
+            count += remove_unheld(dirfd(folder), e->d_name, fd);
+    }
+    (void)closedir(folder);
+    return count;
+}
+
+void runtime_dirs_sweep_apart(const char *const *places, size_t count) {
+    if (fork() != 0)
+        return; /* an orphan to the reaper; without it the old ones stay a while longer */
+    (void)syscall(SYS_close_range, 3U, ~0U, 0U);
+    for (size_t i = 0; i < count; i++)
+        (void)runtime_dirs_sweep(places[i]);
+    _exit(0);
+}

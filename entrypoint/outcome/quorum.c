@@ -1,0 +1,240 @@
+#include "entrypoint/outcome/quorum.h"
+
+#include "common/cleanup.h"
+#include "common/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_BITS = 64, WORD_DIGITS = 16, SET_TEXT_SIZE = HOST_SET_WORDS * WORD_DIGITS + 1 };
+
+/* --- sets ------------------------------------------------------------------------------------- */
+
+void host_set_add(struct host_set *s, size_t place) {
+    s->words[place / WORD_BITS] |= UINT64_C(1) << place % WORD_BITS;
+}
+
+void host_set_remove(struct host_set *s, size_t place) {
+    s->words[place / WORD_BITS] &= ~(UINT64_C(1) << place % WORD_BITS);
+}
+
+bool host_set_has(const struct host_set *s, size_t place) {
+    return place < CLUSTER_HOSTS_MAX && (s->words[place / WORD_BITS] >> place % WORD_BITS & 1) != 0;
+}
+
+size_t host_set_common(const struct host_set *a, const struct host_set *b) {
+    size_t count = 0;
+    for (size_t i = 0; i < HOST_SET_WORDS; i++)
+        count += (size_t)__builtin_popcountll(a->words[i] & b->words[i]);
+    return count;
+}
+
+size_t host_set_count(const struct host_set *s) {
+    return host_set_common(s, s);
+}
+
+/* --- the rule --------------------------------------------------------------------------------- */
+
+bool view_allows(const struct view *r, const struct host_set *part) {
+    size_t all = host_set_count(&r->hosts);
+    size_t here = host_set_common(&r->hosts, part);
+    return 2 * here > all || (2 * here == all && all > 0 && host_set_has(part, r->master));
+}
+
+bool quorum_allows_on(const struct quorum *l, const struct host_set *part, unsigned master,
+                      unsigned first) {
+    if (l->lost > l->sure.number || !view_allows(&l->sure, part))
+        return false;
+    for (size_t i = 0; i < l->taken_count; i++) {
+        const struct view *r = &l->taken[i];
+        bool own = r->master == master && r->number >= first;
+        if (!own && !view_allows(r, part))
+            return false;
+    }
+    return true;
+}
+
+bool quorum_allows(const struct quorum *l, const struct host_set *part) {
+    return quorum_allows_on(l, part, CLUSTER_HOSTS_MAX, 0);
+}
+
+/* --- what becomes known ----------------------------------------------------------------------- */
+
+static void drop_settled(struct quorum *l) {
+    size_t kept = 0;
+    for (size_t i = 0; i < l->taken_count; i++)
+        if (l->taken[i].number > l->sure.number)
+            l->taken[kept++] = l->taken[i];
+    l->taken_count = kept;
+}
+
+static bool is_same(const struct view *a, const struct view *b) {
+    return a->number == b->number && a->master == b->master &&
+           memcmp(&a->hosts, &b->hosts, sizeof(a->hosts)) == 0;
+}
+
+static struct view *first_taken(struct quorum *l) {
+    struct view *first = l->taken;
+    for (size_t i = 1; i < l->taken_count; i++)
+        if (l->taken[i].number < first->number)
+            first = &l->taken[i];
+    return first;
+}
+
+/* Of more than it holds the last ones stay: when one of them is sure, those before it count for
+ * nothing. */
+static void add(struct quorum *l, const struct view *r) {
+    for (size_t i = 0; i < l->taken_count; i++)
+        if (is_same(&l->taken[i], r))
+            return;
+    if (l->taken_count < QUORUM_TAKEN_MAX) {
+        l->taken[l->taken_count++] = *r;
+        return;
+    }
+    struct view *first = first_taken(l);
+    unsigned lost = r->number < first->number ? r->number : first->number;
+    if (lost > l->lost)
+        l->lost = lost;
+    if (r->number > first->number)
+        *first = *r;
+}
+
+bool quorum_take(struct quorum *l, const struct view *r) {
+    if (r->number <= quorum_last(l)->number)
+        return false;
+    add(l, r);
+    return true;
+}
+
+bool quorum_commit(struct quorum *l, unsigned number) {
+    for (size_t i = 0; i < l->taken_count; i++)
+        if (l->taken[i].number == number) {
+            l->sure = l->taken[i];
+            drop_settled(l);
+            return true;
+        }
+    return l->sure.number == number;
+}
+
+void quorum_learn(struct quorum *l, const struct quorum *other) {
+    if (other->sure.number > l->sure.number) {
+        l->sure = other->sure;
+        drop_settled(l);
+    }
+    if (other->lost > l->lost)
+        l->lost = other->lost;
+    for (size_t i = 0; i < other->taken_count; i++)
+        if (other->taken[i].number > l->sure.number)
+            add(l, &other->taken[i]);
+}
+
+const struct view *quorum_last(const struct quorum *l) {
+    const struct view *last = &l->sure;
+    for (size_t i = 0; i < l->taken_count; i++)
+        if (l->taken[i].number > last->number)
+            last = &l->taken[i];
+    return last;
+}
+
+/* How many places PLACE is behind R's master. */
+static size_t behind(const struct view *r, size_t place) {
+    return (place + CLUSTER_HOSTS_MAX - r->master) % CLUSTER_HOSTS_MAX;
+}
+
+void quorum_behind(const struct quorum *l, size_t place, struct host_set *ret) {
+    const struct view *last = quorum_last(l);
+    *ret = last->hosts;
+    for (size_t i = 0; i < behind(last, place); i++)
+        host_set_remove(ret, (last->master + i) % CLUSTER_HOSTS_MAX);
+}
+
+int quorum_next_master(const struct quorum *l, size_t after) {
+    const struct view *last = quorum_last(l);
+    struct host_set part;
+    size_t from = host_set_has(&last->hosts, after) ? behind(last, after) : 0;
+    for (size_t i = from + 1; i < CLUSTER_HOSTS_MAX; i++) {
+        size_t place = (last->master + i) % CLUSTER_HOSTS_MAX;
+        if (!host_set_has(&last->hosts, place))
+            continue;
+        quorum_behind(l, place, &part);
+        return quorum_allows(l, &part) ? (int)place : -1;
+    }
+    return -1;
+}
+
+/* --- on the wire ------------------------------------------------------------------------------ */
+
+static json_t *view_json(const struct view *r) {
+    char text[SET_TEXT_SIZE];
+    for (size_t i = 0; i < HOST_SET_WORDS; i++)
+        (void)snprintf(text + i * WORD_DIGITS, WORD_DIGITS + 1, "%016" PRIx64, r->hosts.words[i]);
+    return json_pack("{s:I, s:I, s:s}", "number", (json_int_t)r->number, "master",
+                     (json_int_t)r->master, "hosts", text);
+}
+
+json_t *quorum_json(const struct quorum *l) {
+    json_t *taken = json_array();
+    for (size_t i = 0; i < l->taken_count; i++)
+        if (json_array_append_new(taken, view_json(&l->taken[i])) != 0) {
+            json_decref(taken); /* a host that does not tell of one may give away a right */
+            return NULL;
+        }
+    return json_pack("{s:o, s:o, s:I}", "sure", view_json(&l->sure), "taken", taken, "lost",
+                     (json_int_t)l->lost);
+}
+
+static bool is_within(const struct host_set *s, size_t places) {
+    for (size_t i = places; i < CLUSTER_HOSTS_MAX; i++)
+        if (host_set_has(s, i))
+            return false;
+    return true;
+}
+
+static int view_parse(const json_t *object, size_t places, struct view *ret, struct error *err) {
+    int64_t number = 0;
+    int64_t master = -1;
+    const char *text = NULL;
+    *ret = (struct view){0};
+    if (json_member_int(object, "roll", "number", &number, err) != 0 ||
+        json_member_int(object, "roll", "master", &master, err) != 0 ||
+        json_member_string(object, "roll", "hosts", &text, err) != 0)
+        return -1;
+    if (text == NULL || strlen(text) != SET_TEXT_SIZE - 1 ||
+        text[strspn(text, "0123456789abcdef")] != '\0')
+        return error_set(err, EXIT_CODE_CONFIG, "a roll whose hosts cannot be read");
+    for (size_t i = 0; i < HOST_SET_WORDS; i++) {
+        char word[WORD_DIGITS + 1];
+        (void)snprintf(word, sizeof(word), "%.*s", WORD_DIGITS, text + i * WORD_DIGITS);
+        ret->hosts.words[i] = strtoull(word, NULL, 16);
+    }
+    if (number < 1 || number > INT32_MAX || master < 0 || master >= CLUSTER_HOSTS_MAX ||
+        !host_set_has(&ret->hosts, (size_t)master) || !is_within(&ret->hosts, places))
+        return error_set(err, EXIT_CODE_CONFIG, "a roll whose number, master or hosts cannot be");
+    ret->number = (unsigned)number;
+    ret->master = (unsigned)master;
+    return 0;
+}
+
+int quorum_parse(const json_t *object, size_t places, struct quorum *ret, struct error *err) {
+    const json_t *taken = json_object_get(object, "taken");
+    int64_t lost = -1;
+    *ret = (struct quorum){0};
+    if (json_member_int(object, "ledger", "lost", &lost, err) != 0 ||
+        view_parse(json_object_get(object, "sure"), places, &ret->sure, err) != 0)
+        return -1;
+    if (lost < 0 || lost > INT32_MAX)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "a ledger that does not say what it had no room for");
+    ret->lost = (unsigned)lost;
+    if (json_array_size(taken) > QUORUM_TAKEN_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "a ledger of more rolls than there can be");
+    for (size_t i = 0; i < json_array_size(taken); i++) {
+        if (view_parse(json_array_get(taken, i), places, &ret->taken[i], err) != 0)
+            return -1;
+        ret->taken_count++;
+    }
+    drop_settled(ret);
+    return 0;
+}

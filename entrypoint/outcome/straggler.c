@@ -1,0 +1,250 @@
+#include "entrypoint/outcome/straggler.h"
+
+#include "common/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PERCENT = 100, MICROSECONDS = 1000000 };
+/* A wait for data that is more than a tenth of a step is worth a word. */
+enum { TELL_DATA = 10 };
+
+/* What is compared: of one rank in this window. */
+struct rate {
+    double steps_per_second;
+    double work; /* seconds a step; below 0: it does not tell */
+    double data;
+};
+
+int straggler_open(struct straggler *p, size_t ranks, struct error *err) {
+    *p = (struct straggler){.count = ranks};
+    p->ranks = calloc(ranks, sizeof(*p->ranks));
+    bool whole = p->ranks != NULL;
+    for (size_t i = 0; i < sizeof(p->sorted) / sizeof(p->sorted[0]); i++) {
+        p->sorted[i] = calloc(ranks, sizeof(*p->sorted[i]));
+        whole = whole && p->sorted[i] != NULL;
+    }
+    return whole ? 0 : error_no_memory(err, "ranks' progress");
+}
+
+void straggler_done(struct straggler *p) {
+    free(p->ranks);
+    for (size_t i = 0; i < sizeof(p->sorted) / sizeof(p->sorted[0]); i++)
+        free(p->sorted[i]);
+    *p = (struct straggler){0};
+}
+
+static void begin_window(struct straggler *p, int64_t now) {
+    p->begun = now;
+    for (size_t i = 0; i < p->count; i++)
+        p->ranks[i].first = p->ranks[i].last;
+}
+
+/* Numbers that went back are of another count: this window says nothing of the rank. */
+void straggler_put(struct straggler *p, size_t rank, const struct straggler_point *point) {
+    struct straggler_rank *r = &p->ranks[rank];
+    bool back = point->step < r->last.step || point->work_us < r->last.work_us ||
+                point->data_us < r->last.data_us;
+    r->last = *point;
+    if (r->first.at == 0 || back)
+        r->first = *point;
+}
+
+uint64_t straggler_furthest(const struct straggler *p) {
+    uint64_t furthest = 0;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->ranks[i].last.step > furthest)
+            furthest = p->ranks[i].last.step;
+    return furthest;
+}
+
+/* --- one window ------------------------------------------------------------------------------- */
+
+static bool counts(const struct straggler *p, const bool *ended, size_t rank) {
+    return !ended[rank] && p->ranks[rank].last.at != 0;
+}
+
+static bool measure(const struct straggler_rank *r, struct rate *ret) {
+    double seconds = (double)(r->last.at - r->first.at) / (double)CLOCK_SECOND;
+    double steps = (double)(r->last.step - r->first.step);
+    if (seconds <= 0)
+        return false;
+    *ret = (struct rate){.steps_per_second = steps / seconds, .work = -1};
+    if (steps > 0 && r->last.work_us > 0 && r->first.work_us <= r->last.work_us) {
+        ret->work = (double)(r->last.work_us - r->first.work_us) / steps / MICROSECONDS;
+        ret->data = (double)(r->last.data_us - r->first.data_us) / steps / MICROSECONDS;
+    }
+    return true;
+}
+
+/* What all ranks that count came to in this window, each in ascending order. */
+struct ranking {
+    const double *values;
+    size_t count;
+};
+struct window {
+    struct ranking step, rate, work;
+};
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static struct ranking rank_values(double *values, size_t count) {
+    qsort(values, count, sizeof(*values), compare);
+    return (struct ranking){values, count};
+}
+
+static void survey(struct straggler *p, const bool *ended, struct window *ret) {
+    size_t count = 0;
+    size_t telling = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        struct rate rate;
+        if (!counts(p, ended, i) || !measure(&p->ranks[i], &rate))
+            continue;
+        p->sorted[0][count] = (double)p->ranks[i].last.step;
+        p->sorted[1][count++] = rate.steps_per_second;
+        if (rate.work >= 0)
+            p->sorted[2][telling++] = rate.work;
+    }
+    *ret = (struct window){.step = rank_values(p->sorted[0], count),
+                           .rate = rank_values(p->sorted[1], count),
+                           .work = rank_values(p->sorted[2], telling)};
+}
+
+/* The value in place AT among all but one that is OWN. */
+static double among_others(const struct ranking *r, double own, size_t at) {
+    return r->values[own <= r->values[at] ? at + 1 : at];
+}
+
+/* Of an even number there are two in the middle: the one that accuses less. */
+static double lower_median(const struct ranking *r, double own) {
+    return among_others(r, own, (r->count - 2) / 2);
+}
+
+static double upper_median(const struct ranking *r, double own) {
+    return among_others(r, own, (r->count - 1) / 2);
+}
+
+/* It does not wait for the others, nor they for it. */
+static bool drifts(const struct window *w, const struct rate *own) {
+    return w->rate.count > 1 && own->steps_per_second * PERCENT <
+                                    lower_median(&w->rate, own->steps_per_second) * STRAGGLER_SLOW;
+}
+
+static bool is_behind(const struct window *w, const struct straggler_rank *r,
+                      const struct rate *own, struct straggler_finding *ret) {
+    double step = (double)r->last.step;
+    ret->behind = true;
+    ret->seconds = own->steps_per_second > 0 ? 1 / own->steps_per_second : 0;
+    ret->others = 1 / lower_median(&w->rate, own->steps_per_second);
+    ret->others_count = w->rate.count - 1;
+    return step + STRAGGLER_STEPS <= lower_median(&w->step, step);
+}
+
+/* The share of the time in which the others wait for it, in percent. */
+static double share(const struct window *w, const struct rate *own, struct straggler_finding *ret) {
+    if (own->work < 0 || w->work.count < 2)
+        return 0;
+    ret->seconds = own->work;
+    ret->data = own->data;
+    ret->others = upper_median(&w->work, own->work);
+    ret->others_count = w->work.count - 1;
+    return (own->work - ret->others) * own->steps_per_second * PERCENT;
+}
+
+/* Whether RANK holds the others up in this window, and by how much. */
+static bool look_at(const struct straggler *p, const struct window *w, size_t rank,
+                    double *ret_weight, struct straggler_finding *ret) {
+    const struct straggler_rank *r = &p->ranks[rank];
+    struct rate own;
+    *ret = (struct straggler_finding){.rank = rank, .step = r->last.step};
+    if (!measure(r, &own))
+        return false;
+    *ret_weight = PERCENT;
+    if (drifts(w, &own))
+        return is_behind(w, r, &own, ret);
+    *ret_weight = share(w, &own, ret);
+    return *ret_weight >= STRAGGLER_SHARE;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+/* A host whose word is late would look slow. */
+static bool all_are_fresh(const struct straggler *p, const bool *ended, int64_t now) {
+    for (size_t i = 0; i < p->count; i++)
+        if (counts(p, ended, i) &&
+            now - p->ranks[i].last.at > STRAGGLER_FRESH_SECONDS * CLOCK_SECOND)
+            return false;
+    return true;
+}
+
+/* By the rank in the middle. */
+static bool has_steps(const struct straggler *p, const struct window *w, int64_t now) {
+    double seconds = (double)(now - p->begun) / (double)CLOCK_SECOND;
+    return w->rate.count > 1 && w->rate.values[w->rate.count / 2] * seconds >= STRAGGLER_STEPS;
+}
+
+/* Of the ranks that held the others up long enough the worst; NULL: none did. */
+static struct straggler_rank *find_worst(struct straggler *p, const bool *ended,
+                                         const struct window *w, struct straggler_finding *ret) {
+    struct straggler_rank *worst = NULL;
+    double most = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        struct straggler_finding finding;
+        struct straggler_rank *r = &p->ranks[i];
+        double weight = 0;
+        bool holds = counts(p, ended, i) && look_at(p, w, i, &weight, &finding);
+        r->windows = holds ? r->windows + 1 : 0;
+        if (r->windows < STRAGGLER_WINDOWS || r->told || weight <= most)
+            continue;
+        worst = r;
+        most = weight;
+        *ret = finding;
+    }
+    return worst;
+}
+
+bool straggler_judge(struct straggler *p, const bool *ended, int64_t now,
+                     struct straggler_finding *ret) {
+    struct window window;
+    if (p->begun == 0)
+        begin_window(p, now);
+    if (now - p->begun < STRAGGLER_WINDOW_SECONDS * CLOCK_SECOND || !all_are_fresh(p, ended, now))
+        return false;
+    survey(p, ended, &window);
+    if (!has_steps(p, &window, now))
+        return false;
+    struct straggler_rank *worst = find_worst(p, ended, &window, ret);
+    begin_window(p, now);
+    if (worst == NULL || p->told == STRAGGLER_TOLD_MAX)
+        return false;
+    p->told++;
+    worst->told = true;
+    return true;
+}
+
+void straggler_describe(const struct straggler_finding *f, char text[STRAGGLER_TEXT_SIZE]) {
+    char data[64] = "";
+    if (f->behind && f->seconds > 0)
+        (void)snprintf(text, STRAGGLER_TEXT_SIZE,
+                       "rank %zu is behind: step %" PRIu64 ", one in %.3g s, the other %zu one in "
+                       "%.3g s (median)",
+                       f->rank, f->step, f->seconds, f->others_count, f->others);
+    else if (f->behind)
+        (void)snprintf(text, STRAGGLER_TEXT_SIZE,
+                       "rank %zu is behind: it stands at step %" PRIu64
+                       ", the other %zu make one in %.3g s (median)",
+                       f->rank, f->step, f->others_count, f->others);
+    else {
+        if (f->data * TELL_DATA >= f->seconds)
+            (void)snprintf(data, sizeof(data), ", %.3g s of it for data", f->data);
+        (void)snprintf(text, STRAGGLER_TEXT_SIZE,
+                       "the others wait for rank %zu: a step takes %.3g s of its own time%s, and "
+                       "%.3g s of the other %zu's (median)",
+                       f->rank, f->seconds, data, f->others, f->others_count);
+    }
+}

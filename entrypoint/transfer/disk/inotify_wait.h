@@ -1,0 +1,28 @@
+/* Waits until something has come to a folder or to those below it, or been closed there after it
+ * was written (inotify). Of what other hosts write to a shared file system the kernel tells
+ * nothing: so nobody should wait longer than INOTIFY_WAIT_LOOK_SECONDS. */
+#ifndef ENTRYPOINT_TRANSFER_DISK_INOTIFY_WAIT_H
+#define ENTRYPOINT_TRANSFER_DISK_INOTIFY_WAIT_H
+
+#include "common/error.h"
+
+#include <signal.h>
+#include <stdint.h>
+
+enum { INOTIFY_WAIT_LOOK_SECONDS = 20, INOTIFY_WAIT_FOLDERS_MAX = 1024 };
+
+struct inotify_wait {
+    int events; /* -1: nothing to watch */
+    const char *folder;
+};
+
+/* FOLDER, which outlives it, is made where it is missing; NULL: nothing is watched. */
+int inotify_wait_open(struct inotify_wait *w, const char *folder, struct error *err);
+void inotify_wait_done(struct inotify_wait *w);
+
+/* At most NANOSECONDS, or until *LEAVE is not 0, which a handler sets: a signal that comes just
+ * before is heard, too. */
+void inotify_wait_wait(struct inotify_wait *w, int64_t nanoseconds,
+                       const volatile sig_atomic_t *leave);
+
+#endif

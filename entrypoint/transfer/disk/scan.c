@@ -1,0 +1,193 @@
+#include "entrypoint/transfer/disk/scan.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/str.h"
+#include "entrypoint/transfer/disk/safe_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, PATH_SIZE = 4096 };
+
+void scan_done(struct scan *l) {
+    for (size_t i = 0; i < l->count; i++)
+        free(l->items[i].path);
+    free(l->items);
+    *l = (struct scan){0};
+}
+
+void scan_stamp(const struct stat *st, struct scan_stamp *ret) {
+    *ret = (struct scan_stamp){.device = st->st_dev,
+                               .inode = st->st_ino,
+                               .size = st->st_size,
+                               .modified = st->st_mtim,
+                               .changed = st->st_ctim};
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b) {
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool scan_same(const struct scan_stamp *a, const struct scan_stamp *b) {
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           same_time(&a->modified, &b->modified) && same_time(&a->changed, &b->changed);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+struct walk {
+    struct scan *leaving;
+    char path[PATH_SIZE]; /* below the folder, of what is looked at */
+};
+
+static bool is_whole(const char *name) {
+    return name[0] != '.' && !str_ends_with(name, ".tmp") && !str_ends_with(name, ".part") &&
+           strstr(name, ".partial-") == NULL;
+}
+
+static void note_odd(struct scan *l, const char *name) {
+    if (l->odd++ > 0)
+        return;
+    cleanup_buf struct buf shown;
+    buf_init(&shown, sizeof(l->first) - 1);
+    (void)str_add_utf8(&shown, name, strnlen(name, (sizeof(l->first) - 1) / 3), NULL);
+    (void)snprintf(l->first, sizeof(l->first), "%s", buf_text(&shown));
+}
+
+static int add(struct scan *l, const char *path, const struct stat *st, struct error *err) {
+    if (l->count >= SCAN_MAX)
+        return error_set(err, EXIT_CODE_DATA, "more than %d files: pack them into larger ones",
+                         SCAN_MAX);
+    if (l->count == l->capacity) {
+        size_t capacity = l->capacity > 0 ? 2 * l->capacity : 64;
+        struct scan_file *items = realloc(l->items, capacity * sizeof(*items));
+        if (items == NULL)
+            return error_no_memory(err, "a list of files");
+        l->items = items;
+        l->capacity = capacity;
+    }
+    struct scan_file *file = &l->items[l->count];
+    *file = (struct scan_file){.path = strdup(path)};
+    if (file->path == NULL)
+        return error_no_memory(err, "a list of files");
+    scan_stamp(st, &file->stamp);
+    l->count++;
+    return 0;
+}
+
+static int walk_folder(struct walk *w, int folder, size_t size, unsigned depth, struct error *err);
+
+/* What goes away while it is looked at was not to stay. */
+static int look(struct walk *w, int folder, const char *name, size_t size, unsigned depth,
+                struct error *err) {
+    struct stat st;
+    int printed =
+        snprintf(w->path + size, sizeof(w->path) - size, "%s%s", size > 0 ? "/" : "", name);
+    if (printed < 0 || (size_t)printed >= sizeof(w->path) - size)
+        return error_set(err, EXIT_CODE_DATA, "a path of more than %d bytes", PATH_SIZE - 1);
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : error_set_errno(err, EXIT_CODE_INTERNAL, "looking at files");
+    if (S_ISREG(st.st_mode))
+        return add(w->leaving, w->path, &st, err);
+    if (!S_ISDIR(st.st_mode)) {
+        note_odd(w->leaving, name);
+        return 0;
+    }
+    int below = openat(folder, name, WAY);
+    if (below < 0)
+        return errno == ENOENT ? 0 : error_set_errno(err, EXIT_CODE_INTERNAL, "opening a folder");
+    return walk_folder(w, below, size + (size_t)printed, depth + 1, err);
+}
+
+/* FOLDER is closed. */
+static int walk_folder(struct walk *w, int folder, size_t size, unsigned depth, struct error *err) {
+    DIR *listing = depth < SAFE_DIR_DEPTH_MAX ? fdopendir(folder) : NULL;
+    int result = 0;
+    if (listing == NULL) {
+        (void)close(folder);
+        return error_set(err, EXIT_CODE_DATA, "folders that lie more than %d deep",
+                         SAFE_DIR_DEPTH_MAX);
+    }
+    for (const struct dirent *e = NULL; result == 0 && (e = readdir(listing)) != NULL;)
+        if (is_whole(e->d_name))
+            result = look(w, dirfd(listing), e->d_name, size, depth, err);
+    (void)closedir(listing);
+    return result;
+}
+
+static int by_path(const void *a, const void *b) {
+    return strcmp(((const struct scan_file *)a)->path, ((const struct scan_file *)b)->path);
+}
+
+int scan_read(const char *folder, struct scan *ret, struct error *err) {
+    *ret = (struct scan){0};
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", folder);
+    struct walk walk = {.leaving = ret};
+    if (walk_folder(&walk, fd, 0, 0, err) != 0) {
+        scan_done(ret);
+        return error_wrap(err, "%s", folder);
+    }
+    if (ret->count > 0)
+        qsort(ret->items, ret->count, sizeof(*ret->items), by_path);
+    return 0;
+}
+
+int scan_read_one(const char *folder, const char *path, struct scan *ret, struct error *err) {
+    struct stat st;
+    struct error absent = {0};
+    *ret = (struct scan){0};
+    cleanup_fd int fd = scan_open(folder, path, &absent);
+    if (fd < 0 && absent.os_errno == ENOENT)
+        return 0;
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return add(ret, path, &st, err);
+    return error_set(err, EXIT_CODE_DATA, "%s/%s is no file that can be read", folder, path);
+}
+
+const struct scan_file *scan_find(const struct scan *l, const char *path) {
+    const struct scan_file wanted = {.path = (char *)(uintptr_t)path};
+    if (l->count == 0)
+        return NULL;
+    return bsearch(&wanted, l->items, l->count, sizeof(*l->items), by_path);
+}
+
+/* --- one file --------------------------------------------------------------------------------- */
+
+int scan_open(const char *folder, const char *path, struct error *err) {
+    char part[SAFE_DIR_NAME_MAX + 1];
+    int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (const char *from = path; at >= 0;) {
+        size_t size = strcspn(from, "/");
+        bool last = from[size] == '\0';
+        (void)snprintf(part, sizeof(part), "%.*s", (int)size, from);
+        int next = openat(at, part, last ? O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC : WAY);
+        (void)close(at);
+        at = next;
+        if (last && at >= 0)
+            return at;
+        from += size + 1;
+    }
+    return error_set_errno(err, EXIT_CODE_DATA, "reading \"%.256s\"", path);
+}
+
+/* A lease is given where no writer is, and handed back at once: a writer would wait for that. */
+bool scan_at_rest(int fd, const struct scan_stamp *stamp, int64_t now) {
+    if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
+        (void)fcntl(fd, F_SETLEASE, F_UNLCK);
+        return true;
+    }
+    if (errno == EAGAIN)
+        return false;
+    int64_t modified = stamp->modified.tv_sec * CLOCK_SECOND + stamp->modified.tv_nsec;
+    return now - modified >= SCAN_QUIET_SECONDS * CLOCK_SECOND;
+}

@@ -1,0 +1,337 @@
+#include "entrypoint/transfer/download_order.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/redact.h"
+#include "entrypoint/transfer/disk/copy.h"
+#include "entrypoint/transfer/disk/safe_dir.h"
+#include "entrypoint/transfer/disk/unpack.h"
+#include "entrypoint/transfer/fetch/prefix.h"
+#include "entrypoint/transfer/upload/multipart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* An archive lies so in the folder that it is unpacked into, until that is done: a start that was
+ * cut off is not taken for one that was whole. */
+static const char archive[] = ".ringmaster-unpacking";
+/* What all files of ours that are not whole begin with. */
+static const char unfinished[] = ".ringmaster-";
+enum { LINE_MAX_SIZE = 1024, TASK_NAME_MAX = 256 };
+
+void download_order_done(struct download_order *w) {
+    json_decref(w->root);
+    argv_done(&w->environment);
+    *w = (struct download_order){0};
+}
+
+/* --- the order -------------------------------------------------------------------------------- */
+
+static int parse_task(const json_t *item, struct download_order_task *ret, struct error *err) {
+    static const char where[] = "the order's task";
+    *ret = (struct download_order_task){.shards = 1};
+    if (json_member_string(item, where, "what", &ret->what, err) != 0 ||
+        json_member_string(item, where, "from", &ret->from, err) != 0 ||
+        json_member_string(item, where, "to", &ret->to, err) != 0 ||
+        json_member_bool(item, where, "unpack", &ret->unpack, err) != 0 ||
+        json_member_bool(item, where, "back", &ret->back, err) != 0 ||
+        json_member_bool(item, where, "target", &ret->target, err) != 0 ||
+        json_member_bool(item, where, "tidy", &ret->tidy, err) != 0 ||
+        json_member_bool(item, where, "pass", &ret->pass, err) != 0 ||
+        json_member_int(item, where, "shard", &ret->shard, err) != 0 ||
+        json_member_int(item, where, "shards", &ret->shards, err) != 0)
+        return -1;
+    bool has_from = ret->from != NULL || ret->target;
+    if (ret->what != NULL && has_from && ret->to != NULL && ret->shard >= 0 && ret->shards >= 1 &&
+        ret->shard < ret->shards)
+        return 0;
+    return error_set(err, EXIT_CODE_INTERNAL, "%s lacks what, from or to, or has no such shard",
+                     where);
+}
+
+static int parse_environment(const json_t *list, struct download_order *w, struct error *err) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *variable = json_string_value(json_array_get(list, i));
+        if (variable == NULL || strchr(variable, '=') == NULL)
+            return error_set(err, EXIT_CODE_INTERNAL, "the order's environment is none");
+        if (argv_add(&w->environment, variable, err) != 0)
+            return -1;
+    }
+    return w->environment.count > 0 ? redact_add_environment(w->environment.items, err) : 0;
+}
+
+static int parse(struct download_order *w, struct error *err) {
+    static const char where[] = "the order";
+    json_t *tasks = NULL;
+    json_t *environment = NULL;
+    json_t *uploads = NULL;
+    json_t *door = NULL;
+    if (json_member_array(w->root, where, "tasks", &tasks, err) != 0 ||
+        json_member_array(w->root, where, "uploads", &uploads, err) != 0 ||
+        json_member_array(w->root, where, "environment", &environment, err) != 0 ||
+        json_member_object(w->root, where, "door", &door, err) != 0 ||
+        json_member_int(w->root, where, "seconds", &w->seconds, err) != 0)
+        return -1;
+    if (json_array_size(tasks) > DOWNLOAD_ORDER_TASKS_MAX || w->seconds < 1 ||
+        w->seconds > DOWNLOAD_ORDER_SECONDS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s has too many tasks, or no time", where);
+    w->uploads = uploads;
+    w->door = door;
+    for (; w->count < json_array_size(tasks); w->count++)
+        if (parse_task(json_array_get(tasks, w->count), &w->tasks[w->count], err) != 0)
+            return -1;
+    return parse_environment(environment, w, err);
+}
+
+int download_order_parse(const char *text, size_t size, struct download_order *ret,
+                         struct error *err) {
+    json_t *root = NULL;
+    *ret = (struct download_order){0};
+    if (json_parse(text, size, "the order", &root, err) != 0)
+        return -1;
+    ret->root = root;
+    if (parse(ret, err) == 0)
+        return 0;
+    download_order_done(ret);
+    return -1;
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+struct walk {
+    struct s3 s3;
+    struct sharing *passing; /* NULL: none */
+    int64_t deadline;
+    void (*say)(const char *line);
+    void (*mark)(const char *line);
+};
+
+/* A channel may be called as the code is, or the checkpoints. */
+static void name_task(const struct download_order_task *t, char ret[TASK_NAME_MAX]) {
+    const char *kind = t->unpack ? "archive" : t->back ? "back" : "channel";
+    (void)snprintf(ret, TASK_NAME_MAX, "%s/%.240s", kind, t->what);
+}
+
+static int fetch(struct walk *w, const struct download_order_task *t, const struct address *from,
+                 int root, const char *name, struct error *err) {
+    char task[TASK_NAME_MAX];
+    name_task(t, task);
+    const struct prefix_download_order order = {.s3 = &w->s3,
+                                                .from = from,
+                                                .root = root,
+                                                .name = name,
+                                                .what = t->what,
+                                                .task = task,
+                                                .may_be_none = t->back,
+                                                .keep_newer = t->back,
+                                                .shard = (size_t)t->shard,
+                                                .shards = (size_t)t->shards,
+                                                .deadline = w->deadline,
+                                                .passing = t->pass ? w->passing : NULL,
+                                                .say = w->say,
+                                                .mark = w->mark};
+    return prefix_download(&order, err);
+}
+
+static int unpack_it(struct walk *w, const struct download_order_task *t, int fd, int root,
+                     struct error *err) {
+    char line[LINE_MAX_SIZE];
+    size_t count = 0;
+    if (fd < 0)
+        return -1;
+    if (unpack(fd, root, &count, err) != 0)
+        return -1;
+    (void)unlinkat(root, archive, 0);
+    (void)snprintf(line, sizeof(line), "%s: %zu files unpacked into %s", t->what, count, t->to);
+    w->say(line);
+    return 0;
+}
+
+/* What lies there already is taken, as an image or a mount has brought it. */
+static bool has_code(const struct walk *w, const struct download_order_task *t, int root) {
+    char line[LINE_MAX_SIZE];
+    struct stat st;
+    if (safe_dir_is_empty(root, unfinished) ||
+        fstatat(root, archive, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return false;
+    (void)snprintf(line, sizeof(line), "%s: %s is not empty, so what lies there is taken", t->what,
+                   t->to);
+    w->say(line);
+    return true;
+}
+
+/* Hosts that ask for it need not wait until all else is here. */
+static int offer_nothing(const struct walk *w, const struct download_order_task *t, int root,
+                         struct error *err) {
+    char task[TASK_NAME_MAX];
+    if (w->passing == NULL || !t->pass)
+        return 0;
+    name_task(t, task);
+    struct catalog_task *none = catalog_begin(&w->passing->shelf, task, root, err);
+    if (none == NULL)
+        return -1;
+    catalog_end(&w->passing->shelf, none);
+    return 0;
+}
+
+/* The archive that was fetched, or the one that this machine has: then an empty file stands for it
+ * until all is unpacked. */
+static int open_archive(const struct address *from, int root, struct error *err) {
+    bool here = from->kind == ADDRESS_FILE;
+    struct stat st;
+    cleanup_fd int fd = here ? open(from->rest, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+                             : openat(root, archive, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "%.512s", from->shown);
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, EXIT_CODE_DATA, "%.512s is not a file", from->shown);
+    cleanup_fd int begun =
+        here ? openat(root, archive, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+    if (here && begun < 0)
+        return error_set_errno(err, file_write_code(errno), "unpacking %.512s", from->shown);
+    return take_fd(&fd);
+}
+
+static int bring_code(struct walk *w, const struct download_order_task *t,
+                      const struct address *from, struct error *err) {
+    cleanup_fd int root = safe_dir_open(t->to, err);
+    if (root < 0)
+        return -1;
+    if (has_code(w, t, root))
+        return offer_nothing(w, t, root, err);
+    if (from->kind != ADDRESS_FILE && fetch(w, t, from, root, archive, err) != 0)
+        return -1;
+    cleanup_fd int fd = open_archive(from, root, err);
+    return unpack_it(w, t, fd, root, err);
+}
+
+/* The folder that PATH lies in. */
+static int make_parent(const char *path, struct error *err) {
+    char parent[4096];
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL || slash == path || (size_t)(slash - path) >= sizeof(parent))
+        return 0;
+    (void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+    return file_make_dirs(parent, err);
+}
+
+/* What this machine has is not copied. An empty folder makes room. */
+static int link_folder(const struct download_order_task *t, const struct address *from,
+                       struct error *err) {
+    struct stat st;
+    char was[4096];
+    if (stat(from->rest, &st) != 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "%s", from->shown);
+    ssize_t size = readlink(t->to, was, sizeof(was) - 1);
+    if (size > 0 && strncmp(was, from->rest, (size_t)size) == 0 && from->rest[size] == '\0')
+        return 0;
+    if (make_parent(t->to, err) != 0)
+        return -1;
+    if (rmdir(t->to) != 0 && errno != ENOENT)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s is to become a link to %s", t->to,
+                               from->rest);
+    return symlink(from->rest, t->to) == 0
+               ? 0
+               : error_set_errno(err, EXIT_CODE_CONFIG, "%s as a link to %s", t->to, from->rest);
+}
+
+static int bring_objects(struct walk *w, const struct download_order_task *t,
+                         const struct address *from, struct error *err) {
+    cleanup_fd int root = safe_dir_open(t->to, err);
+    return root >= 0 ? fetch(w, t, from, root, NULL, err) : -1;
+}
+
+/* --- targets ---------------------------------------------------------------------------------- */
+
+/* A job that finds out at its end that nothing can be uploaded was in vain. Whatever is wrong is a
+ * configuration to mend. */
+static int try_target(struct walk *w, const struct address *to, struct error *err) {
+    if (to->kind == ADDRESS_HTTP)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: files are uploaded to s3:// or file:// alone",
+                         to->shown);
+    int result =
+        to->kind == ADDRESS_FILE ? copy_probe(to->rest, err) : multipart_probe(&w->s3, to, err);
+    if (result != 0 && err != NULL)
+        err->code = EXIT_CODE_CONFIG;
+    return result;
+}
+
+/* Who may not ask what lies there unfinished leaves it to the bucket's own rules. */
+static void tidy_target(struct walk *w, const struct download_order_task *t,
+                        const struct address *to) {
+    char line[LINE_MAX_SIZE];
+    int count =
+        to->kind == ADDRESS_S3 ? multipart_tidy(&w->s3, to, t->back ? t->to : NULL, NULL) : 0;
+    if (count <= 0)
+        return;
+    (void)snprintf(line, sizeof(line), "%s: %d unfinished uploads of an earlier start given up",
+                   t->what, count);
+    w->say(line);
+}
+
+/* --- one task --------------------------------------------------------------------------------- */
+
+static int do_task(struct walk *w, const struct download_order_task *t, const struct address *at,
+                   struct error *err) {
+    if (t->unpack)
+        return bring_code(w, t, at, err);
+    bool linked = at->kind == ADDRESS_FILE && !t->target;
+    if (linked && t->back && file_make_dirs(at->rest, err) != 0)
+        return -1;
+    if (linked)
+        return link_folder(t, at, err);
+    if ((t->back || t->target) && try_target(w, at, err) != 0)
+        return -1;
+    if (t->tidy)
+        tidy_target(w, t, at);
+    return t->target ? 0 : bring_objects(w, t, at, err);
+}
+
+static int do_one(struct walk *w, const struct download_order_task *t, struct error *err) {
+    struct address at;
+    if (address_parse(t->target ? t->to : t->from, &at, err) != 0)
+        return -1;
+    int result = do_task(w, t, &at, err);
+    address_done(&at);
+    return result;
+}
+
+static int do_all(struct walk *walk, const struct download_order *w, struct error *err) {
+    int result = s3_open(&walk->s3, &w->environment, err);
+    for (size_t i = 0; result == 0 && i < w->count; i++) {
+        result = do_one(walk, &w->tasks[i], err);
+        if (result != 0)
+            (void)error_wrap(err, "%s", w->tasks[i].what);
+    }
+    s3_close(&walk->s3);
+    return result;
+}
+
+static int pass_on(struct walk *walk, const struct download_order *w, struct error *err) {
+    struct sharing passing;
+    if (sharing_open(&passing, w->door, err) != 0)
+        return -1;
+    walk->passing = &passing;
+    int result = do_all(walk, w, err);
+    catalog_end_all(&passing.shelf);
+    if (result == 0 && walk->mark != NULL) {
+        walk->mark(DOWNLOAD_ORDER_ALL_HERE);
+        sharing_linger(walk->deadline);
+    }
+    sharing_close(&passing);
+    return result;
+}
+
+int download_order_run(const struct download_order *w, void (*say)(const char *line),
+                       void (*mark)(const char *line), struct error *err) {
+    struct walk walk = {
+        .deadline = clock_now() + w->seconds * CLOCK_SECOND, .say = say, .mark = mark};
+    return w->door != NULL ? pass_on(&walk, w, err) : do_all(&walk, w, err);
+}

@@ -1,0 +1,312 @@
+#include "entrypoint/transfer/fetch/prefix.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "entrypoint/transfer/fetch/fetch_file.h"
+#include "entrypoint/transfer/s3/listing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAY_SECONDS = 10, MARK_SECONDS = 1, LINE_MAX_SIZE = 1024 };
+
+struct one;
+
+struct loading {
+    const struct prefix_download_order *order;
+    struct objects objects;
+    size_t front;
+    size_t next; /* to be looked at */
+    size_t done;
+    int64_t total; /* bytes; -1: not known */
+    int64_t fetched;
+    int64_t next_word;
+    int64_t next_mark;
+    int64_t verified;           /* blocks of files, and places looked at */
+    int64_t marked;             /* bytes, files and blocks, when it was last marked */
+    struct catalog_task *shelf; /* where others find it; NULL: nowhere */
+    struct one *ones;           /* under way */
+    struct pool pool;
+    struct error failure; /* the first; code 0: none */
+};
+
+struct one {
+    struct loading *loading;
+    struct one *next;
+    struct fetch_file bring;
+    char name[ADDRESS_MAX];
+};
+
+static void describe(const struct loading *l, char line[LINE_MAX_SIZE]) {
+    const double mib = 1048576;
+    if (l->total >= 0)
+        (void)snprintf(line, LINE_MAX_SIZE, "%s: %.1f of %.1f MiB, %zu of %zu files",
+                       l->order->what, (double)l->fetched / mib, (double)l->total / mib, l->done,
+                       l->objects.count);
+    else
+        (void)snprintf(line, LINE_MAX_SIZE, "%s: %.1f MiB", l->order->what,
+                       (double)l->fetched / mib);
+}
+
+static void say_progress(struct loading *l, bool last) {
+    char line[LINE_MAX_SIZE];
+    if (!last && clock_now() < l->next_word)
+        return;
+    l->next_word = clock_now() + SAY_SECONDS * CLOCK_SECOND;
+    describe(l, line);
+    l->order->say(line);
+}
+
+/* A try that begins anew takes bytes away, which is no step forward. What it brings is, as tries
+ * that get no further than others are counted. */
+static void mark_progress(struct loading *l) {
+    char line[LINE_MAX_SIZE];
+    int64_t now = clock_now();
+    const struct sharing *passing = l->order->passing;
+    int64_t moved = l->fetched + (int64_t)l->done + l->verified;
+    if (passing != NULL) /* whoever waits for another host gets further when that one does */
+        moved += (int64_t)passing->peer.moves;
+    if (moved < l->marked)
+        l->marked = moved;
+    if (l->order->mark == NULL || now < l->next_mark || moved == l->marked)
+        return;
+    l->next_mark = now + MARK_SECONDS * CLOCK_SECOND;
+    l->marked = moved;
+    if (l->order->passing != NULL)
+        catalog_step(&l->order->passing->shelf);
+    describe(l, line);
+    l->order->mark(line);
+}
+
+static void tick(void *context) {
+    mark_progress(context);
+    say_progress(context, false);
+}
+
+static void put_on_shelf(const struct loading *l, const char *path,
+                         const struct catalog_facts *facts) {
+    if (l->shelf != NULL)
+        catalog_put(&l->order->passing->shelf, l->shelf, path, facts, l->order->name != NULL);
+}
+
+static void verified_some(void *context) {
+    struct loading *l = context;
+    l->verified++;
+    tick(l);
+}
+
+/* One that was here before goes on by the digest that is made while its ETag is. */
+static bool is_present(struct loading *l, const char *path, const struct object *object) {
+    struct catalog_facts facts = {.size = object->size};
+    struct digest sha = {0};
+    const struct etag_along along = {
+        .sha = l->shelf != NULL ? &sha : NULL, .turn = verified_some, .context = l};
+    bool there = stream_is_there(l->order->root, path, object->size, object->etag, &along);
+    (void)snprintf(facts.etag, sizeof(facts.etag), "%s", there ? object->etag : "");
+    if (there && l->shelf != NULL && digest_end(&sha, facts.sha256, NULL) == 0)
+        put_on_shelf(l, path, &facts);
+    digest_done(&sha);
+    return there;
+}
+
+static void ended(void *context, const struct error *failure) {
+    struct one *o = context;
+    struct loading *l = o->loading;
+    struct one **slot = &l->ones;
+    while (*slot != o)
+        slot = &(*slot)->next;
+    *slot = o->next;
+    if (failure == NULL)
+        put_on_shelf(l, o->bring.source.path, &o->bring.facts);
+    if (failure != NULL && l->failure.code == 0)
+        l->failure = *failure;
+    l->pool.stop = l->failure.code != 0;
+    l->done += failure == NULL;
+    free(o);
+}
+
+static struct one *new_one(struct loading *l) {
+    struct one *o = calloc(1, sizeof(*o));
+    if (o == NULL && l->failure.code == 0)
+        (void)error_no_memory(&l->failure, "a file");
+    if (o != NULL)
+        o->loading = l;
+    return o;
+}
+
+static void start(struct one *o, const struct stream_order *source) {
+    struct loading *l = o->loading;
+    const struct fetch_file_order order = {.source = *source,
+                                           .passing = l->order->passing,
+                                           .task = l->order->task,
+                                           .say = l->order->say,
+                                           .ended = ended,
+                                           .context = o};
+    o->next = l->ones;
+    l->ones = o;
+    fetch_file_start(&o->bring, &order, &l->pool);
+}
+
+/* Of a single file: as it was asked for, else as its address has it. */
+static const char *own_name(const struct prefix_download_order *o) {
+    const char *name = o->name != NULL ? o->name : address_name(o->from);
+    return name[0] != '\0' ? name : "file";
+}
+
+static const char *path_of(const struct loading *l, const struct object *object) {
+    return l->order->name != NULL ? l->order->name : object->key + l->front;
+}
+
+/* Another piece of a file that is under way, or the next object that is not here yet. After a
+ * failure none is begun. */
+static bool more(void *context) {
+    struct loading *l = context;
+    const struct prefix_download_order *o = l->order;
+    for (struct one *one = l->ones; one != NULL && l->failure.code == 0; one = one->next)
+        if (fetch_file_more(&one->bring))
+            return true;
+    if (l->failure.code != 0 || l->next == l->objects.count)
+        return false;
+    const struct object *object = &l->objects.items[l->next++];
+    const char *path = path_of(l, object);
+    bool newer = o->keep_newer && stream_is_newer(o->root, path, object->modified);
+    if (newer || is_present(l, path, object)) {
+        l->done++;
+        l->fetched += object->size;
+        mark_progress(l);
+        return true;
+    }
+    struct one *one = new_one(l);
+    if (one == NULL)
+        return false;
+    (void)snprintf(one->name, sizeof(one->name), "s3://%s/%s", o->from->bucket, object->key);
+    const struct stream_order source = {.s3 = o->s3,
+                                        .bucket = o->from->bucket,
+                                        .key = object->key,
+                                        .name = one->name,
+                                        .root = o->root,
+                                        .path = path,
+                                        .size = object->size,
+                                        .etag = object->etag,
+                                        .fetched = &l->fetched};
+    start(one, &source);
+    return true;
+}
+
+/* What is verified may be hundreds of gigabytes that an earlier start has left. */
+static bool aside(void *context) {
+    struct loading *l = context;
+    for (struct one *one = l->ones; one != NULL && l->failure.code == 0; one = one->next)
+        if (fetch_file_verify(&one->bring)) {
+            l->verified++;
+            return true;
+        }
+    return false;
+}
+
+static int run(struct loading *l, struct error *err) {
+    l->pool.more = more;
+    l->pool.aside = aside;
+    l->pool.tick = tick;
+    l->pool.context = l;
+    l->next_word = clock_now() + SAY_SECONDS * CLOCK_SECOND;
+    if (pool_run(&l->pool, l->order->deadline, err) != 0)
+        return error_wrap(err, "%s", l->order->from->shown);
+    if (l->failure.code != 0) {
+        if (err != NULL)
+            *err = l->failure;
+        return -1;
+    }
+    say_progress(l, true);
+    return 0;
+}
+
+/* Others may ask for all of it from now on. */
+static int offer(struct loading *l, struct error *err) {
+    const struct prefix_download_order *o = l->order;
+    if (o->passing == NULL)
+        return 0;
+    struct catalog *shelf = &o->passing->shelf;
+    l->shelf = catalog_begin(shelf, o->task, o->root, err);
+    if (l->shelf == NULL)
+        return -1;
+    if (o->name != NULL || l->objects.count == 0) {
+        if (catalog_expect(shelf, l->shelf, own_name(o), err) != 0)
+            return -1;
+    } else
+        for (size_t i = 0; i < l->objects.count; i++)
+            if (catalog_expect(shelf, l->shelf, l->objects.items[i].key + l->front, err) != 0)
+                return -1;
+    catalog_listed(shelf, l->shelf);
+    return 0;
+}
+
+/* Bytes that need no more room. */
+static int64_t present(struct loading *l) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < l->objects.count; i++) {
+        l->verified++;
+        mark_progress(l);
+        bytes += part_file_present(l->order->root, path_of(l, &l->objects.items[i]),
+                                   l->objects.items[i].size);
+    }
+    return bytes;
+}
+
+static int load_objects(struct loading *l, struct error *err) {
+    const struct prefix_download_order *o = l->order;
+    const struct listing listing = {.s3 = o->s3,
+                                    .at = o->from,
+                                    .what = o->what,
+                                    .may_be_none = o->may_be_none,
+                                    .shard = o->shard,
+                                    .shards = o->shards,
+                                    .deadline = o->deadline,
+                                    .mark = o->mark,
+                                    .say = o->say};
+    if (listing_read(&listing, &l->objects, &l->front, err) != 0)
+        return -1;
+    for (size_t i = 0; i < l->objects.count; i++) {
+        if (__builtin_add_overflow(l->total, l->objects.items[i].size, &l->total))
+            return error_set(err, EXIT_CODE_DATA, "the listing has impossible sizes");
+    }
+    if (safe_dir_check_room(o->root, l->total - present(l), err) != 0)
+        return error_wrap(err, "%s", o->from->shown);
+    return offer(l, err) == 0 ? run(l, err) : -1;
+}
+
+static int load_url(struct loading *l, struct error *err) {
+    const struct prefix_download_order *o = l->order;
+    struct one *one = new_one(l);
+    if (one == NULL)
+        return error_no_memory(err, "a file");
+    const struct stream_order source = {.url = o->from->text,
+                                        .name = o->from->shown,
+                                        .root = o->root,
+                                        .path = own_name(o),
+                                        .size = -1,
+                                        .fetched = &l->fetched};
+    l->total = -1;
+    if (offer(l, err) != 0) {
+        free(one);
+        return -1;
+    }
+    start(one, &source);
+    return run(l, err);
+}
+
+int prefix_download(const struct prefix_download_order *order, struct error *err) {
+    struct loading l = {.order = order};
+    if (pool_open(&l.pool, order->s3->certificates, err) != 0)
+        return -1;
+    if (order->passing != NULL)
+        (void)sharing_has_peer(order->passing, order->say);
+    int result = order->from->kind == ADDRESS_S3 ? load_objects(&l, err) : load_url(&l, err);
+    if (l.shelf != NULL)
+        catalog_end(&order->passing->shelf, l.shelf);
+    pool_close(&l.pool);
+    objects_done(&l.objects);
+    return result;
+}

@@ -1,0 +1,214 @@
+#include "entrypoint/transfer/peers/catalog.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "entrypoint/transfer/disk/safe_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct item {
+    char *path; /* owned */
+    struct catalog_facts facts;
+    int fd; /* -1: opened when it is asked for */
+    bool here;
+};
+
+struct catalog_task {
+    char *what; /* owned */
+    int root;
+    struct item *items; /* owned; by path once it is listed */
+    size_t count;
+    size_t capacity;
+    bool listed;
+    bool over;
+};
+
+int catalog_open(struct catalog *s, struct error *err) {
+    pthread_condattr_t attributes;
+    *s = (struct catalog){0};
+    if (pthread_condattr_init(&attributes) != 0)
+        return error_no_memory(err, "what is passed on");
+    bool good = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                pthread_cond_init(&s->changed, &attributes) == 0 &&
+                pthread_mutex_init(&s->lock, NULL) == 0;
+    (void)pthread_condattr_destroy(&attributes);
+    return good ? 0 : error_no_memory(err, "what is passed on");
+}
+
+static void subprocess_done(struct catalog_task *t) {
+    for (size_t i = 0; i < t->count; i++) {
+        free(t->items[i].path);
+        if (t->items[i].fd >= 0)
+            (void)close(t->items[i].fd);
+    }
+    free(t->items);
+    free(t->what);
+    if (t->root >= 0)
+        (void)close(t->root);
+    free(t);
+}
+
+void catalog_done(struct catalog *s) {
+    for (size_t i = 0; i < s->count; i++)
+        subprocess_done(s->tasks[i]);
+    (void)pthread_cond_destroy(&s->changed);
+    (void)pthread_mutex_destroy(&s->lock);
+    *s = (struct catalog){0};
+}
+
+static void lock(struct catalog *s) {
+    (void)pthread_mutex_lock(&s->lock);
+}
+
+/* Whoever waits looks again. */
+static void unlock_changed(struct catalog *s) {
+    (void)pthread_cond_broadcast(&s->changed);
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+/* --- what comes ------------------------------------------------------------------------------- */
+
+struct catalog_task *catalog_begin(struct catalog *s, const char *what, int root,
+                                   struct error *err) {
+    struct catalog_task *t = s->count < CATALOG_TASKS_MAX ? calloc(1, sizeof(*t)) : NULL;
+    if (t == NULL) {
+        (void)error_no_memory(err, "what is passed on");
+        return NULL;
+    }
+    t->what = strdup(what);
+    t->root = fcntl(root, F_DUPFD_CLOEXEC, 0);
+    if (t->what == NULL || t->root < 0) {
+        (void)error_set_errno(err, EXIT_CODE_INTERNAL, "what is passed on");
+        subprocess_done(t);
+        return NULL;
+    }
+    lock(s);
+    s->tasks[s->count++] = t;
+    unlock_changed(s);
+    return t;
+}
+
+static int grow(struct catalog_task *t) {
+    if (t->count < t->capacity)
+        return 0;
+    size_t capacity = t->capacity > 0 ? 2 * t->capacity : 16;
+    struct item *items = realloc(t->items, capacity * sizeof(*items));
+    if (items == NULL)
+        return -1;
+    t->items = items;
+    t->capacity = capacity;
+    return 0;
+}
+
+int catalog_expect(struct catalog *s, struct catalog_task *t, const char *path, struct error *err) {
+    int result = -1;
+    lock(s);
+    char *copy = grow(t) == 0 ? strdup(path) : NULL;
+    if (copy != NULL) {
+        t->items[t->count++] = (struct item){.path = copy, .fd = -1};
+        result = 0;
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return result == 0 ? 0 : error_no_memory(err, "what is passed on");
+}
+
+static int by_path(const void *a, const void *b) {
+    const struct item *one = a;
+    const struct item *other = b;
+    return strcmp(one->path, other->path);
+}
+
+void catalog_listed(struct catalog *s, struct catalog_task *t) {
+    lock(s);
+    if (t->count > 0)
+        qsort(t->items, t->count, sizeof(*t->items), by_path);
+    t->listed = true;
+    unlock_changed(s);
+}
+
+static struct item *find(const struct catalog_task *t, const char *path) {
+    const struct item wanted = {.path = (char *)(uintptr_t)path};
+    return t->listed && t->count > 0
+               ? bsearch(&wanted, t->items, t->count, sizeof(*t->items), by_path)
+               : NULL;
+}
+
+static int open_item(const struct catalog_task *t, const char *path) {
+    char name[SAFE_DIR_NAME_MAX + 1];
+    cleanup_fd int folder = safe_dir_find(t->root, path, name);
+    return folder >= 0 ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+}
+
+void catalog_put(struct catalog *s, struct catalog_task *t, const char *path,
+                 const struct catalog_facts *facts, bool keep) {
+    lock(s);
+    struct item *item = find(t, path);
+    if (item != NULL) {
+        item->facts = *facts;
+        item->fd = keep ? open_item(t, path) : -1;
+        item->here = true;
+    }
+    unlock_changed(s);
+}
+
+void catalog_end(struct catalog *s, struct catalog_task *t) {
+    lock(s);
+    t->over = true;
+    unlock_changed(s);
+}
+
+void catalog_end_all(struct catalog *s) {
+    lock(s);
+    s->over = true;
+    unlock_changed(s);
+}
+
+void catalog_step(struct catalog *s) {
+    lock(s);
+    s->steps++;
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+/* --- what is asked for ------------------------------------------------------------------------ */
+
+static struct catalog_task *find_task(const struct catalog *s, const char *what) {
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(s->tasks[i]->what, what) == 0)
+            return s->tasks[i];
+    return NULL;
+}
+
+/* A file that has gone from its folder since will not come back. */
+static enum catalog_answer look(struct catalog *s, const char *what, const char *path,
+                                struct catalog_file *ret) {
+    const struct catalog_task *t = find_task(s, what);
+    if (t == NULL)
+        return s->over ? CATALOG_NEVER : CATALOG_LATER;
+    const struct item *item = find(t, path);
+    if (item == NULL)
+        return t->listed || t->over ? CATALOG_NEVER : CATALOG_LATER;
+    if (!item->here)
+        return t->over ? CATALOG_NEVER : CATALOG_LATER;
+    ret->facts = item->facts;
+    ret->fd = item->fd >= 0 ? fcntl(item->fd, F_DUPFD_CLOEXEC, 0) : open_item(t, path);
+    return ret->fd >= 0 ? CATALOG_HERE : CATALOG_NEVER;
+}
+
+enum catalog_answer catalog_take(struct catalog *s, const char *what, const char *path,
+                                 int64_t until, struct catalog_file *ret) {
+    const struct timespec end = {.tv_sec = until / CLOCK_SECOND, .tv_nsec = until % CLOCK_SECOND};
+    enum catalog_answer answer = CATALOG_LATER;
+    *ret = (struct catalog_file){.fd = -1};
+    lock(s);
+    while ((answer = look(s, what, path, ret)) == CATALOG_LATER)
+        if (pthread_cond_timedwait(&s->changed, &s->lock, &end) != 0)
+            break;
+    ret->steps = s->steps;
+    (void)pthread_mutex_unlock(&s->lock);
+    return answer;
+}

@@ -1,0 +1,26 @@
+/* What another host's child asks this one for: the head of its GET, as libcurl writes it. The path
+ * is "/TASK/PATH", both percent-encoded, or "/" alone, which asks only whether somebody is here.
+ * Pure. */
+#ifndef ENTRYPOINT_TRANSFER_PEERS_PEER_REQUEST_H
+#define ENTRYPOINT_TRANSFER_PEERS_PEER_REQUEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PEER_REQUEST_HEAD_MAX = 8 * 1024, PEER_REQUEST_ETAG_MAX = 256 };
+
+struct peer_request {
+    char task[256]; /* "": nothing */
+    char path[PEER_REQUEST_HEAD_MAX];
+    int64_t from;                     /* the first byte; 0 without a range */
+    int64_t to;                       /* the last one; -1: to the end */
+    char etag[PEER_REQUEST_ETAG_MAX]; /* that it must have; "": any */
+};
+
+/* How long the head at TEXT is, with its empty line; 0: it is not whole. */
+size_t peer_request_head(const char *text, size_t size);
+
+/* HEAD is of SIZE bytes, as peer_request_head() says. -1: it is none that is understood. */
+int peer_request_parse(const char *head, size_t size, struct peer_request *ret);
+
+#endif

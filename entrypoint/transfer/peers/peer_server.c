@@ -1,0 +1,322 @@
+#include "entrypoint/transfer/peers/peer_server.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "entrypoint/transfer/peers/peer_client.h"
+#include "entrypoint/transfer/peers/peer_request.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum {
+    STACK_SIZE = 256 * 1024,
+    BLOCK_SIZE = 64 * 1024,
+    GREET_SECONDS = 10,   /* for the handshake, in all */
+    LOOK_SECONDS = 1,     /* between two looks at who takes longer */
+    SILENCE_SECONDS = 60, /* between two requests, or until a guest takes more */
+    WAIT_SECONDS = 5,     /* for a file that is to come, before the guest hears how far we are */
+    REST_MS = 100,        /* while this process has no descriptors left */
+    ANSWER_MAX = 1024,
+};
+
+/* --- one guest -------------------------------------------------------------------------------- */
+
+struct talk {
+    SSL *ssl;
+    struct catalog *shelf;
+    size_t size; /* of what has come and is not answered */
+    char head[PEER_REQUEST_HEAD_MAX];
+    char block[BLOCK_SIZE];
+};
+
+static int write_all(const struct talk *t, const char *bytes, size_t size) {
+    while (size > 0) {
+        size_t sent = 0;
+        if (SSL_write_ex(t->ssl, bytes, size, &sent) != 1)
+            return -1;
+        bytes += sent;
+        size -= sent;
+    }
+    return 0;
+}
+
+static int answer(const struct talk *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int answer(const struct talk *t, const char *format, ...) {
+    char text[ANSWER_MAX];
+    va_list values;
+    va_start(values, format);
+    int size = vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    return size > 0 && size < ANSWER_MAX ? write_all(t, text, (size_t)size) : -1;
+}
+
+static int answer_later(const struct talk *t, uint64_t steps) {
+    char text[32];
+    int size = snprintf(text, sizeof(text), "steps %" PRIu64, steps);
+    return answer(t, "HTTP/1.1 %d Later\r\nretry-after: 0\r\ncontent-length: %d\r\n\r\n%s",
+                  PEER_CLIENT_LATER, size, text);
+}
+
+static int send_bytes(struct talk *t, int fd, int64_t at, int64_t end) {
+    while (at < end) {
+        size_t most = end - at < BLOCK_SIZE ? (size_t)(end - at) : BLOCK_SIZE;
+        ssize_t got = pread(fd, t->block, most, at);
+        if (got <= 0 || write_all(t, t->block, (size_t)got) != 0)
+            return -1;
+        at += got;
+    }
+    return 0;
+}
+
+/* The digest as S3 tells it. */
+static void base64(const char hex[DIGEST_HEX_MAX], char ret[48]) {
+    unsigned char raw[DIGEST_SHA256];
+    for (size_t i = 0; i < sizeof(raw); i++) {
+        const char byte[] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        raw[i] = (unsigned char)strtoul(byte, NULL, 16);
+    }
+    (void)EVP_EncodeBlock((unsigned char *)ret, raw, sizeof(raw));
+}
+
+static int send_file(struct talk *t, const struct peer_request *w,
+                     const struct catalog_file *file) {
+    const struct catalog_facts *facts = &file->facts;
+    char digest[48];
+    char range[96] = "";
+    if (w->etag[0] != '\0' && strcmp(w->etag, facts->etag) != 0)
+        return answer(t, "HTTP/1.1 412 Another\r\ncontent-length: 0\r\n\r\n");
+    if (w->from > 0 && w->from >= facts->size)
+        return answer(t, "HTTP/1.1 416 Beyond\r\ncontent-length: 0\r\n\r\n");
+    int64_t end = w->to >= 0 && w->to < facts->size ? w->to + 1 : facts->size;
+    bool part = w->from > 0 || end < facts->size;
+    if (part)
+        (void)snprintf(range, sizeof(range),
+                       "content-range: bytes %" PRId64 "-%" PRId64 "/%" PRId64 "\r\n", w->from,
+                       end - 1, facts->size);
+    base64(facts->sha256, digest);
+    if (answer(t,
+               "HTTP/1.1 %s\r\ncontent-length: %" PRId64 "\r\n%setag: \"%s\"\r\n"
+               "x-amz-checksum-sha256: %s\r\n\r\n",
+               part ? "206 Part" : "200 OK", end - w->from, range, facts->etag, digest) != 0)
+        return -1;
+    return send_bytes(t, file->fd, w->from, end);
+}
+
+static int serve(struct talk *t, const struct peer_request *w) {
+    struct catalog_file file;
+    if (w->task[0] == '\0')
+        return answer(t, "HTTP/1.1 204 Here\r\n\r\n");
+    int64_t until = clock_now() + WAIT_SECONDS * CLOCK_SECOND;
+    enum catalog_answer state = catalog_take(t->shelf, w->task, w->path, until, &file);
+    if (state == CATALOG_LATER)
+        return answer_later(t, file.steps);
+    if (state == CATALOG_NEVER)
+        return answer(t, "HTTP/1.1 %d Never\r\ncontent-length: 0\r\n\r\n", PEER_CLIENT_NEVER);
+    int result = send_file(t, w, &file);
+    (void)close(file.fd);
+    return result;
+}
+
+/* 1 as long as there may be another one. */
+static int serve_next(struct talk *t) {
+    struct peer_request wanted;
+    size_t whole = 0;
+    while ((whole = peer_request_head(t->head, t->size)) == 0) {
+        size_t got = 0;
+        if (t->size == sizeof(t->head) ||
+            SSL_read_ex(t->ssl, t->head + t->size, sizeof(t->head) - t->size, &got) != 1)
+            return 0;
+        t->size += got;
+    }
+    if (peer_request_parse(t->head, whole, &wanted) != 0) {
+        (void)answer(t, "HTTP/1.1 400 Not understood\r\ncontent-length: 0\r\n\r\n");
+        return 0;
+    }
+    t->size -= whole;
+    memmove(t->head, t->head + whole, t->size);
+    return serve(t, &wanted) == 0;
+}
+
+static void set_patience(int fd, int seconds) {
+    const struct timeval time = {.tv_sec = seconds};
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+}
+
+static void know(struct peer_server_guest *g) {
+    (void)pthread_mutex_lock(&g->handout->lock);
+    g->known = true;
+    (void)pthread_mutex_unlock(&g->handout->lock);
+}
+
+static void meet(struct peer_server_guest *g, int fd) {
+    struct talk *t = calloc(1, sizeof(*t));
+    if (t == NULL)
+        return;
+    t->shelf = g->handout->shelf;
+    t->ssl = SSL_new(g->handout->tls);
+    set_patience(fd, GREET_SECONDS);
+    if (t->ssl != NULL && SSL_set_fd(t->ssl, fd) == 1 && SSL_accept(t->ssl) == 1 &&
+        tls_check(t->ssl, NULL) == 0) {
+        know(g);
+        set_patience(fd, SILENCE_SECONDS);
+        while (serve_next(t))
+            ;
+        (void)SSL_shutdown(t->ssl);
+    }
+    SSL_free(t->ssl);
+    free(t);
+    ERR_clear_error();
+}
+
+static void *guest(void *context) {
+    struct peer_server_guest *g = context;
+    struct peer_server *h = g->handout;
+    (void)pthread_mutex_lock(&h->lock);
+    int fd = g->fd;
+    (void)pthread_mutex_unlock(&h->lock);
+    meet(g, fd);
+    (void)pthread_mutex_lock(&h->lock);
+    (void)close(g->fd);
+    g->fd = -1;
+    (void)pthread_mutex_unlock(&h->lock);
+    (void)sem_post(&h->places);
+    return NULL;
+}
+
+/* --- the door --------------------------------------------------------------------------------- */
+
+static int start(pthread_t *ret, void *(*run)(void *context), void *context) {
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0)
+        return -1;
+    int result = pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    if (result == 0)
+        result = pthread_create(ret, &attributes, run, context);
+    (void)pthread_attr_destroy(&attributes);
+    return result == 0 ? 0 : -1;
+}
+
+/* There is a place, as the semaphore says. FD is taken. */
+static int seat(struct peer_server *h, int fd) {
+    struct peer_server_guest *g = h->guests;
+    (void)pthread_mutex_lock(&h->lock);
+    while (g->fd >= 0)
+        g++;
+    if (g->started)
+        (void)pthread_join(g->thread, NULL); /* it has let go of its place */
+    g->fd = fd;
+    g->came = clock_now();
+    g->known = false;
+    g->started = !h->closing && start(&g->thread, guest, g) == 0;
+    if (!g->started) {
+        (void)close(fd);
+        g->fd = -1;
+    }
+    (void)pthread_mutex_unlock(&h->lock);
+    return g->started ? 0 : -1;
+}
+
+static bool is_closing(struct peer_server *h) {
+    (void)pthread_mutex_lock(&h->lock);
+    bool closing = h->closing;
+    (void)pthread_mutex_unlock(&h->lock);
+    return closing;
+}
+
+/* Those without the key, who could hold a place with a byte now and then. */
+static void send_strangers_away(struct peer_server *h) {
+    int64_t since = clock_now() - GREET_SECONDS * CLOCK_SECOND;
+    (void)pthread_mutex_lock(&h->lock);
+    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
+        if (h->guests[i].fd >= 0 && !h->guests[i].known && h->guests[i].came < since)
+            (void)shutdown(h->guests[i].fd, SHUT_RDWR);
+    (void)pthread_mutex_unlock(&h->lock);
+}
+
+static void wait_for_place(struct peer_server *h) {
+    for (;;) {
+        int64_t until = clock_now() + LOOK_SECONDS * CLOCK_SECOND;
+        const struct timespec end = {.tv_sec = until / CLOCK_SECOND,
+                                     .tv_nsec = until % CLOCK_SECOND};
+        if (sem_clockwait(&h->places, CLOCK_MONOTONIC, &end) == 0)
+            return;
+        send_strangers_away(h);
+    }
+}
+
+/* Who comes while all places are taken waits in the kernel's queue. */
+static void *listen_on(void *context) {
+    struct peer_server *h = context;
+    struct pollfd watched = {.fd = h->listener, .events = POLLIN};
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, NULL); /* guests inherit it: one may leave at any time */
+    wait_for_place(h);
+    while (!is_closing(h)) {
+        (void)poll(&watched, 1, LOOK_SECONDS * 1000);
+        send_strangers_away(h);
+        int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+            (void)poll(NULL, 0, REST_MS); /* who knocks goes on knocking */
+        if (fd < 0 || seat(h, fd) != 0)
+            continue;
+        wait_for_place(h);
+    }
+    return NULL;
+}
+
+int peer_server_open(struct peer_server *h, int listener, const unsigned char key[TLS_KEY_SIZE],
+                     struct catalog *shelf, struct error *err) {
+    *h = (struct peer_server){.shelf = shelf, .listener = listener};
+    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
+        h->guests[i] = (struct peer_server_guest){.handout = h, .fd = -1};
+    h->tls = tls_context_new(key, true, err);
+    if (h->tls == NULL) {
+        (void)close(listener);
+        return -1;
+    }
+    if (pthread_mutex_init(&h->lock, NULL) == 0 &&
+        sem_init(&h->places, 0, PEER_SERVER_GUESTS) == 0 && start(&h->thread, listen_on, h) == 0) {
+        h->open = true;
+        return 0;
+    }
+    tls_context_free(h->tls);
+    (void)close(listener);
+    return error_no_memory(err, "what is passed on");
+}
+
+void peer_server_close(struct peer_server *h) {
+    if (!h->open)
+        return;
+    (void)pthread_mutex_lock(&h->lock);
+    h->closing = true;
+    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
+        if (h->guests[i].fd >= 0)
+            (void)shutdown(h->guests[i].fd, SHUT_RDWR);
+    (void)pthread_mutex_unlock(&h->lock);
+    (void)shutdown(h->listener, SHUT_RDWR);
+    (void)pthread_join(h->thread, NULL);
+    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
+        if (h->guests[i].started)
+            (void)pthread_join(h->guests[i].thread, NULL);
+    (void)close(h->listener);
+    tls_context_free(h->tls);
+    (void)sem_destroy(&h->places);
+    (void)pthread_mutex_destroy(&h->lock);
+    h->open = false;
+}

@@ -1,0 +1,81 @@
+#include "entrypoint/transfer/peers/sharing.h"
+
+#include "common/clock.h"
+
+#include <openssl/crypto.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_MAX_SIZE = 1024, DESCRIPTOR_MAX = 1 << 20, PATIENCE_MAX = 86400 };
+
+static int read_key(const char *text, unsigned char ret[TLS_KEY_SIZE]) {
+    size_t size = 0;
+    if (text == NULL || OPENSSL_hexstr2buf_ex(ret, TLS_KEY_SIZE, &size, text, '\0') != 1)
+        return -1;
+    return size == TLS_KEY_SIZE ? 0 : -1;
+}
+
+static int parse(struct sharing *p, const json_t *door, int64_t *listener, struct error *err) {
+    static const char where[] = "the order's door";
+    const char *key = NULL;
+    struct peer_client *peer = &p->peer;
+    peer->patience = 1;
+    if (json_member_int(door, where, "listener", listener, err) != 0 ||
+        json_member_string(door, where, "key", &key, err) != 0 ||
+        json_member_string(door, where, "from", &peer->url, err) != 0 ||
+        json_member_string(door, where, "name", &peer->name, err) != 0 ||
+        json_member_int(door, where, "patience", &peer->patience, err) != 0)
+        return -1;
+    if (read_key(key, peer->key) == 0 && *listener > 2 && *listener < DESCRIPTOR_MAX &&
+        peer->patience > 0 && peer->patience <= PATIENCE_MAX &&
+        (peer->url == NULL || peer->name != NULL))
+        return 0;
+    return error_set(err, EXIT_CODE_INTERNAL, "%s lacks listener, key or name", where);
+}
+
+int sharing_open(struct sharing *p, const json_t *door, struct error *err) {
+    int64_t listener = -1;
+    *p = (struct sharing){0};
+    if (parse(p, door, &listener, err) != 0 || catalog_open(&p->shelf, err) != 0)
+        return -1;
+    if (peer_server_open(&p->handout, (int)listener, p->peer.key, &p->shelf, err) == 0)
+        return 0;
+    catalog_done(&p->shelf);
+    return -1;
+}
+
+void sharing_close(struct sharing *p) {
+    peer_server_close(&p->handout);
+    catalog_done(&p->shelf);
+    OPENSSL_cleanse(p, sizeof(*p));
+}
+
+static void tell(const struct sharing *p, const struct error *why, void (*say)(const char *line)) {
+    char line[LINE_MAX_SIZE];
+    (void)snprintf(line, sizeof(line),
+                   "warning: %s passes nothing on (%.600s): all else is fetched from its source",
+                   p->peer.name, why->text);
+    say(line);
+}
+
+bool sharing_has_peer(struct sharing *p, void (*say)(const char *line)) {
+    struct error err = {0};
+    if (p->peer.url == NULL || p->peer.lost)
+        return false;
+    if (!p->peer.met && peer_client_meet(&p->peer, &err) != 0)
+        tell(p, &err, say);
+    return !p->peer.lost;
+}
+
+void sharing_lose_peer(struct sharing *p, const struct error *why, void (*say)(const char *line)) {
+    if (!p->peer.lost)
+        tell(p, why, say);
+    p->peer.lost = true;
+}
+
+void sharing_linger(int64_t deadline) {
+    while (clock_now() < deadline)
+        (void)poll(NULL, 0, clock_left_ms(deadline));
+}

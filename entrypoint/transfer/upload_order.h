@@ -1,0 +1,42 @@
+/* What one start of the transfer program uploads, from the job's start to its end: its order, and
+ * the life of it. An order is
+ *
+ *   {"environment": ["AWS_REGION=...", ...], "seconds": 3600, "uploads": [
+ *      {"what": "checkpoints", "from": "/opt/ml/checkpoints", "to": "s3://...", "live": true},
+ *      {"what": "model", "from": "/opt/ml/model", "to": "s3://.../model/"},
+ *      {"what": "failure", "from": "/opt/ml/output", "only": "failure", "to": "s3://.../"}]}
+ *
+ * What is "live" is uploaded while the job runs: a file when it is complete. SIGUSR1 says that the
+ * job's programs have ended: then all is uploaded, within "seconds". SIGUSR2 says that there is no
+ * time left: what is under way is given up, on the server, too. Of a failure before that a warning
+ * tells, and it is tried again. */
+#ifndef ENTRYPOINT_TRANSFER_UPLOAD_ORDER_H
+#define ENTRYPOINT_TRANSFER_UPLOAD_ORDER_H
+
+#include "common/json.h"
+#include "entrypoint/transfer/s3/s3.h"
+#include "entrypoint/transfer/upload/upload.h"
+
+enum { UPLOAD_ORDER_MAX = 8 };
+
+struct upload_order {
+    struct s3 s3;
+    int64_t seconds; /* for the last round */
+    struct upload uploads[UPLOAD_ORDER_MAX];
+    bool live[UPLOAD_ORDER_MAX];
+    size_t count;
+};
+
+void upload_order_done(struct upload_order *o);
+/* UPLOADS is the order's member of that name, ENVIRONMENT its AWS_* variables; both outlive it. */
+int upload_order_parse(const json_t *uploads, const struct argv *environment, int64_t seconds,
+                       struct upload_order *ret, struct error *err);
+
+/* To be called once, at the start: from then on the two signals are heard, also those that came
+ * before while they were blocked, as whoever starts this has them. */
+int upload_order_listen(struct error *err);
+
+/* Returns when all is uploaded after SIGUSR1, or cannot be. */
+int upload_order_run(struct upload_order *o, void (*say)(const char *line), struct error *err);
+
+#endif

@@ -1,0 +1,160 @@
+#include "entrypoint/wire/control_socket.h"
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "entrypoint/os/run_as.h"
+#include "entrypoint/os/runtime_dirs.h"
+
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/un.h>
+
+/* 2: in memory; 1: somewhere; 0: full. A memory file system without a limit says that it has no
+ * blocks at all. */
+static int rank_place(const char *place) {
+    struct statfs fs;
+    if (statfs(place, &fs) != 0)
+        return 0;
+    if (fs.f_blocks > 0 && (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < CONTROL_SOCKET_ROOM)
+        return 0;
+    return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC ? 2 : 1;
+}
+
+size_t control_socket_places(const char *run, const char *ret[CONTROL_SOCKET_PLACES_MAX]) {
+    static const char *const usual[CONTROL_SOCKET_PLACES_MAX] = {"/run", "/dev/shm", "/tmp"};
+    size_t count = 0;
+    if (run != NULL) {
+        ret[0] = run;
+        return 1;
+    }
+    for (int rank = 2; rank >= 0; rank--)
+        for (size_t i = 0; i < CONTROL_SOCKET_PLACES_MAX; i++)
+            if (rank_place(usual[i]) == rank)
+                ret[count++] = usual[i];
+    return count;
+}
+
+static int make_folder(struct control_socket *l, const char *place, struct error *err) {
+    int size = snprintf(l->folder, sizeof(l->folder), "%s/" RUNTIME_DIRS_PREFIX "XXXXXX", place);
+    if (size >= (int)sizeof(l->folder))
+        (void)error_set(err, EXIT_CODE_CONFIG, "%s: too long a path", place);
+    else
+        l->lock = runtime_dirs_make_new(l->folder, err);
+    if (l->lock >= 0)
+        return 0;
+    l->folder[0] = '\0';
+    return error_wrap(err, "no folder for sockets (RINGMASTER_RUN)");
+}
+
+static int listen_at(struct control_socket *l, struct error *err) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(l->socket, sizeof(l->socket), "%s/socket", l->folder);
+    memcpy(address.sun_path, l->socket, strlen(l->socket));
+    cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+        listen(fd, SOMAXCONN) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", l->socket);
+    struct stat st;
+    if (run_as_give(l->socket, err) != 0)
+        return -1;
+    if (lstat(l->socket, &st) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", l->socket);
+    l->device = st.st_dev;
+    l->number = st.st_ino;
+    return take_fd(&fd);
+}
+
+int control_socket_open(struct control_socket *l, struct loop *loop, const char *run,
+                        const struct listener_events *events, void *context, struct error *err) {
+    const char *places[CONTROL_SOCKET_PLACES_MAX];
+    size_t count = control_socket_places(run, places);
+    int listener = -1;
+    struct error why = {0}; /* the last place was no good */
+    *l = (struct control_socket){.lock = -1, .door = {.watch = {.fd = -1}}};
+    for (size_t i = 0; i < count && listener < 0; i++) {
+        control_socket_close(l);
+        listener = make_folder(l, places[i], &why) == 0 ? listen_at(l, &why) : -1;
+    }
+    if (listener < 0 && err != NULL)
+        *err = why;
+    if (listener >= 0 && listener_open(&l->door, loop, listener, NULL, events, context, err) == 0)
+        return 0;
+    control_socket_close(l);
+    return -1;
+}
+
+/* The folder that RINGMASTER_RUN names may be gone, too. */
+static int renew_folder(struct control_socket *l, struct error *err) {
+    char place[CONTROL_SOCKET_PATH_SIZE];
+    if (runtime_dirs_is_there(l->folder, l->lock))
+        return 0;
+    (void)snprintf(place, sizeof(place), "%.*s", (int)(strrchr(l->folder, '/') - l->folder),
+                   l->folder);
+    if (file_make_dirs(place, err) != 0)
+        return -1;
+    int lock = runtime_dirs_make(l->folder, err);
+    if (lock < 0)
+        return -1;
+    (void)close(l->lock);
+    l->lock = lock;
+    return 0;
+}
+
+static bool has_socket(const struct control_socket *l) {
+    struct stat st;
+    return lstat(l->socket, &st) == 0 && st.st_dev == l->device && st.st_ino == l->number;
+}
+
+static int renew_socket(struct control_socket *l, struct error *err) {
+    const struct listener old = l->door;
+    if (has_socket(l))
+        return 0;
+    (void)unlink(l->socket);
+    int listener = listen_at(l, err);
+    if (listener < 0)
+        return -1;
+    listener_close(&l->door);
+    if (listener_open(&l->door, old.loop, listener, NULL, old.events, old.context, err) != 0)
+        return -1;
+    listener_set_room(&l->door, old.room);
+    return 0;
+}
+
+int control_socket_renew(struct control_socket *l, struct error *err) {
+    if (renew_folder(l, err) == 0 && renew_socket(l, err) == 0)
+        return 0;
+    return error_wrap(err, "a program removed the folder for sockets (RINGMASTER_RUN), and it "
+                           "cannot be made again");
+}
+
+void control_socket_close(struct control_socket *l) {
+    listener_close(&l->door);
+    if (l->folder[0] != '\0')
+        runtime_dirs_remove(l->folder, l->lock);
+    l->folder[0] = '\0';
+    l->lock = -1;
+}
+
+void control_socket_file(const struct control_socket *l, const char *name,
+                         char path[CONTROL_SOCKET_FILE_SIZE]) {
+    (void)snprintf(path, CONTROL_SOCKET_FILE_SIZE, "%s/%s", l->folder, name);
+}
+
+int control_socket_connect(const char *path, struct error *err) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (path == NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         CONTROL_SOCKET_VARIABLE
+                         " is not set: this is started by ringmaster itself");
+    if (strlen(path) >= sizeof(address.sun_path))
+        return error_set(err, EXIT_CODE_USAGE, CONTROL_SOCKET_VARIABLE "=%s: too long a path",
+                         path);
+    memcpy(address.sun_path, path, strlen(path));
+    cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "the supervisor at %s", path);
+    return take_fd(&fd);
+}

@@ -1,0 +1,360 @@
+#include "entrypoint/host/executor.h"
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "entrypoint/host/ranks/rank_slot.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/addresses.h"
+#include "tests/support/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct loop loop;
+static struct reaper reaper;
+static struct process_tree sweep;
+static struct control_socket local;
+static struct mpi_install tools;
+static struct console console;
+static struct failure_writer failure;
+static struct executor host;
+static struct job job;
+static json_t *told;
+static size_t waiting;
+static int output[2];
+
+static void tell(void *context, json_t *message) {
+    (void)context;
+    (void)json_array_append_new(told, message);
+}
+
+static size_t queued(void *context) {
+    (void)context;
+    return waiting;
+}
+
+static const struct listener_events no_guests = {0};
+
+static void open_host(const char *logs) {
+    static char path[] = "PATH=/usr/bin:/bin";
+    static char hosts[] = "RINGMASTER_HOSTS=algo-1,algo-2";
+    static char self[] = "RINGMASTER_HOST=algo-2";
+    static char base[] = "SAGEMAKER_BASE_DIR=/no/such/base";
+    static char variable[64];
+    static char *environment[] = {path, hosts, self, base, variable, NULL};
+    static const char *const words[] = {"--", "/bin/true", NULL};
+    static char daemon[] = "/usr/bin/orted";
+    struct error err = {0};
+    (void)snprintf(variable, sizeof(variable), "RINGMASTER_LOGS=%s", logs);
+    told = json_array();
+    tools = (struct mpi_install){.daemon = daemon, .version = {OPENMPI_4_1, 4, 1, 4}};
+    CU_ASSERT_EQUAL_FATAL(job_read(words, environment, &job, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err) | pipe(output), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        control_socket_open(&local, &loop, unit_temp_dir(), &no_guests, NULL, &err), 0);
+    console_init(&console, &loop, output[1]);
+    failure_writer_open(&failure, &reaper, unit_temp_dir());
+    static struct output_upload uploading;
+    struct executor_options options = {&loop,      &reaper, &sweep,   &job,     environment,
+                                       &local,     &tools,  &console, &failure, NULL,
+                                       &uploading, NULL,    tell,     queued,   NULL};
+    CU_ASSERT_EQUAL_FATAL(executor_open(&host, &options, &err), 0);
+}
+
+static void close_host(void) {
+    executor_done(&host);
+    console_done(&console);
+    control_socket_close(&local);
+    loop_done(&loop);
+    job_done(&job);
+    json_decref(told);
+    (void)close(output[0]);
+    (void)close(output[1]);
+}
+
+static const char *told_text(size_t index, const char *key) {
+    const char *text = json_string_value(json_object_get(json_array_get(told, index), key));
+    return text != NULL ? text : "";
+}
+
+static void nothing_but_this_jobs_daemon_is_started(void) {
+    struct net_address loopback = address_of("127.0.0.1");
+    char warning[INTERFACE_WARNING_SIZE];
+    struct error err = {0};
+    static const char *const commands[] = {
+        "rm -rf /", "orted; touch /tmp/x", "", "orted $(id)",
+        " orted -mca ess \"env\" -mca plm_rsh_agent \"/bin/sh\""};
+    open_host("host");
+    CU_ASSERT_EQUAL(executor_meet_master(&host, &loopback, &loopback, warning, &err), 0);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        json_t *order = frame_new("launch");
+        (void)json_object_set_new(order, "command", json_string(commands[i]));
+        (void)json_object_set_new(order, "attempt", json_integer(1));
+        executor_order(&host, order);
+        json_decref(order);
+        CU_ASSERT_EQUAL(json_array_size(told), i + 1);
+        CU_ASSERT_STRING_EQUAL(told_text(i, "type"), "daemon");
+        CU_ASSERT(strlen(told_text(i, "text")) > 0);
+        CU_ASSERT_FALSE(host.daemon.running);
+    }
+    close_host();
+}
+
+/* mpirun calls it: a link by that name that leads elsewhere would be called in its place. */
+static void an_agent_that_leads_elsewhere_is_replaced(void) {
+    char agent[CONTROL_SOCKET_FILE_SIZE];
+    char self[CONTROL_SOCKET_FILE_SIZE];
+    char there[CONTROL_SOCKET_FILE_SIZE] = "";
+    struct error err = {0};
+    struct executor second;
+    open_host("host");
+    control_socket_file(&local, "agent", agent);
+    CU_ASSERT_EQUAL(unlink(agent), 0);
+    CU_ASSERT_EQUAL(symlink("/bin/true", agent), 0);
+    static struct output_upload uploading;
+    struct executor_options options = {
+        &loop,      &reaper, &sweep,   &job,     (char *const[]){NULL},
+        &local,     &tools,  &console, &failure, NULL,
+        &uploading, NULL,    tell,     queued,   NULL};
+    CU_ASSERT_EQUAL(executor_open(&second, &options, &err), 0);
+    CU_ASSERT_EQUAL(file_self(self, sizeof(self), &err), 0);
+    CU_ASSERT(readlink(agent, there, sizeof(there) - 1) > 0);
+    CU_ASSERT_STRING_EQUAL(there, self);
+    executor_done(&second);
+    CU_ASSERT_EQUAL(unlink(agent), 0);
+    CU_ASSERT_EQUAL(mkdir(agent, 0700), 0); /* which cannot be replaced by a link */
+    CU_ASSERT_EQUAL(executor_open(&second, &options, &err), -1);
+    ASSERT_CONTAINS(err.text, agent);
+    CU_ASSERT_EQUAL(err.os_errno, EEXIST);
+    executor_done(&second);
+    close_host();
+}
+
+static json_t *about(const char *type, int attempt) {
+    json_t *message = frame_new(type);
+    (void)json_object_set_new(message, "attempt", json_integer(attempt));
+    return message;
+}
+
+static void order(const char *type, int attempt) {
+    json_t *message = about(type, attempt);
+    executor_order(&host, message);
+    json_decref(message);
+}
+
+/* A shim's hello, with the pipes of a program that has ended. */
+static struct link *shim;
+static int shims_ends[8];
+static size_t shims;
+
+static void said(void *context, const json_t *message) {
+    (void)context;
+    rank_set_seat(&host.crew, shim, message);
+    loop_end(&loop);
+}
+
+static void hello_of(int attempt, int rank) {
+    static const struct link_events events = {.message = said};
+    int pair[2];
+    int pipes[2];
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe(pipes), 0);
+    json_t *message = about("hello", attempt);
+    (void)json_object_set_new(message, "rank", json_integer(rank));
+    CU_ASSERT_EQUAL(link_send_fds(pair[0], message, pipes, 2, &err), 0);
+    shim = link_new(&loop, pair[1], NULL, true, &events, NULL, &err);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(shim);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    json_decref(message);
+    shims_ends[shims++] = pair[0];
+    (void)close(pipes[0]);
+    (void)close(pipes[1]);
+}
+
+static void close_shims(void) {
+    while (shims > 0)
+        (void)close(shims_ends[--shims]);
+}
+
+static void hello(int attempt) {
+    hello_of(attempt, 1);
+}
+
+/* The host has two ranks, 1 and 2 of the three; rank 0 is the other one's. */
+static void programs_start_when_all_seats_are_taken_and_no_seat_is_given_later(void) {
+    open_host("host");
+    job.cluster.hosts[1].slots = 2;
+    hello_of(1, 0);
+    hello_of(1, 3);
+    CU_ASSERT_PTR_NULL(host.crew.seats);
+    hello_of(1, 1);
+    hello_of(1, 1);
+    CU_ASSERT_FALSE(host.crew.started);
+    CU_ASSERT_EQUAL(json_array_size(told), 0);
+    hello_of(1, 2);
+    CU_ASSERT(host.crew.started);
+    CU_ASSERT_EQUAL(json_array_size(told), 2);
+    const struct rank_slot *last = host.crew.seats;
+    hello_of(1, 2);
+    hello_of(1, 0);
+    CU_ASSERT_PTR_EQUAL(host.crew.seats, last);
+    close_shims();
+    close_host();
+}
+
+static void orders_and_shims_of_another_attempt_count_for_nothing(void) {
+    open_host("host");
+    order("launch", 2);
+    order("attempt", 2);
+    order("clear", 3); /* it would be the one after the next */
+    order("clear", 1);
+    CU_ASSERT_EQUAL(json_array_size(told), 0);
+    CU_ASSERT_EQUAL(host.crew.attempt, 1);
+    CU_ASSERT_FALSE(sweep.running);
+    hello(2);
+    CU_ASSERT_PTR_NULL(host.crew.seats);
+    order("clear", 2);
+    CU_ASSERT_EQUAL(host.crew.attempt, 2);
+    CU_ASSERT(sweep.running);
+    hello(1);
+    CU_ASSERT_PTR_NULL(host.crew.seats);
+    order("launch", 1);
+    CU_ASSERT_EQUAL(json_array_size(told), 0);
+    loop_cancel(&loop, &sweep.timer);
+    close_shims();
+    close_host();
+}
+
+static void the_next_attempt_knows_who_is_gone(void) {
+    open_host("host");
+    CU_ASSERT_EQUAL(cluster_ranks(&job.cluster), 2);
+    order("clear", 2);
+    loop_cancel(&loop, &sweep.timer);
+    json_t *message = about("attempt", 2);
+    (void)json_object_set_new(message, "gone", json_pack("[i, i, s]", 7, 0, "x"));
+    job.cluster.hosts[1].gone = true; /* as this host believed, and the master knows better */
+    executor_order(&host, message);   /* nobody is number 7, and the master is never gone */
+    CU_ASSERT_EQUAL(cluster_hosts_left(&job.cluster), 2);
+    (void)json_object_set_new(message, "gone", json_pack("[i]", 1));
+    executor_order(&host, message);
+    json_decref(message);
+    CU_ASSERT_EQUAL(cluster_hosts_left(&job.cluster), 1);
+    close_host();
+}
+
+/* Until then it may be the master of a new job. */
+static void with_a_part_in_an_attempt_it_knows_of_the_job(void) {
+    struct role_state succession = {.again = true, .back = true, .anew = true};
+    open_host("host");
+    host.succession = &succession;
+    executor_await(&host);
+    order("clear", 2);
+    order("launch", 2);
+    CU_ASSERT(succession.anew && succession.back);
+    CU_ASSERT_FALSE(role_state_knows(&succession));
+    order("attempt", 2);
+    CU_ASSERT(role_state_knows(&succession));
+    CU_ASSERT_FALSE(succession.back);
+    CU_ASSERT_EQUAL(succession.attempt, 2);
+    host.succession = NULL;
+    close_host();
+}
+
+static void show_step(uint64_t step) {
+    struct error err;
+    cleanup_fd int fd = progress_create(&err);
+    CU_ASSERT_EQUAL_FATAL(progress_adopt(&host.crew.seats->progress, fd, &err), 0);
+    progress_mark(&host.crew.seats->progress, step, 0);
+}
+
+/* By the master's word, and where that is lost before the next one by what was seen here. */
+static void how_far_attempts_have_come_is_known_to_whom_may_lead_the_next(void) {
+    struct role_state succession = {0};
+    open_host("host");
+    host.succession = &succession;
+    json_t *message = about("attempt", 1);
+    (void)json_object_set_new(message, "course", json_pack("[i, i]", 50, 2));
+    executor_order(&host, message);
+    json_decref(message);
+    CU_ASSERT_EQUAL(succession.course.best_step, 50);
+    CU_ASSERT_EQUAL(succession.course.fruitless, 2);
+    executor_end_attempt(&host, 1); /* nobody had a seat in it */
+    CU_ASSERT_EQUAL(succession.course.fruitless, 2);
+    hello(1);
+    show_step(60);
+    order("clear", 2);
+    loop_cancel(&loop, &sweep.timer);
+    CU_ASSERT_EQUAL(succession.course.best_step, 60);
+    CU_ASSERT_EQUAL(succession.course.fruitless, 0);
+    host.crew.started = false;
+    hello(2);
+    show_step(60);
+    executor_end_attempt(&host, 0);
+    CU_ASSERT_PTR_NULL(host.crew.seats);
+    CU_ASSERT_EQUAL(succession.course.fruitless, 1);
+    host.succession = NULL;
+    close_shims();
+    close_host();
+}
+
+/* It waits for one that comes to nothing: it is one of a job's first then, like any other. */
+static void it_waits_for_no_attempt_any_more(void) {
+    open_host("host");
+    executor_await(&host);
+    CU_ASSERT(executor_awaits(&host));
+    executor_await_none(&host);
+    CU_ASSERT_FALSE(executor_awaits(&host));
+    CU_ASSERT_EQUAL(host.crew.attempt, 1);
+    close_host();
+}
+
+static void the_agent_is_a_link_to_this_program(void) {
+    char agent[CONTROL_SOCKET_FILE_SIZE];
+    char self[CONTROL_SOCKET_FILE_SIZE];
+    char target[CONTROL_SOCKET_FILE_SIZE] = "";
+    struct openmpi_request request;
+    struct error err;
+    open_host("host");
+    executor_request(&host, agent, &request);
+    CU_ASSERT_EQUAL(file_self(self, sizeof(self), &err), 0);
+    CU_ASSERT(readlink(agent, target, sizeof(target) - 1) > 0);
+    CU_ASSERT_STRING_EQUAL(target, self);
+    CU_ASSERT_STRING_EQUAL(strrchr(agent, '/'), "/agent");
+    close_host();
+}
+
+static void lines_go_to_the_master_too_where_it_wants_them(void) {
+    open_host("master");
+    executor_tool_line(&host, "[algo-2 orted] one\n", 19);
+    CU_ASSERT_EQUAL(json_array_size(told), 1);
+    CU_ASSERT_STRING_EQUAL(told_text(0, "text"), "[algo-2 orted] one\n");
+    waiting = LINK_QUEUE_MAX; /* the link is full: lines go, not the link */
+    executor_tool_line(&host, "[algo-2 orted] two\n", 19);
+    CU_ASSERT_EQUAL(json_array_size(told), 1);
+    waiting = 0;
+    executor_tool_line(&host, "[algo-2 orted] six\n", 19);
+    CU_ASSERT_EQUAL(json_array_size(told), 2);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_array_get(told, 1), "dropped")), 1);
+    close_host();
+    open_host("host");
+    executor_tool_line(&host, "[algo-2 orted] one\n", 19);
+    CU_ASSERT_EQUAL(json_array_size(told), 0);
+    CU_ASSERT(console_waiting(&console) > 0);
+    close_host();
+}
+
+UNIT_SUITE("host.host", UNIT(programs_start_when_all_seats_are_taken_and_no_seat_is_given_later),
+           UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
+           UNIT(the_next_attempt_knows_who_is_gone),
+           UNIT(with_a_part_in_an_attempt_it_knows_of_the_job),
+           UNIT(how_far_attempts_have_come_is_known_to_whom_may_lead_the_next),
+           UNIT(it_waits_for_no_attempt_any_more), UNIT(nothing_but_this_jobs_daemon_is_started),
+           UNIT(an_agent_that_leads_elsewhere_is_replaced),
+           UNIT(the_agent_is_a_link_to_this_program),
+           UNIT(lines_go_to_the_master_too_where_it_wants_them))

@@ -1,0 +1,241 @@
+#include "entrypoint/host/find_master.h"
+
+#include "common/clock.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/listener.h"
+#include "entrypoint/wire/tls.h"
+#include "tests/support/addresses.h"
+#include "tests/support/lag.h"
+#include "tests/support/ports.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+enum { HOSTS = 4 };
+
+static struct cluster_host hosts[HOSTS];
+static struct job job;
+static struct role_state succession;
+static struct supervisor s;
+static struct find_master seeking;
+static struct listener door;
+static struct link *link_at_door;
+static struct link *link_at_worker;
+static SSL_CTX *server;
+static int told_count;
+static bool again; /* the master takes nobody yet, the first time */
+
+static void arrived(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
+    (void)context;
+    (void)peer;
+    (void)message;
+    link_own(link, &quiet_link, NULL);
+    link_free(link_at_door);
+    link_at_door = link;
+    if (!again)
+        loop_end(&s.loop);
+    else
+        find_master_later(&seeking);
+    again = false;
+}
+
+static const struct listener_events door_events = {.arrived = arrived};
+
+static void opened(void *context, struct link *link, const struct net_address *peer) {
+    (void)context;
+    ASSERT_ADDRESS(peer, "127.0.0.3");
+    link_own(link, &quiet_link, NULL);
+    link_free(link_at_worker);
+    link_at_worker = link;
+    link_send(link, frame_new("join"));
+}
+
+static void told(void *context, const struct net_address *peer, const struct error *why) {
+    (void)context;
+    (void)peer;
+    CU_ASSERT_EQUAL(why->code, EXIT_CODE_KEY_REFUSED);
+    told_count++;
+    loop_end(&s.loop);
+}
+
+static void refused(void *context, const struct error *why) {
+    (void)context;
+    (void)why;
+    loop_end(&s.loop);
+}
+
+static int missed_count;
+static int64_t missed_at;
+
+static void missed(void *context) {
+    (void)context;
+    missed_count++;
+    missed_at = clock_now();
+    find_master_stop(&seeking);
+    loop_end(&s.loop);
+}
+
+static const struct dial_events events = {opened, told, refused, missed};
+
+/* Host 2 of four; a master listens at the third. */
+static void set_up(bool failover, unsigned char master_key) {
+    unsigned char key[TLS_KEY_SIZE];
+    struct net_address at = address_of("127.0.0.3");
+    (void)signal(SIGPIPE, SIG_IGN);
+    told_count = missed_count = 0;
+    link_at_door = link_at_worker = NULL;
+    for (size_t i = 0; i < HOSTS; i++) {
+        hosts[i] = (struct cluster_host){.slots = 1};
+        (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "127.0.0.%zu", i + 1);
+    }
+    job = (struct job){.settings = {.failover = failover, .shrink = true, .restarts = 3},
+                       .cluster = {.hosts = hosts, .count = HOSTS, .self = 1},
+                       .ports = {.control = ports_own()}};
+    CU_ASSERT_EQUAL_FATAL(role_state_open(&succession, &job, NULL), 0);
+    for (size_t i = 0; i < HOSTS; i++)
+        CU_ASSERT(net_address_parse(hosts[i].name.text, &succession.addresses[i]));
+    memset(key, 1, sizeof(key));
+    s = (struct supervisor){
+        .job = &job, .succession = &succession, .contexts.tls = tls_context_new(key, 0, NULL)};
+    memset(key, master_key, sizeof(key));
+    server = tls_context_new(key, 1, NULL);
+    reaping_open(&s.loop, &s.reaper);
+    int listener = listener_listen(&at, job.ports.control, LISTENER_CONTROL, NULL);
+    CU_ASSERT_FATAL(listener >= 0);
+    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &s.loop, listener, server, &door_events, NULL, NULL),
+                          0);
+}
+
+static void tear_down(void) {
+    find_master_stop(&seeking);
+    seeking = (struct find_master){0};
+    link_free(link_at_door);
+    link_free(link_at_worker);
+    listener_close(&door);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    loop_done(&s.loop);
+    tls_context_free(server);
+    tls_context_free(s.contexts.tls);
+    role_state_close(&succession);
+}
+
+static void give_up(void *context) {
+    (void)context;
+    loop_end(&s.loop);
+}
+
+static void run_for(int64_t seconds) {
+    struct timer timer = {.fire = give_up};
+    loop_after(&s.loop, &timer, seconds * CLOCK_SECOND);
+    find_master_start(&seeking, &s, &events, NULL);
+    CU_ASSERT_EQUAL(loop_run(&s.loop, NULL), 0);
+    loop_cancel(&s.loop, &timer);
+}
+
+/* It is the first of the cluster then, as it is for its other workers. */
+static void a_lost_host_finds_whoever_listens(void) {
+    set_up(true, 1);
+    role_state_return(&succession, &job);
+    run_for(20);
+    CU_ASSERT_PTR_NOT_NULL(link_at_door);
+    CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.3");
+    CU_ASSERT_EQUAL(job.cluster.self, 2);
+    tear_down();
+}
+
+static void so_does_a_new_process(void) {
+    set_up(true, 1);
+    run_for(20);
+    CU_ASSERT_PTR_NOT_NULL(link_at_door);
+    CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.3");
+    tear_down();
+}
+
+static void one_that_is_not_taken_yet_asks_again(void) {
+    set_up(true, 1);
+    again = true;
+    role_state_return(&succession, &job);
+    run_for(40);
+    CU_ASSERT_FALSE(again);
+    CU_ASSERT_PTR_NOT_NULL(link_at_door);
+    tear_down();
+}
+
+/* To dial is to vote: who follows the host behind the lost one asks nobody else. */
+static void others_ask_one_host_alone(void) {
+    set_up(true, 1);
+    job.cluster.self = 3;
+    role_state_follow(&succession, &job); /* the second */
+    run_for(3);
+    CU_ASSERT_PTR_NULL(link_at_door);
+    CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.2");
+    tear_down();
+    set_up(false, 1);
+    role_state_return(&succession, &job); /* the first is the master, or nobody */
+    run_for(3);
+    CU_ASSERT_PTR_NULL(link_at_door);
+    CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.1");
+    tear_down();
+}
+
+/* It is told of, and not passed over in silence. */
+static void a_host_with_another_key_is_told_of(void) {
+    set_up(true, 2);
+    role_state_return(&succession, &job);
+    run_for(20);
+    CU_ASSERT_EQUAL(told_count, 1);
+    CU_ASSERT_EQUAL(find_master_why(&seeking)->code, EXIT_CODE_KEY_REFUSED);
+    CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.3");
+    tear_down();
+}
+
+/* The machine of the first host says that nobody listens. Else who was cut off would leave before
+ * it can see that master again, or any other one. */
+static void assert_is_vain(size_t count, bool failover) {
+    struct lag lag;
+    set_up(failover, 1);
+    job.cluster.count = count;
+    role_state_note_end(&succession, 0);
+    role_state_return(&succession, &job);
+    int64_t begun = clock_now();
+    lag_begin(&lag);
+    run_for(20);
+    ASSERT_WITHIN(&lag, 3 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(missed_count, 1);
+    CU_ASSERT(missed_at - begun >= FIND_MASTER_ABSENT_SECONDS * CLOCK_SECOND);
+    CU_ASSERT(seeking.vain);
+    tear_down();
+}
+
+/* Of two hosts the second never leads. */
+static void where_nobody_can_be_the_master_it_hears_so(void) {
+    assert_is_vain(HOSTS, false);
+    assert_is_vain(2, true);
+    for (int failover = 0; failover < 2; failover++) {
+        set_up(failover != 0, 1);
+        listener_close(&door);
+        if (failover)
+            role_state_note_end(&succession, 0);
+        else
+            role_state_note_end(&succession, ETIMEDOUT); /* it was silent */
+        role_state_return(&succession, &job);
+        run_for(4);
+        CU_ASSERT_EQUAL(missed_count, 0);
+        CU_ASSERT_FALSE(seeking.vain);
+        tear_down();
+    }
+}
+
+UNIT_SUITE("host.seeking", UNIT(a_lost_host_finds_whoever_listens), UNIT(so_does_a_new_process),
+           UNIT(one_that_is_not_taken_yet_asks_again), UNIT(others_ask_one_host_alone),
+           UNIT(a_host_with_another_key_is_told_of),
+           UNIT(where_nobody_can_be_the_master_it_hears_so))

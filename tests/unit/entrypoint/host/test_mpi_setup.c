@@ -1,0 +1,150 @@
+#include "common/clock.h"
+#include "entrypoint/host/mpi_setup.h"
+#include "tests/support/lag.h"
+#include "tests/support/ports.h"
+#include "tests/support/reaping.h"
+#include "tests/support/unit.h"
+
+struct world {
+    struct cluster_host hosts[2];
+    struct job job;
+    struct loop loop;
+    struct reaper reaper;
+    struct mpi_install tools;
+    struct mpi_setup e;
+    struct timer later;
+    int held;
+    int ended;
+    struct error fault;
+};
+
+static void done(void *context, const struct error *failure) {
+    struct world *w = context;
+    if (failure != NULL)
+        w->fault = *failure;
+    w->ended++;
+    loop_end(&w->loop);
+}
+
+static char path[] = "PATH=/usr/bin:/bin", no_path[] = "PATH=/nowhere";
+static char *environment[] = {path, NULL};
+
+static void open_world(struct world *w, size_t hosts, void (*later)(void *context)) {
+    struct error err;
+    *w = (struct world){.hosts = {{.slots = 1}, {.slots = 1}}, .held = -1};
+    w->job.cluster = (struct cluster){.hosts = w->hosts, .count = hosts};
+    CU_ASSERT_EQUAL_FATAL(ports_plan(ports_own(), 1, &w->job.ports, &err), 0);
+    w->later = (struct timer){.fire = later, .context = w};
+    reaping_open(&w->loop, &w->reaper);
+    w->held = ports_occupy(w->job.ports.daemons_v4);
+    CU_ASSERT_FATAL(w->held >= 0);
+}
+
+static void begin(struct world *w, char *const *own) {
+    const struct mpi_setup_options options = {.loop = &w->loop,
+                                              .reaper = &w->reaper,
+                                              .job = &w->job,
+                                              .environment = own,
+                                              .socket = "/nowhere/socket",
+                                              .tools = &w->tools,
+                                              .done = done,
+                                              .context = w};
+    mpi_setup_start(&w->e, &options);
+    CU_ASSERT_EQUAL(w->ended, 0);
+}
+
+static void run(struct world *w, char *const *own) {
+    loop_after(&w->loop, &w->later, 300 * CLOCK_MILLISECOND);
+    begin(w, own);
+    CU_ASSERT_EQUAL(loop_run(&w->loop, NULL), 0);
+}
+
+static void close_world(struct world *w) {
+    loop_cancel(&w->loop, &w->later);
+    mpi_setup_close(&w->e);
+    mpi_install_done(&w->tools);
+    if (w->held >= 0)
+        (void)close(w->held);
+    loop_done(&w->loop);
+}
+
+static void release(void *context) {
+    struct world *w = context;
+    CU_ASSERT_EQUAL(w->ended, 0);
+    (void)close(w->held);
+    w->held = -1;
+}
+
+static void a_port_is_busy_for_a_moment(void) {
+    struct world w;
+    open_world(&w, 2, release);
+    run(&w, environment);
+    CU_ASSERT_EQUAL(w.ended, 1);
+    CU_ASSERT_EQUAL(w.fault.code, 0);
+    CU_ASSERT_PTR_NOT_NULL(w.tools.mpirun);
+    close_world(&w);
+}
+
+static void a_port_that_stays_busy_is_the_fault(void) {
+    struct world w;
+    open_world(&w, 2, NULL);
+    w.later = (struct timer){0};
+    struct lag lag;
+    int64_t begun = clock_now();
+    lag_begin(&lag);
+    begin(&w, environment);
+    CU_ASSERT_EQUAL(loop_run(&w.loop, NULL), 0);
+    CU_ASSERT(clock_now() - begun >= 5 * CLOCK_SECOND);
+    ASSERT_WITHIN(&lag, 5 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(w.ended, 1);
+    CU_ASSERT_EQUAL(w.fault.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(w.fault.text, "RINGMASTER_PORT");
+    close_world(&w);
+}
+
+static void no_mpirun_is_the_fault(void) {
+    static char *nowhere[] = {no_path, NULL};
+    struct world w;
+    open_world(&w, 2, release);
+    run(&w, nowhere);
+    CU_ASSERT_EQUAL(w.ended, 1);
+    ASSERT_CONTAINS(w.fault.text, "mpirun");
+    close_world(&w);
+}
+
+static void end(void *context) {
+    struct world *w = context;
+    loop_end(&w->loop);
+}
+
+static void drop(void *context) {
+    struct world *w = context;
+    release(w);
+    mpi_setup_drop(&w->e);
+    w->later = (struct timer){.fire = end, .context = w};
+    loop_after(&w->loop, &w->later, CLOCK_SECOND);
+}
+
+/* A verdict has come meanwhile. */
+static void nothing_is_found_for_who_wants_it_no_longer(void) {
+    struct world w;
+    open_world(&w, 2, drop);
+    run(&w, environment);
+    CU_ASSERT_EQUAL(w.ended, 0);
+    CU_ASSERT_PTR_NULL(w.tools.mpirun);
+    close_world(&w);
+}
+
+static void one_rank_needs_neither(void) {
+    struct world w;
+    open_world(&w, 1, NULL);
+    begin(&w, environment);
+    CU_ASSERT_EQUAL(loop_run(&w.loop, NULL), 0);
+    CU_ASSERT_EQUAL(w.ended, 1);
+    CU_ASSERT_EQUAL(w.fault.code, 0);
+    close_world(&w);
+}
+
+UNIT_SUITE("host.equipping", UNIT(a_port_is_busy_for_a_moment),
+           UNIT(a_port_that_stays_busy_is_the_fault), UNIT(no_mpirun_is_the_fault),
+           UNIT(nothing_is_found_for_who_wants_it_no_longer), UNIT(one_rank_needs_neither))
