@@ -25,6 +25,7 @@ kept() {
     says "best: epoch ${wanted% *} "
     # It is that model: it scores what it says.
     code 0 "$ringtrain" eval --model-dir "$1" --data "$data" --threads 1
+    ! grep -q 'unknown keys' "$work/err" || fail "config.json has keys that nobody knows"
     again=$(sed -n "s/^eval .*\b$2=\([^ ]*\).*/\1/p" "$work/out")
     awk -v a="$again" -v b="$told" 'BEGIN { d = a - b; exit !(d < 1e-4 && d > -1e-4) }' || fail "$1 scores $again, not $told"
 }

@@ -275,12 +275,12 @@ static int read_config(const json_t *root, const char *path, struct model_config
 /* What a later version or a slip of the pen has put there. */
 static void list_unknown(json_t *root, const struct model_config *config, char *ret, size_t size) {
     static const char *const known[] = {
-        FORMAT_VERSION_KEY, "weights",       "model",      "classes",    "mean", "std",
-        "epochs",           CONFIG_SEAL_KEY, "image_size", "resize_side"};
+        FORMAT_VERSION_KEY, "weights",       "model",      "classes",     "mean", "std",
+        "epochs",           CONFIG_SEAL_KEY, "image_size", "resize_side", "score"};
     static const char *const objects[] = {
         FORMAT_VERSION_KEY, "weights",       "model", "classes", "mean",         "std",
         "epochs",           CONFIG_SEAL_KEY, "task",  "preset",  "category_ids", "rules",
-        "short_side",       "long_side"};
+        "short_side",       "long_side",     "score"};
     const bool finds = config->preset != NULL;
     const size_t count =
         finds ? sizeof(objects) / sizeof(objects[0]) : sizeof(known) / sizeof(known[0]);
