@@ -5,7 +5,7 @@
  * For every picture, in the order of the data set: the training crop's box and mirroring as five
  * 32-bit numbers (left, top, width, height, flip), the evaluation crop and the training crop, both
  * SIDE x SIDE x 3 bytes. */
-#include "trainer/data/set/fetch.h"
+#include "trainer/data/dataset/fetch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
  * Each row repeats the set until SECONDS have passed; the figure is processor time of the one
  * thread, so that neighbours on the machine do not count, and wall time for the loader. */
 #include "common/clock.h"
-#include "trainer/data/set/fetch.h"
-#include "trainer/data/set/labelled.h"
-#include "trainer/data/set/loader.h"
+#include "trainer/data/dataset/fetch.h"
+#include "trainer/data/dataset/labelled.h"
+#include "trainer/data/dataset/loader.h"
 #include "trainer/data/shapes/prepare.h"
 
 #include <stdio.h>

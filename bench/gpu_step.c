@@ -13,10 +13,10 @@
  * Status 77: no device. */
 #include "common/clock.h"
 #include "common/str.h"
+#include "trainer/app/run/host_stepper.h"
 #include "trainer/app/run/network.h"
-#include "trainer/app/run/stepper.h"
 #include "trainer/backend/cuda/cuda.h"
-#include "trainer/data/set/labelled.h"
+#include "trainer/data/dataset/labelled.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -93,14 +93,15 @@ static int prepare(struct bench *b, struct error *err) {
                                 .mean = MODEL_MEAN,
                                 .std = MODEL_STD,
                                 .one_lane = b->one_lane};
-    struct stepper_options how = {.accumulate = 1,
-                                  .sgd = {.momentum = 0.9F, .weight_decay = 1e-4F, .nesterov = 1},
-                                  .decay_all = true};
+    struct host_stepper_options how = {
+        .accumulate = 1,
+        .sgd = {.momentum = 0.9F, .weight_decay = 1e-4F, .nesterov = 1},
+        .decay_all = true};
     int64_t start = clock_now();
     if (comm_self_open(&b->comm, err) != 0 || cuda_open(&b->backend, &options, err) != 0 ||
         network_open(&b->net, b->backend, &n, true, err) != 0 ||
         store_start(&b->net.store, 1, err) != 0 ||
-        stepper_open(&b->stepper, &b->net, b->comm, &how, err) != 0)
+        host_stepper_open(&b->stepper, &b->net, b->comm, &how, err) != 0)
         return -1;
     b->open_seconds = seconds_since(start);
     return fill_batch(b, err);
@@ -110,8 +111,8 @@ static int run_steps(struct bench *b, int count, double *ret_seconds, struct err
     int64_t start = clock_now();
     for (int i = 0; i < count; i++) {
         struct step_outcome outcome;
-        if (stepper_micro(&b->stepper, &b->batch, err) != 0 ||
-            stepper_finish(&b->stepper, 0.01, &outcome, err) != 0)
+        if (host_stepper_micro(&b->stepper, &b->batch, err) != 0 ||
+            host_stepper_finish(&b->stepper, 0.01, &outcome, err) != 0)
             return -1;
     }
     if (b->backend->table->sync(b->backend, err) != 0)
@@ -255,7 +256,7 @@ static void close_bench(struct bench *b) {
             if (b->batch.fields[i] != NULL)
                 device->host_free(b->backend, b->batch.fields[i]);
     }
-    stepper_done(&b->stepper);
+    host_stepper_done(&b->stepper);
     network_done(&b->net);
     backend_close(b->backend);
     comm_close(b->comm);

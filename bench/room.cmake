@@ -27,7 +27,7 @@ foreach(program decode crops coco_index)
     add_executable(bench_${program} bench/${program}.c)
     set_target_properties(bench_${program} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-    target_link_libraries(bench_${program} PRIVATE trainer_data_set trainer_data_coco
+    target_link_libraries(bench_${program} PRIVATE trainer_data_dataset trainer_data_coco
         trainer_data_shapes common ringmaster_flags)
 endforeach()
 add_executable(bench_sampler_epoch bench/sampler_epoch.c)

@@ -3,7 +3,7 @@
  * draws them.
  *
  *     bench_sampler_epoch [PICTURES [GLOBAL_BATCH]] */
-#include "trainer/data/set/sampler_epoch.h"
+#include "trainer/data/dataset/sampler_epoch.h"
 #include "common/clock.h"
 #include "trainer/data/detect/detection_groups.h"
 
@@ -20,7 +20,7 @@ static const uint16_t shapes[SHAPES][3] = {
 struct bench {
     struct detection_set set;
     struct coco_index index;
-    struct canvas_plan plan;
+    struct bucket_plan plan;
     struct detection_groups groups;
     struct detection_recipe recipe;
     struct detection_choice choice;

@@ -1,5 +1,5 @@
-# Rooms: a folder of sources with one target, named after the folder (trainer/data/set is
-# trainer_data_set). Headers are included by their path in the tree. Each room has an include folder
+# Rooms: a folder of sources with one target, named after the folder (trainer/data/dataset is
+# trainer_data_dataset). Headers are included by their path in the tree. Each room has an include folder
 # of its own that links to its headers alone, and a target sees the folders of the rooms that it
 # uses and no others: an include that crosses the house the wrong way does not compile.
 

@@ -109,25 +109,25 @@ foreach(graph_room fuse program)
 endforeach()
 without_memory(unit_graph_program_no_memory)
 room_tests(trainer/models USES trainer_graph_program trainer_backend_ref)
-foreach(trainer_room kernels comm optim eval telemetry)
+foreach(trainer_room math comm optim eval telemetry)
     room_tests(trainer/${trainer_room})
 endforeach()
 room_tests(trainer/checkpoint
     ALONE checkpoint_watch folder_lock full_disk safetensors_read)
 # They hold bits against those of others.
 foreach(exact anchor box exact_math proposal)
-    set_source_files_properties(tests/unit/trainer/kernels/test_${exact}.c
+    set_source_files_properties(tests/unit/trainer/math/test_${exact}.c
         PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 endforeach()
-room_tests(trainer/data/codec ALONE jpeg real_pictures USES trainer_kernels)
-foreach(data_room set coco draw)
+room_tests(trainer/data/codec ALONE jpeg real_pictures USES trainer_math)
+foreach(data_room dataset coco draw)
     room_tests(trainer/data/${data_room})
 endforeach()
 room_tests(trainer/data/detect USES trainer_data_shapes)
-room_tests(trainer/data/shapes USES trainer_data_set trainer_data_coco)
+room_tests(trainer/data/shapes USES trainer_data_dataset trainer_data_coco)
 room_tests(trainer/app/options USES trainer_optim trainer_app_run)
 room_tests(trainer/app/task
-    ALONE detect detect_batches detect_data detect_tell samples task USES trainer_data_shapes)
+    ALONE detect detect_batches detect_data detect_predictions sample_health task USES trainer_data_shapes)
 foreach(app_room device run command)
     room_tests(trainer/app/${app_room} ALONE report)
 endforeach()
@@ -240,7 +240,7 @@ set_property(TEST system_quickstart system_maskrcnn_example APPEND PROPERTY RESO
 if(RINGMASTER_HAVE_CPU)
     set(cpu_needs OneDNN::OneDNN OpenMP::OpenMP_C ops_harness trainer_backend_ref)
     room_tests(trainer/backend/cpu ALONE no_memory USES ${cpu_needs})
-    foreach(cpu_room base conv dense detect loops)
+    foreach(cpu_room base conv dense detect kernels)
         room_tests(trainer/backend/cpu/${cpu_room} USES trainer_backend_cpu ${cpu_needs})
     endforeach()
     without_memory(unit_backend_cpu_no_memory)
@@ -281,7 +281,7 @@ foreach(source IN LISTS fuzz_sources)
     set_target_properties(${target} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_include_directories(${target} PRIVATE ${TEST_INCLUDES})
-    target_link_libraries(${target} PRIVATE entrypoint trainer_data_set trainer_data_coco
+    target_link_libraries(${target} PRIVATE entrypoint trainer_data_dataset trainer_data_coco
         trainer_data_detect trainer_checkpoint trainer_eval
         common ringmaster_flags)
     if(TARGET entrypoint_transfer)

@@ -6,12 +6,12 @@
 #include "trainer/backend/cuda/base/device.h"
 #include "trainer/backend/cuda/operators.h"
 #include "trainer/backend/cuda/queue.h"
-#include "trainer/backend/cuda/rows.h"
+#include "trainer/backend/cuda/row_prefix.h"
 #include "trainer/backend/cuda/steps/backward.h"
-#include "trainer/backend/host_memory.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/kernels/bf16.h"
-#include "trainer/kernels/f16.h"
+#include "trainer/graph/host_memory.h"
+#include "trainer/math/bf16.h"
+#include "trainer/math/f16.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,17 +113,18 @@ static void release_part(struct backend *backend, void *context) {
     free(part);
 }
 
-static const struct cuda_rows_of parts = {supports, query_one, bind_part, release_part};
+static const struct cuda_row_prefix_of parts = {supports, query_one, bind_part, release_part};
 
 static bool has_parts(struct emulated *e, const struct graph *graph, const struct op *op) {
-    return cuda_rows_has(&e->cuda, &parts, graph, op);
+    return cuda_row_prefix_has(&e->cuda, &parts, graph, op);
 }
 
 static int query(struct backend *backend, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     struct emulated *e = (struct emulated *)backend;
-    return has_parts(e, graph, op) ? cuda_rows_query(&e->cuda, &parts, graph, op, ret_needs, err)
-                                   : query_one(backend, graph, op, ret_needs, err);
+    return has_parts(e, graph, op)
+               ? cuda_row_prefix_query(&e->cuda, &parts, graph, op, ret_needs, err)
+               : query_one(backend, graph, op, ret_needs, err);
 }
 
 static int enqueue(struct emulated *e, const struct lanes_call *call, struct error *err) {
@@ -206,7 +207,7 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     ret_bound->step = (struct bound_step){enqueue_step, kept};
     int result;
     if (split)
-        result = cuda_rows_bind(&e->cuda, &parts, graph, op, site, &kept->bound, err);
+        result = cuda_row_prefix_bind(&e->cuda, &parts, graph, op, site, &kept->bound, err);
     else if (kept->lent)
         result = e->ref->table->bind(e->ref, graph, op, site, &kept->bound, err);
     else

@@ -5,8 +5,8 @@
 #define TESTS_CUDA_EMULATED_H
 
 #include "tests/cuda/lanes_emulated.h"
-#include "trainer/backend/backend.h"
-#include "trainer/graph/row_part.h"
+#include "trainer/graph/backend.h"
+#include "trainer/graph/row_prefix.h"
 
 #include <stdbool.h>
 

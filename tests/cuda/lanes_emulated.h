@@ -6,7 +6,7 @@
 #ifndef TESTS_CUDA_LANES_EMULATED_H
 #define TESTS_CUDA_LANES_EMULATED_H
 
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 
 #include <stdint.h>
 

@@ -34,7 +34,7 @@ foreach(kernel IN LISTS kernels)
 endforeach()
 add_library(cuda_on_host OBJECT ${on_host} tests/cuda/emulated.c tests/cuda/lanes_emulated.c
     tests/cuda/shadow.c)
-target_link_libraries(cuda_on_host PUBLIC trainer_backend_cuda trainer_graph trainer_kernels
+target_link_libraries(cuda_on_host PUBLIC trainer_backend_cuda trainer_graph trainer_math
     trainer_backend_ref)
 target_include_directories(cuda_on_host PRIVATE ${TEST_INCLUDES})
 set_target_properties(cuda_on_host PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)

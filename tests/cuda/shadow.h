@@ -4,7 +4,7 @@
 #ifndef TESTS_CUDA_SHADOW_H
 #define TESTS_CUDA_SHADOW_H
 
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 
 struct shadow;
 

@@ -2,8 +2,8 @@
  * channels that vary little they leave f16's range, where infinity less infinity would be NaN. */
 #include "tests/support/unit.h"
 #include "trainer/backend/cuda/kernels/launch.h"
-#include "trainer/kernels/bf16.h"
-#include "trainer/kernels/f16.h"
+#include "trainer/math/bf16.h"
+#include "trainer/math/f16.h"
 
 #include <math.h>
 

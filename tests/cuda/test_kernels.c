@@ -4,8 +4,8 @@
 #include "tests/ops/parity.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/cuda/kernels/launch.h"
-#include "trainer/kernels/bf16.h"
-#include "trainer/kernels/f16.h"
+#include "trainer/math/bf16.h"
+#include "trainer/math/f16.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "tests/cuda/emulated.h"
 #include "tests/ops/rows.h"
 #include "tests/support/unit.h"
-#include "trainer/backend/cuda/switch.h"
+#include "trainer/backend/cuda/graph_switch.h"
 
 static void check(void (*rows_of)(struct backend *backend)) {
     struct backend *device = NULL;
@@ -23,11 +23,12 @@ ROWS_CASE(masked_data_gradients)
 static void nothing_is_chosen_that_was_not_asked_for(void) {
     struct error err = {0};
     cuda_switch *choose = NULL;
-    CU_ASSERT_EQUAL(cuda_switch_choose(CUDA_OWN_OFF, "NVIDIA H200", false, &choose, &err), 0);
+    CU_ASSERT_EQUAL(cuda_graph_switch_choose(CUDA_OWN_OFF, "NVIDIA H200", false, &choose, &err), 0);
     CU_ASSERT_PTR_NULL(choose);
-    CU_ASSERT_EQUAL(cuda_switch_choose(CUDA_OWN_AUTO, "NVIDIA H200", false, &choose, &err), 0);
+    CU_ASSERT_EQUAL(cuda_graph_switch_choose(CUDA_OWN_AUTO, "NVIDIA H200", false, &choose, &err),
+                    0);
     CU_ASSERT_PTR_NULL(choose);
-    CU_ASSERT_EQUAL(cuda_switch_choose(CUDA_OWN_ON, "NVIDIA H200", true, &choose, &err), -1);
+    CU_ASSERT_EQUAL(cuda_graph_switch_choose(CUDA_OWN_ON, "NVIDIA H200", true, &choose, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
     ASSERT_CONTAINS(err.text, "--deterministic");
     CU_ASSERT_PTR_NULL(choose);

@@ -1,8 +1,8 @@
 #include "tests/cuda/training.h"
 
 #include "tests/support/unit.h"
-#include "trainer/app/run/stepper.h"
-#include "trainer/data/set/labelled.h"
+#include "trainer/app/run/host_stepper.h"
+#include "trainer/data/dataset/labelled.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,19 +37,20 @@ static int open_world(struct world *w, struct backend *backend, const struct tra
                                 .dtype = t->dtype,
                                 .fusion = t->fusion,
                                 .label_smoothing = 0.1};
-    struct stepper_options how = {.accumulate = t->accumulate,
-                                  .sgd = {.momentum = 0.9F, .weight_decay = 1e-3F, .nesterov = 1},
-                                  .decay_all = t->decay_all,
-                                  .device_sum = t->sums,
-                                  .check_operators = t->check_operators};
+    struct host_stepper_options how = {
+        .accumulate = t->accumulate,
+        .sgd = {.momentum = 0.9F, .weight_decay = 1e-3F, .nesterov = 1},
+        .decay_all = t->decay_all,
+        .device_sum = t->sums,
+        .check_operators = t->check_operators};
     if (comm_self_open(&w->alone, err) != 0 || network_open(&w->net, backend, &o, true, err) != 0 ||
         store_start(&w->net.store, 7, err) != 0)
         return -1;
-    return stepper_open(&w->stepper, &w->net, t->comm != NULL ? t->comm : w->alone, &how, err);
+    return host_stepper_open(&w->stepper, &w->net, t->comm != NULL ? t->comm : w->alone, &how, err);
 }
 
 static void close_world(struct world *w) {
-    stepper_done(&w->stepper);
+    host_stepper_done(&w->stepper);
     network_done(&w->net);
     comm_close(w->alone);
 }
@@ -81,7 +82,7 @@ static int feed(struct world *w, const struct training *t, int step, int micro, 
     }
     if (is_bad(t, step))
         weights[0] = INFINITY;
-    return stepper_micro(&w->stepper, &batch, err);
+    return host_stepper_micro(&w->stepper, &batch, err);
 }
 
 static bool is_skipped(const struct training *t, int step) {
@@ -105,10 +106,10 @@ static void keep_outcome(const struct training *t, const struct step_outcome *ou
 static int settle(struct world *w, const struct training *t, struct training_outcome *ret,
                   struct error *err) {
     struct step_outcome outcome;
-    if (stepper_settle(&w->stepper, &outcome, err) != 0)
+    if (host_stepper_settle(&w->stepper, &outcome, err) != 0)
         return -1;
     keep_outcome(t, &outcome, ret);
-    CU_ASSERT_EQUAL(stepper_pending(&w->stepper), 0);
+    CU_ASSERT_EQUAL(host_stepper_pending(&w->stepper), 0);
     return 0;
 }
 
@@ -119,13 +120,13 @@ static int take_step(struct world *w, const struct training *t, int step,
     for (int micro = 0; micro < t->accumulate && !gives_up; micro++)
         if (feed(w, t, step, micro, err) != 0)
             return -1;
-    if (gives_up && stepper_give_up(&w->stepper, err) != 0)
+    if (gives_up && host_stepper_give_up(&w->stepper, err) != 0)
         return -1;
     w->stepper.penalty = true;
-    if (stepper_finish(&w->stepper, t->rate, &outcome, err) != 0)
+    if (host_stepper_finish(&w->stepper, t->rate, &outcome, err) != 0)
         return -1;
     keep_outcome(t, &outcome, ret);
-    CU_ASSERT_EQUAL(ret->told + stepper_pending(&w->stepper), step + 1);
+    CU_ASSERT_EQUAL(ret->told + host_stepper_pending(&w->stepper), step + 1);
     if (t->after_step == NULL && step + 1 < t->steps)
         return 0;
     if (settle(w, t, ret, err) != 0)

@@ -4,9 +4,9 @@
 #define TESTS_CUDA_TRAINING_H
 
 #include "trainer/app/run/network.h"
-#include "trainer/backend/backend.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/device_sum.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/fuse/fuse.h"
 
 #include <stdbool.h>

@@ -5,9 +5,9 @@
 #include "trainer/data/coco/coco_load.h"
 #include "trainer/data/detect/detection_groups.h"
 #include "trainer/data/detect/detection_sample.h"
-#include "trainer/kernels/mask_bits.h"
-#include "trainer/kernels/mask_target.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/mask_bits.h"
+#include "trainer/math/mask_target.h"
+#include "trainer/math/sample_key.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -53,7 +53,7 @@ static void check_set(const struct detection_set *set, enum detection_pick pick)
 
 static void check_groups(const struct detection_set *set) {
     cleanup_detection_groups struct detection_groups groups = {0};
-    struct canvas_plan plan = {0};
+    struct bucket_plan plan = {0};
     struct error err = {0};
     size_t sum = 0;
     CHECK(detection_set_plan(set, NULL, &SIZES, 3, &plan, &err) == 0);

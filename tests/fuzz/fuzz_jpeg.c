@@ -2,7 +2,7 @@
  * pixels are written in full or the error is one of data. */
 #include "tests/fuzz/check.h"
 #include "trainer/data/codec/png.h"
-#include "trainer/data/set/fetch.h"
+#include "trainer/data/dataset/fetch.h"
 
 #include <stdint.h>
 #include <string.h>

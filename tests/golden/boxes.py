@@ -5,8 +5,8 @@
 
 Needs torchvision and Pillow (PyPI); stored with torchvision 0.29.2. RandomResizedCrop.get_params,
 resize and center_crop run as they are; only the random numbers that they draw come from the
-trainer's streams (Philox 4x32-10, trainer/kernels/random.h), which are written down here a second
-time. tests/unit/trainer/data/set/test_augment.c reads the table.
+trainer's streams (Philox 4x32-10, trainer/math/random.h), which are written down here a second
+time. tests/unit/trainer/data/dataset/test_augment.c reads the table.
 """
 import sys
 from unittest import mock

@@ -11,7 +11,7 @@ has, its norm, the error of torch's f32 in units of that norm, and its products 
 or one number and the same error of it.
 
 Which candidates are sampled is torch's random choice; here those with the smallest keys are taken, as
-trainer/kernels/sample_key.h says: its rule is written down here a second time. Whatever hangs on a
+trainer/math/sample_key.h says: its rule is written down here a second time. Whatever hangs on a
 comparison keeps its distance: a case in which an overlap, a score or a level is nearer than MARGIN to where
 another box would be taken is refused.
 """
@@ -257,7 +257,7 @@ def object_mask(number, height, width):
 
 
 def crop_bits(mask, pool):
-    """As trainer/kernels/mask_bits.h describes it."""
+    """As trainer/math/mask_bits.h describes it."""
     ys, xs = np.where(mask)
     x, y, w, h = xs.min(), ys.min(), xs.max() - xs.min() + 1, ys.max() - ys.min() + 1
     bits = np.packbits(mask[y:y + h, x:x + w], axis=1, bitorder="little")

@@ -6,9 +6,9 @@
 
 #include "tests/golden/maskrcnn_start.h"
 #include "trainer/graph/program/program.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/mask_bits.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/mask_bits.h"
+#include "trainer/math/sample_key.h"
 #include "trainer/models/maskrcnn.h"
 
 enum {

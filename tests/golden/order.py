@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the table of tests/unit/trainer/data/set/test_sampler.c: which samples come first in an epoch.
+"""Prints the table of tests/unit/trainer/data/dataset/test_sampler.c: which samples come first in an epoch.
 
     python3 tests/golden/order.py
 
-The permutation as trainer/data/set/sampler.h describes it, written down a second time. A change of this
+The permutation as trainer/data/dataset/sampler.h describes it, written down a second time. A change of this
 table is a change of every run: a resumed one would see other pictures.
 """
 from philox import MASK, philox

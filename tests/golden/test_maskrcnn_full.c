@@ -7,9 +7,9 @@
 #include "tests/golden/made.h"
 #include "tests/golden/maskrcnn_start.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/mask_bits.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/mask_bits.h"
+#include "trainer/math/sample_key.h"
 #include "trainer/models/maskrcnn.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "trainer/backend/cpu/cpu.h"

@@ -4,9 +4,9 @@
  * share of its norm away, or three times what torch's own f32 is. */
 #include "tests/golden/tensors.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/mask_bits.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/mask_bits.h"
+#include "trainer/math/sample_key.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "trainer/backend/cpu/cpu.h"
 #endif

@@ -6,8 +6,8 @@
 #include "tests/golden/values.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/sample_key.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "trainer/backend/cpu/cpu.h"
 #endif

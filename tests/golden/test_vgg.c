@@ -3,8 +3,8 @@
  * An error is told in units of the tensor's norm; three times torch's own in f32 is allowed, or the
  * floor. */
 #include "tests/golden/golden.h"
-#include "trainer/backend/backend.h"
 #include "trainer/backend/ref/ref.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/program/program.h"
 #include "trainer/models/vgg.h"
 #ifdef RINGMASTER_HAVE_CPU

@@ -3,8 +3,8 @@
 #ifndef TESTS_GPU_GPU_H
 #define TESTS_GPU_GPU_H
 
-#include "trainer/backend/backend.h"
 #include "trainer/backend/cuda/cuda.h"
+#include "trainer/graph/backend.h"
 
 #include <stdbool.h>
 

@@ -4,10 +4,10 @@
 #include "tests/ops/cases.h"
 #include "tests/ops/harness.h"
 #include "trainer/graph/op_rpn.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/mask_target.h"
-#include "trainer/kernels/random.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/mask_target.h"
+#include "trainer/math/random.h"
+#include "trainer/math/sample_key.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #include "tests/support/unit.h"
 #include "trainer/graph/gradients.h"
 #include "trainer/graph/op_roi.h"
-#include "trainer/kernels/bf16.h"
-#include "trainer/kernels/f16.h"
-#include "trainer/kernels/random.h"
+#include "trainer/math/bf16.h"
+#include "trainer/math/f16.h"
+#include "trainer/math/random.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #define TESTS_OPS_HARNESS_H
 
 #include "tests/ops/cases.h"
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/graph.h"
 
 enum { CASE_TENSORS_MAX = 48 };

@@ -3,7 +3,7 @@
 #ifndef TESTS_OPS_NETWORK_H
 #define TESTS_OPS_NETWORK_H
 
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/tensor.h"
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_OPS_PARITY_H
 #define TESTS_OPS_PARITY_H
 
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/op.h"
 #include "trainer/graph/tensor.h"
 

@@ -3,7 +3,7 @@
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
 #include "trainer/graph/program/program.h"
-#include "trainer/kernels/sgd.h"
+#include "trainer/math/sgd.h"
 #include "trainer/models/resnet.h"
 
 #include <stdlib.h>

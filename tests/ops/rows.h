@@ -4,7 +4,7 @@
 #ifndef TESTS_OPS_ROWS_H
 #define TESTS_OPS_ROWS_H
 
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 
 /* Those that every such backend has. */
 #define ROWS_OF(CASE)                                                                              \

@@ -5,10 +5,10 @@
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/build_rpn.h"
 #include "trainer/graph/program/program.h"
-#include "trainer/kernels/anchor.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/random.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/anchor.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/random.h"
+#include "trainer/math/sample_key.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "trainer/backend/cpu/cpu.h"
 #endif

@@ -5,8 +5,8 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/sample_key.h"
 #include "trainer/models/detect_preset.h"
 
 #include <math.h>

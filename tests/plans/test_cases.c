@@ -3,8 +3,8 @@
  * backend asks for there. */
 #include "tests/ops/harness.h"
 #include "tests/support/unit.h"
-#include "trainer/backend/cuda/dnn/conv_form.h"
 #include "trainer/backend/cuda/dnn/conv_plan.h"
+#include "trainer/backend/cuda/dnn/conv_table.h"
 #include "trainer/graph/op.h"
 
 #include <stdio.h>
@@ -46,10 +46,10 @@ static int check_row(const struct op_case *row, const struct dnn_device *device,
     op_graph_init(&g, row, q->dtype);
     for (int i = 0; i < g.graph.op_count; i++) {
         const struct op *op = &g.graph.ops[i];
-        const struct conv_form *form = conv_form(op);
+        const struct conv_table *form = conv_table(op);
         if (form == NULL || (form->pattern > DNN_GRAD_WEIGHT && q->dtype != DTYPE_F16))
             continue;
-        struct dnn_conv conv = conv_form_shape(form, &g.graph, op);
+        struct dnn_conv conv = conv_table_shape(form, &g.graph, op);
         asked++;
         if (has_plan(form->pattern, &conv, device, q))
             continue;

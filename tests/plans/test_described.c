@@ -5,7 +5,7 @@
 #include "tests/ops/network.h"
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
-#include "trainer/backend/cuda/described.h"
+#include "trainer/backend/cuda/simulated_gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static struct backend *open_device(const char *device, struct cuda_options optio
     struct error err = {0};
     char path[512];
     (void)snprintf(path, sizeof(path), "%s/%s.json", RINGMASTER_CUDA_DEVICES, device);
-    if (cuda_described_open(&backend, path, &options, &err) != 0)
+    if (cuda_simulated_open(&backend, path, &options, &err) != 0)
         printf("%s\n", err.text);
     CU_ASSERT_PTR_NOT_NULL_FATAL(backend);
     return backend;
@@ -40,7 +40,7 @@ static struct cuda_launches less(struct cuda_launches a, struct cuda_launches b)
 static int note(void *user, int step, struct error *err) {
     struct counted *c = user;
     (void)err;
-    const struct cuda_launches now = cuda_described_launches(c->net->backend);
+    const struct cuda_launches now = cuda_simulated_launches(c->net->backend);
     const struct cuda_launches own = less(now, c->before);
     struct cuda_launches *sum = &c->of[c->net->graph.ops[step].kind];
     sum->kernels += own.kernels;
@@ -62,9 +62,9 @@ static struct counted run_resnet50(struct cuda_options options) {
     net_init(&net, open_device("h100", options), config,
              (struct compile_options){.fusion = FUSION_CONV});
     net_run(&net, NULL);
-    const struct cuda_launches start = c.before = cuda_described_launches(net.backend);
+    const struct cuda_launches start = c.before = cuda_simulated_launches(net.backend);
     net_run(&net, &hooks);
-    c.all = less(cuda_described_launches(net.backend), start);
+    c.all = less(cuda_simulated_launches(net.backend), start);
     net_done(&net);
     return c;
 }
@@ -103,7 +103,7 @@ static void what_the_device_does_not_do_is_refused(void) {
     struct cuda_options rows = fixed;
     rows.row_choice = CUDA_OWN_ON;
     CU_ASSERT_EQUAL(
-        cuda_described_open(&backend, RINGMASTER_CUDA_DEVICES "/h100.json", &rows, &err), -1);
+        cuda_simulated_open(&backend, RINGMASTER_CUDA_DEVICES "/h100.json", &rows, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
     ASSERT_CONTAINS(err.text, "--row-choice on");
 }
@@ -162,7 +162,7 @@ static int open_changed(const char *from, const char *to, struct error *err) {
                           0);
     CU_ASSERT_EQUAL_FATAL(write(file, buf_text(&changed), changed.size), (ssize_t)changed.size);
     (void)close(file);
-    int result = cuda_described_open(&backend, path, &fixed, err);
+    int result = cuda_simulated_open(&backend, path, &fixed, err);
     (void)unlink(path);
     backend_close(backend);
     if (result != 0)
@@ -195,7 +195,7 @@ static void a_description_that_is_none_is_named(void) {
     struct error err = {0};
     struct backend *backend = NULL;
     CU_ASSERT_EQUAL(open_changed("132", "131", &err), 0);
-    CU_ASSERT_EQUAL(cuda_described_open(&backend, "/nowhere/x.json", &fixed, &err), -1);
+    CU_ASSERT_EQUAL(cuda_simulated_open(&backend, "/nowhere/x.json", &fixed, &err), -1);
     ASSERT_CONTAINS(err.text, "/nowhere/x.json");
 }
 
@@ -203,8 +203,8 @@ static void a_described_device_says_what_it_is(void) {
     struct backend *backend = open_device("h200", fixed);
     ASSERT_CONTAINS(backend->table->describe(backend), "H200");
     ASSERT_CONTAINS(backend->table->describe(backend), "described and not there");
-    ASSERT_CONTAINS(cuda_described_name(backend), "H200");
-    CU_ASSERT_EQUAL(cuda_described_launches(backend).kernels, 0);
+    ASSERT_CONTAINS(cuda_simulated_name(backend), "H200");
+    CU_ASSERT_EQUAL(cuda_simulated_launches(backend).kernels, 0);
     backend_close(backend);
 }
 

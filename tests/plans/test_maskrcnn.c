@@ -3,8 +3,8 @@
  * described, and every convolution that is left, with a bias or a frozen norm taken along where a
  * plan for that is found, must have one. */
 #include "tests/support/unit.h"
-#include "trainer/backend/cuda/dnn/conv_form.h"
 #include "trainer/backend/cuda/dnn/conv_plan.h"
+#include "trainer/backend/cuda/dnn/conv_table.h"
 #include "trainer/backend/cuda/operators.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/gradients.h"
@@ -50,10 +50,10 @@ static bool find_plan(const struct described *d, const struct question *q) {
 static bool supports(const struct backend *backend, const struct graph *graph,
                      const struct op *op) {
     struct described *d = (struct described *)backend;
-    const struct conv_form *form = conv_form(op);
+    const struct conv_table *form = conv_table(op);
     if (form == NULL)
-        return !conv_form_is_conv(op) && cuda_rule(op->kind) != NULL;
-    struct question q = {.pattern = form->pattern, .conv = conv_form_shape(form, graph, op)};
+        return !conv_table_is_conv(op) && cuda_rule(op->kind) != NULL;
+    struct question q = {.pattern = form->pattern, .conv = conv_table_shape(form, graph, op)};
     for (int i = 0; i < d->count; i++)
         if (d->asked[i].pattern == q.pattern &&
             memcmp(&d->asked[i].conv, &q.conv, sizeof(q.conv)) == 0)
@@ -168,7 +168,7 @@ static void hold(const char *device, enum dtype dtype, int batch, int height, in
     dnn_device_done(&d.device);
 }
 
-/* What canvas_plan_make() offers for sides of 800 to 1333. */
+/* What bucket_plan_make() offers for sides of 800 to 1333. */
 static void hold_all(const char *device, enum dtype dtype) {
     static const int batches[] = {12, 16}, long_sides[] = {1088, 1216, 1344};
     for (size_t b = 0; b < 2; b++)

@@ -1,11 +1,11 @@
 #include "tests/support/host_device.h"
 
 #include "tests/support/unit.h"
-#include "trainer/backend/host_memory.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/graph.h"
+#include "trainer/graph/host_memory.h"
 #include "trainer/graph/program/store.h"
-#include "trainer/kernels/bf16.h"
+#include "trainer/math/bf16.h"
 
 #include <stdint.h>
 #include <stdlib.h>

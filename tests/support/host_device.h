@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_HOST_DEVICE_H
 #define TESTS_SUPPORT_HOST_DEVICE_H
 
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_LOOP_DATA_H
 #define TESTS_SUPPORT_LOOP_DATA_H
 
-#include "trainer/backend/cpu/loops/loops.h"
+#include "trainer/backend/cpu/kernels/loops.h"
 
 #include <math.h>
 #include <stdlib.h>

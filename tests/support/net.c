@@ -2,8 +2,8 @@
 
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/kernels/random.h"
-#include "trainer/kernels/sgd.h"
+#include "trainer/math/random.h"
+#include "trainer/math/sgd.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "trainer/eval/mask_paste.h"
 
-#include "trainer/kernels/bilinear.h"
+#include "trainer/math/bilinear.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #include "trainer/eval/rle_polygon.h"
 
-#include "trainer/kernels/polygon.h"
+#include "trainer/math/polygon.h"
 
 #include <math.h>
 #include <stdlib.h>

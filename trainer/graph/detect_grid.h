@@ -3,8 +3,8 @@
 #define TRAINER_GRAPH_DETECT_GRID_H
 
 #include "trainer/graph/op_detect.h"
-#include "trainer/kernels/anchor.h"
-#include "trainer/kernels/proposal.h"
+#include "trainer/math/anchor.h"
+#include "trainer/math/proposal.h"
 
 /* Pixels of the picture from cell to cell of the map of LEVEL of the pyramid, which counts from 0.
  */

@@ -17,7 +17,7 @@
 #include "trainer/graph/op_roi.h"
 #include "trainer/graph/op_rpn.h"
 #include "trainer/graph/tensor.h"
-#include "trainer/kernels/pointwise.h"
+#include "trainer/math/pointwise.h"
 
 #include <stdbool.h>
 

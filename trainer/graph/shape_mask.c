@@ -1,9 +1,9 @@
 /* Shapes of the operators on masks. */
 #include "trainer/graph/op_roi.h"
 #include "trainer/graph/rules.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/mask_bits.h"
-#include "trainer/kernels/mask_target.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/mask_bits.h"
+#include "trainer/math/mask_target.h"
 
 int shape_mask_rows(struct graph *graph, struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, MASK_ROWS_LABEL, DTYPE_I32, 2, err) != 0 ||

@@ -2,8 +2,8 @@
  * numbers. */
 #include "trainer/graph/detect_grid.h"
 #include "trainer/graph/rules.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/sample_key.h"
 
 int shape_image_resize(struct graph *graph, struct op *op, struct error *err) {
     const struct detect_attr *detect = &op->attr.detect;

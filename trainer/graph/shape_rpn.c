@@ -1,8 +1,8 @@
 #include "trainer/graph/detect_grid.h"
 #include "trainer/graph/op_rpn.h"
 #include "trainer/graph/rules.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/sample_key.h"
 
 static int check_attr(const struct detect_attr *attr, struct error *err) {
     bool levels = attr->levels >= 1 && attr->levels <= DETECT_LEVELS_MAX;

@@ -16,7 +16,7 @@
 #define TRAINER_MODELS_DETECT_PRESET_H
 
 #include "trainer/graph/op_detect.h"
-#include "trainer/kernels/anchor.h"
+#include "trainer/math/anchor.h"
 #include "trainer/models/detect_rules.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #ifndef TRAINER_OPTIM_SGD_H
 #define TRAINER_OPTIM_SGD_H
 
-#include "trainer/kernels/sgd.h"
+#include "trainer/math/sgd.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,9 +7,9 @@
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/device/wait_policy.h"
 #include "trainer/app/run/evaluate.h"
-#include "trainer/app/run/finite.h"
+#include "trainer/app/run/nan_check.h"
 #include "trainer/app/run/report.h"
-#include "trainer/app/run/stop.h"
+#include "trainer/app/run/stop_signal.h"
 
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ enum { TEXT_MAX = 64 * 1024 };
 struct scoring {
     struct trained trained;
     struct report report;
-    struct findings findings;
+    struct eval_artifacts findings;
     struct class_tally tally;
 };
 
@@ -55,8 +55,8 @@ static int run(struct scoring *s, struct error *err) {
     struct trained *t = &s->trained;
     struct evaluation result;
     if (ranks_alone(t->comm))
-        stop_answer("stopping after this batch; press Ctrl-C again to stop at once");
-    if (stop_listen(err) != 0 || open_model(s, err) != 0)
+        stop_signal_answer("stopping after this batch; press Ctrl-C again to stop at once");
+    if (stop_signal_listen(err) != 0 || open_model(s, err) != 0)
         return -1;
     struct evaluate_options e = {
         .threads = t->threads.data,
@@ -76,12 +76,12 @@ static int run(struct scoring *s, struct error *err) {
     if (result.stopped)
         return EXIT_CODE_STOPPED;
     if (first)
-        samples_sum_up(&t->data.validation, t->data.bad_allowed);
+        sample_health_sum_up(&t->data.validation, t->data.bad_allowed);
     /* The metric line stays the last one. */
     if ((first && print_classes(s, err) != 0) ||
         report_evaluation(&s->report, 0, t->config.epochs, &result, err) != 0)
         return -1;
-    return finite_evaluation(&result, t->inputs.model, err);
+    return nan_check_evaluation(&result, t->inputs.model, err);
 }
 
 int command_eval(int argc, char *const *argv, struct error *err) {

@@ -3,7 +3,7 @@
 #include "trainer/app/command/output.h"
 #include "trainer/app/device/locality.h"
 #ifdef RINGMASTER_HAVE_CUDA
-#include "trainer/backend/cuda/report.h"
+#include "trainer/backend/cuda/device_info.h"
 #endif
 #ifdef RINGMASTER_HAVE_NCCL
 #include "trainer/comm/nccl/comm_nccl.h"
@@ -35,14 +35,14 @@ int command_inspect_cuda(struct error *err) {
     static struct cuda_gpu gpus[CUDA_GPUS_MAX];
     int count = 0;
     buf_init(&text, REPORT_MAX);
-    if (cuda_report_libraries(&text, err) != 0)
+    if (cuda_device_info_libraries(&text, err) != 0)
         return -1;
     fputs(buf_text(&text), stdout);
     print_nccl();
-    int result = cuda_report_gpus(gpus, &count, err);
+    int result = cuda_device_info_gpus(gpus, &count, err);
     for (int i = 0; i < count && result == 0; i++)
         print_gpu(i, &gpus[i]);
-    if (result != 0 || cuda_report_verdict(gpus, count, err) != 0)
+    if (result != 0 || cuda_device_info_verdict(gpus, count, err) != 0)
         return error_wrap(err, "this host cannot train on GPUs");
     return output_text("this host can train on GPUs\n", err);
 }

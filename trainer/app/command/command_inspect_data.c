@@ -6,10 +6,10 @@
 #include "common/log.h"
 #include "trainer/app/command/output.h"
 #include "trainer/app/options/flag.h"
-#include "trainer/app/task/samples.h"
-#include "trainer/data/set/folder_walk.h"
-#include "trainer/data/set/splits.h"
-#include "trainer/data/set/verify.h"
+#include "trainer/app/task/sample_health.h"
+#include "trainer/data/dataset/folder_walk.h"
+#include "trainer/data/dataset/splits.h"
+#include "trainer/data/dataset/verify.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ static int print_faults(const struct verification *v, enum verified_state state,
 }
 
 static int print_left_out(const struct dataset *set, struct buf *text, struct error *err) {
-    const struct left_out *left = &set->left_out;
+    const struct skipped_files *left = &set->left_out;
     const char *name = buf_text(&left->names);
     size_t named = 0;
     for (const char *end; (end = strchr(name, '\n')) != NULL; name = end + 1, named++)

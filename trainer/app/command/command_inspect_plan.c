@@ -4,12 +4,12 @@
 #include "common/cpus.h"
 #include "trainer/app/command/count_launches.h"
 #include "trainer/app/command/output.h"
-#include "trainer/app/device/described.h"
 #include "trainer/app/device/device.h"
+#include "trainer/app/device/simulated_gpu.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/run/network.h"
 #include "trainer/app/task/detect_data.h"
-#include "trainer/data/detect/canvas_plan.h"
+#include "trainer/data/detect/bucket_plan.h"
 
 #include <omp.h>
 #include <string.h>
@@ -20,9 +20,9 @@ enum { PLAN_TEXT_MAX = 64 * 1024 * 1024, COCO_CLASSES = 80 };
 static const char UNSEEN_CANVAS[] = "800x1344";
 
 static int fill_canvases(struct network_options *n, const struct options *o, struct error *err) {
-    struct canvas_plan plan;
+    struct bucket_plan plan;
     bool given = strcmp(o->canvases, "auto") != 0;
-    if (canvas_plan_parse(&plan, given ? o->canvases : UNSEEN_CANVAS, err) != 0)
+    if (bucket_plan_parse(&plan, given ? o->canvases : UNSEEN_CANVAS, err) != 0)
         return error_wrap(err, "--canvases");
     for (int i = 0; i < plan.count; i++)
         n->canvases[i] = (struct network_canvas){plan.canvases[i].height, plan.canvases[i].width};
@@ -52,7 +52,7 @@ static int fill_options(struct network_options *n, const struct options *o,
 static int open_backend(struct backend **ret, struct options *o, struct comm *alone,
                         struct error *err) {
     if (o->device != NULL)
-        return device_describe_open(ret, o, err);
+        return device_simulate_open(ret, o, err);
     int threads = o->threads > 0 ? (int)o->threads : cpus_affinity();
     omp_set_num_threads(threads);
     return device_open(ret, o, threads, alone, false, err);
@@ -82,7 +82,7 @@ int command_inspect_plan(int argc, char *const *argv, struct error *err) {
         return -1;
     cleanup_comm struct comm *alone = NULL;
     if (comm_self_open(&alone, err) != 0 ||
-        (o.device != NULL ? device_describe_settle(&o, err) : device_settle(&o, alone, err)) != 0 ||
+        (o.device != NULL ? device_simulate_settle(&o, err) : device_settle(&o, alone, err)) != 0 ||
         fill_options(&n, &o, model, err) != 0)
         return -1;
     cleanup_backend struct backend *backend = NULL;

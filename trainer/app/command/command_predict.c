@@ -9,7 +9,7 @@
 #include "trainer/app/device/wait_policy.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/run/evaluate.h"
-#include "trainer/app/run/stop.h"
+#include "trainer/app/run/stop_signal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static int list_pictures(struct prediction *p, char *const *words, int count, st
     }
     if (p->pictures.count == 0)
         return error_set(err, EXIT_CODE_DATA, "none of %d names leads to a picture", count);
-    left_out_text(&p->pictures.left_out, left, sizeof(left));
+    skipped_files_text(&p->pictures.left_out, left, sizeof(left));
     if (left[0] != '\0')
         log_info("%zu pictures; %s", p->pictures.count, left);
     return 0;
@@ -73,10 +73,10 @@ static int open_model(struct prediction *p, const struct task_tell *tell, struct
 /* What all is worth when some of the pictures were none. */
 static int judge(struct prediction *p, struct error *err) {
     struct task_data *data = &p->trained.data;
-    int64_t bad =
-        p->bad_names + data->bad_given + faults_count(&data->validation.faults, FAULT_BAD);
+    int64_t bad = p->bad_names + data->bad_given +
+                  bad_samples_count(&data->validation.faults, BAD_SAMPLE_BAD);
     int64_t all = p->bad_names + (int64_t)p->pictures.count;
-    samples_sum_up(&data->validation, data->bad_allowed);
+    sample_health_sum_up(&data->validation, data->bad_allowed);
     log_info("%" PRId64 " of %" PRId64 " pictures: predictions in %s", all - bad, all,
              p->trained.options->out);
     if (bad <= p->bad_allowed)
@@ -100,8 +100,8 @@ static int run(struct prediction *p, char *const *words, int count, struct error
     if (comm_size(t->comm) > 1)
         return error_set(err, EXIT_CODE_USAGE, "predict runs as one process, not as %d ranks",
                          comm_size(t->comm));
-    stop_answer("stopping after this batch; press Ctrl-C again to stop at once");
-    if (stop_listen(err) != 0 || list_pictures(p, words, count, err) != 0 ||
+    stop_signal_answer("stopping after this batch; press Ctrl-C again to stop at once");
+    if (stop_signal_listen(err) != 0 || list_pictures(p, words, count, err) != 0 ||
         open_model(p, &tell, err) != 0)
         return -1;
     status_line_open(&p->line, STDERR_FILENO);

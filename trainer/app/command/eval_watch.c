@@ -7,13 +7,13 @@
 #include "common/log.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/run/evaluate.h"
-#include "trainer/app/run/finite.h"
 #include "trainer/app/run/interval.h"
+#include "trainer/app/run/nan_check.h"
 #include "trainer/app/run/notes.h"
 #include "trainer/app/run/run_state.h"
 #include "trainer/app/run/spread.h"
-#include "trainer/app/run/stop.h"
-#include "trainer/app/task/detect_use.h"
+#include "trainer/app/run/stop_signal.h"
+#include "trainer/app/task/detect_rules_io.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_watch.h"
 
@@ -37,7 +37,7 @@ struct turn {
 struct watching {
     struct trained *trained;
     struct report *report;
-    struct findings *findings;
+    struct eval_artifacts *findings;
     bool first;
 
     /* On rank 0: */
@@ -100,7 +100,7 @@ static int look(struct watching *w, struct safetensors *file, struct turn *turn,
     if (clock_now() >= w->deadline)
         return error_set(err, EXIT_CODE_STALLED, "%s: no new checkpoint for %s (--watch-patience)",
                          w->watch.owned, w->trained->options->watch_patience);
-    return checkpoint_watch_wait(&w->watch, stop_descriptor(), w->deadline, err);
+    return checkpoint_watch_wait(&w->watch, stop_signal_descriptor(), w->deadline, err);
 }
 
 /* What a network is built from, without what changes from one checkpoint to the next. */
@@ -181,10 +181,10 @@ static int score(struct watching *w, const struct turn *turn, bool *ret_stopped,
     if (result.stopped)
         return 0;
     if (w->first)
-        samples_sum_up(&t->data.validation, t->data.bad_allowed);
+        sample_health_sum_up(&t->data.validation, t->data.bad_allowed);
     if (report_evaluation(w->report, turn->step, t->config.epochs, &result, err) != 0)
         return -1;
-    if (finite_evaluation(&result, "the checkpoint", &bad) == 0)
+    if (nan_check_evaluation(&result, "the checkpoint", &bad) == 0)
         return 0;
     if (turn->last)
         return error_set(err, bad.code, "%s", bad.text);
@@ -197,7 +197,7 @@ static int score(struct watching *w, const struct turn *turn, bool *ret_stopped,
 static int turn_once(struct watching *w, struct turn *turn, struct error *err) {
     cleanup_safetensors struct safetensors file = {0};
     bool stopped = false;
-    if (w->first && stop_requested())
+    if (w->first && stop_signal_requested())
         *turn = (struct turn){.find = FIND_STOP};
     else if (w->first && look(w, &file, turn, err) != 0)
         return -1;
@@ -220,8 +220,8 @@ static int watch(struct watching *w, struct error *err) {
     const struct options *o = w->trained->options;
     struct turn turn = {.find = FIND_NOTHING};
     if (ranks_alone(w->trained->comm))
-        stop_answer("stopping after this batch; press Ctrl-C again to stop at once");
-    if (stop_listen(err) != 0 || parse_patience(o, &w->patience, err) != 0)
+        stop_signal_answer("stopping after this batch; press Ctrl-C again to stop at once");
+    if (stop_signal_listen(err) != 0 || parse_patience(o, &w->patience, err) != 0)
         return -1;
     if (w->first && checkpoint_watch_open(&w->watch, o->watch, err) != 0)
         return error_wrap(err, "--watch");
@@ -236,7 +236,7 @@ static int watch(struct watching *w, struct error *err) {
     return turn.find == FIND_STOP ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
 }
 
-int eval_watch(struct trained *t, struct report *report, struct findings *findings,
+int eval_watch(struct trained *t, struct report *report, struct eval_artifacts *findings,
                struct error *err) {
     struct watching w = {
         .trained = t,

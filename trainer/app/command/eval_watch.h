@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 #include "trainer/app/command/trained.h"
-#include "trainer/app/run/findings.h"
+#include "trainer/app/run/eval_artifacts.h"
 #include "trainer/app/run/report.h"
 
 /* Whether the flags of eval go together. */
@@ -14,7 +14,7 @@ int eval_watch_check(const struct options *options, struct error *err);
 
 /* All ranks together; TRAINED has its first five fields, REPORT and FINDINGS are empty: all three
  * are the caller's to be done with. Returns the exit code, or -1. */
-int eval_watch(struct trained *trained, struct report *report, struct findings *findings,
+int eval_watch(struct trained *trained, struct report *report, struct eval_artifacts *findings,
                struct error *err);
 
 #endif

@@ -3,7 +3,7 @@
 #include "common/log.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/run/evaluate.h"
-#include "trainer/app/run/fold.h"
+#include "trainer/app/run/fp16_fold_check.h"
 #include "trainer/app/run/room.h"
 #include "trainer/app/run/weights.h"
 
@@ -59,13 +59,13 @@ int trained_open_data(struct trained *t, const struct picture_list *pictures, st
     return task_open(&t->data, &ask, err);
 }
 
-int trained_findings(const struct trained *t, struct findings *ret, struct error *err) {
+int trained_findings(const struct trained *t, struct eval_artifacts *ret, struct error *err) {
     const struct options *o = t->options;
-    *ret = (struct findings){.folder = t->inputs.out,
-                             .pictures = (size_t)o->pictures,
-                             .least_score = o->score_threshold,
-                             .needed = true};
-    return comm_rank(t->comm) == 0 ? findings_check(ret, t->data.task, err) : 0;
+    *ret = (struct eval_artifacts){.folder = t->inputs.out,
+                                   .pictures = (size_t)o->pictures,
+                                   .least_score = o->score_threshold,
+                                   .needed = true};
+    return comm_rank(t->comm) == 0 ? eval_artifacts_check(ret, t->data.task, err) : 0;
 }
 
 int trained_open_network(struct trained *t, struct error *err) {
@@ -99,7 +99,7 @@ int trained_read(struct trained *t, const struct safetensors *file, struct error
         return -1;
     if (weights_read(&w, file, err) != 0)
         return -1;
-    return fold_check(&t->net, err) != 0 ? error_wrap(err, "%s", file->path) : 0;
+    return fp16_fold_check(&t->net, err) != 0 ? error_wrap(err, "%s", file->path) : 0;
 }
 
 int trained_load(struct trained *t, struct error *err) {

@@ -7,12 +7,12 @@
 #include "trainer/app/device/threads.h"
 #include "trainer/app/options/inputs.h"
 #include "trainer/app/options/options.h"
-#include "trainer/app/run/findings.h"
+#include "trainer/app/run/eval_artifacts.h"
 #include "trainer/app/run/network.h"
 #include "trainer/app/task/task.h"
 #include "trainer/checkpoint/model_dir.h"
 #include "trainer/comm/comm.h"
-#include "trainer/data/set/picture_list.h"
+#include "trainer/data/dataset/picture_list.h"
 
 struct trained {
     struct options *options; /* borrowed, all of these; gets what the model brings along */
@@ -41,7 +41,7 @@ int trained_check(struct trained *trained, const char *where, struct error *err)
 int trained_open_data(struct trained *trained, const struct picture_list *pictures,
                       struct error *err);
 /* Where what is found will go; whether it can, on the rank that writes. */
-int trained_findings(const struct trained *trained, struct findings *ret, struct error *err);
+int trained_findings(const struct trained *trained, struct eval_artifacts *ret, struct error *err);
 int trained_open_network(struct trained *trained, struct error *err);
 /* The weights in FILE. */
 int trained_read(struct trained *trained, const struct safetensors *file, struct error *err);

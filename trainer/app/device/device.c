@@ -62,7 +62,7 @@ static bool has_gpu(const struct options *o, const struct comm *comm, char name[
     name[0] = '\0';
 #ifdef RINGMASTER_HAVE_CUDA
     struct error why = {0};
-    int gpus = cuda_usable(name, &why);
+    int gpus = cuda_probe(name, &why);
     int ranks = o->comm == OPTION_COMM_MPI ? 1 : comm_local_size(comm);
     if (gpus > 0 && gpus < ranks)
         log_warning("--backend auto: %d GPUs for %d ranks of this host: they share none unless "
@@ -91,7 +91,7 @@ static bool has_measured_gpu(void) {
 #ifdef RINGMASTER_HAVE_CUDA
     char name[GPU_NAME_SIZE];
     struct error why = {0};
-    return cuda_usable(name, &why) > 0 && cuda_is_measured(name);
+    return cuda_probe(name, &why) > 0 && cuda_is_measured(name);
 #else
     return false;
 #endif

@@ -4,9 +4,9 @@
 
 #include "common/error.h"
 #include "trainer/app/options/options.h"
-#include "trainer/backend/backend.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/device_sum.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/tensor.h"
 

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file_look.h"
-#include "trainer/data/set/splits.h"
+#include "trainer/data/dataset/splits.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,7 +19,7 @@
 
 #include "common/error.h"
 #include "trainer/app/options/options.h"
-#include "trainer/data/set/splits.h"
+#include "trainer/data/dataset/splits.h"
 
 #include <stdbool.h>
 

@@ -15,7 +15,7 @@ static double as_kept(double value) {
     return strtod(text, NULL);
 }
 
-int best_take(struct job *job, const struct evaluation *e, struct error *err) {
+int best_take(struct training_run *job, const struct evaluation *e, struct error *err) {
     struct best *b = &job->best;
     const struct run_state *s = &job->state;
     const char *metric = best_metric(b, job->data.task, e);
@@ -35,11 +35,11 @@ int best_take(struct job *job, const struct evaluation *e, struct error *err) {
         return 0;
     b->known = true;
     b->score = score;
-    b->epoch = job_epoch(job);
+    b->epoch = training_run_epoch(job);
     return 0;
 }
 
-int best_publish(struct job *job, struct error *err) {
+int best_publish(struct training_run *job, struct error *err) {
     const struct best *b = &job->best;
     if (!job->first || job->options->publish != OPTION_PUBLISH_BEST)
         return 0;
@@ -56,7 +56,7 @@ int best_publish(struct job *job, struct error *err) {
     return 0;
 }
 
-void best_tell(const struct job *job) {
+void best_tell(const struct training_run *job) {
     const struct best *b = &job->best;
     if (!job->first || !b->known)
         return;

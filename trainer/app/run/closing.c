@@ -7,14 +7,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void tell_speed(const struct job *job) {
+static void tell_speed(const struct training_run *job) {
     char text[REPORT_SUMMARY_MAX];
     report_summary(&job->report, text);
     if (text[0] != '\0')
         log_info("%s", text);
 }
 
-void closing_tell_stop(const struct job *job) {
+void closing_tell_stop(const struct training_run *job) {
     const struct run_state *s = &job->state;
     bool again = strcmp(job->options->resume, "auto") == 0;
     if (!job->first)
@@ -31,7 +31,7 @@ void closing_tell_stop(const struct job *job) {
 }
 
 /* Where a person sits in front of it. */
-static void tell_next(const struct job *job) {
+static void tell_next(const struct training_run *job) {
     const struct inputs *in = &job->inputs;
     const bool best = job->best.known && job->best.score.step != job->state.step &&
                       job->options->publish != OPTION_PUBLISH_BEST;
@@ -47,13 +47,13 @@ static void tell_next(const struct job *job) {
     log_info("next: ringtrain predict --model-dir %s --out predictions PICTURE...", model);
 }
 
-void closing_sum_up(struct job *job) {
+void closing_sum_up(struct training_run *job) {
     if (!job->first)
         return;
     tell_speed(job);
-    samples_sum_up(&job->data.training, job->data.bad_allowed);
+    sample_health_sum_up(&job->data.training, job->data.bad_allowed);
     if (job->data.validation.source.count > 0)
-        samples_sum_up(&job->data.validation, job->data.bad_allowed);
+        sample_health_sum_up(&job->data.validation, job->data.bad_allowed);
     best_tell(job);
     tell_next(job);
 }

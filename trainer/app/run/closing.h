@@ -3,11 +3,11 @@
 #ifndef TRAINER_APP_RUN_CLOSING_H
 #define TRAINER_APP_RUN_CLOSING_H
 
-#include "trainer/app/run/job.h"
+#include "trainer/app/run/training_run.h"
 
 /* It stopped as asked. */
-void closing_tell_stop(const struct job *job);
+void closing_tell_stop(const struct training_run *job);
 /* All of it is done. */
-void closing_sum_up(struct job *job);
+void closing_sum_up(struct training_run *job);
 
 #endif

@@ -1,7 +1,7 @@
 #include "trainer/app/run/device_stepper.h"
 
 #include "common/clock.h"
-#include "trainer/app/run/device_feed.h"
+#include "trainer/app/run/input_staging.h"
 #include "trainer/comm/device_sum.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { GROUP = STORE_ALIGNMENT / sizeof(float), FLAG_BYTES = STORE_FLAGS * sizeo
 enum { STEPS_AHEAD = 2 };
 
 /* Behind the program's marks. */
-enum { MARK_FEED = LANES_MARKS, MARK_OUTCOME = MARK_FEED + 2 };
+enum { MARK_FEED = STREAMS_MARKS, MARK_OUTCOME = MARK_FEED + 2 };
 
 /* What crosses between host and device in a step, in memory that both reach; a step and the next
  * one take turns, so that neither side touches what the other one still needs. */
@@ -35,7 +35,7 @@ struct device_stepper {
     struct stepper *s; /* borrowed */
     struct backend *backend;
     const struct backend_device *ops;
-    struct device_feed feed;
+    struct input_staging feed;
     struct mail *mail; /* STEPS_AHEAD */
     struct launched launched[STEPS_AHEAD];
     float *flags_in;       /* device memory: the host's flags of this step */
@@ -119,7 +119,7 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
     d->ops = d->backend->table->device;
     d->mail = d->ops->host_alloc(d->backend, STEPS_AHEAD * sizeof(*d->mail), err);
     if (d->mail == NULL || open_groups(d, err) != 0 || open_states(d, err) != 0 ||
-        device_feed_open(&d->feed, stepper->net, MARK_FEED, err) != 0)
+        input_staging_open(&d->feed, stepper->net, MARK_FEED, err) != 0)
         return -1;
     d->flags_in = d->backend->table->alloc(d->backend, FLAG_BYTES, err);
     if (d->flags_in == NULL)
@@ -148,7 +148,7 @@ void device_stepper_close(struct device_stepper *d) {
         for (int k = 0; k < 4; k++)
             if (d->canvases[i].recordings[k / 2][k % 2] != NULL)
                 d->ops->forget(d->backend, d->canvases[i].recordings[k / 2][k % 2]);
-    device_feed_done(&d->feed);
+    input_staging_done(&d->feed);
     if (d->states != NULL)
         d->backend->table->free(d->backend, d->states, state_bytes(d));
     if (d->flags_in != NULL)
@@ -307,7 +307,7 @@ static int keep_states(struct device_stepper *d, struct error *err) {
 }
 
 int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
-    if (keep_states(d, err) != 0 || device_feed_put(&d->feed, d->s->pass, batch, err) != 0)
+    if (keep_states(d, err) != 0 || input_staging_put(&d->feed, d->s->pass, batch, err) != 0)
         return -1;
     return d->s->last_micro ? 0 : launch(d, run_program, err);
 }
@@ -316,7 +316,7 @@ int device_stepper_give_up(struct device_stepper *d, struct error *err) {
     d->void_step = true;
     d->s->last_micro = true;
     /* Its inputs may be another program's by now. */
-    return keep_states(d, err) != 0 ? -1 : device_feed_clear(&d->feed, d->s->pass, err);
+    return keep_states(d, err) != 0 ? -1 : input_staging_clear(&d->feed, d->s->pass, err);
 }
 
 /* What the host has to say of the step, in front of it. */

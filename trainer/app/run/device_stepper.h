@@ -11,7 +11,7 @@
 #define TRAINER_APP_RUN_DEVICE_STEPPER_H
 
 #include "trainer/app/run/step.h"
-#include "trainer/data/set/loader.h"
+#include "trainer/data/dataset/loader.h"
 
 /* STEPPER is borrowed and must outlive it. */
 int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, struct error *err);
@@ -19,7 +19,7 @@ void device_stepper_close(struct device_stepper *d);
 
 int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err);
 int device_stepper_give_up(struct device_stepper *d, struct error *err);
-/* Tells of the step before; see stepper_finish. */
+/* Tells of the step before; see host_stepper_finish. */
 int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err);
 int device_stepper_pending(const struct device_stepper *d);
 int device_stepper_settle(struct device_stepper *d, struct step_outcome *ret, struct error *err);

@@ -1,10 +1,10 @@
 #include "trainer/app/run/evaluate.h"
 
 #include "common/clock.h"
-#include "trainer/app/run/stop.h"
-#include "trainer/app/run/wait.h"
+#include "trainer/app/run/next_batch.h"
+#include "trainer/app/run/stop_signal.h"
 #include "trainer/app/task/score.h"
-#include "trainer/data/set/loader.h"
+#include "trainer/data/dataset/loader.h"
 
 /* Seconds that one batch of an evaluation may take before a rank counts as stalled. */
 enum { BATCH_PATIENCE = 600 };
@@ -67,17 +67,17 @@ static int score_all(struct scoring *s, struct loader *loader, struct error *err
     const struct evaluate_options *o = s->options;
     for (;;) {
         const struct batch *batch = NULL;
-        switch (stop_requested() ? WAIT_STOP : wait_batch(loader, &batch, err)) {
-        case WAIT_BAD:
-            return samples_refuse(&s->data->validation, s->data->bad_allowed, err);
-        case WAIT_ERROR:
+        switch (stop_signal_requested() ? NEXT_BATCH_STOP : next_batch_batch(loader, &batch, err)) {
+        case NEXT_BATCH_BAD:
+            return sample_health_refuse(&s->data->validation, s->data->bad_allowed, err);
+        case NEXT_BATCH_ERROR:
             return -1;
-        case WAIT_END:
+        case NEXT_BATCH_END:
             return 0;
-        case WAIT_STOP:
+        case NEXT_BATCH_STOP:
             s->totals[TOTAL_STOPPED] = 1;
             return 0;
-        case WAIT_BATCH:
+        case NEXT_BATCH_BATCH:
             break;
         }
         int result = score_one(s, batch, err);
@@ -110,13 +110,13 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
     cleanup_loader struct loader *loader = NULL;
     if (score_open(&s->score, data, err) != 0 || loader_start(&load, &loader, err) != 0 ||
         score_all(s, loader, err) != 0 ||
-        samples_share(comm, &data->validation, data->bad_allowed, err) != 0 ||
+        sample_health_share(comm, &data->validation, data->bad_allowed, err) != 0 ||
         comm_sum(comm, s->totals, TOTALS, COMM_F64, err) != 0)
         return error_wrap(err, "evaluating");
     *ret = (struct evaluation){
         .images = (int64_t)s->totals[TOTAL_IMAGES],
-        .bad = faults_count(&data->validation.faults, FAULT_BAD),
-        .damaged = faults_count(&data->validation.faults, FAULT_DAMAGED),
+        .bad = bad_samples_count(&data->validation.faults, BAD_SAMPLE_BAD),
+        .damaged = bad_samples_count(&data->validation.faults, BAD_SAMPLE_DAMAGED),
         .stopped = s->totals[TOTAL_STOPPED] > 0,
     };
     if (ret->stopped)
@@ -130,12 +130,13 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
     if ((s->options->tally != NULL && class_tally_sum(s->options->tally, comm, err) != 0) ||
         score_end(&s->score, comm, ret, err) != 0)
         return error_wrap(err, "evaluating");
-    struct findings *findings = s->options->findings;
-    return findings != NULL && comm_rank(comm) == 0 ? findings_keep(findings, &s->score, err) : 0;
+    struct eval_artifacts *findings = s->options->findings;
+    return findings != NULL && comm_rank(comm) == 0 ? eval_artifacts_keep(findings, &s->score, err)
+                                                    : 0;
 }
 
 void evaluate_canvases(struct network_options *ret, const struct task_data *data) {
-    const struct samples *samples =
+    const struct sample_health *samples =
         data->training.canvas_count > 0 ? &data->training : &data->validation;
     ret->canvas_count = samples->canvas_count;
     for (int i = 0; i < samples->canvas_count; i++)

@@ -4,7 +4,7 @@
 
 #include "common/error.h"
 #include "common/progress.h"
-#include "trainer/app/run/findings.h"
+#include "trainer/app/run/eval_artifacts.h"
 #include "trainer/app/run/network.h"
 #include "trainer/app/task/class_tally.h"
 #include "trainer/app/task/task.h"
@@ -21,7 +21,7 @@ struct evaluate_options {
     const struct task_tell *tell; /* of pictures without labels: what was found becomes files, and
                                      there are no figures; NULL: scores */
     struct class_tally *tally;    /* of a network that tells classes apart; NULL: none */
-    struct findings *findings;    /* where rank 0 leaves what was found; NULL: nowhere */
+    struct eval_artifacts *findings; /* where rank 0 leaves what was found; NULL: nowhere */
 };
 
 /* The canvases on which DATA's batches lie, for a network that takes them. */

@@ -5,8 +5,8 @@
 #define TRAINER_APP_RUN_NETWORK_H
 
 #include "common/error.h"
-#include "trainer/backend/backend.h"
-#include "trainer/data/set/batch.h"
+#include "trainer/data/dataset/batch.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/program/program.h"
 #include "trainer/models/model.h"

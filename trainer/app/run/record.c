@@ -17,7 +17,7 @@ static int add_text(struct buf *out, const char *name, const char *value, struct
                : buf_add(out, ",", 1, err);
 }
 
-static int describe(const struct job *job, struct buf *out, struct error *err) {
+static int describe(const struct training_run *job, struct buf *out, struct error *err) {
     const struct run_state *s = &job->state;
     if (add_text(out, "program", s->program, err) != 0 ||
         add_text(out, "backend", s->backend, err) != 0 ||
@@ -31,7 +31,7 @@ static int describe(const struct job *job, struct buf *out, struct error *err) {
     return options_json(out, COMMAND_TRAIN, job->options, err);
 }
 
-int record_begin(const struct job *job, struct error *err) {
+int record_begin(const struct training_run *job, struct error *err) {
     cleanup_buf struct buf members = {0};
     if (!job->first)
         return 0;
@@ -46,9 +46,9 @@ int record_begin(const struct job *job, struct error *err) {
     return 0;
 }
 
-void record_end(const struct job *job, enum exit_code code) {
+void record_end(const struct training_run *job, enum exit_code code) {
     /* A run that failed early never knew of epochs. */
-    const double epoch = job->steps_per_epoch > 0 ? job_epoch(job) : 0;
+    const double epoch = job->steps_per_epoch > 0 ? training_run_epoch(job) : 0;
     const struct metric_field fields[] = {
         {"step", (double)job->state.step}, {"epoch", epoch}, {"code", (double)code}};
     if (job->first)

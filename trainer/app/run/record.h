@@ -3,10 +3,10 @@
 #ifndef TRAINER_APP_RUN_RECORD_H
 #define TRAINER_APP_RUN_RECORD_H
 
-#include "trainer/app/run/job.h"
+#include "trainer/app/run/training_run.h"
 
-int record_begin(const struct job *job, struct error *err);
+int record_begin(const struct training_run *job, struct error *err);
 /* CODE is what the process leaves with. */
-void record_end(const struct job *job, enum exit_code code);
+void record_end(const struct training_run *job, enum exit_code code);
 
 #endif

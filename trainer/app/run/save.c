@@ -5,9 +5,9 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
-#include "trainer/app/run/finite.h"
+#include "trainer/app/run/bn_statistics.h"
+#include "trainer/app/run/nan_check.h"
 #include "trainer/app/run/notes.h"
-#include "trainer/app/run/statistics.h"
 #include "trainer/app/run/weights.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/model_dir.h"
@@ -28,14 +28,14 @@ enum { CONFIG_MAX = 256 * 1024 };
 enum { SAVE_PATIENCE = 1200 };
 
 /* Names are borrowed from JOB: nothing to free. */
-static struct model_config describe_model(struct job *job) {
-    struct model_config config = {.model = job->state.model, .epochs = job_epoch(job)};
+static struct model_config describe_model(struct training_run *job) {
+    struct model_config config = {.model = job->state.model, .epochs = training_run_epoch(job)};
     job->data.task->describe(&job->data, &job->ask, &config);
     return config;
 }
 
 /* For who scores the checkpoint, to be freed; NULL where there are too many classes to tell. */
-static int describe_in_checkpoint(struct job *job, char **ret, struct error *err) {
+static int describe_in_checkpoint(struct training_run *job, char **ret, struct error *err) {
     const struct model_config config = describe_model(job);
     if (model_config_text(&config, "", "config", ret, err) != 0)
         return -1;
@@ -46,7 +46,7 @@ static int describe_in_checkpoint(struct job *job, char **ret, struct error *err
     return 0;
 }
 
-static int save_arrays(struct job *job, const struct array *arrays, size_t count,
+static int save_arrays(struct training_run *job, const struct array *arrays, size_t count,
                        struct error *err) {
     cleanup_buf struct buf state = {0};
     cleanup_buf struct buf notes = {0};
@@ -66,7 +66,8 @@ static int save_arrays(struct job *job, const struct array *arrays, size_t count
     return result;
 }
 
-static int save_present(struct job *job, const struct statistics *statistics, struct error *err) {
+static int save_present(struct training_run *job, const struct bn_statistics *statistics,
+                        struct error *err) {
     if (!job->first)
         return 0;
     cleanup_weights struct weights w = {0};
@@ -77,12 +78,12 @@ static int save_present(struct job *job, const struct statistics *statistics, st
     if (arrays == NULL)
         return error_no_memory(err, "saving a checkpoint");
     if (statistics->count > 0)
-        statistics_show_mean(statistics, job, &w);
+        bn_statistics_show_mean(statistics, job, &w);
     memcpy(arrays, w.arrays, w.count * sizeof(*arrays));
     if (statistics->count > 0)
         memcpy(arrays + w.count, statistics->arrays, statistics->count * sizeof(*arrays));
     struct error why = {0};
-    if (finite_weights(&w, &why) != 0) {
+    if (nan_check_weights(&w, &why) != 0) {
         /* To go on from it would fail again: what was kept before is worth more. */
         log_warning("no checkpoint of step %" PRId64 ": %s; those before it stay", job->state.step,
                     why.text);
@@ -93,17 +94,17 @@ static int save_present(struct job *job, const struct statistics *statistics, st
     return 0;
 }
 
-int save_checkpoint(struct job *job, struct error *err) {
-    struct keeping *k = &job->keeping;
-    cleanup_statistics struct statistics statistics = {0};
+int save_checkpoint(struct training_run *job, struct error *err) {
+    struct checkpoint_policy *k = &job->keeping;
+    cleanup_bn_statistics struct bn_statistics statistics = {0};
     k->asked = false;
     if (k->saved_step == job->state.step)
         return 0;
     progress_mark(&job->progress, (uint64_t)job->state.step, SAVE_PATIENCE);
-    if (job->state.images == 0 && statistics_average(job, err) != 0)
+    if (job->state.images == 0 && bn_statistics_average(job, err) != 0)
         return -1;
     if (job->own_statistics && comm_size(job->comm) > 1 &&
-        statistics_gather(&statistics, job, err) != 0)
+        bn_statistics_gather(&statistics, job, err) != 0)
         return -1;
     if (save_present(job, &statistics, err) != 0)
         return -1;
@@ -113,7 +114,7 @@ int save_checkpoint(struct job *job, struct error *err) {
 }
 
 /* "RUN", then words for people. */
-static void describe_job(const struct job *job, char text[FOLDER_LOCK_TEXT]) {
+static void describe_job(const struct training_run *job, char text[FOLDER_LOCK_TEXT]) {
     char host[64] = "", since[32] = "";
     time_t now = time(NULL);
     struct tm utc;
@@ -126,7 +127,7 @@ static void describe_job(const struct job *job, char text[FOLDER_LOCK_TEXT]) {
 
 /* FOLDER for this job alone. An earlier attempt at the same job may still sit on a host that was
  * lost: it does not count. */
-static int lock_folder(const struct job *job, struct folder_lock *lock,
+static int lock_folder(const struct training_run *job, struct folder_lock *lock,
                        const char own[FOLDER_LOCK_TEXT], const char *flag, const char *folder,
                        struct error *err) {
     char holder[FOLDER_LOCK_TEXT];
@@ -147,7 +148,7 @@ static int lock_folder(const struct job *job, struct folder_lock *lock,
                      flag, folder, who);
 }
 
-int save_check(struct job *job, struct error *err) {
+int save_check(struct training_run *job, struct error *err) {
     if (!job->first)
         return 0;
     const char *checkpoints = job->inputs.checkpoints;
@@ -160,7 +161,7 @@ int save_check(struct job *job, struct error *err) {
         return error_set_errno(err, EXIT_CODE_CONFIG, "--checkpoint-dir: %s", checkpoints);
     if (job->best.folder[0] != '\0' && model_dir_check(job->best.folder, &config, err) != 0)
         return error_wrap(err, "--checkpoint-dir");
-    if (findings_check(&job->findings, job->data.task, err) != 0)
+    if (eval_artifacts_check(&job->findings, job->data.task, err) != 0)
         return -1;
     char own[FOLDER_LOCK_TEXT];
     describe_job(job, own);
@@ -169,21 +170,21 @@ int save_check(struct job *job, struct error *err) {
     return lock_folder(job, &job->model_lock, own, "--model-dir", job->inputs.model, err);
 }
 
-int save_model(struct job *job, struct error *err) {
+int save_model(struct training_run *job, struct error *err) {
     if (!job->first)
         return 0;
     struct model_config config = describe_model(job);
     cleanup_weights struct weights w = {0};
     if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_BATCHES, job->state.batches,
                      err) != 0 ||
-        finite_weights(&w, err) != 0 ||
+        nan_check_weights(&w, err) != 0 ||
         model_dir_save(job->inputs.model, &config, w.arrays, w.count, err) != 0)
         return error_wrap(err, "publishing the model");
     log_info("model in %s", job->inputs.model);
     return 0;
 }
 
-int save_scored(struct job *job, const char *folder, const struct model_score *score,
+int save_scored(struct training_run *job, const char *folder, const struct model_score *score,
                 bool *ret_finite, struct error *err) {
     struct model_config config = describe_model(job);
     cleanup_weights struct weights w = {0};
@@ -192,7 +193,7 @@ int save_scored(struct job *job, const char *folder, const struct model_score *s
     if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_BATCHES, job->state.batches,
                      err) != 0)
         return -1;
-    *ret_finite = finite_weights(&w, &why) == 0;
+    *ret_finite = nan_check_weights(&w, &why) == 0;
     if (*ret_finite && model_dir_save(folder, &config, w.arrays, w.count, err) != 0)
         return error_wrap(err, "keeping the best model");
     return 0;

@@ -1,6 +1,6 @@
 #include "trainer/app/run/step.h"
 
-#include "trainer/app/run/stop.h"
+#include "trainer/app/run/stop_signal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ int step_flag_of(const struct model *model, int number) {
 
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]) {
     memset(flags, 0, STORE_FLAGS * sizeof(*flags));
-    flags[FLAG_STOP] = stop_requested() ? 1 : 0;
+    flags[FLAG_STOP] = stop_signal_requested() ? 1 : 0;
     flags[FLAG_SAVE] = s->save ? 1 : 0;
     flags[FLAG_FAILED] = s->failed ? 1 : 0;
 }

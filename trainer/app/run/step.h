@@ -50,13 +50,14 @@ struct stepper {
     bool last_micro;
     bool void_step;
     bool gave_up; /* some step: those behind it, launched before that was known, have to be, too */
-    bool failed;  /* set it before stepper_give_up: this rank cannot go on */
+    bool failed;  /* set it before host_stepper_give_up: this rank cannot go on */
     bool save;    /* set it before a step's first micro-batch: a checkpoint is due behind it */
     float loss_scale; /* behind the last step that was told of; 1 where there is none */
     int good_steps;   /* since it last changed */
     int bad_steps;    /* in a row, at a loss scale that did not come down */
     bool was_finite;  /* some step */
-    bool penalty;    /* set it before stepper_finish where the outcome of that step is to tell it */
+    bool penalty; /* set it before host_stepper_finish where the outcome of that step is to tell it
+                   */
     uint64_t ticket; /* of the bucket started last */
     int64_t waited;  /* in the last step for other ranks, ns; 0 on a device, whose wait is both */
 

@@ -5,16 +5,16 @@
 #include "common/log.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/run/best.h"
+#include "trainer/app/run/bn_statistics.h"
 #include "trainer/app/run/closing.h"
 #include "trainer/app/run/evaluate.h"
-#include "trainer/app/run/finite.h"
-#include "trainer/app/run/job.h"
+#include "trainer/app/run/nan_check.h"
+#include "trainer/app/run/next_batch.h"
 #include "trainer/app/run/record.h"
+#include "trainer/app/run/resume.h"
 #include "trainer/app/run/save.h"
-#include "trainer/app/run/start.h"
-#include "trainer/app/run/statistics.h"
-#include "trainer/app/run/stop.h"
-#include "trainer/app/run/wait.h"
+#include "trainer/app/run/stop_signal.h"
+#include "trainer/app/run/training_run.h"
 #include "trainer/telemetry/run_log.h"
 
 #include <inttypes.h>
@@ -35,7 +35,7 @@ static void free_device_memory(void *user, void *memory) {
     backend->table->device->host_free(backend, memory);
 }
 
-static int start_loader(struct job *job, struct error *err) {
+static int start_loader(struct training_run *job, struct error *err) {
     int64_t epochs = (job->schedule.total_steps + job->steps_per_epoch - 1) / job->steps_per_epoch;
     struct loader_options load = {
         .source = &job->data.training.source,
@@ -46,7 +46,7 @@ static int start_loader(struct job *job, struct error *err) {
         .step = job->state.images / job->state.global_batch,
         .epochs = (uint32_t)epochs,
         .threads = job->threads.data,
-        .depth = job_ring_depth(job->options),
+        .depth = training_run_ring_depth(job->options),
     };
     if (job->backend->table->device != NULL)
         load.memory = (struct loader_memory){device_memory, free_device_memory, job->backend};
@@ -54,9 +54,10 @@ static int start_loader(struct job *job, struct error *err) {
 }
 
 /* The next batch, and on the report how long it took to come. */
-static enum wait_result next_batch(struct job *job, const struct batch **ret, struct error *err) {
+static enum next_batch_result next_batch(struct training_run *job, const struct batch **ret,
+                                         struct error *err) {
     int64_t start = clock_now();
-    enum wait_result result = wait_batch(job->loader, ret, err);
+    enum next_batch_result result = next_batch_batch(job->loader, ret, err);
     int64_t waited = clock_now() - start;
     report_wait(&job->report, waited);
     job->data_waited += waited;
@@ -65,35 +66,35 @@ static enum wait_result next_batch(struct job *job, const struct batch **ret, st
 
 /* The data of this rank cannot be used: the step is given up on all ranks, which then save what
  * they have and end together. */
-static int give_up_for_data(struct job *job, struct error *err) {
+static int give_up_for_data(struct training_run *job, struct error *err) {
     job->failure = *err;
     job->stepper.failed = true;
-    return stepper_give_up(&job->stepper, err);
+    return host_stepper_give_up(&job->stepper, err);
 }
 
 /* Forward and backward over this rank's micro-batches of one step. A batch is given back when the
  * stepper has the next one. */
-static int run_micro_batches(struct job *job, struct error *err) {
+static int run_micro_batches(struct training_run *job, struct error *err) {
     if (job->stepper.gave_up)
-        return stepper_give_up(&job->stepper, err);
+        return host_stepper_give_up(&job->stepper, err);
     for (int64_t i = 0; i < job->options->accumulate; i++) {
         const struct batch *batch = NULL;
         switch (next_batch(job, &batch, err)) {
-        case WAIT_BAD:
-            (void)samples_refuse(&job->data.training, job->data.bad_allowed, err);
+        case NEXT_BATCH_BAD:
+            (void)sample_health_refuse(&job->data.training, job->data.bad_allowed, err);
             return give_up_for_data(job, err);
-        case WAIT_ERROR:
+        case NEXT_BATCH_ERROR:
             return give_up_for_data(job, err);
-        case WAIT_END:
+        case NEXT_BATCH_END:
             return error_set(err, EXIT_CODE_INTERNAL, "the data ended at step %" PRId64,
                              job->state.step);
-        case WAIT_STOP:
-            return stepper_give_up(&job->stepper, err);
-        case WAIT_BATCH:
+        case NEXT_BATCH_STOP:
+            return host_stepper_give_up(&job->stepper, err);
+        case NEXT_BATCH_BATCH:
             break;
         }
-        samples_count(&job->data.training, batch);
-        int result = stepper_micro(&job->stepper, batch, err);
+        sample_health_count(&job->data.training, batch);
+        int result = host_stepper_micro(&job->stepper, batch, err);
         if (job->held != NULL)
             loader_release(job->loader, job->held);
         job->held = batch;
@@ -103,7 +104,7 @@ static int run_micro_batches(struct job *job, struct error *err) {
     return 0;
 }
 
-static void advance(struct job *job) {
+static void advance(struct training_run *job) {
     struct run_state *s = &job->state;
     s->step++;
     s->batches += s->accumulate;
@@ -116,16 +117,17 @@ static void advance(struct job *job) {
     }
 }
 
-static bool report_is_due(const struct job *job, int64_t step) {
+static bool report_is_due(const struct training_run *job, int64_t step) {
     return step % job->options->report_every == 0 || step == job->schedule.total_steps;
 }
 
-static void show_standing(struct job *job) {
-    report_standing(&job->report, job->state.step, job->schedule.total_steps, job_epoch(job));
+static void show_standing(struct training_run *job) {
+    report_standing(&job->report, job->state.step, job->schedule.total_steps,
+                    training_run_epoch(job));
 }
 
 /* Where the first report is long in coming, a word when to expect it. */
-static void tell_pace(const struct job *job) {
+static void tell_pace(const struct training_run *job) {
     const struct run_state *s = &job->state;
     int64_t every = job->options->report_every;
     int64_t left = job->schedule.total_steps - s->step;
@@ -143,9 +145,9 @@ static void tell_pace(const struct job *job) {
 }
 
 /* All ranks together, so that they count the same faults of the data. */
-static int report(struct job *job, double penalty, double rate, struct error *err) {
+static int report(struct training_run *job, double penalty, double rate, struct error *err) {
     struct error excess = {0};
-    if (samples_share(job->comm, &job->data.training, job->data.bad_allowed, &excess) != 0) {
+    if (sample_health_share(job->comm, &job->data.training, job->data.bad_allowed, &excess) != 0) {
         if (excess.code != EXIT_CODE_DATA) {
             *err = excess;
             return -1;
@@ -156,18 +158,18 @@ static int report(struct job *job, double penalty, double rate, struct error *er
     }
     struct report_row row = {
         .step = job->state.step,
-        .epoch = job_epoch(job),
+        .epoch = training_run_epoch(job),
         .penalty = penalty,
         .lr = rate,
-        .bad_files = faults_count(&job->data.training.faults, FAULT_BAD),
-        .damaged_files = faults_count(&job->data.training.faults, FAULT_DAMAGED),
+        .bad_files = bad_samples_count(&job->data.training.faults, BAD_SAMPLE_BAD),
+        .damaged_files = bad_samples_count(&job->data.training.faults, BAD_SAMPLE_DAMAGED),
         .objects_dropped = job->data.training.dropped_all,
     };
     return report_row(&job->report, &row, err);
 }
 
 /* No rank had a picture that can be used, and all ranks know: the step counts, and is the last. */
-static void fail_empty_step(struct job *job) {
+static void fail_empty_step(struct training_run *job) {
     (void)error_set(&job->failure, EXIT_CODE_DATA,
                     "%s: none of the %" PRId64 " pictures of step %" PRId64
                     " can be used (--bad-samples %.64s): there is nothing to learn from; mend the "
@@ -178,7 +180,7 @@ static void fail_empty_step(struct job *job) {
 }
 
 /* What a step that has run means for the job. */
-static int account(struct job *job, const struct step_outcome *outcome, bool *ret_stop,
+static int account(struct training_run *job, const struct step_outcome *outcome, bool *ret_stop,
                    struct error *err) {
     const double rate = schedule_rate(&job->schedule, job->state.step);
     *ret_stop = *ret_stop || outcome->stop;
@@ -199,20 +201,20 @@ static int account(struct job *job, const struct step_outcome *outcome, bool *re
         return -1;
     show_standing(job);
     int64_t verify = job->options->verify_every;
-    return verify > 0 && step % verify == 0 ? job_verify(job, err) : 0;
+    return verify > 0 && step % verify == 0 ? training_run_verify(job, err) : 0;
 }
 
 /* Waits for the step that is under way on a device. */
-static int settle(struct job *job, bool *ret_stop, struct error *err) {
+static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
     struct step_outcome outcome;
-    if (stepper_settle(&job->stepper, &outcome, err) != 0)
+    if (host_stepper_settle(&job->stepper, &outcome, err) != 0)
         return error_wrap(err, "step %" PRId64, job->state.step + 1);
     return account(job, &outcome, ret_stop, err);
 }
 
 /* What a step that began at BEGUN took of this rank's own time. On a device that computes and waits
  * for other ranks by itself only the wait for data is known to be it. */
-static void tell_work(struct job *job, int64_t begun) {
+static void tell_work(struct training_run *job, int64_t begun) {
     bool device = job->backend->table->device != NULL;
     int64_t own = device ? job->data_waited : clock_now() - begun - job->stepper.waited;
     progress_work(&job->progress, (uint64_t)own, (uint64_t)job->data_waited);
@@ -220,20 +222,21 @@ static void tell_work(struct job *job, int64_t begun) {
 
 /* Takes the next step. At the end of an epoch, of the run, where a checkpoint is due and after a
  * stop none is under way when it returns. */
-static int step_once(struct job *job, bool *ret_stop, struct error *err) {
+static int step_once(struct training_run *job, bool *ret_stop, struct error *err) {
     const struct run_state *s = &job->state;
-    int pending = stepper_pending(&job->stepper);
+    int pending = host_stepper_pending(&job->stepper);
     int64_t number = s->step + pending + 1;
-    bool last = number == job->schedule.total_steps || keep_falls_on(&job->keeping, number) ||
+    bool last = number == job->schedule.total_steps ||
+                checkpoint_policy_falls_on(&job->keeping, number) ||
                 s->images + (pending + 1) * s->global_batch >= s->epoch_images;
     struct step_outcome outcome;
-    job->stepper.save = job->first && keep_is_time(&job->keeping);
+    job->stepper.save = job->first && checkpoint_policy_is_time(&job->keeping);
     job->stepper.penalty = job->first && report_is_due(job, number);
     int64_t begun = clock_now();
     job->data_waited = 0;
     if (run_micro_batches(job, err) != 0 ||
-        stepper_finish(&job->stepper, schedule_rate(&job->schedule, number - 1), &outcome, err) !=
-            0)
+        host_stepper_finish(&job->stepper, schedule_rate(&job->schedule, number - 1), &outcome,
+                            err) != 0)
         return error_wrap(err, "step %" PRId64, s->step + 1);
     tell_work(job, begun);
     if (account(job, &outcome, ret_stop, err) != 0)
@@ -243,9 +246,10 @@ static int step_once(struct job *job, bool *ret_stop, struct error *err) {
 }
 
 /* A loss that is not finite may mend itself while there are steps to come. */
-static int judge_score(const struct job *job, const struct evaluation *e, struct error *err) {
+static int judge_score(const struct training_run *job, const struct evaluation *e,
+                       struct error *err) {
     struct error bad = {0};
-    if (finite_evaluation(e, "the model", &bad) == 0)
+    if (nan_check_evaluation(e, "the model", &bad) == 0)
         return 0;
     if (job->state.step >= job->schedule.total_steps)
         return error_set(err, bad.code, "%s", bad.text);
@@ -254,7 +258,7 @@ static int judge_score(const struct job *job, const struct evaluation *e, struct
     return 0;
 }
 
-static int score(struct job *job, bool *ret_stop, struct error *err) {
+static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     struct evaluate_options o = {
         .threads = job->threads.data,
         .progress = &job->progress,
@@ -271,13 +275,13 @@ static int score(struct job *job, bool *ret_stop, struct error *err) {
     *ret_stop = e.stopped;
     if (e.stopped)
         return 0;
-    if (report_evaluation(&job->report, job->state.step, job_epoch(job), &e, err) != 0)
+    if (report_evaluation(&job->report, job->state.step, training_run_epoch(job), &e, err) != 0)
         return -1;
     return judge_score(job, &e, err) != 0 ? -1 : best_take(job, &e, err);
 }
 
 /* Saves what there is; then all ranks leave with the error of the first that cannot go on. */
-static int leave_failed(struct job *job, struct error *err) {
+static int leave_failed(struct training_run *job, struct error *err) {
     struct error failures_of_one = job->failure;
     int ranks = comm_size(job->comm);
     cleanup_free struct error *all = calloc((size_t)ranks, sizeof(*all));
@@ -295,13 +299,13 @@ static int leave_failed(struct job *job, struct error *err) {
     return -1;
 }
 
-static bool evaluation_is_due(const struct job *job) {
+static bool evaluation_is_due(const struct training_run *job) {
     int64_t every = job->options->eval_every;
     return every > 0 && job->state.epoch % every == 0;
 }
 
 /* After the last step of an epoch that is not the last of the run. */
-static int end_epoch(struct job *job, bool *ret_stop, struct error *err) {
+static int end_epoch(struct training_run *job, bool *ret_stop, struct error *err) {
     if (save_checkpoint(job, err) != 0)
         return -1;
     if (evaluation_is_due(job) && score(job, ret_stop, err) != 0)
@@ -311,7 +315,7 @@ static int end_epoch(struct job *job, bool *ret_stop, struct error *err) {
 }
 
 /* Within an epoch. The clock of the speed stands still. */
-static int keep_between(struct job *job, struct error *err) {
+static int keep_between(struct training_run *job, struct error *err) {
     if (save_checkpoint(job, err) != 0)
         return -1;
     report_start(&job->report);
@@ -319,7 +323,7 @@ static int keep_between(struct job *job, struct error *err) {
 }
 
 /* Steps until the end or a stop; all ranks leave after the same one. */
-static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
+static int run_steps(struct training_run *job, bool *ret_stop, struct error *err) {
     if (start_loader(job, err) != 0)
         return -1;
     report_start(&job->report);
@@ -336,39 +340,41 @@ static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
             break;
         if (*ret_stop)
             return save_checkpoint(job, err);
-        bool settled = stepper_pending(&job->stepper) == 0;
+        bool settled = host_stepper_pending(&job->stepper) == 0;
         if (settled && job->state.images == 0 && end_epoch(job, ret_stop, err) != 0)
             return -1;
-        if (settled && keep_is_due(&job->keeping, job->state.step) && keep_between(job, err) != 0)
+        if (settled && checkpoint_policy_is_due(&job->keeping, job->state.step) &&
+            keep_between(job, err) != 0)
             return -1;
         if (*ret_stop)
             return 0;
     }
     /* What was asked for is done: a stop has nothing left to stop. */
     *ret_stop = false;
-    job_stop_loader(job);
+    training_run_stop_loader(job);
     return save_checkpoint(job, err);
 }
 
 /* All ranks together: a stop that some of them were asked for while they got ready. */
-static int stop_before_first(struct job *job, bool *ret_stop, struct error *err) {
-    double asked = stop_requested() ? 1 : 0;
+static int stop_before_first(struct training_run *job, bool *ret_stop, struct error *err) {
+    double asked = stop_signal_requested() ? 1 : 0;
     if (comm_size(job->comm) > 1 && comm_sum(job->comm, &asked, 1, COMM_F64, err) != 0)
         return -1;
     *ret_stop = asked > 0;
     return 0;
 }
 
-static int train_or_stop(struct job *job, bool *ret_stop, struct error *err) {
+static int train_or_stop(struct training_run *job, bool *ret_stop, struct error *err) {
     if (stop_before_first(job, ret_stop, err) != 0 || *ret_stop)
         return *ret_stop ? 0 : -1;
     if (ranks_alone(job->comm))
-        stop_answer("stopping after this step; press Ctrl-C again to stop at once, without a "
-                    "checkpoint");
+        stop_signal_answer(
+            "stopping after this step; press Ctrl-C again to stop at once, without a "
+            "checkpoint");
     return run_steps(job, ret_stop, err);
 }
 
-static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
+static int run(struct training_run *job, enum exit_code *ret_code, struct error *err) {
     bool stopped = false;
     if (report_begin(&job->report, job->state.step + 1, err) != 0)
         return -1;
@@ -381,9 +387,9 @@ static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
     *ret_code = stopped ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
     if (stopped) {
         closing_tell_stop(job);
-        return job_leave(job, err);
+        return training_run_leave(job, err);
     }
-    if (statistics_average(job, err) != 0 || save_model(job, err) != 0)
+    if (bn_statistics_average(job, err) != 0 || save_model(job, err) != 0)
         return -1;
     bool cut_short = false;
     if (score(job, &cut_short, err) != 0 || best_publish(job, err) != 0)
@@ -391,23 +397,23 @@ static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
     closing_sum_up(job);
     if (cut_short && job->first)
         log_info("training is complete; asked to stop during its last evaluation");
-    return job_leave(job, err);
+    return training_run_leave(job, err);
 }
 
 int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err) {
-    struct job job = {0};
+    struct training_run job = {0};
     if (comm_rank(comm) == 0)
         run_log_begin();
     if (ranks_alone(comm))
-        stop_answer_and_leave("stopped before the first step");
-    if (stop_listen(err) == 0 && job_open(&job, o, comm, err) == 0 && save_check(&job, err) == 0 &&
-        record_begin(&job, err) == 0 && start_job(&job, err) == 0 &&
+        stop_signal_answer_and_leave("stopped before the first step");
+    if (stop_signal_listen(err) == 0 && training_run_open(&job, o, comm, err) == 0 &&
+        save_check(&job, err) == 0 && record_begin(&job, err) == 0 && resume_job(&job, err) == 0 &&
         run(&job, ret_code, err) == 0) {
         record_end(&job, *ret_code);
-        job_done(&job);
+        training_run_done(&job);
         return 0;
     }
     record_end(&job, err->code);
-    job_give_up(&job);
+    training_run_give_up(&job);
     return -1;
 }

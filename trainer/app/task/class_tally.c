@@ -1,8 +1,8 @@
 #include "trainer/app/task/class_tally.h"
 
 #include "common/cleanup.h"
-#include "trainer/data/set/labelled.h"
-#include "trainer/kernels/rank.h"
+#include "trainer/data/dataset/labelled.h"
+#include "trainer/math/rank.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 #include "common/error.h"
 #include "trainer/app/task/task.h"
 #include "trainer/comm/comm.h"
-#include "trainer/data/set/batch.h"
+#include "trainer/data/dataset/batch.h"
 
 #include <stddef.h>
 

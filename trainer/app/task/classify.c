@@ -2,11 +2,11 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "trainer/app/device/ranks.h"
+#include "trainer/app/task/class_predictions.h"
 #include "trainer/app/task/classes.h"
-#include "trainer/app/task/guesses.h"
 #include "trainer/app/task/task.h"
 #include "trainer/data/codec/picture.h"
-#include "trainer/data/set/labelled.h"
+#include "trainer/data/dataset/labelled.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ struct classify {
 static int score_open(struct task_data *data, void **ret_score, struct error *err) {
     const struct classify *c = data->own;
     *ret_score = NULL;
-    return c->trained != NULL ? guesses_open(c->trained, &c->validation, ret_score, err) : 0;
+    return c->trained != NULL ? class_predictions_open(c->trained, &c->validation, ret_score, err)
+                              : 0;
 }
 
 static void close_data(struct task_data *data) {
@@ -45,7 +46,7 @@ static int open_set(struct dataset *set, const char *folder, const struct task_a
                     int64_t part, struct error *err) {
     const struct options *o = ask->options;
     if (folder != NULL)
-        return samples_open(set, folder, comm_rank(ask->comm) == 0, err);
+        return sample_health_open(set, folder, comm_rank(ask->comm) == 0, err);
     int64_t count = (o->synthetic_images + part - 1) / part;
     return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
 }
@@ -102,9 +103,9 @@ static int settle_validation(struct task_data *data, const struct task_ask *ask,
     return labelled_source(&data->validation.source, &c->score, (int)batch, err);
 }
 
-static int agree(const struct task_ask *ask, struct samples *samples, const char *what,
+static int agree(const struct task_ask *ask, struct sample_health *samples, const char *what,
                  const struct dataset *set, struct error *err) {
-    if (faults_init(&samples->faults, set->count, err) != 0)
+    if (bad_samples_init(&samples->faults, set->count, err) != 0)
         return -1;
     return ranks_agree(ask->comm, what, set->hash, EXIT_CODE_DATA, err);
 }
@@ -200,7 +201,7 @@ static int open_given(struct task_data *data, const struct task_ask *ask, struct
     data->classes = ask->trained->classes;
     if (dataset_open_files(&c->validation, pictures->paths, pictures->count, err) != 0)
         return -1;
-    return faults_init(&data->validation.faults, c->validation.count, err);
+    return bad_samples_init(&data->validation.faults, c->validation.count, err);
 }
 
 static int open_trained(struct task_data *data, const struct task_ask *ask, struct error *err) {
@@ -210,7 +211,8 @@ static int open_trained(struct task_data *data, const struct task_ask *ask, stru
         return open_given(data, ask, err);
     if (ask->inputs->synthetic)
         return error_set(err, EXIT_CODE_USAGE, "--data: evaluation needs a folder of pictures");
-    if (samples_open(&c->validation, ask->inputs->validation, comm_rank(ask->comm) == 0, err) != 0)
+    if (sample_health_open(&c->validation, ask->inputs->validation, comm_rank(ask->comm) == 0,
+                           err) != 0)
         return -1;
     struct classes model = {config->class_names, config->classes, "the model"};
     if (place_classes(&c->validation, ask->inputs->validation, &model, ask, err) != 0)
@@ -254,10 +256,10 @@ const struct task TASK_CLASSIFY = {
     .close = close_data,
     .describe = describe,
     .score_open = score_open,
-    .score_batch = guesses_batch,
-    .score_close = guesses_close,
-    .tell_check = guesses_check,
-    .tell = guesses_tell,
+    .score_batch = class_predictions_batch,
+    .score_close = class_predictions_close,
+    .tell_check = class_predictions_check,
+    .tell = class_predictions_tell,
     .figure = evaluation_name,
     .best = {"top1", "loss"},
     .print = print,

@@ -1,8 +1,8 @@
 /* Objects in pictures: a COCO data set. */
 #include "trainer/app/task/detect_data.h"
+#include "trainer/app/task/detect_predictions.h"
+#include "trainer/app/task/detect_rules_io.h"
 #include "trainer/app/task/detect_score.h"
-#include "trainer/app/task/detect_tell.h"
-#include "trainer/app/task/detect_use.h"
 
 const struct task TASK_DETECT = {
     .open = detect_open,
@@ -18,7 +18,7 @@ const struct task TASK_DETECT = {
     .score_close = detect_score_close,
     .score_write = detect_score_write,
     .score_show = detect_score_show,
-    .tell_check = detect_tell_check,
+    .tell_check = detect_predictions_check,
     .tell = detect_score_tell,
     .figure = detect_figure,
     .best = {"segm_mAP", "bbox_mAP"},

@@ -9,7 +9,7 @@
 
 enum { WHERE_MAX = 512 };
 
-static int group(struct detect_part *part, const struct canvas_plan *plan, struct error *err) {
+static int group(struct detect_part *part, const struct bucket_plan *plan, struct error *err) {
     detection_groups_done(&part->groups);
     return part->set.count == 0 ? 0
                                 : detection_groups_make(&part->groups, &part->set,
@@ -61,7 +61,7 @@ static int choose_canvases(struct detect_data *d, const struct task_ask *ask, si
     const struct detection_set *scored = scores ? &d->validation.set : NULL;
     struct error none;
     if (strcmp(o->canvases, "auto") != 0)
-        return canvas_plan_parse(&d->plan, o->canvases, err) != 0 ? error_wrap(err, "--canvases")
+        return bucket_plan_parse(&d->plan, o->canvases, err) != 0 ? error_wrap(err, "--canvases")
                                                                   : 0;
     if (detection_set_plan(learnt, trains ? NULL : scored, &d->sizes, global, &d->plan, err) != 0)
         return -1;
@@ -135,9 +135,10 @@ static int share_room(struct detect_data *d, const struct task_ask *ask, struct 
 }
 
 /* How they become batches. */
-static int make_source(struct task_data *data, struct detect_part *part, struct samples *samples,
-                       const struct task_ask *ask, struct error *err) {
-    const struct canvas_plan *plan = &((struct detect_data *)data->own)->plan;
+static int make_source(struct task_data *data, struct detect_part *part,
+                       struct sample_health *samples, const struct task_ask *ask,
+                       struct error *err) {
+    const struct bucket_plan *plan = &((struct detect_data *)data->own)->plan;
     if (part->set.count == 0)
         return 0;
     if (detection_source(&samples->source, &part->samples, batch_of(part, ask), err) != 0)

@@ -6,7 +6,7 @@
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/task/detect_batches.h"
 #include "trainer/app/task/detect_labels.h"
-#include "trainer/app/task/detect_use.h"
+#include "trainer/app/task/detect_rules_io.h"
 #include "trainer/app/task/host_index.h"
 #include "trainer/data/coco/coco_folder.h"
 #include "trainer/data/coco/coco_task.h"
@@ -203,9 +203,9 @@ static void tell_scaled(const struct detect_part *part, const struct task_ask *a
 }
 
 /* Opens the set that PATH, NAME and PREFIX say, the same on all ranks. */
-static int open_part(struct task_data *data, struct detect_part *part, struct samples *samples,
-                     const struct task_ask *ask, const char *path, bool training,
-                     struct error *err) {
+static int open_part(struct task_data *data, struct detect_part *part,
+                     struct sample_health *samples, const struct task_ask *ask, const char *path,
+                     bool training, struct error *err) {
     const struct options *o = ask->options;
     const char *what = training ? "the training data" : "the validation data";
     struct detect_data *d = data->own;
@@ -215,7 +215,7 @@ static int open_part(struct task_data *data, struct detect_part *part, struct sa
     if (find_set(part, path, training ? o->train_set : o->val_set, training ? "train" : "val",
                  training ? "--train-set" : "--val-set", err) != 0 ||
         read_set(d, part, ask, how, data->bad_allowed, err) != 0 ||
-        faults_init(&samples->faults, part->set.count, err) != 0 ||
+        bad_samples_init(&samples->faults, part->set.count, err) != 0 ||
         ranks_agree(ask->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0)
         return error_wrap(err, "%s", what);
     if (training)
@@ -251,7 +251,7 @@ static int open_given(struct task_data *data, const struct task_ask *ask, struct
     data->bad_given = (int64_t)d->given.bad_count;
     part->index = d->given.index;
     if (detection_set_make(&part->set, &part->index, part->index.path, &how, err) != 0 ||
-        faults_init(&data->validation.faults, part->set.count, err) != 0 ||
+        bad_samples_init(&data->validation.faults, part->set.count, err) != 0 ||
         settle(data, part, ask, false, err) != 0)
         return -1;
     tell_scaled(part, ask);

@@ -6,7 +6,7 @@
 #include "common/error.h"
 #include "trainer/app/task/task.h"
 #include "trainer/data/coco/coco_index.h"
-#include "trainer/data/detect/canvas_plan.h"
+#include "trainer/data/detect/bucket_plan.h"
 #include "trainer/data/detect/detection_groups.h"
 #include "trainer/data/detect/detection_set.h"
 #include "trainer/data/detect/detection_source.h"
@@ -32,7 +32,7 @@ struct detect_data {
     struct detect_part training;
     struct detect_part validation;
     struct picture_index given; /* pictures without labels: what is scored on then */
-    struct canvas_plan plan;    /* of both */
+    struct bucket_plan plan;    /* of both */
     int preset;                 /* enum option_preset */
     struct detect_rules rules;  /* as the model has them, or the preset */
     struct detect_sizes sizes;  /* of pictures */

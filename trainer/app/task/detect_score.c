@@ -2,8 +2,8 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "trainer/app/task/detect_show.h"
-#include "trainer/app/task/detect_tell.h"
+#include "trainer/app/task/detect_pictures.h"
+#include "trainer/app/task/detect_predictions.h"
 #include "trainer/comm/gather.h"
 #include "trainer/data/coco/coco_results.h"
 #include "trainer/data/coco/coco_results_pack.h"
@@ -12,7 +12,7 @@
 #include "trainer/data/detect/detections.h"
 #include "trainer/eval/coco_eval.h"
 #include "trainer/eval/coco_report.h"
-#include "trainer/kernels/image_size.h"
+#include "trainer/math/image_size.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -245,13 +245,13 @@ int detect_score_write(void *score, const char *path, struct error *err) {
 
 int detect_score_show(void *score, const struct task_show *show, struct error *err) {
     struct detect_score *s = score;
-    return detect_show(s->detect, &s->all, show, err);
+    return detect_pictures(s->detect, &s->all, show, err);
 }
 
 int detect_score_tell(void *score, const struct task_tell *how, struct error *err) {
     struct detect_score *s = score;
     tell_doubts((double)s->left_out, (double)s->unanswered);
-    return detect_tell(s->data, &s->results, how, err);
+    return detect_predictions(s->data, &s->results, how, err);
 }
 
 int detect_print(struct buf *out, double epoch, const struct evaluation *e, struct error *err) {

@@ -8,14 +8,14 @@ const struct task *task_of(enum model_task task) {
 
 int task_open(struct task_data *ret, const struct task_ask *ask, struct error *err) {
     *ret = (struct task_data){.task = task_of(ask->model->task), .model = ask->model};
-    if (samples_parse_allowed(ask->options->bad_samples, &ret->bad_allowed, err) != 0)
+    if (sample_health_parse_allowed(ask->options->bad_samples, &ret->bad_allowed, err) != 0)
         return -1;
     return ret->task->open(ret, ask, err);
 }
 
 void task_close(struct task_data *data) {
-    faults_done(&data->validation.faults);
-    faults_done(&data->training.faults);
+    bad_samples_done(&data->validation.faults);
+    bad_samples_done(&data->training.faults);
     if (data->task != NULL && data->own != NULL)
         data->task->close(data);
     *data = (struct task_data){0};

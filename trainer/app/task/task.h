@@ -9,10 +9,10 @@
 #include "trainer/app/options/inputs.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/task/evaluation.h"
-#include "trainer/app/task/samples.h"
+#include "trainer/app/task/sample_health.h"
 #include "trainer/checkpoint/model_dir.h"
 #include "trainer/comm/comm.h"
-#include "trainer/data/set/picture_list.h"
+#include "trainer/data/dataset/picture_list.h"
 #include "trainer/models/model.h"
 
 #include <stdbool.h>
@@ -22,10 +22,10 @@
 struct task_data {
     const struct task *task;
     const struct model *model;
-    struct samples training;   /* none where a model is scored */
-    struct samples validation; /* none: no evaluation */
-    uint64_t hash;             /* of the training set; ranks whose hashes differ have other sets */
-    char *const *class_names;  /* borrowed from `own` */
+    struct sample_health training;   /* none where a model is scored */
+    struct sample_health validation; /* none: no evaluation */
+    uint64_t hash;            /* of the training set; ranks whose hashes differ have other sets */
+    char *const *class_names; /* borrowed from `own` */
     size_t classes;
     int64_t bad_given;            /* pictures that are none: not among the samples */
     int64_t bad_allowed;          /* so many bad files of a set are skipped */

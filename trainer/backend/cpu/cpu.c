@@ -1,8 +1,8 @@
 #include "trainer/backend/cpu/cpu.h"
 #include "trainer/backend/cpu/base/parallel.h"
-#include "trainer/backend/cpu/base/rows.h"
+#include "trainer/backend/cpu/base/row_prefix.h"
 #include "trainer/backend/cpu/operators.h"
-#include "trainer/backend/host_memory.h"
+#include "trainer/graph/host_memory.h"
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
@@ -61,8 +61,8 @@ static int query(struct backend *backend, const struct graph *graph, const struc
     if (row->query == NULL)
         return 0;
     parallel_set_threads(cpu->threads);
-    int result = rows_has(graph, op) ? rows_query(row, cpu, graph, op, ret_needs, err)
-                                     : row->query(cpu, graph, op, ret_needs, err);
+    int result = row_prefix_has(graph, op) ? row_prefix_query(row, cpu, graph, op, ret_needs, err)
+                                           : row->query(cpu, graph, op, ret_needs, err);
     return result != 0 ? add_context(err, graph, op) : 0;
 }
 
@@ -80,8 +80,8 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     if (row == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "the cpu backend has no %s", op_name(op->kind));
     parallel_set_threads(cpu->threads);
-    int result = rows_has(graph, op) ? rows_bind(row, cpu, graph, op, site, &bound, err)
-                                     : row->bind(cpu, graph, op, site, &bound, err);
+    int result = row_prefix_has(graph, op) ? row_prefix_bind(row, cpu, graph, op, site, &bound, err)
+                                           : row->bind(cpu, graph, op, site, &bound, err);
     if (result != 0) {
         release(backend, bound.step.context);
         return add_context(err, graph, op);

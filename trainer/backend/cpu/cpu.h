@@ -10,8 +10,8 @@
 #define TRAINER_BACKEND_CPU_CPU_H
 
 #include "common/error.h"
-#include "trainer/backend/backend.h"
 #include "trainer/backend/cpu/base/convs.h"
+#include "trainer/graph/backend.h"
 
 struct cpu_options {
     int threads; /* of each operator; at least 1 */

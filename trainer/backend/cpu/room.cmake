@@ -1,7 +1,7 @@
 # The CPU backend: oneDNN for convolutions and matrix products, loops of our own for the rest.
 # Without oneDNN the build goes on and the program has the backend `ref` alone.
 #
-# The loops (loops/loop_*.c) are compiled once for each instruction set below and chosen when the
+# The loops (kernels/loop_*.c) are compiled once for each instruction set below and chosen when the
 # program starts, so that a build never depends on the machine that made it.
 part(ONEDNN AUTO "the CPU backend on oneDNN 3")
 if(RINGMASTER_ONEDNN)
@@ -14,14 +14,14 @@ if(NOT RINGMASTER_HAVE_CPU)
     return()
 endif()
 
-# From the ground up: loops; what all operators stand on; operators of dense layers, convolutions and
+# From the ground up: kernels; what all operators stand on; operators of dense layers, convolutions and
 # what detects, side by side, but that a norm behind a convolution is a norm; and the backend.
 set(cpu_libraries OneDNN::OneDNN OpenMP::OpenMP_C m)
-file(GLOB cpu_loops CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/loops
-    ${CMAKE_CURRENT_LIST_DIR}/loops/loop_*.c)
-room(trainer/backend/cpu/loops USES trainer/kernels LINKS ${cpu_libraries} EXCLUDE ${cpu_loops})
-room(trainer/backend/cpu/base USES common trainer/graph trainer/backend trainer/kernels
-    trainer/backend/cpu/loops
+file(GLOB cpu_loops CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/kernels
+    ${CMAKE_CURRENT_LIST_DIR}/kernels/loop_*.c)
+room(trainer/backend/cpu/kernels USES trainer/math LINKS ${cpu_libraries} EXCLUDE ${cpu_loops})
+room(trainer/backend/cpu/base USES common trainer/graph trainer/backend trainer/math
+    trainer/backend/cpu/kernels
     LINKS ${cpu_libraries})
 room(trainer/backend/cpu/dense USES trainer/backend/cpu/base LINKS ${cpu_libraries})
 room(trainer/backend/cpu/conv USES trainer/backend/cpu/base trainer/backend/cpu/dense LINKS
@@ -45,10 +45,10 @@ file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
 # cpu_loop_variant(NAME FLAG OPTIONS...): for processors that have FLAG, as /proc/cpuinfo spells it; all have
 # one that is empty.
 function(cpu_loop_variant NAME FLAG)
-    list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/loops/ OUTPUT_VARIABLE sources)
+    list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/ OUTPUT_VARIABLE sources)
     add_library(cpu_loops_${NAME} OBJECT ${sources})
-    target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/trainer_backend_cpu_loops
-        ${ROOM_INCLUDES}/trainer_kernels)
+    target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/trainer_backend_cpu_kernels
+        ${ROOM_INCLUDES}/trainer_math)
     target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME})
     # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA. With a
     # sanitizer's checks in them a thorough compile takes minutes.
@@ -59,7 +59,7 @@ function(cpu_loop_variant NAME FLAG)
     if(RINGMASTER_SANITIZE AND FLAG AND NOT "${cpu_flags} " MATCHES " ${FLAG} ")
         target_link_libraries(cpu_loops_${NAME} PRIVATE cpu_loops_unseen)
     endif()
-    target_sources(trainer_backend_cpu_loops PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
+    target_sources(trainer_backend_cpu_kernels PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
 endfunction()
 
 cpu_loop_variant(baseline "")
@@ -69,5 +69,5 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     cpu_loop_variant(avx512bf16 avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
     cpu_loop_variant(amx amx_bf16 -march=x86-64-v4 -mavx512bf16 -mamx-tile -mamx-bf16
         -mprefer-vector-width=512)
-    target_compile_definitions(trainer_backend_cpu_loops PRIVATE LOOP_X86=1)
+    target_compile_definitions(trainer_backend_cpu_kernels PRIVATE LOOP_X86=1)
 endif()

@@ -4,11 +4,11 @@
 #include "trainer/backend/cuda/base/device.h"
 #include "trainer/backend/cuda/base/overlap.h"
 #include "trainer/backend/cuda/dnn/convs.h"
+#include "trainer/backend/cuda/graph_switch.h"
 #include "trainer/backend/cuda/operators.h"
 #include "trainer/backend/cuda/queue.h"
-#include "trainer/backend/cuda/rows.h"
+#include "trainer/backend/cuda/row_prefix.h"
 #include "trainer/backend/cuda/steps/backward.h"
-#include "trainer/backend/cuda/switch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,20 +43,20 @@ static void release(struct backend *backend, void *context) {
     cuda_step_free(context);
 }
 
-static const struct cuda_rows_of one = {supports, query_one, bind_one, release};
+static const struct cuda_row_prefix_of one = {supports, query_one, bind_one, release};
 
 static int query(struct backend *backend, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
-    return cuda_rows_has(cuda_of(backend), &one, graph, op)
-               ? cuda_rows_query(cuda_of(backend), &one, graph, op, ret_needs, err)
+    return cuda_row_prefix_has(cuda_of(backend), &one, graph, op)
+               ? cuda_row_prefix_query(cuda_of(backend), &one, graph, op, ret_needs, err)
                : query_one(backend, graph, op, ret_needs, err);
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
                 const struct backend_site *site, struct backend_bound *ret_bound,
                 struct error *err) {
-    return cuda_rows_has(cuda_of(backend), &one, graph, op)
-               ? cuda_rows_bind(cuda_of(backend), &one, graph, op, site, ret_bound, err)
+    return cuda_row_prefix_has(cuda_of(backend), &one, graph, op)
+               ? cuda_row_prefix_bind(cuda_of(backend), &one, graph, op, site, ret_bound, err)
                : bind_one(backend, graph, op, site, ret_bound, err);
 }
 
@@ -194,8 +194,8 @@ int cuda_open(struct backend **ret, const struct cuda_options *options, struct e
             0 ||
         cuda_backward_choose(options->own_backward, properties.name, properties.major,
                              properties.minor, &cuda->own_backward, err) != 0 ||
-        cuda_switch_choose(options->row_choice, properties.name, options->deterministic,
-                           &cuda->choose, err) != 0 ||
+        cuda_graph_switch_choose(options->row_choice, properties.name, options->deterministic,
+                                 &cuda->choose, err) != 0 ||
         open_libraries(cuda, err) != 0 || convs_open(cuda, properties.name, err) != 0) {
         close_backend(&cuda->base);
         return -1;

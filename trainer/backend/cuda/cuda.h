@@ -4,9 +4,9 @@
 #ifndef TRAINER_BACKEND_CUDA_CUDA_H
 #define TRAINER_BACKEND_CUDA_CUDA_H
 
-#include "trainer/backend/backend.h"
 #include "trainer/backend/cuda/base/architectures.h"
 #include "trainer/backend/cuda/base/options.h"
+#include "trainer/graph/backend.h"
 
 #include <stdbool.h>
 
@@ -21,7 +21,7 @@ int cuda_address(const struct cuda_options *options, char address[16], struct er
 
 /* How many GPUs answer, where this build can train on all of them, and the first one's name; 0 with
  * the reason in WHY. Opens nothing on them. */
-int cuda_usable(char name[CUDA_NAME_SIZE], struct error *why);
+int cuda_probe(char name[CUDA_NAME_SIZE], struct error *why);
 /* Whether bench/results held a report on such a GPU when this was built. */
 bool cuda_is_measured(const char *name);
 /* The same of the names of files in RESULTS, "resnet50-NVIDIA-H200.md:...". */

@@ -23,8 +23,8 @@ if(NOT RINGMASTER_HAVE_CUDNN)
         ${CMAKE_CURRENT_LIST_DIR}/dnn/*.c)
     list(REMOVE_ITEM cuda_out convs_absent.c)
 endif()
-room(trainer/backend/cuda/kernels USES trainer/backend trainer/graph trainer/kernels)
-room(trainer/backend/cuda/kernels/detect USES trainer/backend trainer/graph trainer/kernels
+room(trainer/backend/cuda/kernels USES trainer/backend trainer/graph trainer/math)
+room(trainer/backend/cuda/kernels/detect USES trainer/backend trainer/graph trainer/math
     trainer/backend/cuda/kernels)
 room(trainer/backend/cuda/base USES common trainer/graph trainer/backend
     trainer/backend/cuda/kernels)

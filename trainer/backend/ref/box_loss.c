@@ -1,8 +1,8 @@
 /* The box head's losses, and a training step's numbers. */
 #include "trainer/backend/ref/body.h"
-#include "trainer/kernels/detect_loss.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/softmax_loss.h"
+#include "trainer/math/detect_loss.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/softmax_loss.h"
 
 static int64_t rows_of(const struct ref_call *call) {
     return call->in_shape[BOX_LOSS_LOGITS].dim[0];

@@ -1,5 +1,5 @@
 #include "trainer/backend/ref/body.h"
-#include "trainer/kernels/relu.h"
+#include "trainer/math/relu.h"
 
 int ref_image_normalize(const struct ref_call *call, struct error *err) {
     (void)err;

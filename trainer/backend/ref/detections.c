@@ -4,11 +4,11 @@
 #include "trainer/backend/ref/body.h"
 #include "trainer/backend/ref/region.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/box.h"
-#include "trainer/kernels/detect_score.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/match.h"
-#include "trainer/kernels/rank.h"
+#include "trainer/math/box.h"
+#include "trainer/math/detect_score.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/match.h"
+#include "trainer/math/rank.h"
 
 #include <stdlib.h>
 

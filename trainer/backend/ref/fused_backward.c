@@ -2,7 +2,7 @@
  * stands for. Inputs are this call's own copies, so what works on them in place may. */
 #include "trainer/backend/ref/body.h"
 #include "trainer/backend/ref/value.h"
-#include "trainer/kernels/relu.h"
+#include "trainer/math/relu.h"
 
 #include "common/cleanup.h"
 

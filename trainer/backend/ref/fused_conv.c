@@ -2,7 +2,7 @@
  * copies, so a prologue may work on them in place. */
 #include "trainer/backend/ref/body.h"
 #include "trainer/backend/ref/value.h"
-#include "trainer/kernels/relu.h"
+#include "trainer/math/relu.h"
 
 #include <math.h>
 

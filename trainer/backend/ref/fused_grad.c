@@ -1,5 +1,5 @@
 #include "trainer/backend/ref/body.h"
-#include "trainer/kernels/relu.h"
+#include "trainer/math/relu.h"
 
 /* One of the (up to) two norms in front of the convolution. */
 static struct ref_norm norm_of(const struct ref_call *call, bool second) {

@@ -1,8 +1,8 @@
 /* Pictures at the size they are used in. */
 #include "trainer/backend/ref/body.h"
 #include "trainer/backend/ref/region.h"
-#include "trainer/kernels/bilinear.h"
-#include "trainer/kernels/image_size.h"
+#include "trainer/math/bilinear.h"
+#include "trainer/math/image_size.h"
 
 struct picture {
     const struct ref_call *call;

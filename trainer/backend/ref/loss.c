@@ -1,5 +1,5 @@
 #include "trainer/backend/ref/body.h"
-#include "trainer/kernels/softmax_loss.h"
+#include "trainer/math/softmax_loss.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* The mask head's loss. */
 #include "trainer/backend/ref/body.h"
-#include "trainer/kernels/detect_loss.h"
+#include "trainer/math/detect_loss.h"
 
 /* Values of the rows that count. */
 static int64_t counted(const struct ref_call *call) {

@@ -2,7 +2,7 @@
 #include "common/cleanup.h"
 #include "trainer/backend/ref/body.h"
 #include "trainer/backend/ref/region.h"
-#include "trainer/kernels/mask_target.h"
+#include "trainer/math/mask_target.h"
 
 #include <stdlib.h>
 

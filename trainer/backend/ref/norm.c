@@ -1,6 +1,6 @@
 #include "trainer/backend/ref/body.h"
-#include "trainer/kernels/pool.h"
-#include "trainer/kernels/relu.h"
+#include "trainer/math/pool.h"
+#include "trainer/math/relu.h"
 
 #include <math.h>
 
@@ -43,11 +43,11 @@ static void norm_statistics(const struct ref_call *call, int which, double *mean
 }
 
 /* Statistics per channel of both norms. */
-struct statistics {
+struct bn_statistics {
     double *mean[2], *invstd[2];
 };
 
-static double output_at(const struct ref_call *call, const struct statistics *s, int64_t i) {
+static double output_at(const struct ref_call *call, const struct bn_statistics *s, int64_t i) {
     double y = ref_norm_at(call, 0, s->mean[0], s->invstd[0], i);
     switch (call->op.attr.form) {
     case NORM_RELU:
@@ -63,7 +63,7 @@ static double output_at(const struct ref_call *call, const struct statistics *s,
 }
 
 /* The pool behind a norm, as OP_MAX_POOL. */
-static void pool_outputs(const struct ref_call *call, const struct statistics *s) {
+static void pool_outputs(const struct ref_call *call, const struct bn_statistics *s) {
     const struct shape *x = &call->in_shape[NORM_X], *y = &call->out_shape[NORM_Y];
     const struct op_window *window = &call->op.attr.window;
     for (int64_t i = 0; i < shape_count(y); i++) {
@@ -91,8 +91,9 @@ int ref_batch_norm(const struct ref_call *call, struct error *err) {
     (void)err;
     bool pooled = call->op.attr.form == NORM_RELU_MAX_POOL;
     bool dual = call->op.attr.form == NORM_DUAL_ADD_RELU;
-    struct statistics s = {{call->out[NORM_SAVED_MEAN], dual ? call->out[NORM_SAVED_MEAN2] : NULL},
-                           {call->out[NORM_SAVED_INVSTD], call->out[NORM_SAVED_INVSTD2]}};
+    struct bn_statistics s = {
+        {call->out[NORM_SAVED_MEAN], dual ? call->out[NORM_SAVED_MEAN2] : NULL},
+        {call->out[NORM_SAVED_INVSTD], call->out[NORM_SAVED_INVSTD2]}};
     for (int which = 0; which < (dual ? 2 : 1); which++)
         norm_statistics(call, which, s.mean[which], s.invstd[which]);
     if (pooled) {
@@ -109,8 +110,8 @@ int ref_batch_norm_inference(const struct ref_call *call, struct error *err) {
     (void)err;
     int64_t count = shape_count(&call->in_shape[NORM_X]);
     int64_t channels = call->in_shape[NORM_X].dim[3];
-    struct statistics s = {{call->in[NORM_MEAN], call->in[NORM_MEAN2]},
-                           {call->in[NORM_VARIANCE], call->in[NORM_VARIANCE2]}};
+    struct bn_statistics s = {{call->in[NORM_MEAN], call->in[NORM_MEAN2]},
+                              {call->in[NORM_VARIANCE], call->in[NORM_VARIANCE2]}};
     /* The copies in call->in are this call's own: the variance becomes 1 / deviation in place. */
     for (int which = 0; which < 2; which++)
         for (int64_t c = 0; s.invstd[which] != NULL && c < channels; c++)

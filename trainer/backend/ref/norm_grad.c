@@ -1,5 +1,5 @@
 #include "trainer/backend/ref/body.h"
-#include "trainer/kernels/relu.h"
+#include "trainer/math/relu.h"
 
 #include <math.h>
 #include <string.h>

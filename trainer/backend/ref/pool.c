@@ -1,4 +1,4 @@
-#include "trainer/kernels/pool.h"
+#include "trainer/math/pool.h"
 #include "trainer/backend/ref/body.h"
 
 /* The element of X under tap TAP of the window of element I of Y, -1 outside the image. */

@@ -1,10 +1,10 @@
 #include "trainer/backend/ref/ref.h"
 
 #include "common/cleanup.h"
-#include "trainer/backend/host_memory.h"
 #include "trainer/backend/ref/body.h"
 #include "trainer/backend/ref/value.h"
 #include "trainer/graph/graph.h"
+#include "trainer/graph/host_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #define TRAINER_BACKEND_REF_REF_H
 
 #include "common/error.h"
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 
 int ref_open(struct backend **ret_backend, struct error *err);
 

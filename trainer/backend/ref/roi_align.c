@@ -2,8 +2,8 @@
 #include "trainer/backend/ref/body.h"
 #include "trainer/backend/ref/region.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/roi_axis.h"
-#include "trainer/kernels/roi_level.h"
+#include "trainer/math/roi_axis.h"
+#include "trainer/math/roi_level.h"
 
 /* A row of the output: where its samples lie. */
 struct row {

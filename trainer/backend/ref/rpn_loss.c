@@ -1,9 +1,9 @@
 /* What a region proposal network's answers cost, and the gradient of that. */
 #include "trainer/backend/ref/body.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/detect_loss.h"
-#include "trainer/kernels/match.h"
-#include "trainer/kernels/relu.h"
+#include "trainer/math/detect_loss.h"
+#include "trainer/math/match.h"
+#include "trainer/math/relu.h"
 
 /* Over how much the sums of the losses are means; the slots lie in input SLOT and behind it. */
 static double divisor(const struct ref_call *call, int slot) {

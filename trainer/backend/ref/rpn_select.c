@@ -3,9 +3,9 @@
 #include "common/cleanup.h"
 #include "trainer/backend/ref/body.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/box.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/rank.h"
+#include "trainer/math/box.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/rank.h"
 
 #include <math.h>
 #include <stdlib.h>

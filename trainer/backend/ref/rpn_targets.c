@@ -2,10 +2,10 @@
 #include "common/cleanup.h"
 #include "trainer/backend/ref/body.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/box.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/match.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/box.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/match.h"
+#include "trainer/math/sample_key.h"
 
 #include <stdlib.h>
 

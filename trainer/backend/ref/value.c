@@ -1,7 +1,7 @@
 #include "trainer/backend/ref/value.h"
 
-#include "trainer/kernels/bf16.h"
-#include "trainer/kernels/f16.h"
+#include "trainer/math/bf16.h"
+#include "trainer/math/f16.h"
 
 void ref_widen(double *to, const void *from, enum dtype type, size_t count) {
     for (size_t i = 0; i < count; i++) {

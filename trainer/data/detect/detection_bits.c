@@ -1,7 +1,7 @@
 #include "trainer/data/detect/detection_bits.h"
 
 #include "common/cleanup.h"
-#include "trainer/kernels/bilinear.h"
+#include "trainer/math/bilinear.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "trainer/data/detect/detect_size.h"
 #include "trainer/data/detect/detection_fields.h"
 #include "trainer/eval/rle.h"
-#include "trainer/kernels/mask_bits.h"
+#include "trainer/math/mask_bits.h"
 
 #include <stdbool.h>
 #include <stddef.h>

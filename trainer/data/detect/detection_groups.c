@@ -14,25 +14,25 @@ static size_t add_sizes(struct detect_size *pictures, size_t count,
 
 int detection_set_plan(const struct detection_set *learnt, const struct detection_set *scored,
                        const struct detect_sizes *sizes, size_t global_batch,
-                       struct canvas_plan *ret, struct error *err) {
+                       struct bucket_plan *ret, struct error *err) {
     const size_t most = (learnt != NULL ? learnt->count : 0) + (scored != NULL ? scored->count : 0);
     cleanup_free struct detect_size *pictures = calloc(most + 1, sizeof(*pictures));
     if (pictures == NULL)
         return error_no_memory(err, "the sizes of pictures");
     const size_t first = add_sizes(pictures, 0, learnt);
     const size_t count = add_sizes(pictures, first, scored);
-    if (canvas_plan_make(ret, sizes, pictures, count, first, global_batch, err) != 0)
+    if (bucket_plan_make(ret, sizes, pictures, count, first, global_batch, err) != 0)
         return error_wrap(err, "%s", (learnt != NULL ? learnt : scored)->index->path);
     return 0;
 }
 
 int detection_set_plan_drawn(const struct detection_set *set, const struct detection_recipe *recipe,
-                             size_t global_batch, struct canvas_plan *plan, struct error *err) {
+                             size_t global_batch, struct bucket_plan *plan, struct error *err) {
     cleanup_free struct detect_size *pictures = calloc(set->count + 1, sizeof(*pictures));
     if (pictures == NULL)
         return error_no_memory(err, "the sizes of pictures");
     (void)add_sizes(pictures, 0, set);
-    canvas_plan_add_smaller(plan, &recipe->sizes, detection_middle_side(recipe), pictures,
+    bucket_plan_add_smaller(plan, &recipe->sizes, detection_middle_side(recipe), pictures,
                             set->count, global_batch);
     return 0;
 }
@@ -43,11 +43,11 @@ void detection_groups_done(struct detection_groups *groups) {
 }
 
 static int find_canvases(const struct detection_set *set, const struct detect_sizes *sizes,
-                         const struct canvas_plan *plan, uint8_t *ret, struct error *err) {
+                         const struct bucket_plan *plan, uint8_t *ret, struct error *err) {
     for (size_t i = 0; i < set->count; i++) {
         struct detect_size scaled =
             detect_resized(sizes, detection_picture_size(&set->pictures[i]));
-        int at = canvas_plan_place(plan, scaled);
+        int at = bucket_plan_place(plan, scaled);
         if (at == CANVAS_NONE)
             return error_set(err, EXIT_CODE_USAGE,
                              "%s: image %" PRId64 ", scaled to a height of %d and a width of %d, "
@@ -60,7 +60,7 @@ static int find_canvases(const struct detection_set *set, const struct detect_si
 }
 
 int detection_groups_make(struct detection_groups *ret, const struct detection_set *set,
-                          const struct detect_sizes *sizes, const struct canvas_plan *plan,
+                          const struct detect_sizes *sizes, const struct bucket_plan *plan,
                           struct error *err) {
     cleanup_detection_groups struct detection_groups groups = {.count = plan->count};
     cleanup_free uint8_t *canvas_of = calloc(set->count + 1, sizeof(*canvas_of));
@@ -85,5 +85,5 @@ int detection_groups_make(struct detection_groups *ret, const struct detection_s
 int detection_choose_canvas(const void *choice, uint32_t epoch, uint32_t sample) {
     const struct detection_choice *c = choice;
     const struct detect_size size = detection_picture_size(&c->set->pictures[sample]);
-    return canvas_plan_place(c->plan, detection_draw(c->recipe, size, epoch, sample).scaled);
+    return bucket_plan_place(c->plan, detection_draw(c->recipe, size, epoch, sample).scaled);
 }

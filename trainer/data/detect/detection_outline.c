@@ -1,6 +1,6 @@
 #include "trainer/data/detect/detection_outline.h"
 
-#include "trainer/kernels/mask_target.h"
+#include "trainer/math/mask_target.h"
 
 #include <inttypes.h>
 

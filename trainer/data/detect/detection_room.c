@@ -2,7 +2,7 @@
 #include "trainer/data/detect/detection_sample.h"
 
 #include "common/cleanup.h"
-#include "trainer/kernels/mask_bits.h"
+#include "trainer/math/mask_bits.h"
 
 #include <math.h>
 #include <stdlib.h>

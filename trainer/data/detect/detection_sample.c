@@ -1,8 +1,8 @@
 #include "trainer/data/detect/detection_sample.h"
 
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/random.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/random.h"
+#include "trainer/math/sample_key.h"
 
 #include <inttypes.h>
 #include <limits.h>

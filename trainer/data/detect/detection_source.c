@@ -2,10 +2,10 @@
 
 #include "trainer/data/detect/detection_outline.h"
 
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/mask_bits.h"
-#include "trainer/kernels/mask_target.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/mask_bits.h"
+#include "trainer/math/mask_target.h"
+#include "trainer/math/sample_key.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -15,10 +15,10 @@
 #define TRAINER_DATA_DETECT_DETECTION_SOURCE_H
 
 #include "common/error.h"
+#include "trainer/data/dataset/batch.h"
+#include "trainer/data/dataset/source.h"
 #include "trainer/data/detect/detection_sample.h"
 #include "trainer/data/detect/detection_set.h"
-#include "trainer/data/set/batch.h"
-#include "trainer/data/set/source.h"
 
 #include <stddef.h>
 #include <stdint.h>

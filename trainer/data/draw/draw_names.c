@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "trainer/data/draw/spell.h"
+#include "trainer/data/draw/ascii_fallback.h"
 #include "trainer/data/draw/utf8.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ void draw_names_done(struct draw_names *names) {
 static bool all_plain(struct fonts *fonts, const struct coco_report_category *categories,
                       size_t count) {
     for (size_t c = 0; c < count; c++)
-        if (!spell_is_plain(fonts, categories[c].name))
+        if (!ascii_fallback_is_plain(fonts, categories[c].name))
             return false;
     return true;
 }
@@ -56,9 +56,9 @@ int draw_names_make(struct draw_names *ret, const struct coco_report_category *c
     for (size_t c = 0; c < count; c++) {
         const char *name = categories[c].name;
         ret->starts[c] = ret->spelled.size;
-        if (spell(ret->fonts, name, &ret->spelled, err) != 0)
+        if (ascii_fallback(ret->fonts, name, &ret->spelled, err) != 0)
             return -1;
-        if (!spell_is_plain(ret->fonts, name))
+        if (!ascii_fallback_is_plain(ret->fonts, name))
             log_warning("category %" PRId64 " is spelled '%s' on the pictures", categories[c].id,
                         ret->spelled.data + ret->starts[c]);
         if (buf_add(&ret->spelled, "", 1, err) != 0)

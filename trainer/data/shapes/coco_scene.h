@@ -7,7 +7,7 @@
 #include "common/error.h"
 #include "trainer/data/codec/image.h"
 #include "trainer/data/shapes/shapes.h"
-#include "trainer/kernels/random.h"
+#include "trainer/math/random.h"
 
 #include <stddef.h>
 #include <stdint.h>

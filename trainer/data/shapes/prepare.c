@@ -4,7 +4,7 @@
 #include "common/file.h"
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/shapes/shapes.h"
-#include "trainer/kernels/random.h"
+#include "trainer/math/random.h"
 
 #include <errno.h>
 #include <limits.h>

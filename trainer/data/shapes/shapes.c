@@ -1,6 +1,6 @@
 #include "trainer/data/shapes/shapes.h"
 
-#include "trainer/kernels/random.h"
+#include "trainer/math/random.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #define TRAINER_GRAPH_FUSE_FUSE_H
 
 #include "common/error.h"
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/graph.h"
 
 enum fusion {

@@ -2,7 +2,7 @@
 #ifndef TRAINER_GRAPH_FUSE_FUSER_H
 #define TRAINER_GRAPH_FUSE_FUSER_H
 
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/graph.h"
 
 /* A pass over the graph with the readers of every tensor at hand. */

@@ -58,7 +58,7 @@ static int ask_backend(struct program *program, struct error *err) {
 static int make_plan(struct program *program, bool one_lane, struct error *err) {
     const struct backend_device *device = program->backend->table->device;
     int lanes = device != NULL && device->select != NULL && !one_lane ? LANES : 1;
-    if (lanes_make(&program->lanes, program->graph, lanes, err) != 0 ||
+    if (streams_make(&program->lanes, program->graph, lanes, err) != 0 ||
         plan_make(&program->plan, program->graph, program->needs, &program->lanes, err) != 0)
         return -1;
 #ifndef NDEBUG

@@ -43,14 +43,14 @@ struct planner {
     struct plan *plan;
     const struct graph *graph;
     const struct backend_needs *needs;
-    const struct lanes *lanes;
+    const struct streams *lanes;
     int *last_use; /* per tensor, the last operator that reads it; -1 if none does */
 };
 
 /* Operators touch a block in the graph's order. */
 static void touch(const struct planner *p, int block, int op) {
     struct plan_block *b = &p->plan->blocks[block];
-    int lane = lanes_of(p->lanes, op);
+    int lane = streams_of(p->lanes, op);
     b->last = op;
     b->end[lane] = op;
     if (b->begin[lane] < 0)
@@ -81,7 +81,7 @@ static void find_last_uses(const struct planner *p) {
 static bool is_left_to(const struct planner *p, const struct plan_block *block, int number) {
     for (int lane = 0; lane < LANES; lane++)
         if (block->end[lane] >= 0 && block->end[lane] != number &&
-            !lanes_before(p->lanes, block->end[lane], number))
+            !streams_before(p->lanes, block->end[lane], number))
             return false;
     return true;
 }
@@ -145,16 +145,17 @@ static void collect_blocks(const struct planner *p) {
 }
 
 /* Whether all that touches A has surely run before anything that touches B starts. */
-static bool is_over(const struct lanes *lanes, const struct plan_block *a,
+static bool is_over(const struct streams *lanes, const struct plan_block *a,
                     const struct plan_block *b) {
     for (int i = 0; i < LANES; i++)
         for (int k = 0; k < LANES; k++)
-            if (a->end[i] >= 0 && b->begin[k] >= 0 && !lanes_before(lanes, a->end[i], b->begin[k]))
+            if (a->end[i] >= 0 && b->begin[k] >= 0 &&
+                !streams_before(lanes, a->end[i], b->begin[k]))
                 return false;
     return true;
 }
 
-static bool live_together(const struct lanes *lanes, const struct plan_block *a,
+static bool live_together(const struct streams *lanes, const struct plan_block *a,
                           const struct plan_block *b) {
     return !is_over(lanes, a, b) && !is_over(lanes, b, a);
 }
@@ -168,7 +169,7 @@ static int compare_sizes(const void *a, const void *b) {
 
 /* Finds BLOCK's offset: the tightest gap between those of PLACED (sorted by offset) that live at
  * the same time, else behind the last of them. */
-static size_t tightest_gap(const struct lanes *lanes, const struct plan_block *block,
+static size_t tightest_gap(const struct streams *lanes, const struct plan_block *block,
                            struct plan_block *const *placed, int count) {
     size_t end = 0, best = 0, best_gap = SIZE_MAX;
     for (int i = 0; i < count; i++) {
@@ -186,7 +187,7 @@ static size_t tightest_gap(const struct lanes *lanes, const struct plan_block *b
     return best_gap == SIZE_MAX ? end : best;
 }
 
-static int assign_offsets(struct plan *plan, const struct lanes *lanes, struct error *err) {
+static int assign_offsets(struct plan *plan, const struct streams *lanes, struct error *err) {
     size_t count = (size_t)plan->block_count;
     cleanup_free struct plan_block **order = calloc(2 * count + 1, sizeof(struct plan_block *));
     if (order == NULL)
@@ -230,7 +231,7 @@ static int find_peak(struct plan *plan, struct error *err) {
 }
 
 int plan_make(struct plan *plan, const struct graph *graph, const struct backend_needs *needs,
-              const struct lanes *lanes, struct error *err) {
+              const struct streams *lanes, struct error *err) {
     *plan = (struct plan){0};
     cleanup_free int *last_use = new_numbers(graph->tensor_count, err);
     if (last_use == NULL || plan_allocate(plan, graph, err) != 0)

@@ -13,9 +13,9 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/graph.h"
-#include "trainer/graph/program/lanes.h"
+#include "trainer/graph/program/streams.h"
 
 enum { PLAN_ALIGNMENT = 64 };
 
@@ -49,11 +49,11 @@ struct plan {
 void plan_done(struct plan *plan);
 /* NEEDS: one per operator, as the backend's query filled them. */
 int plan_make(struct plan *plan, const struct graph *graph, const struct backend_needs *needs,
-              const struct lanes *lanes, struct error *err);
+              const struct streams *lanes, struct error *err);
 /* Proves the plan by the graph and the waits alone (not by the lifetimes that the plan was made
  * with): in every order that LANES allow, each operator finds what it reads as it was made. Debug
  * builds call it on every plan, the tests always. */
-int plan_check(const struct plan *plan, const struct graph *graph, const struct lanes *lanes,
+int plan_check(const struct plan *plan, const struct graph *graph, const struct streams *lanes,
                struct error *err);
 /* A table for people: each block with offset, bytes, lifetime and owner, largest first; then the
  * sums. */

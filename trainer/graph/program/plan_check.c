@@ -18,7 +18,7 @@ struct value {
 struct proof {
     const struct plan *plan;
     const struct graph *graph;
-    const struct lanes *lanes;
+    const struct streams *lanes;
     struct value *values;
     int count;
     int *tensor_value, *saved_value; /* per tensor, per operator */
@@ -33,18 +33,18 @@ static int add_value(struct proof *p, int block, int writer, int tensor) {
                         .writer = writer,
                         .tensor = tensor,
                         .end = {-1, -1}};
-    v->end[lanes_of(p->lanes, writer)] = writer;
+    v->end[streams_of(p->lanes, writer)] = writer;
     return p->count++;
 }
 
 /* Operator READER finds a value that surely has been made. */
 static int add_read(struct proof *p, int value, int writer, int reader) {
-    if (writer >= 0 && !lanes_before(p->lanes, writer, reader))
+    if (writer >= 0 && !streams_before(p->lanes, writer, reader))
         return error_set(p->err, EXIT_CODE_INTERNAL,
                          "operator %d reads what operator %d may not have made yet", reader,
                          writer);
     if (value >= 0)
-        p->values[value].end[lanes_of(p->lanes, reader)] = reader;
+        p->values[value].end[streams_of(p->lanes, reader)] = reader;
     return 0;
 }
 
@@ -97,7 +97,7 @@ static bool is_over(const struct proof *p, const struct value *a, const struct v
     for (int lane = 0; lane < LANES; lane++) {
         int last = a->end[lane];
         bool taken = last == b->writer && may_take_place(p->graph, last, a->tensor, b->tensor);
-        if (last >= 0 && !taken && !lanes_before(p->lanes, last, b->writer))
+        if (last >= 0 && !taken && !streams_before(p->lanes, last, b->writer))
             return false;
     }
     return true;
@@ -126,7 +126,7 @@ static int compare_pairs(const struct proof *p) {
     return 0;
 }
 
-int plan_check(const struct plan *plan, const struct graph *graph, const struct lanes *lanes,
+int plan_check(const struct plan *plan, const struct graph *graph, const struct streams *lanes,
                struct error *err) {
     size_t tensors = (size_t)graph->tensor_count, ops = (size_t)graph->op_count;
     cleanup_free struct value *values = calloc(tensors + 2 * ops + 1, sizeof(*values));

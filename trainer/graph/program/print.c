@@ -51,8 +51,8 @@ int plan_print(const struct plan *plan, const struct graph *graph, struct buf *o
                       plan->arena_bytes, plan->block_count, plan->live_peak, plan->peak_op);
 }
 
-static int print_lane(const struct lanes *lanes, int number, struct buf *out, struct error *err) {
-    const char *lane = lanes_of(lanes, number) == LANE_SIDE ? "  side" : "";
+static int print_lane(const struct streams *lanes, int number, struct buf *out, struct error *err) {
+    const char *lane = streams_of(lanes, number) == LANE_SIDE ? "  side" : "";
     if (lanes->lane == NULL || lanes->wait[number] < 0)
         return buf_printf(out, err, "%s\n", lane);
     return buf_printf(out, err, "%s  after %d\n", lane, lanes->wait[number]);

@@ -29,7 +29,7 @@ void program_done(struct program *program) {
     release_bound(program);
     program_memory_done(&program->own);
     plan_done(&program->plan);
-    lanes_done(&program->lanes);
+    streams_done(&program->lanes);
     free(program->bound);
     free(program->steps);
     free(program->refresh);
@@ -92,10 +92,10 @@ static int call_hooks(struct run *r, int step, struct error *err) {
 
 static int run_step(struct run *r, int number, struct error *err) {
     struct program *program = r->program;
-    const struct lanes *lanes = &program->lanes;
+    const struct streams *lanes = &program->lanes;
     const struct bound_step *step = &program->steps[number];
     struct backend *backend = program->backend;
-    if (select_lane(r, lanes_of(lanes, number), err) != 0 ||
+    if (select_lane(r, streams_of(lanes, number), err) != 0 ||
         (r->device != NULL && lanes->wait[number] >= 0 &&
          r->device->wait(backend, lanes->mark[lanes->wait[number]], err) != 0))
         return -1;

@@ -21,12 +21,12 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/graph.h"
-#include "trainer/graph/program/lanes.h"
 #include "trainer/graph/program/plan.h"
 #include "trainer/graph/program/store.h"
+#include "trainer/graph/program/streams.h"
 
 #include <stdint.h>
 
@@ -80,7 +80,7 @@ struct program {
     struct bucket *buckets; /* none without training */
     int bucket_count;
     struct backend_needs *needs; /* one per operator */
-    struct lanes lanes;
+    struct streams lanes;
     struct plan plan;
     struct program_memory *memory; /* borrowed, or `own` */
     struct program_memory own;

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "trainer/kernels/random.h"
+#include "trainer/math/random.h"
 
 #include <math.h>
 #include <stdlib.h>

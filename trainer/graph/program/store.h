@@ -12,7 +12,7 @@
 #define TRAINER_GRAPH_PROGRAM_STORE_H
 
 #include "common/error.h"
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/graph.h"
 
 enum { STORE_ALIGNMENT = 64, STORE_FLAGS = 16 };

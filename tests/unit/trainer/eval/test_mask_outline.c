@@ -2,8 +2,8 @@
  * pictures that are COCO's, bit for bit. */
 #include "tests/support/unit.h"
 #include "trainer/eval/rle_polygon.h"
-#include "trainer/kernels/mask_target.h"
-#include "trainer/kernels/random.h"
+#include "trainer/math/mask_target.h"
+#include "trainer/math/random.h"
 
 enum { POINTS_MAX = 12, SIDE_MAX = 40 };
 

@@ -3,7 +3,7 @@
 #include "tests/support/paste_bitmap.h"
 #include "tests/support/unit.h"
 #include "trainer/eval/rle_text.h"
-#include "trainer/kernels/random.h"
+#include "trainer/math/random.h"
 
 #include <stdlib.h>
 #include <string.h>

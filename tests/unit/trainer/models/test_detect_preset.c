@@ -6,7 +6,7 @@
 
 #include "tests/support/unit.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/roi_level.h"
+#include "trainer/math/roi_level.h"
 
 static const int sides[] = {32, 64, 128, 256, 512};
 

@@ -1,8 +1,8 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/program/program.h"
-#include "trainer/kernels/random.h"
-#include "trainer/kernels/sgd.h"
+#include "trainer/math/random.h"
+#include "trainer/math/sgd.h"
 #include "trainer/models/resnet.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef TRAINER_BACKEND_CPU_BASE_COLUMNS_H
 #define TRAINER_BACKEND_CPU_BASE_COLUMNS_H
 
-#include "trainer/backend/cpu/loops/loops.h"
+#include "trainer/backend/cpu/kernels/loops.h"
 
 struct columns {
     const struct loops *loops;

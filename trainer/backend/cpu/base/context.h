@@ -3,9 +3,9 @@
 #ifndef TRAINER_BACKEND_CPU_BASE_CONTEXT_H
 #define TRAINER_BACKEND_CPU_BASE_CONTEXT_H
 
-#include "trainer/backend/backend.h"
 #include "trainer/backend/cpu/base/convs.h"
-#include "trainer/backend/cpu/loops/loops.h"
+#include "trainer/backend/cpu/kernels/loops.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/graph.h"
 
 #include <oneapi/dnnl/dnnl.h>

@@ -4,7 +4,7 @@
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/op_roi.h"
-#include "trainer/kernels/bf16.h"
+#include "trainer/math/bf16.h"
 
 struct class_op {
     struct cpu_step step;

@@ -3,7 +3,7 @@
 /* The first one that has the operator, may be used and wins. */
 static const struct conv_kernel *const kernels[] = {
     &conv_winograd4_kernel,  &conv_winograd4_weight_kernel,
-    &conv_own_kernel,        &conv_weight_kernel,
+    &conv_bf16_kernel,       &conv_weight_kernel,
     &conv_gemm_kernel,       &conv_gemm_weight_kernel,
     &conv_dnn_kernel,        &conv_dnn_weight_kernel,
     &conv_dnn_affine_kernel,
@@ -61,7 +61,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
 static bool has_affine(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     struct op plain = *op;
     plain.kind = OP_CONV2D;
-    return conv_kernel_of(cpu, graph, &plain) != &conv_own_kernel;
+    return conv_kernel_of(cpu, graph, &plain) != &conv_bf16_kernel;
 }
 
 const struct cpu_operator cpu_conv_forward = {NULL, query, bind};

@@ -3,12 +3,12 @@
  * in the caches, the sum with the shortcut is masked in place and added up; what that reads from
  * memory was asked for during the products. How sums are cut follows from the shape; how many of
  * their pieces a thread makes together, from the number of threads. */
-#include "trainer/backend/cpu/conv/conv_own.h"
+#include "trainer/backend/cpu/conv/conv_bf16.h"
 #include "trainer/backend/cpu/dense/norm.h"
 
 struct fused {
     struct cpu_step step;
-    struct conv_own conv;
+    struct conv_bf16 conv;
     size_t rows, channels;
     int branches;
     struct norm_grad_branch branch[2];
@@ -23,11 +23,11 @@ static bool is_dual(const struct op *op) {
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)err;
-    struct conv_own conv;
-    conv_own_plan(&conv, cpu, graph, op);
+    struct conv_bf16 conv;
+    conv_bf16_plan(&conv, cpu, graph, op);
     ret_needs->scratch = norm_grad_scratch(cpu, cpu_channels(&cpu_output(graph, op, 0)->shape)) +
                          conv.scratch * (size_t)cpu->threads;
-    ret_needs->packed = conv_own_packed(&conv);
+    ret_needs->packed = conv_bf16_packed(&conv);
     return 0;
 }
 
@@ -47,14 +47,14 @@ static void add_rows(void *context, int thread, float *const *sum, size_t begin,
 }
 
 static void make_lines(void *context, int thread, size_t begin, size_t end) {
-    conv_own_lines(&((const struct fused *)context)->conv, thread, begin, end);
+    conv_bf16_lines(&((const struct fused *)context)->conv, thread, begin, end);
 }
 
 static void add_lines(void *context, int thread, float *const *sum, size_t begin, size_t end) {
     (void)thread;
     const struct fused *fused = context;
-    add_pixels(fused, sum, conv_own_line_pixel(&fused->conv, begin),
-               conv_own_line_pixel(&fused->conv, end));
+    add_pixels(fused, sum, conv_bf16_line_pixel(&fused->conv, begin),
+               conv_bf16_line_pixel(&fused->conv, end));
 }
 
 static int run(void *context, struct error *err) {
@@ -83,7 +83,7 @@ static int run(void *context, struct error *err) {
 
 static int refresh(void *context, struct error *err) {
     (void)err;
-    conv_own_refresh(&((struct fused *)context)->conv);
+    conv_bf16_refresh(&((struct fused *)context)->conv);
     return 0;
 }
 
@@ -135,8 +135,8 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     for (int i = 0; i < fused->branches; i++)
         place_branch(fused, site, i);
     fused->norm = norm_of(fused, site);
-    conv_own_plan(&fused->conv, cpu, graph, op);
-    conv_own_place(&fused->conv, site, fused->scratch + norm_grad_scratch(cpu, fused->channels));
+    conv_bf16_plan(&fused->conv, cpu, graph, op);
+    conv_bf16_place(&fused->conv, site, fused->scratch + norm_grad_scratch(cpu, fused->channels));
     fused->conv.point.soon[0] = fused->norm.x;
     fused->conv.point.soon[1] = fused->norm.dy2;
     fused->conv.point.soon[2] = fused->norm.other;
@@ -144,7 +144,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     return 0;
 }
 
-const struct cpu_operator cpu_conv_norm_grad = {conv_own_has, query, bind};
+const struct cpu_operator cpu_conv_norm_grad = {conv_bf16_has, query, bind};
 
 /* --- the rest --------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* Pixels to activations. A byte has 256 values, so the result is looked up in a table a channel. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
-#include "trainer/kernels/bf16.h"
+#include "trainer/math/bf16.h"
 
 enum { COLOURS = 3, LEVELS = 256 };
 

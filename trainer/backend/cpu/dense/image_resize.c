@@ -3,9 +3,9 @@
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/op_roi.h"
-#include "trainer/kernels/bf16.h"
-#include "trainer/kernels/bilinear.h"
-#include "trainer/kernels/image_size.h"
+#include "trainer/math/bf16.h"
+#include "trainer/math/bilinear.h"
+#include "trainer/math/image_size.h"
 
 enum { COLOURS = 3, LEVELS = 256 };
 

@@ -2,8 +2,8 @@
  * in double and without vectors of its own. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
-#include "trainer/kernels/bf16.h"
-#include "trainer/kernels/softmax_loss.h"
+#include "trainer/math/bf16.h"
+#include "trainer/math/softmax_loss.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 #include "trainer/backend/cpu/dense/norm.h"
-#include "trainer/kernels/relu.h"
+#include "trainer/math/relu.h"
 
 #include <math.h>
 
@@ -20,7 +20,7 @@ void norm_forward_place(const struct cpu *cpu, size_t channels, char *scratch, i
     branch->shift = row_of(rows, channels, 2 * index + 1);
 }
 
-struct statistics {
+struct bn_statistics {
     const struct cpu *cpu;
     const struct norm_size *size;
     const struct norm_branch *branch;
@@ -28,7 +28,7 @@ struct statistics {
 
 static void add_rows(void *context, int thread, float *const *sum, size_t begin, size_t end) {
     (void)thread;
-    const struct statistics *s = context;
+    const struct bn_statistics *s = context;
     s->cpu->loops->norm_sums(s->branch->x, s->size->elem, s->size->channels, s->branch->shift,
                              sum[0], sum[1], begin, end);
 }
@@ -57,7 +57,7 @@ static struct moments moments_of(const double *const *sums, size_t c, size_t row
 static const double far_off = 64;
 
 /* Moves what the sums are taken around to the mean, where it was found to lie far from it. */
-static bool move_centers(const struct statistics *s, const double *const *sums) {
+static bool move_centers(const struct bn_statistics *s, const double *const *sums) {
     bool moved = false;
     for (size_t c = 0; c < s->size->channels; c++) {
         struct moments m = moments_of(sums, c, s->size->rows);
@@ -71,7 +71,7 @@ static bool move_centers(const struct statistics *s, const double *const *sums) 
 
 void norm_use_batch(const struct cpu *cpu, const struct norm_size *size,
                     const struct norm_branch *branch, char *scratch) {
-    struct statistics s = {.cpu = cpu, .size = size, .branch = branch};
+    struct bn_statistics s = {.cpu = cpu, .size = size, .branch = branch};
     struct reduce reduce = {.cpu = cpu,
                             .rows = size->rows,
                             .block = REDUCE_ROWS,

@@ -2,7 +2,7 @@
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/graph/op_roi.h"
 #include "trainer/graph/op_rpn.h"
-#include "trainer/kernels/image_size.h"
+#include "trainer/math/image_size.h"
 
 struct total_op {
     struct cpu_step step;

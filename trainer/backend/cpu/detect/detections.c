@@ -3,11 +3,11 @@
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/box.h"
-#include "trainer/kernels/detect_score.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/match.h"
-#include "trainer/kernels/rank.h"
+#include "trainer/math/box.h"
+#include "trainer/math/detect_score.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/match.h"
+#include "trainer/math/rank.h"
 
 struct detect_op {
     struct cpu_step step;

@@ -2,8 +2,8 @@
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/op_roi.h"
-#include "trainer/kernels/bf16.h"
-#include "trainer/kernels/detect_loss.h"
+#include "trainer/math/bf16.h"
+#include "trainer/math/detect_loss.h"
 
 struct mask_op {
     struct cpu_step step;

@@ -4,7 +4,7 @@
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/detect/roi_table.h"
 #include "trainer/graph/op_roi.h"
-#include "trainer/kernels/mask_target.h"
+#include "trainer/math/mask_target.h"
 
 struct mask_op {
     struct cpu_step step;

@@ -6,7 +6,7 @@
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/detect/rank_select.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/rank.h"
+#include "trainer/math/rank.h"
 
 #include <math.h>
 

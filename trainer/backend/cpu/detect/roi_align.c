@@ -6,7 +6,7 @@
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/detect/roi_table.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/roi_level.h"
+#include "trainer/math/roi_level.h"
 
 enum { BAND = 8 /* rows of a map that are one piece of work */ };
 

@@ -3,8 +3,8 @@
 #ifndef TRAINER_BACKEND_CPU_DETECT_ROI_TABLE_H
 #define TRAINER_BACKEND_CPU_DETECT_ROI_TABLE_H
 
-#include "trainer/backend/cpu/loops/loops.h"
-#include "trainer/kernels/roi_axis.h"
+#include "trainer/backend/cpu/kernels/loops.h"
+#include "trainer/math/roi_axis.h"
 
 /* Room for the lists of an axis; `axis` is what was filled last. */
 struct roi_table {

@@ -3,10 +3,10 @@
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/box.h"
-#include "trainer/kernels/mask_bits.h"
-#include "trainer/kernels/match.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/box.h"
+#include "trainer/math/mask_bits.h"
+#include "trainer/math/match.h"
+#include "trainer/math/sample_key.h"
 
 struct targets_op {
     struct cpu_step step;

@@ -9,10 +9,10 @@
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/detect/rank_select.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/bf16.h"
-#include "trainer/kernels/detect_loss.h"
-#include "trainer/kernels/match.h"
-#include "trainer/kernels/relu.h"
+#include "trainer/math/bf16.h"
+#include "trainer/math/detect_loss.h"
+#include "trainer/math/match.h"
+#include "trainer/math/relu.h"
 
 enum { WIDTH = 5 * ANCHOR_SHAPES, TAPS = 9 };
 

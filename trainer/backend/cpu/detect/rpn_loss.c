@@ -3,9 +3,9 @@
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/bf16.h"
-#include "trainer/kernels/detect_loss.h"
-#include "trainer/kernels/match.h"
+#include "trainer/math/bf16.h"
+#include "trainer/math/detect_loss.h"
+#include "trainer/math/match.h"
 
 struct rpn_loss_op {
     struct cpu_step step;

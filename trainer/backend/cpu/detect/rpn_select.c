@@ -4,8 +4,8 @@
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/detect/rank_select.h"
 #include "trainer/graph/detect_grid.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/rank.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/rank.h"
 
 struct select_op {
     struct cpu_step step;

@@ -2,10 +2,10 @@
 #ifndef TRAINER_BACKEND_CUDA_BASE_CONTEXT_H
 #define TRAINER_BACKEND_CUDA_BASE_CONTEXT_H
 
-#include "trainer/backend/backend.h"
 #include "trainer/backend/cuda/base/options.h"
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/launch_switch.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/graph.h"
 
 #include <cublasLt.h>

@@ -2,7 +2,7 @@
 #ifndef TRAINER_BACKEND_CUDA_BASE_OPTIONS_H
 #define TRAINER_BACKEND_CUDA_BASE_OPTIONS_H
 
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 #define TRAINER_BACKEND_CUDA_DNN_CONV_PLAN_H
 
 #include "trainer/backend/cuda/base/context.h"
-#include "trainer/backend/cuda/dnn/conv_form.h"
+#include "trainer/backend/cuda/dnn/conv_table.h"
 #include "trainer/backend/cuda/dnn/dnn_plan.h"
 
 struct convs {

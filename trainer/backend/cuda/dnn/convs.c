@@ -1,7 +1,7 @@
 #include "trainer/backend/cuda/dnn/convs.h"
 
 #include "trainer/backend/cuda/base/device.h"
-#include "trainer/backend/cuda/dnn/conv_decide.h"
+#include "trainer/backend/cuda/dnn/fusion_autotune.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,17 +69,17 @@ void convs_close(struct convs *convs) {
 }
 
 bool convs_support(struct cuda *cuda, const struct graph *graph, const struct op *op) {
-    const struct conv_form *form = conv_form(op);
+    const struct conv_table *form = conv_table(op);
     if (form == NULL)
-        return !conv_form_is_conv(op);
+        return !conv_table_is_conv(op);
     if (form->pattern <= DNN_GRAD_WEIGHT)
         return true;
-    struct dnn_conv conv = conv_form_shape(form, graph, op);
+    struct dnn_conv conv = conv_table_shape(form, graph, op);
     struct conv_choice *choice = NULL;
     /* The choices that an answer rests on are kept. */
     return dnn_pattern_applies(form->pattern, &conv) && conv.in_channels <= CONV_CHANNELS_MAX &&
            conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, NULL) == 0 &&
-           (!cuda->options.decide || conv_decide(cuda, choice));
+           (!cuda->options.decide || fusion_autotune(cuda, choice));
 }
 
 static const char *version_text(char *text, size_t size, size_t version) {

@@ -5,7 +5,7 @@
  *
  * VERSIONS and DEVICE are cuDNN's version and the GPU's name, PASS the pattern, type and shape. A
  * line whose engine no longer stands at that place of the heuristics' list is not believed. The
- * second kind says of a fused pass whether it was the faster form (conv_decide.h). */
+ * second kind says of a fused pass whether it was the faster form (fusion_autotune.h). */
 #ifndef TRAINER_BACKEND_CUDA_DNN_PLAN_CACHE_H
 #define TRAINER_BACKEND_CUDA_DNN_PLAN_CACHE_H
 

@@ -1,6 +1,6 @@
 #include "trainer/backend/cuda/dnn/conv_plan.h"
 
-#include "trainer/backend/cuda/dnn/conv_form.h"
+#include "trainer/backend/cuda/dnn/conv_table.h"
 #include "trainer/backend/cuda/dnn/dnn_pack.h"
 
 /* A convolution pass, plain or fused. cuDNN wants weights in the activation's type and with the
@@ -81,12 +81,12 @@ static bool is_spare(const struct conv_row *row, const struct op *op) {
            (row->fill == CONV_TENSOR && row->output && op->outputs[row->slot] == TENSOR_NONE);
 }
 
-static bool is_weight_gradient(const struct conv_form *form) {
+static bool is_weight_gradient(const struct conv_table *form) {
     return form->pattern == DNN_GRAD_WEIGHT || form->pattern == DNN_NORM_GRAD_WEIGHT;
 }
 
 /* How many rows of the input's channels a form writes for nobody. */
-static size_t spare_rows(const struct conv_form *form, const struct op *op) {
+static size_t spare_rows(const struct conv_table *form, const struct op *op) {
     size_t rows = 0;
     for (const struct conv_row *row = form->rows; row->uid != 0; row++)
         if (is_spare(row, op))
@@ -96,9 +96,9 @@ static size_t spare_rows(const struct conv_form *form, const struct op *op) {
 
 static int query_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       struct backend_needs *needs, struct error *err) {
-    const struct conv_form *form = conv_form(op);
-    struct dnn_conv conv = conv_form_shape(form, graph, op);
-    const struct tensor *w = conv_form_weights(form, graph, op);
+    const struct conv_table *form = conv_table(op);
+    struct dnn_conv conv = conv_table_shape(form, graph, op);
+    const struct tensor *w = conv_table_weights(form, graph, op);
     struct conv_choice *choice = NULL;
     if (conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, err) != 0)
         return error_wrap(err, "%s", op->name);
@@ -259,7 +259,7 @@ static char *operand(const struct conv_step *s, const struct graph *graph, const
 
 /* Every id of the form with its address. */
 static void fill_operands(struct conv_operands *o, const struct conv_step *s,
-                          const struct conv_form *form, const struct graph *graph,
+                          const struct conv_table *form, const struct graph *graph,
                           const struct op *op, const struct backend_site *site) {
     const size_t part_bytes = (size_t)s->in_padded * sizeof(float);
     o->count = 0;
@@ -284,9 +284,9 @@ static void fill_operands(struct conv_operands *o, const struct conv_step *s,
 static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct backend_site *site, struct backend_bound *bound,
                      struct error *err) {
-    const struct conv_form *form = conv_form(op);
-    struct dnn_conv conv = conv_form_shape(form, graph, op);
-    const struct tensor *w = conv_form_weights(form, graph, op);
+    const struct conv_table *form = conv_table(op);
+    struct dnn_conv conv = conv_table_shape(form, graph, op);
+    const struct tensor *w = conv_table_weights(form, graph, op);
     struct conv_choice *choice = NULL;
     if (conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, err) != 0)
         return error_wrap(err, "%s", op->name);

@@ -2,7 +2,7 @@
  * of frozen norms. */
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
-#include "trainer/kernels/relu.h"
+#include "trainer/math/relu.h"
 
 /* Bytes moved: x and y once. */
 template <typename T, int W>

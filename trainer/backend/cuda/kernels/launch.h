@@ -4,10 +4,10 @@
 #ifndef TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_H
 #define TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_H
 
-#include "trainer/backend/backend.h"
+#include "trainer/graph/backend.h"
 #include "trainer/graph/tensor.h"
-#include "trainer/kernels/pointwise.h"
-#include "trainer/kernels/sgd.h"
+#include "trainer/math/pointwise.h"
+#include "trainer/math/sgd.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

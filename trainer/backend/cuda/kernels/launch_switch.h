@@ -2,7 +2,7 @@
 #ifndef TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_SWITCH_H
 #define TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_SWITCH_H
 
-#include "trainer/graph/row_part.h"
+#include "trainer/graph/row_prefix.h"
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>

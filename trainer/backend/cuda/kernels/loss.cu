@@ -3,7 +3,7 @@
 #include "trainer/backend/cuda/kernels/sum.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 #include "trainer/graph/op.h"
-#include "trainer/kernels/softmax_loss.h"
+#include "trainer/math/softmax_loss.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
-#include "trainer/kernels/relu.h"
+#include "trainer/math/relu.h"
 
 /* A block is LANES packets of channels wide and ROWS_PER_BLOCK rows high. Eight lanes of 16 bytes
  * are a whole 128-byte line of each row. A thread keeps to its channels, so that what belongs to

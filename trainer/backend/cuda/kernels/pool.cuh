@@ -5,7 +5,7 @@
 
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
-#include "trainer/kernels/pool.h"
+#include "trainer/math/pool.h"
 
 struct pixel {
     unsigned image;

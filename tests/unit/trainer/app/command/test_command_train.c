@@ -4,7 +4,7 @@
 #include "tests/support/printed.h"
 #include "tests/support/unit.h"
 #include "trainer/app/command/command.h"
-#include "trainer/app/run/stop.h"
+#include "trainer/app/run/stop_signal.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/folder_lock.h"
 #include "trainer/checkpoint/model_dir.h"
@@ -225,7 +225,7 @@ static void a_run_that_is_done_only_evaluates(void) {
 }
 
 static int train_when_asked_to_stop(int argc, char *const *argv, struct error *err) {
-    if (stop_listen(err) != 0 || raise(SIGTERM) != 0)
+    if (stop_signal_listen(err) != 0 || raise(SIGTERM) != 0)
         return -1;
     return command_train(argc, argv, err);
 }

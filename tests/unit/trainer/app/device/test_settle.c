@@ -61,7 +61,7 @@ static void fusion_auto_is_what_serves_the_backend(void) {
 static bool is_measured(void) {
     char name[CUDA_NAME_SIZE];
     struct error why = {0};
-    return cuda_usable(name, &why) > 0 && cuda_is_measured(name);
+    return cuda_probe(name, &why) > 0 && cuda_is_measured(name);
 }
 #endif
 

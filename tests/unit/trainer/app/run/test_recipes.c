@@ -2,7 +2,7 @@
  * MultiStepLR with the numbers of the recipes' sources (tests/golden/recipes.py), and what they
  * otherwise set. */
 #include "tests/support/unit.h"
-#include "trainer/app/run/rate.h"
+#include "trainer/app/run/learning_rate.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ static void rates_are_torchs_at_every_step(void) {
         const struct options o = options_of(g->recipe);
         struct schedule s;
         struct error err = {0};
-        CU_ASSERT_EQUAL_FATAL(rate_settle(&s, &o, g->steps_per_epoch, g->images, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(learning_rate_settle(&s, &o, g->steps_per_epoch, g->images, &err), 0);
         double rate = schedule_rate(&s, g->step);
         if (fabs(rate - g->rate) > 1e-12 * g->rate)
             printf("%s, step %lld: %.17g, torch %.17g\n", g->recipe, (long long)g->step, rate,
@@ -44,7 +44,7 @@ static void mlperf_rises_by_its_own_rule(void) {
     const struct options o = options_of("mlperf");
     struct schedule s;
     struct error err = {0};
-    CU_ASSERT_EQUAL_FATAL(rate_settle(&s, &o, 1221, 96, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(learning_rate_settle(&s, &o, 1221, 96, &err), 0);
     for (int iteration = 1; iteration <= 625; iteration++)
         CU_ASSERT_DOUBLE_EQUAL(schedule_rate(&s, iteration - 1),
                                0.12 - (625 - iteration) * 0.000192, 1e-15);
@@ -56,7 +56,7 @@ static void more_images_a_step_take_a_higher_rate(void) {
     const struct options o = options_of("aws-24");
     struct schedule s;
     struct error err = {0};
-    CU_ASSERT_EQUAL_FATAL(rate_settle(&s, &o, 100, 64, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(learning_rate_settle(&s, &o, 100, 64, &err), 0);
     CU_ASSERT_DOUBLE_EQUAL(s.peak, 0.1, 1e-15);
 }
 

@@ -8,7 +8,7 @@
 
 /* An epoch has ended with a checkpoint, and a stop comes before the next step is done. */
 static void a_step_is_saved_once(void) {
-    struct job job = {.keeping = {.asked = true, .saved_step = 5}, .state = {.step = 5}};
+    struct training_run job = {.keeping = {.asked = true, .saved_step = 5}, .state = {.step = 5}};
     struct error err = {0};
     CU_ASSERT_EQUAL(save_checkpoint(&job, &err), 0);
     CU_ASSERT_FALSE(job.keeping.asked);
@@ -17,7 +17,7 @@ static void a_step_is_saved_once(void) {
 
 /* They leave all to the first one. */
 static void other_ranks_write_nothing(void) {
-    struct job job = {.first = false};
+    struct training_run job = {.first = false};
     struct error err = {0};
     CU_ASSERT_EQUAL(save_check(&job, &err), 0);
     CU_ASSERT_EQUAL(save_model(&job, &err), 0);
@@ -41,10 +41,10 @@ static void a_state_that_is_too_long_for_a_checkpoint_is_an_error(void) {
     enum { BYTES = 120 * 1024 };
     static char name[BYTES + 1];
     char *names[] = {name};
-    struct job job = {.first = true,
-                      .keeping = {.saved_step = 4},
-                      .state = {.step = 5, .images = 1, .classes = 1},
-                      .data = {.class_names = names}};
+    struct training_run job = {.first = true,
+                               .keeping = {.saved_step = 4},
+                               .state = {.step = 5, .images = 1, .classes = 1},
+                               .data = {.class_names = names}};
     struct error err = {0};
     struct graph graph;
     struct backend *backend = NULL;

@@ -1,6 +1,6 @@
 #include "tests/support/unit.h"
 #include "trainer/app/task/class_tally.h"
-#include "trainer/data/set/labelled.h"
+#include "trainer/data/dataset/labelled.h"
 
 #include <math.h>
 #include <string.h>

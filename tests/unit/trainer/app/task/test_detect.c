@@ -7,9 +7,9 @@
 #include "trainer/app/task/score.h"
 #include "trainer/data/coco/coco_results.h"
 #include "trainer/data/codec/jpeg.h"
+#include "trainer/data/dataset/loader.h"
 #include "trainer/data/detect/detection_scores.h"
-#include "trainer/data/set/loader.h"
-#include "trainer/kernels/image_size.h"
+#include "trainer/math/image_size.h"
 
 #include <limits.h>
 #include <math.h>

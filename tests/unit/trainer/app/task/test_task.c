@@ -2,7 +2,7 @@
 
 #include "common/file.h"
 #include "tests/support/unit.h"
-#include "trainer/data/set/labelled.h"
+#include "trainer/data/dataset/labelled.h"
 
 #include <stdio.h>
 #include <string.h>

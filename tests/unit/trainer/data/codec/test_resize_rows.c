@@ -1,7 +1,7 @@
 #include "tests/support/unit.h"
 #include "trainer/data/codec/image.h"
 #include "trainer/data/codec/resize_rows.h"
-#include "trainer/kernels/random.h"
+#include "trainer/math/random.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 
 #include "tests/support/unit.h"
 #include "trainer/eval/rle_text.h"
-#include "trainer/kernels/bilinear.h"
-#include "trainer/kernels/random.h"
+#include "trainer/math/bilinear.h"
+#include "trainer/math/random.h"
 
 #include <stdlib.h>
 #include <string.h>

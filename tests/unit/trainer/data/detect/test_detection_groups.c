@@ -34,7 +34,7 @@ static void made_done(struct made *made) {
 
 static void pictures_come_by_canvas(void) {
     cleanup_detection_groups struct detection_groups groups = {0};
-    struct canvas_plan plan = {0};
+    struct bucket_plan plan = {0};
     struct made made;
     make(&made);
     CU_ASSERT_EQUAL_FATAL(detection_set_plan(&made.set, NULL, &TV, 1, &plan, NULL), 0);
@@ -54,11 +54,11 @@ static void pictures_come_by_canvas(void) {
 
 static void a_picture_without_a_canvas_is_named(void) {
     cleanup_detection_groups struct detection_groups groups = {0};
-    struct canvas_plan plan = {0};
+    struct bucket_plan plan = {0};
     struct error err = {0};
     struct made made;
     make(&made);
-    CU_ASSERT_EQUAL_FATAL(canvas_plan_parse(&plan, "800x1216", NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(bucket_plan_parse(&plan, "800x1216", NULL), 0);
     CU_ASSERT_EQUAL(detection_groups_make(&groups, &made.set, &TV, &plan, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
     ASSERT_CONTAINS(err.text, "image 3, scaled to a height of 1066 and a width of 800, fits none");
@@ -75,7 +75,7 @@ static void a_canvas_suits_what_is_drawn(void) {
                                             .short_step = 32,
                                             .pixels_max = 1,
                                             .seed = 3};
-    struct canvas_plan plan = {0};
+    struct bucket_plan plan = {0};
     struct made made;
     int smaller = 0;
     make(&made);

@@ -3,7 +3,7 @@
 #include "tests/unit/trainer/data/coco/coco_files.h"
 #include "trainer/data/coco/coco_load.h"
 #include "trainer/data/detect/detection_objects.h"
-#include "trainer/kernels/mask_target.h"
+#include "trainer/math/mask_target.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 #include "tests/unit/trainer/data/detect/golden_sizes.h"
 #include "trainer/data/coco/coco_load.h"
 #include "trainer/eval/rle_text.h"
-#include "trainer/kernels/bilinear.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/bilinear.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/sample_key.h"
 
 #include <limits.h>
 #include <stdlib.h>

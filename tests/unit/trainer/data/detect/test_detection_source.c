@@ -7,11 +7,11 @@
 #include "tests/support/unit.h"
 #include "trainer/data/coco/coco_folder.h"
 #include "trainer/data/coco/coco_load.h"
+#include "trainer/data/dataset/loader.h"
 #include "trainer/data/detect/detection_groups.h"
 #include "trainer/data/detect/detection_outline.h"
-#include "trainer/data/set/loader.h"
 #include "trainer/data/shapes/coco_shapes.h"
-#include "trainer/kernels/image_size.h"
+#include "trainer/math/image_size.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -25,7 +25,7 @@ struct scene {
     struct coco_index index;
     struct detection_set set;
     struct detection_groups groups;
-    struct canvas_plan plan;
+    struct bucket_plan plan;
     struct detection_choice choice;
     struct detection_samples samples;
     struct source source;
@@ -338,9 +338,9 @@ static void what_does_not_fit_is_counted(void) {
 static void a_missing_picture_is_a_bad_sample(void) {
     struct scene s;
     char path[PATH_MAX];
-    cleanup_faults struct faults faults = {0};
+    cleanup_bad_samples struct bad_samples faults = {0};
     scene_make(&s, shapes_folder(), false, 96, 4);
-    CU_ASSERT_EQUAL_FATAL(faults_init(&faults, s.set.count, &s.err), 0);
+    CU_ASSERT_EQUAL_FATAL(bad_samples_init(&faults, s.set.count, &s.err), 0);
     CU_ASSERT_EQUAL(detection_set_path(&s.set, 2, path, sizeof(path), &s.err), 0);
     CU_ASSERT_EQUAL(remove(path), 0);
     for (int64_t allowed = 0; allowed < 2; allowed++) {
@@ -373,7 +373,7 @@ static void a_missing_picture_is_a_bad_sample(void) {
         if (allowed == 0)
             ASSERT_CONTAINS(s.err.text, path);
     }
-    CU_ASSERT_EQUAL(faults_count(&faults, FAULT_BAD), 1);
+    CU_ASSERT_EQUAL(bad_samples_count(&faults, BAD_SAMPLE_BAD), 1);
     scene_done(&s);
 }
 

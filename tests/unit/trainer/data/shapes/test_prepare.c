@@ -1,5 +1,5 @@
 #include "tests/support/unit.h"
-#include "trainer/data/set/dataset.h"
+#include "trainer/data/dataset/dataset.h"
 #include "trainer/data/shapes/prepare.h"
 #include "trainer/data/shapes/shapes.h"
 

@@ -4,7 +4,7 @@
 #include "trainer/graph/build_rpn.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/gradients.h"
-#include "trainer/kernels/anchor.h"
+#include "trainer/math/anchor.h"
 
 enum { CHANNELS = 8, CELLS = 4, PIXELS = CELLS * CELLS };
 

@@ -91,7 +91,7 @@ static int see_step(void *user, int step, struct error *err) {
     struct watch *w = user;
     (void)err;
     CU_ASSERT_EQUAL(step, w->steps);
-    CU_ASSERT_EQUAL(w->d->lane, (enum backend_lane)lanes_of(&w->net->program.lanes, step));
+    CU_ASSERT_EQUAL(w->d->lane, (enum backend_lane)streams_of(&w->net->program.lanes, step));
     w->steps++;
     return 0;
 }
@@ -289,7 +289,7 @@ static void check_line(const struct program *program, int number, const char *li
     int wait = program->lanes.wait[number];
     int size =
         snprintf(tail, sizeof(tail), " %11zu %11zu %11zu%s", needs->scratch, needs->saved,
-                 needs->packed, lanes_of(&program->lanes, number) == LANE_SIDE ? "  side" : "");
+                 needs->packed, streams_of(&program->lanes, number) == LANE_SIDE ? "  side" : "");
     if (wait >= 0)
         size += snprintf(tail + size, sizeof(tail) - (size_t)size, "  after %d", wait);
     CU_ASSERT_FATAL((size_t)size < length);

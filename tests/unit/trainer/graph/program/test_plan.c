@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct lanes one_lane;
+static const struct streams one_lane;
 
 /* A chain of COUNT ReLUs on 1024 values, kept at its end. */
 static void make_chain(struct graph *graph, int count) {
@@ -97,7 +97,7 @@ static void nothing_takes_the_place_of_what_is_read_later(void) {
 static void nothing_takes_the_place_of_what_another_lane_may_still_read(void) {
     struct graph graph;
     struct plan plan;
-    struct lanes lanes;
+    struct streams lanes;
     struct error err = {0};
     graph_init(&graph, DTYPE_F32, false);
     int x = graph_input(&graph, "x", DTYPE_F32, shape_2(4, 256));
@@ -115,13 +115,13 @@ static void nothing_takes_the_place_of_what_another_lane_may_still_read(void) {
     CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
     CU_ASSERT_EQUAL(plan.tensor_block[z], plan.tensor_block[dy]);
     plan_done(&plan);
-    CU_ASSERT_EQUAL_FATAL(lanes_make(&lanes, &graph, LANES, &err), 0);
-    CU_ASSERT_EQUAL(lanes_of(&lanes, side), LANE_SIDE);
+    CU_ASSERT_EQUAL_FATAL(streams_make(&lanes, &graph, LANES, &err), 0);
+    CU_ASSERT_EQUAL(streams_of(&lanes, side), LANE_SIDE);
     CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &lanes, &err), 0);
     CU_ASSERT_NOT_EQUAL(plan.tensor_block[z], plan.tensor_block[dy]);
     CU_ASSERT_EQUAL(plan_check(&plan, &graph, &lanes, &err), 0);
     plan_done(&plan);
-    lanes_done(&lanes);
+    streams_done(&lanes);
     graph_done(&graph);
 }
 

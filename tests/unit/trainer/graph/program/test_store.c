@@ -3,7 +3,7 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/program/store.h"
-#include "trainer/kernels/bf16.h"
+#include "trainer/math/bf16.h"
 
 #include <math.h>
 #include <string.h>

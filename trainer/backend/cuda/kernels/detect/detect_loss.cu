@@ -4,9 +4,9 @@
 #include "trainer/backend/cuda/kernels/sum.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 #include "trainer/graph/op_rpn.h"
-#include "trainer/kernels/detect_loss.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/softmax_loss.h"
+#include "trainer/math/detect_loss.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/softmax_loss.h"
 
 static __device__ double log_sum_exp(const float *logits, int classes) {
     double most = logits[0], sum = 0;

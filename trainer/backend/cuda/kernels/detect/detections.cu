@@ -3,11 +3,11 @@
  * none. Candidates lie in no fixed order: their ranks, all different, decide. */
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
-#include "trainer/kernels/box.h"
-#include "trainer/kernels/detect_score.h"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/match.h"
-#include "trainer/kernels/rank.h"
+#include "trainer/math/box.h"
+#include "trainer/math/detect_score.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/match.h"
+#include "trainer/math/rank.h"
 
 struct candidate {
     unsigned long long rank; /* 0: struck out */

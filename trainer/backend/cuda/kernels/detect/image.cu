@@ -1,8 +1,8 @@
 /* Pictures at the size they are used in: a thread a pixel of the canvas. */
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
-#include "trainer/kernels/bilinear.h"
-#include "trainer/kernels/image_size.h"
+#include "trainer/math/bilinear.h"
+#include "trainer/math/image_size.h"
 
 /* The normalised value of channel C of a pixel of the source. */
 static __device__ __forceinline__ float source_at(const struct image_resize_args &args,

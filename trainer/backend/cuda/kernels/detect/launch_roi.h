@@ -7,7 +7,7 @@
 
 #include "trainer/graph/op_roi.h"
 #include "trainer/graph/tensor.h"
-#include "trainer/kernels/roi_axis.h"
+#include "trainer/math/roi_axis.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

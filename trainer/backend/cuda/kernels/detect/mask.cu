@@ -2,8 +2,8 @@
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/sum.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
-#include "trainer/kernels/detect_loss.h"
-#include "trainer/kernels/mask_target.h"
+#include "trainer/math/detect_loss.h"
+#include "trainer/math/mask_target.h"
 
 static __device__ struct mask_outline outline_of(const struct mask_targets_args &args,
                                                  size_t object, const float *box) {

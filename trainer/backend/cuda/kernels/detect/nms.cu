@@ -4,7 +4,7 @@
 #include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 #include "trainer/backend/cuda/kernels/detect/select.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
-#include "trainer/kernels/rank.h"
+#include "trainer/math/rank.h"
 
 #include <math.h>
 #include <vector_functions.h>

@@ -2,8 +2,8 @@
 #include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 #include "trainer/backend/cuda/kernels/detect/select.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/rank.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/rank.h"
 
 #include <vector_functions.h>
 

@@ -3,7 +3,7 @@
  * once. */
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
-#include "trainer/kernels/roi_level.h"
+#include "trainer/math/roi_level.h"
 
 enum { WARP = 32, TILE = 8 /* pixels a side; a warp has a row of them */ };
 static_assert(THREADS == TILE * WARP, "a warp a row of the tile");

@@ -4,10 +4,10 @@
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/detect/select.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
-#include "trainer/kernels/box.h"
-#include "trainer/kernels/mask_bits.h"
-#include "trainer/kernels/match.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/box.h"
+#include "trainer/math/mask_bits.h"
+#include "trainer/math/match.h"
+#include "trainer/math/sample_key.h"
 
 static_assert(int{ROI_SAMPLES_MAX} == int{SELECT_MAX}, "what a block sorts");
 

@@ -6,10 +6,10 @@
  * Rows of x are read where they lie, so that nothing is gathered; what comes back to x is added up
  * pixel by pixel in a fixed order. Products are f32, of 64 x 64 tiles: 4 * U * 9 * I * O operations
  * in all, 7 G of a batch of twelve pictures. */
-#include "trainer/backend/backend.h"
 #include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 #include "trainer/backend/cuda/kernels/detect/rpn_samples.cuh"
-#include "trainer/kernels/relu.h"
+#include "trainer/graph/backend.h"
+#include "trainer/math/relu.h"
 
 enum { TAPS = 9, TILE = 64, DEPTH = 16, SUB = 4 };
 

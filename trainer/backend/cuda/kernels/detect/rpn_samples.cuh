@@ -5,8 +5,8 @@
 
 #include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 #include "trainer/backend/cuda/kernels/sum.cuh"
-#include "trainer/kernels/detect_loss.h"
-#include "trainer/kernels/match.h"
+#include "trainer/math/detect_loss.h"
+#include "trainer/math/match.h"
 
 /* The number of sampled anchors, at least 1. All threads of the block must call it. */
 static __device__ double loss_divisor(const struct rpn_loss_args &args) {

@@ -4,9 +4,9 @@
 #include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 #include "trainer/backend/cuda/kernels/detect/select.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
-#include "trainer/kernels/image_size.h"
-#include "trainer/kernels/match.h"
-#include "trainer/kernels/sample_key.h"
+#include "trainer/math/image_size.h"
+#include "trainer/math/match.h"
+#include "trainer/math/sample_key.h"
 
 #include <string.h>
 

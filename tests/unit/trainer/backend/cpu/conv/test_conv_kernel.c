@@ -8,7 +8,7 @@
 
 #define DNN &conv_dnn_kernel
 #define DNN_WEIGHT &conv_dnn_weight_kernel
-#define OWN &conv_own_kernel
+#define OWN &conv_bf16_kernel
 #define OWN_WEIGHT &conv_weight_kernel
 #define GEMM &conv_gemm_kernel
 #define GEMM_WEIGHT &conv_gemm_weight_kernel

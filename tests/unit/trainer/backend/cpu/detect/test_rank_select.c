@@ -1,6 +1,6 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/detect/rank_select.h"
-#include "trainer/kernels/random.h"
+#include "trainer/math/random.h"
 
 #include <stdlib.h>
 

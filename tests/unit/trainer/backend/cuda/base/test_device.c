@@ -132,17 +132,17 @@ static void gpus_are_usable_where_all_of_them_are(void) {
     char name[CUDA_NAME_SIZE];
     driver_version = 0;
     device_count = 2;
-    CU_ASSERT_EQUAL(cuda_usable(name, &why), 0);
+    CU_ASSERT_EQUAL(cuda_probe(name, &why), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "no NVIDIA driver"));
     driver_version = CUDART_VERSION;
-    CU_ASSERT_EQUAL(cuda_usable(name, &why), 0);
+    CU_ASSERT_EQUAL(cuda_probe(name, &why), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "GPU 0 is sm_75"));
     capability = 90;
-    CU_ASSERT_EQUAL(cuda_usable(name, &why), 2);
+    CU_ASSERT_EQUAL(cuda_probe(name, &why), 2);
     CU_ASSERT_STRING_EQUAL(name, "GPU 0");
     capability = 75;
     device_count = 0;
-    CU_ASSERT_EQUAL(cuda_usable(name, &why), 0);
+    CU_ASSERT_EQUAL(cuda_probe(name, &why), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "no GPU"));
 }
 

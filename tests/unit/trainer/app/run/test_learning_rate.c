@@ -1,0 +1,147 @@
+#include "tests/support/unit.h"
+#include "trainer/app/run/learning_rate.h"
+
+#include <stdint.h>
+
+enum { STEPS = 100 }; /* of an epoch */
+
+static int settle(struct schedule *s, struct error *err, const char *const *words) {
+    struct options o;
+    int argc = 0;
+    while (words[argc] != NULL)
+        argc++;
+    *err = (struct error){0};
+    CU_ASSERT_EQUAL_FATAL(
+        options_parse(&o, COMMAND_TRAIN, argc, (char *const *)(uintptr_t)words, err), 0);
+    return learning_rate_settle(s, &o, STEPS, 512, err);
+}
+#define SETTLE(...) settle(&s, &err, (const char *const[]){__VA_ARGS__, NULL})
+
+static void epochs_become_steps(void) {
+    struct schedule s;
+    struct error err;
+    CU_ASSERT_EQUAL(SETTLE("--epochs", "12", "--warmup-epochs", "0.5", "--lr", "0.1"), 0);
+    CU_ASSERT_EQUAL(s.total_steps, 1200);
+    CU_ASSERT_EQUAL(s.warmup_steps, 50);
+    CU_ASSERT_DOUBLE_EQUAL(s.peak, 0.2, 1e-15); /* of 512 images in place of 256 */
+    CU_ASSERT_EQUAL(SETTLE("--steps", "30", "--warmup-epochs", "0.5"), 0);
+    CU_ASSERT(s.total_steps == 30 && s.warmup_steps == 50);
+    CU_ASSERT_EQUAL(SETTLE("--warmup-steps", "7", "--warmup-epochs", "2"), 0);
+    CU_ASSERT_EQUAL(s.warmup_steps, 7);
+}
+
+/* torchvision's detection reference: MultiStepLR at 16 and 22, LinearLR from a thousandth. */
+static void the_rate_falls_at_milestones(void) {
+    struct schedule s;
+    struct error err;
+    CU_ASSERT_EQUAL(SETTLE("--epochs", "26", "--schedule", "milestones", "--milestones", "16,22",
+                           "--lr", "0.02", "--lr-batch", "0", "--warmup-steps", "1000",
+                           "--warmup-from", "0.001"),
+                    0);
+    CU_ASSERT(s.milestone_count == 2 && s.milestones[0] == 1600 && s.milestones[1] == 2200);
+    CU_ASSERT_DOUBLE_EQUAL(schedule_rate(&s, 0), 0.02 * 0.001, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(schedule_rate(&s, 1599), 0.02, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(schedule_rate(&s, 1600), 0.002, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(schedule_rate(&s, 2599), 0.0002, 1e-12);
+    CU_ASSERT_EQUAL(
+        SETTLE("--schedule", "milestones", "--milestones", "0.5", "--milestone-factor", "0.5"), 0);
+    CU_ASSERT(s.milestones[0] == 50 && s.factor == 0.5);
+}
+
+static void milestones_that_cannot_be_are_refused(void) {
+    static const char *const wrong[] = {
+        "16,16", "22,16", "x", "16,,22", "-1", "1,2,3,4,5,6,7,8,9", "16,0.1.2"};
+    struct schedule s;
+    struct error err;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        CU_ASSERT_EQUAL(SETTLE("--schedule", "milestones", "--milestones", wrong[i]), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+        ASSERT_CONTAINS(err.text, "--milestones: ");
+    }
+    CU_ASSERT_EQUAL(SETTLE("--schedule", "milestones"), -1);
+    ASSERT_CONTAINS(err.text, "--milestones says at which epochs");
+    CU_ASSERT_EQUAL(SETTLE("--milestones", "8"), -1);
+    ASSERT_CONTAINS(err.text, "without --schedule milestones");
+}
+
+/* A run that is shorter than its warm-up is the beginning of the longer one. */
+static void a_short_run_keeps_the_slope_of_its_warm_up(void) {
+    static const char *const schedules[] = {"constant", "step", "poly2", "cosine"};
+    struct schedule s, whole;
+    struct error err;
+    for (size_t i = 0; i < sizeof(schedules) / sizeof(schedules[0]); i++) {
+        for (int from = 0; from < 2; from++) {
+            const char *share = from == 0 ? "0" : "0.001";
+            CU_ASSERT_EQUAL(SETTLE("--steps", "400", "--warmup-steps", "100", "--warmup-from",
+                                   share, "--schedule", schedules[i]),
+                            0);
+            whole = s;
+            CU_ASSERT_EQUAL(SETTLE("--steps", "5", "--warmup-steps", "100", "--warmup-from", share,
+                                   "--schedule", schedules[i]),
+                            0);
+            for (int64_t step = 0; step < 5; step++)
+                CU_ASSERT_EQUAL(schedule_rate(&s, step), schedule_rate(&whole, step));
+        }
+    }
+}
+
+#define TOLD(tell, ...) told(tell, (const char *const[]){__VA_ARGS__, NULL})
+
+static const char *told(int what, const char *const *words) {
+    static struct buf out;
+    struct options o;
+    struct schedule s;
+    struct error err = {0};
+    int argc = 0;
+    buf_done(&out);
+    buf_init(&out, 4096);
+    while (words[argc] != NULL)
+        argc++;
+    CU_ASSERT_EQUAL_FATAL(
+        options_parse(&o, COMMAND_TRAIN, argc, (char *const *)(uintptr_t)words, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(learning_rate_settle(&s, &o, STEPS, 32, &err), 0);
+    CU_ASSERT_EQUAL(what == 0 ? learning_rate_tell_scale(&out, &o, &s, 32, &err)
+                              : learning_rate_tell_unreached(&out, &o, &s, &err),
+                    0);
+    return buf_text(&out);
+}
+
+static void what_becomes_of_the_rate_is_told(void) {
+    CU_ASSERT_STRING_EQUAL(TOLD(0, "--lr", "0.1"), "lr 0.1 for 256 images a step: 0.0125 for 32\n");
+    CU_ASSERT_STRING_EQUAL(TOLD(0, "--lr", "0.1", "--lr-batch", "32"), "");
+    CU_ASSERT_STRING_EQUAL(TOLD(0, "--lr", "0.1", "--lr-batch", "0"), "");
+}
+
+static void what_a_run_has_no_steps_for_is_told(void) {
+    CU_ASSERT_STRING_EQUAL(TOLD(1, "--epochs", "2"), "");
+    CU_ASSERT_STRING_EQUAL(TOLD(1, "--steps", "100", "--warmup-steps", "100"), "");
+    CU_ASSERT_STRING_EQUAL(
+        TOLD(1, "--steps", "5", "--warmup-steps", "100", "--lr-batch", "0"),
+        "the run ends within its warm-up, after 5 of 100 steps: its last rate is 0.005, the peak "
+        "would be 0.1\n");
+    ASSERT_CONTAINS(TOLD(1, "--warmup-epochs", "0.004"), "--warmup-epochs 0.004 is less than half");
+    ASSERT_CONTAINS(TOLD(1, "--warmup-from", "0.5"), "--warmup-from 0.5 has no effect");
+    CU_ASSERT_STRING_EQUAL(
+        TOLD(1, "--schedule", "milestones", "--milestones", "1,2,3", "--steps", "200"),
+        "2 of 3 milestones lie behind the last step, 200: the rate does not "
+        "fall there\n");
+}
+
+/* A recipe's own way of saying it must not outrank what was asked for. */
+static void flags_lift_what_a_recipe_has_in_their_place(void) {
+    struct schedule s;
+    struct error err;
+    CU_ASSERT_EQUAL(SETTLE("--recipe", "coco-1x", "--warmup-epochs", "2"), 0);
+    CU_ASSERT_EQUAL(s.warmup_steps, 200);
+    CU_ASSERT_EQUAL(SETTLE("--recipe", "coco-1x", "--warmup-epochs", "0"), 0);
+    CU_ASSERT_EQUAL(s.warmup_steps, 0);
+    CU_ASSERT_EQUAL(SETTLE("--recipe", "coco-1x", "--schedule", "cosine"), 0);
+    CU_ASSERT(s.kind == SCHEDULE_COSINE && s.milestone_count == 0 && s.warmup_steps == 1000);
+    CU_ASSERT_EQUAL(SETTLE("--recipe", "coco-1x", "--schedule", "milestones"), 0);
+    CU_ASSERT(s.milestone_count == 2 && s.milestones[0] == 8 * STEPS);
+}
+
+UNIT_SUITE("app.rate", UNIT(epochs_become_steps), UNIT(a_short_run_keeps_the_slope_of_its_warm_up),
+           UNIT(what_becomes_of_the_rate_is_told), UNIT(what_a_run_has_no_steps_for_is_told),
+           UNIT(flags_lift_what_a_recipe_has_in_their_place), UNIT(the_rate_falls_at_milestones),
+           UNIT(milestones_that_cannot_be_are_refused))

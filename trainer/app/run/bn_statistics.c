@@ -1,0 +1,162 @@
+#include "trainer/app/run/bn_statistics.h"
+
+#include "common/cleanup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "rank_statistics."
+
+void bn_statistics_done(struct bn_statistics *s) {
+    free(s->ranks);
+    free(s->mean);
+    free(s->arrays);
+    free(s->names);
+    *s = (struct bn_statistics){0};
+}
+
+static size_t state_count(const struct training_run *job) {
+    return job->net.store.count[STORE_STATE];
+}
+
+int bn_statistics_average(struct training_run *job, struct error *err) {
+    struct store *store = &job->net.store;
+    int ranks = comm_size(job->comm);
+    size_t count = state_count(job);
+    void *arena = NULL;
+    if (ranks == 1 || !job->own_statistics)
+        return 0;
+    if (training_run_pull(job, STORE_STATE, &arena, err) != 0 ||
+        comm_sum(job->comm, arena, count, COMM_F32, err) != 0)
+        return error_wrap(err, "averaging statistics");
+    float *values = arena;
+    for (size_t i = 0; i < count; i++)
+        values[i] /= (float)ranks;
+    if (store_push(store, STORE_STATE, err) != 0)
+        return -1;
+    job->own_statistics = false;
+    return 0;
+}
+
+/* Arrays without values in them, and room for these. */
+static int prepare(struct bn_statistics *s, const struct training_run *job, struct error *err) {
+    const struct store *store = &job->net.store;
+    size_t ranks = (size_t)comm_size(job->comm), slots = (size_t)store->slot_count;
+    size_t at = 0;
+    *s = (struct bn_statistics){
+        .ranks = calloc(state_count(job) * ranks + 1, sizeof(float)),
+        .mean = calloc(state_count(job) + 1, sizeof(float)),
+        .arrays = calloc(slots, sizeof(struct array)),
+        .names = calloc(slots, ARRAY_NAME_MAX),
+    };
+    if (s->ranks == NULL || s->mean == NULL || s->arrays == NULL || s->names == NULL)
+        return error_no_memory(err, "statistics of all ranks");
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (slot->home != STORE_STATE)
+            continue;
+        char *name = s->names + s->count * ARRAY_NAME_MAX;
+        struct array *array = &s->arrays[s->count++];
+        (void)snprintf(name, ARRAY_NAME_MAX, PREFIX "%s", slot->name);
+        *array = (struct array){.name = name,
+                                .type = ARRAY_F32,
+                                .rank = 2,
+                                .shape = {(int64_t)ranks, (int64_t)slot->count},
+                                .data = s->ranks + at};
+        at += ranks * slot->count;
+    }
+    return 0;
+}
+
+/* ALL: the ranks' arenas one after the other. */
+static void take_all(struct bn_statistics *s, const struct training_run *job, const float *all) {
+    const struct store *store = &job->net.store;
+    size_t ranks = (size_t)comm_size(job->comm), count = state_count(job);
+    float *out = s->ranks;
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        for (size_t r = 0; slot->home == STORE_STATE && r < ranks; r++, out += slot->count)
+            memcpy(out, all + r * count + slot->first, slot->count * sizeof(float));
+    }
+    for (size_t r = 0; r < ranks; r++)
+        for (size_t i = 0; i < count; i++)
+            s->mean[i] += all[r * count + i];
+    for (size_t i = 0; i < count; i++)
+        s->mean[i] /= (float)ranks;
+}
+
+int bn_statistics_gather(struct bn_statistics *s, struct training_run *job, struct error *err) {
+    size_t count = state_count(job);
+    void *own = NULL;
+    *s = (struct bn_statistics){0};
+    cleanup_free float *all = malloc((count * (size_t)comm_size(job->comm) + 1) * sizeof(float));
+    if (all == NULL)
+        return error_no_memory(err, "statistics of all ranks");
+    if (training_run_pull(job, STORE_STATE, &own, err) != 0 ||
+        comm_gather(job->comm, own, count * sizeof(float), all, err) != 0)
+        return error_wrap(err, "gathering statistics");
+    if (!job->first)
+        return 0;
+    if (prepare(s, job, err) != 0)
+        return -1;
+    take_all(s, job, all);
+    return 0;
+}
+
+void bn_statistics_show_mean(const struct bn_statistics *s, const struct training_run *job,
+                             struct weights *w) {
+    const struct store *store = &job->net.store;
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        for (size_t k = 0; slot->home == STORE_STATE && k < w->count; k++)
+            if (strcmp(w->arrays[k].name, slot->name) == 0)
+                w->arrays[k].data = s->mean + slot->first;
+    }
+}
+
+int bn_statistics_read(struct bn_statistics *s, struct training_run *job,
+                       const struct safetensors *file, struct error *err) {
+    *s = (struct bn_statistics){0};
+    if (comm_size(job->comm) == 1 || prepare(s, job, err) != 0)
+        return comm_size(job->comm) == 1 ? 0 : -1;
+    const struct safetensors_entry *entry =
+        s->count > 0 ? safetensors_find(file, s->arrays[0].name) : NULL;
+    if (entry == NULL || entry->rank != 2 || entry->shape[0] != comm_size(job->comm)) {
+        bn_statistics_done(s);
+        return 0;
+    }
+    for (size_t i = 0; i < s->count; i++)
+        if (safetensors_read(file, &s->arrays[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+int bn_statistics_scatter(struct bn_statistics *s, struct training_run *job, struct error *err) {
+    struct store *store = &job->net.store;
+    size_t ranks = (size_t)comm_size(job->comm), rank = (size_t)comm_rank(job->comm);
+    bool there = s->ranks != NULL;
+    void *arena = NULL;
+    if (ranks == 1)
+        return 0;
+    if (comm_broadcast(job->comm, &there, sizeof(there), 0, err) != 0)
+        return -1;
+    if (!there)
+        return 0;
+    if (!job->first && prepare(s, job, err) != 0)
+        return -1;
+    if (comm_broadcast(job->comm, s->ranks, state_count(job) * ranks * sizeof(float), 0, err) !=
+            0 ||
+        training_run_pull(job, STORE_STATE, &arena, err) != 0)
+        return error_wrap(err, "spreading statistics");
+    const float *in = s->ranks;
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (slot->home != STORE_STATE)
+            continue;
+        memcpy((float *)arena + slot->first, in + rank * slot->count, slot->count * sizeof(float));
+        in += ranks * slot->count;
+    }
+    job->own_statistics = true;
+    return store_push(store, STORE_STATE, err);
+}

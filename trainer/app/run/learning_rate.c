@@ -1,0 +1,102 @@
+#include "trainer/app/run/learning_rate.h"
+
+#include "common/str.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EPOCHS_MAX = 1000000, WORD_SIZE = 32 };
+
+/* "8,11": epochs, fractions allowed, each later than the one before. */
+static int read_milestones(struct schedule *s, const char *text, int64_t steps_per_epoch,
+                           struct error *err) {
+    for (const char *at = text; *at != '\0';) {
+        char word[WORD_SIZE] = "";
+        size_t size = strcspn(at, ",");
+        double epoch = 0;
+        if (s->milestone_count == SCHEDULE_MILESTONES_MAX)
+            return error_set(err, EXIT_CODE_USAGE, "--milestones: more than %d",
+                             SCHEDULE_MILESTONES_MAX);
+        if (size < sizeof(word))
+            memcpy(word, at, size);
+        if (size >= sizeof(word) || str_parse_double(word, 0, EPOCHS_MAX, &epoch, NULL) != 0)
+            return error_set(err, EXIT_CODE_USAGE, "--milestones: '%.*s' is no epoch from 0 to %d",
+                             (int)size, at, EPOCHS_MAX);
+        int64_t step = llround(epoch * (double)steps_per_epoch);
+        if (s->milestone_count > 0 && step <= s->milestones[s->milestone_count - 1])
+            return error_set(err, EXIT_CODE_USAGE,
+                             "--milestones: %s comes no step behind the one before", word);
+        s->milestones[s->milestone_count++] = step;
+        at += size + (at[size] == ',');
+    }
+    return 0;
+}
+
+int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t steps_per_epoch,
+                         int64_t global_batch, struct error *err) {
+    int64_t total = o->steps > 0 ? o->steps : o->epochs * steps_per_epoch;
+    int64_t warmup =
+        o->warmup_steps > 0 ? o->warmup_steps : llround(o->warmup_epochs * (double)steps_per_epoch);
+    *ret = (struct schedule){
+        .kind = (enum schedule_kind)o->schedule,
+        .peak = schedule_scale(o->lr, o->lr_batch, global_batch),
+        .warmup_steps = warmup,
+        .total_steps = total,
+        .warmup_from = o->warmup_from,
+        .factor = o->milestone_factor,
+    };
+    if (o->milestones != NULL && o->schedule != SCHEDULE_MILESTONES)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--milestones is of no use without --schedule milestones");
+    if (o->schedule != SCHEDULE_MILESTONES)
+        return 0;
+    if (o->milestones == NULL || o->milestones[0] == '\0')
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--schedule milestones: --milestones says at which epochs the rate falls");
+    return read_milestones(ret, o->milestones, steps_per_epoch, err);
+}
+
+int learning_rate_tell_scale(struct buf *out, const struct options *o, const struct schedule *s,
+                             int64_t global_batch, struct error *err) {
+    if (o->lr_batch == 0 || o->lr_batch == global_batch)
+        return 0;
+    return buf_printf(out, err, "lr %g for %" PRId64 " images a step: %g for %" PRId64 "\n", o->lr,
+                      o->lr_batch, s->peak, global_batch);
+}
+
+static int tell_warm_up(struct buf *out, const struct options *o, const struct schedule *s,
+                        struct error *err) {
+    if (s->warmup_steps == 0 && o->warmup_epochs > 0)
+        return buf_printf(out, err,
+                          "--warmup-epochs %g is less than half a step: there is no warm-up\n",
+                          o->warmup_epochs);
+    if (s->warmup_steps == 0 && o->warmup_from > 0)
+        return buf_printf(out, err,
+                          "--warmup-from %g has no effect: neither --warmup-steps nor "
+                          "--warmup-epochs asks for a warm-up\n",
+                          o->warmup_from);
+    if (s->warmup_steps <= s->total_steps)
+        return 0;
+    return buf_printf(out, err,
+                      "the run ends within its warm-up, after %" PRId64 " of %" PRId64
+                      " steps: its last rate is %g, the peak would be %g\n",
+                      s->total_steps, s->warmup_steps, schedule_rate(s, s->total_steps - 1),
+                      s->peak);
+}
+
+int learning_rate_tell_unreached(struct buf *out, const struct options *o, const struct schedule *s,
+                                 struct error *err) {
+    int late = 0;
+    if (tell_warm_up(out, o, s, err) != 0)
+        return -1;
+    for (int i = 0; i < s->milestone_count; i++)
+        late += s->milestones[i] >= s->total_steps;
+    if (late == 0)
+        return 0;
+    return buf_printf(out, err,
+                      "%d of %d milestones lie behind the last step, %" PRId64
+                      ": the rate does not fall there\n",
+                      late, s->milestone_count, s->total_steps);
+}

@@ -1,0 +1,392 @@
+#include "trainer/app/run/resume.h"
+
+#include "common/buf.h"
+#include "common/log.h"
+#include "common/output_path.h"
+#include "common/run_id.h"
+#include "trainer/app/run/bn_statistics.h"
+#include "trainer/app/run/fp16_fold_check.h"
+#include "trainer/app/run/notes.h"
+#include "trainer/app/run/pretrained.h"
+#include "trainer/app/run/spread.h"
+#include "trainer/app/run/weights.h"
+#include "trainer/checkpoint/checkpoint.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOTES_MAX = 64 * 1024 };
+
+/* The newest place in the folder may not be newer than what this run will write: where it does not
+ * go on from there, another course begins. */
+static int settle_course(struct training_run *job, struct error *err) {
+    struct run_state *s = &job->state;
+    const struct checkpoint_place own = {.course = s->course, .samples = s->samples};
+    struct checkpoint_place newest = {0};
+    bool found = false;
+    if (checkpoint_newest(job->inputs.checkpoints, &newest, &found, err) != 0)
+        return -1;
+    if (found && checkpoint_place_compare(&own, &newest) < 0)
+        s->course = newest.course + 1;
+    return 0;
+}
+
+static const char *advice(bool by_init) {
+    return by_init ? "the same --init, " : "";
+}
+
+static int check_network(const struct training_run *job, const struct run_state *before,
+                         const char *path, struct error *err) {
+    if (strcmp(before->model, job->state.model) != 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s holds %s, this run trains %s; give another --checkpoint-dir, or "
+                         "--resume none",
+                         path, before->model, job->state.model);
+    if (before->classes != job->state.classes)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s is for %" PRId64 " classes, the data has %" PRId64
+                         "; give %sanother --checkpoint-dir, or --resume none",
+                         path, before->classes, job->state.classes,
+                         advice(job->data.task->init_counts_classes));
+    return 0;
+}
+
+static int check_fixed(const struct training_run *job, const struct run_state *before,
+                       const char *path, struct error *err) {
+    const struct task_fixed *row = job->data.task->fixed;
+    for (; row != NULL && row->option != NULL; row++) {
+        int was_size = 0, is_size = 0;
+        const char *was = run_state_option(before, row->option, &was_size);
+        const char *is = run_state_option(&job->state, row->option, &is_size);
+        if (was == NULL || is == NULL ||
+            (was_size == is_size && strncmp(was, is, (size_t)is_size) == 0))
+            continue;
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "%s is %s %.*s, not %.*s; give %sanother --checkpoint-dir, or --resume none", path,
+            row->words, was_size, was, is_size, is, advice(row->by_init));
+    }
+    return 0;
+}
+
+/* A class's number means its name: order counts. */
+static int check_classes(const struct training_run *job, const char *text, const char *path,
+                         struct error *err) {
+    char **names = NULL;
+    size_t count = 0, i = 0;
+    if (run_state_classes(text, &names, &count, err) != 0)
+        return -1;
+    while (i < count && i < job->data.classes && strcmp(names[i], job->data.class_names[i]) == 0)
+        i++;
+    int result = 0;
+    if (i < count && i < job->data.classes)
+        result = error_set(err, EXIT_CODE_DATA,
+                           "class %zu is '%.64s' in the data and '%.64s' in %.150s; to begin with "
+                           "its weights give --init %.150s and another --checkpoint-dir; to begin "
+                           "without them --resume none",
+                           i, job->data.class_names[i], names[i], path, path);
+    run_state_free_classes(names, count);
+    return result;
+}
+
+/* Another initial file than the run began with; one that goes on needs none. */
+static int add_init(struct buf *out, const struct run_state *now, const struct run_state *before,
+                    struct error *err) {
+    if (strcmp(now->init, "none") == 0 || before->init[0] == '\0' ||
+        strcmp(now->init, before->init) == 0)
+        return 0;
+    return buf_printf(out, err, "%sinit %s (was %s)", out->size > 0 ? ", " : "", now->init,
+                      before->init);
+}
+
+static double epochs_of(const struct run_state *s) {
+    return s->epoch_images > 0
+               ? (double)s->total_steps * (double)s->global_batch / (double)s->epoch_images
+               : 0;
+}
+
+/* Other ranks take another number of steps for the same epochs. */
+static int add_length(struct buf *out, const struct run_state *now, const struct run_state *before,
+                      struct error *err) {
+    if (before->total_steps == 0 || now->total_steps >= before->total_steps ||
+        epochs_of(now) >= epochs_of(before))
+        return 0;
+    return buf_printf(out, err, "%stotal_steps %" PRId64 " (was %" PRId64 ")",
+                      out->size > 0 ? ", " : "", now->total_steps, before->total_steps);
+}
+
+/* The very same run again publishes its model again; any other one would be asked for in vain. */
+static int check_nothing_left(const struct training_run *job, const struct run_state *before,
+                              struct error *err) {
+    const struct run_state *now = &job->state;
+    const bool finished = before->total_steps == 0 || before->step >= before->total_steps;
+    cleanup_buf struct buf text = {0};
+    buf_init(&text, NOTES_MAX);
+    if (run_state_differences(&text, now, before, SETTING_WAY | SETTING_RECIPE, err) != 0 ||
+        add_init(&text, now, before, err) != 0 || add_length(&text, now, before, err) != 0)
+        return -1;
+    if (text.size == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "nothing to train: %s holds a %s run (%" PRId64
+                     " steps done) with other settings: %.300s; use another --checkpoint-dir or "
+                     "--resume none",
+                     job->inputs.checkpoints, finished ? "finished" : "longer", before->step,
+                     buf_text(&text));
+}
+
+static int check_recipe(const struct training_run *job, const struct run_state *before,
+                        const char *path, struct error *err) {
+    cleanup_buf struct buf text = {0};
+    buf_init(&text, NOTES_MAX);
+    if (run_state_differences(&text, &job->state, before, SETTING_RECIPE, err) != 0)
+        return -1;
+    if (text.size == 0)
+        return 0;
+    return error_set(
+        err, EXIT_CODE_CONFIG,
+        "%.100s is of a run with other settings: %.300s; to go on with the new ones "
+        "give --resume %.100s, to begin anew another --checkpoint-dir or --resume none",
+        path, buf_text(&text), path);
+}
+
+static int tell_differences(const struct training_run *job, const struct run_state *before,
+                            struct error *err) {
+    cleanup_buf struct buf text = {0};
+    buf_init(&text, NOTES_MAX);
+    if (run_state_differences(&text, &job->state, before, SETTING_ALL, err) != 0)
+        return -1;
+    if (text.size > 0)
+        log_warning("not bit for bit the run that wrote the checkpoint: %s", buf_text(&text));
+    return 0;
+}
+
+int resume_check_fit(const struct training_run *job, const struct run_state *before,
+                     const char *text, const char *path, bool asked, struct error *err) {
+    struct run_state after = job->state;
+    if (check_network(job, before, path, err) != 0 || check_classes(job, text, path, err) != 0 ||
+        check_fixed(job, before, path, err) != 0)
+        return -1;
+    run_state_go_on(&after, before);
+    if (after.step >= job->schedule.total_steps) {
+        if (check_nothing_left(job, before, err) != 0)
+            return -1;
+    } else if (!asked && check_recipe(job, before, path, err) != 0) {
+        return -1;
+    }
+    return tell_differences(job, before, err);
+}
+
+static int take_over(struct training_run *job, const struct safetensors *file, bool asked,
+                     struct bn_statistics *statistics, struct error *err) {
+    const char *text = safetensors_note(file, CHECKPOINT_STATE);
+    struct run_state before;
+    if (text == NULL)
+        return error_set(err, EXIT_CODE_DATA, "%s holds no state of a run", file->path);
+    if (run_state_parse(&before, text, file->path, err) != 0 ||
+        resume_check_fit(job, &before, text, file->path, asked, err) != 0)
+        return -1;
+    cleanup_weights struct weights w = {0};
+    if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM, 0, err) != 0 ||
+        weights_read(&w, file, err) != 0)
+        return -1;
+    run_state_go_on(&job->state, &before);
+    log_info("resumed from %s: %" PRId64 " steps done", file->path, job->state.step);
+    if (job->options->init != NULL)
+        log_warning("--init %s is not read: the weights are those of %s; --resume none begins with "
+                    "the former",
+                    job->options->init, file->path);
+    return bn_statistics_read(statistics, job, file, err);
+}
+
+/* ASKED: this checkpoint was named, or is of this very run. */
+static int resume_from(struct training_run *job, const struct safetensors *file, bool asked,
+                       struct bn_statistics *statistics, struct error *err) {
+    int result = take_over(job, file, asked, statistics, err);
+    if (result != 0 && err->os_errno != 0 && err->code == EXIT_CODE_DATA)
+        err->code = EXIT_CODE_CONFIG; /* it was whole a moment ago */
+    return result;
+}
+
+static int init_from(struct training_run *job, const char *given, struct error *err) {
+    cleanup_buf struct buf notes = {0};
+    char path[PATH_MAX];
+    char model[PATH_MAX + sizeof("/model.safetensors")];
+    buf_init(&notes, NOTES_MAX);
+    if (pretrained_path(given, path, err) != 0)
+        return -1;
+    (void)snprintf(model, sizeof(model), "%s/model.safetensors", job->inputs.model);
+    if (output_path_is_same(path, model))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "--init: %s is where this run's own model will go; give another "
+                         "--model-dir",
+                         path);
+    if (pretrained_read(&job->net.store, job->net.model->names, path, job->options->init_prefix,
+                        &notes, err) != 0)
+        return error_wrap(err, "--init");
+    log_info("initial weights from %s", path);
+    notes_tell(&notes);
+    return 0;
+}
+
+/* A folder whose checkpoints are all damaged is not an empty one: to begin anew would write over
+ * what may still be mended. */
+static int refuse_damaged(const struct training_run *job, const struct buf *notes,
+                          struct error *err) {
+    if (notes->size == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: none of its checkpoints is valid (%.*s); mend or remove them, give "
+                     "another --checkpoint-dir, or begin at step 0 with --resume none",
+                     job->inputs.checkpoints, (int)strcspn(buf_text(notes), "\n"), buf_text(notes));
+}
+
+/* Looks for the newest valid checkpoint; takes it if WANTED, else warns of it, because a later
+ * --resume auto would. */
+static int resume_newest(struct training_run *job, bool wanted, bool *ret_resumed,
+                         struct bn_statistics *statistics, struct error *err) {
+    cleanup_safetensors struct safetensors file = {0};
+    cleanup_buf struct buf notes = {0};
+    struct checkpoint_place place = {0};
+    bool found = false;
+    buf_init(&notes, NOTES_MAX);
+    if (checkpoint_find(job->inputs.checkpoints, NULL, &file, &place, &found, &notes, err) != 0)
+        return -1;
+    int refused = wanted && !found ? refuse_damaged(job, &notes, err) : 0;
+    notes_tell(&notes);
+    if (refused != 0)
+        return -1;
+    *ret_resumed = found && wanted;
+    if (found && !wanted)
+        log_warning("%s holds a checkpoint of step %" PRId64 " of an earlier run: it counts as "
+                    "older than what this run writes, and goes as this run's checkpoints come",
+                    job->inputs.checkpoints, place.step);
+    return *ret_resumed ? resume_from(job, &file, false, statistics, err) : 0;
+}
+
+/* Whether ringmaster has launched this run before. */
+static bool is_relaunched(const struct training_run *job) {
+    const char *attempt = getenv(ATTEMPT_VARIABLE);
+    return attempt != NULL && strtol(attempt, NULL, 10) > 1 && job->state.run[0] != '\0';
+}
+
+static bool is_own(const struct training_run *job, const struct safetensors *file) {
+    struct run_state before;
+    const char *text = safetensors_note(file, CHECKPOINT_STATE);
+    return run_state_parse(&before, text, file->path, NULL) == 0 &&
+           strcmp(before.run, job->state.run) == 0;
+}
+
+/* A run that is launched again goes on from the newest checkpoint that it wrote itself, whatever
+ * --resume said of its beginning. One that has written none begins again as it was told. */
+static int resume_own(struct training_run *job, bool *ret_resumed, struct bn_statistics *statistics,
+                      struct error *err) {
+    struct checkpoint_place place = {0};
+    const struct checkpoint_place *below = NULL;
+    *ret_resumed = false;
+    for (bool found = is_relaunched(job); found && !*ret_resumed;) {
+        cleanup_safetensors struct safetensors file = {0};
+        cleanup_buf struct buf notes = {0};
+        buf_init(&notes, NOTES_MAX);
+        if (checkpoint_find(job->inputs.checkpoints, below, &file, &place, &found, &notes, err) !=
+            0)
+            return -1;
+        below = &place;
+        notes_tell(&notes);
+        *ret_resumed = found && is_own(job, &file);
+        if (*ret_resumed && resume_from(job, &file, true, statistics, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Always told: who expected to go on sees at once that this run does not. */
+static void tell_beginning(const struct training_run *job, bool automatic) {
+    if (automatic)
+        log_info("starting at step 0: %s holds no checkpoint", job->inputs.checkpoints);
+    else if (is_relaunched(job))
+        log_info("starting at step 0: --resume none, and %s holds no checkpoint of this run",
+                 job->inputs.checkpoints);
+    else
+        log_info("starting at step 0: --resume none");
+}
+
+static int read_start(struct training_run *job, struct bn_statistics *statistics,
+                      struct error *err) {
+    const char *resume = job->options->resume;
+    bool resumed = false;
+    if (resume_own(job, &resumed, statistics, err) != 0)
+        return -1;
+    if (resumed)
+        return 0;
+    bool automatic = strcmp(resume, "auto") == 0;
+    if (!automatic && strcmp(resume, "none") != 0) {
+        cleanup_safetensors struct safetensors file = {0};
+        if (checkpoint_open(resume, &file, err) != 0)
+            return error_wrap(err, "--resume");
+        return resume_from(job, &file, true, statistics, err);
+    }
+    if (resume_newest(job, automatic, &resumed, statistics, err) != 0)
+        return -1;
+    if (resumed)
+        return 0;
+    tell_beginning(job, automatic);
+    if (store_start(&job->net.store, (uint64_t)job->options->seed, err) != 0)
+        return -1;
+    return job->options->init != NULL ? init_from(job, job->options->init, err) : 0;
+}
+
+/* What to do about a checkpoint that the system does not let us read. */
+static int advise(const struct training_run *job, struct error *err) {
+    char words[ERROR_TEXT_MAX];
+    const bool of_checkpoint = strstr(err->text, job->inputs.checkpoints) != NULL ||
+                               strstr(err->text, job->options->resume) != NULL;
+    if (err->os_errno == 0 || err->code != EXIT_CODE_CONFIG || !of_checkpoint)
+        return -1;
+    const int number = err->os_errno;
+    (void)snprintf(words, sizeof(words), "%s", err->text);
+    (void)error_set(err, EXIT_CODE_CONFIG,
+                    "%.600s; nothing was written: make it readable and start again, or give "
+                    "another --checkpoint-dir",
+                    words);
+    err->os_errno = number;
+    return -1;
+}
+
+static int read_first(struct training_run *job, struct bn_statistics *statistics,
+                      struct error *err) {
+    if (read_start(job, statistics, err) != 0 || fp16_fold_check(&job->net, err) != 0 ||
+        settle_course(job, err) != 0)
+        return advise(job, err);
+    if (job->state.step > 0)
+        best_resume(&job->best, job->state.course, job->state.samples);
+    return 0;
+}
+
+static int spread(struct training_run *job, struct error *err) {
+    return spread_store(&job->net.store, job->comm, true, err) != 0
+               ? -1
+               : comm_broadcast(job->comm, &job->state, sizeof(job->state), 0, err);
+}
+
+/* A scale that grows goes on where it stood; a fixed one is the flag's. */
+static int resume_scale(struct training_run *job, struct error *err) {
+    const struct options *o = job->options;
+    const struct run_state *s = &job->state;
+    if (o->dtype != OPTION_F16 || o->loss_scale_growth == 0 || s->loss_scale[0] == '\0')
+        return 0;
+    return step_resume_scale(&job->stepper, strtof(s->loss_scale, NULL), (int)s->good_steps, err);
+}
+
+int resume_job(struct training_run *job, struct error *err) {
+    cleanup_bn_statistics struct bn_statistics statistics = {0};
+    if (job->first && read_first(job, &statistics, err) != 0)
+        return -1;
+    if (spread(job, err) != 0 || bn_statistics_scatter(&statistics, job, err) != 0 ||
+        resume_scale(job, err) != 0)
+        return -1;
+    return training_run_verify(job, err);
+}

@@ -1,0 +1,25 @@
+/* What a network that tells classes apart says of pictures that nobody has labelled. Of its outputs
+ * it reads "logits", f32 [N, classes].
+ *
+ * OUT/predictions.json: {"model": NAME, "pictures": [{"file_name": PATH, "classes": [{"name":
+ * CLASS, "index": its number from 0, "probability": P}, ...]}, ...]}, pictures in the order in
+ * which they were given, classes by probability. Probabilities are the logits' softmax, in f64.
+ * Pictures that cannot be used are not in it. */
+#ifndef TRAINER_APP_TASK_CLASS_PREDICTIONS_H
+#define TRAINER_APP_TASK_CLASS_PREDICTIONS_H
+
+#include "trainer/app/task/task.h"
+#include "trainer/data/dataset/dataset.h"
+
+/* CONFIG and SET are borrowed. The rest as struct task has it. */
+int class_predictions_open(const struct model_config *config, const struct dataset *set,
+                           void **ret_score, struct error *err);
+int class_predictions_batch(void *score, const struct batch *batch,
+                            const struct task_outputs *outputs, int64_t *ret_images,
+                            struct error *err);
+void class_predictions_close(void *score);
+int class_predictions_check(const struct task_data *data, const struct task_tell *how,
+                            struct error *err);
+int class_predictions_tell(void *score, const struct task_tell *how, struct error *err);
+
+#endif

@@ -1,0 +1,164 @@
+#include "trainer/app/task/sample_health.h"
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/str.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Faults that a rank tells the others in one round, and names in the last line of a run. */
+enum { SHARED_AT_ONCE = 64, SUMMED_UP = 8 };
+
+int sample_health_open(struct dataset *set, const char *folder, bool aloud, struct error *err) {
+    char left[2048];
+    if (aloud)
+        log_info("looking for pictures in %s", folder);
+    if (dataset_open_folder(set, folder, err) != 0)
+        return -1;
+    skipped_files_text(&set->left_out, left, sizeof(left));
+    if (aloud && left[0] != '\0')
+        log_line(set->left_out.pictures > 0 ? LOG_WARNING : LOG_INFO, "%s: %zu pictures; %s",
+                 folder, set->count, left);
+    return 0;
+}
+
+int sample_health_parse_allowed(const char *text, int64_t *ret, struct error *err) {
+    if (strcmp(text, "fail") == 0) {
+        *ret = 0;
+        return 0;
+    }
+    if (strcmp(text, "skip") == 0) {
+        *ret = INT64_MAX;
+        return 0;
+    }
+    if (str_parse_whole(text, 0, DATASET_SAMPLES_MAX, ret, NULL) == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE,
+                     "--bad-samples: '%.64s' is none of fail, skip and 0 to %d", text,
+                     DATASET_SAMPLES_MAX);
+}
+
+static const char *words(enum bad_sample_kind kind, int64_t allowed) {
+    if (kind == BAD_SAMPLE_DAMAGED)
+        return "damaged, read as far as it goes";
+    return allowed > 0 ? "skipped" : "cannot be used";
+}
+
+void sample_health_tell(struct sample_health *samples, int64_t allowed) {
+    struct bad_sample fault;
+    while (bad_samples_take(&samples->faults, &fault, 1) == 1) {
+        char name[PATH_MAX];
+        samples->source.table->sample_name(&samples->source, (size_t)fault.sample, name,
+                                           sizeof(name));
+        log_warning("%s: %s: %s", words(fault.kind, allowed), name, fault.why);
+    }
+}
+
+int sample_health_refuse(struct sample_health *samples, int64_t allowed, struct error *err) {
+    struct error first = *err;
+    int64_t bad = bad_samples_count(&samples->faults, BAD_SAMPLE_BAD);
+    sample_health_tell(samples, allowed);
+    if (allowed > 0)
+        return error_set(err, first.code,
+                         "%.500s (%" PRId64 " files cannot be used; --bad-samples %" PRId64
+                         " are the most)",
+                         first.text, bad, allowed);
+    return error_set(err, first.code,
+                     "%.500s (%" PRId64 " such files so far; ringtrain inspect %s finds all, "
+                     "--bad-samples skip goes on without them)",
+                     first.text, bad, samples->source.table->inspect);
+}
+
+#define MASKS_WITHOUT_ROOM                                                                         \
+    "masks, the smallest of a batch, had no room in it; their boxes and labels count"
+
+void sample_health_count(struct sample_health *samples, const struct batch *batch) {
+    if (samples->source.table->dropped == NULL)
+        return;
+    const struct source_dropped now = samples->source.table->dropped(batch);
+    if (now.masks > 0 && samples->masks_dropped == 0)
+        log_warning("%s: %" PRId64 " " MASKS_WITHOUT_ROOM "; more of them are counted",
+                    samples->source.name, now.masks);
+    samples->masks_dropped += now.masks;
+    samples->dropped += now.objects + now.masks;
+}
+
+/* One round: what every rank found, to every rank. Returns how many are left over all ranks. */
+static int share_round(struct comm *comm, struct bad_samples *faults, bool *ret_more,
+                       struct error *err) {
+    struct share {
+        int64_t count;
+        int64_t left;
+        int64_t numbers[SHARED_AT_ONCE];
+    } mine = {0};
+    int ranks = comm_size(comm);
+    cleanup_free struct share *all = calloc((size_t)ranks, sizeof(*all));
+    if (all == NULL)
+        return error_no_memory(err, "faults of the data");
+    mine.count = bad_samples_unshared(faults, mine.numbers, SHARED_AT_ONCE, &mine.left);
+    if (comm_gather(comm, &mine, sizeof(mine), all, err) != 0)
+        return -1;
+    *ret_more = false;
+    for (int rank = 0; rank < ranks; rank++) {
+        for (int64_t i = 0; i < all[rank].count && i < SHARED_AT_ONCE; i++)
+            bad_samples_learn(faults, all[rank].numbers[i]);
+        *ret_more = *ret_more || all[rank].left > 0;
+    }
+    return 0;
+}
+
+int sample_health_share(struct comm *comm, struct sample_health *samples, int64_t allowed,
+                        struct error *err) {
+    struct bad_samples *faults = &samples->faults;
+    enum { FRESH, DROPPED, SUMS };
+    double sums[SUMS] = {(double)bad_samples_fresh(faults), (double)samples->dropped};
+    sample_health_tell(samples, allowed);
+    if (comm_size(comm) > 1) {
+        if (comm_sum(comm, sums, SUMS, COMM_F64, err) != 0)
+            return -1;
+        for (bool more = sums[FRESH] > 0; more;)
+            if (share_round(comm, faults, &more, err) != 0)
+                return -1;
+    }
+    samples->dropped_all = (int64_t)sums[DROPPED];
+    samples->dropped = 0;
+    int64_t bad = bad_samples_count(faults, BAD_SAMPLE_BAD);
+    if (allowed == 0 || bad <= allowed)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: %" PRId64 " files cannot be used; --bad-samples %" PRId64 " are the most",
+                     samples->source.name, bad, allowed);
+}
+
+static void sum_up(struct sample_health *samples, enum bad_sample_kind kind, int64_t allowed) {
+    const struct source *source = &samples->source;
+    struct bad_samples *faults = &samples->faults;
+    char names[4096];
+    size_t used = 0;
+    int64_t count = bad_samples_count(faults, kind);
+    int64_t at = bad_samples_next(faults, kind, 0);
+    names[0] = '\0';
+    for (int i = 0; i < SUMMED_UP && at >= 0; i++) {
+        char name[PATH_MAX];
+        source->table->sample_name(source, (size_t)at, name, sizeof(name));
+        if (used < sizeof(names))
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
+                                     name);
+        at = bad_samples_next(faults, kind, at + 1);
+    }
+    if (count > 0)
+        log_warning("%s: of %zu files %" PRId64 " %s: %s%s", source->name, source->count, count,
+                    words(kind, allowed), names, at >= 0 ? ", ..." : "");
+}
+
+void sample_health_sum_up(struct sample_health *samples, int64_t allowed) {
+    sum_up(samples, BAD_SAMPLE_BAD, allowed);
+    sum_up(samples, BAD_SAMPLE_DAMAGED, allowed);
+    if (samples->masks_dropped > 0)
+        log_warning("%s: in all %" PRId64 " " MASKS_WITHOUT_ROOM, samples->source.name,
+                    samples->masks_dropped);
+}

@@ -1,0 +1,21 @@
+/* Names of the bodies in loop_*.c, which are compiled once for each instruction set:
+ * LOOP(norm_forward) is norm_forward_avx512 and so on. */
+#ifndef TRAINER_BACKEND_CPU_KERNELS_LOOP_NAMES_H
+#define TRAINER_BACKEND_CPU_KERNELS_LOOP_NAMES_H
+
+#include "trainer/backend/cpu/kernels/loops.h"
+
+#define LOOP_PASTE(name, variant) name##_##variant
+#define LOOP_NAME(name, variant) LOOP_PASTE(name, variant)
+#define LOOP(name) LOOP_NAME(name, LOOP_VARIANT)
+
+#define LOOP_FUNCTION(type, name, arguments) type LOOP(name) arguments;
+#define LOOP_WEIGHT(name)                                                                          \
+    bool LOOP(name##_supported)(const struct weight_part *part);                                   \
+    size_t LOOP(name##_scratch)(const struct weight_part *part);                                   \
+    void LOOP(name##_run)(const struct weight_part *part);
+#include "trainer/backend/cpu/kernels/loops.def"
+#undef LOOP_FUNCTION
+#undef LOOP_WEIGHT
+
+#endif

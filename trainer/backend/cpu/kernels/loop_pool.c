@@ -1,0 +1,151 @@
+#include "trainer/backend/cpu/kernels/loop_names.h"
+#include "trainer/backend/cpu/kernels/vec.h"
+
+VEC_INLINE vecu bytes_load(const uint8_t *base, size_t at, size_t n) {
+    vecb bytes = {0};
+    memcpy(&bytes, base + at, n);
+    return vec_from_u8(bytes);
+}
+
+VEC_INLINE void bytes_store(uint8_t *base, size_t at, vecu value, size_t n) {
+    vecb bytes = vec_to_u8(value);
+    memcpy(base + at, &bytes, n);
+}
+
+/* One output pixel's place in its image and the window's rows and columns inside it. */
+struct window {
+    size_t top, left; /* of the window, plus pad */
+    size_t row_begin, row_end, column_begin, column_end;
+};
+
+VEC_INLINE struct window window_at(const struct pool *p, size_t out_row, size_t out_column) {
+    struct window w = {.top = out_row * p->stride, .left = out_column * p->stride};
+    w.row_begin = w.top < p->pad ? p->pad - w.top : 0;
+    w.column_begin = w.left < p->pad ? p->pad - w.left : 0;
+    size_t rows = p->height + p->pad - w.top, columns = p->width + p->pad - w.left;
+    w.row_end = p->kernel < rows ? p->kernel : rows;
+    w.column_end = p->kernel < columns ? p->kernel : columns;
+    return w;
+}
+
+VEC_INLINE void pool_vector(const struct pool *p, const struct window *w, enum elem elem,
+                            size_t image, size_t out, size_t c, size_t n) {
+    vecf scale = {0}, shift = {0};
+    if (p->scale != NULL) {
+        scale = vec_load_n(p->scale, c, n, ELEM_F32);
+        shift = vec_load_n(p->shift, c, n, ELEM_F32);
+    }
+    vecf best = {0};
+    vecu where = {0};
+    bool first = true;
+    for (size_t i = w->row_begin; i < w->row_end; i++)
+        for (size_t j = w->column_begin; j < w->column_end; j++) {
+            size_t row = image * p->height + w->top + i - p->pad;
+            size_t pixel = row * p->width + w->left + j - p->pad;
+            vecf v = vec_load_n(p->x, pixel * p->channels + c, n, elem);
+            if (p->scale != NULL)
+                v = vec_relu(v * scale + shift);
+            vecu here = (vecu){0} + (uint32_t)(i * p->kernel + j);
+            /* pool_exceeds() of kernels/pool.h */
+            veci better = first ? (veci){0} - 1 : ~(v <= best) & (best == best);
+            best = vec_select(better, v, best);
+            where = (vecu)vec_select(better, (vecf)here, (vecf)where);
+            first = false;
+        }
+    vec_store_n(p->y, out * p->channels + c, best, n, elem);
+    if (p->index != NULL)
+        bytes_store(p->index, out * p->channels + c, where, n);
+}
+
+VEC_INLINE void pool_rows(const struct pool *pool, enum elem elem, size_t begin, size_t end) {
+    const struct pool p = *pool; /* a copy stays in registers */
+    for (size_t row = begin; row < end; row++)
+        for (size_t column = 0; column < p.out_width; column++) {
+            struct window w = window_at(&p, row % p.out_height, column);
+            size_t image = row / p.out_height, out = row * p.out_width + column, c = 0;
+            for (; c + LANES <= p.channels; c += LANES)
+                pool_vector(&p, &w, elem, image, out, c, LANES);
+            if (c < p.channels)
+                pool_vector(&p, &w, elem, image, out, c, p.channels - c);
+        }
+}
+
+void LOOP(max_pool)(const struct pool *pool, size_t begin, size_t end) {
+    if (pool->elem == ELEM_F32)
+        pool_rows(pool, ELEM_F32, begin, end);
+    else
+        pool_rows(pool, ELEM_BF16, begin, end);
+}
+
+/* The windows [*first, *last) of an axis that hold input cell AT. */
+VEC_INLINE void windows_over(const struct pool *p, size_t at, size_t outputs, size_t *first,
+                             size_t *last) {
+    size_t padded = at + p->pad;
+    *first = padded < p->kernel ? 0 : (padded - p->kernel) / p->stride + 1;
+    *last = padded / p->stride + 1;
+    if (*last > outputs)
+        *last = outputs;
+}
+
+/* The gradients of a pooled pixel: dy, and dy2 added where it is given. */
+struct pool_gradient {
+    const void *dy, *dy2;
+};
+
+VEC_INLINE vecf gather(const struct pool *p, const struct pool_gradient *g, enum elem elem,
+                       size_t out, size_t cell, size_t c, size_t n) {
+    vecu where = bytes_load(p->index, out * p->channels + c, n);
+    vecf dy = vec_load_n(g->dy, out * p->channels + c, n, elem);
+    if (g->dy2 != NULL)
+        dy += vec_load_n(g->dy2, out * p->channels + c, n, elem);
+    return vec_keep(where == (vecu){0} + (uint32_t)cell, dy);
+}
+
+/* The windows over one input pixel: of the output's rows and columns, the first and how many; and
+ * the cell that the pixel is in the first of them. The next window of an axis sees it STRIDE cells
+ * earlier. */
+struct cover {
+    size_t rows, columns, out, cell;
+};
+
+VEC_INLINE vecf grad_vector(const struct pool *p, const struct pool_gradient *g, enum elem elem,
+                            const struct cover *v, size_t c, size_t n) {
+    vecf sum = {0};
+    for (size_t i = 0; i < v->rows; i++)
+        for (size_t j = 0; j < v->columns; j++)
+            sum += gather(p, g, elem, v->out + i * p->out_width + j,
+                          v->cell - p->stride * (i * p->kernel + j), c, n);
+    return sum;
+}
+
+VEC_INLINE void grad_row(const struct pool *pool, const struct pool_gradient *gradient,
+                         enum elem elem, size_t row, void *dx) {
+    const struct pool p = *pool; /* copies stay in registers */
+    const struct pool_gradient g = *gradient;
+    size_t line = row % p.height, top, bottom;
+    windows_over(&p, line, p.out_height, &top, &bottom);
+    size_t out_row = (row / p.height * p.out_height + top) * p.out_width;
+    size_t cell_row = (line + p.pad - top * p.stride) * p.kernel;
+    for (size_t column = 0; column < p.width; column++) {
+        size_t left, right, at = column * p.channels, c = 0;
+        windows_over(&p, column, p.out_width, &left, &right);
+        struct cover v = {.rows = bottom - top,
+                          .columns = right - left,
+                          .out = out_row + left,
+                          .cell = cell_row + column + p.pad - left * p.stride};
+        for (; c + LANES <= p.channels; c += LANES)
+            vec_store(dx, at + c, grad_vector(&p, &g, elem, &v, c, LANES), elem);
+        if (c < p.channels)
+            vec_store_n(dx, at + c, grad_vector(&p, &g, elem, &v, c, p.channels - c),
+                        p.channels - c, elem);
+    }
+}
+
+void LOOP(max_pool_grad_row)(const struct pool *pool, const void *dy, const void *dy2, size_t row,
+                             void *dx) {
+    struct pool_gradient g = {.dy = dy, .dy2 = dy2};
+    if (pool->elem == ELEM_F32)
+        grad_row(pool, &g, ELEM_F32, row, dx);
+    else
+        grad_row(pool, &g, ELEM_BF16, row, dx);
+}

@@ -1,0 +1,244 @@
+/* One register full of floats, as wide as the instruction set that the file is compiled for, and
+ * loads and stores between it and rows of f32 or bf16 in memory. For loop_*.c alone.
+ *
+ * Arithmetic is the compiler's vector extension (a * b + c on vecf). ELEM arguments are constants
+ * at every call, so that one body serves both types. bf16 rounds to nearest, ties to even; a NaN
+ * stays a NaN. The first N lanes of a partial load are memory's, the others 0. */
+#ifndef TRAINER_BACKEND_CPU_KERNELS_VEC_H
+#define TRAINER_BACKEND_CPU_KERNELS_VEC_H
+
+#include "trainer/backend/cpu/kernels/loops.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VEC_BYTES 64
+#elif defined(__AVX2__)
+#define VEC_BYTES 32
+#else
+#define VEC_BYTES 16
+#endif
+
+enum { LANES = VEC_BYTES / 4 };
+
+typedef float vecf __attribute__((vector_size(VEC_BYTES)));
+typedef int32_t veci __attribute__((vector_size(VEC_BYTES)));
+typedef uint32_t vecu __attribute__((vector_size(VEC_BYTES)));
+typedef uint16_t vech __attribute__((vector_size(VEC_BYTES / 2)));
+typedef uint8_t vecb __attribute__((vector_size(VEC_BYTES / 4)));
+
+#define VEC_INLINE static inline __attribute__((always_inline, unused))
+
+VEC_INLINE vecf vec_set(float value) {
+    return value - (vecf){0};
+}
+
+/* VALUE where MASK is all ones, else 0. */
+VEC_INLINE vecf vec_keep(veci mask, vecf value) {
+    return (vecf)((veci)value & mask);
+}
+
+VEC_INLINE vecf vec_select(veci mask, vecf yes, vecf no) {
+    return (vecf)(((veci)yes & mask) | ((veci)no & ~mask));
+}
+
+/* kernels/relu.h: where the gradient passes, and the function itself. NaN is kept. */
+VEC_INLINE veci vec_passes(vecf value) {
+    return ~(value <= vec_set(0));
+}
+
+VEC_INLINE vecf vec_relu(vecf value) {
+    return vec_keep(vec_passes(value), value);
+}
+
+/* Between 32 and fewer bits a lane. Compilers take the generic conversion apart, so the single
+ * instructions are named where there are some. */
+VEC_INLINE vecu vec_from_u16(vech value) {
+#if defined(__AVX512F__)
+    return (vecu)_mm512_cvtepu16_epi32((__m256i)value);
+#elif defined(__AVX2__)
+    return (vecu)_mm256_cvtepu16_epi32((__m128i)value);
+#else
+    return __builtin_convertvector(value, vecu);
+#endif
+}
+
+VEC_INLINE vech vec_to_u16(vecu value) {
+#if defined(__AVX512F__)
+    return (vech)_mm512_cvtepi32_epi16((__m512i)value);
+#else
+    return __builtin_convertvector(value, vech);
+#endif
+}
+
+VEC_INLINE vecu vec_from_u8(vecb value) {
+#if defined(__AVX512F__)
+    return (vecu)_mm512_cvtepu8_epi32((__m128i)value);
+#else
+    return vec_from_u16(__builtin_convertvector(value, vech));
+#endif
+}
+
+VEC_INLINE vecb vec_to_u8(vecu value) {
+#if defined(__AVX512F__)
+    return (vecb)_mm512_cvtepi32_epi8((__m512i)value);
+#else
+    return __builtin_convertvector(vec_to_u16(value), vecb);
+#endif
+}
+
+VEC_INLINE vech vec_to_bf16(vecf value) {
+#ifdef __AVX512BF16__
+    return (vech)_mm512_cvtneps_pbh((__m512)value);
+#else
+    vecu bits = (vecu)value;
+    vecu rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    vecu is_nan = (vecu)(value != value);
+    vecu nan = (bits >> 16) | 0x40;
+    return vec_to_u16((rounded & ~is_nan) | (nan & is_nan));
+#endif
+}
+
+VEC_INLINE vecf vec_load(const void *base, size_t at, enum elem elem) {
+    if (elem == ELEM_F32) {
+        vecf value;
+        memcpy(&value, (const float *)base + at, sizeof value);
+        return value;
+    }
+    vech half;
+    memcpy(&half, (const uint16_t *)base + at, sizeof half);
+    return (vecf)(vec_from_u16(half) << 16);
+}
+
+VEC_INLINE vecf vec_load_n(const void *base, size_t at, size_t n, enum elem elem) {
+    if (n == LANES)
+        return vec_load(base, at, elem);
+    if (elem == ELEM_F32) {
+        vecf value = {0};
+        memcpy(&value, (const float *)base + at, n * sizeof(float));
+        return value;
+    }
+    vech half = {0};
+    memcpy(&half, (const uint16_t *)base + at, n * sizeof(uint16_t));
+    return (vecf)(vec_from_u16(half) << 16);
+}
+
+VEC_INLINE void vec_store(void *base, size_t at, vecf value, enum elem elem) {
+    if (elem == ELEM_F32) {
+        memcpy((float *)base + at, &value, sizeof value);
+        return;
+    }
+    vech half = vec_to_bf16(value);
+    memcpy((uint16_t *)base + at, &half, sizeof half);
+}
+
+VEC_INLINE void vec_store_n(void *base, size_t at, vecf value, size_t n, enum elem elem) {
+    if (n == LANES) {
+        vec_store(base, at, value, elem);
+    } else if (elem == ELEM_F32) {
+        memcpy((float *)base + at, &value, n * sizeof(float));
+    } else {
+        vech half = vec_to_bf16(value);
+        memcpy((uint16_t *)base + at, &half, n * sizeof(uint16_t));
+    }
+}
+
+/* Past the caches, where that exists: for results too large to be read again from them. The address
+ * is aligned to the stored bytes; vec_fence() before anyone else reads. */
+VEC_INLINE void vec_stream(void *base, size_t at, vecf value, enum elem elem) {
+#if defined(__AVX512F__)
+    if (elem == ELEM_F32)
+        _mm512_stream_ps((float *)base + at, (__m512)value);
+    else
+        _mm256_stream_si256((__m256i *)(void *)((uint16_t *)base + at),
+                            (__m256i)vec_to_bf16(value));
+#elif defined(__AVX2__)
+    if (elem == ELEM_F32)
+        _mm256_stream_ps((float *)base + at, (__m256)value);
+    else
+        _mm_stream_si128((__m128i *)(void *)((uint16_t *)base + at), (__m128i)vec_to_bf16(value));
+#else
+    vec_store(base, at, value, elem);
+#endif
+}
+
+/* 16 words, a whole line, past the caches: weights are all written before any is read. */
+VEC_INLINE void vec_stream_line(uint32_t *to, const uint32_t line[16]) {
+#ifdef __AVX512F__
+    _mm512_stream_si512((void *)to, _mm512_loadu_si512(line));
+#elif defined(__AVX2__)
+    for (int half = 0; half < 2; half++)
+        _mm256_stream_si256((void *)(to + 8 * half),
+                            _mm256_loadu_si256((const void *)(line + 8 * half)));
+#else
+    memcpy(to, line, 16 * sizeof *line);
+#endif
+}
+
+/* Asks for the cache line of an element that will be read soon; any address is fine. */
+VEC_INLINE void vec_prefetch(const void *base, size_t at, enum elem elem) {
+    __builtin_prefetch((const char *)base + at * elem_size(elem), 0, 3);
+}
+
+VEC_INLINE void vec_fence(void) {
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
+/* Lane i of each row becomes row i: at each step blocks of `half` lanes trade places across the
+ * diagonal (Eklundh 1972). */
+VEC_INLINE void vec_transpose(vecf *rows) {
+#pragma GCC unroll 4
+    for (size_t half = 1; half < LANES; half *= 2) {
+        veci low, high;
+#pragma GCC unroll 16
+        for (size_t lane = 0; lane < LANES; lane++) {
+            low[lane] = (int32_t)((lane & half) == 0 ? lane : LANES + lane - half);
+            high[lane] = (int32_t)((lane & half) == 0 ? lane + half : LANES + lane);
+        }
+#pragma GCC unroll 16
+        for (size_t i = 0; i < LANES; i++) {
+            vecf a = rows[i], b = rows[(i + half) % LANES];
+            if ((i & half) != 0)
+                continue;
+            rows[i] = __builtin_shuffle(a, b, low);
+            rows[i + half] = __builtin_shuffle(a, b, high);
+        }
+    }
+}
+
+/* Of LANES rows, FROM_ROW floats apart, columns [0, 16) become rows of LANES, TO_ROW apart. */
+VEC_INLINE void vec_turn(const float *from, size_t from_row, float *to, size_t to_row) {
+    for (size_t column = 0; column < 16; column += LANES) {
+        vecf rows[LANES];
+#pragma GCC unroll 16
+        for (size_t i = 0; i < LANES; i++)
+            rows[i] = vec_load(from + i * from_row, column, ELEM_F32);
+        vec_transpose(rows);
+#pragma GCC unroll 16
+        for (size_t i = 0; i < LANES; i++)
+            vec_store(to + (column + i) * to_row, 0, rows[i], ELEM_F32);
+    }
+}
+
+VEC_INLINE float vec_sum(vecf value) {
+    float sum = 0;
+    for (size_t i = 0; i < LANES; i++)
+        sum += value[i];
+    return sum;
+}
+
+VEC_INLINE float vec_max(vecf value) {
+    float max = value[0];
+    for (size_t i = 1; i < LANES; i++)
+        max = value[i] > max ? value[i] : max;
+    return max;
+}
+
+#endif

@@ -1,0 +1,49 @@
+#include "trainer/backend/cuda/dnn/fusion_baseline.h"
+
+#include <stddef.h>
+
+/* What a launch costs beside its bytes, in ms. */
+#define LAUNCH_MS 0.002
+
+/* A bias or a frozen norm is a pass over the output, statistics are one that reads it. A norm in
+ * front is one over the input, written out, and so is a join, which also reads what it adds. Behind
+ * a data gradient comes the pass that masks it and sums, which reads all that tells the mask. */
+static const struct fusion_baseline rivals[DNN_PATTERN_COUNT] = {
+    [DNN_FORWARD_STATS] = {DNN_FORWARD, 0, 1, 1},
+    [DNN_NORM_FORWARD_STATS] = {DNN_FORWARD_STATS, 2, 0, 1},
+    [DNN_JOIN_FORWARD_STATS] = {DNN_FORWARD_STATS, 3, 0, 1},
+    [DNN_DUAL_JOIN_FORWARD_STATS] = {DNN_FORWARD_STATS, 3, 0, 1},
+    [DNN_FORWARD_BIAS] = {DNN_FORWARD, 0, 2, 1},
+    [DNN_FORWARD_BIAS_RELU] = {DNN_FORWARD, 0, 2, 1},
+    [DNN_FORWARD_BIAS_ADD_RELU] = {DNN_FORWARD, 0, 3, 1},
+    [DNN_NORM_GRAD_WEIGHT] = {DNN_GRAD_WEIGHT, 2, 0, 1},
+    [DNN_GRAD_DATA_NORM] = {DNN_GRAD_DATA, 3, 0, 1},
+    [DNN_GRAD_DATA_ADD_NORM] = {DNN_GRAD_DATA, 4, 0, 1},
+    [DNN_GRAD_DATA_ADD_JOIN] = {DNN_GRAD_DATA, 5, 0, 1},
+    [DNN_GRAD_DATA_ADD_DUAL_JOIN] = {DNN_GRAD_DATA, 5, 0, 1},
+};
+
+const struct fusion_baseline *fusion_baseline(enum dnn_pattern pattern) {
+    return rivals[pattern].passes > 0 ? &rivals[pattern] : NULL;
+}
+
+static double input_count(const struct dnn_conv *c) {
+    return (double)(c->batch * c->height * c->width * c->in_channels);
+}
+
+static double output_count(const struct dnn_conv *c) {
+    int64_t height = (c->height + 2 * c->padding - c->kernel) / c->stride + 1;
+    int64_t width = (c->width + 2 * c->padding - c->kernel) / c->stride + 1;
+    return (double)(c->batch * height * width * c->out_channels);
+}
+
+bool conv_fusion_pays(enum dnn_pattern pattern, const struct dnn_conv *conv, enum dtype type,
+                      const struct conv_times *times) {
+    const struct fusion_baseline *rival = fusion_baseline(pattern);
+    if (rival == NULL || times->bytes_per_ms <= 0)
+        return true;
+    double elements = rival->inputs * input_count(conv) + rival->outputs * output_count(conv);
+    double passes_ms = elements * (double)dtype_size(type) / times->bytes_per_ms;
+    return (double)times->fused_ms <=
+           (double)times->plain_ms + passes_ms + rival->passes * LAUNCH_MS;
+}

@@ -1,0 +1,44 @@
+/* A batch: named fields, each the values of one input of a network, in one block of memory. What
+ * the fields are and how many bytes each takes is a layout; shapes and types are the network's,
+ * which takes a field by its name and wants all of its bytes (run/network.h). */
+#ifndef TRAINER_DATA_DATASET_BATCH_H
+#define TRAINER_DATA_DATASET_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    BATCH_FIELDS_MAX = 16,
+    BATCH_ALIGNMENT = 64, /* of a field in its block, bytes */
+};
+
+struct batch_field {
+    const char *name; /* borrowed */
+    size_t bytes;
+    size_t offset; /* in the block */
+};
+
+struct batch_layout {
+    struct batch_field fields[BATCH_FIELDS_MAX];
+    int count;
+    size_t bytes; /* of the block */
+};
+
+/* Appends a field; returns its number, which begins with 0. */
+int batch_layout_add(struct batch_layout *layout, const char *name, size_t bytes);
+/* The number of the field NAME, -1 where there is none. */
+int batch_layout_find(const struct batch_layout *layout, const char *name);
+
+struct batch {
+    uint32_t epoch;
+    int64_t step;                      /* within the epoch */
+    int micro;                         /* 0 .. accumulate-1 */
+    int canvas;                        /* whose network takes it: its samples' group (sampler.h) */
+    int count;                         /* samples that are not padding; they come first */
+    const struct batch_layout *layout; /* borrowed */
+    void *fields[BATCH_FIELDS_MAX];    /* in the layout's order */
+    int64_t *samples; /* one a place: the sample's number, SAMPLER_PADDING where padding */
+    void *own;        /* what the source keeps beside it (source.h) */
+};
+
+#endif

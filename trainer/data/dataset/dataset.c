@@ -1,0 +1,167 @@
+#include "trainer/data/dataset/dataset.h"
+
+#include "common/file.h"
+#include "common/str.h"
+#include "trainer/data/codec/jpeg.h"
+#include "trainer/data/dataset/folder.h"
+#include "trainer/math/random.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void free_names(char **names, size_t count) {
+    for (size_t c = 0; names != NULL && c < count; c++)
+        free(names[c]);
+    free(names);
+}
+
+void dataset_done(struct dataset *set) {
+    free_names(set->class_names, set->classes);
+    free(set->labels);
+    free(set->root);
+    free(set->names);
+    free(set->name_at);
+    skipped_files_done(&set->left_out);
+    *set = (struct dataset){0};
+}
+
+int dataset_open_folder(struct dataset *set, const char *folder, struct error *err) {
+    struct folder_listing list;
+    *set = (struct dataset){0};
+    if (folder_scan(&list, folder, err) != 0)
+        return -1;
+    *set = (struct dataset){
+        .kind = DATASET_FOLDER,
+        .count = list.count,
+        .labels = list.labels,
+        .classes = list.classes,
+        .class_names = list.class_names,
+        .hash = list.hash,
+        .bytes = list.bytes,
+        .root = list.root,
+        .names = list.names,
+        .name_at = list.name_at,
+        .left_out = list.left_out,
+    };
+    return 0;
+}
+
+int dataset_place_classes(struct dataset *set, char *const *names, size_t count, const int32_t *map,
+                          struct error *err) {
+    char **copies = calloc(count + 1, sizeof(*copies));
+    for (size_t c = 0; copies != NULL && c < count; c++)
+        if ((copies[c] = strdup(names[c])) == NULL) {
+            free_names(copies, count);
+            copies = NULL;
+        }
+    if (copies == NULL)
+        return error_no_memory(err, "names of classes");
+    for (size_t i = 0; i < set->count; i++)
+        set->labels[i] = map[set->labels[i]];
+    free_names(set->class_names, set->classes);
+    set->class_names = copies;
+    set->classes = count;
+    return 0;
+}
+
+static int list_files(struct dataset *set, char *const *paths, struct error *err) {
+    size_t size = 0;
+    for (size_t i = 0; i < set->count; i++)
+        size += strlen(paths[i]) + 1;
+    set->root = strdup("the pictures");
+    set->class_names = calloc(1, sizeof(*set->class_names));
+    set->labels = calloc(set->count + 1, sizeof(*set->labels));
+    set->name_at = calloc(set->count + 1, sizeof(*set->name_at));
+    set->names = malloc(size + 1);
+    if (set->root == NULL || set->class_names == NULL || set->labels == NULL ||
+        set->name_at == NULL || set->names == NULL || (set->class_names[0] = strdup("")) == NULL)
+        return error_no_memory(err, "list of pictures");
+    size = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        size_t length = strlen(paths[i]) + 1;
+        memcpy(set->names + size, paths[i], length);
+        set->name_at[i] = size;
+        size += length;
+    }
+    set->hash = str_hash(STR_HASH_START, set->names, size);
+    return 0;
+}
+
+int dataset_open_files(struct dataset *set, char *const *paths, size_t count, struct error *err) {
+    *set = (struct dataset){.kind = DATASET_FILES, .count = count, .classes = 1};
+    if (count > 0 && count <= DATASET_SAMPLES_MAX && list_files(set, paths, err) == 0)
+        return 0;
+    dataset_done(set);
+    return error_set(err, EXIT_CODE_DATA, "%zu pictures; 1 to %d are possible", count,
+                     DATASET_SAMPLES_MAX);
+}
+
+static int name_synthetic_classes(struct dataset *set, struct error *err) {
+    set->class_names = calloc(set->classes, sizeof(*set->class_names));
+    if (set->class_names == NULL)
+        return error_no_memory(err, "synthetic data set");
+    for (size_t c = 0; c < set->classes; c++)
+        if (asprintf(&set->class_names[c], "class%zu", c) < 0) {
+            set->class_names[c] = NULL;
+            return error_no_memory(err, "synthetic data set");
+        }
+    return 0;
+}
+
+int dataset_open_synthetic(struct dataset *set, size_t count, size_t classes, struct error *err) {
+    *set = (struct dataset){.kind = DATASET_SYNTHETIC, .count = count, .classes = classes};
+    if (count == 0 || count > DATASET_SAMPLES_MAX || classes == 0 ||
+        classes > DATASET_CLASSES_MAX) {
+        *set = (struct dataset){0};
+        return error_set(err, EXIT_CODE_USAGE,
+                         "a synthetic set of %zu pictures in %zu classes; 1 to %d in 1 to %d are "
+                         "possible",
+                         count, classes, DATASET_SAMPLES_MAX, DATASET_CLASSES_MAX);
+    }
+    set->labels = malloc(count * sizeof(*set->labels));
+    if (set->labels == NULL || name_synthetic_classes(set, err) != 0) {
+        dataset_done(set);
+        return error_no_memory(err, "synthetic data set");
+    }
+    for (size_t i = 0; i < count; i++)
+        set->labels[i] = (int32_t)(i % classes);
+    set->hash = str_hash(STR_HASH_START, &count, sizeof(count));
+    set->hash = str_hash(set->hash, &classes, sizeof(classes));
+    return 0;
+}
+
+void dataset_sample_name(const struct dataset *set, size_t sample, char *text, size_t size) {
+    if (set->kind == DATASET_SYNTHETIC)
+        snprintf(text, size, "synthetic/%zu", sample);
+    else if (set->kind == DATASET_FILES)
+        snprintf(text, size, "%s", set->names + set->name_at[sample]);
+    else
+        snprintf(text, size, "%s/%s/%s", set->root, set->class_names[set->labels[sample]],
+                 set->names + set->name_at[sample]);
+}
+
+int dataset_read(const struct dataset *set, size_t sample, struct buf *out, struct error *err) {
+    char path[PATH_MAX];
+    dataset_sample_name(set, sample, path, sizeof(path));
+    out->size = 0;
+    out->max = JPEG_BYTES_MAX;
+    return file_read(path, out, err);
+}
+
+/* Noise around a colour of the class: a network can learn it, and no two pictures are alike. */
+void dataset_paint(const struct dataset *set, size_t sample, int side, uint8_t *pixels) {
+    const int32_t label = set->labels[sample];
+    struct random of_class = random_stream((uint64_t)label, 0, 0);
+    struct random of_sample = random_stream(sample, 1, 0);
+    uint32_t color[3];
+    for (int c = 0; c < 3; c++)
+        color[c] = random_below(&of_class, 128);
+    size_t count = (size_t)side * (size_t)side;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t noise = random_u32(&of_sample);
+        for (int c = 0; c < 3; c++)
+            pixels[i * 3 + (size_t)c] = (uint8_t)(color[c] + ((noise >> (8 * c)) & 127));
+    }
+}

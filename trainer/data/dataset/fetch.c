@@ -1,0 +1,141 @@
+#include "trainer/data/dataset/fetch.h"
+
+#include "trainer/data/codec/png.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+
+int fetcher_init(struct fetcher *fetcher, struct error *err) {
+    *fetcher = (struct fetcher){0};
+    buf_init(&fetcher->encoded, JPEG_BYTES_MAX);
+    return jpeg_decoder_init(&fetcher->decoder, err);
+}
+
+void fetcher_done(struct fetcher *fetcher) {
+    jpeg_decoder_done(&fetcher->decoder);
+    resizer_done(&fetcher->resizer);
+    image_done(&fetcher->picture);
+    buf_done(&fetcher->encoded);
+}
+
+/* What the decoder must leave for the resampling to shrink: with less, edges differ visibly from
+ * those of a picture that is resampled from its full size. */
+enum { SHRINK_LEFT = 2 };
+
+/* The strongest shrink of the decoder that leaves that much. */
+static int decoder_shrink(const struct augment_plan *plan) {
+    for (int shrink = 8; shrink > 1; shrink /= 2)
+        if (plan->source.width >= plan->width * shrink * SHRINK_LEFT &&
+            plan->source.height >= plan->height * shrink * SHRINK_LEFT)
+            return shrink;
+    return 1;
+}
+
+/* The part LENGTH of the source that a window of the scaled picture draws on, filter included. */
+static void needed_part(int source, int length, int scaled, int window, int side, int *ret_begin,
+                        int *ret_length) {
+    double scale = (double)length / scaled;
+    double reach = scale > 1 ? scale : 1;
+    double begin = floor(window * scale - reach);
+    double end = ceil((window + side) * scale + reach);
+    begin = begin < 0 ? 0 : begin;
+    end = end > length ? length : end;
+    if (end <= begin) { /* the window lies in the padding */
+        begin = 0;
+        end = 1;
+    }
+    *ret_begin = source + (int)begin;
+    *ret_length = (int)(end - begin);
+}
+
+/* Data sets of JPEGs hold a PNG by another name now and then, ImageNet itself one. */
+static int open_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size, int *ret_width,
+                        int *ret_height, struct error *err) {
+    fetcher->whole = png_is(bytes, size);
+    if (fetcher->whole ? png_decode(bytes, size, &fetcher->picture, err) != 0
+                       : jpeg_open(&fetcher->decoder, bytes, size, err) != 0)
+        return -1;
+    *ret_width = fetcher->whole ? fetcher->picture.width : fetcher->decoder.width;
+    *ret_height = fetcher->whole ? fetcher->picture.height : fetcher->decoder.height;
+    return 0;
+}
+
+/* The part NEED of the open picture, at 1/SHRINK, into `picture`; *RET_AT says what lies there. */
+static int decode(struct fetcher *fetcher, const struct rect *need, int shrink, struct rect *ret_at,
+                  struct error *err) {
+    if (!fetcher->whole)
+        return jpeg_decode(&fetcher->decoder, need, shrink, &fetcher->picture, ret_at, err);
+    *ret_at = (struct rect){0, 0, fetcher->picture.width, fetcher->picture.height};
+    return 0;
+}
+
+/* The open picture, as planned. */
+static int render(struct fetcher *fetcher, const struct augment_plan *plan, int side,
+                  uint8_t *pixels, struct error *err) {
+    const int shrink = fetcher->whole ? 1 : decoder_shrink(plan);
+    struct rect need;
+    struct rect at;
+    needed_part(plan->source.left, plan->source.width, plan->width, plan->left, side, &need.left,
+                &need.width);
+    needed_part(plan->source.top, plan->source.height, plan->height, plan->top, side, &need.top,
+                &need.height);
+    if (decode(fetcher, &need, shrink, &at, err) != 0)
+        return -1;
+    const struct resize_map map = {
+        .left = (double)plan->source.left / shrink - at.left,
+        .top = (double)plan->source.top / shrink - at.top,
+        .width = (double)plan->source.width / shrink,
+        .height = (double)plan->source.height / shrink,
+        .virtual_width = plan->width,
+        .virtual_height = plan->height,
+        .window = {plan->left, plan->top, side, side},
+        .flip = plan->flip,
+    };
+    return resize_window(&fetcher->resizer, &fetcher->picture, &map, pixels, err);
+}
+
+int fetch_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size,
+                  const struct augment *augment, uint64_t seed, uint32_t epoch, uint64_t sample,
+                  uint8_t *pixels, struct error *err) {
+    struct augment_plan plan;
+    int width = 0;
+    int height = 0;
+    fetcher->damage = NULL;
+    if (open_picture(fetcher, bytes, size, &width, &height, err) != 0)
+        return -1;
+    augment_draw(augment, width, height, seed, epoch, sample, &plan);
+    if (render(fetcher, &plan, augment->image_size, pixels, err) != 0)
+        return -1;
+    fetcher->damage = fetcher->whole ? NULL : fetcher->decoder.damage;
+    return 0;
+}
+
+int fetch_whole(struct fetcher *fetcher, const uint8_t *bytes, size_t size, struct error *err) {
+    struct rect all = {0};
+    struct rect at;
+    fetcher->damage = NULL;
+    if (open_picture(fetcher, bytes, size, &all.width, &all.height, err) != 0 ||
+        decode(fetcher, &all, 1, &at, err) != 0)
+        return -1;
+    fetcher->damage = fetcher->whole ? NULL : fetcher->decoder.damage;
+    return 0;
+}
+
+int fetch_sample(struct fetcher *fetcher, const struct dataset *set, size_t sample,
+                 const struct augment *augment, uint64_t seed, uint32_t epoch, uint8_t *pixels,
+                 struct error *err) {
+    fetcher->damage = NULL;
+    if (set->kind == DATASET_SYNTHETIC) {
+        dataset_paint(set, sample, augment->image_size, pixels);
+        return 0;
+    }
+    if (dataset_read(set, sample, &fetcher->encoded, err) != 0)
+        return -1; /* names the file already */
+    if (fetch_picture(fetcher, (const uint8_t *)fetcher->encoded.data, fetcher->encoded.size,
+                      augment, seed, epoch, sample, pixels, err) == 0)
+        return 0;
+    char name[PATH_MAX];
+    dataset_sample_name(set, sample, name, sizeof(name));
+    return error_wrap(err, "%s", name);
+}

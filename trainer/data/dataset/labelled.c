@@ -1,0 +1,98 @@
+#include "trainer/data/dataset/labelled.h"
+
+#include "trainer/data/codec/image.h"
+#include "trainer/data/dataset/fetch.h"
+#include "trainer/data/dataset/sampler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What stands in the place of a picture that cannot be used: near the mean of any normalisation. */
+enum { GREY = 128 };
+
+static size_t picture_bytes(int side) {
+    return (size_t)side * (size_t)side * IMAGE_CHANNELS;
+}
+
+struct batch_layout labelled_layout(int batch, int side) {
+    struct batch_layout layout = {0};
+    const size_t count = (size_t)batch;
+    (void)batch_layout_add(&layout, "image", count * picture_bytes(side));
+    (void)batch_layout_add(&layout, "label", count * sizeof(int32_t));
+    (void)batch_layout_add(&layout, "weight", count * sizeof(float));
+    return layout;
+}
+
+static int worker_open(const struct source *source, void **ret_worker, struct error *err) {
+    (void)source;
+    struct fetcher *fetcher = calloc(1, sizeof(*fetcher));
+    if (fetcher == NULL)
+        return error_no_memory(err, "reading pictures");
+    *ret_worker = fetcher;
+    return fetcher_init(fetcher, err);
+}
+
+static void worker_close(void *worker) {
+    if (worker != NULL)
+        fetcher_done(worker);
+    free(worker);
+}
+
+/* Label and weight of a place; returns its pixels. */
+static uint8_t *begin(const struct source *source, const struct batch *batch, int place,
+                      float weight) {
+    const struct labelled *l = source->set;
+    const int64_t sample = batch->samples[place];
+    ((int32_t *)batch->fields[LABELLED_LABEL])[place] =
+        sample == SAMPLER_PADDING ? 0 : l->set->labels[sample];
+    ((float *)batch->fields[LABELLED_WEIGHT])[place] = weight;
+    return (uint8_t *)batch->fields[LABELLED_IMAGE] +
+           (size_t)place * picture_bytes(l->augment.image_size);
+}
+
+static int fill(const struct source *source, void *worker, const struct batch *batch, int place,
+                const char **ret_damage, struct error *err) {
+    const struct labelled *l = source->set;
+    struct fetcher *fetcher = worker;
+    uint8_t *pixels = begin(source, batch, place, 1);
+    if (fetch_sample(fetcher, l->set, (size_t)batch->samples[place], &l->augment, l->seed,
+                     batch->epoch, pixels, err) != 0)
+        return -1;
+    *ret_damage = fetcher->damage;
+    return 0;
+}
+
+static void clear(const struct source *source, const struct batch *batch, int place) {
+    const struct labelled *l = source->set;
+    uint8_t *pixels = begin(source, batch, place, 0);
+    memset(pixels, batch->samples[place] == SAMPLER_PADDING ? 0 : GREY,
+           picture_bytes(l->augment.image_size));
+}
+
+static void sample_name(const struct source *source, size_t sample, char *text, size_t size) {
+    const struct labelled *l = source->set;
+    dataset_sample_name(l->set, sample, text, size);
+}
+
+int labelled_source(struct source *ret, const struct labelled *labelled, int batch,
+                    struct error *err) {
+    static const struct source_table table = {
+        .inspect = "data",
+        .worker_open = worker_open,
+        .worker_close = worker_close,
+        .fill = fill,
+        .clear = clear,
+        .sample_name = sample_name,
+    };
+    if (augment_check(&labelled->augment, err) != 0)
+        return -1;
+    *ret = (struct source){
+        .table = &table,
+        .set = labelled,
+        .name = labelled->set->root != NULL ? labelled->set->root : "synthetic",
+        .count = labelled->set->count,
+        .batch = batch,
+        .layout = labelled_layout(batch, labelled->augment.image_size),
+    };
+    return 0;
+}

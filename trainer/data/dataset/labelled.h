@@ -1,0 +1,33 @@
+/* Batches of a labelled set, for a network that tells classes apart:
+ *
+ *     image    u8 [batch][image_size][image_size][3], RGB
+ *     label    i32 [batch]; 0 where padding
+ *     weight   f32 [batch]; 1, or 0 where padding or not usable
+ *
+ * A picture that cannot be used is grey. */
+#ifndef TRAINER_DATA_DATASET_LABELLED_H
+#define TRAINER_DATA_DATASET_LABELLED_H
+
+#include "common/error.h"
+#include "trainer/data/dataset/augment.h"
+#include "trainer/data/dataset/dataset.h"
+#include "trainer/data/dataset/source.h"
+
+#include <stdint.h>
+
+enum labelled_field { LABELLED_IMAGE, LABELLED_LABEL, LABELLED_WEIGHT };
+
+struct labelled {
+    const struct dataset *set; /* borrowed */
+    struct augment augment;
+    uint64_t seed;
+};
+
+/* The layout of BATCH pictures of SIDE x SIDE pixels. */
+struct batch_layout labelled_layout(int batch, int side);
+
+/* A source of LABELLED, which outlives it. Fails where its recipe is none. */
+int labelled_source(struct source *ret, const struct labelled *labelled, int batch,
+                    struct error *err);
+
+#endif

@@ -1,0 +1,441 @@
+#include "trainer/data/dataset/loader.h"
+
+#include "common/clock.h"
+#include "trainer/data/dataset/sampler_epoch.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Batches are numbered from the loader's start: number n lies in slot n mod depth. Three counters
+ * walk over them: `handed` (next sample to be taken by a worker), `given` (next batch for the
+ * consumer) and `released` (first batch still held). A worker may take samples of batch n while
+ * n < released + depth, so a slot is never written while the consumer holds it. */
+struct slot {
+    struct batch batch;
+    char *block;         /* that its fields lie in */
+    int missing;         /* samples not done yet */
+    int failed;          /* place of the first sample that failed, INT_MAX for none */
+    struct error *error; /* of that sample; allocated with the slot */
+};
+
+struct loader {
+    struct loader_options options;
+    int64_t steps; /* of an epoch */
+    int64_t total; /* batches in all */
+
+    struct slot *slots;
+    pthread_t *threads;
+    int started;
+
+    /* Made by one worker, without the lock, while all others wait; read with it. */
+    struct sampler_epoch order;
+
+    pthread_mutex_t lock; /* over what follows */
+    pthread_cond_t work;  /* for workers: a slot is free, or the end */
+    pthread_cond_t ready; /* for the consumer */
+    bool stopping;
+    bool interrupted;
+    bool ordering; /* a worker makes the order of the next batch's epoch */
+    int64_t handed_batch;
+    int handed_place;
+    int64_t given;
+    int64_t released;
+    struct loader_figures figures;
+};
+
+static struct slot *slot_of(struct loader *l, int64_t number) {
+    return &l->slots[number % l->options.depth];
+}
+
+static uint32_t epoch_of(const struct loader *l, int64_t number) {
+    const struct loader_options *o = &l->options;
+    int64_t micros = o->step * o->sampler.accumulate + number;
+    return o->epoch + (uint32_t)(micros / (l->steps * o->sampler.accumulate));
+}
+
+/* Which samples batch NUMBER has, of an epoch whose order is at hand. */
+static void slot_begin(struct loader *l, int64_t number) {
+    const struct loader_options *o = &l->options;
+    struct slot *slot = slot_of(l, number);
+    struct batch *batch = &slot->batch;
+    int64_t micros = o->step * o->sampler.accumulate + number;
+    int64_t of_epoch = l->steps * o->sampler.accumulate;
+    batch->epoch = epoch_of(l, number);
+    batch->step = micros % of_epoch / o->sampler.accumulate;
+    batch->micro = (int)(micros % o->sampler.accumulate);
+    batch->canvas = sampler_epoch_group(&l->order, batch->epoch, batch->step);
+    batch->count = 0;
+    for (int i = 0; i < o->sampler.batch; i++) {
+        int64_t sample = sampler_epoch_at(&l->order, batch->epoch, batch->step, batch->micro, i);
+        batch->samples[i] = sample;
+        batch->count += sample != SAMPLER_PADDING;
+    }
+    slot->missing = o->sampler.batch;
+    slot->failed = INT_MAX;
+}
+
+/* With the lock held, which it lets go meanwhile: batches that are ready can be taken. */
+static void make_order(struct loader *l, uint32_t epoch) {
+    l->ordering = true;
+    pthread_mutex_unlock(&l->lock);
+    sampler_epoch_make(&l->order, epoch);
+    pthread_mutex_lock(&l->lock);
+    l->ordering = false;
+    pthread_cond_broadcast(&l->work);
+}
+
+/* With the lock held: waits until a sample can be taken. False at the end. */
+static bool wait_for_work(struct loader *l) {
+    while (!l->stopping && l->handed_batch < l->total) {
+        const uint32_t epoch = epoch_of(l, l->handed_batch);
+        if (l->ordering || l->handed_batch >= l->released + l->options.depth)
+            pthread_cond_wait(&l->work, &l->lock);
+        else if (!sampler_epoch_has(&l->order, epoch))
+            make_order(l, epoch);
+        else
+            return true;
+    }
+    return false;
+}
+
+/* Takes the next sample, with the lock held; waits for a free slot. False at the end. */
+static bool take_work(struct loader *l, struct slot **ret_slot, int *ret_place) {
+    if (!wait_for_work(l))
+        return false;
+    if (l->handed_place == 0)
+        slot_begin(l, l->handed_batch);
+    *ret_slot = slot_of(l, l->handed_batch);
+    *ret_place = l->handed_place++;
+    if (l->handed_place == l->options.sampler.batch) {
+        l->handed_place = 0;
+        l->handed_batch++;
+    }
+    return true;
+}
+
+/* The sample of a place was refused with ERR. Returns 0 when it may stay away. */
+static int judge(const struct loader *l, const struct batch *batch, int place,
+                 const struct error *err) {
+    const struct loader_options *o = &l->options;
+    if (o->faults == NULL || !source_is_at_fault(err))
+        return -1;
+    const int64_t sample = batch->samples[place];
+    char name[PATH_MAX];
+    o->source->table->sample_name(o->source, (size_t)sample, name, sizeof(name));
+    const char *why = source_without_name(name, err->text);
+    if (bad_samples_note(o->faults, sample, BAD_SAMPLE_BAD, why) > o->bad_allowed)
+        return -1;
+    o->source->table->clear(o->source, batch, place);
+    return 0;
+}
+
+/* Without the lock: a slot's batch is only read once it has begun, and each place has one worker.
+ */
+static int fill_place(const struct loader *l, void *own, const struct slot *slot, int place,
+                      struct error *err) {
+    const struct loader_options *o = &l->options;
+    const struct batch *batch = &slot->batch;
+    const char *damage = NULL;
+    if (batch->samples[place] == SAMPLER_PADDING) {
+        o->source->table->clear(o->source, batch, place);
+        return 0;
+    }
+    if (o->source->table->fill(o->source, own, batch, place, &damage, err) != 0)
+        return judge(l, batch, place, err);
+    if (damage != NULL && o->faults != NULL)
+        (void)bad_samples_note(o->faults, batch->samples[place], BAD_SAMPLE_DAMAGED, damage);
+    return 0;
+}
+
+/* With the lock held, which it lets go meanwhile: the last place of SLOT is filled. */
+static int finish_slot(struct loader *l, const struct slot *slot, struct error *err) {
+    const struct source *source = l->options.source;
+    if (source->table->finish == NULL)
+        return 0;
+    pthread_mutex_unlock(&l->lock);
+    int result = source->table->finish(source, &slot->batch, err);
+    pthread_mutex_lock(&l->lock);
+    return result;
+}
+
+static void note_failure(struct slot *slot, int place, const struct error *err) {
+    if (place >= slot->failed)
+        return;
+    slot->failed = place;
+    *slot->error = *err;
+}
+
+static void *worker(void *argument) {
+    struct loader *l = argument;
+    const struct source *source = l->options.source;
+    struct error err;
+    void *own = NULL;
+    int made =
+        source->table->worker_open == NULL ? 0 : source->table->worker_open(source, &own, &err);
+    struct slot *slot;
+    int place;
+    pthread_mutex_lock(&l->lock);
+    while (take_work(l, &slot, &place)) {
+        pthread_mutex_unlock(&l->lock);
+        int rc = made == 0 ? fill_place(l, own, slot, place, &err) : -1;
+        pthread_mutex_lock(&l->lock);
+        if (rc != 0)
+            note_failure(slot, place, &err);
+        if (slot->missing == 1 && slot->failed == INT_MAX && finish_slot(l, slot, &err) != 0)
+            note_failure(slot, 0, &err);
+        if (--slot->missing == 0)
+            pthread_cond_signal(&l->ready);
+    }
+    pthread_mutex_unlock(&l->lock);
+    if (source->table->worker_close != NULL)
+        source->table->worker_close(own);
+    return NULL;
+}
+
+static int check_options(const struct loader_options *o, struct error *err) {
+    if (sampler_check(&o->sampler, err) != 0)
+        return -1;
+    if (o->threads < 1 || o->threads > LOADER_THREADS_MAX)
+        return error_set(err, EXIT_CODE_USAGE, "%d data threads; 1 to %d are possible", o->threads,
+                         LOADER_THREADS_MAX);
+    if (o->depth < 2 || o->depth > LOADER_DEPTH_MAX)
+        return error_set(err, EXIT_CODE_USAGE, "%d batches ahead; 2 to %d are possible", o->depth,
+                         LOADER_DEPTH_MAX);
+    if (o->sampler.count != o->source->count || o->sampler.batch != o->source->batch)
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "the sampler is for %zu pictures in batches of %d, not %zu of %d",
+                         o->sampler.count, o->sampler.batch, o->source->count, o->source->batch);
+    if (o->bad_allowed > 0 && (o->faults == NULL || o->faults->samples != o->source->count))
+        return error_set(err, EXIT_CODE_INTERNAL, "nobody counts what cannot be used");
+    if (o->step < 0 || o->step > sampler_steps(&o->sampler) || o->epoch > o->epochs)
+        return error_set(err, EXIT_CODE_DATA, "no step %lld in an epoch of %lld, or epoch %u of %u",
+                         (long long)o->step, (long long)sampler_steps(&o->sampler), o->epoch,
+                         o->epochs);
+    return 0;
+}
+
+static void *heap_alloc(void *user, size_t bytes, struct error *err) {
+    (void)user;
+    void *memory = calloc(1, bytes);
+    if (memory == NULL)
+        (void)error_no_memory(err, "batches");
+    return memory;
+}
+
+static void heap_free(void *user, void *memory) {
+    (void)user;
+    free(memory);
+}
+
+static int slot_make(struct slot *slot, const struct loader_options *o, struct error *err) {
+    struct batch *batch = &slot->batch;
+    const struct batch_layout *layout = &o->source->layout;
+    slot->block = o->memory.alloc(o->memory.user, layout->bytes, err);
+    if (slot->block == NULL)
+        return error_wrap(err, "batches");
+    batch->layout = layout;
+    for (int i = 0; i < layout->count; i++)
+        batch->fields[i] = slot->block + layout->fields[i].offset;
+    batch->samples = calloc((size_t)o->sampler.batch, sizeof(int64_t));
+    slot->error = calloc(1, sizeof(*slot->error));
+    if (batch->samples == NULL || slot->error == NULL)
+        return error_no_memory(err, "batches");
+    const struct source_table *table = o->source->table;
+    return table->batch_open == NULL ? 0 : table->batch_open(o->source, batch, err);
+}
+
+static void slot_done(struct slot *slot, const struct loader_options *o) {
+    if (o->source->table->batch_close != NULL)
+        o->source->table->batch_close(&slot->batch);
+    if (slot->block != NULL)
+        o->memory.free(o->memory.user, slot->block);
+    free(slot->batch.samples);
+    free(slot->error);
+}
+
+static int slots_make(struct loader *l, struct error *err) {
+    const struct loader_options *o = &l->options;
+    l->slots = calloc((size_t)o->depth, sizeof(*l->slots));
+    l->threads = calloc((size_t)o->threads, sizeof(*l->threads));
+    if (l->slots == NULL || l->threads == NULL)
+        return error_no_memory(err, "batches");
+    for (int i = 0; i < o->depth; i++)
+        if (slot_make(&l->slots[i], o, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* Deadlines are on the monotonic clock, so the conditions wait on it. */
+static int sync_make(struct loader *l, struct error *err) {
+    pthread_condattr_t monotonic;
+    if (pthread_condattr_init(&monotonic) != 0)
+        return error_no_memory(err, "loader");
+    int rc = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    if (rc == 0)
+        rc = pthread_mutex_init(&l->lock, NULL);
+    if (rc == 0)
+        rc = pthread_cond_init(&l->work, &monotonic);
+    if (rc == 0)
+        rc = pthread_cond_init(&l->ready, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return rc == 0 ? 0 : error_set(err, EXIT_CODE_INTERNAL, "loader: no lock");
+}
+
+int loader_start(const struct loader_options *options, struct loader **ret_loader,
+                 struct error *err) {
+    if (check_options(options, err) != 0)
+        return -1;
+    struct loader *l = calloc(1, sizeof(*l));
+    if (l == NULL)
+        return error_no_memory(err, "loader");
+    l->options = *options;
+    if (l->options.memory.alloc == NULL)
+        l->options.memory = (struct loader_memory){heap_alloc, heap_free, NULL};
+    l->steps = sampler_steps(&options->sampler);
+    l->total = ((int64_t)(options->epochs - options->epoch) * l->steps - options->step) *
+               options->sampler.accumulate;
+    if (sync_make(l, err) != 0) {
+        free(l);
+        return -1;
+    }
+    int rc = slots_make(l, err);
+    if (rc == 0)
+        rc = sampler_epoch_init(&l->order, &options->sampler, err);
+    for (; rc == 0 && l->started < options->threads; l->started++)
+        if (pthread_create(&l->threads[l->started], NULL, worker, l) != 0) {
+            rc = error_set(err, EXIT_CODE_INTERNAL, "data thread %d of %d cannot start",
+                           l->started + 1, options->threads);
+            break;
+        }
+    if (rc != 0) {
+        loader_done(l);
+        return -1;
+    }
+    *ret_loader = l;
+    return 0;
+}
+
+void loader_stop(struct loader *l) {
+    if (l == NULL)
+        return;
+    pthread_mutex_lock(&l->lock);
+    l->stopping = true;
+    pthread_cond_broadcast(&l->work);
+    pthread_mutex_unlock(&l->lock);
+    for (int i = 0; i < l->started; i++)
+        pthread_join(l->threads[i], NULL);
+    l->started = 0;
+}
+
+void loader_done(struct loader *l) {
+    if (l == NULL)
+        return;
+    loader_stop(l);
+    for (int i = 0; l->slots != NULL && i < l->options.depth; i++)
+        slot_done(&l->slots[i], &l->options);
+    pthread_cond_destroy(&l->ready);
+    pthread_cond_destroy(&l->work);
+    pthread_mutex_destroy(&l->lock);
+    sampler_epoch_done(&l->order);
+    free(l->slots);
+    free(l->threads);
+    free(l);
+}
+
+/* Has every worker delivered batch NUMBER? Its slot counts only once work on it has begun. */
+static bool is_ready(struct loader *l, int64_t number) {
+    bool begun = number < l->handed_batch || (number == l->handed_batch && l->handed_place > 0);
+    return begun && slot_of(l, number)->missing == 0;
+}
+
+static bool is_next_ready(struct loader *l) {
+    return is_ready(l, l->given);
+}
+
+/* With the lock held: true when IT is so, false at the deadline or an interruption. */
+static bool wait_until(struct loader *l, bool (*it)(struct loader *l), int64_t deadline) {
+    const struct timespec until = {.tv_sec = (time_t)(deadline / CLOCK_SECOND),
+                                   .tv_nsec = (long)(deadline % CLOCK_SECOND)};
+    int64_t begin = clock_now();
+    bool timed_out = deadline <= begin;
+    while (!it(l) && !l->interrupted && !timed_out)
+        timed_out = pthread_cond_timedwait(&l->ready, &l->lock, &until) != 0;
+    l->figures.wait_ns += clock_now() - begin;
+    if (it(l))
+        return true;
+    l->interrupted = false;
+    return false;
+}
+
+/* Is every batch read that may be read ahead? */
+static bool is_all_ready(struct loader *l) {
+    int64_t end = l->released + l->options.depth;
+    bool ready = true;
+    for (int64_t n = l->given; n < l->total && n < end; n++)
+        ready = ready && is_ready(l, n);
+    return ready;
+}
+
+/* The next batch is ready, with the lock held. */
+static enum loader_result give(struct loader *l, int64_t deadline, const struct batch **ret_batch,
+                               struct error *err) {
+    const struct slot *slot = slot_of(l, l->given);
+    if (slot->failed == INT_MAX) {
+        *ret_batch = &slot->batch;
+        l->given++;
+        l->figures.batches++;
+        return LOADER_BATCH;
+    }
+    bool of_data = source_is_at_fault(slot->error);
+    if (of_data && l->options.faults != NULL && !wait_until(l, is_all_ready, deadline))
+        return LOADER_DEADLINE;
+    if (err != NULL)
+        *err = *slot->error;
+    return of_data ? LOADER_BAD : LOADER_ERROR;
+}
+
+enum loader_result loader_next(struct loader *l, int64_t deadline, const struct batch **ret_batch,
+                               struct error *err) {
+    enum loader_result result = LOADER_BATCH;
+    pthread_mutex_lock(&l->lock);
+    if (l->given >= l->total) {
+        result = LOADER_END;
+    } else if (l->given >= l->released + l->options.depth) {
+        (void)error_set(err, EXIT_CODE_INTERNAL, "all %d batches are held", l->options.depth);
+        result = LOADER_ERROR;
+    } else if (l->interrupted || !wait_until(l, is_next_ready, deadline)) {
+        l->interrupted = false;
+        result = LOADER_DEADLINE;
+    } else {
+        result = give(l, deadline, ret_batch, err);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return result;
+}
+
+void loader_release(struct loader *l, const struct batch *batch) {
+    (void)batch; /* released in order, so it is the oldest held */
+    pthread_mutex_lock(&l->lock);
+    if (l->released < l->given)
+        l->released++;
+    pthread_cond_broadcast(&l->work);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void loader_interrupt(struct loader *l) {
+    pthread_mutex_lock(&l->lock);
+    l->interrupted = true;
+    pthread_cond_signal(&l->ready);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void loader_figures(struct loader *l, struct loader_figures *ret_figures) {
+    pthread_mutex_lock(&l->lock);
+    *ret_figures = l->figures;
+    for (int64_t n = l->given; n < l->total && is_ready(l, n); n++)
+        ret_figures->ready++;
+    pthread_mutex_unlock(&l->lock);
+}

@@ -1,0 +1,29 @@
+/* Pictures that are named one by one: files, whatever they are called, and folders, of which those
+ * with a picture's suffix are taken, at any depth (folder_walk.h). In the order in which they were
+ * named, and within a folder in that of a data set. */
+#ifndef TRAINER_DATA_DATASET_PICTURE_LIST_H
+#define TRAINER_DATA_DATASET_PICTURE_LIST_H
+
+#include "common/error.h"
+#include "trainer/data/dataset/skipped_files.h"
+
+#include <stddef.h>
+
+enum { PICTURE_LIST_MAX = 10 * 1000 * 1000 };
+
+struct picture_list {
+    char **paths; /* owned, all of them; as they were named */
+    size_t count;
+    size_t capacity;
+    struct skipped_files left_out; /* in folders */
+};
+
+void picture_list_done(struct picture_list *list);
+
+/* Errors have EXIT_CODE_DATA and name PATH: there is no such file or folder, a folder has no
+ * picture. Whether a file is a picture shows when it is read. */
+int picture_list_add(struct picture_list *list, const char *path, struct error *err);
+
+#define cleanup_picture_list __attribute__((cleanup(picture_list_done)))
+
+#endif

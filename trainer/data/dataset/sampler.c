@@ -1,0 +1,145 @@
+#include "trainer/data/dataset/sampler.h"
+
+#include "trainer/math/random.h"
+
+enum { FEISTEL_ROUNDS = 8 };
+
+/* Permutations of one (seed, epoch) differ by their number: that of all samples, that of the
+ * batches of all groups, and those of the groups' samples. */
+enum { ORDER_OF_SAMPLES, ORDER_OF_BATCHES, ORDER_OF_GROUPS, ORDER_SHIFT = 8 };
+
+/* One pass of the network over two halves of BITS bits each. Philox (kernels/random.h) is the round
+ * function: counter (half, epoch, round and number of the order, mark), key seed. The mark keeps
+ * these numbers apart from the streams of samples, whose counters end in the high half of a
+ * sample's number. */
+static uint64_t feistel(uint64_t value, int bits, const uint32_t key[2], uint32_t epoch,
+                        uint32_t order) {
+    const uint32_t mask = (uint32_t)((UINT64_C(1) << bits) - 1);
+    uint32_t left = (uint32_t)(value >> bits);
+    uint32_t right = (uint32_t)value & mask;
+    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
+        const uint32_t counter[4] = {right, epoch, round | order << ORDER_SHIFT, UINT32_MAX};
+        uint32_t noise[4];
+        random_philox(counter, key, noise);
+        uint32_t next = left ^ (noise[0] & mask);
+        left = right;
+        right = next;
+    }
+    return (uint64_t)left << bits | right;
+}
+
+static size_t permute(uint64_t seed, uint32_t epoch, uint32_t order, size_t count, size_t place) {
+    int bits = 1;
+    while ((UINT64_C(1) << (2 * bits)) < count)
+        bits++;
+    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    uint64_t value = place;
+    do
+        value = feistel(value, bits, key, epoch, order);
+    while (value >= count); /* walks its own cycle, which passes through PLACE < COUNT: it ends */
+    return (size_t)value;
+}
+
+size_t sampler_permute(uint64_t seed, uint32_t epoch, size_t count, size_t place) {
+    return permute(seed, epoch, ORDER_OF_SAMPLES, count, place);
+}
+
+static size_t rank_share(const struct sampler *s) {
+    return (size_t)s->accumulate * (size_t)s->batch;
+}
+
+static size_t batches_of(const struct sampler *s, size_t count) {
+    size_t global = (size_t)s->ranks * rank_share(s);
+    return s->shuffle ? count / global : (count + global - 1) / global;
+}
+
+int64_t sampler_steps(const struct sampler *s) {
+    size_t steps = 0;
+    if (s->groups.count == 0)
+        return (int64_t)batches_of(s, s->count);
+    for (int i = 0; i < s->groups.count; i++)
+        steps += batches_of(s, s->groups.sizes[i]);
+    return (int64_t)steps;
+}
+
+static int check_groups(const struct sampler *s, struct error *err) {
+    size_t sum = 0;
+    if (s->groups.count < 0 || s->groups.count > SAMPLER_GROUPS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "%d groups of samples", s->groups.count);
+    for (int i = 0; i < s->groups.count; i++)
+        sum += s->groups.sizes[i];
+    if (s->groups.count > 0 && sum != s->count)
+        return error_set(err, EXIT_CODE_INTERNAL, "groups of %zu samples out of %zu", sum,
+                         s->count);
+    return 0;
+}
+
+/* No step can be taken, as none is begun that cannot be filled. */
+static int refuse_few(const struct sampler *s, struct error *err) {
+    size_t parts = (size_t)s->ranks * (size_t)s->accumulate;
+    char way_out[64] = "fewer ranks, or a smaller --accumulate";
+    size_t most = s->groups.count > 0 ? 0 : s->count; /* a step is of one group */
+    for (int g = 0; g < s->groups.count; g++)
+        most = s->groups.sizes[g] > most ? s->groups.sizes[g] : most;
+    if (most >= parts)
+        (void)snprintf(way_out, sizeof(way_out), "--batch-size %zu or less", most / parts);
+    return error_set(err, EXIT_CODE_DATA,
+                     "%zu pictures do not fill one step of %zu (--batch-size %d, %d rank%s, "
+                     "--accumulate %d): give %s",
+                     s->count, parts * (size_t)s->batch, s->batch, s->ranks,
+                     s->ranks == 1 ? "" : "s", s->accumulate, way_out);
+}
+
+int sampler_check(const struct sampler *s, struct error *err) {
+    if (s->ranks < 1 || s->rank < 0 || s->rank >= s->ranks || s->batch < 1 || s->accumulate < 1)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "rank %d of %d with batches of %d x %d makes no shards", s->rank, s->ranks,
+                         s->accumulate, s->batch);
+    if (s->count == 0)
+        return error_set(err, EXIT_CODE_DATA, "the data set is empty");
+    if (check_groups(s, err) != 0)
+        return -1;
+    if (s->shuffle && sampler_steps(s) == 0)
+        return refuse_few(s, err);
+    return 0;
+}
+
+/* Where a step's samples stand: batch BATCH of a group. */
+struct batch_place {
+    int group;
+    size_t first; /* of the group's samples, in groups.samples */
+    size_t size;  /* of the group */
+    size_t batch;
+};
+
+static struct batch_place find_batch(const struct sampler *s, uint32_t epoch, int64_t step) {
+    if (s->groups.count == 0)
+        return (struct batch_place){0, 0, s->count, (size_t)step};
+    size_t steps = (size_t)sampler_steps(s);
+    struct batch_place at = {.batch = (size_t)step, .size = s->groups.sizes[0]};
+    if (s->shuffle)
+        at.batch = permute(s->seed, epoch, ORDER_OF_BATCHES, steps, (size_t)step);
+    while (at.batch >= batches_of(s, at.size)) {
+        at.batch -= batches_of(s, at.size);
+        at.first += at.size;
+        at.size = s->groups.sizes[++at.group];
+    }
+    return at;
+}
+
+int sampler_group(const struct sampler *s, uint32_t epoch, int64_t step) {
+    return find_batch(s, epoch, step).group;
+}
+
+int64_t sampler_at(const struct sampler *s, uint32_t epoch, int64_t step, int micro, int i) {
+    const struct batch_place at = find_batch(s, epoch, step);
+    const bool grouped = s->groups.count > 0;
+    size_t place = (at.batch * (size_t)s->ranks + (size_t)s->rank) * rank_share(s) +
+                   (size_t)micro * (size_t)s->batch + (size_t)i;
+    if (place >= at.size)
+        return SAMPLER_PADDING;
+    uint32_t order = grouped ? ORDER_OF_GROUPS + (uint32_t)at.group : ORDER_OF_SAMPLES;
+    if (s->shuffle)
+        place = permute(s->seed, epoch, order, at.size, place);
+    return grouped ? s->groups.samples[at.first + place] : (int64_t)place;
+}

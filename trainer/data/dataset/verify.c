@@ -1,0 +1,170 @@
+#include "trainer/data/dataset/verify.h"
+
+#include "common/str.h"
+#include "trainer/data/dataset/fetch.h"
+#include "trainer/data/dataset/source.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+    struct verification *v;
+    atomic_size_t next;
+    atomic_bool failed;
+    pthread_mutex_t lock; /* over error */
+    struct error error;   /* the first that is not of the data */
+};
+
+/* Returns -1 for an error that is not the file's. */
+static int look_at(struct fetcher *fetcher, const struct dataset *set, size_t sample,
+                   struct verified *item, struct error *err) {
+    const char *why = NULL;
+    int failed = dataset_read(set, sample, &fetcher->encoded, err);
+    if (failed == 0) {
+        const uint8_t *bytes = (const uint8_t *)fetcher->encoded.data;
+        item->read = true;
+        item->bytes = (int64_t)fetcher->encoded.size;
+        item->hash = str_hash(STR_HASH_START, bytes, fetcher->encoded.size);
+        failed = fetch_whole(fetcher, bytes, fetcher->encoded.size, err);
+    }
+    if (failed == 0) {
+        item->width = fetcher->picture.width;
+        item->height = fetcher->picture.height;
+        why = fetcher->damage;
+        item->state = why != NULL ? VERIFIED_DAMAGED : VERIFIED_GOOD;
+    } else if (source_is_at_fault(err)) {
+        char name[PATH_MAX];
+        dataset_sample_name(set, sample, name, sizeof(name));
+        why = source_without_name(name, err->text);
+        item->state = VERIFIED_BAD;
+    } else {
+        return -1;
+    }
+    item->why = why != NULL ? strdup(why) : NULL;
+    return why != NULL && item->why == NULL ? error_no_memory(err, "what is wrong with files") : 0;
+}
+
+static void keep_error(struct work *work, const struct error *err) {
+    pthread_mutex_lock(&work->lock);
+    if (!atomic_exchange(&work->failed, true))
+        work->error = *err;
+    pthread_mutex_unlock(&work->lock);
+}
+
+static void *verify_some(void *argument) {
+    struct work *work = argument;
+    struct verification *v = work->v;
+    struct fetcher fetcher;
+    struct error err = {0};
+    if (fetcher_init(&fetcher, &err) != 0)
+        keep_error(work, &err);
+    while (!atomic_load(&work->failed)) {
+        size_t sample = atomic_fetch_add(&work->next, 1);
+        if (sample >= v->set->count)
+            break;
+        if (look_at(&fetcher, v->set, sample, &v->items[sample], &err) != 0)
+            keep_error(work, &err);
+    }
+    fetcher_done(&fetcher);
+    return NULL;
+}
+
+static int run(struct work *work, int threads, struct error *err) {
+    pthread_t started[VERIFY_THREADS_MAX];
+    int count = 0;
+    while (count < threads && pthread_create(&started[count], NULL, verify_some, work) == 0)
+        count++;
+    if (count == 0)
+        (void)verify_some(work);
+    for (int i = 0; i < count; i++)
+        pthread_join(started[i], NULL);
+    if (!atomic_load(&work->failed))
+        return 0;
+    *err = work->error;
+    return -1;
+}
+
+int verify_set(struct verification *ret, const struct dataset *set, int threads,
+               struct error *err) {
+    *ret = (struct verification){.set = set};
+    if (threads < 1 || threads > VERIFY_THREADS_MAX || set->kind != DATASET_FOLDER)
+        return error_set(err, EXIT_CODE_USAGE, "%d threads; 1 to %d are possible", threads,
+                         VERIFY_THREADS_MAX);
+    ret->items = calloc(set->count + 1, sizeof(*ret->items));
+    if (ret->items == NULL)
+        return error_no_memory(err, "pictures");
+    struct work work = {.v = ret};
+    struct error failed = {0};
+    if (pthread_mutex_init(&work.lock, NULL) != 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "no lock");
+    int result = run(&work, threads, &failed);
+    pthread_mutex_destroy(&work.lock);
+    if (result != 0 && err != NULL)
+        *err = failed;
+    for (size_t i = 0; i < set->count; i++) {
+        ret->damaged += ret->items[i].state == VERIFIED_DAMAGED;
+        ret->bad += ret->items[i].state == VERIFIED_BAD;
+    }
+    return result;
+}
+
+void verification_done(struct verification *v) {
+    for (size_t i = 0; v->items != NULL && i < v->set->count; i++)
+        free(v->items[i].why);
+    free(v->items);
+    *v = (struct verification){0};
+}
+
+static int compare_contents(const void *first, const void *second) {
+    const struct content *a = first;
+    const struct content *b = second;
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? -1 : 1;
+    if (a->set != b->set)
+        return a->set < b->set ? -1 : 1;
+    return a->sample < b->sample ? -1 : a->sample > b->sample;
+}
+
+int duplicates_find(struct duplicates *ret, const struct verification *sets, size_t count,
+                    struct error *err) {
+    size_t all = 0;
+    *ret = (struct duplicates){0};
+    for (size_t s = 0; s < count; s++)
+        all += sets[s].set->count;
+    ret->items = calloc(all + 1, sizeof(*ret->items));
+    if (ret->items == NULL)
+        return error_no_memory(err, "pictures");
+    for (size_t s = 0; s < count; s++)
+        for (size_t i = 0; i < sets[s].set->count; i++) {
+            const struct verified *item = &sets[s].items[i];
+            if (item->read)
+                ret->items[ret->count++] = (struct content){item->hash, item->bytes, s, i};
+        }
+    qsort(ret->items, ret->count, sizeof(*ret->items), compare_contents);
+    return 0;
+}
+
+void duplicates_done(struct duplicates *d) {
+    free(d->items);
+    *d = (struct duplicates){0};
+}
+
+size_t duplicates_next(const struct duplicates *d, size_t at, size_t *ret_first) {
+    while (at < d->count) {
+        const struct content *first = &d->items[at];
+        size_t end = at + 1;
+        while (end < d->count && d->items[end].hash == first->hash &&
+               d->items[end].bytes == first->bytes)
+            end++;
+        *ret_first = at;
+        if (end - at > 1)
+            return end - at;
+        at = end;
+    }
+    return 0;
+}
