@@ -44,15 +44,29 @@ static void end(struct exchange *e, struct error *failure) {
     e->events->ended(e->context, failure);
 }
 
+static int fail_late(const struct error *last, struct error *err) {
+    return error_set(err, EXIT_CODE_NOT_READY, "it was not done in time%s%s",
+                     last->code != 0 ? "; the last try: " : "", last->text);
+}
+
 static void end_all(struct exchange *e) {
     while (e != NULL) {
         struct error err = {0};
         struct exchange *next = e->next;
-        (void)error_set(&err, EXIT_CODE_NOT_READY, "it was not done in time%s%s",
-                        e->last.code != 0 ? "; the last try: " : "", e->last.text);
+        (void)fail_late(&e->last, &err);
         end(e, &err);
         e = next;
     }
+}
+
+/* Why the first of those that were tried already is not done yet; code 0: none was. */
+static struct error last_failure(const struct pool *p) {
+    const struct exchange *const lists[] = {p->running, p->waiting};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        for (const struct exchange *e = lists[i]; e != NULL; e = e->next)
+            if (e->last.code != 0)
+                return e->last;
+    return (struct error){0};
 }
 
 void pool_close(struct pool *p) {
@@ -149,8 +163,10 @@ int pool_run(struct pool *p, int64_t deadline, struct error *err) {
         int64_t next = start_due(p);
         if ((p->running == NULL && p->waiting == NULL && !busy) || p->stop)
             return 0;
-        if (clock_now() >= deadline || (p->give_up != NULL && *p->give_up != 0))
-            return error_set(err, EXIT_CODE_NOT_READY, "it was not done in time");
+        if (clock_now() >= deadline || (p->give_up != NULL && *p->give_up != 0)) {
+            const struct error last = last_failure(p);
+            return fail_late(&last, err);
+        }
         if (turn(p, next < deadline ? next : deadline, busy, err) != 0)
             return -1;
     }

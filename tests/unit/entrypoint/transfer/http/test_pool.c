@@ -25,6 +25,9 @@ static void answer(struct http_call *call) {
         http_reply(call, 302, "Location: /fine\r\n", "", 0);
     else if (strcmp(call->target, "/elsewhere") == 0)
         http_reply(call, 302, "Location: file:///etc/passwd\r\n", "", 0);
+    else if (strcmp(call->target, "/later") == 0)
+        http_reply(call, 503, "Retry-After: 99999999999\r\n",
+                   "<Error><Code>SlowDown</Code></Error>", 36);
     else if (strcmp(call->target, "/silent") == 0)
         (void)sleep(60);
     else if (strcmp(call->target, "/headers") == 0) {
@@ -161,6 +164,24 @@ static void the_whole_has_a_deadline(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_READY);
 }
 
+/* What the server said is the reason, and the deadline is only when it was given up. */
+static void the_last_refusal_stands_behind_the_deadline(void) {
+    struct asking asking = {.path = "/later"};
+    struct question q = {.name = "it",
+                         .prepare = prepare,
+                         .context = &asking,
+                         .tries = 3,
+                         .silence = 5,
+                         .seconds = 1};
+    struct error err = {0};
+    cleanup_buf struct buf body;
+    buf_init(&body, 64);
+    CU_ASSERT_EQUAL(pool_ask(&q, &body, NULL, &err), -1);
+    ASSERT_CONTAINS(err.text, "it: it was not done in time; the last try: ");
+    ASSERT_CONTAINS(err.text, "503 SlowDown");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_READY);
+}
+
 struct one {
     struct exchange exchange;
     struct asking asking;
@@ -216,6 +237,7 @@ static void all(void) {
     a_body_has_its_ceiling();
     a_request_that_cannot_be_made_ends_with_the_reason();
     the_whole_has_a_deadline();
+    the_last_refusal_stands_behind_the_deadline();
     many_go_side_by_side_and_each_ends_once();
     http_server_stop(&server);
 }
