@@ -60,6 +60,17 @@ static void note_odd(struct scan *l, const char *name) {
     (void)snprintf(l->first, sizeof(l->first), "%s", buf_text(&shown));
 }
 
+/* What lies at the walk's path up to SIZE; the rest is found all the same. */
+static void note_missed(struct walk *w, size_t size, const char *why, int os_errno) {
+    struct scan *l = w->leaving;
+    if (l->missed++ > 0)
+        return;
+    w->path[size] = '\0';
+    (void)error_set(&l->first_missed, EXIT_CODE_DATA, "\"%.256s\": %s%s%s",
+                    size > 0 ? w->path : ".", why, os_errno != 0 ? ": " : "",
+                    os_errno != 0 ? strerrordesc_np(os_errno) : "");
+}
+
 static int add(struct scan *l, const char *path, const struct stat *st, struct error *err) {
     if (l->count >= SCAN_MAX)
         return error_set(err, EXIT_CODE_DATA, "more than %d files: pack them into larger ones",
@@ -82,6 +93,8 @@ static int add(struct scan *l, const char *path, const struct stat *st, struct e
 }
 
 static int walk_folder(struct walk *w, int folder, size_t size, unsigned depth, struct error *err);
+static int look_below(struct walk *w, int folder, const char *name, size_t size, unsigned depth,
+                      struct error *err);
 
 /* What goes away while it is looked at was not to stay. */
 static int look(struct walk *w, int folder, const char *name, size_t size, unsigned depth,
@@ -89,34 +102,53 @@ static int look(struct walk *w, int folder, const char *name, size_t size, unsig
     struct stat st;
     int printed =
         snprintf(w->path + size, sizeof(w->path) - size, "%s%s", size > 0 ? "/" : "", name);
-    if (printed < 0 || (size_t)printed >= sizeof(w->path) - size)
-        return error_set(err, EXIT_CODE_DATA, "a path of more than %d bytes", PATH_SIZE - 1);
-    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? 0 : error_set_errno(err, EXIT_CODE_INTERNAL, "looking at files");
+    if (printed < 0 || (size_t)printed >= sizeof(w->path) - size) {
+        note_missed(w, size, "the paths below are too long", 0);
+        return 0;
+    }
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno != ENOENT)
+            note_missed(w, size + (size_t)printed, "it cannot be looked at", errno);
+        return 0;
+    }
     if (S_ISREG(st.st_mode))
         return add(w->leaving, w->path, &st, err);
     if (!S_ISDIR(st.st_mode)) {
         note_odd(w->leaving, name);
         return 0;
     }
+    return look_below(w, folder, name, size + (size_t)printed, depth + 1, err);
+}
+
+static int look_below(struct walk *w, int folder, const char *name, size_t size, unsigned depth,
+                      struct error *err) {
+    if (depth >= SAFE_DIR_DEPTH_MAX) {
+        note_missed(w, size, "this folder lies too deep below the one that is uploaded", 0);
+        return 0;
+    }
     int below = openat(folder, name, WAY);
-    if (below < 0)
-        return errno == ENOENT ? 0 : error_set_errno(err, EXIT_CODE_INTERNAL, "opening a folder");
-    return walk_folder(w, below, size + (size_t)printed, depth + 1, err);
+    if (below >= 0)
+        return walk_folder(w, below, size, depth, err);
+    if (errno != ENOENT)
+        note_missed(w, size, "the folder cannot be opened", errno);
+    return 0;
 }
 
 /* FOLDER is closed. */
 static int walk_folder(struct walk *w, int folder, size_t size, unsigned depth, struct error *err) {
-    DIR *listing = depth < SAFE_DIR_DEPTH_MAX ? fdopendir(folder) : NULL;
+    DIR *listing = fdopendir(folder);
     int result = 0;
     if (listing == NULL) {
         (void)close(folder);
-        return error_set(err, EXIT_CODE_DATA, "folders that lie more than %d deep",
-                         SAFE_DIR_DEPTH_MAX);
+        return error_no_memory(err, "a list of files");
     }
-    for (const struct dirent *e = NULL; result == 0 && (e = readdir(listing)) != NULL;)
+    const struct dirent *e = NULL;
+    while (result == 0 && (errno = 0, e = readdir(listing)) != NULL)
         if (is_whole(e->d_name))
             result = look(w, dirfd(listing), e->d_name, size, depth, err);
+    int failed = errno;
+    if (result == 0 && failed != 0) /* there may be more in it */
+        note_missed(w, size, "the folder cannot be read", failed);
     (void)closedir(listing);
     return result;
 }

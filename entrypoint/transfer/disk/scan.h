@@ -1,7 +1,8 @@
 /* What a program has left in a folder, to be uploaded: its plain files, by walking it from a
  * descriptor without following links. Names of files that are not whole yet are left out:
  * those that begin with a dot, end with ".tmp" or ".part" or hold ".partial-" (which is how
- * checkpoints and models are published). */
+ * checkpoints and models are published). What cannot be looked at is named, and the rest is found.
+ */
 #ifndef ENTRYPOINT_TRANSFER_DISK_SCAN_H
 #define ENTRYPOINT_TRANSFER_DISK_SCAN_H
 
@@ -35,6 +36,8 @@ struct scan {
     size_t capacity;
     size_t odd;     /* links, devices and the like, which are left out */
     char first[64]; /* of these, the beginning of a name that may be shown */
+    size_t missed;  /* folders and paths that could not be looked at */
+    struct error first_missed;
 };
 
 void scan_done(struct scan *l);

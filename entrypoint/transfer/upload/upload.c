@@ -363,12 +363,27 @@ static void tell(const struct round *r) {
     u->say(line);
 }
 
+/* The rest has been sent. As it is a failure, nothing at the target counts as gone from the folder.
+ */
+static void note_missed(struct round *r) {
+    const struct scan *l = &r->found;
+    struct error why;
+    if (l->missed > 1)
+        (void)error_set(&why, EXIT_CODE_DATA, "%s: %s (and %zu more)", r->upload->from,
+                        l->first_missed.text, l->missed - 1);
+    else
+        (void)error_set(&why, EXIT_CODE_DATA, "%s: %s", r->upload->from, l->first_missed.text);
+    note_failure(r, &why);
+}
+
 static int run(struct round *r, struct error *err) {
     struct error sent = {0};
     if (look(r, err) != 0)
         return -1;
     if (send_all(r, &sent) != 0)
         note_failure(r, &sent);
+    if (r->found.missed > 0)
+        note_missed(r);
     if (r->failure.code == 0 && r->upload->mirror && r->upload->to.kind == ADDRESS_S3)
         remove_gone(r);
     tell(r);

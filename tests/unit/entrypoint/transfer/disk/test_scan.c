@@ -48,6 +48,56 @@ static void whole_files_are_found_and_nothing_else(void) {
     CU_ASSERT_EQUAL(scan_read(path_of("a/b"), &l, NULL), -1);
 }
 
+/* NAME below "deep", so many folders below it. */
+static void make_deep(const char *name, int depth) {
+    char path[1024];
+    int size = snprintf(path, sizeof(path), "deep/%s", name);
+    for (int i = 1; i < depth; i++)
+        size += snprintf(path + size, sizeof(path) - (size_t)size, "/d");
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path_of(path), NULL), 0);
+    (void)snprintf(path + size, sizeof(path) - (size_t)size, "/file");
+    put(path);
+}
+
+static void a_folder_too_deep_keeps_nothing_else_from_being_found(void) {
+    struct scan l;
+    make_deep("near", 63);
+    make_deep("too-deep", 64);
+    make_deep("far", 80);
+    put("deep/a");
+    put("deep/z");
+    CU_ASSERT_EQUAL_FATAL(scan_read(path_of("deep"), &l, NULL), 0);
+    CU_ASSERT_EQUAL(l.count, 3);
+    CU_ASSERT_PTR_NOT_NULL(scan_find(&l, "a"));
+    CU_ASSERT_PTR_NOT_NULL(scan_find(&l, "z"));
+    CU_ASSERT_EQUAL(l.missed, 2);
+    CU_ASSERT_EQUAL(l.first_missed.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(l.first_missed.text, "lies too deep");
+    scan_done(&l);
+}
+
+/* Root opens what others may not; a name that is too long for one path stops it, too. */
+static void what_cannot_be_named_is_missed_alone(void) {
+    struct scan l;
+    char name[251];
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path_of("long"), NULL), 0);
+    put("long/a");
+    cleanup_fd int at = open(path_of("long"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < 20; i++) {
+        CU_ASSERT_EQUAL_FATAL(mkdirat(at, name, 0755), 0);
+        int below = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        (void)close(at);
+        at = below;
+    }
+    CU_ASSERT_EQUAL_FATAL(scan_read(path_of("long"), &l, NULL), 0);
+    CU_ASSERT_EQUAL(l.count, 1);
+    CU_ASSERT_EQUAL(l.missed, 1);
+    ASSERT_CONTAINS(l.first_missed.text, "too long");
+    scan_done(&l);
+}
+
 static void one_file_is_found_alone(void) {
     struct scan l;
     struct error err = {0};
@@ -98,5 +148,7 @@ static void a_file_with_a_writer_is_not_at_rest(void) {
 }
 
 UNIT_SUITE("transfer.leaving", UNIT(whole_files_are_found_and_nothing_else),
-           UNIT(one_file_is_found_alone), UNIT(a_stamp_tells_what_was_written),
-           UNIT(a_link_is_not_opened), UNIT(a_file_with_a_writer_is_not_at_rest))
+           UNIT(a_folder_too_deep_keeps_nothing_else_from_being_found),
+           UNIT(what_cannot_be_named_is_missed_alone), UNIT(one_file_is_found_alone),
+           UNIT(a_stamp_tells_what_was_written), UNIT(a_link_is_not_opened),
+           UNIT(a_file_with_a_writer_is_not_at_rest))

@@ -106,6 +106,35 @@ static unsigned count(const char *begin_of) {
     return s3_stage_count(&stage, begin_of);
 }
 
+/* 70 folders below each other: the deepest are left out, the rest is there, and nothing is removed.
+ */
+static void a_folder_too_deep_is_named_and_the_rest_is_sent(void) {
+    struct upload u;
+    struct error err = {0};
+    char path[2048];
+    begin(&u, "deep", "s3://bucket/deep/");
+    put("gone", "x");
+    CU_ASSERT_EQUAL(upload_round(&u, false, NULL), 0);
+    CU_ASSERT_EQUAL(count("PUT /bucket/deep/gone"), 1);
+    (void)snprintf(path, sizeof(path), "%s/gone", folder);
+    CU_ASSERT_EQUAL(remove(path), 0);
+    int size = snprintf(path, sizeof(path), "%s/m", folder);
+    for (int i = 0; i < 70; i++)
+        size += snprintf(path + size, sizeof(path) - (size_t)size, "/d");
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    put("a", "first");
+    put("m/b", "second");
+    put("z", "third");
+    CU_ASSERT_EQUAL(upload_round(&u, true, &err), -1);
+    CU_ASSERT_EQUAL(count("PUT /bucket/deep/a"), 1);
+    CU_ASSERT_EQUAL(count("PUT /bucket/deep/m/b"), 1);
+    CU_ASSERT_EQUAL(count("PUT /bucket/deep/z"), 1);
+    CU_ASSERT_EQUAL(count("DELETE /bucket/deep/gone"), 0);
+    ASSERT_CONTAINS(err.text, "\"m/d/d/d");
+    ASSERT_CONTAINS(err.text, "lies too deep");
+    upload_done(&u);
+}
+
 static void what_is_new_is_sent_and_what_has_gone_goes(void) {
     struct upload u;
     char path[2048];
@@ -291,6 +320,7 @@ static void a_folder_takes_it_too(void) {
 static void all(void) {
     s3_stage_open(&stage, answer);
     what_is_new_is_sent_and_what_has_gone_goes();
+    a_folder_too_deep_is_named_and_the_rest_is_sent();
     what_is_being_written_waits();
     names_that_s3_does_not_take_are_told();
     a_key_that_is_too_long_is_told();
