@@ -23,6 +23,32 @@ static void drop_fresh(struct redial *r) {
     r->asked = 0;
 }
 
+static void drop_late(struct redial *r) {
+    link_free(r->late);
+    r->late = NULL;
+}
+
+static void leave_alone(void *context, const json_t *message) {
+    (void)context;
+    (void)message;
+}
+
+static void late_closed(void *context, const struct error *why) {
+    (void)why;
+    drop_late(context);
+}
+
+static const struct link_events late_events = {.message = leave_alone, .closed = late_closed};
+
+/* The peer may have moved the link to this connection already, and only its answer was lost: to
+ * close it would then close the link. */
+static void set_aside(struct redial *r) {
+    r->late = r->fresh;
+    r->fresh = NULL;
+    r->asked = 0;
+    link_own(r->late, &late_events, r);
+}
+
 static void give_up(struct redial *r, const struct error *why) {
     const struct redial_events *events = r->events;
     void *context = r->context;
@@ -49,6 +75,7 @@ static void take_resumed(struct redial *r, const json_t *message) {
     r->fresh = NULL;
     r->asked = 0;
     loop_after(&r->s->loop, &r->again, quiet_time(r));
+    drop_late(r);
     if (taken >= 0 &&
         link_resume(r->link, fresh, (uint64_t)taken, r->s->job->settings.dead_seconds))
         return;
@@ -77,17 +104,23 @@ static void closed(void *context, const struct error *why) {
 const struct link_events redial_link_events = {
     .opened = opened, .message = heard, .closed = closed};
 
+/* A handshake that an outage has cut off would also wait for TCP's ever longer pauses. */
 static bool is_on_its_way(const struct redial *r) {
     if (r->fresh == NULL || link_is_connecting(r->fresh))
         return false;
-    return r->asked == 0 || clock_now() - r->asked < patience;
+    if (r->asked == 0)
+        return !link_is_stuck(r->fresh);
+    return r->late != NULL || clock_now() - r->asked < patience;
 }
 
 static void dial(void *context) {
     struct redial *r = context;
     struct error ignored;
     if (!is_on_its_way(r)) {
-        drop_fresh(r);
+        if (r->asked != 0)
+            set_aside(r);
+        else
+            drop_fresh(r);
         r->fresh = dial_address(&r->s->loop, &r->peer, r->s->job->ports.control, r->s->contexts.tls,
                                 &redial_link_events, r, &ignored);
     }
@@ -120,5 +153,6 @@ void redial_stop(struct redial *r) {
         return;
     loop_cancel(&r->s->loop, &r->again);
     drop_fresh(r);
+    drop_late(r);
     r->link = NULL;
 }

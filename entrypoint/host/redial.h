@@ -34,6 +34,7 @@ struct redial {
     void *context;
     struct link *link;  /* that is looked after, its owner's; NULL: none */
     struct link *fresh; /* on its way to the peer, or NULL */
+    struct link *late;  /* one before it that the peer did not answer in time, or NULL */
     int64_t asked;      /* when FRESH was open, clock_now(); 0: it is not */
     struct timer again;
 };

@@ -56,6 +56,20 @@ an_outage_of_the_first_host_is_survived() {
     goes_on
 }
 
+# Only small packets get through: connections are made, and their handshakes are not.
+an_outage_that_lets_small_packets_through_is_survived() {
+    job 2 5 || return
+    first=$(hosts pid 2)
+    began=$(now_ms)
+    nsenter -t "$first" -n iptables --wait -A INPUT -p tcp --sport 7070 -m length --length 90: -j DROP
+    nsenter -t "$first" -n iptables --wait -A OUTPUT -p tcp --dport 7070 -m length --length 90: -j DROP
+    sleep 4
+    nsenter -t "$first" -n iptables --wait -F
+    took=$(($(now_ms) - began))
+    [ "$took" -le 4500 ] || { proves_nothing "they were lost for $took ms"; return; }
+    goes_on
+}
+
 # The half of a link that carries the workers' words.
 an_outage_of_one_direction_is_survived() {
     job 2 10 || return
@@ -96,7 +110,7 @@ outages_one_after_another_lose_no_line() {
 }
 
 CASES=${CASES:-an_outage_that_ends_a_second_earlier_is_survived an_outage_of_the_first_host_is_survived
-    an_outage_of_one_direction_is_survived what_is_said_in_an_outage_arrives outages_one_after_another_lose_no_line}
+    an_outage_that_lets_small_packets_through_is_survived an_outage_of_one_direction_is_survived what_is_said_in_an_outage_arrives outages_one_after_another_lose_no_line}
 
 # After each case.
 case_ends() { nothing_is_left; }

@@ -24,7 +24,8 @@ static struct link *at_master;
 static struct link *at_worker;
 static int dialled; /* times that the master was asked to resume */
 static bool refuses;
-static bool mute; /* the master answers nothing */
+static bool mute;         /* the master answers nothing */
+static bool loses_answer; /* it moves the link, and its answer is lost */
 static bool stops_when_resumed;
 static int resumed_count;
 static int refused_count;
@@ -105,7 +106,10 @@ static void arrived(void *context, struct link *link, const struct net_address *
     }
     json_int_t taken = json_integer_value(json_object_get(message, "taken"));
     json_t *words = json_pack("{s:I}", "taken", (json_int_t)link_taken(at_master));
-    link_send(link, frame_with("resumed", words));
+    if (loses_answer)
+        json_decref(words);
+    else
+        link_send(link, frame_with("resumed", words));
     link_flush(link);
     CU_ASSERT(link_resume(at_master, link, (uint64_t)taken, 10));
 }
@@ -152,7 +156,7 @@ static void set_up(void) {
     (void)signal(SIGPIPE, SIG_IGN);
     memset(key, 1, sizeof(key));
     dialled = resumed_count = refused_count = lines = wanted = master_closed = 0;
-    refuses = mute = stops_when_resumed = false;
+    refuses = mute = loses_answer = stops_when_resumed = false;
     job = (struct job){.settings = {.dead_seconds = 10},
                        .cluster = {.hosts = hosts, .count = 2, .self = 1},
                        .ports = {.control = ports_own()}};
@@ -243,6 +247,28 @@ static void a_peer_that_goes_away_when_asked_is_asked_again(void) {
     tear_down();
 }
 
+/* The master has moved the link to a connection that the worker gives up as nobody answers there.
+ */
+static void an_answer_that_is_lost_ends_no_link(void) {
+    set_up();
+    loses_answer = true;
+    run_for(2 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(dialled, 1);
+    CU_ASSERT_NOT_EQUAL(redial.asked, 0);
+    loses_answer = false;
+    redial.asked -= 2 * LINK_HANDSHAKE_SECONDS * CLOCK_SECOND;
+    say(0, 3);
+    wanted = 3;
+    run_for(20 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(lines, 3);
+    CU_ASSERT_EQUAL(dialled, 2);
+    run_for(CLOCK_SECOND / 10);
+    CU_ASSERT_EQUAL(resumed_count, 1);
+    CU_ASSERT_PTR_NULL(redial.late);
+    CU_ASSERT_EQUAL(refused_count + master_closed, 0);
+    tear_down();
+}
+
 static void an_owner_may_stop_it_when_it_hears_of_the_peer(void) {
     set_up();
     stops_when_resumed = true;
@@ -257,4 +283,5 @@ UNIT_SUITE("host.redial", UNIT(the_link_goes_on_over_another_connection),
            UNIT(a_peer_that_is_heard_is_not_dialled),
            UNIT(a_peer_that_knows_the_link_no_more_ends_it),
            UNIT(a_peer_that_goes_away_when_asked_is_asked_again),
+           UNIT(an_answer_that_is_lost_ends_no_link),
            UNIT(an_owner_may_stop_it_when_it_hears_of_the_peer))
