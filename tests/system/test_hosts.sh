@@ -51,6 +51,22 @@ a_host_that_has_ended_is_none_to_signal() {
     wait "$stranger" 2>/dev/null || :
 }
 
+# A host whose keeper was killed has no code, and its number may be another process's, too.
+a_host_without_a_keeper_names_no_process_of_the_machine() {
+    ring 1
+    hosts start 1 -- true
+    check "it ends" hosts wait "$PATIENCE" 1 || return
+    mv "$RING/host-1/code" "$RING/host-1/code.kept"
+    timeout 600 sleep 600 &
+    stranger=$!
+    echo "$stranger" >"$RING/host-1/parent"
+    check "it has a child" wait_for "$PATIENCE" pgrep -P "$stranger" || return
+    check "none is named" equal "$(hosts pids 1)" ''
+    mv "$RING/host-1/code.kept" "$RING/host-1/code"
+    kill "$stranger"
+    wait "$stranger" 2>/dev/null || :
+}
+
 # Each way in which it cannot be made: code 70, a reason, no ring's name, nothing left.
 no_ring_is_no_ring() {
     ring_down
@@ -95,7 +111,8 @@ a_script_without_a_ring_fails() {
 }
 
 CASES=${CASES:-hosts_can_read_the_repository_and_write_where_they_should
-    a_host_that_is_started_again_has_said_nothing_yet a_host_that_has_ended_is_none_to_signal no_ring_is_no_ring
+    a_host_that_is_started_again_has_said_nothing_yet a_host_that_has_ended_is_none_to_signal
+    a_host_without_a_keeper_names_no_process_of_the_machine no_ring_is_no_ring
     a_script_without_a_ring_fails}
 run_cases
 finish
