@@ -470,11 +470,11 @@ static void tell_network(struct executor *h, bool configured) {
     (void)snprintf(h->crew.interface, sizeof(h->crew.interface), "%s", h->interface.name);
     interface_cidr(&h->interface, network);
     nic_environment_own(h->environment, own);
-    log_info("the job's network is %s on %s, %s; Open MPI, NCCL, Gloo, libfabric and UCX are told "
-             "so%s%s",
+    log_info("the job's network is %s on %s, %s; Open MPI, NCCL, Gloo, libfabric and UCX are set "
+             "to use it%s%s",
              network, h->interface.name,
              configured ? "as configured" : "which leads to the other hosts",
-             own[0] != '\0' ? ", but for what the job says itself: " : "", own);
+             own[0] != '\0' ? ", except what the job sets itself: " : "", own);
 }
 
 int executor_meet_master(struct executor *h, const struct net_address *master,

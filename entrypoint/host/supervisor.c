@@ -61,7 +61,8 @@ static void on_signal(void *context, int number) {
         return;
     if (!again)
         s->stop_asked = now;
-    log_info("%s: a stop was asked for%s", strsignal(number), again ? " again" : "");
+    log_info("received SIG%s: %s", sigabbrev_np(number),
+             again ? "the second stop request ends what is left" : "stopping the job");
     s->role->stop(s->state, again);
 }
 

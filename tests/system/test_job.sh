@@ -218,7 +218,7 @@ one_network_for_all_libraries() {
     all_end 60 0 1 2 || return
     every_log_has 'told =eth0 eth0 eth0 ib7'
     every_log_has ' on eth0, as configured; Open MPI'
-    every_log_has 'but for what the job says itself: FI_TCP_IFACE=ib7'
+    every_log_has 'except what the job sets itself: FI_TCP_IFACE=ib7'
 }
 
 one_host_alone() {

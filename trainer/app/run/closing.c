@@ -40,7 +40,7 @@ static void tell_next(const struct training_run *job) {
     if (!ranks_alone(job->comm))
         return;
     if (in->out[0] != '\0' && job->data.task->score_show != NULL && in->scored)
-        log_info("what its evaluations found is in %s, pictures of it in %s/pictures", in->out,
+        log_info("detections of the evaluations are in %s, pictures in %s/pictures", in->out,
                  in->out);
     if (in->scored && !in->synthetic && data != NULL)
         log_info("next: ringtrain eval --model-dir %s --data %s", model, data);

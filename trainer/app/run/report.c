@@ -92,7 +92,7 @@ void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]) {
     status_duration(whole, sizeof(whole),
                     (double)(clock_now() - r->opened_at) / (double)CLOCK_SECOND);
     (void)snprintf(text, REPORT_SUMMARY_MAX,
-                   "%" PRId64 " steps of %" PRId64 " images in %s of training, %.1f images/s; %s "
+                   "%" PRId64 " steps, %" PRId64 " images in %s of training, %.1f images/s; %s "
                    "with evaluations and checkpoints",
                    r->all.steps, r->all.images, training, (double)r->all.images / seconds, whole);
 }

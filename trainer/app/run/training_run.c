@@ -202,7 +202,7 @@ static int describe(struct training_run *job, struct error *err) {
     s->total_steps = job->schedule.total_steps;
     s->epoch_images = job->steps_per_epoch * s->global_batch;
     if (job->first)
-        log_info("%" PRId64 " rank(s) of %d compute and %d data threads; %s", s->ranks,
+        log_info("ranks: %" PRId64 "; threads per rank: %d compute, %d data; %s", s->ranks,
                  job->threads.compute, job->threads.data, s->backend);
     return 0;
 }

@@ -151,7 +151,7 @@ static void a_run_tells_steps_and_scores_and_leaves_a_model(void) {
     CU_ASSERT(is_there("@/c/step-000000004.safetensors"));
     CU_ASSERT_FALSE(is_there("@/c/.ringtrain.lock"));
     ASSERT_CONTAINS(told, "32 training images, 12 to evaluate on; 4 steps of 8 images");
-    ASSERT_CONTAINS(told, "4 steps of 32 images in ");
+    ASSERT_CONTAINS(told, "4 steps, 32 images in ");
     CU_ASSERT_PTR_NULL(strstr(told, "stop"));
     char folder[600];
     struct error err = {0};

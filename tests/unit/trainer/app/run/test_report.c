@@ -174,7 +174,7 @@ static void the_whole_run_is_summed_up(void) {
     step(&r, 1, 60, false);
     CU_ASSERT_DOUBLE_EQUAL(r.standing.step_seconds, 2.8, 1e-9); /* a tenth from the last one */
     report_summary(&r, text);
-    ASSERT_CONTAINS(text, "2 steps of 120 images in 0:04 of training, 30.0 images/s; 0:09 with");
+    ASSERT_CONTAINS(text, "2 steps, 120 images in 0:04 of training, 30.0 images/s; 0:09 with");
     report_done(&r);
 }
 
