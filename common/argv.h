@@ -1,5 +1,6 @@
-/* A growing list of strings with a NULL at its end: a command line or an environment. Nothing is
- * ever quoted, and no shell ever sees it. Zeroed is empty. */
+/* Growable, NULL-terminated list of strings: a command line or an environment.
+ *
+ * Nothing is quoted, and no shell sees it. A zeroed list is empty. */
 #ifndef COMMON_ARGV_H
 #define COMMON_ARGV_H
 

@@ -1,6 +1,7 @@
-/* A growable byte buffer with a ceiling. Zeroed is empty with no room: give it its ceiling first.
- * The bytes are always followed by a NUL that is not counted, so text can be read as a C string.
- * Not thread safe. */
+/* Growable byte buffer with a maximum size.
+ *
+ * A zeroed buffer is empty and has no room: set its maximum first. The bytes are always followed by
+ * a NUL that is not counted, so text can be read as a C string. Not thread safe. */
 #ifndef COMMON_BUF_H
 #define COMMON_BUF_H
 

@@ -1,10 +1,10 @@
-/* Early returns that leak nothing: attributes for locals whose end of scope frees them.
+/* Cleanup attributes for local variables, so that early returns leak nothing.
  *
  *     cleanup_free char *text = NULL;
  *     cleanup_fd int fd = -1;
  *
- * TAKE_PTR and take_fd hand a local's value on and disarm it. Structs that own things have a
- * NOUN_done() of their own, which accepts zeroed and half-built objects. */
+ * TAKE_PTR and take_fd pass a local variable's value on and disarm it. Structs that own things have
+ * a NOUN_done() of their own, which accepts zeroed and half-built objects. */
 #ifndef COMMON_CLEANUP_H
 #define COMMON_CLEANUP_H
 

@@ -1,5 +1,7 @@
-/* Time. Deadlines are points on the monotonic clock in nanoseconds, so that a set wall clock
- * neither fires nor hangs anything. */
+/* Clocks and deadlines.
+ *
+ * Deadlines are points on the monotonic clock in nanoseconds, so that setting the wall clock
+ * neither fires nor delays anything. */
 #ifndef COMMON_CLOCK_H
 #define COMMON_CLOCK_H
 

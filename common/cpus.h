@@ -1,5 +1,7 @@
-/* How many CPUs this process may use: those of its affinity mask, and of its control group's quota,
- * which says how much time it gets and not where. */
+/* Number of CPUs that this process may use.
+ *
+ * That is limited by its affinity mask and by the quota of its control group, which limits time and
+ * not which CPUs. */
 #ifndef COMMON_CPUS_H
 #define COMMON_CPUS_H
 

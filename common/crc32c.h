@@ -1,5 +1,7 @@
-/* CRC32C (Castagnoli, polynomial 0x1EDC6F41 reflected; RFC 3720 appendix B.4): the checksum of
- * checkpoints and of TensorFlow's records. By the processor's instruction where it has one. */
+/* CRC32C checksum (Castagnoli, polynomial 0x1EDC6F41 reflected; RFC 3720 appendix B.4).
+ *
+ * Checkpoints and TensorFlow's records use it. The processor's instruction computes it if there is
+ * one. */
 #ifndef COMMON_CRC32C_H
 #define COMMON_CRC32C_H
 

@@ -1,11 +1,13 @@
-/* Errors are values: a function that may fail returns 0 or -1 and fills the struct error that it
- * was given. No allocation, so that running out of memory can be reported too.
+/* Errors as values, with a message and an exit code.
+ *
+ * A function that may fail returns 0 or -1 and fills the struct error that it was given. Nothing is
+ * allocated, so that running out of memory can be reported too.
  *
  *     if (json_load_file(path, &root, err) != 0)
  *         return error_wrap(err, "reading the cluster");
  *
- * Library code never prints an error and never exits; one place in each program does. `code` is
- * the exit code the program should leave with. */
+ * Library code never prints an error and never exits; one place in each program does. `code` is the
+ * exit code the program should leave with. */
 #ifndef COMMON_ERROR_H
 #define COMMON_ERROR_H
 

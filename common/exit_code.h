@@ -1,6 +1,6 @@
-/* The exit codes of ringmaster and ringtrain, one table for programs, help texts and documents.
+/* Exit codes of ringmaster and ringtrain, in one table for programs, help texts and documents.
  *
- * Codes of the user's program pass unchanged, but for 130, which becomes 1: the SageMaker SDK's
+ * Codes of the user's program pass unchanged, except 130, which becomes 1: the SageMaker SDK's
  * local mode takes 130 for success. A program that died of signal n counts as 128 + n. */
 #ifndef COMMON_EXIT_CODE_H
 #define COMMON_EXIT_CODE_H

@@ -1,4 +1,4 @@
-/* Files and descriptors: never short, never half a file, never without a ceiling. */
+/* Files and descriptors: complete reads and writes, atomic replacement, and bounded sizes. */
 #ifndef COMMON_FILE_H
 #define COMMON_FILE_H
 

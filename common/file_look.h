@@ -1,6 +1,8 @@
-/* Whether something is there. What the system does not say (EACCES, EIO, ESTALE, EMFILE, ...) is an
- * error and not an absence: nothing begins anew, and no other place is taken, because a file could
- * not be read for a moment. */
+/* Existence checks that tell absence from failure.
+ *
+ * If the system does not answer (EACCES, EIO, ESTALE, EMFILE, ...), that is an error and not an
+ * absence: a job must not begin anew, or use another place, because a file could not be read for a
+ * moment. */
 #ifndef COMMON_FILE_LOOK_H
 #define COMMON_FILE_LOOK_H
 

@@ -1,4 +1,6 @@
-/* JSON through Jansson, with ceilings, strict about duplicates, and errors that name file and key.
+/* JSON through Jansson, with limits, strict about duplicate keys, and errors that name file and
+ * key.
+ *
  * Values are Jansson's (json_t); a "borrowed" result lives as long as its root. */
 #ifndef COMMON_JSON_H
 #define COMMON_JSON_H

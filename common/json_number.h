@@ -1,5 +1,7 @@
-/* Decimal numbers of JSON to doubles: correctly rounded, and several times as fast as strtod for
- * the numbers that programs write. */
+/* Parser of JSON's decimal numbers to doubles.
+ *
+ * Results are correctly rounded, and computed several times as fast as by strtod for numbers that
+ * programs write. */
 #ifndef COMMON_JSON_NUMBER_H
 #define COMMON_JSON_NUMBER_H
 

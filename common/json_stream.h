@@ -1,6 +1,8 @@
-/* JSON of any size, read value by value in one pass: what annotation and result files of hundreds
- * of megabytes need. The file goes through a window of about a megabyte; memory does not grow with
- * it. For small files that are wanted whole there is json.h.
+/* Streaming JSON reader for files of any size, value by value in one pass.
+ *
+ * Annotation and result files of hundreds of megabytes need it. The file goes through a window of
+ * about a megabyte, and memory does not grow with it. For small files that are wanted whole there
+ * is json.h.
  *
  *     json_stream_open(&s, path, err)
  *     json_stream_object(&s, err);
@@ -8,10 +10,10 @@
  *         if (json_text_is(&key, "id")) ... json_stream_integer(&s, &id, err) ...
  *         else json_stream_skip(&s, err);
  *
- * Strict JSON: no NaN, no Infinity, no comments, no trailing commas. Keys given twice are not
- * noticed here: the reader of the object sees both. Errors have EXIT_CODE_DATA and name the byte;
- * the caller, who knows what is being read, adds the file. After one the stream is of no more use.
- * Not thread safe. */
+ * JSON is strict: no NaN, no Infinity, no comments, no trailing commas. Duplicate keys are not
+ * detected here: the reader of the object sees both. Errors have EXIT_CODE_DATA and name the byte;
+ * the caller, which knows what is being read, adds the file. After an error the stream cannot be
+ * used any more. Not thread safe. */
 #ifndef COMMON_JSON_STREAM_H
 #define COMMON_JSON_STREAM_H
 

@@ -1,4 +1,4 @@
-/* A string of a JSON document as it stands there, between its quotes and with its escapes. */
+/* String of a JSON document as it is written there, between its quotes and with its escapes. */
 #ifndef COMMON_JSON_TEXT_H
 #define COMMON_JSON_TEXT_H
 

@@ -1,10 +1,9 @@
-/* The program's own words, one line each on stderr: time, level, who, text.
+/* Log lines on stderr: time, level, source, text.
  *
  *     2026-11-21T02:03:04.567Z info  algo-2: joined algo-1
  *
- * Only programs log (main and the parts named supervisor, master, worker, train); libraries return
- * errors. Secrets are blotted out (redact.h) and bytes that are not UTF-8 replaced. A line is one
- * write, so lines of several processes do not mix. Keeps errno. */
+ * Secrets are replaced (redact.h), and so are bytes that are not UTF-8. Each line is one write, so
+ * lines of several processes do not mix. errno is preserved. */
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
 

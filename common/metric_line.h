@@ -1,12 +1,13 @@
-/* Metric lines: the form that scrapers read, kept in one place for the trainer that writes them and
- * for the launcher that prints their definitions.
+/* Metric lines in the form that scrapers read.
+ *
+ * The trainer writes them, and the launcher prints their definitions; both take the form from here.
  *
  *     train step=20 epoch=1 loss=2.30259 lr=0.1 images_per_second=812.5 data_wait=0.015 skipped=0
  *     eval epoch=1 top1=0.9125 top5=1 loss=0.31 images=400
  *     train step=20 epoch=1 loss=1.9 loss_classifier=0.6 loss_box_reg=0.3 ... lr=0.02 ...
  *     eval epoch=1 bbox_mAP=0.371 bbox_AP50=0.585 ... segm_mAP=0.341 ... images=5000
  *
- * key=value, one blank between, no tabs; fractions, not percent. */
+ * Pairs key=value are separated by one blank, without tabs. Shares are fractions, not percent. */
 #ifndef COMMON_METRIC_LINE_H
 #define COMMON_METRIC_LINE_H
 

@@ -5,9 +5,8 @@
  *         nearest_try(&n, names[i]);
  *     if (n.name != NULL) ... "did you mean %s?"
  *
- * A name is near when at most half of the text's letters have to be put in, taken out or changed
- * (Levenshtein), or when it begins with the text. '-' and '_' are the same, and so are letters of
- * either case. */
+ * A name is near if its Levenshtein distance is at most half the length of the text, or if it
+ * begins with the text. '-' and '_' are equal, and case does not matter. */
 #ifndef COMMON_NEAREST_H
 #define COMMON_NEAREST_H
 

@@ -1,5 +1,7 @@
-/* An IPv4 or IPv6 address of a host, held as one type: IPv4 as ::ffff:a.b.c.d (RFC 4291, section
- * 2.5.5.2), as a listener of both families sees it. Zeroed, it is no address. */
+/* IPv4 or IPv6 address of a host, as one type.
+ *
+ * IPv4 is held as ::ffff:a.b.c.d (RFC 4291, section 2.5.5.2), as a listener of both families sees
+ * it. A zeroed value is no address. */
 #ifndef COMMON_NET_ADDRESS_H
 #define COMMON_NET_ADDRESS_H
 

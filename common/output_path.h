@@ -1,5 +1,6 @@
-/* Checks before the work whose result is to become the file PATH, so that it does not end in an
- * error, and nobody's file is lost. */
+/* Checks of an output path before the work whose result is written there.
+ *
+ * They find errors early, and keep existing files of others from being overwritten. */
 #ifndef COMMON_OUTPUT_PATH_H
 #define COMMON_OUTPUT_PATH_H
 

@@ -1,12 +1,13 @@
-/* A rank's progress, shared between the program that makes it and the supervisor that watches it:
- * 64 bytes of memory that both map. It has no name in any folder, so that no other rank finds it,
- * and its size is sealed, so that no program can take it away under the supervisor. The program
- * inherits its descriptor, finds a path that leads there in RINGMASTER_PROGRESS and marks each step
- * together with its patience: how long the silence until the next mark may last. A program that
- * never marks is never called stalled. What its steps took of the rank's own time it may say, too:
- * that tells for whom all others wait. Marks cost a few stores.
+/* Progress of a rank, in 64 bytes of memory shared by the program and its supervisor.
  *
- * One writer; the reader sees each field whole. */
+ * The memory has no name in any folder, so no other rank finds it, and its size is sealed, so no
+ * program can shrink it under the supervisor. The program inherits its descriptor and finds a path
+ * to it in RINGMASTER_PROGRESS. With each step it writes a mark and its patience: how long the
+ * silence until the next mark may last. A program that never writes a mark never counts as stalled.
+ * It may also report how much of the rank's own time its steps took, from which stragglers are
+ * found. A mark costs a few stores.
+ *
+ * There is one writer; the reader sees each field whole. */
 #ifndef COMMON_PROGRESS_H
 #define COMMON_PROGRESS_H
 

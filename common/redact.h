@@ -1,6 +1,7 @@
-/* Keeps secrets out of logs. Values registered here are replaced by "***" wherever redact_text()
- * is applied; the log applies it to every line. One registry a process; register at start, from
- * the main thread. */
+/* Redaction of secrets in logs.
+ *
+ * Registered values are replaced by "***" wherever redact_text() is applied; the log applies it to
+ * every line. There is one registry per process; register at start, from the main thread. */
 #ifndef COMMON_REDACT_H
 #define COMMON_REDACT_H
 

@@ -1,7 +1,7 @@
-/* Pieces of man pages in roff, which both programs print from their own tables.
+/* Building blocks of man pages in roff, which both programs print from their own tables.
  *
- * What would be a command or an escape of roff's in a text is written so that it is not. All
- * functions append to RET and fail as buffers do. */
+ * Text that would be a command or an escape of roff is escaped. All functions append to RET and
+ * fail as buffers do. */
 #ifndef COMMON_ROFF_H
 #define COMMON_ROFF_H
 

@@ -1,6 +1,7 @@
-/* What ringmaster tells every program that it starts, beside its rank: which attempt at the job
- * this is, and a name that all attempts of one job share and no other job has. A program that finds
- * a later attempt than the first goes on from what it saved in the run of that name. */
+/* Attempt number and run ID that ringmaster passes to every program that it starts.
+ *
+ * The run ID is shared by all attempts of one job and differs between jobs. A program that is
+ * started in a later attempt than the first resumes from what it saved in the run of that ID. */
 #ifndef COMMON_RUN_ID_H
 #define COMMON_RUN_ID_H
 

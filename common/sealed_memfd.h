@@ -1,5 +1,6 @@
-/* Memory that is handed to a child and that nobody can change any more: for what must stand in no
- * command line and no environment. */
+/* Sealed memory that is handed to a child and that no process can change any more.
+ *
+ * It holds what must not appear in a command line or an environment. */
 #ifndef COMMON_SEALED_MEMFD_H
 #define COMMON_SEALED_MEMFD_H
 

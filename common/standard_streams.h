@@ -1,5 +1,7 @@
-/* Descriptors 0 to 2 are the standard streams, whether a program was started with them or not: a
- * file that takes the place of one that is closed would get what is printed. */
+/* Standard streams: descriptors 0 to 2, opened if the program was started without them.
+ *
+ * Otherwise a file opened later could take the number of a closed stream and receive what is
+ * printed. */
 #ifndef COMMON_STANDARD_STREAMS_H
 #define COMMON_STANDARD_STREAMS_H
 

@@ -1,4 +1,4 @@
-/* Strings at the border: total parsers without locale, and text made safe to print. */
+/* Strings from outside: total parsers without locale, and text made safe to print. */
 #ifndef COMMON_STR_H
 #define COMMON_STR_H
 

@@ -1,6 +1,7 @@
-/* What was ignored or looks wrong where something was read, for a log or a table: libraries do not
- * print. A fixed number of lines, each cut at its size; those above the number are counted alone.
- */
+/* Fixed-size list of warnings, for a log or a table.
+ *
+ * A reader adds what it ignored or what looks wrong, because libraries do not print. Each line is
+ * cut at a fixed size; warnings beyond the last line are only counted. */
 #ifndef COMMON_WARNINGS_H
 #define COMMON_WARNINGS_H
 

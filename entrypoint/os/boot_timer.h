@@ -1,8 +1,9 @@
-/* A timer that counts while the machine sleeps, too: deadlines are points of clock_boot(), and one
- * that has passed meanwhile fires as soon as the machine is awake. The loop's own timers stand
- * still with the machine.
+/* Timer on the boot-time clock, which also counts while the machine sleeps.
  *
- * A zeroed one is closed: set and close do nothing then. */
+ * Deadlines are points of clock_boot(). A deadline that passes during sleep fires as soon as the
+ * machine is awake; the loop's own timers stand still meanwhile.
+ *
+ * A zeroed timer is closed: setting and closing it do nothing. */
 #ifndef ENTRYPOINT_OS_BOOT_TIMER_H
 #define ENTRYPOINT_OS_BOOT_TIMER_H
 

@@ -1,6 +1,7 @@
-/* Which build this program is: the GNU build ID that the linker has worked out of all that is in it
- * (--build-id=sha1). Two builds of one version have two of them; copying, stripping and renaming
- * change nothing. */
+/* Build ID of the running program, as the linker computes it (--build-id=sha1).
+ *
+ * Two different builds of one version have different IDs. Copying, stripping and renaming the
+ * program do not change its ID. */
 #ifndef ENTRYPOINT_OS_BUILD_ID_H
 #define ENTRYPOINT_OS_BUILD_ID_H
 

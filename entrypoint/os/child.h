@@ -1,10 +1,13 @@
-/* Starting programs and burying them. A program is started without a shell, with exactly the
- * environment that it is given, no signal blocked but those that are to wait, every handler at its
- * default, stdin from /dev/null and no descriptor above 2 but those that it is to keep. Whether
- * exec worked is known when child_spawn() returns.
+/* Child processes: starting programs, and reaping every process that ends.
  *
- * One reaper a process takes every dead child by waitpid, those that it knows and orphans that came
- * to it; until then a pid cannot be used again, so a known child's pid is safe to signal. */
+ * A program is started without a shell, with exactly the environment that it is given. All signal
+ * handlers are at their defaults, and only the signals that are to wait are blocked. stdin is
+ * /dev/null, and no descriptor above 2 is open except those that it is to keep. When child_spawn()
+ * returns, it is known whether exec worked.
+ *
+ * Each process has one reaper, which takes every dead child by waitpid: known children, and orphans
+ * that were reparented to it. Until then the pid cannot be used again, so a known child's pid is
+ * safe to signal. */
 #ifndef ENTRYPOINT_OS_CHILD_H
 #define ENTRYPOINT_OS_CHILD_H
 
@@ -33,8 +36,8 @@ struct child_options {
     int keep[CHILD_KEEP_MAX]; /* descriptors that it inherits under their numbers; 0: none */
     int hold[CHILD_HOLD_MAX]; /* signals that wait until it lets them come; 0: none */
     int death_signal;         /* sent to it when this process dies; 0: none */
-    bool as_user;             /* as whom the job's processes run (identity.h) */
-    uint64_t open_files;      /* soft limit of descriptors (open_files.h); 0: as this process's */
+    bool as_user;             /* as whom the job's processes run (run_as.h) */
+    uint64_t open_files;      /* soft limit of descriptors (fd_limits.h); 0: as this process's */
 };
 
 /* Less than other hosts wait for a sign of life (heartbeats go out between two callbacks). */

@@ -1,12 +1,14 @@
-/* One of this container's streams, written without ever blocking. Two queues with ceilings: words
- * of our own, which go first, and lines of programs, of which the oldest go when there is no more
- * room. What was dropped is counted, and the count told in a line of its own where the gap is, and
- * at the end in any case.
+/* Nonblocking writer of one of the container's output streams.
  *
- * A file whose disk has no room is tried again every second, and lines wait meanwhile.
+ * It has two bounded queues: the launcher's own lines, which go first, and lines of programs. When
+ * there is no more room the oldest lines of programs are dropped. Dropped lines are counted, and
+ * the count is printed at the gap and at the end.
  *
- * A reader of CONSOLE_READER_LEAST bytes a second hears how a job ended, whatever the programs
- * print: what happened is said first, and the end of what they printed comes out as well. */
+ * If the stream is a file on a full disk, writing is retried every second, and lines wait
+ * meanwhile.
+ *
+ * A reader that takes at least CONSOLE_READER_LEAST bytes a second always gets the outcome of the
+ * job, however much programs print: the outcome comes first, then the end of what they printed. */
 #ifndef ENTRYPOINT_OS_CONSOLE_H
 #define ENTRYPOINT_OS_CONSOLE_H
 

@@ -1,6 +1,8 @@
-/* The limit of open descriptors (RLIMIT_NOFILE). A job of several hundred hosts needs more of them
- * in its first processes, and in mpirun, than the usual 1,024; programs get back what they would
- * have had, because some stop at select()'s 1,024 or close all descriptors up to the limit. */
+/* Limit of open descriptors (RLIMIT_NOFILE), raised for the launcher and restored for programs.
+ *
+ * In a job of several hundred hosts, the first processes and mpirun need more than the usual 1,024
+ * descriptors. Programs get back the limit that they would have had, because some stop at
+ * select()'s 1,024 or close all descriptors up to the limit. */
 #ifndef ENTRYPOINT_OS_FD_LIMITS_H
 #define ENTRYPOINT_OS_FD_LIMITS_H
 

@@ -1,10 +1,11 @@
-/* Files of lines that a child of this process writes (scribe_child.h), so that a disk that stalls
- * or fills up holds up nobody but the child: who has a loop hands lines over and goes on. They wait
- * in a queue with a ceiling; what finds no room there is dropped and counted.
+/* Files of lines, written by a child process so that a slow disk never blocks the loop.
  *
- * The child is started with the first line and holds no descriptor of this process but its socket.
- * It is told to rest before all children are swept away, ends when it has written what was handed
- * over, and a new one begins with the next line. */
+ * The child is file_writer_process.h. Lines wait for it in a bounded queue; a line that finds no
+ * room there is dropped and counted.
+ *
+ * The child is started with the first line and inherits no descriptor except its socket. Before all
+ * children are killed it is told to rest: it then writes what it was given and ends. The next line
+ * starts a new child. */
 #ifndef ENTRYPOINT_OS_FILE_WRITER_H
 #define ENTRYPOINT_OS_FILE_WRITER_H
 

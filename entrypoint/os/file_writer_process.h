@@ -1,8 +1,10 @@
-/* The child's side of a scribe (scribe.h): reads frames from a socket and appends what they hold to
- * the files that they name, until the socket's other end is closed.
+/* Child process of a file writer (file_writer.h): appends lines from a socket to files.
  *
- * What it cannot write it forgets, and says why once on the same socket, as text; a file that
- * failed is tried again after a while. */
+ * It reads frames and appends what they hold to the files that they name, until the other end of
+ * the socket is closed.
+ *
+ * What cannot be written is discarded, and the reason is sent back once on the same socket, as
+ * text. A file that failed is tried again after a while. */
 #ifndef ENTRYPOINT_OS_FILE_WRITER_PROCESS_H
 #define ENTRYPOINT_OS_FILE_WRITER_PROCESS_H
 

@@ -1,8 +1,9 @@
-/* A program's bytes made into lines that are safe to print: whole, with a prefix that says whose
- * they are, valid UTF-8 (one bad byte on stdout ends SageMaker's SDK), LINE_SPLITTER_MAX bytes at
- * most with prefix and line end; of a longer one the beginning comes, with a mark at its end that
- * says how many bytes it had. A lone carriage return ends a line too, as progress bars use it. Also
- * keeps the last lines, for the report of how a rank ended. */
+/* Splitter of a program's output into whole lines that are safe to print.
+ *
+ * Each line gets a prefix that names its rank, is valid UTF-8 (one invalid byte on stdout ends
+ * SageMaker's SDK), and has at most LINE_SPLITTER_MAX bytes with its prefix and line end. A longer
+ * line is cut, and ends with a mark that gives its full length. A lone carriage return, as progress
+ * bars use it, ends a line too. The last lines are kept for the report of how the rank ended. */
 #ifndef ENTRYPOINT_OS_LINE_SPLITTER_H
 #define ENTRYPOINT_OS_LINE_SPLITTER_H
 

@@ -1,5 +1,6 @@
-/* What this program itself says while its loop runs: log lines go through a console, so that
- * nobody's failing to read them stops the loop. */
+/* Log output through a console while the loop runs.
+ *
+ * A reader that does not read the log therefore cannot stop the loop. */
 #ifndef ENTRYPOINT_OS_LOG_CONSOLE_H
 #define ENTRYPOINT_OS_LOG_CONSOLE_H
 

@@ -1,11 +1,12 @@
-/* A file of lines with a ceiling, for processes that may wait for a disk. What would grow above
- * half of its ceiling becomes NAME.1, in place of an earlier one, and a new file begins: so the
- * last lines are always there, and never more than the ceiling.
+/* Log file of bounded size, for processes that may wait for a disk.
  *
- * A file belongs to one process at a time: where another one holds it, as two jobs may share a
- * folder, the next free name is taken, "events-2.jsonl" beside "events.jsonl". Links and what is no
- * regular file are never written to. Lines of an earlier run stay; one that was cut off is ended.
- */
+ * When the file would exceed half of its limit, it is renamed to NAME.1, replacing an earlier one,
+ * and a new file begins. The last lines are therefore always kept, within the limit.
+ *
+ * A file belongs to one process at a time. If another process holds it, as when two jobs share a
+ * folder, the next free name is used: "events-2.jsonl" beside "events.jsonl". Symbolic links and
+ * files that are not regular are never written to. Lines of an earlier run stay; an incomplete last
+ * line is ended first. */
 #ifndef ENTRYPOINT_OS_LOG_FILE_H
 #define ENTRYPOINT_OS_LOG_FILE_H
 

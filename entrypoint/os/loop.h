@@ -1,12 +1,14 @@
-/* The one event loop of a process: descriptors, timers and signals, each with a callback and its
- * context. No threads; a callback never blocks.
+/* Event loop of a process: descriptors, timers and signals, each with a callback.
  *
- * Watches and timers are members of the caller's own structs and must be taken out (loop_unwatch,
- * loop_cancel) before that memory goes away. One event is taken from the kernel at a time, so a
- * callback may take out and free anything, itself too. Deadlines are points of clock_now().
+ * A process has one loop and no threads, and a callback never blocks. Each callback gets its own
+ * context pointer.
  *
- * A process may stand still, as a paused container does. Then what lies unread is taken first, and
- * timers that are due fire after it: whoever has spoken in time is heard in time. */
+ * Watches and timers are members of the caller's structs and must be removed (loop_unwatch,
+ * loop_cancel) before that memory is freed. One event is taken from the kernel at a time, so a
+ * callback may remove and free anything, including itself. Deadlines are points of clock_now().
+ *
+ * After the process has stood still, as in a paused container, unread input is handled before
+ * overdue timers fire, so that whatever arrived in time counts as in time. */
 #ifndef ENTRYPOINT_OS_LOOP_H
 #define ENTRYPOINT_OS_LOOP_H
 

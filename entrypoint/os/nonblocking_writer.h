@@ -1,11 +1,10 @@
-/* A descriptor to write to that is perhaps shared with others and perhaps read by nobody: writing
- * here never waits.
+/* Writer to a descriptor that never blocks, even if others share it or nobody reads it.
  *
- * O_NONBLOCK belongs to the open file, which whoever gave us the descriptor shares with us: setting
- * it would change theirs. So a pipe or terminal is opened anew, which makes an open file of our
- * own; a socket is asked call by call. Where neither can be done (a pipe of another user's), it is
- * asked first whether it takes bytes, and given no more than a pipe then takes at once; a regular
- * file takes all. */
+ * O_NONBLOCK belongs to the open file, which is shared with the process that passed the descriptor
+ * on: setting it would change that process's descriptor too. So a pipe or terminal is opened again,
+ * which gives an open file of its own, and a socket is written with MSG_DONTWAIT. If neither is
+ * possible (a pipe of another user), the writer polls the pipe first and writes no more than it can
+ * then take at once. A regular file takes everything. */
 #ifndef ENTRYPOINT_OS_NONBLOCKING_WRITER_H
 #define ENTRYPOINT_OS_NONBLOCKING_WRITER_H
 

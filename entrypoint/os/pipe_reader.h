@@ -1,4 +1,4 @@
-/* The reading end of a pipe that a program writes to: its bytes become lines (lines.h). */
+/* Reader of a program's output pipe, which splits it into lines (line_splitter.h). */
 #ifndef ENTRYPOINT_OS_PIPE_READER_H
 #define ENTRYPOINT_OS_PIPE_READER_H
 

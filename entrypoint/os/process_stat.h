@@ -1,4 +1,4 @@
-/* One process of this host, as /proc/PID/stat has it (proc(5)). */
+/* Status of one process of this host, from /proc/PID/stat (proc(5)). */
 #ifndef ENTRYPOINT_OS_PROCESS_STAT_H
 #define ENTRYPOINT_OS_PROCESS_STAT_H
 

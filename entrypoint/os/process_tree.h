@@ -1,7 +1,9 @@
-/* Ending every descendant of this process, however deep: SIGTERM to all, SIGKILL to what is left
- * at a deadline, reaped until the kernel says that there is no child. Needs to be PID 1 or a
- * subreaper, so that orphans come back here. Processes that came in from outside (docker exec) are
- * no descendants and are left alone. */
+/* Termination of all descendants of this process, however deep.
+ *
+ * All get SIGTERM, and those left at a deadline get SIGKILL; they are reaped until the kernel
+ * reports that no child is left. This process must be PID 1 or a subreaper, so that orphans are
+ * reparented to it. Processes that entered from outside (docker exec) are not descendants and are
+ * left alone. */
 #ifndef ENTRYPOINT_OS_PROCESS_TREE_H
 #define ENTRYPOINT_OS_PROCESS_TREE_H
 

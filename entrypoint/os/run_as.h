@@ -1,7 +1,8 @@
-/* As whom the job's processes run: as this process does, or, where root was told to by
- * RINGMASTER_USER, as another user: Open MPI's programs, shims and programs, which must be of one
- * user to talk to each other, but not this process, which holds the key. What is chosen is the
- * whole process's, as its own user is. */
+/* User that the job's processes run as.
+ *
+ * That is the user of this process or, if root was given RINGMASTER_USER, another one. Open MPI's
+ * programs, shims and the user's programs must all run as one user to talk to each other. This
+ * process, which holds the key, keeps its own user. The choice holds for the whole process. */
 #ifndef ENTRYPOINT_OS_RUN_AS_H
 #define ENTRYPOINT_OS_RUN_AS_H
 

@@ -1,8 +1,10 @@
-/* Folders of ours in places that outlive this process (/run, /dev/shm, /tmp): who makes one holds a
- * lock on it, so that after a SIGKILL the next start knows it for a dead one's and removes it.
+/* Runtime directories in places that outlive the process (/run, /dev/shm, /tmp).
  *
- * Names begin with RUNTIME_DIRS_PREFIX. Only folders of our own user with mode 0700 are ever
- * touched, through descriptors, no link followed. */
+ * The process that creates one holds a lock on it. After a SIGKILL the next start finds it unlocked
+ * and removes it.
+ *
+ * Names begin with RUNTIME_DIRS_PREFIX. Only directories of the same user with mode 0700 are
+ * touched, through descriptors and without following links. */
 #ifndef ENTRYPOINT_OS_RUNTIME_DIRS_H
 #define ENTRYPOINT_OS_RUNTIME_DIRS_H
 

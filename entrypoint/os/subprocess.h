@@ -1,5 +1,7 @@
-/* A program that the supervisor runs for the job (mpirun, orted, what fetches): in a session of its
- * own, so that one signal reaches all of it, its words made into lines. */
+/* Program that the supervisor runs for the job (mpirun, orted, ringmaster-transfer).
+ *
+ * It runs in a session of its own, so that one signal reaches all of its processes, and its output
+ * is split into lines. */
 #ifndef ENTRYPOINT_OS_SUBPROCESS_H
 #define ENTRYPOINT_OS_SUBPROCESS_H
 
@@ -29,7 +31,7 @@ struct subprocess_options {
     void (*ended)(void *context, int code); /* its exit code or 128 + signal; lines are complete */
     void *context;                          /* for all */
     const char *directory;                  /* where it runs; NULL: as this process */
-    bool as_user;                           /* as whom the job's processes run (identity.h) */
+    bool as_user;                           /* as whom the job's processes run (run_as.h) */
     int keep[CHILD_KEEP_MAX];               /* descriptors that it inherits; 0: none */
     int hold[CHILD_HOLD_MAX];               /* signals that wait until it lets them come; 0: none */
 };

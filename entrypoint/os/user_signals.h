@@ -1,8 +1,9 @@
-/* Signals that mean nothing to this program and may mean something to the user's: SIGUSR1, SIGUSR2,
- * SIGQUIT, SIGALRM and SIGCONT. They are passed on as an init process does (tini, dumb-init), and
- * to the program itself alone, not to its group: a handler that saves a checkpoint belongs to the
- * program, and processes without one would die. SIGWINCH is not among them: programs write to
- * pipes, and a terminal sends it at each change of its size. */
+/* Signals that are passed on to the user's programs: SIGUSR1, SIGUSR2, SIGQUIT, SIGALRM, SIGCONT.
+ *
+ * They mean nothing to the launcher, and are passed on as an init process does (tini, dumb-init).
+ * Each goes to the program alone, not to its process group: a handler that saves a checkpoint
+ * belongs to the program, and processes without a handler would die. SIGWINCH is not passed on:
+ * programs write to pipes, and a terminal sends it whenever its size changes. */
 #ifndef ENTRYPOINT_OS_USER_SIGNALS_H
 #define ENTRYPOINT_OS_USER_SIGNALS_H
 
