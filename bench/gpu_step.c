@@ -1,5 +1,5 @@
 /* Our side of bench/resnet_cuda.sh: training steps of a ResNet on the cuda backend, as `ringtrain
- * train` takes them (run/stepper.h): pictures from host memory, one recorded graph, SGD.
+ * train` takes them (run/host_stepper.h): pictures from host memory, one recorded graph, SGD.
  *
  *     bench_gpu_step step MODEL f32|bf16|f16 FUSION BATCH SIZE SECONDS
  *         images/s over rounds of a few steps for about SECONDS: best round and median

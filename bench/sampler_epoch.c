@@ -1,6 +1,6 @@
-/* How long the order of an epoch takes where sizes are drawn (set/sampler_epoch.h), and how many
- * pixels of canvases it saves: pictures with COCO's sizes, short sides of 640 to 800 as detectron2
- * draws them.
+/* How long the order of an epoch takes where sizes are drawn (dataset/sampler_epoch.h), and how
+ * many pixels of canvases it saves: pictures with COCO's sizes, short sides of 640 to 800 as
+ * detectron2 draws them.
  *
  *     bench_sampler_epoch [PICTURES [GLOBAL_BATCH]] */
 #include "trainer/data/dataset/sampler_epoch.h"

@@ -13,7 +13,7 @@
  * both doors. */
 uint64_t capacity_files(const struct cluster *cluster);
 
-/* Raises the limit of open files to that and what guests like to have (open_files.h), and that of
+/* Raises the limit of open files to that and what guests like to have (os/fd_limits.h), and that of
  * locked memory, which RDMA wants for programs, as far as it may be. */
 int capacity_raise(const struct cluster *cluster, struct error *err);
 

@@ -1,5 +1,5 @@
-/* This container as the master's subordinate: its ranks (ranks/crew.h), Open MPI's daemon and its
- * log. The master's own container is one too and is given orders through the same function.
+/* This container as the master's subordinate: its ranks (ranks/rank_set.h), Open MPI's daemon and
+ * its log. The master's own container is one too and is given orders through the same function.
  *
  *   orders from the master                    words to the master
  *   launch command   start the daemon         daemon code text   it ended, or was refused

@@ -1,5 +1,5 @@
 /* A worker's way to its master. In the first life that is the first host, in a later one the host
- * that follows the lost master. Where another host than these may be the master (succession.h), the
+ * that follows the lost master. Where another host than these may be the master (role_state.h), the
  * others are dialled as well, one after the other: only a master listens. */
 #ifndef ENTRYPOINT_HOST_FIND_MASTER_H
 #define ENTRYPOINT_HOST_FIND_MASTER_H

@@ -1,4 +1,4 @@
-/* Where a host's numbers (traces/gauges.h) go: to a file every so many seconds
+/* Where a host's numbers (observe/openmetrics.h) go: to a file every so many seconds
  * (RINGMASTER_METRICS), and to whoever asks at a port (RINGMASTER_METRICS_PORT). */
 #ifndef ENTRYPOINT_HOST_METRICS_EXPORTER_H
 #define ENTRYPOINT_HOST_METRICS_EXPORTER_H

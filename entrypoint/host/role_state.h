@@ -1,5 +1,5 @@
 /* What a host carries on when its master is lost: who may go on by which attempt's roll
- * (outcome/ledger.h), how far attempts have come, where the hosts are, the link's keys for both
+ * (outcome/quorum.h), how far attempts have come, where the hosts are, the link's keys for both
  * roles, the run's name. A
  * process leads one life after the other: when the master is lost all that it knows of the job but
  * this ends, with all that runs, and the next life begins. With RINGMASTER_FAILOVER that is as a

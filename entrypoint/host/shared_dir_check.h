@@ -1,5 +1,5 @@
-/* A host's part in showing that all share the folder of checkpoints (proving.h): what it is told to
- * do there, and what is left of it. Tells `proved step word fault`. */
+/* A host's part in showing that all share the folder of checkpoints (shared_dir_probe.h): what it
+ * is told to do there, and what is left of it. Tells `proved step word fault`. */
 #ifndef ENTRYPOINT_HOST_SHARED_DIR_CHECK_H
 #define ENTRYPOINT_HOST_SHARED_DIR_CHECK_H
 

@@ -1,6 +1,6 @@
 /* What master and worker have in common: the loop, signals, children, the door for this container's
- * processes, the host itself (host.h), and the way out. A role embeds a supervisor, is told of what
- * happens through its table, and ends the job for this container by supervisor_conclude(). */
+ * processes, the host itself (executor.h), and the way out. A role embeds a supervisor, is told of
+ * what happens through its table, and ends the job for this container by supervisor_conclude(). */
 #ifndef ENTRYPOINT_HOST_SUPERVISOR_H
 #define ENTRYPOINT_HOST_SUPERVISOR_H
 
@@ -56,7 +56,7 @@ struct role {
     void (*agent)(void *state, struct link *link, const json_t *message);
     /* SIGTERM, SIGINT or SIGHUP came; AGAIN for a SIGTERM or SIGINT a second or more later. */
     void (*stop)(void *state, bool again);
-    /* Appends what this role knows for monitoring (traces/gauges.h); NULL: nothing. */
+    /* Appends what this role knows for monitoring (observe/openmetrics.h); NULL: nothing. */
     int (*measure)(void *state, struct buf *ret, struct error *err);
     /* All processes are gone: is there nobody that has to be waited for? */
     bool (*may_leave)(void *state);
@@ -120,7 +120,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict);
 void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host);
 /* Another host of the job has refused this one for that: what becomes of it is not the job's. */
 void supervisor_conclude_refused(struct supervisor *s, const struct error *error);
-/* The master is lost and another host follows (succession.h): ends all that runs, at once and
+/* The master is lost and another host follows (role_state.h): ends all that runs, at once and
  * without a verdict, and then this life. */
 void supervisor_follow(struct supervisor *s);
 /* Of a check: where this host can be dialled from now on, once its interface is known; 0: nowhere.

@@ -2,9 +2,9 @@
  * orders and answers heartbeats until the master's verdict, or until the master is lost.
  *
  *   to the master        join host facts... [fault_code fault_text] [succession [back]],
- *                        alive echo time, stop again, heard, and what host.h tells
+ *                        alive echo time, stop again, heard, and what executor.h tells
  *   from the master      above address, welcome run, wait run, refuse code text, beat time,
- *                        verdict ..., and host.h's orders
+ *                        verdict ..., and executor.h's orders
  *
  * Where the connection to the master is silent, its link goes on over another one (redial.h).
  *

@@ -16,7 +16,7 @@ void worker_answer_beat(const struct supervisor *s, struct link *link, const jso
  * with the reason. Frees the link. */
 void worker_part_from_older(const struct supervisor *s, struct link *link, int64_t version);
 
-/* Where the host is that this one asks for what it needs (supply/staging.h). */
+/* Where the host is that this one asks for what it needs (provision/input_download.h). */
 void worker_take_above(struct supervisor *s, const json_t *message);
 /* The run's name in a `welcome` or `wait`; false, and RET unchanged, where there is none. */
 bool worker_read_run(const json_t *message, char ret[ATTEMPT_RUN_SIZE]);

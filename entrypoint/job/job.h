@@ -20,8 +20,8 @@
 struct job {
     struct settings settings;
     struct cluster cluster; /* the hosts of this host's job; each has its slots */
-    /* The first of them, where the platform's hosts are several jobs (sagemaker/members.h): so this
-     * one's targets are told from the others'. "": they are one job. */
+    /* The first of them, where the platform's hosts are several jobs (sagemaker/instance_groups.h):
+     * so this one's targets are told from the others'. "": they are one job. */
     char part[HOST_NAME_SIZE];
     struct hyperparameters hyperparameters;
     struct mpi_options wishes; /* of theirs */

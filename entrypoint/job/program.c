@@ -123,7 +123,7 @@ static const char *either(const struct program_inputs *in, const char *hyperpara
 }
 
 /* The folder that was submitted; NULL where there is none: an archive's content is in BASE/code by
- * now (sources.h). */
+ * now (download_sources.h). */
 static const char *submitted(const struct program_inputs *in) {
     const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
     return submit == NULL || download_sources_is_archive(submit) ? NULL

@@ -12,7 +12,7 @@
  * it, but without asking for the file's mode or for a folder that programs may be run from; X.sh
  * that names none runs as `sh X.sh`; anything else must be executable. Not found is exit code 127,
  * not executable 126; code that came as an archive lies in BASE/code when this is asked
- * (sources.h). */
+ * (download_sources.h). */
 #ifndef ENTRYPOINT_JOB_PROGRAM_H
 #define ENTRYPOINT_JOB_PROGRAM_H
 

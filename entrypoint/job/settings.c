@@ -305,7 +305,7 @@ static int parse_variable(const char *variable, struct settings *ret, struct ign
     bool is_port = row != NULL && (strcmp(row->name, "RINGMASTER_PORT") == 0 ||
                                    strcmp(row->name, "RINGMASTER_METRICS_PORT") == 0);
     if (str_starts_with(variable, SETTINGS_CHANNEL))
-        return 0; /* sources.c's */
+        return 0; /* download_sources.c's */
     if (ours &&
         ((row == NULL && is_of_a_service(variable, size)) || (is_port && is_url(equals + 1)))) {
         if (ignored->count++ == 0)

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* In front of a channel's name, a variable that says where it comes from (sources.h). */
+/* In front of a channel's name, a variable that says where it comes from (download_sources.h). */
 #define SETTINGS_CHANNEL "RINGMASTER_CHANNEL_"
 
 enum settings_logs { SETTINGS_LOGS_HOST, SETTINGS_LOGS_MASTER };
@@ -30,10 +30,10 @@ struct settings {
     const char *interface;
     const char *key; /* secret */
     const char *key_file;
-    const char *user;        /* as whom programs run (os/identity.h); NULL: as this process */
+    const char *user;        /* as whom programs run (os/run_as.h); NULL: as this process */
     const char *run;         /* folder for sockets; NULL: /run, else /tmp */
     const char *sharded;     /* channels whose objects hosts share, a,b */
-    const char *checkpoints; /* both as targets.h has them */
+    const char *checkpoints; /* both as upload_targets.h has them */
     const char *output;
     const char *base_dir; /* SAGEMAKER_BASE_DIR, default /opt/ml */
     int64_t count;        /* for the table of platforms; 0: not told */
@@ -54,7 +54,7 @@ struct settings {
     bool failover; /* the first host may be lost, too */
     bool require_key;
     bool debug;
-    bool events;          /* in output/data (traces/journal.h) */
+    bool events;          /* in output/data (observe/event_log.h) */
     int64_t metrics;      /* seconds between two writings of them; 0: none */
     int64_t metrics_port; /* where they are answered; 0: nowhere */
     int64_t rank_logs;    /* MiB a rank there; 0: none */

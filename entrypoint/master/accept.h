@@ -1,5 +1,5 @@
 /* The master's door. It is open from the start, also while this host or others fetch what they need
- * (fetching.h), and to the end. Who comes says who it is, and is handed on: to join, to comeback
+ * (fetch_wait.h), and to the end. Who comes says who it is, and is handed on: to join, to comeback
  * while the job runs, to namesake where it says this host's name, to inquiry where it asks who
  * leads the job. Who has no place here is told why. */
 #ifndef ENTRYPOINT_MASTER_ACCEPT_H

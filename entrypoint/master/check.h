@@ -1,6 +1,6 @@
 /* `ringmaster check`: all hosts join as for a job, and look at themselves and at each other
- * (examine.h); then, instead of a launch, the master prints rows of what each of them has and marks
- * what will hurt. */
+ * (preflight.h); then, instead of a launch, the master prints rows of what each of them has and
+ * marks what will hurt. */
 #ifndef ENTRYPOINT_MASTER_CHECK_H
 #define ENTRYPOINT_MASTER_CHECK_H
 

@@ -14,7 +14,7 @@ void fetch_wait_open(struct master *m) {
 }
 
 /* B, which fetches, is told where the host above it is: where hosts are only counted nobody else
- * could tell it (supply/staging.h). */
+ * could tell it (provision/input_download.h). */
 static void tell_above(struct master *m, size_t index) {
     struct member *b = index < m->s.job->cluster.count ? &m->members[index] : NULL;
     const struct member *above = &m->members[(index - 1) / 2];

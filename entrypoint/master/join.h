@@ -30,7 +30,7 @@ void join_weigh(struct member *b, const json_t *message, struct error *fault);
 /* A fault of ours or of a host: all hosts are still given time to join, so that they hear of it. */
 void join_fault(struct master *m, const struct error *fault, int host);
 
-/* Hosts may be taken in from now on (namesake.h). */
+/* Hosts may be taken in from now on (duplicate_name.h). */
 void join_go_on(struct master *m);
 
 /* The link of a member ended before the launch. */

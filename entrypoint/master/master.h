@@ -1,6 +1,6 @@
 /* The supervisor of the first host, which runs the job for all: gathers the hosts (join.h), keeps
  * watch over them (lease.h), starts mpirun (launch.h), passes stops on (stop.h), gathers how the
- * ranks ended (collect.h), judges, and tries again where that may help (relaunch.h). When it does
+ * ranks ended (reports.h), judges, and tries again where that may help (relaunch.h). When it does
  * which of these is a table (phase.h). Its own host is member 0 and is told and heard like the
  * others, through a post instead of a link. */
 #ifndef ENTRYPOINT_MASTER_MASTER_H

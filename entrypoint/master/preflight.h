@@ -1,6 +1,6 @@
 /* `ringmaster check` after all have joined, or those that came: every host looks at itself and at
- * its ways to others (facts/examine.h), and tells the master. What is wrong with a host is kept
- * here and told as a row, where it would end a job. */
+ * its ways to others (preflight/preflight_child.h), and tells the master. What is wrong with a host
+ * is kept here and told as a row, where it would end a job. */
 #ifndef ENTRYPOINT_MASTER_PREFLIGHT_H
 #define ENTRYPOINT_MASTER_PREFLIGHT_H
 

@@ -1,5 +1,5 @@
 /* A process's part in a job: as its master or as a worker, and where a master is lost and another
- * host follows it (host/succession.h), as the one or the other once more; where this host was lost,
+ * host follows it (host/role_state.h), as the one or the other once more; where this host was lost,
  * as a worker; a first host that is started anew as the worker of who leads the job, and where that
  * is nobody any more as the master of a new one. */
 #ifndef ENTRYPOINT_MASTER_ROLE_LOOP_H

@@ -1,7 +1,7 @@
 /* Where the first host may be lost: all hosts must share the folder of checkpoints, or who follows
  * it would begin anew. Each is told to write a word there, then each to read that of the host in
- * front of it (host/proving.h). Raises PROVED, or LAUNCH_FAILED with m->fault. However it ends,
- * each is told to take its word away. */
+ * front of it (host/shared_dir_probe.h). Raises PROVED, or LAUNCH_FAILED with m->fault. However it
+ * ends, each is told to take its word away. */
 #ifndef ENTRYPOINT_MASTER_SHARED_DIR_H
 #define ENTRYPOINT_MASTER_SHARED_DIR_H
 

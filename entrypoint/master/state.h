@@ -59,7 +59,7 @@ struct member {
     unsigned cleared; /* the last attempt that it said to be ready for */
     unsigned begun;   /* the last one whose roll it has taken */
     int64_t echoed;   /* when the last heartbeat that it has answered was sent, clock_boot() */
-    bool proved;      /* it has done the step of proving.h */
+    bool proved;      /* it has done the step of host/shared_dir_probe.h */
     char word[SHARED_DIR_PROBE_WORD_SIZE]; /* that it has written */
     struct net_address address;            /* where its connection came from */
     struct net_address sends;              /* what it says to have sent from; unset: nothing else */
@@ -90,7 +90,7 @@ struct examined {
     bool asked;
 };
 
-/* Who else has the first host's name (namesake.h). Zeroed it looks for nobody, and has found
+/* Who else has the first host's name (duplicate_name.h). Zeroed it looks for nobody, and has found
  * nobody.
  */
 struct namesake {

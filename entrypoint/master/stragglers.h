@@ -1,6 +1,6 @@
 /* Says once for which rank the others wait, in the log and as an event: every host's heartbeats
- * bring how far its ranks are, where their program tells that (outcome/pace.h). Nothing follows
- * from it. */
+ * bring how far its ranks are, where their program tells that (outcome/straggler.h). Nothing
+ * follows from it. */
 #ifndef ENTRYPOINT_MASTER_STRAGGLERS_H
 #define ENTRYPOINT_MASTER_STRAGGLERS_H
 

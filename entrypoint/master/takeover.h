@@ -1,6 +1,6 @@
 /* A host that follows a lost master: it listens for those that have lost it, too, and begins the
- * next attempt with them when they are enough by all that they know (outcome/ledger.h) and nothing
- * of the old attempt can run any more (host/succession.h). Raises GATHERED, OUT, and LAUNCH_FAILED.
+ * next attempt with them when they are enough by all that they know (outcome/quorum.h) and nothing
+ * of the old attempt can run any more (host/role_state.h). Raises GATHERED, OUT, and LAUNCH_FAILED.
  */
 #ifndef ENTRYPOINT_MASTER_TAKEOVER_H
 #define ENTRYPOINT_MASTER_TAKEOVER_H

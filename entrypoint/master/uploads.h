@@ -1,5 +1,5 @@
-/* What the job leaves is uploaded by each host (supply/uploading.h) before the verdict is told, as
- * it hangs on that. Raises UPLOADED and UPLOAD_DEADLINE. */
+/* What the job leaves is uploaded by each host (provision/output_upload.h) before the verdict is
+ * told, as it hangs on that. Raises UPLOADED and UPLOAD_DEADLINE. */
 #ifndef ENTRYPOINT_MASTER_UPLOADS_H
 #define ENTRYPOINT_MASTER_UPLOADS_H
 

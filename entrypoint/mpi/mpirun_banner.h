@@ -1,5 +1,6 @@
 /* The first lines that a tool printed. Open MPI's errors are banners whose first sentence says what
- * is wrong and whose last ones what else one might do; a tail alone (lines.h) keeps only those. */
+ * is wrong and whose last ones what else one might do; a tail alone (os/line_splitter.h) keeps only
+ * those. */
 #ifndef ENTRYPOINT_MPI_MPIRUN_BANNER_H
 #define ENTRYPOINT_MPI_MPIRUN_BANNER_H
 

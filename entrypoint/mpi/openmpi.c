@@ -153,7 +153,7 @@ static const struct row table[] = {
      FIXED,
      false},
     /* Messages between ranks. Whether they may read each other's memory (CMA) the shims find out
-     * on each host (memory.h). */
+     * on each host (shm_transport.h). */
     {{"btl", "btl"}, "--mca", {"tcp,self,vader", "tcp,self,sm"}, FIXED, false},
     /* What ranks talk by is mpirun's word to them; daemons make nothing of it. */
     {{"pml", "pml"}, "--mca", {0}, WAY, true},

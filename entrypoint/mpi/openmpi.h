@@ -1,6 +1,6 @@
 /* All that depends on the version of Open MPI: one table with a row for 4.1 (ORTE) and one for 5.0
  * (PRRTE), the command line of mpirun as a pure function of a request, and the options that its
- * daemons are expected to be started with, which the gate (gate.h) checks. */
+ * daemons are expected to be started with, which the gate (daemon_command.h) checks. */
 #ifndef ENTRYPOINT_MPI_OPENMPI_H
 #define ENTRYPOINT_MPI_OPENMPI_H
 

@@ -12,7 +12,7 @@ enum { SESSION_DIRS_PATH_SIZE = 64 };
 struct session_dirs {
     char temporary[CONTROL_SOCKET_FILE_SIZE]; /* "": not open */
     char shared[SESSION_DIRS_PATH_SIZE]; /* the same on all hosts; "" where there is no /dev/shm */
-    int temporary_lock;                  /* on the folders (leftovers.h) */
+    int temporary_lock;                  /* on the folders (os/runtime_dirs.h) */
     int shared_lock;
 };
 

@@ -19,7 +19,7 @@ enum { FAILURE_FILE_MAX = 1024 };
 int failure_file_text(const struct verdict *v, struct buf *ret, struct error *err);
 
 /* The rest touches the disk, without fsync: nobody reads the file after a power cut. A disk may
- * stall, so who has a loop leaves all of it to a child (failure_child.h). */
+ * stall, so who has a loop leaves all of it to a child (observe/failure_writer.h). */
 
 /* Writes BASE_DIR/output/failure for a verdict that is not success, into the reserve's room, unless
  * the program has left something there: *RET_KEPT says so. An empty file is nothing. Makes no

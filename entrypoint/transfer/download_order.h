@@ -11,9 +11,9 @@
  * "back" brings back what an earlier start has uploaded: nothing is fine, and a file that is newer
  * here stays. "target" asks whether files can be uploaded there, as "back" does; with "tidy" what a
  * killed start has begun to upload is given up, unless the file is here to go on with. An order
- * with "uploads" is outgoing.h's.
+ * with "uploads" is upload_order.h's.
  *
- * With "door" files come from another host, or are handed to others (peers/passing.h); then the
+ * With "door" files come from another host, or are handed to others (peers/sharing.h); then the
  * program says "all is here" to whoever started it, and stays until it is ended. Tasks with "pass"
  * are such.
  *

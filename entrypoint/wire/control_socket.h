@@ -16,7 +16,7 @@ enum { CONTROL_SOCKET_PATH_SIZE = 80 }; /* with the names in it below sun_path's
 
 struct control_socket {
     char folder[CONTROL_SOCKET_PATH_SIZE]; /* "": not open */
-    int lock;                              /* on the folder (leftovers.h) */
+    int lock;                              /* on the folder (os/runtime_dirs.h) */
     char socket[CONTROL_SOCKET_PATH_SIZE + 16];
     dev_t device; /* of the socket's file, and its number there */
     ino_t number;

@@ -16,8 +16,9 @@ int emulated_open(struct backend **ret, bool whole, struct error *err);
 int emulated_open_lanes(struct backend **ret, enum lanes_order order, uint64_t seed,
                         struct error *err);
 
-/* From here on operators with rows compute the share of them that the device chooses (cuda/rows.h):
- * at once, as every step here runs like a recorded one. CHOSEN counts how often each share was. */
+/* From here on operators with rows compute the share of them that the device chooses
+ * (cuda/row_prefix.h): at once, as every step here runs like a recorded one. CHOSEN counts how
+ * often each share was. */
 void emulated_choose_rows(struct backend *backend, int chosen[ROW_PARTS]);
 
 /* Of a whole one, from here on: behind each run of an operator of our own it is told how far it is

@@ -1,5 +1,5 @@
-/* A few optimizer steps of a small ResNet-20 by run/stepper.h on any backend. Asserts (CUnit) that
- * everything worked. */
+/* A few optimizer steps of a small ResNet-20 by run/host_stepper.h on any backend. Asserts (CUnit)
+ * that everything worked. */
 #ifndef TESTS_CUDA_TRAINING_H
 #define TESTS_CUDA_TRAINING_H
 

@@ -2,7 +2,7 @@
  * another host of the job, 's' S3, 'h' any other server), then come the bytes of one try's answer
  * after the other, "\n====\n" between them. A file that is taken has the size and the SHA-256 that
  * were told, and another host's always has been told one; what is not taken leaves nothing. With
- * 'd' it is an order's door (peers/passing.h), which says who is asked. */
+ * 'd' it is an order's door (peers/sharing.h), which says who is asked. */
 #include "common/cleanup.h"
 #include "common/json.h"
 #include "entrypoint/transfer/fetch/stream.h"

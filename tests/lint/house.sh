@@ -1,8 +1,8 @@
 #!/bin/sh
 # The rules of the house that no compiler checks:
 #   every source of common/ and entrypoint/ has a twin test, no file passes 500 lines, no folder has
-#   more than 30 sources, headers are included by their path in the tree, and only entrypoint/mpi
-#   uses Open MPI's names.
+#   more than 30 sources, headers are included by their path in the tree, files that comments name
+#   are there, and only entrypoint/mpi uses Open MPI's names.
 # Includes that cross the rooms do not build (cmake/Room.cmake).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -32,6 +32,12 @@ if [ -n "$files" ]; then
     # shellcheck disable=SC2013  # paths without blanks
     for path in $(sed -nE 's/^ *# *include "([^"]+)".*/\1/p' $files | sort -u); do
         [ -e "$path" ] || say "not a path in the tree: #include \"$path\""
+    done
+    # A comment that names a file of the repository names one that is there; these belong to others.
+    paths=$(git ls-files | sed 's,^,/,')
+    for name in $(sed -nE '/^ *#/d; s,^.*(/\*|//),,p; t; s,^ *\* ,,p' $files | grep -oP '(?<![\w./])[a-z0-9_/]+\.(c|h|cuh|cu|def)\b(?!\.\w)' |
+        grep -vxE '(.*/)?(mpi|nccl|driver_types|jpeglib|stdio|roi_align_common)\.h' | sort -u); do
+        echo "$paths" | grep -q "/$name\$" || say "a comment names a file that is not there: $(grep -nF -- "$name" $files | head -n 3)"
     done
     mpi=$(echo "$product" | grep '^entrypoint/' | grep -vE '^entrypoint/(mpi|job/cluster)/')
     grep -n 'OMPI_' $mpi && say "these know Open MPI's names, which entrypoint/mpi does alone (and rows of platforms, entrypoint/job/cluster)"

@@ -261,7 +261,7 @@ said_within() {
     in_time "host $2 says '$3'" "$took" "$1"
 }
 
-# How long a rank has to be slow until it is named: two windows, and a beat for each host (outcome/pace.h).
+# How long a rank has to be slow until it is named: two windows, and a beat for each host (outcome/straggler.h).
 NAMED=45 WINDOW=18
 named() { hosts log 1 | grep -c 'straggler on' || true; }
 named_once() {

@@ -1,6 +1,6 @@
 /* Polygons and boxes to masks, pixel for pixel as COCO's mask library draws them (after P. Dollar
  * and T.-Y. Lin's description of its mask API: outlines upsampled by five, crossings of column
- * middles sorted to runs). The arithmetic of an edge is kernels/polygon.h's. */
+ * middles sorted to runs). The arithmetic of an edge is math/polygon.h's. */
 #ifndef TRAINER_EVAL_RLE_POLYGON_H
 #define TRAINER_EVAL_RLE_POLYGON_H
 

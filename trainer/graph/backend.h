@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 struct graph;    /* graph/graph.h */
-struct sgd_rule; /* kernels/sgd.h */
+struct sgd_rule; /* math/sgd.h */
 struct op;       /* graph/op.h */
 struct backend;
 
@@ -106,7 +106,7 @@ struct backend_bound {
     struct bound_step refresh;
 };
 
-/* One update of whole arenas (kernels/sgd.h), all in device memory. GROUPS has a byte for every
+/* One update of whole arenas (math/sgd.h), all in device memory. GROUPS has a byte for every
  * STORE_ALIGNMENT bytes of weights: their group. CLIPS: the rule has a clip_norm. A step that is
  * void
  * (*VOID_FLAG is above 0), or of which a gradient or *LOSS is not finite, changes nothing: then
@@ -143,7 +143,7 @@ struct backend_memory {
  * order them. */
 enum backend_lane {
     LANE_MAIN,
-    LANE_SIDE, /* weight gradients (program/lanes.h) */
+    LANE_SIDE, /* weight gradients (program/streams.h) */
     LANE_COPY, /* the input of the next step */
     BACKEND_LANES
 };

@@ -25,7 +25,7 @@ struct detect_candidates {
 };
 struct detect_candidates detect_candidates(const struct detect_attr *attr);
 
-/* 1 where the last pixel of a box is inside (kernels/box.h), else 0. */
+/* 1 where the last pixel of a box is inside (math/box.h), else 0. */
 float detect_plus(const struct detect_attr *attr);
 struct proposal_rule detect_proposal_rule(const struct detect_attr *attr);
 

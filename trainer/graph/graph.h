@@ -104,7 +104,7 @@ int graph_batch_norm_with(struct graph *graph, const char *name, int x,
                           const struct graph_weights *weights, struct norm_options options);
 /* Both. */
 int graph_batch_norm(struct graph *graph, const char *name, int x, struct norm_options options);
-/* KIND: a function of POINTWISE_FUNCTIONS (kernels/pointwise.h). */
+/* KIND: a function of POINTWISE_FUNCTIONS (math/pointwise.h). */
 int graph_pointwise(struct graph *graph, enum op_kind kind, int x);
 int graph_relu(struct graph *graph, int x);
 int graph_add(struct graph *graph, int a, int b);

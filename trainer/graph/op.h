@@ -299,7 +299,7 @@ static inline bool op_may_place(const struct op *op, const struct op_in_place *p
     return place->forms == 0 || (place->forms >> op->attr.form & 1) != 0;
 }
 const char *op_name(enum op_kind kind);
-/* Which body of kernels/pointwise.h KIND is; POINTWISE_KINDS: none of them. */
+/* Which body of math/pointwise.h KIND is; POINTWISE_KINDS: none of them. */
 enum pointwise op_pointwise(enum op_kind kind);
 /* Whether KIND also writes its input SLOT: running statistics. */
 bool op_updates(enum op_kind kind, int slot);

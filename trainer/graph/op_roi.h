@@ -2,7 +2,7 @@
  * are taught, how they are read from the feature maps, losses, detections. N pictures, G slots for
  * objects, K proposals, S = samples, R rows of a head: S of each picture, or M = positives * N
  * where masks are concerned. L levels, the first of `levels`, of at most ROI_LEVELS_MAX. Pictures'
- * sizes are kernels/image_size.h, masks kernels/mask_bits.h. Labels: 0 is the background, from 1 on
+ * sizes are math/image_size.h, masks math/mask_bits.h. Labels: 0 is the background, from 1 on
  * classes, -1 an empty slot.
  *
  * What is chosen is the same on every backend, bit for bit, and nothing flows through it. */
@@ -14,7 +14,7 @@
 enum { ROI_LEVELS_MAX = 4 };
 
 /* Pictures at the size they are used in. Pixel (i, j) of the h x w of the resized picture is the
- * bilinear value (kernels/bilinear.h) of the normalised source, (u8 / 255 - mean) / std
+ * bilinear value (math/bilinear.h) of the normalised source, (u8 / 255 - mean) / std
  * (DETECT_PIXELS_BGR: blue first, u8 - mean); the rest of the canvas is 0. */
 enum image_resize_slot {
     IMAGE_RESIZE_IMAGE, /* u8 [N, bytes]: in each row a picture */
@@ -29,7 +29,7 @@ enum image_resize_slot {
  * overlap with its best object (the lowest number of several) is foreground_iou or more has that
  * object's label, below background_iou it is background, others are ignored. At most `positives`
  * with an object are sampled, and background up to S in all: those with the smallest keys
- * (kernels/sample_key.h) of their number among the candidates. A picture that is not valid has
+ * (math/sample_key.h) of their number among the candidates. A picture that is not valid has
  * neither: OP_RPN_BOXES leaves it no proposals, its batch no objects. */
 enum roi_targets_slot {
     ROI_TARGETS_BOX,   /* f32 [N, K, 4] */
@@ -49,8 +49,8 @@ enum roi_targets_slot {
     ROI_TARGETS_OUTPUTS
 };
 
-/* RoIAlign: `pooled` bins an axis, each the mean of its samples (kernels/roi_axis.h), from the map
- * that kernels/roi_level.h says. Row r of y is of
+/* RoIAlign: `pooled` bins an axis, each the mean of its samples (math/roi_axis.h), from the map
+ * that math/roi_level.h says. Row r of y is of
  * region r, or of region ROW[r] where that is given; it is 0 where LABEL or ROW is below 0. At most
  * one of the two is given. */
 enum roi_align_slot {
@@ -119,7 +119,7 @@ enum mask_rows_slot {
 
 /* What a mask should be: RoIAlign with one bin a pixel of the head's and as many samples as pixels,
  * of the object's mask as it is in the resized picture (nearest pixel, mirrored with it). With
- * DETECT_MASK_POLYGON it is 0 or 1: where an object has an outline (kernels/mask_target.h), that is
+ * DETECT_MASK_POLYGON it is 0 or 1: where an object has an outline (math/mask_target.h), that is
  * drawn on the region's grid, sides of `min_side` at least; else samples are aligned, and from
  * half on it is 1. */
 enum mask_targets_slot {

@@ -4,10 +4,10 @@
  * objects, T candidates (of each level min(pre_nms, its anchors), the levels one after the other),
  * K = post_nms proposals, S = samples. Level l of the pyramid has the pixels that detect_grid()
  * says; logits_l is [N * pixels, 3], deltas_l [N * pixels, 12], both in the wide type. An anchor's
- * number counts over all levels (kernels/anchor.h).
+ * number counts over all levels (math/anchor.h).
  *
  * Scores decide in one order everywhere: the higher first, of equal ones the lower place, NaN last
- * (kernels/rank.h). What is chosen is the same on every backend, bit for bit. Nothing but
+ * (math/rank.h). What is chosen is the same on every backend, bit for bit. Nothing but
  * OP_RPN_LOSS has a gradient. */
 #ifndef TRAINER_GRAPH_OP_RPN_H
 #define TRAINER_GRAPH_OP_RPN_H
@@ -69,7 +69,7 @@ enum proposals_slot {
  * object (the lowest number of several) is below background_iou is background, from
  * foreground_iou on it is that object's; so is one that has the largest overlap, above 0, that any
  * anchor has with some object. Others are ignored. At most `positives` with an object are sampled
- * and background up to S in all: those with the smallest keys (kernels/sample_key.h). */
+ * and background up to S in all: those with the smallest keys (math/sample_key.h). */
 enum rpn_targets_slot {
     RPN_TARGETS_GT_BOX,     /* f32 [N, G, 4]: the objects */
     RPN_TARGETS_GT_COUNT,   /* i32 [N] */

@@ -4,7 +4,7 @@
  *
  * POINTWISE_FUNCTIONS: y of x, here `a`; and its gradient by dy, here `a`, and y, here `b`.
  * POINTWISE adds functions of two tensors, whose gradients are other operators', and is called with
- * the number of tensors that a body reads. EXP is exp or expf. NaN is kept (kernels/relu.h). */
+ * the number of tensors that a body reads. EXP is exp or expf. NaN is kept (math/relu.h). */
 #ifndef TRAINER_MATH_POINTWISE_H
 #define TRAINER_MATH_POINTWISE_H
 

@@ -44,17 +44,17 @@ struct maskrcnn_config {
  * of their fields. Where a kind of graph has none of one it is TENSOR_NONE. */
 struct maskrcnn_tensors {
     int image;      /* u8 [N, image_bytes] */
-    int image_size; /* i32 [N, 6]: kernels/image_size.h */
+    int image_size; /* i32 [N, 6]: math/image_size.h */
     /* Training: */
     int gt_box;     /* f32 [N, objects, 4]: pixels of the resized picture */
     int gt_label;   /* i32 [N, objects]: from 1 */
     int gt_count;   /* i32 [N] */
-    int gt_mask_at; /* i32 [N, objects, MASK_FIELDS]: kernels/mask_bits.h */
+    int gt_mask_at; /* i32 [N, objects, MASK_FIELDS]: math/mask_bits.h */
     int mask_bits;  /* u8 [mask_bytes] */
-    int gt_parts;   /* i32 [N, objects, MASK_PART_FIELDS]: outlines (kernels/mask_target.h), */
+    int gt_parts;   /* i32 [N, objects, MASK_PART_FIELDS]: outlines (math/mask_target.h), */
     int polygon;    /* i32 [N * polygons, MASK_PART_FIELDS] */
     int point;      /* f32 [N * points, 2]; all three TENSOR_NONE where there are no outlines */
-    int key;        /* i32 [N, SAMPLE_KEY_WORDS]: kernels/sample_key.h */
+    int key;        /* i32 [N, SAMPLE_KEY_WORDS]: math/sample_key.h */
     int metrics;    /* kept, "metrics" [DETECT_METRICS]: graph/op_roi.h */
     /* Evaluation, kept under these names; D detections a picture: */
     int found_box;   /* f32 [N, D, 4]: pixels of the resized picture */

@@ -1,7 +1,7 @@
 /* The networks that can be trained, as one table: what builds each, what it learns, what it tells
  * of a batch, and what suits it. Adding one: a file that builds it, and a row in model.c.
  *
- * The inputs of a network have names, under which a batch's fields reach them (set/batch.h). It
+ * The inputs of a network have names, under which a batch's fields reach them (dataset/batch.h). It
  * keeps one output "metrics", f32, which it fills from the samples of a batch that count; what is
  * in there says the row's list. */
 #ifndef TRAINER_MODELS_MODEL_H

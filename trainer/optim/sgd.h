@@ -1,4 +1,4 @@
-/* SGD over slices of the store's arenas: kernels/sgd.h for each element, on the compute threads.
+/* SGD over slices of the store's arenas: math/sgd.h for each element, on the compute threads.
  * Results do not depend on the number of threads. */
 #ifndef TRAINER_OPTIM_SGD_H
 #define TRAINER_OPTIM_SGD_H

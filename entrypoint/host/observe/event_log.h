@@ -1,7 +1,7 @@
 /* What happened on this host and to the job, for machines and for who asks later: one JSON line an
  * event (outcome/record.h) in BASE/output/data/events-HOST.jsonl, and, where that is asked for,
- * each rank's lines in a file of its own there. A child writes both (os/scribe.h): nothing here
- * waits. */
+ * each rank's lines in a file of its own there. A child writes both (os/file_writer.h): nothing
+ * here waits. */
 #ifndef ENTRYPOINT_HOST_OBSERVE_EVENT_LOG_H
 #define ENTRYPOINT_HOST_OBSERVE_EVENT_LOG_H
 

@@ -2,7 +2,7 @@
  * holds up nobody but the child, which has a deadline. It holds no descriptor of this process: a
  * child that cannot die keeps no link to another host open.
  *
- * Where another process has the folder (claim.h) nothing is cleared away or written there. */
+ * Where another process has the folder (output_lock.h) nothing is cleared away or written there. */
 #ifndef ENTRYPOINT_HOST_OBSERVE_FAILURE_WRITER_H
 #define ENTRYPOINT_HOST_OBSERVE_FAILURE_WRITER_H
 

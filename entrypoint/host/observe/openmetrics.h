@@ -1,7 +1,7 @@
 /* Numbers for monitoring, in OpenMetrics' text form, where RINGMASTER_METRICS asks for them: every
  * so many seconds, and at the end, output/data/metrics-HOST.prom is written anew by the journal's
  * child, as a whole, for a collector of text files or who reads it. With RINGMASTER_METRICS_PORT
- * they are answered over HTTP, too (host/meter.h).
+ * they are answered over HTTP, too (host/metrics_exporter.h).
  *
  * What a host knows: its ranks' steps, the newest values of the metric lines that rank 0 prints,
  * which is mostly the first host; and what that one knows of all: hosts, attempts, how old their

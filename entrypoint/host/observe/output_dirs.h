@@ -4,7 +4,7 @@
 
 #include "common/error.h"
 
-/* Gives those below BASE that are there to the user that programs run as (os/identity.h), but not
+/* Gives those below BASE that are there to the user that programs run as (os/run_as.h), but not
  * what lies in them. */
 int output_dirs_give(const char *base, struct error *err);
 

@@ -8,8 +8,8 @@
  * ends; a server of files does when it has given up the machine. Where there are no locks the
  * folder is everybody's.
  *
- * Locks touch the disk, which may stall, so a child takes them (failure_child.h) and hands over the
- * descriptor that holds them. This process has one claim, which ends with it: to close that
+ * Locks touch the disk, which may stall, so a child takes them (failure_writer.h) and hands over
+ * the descriptor that holds them. This process has one claim, which ends with it: to close that
  * descriptor may take a disk, too. */
 #ifndef ENTRYPOINT_HOST_OBSERVE_OUTPUT_LOCK_H
 #define ENTRYPOINT_HOST_OBSERVE_OUTPUT_LOCK_H

@@ -1,8 +1,8 @@
 /* `ringmaster examine ORDER LISTENER`: looks at one host for `ringmaster check`, as a child of its
- * supervisor (examining.h). ORDER is a descriptor of sealed memory with JSON, LISTENER one of a
- * listening socket, or 0 on a host without a network for the job. What is found goes to stdout, one
- * JSON object a line: the network, then what the host has, each with a member of its own, so that
- * what hangs takes nothing else with it. */
+ * supervisor (preflight_probe.h). ORDER is a descriptor of sealed memory with JSON, LISTENER one of
+ * a listening socket, or 0 on a host without a network for the job. What is found goes to stdout,
+ * one JSON object a line: the network, then what the host has, each with a member of its own, so
+ * that what hangs takes nothing else with it. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_CHILD_H
 #define ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_CHILD_H
 

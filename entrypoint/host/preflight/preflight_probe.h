@@ -1,6 +1,6 @@
-/* A host looks at itself for `ringmaster check`, by a child (examine.h): its supervisor waits for
- * no disk and for no other host. The listener is there before the host joins, so that whoever is
- * told of it finds it. */
+/* A host looks at itself for `ringmaster check`, by a child (preflight_child.h): its supervisor
+ * waits for no disk and for no other host. The listener is there before the host joins, so that
+ * whoever is told of it finds it. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_PROBE_H
 #define ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_PROBE_H
 

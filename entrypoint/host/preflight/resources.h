@@ -1,4 +1,4 @@
-/* What a host has, as `ringmaster check` shows it, beyond what it says when it joins (facts.h).
+/* What a host has, as `ringmaster check` shows it, beyond what it says when it joins (host_info.h).
  * Read from the kernel's files and calls, by a child, as some of them may hang on a disk. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_RESOURCES_H
 #define ENTRYPOINT_HOST_PREFLIGHT_RESOURCES_H

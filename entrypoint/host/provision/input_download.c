@@ -20,7 +20,7 @@ enum {
     PATIENCE_SECONDS = 60,
 };
 
-/* The child's last mark where it stays (transfer/work.h). */
+/* The child's last mark where it stays (transfer/download_order.h). */
 static const char all_here[] = "all is here\n";
 
 /* --- the order -------------------------------------------------------------------------------- */

@@ -1,10 +1,10 @@
-/* What has to be fetched before the job begins (job/sources.h), fetched by a child
- * (transfer_task.h), which also brings checkpoints back and asks whether targets (job/targets.h)
- * take files. It is killed when its time is over. With RINGMASTER_FETCH_ONCE it also asks another
- * host for what that one has fetched, and hands it on (peers/handout.h): then it stays when all
- * is here, until input_download_rest(). Where hosts are only counted, who that is the master has to
- * say: the child begins with input_download_ask(), or, after as long as that host would be waited
- * for, without.
+/* What has to be fetched before the job begins (job/download_sources.h), fetched by a child
+ * (transfer_process.h), which also brings checkpoints back and asks whether targets
+ * (job/upload_targets.h) take files. It is killed when its time is over. With RINGMASTER_FETCH_ONCE
+ * it also asks another host for what that one has fetched, and hands it on (peers/peer_server.h):
+ * then it stays when all is here, until input_download_rest(). Where hosts are only counted, who
+ * that is the master has to say: the child begins with input_download_ask(), or, after as long as
+ * that host would be waited for, without.
  */
 #ifndef ENTRYPOINT_HOST_PROVISION_INPUT_DOWNLOAD_H
 #define ENTRYPOINT_HOST_PROVISION_INPUT_DOWNLOAD_H
@@ -66,7 +66,7 @@ enum input_download_target {
 };
 json_t *input_download_target(const struct job *job, enum input_download_target which);
 
-/* The order as JSON (transfer/work.h); the caller owns it. */
+/* The order as JSON (transfer/download_order.h); the caller owns it. */
 json_t *input_download_order(const struct job *job, char *const *environment);
 
 /* What it says of passing on, by LISTENER and KEY; the caller owns it. TOLD is where the host is

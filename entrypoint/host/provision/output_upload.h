@@ -1,6 +1,6 @@
-/* What this host uploads (job/targets.h), by a child (transfer_task.h) that lives as long as the
- * job: checkpoints while it runs, all the rest when its programs have ended. A child that dies
- * before is started again then. */
+/* What this host uploads (job/upload_targets.h), by a child (transfer_process.h) that lives as long
+ * as the job: checkpoints while it runs, all the rest when its programs have ended. A child that
+ * dies before is started again then. */
 #ifndef ENTRYPOINT_HOST_PROVISION_OUTPUT_UPLOAD_H
 #define ENTRYPOINT_HOST_PROVISION_OUTPUT_UPLOAD_H
 
@@ -45,7 +45,7 @@ void output_upload_hurry(struct output_upload *u, int64_t seconds);
 /* Nobody waits for it any more. */
 void output_upload_drop(struct output_upload *u);
 
-/* The order as JSON (transfer/outgoing.h); the caller owns it. */
+/* The order as JSON (transfer/upload_order.h); the caller owns it. */
 json_t *output_upload_order(const struct job *job, char *const *environment);
 
 #endif

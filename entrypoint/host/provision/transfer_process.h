@@ -1,5 +1,6 @@
 /* The program ringmaster-transfer as a child: it lies beside this one and gets its order
- * (transfer/work.h, transfer/outgoing.h) with the AWS_* variables in sealed memory. */
+ * (transfer/download_order.h, transfer/upload_order.h) with the AWS_* variables in sealed memory.
+ */
 #ifndef ENTRYPOINT_HOST_PROVISION_TRANSFER_PROCESS_H
 #define ENTRYPOINT_HOST_PROVISION_TRANSFER_PROCESS_H
 

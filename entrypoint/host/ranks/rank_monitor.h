@@ -1,5 +1,5 @@
 /* The look at ranks that fall silent, from their start on: the stalled, the quiet and the busy are
- * told to the master (crew.h). Where nobody asks for that, nothing is set. */
+ * told to the master (rank_set.h). Where nobody asks for that, nothing is set. */
 #ifndef ENTRYPOINT_HOST_RANKS_RANK_MONITOR_H
 #define ENTRYPOINT_HOST_RANKS_RANK_MONITOR_H
 

@@ -6,7 +6,7 @@
  *   seated  rank            its program has been told to start, as all of this host's have
  *   report  (rank_report)   it ended, or its shim vanished
  *   stalled rank seconds    it had shown progress and fell silent
- *   quiet   rank seconds    it shows none, prints nothing and does nothing (watch/idleness.h)
+ *   quiet   rank seconds    it shows none, prints nothing and does nothing (monitor/idle.h)
  *   busy    rank            it does something again
  *
  * and the master's orders come back: stop, end, kill, release. */
@@ -70,10 +70,10 @@ void rank_set_stop(struct rank_set *c);
 void rank_set_end(struct rank_set *c);
 /* SIGKILL to all programs. */
 void rank_set_kill(struct rank_set *c);
-/* Appends the steps of ranks that show progress (traces/gauges.h). */
+/* Appends the steps of ranks that show progress (observe/openmetrics.h). */
 int rank_set_measure(const struct rank_set *c, struct buf *ret, struct error *err);
 /* How far ranks are that show progress, for a heartbeat: an array of [rank, step, work, data],
- * times in microseconds (outcome/pace.h); NULL where none does. The caller's. */
+ * times in microseconds (outcome/straggler.h); NULL where none does. The caller's. */
 json_t *rank_set_pace(const struct rank_set *c);
 /* Whether the kernel has killed processes of this container for lack of memory in this attempt. */
 enum rank_memory rank_set_memory(const struct rank_set *c);

@@ -25,7 +25,7 @@ struct rank_slot {
     struct tail tail; /* of standard output */
     struct tail error_tail;
     struct progress progress;
-    int opens; /* the watch on who opens that (crew_watch.h); -1: none */
+    int opens; /* the watch on who opens that (rank_monitor.h); -1: none */
     struct stall vigil;
     struct idle idleness; /* of one without marks */
     enum rank_cause cause;

@@ -19,7 +19,7 @@ struct cluster_host {
     struct host_name name;
     unsigned slots; /* ranks to start there; 0 until cluster_fill_slots when nobody told */
     bool gone;      /* takes no part any more: see cluster_drop */
-    size_t place;   /* in the list that all hosts had at the beginning (succession.h) */
+    size_t place;   /* in the list that all hosts had at the beginning (host/role_state.h) */
     struct net_address
         address; /* of its interface for the job, once it is known: see addresses.h */
 };

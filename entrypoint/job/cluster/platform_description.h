@@ -35,7 +35,7 @@ struct platform_description {
     struct host_name self;
     unsigned alone_slots;            /* of a host that its platform has alone; 0: not told */
     struct host_name master;         /* "": the first in natural order */
-    bool counted;                    /* names are ours, and lead nowhere (platform_counted.h) */
+    bool counted;                    /* names are ours, and lead nowhere (platform_indexed.h) */
     struct host_name master_at;      /* then: where the master is; "" if not told to itself */
     char job[CLUSTER_JOB_SIZE];      /* the platform's name for the job; "" if not told */
     char where[PLATFORM_WHERE_SIZE]; /* the file, for errors; "" if there is none */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* COUNTED and PATTERN: the variable holds how many hosts there are (platform_counted.h). */
+/* COUNTED and PATTERN: the variable holds how many hosts there are (platform_indexed.h). */
 enum form { WORDS, HOSTLIST, HOST_FILE, SPEC, COUNTED, PATTERN };
 enum { TASKS_MAX = 4, YIELDS_MAX = 3 };
 

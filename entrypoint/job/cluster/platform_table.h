@@ -1,8 +1,8 @@
 /* Platforms that describe a job's hosts in variables, as data. Some name all hosts: Slurm, Vertex
  * AI, Azure Batch, SkyPilot, dstack, Volcano, LSF, PBS, the MPI operator, TensorFlow's TF_CONFIG
- * (platform_forms.h).
+ * (host_list_formats.h).
  * Others only say how many there are, which one this is and where the master is: AWS Batch, Azure
- * ML, Kubeflow, RunPod, or let names follow a pattern, as Kubernetes does (platform_counted.h). A
+ * ML, Kubeflow, RunPod, or let names follow a pattern, as Kubernetes does (platform_indexed.h). A
  * row says where that is, in which form, and how a host knows itself. */
 #ifndef ENTRYPOINT_JOB_CLUSTER_PLATFORM_TABLE_H
 #define ENTRYPOINT_JOB_CLUSTER_PLATFORM_TABLE_H

@@ -1,8 +1,8 @@
 /* A cluster described by variables: RINGMASTER_HOSTS=a[:slots],b[:slots], with numbers in
- * brackets (host_list.h), or file:///PATH of a host file (platform_forms.h), and RINGMASTER_HOST,
- * the name of this host in that list. Without RINGMASTER_HOST this host is the one entry of the
- * list that is its kernel name (whole or first label) or one of its own addresses; localhost is
- * that where nothing else is listed. Pure but for that file. */
+ * brackets (host_list.h), or file:///PATH of a host file (host_list_formats.h), and
+ * RINGMASTER_HOST, the name of this host in that list. Without RINGMASTER_HOST this host is the one
+ * entry of the list that is its kernel name (whole or first label) or one of its own addresses;
+ * localhost is that where nothing else is listed. Pure but for that file. */
 #ifndef ENTRYPOINT_JOB_CLUSTER_PLATFORM_VARIABLES_H
 #define ENTRYPOINT_JOB_CLUSTER_PLATFORM_VARIABLES_H
 

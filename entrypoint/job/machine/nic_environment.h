@@ -11,8 +11,8 @@
 enum { NIC_ENVIRONMENT_TEXT_SIZE = 256 };
 
 /* Adds variables to ENVIRONMENT. UCX is told of the InfiniBand or RoCE port that has the interface
- * where there is one (devices.h), and of nothing where there are other such devices. ROOT is put in
- * front of /sys and /dev: "" but in tests. */
+ * where there is one (accelerators.h), and of nothing where there are other such devices. ROOT is
+ * put in front of /sys and /dev: "" but in tests. */
 int nic_environment_add(const char *interface, const char *root, struct argv *environment,
                         struct error *err);
 

@@ -2,7 +2,7 @@
  * is (SDK v3, service), str() of a Python value (generic Estimator), and JSON in a string
  * ("\"abc\"", Estimator with source_dir). The rule for texts and numbers: a value arrives as it was
  * sent, but for the quotes of a JSON string, which are taken off. true, false, lists and objects
- * arrive as SageMaker's toolkit hands them on: flags in Python's spelling (python_text.h),
+ * arrive as SageMaker's toolkit hands them on: flags in Python's spelling (python_repr.h),
  * variables as compact JSON. null, which both SDKs make of None, is nothing that was said: an empty
  * text for programs, as in the toolkit; no flag for ringtrain, whose own value then stays; and as
  * if it were not there where it speaks to us.

@@ -1,7 +1,7 @@
 /* One file brought here in the best way that there is: from another host that has it
- * (peers/peer.h), from its source in pieces (ranges.h), or from its source in one stream (fetch.h).
- * What another host does not have, or has in another version or without the MD5 that the listing
- * tells, comes from the source, and what does not come in pieces in one stream. */
+ * (peers/peer_client.h), from its source in pieces (ranges.h), or from its source in one stream
+ * (stream.h). What another host does not have, or has in another version or without the MD5 that
+ * the listing tells, comes from the source, and what does not come in pieces in one stream. */
 #ifndef ENTRYPOINT_TRANSFER_FETCH_FETCH_FILE_H
 #define ENTRYPOINT_TRANSFER_FETCH_FETCH_FILE_H
 

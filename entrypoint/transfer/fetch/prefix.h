@@ -1,7 +1,7 @@
 /* What an address stands for, brought into a folder: an object, all objects of a folder side by
  * side, or a file by https. The disk's room is checked before, what is there and the same is left,
  * and how far it has got is said every ten seconds. Whoever waits for it hears once a second that
- * it gets further, and nothing while it does not. With other hosts (peers/passing.h) the listing is
+ * it gets further, and nothing while it does not. With other hosts (peers/sharing.h) the listing is
  * the source's all the same, so that each host knows by the ETags that it gets the same files; what
  * another host does not have comes from the source. */
 #ifndef ENTRYPOINT_TRANSFER_FETCH_PREFIX_H

@@ -1,7 +1,7 @@
-/* What this host has fetched and other hosts may ask for (handout.h): which files a task brings, by
- * their paths, and of each that is here and verified its size, ETag and SHA-256. Filled by the
- * thread that fetches, asked by those that hand out; every call is safe from any of them. Files lie
- * where they were fetched to and are opened when they are asked for. */
+/* What this host has fetched and other hosts may ask for (peer_server.h): which files a task
+ * brings, by their paths, and of each that is here and verified its size, ETag and SHA-256. Filled
+ * by the thread that fetches, asked by those that hand out; every call is safe from any of them.
+ * Files lie where they were fetched to and are opened when they are asked for. */
 #ifndef ENTRYPOINT_TRANSFER_PEERS_CATALOG_H
 #define ENTRYPOINT_TRANSFER_PEERS_CATALOG_H
 

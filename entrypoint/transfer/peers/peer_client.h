@@ -1,6 +1,6 @@
-/* The host that this one asks for what it has fetched (handout.h). It counts as there when it has
- * answered once, within its patience; as lost when it is not, or when a file could not be fetched
- * from it: then everything else comes from its own source. */
+/* The host that this one asks for what it has fetched (peer_server.h). It counts as there when it
+ * has answered once, within its patience; as lost when it is not, or when a file could not be
+ * fetched from it: then everything else comes from its own source. */
 #ifndef ENTRYPOINT_TRANSFER_PEERS_PEER_CLIENT_H
 #define ENTRYPOINT_TRANSFER_PEERS_PEER_CLIENT_H
 

@@ -1,4 +1,4 @@
-/* Hands what this host has fetched (shelf.h) to the hosts that ask it: HTTP/1.1 over TLS by the
+/* Hands what this host has fetched (catalog.h) to the hosts that ask it: HTTP/1.1 over TLS by the
  * job's key, on a listener that the container's first process has opened. Nobody without the key
  * gets past the handshake. Only files that are whole and verified are handed out, each with its
  * length and SHA-256; who asks for one that is still to come waits, and hears every few seconds how
@@ -6,8 +6,8 @@
  *
  * Hosts make a tree: host N asks host (N - 1) / 2, so that each hands to two others at most,
  * whatever the number of hosts, and all know their place without a word; where they are only
- * counted the first one says at which address the host above is (master/fetching.h). A file goes on
- * as soon as it is here, so many files pass through all levels at once; one host that served all
+ * counted the first one says at which address the host above is (master/fetch_wait.h). A file goes
+ * on as soon as it is here, so many files pass through all levels at once; one host that served all
  * the others would send each byte as often as there are hosts.
  *
  * A thread for each guest, as each waits for its files, its peer or the disk by itself; guests are

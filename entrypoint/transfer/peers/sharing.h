@@ -1,6 +1,6 @@
 /* What a start of the transfer program has to do with other hosts, where files are fetched from
- * their source once and passed on (RINGMASTER_FETCH_ONCE): what it hands out itself (handout.h) and
- * whom it asks (peer.h). The order's member is
+ * their source once and passed on (RINGMASTER_FETCH_ONCE): what it hands out itself (peer_server.h)
+ * and whom it asks (peer_client.h). The order's member is
  *
  *   "door": {"listener": 5, "key": "96 digits", "from": "https://algo-1:7074", "name": "algo-1",
  *            "patience": 60}

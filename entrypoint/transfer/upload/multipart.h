@@ -1,6 +1,6 @@
 /* A large file sent to S3 in parts, side by side. It appears under its name when all of it is
  * there and the ETag of the whole is right; what fails is given up on the server, too, so that no
- * parts stay behind. What a killed start has sent of it is not sent again (unfinished.h). */
+ * parts stay behind. What a killed start has sent of it is not sent again (resume.h). */
 #ifndef ENTRYPOINT_TRANSFER_UPLOAD_MULTIPART_H
 #define ENTRYPOINT_TRANSFER_UPLOAD_MULTIPART_H
 

@@ -57,8 +57,8 @@ static void (*stage_first)(void);
 static int (*stage_life)(struct supervisor_options *options, int *ret_code, struct error *err);
 
 /* In place of the library's, as others may fill the disk: a host waits for it a second and a half,
- * and what it makes of one that stalls is for test_failure_child.c. Weak, as each suite of a
- * program brings it. */
+ * and what it makes of one that stalls is for observe/test_failure_writer.c. Weak, as each suite of
+ * a program brings it. */
 __attribute__((weak)) int fsync(int fd) {
     (void)fd;
     return 0;

@@ -1,4 +1,4 @@
-/* What a training step launches on a described device (device/described.h). */
+/* What a training step launches on a described device (device/simulated_gpu.h). */
 #ifndef TRAINER_APP_COMMAND_COUNT_LAUNCHES_H
 #define TRAINER_APP_COMMAND_COUNT_LAUNCHES_H
 

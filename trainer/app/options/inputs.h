@@ -3,7 +3,7 @@
  *
  *     training     --data, $SM_CHANNEL_TRAIN, $SM_CHANNEL_TRAINING,
  *                  /opt/ml/input/data/{train,training}; its train/ where it has parts
- * (set/splits.h) validation   --validation; without --data
+ * (dataset/splits.h) validation   --validation; without --data
  * $SM_CHANNEL_{VALIDATION,VALID,VAL,DEV,EVAL,TEST},
  *                  /opt/ml/input/data/{validation,valid,val,dev,eval,test}; else the part for it
  * A network that finds objects takes a COCO data set's folder, or a JSON of annotations, as both;

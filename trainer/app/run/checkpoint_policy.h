@@ -1,6 +1,6 @@
 /* When a checkpoint is due: at the end of each epoch in any case; beside that every
  * so many steps, which all ranks count alike, or after some time by the clock of rank 0, which
- * tells the others with the sums of a step (stepper.h). */
+ * tells the others with the sums of a step (host_stepper.h). */
 #ifndef TRAINER_APP_RUN_CHECKPOINT_POLICY_H
 #define TRAINER_APP_RUN_CHECKPOINT_POLICY_H
 

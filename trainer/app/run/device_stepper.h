@@ -1,6 +1,6 @@
 /* The step of a backend that is a device of its own: forward, backward, sums over ranks, optimizer
  * and refresh are enqueued as one, recorded the second time and replayed from then on. The host
- * feeds the batch (device_feed.h), the rate and the flags, and reads the flags when the step has
+ * feeds the batch (input_staging.h), the rate and the flags, and reads the flags when the step has
  * run, which is while the next one runs: it never waits for the step that it has just enqueued, and
  * is one step ahead of the device at most.
  *

@@ -1,5 +1,5 @@
 /* Everything that a training run holds, opened in order and closed in reverse. job_open leaves the
- * parameters unset and `state` at the run's beginning; start.h brings both to where it goes on. */
+ * parameters unset and `state` at the run's beginning; resume.h brings both to where it goes on. */
 #ifndef TRAINER_APP_RUN_TRAINING_RUN_H
 #define TRAINER_APP_RUN_TRAINING_RUN_H
 

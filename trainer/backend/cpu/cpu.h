@@ -1,5 +1,5 @@
 /* The CPU backend: convolutions and matrix products by oneDNN, the rest, and the convolutions that
- * gain by it, by loops of its own (cpu_loops/loops.h), all on OpenMP's threads. Activations f32 or
+ * gain by it, by loops of its own (kernels/loops.h), all on OpenMP's threads. Activations f32 or
  * bf16, in NHWC; statistics, weights and their gradients f32. Results are the same for the same
  * instruction set, whatever the number of threads: but for oneDNN's data gradients and weight
  * gradients of large layers in bf16 and, without AVX-512, its matrix products.

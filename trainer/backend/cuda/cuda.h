@@ -12,7 +12,7 @@
 
 enum { CUDA_NAME_SIZE = 256 };
 
-/* Fails with EXIT_CODE_DEVICE and one line that says why this host cannot (cuda_base/device.h). */
+/* Fails with EXIT_CODE_DEVICE and one line that says why this host cannot (base/device.h). */
 int cuda_open(struct backend **ret, const struct cuda_options *options, struct error *err);
 
 /* Where the GPU that these options lead to stands on the PCI bus, "0000:0A:00.0". Opens nothing on

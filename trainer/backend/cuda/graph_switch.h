@@ -12,7 +12,7 @@
 cuda_switch cuda_graph_switch_node;
 
 /* Whether WANTED asks for it on a GPU of this NAME. CUDA_OWN_AUTO takes it where it was measured to
- * be faster: cuda_base/faster_on.h. ON is an error with EXIT_CODE_DEVICE where DETERMINISTIC steps
+ * be faster: base/tuned_gpus.h. ON is an error with EXIT_CODE_DEVICE where DETERMINISTIC steps
  * are wanted, as the step in front of the recording computes all rows, by other kernels. */
 int cuda_graph_switch_wanted(enum cuda_own wanted, const char *name, bool deterministic,
                              bool *ret_wanted, struct error *err);

@@ -1,7 +1,7 @@
 /* Operators of which only some leading rows count (struct op, `rows`), on a device that can choose
- * while it runs (switch.h): each is bound for eight shares of its rows (graph/row_part.h), and a
- * step that was recorded runs the least that holds those that count. The rest of its outputs is
- * left as it is. One packed copy of the weights serves all.
+ * while it runs (graph_switch.h): each is bound for eight shares of its rows (graph/row_prefix.h),
+ * and a step that was recorded runs the least that holds those that count. The rest of its outputs
+ * is left as it is. One packed copy of the weights serves all.
  *
  * Every other step, and operators that lack a kernel for one of the shares, compute all rows. */
 #ifndef TRAINER_BACKEND_CUDA_ROW_PREFIX_H

@@ -40,7 +40,7 @@ struct coco_head {
 /* Fills in magic, mark and checksum. */
 void coco_head_seal(struct coco_head *head);
 
-/* Files that an index may replace (target.h). */
+/* Files that an index may replace (common/output_path.h). */
 extern const struct output_path_kind COCO_FILE_KIND;
 
 /* Maps what FD, memory that nobody else can shorten, holds; NAME is for errors, and kept in the

@@ -3,8 +3,9 @@
  * Sources: a folder of class folders with JPEGs and PNGs, files that nobody has labelled, and
  * `synthetic`, which has no files.
  * Classes are the folder's subfolders and samples the files in them and below, in an order that
- * every host finds alike (set/folder.h); names that begin with a dot are skipped. The hash covers
- * class names, file names and file sizes: ranks whose hashes differ do not see the same files.
+ * every host finds alike (dataset/folder.h); names that begin with a dot are skipped. The hash
+ * covers class names, file names and file sizes: ranks whose hashes differ do not see the same
+ * files.
  *
  * A dataset does not change after it was opened and may be read by any number of threads. Errors
  * carry EXIT_CODE_DATA and name folder or file. */

@@ -8,7 +8,7 @@ enum { FEISTEL_ROUNDS = 8 };
  * batches of all groups, and those of the groups' samples. */
 enum { ORDER_OF_SAMPLES, ORDER_OF_BATCHES, ORDER_OF_GROUPS, ORDER_SHIFT = 8 };
 
-/* One pass of the network over two halves of BITS bits each. Philox (kernels/random.h) is the round
+/* One pass of the network over two halves of BITS bits each. Philox (math/random.h) is the round
  * function: counter (half, epoch, round and number of the order, mark), key seed. The mark keeps
  * these numbers apart from the streams of samples, whose counters end in the high half of a
  * sample's number. */

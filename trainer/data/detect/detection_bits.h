@@ -1,4 +1,4 @@
-/* Masks as bit crops (kernels/mask_bits.h): made one by one for each place of a batch, by any
+/* Masks as bit crops (math/mask_bits.h): made one by one for each place of a batch, by any
  * thread, then laid into the batch's pool in the order of places. So the pool does not depend on
  * who was first, and one picture may take more of it than another. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_BITS_H

@@ -1,6 +1,6 @@
 /* The inputs of a detection network for one batch, as the loader fills them and the network's
  * operators read them: N places, for each a picture and up to `slots` objects. What the numbers of
- * image_size, gt_mask_at, key and gt_parts are say kernels/image_size.h, mask_bits.h, sample_key.h
+ * image_size, gt_mask_at, key and gt_parts are say math/image_size.h, mask_bits.h, sample_key.h
  * and mask_target.h. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_FIELDS_H
 #define TRAINER_DATA_DETECT_DETECTION_FIELDS_H

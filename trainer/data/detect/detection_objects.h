@@ -1,6 +1,6 @@
 /* What is to be found in one picture, in the form of the network's inputs: boxes in pixels of the
  * scaled and mirrored picture (detection_draw.h); labels; masks as crops of the picture before both
- * (kernels/mask_bits.h), or as outlines where there is room for them. Of more objects than there
+ * (math/mask_bits.h), or as outlines where there is room for them. Of more objects than there
  * are slots the largest stay, in their order. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_OBJECTS_H
 #define TRAINER_DATA_DETECT_DETECTION_OBJECTS_H

@@ -1,4 +1,4 @@
-/* Outlines of objects in the form of the network's inputs (kernels/mask_target.h): for trainings
+/* Outlines of objects in the form of the network's inputs (math/mask_target.h): for trainings
  * that draw a mask anew on the grid of each region instead of reading it from bits.
  *
  * A place of the batch has room of its own for so many polygons and points, which its objects take

@@ -1,7 +1,7 @@
 /* The memory plan: one arena for everything that lives within a step (activations, their
  * gradients, scratch, what a backend saves from a forward operator for its gradient). Blocks whose
  * lifetimes do not meet share addresses; an output takes the place of an input that dies, where
- * operator and backend allow it. Where operators run on lanes (program/lanes.h) a block lives for
+ * operator and backend allow it. Where operators run on lanes (program/streams.h) a block lives for
  * as long as any order that the waits allow may need it: two blocks share addresses only if all
  * that touches the one has surely run before anything that touches the other starts.
  *

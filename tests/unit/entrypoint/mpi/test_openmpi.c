@@ -162,7 +162,8 @@ static void daemons_are_given_up_behind_hosts(void) {
 }
 
 /* SageMaker's toolkit tells mpirun this of two hosts with two processes each. What differs has its
- * reason in openmpi.c, in memory.h and, for what is left out, in docs/guides/sagemaker.md. */
+ * reason in openmpi.c, in mpi/shm_transport.h and, for what is left out, in
+ * docs/guides/sagemaker.md. */
 static void the_toolkit_s_line_is_followed(void) {
     static struct cluster_host two[] = {{.name = {"algo-1"}, .slots = 2},
                                         {.name = {"algo-2"}, .slots = 2}};

@@ -104,7 +104,7 @@ static void what_mpirun_says_counts_where_nothing_else_is_known(void) {
     CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "cudaErrorMemoryAllocation");
 }
 
-/* As mpi/complaint.h hands it on. The call alone is told where the class was lost. */
+/* As mpi/mpi_error_text.h hands it on. The call alone is told where the class was lost. */
 static void a_class_of_mpi_is_told_from_every_other(void) {
     static const char *const said[][2] = {
         {"An error occurred in MPI_Recv; MPI_ERR_TRUNCATE: message truncated", "MPI_ERR_TRUNCATE"},

@@ -1,5 +1,5 @@
-/* The rule of rolls as a whole (ledger.h): masters propose, hosts take, links break anywhere, hosts
- * come back, with all that they know or with nothing. */
+/* The rule of rolls as a whole (outcome/quorum.h): masters propose, hosts take, links break
+ * anywhere, hosts come back, with all that they know or with nothing. */
 #include "entrypoint/outcome/quorum.h"
 #include "tests/support/unit.h"
 

@@ -1,4 +1,4 @@
-/* The outlines that a detector learns from (kernels/mask_target.h) against the masks of whole
+/* The outlines that a detector learns from (math/mask_target.h) against the masks of whole
  * pictures that are COCO's, bit for bit. */
 #include "tests/support/unit.h"
 #include "trainer/eval/rle_polygon.h"

@@ -17,7 +17,7 @@ struct cpu {
     struct backend backend;
     int threads;
     bool has_bf16;     /* products by oneDNN; else they are made in f32 (dnn_call_tensor) */
-    bool own_products; /* our kernels are the faster ones (conv_weight.h, conv_own.h) */
+    bool own_products; /* our kernels are the faster ones (conv_weight.c, conv_bf16.h) */
     enum cpu_convs convs;
     const struct loops *loops;
     dnnl_engine_t engine;

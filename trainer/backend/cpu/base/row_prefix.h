@@ -1,7 +1,7 @@
 /* Operators of which only some leading rows count (struct op, `rows`): each is bound for eight
- * shares of its rows (graph/row_part.h), and a run takes the least that holds those that count. The
- * rest of its outputs is left as it is. One packed copy of the weights serves all, in the layout of
- * who ran last.
+ * shares of its rows (graph/row_prefix.h), and a run takes the least that holds those that count.
+ * The rest of its outputs is left as it is. One packed copy of the weights serves all, in the
+ * layout of who ran last.
  *
  * Convolutions' data gradients have the bits of a run with all rows; sums over rows (gradients of
  * weights) may be grouped otherwise, by the count alone. */

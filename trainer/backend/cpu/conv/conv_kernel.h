@@ -23,8 +23,8 @@ struct conv_kernel {
 extern const struct conv_kernel conv_winograd4_kernel,
     conv_winograd4_weight_kernel; /* f32, 3x3; conv_winograd4.h */
 extern const struct conv_kernel conv_bf16_kernel,
-    conv_weight_kernel; /* bf16, weight gradients in f32, too, beside AVX-512 BF16; conv_own.h */
-extern const struct conv_kernel conv_gemm_kernel, conv_gemm_weight_kernel; /* f32; conv_gemm.h */
+    conv_weight_kernel; /* bf16, weight gradients in f32, too, beside AVX-512 BF16; conv_bf16.h */
+extern const struct conv_kernel conv_gemm_kernel, conv_gemm_weight_kernel; /* f32; conv_gemm.c */
 extern const struct conv_kernel conv_dnn_kernel, conv_dnn_weight_kernel, conv_dnn_affine_kernel;
 
 /* Never NULL for these kinds of OP. */

@@ -5,7 +5,7 @@
  * transformed first, by all threads, and then each thread makes some outputs of all of them, so
  * that the weights are read once. Either way a result is made whole by one thread and in one order
  * of sums: it does not depend on how many there are. Tiles of a data gradient that see zeros alone
- * are left out (conv_winograd4_sparse.c). */
+ * are left out (conv_winograd4_skip.c). */
 #include "trainer/backend/cpu/conv/conv_winograd4.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/conv/conv_fold.h"

@@ -28,7 +28,7 @@ struct winograd4_matrix conv_winograd4_rows(float *base, size_t tiles, size_t ch
 /* Floats of all its places, with what is read behind them. */
 size_t conv_winograd4_floats(const struct winograd4_matrix *matrix);
 
-/* Which tiles are computed, where gradients are zero in many (conv_winograd4_sparse.c). TILES and
+/* Which tiles are computed, where gradients are zero in many (conv_winograd4_skip.c). TILES and
  * SCRATCH, of conv_winograd4_choice_bytes(), are the caller's to set. */
 struct conv_winograd4_choice {
     size_t tiles, count;

@@ -3,7 +3,7 @@
  * product over tiles wants them, without packing. Then threads take places, and groups of outputs
  * of them, and add the products to their sums. Each sum has one owner, who adds it up in order:
  * results do not depend on the number of threads, and nothing is reduced at the end. Tiles of dy
- * that are all zero are left out (conv_winograd4_sparse.c). */
+ * that are all zero are left out (conv_winograd4_skip.c). */
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/conv/conv_winograd4.h"
 

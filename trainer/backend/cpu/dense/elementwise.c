@@ -1,4 +1,4 @@
-/* The functions of kernels/pointwise.h. */
+/* The functions of math/pointwise.h. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 

@@ -1,4 +1,4 @@
-/* The greatest of many whole numbers, in falling order: ranks of scores (kernels/rank.h), or keys
+/* The greatest of many whole numbers, in falling order: ranks of scores (math/rank.h), or keys
  * turned round. Private to trainer/backend/cpu. */
 #ifndef TRAINER_BACKEND_CPU_DETECT_RANK_SELECT_H
 #define TRAINER_BACKEND_CPU_DETECT_RANK_SELECT_H

@@ -1,4 +1,4 @@
-/* The functions of kernels/pointwise.h over elements: plain loops over floats, which the compiler
+/* The functions of math/pointwise.h over elements: plain loops over floats, which the compiler
  * makes vectors of. Other types go through blocks of floats that stay in the nearest cache. */
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"

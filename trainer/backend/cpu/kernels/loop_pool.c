@@ -46,7 +46,7 @@ VEC_INLINE void pool_vector(const struct pool *p, const struct window *w, enum e
             if (p->scale != NULL)
                 v = vec_relu(v * scale + shift);
             vecu here = (vecu){0} + (uint32_t)(i * p->kernel + j);
-            /* pool_exceeds() of kernels/pool.h */
+            /* pool_exceeds() of math/pool.h */
             veci better = first ? (veci){0} - 1 : ~(v <= best) & (best == best);
             best = vec_select(better, v, best);
             where = (vecu)vec_select(better, (vecf)here, (vecf)where);

@@ -1,5 +1,5 @@
 /* The CPU backend's own loops over rows of channels (NHWC: a row is a pixel, and `channels` values
- * lie side by side). Each works on rows [begin, end) in one thread; cpu_base/parallel.h cuts the
+ * lie side by side). Each works on rows [begin, end) in one thread; base/parallel.h cuts the
  * work.
  *
  * There is one table of functions for each instruction set that the build knows; loops_best() is

@@ -47,7 +47,7 @@ VEC_INLINE vecf vec_select(veci mask, vecf yes, vecf no) {
     return (vecf)(((veci)yes & mask) | ((veci)no & ~mask));
 }
 
-/* kernels/relu.h: where the gradient passes, and the function itself. NaN is kept. */
+/* math/relu.h: where the gradient passes, and the function itself. NaN is kept. */
 VEC_INLINE veci vec_passes(vecf value) {
     return ~(value <= vec_set(0));
 }

@@ -9,7 +9,7 @@
  * -2 and infinity. Sums are f32; results are off by about 1e-5 of the largest one, ten times as
  * much as a direct sum. A value that is not finite reaches every result of the tiles that see it,
  * as NaN: never fewer results than by direct sums, but more; tiles of a gradient that are all zero
- * may be left out (conv_winograd4_sparse.c), and then do not see it.
+ * may be left out (conv/conv_winograd4_skip.c), and then do not see it.
  *
  * Channels are multiples of WINOGRAD4_CHANNELS. Transformed values lie in 36 places, each a matrix
  * as the product over them wants it. Pointers are the caller's; nothing is allocated. */

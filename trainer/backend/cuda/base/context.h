@@ -10,7 +10,7 @@
 
 #include <cublasLt.h>
 
-struct convs; /* cuda_dnn/convs.h */
+struct convs; /* dnn/convs.h */
 struct cuda;
 struct cuda_launches; /* launches.h */
 
@@ -23,10 +23,11 @@ struct cuda {
     struct cuda_options options;
     int ordinal;
     int multiprocessors;
-    bool own_backward;   /* cuda_steps/backward.h */
+    bool own_backward;   /* steps/backward.h */
     cudaStream_t stream; /* the selected one of LANES: what steps enqueue on */
     cudaStream_t lanes[BACKEND_LANES];
-    cuda_switch *choose; /* of rows (cuda/rows.h), while a recording runs; NULL: all are computed */
+    cuda_switch
+        *choose; /* of rows (cuda/row_prefix.h), while a recording runs; NULL: all are computed */
     cudaStream_t bodies; /* what it records on */
     cudaEvent_t marks[BACKEND_MARKS];
     cublasLtHandle_t lt;

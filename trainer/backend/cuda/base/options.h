@@ -20,9 +20,9 @@ struct cuda_options {
     bool decide;                 /* with `tune`: fuse only what is faster fused. A network's shape
                                     hangs on it, so that ranks would differ: for one alone */
     bool tf32;                   /* f32 products may round their inputs to TF32 */
-    enum cuda_own own_backward;  /* of 1x1 convolutions between norms (cuda_steps/backward.h) */
+    enum cuda_own own_backward;  /* of 1x1 convolutions between norms (steps/backward.h) */
     enum cuda_own overlap;       /* small kernels begin while others end (overlap.h) */
-    enum cuda_own row_choice;    /* rows that count alone are computed (cuda/rows.h) */
+    enum cuda_own row_choice;    /* rows that count alone are computed (cuda/row_prefix.h) */
     bool deterministic;          /* the same bits in every run; excludes `tune` */
     const char *plan_cache;      /* file of earlier choices, read and extended; NULL: none */
     float loss_scale;            /* of half-precision gradients; 1: none */

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 enum cuda_choice {
-    CUDA_CHOICE_BACKWARD, /* the own backward pass of 1x1 convolutions (cuda_steps/backward.h) */
-    CUDA_CHOICE_OVERLAP,  /* small kernels begin while others end (cuda_base/overlap.h) */
-    CUDA_CHOICE_ROWS      /* of a recorded step, only the rows that count (cuda/switch.h) */
+    CUDA_CHOICE_BACKWARD, /* the own backward pass of 1x1 convolutions (steps/backward.h) */
+    CUDA_CHOICE_OVERLAP,  /* small kernels begin while others end (base/overlap.h) */
+    CUDA_CHOICE_ROWS      /* of a recorded step, only the rows that count (cuda/graph_switch.h) */
 };
 
 /* Whether a report in bench/results shows a training step that is faster with CHOICE than without

@@ -1,6 +1,6 @@
 /* The convolutions of the CUDA backend, with cuDNN behind them: all that a build without cuDNN does
  * not have. There the backend opens and lists itself all the same, and a network with convolutions
- * is refused when it is compiled, with an error that says why (convs_absent.c). */
+ * is refused when it is compiled, with an error that says why (no_cudnn.c). */
 #ifndef TRAINER_BACKEND_CUDA_DNN_CONVS_H
 #define TRAINER_BACKEND_CUDA_DNN_CONVS_H
 
@@ -14,7 +14,7 @@ struct convs;
 
 /* Opens what CUDA->convs is then; NAME is the GPU's. CUDA's stream must be there. */
 int convs_open(struct cuda *cuda, const char *name, struct error *err);
-/* The same for a device by its description in the file PATH (cuda/described.h). */
+/* The same for a device by its description in the file PATH (cuda/simulated_gpu.h). */
 int convs_describe(struct cuda *cuda, const char *path, struct error *err);
 /* Convolutions run on CUDA's stream as it is now, from here on. */
 int convs_stream(struct cuda *cuda, struct error *err);

@@ -1,5 +1,5 @@
 /* The backward pass of a 1x1 convolution in front of a norm (launch_backward.h), for compute
- * capability 9.0 alone: built for sm_90a, launched nowhere else (cuda_steps/step_backward.c). */
+ * capability 9.0 alone: built for sm_90a, launched nowhere else (steps/step_backward.c). */
 #include "trainer/backend/cuda/kernels/conv_backward.cuh"
 
 #include <climits>

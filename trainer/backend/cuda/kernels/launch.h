@@ -27,11 +27,11 @@ struct launch_count {
     unsigned long all, early;
 };
 /* From here on nothing is launched, on any stream, but counted in COUNT, until this is called with
- * NULL: for a device that is described and not there (cuda/described.h). */
+ * NULL: for a device that is described and not there (cuda/simulated_gpu.h). */
 void launch_count_in(struct launch_count *count);
 
 /* --- elementwise.cu ------------------------------------------------------------------------- */
-/* y = f(a, b) over COUNT elements, a function of kernels/pointwise.h; those of one tensor read no
+/* y = f(a, b) over COUNT elements, a function of math/pointwise.h; those of one tensor read no
  * b. In place is fine. */
 cudaError_t launch_pointwise(cudaStream_t stream, enum pointwise function, enum dtype type,
                              const void *a, const void *b, void *y, size_t count);

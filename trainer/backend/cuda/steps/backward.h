@@ -1,5 +1,5 @@
 /* Which GPUs take the own backward pass of 1x1 convolutions between norms
- * (cuda_kernels/launch_backward.h). */
+ * (kernels/launch_backward.h). */
 #ifndef TRAINER_BACKEND_CUDA_STEPS_BACKWARD_H
 #define TRAINER_BACKEND_CUDA_STEPS_BACKWARD_H
 
@@ -9,7 +9,7 @@
 struct cuda;
 
 /* What becomes of WANTED on a GPU of this NAME and compute capability. CUDA_OWN_AUTO takes it where
- * it was measured to be faster than cuDNN: cuda_base/faster_on.h. ON elsewhere than on compute
+ * it was measured to be faster than cuDNN: base/tuned_gpus.h. ON elsewhere than on compute
  * capability 9.0 is an error with EXIT_CODE_DEVICE. */
 int cuda_backward_choose(enum cuda_own wanted, const char *name, int major, int minor,
                          bool *ret_own, struct error *err);

@@ -33,7 +33,8 @@ struct matmul {
     cublasLtMatmulAlgo_t algorithm;
 };
 
-/* HANDLE is NULL for a device that is described (cuda/described.h): no algorithm is chosen then. */
+/* HANDLE is NULL for a device that is described (cuda/simulated_gpu.h): no algorithm is chosen
+ * then. */
 int matmul_init(struct matmul *m, cublasLtHandle_t handle, const struct matmul_shape *shape,
                 struct error *err);
 void matmul_done(struct matmul *m);

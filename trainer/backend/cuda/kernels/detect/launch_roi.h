@@ -1,4 +1,4 @@
-/* The launchers of what lies behind the proposals (graph/op_roi.h), as cuda_kernels/launch.h has
+/* The launchers of what lies behind the proposals (graph/op_roi.h), as kernels/launch.h has
  * the others. Geometry, logits, deltas and losses are f32. What is chosen is the host's choice, bit
  * for bit: the arithmetic is that of kernels/, without contraction. Sums are made in a fixed order:
  * by atomics nothing is added but counts. */

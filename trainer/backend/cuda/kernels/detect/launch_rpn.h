@@ -1,5 +1,5 @@
 /* The launchers of what lies around a region proposal network (graph/op_rpn.h), as
- * cuda_kernels/launch.h has the others. Geometry is f32, logits and deltas too. What is chosen is
+ * kernels/launch.h has the others. Geometry is f32, logits and deltas too. What is chosen is
  * the host's choice, bit for bit: the arithmetic is that of kernels/, without contraction. */
 #ifndef TRAINER_BACKEND_CUDA_KERNELS_DETECT_LAUNCH_RPN_H
 #define TRAINER_BACKEND_CUDA_KERNELS_DETECT_LAUNCH_RPN_H

@@ -142,7 +142,7 @@ static void products_of_matrices_are_taken_where_they_pay(void) {
     CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_BF16, narrow);
 }
 
-/* In bf16 beside AVX-512 BF16 (conv_own.h). */
+/* In bf16 beside AVX-512 BF16 (conv/conv_bf16.h). */
 static const struct choice owns[] = {
     {"3x3", {1, 5, 7, 64, 128, 3, 1, 1, 0}, OWN, OWN, OWN_WEIGHT},
     {"1x1", {1, 5, 7, 64, 128, 1, 1, 0, 0}, OWN, OWN, OWN_WEIGHT},
