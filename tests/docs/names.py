@@ -1,5 +1,7 @@
 """Names in the pages exist, and what exists stands in a page: variables, flags, metrics and
-hyperparameters of SageMaker's. Usage: names.py BIN, which has the programs."""
+hyperparameters of SageMaker's. Files of the repository and tests that pages name exist.
+Usage: names.py BIN, which has the programs."""
+import fnmatch
 import pathlib
 import re
 import subprocess
@@ -83,6 +85,42 @@ for line, words in enumerate(glossary.read_text().split("\n"), 1):
     cell = re.match(r"\| ([a-z][a-z -]*?)(?: \(.*\))? \|", words)
     if cell and cell.group(1) != "word" and not re.search(rf"(?<![a-z]){cell.group(1)}", others):
         found.say("docs/glossary.md", line, f'"{cell.group(1)}" is used in no other page')
+
+# Files and folders of the repository, by their path or by the end of it; * stands for any letters.
+tracked = git("ls-files").split()
+tracked += sorted({str(parent) for name in tracked for parent in pathlib.PurePath(name).parents})
+# The user's own files, and what measurements on a GPU leave.
+OTHERS = {"train.py", "setup.py", "bench/results"}
+FILE = r"[\w./*-]+\.(?:c|h|def|cu|cuh|hpp|sh|py|cmake)"
+FOLDER = r"(?:common|entrypoint|trainer|tests|bench|docker|cmake|examples|backend|graph|math|models|data|app)/[\w./*-]+"
+
+
+def exists(name):
+    return any(fnmatch.fnmatchcase(path, name) or fnmatch.fnmatchcase(path, f"*/{name}") for path in tracked)
+
+
+# Tests as CTest has them: what -R chooses by each of its alternatives, and names that stand alone.
+listed = subprocess.run(["ctest", "--test-dir", binaries.parent, "-N"], capture_output=True, text=True).stdout
+tests = re.findall(r"Test +#\d+: (\S+)", listed)
+for page in pages():
+    if page.name == "CHANGELOG.md":
+        continue
+    for line, words in enumerate(page.lines, 1):
+        for span in re.findall(r"`([^`]+)`", words):
+            for word in span.split():
+                name = word.rstrip("/")
+                if re.fullmatch(f"{FILE}|{FOLDER}", name) and name not in OTHERS and not exists(name):
+                    found.say(page, line, f"there is no file {name}")
+        for name in re.findall(r"\bsh ((?:tests|docker|bench|examples|docs)/\S+\.sh)", words):
+            if not exists(name):
+                found.say(page, line, f"there is no file {name}")
+        chosen = re.search(r"ctest .*-R (?:'([^']+)'|(\S+))", words)
+        for part in (chosen.group(1) or chosen.group(2)).split("|") if chosen and tests else []:
+            if not any(re.search(part, test) for test in tests):
+                found.say(page, line, f"ctest has no test {part}")
+        for case, script in re.findall(r"CASES=(\w+) .*?sh (tests/\S+\.sh)", words):
+            if not re.search(rf"\b{case}\b", (TOP / script).read_text()):
+                found.say(page, line, f"{script} has no case {case}")
 
 known = set(re.findall(r'"(sagemaker_[a-z0-9_]+)"', git("grep", "-h", "sagemaker_", "--", "entrypoint/job/*.c")))
 page = (TOP / "docs/reference/hyperparameters.md").read_text()
