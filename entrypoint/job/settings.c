@@ -2,6 +2,7 @@
 
 #include "common/json.h"
 #include "common/nearest.h"
+#include "common/progress.h"
 #include "common/run_id.h"
 #include "common/str.h"
 #include "entrypoint/job/cluster/platform_table.h"
@@ -111,7 +112,8 @@ static const struct row table[] = {
 enum { ROWS = sizeof(table) / sizeof(table[0]) };
 
 /* Set by ringmaster itself for its children; not a user's business. */
-static const char *const inner[] = {"RINGMASTER_SOCKET", ATTEMPT_VARIABLE, ATTEMPT_RUN_VARIABLE};
+static const char *const inner[] = {"RINGMASTER_SOCKET", ATTEMPT_VARIABLE, ATTEMPT_RUN_VARIABLE,
+                                    PROGRESS_VARIABLE};
 
 static void *field(struct settings *s, const struct row *row) {
     return (char *)s + row->offset;

@@ -51,8 +51,8 @@ static void values_are_read(void) {
          three[] = "RINGMASTER_REQUIRE_KEY=1", four[] = "RINGMASTER_LOGS=master",
          five[] = "SAGEMAKER_BASE_DIR=/x", six[] = "RINGMASTER_SOCKET=/run/s", seven[] = "odd",
          eight[] = "RINGMASTER_ATTEMPT=1", nine[] = "RINGMASTER_RUN_ID=0123",
-         ten[] = "RINGMASTER_PLATFORM=none";
-    char *environment[] = {one, two, three, four, five, six, seven, eight, nine, ten, NULL};
+         ten[] = "RINGMASTER_PLATFORM=none", eleven[] = "RINGMASTER_PROGRESS=/proc/9/fd/4";
+    char *environment[] = {one, two, three, four, five, six, seven, eight, nine, ten, eleven, NULL};
     CU_ASSERT_EQUAL(settings_parse(environment, &s, NULL, NULL), 0);
     CU_ASSERT_STRING_EQUAL(s.hosts, "a,b");
     CU_ASSERT_EQUAL(s.port, 9000);
