@@ -116,6 +116,63 @@ a_detector_goes_on_to_the_bit() {
     rm -rf "$kept"
 }
 
+# trains RESTARTS LAST FLAGS [-e NAME=VALUE]...: ten steps on each rank, behind which the first attempt comes to its end as LAST
+# says, before ringmaster hears of it.
+trains() {
+    restarts=$1 last=$2 flags="--data synthetic --synthetic-images 120 --model resnet20 --image-size 32 --batch-size 8
+        --threads 1 --data-threads 1 --report-every 1 --checkpoint-dir /opt/ml/checkpoints $3"
+    shift 3
+    flags=$(echo "$flags" | tr -s '\n ' ' ')
+    run "$restarts" "PATH=$RINGMASTER_BIN:\$PATH; ringtrain train $flags || exit; [ \$RINGMASTER_ATTEMPT != 1 ] || { $last; }" "$@"
+}
+
+# published RANKS STEPS HOST...: the second attempt found all steps done.
+published() {
+    ranks=$1 steps=$2
+    shift 2
+    all_end 90 0 "$@" || return
+    log=$(hosts log 1)
+    check "it went on from its checkpoint" holds "$log" 'resumed from /opt/ml/checkpoints/step-'
+    check "nothing was left to train" holds "$log" "all $steps steps are done already"
+    check "it began once" equal "$(echo "$log" | grep -c 'train step=1 ')" 1
+    check "the model went out twice" equal "$(echo "$log" | grep -c 'model in /opt/ml/model')" 2
+    check "with $ranks ranks" holds "$log" "all $ranks ranks ended with 0; attempt 2 of "
+}
+
+a_training_that_was_done_is_published_again() {
+    trains 1 'kill -s KILL $$' '--epochs 2 --recipe imagenet-90 --resume none'
+    published 3 10 1 2 3
+}
+
+# Two ranks take more steps for the same epochs.
+a_training_that_was_done_is_published_with_less_hosts() {
+    trains 1 'echo "this rank is done"; exec sleep 60' '--epochs 2' -e RINGMASTER_SHRINK=1
+    for host in 1 2 3; do check "host $host is done" wait_for "$PATIENCE" says "$host" 'this rank is done'; done
+    hosts kill 2
+    published 2 14 1 3
+}
+
+# The settings are not those of the checkpoint that was named; the second attempt's are.
+new_settings_for_a_checkpoint_that_was_named_go_on() {
+    ring 3
+    first=$(hosts opt 1)
+    "$RINGMASTER_BIN/ringtrain" train --data synthetic --synthetic-images 120 --model resnet20 --image-size 32 --batch-size 24 \
+        --threads 1 --epochs 1 --checkpoint-dir "$first/checkpoints" --model-dir "$share/model" >/dev/null 2>&1 || return
+    start_held 8 -e RINGMASTER_RESTARTS=1 -- train --data synthetic --synthetic-images 120 --model resnet20 --image-size 32 \
+        --batch-size 8 --epochs 4 --lr 0.01 --eval-every 0 --report-every 1 --checkpoint-every 1 \
+        --resume /opt/ml/checkpoints/step-000000005.safetensors --checkpoint-dir /opt/ml/checkpoints
+    check "a step of this job is done" wait_for "$PATIENCE" says 1 'checkpoint /opt/ml/checkpoints/step-000000006'
+    fault_begins
+    signal_program 2 KILL ringtrain
+    go_on
+    all_end 90 0 1 2 3 || return
+    log=$(hosts log 1)
+    check "it began once with step 6" equal "$(echo "$log" | grep -c 'train step=6 ')" 1
+    check "the checkpoint that was named was read once" equal "$(echo "$log" | grep -c 'resumed from .*step-000000005')" 1
+    check "it went on from one of its own" equal "$(echo "$log" | grep -c 'resumed from ')" 2
+    check "all ended well" holds "$log" 'all 3 ranks ended with 0; attempt 2 of 2'
+}
+
 a_lost_host_is_done_without() {
     train 1 -e RINGMASTER_SHRINK=1
     hosts kill 2
@@ -363,7 +420,9 @@ mpi_meets_again_and_again() {
 }
 met() { [ "$(hosts log "$1" | grep -c 'of 6 has joined')" -eq $((2 * $2)) ]; }
 
-CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_detector_goes_on_to_the_bit a_lost_host_is_done_without
+CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_detector_goes_on_to_the_bit
+    a_training_that_was_done_is_published_again a_training_that_was_done_is_published_with_less_hosts
+    new_settings_for_a_checkpoint_that_was_named_go_on a_lost_host_is_done_without
     a_frozen_host_is_done_without a_lost_host_is_missed too_few_hosts_are_left the_master_is_lost the_master_is_silent
     two_hosts_are_lost a_host_lost_in_the_pause_is_done_without a_host_lost_in_the_pause_is_missed
     restarts_run_out an_exit_code_is_final

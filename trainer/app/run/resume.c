@@ -164,6 +164,17 @@ static int tell_differences(const struct training_run *job, const struct run_sta
     return 0;
 }
 
+/* Whether ringmaster has launched this run before. */
+static bool is_relaunched(const struct training_run *job) {
+    const char *attempt = getenv(ATTEMPT_VARIABLE);
+    return attempt != NULL && strtol(attempt, NULL, 10) > 1 && job->state.run[0] != '\0';
+}
+
+/* Whether an earlier attempt at this very run wrote BEFORE. */
+static bool is_own(const struct training_run *job, const struct run_state *before) {
+    return is_relaunched(job) && strcmp(before->run, job->state.run) == 0;
+}
+
 int resume_check_fit(const struct training_run *job, const struct run_state *before,
                      const char *text, const char *path, bool asked, struct error *err) {
     struct run_state after = job->state;
@@ -172,7 +183,9 @@ int resume_check_fit(const struct training_run *job, const struct run_state *bef
         return -1;
     run_state_go_on(&after, before);
     if (after.step >= job->schedule.total_steps) {
-        if (check_nothing_left(job, before, err) != 0)
+        /* An earlier attempt at this run asked for the same: its work is published, whatever its
+         * data has become since. */
+        if (!is_own(job, before) && check_nothing_left(job, before, err) != 0)
             return -1;
     } else if (!asked && check_recipe(job, before, path, err) != 0) {
         return -1;
@@ -267,17 +280,10 @@ static int resume_newest(struct training_run *job, bool wanted, bool *ret_resume
     return *ret_resumed ? resume_from(job, &file, false, statistics, err) : 0;
 }
 
-/* Whether ringmaster has launched this run before. */
-static bool is_relaunched(const struct training_run *job) {
-    const char *attempt = getenv(ATTEMPT_VARIABLE);
-    return attempt != NULL && strtol(attempt, NULL, 10) > 1 && job->state.run[0] != '\0';
-}
-
-static bool is_own(const struct training_run *job, const struct safetensors *file) {
+static bool is_own_file(const struct training_run *job, const struct safetensors *file) {
     struct run_state before;
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
-    return run_state_parse(&before, text, file->path, NULL) == 0 &&
-           strcmp(before.run, job->state.run) == 0;
+    return run_state_parse(&before, text, file->path, NULL) == 0 && is_own(job, &before);
 }
 
 /* A run that is launched again goes on from the newest checkpoint that it wrote itself, whatever
@@ -296,7 +302,7 @@ static int resume_own(struct training_run *job, bool *ret_resumed, struct bn_sta
             return -1;
         below = &place;
         notes_tell(&notes);
-        *ret_resumed = found && is_own(job, &file);
+        *ret_resumed = found && is_own_file(job, &file);
         if (*ret_resumed && resume_from(job, &file, true, statistics, err) != 0)
             return -1;
     }

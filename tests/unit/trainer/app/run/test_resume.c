@@ -2,6 +2,7 @@
 #include "trainer/app/run/resume.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PATH "/c/step-000000008.safetensors"
@@ -128,6 +129,27 @@ static void a_finished_run_is_not_handed_out_as_another(void) {
     CU_ASSERT_EQUAL(check(&done, &now, classes, false, &err), 0); /* it needs none any more */
 }
 
+/* Attempt 2 finds all steps done: only the data can differ, and what was learnt is published. */
+static void a_later_attempt_publishes_what_its_own_run_finished(void) {
+    struct error err;
+    struct run_state done = finished(), now;
+    (void)snprintf(done.run, sizeof(done.run), "0123456789abcdef");
+    now = done;
+    (void)snprintf(now.data, sizeof(now.data), "2");
+    CU_ASSERT_EQUAL_FATAL(setenv("RINGMASTER_ATTEMPT", "2", 1), 0);
+    CU_ASSERT_EQUAL(check(&now, &done, classes, true, &err), 0);
+    (void)snprintf(now.run, sizeof(now.run), "another run");
+    CU_ASSERT_EQUAL(check(&now, &done, classes, true, &err), EXIT_CODE_CONFIG);
+    now = done;
+    (void)snprintf(now.data, sizeof(now.data), "2");
+    CU_ASSERT_EQUAL_FATAL(setenv("RINGMASTER_ATTEMPT", "1", 1), 0);
+    CU_ASSERT_EQUAL(check(&now, &done, classes, true, &err), EXIT_CODE_CONFIG);
+    CU_ASSERT_EQUAL_FATAL(unsetenv("RINGMASTER_ATTEMPT"), 0);
+    /* Outside ringmaster no run has a name. */
+    done.run[0] = now.run[0] = '\0';
+    CU_ASSERT_EQUAL(check(&now, &done, classes, true, &err), EXIT_CODE_CONFIG);
+}
+
 static void a_recipe_changes_only_where_it_was_asked_for(void) {
     struct error err;
     struct run_state now = SAMPLE;
@@ -172,4 +194,5 @@ static void other_classes_are_refused(void) {
 
 UNIT_SUITE("app.start", UNIT(the_same_run_goes_on_and_ends_again), UNIT(more_epochs_go_on),
            UNIT(a_finished_run_is_not_handed_out_as_another),
+           UNIT(a_later_attempt_publishes_what_its_own_run_finished),
            UNIT(a_recipe_changes_only_where_it_was_asked_for), UNIT(other_classes_are_refused))
