@@ -326,4 +326,7 @@ void run_state_go_on(struct run_state *now, const struct run_state *before) {
     memcpy(now->loss_scale, before->loss_scale, sizeof(now->loss_scale));
     now->good_steps = before->good_steps;
     now->batches = before->batches;
+    /* A run that goes on needs no --init: its weights still come from the one it began with. */
+    if (strcmp(now->init, "none") == 0 && before->init[0] != '\0')
+        memcpy(now->init, before->init, sizeof(now->init));
 }

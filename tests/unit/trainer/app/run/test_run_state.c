@@ -147,6 +147,19 @@ static void a_place_is_found_again_with_other_steps(void) {
 }
 
 /* A run of format version 1 whose epochs had ceased to end: its images are right. */
+/* It may be started without --init once it has begun, and with it again. */
+static void a_run_that_goes_on_keeps_what_it_began_with(void) {
+    const struct run_state before = {
+        .global_batch = 4, .epoch_images = 8, .data = "a", .init = "w.safetensors"};
+    struct run_state now = before;
+    (void)snprintf(now.init, sizeof(now.init), "none");
+    run_state_go_on(&now, &before);
+    CU_ASSERT_STRING_EQUAL(now.init, "w.safetensors");
+    (void)snprintf(now.init, sizeof(now.init), "v.safetensors");
+    run_state_go_on(&now, &before);
+    CU_ASSERT_STRING_EQUAL(now.init, "v.safetensors");
+}
+
 static void an_epoch_that_never_ended_is_counted_again(void) {
     struct run_state now = {.global_batch = 128, .epoch_images = 256, .data = "a"};
     struct run_state before = {.global_batch = 128, .images = 1536, .step = 12, .data = "a"};
@@ -252,6 +265,7 @@ static void names_of_classes_are_read_again(void) {
 UNIT_SUITE("app.run_state", UNIT(what_is_written_is_read_again), UNIT(the_first_format_is_read),
            UNIT(numbers_that_do_not_agree_are_refused),
            UNIT(a_place_is_found_again_with_other_steps),
+           UNIT(a_run_that_goes_on_keeps_what_it_began_with),
            UNIT(an_epoch_that_never_ended_is_counted_again), UNIT(a_missing_key_is_named),
            UNIT(a_text_that_is_none_or_too_long_is_named), UNIT(differences_name_now_and_before),
            UNIT(each_setting_has_a_kind), UNIT(names_of_classes_are_read_again))
