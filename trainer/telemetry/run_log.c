@@ -71,7 +71,7 @@ static int open_file(const char *folder, const char *name, int *ret, struct erro
     int size = snprintf(path, sizeof(path), "%s/%s", folder, name);
     if (size < 0 || (size_t)size >= sizeof(path))
         return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", folder);
-    *ret = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    *ret = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
     return *ret >= 0 ? 0 : error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
 }
 

@@ -134,7 +134,7 @@ int tfevents_open(struct tfevents *events, const char *folder, const char *host,
         return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", folder);
     if (file_make_dirs(folder, err) != 0)
         return -1;
-    events->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    events->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
     if (events->fd < 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
     struct message m = {.size = 0};

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[1024];
@@ -79,6 +80,21 @@ static void a_place_that_cannot_be_written_is_an_error_before_the_work(void) {
     run_log_close();
 }
 
+/* Nobody reads from it: the run is not held up until somebody does. */
+static void a_pipe_that_nobody_reads_is_an_error_before_the_work(void) {
+    char path[2048];
+    struct error err = {0};
+    use_folder("pipe");
+    CU_ASSERT_EQUAL(file_make_dirs(folder, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/run.log", folder);
+    CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+    run_log_begin();
+    CU_ASSERT_EQUAL(run_log_open(folder, &err), -1);
+    ASSERT_CONTAINS(err.text, "run.log");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    run_log_close();
+}
+
 /* A disk that is full costs the run nothing, and is told once. */
 static void what_cannot_be_written_is_warned_of_once(void) {
     char path[2048];
@@ -101,4 +117,5 @@ static void what_cannot_be_written_is_warned_of_once(void) {
 UNIT_SUITE("telemetry.run_log", UNIT(numbers_and_lines_of_the_log_are_kept),
            UNIT(the_next_run_appends),
            UNIT(a_place_that_cannot_be_written_is_an_error_before_the_work),
+           UNIT(a_pipe_that_nobody_reads_is_an_error_before_the_work),
            UNIT(what_cannot_be_written_is_warned_of_once))

@@ -94,7 +94,7 @@ static int append(const struct cuda *cuda, const struct conv_choice *choice, con
     char key[KEY_SIZE], line[KEY_SIZE + 80];
     key_of(cuda, choice, key);
     int length = snprintf(line, sizeof(line), "%s\t%s\n", key, value);
-    cleanup_fd int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    cleanup_fd int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
     if (fd < 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
     if (file_write_all(fd, line, (size_t)length, err) != 0)
