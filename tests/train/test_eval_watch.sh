@@ -133,6 +133,14 @@ cmp "$work/wanted" "$work/told" || { cat "$work/wanted" "$work/told"; fail "not 
 echo "of a training that has ended the checkpoints that are left"
 code 0 "$ringtrain" eval --watch "$work/classes" --data "$data" --threads 1 --tensorboard-dir "$work/late"
 [ "$(grep -c '^eval ' "$work/out")" = 2 ] || fail "not the two that are kept"
+command -v "$python" >/dev/null || skip_part "what TensorBoard shows: no $python"
+for time in 1 2; do
+    command -v "$python" >/dev/null || continue
+    sleep 1 # files are named after the second
+    code 0 "$ringtrain" eval --watch "$work/classes" --data "$data" --threads 1 --tensorboard-dir "$work/late"
+    "$python" "$(dirname "$0")/tfevents.py" "$work/late/watch" >"$work/steps" || fail "no events"
+    grep -qx "eval/loss 20 30" "$work/steps" || fail "after another watch ($time), in TensorBoard: $(cat "$work/steps")"
+done
 if can_mpirun; then
     echo "two ranks"
     grep '^eval ' "$work/out" >"$work/one"

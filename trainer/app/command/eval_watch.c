@@ -46,6 +46,8 @@ struct watching {
     int64_t patience; /* nanoseconds */
     int64_t deadline;
 
+    int64_t told; /* the step of the newest score in the event file; -1: none yet */
+
     char *network; /* how the open one is built; NULL: none is open */
 };
 
@@ -167,6 +169,14 @@ static int take(struct watching *w, const struct safetensors *file, const struct
     return spread_store(&w->trained->net.store, comm, false, err);
 }
 
+/* Scores of this step that an earlier watch, or this one of an earlier training, has left in the
+ * events' folder are hidden, so that no step is there twice. */
+static int begin_events(struct watching *w, const struct turn *turn, struct error *err) {
+    const bool again = turn->step <= w->told || w->told < 0;
+    w->told = turn->step;
+    return again ? report_begin(w->report, turn->step, err) : 0;
+}
+
 static int score(struct watching *w, const struct turn *turn, bool *ret_stopped,
                  struct error *err) {
     struct trained *t = w->trained;
@@ -175,7 +185,8 @@ static int score(struct watching *w, const struct turn *turn, bool *ret_stopped,
     struct evaluate_options e = {
         .threads = t->threads.data, .line = &w->report->line, .findings = w->findings};
     w->findings->step = turn->step;
-    if (evaluate(&t->net, t->comm, &t->data, &e, &result, err) != 0)
+    if (begin_events(w, turn, err) != 0 ||
+        evaluate(&t->net, t->comm, &t->data, &e, &result, err) != 0)
         return -1;
     *ret_stopped = result.stopped;
     if (result.stopped)
@@ -245,6 +256,7 @@ int eval_watch(struct trained *t, struct report *report, struct eval_artifacts *
         .first = comm_rank(t->comm) == 0,
         .watch = CHECKPOINT_WATCH_CLOSED,
         .seen = {.samples = -1},
+        .told = -1,
     };
     int result = watch(&w, err);
     checkpoint_watch_done(&w.watch);
