@@ -70,3 +70,13 @@ code 64 $train --keep-best top1 --validation none --model-dir "$work/m3" --check
 # shellcheck disable=SC2086
 code 0 $train --epochs 1 --keep-best none --model-dir "$work/m3" --checkpoint-dir "$work/c3"
 [ ! -e "$work/c3/best" ] || fail "--keep-best none keeps one"
+for publish in last best; do
+    # shellcheck disable=SC2086
+    code 65 $train --epochs 1 --publish $publish --model-dir "$work/c4/best" --checkpoint-dir "$work/c4"
+    says "--model-dir: the best model is kept in $work/c4/best; give another folder"
+done
+cp -r "$work/c" "$work/c5"
+printf x | dd of="$work/c5/best/model.safetensors" bs=1 seek=100 conv=notrunc 2>/dev/null
+# shellcheck disable=SC2086
+code 65 $train --epochs 5 --lr 1.6 --model-dir "$work/m5" --checkpoint-dir "$work/c5"
+says "$work/c5/best/model.safetensors holds no model that ringtrain has written, or a damaged one, and would be lost; move it away"

@@ -59,11 +59,10 @@ static int check_replaced(const char *folder, struct error *err) {
         return 0;
     if (why.os_errno != 0)
         return error_set(err, EXIT_CODE_CONFIG,
-                         "%s: it is not known whose file this is; give another --model-dir",
-                         why.text);
+                         "%s: it is not known whose file this is; give another folder", why.text);
     return error_set(err, EXIT_CODE_CONFIG,
-                     "%s holds no model that ringtrain has written and would be lost; give another "
-                     "--model-dir",
+                     "%s holds no model that ringtrain has written, or a damaged one, and would be "
+                     "lost; move it away, or give another folder",
                      path);
 }
 

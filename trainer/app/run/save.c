@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/output_path.h"
 #include "trainer/app/run/bn_statistics.h"
 #include "trainer/app/run/nan_check.h"
 #include "trainer/app/run/notes.h"
@@ -148,6 +149,22 @@ static int lock_folder(const struct training_run *job, struct folder_lock *lock,
                      flag, folder, who);
 }
 
+/* The model of the last step would take the best one's place there. */
+static int check_best(const struct training_run *job, const struct model_config *config,
+                      struct error *err) {
+    const char *best = job->best.folder;
+    if (best[0] == '\0')
+        return 0;
+    if (model_dir_check(best, config, err) != 0)
+        return error_wrap(err, "--checkpoint-dir");
+    if (output_path_is_same(best, job->inputs.model))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "--model-dir: the best model is kept in %s; give another folder, or "
+                         "--keep-best none",
+                         job->inputs.model);
+    return 0;
+}
+
 int save_check(struct training_run *job, struct error *err) {
     if (!job->first)
         return 0;
@@ -159,9 +176,8 @@ int save_check(struct training_run *job, struct error *err) {
         return error_wrap(err, "--checkpoint-dir");
     if (access(checkpoints, W_OK | X_OK) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "--checkpoint-dir: %s", checkpoints);
-    if (job->best.folder[0] != '\0' && model_dir_check(job->best.folder, &config, err) != 0)
-        return error_wrap(err, "--checkpoint-dir");
-    if (eval_artifacts_check(&job->findings, job->data.task, err) != 0)
+    if (check_best(job, &config, err) != 0 ||
+        eval_artifacts_check(&job->findings, job->data.task, err) != 0)
         return -1;
     char own[FOLDER_LOCK_TEXT];
     describe_job(job, own);
