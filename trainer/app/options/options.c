@@ -349,6 +349,9 @@ static void lift_overruled(struct options *o, unsigned command, int argc, char *
     if (flags_given(FLAGS, FLAG_COUNT, command, "warmup-epochs", argc, argv) != NULL &&
         flags_given(FLAGS, FLAG_COUNT, command, "warmup-steps", argc, argv) == NULL)
         o->warmup_steps = 0;
+    if (o->warmup_steps == 0 && o->warmup_epochs <= 0 &&
+        flags_given(FLAGS, FLAG_COUNT, command, "warmup-from", argc, argv) == NULL)
+        o->warmup_from = 0;
     if (flags_given(FLAGS, FLAG_COUNT, command, "schedule", argc, argv) != NULL &&
         flags_given(FLAGS, FLAG_COUNT, command, "milestones", argc, argv) == NULL &&
         strcmp(schedules[o->schedule], "milestones") != 0)

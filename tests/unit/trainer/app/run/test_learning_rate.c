@@ -121,6 +121,10 @@ static void what_a_run_has_no_steps_for_is_told(void) {
         "would be 0.1\n");
     ASSERT_CONTAINS(TOLD(1, "--warmup-epochs", "0.004"), "--warmup-epochs 0.004 is less than half");
     ASSERT_CONTAINS(TOLD(1, "--warmup-from", "0.5"), "--warmup-from 0.5 has no effect");
+    /* Nobody asked for the share that a network or a recipe brings along. */
+    CU_ASSERT_STRING_EQUAL(TOLD(1, "--model", "maskrcnn_tiny", "--warmup-steps", "0"), "");
+    CU_ASSERT_STRING_EQUAL(
+        TOLD(1, "--recipe", "coco-1x", "--warmup-steps", "0", "--milestones", "1"), "");
     CU_ASSERT_STRING_EQUAL(
         TOLD(1, "--schedule", "milestones", "--milestones", "1,2,3", "--steps", "200"),
         "2 of 3 milestones lie behind the last step, 200: the rate does not "
