@@ -46,28 +46,35 @@ static int place_streams(const struct child_options *o) {
     return 0;
 }
 
+/* What the child was at when it failed, and the errno; 0: nothing has failed. */
+struct spawn_failure {
+    int number;
+    enum { AT_USER, AT_STREAMS, AT_FOLDER, AT_PROGRAM } at;
+};
+
 static _Noreturn void become(const struct child_options *o, pid_t parent, int report) {
-    int failure = 0;
+    struct spawn_failure failure = {.at = AT_USER};
     if (o->group == CHILD_NEW_SESSION)
         (void)setsid();
     if (o->group == CHILD_NEW_GROUP)
         (void)setpgid(0, 0);
     if (o->as_user)
-        failure = run_as_become();
+        failure.number = run_as_become();
     /* Another user is another process to the kernel, which then forgets this. */
-    if (failure == 0 && o->death_signal != 0 && prctl(PR_SET_PDEATHSIG, o->death_signal) != 0)
-        failure = errno;
+    if (failure.number == 0 && o->death_signal != 0 &&
+        prctl(PR_SET_PDEATHSIG, o->death_signal) != 0)
+        failure.number = errno;
     if (o->death_signal != 0 && getppid() != parent)
         _exit(EXIT_CODE_INTERNAL);
-    if (failure == 0 && place_streams(o) != 0)
-        failure = errno;
-    if (failure == 0 && o->directory != NULL && chdir(o->directory) != 0)
-        failure = errno;
-    if (failure == 0) {
+    if (failure.number == 0 && place_streams(o) != 0)
+        failure = (struct spawn_failure){errno, AT_STREAMS};
+    if (failure.number == 0 && o->directory != NULL && chdir(o->directory) != 0)
+        failure = (struct spawn_failure){errno, AT_FOLDER};
+    if (failure.number == 0) {
         fd_limits_restore(o->open_files);
         reset_signals(o);
         (void)execve(o->file, o->argv, o->environment);
-        failure = errno;
+        failure = (struct spawn_failure){errno, AT_PROGRAM};
     }
     (void)!write(report, &failure, sizeof(failure));
     _exit(EXIT_CODE_NOT_EXECUTABLE);
@@ -75,7 +82,7 @@ static _Noreturn void become(const struct child_options *o, pid_t parent, int re
 
 /* The pipe's other end closes with exec; *RET is not 0 where that failed. False when the deadline
  * has passed: a program on a disk that stalls. */
-static bool await_exec(int from, int *ret) {
+static bool await_exec(int from, struct spawn_failure *ret) {
     struct pollfd p = {.fd = from, .events = POLLIN};
     int64_t deadline = clock_now() + CHILD_EXEC_SECONDS * CLOCK_SECOND;
     while (poll(&p, 1, clock_left_ms(deadline)) <= 0)
@@ -113,6 +120,22 @@ static int fail_absent(const char *file, int number, struct error *err) {
                      "%s is there, but its interpreter, %s (its first line), is not", file, name);
 }
 
+static int fail_to_start(const struct child_options *o, const struct spawn_failure *failure,
+                         struct error *err) {
+    const bool absent = failure->number == ENOENT || failure->number == ENOTDIR;
+    if (absent && failure->at == AT_PROGRAM)
+        return fail_absent(o->file, failure->number, err);
+    errno = failure->number;
+    if (failure->at == AT_STREAMS)
+        return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE,
+                               "%s: its standard streams, of which the first is /dev/null",
+                               o->file);
+    if (failure->at == AT_FOLDER)
+        return error_set_errno(err, absent ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE,
+                               "%s: its working folder, %s", o->file, o->directory);
+    return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE, "%s", o->file);
+}
+
 int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -128,18 +151,15 @@ int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err
         become(o, parent, to);
     (void)close(take_fd(&to));
 
-    int failure = 0;
+    struct spawn_failure failure = {0};
     if (!await_exec(from, &failure)) {
         (void)kill(pid, SIGKILL); /* reaped as an orphan when the disk lets go of it */
         return error_set(err, EXIT_CODE_NOT_EXECUTABLE, "%s did not start within %d s", o->file,
                          CHILD_EXEC_SECONDS);
     }
-    if (failure != 0) {
+    if (failure.number != 0) {
         (void)waitpid(pid, NULL, 0);
-        if (failure == ENOENT || failure == ENOTDIR)
-            return fail_absent(o->file, failure, err);
-        errno = failure;
-        return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE, "%s", o->file);
+        return fail_to_start(o, &failure, err);
     }
     *ret_pid = pid;
     return 0;

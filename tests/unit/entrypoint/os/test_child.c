@@ -259,7 +259,26 @@ static void a_missing_interpreter_is_what_is_missing(void) {
     script_fails("#! /no/such/bash\r\n", "its interpreter, /no/such/bash (");
 }
 
-UNIT_SUITE("os.child", UNIT(a_missing_interpreter_is_what_is_missing),
+/* The kernel's word for it is the one for a program that is not there. */
+static void a_missing_working_folder_is_what_is_missing(void) {
+    char word[] = "true";
+    char *argv[] = {word, NULL};
+    struct child_options options = {.file = "/bin/true",
+                                    .argv = argv,
+                                    .environment = no_environment,
+                                    .directory = "/no/such/folder",
+                                    .out = -1,
+                                    .error_out = -1};
+    struct error err = {0};
+    pid_t pid = -1;
+    CU_ASSERT_EQUAL(child_spawn(&options, &pid, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_FOUND);
+    CU_ASSERT_STRING_EQUAL(
+        err.text, "/bin/true: its working folder, /no/such/folder: No such file or directory");
+}
+
+UNIT_SUITE("os.child", UNIT(a_missing_working_folder_is_what_is_missing),
+           UNIT(a_missing_interpreter_is_what_is_missing),
            UNIT(every_exit_code_and_signal_is_told_apart),
            UNIT(a_child_starts_with_nothing_of_ours),
            UNIT(what_cannot_be_executed_is_told_from_what_is_not_there),
