@@ -182,7 +182,8 @@ static int start_daemon(struct executor *h, const char *command, struct error *e
                                       .line = executor_tool_line,
                                       .ended = daemon_ended,
                                       .context = h,
-                                      .as_user = true};
+                                      .as_user = true,
+                                      .hold_user_signals = true};
     subprocess_done(&h->daemon);
     return subprocess_start(&h->daemon, h->loop, h->reaper, &argv, &environment, &task, err);
 }

@@ -193,8 +193,13 @@ int launch_begin(struct master *m, struct error *err) {
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", supervisor_own_name(&m->s),
                    one ? "rank" : "mpirun");
-    struct subprocess_options options = {
-        .prefix = prefix, .line = line, .ended = ended, .context = m, .as_user = true};
+    /* mpirun passes none of the user's signals on: each host does so for its own ranks. */
+    struct subprocess_options options = {.prefix = prefix,
+                                         .line = line,
+                                         .ended = ended,
+                                         .context = m,
+                                         .as_user = true,
+                                         .hold_user_signals = !one};
     if (subprocess_start(&m->launch.mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options,
                          err) != 0)
         return -1;

@@ -8,6 +8,7 @@
 #include "common/str.h"
 #include "entrypoint/mpi/daemon_command.h"
 #include "entrypoint/mpi/shell_words.h"
+#include "entrypoint/os/user_signals.h"
 #include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/frame.h"
 

@@ -5,6 +5,7 @@
 #include "common/file.h"
 #include "entrypoint/os/fd_limits.h"
 #include "entrypoint/os/run_as.h"
+#include "entrypoint/os/user_signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,8 @@ static void reset_signals(const struct child_options *o) {
     for (size_t i = 0; i < CHILD_HOLD_MAX; i++)
         if (o->hold[i] > 0)
             (void)sigaddset(&held, o->hold[i]);
+    if (o->hold_user_signals)
+        user_signals_add(&held);
     (void)sigprocmask(SIG_SETMASK, &held, NULL);
 }
 

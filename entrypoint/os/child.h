@@ -35,6 +35,7 @@ struct child_options {
     const char *directory;    /* where it runs; NULL: as this process */
     int keep[CHILD_KEEP_MAX]; /* descriptors that it inherits under their numbers; 0: none */
     int hold[CHILD_HOLD_MAX]; /* signals that wait until it lets them come; 0: none */
+    bool hold_user_signals;   /* so do those that are for the job's programs (user_signals.h) */
     int death_signal;         /* sent to it when this process dies; 0: none */
     bool as_user;             /* as whom the job's processes run (run_as.h) */
     uint64_t open_files;      /* soft limit of descriptors (fd_limits.h); 0: as this process's */

@@ -27,6 +27,7 @@ static int spawn(struct subprocess *t, const struct argv *argv, const struct arg
                                     .directory = o->directory,
                                     .keep = {o->keep[0], o->keep[1]},
                                     .hold = {o->hold[0], o->hold[1]},
+                                    .hold_user_signals = o->hold_user_signals,
                                     .as_user = o->as_user,
                                     .death_signal = SIGKILL};
     if (child_spawn(&options, &t->child.pid, err) != 0)

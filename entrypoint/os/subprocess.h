@@ -34,6 +34,7 @@ struct subprocess_options {
     bool as_user;                           /* as whom the job's processes run (run_as.h) */
     int keep[CHILD_KEEP_MAX];               /* descriptors that it inherits; 0: none */
     int hold[CHILD_HOLD_MAX];               /* signals that wait until it lets them come; 0: none */
+    bool hold_user_signals; /* so do those for the job's programs (user_signals.h) */
 };
 
 /* ARGV's first word is the program's path. */

@@ -133,6 +133,25 @@ a_users_signal_stays_on_its_host() {
     check "the other one hears nothing" lacks "$(hosts log 1)" 'heard one'
 }
 
+# As a scheduler sends it to all processes of a job, mpirun and its daemons included: it ends none of them.
+a_users_signal_to_all_processes_ends_nothing() {
+    ring 2
+    start_all -e "TEST_SHARE=$share" -- train -- sh -c '
+        trap "echo heard one" USR1 USR2 ALRM QUIT CONT
+        echo ready
+        until [ -e "$TEST_SHARE/enough" ]; do sleep 0.1; done'
+    for host in $everyone; do check "host $host runs" wait_for "$PATIENCE" says "$host" '] ready' || return; done
+    for signal in USR1 USR2 ALRM QUIT CONT; do
+        for host in $everyone; do
+            # shellcheck disable=SC2046  # process numbers; a short-lived one may be gone
+            kill -s "$signal" $(hosts pids "$host") 2>/dev/null || :
+        done
+    done
+    for host in $everyone; do check "the rank on host $host hears it" wait_for "$PATIENCE" says "$host" 'heard one'; done
+    : >"$share/enough"
+    all_well
+}
+
 ranks_meet_by_mpi() {
     ring 3
     cp "$RINGMASTER_BIN/probe_mpi" "$share/"
@@ -454,6 +473,6 @@ CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone
     $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats a_first_process_alone_sleeps first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
-    $([ "$DRIVER" = docker ] || echo a_users_signal_stays_on_its_host all_that_is_wrong_is_told_at_once many_hosts_are_checked a_silent_host_holds_no_check_up another_build_is_told_of ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_told translated_connections_end_the_job ranks_share_memory_where_there_is_room)}
+    $([ "$DRIVER" = docker ] || echo a_users_signal_stays_on_its_host a_users_signal_to_all_processes_ends_nothing all_that_is_wrong_is_told_at_once many_hosts_are_checked a_silent_host_holds_no_check_up another_build_is_told_of ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_told translated_connections_end_the_job ranks_share_memory_where_there_is_room)}
 run_cases
 finish

@@ -12,6 +12,7 @@ static struct reaper reaper;
 static struct subprocess task;
 static struct buf seen;
 static int code;
+static bool hold_user_signals;
 static int hold; /* a signal that waits, and with it SIGUSR2; 0: none */
 
 static void keep(void *context, const char *line, size_t size) {
@@ -32,8 +33,11 @@ static int start_words(const char *const *words, struct error *err) {
     reaping_open(&loop, &reaper);
     CU_ASSERT_EQUAL(argv_add_all(&argv, words, err), 0);
     CU_ASSERT_EQUAL(argv_add(&environment, "PATH=/usr/bin:/bin", err), 0);
-    struct subprocess_options options = {
-        .prefix = "[t] ", .line = keep, .ended = ended, .hold = {hold, hold > 0 ? SIGUSR2 : 0}};
+    struct subprocess_options options = {.prefix = "[t] ",
+                                         .line = keep,
+                                         .ended = ended,
+                                         .hold = {hold, hold > 0 ? SIGUSR2 : 0},
+                                         .hold_user_signals = hold_user_signals};
     int result = subprocess_start(&task, &loop, &reaper, &argv, &environment, &options, err);
     argv_done(&argv);
     argv_done(&environment);
@@ -68,14 +72,19 @@ static void its_words_are_complete_when_its_end_is_told(void) {
 static void signals_wait_where_they_are_to(void) {
     static const struct {
         int hold;
+        bool users;
         const char *blocked;
-    } cases[] = {{0, "SigBlk:\t0000000000000000\n"}, {SIGUSR1, "SigBlk:\t0000000000000a00\n"}};
+    } cases[] = {{0, false, "SigBlk:\t0000000000000000\n"},
+                 {SIGUSR1, false, "SigBlk:\t0000000000000a00\n"},
+                 {0, true, "SigBlk:\t0000000000022a04\n"}};
     static const char *const words[] = {"/bin/grep", "SigBlk", "/proc/self/status", NULL};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err;
         hold = cases[i].hold;
+        hold_user_signals = cases[i].users;
         CU_ASSERT_EQUAL_FATAL(start_words(words, &err), 0);
         hold = 0;
+        hold_user_signals = false;
         CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
         ASSERT_CONTAINS(buf_text(&seen), cases[i].blocked);
         stop();
