@@ -1,5 +1,6 @@
 #include "entrypoint/master/attempt.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,20 @@ enum attempt_note attempt_note_tool(struct attempt *a, const struct attempt_tool
     (void)snprintf(a->tool_note, sizeof(a->tool_note), "%s started no %s: %s", t->host_name,
                    t->name, t->refusal);
     return ATTEMPT_NOTE_REFUSAL;
+}
+
+enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name, int64_t seconds,
+                                       int64_t time) {
+    if (a->seated_count >= a->ranks || a->tool.time != 0 || a->mpirun_ended || a->ending)
+        return ATTEMPT_NOTE_NOTHING;
+    a->note_is_refusal = false;
+    a->tool = (struct verdict_tool){.time = time};
+    (void)snprintf(a->tool_note, sizeof(a->tool_note),
+                   "%s: mpirun had started %zu of %zu ranks %" PRId64
+                   " s after the launch; it may lack processes or memory there (ulimit -u, the "
+                   "container's limits)",
+                   host_name, a->seated_count, a->ranks, seconds);
+    return ATTEMPT_NOTE_FAILURE;
 }
 
 bool attempt_fail(struct attempt *a) {

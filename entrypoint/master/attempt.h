@@ -117,6 +117,10 @@ enum attempt_note {
     ATTEMPT_NOTE_FAILURE,
 };
 enum attempt_note attempt_note_tool(struct attempt *a, const struct attempt_tool *t);
+/* That not all ranks have started SECONDS after the launch, at TIME on the master's clock, where
+ * nothing else explains it. */
+enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name, int64_t seconds,
+                                       int64_t time);
 
 /* The first failure; false where there was one. From then on reports are gathered, until... */
 bool attempt_fail(struct attempt *a);

@@ -12,6 +12,7 @@
 #include "entrypoint/wire/frame.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -160,10 +161,31 @@ static void ended(void *context, int code) {
                                       .memory = rank_set_memory(&m->s.host.crew),
                                       .time = clock_boot(),
                                       .refusal = ""};
-    bool failed = tool.signal > 0 && m->attempt.ranks > 1 && note(m, &tool);
+    bool killed = tool.signal > 0 && !m->launch.given_up;
+    bool failed = killed && m->attempt.ranks > 1 && note(m, &tool);
     attempt_mpirun_ended(&m->attempt, code);
     log_debug("mpirun ended with %d", code);
     master_raise(m, failed ? EVENT_FAILURE : EVENT_MPIRUN_ENDED);
+}
+
+/* For all ranks to start: as long as hosts have to join, and a minute at least. */
+static int64_t start_seconds(const struct master *m) {
+    enum { LEAST = 60 };
+    int64_t ready = m->s.job->settings.ready_seconds;
+    return ready > LEAST ? ready : LEAST;
+}
+
+/* An mpirun that could not start a daemon, as it may not fork, waits for it without end. */
+void launch_give_up(void *context) {
+    struct master *m = context;
+    if (m->phase != PHASE_RUNNING ||
+        attempt_note_overdue(&m->attempt, member_name(&m->members[0]), start_seconds(m),
+                             clock_boot()) != ATTEMPT_NOTE_FAILURE)
+        return;
+    log_error("%s", m->attempt.tool_note);
+    m->launch.given_up = true;
+    master_raise(m, EVENT_FAILURE);
+    launch_signal(m, SIGKILL);
 }
 
 static void record_launch(struct master *m) {
@@ -204,6 +226,10 @@ int launch_begin(struct master *m, struct error *err) {
                          err) != 0)
         return -1;
     attempt_launched(&m->attempt, clock_now());
+    if (!one) {
+        m->launch.overdue = (struct timer){.fire = launch_give_up, .context = m};
+        loop_after(&m->s.loop, &m->launch.overdue, start_seconds(m) * CLOCK_SECOND);
+    }
     record_launch(m);
     if (!one)
         log_info("mpirun is %s, of Open MPI %u.%u.%u", m->s.tools.mpirun, m->s.tools.version.major,
@@ -312,6 +338,8 @@ void launch_signal(struct master *m, int number) {
 }
 
 void launch_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->launch.overdue);
+    m->launch.given_up = false;
     subprocess_done(&m->launch.mpirun);
     m->launch.mpirun = (struct subprocess){0};
     m->launch.banner = (struct mpirun_banner){0};

@@ -7,6 +7,9 @@
 /* Chooses the interface that leads to the other hosts. */
 int launch_meet(struct master *m, struct error *err);
 int launch_begin(struct master *m, struct error *err);
+/* Ends mpirun where not all ranks have started in time. Called by a timer. */
+void launch_give_up(void *context);
+
 void launch_close(struct master *m);
 void launch_signal(struct master *m, int number);
 /* A remote-launch agent, mpirun's or somebody's; takes the link. */

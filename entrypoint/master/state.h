@@ -178,6 +178,8 @@ struct master {
         struct mpi_error_text complaint;
         struct dropped dropped;
         bool agent_warned; /* of one that was refused */
+        struct timer overdue;
+        bool given_up; /* not all ranks had started in time */
     } launch;
     struct {
         struct timer deadline; /* then it is judged with what is there */
