@@ -34,7 +34,10 @@ own=$(mktemp -d /tmp/ringmaster-engine.XXXXXX)
 # daemon.
 lock=/run/ringmaster-engine.lock
 exec 9>"$lock"
-flock -w 600 9 || no_engine "another engine holds $lock"
+if ! flock -n 9; then
+    echo "engine.sh: waiting up to 600 s for another engine to stop ($lock)" >&2
+    flock -w 600 9 || no_engine "another engine still holds $lock"
+fi
 
 # A machine without systemd may lack control groups.
 if [ ! -e /sys/fs/cgroup/cgroup.controllers ] && [ ! -d /sys/fs/cgroup/devices ] &&
