@@ -58,6 +58,15 @@ static int await(int socket, json_t **ret, struct error *err) {
     }
 }
 
+/* mpirun unblocks all signals before it starts an agent, and what a user sends to all processes of
+ * a job is not for this one. */
+static void hold_user_signals(void) {
+    sigset_t held;
+    (void)sigemptyset(&held);
+    user_signals_add(&held);
+    (void)sigprocmask(SIG_BLOCK, &held, NULL);
+}
+
 int agent_run(const char *const *words, char *const *environment, int *ret_code,
               struct error *err) {
     const char *attempt = env_get(environment, ATTEMPT_VARIABLE);
@@ -66,6 +75,7 @@ int agent_run(const char *const *words, char *const *environment, int *ret_code,
     (void)prctl(PR_SET_DUMPABLE, 0);        /* as the shims (rank.c) */
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* without its mpirun an agent has no purpose */
     (void)signal(SIGPIPE, SIG_IGN);
+    hold_user_signals();
     cleanup_fd int socket =
         control_socket_connect(env_get(environment, CONTROL_SOCKET_VARIABLE), err);
     cleanup_json json_t *answer = NULL;

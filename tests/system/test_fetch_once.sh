@@ -119,7 +119,7 @@ who_finds_nobody_fetches_for_itself() {
     all_have_the_same
     for host in 2 3; do
         check "host $host says that it fetches for itself" holds "$(hosts log "$host")" \
-            'warning: algo-1 passes nothing on'
+            "warning algo-$host: algo-1 passes nothing on"
     done
     check "the source is asked by three" equal "$(wc -l <"$RING/asked")" 39
 }

@@ -426,8 +426,7 @@ an_attempt_is_the_platform_s() {
 
 # No platform is read without a job that shows it.
 every_platform_has_a_job() {
-    for platform in $("$RINGMASTER_BIN/ringmaster" --help | sed -n 's/.*whose variables tell of the hosts: \(.*\); none: .*/\1/p' |
-        sed 's/(.*)//; s/ or /, /; s/,/ /g'); do
+    for platform in $("$RINGMASTER_BIN/ringmaster" docs platforms | sed -nE 's/^\| `([a-z-]+)` .*/\1/p'); do
         check "a case for $platform" grep -qE "^$(echo "$platform" | tr - _)\(\)|^ +asked $platform " "$0"
     done
 }

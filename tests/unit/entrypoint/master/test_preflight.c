@@ -26,7 +26,7 @@ static void a_stop_ends_it(void) {
     stage_start(&one, "one", master, NULL);
     CU_ASSERT(stage_wait_for(&one, "waiting for 1 hosts"));
     CU_ASSERT_EQUAL(kill(one.pid, SIGTERM), 0);
-    CU_ASSERT(stage_wait_for(&one, "a stop was asked for"));
+    CU_ASSERT(stage_wait_for(&one, "received SIGTERM"));
     CU_ASSERT_EQUAL(stage_end(&one), 143);
 }
 
