@@ -21,6 +21,7 @@ job() {
 # outage HOST SECONDS: false where the machine was so late that it was longer than that and half a second.
 outage() {
     began=$(now_ms)
+    fault_begins
     hosts cut "$1"
     sleep "$2"
     hosts mend "$1"
@@ -29,8 +30,15 @@ outage() {
     [ "$took" -le $(($2 * 1000 + 500)) ] || { proves_nothing "it was away for $took ms"; return 1; }
 }
 
+# What an outage leaves of DEAD_SECONDS is a second, which a machine that was late by half of it may need.
 goes_on() {
     : >"$share/enough"
+    hosts wait "$PATIENCE" >/dev/null
+    lateness
+    if [ "$late" -gt 500 ] && ! lacks "$(hosts log 1)" 'is lost' >/dev/null; then
+        proves_nothing "a host was lost, and the machine was late by $late ms"
+        return 1
+    fi
     all_end 60 0 $everyone || return
     check "no host was lost" lacks "$(hosts log 1)" 'is lost'
 }
@@ -61,6 +69,7 @@ an_outage_that_lets_small_packets_through_is_survived() {
     job 2 5 || return
     first=$(hosts pid 2)
     began=$(now_ms)
+    fault_begins
     nsenter -t "$first" -n iptables --wait -A INPUT -p tcp --sport 7070 -m length --length 90: -j DROP
     nsenter -t "$first" -n iptables --wait -A OUTPUT -p tcp --dport 7070 -m length --length 90: -j DROP
     sleep 4
@@ -73,6 +82,7 @@ an_outage_that_lets_small_packets_through_is_survived() {
 # The half of a link that carries the workers' words.
 an_outage_of_one_direction_is_survived() {
     job 2 10 || return
+    fault_begins
     nsenter -t "$(hosts pid 1)" -n iptables --wait -A INPUT -p tcp --dport 7070 -j DROP
     sleep 8
     nsenter -t "$(hosts pid 1)" -n iptables --wait -F
