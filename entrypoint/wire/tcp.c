@@ -4,7 +4,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-enum { STUCK_RETRANSMITS = 2 };
+enum { STUCK_TRIES = 2 };
 
 void tcp_tune(int fd) {
     int one = 1;
@@ -37,6 +37,9 @@ bool tcp_is_connecting(int fd) {
     return info_of(fd).tcpi_state == TCP_SYN_SENT;
 }
 
+/* Data that a firewall of this host drops was never sent: TCP then probes, at doubling pauses. The
+ * probes of a peer that has no room are answered, and do not add up. */
 bool tcp_is_stuck(int fd) {
-    return info_of(fd).tcpi_retransmits >= STUCK_RETRANSMITS;
+    const struct tcp_info info = info_of(fd);
+    return info.tcpi_retransmits >= STUCK_TRIES || info.tcpi_probes >= STUCK_TRIES;
 }

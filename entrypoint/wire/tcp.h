@@ -12,7 +12,8 @@ void tcp_set_silence(int fd, int64_t seconds);
 
 /* It has not reached its peer yet. */
 bool tcp_is_connecting(int fd);
-/* The oldest data was sent several times: the peer, or the way to it, is silent. */
+/* The oldest data was tried several times without an answer: the peer, or the way to it, is silent.
+ */
 bool tcp_is_stuck(int fd);
 
 #endif

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -52,5 +53,33 @@ static void a_unix_socket_answers_no(void) {
     (void)close(fds[1]);
 }
 
+/* A peer that reads nothing has no room, and answers TCP's probes. */
+static void a_peer_that_has_no_room_is_not_stuck(void) {
+    static const char much[1 << 16];
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(at);
+    struct tcp_info info = {0};
+    socklen_t info_size = sizeof(info);
+    int small = 1;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    (void)setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    CU_ASSERT_EQUAL_FATAL(bind(listener, (const struct sockaddr *)&at, size), 0);
+    CU_ASSERT_EQUAL_FATAL(listen(listener, 1), 0);
+    CU_ASSERT_EQUAL_FATAL(getsockname(listener, (struct sockaddr *)&at, &size), 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CU_ASSERT_EQUAL_FATAL(connect(fd, (const struct sockaddr *)&at, size), 0);
+    tcp_tune(fd);
+    CU_ASSERT(send(fd, much, sizeof(much), MSG_DONTWAIT) > 0);
+    for (int i = 0; i < 300 && info.tcpi_backoff < 3; i++) {
+        (void)poll(NULL, 0, 20);
+        (void)getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_size);
+        CU_ASSERT_FALSE(tcp_is_stuck(fd));
+    }
+    CU_ASSERT(info.tcpi_backoff >= 3); /* it has probed several times */
+    (void)close(fd);
+    (void)close(listener);
+}
+
 UNIT_SUITE("wire.tcp", UNIT(a_socket_that_has_not_reached_its_peer_is_told),
-           UNIT(patience_is_as_told), UNIT(a_unix_socket_answers_no))
+           UNIT(patience_is_as_told), UNIT(a_unix_socket_answers_no),
+           UNIT(a_peer_that_has_no_room_is_not_stuck))
