@@ -5,10 +5,10 @@
 . "$(dirname "$0")/lib.sh"
 
 # flood HOST COUNT OPEN: COUNT connections to the control port of algo-1, the last OPEN of which stay open, as fast as they
-# come; Perl is in every Debian. Each waits for its place at the door at most a second.
+# come; Perl is in every Debian. Each waits for its place at the door at most a second. Then `flooded` is in the share.
 flood() {
     hosts start "$1" -- perl -MIO::Socket::INET -e '
-        my ($count, $open) = @ARGV;
+        my ($count, $open, $share) = @ARGV;
         my (@all, $made);
         for my $i (1 .. $count) {
             my $s = IO::Socket::INET->new(PeerAddr => "10.77.0.1", PeerPort => 7070, Timeout => 1) or next;
@@ -18,7 +18,8 @@ flood() {
             $made++;
         }
         print "made $made\n"; $| = 1;
-        sleep 1;' "$2" "$3"
+        open(my $over, ">", "$share/flooded");
+        sleep 1;' "$2" "$3" "$share"
 }
 
 # flooded HOW: the flood is over, and was one.
@@ -32,15 +33,17 @@ flooded() {
 # it_has_come: the master has met it.
 it_has_come() { check "the flood has come" wait_for "$PATIENCE" says 1 'a stranger at 10.77.0.3 was turned away'; }
 
-# ours HOST LIMIT ARGS...: a host of a job of two, with so many descriptors; its rank's process is told in the share, and
-# its first attempt takes $first seconds.
-first=3
+# ours HOST LIMIT ARGS...: a host of a job of two, with so many descriptors; its rank's process is told in the share. An
+# attempt goes on until the flood is over, and the first one until `$until` is in the share.
+until=flooded
 ours() {
     host=$1 limit=$2
     shift 2
     hosts start "$host" -e RINGMASTER_HOSTS=algo-1,algo-2 -e "RINGMASTER_HOST=algo-$host" \
         -e RINGMASTER_READY_SECONDS=60 "$@" -- sh -c "ulimit -n $limit; exec train -- sh -c '
-            echo \$\$ >$share/rank-\$RANK; exec sleep \$((RINGMASTER_ATTEMPT == 1 ? $first : 3))'"
+            echo \$\$ >$share/rank-\$RANK; i=0
+            [ \$RINGMASTER_ATTEMPT = 1 ] && awaited=$until || awaited=flooded
+            until [ -e $share/\$awaited ] || [ \$i -gt 600 ]; do i=\$((i + 1)); sleep 0.1; done'"
 }
 
 ten_thousand_connections_while_hosts_join() {
@@ -60,11 +63,11 @@ ten_thousand_connections_while_hosts_join() {
 # The second attempt opens files of its own while the flood goes on.
 a_flood_while_a_job_runs_and_is_launched_again() {
     ring 3
-    first=600
+    until=never
     for host in 1 2; do
         ours "$host" 400 -e RINGMASTER_RESTARTS=1
     done
-    first=3
+    until=flooded
     check "ranks have started" wait_for "$PATIENCE" says 1 'ranks have started' || return
     check "the second is at work" wait_for "$PATIENCE" test -s "$share/rank-1" || return
     flood 3 10000 800

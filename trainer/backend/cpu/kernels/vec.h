@@ -196,7 +196,7 @@ VEC_INLINE void vec_fence(void) {
 VEC_INLINE void vec_transpose(vecf *rows) {
 #pragma GCC unroll 4
     for (size_t half = 1; half < LANES; half *= 2) {
-        veci low, high;
+        veci low = {0}, high = {0};
 #pragma GCC unroll 16
         for (size_t lane = 0; lane < LANES; lane++) {
             low[lane] = (int32_t)((lane & half) == 0 ? lane : LANES + lane - half);
