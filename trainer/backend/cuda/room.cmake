@@ -17,11 +17,11 @@ enable_language(CUDA)
 
 # From the ground up: kernels and their launchers, which know no backend; what all steps stand on;
 # convolutions by cuDNN, and steps that are kernels of our own, side by side; and the backend.
-set(cuda_out convs_absent.c)
+set(cuda_out no_cudnn.c)
 if(NOT RINGMASTER_HAVE_CUDNN)
     file(GLOB cuda_out CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/dnn
         ${CMAKE_CURRENT_LIST_DIR}/dnn/*.c)
-    list(REMOVE_ITEM cuda_out convs_absent.c)
+    list(REMOVE_ITEM cuda_out no_cudnn.c)
 endif()
 room(trainer/backend/cuda/kernels USES trainer/backend trainer/graph trainer/math)
 room(trainer/backend/cuda/kernels/detect USES trainer/backend trainer/graph trainer/math
@@ -41,7 +41,7 @@ set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/base/architectures.c
 file(GLOB results CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/bench/results
     ${CMAKE_SOURCE_DIR}/bench/results/*.md)
 string(REPLACE ";" ":" results "${results}")
-set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/usable.c
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/probe_gpu.c
     PROPERTIES COMPILE_DEFINITIONS
     "RINGMASTER_CUDA_RESULTS=\"${results}\";RINGMASTER_CUDA_CONVS=$<BOOL:${RINGMASTER_HAVE_CUDNN}>")
 # Headers speak in cuDNN's descriptors and CUDA's streams, so tests see those too.

@@ -50,7 +50,7 @@ static void pictures_count_for_their_class(void) {
 
 static void many_classes_are_cut_short(void) {
     enum { MANY = CLASS_TALLY_SHOWN + 5 };
-    char text[MANY][8];
+    char text[MANY][16];
     char *names[MANY];
     cleanup_class_tally struct class_tally tally = {0};
     cleanup_buf struct buf out = {.max = 4096};
