@@ -72,8 +72,9 @@ static void version_1_and_mounted_groups_are_read(void) {
     left_is(4 * MIB, 1, "the memory limit of this container");
 }
 
+/* Limits that leave room for what AddressSanitizer maps. */
 static int with_limits(void) {
-    struct rlimit space = {(rlim_t)(1L << 40), (rlim_t)(1L << 40)};
+    struct rlimit space = {(rlim_t)(1L << 46), (rlim_t)(1L << 46)};
     struct memory_left left;
     use_root("none");
     tree_put(root, "proc/self", "status",
@@ -81,13 +82,13 @@ static int with_limits(void) {
     if (setrlimit(RLIMIT_AS, &space) != 0)
         return 1;
     left = memory_left(root, 8);
-    if (left.bytes != (1L << 40) - MIB || strstr(left.bounds, "ulimit -v") == NULL)
+    if (left.bytes != (1L << 46) - MIB || strstr(left.bounds, "ulimit -v") == NULL)
         return 2;
-    space.rlim_cur = (rlim_t)(1L << 30);
+    space.rlim_cur = (rlim_t)(1L << 45);
     if (setrlimit(RLIMIT_DATA, &space) != 0)
         return 3;
     left = memory_left(root, 8);
-    return left.bytes == (1L << 30) - 2 * MIB && strstr(left.bounds, "ulimit -d") != NULL ? 0 : 4;
+    return left.bytes == (1L << 45) - 2 * MIB && strstr(left.bounds, "ulimit -d") != NULL ? 0 : 4;
 }
 
 /* A process's own limits are not divided. */
