@@ -46,13 +46,13 @@ readme = everything[TOP / "README.md"]
 if len(readme.lines) - 1 > README_LINES or len(readme.text.encode()) > README_BYTES:
     found.say(readme, 1, f"{len(readme.lines) - 1} lines, {len(readme.text.encode())} bytes, at most {README_LINES} and {README_BYTES}")
 
-reached, todo = set(), [TOP / "docs/index.md"]
-while todo:
-    path = todo.pop()
+reached, pages_left = set(), [TOP / "docs/index.md"]
+while pages_left:
+    path = pages_left.pop()
     if path in reached or path not in everything:
         continue
     reached.add(path)
-    todo += [(path.parent / target.split("#")[0]).resolve() for _, target in everything[path].links() if target.split("#")[0].endswith(".md")]
+    pages_left += [(path.parent / target.split("#")[0]).resolve() for _, target in everything[path].links() if target.split("#")[0].endswith(".md")]
 for path, page in everything.items():
     if path not in reached and TOP / "docs" in path.parents:
         found.say(page, 1, "cannot be reached from docs/index.md")

@@ -109,7 +109,7 @@ driver_pids() {
     first=$(driver_pid "$1")
     [ -n "$first" ] || return 0
     space=$(readlink "/proc/$first/ns/pid") || return 0
-    # Where a process has taken the number of one that was killed, these would be all of the machine's.
+    # A host that is being made, or whose number another process has, would name all of the machine's.
     [ "$space" != "$(readlink /proc/self/ns/pid)" ] || return 0
     ps -e -o pidns= -o pid= | awk -v space="$space" '"pid:[" $1 "]" == space { print $2 }'
 }
