@@ -35,7 +35,7 @@ endforeach()
 add_library(cuda_on_host OBJECT ${on_host} tests/cuda/emulated.c tests/cuda/lanes_emulated.c
     tests/cuda/shadow.c)
 target_link_libraries(cuda_on_host PUBLIC trainer_backend_cuda trainer_graph trainer_math
-    trainer_backend_ref)
+    trainer_backend_ref PRIVATE ringmaster_flags)
 target_include_directories(cuda_on_host PRIVATE ${TEST_INCLUDES})
 set_target_properties(cuda_on_host PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
 target_compile_options(cuda_on_host PRIVATE -ffp-contract=off
