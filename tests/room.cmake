@@ -26,6 +26,8 @@ if(NOT RINGMASTER_SANITIZE)
         add_test(NAME lint_${lint} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/${lint}.sh)
         set_tests_properties(lint_${lint} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
     endforeach()
+    add_test(NAME lint_tools COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/lint/tools.py)
+    set_tests_properties(lint_tools PROPERTIES LABELS unit)
     # What the pages say is true, and can be read.
     foreach(docs links form shell)
         add_test(NAME docs_${docs} COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/docs/${docs}.py)

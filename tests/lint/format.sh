@@ -1,6 +1,8 @@
 #!/bin/sh
 # Sources look as .clang-format says. Other versions of clang-format lay some lines out
 # differently, so only the version the files were written with counts.
+#
+#   sh tests/lint/format.sh [FILE...]      default: all sources
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 version=$(clang-format --version 2>/dev/null | grep -oE '[0-9]+' | head -n 1)
@@ -8,7 +10,8 @@ if [ "${version:-0}" != 14 ]; then
     echo "skipped: no clang-format 14"
     exit 77
 fi
-sources=$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' 2>/dev/null)
+sources=$*
+[ -n "$sources" ] || sources=$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' 2>/dev/null)
 if [ -z "$sources" ]; then
     echo "skipped: not a git work tree"
     exit 77

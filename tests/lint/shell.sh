@@ -1,9 +1,12 @@
 #!/bin/sh
 # Every script parses as POSIX sh, and shellcheck, where it is installed, has nothing to say.
+#
+#   sh tests/lint/shell.sh [FILE...]      default: all scripts
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 failed=0
-scripts=$(git ls-files '*.sh' .ci/run 2>/dev/null)
+scripts=$*
+[ -n "$scripts" ] || scripts=$(git ls-files '*.sh' .ci/run 2>/dev/null)
 [ -n "$scripts" ] || scripts=$(find . -name '*.sh' -not -path './build/*' -not -path './.cache/*')
 for script in $scripts; do
     [ -e "$script" ] || continue
