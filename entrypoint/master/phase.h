@@ -140,8 +140,11 @@ const struct phase_row *phase_find(enum phase phase, enum phase_event event,
 const char *phase_name(enum phase phase);
 const char *phase_event_name(enum phase_event event);
 
-/* Appends the table as Markdown, and the phases and what leads from one to another as a state
- * diagram of Mermaid's, both as they stand in docs/internals/master-states.md. */
+/* Whether EVENT never does anything in PHASE: such a pair has no rows of its own. */
+bool phase_ignores(enum phase phase, enum phase_event event);
+
+/* Appends the table as lists of Markdown, and the phases and what leads from one to another as a
+ * state diagram of Mermaid's, both as they stand in docs/internals/master-states.md. */
 int phase_print(struct buf *ret, struct error *err);
 int phase_draw(struct buf *ret, struct error *err);
 

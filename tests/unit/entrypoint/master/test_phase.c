@@ -26,6 +26,20 @@ static void every_pair_has_its_row(void) {
             }
 }
 
+/* In the table itself, a pair that never does anything is in the mask and has no row. */
+static void what_is_ignored_has_no_row(void) {
+    for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
+        for (unsigned event = 0; event < EVENT_COUNT; event++) {
+            bool acts = false;
+            for (unsigned guard = 0; guard < GUARD_COUNT; guard++) {
+                bool holds[GUARD_COUNT] = {false};
+                holds[guard] = true;
+                acts |= phase_find(phase, event, holds)->actions[0] != DO_NOTHING;
+            }
+            CU_ASSERT_EQUAL(phase_ignores(phase, event), !acts);
+        }
+}
+
 /* What is reached from where, and how a phase is left. */
 static void phases_follow_one_another_in_one_order(void) {
     static const bool may[PHASE_COUNT][PHASE_COUNT] = {
@@ -230,7 +244,7 @@ static void the_picture_in_the_papers_is_this_table(void) {
     assert_paper_has("docs/internals/master-states.md", "the phases' picture", phase_draw);
 }
 
-UNIT_SUITE("master.phase", UNIT(every_pair_has_its_row),
+UNIT_SUITE("master.phase", UNIT(every_pair_has_its_row), UNIT(what_is_ignored_has_no_row),
            UNIT(phases_follow_one_another_in_one_order), UNIT(a_stop_is_taken_as_its_phase_allows),
            UNIT(what_a_job_leaves_is_uploaded_before_its_verdict),
            UNIT(a_check_ends_without_a_launch), UNIT(who_is_lost_is_not_lost_again),
