@@ -1,5 +1,5 @@
 /* Our side of bench/resnet_cuda.sh: training steps of a ResNet on the cuda backend, as `ringtrain
- * train` takes them (run/host_stepper.h): pictures from host memory, one recorded graph, SGD.
+ * train` takes them (step/host_stepper.h): pictures from host memory, one recorded graph, SGD.
  *
  *     bench_gpu_step step MODEL f32|bf16|f16 FUSION BATCH SIZE SECONDS
  *         images/s over rounds of a few steps for about SECONDS: best round and median
@@ -13,8 +13,8 @@
  * Status 77: no device. */
 #include "common/clock.h"
 #include "common/str.h"
-#include "trainer/app/run/host_stepper.h"
-#include "trainer/app/run/network.h"
+#include "trainer/app/step/host_stepper.h"
+#include "trainer/app/step/network.h"
 #include "trainer/backend/cuda/cuda.h"
 #include "trainer/data/dataset/labelled.h"
 

@@ -93,17 +93,27 @@ room(trainer/app/task
     trainer/data/draw trainer/checkpoint
         trainer/app/options trainer/app/device
     LINKS m)
+room(trainer/app/weights
+    USES common trainer/graph trainer/backend trainer/math trainer/graph/program trainer/comm
+    trainer/models trainer/checkpoint trainer/app/options trainer/app/task
+    LINKS m)
+room(trainer/app/step
+    USES common trainer/graph trainer/backend trainer/math trainer/graph/fuse
+    trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
+    trainer/optim trainer/app/options trainer/app/device trainer/app/task
+    LINKS m)
 room(trainer/app/run
     USES common trainer/graph trainer/backend trainer/math trainer/graph/fuse
     trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
     trainer/optim trainer/checkpoint trainer/telemetry
-        trainer/app/options trainer/app/device trainer/app/task
+        trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
     LINKS m)
 room(trainer/app/command
     USES common trainer/graph trainer/backend trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/data/coco trainer/data/detect trainer/data/draw
     trainer/data/shapes trainer/eval trainer/checkpoint
-        trainer/telemetry trainer/app/options trainer/app/device trainer/app/task trainer/app/run
+        trainer/telemetry trainer/app/options trainer/app/device trainer/app/task
+        trainer/app/weights trainer/app/step trainer/app/run
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.

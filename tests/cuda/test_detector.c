@@ -1,11 +1,11 @@
-/* Steps of a small Mask R-CNN by the device's stepper (run/device_stepper.h) on the emulated
+/* Steps of a small Mask R-CNN by the device's stepper (step/device_stepper.h) on the emulated
  * device, pictures on two canvases in turns, against the host's stepper on the reference: the same
  * losses, weights and statistics but for roundings, with norms as they were given and with norms
  * that are trained. What is chosen on the way is exact: behind each selection the reference makes
  * the same of the device's own numbers. */
 #include "tests/cuda/emulated.h"
 #include "tests/support/unit.h"
-#include "trainer/app/run/host_stepper.h"
+#include "trainer/app/step/host_stepper.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/comm/comm.h"
 #include "trainer/math/image_size.h"

@@ -1,7 +1,7 @@
 #include "tests/cuda/training.h"
 
 #include "tests/support/unit.h"
-#include "trainer/app/run/host_stepper.h"
+#include "trainer/app/step/host_stepper.h"
 #include "trainer/data/dataset/labelled.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
-/* A few optimizer steps of a small ResNet-20 by run/host_stepper.h on any backend. Asserts (CUnit)
+/* A few optimizer steps of a small ResNet-20 by step/host_stepper.h on any backend. Asserts (CUnit)
  * that everything worked. */
 #ifndef TESTS_CUDA_TRAINING_H
 #define TESTS_CUDA_TRAINING_H
 
-#include "trainer/app/run/network.h"
+#include "trainer/app/step/network.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/device_sum.h"
 #include "trainer/graph/backend.h"

@@ -6,7 +6,7 @@
  * norm, that norm is f64's own rounding and torch's f32 is 1e9 of it away: three times that is an
  * absolute bound, and resnet_torch.py sees to it that it is below 1e-3 of the layer's gradient. */
 #include "tests/golden/golden.h"
-#include "trainer/app/run/host_stepper.h"
+#include "trainer/app/step/host_stepper.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/data/dataset/labelled.h"
 #ifdef RINGMASTER_HAVE_CPU

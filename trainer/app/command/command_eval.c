@@ -7,9 +7,9 @@
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/device/wait_policy.h"
 #include "trainer/app/run/evaluate.h"
-#include "trainer/app/run/nan_check.h"
 #include "trainer/app/run/report.h"
-#include "trainer/app/run/stop_signal.h"
+#include "trainer/app/step/stop_signal.h"
+#include "trainer/app/weights/nan_check.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/simulated_gpu.h"
 #include "trainer/app/options/options.h"
-#include "trainer/app/run/network.h"
+#include "trainer/app/step/network.h"
 #include "trainer/app/task/detect_data.h"
 #include "trainer/data/detect/bucket_plan.h"
 

@@ -9,7 +9,7 @@
 #include "trainer/app/device/wait_policy.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/run/evaluate.h"
-#include "trainer/app/run/stop_signal.h"
+#include "trainer/app/step/stop_signal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "trainer/app/device/simulated_gpu.h"
-#include "trainer/app/run/host_stepper.h"
+#include "trainer/app/step/host_stepper.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define TRAINER_APP_COMMAND_COUNT_LAUNCHES_H
 
 #include "common/buf.h"
-#include "trainer/app/run/network.h"
+#include "trainer/app/step/network.h"
 #include "trainer/comm/comm.h"
 
 /* Takes steps on CANVAS and appends a table for people: launches by kind of operator, then those of

@@ -3,9 +3,9 @@
 #include "common/log.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/run/evaluate.h"
-#include "trainer/app/run/fp16_fold_check.h"
-#include "trainer/app/run/room.h"
-#include "trainer/app/run/weights.h"
+#include "trainer/app/step/fp16_fold_check.h"
+#include "trainer/app/step/room.h"
+#include "trainer/app/weights/weights.h"
 
 void trained_done(struct trained *t) {
     network_done(&t->net);

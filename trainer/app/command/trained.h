@@ -8,7 +8,7 @@
 #include "trainer/app/options/inputs.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/run/eval_artifacts.h"
-#include "trainer/app/run/network.h"
+#include "trainer/app/step/network.h"
 #include "trainer/app/task/task.h"
 #include "trainer/checkpoint/model_dir.h"
 #include "trainer/comm/comm.h"

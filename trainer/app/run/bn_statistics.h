@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "trainer/app/run/training_run.h"
-#include "trainer/app/run/weights.h"
+#include "trainer/app/weights/weights.h"
 #include "trainer/checkpoint/safetensors.h"
 
 /* All ranks together: those in the store become their mean, where they are not yet. */

@@ -1,8 +1,8 @@
 #include "trainer/app/run/evaluate.h"
 
 #include "common/clock.h"
-#include "trainer/app/run/next_batch.h"
-#include "trainer/app/run/stop_signal.h"
+#include "trainer/app/step/next_batch.h"
+#include "trainer/app/step/stop_signal.h"
 #include "trainer/app/task/score.h"
 #include "trainer/data/dataset/loader.h"
 

@@ -5,7 +5,7 @@
 #include "common/error.h"
 #include "common/progress.h"
 #include "trainer/app/run/eval_artifacts.h"
-#include "trainer/app/run/network.h"
+#include "trainer/app/step/network.h"
 #include "trainer/app/task/class_tally.h"
 #include "trainer/app/task/task.h"
 #include "trainer/comm/comm.h"

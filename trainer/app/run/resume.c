@@ -5,11 +5,11 @@
 #include "common/output_path.h"
 #include "common/run_id.h"
 #include "trainer/app/run/bn_statistics.h"
-#include "trainer/app/run/fp16_fold_check.h"
 #include "trainer/app/run/notes.h"
-#include "trainer/app/run/pretrained.h"
-#include "trainer/app/run/spread.h"
-#include "trainer/app/run/weights.h"
+#include "trainer/app/step/fp16_fold_check.h"
+#include "trainer/app/weights/pretrained.h"
+#include "trainer/app/weights/spread.h"
+#include "trainer/app/weights/weights.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>

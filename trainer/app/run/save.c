@@ -7,9 +7,9 @@
 #include "common/log.h"
 #include "common/output_path.h"
 #include "trainer/app/run/bn_statistics.h"
-#include "trainer/app/run/nan_check.h"
 #include "trainer/app/run/notes.h"
-#include "trainer/app/run/weights.h"
+#include "trainer/app/weights/nan_check.h"
+#include "trainer/app/weights/weights.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/model_dir.h"
 

@@ -8,13 +8,13 @@
 #include "trainer/app/run/bn_statistics.h"
 #include "trainer/app/run/closing.h"
 #include "trainer/app/run/evaluate.h"
-#include "trainer/app/run/nan_check.h"
-#include "trainer/app/run/next_batch.h"
 #include "trainer/app/run/record.h"
 #include "trainer/app/run/resume.h"
 #include "trainer/app/run/save.h"
-#include "trainer/app/run/stop_signal.h"
 #include "trainer/app/run/training_run.h"
+#include "trainer/app/step/next_batch.h"
+#include "trainer/app/step/stop_signal.h"
+#include "trainer/app/weights/nan_check.h"
 #include "trainer/telemetry/run_log.h"
 
 #include <inttypes.h>

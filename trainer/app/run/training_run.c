@@ -10,8 +10,8 @@
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/run/learning_rate.h"
 #include "trainer/app/run/notes.h"
-#include "trainer/app/run/pretrained.h"
-#include "trainer/app/run/room.h"
+#include "trainer/app/step/room.h"
+#include "trainer/app/weights/pretrained.h"
 #include "trainer/comm/device_sum.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 # The CPU backend: oneDNN for convolutions and matrix products, loops of our own for the rest.
 # Without oneDNN the build goes on and the program has the backend `ref` alone.
 #
-# The loops (kernels/loop_*.c) are compiled once for each instruction set below and chosen when the
+# The loops (loop_*.c in kernels/) are compiled once for each instruction set below and chosen when the
 # program starts, so that a build never depends on the machine that made it.
 part(ONEDNN AUTO "the CPU backend on oneDNN 3")
 if(RINGMASTER_ONEDNN)
@@ -19,7 +19,10 @@ endif()
 set(cpu_libraries OneDNN::OneDNN OpenMP::OpenMP_C m)
 file(GLOB cpu_loops CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/kernels
     ${CMAKE_CURRENT_LIST_DIR}/kernels/loop_*.c)
+file(GLOB cpu_loops_conv CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/kernels/conv
+    ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/loop_*.c)
 room(trainer/backend/cpu/kernels USES trainer/math LINKS ${cpu_libraries} EXCLUDE ${cpu_loops})
+room(trainer/backend/cpu/kernels/conv USES trainer/backend/cpu/kernels EXCLUDE ${cpu_loops_conv})
 room(trainer/backend/cpu/base USES common trainer/graph trainer/backend trainer/math
     trainer/backend/cpu/kernels
     LINKS ${cpu_libraries})
@@ -46,9 +49,10 @@ file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
 # one that is empty.
 function(cpu_loop_variant NAME FLAG)
     list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/ OUTPUT_VARIABLE sources)
-    add_library(cpu_loops_${NAME} OBJECT ${sources})
+    list(TRANSFORM cpu_loops_conv PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/ OUTPUT_VARIABLE conv)
+    add_library(cpu_loops_${NAME} OBJECT ${sources} ${conv})
     target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/trainer_backend_cpu_kernels
-        ${ROOM_INCLUDES}/trainer_math)
+        ${ROOM_INCLUDES}/trainer_backend_cpu_kernels_conv ${ROOM_INCLUDES}/trainer_math)
     target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME})
     # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA. With a
     # sanitizer's checks in them a thorough compile takes minutes.

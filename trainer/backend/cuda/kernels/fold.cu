@@ -10,7 +10,7 @@ static __device__ __forceinline__ float scale_of(const struct fold_args &args, s
 
 /* A variance of nearly nothing makes a scale whose products f16 cannot hold: the largest number in
  * place of an infinity, which would make NaNs of all that comes behind. A NaN stays one. What is
- * loaded so is refused (run/fp16_fold_check.h): only what training makes of it comes here. */
+ * loaded so is refused (step/fp16_fold_check.h): only what training makes of it comes here. */
 template <typename T> static __device__ __forceinline__ T narrow_finite(float v) {
     return narrow<T>(v);
 }

@@ -4,7 +4,7 @@
 #include "tests/support/printed.h"
 #include "tests/support/unit.h"
 #include "trainer/app/command/command.h"
-#include "trainer/app/run/stop_signal.h"
+#include "trainer/app/step/stop_signal.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/folder_lock.h"
 #include "trainer/checkpoint/model_dir.h"

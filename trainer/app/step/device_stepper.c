@@ -1,0 +1,385 @@
+#include "trainer/app/step/device_stepper.h"
+
+#include "common/clock.h"
+#include "trainer/app/step/input_staging.h"
+#include "trainer/comm/device_sum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUP = STORE_ALIGNMENT / sizeof(float), FLAG_BYTES = STORE_FLAGS * sizeof(float) };
+
+/* A step is under way while the host prepares the next one. */
+enum { STEPS_AHEAD = 2 };
+
+/* Behind the program's marks. */
+enum { MARK_FEED = STREAMS_MARKS, MARK_OUTCOME = MARK_FEED + 2 };
+
+/* What crosses between host and device in a step, in memory that both reach; a step and the next
+ * one take turns, so that neither side touches what the other one still needs. */
+struct mail {
+    struct sgd_rule sgd;
+    float flags_in[STORE_FLAGS];
+    float flags_out[STORE_FLAGS];
+    struct backend_sgd_state state;
+    double squares; /* where the penalty was wanted */
+};
+
+/* What the host remembers of a step under way. */
+struct launched {
+    double rate;
+    bool penalty;
+};
+
+struct device_stepper {
+    struct stepper *s; /* borrowed */
+    struct backend *backend;
+    const struct backend_device *ops;
+    struct input_staging feed;
+    struct mail *mail; /* STEPS_AHEAD */
+    struct launched launched[STEPS_AHEAD];
+    float *flags_in;       /* device memory: the host's flags of this step */
+    unsigned char *groups; /* device memory */
+    size_t group_count;
+    float *states;    /* device memory: running statistics as they were before this step */
+    bool states_kept; /* in this step */
+    float *sum;       /* device memory: gradients of the micro-batches so far; NULL with one */
+    struct device_sum *sums; /* borrowed; NULL for one rank, and where the host sums */
+    float *host_gradients;   /* for those; else NULL */
+    struct canvas_state {
+        /* Of a micro-batch, by whether weights are packed first (a step's first one) and whether
+         * all that follows the last one comes behind. */
+        void *recordings[2][2];
+        bool warm; /* its first step runs unrecorded, so that libraries warm up */
+    } canvases[NETWORK_CANVASES_MAX]; /* as net->train */
+    int64_t steps;                    /* taken so far */
+    int64_t told;                     /* those whose outcome is known */
+    bool void_step;
+};
+
+static struct canvas_state *canvas(struct device_stepper *d) {
+    return &d->canvases[d->s->pass - d->s->net->train];
+}
+
+static float *gradients(const struct device_stepper *d) {
+    return d->s->net->store.arena[STORE_GRADIENTS];
+}
+
+/* Whether this step's gradients are added to something: then all of them are in f32. */
+static bool sums_up(const struct device_stepper *d) {
+    return d->sum != NULL || d->sums != NULL || d->host_gradients != NULL;
+}
+
+static size_t gradient_count(const struct device_stepper *d) {
+    return d->s->net->store.count[STORE_GRADIENTS];
+}
+
+static void *queue(const struct device_stepper *d) {
+    return d->ops->queue != NULL ? d->ops->queue(d->backend) : NULL;
+}
+
+static int open_groups(struct device_stepper *d, struct error *err) {
+    const struct store *store = &d->s->net->store;
+    d->group_count = store->count[STORE_PARAMETERS] / GROUP;
+    unsigned char *host = calloc(d->group_count, 1);
+    if (host == NULL)
+        return error_no_memory(err, "groups of parameters");
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (slot->trained)
+            memset(host + slot->first / GROUP, step_group(d->s, slot),
+                   (slot->count + GROUP - 1) / GROUP);
+    }
+    d->groups = d->backend->table->alloc(d->backend, d->group_count, err);
+    int result = d->groups == NULL
+                     ? -1
+                     : d->backend->table->copy_in(d->backend, d->groups, host, d->group_count, err);
+    free(host);
+    return result;
+}
+
+static size_t state_bytes(const struct device_stepper *d) {
+    return d->s->net->store.count[STORE_STATE] * sizeof(float);
+}
+
+static int open_states(struct device_stepper *d, struct error *err) {
+    if (state_bytes(d) == 0)
+        return 0;
+    d->states = d->backend->table->alloc(d->backend, state_bytes(d), err);
+    return d->states == NULL ? -1 : 0;
+}
+
+int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, struct error *err) {
+    struct device_stepper *d = calloc(1, sizeof(*d));
+    if (d == NULL)
+        return error_no_memory(err, "the device's step");
+    *ret = d;
+    d->s = stepper;
+    d->backend = stepper->net->backend;
+    d->ops = d->backend->table->device;
+    d->mail = d->ops->host_alloc(d->backend, STEPS_AHEAD * sizeof(*d->mail), err);
+    if (d->mail == NULL || open_groups(d, err) != 0 || open_states(d, err) != 0 ||
+        input_staging_open(&d->feed, stepper->net, MARK_FEED, err) != 0)
+        return -1;
+    d->flags_in = d->backend->table->alloc(d->backend, FLAG_BYTES, err);
+    if (d->flags_in == NULL)
+        return -1;
+    size_t bytes = gradient_count(d) * sizeof(float);
+    if (stepper->accumulate > 1) {
+        d->sum = d->backend->table->alloc(d->backend, bytes, err);
+        if (d->sum == NULL)
+            return -1;
+    }
+    d->sums = stepper->device_sum;
+    if (d->sums == NULL && comm_size(stepper->comm) > 1) {
+        d->host_gradients = d->ops->host_alloc(d->backend, bytes, err);
+        if (d->host_gradients == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+void device_stepper_close(struct device_stepper *d) {
+    if (d == NULL)
+        return;
+    /* A step may be under way where the run failed. */
+    (void)d->backend->table->sync(d->backend, NULL);
+    for (int i = 0; i < NETWORK_CANVASES_MAX; i++)
+        for (int k = 0; k < 4; k++)
+            if (d->canvases[i].recordings[k / 2][k % 2] != NULL)
+                d->ops->forget(d->backend, d->canvases[i].recordings[k / 2][k % 2]);
+    input_staging_done(&d->feed);
+    if (d->states != NULL)
+        d->backend->table->free(d->backend, d->states, state_bytes(d));
+    if (d->flags_in != NULL)
+        d->backend->table->free(d->backend, d->flags_in, FLAG_BYTES);
+    if (d->sum != NULL)
+        d->backend->table->free(d->backend, d->sum, gradient_count(d) * sizeof(float));
+    if (d->groups != NULL)
+        d->backend->table->free(d->backend, d->groups, d->group_count);
+    if (d->host_gradients != NULL)
+        d->ops->host_free(d->backend, d->host_gradients);
+    if (d->mail != NULL)
+        d->ops->host_free(d->backend, d->mail);
+    free(d);
+}
+
+/* The flags of this step: the host's, then those from the device's metrics. With several
+ * micro-batches the latter are added up behind the sum of their gradients. */
+static int put_flags(struct device_stepper *d, struct error *err) {
+    const float *metrics = program_address(&d->s->pass->program, d->s->pass->metrics);
+    float *flags = gradients(d) + d->s->net->store.flags;
+    const struct model *model = d->s->net->model;
+    if (d->ops->copy(d->backend, flags, d->flags_in, FLAG_BYTES, err) != 0)
+        return -1;
+    for (int i = 0, flag; (flag = step_flag_of(model, i)) >= 0; i++)
+        if (d->ops->copy(d->backend, flags + flag, metrics + model->metrics[i].index, sizeof(float),
+                         err) != 0)
+            return -1;
+    return 0;
+}
+
+/* Called by the program when a bucket's gradients are made. */
+static int on_bucket(void *user, int index, struct error *err) {
+    struct device_stepper *d = user;
+    struct stepper *s = d->s;
+    const struct program *program = &s->pass->program;
+    const struct bucket *bucket = &program->buckets[index];
+    const struct store *store = &s->net->store;
+    struct backend_sum sum = {.to = s->last_micro ? gradients(d) : d->sum,
+                              .sum = d->sum,
+                              .gradients = store->gradients,
+                              .first = bucket->first,
+                              .count = bucket->count};
+    if (index == program->bucket_count - 1 && put_flags(d, err) != 0)
+        return -1;
+    bool adds = d->sum != NULL || (store->gradients.narrow != NULL && sums_up(d));
+    if (adds && d->ops->add(d->backend, &sum, err) != 0)
+        return -1;
+    return d->sums == NULL || !s->last_micro
+               ? 0
+               : device_sum_start(d->sums, queue(d), gradients(d) + bucket->first, bucket->count,
+                                  err);
+}
+
+/* For MARK, or for everything: then it is negative. Where the sums went wrong, what the queue says
+ * of it is the lesser news. */
+static int wait_for(const struct device_stepper *d, int mark, struct error *err) {
+    device_sum_expect(d->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
+    int result = mark >= 0 && d->ops->reach != NULL ? d->ops->reach(d->backend, mark, err)
+                                                    : d->backend->table->sync(d->backend, err);
+    return device_sum_check(d->sums, err) != 0 ? -1 : result;
+}
+
+/* A device tells of a fault when it is waited for. */
+static int wait_for_operator(void *user, int step, struct error *err) {
+    (void)step;
+    return wait_for(user, -1, err);
+}
+
+/* The first step of a canvas, in which most faults would show, waits for each operator. */
+static int run_program(struct device_stepper *d, struct error *err) {
+    struct program_hooks hooks = {.user = d, .bucket_ready = on_bucket};
+    if (d->s->check_operators || !canvas(d)->warm)
+        hooks.after_step = wait_for_operator;
+    return program_run(&d->s->pass->program, &hooks, err);
+}
+
+/* The gradients over a communicator in host memory. */
+static int sum_on_host(struct device_stepper *d, struct error *err) {
+    size_t bytes = gradient_count(d) * sizeof(float);
+    const struct backend_table *table = d->backend->table;
+    if (table->copy_out(d->backend, d->host_gradients, gradients(d), bytes, err) != 0 ||
+        comm_sum(d->s->comm, d->host_gradients, gradient_count(d), COMM_F32, err) != 0)
+        return -1;
+    return table->copy_in(d->backend, gradients(d), d->host_gradients, bytes, err);
+}
+
+static struct backend_sgd update_of(const struct device_stepper *d) {
+    const struct store *store = &d->s->net->store;
+    const struct backend_gradients summed = {.wide = gradients(d)};
+    return (struct backend_sgd){.weights = store->arena[STORE_PARAMETERS],
+                                .momentum = store->arena[STORE_MOMENTUM],
+                                .gradients = sums_up(d) ? summed : store->gradients,
+                                .narrow = store->narrow,
+                                .groups = d->groups,
+                                .clips = d->s->sgd.clip_norm > 0,
+                                .void_flag = gradients(d) + store->flags + FLAG_VOID,
+                                .loss = gradients(d) + store->flags + FLAG_LOSS,
+                                .count = store->trained,
+                                .states = store->arena[STORE_STATE],
+                                .states_before = d->states,
+                                .state_count = store->count[STORE_STATE]};
+}
+
+/* Everything between the batch and the new weights. */
+static int enqueue_step(struct device_stepper *d, struct error *err) {
+    struct backend_sgd update = update_of(d);
+    if (run_program(d, err) != 0)
+        return -1;
+    if ((d->host_gradients != NULL && sum_on_host(d, err) != 0) ||
+        (d->sums != NULL && device_sum_join(d->sums, queue(d), err) != 0))
+        return error_wrap(err, "summing gradients");
+    return d->ops->sgd(d->backend, &update, err);
+}
+
+static bool can_record(struct device_stepper *d) {
+    return d->ops->record_begin != NULL && d->host_gradients == NULL && canvas(d)->warm &&
+           !d->s->check_operators && (d->sums == NULL || !d->sums->unrecorded);
+}
+
+static int replay(struct device_stepper *d, void *recording, struct error *err) {
+    if (d->ops->replay(d->backend, recording, err) != 0)
+        return -1;
+    program_refreshed(&d->s->pass->program);
+    return 0;
+}
+
+/* ENQUEUE, by its recording once there is one. */
+static int launch(struct device_stepper *d,
+                  int (*enqueue)(struct device_stepper *d, struct error *err), struct error *err) {
+    bool stale = program_stale(&d->s->pass->program);
+    /* In front of a recording: it is stale where the host has changed the weights, seldom. */
+    if (store_narrow(&d->s->net->store, err) != 0)
+        return -1;
+    void **recording = &canvas(d)->recordings[stale][d->s->last_micro];
+    if (*recording != NULL)
+        return replay(d, *recording, err);
+    if (!can_record(d))
+        return enqueue(d, err);
+    if (d->ops->record_begin(d->backend, err) != 0)
+        return -1;
+    int result = enqueue(d, err);
+    /* Recording has to end even where a step could not be enqueued; its error is the first. */
+    if (d->ops->record_end(d->backend, recording, result == 0 ? err : NULL) != 0 || result != 0)
+        return -1;
+    return replay(d, *recording, err);
+}
+
+/* A forward pass moves running statistics at once, long before it is known whether the step counts,
+ * and with a step given up it runs, too. The update puts them back where it does not. */
+static int keep_states(struct device_stepper *d, struct error *err) {
+    if (d->states_kept || state_bytes(d) == 0)
+        return 0;
+    d->states_kept = true;
+    return d->ops->copy(d->backend, d->states, d->s->net->store.arena[STORE_STATE], state_bytes(d),
+                        err);
+}
+
+int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
+    if (keep_states(d, err) != 0 || input_staging_put(&d->feed, d->s->pass, batch, err) != 0)
+        return -1;
+    return d->s->last_micro ? 0 : launch(d, run_program, err);
+}
+
+int device_stepper_give_up(struct device_stepper *d, struct error *err) {
+    d->void_step = true;
+    d->s->last_micro = true;
+    /* Its inputs may be another program's by now. */
+    return keep_states(d, err) != 0 ? -1 : input_staging_clear(&d->feed, d->s->pass, err);
+}
+
+/* What the host has to say of the step, in front of it. */
+static int post_mail(struct device_stepper *d, struct mail *mail, struct error *err) {
+    memset(mail, 0, sizeof(*mail));
+    mail->sgd = d->s->sgd;
+    step_say(d->s, mail->flags_in);
+    mail->flags_in[FLAG_VOID] = d->void_step ? 1 : 0;
+    d->void_step = false;
+    if (d->ops->copy(d->backend, d->flags_in, mail->flags_in, FLAG_BYTES, err) != 0)
+        return -1;
+    return d->ops->set_sgd(d->backend, &mail->sgd, err);
+}
+
+/* What the step has to say, behind it. The sum of the micro-batches starts the next step at zero,
+ * and so do its flags: those before the last one have none. */
+static int collect_mail(struct device_stepper *d, struct mail *mail, int mark, struct error *err) {
+    const float *flags = gradients(d) + d->s->net->store.flags;
+    struct backend_sgd update = update_of(d);
+    if (d->ops->copy(d->backend, mail->flags_out, flags, FLAG_BYTES, err) != 0 ||
+        d->ops->sgd_state(d->backend, &mail->state, err) != 0 ||
+        (d->s->penalty && d->ops->squares(d->backend, &update, &mail->squares, err) != 0) ||
+        d->ops->clear(d->backend, d->flags_in, FLAG_BYTES, err) != 0)
+        return -1;
+    if (d->sum != NULL &&
+        d->ops->clear(d->backend, d->sum, gradient_count(d) * sizeof(float), err) != 0)
+        return -1;
+    return d->ops->mark != NULL ? d->ops->mark(d->backend, mark, err) : 0;
+}
+
+/* The outcome of the oldest step under way. */
+static int tell(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+    int turn = (int)(d->told++ % STEPS_AHEAD);
+    const struct mail *mail = &d->mail[turn];
+    const struct launched *launched = &d->launched[turn];
+    if (wait_for(d, MARK_OUTCOME + turn, err) != 0 ||
+        step_tell(d->s, mail->flags_out, &mail->state, launched->rate, ret, err) != 0)
+        return -1;
+    if (launched->penalty)
+        ret->penalty = 0.5 * mail->squares;
+    return 0;
+}
+
+int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+    int turn = (int)(d->steps % STEPS_AHEAD);
+    struct mail *mail = &d->mail[turn];
+    d->launched[turn] =
+        (struct launched){.rate = (double)d->s->sgd.step.rate, .penalty = d->s->penalty};
+    if (post_mail(d, mail, err) != 0 || launch(d, enqueue_step, err) != 0 ||
+        collect_mail(d, mail, MARK_OUTCOME + turn, err) != 0)
+        return -1;
+    store_updated(&d->s->net->store);
+    d->steps++;
+    canvas(d)->warm = true;
+    d->states_kept = false;
+    bool ahead = d->ops->reach != NULL && d->steps - d->told < STEPS_AHEAD;
+    return ahead ? 0 : tell(d, ret, err);
+}
+
+int device_stepper_pending(const struct device_stepper *d) {
+    return (int)(d->steps - d->told);
+}
+
+int device_stepper_settle(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+    return d->steps == d->told ? 0 : tell(d, ret, err);
+}

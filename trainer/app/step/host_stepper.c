@@ -1,0 +1,209 @@
+#include "trainer/app/step/host_stepper.h"
+
+#include "common/clock.h"
+#include "trainer/app/step/device_stepper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static float *gradients(const struct stepper *s) {
+    return s->net->store.arena[STORE_GRADIENTS];
+}
+
+int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
+                      const struct host_stepper_options *o, struct error *err) {
+    *s = (struct stepper){.net = net,
+                          .pass = &net->train[0],
+                          .comm = comm,
+                          .accumulate = o->accumulate,
+                          .sgd = {.step = o->sgd, .clip_norm = o->clip_norm},
+                          .decay_all = o->decay_all,
+                          .decay_biases = o->decay_biases,
+                          .device_sum = o->device_sum,
+                          .check_operators = o->check_operators,
+                          .loss_scale = o->loss_scale > 0 ? o->loss_scale : 1};
+    step_make_groups(s, o->sgd.weight_decay, o->bias_rate > 0 ? o->bias_rate : 1);
+    s->sgd.step.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
+    if (net->backend->table->device != NULL)
+        return device_stepper_open(&s->device, s, err);
+    s->states = malloc((s->net->store.count[STORE_STATE] + 1) * sizeof(float));
+    if (s->states == NULL)
+        return error_no_memory(err, "running statistics before a step");
+    if (o->accumulate > 1) {
+        s->sum = calloc(net->store.count[STORE_GRADIENTS], sizeof(float));
+        if (s->sum == NULL)
+            return error_no_memory(err, "gradients of micro-batches");
+    }
+    return 0;
+}
+
+void host_stepper_done(struct stepper *s) {
+    device_stepper_close(s->device);
+    s->device = NULL;
+    free(s->sum);
+    free(s->states);
+    s->sum = NULL;
+    s->states = NULL;
+}
+
+static void put_flags(struct stepper *s) {
+    float *flags = gradients(s) + s->net->store.flags;
+    step_say(s, flags);
+    flags[FLAG_VOID] = s->void_step ? 1 : 0;
+    for (int i = 0, flag; (flag = step_flag_of(s->net->model, i)) >= 0; i++)
+        flags[flag] = s->metrics[i];
+}
+
+static int send_bucket(struct stepper *s, int index, struct error *err) {
+    const struct program *program = &s->pass->program;
+    const struct bucket *bucket = &program->buckets[index];
+    if (index == program->bucket_count - 1)
+        put_flags(s);
+    return comm_sum_start(s->comm, gradients(s) + bucket->first, bucket->count, COMM_F32,
+                          &s->ticket, err);
+}
+
+/* Of the micro-batch whose forward pass has run. */
+static int add_metrics(struct stepper *s, struct error *err) {
+    float metrics[MODEL_METRICS_MAX];
+    if (pass_metrics(s->pass, metrics, err) != 0)
+        return -1;
+    for (int i = 0; step_flag_of(s->net->model, i) >= 0; i++)
+        s->metrics[i] += metrics[i];
+    return 0;
+}
+
+static int on_bucket(void *user, int index, struct error *err) {
+    struct stepper *s = user;
+    const struct program *program = &s->pass->program;
+    const struct bucket *bucket = &program->buckets[index];
+    float *slice = gradients(s) + bucket->first;
+    bool last_bucket = index == program->bucket_count - 1;
+    if (last_bucket && add_metrics(s, err) != 0)
+        return -1;
+    if (!s->last_micro) {
+        sgd_accumulate(s->sum + bucket->first, slice, bucket->count);
+        return 0;
+    }
+    if (s->sum != NULL) {
+        sgd_accumulate(slice, s->sum + bucket->first, bucket->count);
+        memset(s->sum + bucket->first, 0, bucket->count * sizeof(*slice));
+    }
+    return send_bucket(s, index, err);
+}
+
+/* A forward pass moves running statistics at once, long before it is known whether the step counts.
+ */
+static void keep_states(struct stepper *s) {
+    const struct store *store = &s->net->store;
+    if (!s->states_kept)
+        memcpy(s->states, store->arena[STORE_STATE], store->count[STORE_STATE] * sizeof(float));
+    s->states_kept = true;
+}
+
+static void restore_states(struct stepper *s, bool kept) {
+    struct store *store = &s->net->store;
+    if (kept)
+        memcpy(store->arena[STORE_STATE], s->states, store->count[STORE_STATE] * sizeof(float));
+}
+
+int host_stepper_micro(struct stepper *s, const struct batch *batch, struct error *err) {
+    struct program_hooks hooks = {.user = s, .bucket_ready = on_bucket};
+    struct pass *pass = network_pass(s->net, s->net->train, batch, err);
+    if (pass == NULL)
+        return -1;
+    s->pass = pass;
+    s->last_micro = batch->micro == s->accumulate - 1;
+    if (s->device != NULL)
+        return device_stepper_micro(s->device, batch, err);
+    keep_states(s);
+    if (pass_feed(pass, batch, err) != 0)
+        return -1;
+    return program_run(&pass->program, &hooks, err);
+}
+
+int host_stepper_give_up(struct stepper *s, struct error *err) {
+    s->gave_up = true;
+    if (s->device != NULL)
+        return device_stepper_give_up(s->device, err);
+    size_t count = s->net->store.count[STORE_GRADIENTS];
+    memset(gradients(s), 0, count * sizeof(float));
+    if (s->sum != NULL)
+        memset(s->sum, 0, count * sizeof(float));
+    s->void_step = true;
+    for (int i = 0; i < s->pass->program.bucket_count; i++)
+        if (send_bucket(s, i, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* Parameters of one group that lie behind each other go together: what lies between them is zero
+ * and stays so. */
+static void apply(struct stepper *s) {
+    const struct store *store = &s->net->store;
+    float *weights = store->arena[STORE_PARAMETERS];
+    float *momentum = store->arena[STORE_MOMENTUM];
+    struct sgd_step step = s->sgd.step;
+    if (s->sgd.clip_norm > 0)
+        step.scale *= sgd_clip(&s->sgd, step.scale, sgd_square_sum(gradients(s), store->trained));
+    for (int i = 0, next; i < store->slot_count; i = next) {
+        const struct store_slot *slot = &store->slots[i], *last = slot;
+        next = i + 1;
+        if (!slot->trained)
+            continue;
+        int group = step_group(s, slot);
+        for (; next < store->slot_count && store->slots[next].trained &&
+               step_group(s, &store->slots[next]) == group;
+             next++)
+            last = &store->slots[next];
+        struct sgd_step own = sgd_of_group(step, s->sgd.groups[group]);
+        sgd_apply(&own, weights + slot->first, momentum + slot->first, gradients(s) + slot->first,
+                  last->first + last->count - slot->first);
+    }
+}
+
+static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct error *err) {
+    bool states_kept = s->states_kept;
+    int64_t begun = clock_now();
+    if (comm_wait(s->comm, s->ticket, err) != 0)
+        return error_wrap(err, "summing gradients");
+    s->waited = clock_now() - begun;
+    s->states_kept = false;
+    memset(s->metrics, 0, sizeof(s->metrics));
+    s->void_step = false;
+    /* The loss is one of the flags behind the gradients. */
+    const struct backend_sgd_state state = {
+        .finite = sgd_finite(gradients(s), s->net->store.count[STORE_GRADIENTS]), .loss_scale = 1};
+    if (step_tell(s, gradients(s) + s->net->store.flags, &state, (double)s->sgd.step.rate, ret,
+                  err) != 0)
+        return -1;
+    if (s->penalty && ret->skipped && step_penalty(s, &ret->penalty, err) != 0)
+        return -1;
+    if (!ret->applied || ret->skipped) {
+        restore_states(s, states_kept);
+        return 0;
+    }
+    apply(s);
+    store_changed(&s->net->store);
+    return s->penalty ? step_penalty(s, &ret->penalty, err) : 0;
+}
+
+int host_stepper_finish(struct stepper *s, double rate, struct step_outcome *ret,
+                        struct error *err) {
+    *ret = (struct step_outcome){0};
+    s->sgd.step.rate = (float)rate;
+    int result = s->device != NULL ? device_stepper_finish(s->device, ret, err)
+                                   : finish_on_host(s, ret, err);
+    s->penalty = false;
+    s->save = false;
+    return result;
+}
+
+int host_stepper_pending(const struct stepper *s) {
+    return s->device != NULL ? device_stepper_pending(s->device) : 0;
+}
+
+int host_stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err) {
+    *ret = (struct step_outcome){0};
+    return s->device != NULL ? device_stepper_settle(s->device, ret, err) : 0;
+}

@@ -1,0 +1,98 @@
+#include "trainer/app/step/input_staging.h"
+
+/* Behind device_feed.first_mark. */
+enum { MARK_COPIED, MARK_CONSUMED };
+
+static size_t input_bytes(const struct pass *pass, int i) {
+    return tensor_bytes(&pass->graph.tensors[pass->inputs[i]]);
+}
+
+static void *input_address(const struct pass *pass, int i) {
+    return program_address(&pass->program, pass->inputs[i]);
+}
+
+int input_staging_open(struct input_staging *f, struct network *net, int first_mark,
+                       struct error *err) {
+    *f = (struct input_staging){.backend = net->backend, .first_mark = first_mark};
+    for (int k = 0; k < net->canvases; k++) {
+        const struct pass *pass = &net->train[k];
+        size_t bytes = 0;
+        for (int i = 0; i < pass->input_count; i++)
+            bytes += backend_aligned(input_bytes(pass, i));
+        f->bytes = bytes > f->bytes ? bytes : f->bytes;
+    }
+    if (f->backend->table->device->select == NULL)
+        return 0;
+    f->staging = f->backend->table->alloc(f->backend, f->bytes, err);
+    if (f->staging == NULL)
+        return error_wrap(err, "the next input");
+    /* It is cleared on the main lane, and filled on another. */
+    return f->backend->table->sync(f->backend, err);
+}
+
+void input_staging_done(struct input_staging *f) {
+    if (f->staging != NULL)
+        f->backend->table->free(f->backend, f->staging, f->bytes);
+    *f = (struct input_staging){0};
+}
+
+/* On the copy lane, as soon as the input before has left the staging buffer. */
+static int copy_batch(struct input_staging *f, const struct pass *pass, const void *const *values,
+                      struct error *err) {
+    const struct backend_device *ops = f->backend->table->device;
+    char *to = f->staging;
+    if (ops->wait(f->backend, f->first_mark + MARK_CONSUMED, err) != 0)
+        return -1;
+    for (int i = 0; i < pass->input_count; to += backend_aligned(input_bytes(pass, i)), i++)
+        if (ops->copy(f->backend, to, values[i], input_bytes(pass, i), err) != 0)
+            return -1;
+    return ops->mark(f->backend, f->first_mark + MARK_COPIED, err);
+}
+
+static int consume(struct input_staging *f, const struct pass *pass, struct error *err) {
+    const struct backend_device *ops = f->backend->table->device;
+    const char *from = f->staging;
+    if (ops->wait(f->backend, f->first_mark + MARK_COPIED, err) != 0)
+        return -1;
+    for (int i = 0; i < pass->input_count; from += backend_aligned(input_bytes(pass, i)), i++)
+        if (ops->copy(f->backend, input_address(pass, i), from, input_bytes(pass, i), err) != 0)
+            return -1;
+    return ops->mark(f->backend, f->first_mark + MARK_CONSUMED, err);
+}
+
+/* On a device without lanes. */
+static int copy_at_once(struct input_staging *f, const struct pass *pass, const void *const *values,
+                        struct error *err) {
+    for (int i = 0; i < pass->input_count; i++)
+        if (f->backend->table->copy_in(f->backend, input_address(pass, i), values[i],
+                                       input_bytes(pass, i), err) != 0)
+            return -1;
+    return 0;
+}
+
+int input_staging_put(struct input_staging *f, const struct pass *pass, const struct batch *batch,
+                      struct error *err) {
+    const void *values[BATCH_FIELDS_MAX];
+    const struct backend_table *table = f->backend->table;
+    for (int i = 0; i < pass->input_count; i++)
+        if ((values[i] = pass_values(pass, i, batch, err)) == NULL)
+            return -1;
+    if (f->staging == NULL)
+        return copy_at_once(f, pass, values, err);
+    /* The batch before has long been copied, but for the first moments of a step. */
+    if (table->device->reach(f->backend, f->first_mark + MARK_COPIED, err) != 0 ||
+        table->device->select(f->backend, LANE_COPY, err) != 0)
+        return -1;
+    int result = copy_batch(f, pass, values, err);
+    if (table->device->select(f->backend, LANE_MAIN, result == 0 ? err : NULL) != 0 || result != 0)
+        return -1;
+    return consume(f, pass, err);
+}
+
+int input_staging_clear(struct input_staging *f, const struct pass *pass, struct error *err) {
+    for (int i = 0; i < pass->input_count; i++)
+        if (f->backend->table->device->clear(f->backend, input_address(pass, i),
+                                             input_bytes(pass, i), err) != 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,174 @@
+#include "trainer/app/step/network.h"
+
+#include <string.h>
+
+/* On a device pictures are padded to four channels: convolutions of three find slower kernels. */
+enum { DEVICE_STEM_CHANNELS = 4 };
+
+/* Of a network's metrics, those that nobody asks for with them. */
+enum { PASS_OUTPUTS_MAX = 64 };
+
+static void pass_done(struct pass *pass) {
+    program_done(&pass->program);
+    graph_done(&pass->graph);
+}
+
+void network_done(struct network *net) {
+    for (int i = 0; i < NETWORK_CANVASES_MAX; i++) {
+        pass_done(&net->eval[i]);
+        pass_done(&net->train[i]);
+    }
+    program_memory_done(&net->memory);
+    store_done(&net->store);
+}
+
+/* What a step is fed with, and where it tells of it. A network may tell nothing but what it keeps
+ * for the task where it evaluates. */
+static int find_ends(struct pass *pass, struct error *err) {
+    for (int i = 0; i < pass->graph.tensor_count; i++) {
+        if (pass->graph.tensors[i].role != TENSOR_INPUT)
+            continue;
+        if (pass->input_count == BATCH_FIELDS_MAX)
+            return error_set(err, EXIT_CODE_INTERNAL, "more than %d inputs", BATCH_FIELDS_MAX);
+        pass->inputs[pass->input_count++] = i;
+    }
+    pass->metrics = graph_find(&pass->graph, "metrics");
+    return pass->metrics != TENSOR_NONE || !pass->graph.training
+               ? 0
+               : error_set(err, EXIT_CODE_INTERNAL, "it has no output metrics");
+}
+
+/* A batch norm that trains needs two values a channel: of one alone the variance is 0, and what
+ * comes out is its bias whatever went in. */
+static int check_norms(const struct graph *graph, int batch, struct error *err) {
+    for (int i = 0; graph->training && i < graph->op_count; i++) {
+        const struct op *op = &graph->ops[i];
+        if (op->kind != OP_BATCH_NORM)
+            continue;
+        const struct shape *x = &graph->tensors[op->inputs[NORM_X]].shape;
+        if (x->dim[0] * x->dim[1] * x->dim[2] > 1)
+            continue;
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "%s is of a batch norm with one value a channel, from which nothing can be "
+            "learnt: give a --batch-size of more than %d, or a larger --image-size",
+            graph->tensors[op->inputs[NORM_GAMMA]].name, batch);
+    }
+    return 0;
+}
+
+static int pass_build(struct pass *pass, const struct network *net, const struct network_options *o,
+                      struct network_canvas canvas, bool training, struct error *err) {
+    struct model_options options = {
+        .batch = o->batch,
+        .height = canvas.height,
+        .width = canvas.width,
+        .classes = o->classes,
+        .training = training,
+        .objects = o->objects,
+        .zero_gamma = o->zero_gamma,
+        .dtype = o->dtype,
+        .stem_channels = net->backend->table->device != NULL ? DEVICE_STEM_CHANNELS : 0,
+        .label_smoothing = training ? o->label_smoothing : 0,
+    };
+    for (int c = 0; c < 3; c++) {
+        options.mean[c] = (float)o->mean[c];
+        options.std[c] = (float)o->std[c];
+    }
+    pass->model = net->model;
+    if (net->model->build(&pass->graph, net->model, &options, err) != 0 ||
+        find_ends(pass, err) != 0 || check_norms(&pass->graph, o->batch, err) != 0)
+        return error_wrap(err, "%s at %dx%d px", o->model, canvas.height, canvas.width);
+    return 0;
+}
+
+int network_open(struct network *net, struct backend *backend, const struct network_options *o,
+                 bool training, struct error *err) {
+    *net = (struct network){.backend = backend, .model = model_need(o->model, err)};
+    if (net->model == NULL)
+        return -1;
+    struct network_canvas canvases[NETWORK_CANVASES_MAX] = {{o->image_size, o->image_size}};
+    if (o->canvas_count > NETWORK_CANVASES_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "more than %d canvases", NETWORK_CANVASES_MAX);
+    if (o->canvas_count > 0)
+        memcpy(canvases, o->canvases, sizeof(canvases));
+    net->canvases = o->canvas_count > 0 ? o->canvas_count : 1;
+    struct program *programs[2 * NETWORK_CANVASES_MAX];
+    struct graph *graphs[2 * NETWORK_CANVASES_MAX];
+    int count = 0;
+    /* Those that train first: one of them lays out the store. */
+    for (int trains = training ? 1 : 0; trains >= 0; trains--) {
+        for (int i = 0; i < net->canvases; i++, count++) {
+            struct pass *pass = trains == 1 ? &net->train[i] : &net->eval[i];
+            if (pass_build(pass, net, o, canvases[i], trains == 1, err) != 0)
+                return -1;
+            programs[count] = &pass->program;
+            graphs[count] = &pass->graph;
+        }
+    }
+    struct compile_options compile = {
+        .fusion = o->fusion, .one_lane = o->one_lane, .memory = o->memory};
+    if (programs_compile(programs, graphs, count, &net->memory, &net->store, net->backend, &compile,
+                         err) != 0)
+        return error_wrap(err, "%s", o->model);
+    return 0;
+}
+
+int network_check_side(const struct model *model, int side, struct error *err) {
+    struct graph graph = {0};
+    struct model_options options = {
+        .batch = 1, .height = side, .width = side, .classes = 2, .training = true};
+    for (int c = 0; c < 3; c++)
+        options.std[c] = 1;
+    int result = model->build(&graph, model, &options, err);
+    graph_done(&graph);
+    return result == 0 ? 0 : error_wrap(err, "--image-size %d", side);
+}
+
+struct pass *network_pass(const struct network *net, struct pass *passes, const struct batch *batch,
+                          struct error *err) {
+    if (batch->canvas >= 0 && batch->canvas < net->canvases)
+        return &passes[batch->canvas];
+    (void)error_set(err, EXIT_CODE_INTERNAL, "a batch of canvas %d, the network has %d",
+                    batch->canvas, net->canvases);
+    return NULL;
+}
+
+const void *pass_values(const struct pass *pass, int input, const struct batch *batch,
+                        struct error *err) {
+    const struct tensor *tensor = &pass->graph.tensors[pass->inputs[input]];
+    int field = batch_layout_find(batch->layout, tensor->name);
+    if (field >= 0 && batch->layout->fields[field].bytes == tensor_bytes(tensor))
+        return batch->fields[field];
+    (void)error_set(err, EXIT_CODE_INTERNAL, "%s takes %s of %zu bytes, a batch has %zu",
+                    pass->model->name, tensor->name, tensor_bytes(tensor),
+                    field >= 0 ? batch->layout->fields[field].bytes : 0);
+    return NULL;
+}
+
+int pass_feed(struct pass *pass, const struct batch *batch, struct error *err) {
+    for (int i = 0; i < pass->input_count; i++) {
+        const struct tensor *tensor = &pass->graph.tensors[pass->inputs[i]];
+        const void *values = pass_values(pass, i, batch, err);
+        if (values == NULL ||
+            program_write(&pass->program, tensor->name, values, tensor_bytes(tensor), err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int pass_metrics(struct pass *pass, float ret_metrics[MODEL_METRICS_MAX], struct error *err) {
+    float all[PASS_OUTPUTS_MAX];
+    memset(ret_metrics, 0, MODEL_METRICS_MAX * sizeof(*ret_metrics));
+    if (pass->metrics == TENSOR_NONE)
+        return 0;
+    size_t bytes = tensor_bytes(&pass->graph.tensors[pass->metrics]);
+    if (bytes > sizeof(all))
+        return error_set(err, EXIT_CODE_INTERNAL, "metrics of %zu bytes", bytes);
+    if (program_read(&pass->program, "metrics", all, bytes, err) != 0)
+        return -1;
+    const struct model_metric *metric = pass->model->metrics;
+    for (int i = 0; metric[i].name != NULL; i++)
+        ret_metrics[i] = all[metric[i].index];
+    return 0;
+}

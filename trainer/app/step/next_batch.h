@@ -1,0 +1,23 @@
+/* Waiting for data without growing deaf: the next batch, the end, or a request to stop. */
+#ifndef TRAINER_APP_STEP_NEXT_BATCH_H
+#define TRAINER_APP_STEP_NEXT_BATCH_H
+
+#include "common/error.h"
+#include "trainer/data/dataset/loader.h"
+
+enum next_batch_result {
+    NEXT_BATCH_ERROR = -1,
+    NEXT_BATCH_BATCH = 0,
+    NEXT_BATCH_END = 1,
+    NEXT_BATCH_STOP = 2,
+    NEXT_BATCH_BAD =
+        3, /* like an error, but of the data: all else is well, a checkpoint can be saved */
+};
+
+/* Data that does not come within this time is an error. */
+enum { NEXT_BATCH_DATA_SECONDS = 600 };
+
+enum next_batch_result next_batch_batch(struct loader *loader, const struct batch **ret,
+                                        struct error *err);
+
+#endif

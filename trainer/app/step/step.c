@@ -1,0 +1,129 @@
+#include "trainer/app/step/step.h"
+
+#include "trainer/app/step/stop_signal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+int step_flag_of(const struct model *model, int number) {
+    if (model->metrics[number].name == NULL || !model->metrics[number].of_steps)
+        return -1;
+    return number == METRIC_LOSS      ? FLAG_LOSS
+           : number == METRIC_SAMPLES ? FLAG_IMAGES
+                                      : FLAG_MORE + number - (METRIC_SAMPLES + 1);
+}
+
+void step_say(const struct stepper *s, float flags[STORE_FLAGS]) {
+    memset(flags, 0, STORE_FLAGS * sizeof(*flags));
+    flags[FLAG_STOP] = stop_signal_requested() ? 1 : 0;
+    flags[FLAG_SAVE] = s->save ? 1 : 0;
+    flags[FLAG_FAILED] = s->failed ? 1 : 0;
+}
+
+void step_make_groups(struct stepper *s, float decay, float bias_rate) {
+    for (int i = 0; i < 4; i++)
+        s->sgd.groups[i] =
+            (struct sgd_group){.rate = i < 2 ? 1 : bias_rate, .decay = i % 2 == 0 ? decay : 0};
+}
+
+/* Whether SLOT is a bias, and not a norm's. */
+static bool is_bias(const struct store *store, const struct store_slot *slot) {
+    const char *end = strrchr(slot->name, '.');
+    char mean[TENSOR_NAME_SIZE + 16];
+    if (end == NULL || strcmp(end, ".bias") != 0)
+        return false;
+    (void)snprintf(mean, sizeof(mean), "%.*s.running_mean", (int)(end - slot->name), slot->name);
+    return store_find(store, mean) == NULL;
+}
+
+int step_group(const struct stepper *s, const struct store_slot *slot) {
+    bool bias = is_bias(&s->net->store, slot);
+    bool decays = s->decay_all || slot->shape.rank > 1 || (bias && s->decay_biases);
+    return (bias ? 2 : 0) + (decays ? 0 : 1);
+}
+
+/* Whether the loss or the gradients were not finite, as far as the loss tells. */
+static const char *what_is_bad(double loss) {
+    return isfinite(loss) ? "a gradient" : "the loss";
+}
+
+static int count_bad_step(struct stepper *s, const struct backend_sgd_state *state, double loss,
+                          double rate, struct error *err) {
+    bool comes_down = state->loss_scale < s->loss_scale;
+    s->bad_steps = comes_down ? 0 : s->bad_steps + 1;
+    if (s->bad_steps < STEP_BAD_MAX)
+        return 0;
+    if (!s->was_finite && !isfinite(loss))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "training never began: the loss of the first %d steps was not finite; "
+                         "look at the weights it started from (--init, or a checkpoint that it "
+                         "goes on from: --resume none begins anew) and at the data",
+                         s->bad_steps);
+    if (isfinite(loss) && state->loss_scale > 1)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%d steps in a row changed nothing: gradients overflow at a fixed "
+                         "--loss-scale of %g; give a smaller one, or --loss-scale-growth",
+                         s->bad_steps, (double)state->loss_scale);
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "training has diverged: in %d steps in a row %s was not finite at learning "
+                     "rate %g; try a lower --lr or more --warmup-epochs",
+                     s->bad_steps, what_is_bad(loss), rate);
+}
+
+int step_tell(struct stepper *s, const float *flags, const struct backend_sgd_state *state,
+              double rate, struct step_outcome *ret, struct error *err) {
+    double loss = (double)flags[FLAG_LOSS] / (double)flags[FLAG_IMAGES];
+    bool applied = !(flags[FLAG_VOID] > 0), finite = state->finite;
+    bool empty = applied && !(flags[FLAG_IMAGES] > 0);
+    bool skipped = applied && (!finite || empty);
+    *ret = (struct step_outcome){.known = true,
+                                 .loss = loss,
+                                 .stop = flags[FLAG_STOP] > 0,
+                                 .save = flags[FLAG_SAVE] > 0,
+                                 .failed = flags[FLAG_FAILED] > 0,
+                                 .applied = applied,
+                                 .skipped = skipped,
+                                 .empty = empty};
+    const struct model_metric *metric = s->net->model->metrics;
+    for (int i = 0, flag; (flag = step_flag_of(s->net->model, i)) >= 0; i++)
+        ret->metrics[i] = metric[i].kind == METRIC_SUM
+                              ? (double)flags[flag]
+                              : (double)flags[flag] / (double)flags[FLAG_IMAGES];
+    int result = applied && !finite ? count_bad_step(s, state, loss, rate, err) : 0;
+    s->loss_scale = state->loss_scale;
+    s->good_steps = state->good_steps;
+    if (applied && !skipped) {
+        s->bad_steps = 0;
+        s->was_finite = true;
+    }
+    return result;
+}
+
+int step_resume_scale(struct stepper *s, float loss_scale, int good_steps, struct error *err) {
+    struct backend_sgd_state state = {
+        .finite = 1, .loss_scale = loss_scale, .good_steps = good_steps};
+    struct backend *backend = s->net->backend;
+    s->loss_scale = loss_scale;
+    s->good_steps = good_steps;
+    return backend->table->device == NULL
+               ? 0
+               : backend->table->device->set_sgd_state(backend, &state, err);
+}
+
+int step_penalty(struct stepper *s, double *ret, struct error *err) {
+    struct store *store = &s->net->store;
+    void *arena = NULL;
+    double sum = 0;
+    if (store_pull(store, STORE_PARAMETERS, &arena, err) != 0)
+        return -1;
+    const float *weights = arena;
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        double decay = slot->trained ? (double)s->sgd.groups[step_group(s, slot)].decay : 0;
+        if (decay > 0)
+            sum += decay * sgd_square_sum(weights + slot->first, slot->count);
+    }
+    *ret = 0.5 * sum;
+    return 0;
+}

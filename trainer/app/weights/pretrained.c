@@ -1,0 +1,404 @@
+#include "trainer/app/weights/pretrained.h"
+
+#include "common/cleanup.h"
+#include "common/run_id.h"
+#include "trainer/app/weights/weights.h"
+#include "trainer/checkpoint/checkpoint_list.h"
+#include "trainer/math/bf16.h"
+#include "trainer/math/f16.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SHOWN = 5, PREFIX_MAX = ARRAY_NAME_MAX };
+
+/* What one reading holds. */
+struct reading {
+    struct store *store;
+    struct safetensors file;
+    struct weights weights;
+    char prefix[PREFIX_MAX];
+    /* "fc", of HEAD_SIZE characters: the network's last layer whose weight has two axes. */
+    const char *head;
+    size_t head_size;
+    const struct model_names *names; /* not NULL: the head is what they say */
+    bool body_only; /* the file has nothing but the body of those: all else is head */
+    bool *used;     /* owned: entries of the file */
+    struct buf *notes;
+};
+
+static void reading_done(struct reading *r) {
+    free(r->used);
+    weights_done(&r->weights);
+    safetensors_done(&r->file);
+}
+
+static bool begins(const char *name, const char *start) {
+    return strncmp(name, start, strlen(start)) == 0;
+}
+
+static const struct safetensors_entry *find_as(const struct reading *r, const char *prefix,
+                                               const char *name) {
+    char whole[2 * ARRAY_NAME_MAX];
+    (void)snprintf(whole, sizeof(whole), "%s%s", prefix, name);
+    return safetensors_find(&r->file, whole);
+}
+
+static bool of_body(const struct reading *r, const char *name) {
+    return r->names != NULL && begins(name, r->names->body);
+}
+
+/* Under its name, its old one, or that of a body alone. */
+static const struct safetensors_entry *find(const struct reading *r, const char *prefix,
+                                            const char *name) {
+    char old[ARRAY_NAME_MAX];
+    const struct safetensors_entry *entry = find_as(r, prefix, name);
+    if (entry == NULL && r->names != NULL && r->names->old_name(name, old, sizeof(old)))
+        entry = find_as(r, prefix, old);
+    if (entry == NULL && of_body(r, name))
+        entry = find_as(r, prefix, name + strlen(r->names->body));
+    return entry;
+}
+
+static bool same_shape(const struct safetensors_entry *entry, const struct array *array) {
+    return entry->unusable == NULL && entry->rank == array->rank &&
+           memcmp(entry->shape, array->shape, (size_t)entry->rank * sizeof(entry->shape[0])) == 0;
+}
+
+/* How much of the model is in the file under PREFIX. */
+static size_t agreement(const struct reading *r, const char *prefix) {
+    size_t count = 0;
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const struct array *array = &r->weights.arrays[i];
+        const struct safetensors_entry *entry = find(r, prefix, array->name);
+        count += entry != NULL && same_shape(entry, array);
+    }
+    return count;
+}
+
+/* Where array I lies in the network: a store has its slots in the order of their gradients. */
+static int place(const struct reading *r, size_t i) {
+    return r->store->slots[i].tensor;
+}
+
+/* The network's first weight. */
+static const char *first_name(const struct reading *r) {
+    size_t first = 0;
+    for (size_t i = 1; i < r->weights.count; i++)
+        if (place(r, i) < place(r, first))
+            first = i;
+    return r->weights.arrays[first].name;
+}
+
+/* What stands in front of WANTED in NAME, if that ends with it. */
+static bool prefix_of(const char *name, const char *wanted, char ret[PREFIX_MAX]) {
+    size_t size = strlen(name), length = strlen(wanted);
+    if (size <= length || size - length >= PREFIX_MAX || name[size - length - 1] != '.' ||
+        strcmp(name + size - length, wanted) != 0)
+        return false;
+    (void)snprintf(ret, PREFIX_MAX, "%.*s", (int)(size - length), name);
+    return true;
+}
+
+/* The prefix under which most of the model is: of all that stand in front of its first name, be it
+ * that of a body alone. */
+static void choose_prefix(struct reading *r) {
+    const char *whole = first_name(r);
+    const char *const names[] = {whole, of_body(r, whole) ? whole + strlen(r->names->body) : NULL};
+    size_t best = agreement(r, "");
+    for (size_t i = 0; i < 2 * r->file.count; i++) {
+        const char *wanted = names[i / r->file.count];
+        char prefix[PREFIX_MAX];
+        if (wanted == NULL || !prefix_of(r->file.entries[i % r->file.count].name, wanted, prefix))
+            continue;
+        size_t found = agreement(r, prefix);
+        if (found <= best)
+            continue;
+        best = found;
+        memcpy(r->prefix, prefix, sizeof(prefix));
+    }
+}
+
+static void find_head(struct reading *r) {
+    bool others = false;
+    int last = -1;
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const char *name = r->weights.arrays[i].name;
+        others |= !of_body(r, name) && find(r, r->prefix, name) != NULL;
+    }
+    r->body_only = r->names != NULL && !others;
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const struct array *array = &r->weights.arrays[i];
+        const char *dot = strrchr(array->name, '.');
+        if (array->rank != 2 || dot == NULL || place(r, i) < last)
+            continue;
+        last = place(r, i);
+        r->head = array->name;
+        r->head_size = (size_t)(dot - array->name) + 1;
+    }
+}
+
+static bool of_head(const struct reading *r, const struct array *array) {
+    if (r->body_only)
+        return !of_body(r, array->name);
+    for (size_t i = 0; r->names != NULL && r->names->heads[i] != NULL; i++)
+        if (begins(array->name, r->names->heads[i]))
+            return true;
+    return r->names == NULL && r->head != NULL && strncmp(array->name, r->head, r->head_size) == 0;
+}
+
+static double value_of(const void *values, enum array_type type, size_t i) {
+    switch (type) {
+    case ARRAY_F16:
+        return f16_to_f32(((const uint16_t *)values)[i]);
+    case ARRAY_BF16:
+        return bf16_to_f32(((const uint16_t *)values)[i]);
+    case ARRAY_F64:
+        return ((const double *)values)[i];
+    default:
+        return ((const float *)values)[i];
+    }
+}
+
+/* From any of the floating types, in the file's order of axes, into ARRAY. */
+static int convert(const struct reading *r, const struct safetensors_entry *entry,
+                   const struct array *array, struct error *err) {
+    size_t count = (size_t)array_count(array);
+    cleanup_free void *raw = malloc(entry->size + 1);
+    cleanup_free float *plain = malloc(count * sizeof(float) + 1);
+    const char *last = strrchr(array->name, '.');
+    const bool variance = last != NULL && strcmp(last, ".running_var") == 0;
+    if (raw == NULL || plain == NULL)
+        return error_no_memory(err, "initial weights");
+    struct array as_written = *array;
+    as_written.name = entry->name;
+    as_written.type = entry->type;
+    as_written.ohwi = false;
+    as_written.data = raw;
+    if (safetensors_read(&r->file, &as_written, err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        plain[i] = (float)value_of(raw, entry->type, i);
+        if (!isfinite(plain[i]))
+            return error_set(err, EXIT_CODE_DATA, "%s: %s: value %zu is not finite", r->file.path,
+                             entry->name, i);
+        if (variance && plain[i] < 0)
+            return error_set(err, EXIT_CODE_DATA, "%s: %s: value %zu is a variance below zero",
+                             r->file.path, entry->name, i);
+    }
+    if (array->ohwi)
+        array_oihw_to_ohwi(plain, array->data, array->shape[0], array_inputs(array),
+                           array_plane(array), 1);
+    else
+        memcpy(array->data, plain, count * sizeof(float));
+    return 0;
+}
+
+static int read_array(struct reading *r, const struct safetensors_entry *entry,
+                      const struct array *array, struct error *err) {
+    r->used[entry - r->file.entries] = true;
+    if (entry->unusable != NULL)
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: %s", r->file.path, entry->name,
+                         entry->unusable);
+    if (!same_shape(entry, array))
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: has another shape than the model's",
+                         r->file.path, entry->name);
+    if (entry->type != ARRAY_F32 && entry->type != ARRAY_F16 && entry->type != ARRAY_BF16 &&
+        entry->type != ARRAY_F64)
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: is %s; F32, F16, BF16 and F64 can be taken",
+                         r->file.path, entry->name, array_type_name(entry->type));
+    return convert(r, entry, array, err);
+}
+
+static int read_body(struct reading *r, struct error *err) {
+    const char *first = NULL;
+    size_t missing = 0;
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const struct array *array = &r->weights.arrays[i];
+        const struct safetensors_entry *entry = find(r, r->prefix, array->name);
+        if (of_head(r, array))
+            continue;
+        if (entry == NULL) {
+            first = missing++ == 0 ? array->name : first;
+            continue;
+        }
+        if (read_array(r, entry, array, err) != 0)
+            return -1;
+    }
+    if (missing > 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: %zu of the model's %zu tensors are not there, the first is %s%s",
+                         r->file.path, missing, r->weights.count, r->prefix, first);
+    return 0;
+}
+
+/* The head keeps its start values: why. OTHER is of the model, THERE in the file, or nothing. */
+static int tell_head(const struct reading *r, const struct array *other,
+                     const struct safetensors_entry *there, struct error *err) {
+    int size = r->names != NULL ? (int)strlen(other->name) : (int)r->head_size - 1;
+    const char *head = r->names != NULL ? other->name : r->head;
+    const char *more = r->names != NULL ? " and what else depends on the classes" : "";
+    const char *keeps = r->names != NULL ? "keep their" : "keeps its";
+    if (there == NULL)
+        return buf_printf(r->notes, err, "%s has no %s%s: %.*s%s %s start values\n", r->file.path,
+                          r->prefix, other->name, size, head, more, keeps);
+    return buf_printf(r->notes, err,
+                      "%s is for %" PRId64 " classes, the data has %" PRId64
+                      ": %.*s%s %s start values\n",
+                      r->file.path, there->shape[0], other->shape[0], size, head, more, keeps);
+}
+
+/* Whether A's rows are rather the classes than those of B: the narrowest matrix has one for each.
+ */
+static bool counts_classes(const struct array *a, const struct array *b) {
+    return a->rank == 2 && (b->rank != 2 || a->shape[0] < b->shape[0]);
+}
+
+/* All of the classifier, or nothing of it. */
+static int read_head(struct reading *r, struct error *err) {
+    const struct array *other = NULL;
+    const struct safetensors_entry *there = NULL;
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const struct array *array = &r->weights.arrays[i];
+        const struct safetensors_entry *entry = find(r, r->prefix, array->name);
+        if (of_head(r, array) && entry != NULL)
+            r->used[entry - r->file.entries] = true; /* what becomes of it is told below */
+        if (!of_head(r, array) || (entry != NULL && same_shape(entry, array)))
+            continue;
+        if (other == NULL || counts_classes(array, other)) {
+            other = array;
+            there = entry;
+        }
+    }
+    if (other != NULL)
+        return tell_head(r, other, there, err);
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const struct array *array = &r->weights.arrays[i];
+        if (of_head(r, array) && read_array(r, find(r, r->prefix, array->name), array, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What a checkpoint of training holds besides, and counters, are not told of. */
+static bool is_expected(const char *name) {
+    const char *counter = ".num_batches_tracked";
+    size_t size = strlen(name), tail = strlen(counter);
+    return strncmp(name, "optimizer.", 10) == 0 ||
+           (size > tail && strcmp(name + size - tail, counter) == 0);
+}
+
+static int tell_unused(const struct reading *r, struct error *err) {
+    cleanup_buf struct buf names = {.max = (size_t)(SHOWN + 1) * (ARRAY_NAME_MAX + 8)};
+    size_t count = 0;
+    for (size_t i = 0; i < r->file.count; i++) {
+        const char *name = r->file.entries[i].name;
+        if (r->used[i] || is_expected(name))
+            continue;
+        if (count++ < SHOWN &&
+            buf_printf(&names, err, "%s%.*s", count > 1 ? ", " : "", ARRAY_NAME_MAX, name) != 0)
+            return -1;
+    }
+    if (count == 0)
+        return 0;
+    return buf_printf(r->notes, err, "%s: %zu tensors are not used: %s%s\n", r->file.path, count,
+                      buf_text(&names), count > SHOWN ? ", ..." : "");
+}
+
+/* How much of a detector came from a body's file. */
+static int tell_body(const struct reading *r, struct error *err) {
+    size_t taken = 0;
+    for (size_t i = 0; i < r->weights.count; i++)
+        taken += of_body(r, r->weights.arrays[i].name);
+    return buf_printf(r->notes, err,
+                      "%s holds a body alone: %zu tensors are taken, %zu keep their start values\n",
+                      r->file.path, taken, r->weights.count - taken);
+}
+
+static int take_prefix(struct reading *r, const char *prefix, struct error *err) {
+    if (strlen(prefix) >= sizeof(r->prefix))
+        return error_set(err, EXIT_CODE_USAGE, "prefix \"%.64s...\" is too long", prefix);
+    memcpy(r->prefix, prefix, strlen(prefix) + 1);
+    if (agreement(r, prefix) > 0)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: no weight of the model under the prefix \"%s\"",
+                     r->file.path, prefix);
+}
+
+static int read_all(struct reading *r, const char *prefix, struct error *err) {
+    if (prefix == NULL)
+        choose_prefix(r);
+    else if (take_prefix(r, prefix, err) != 0)
+        return -1;
+    find_head(r);
+    if (read_body(r, err) != 0 || (r->body_only ? tell_body(r, err) : read_head(r, err)) != 0)
+        return -1;
+    if (r->prefix[0] != '\0' &&
+        buf_printf(r->notes, err, "%s calls the model by the prefix \"%s\"\n", r->file.path,
+                   r->prefix) != 0)
+        return -1;
+    if (store_push(r->store, STORE_PARAMETERS, err) != 0 ||
+        store_push(r->store, STORE_STATE, err) != 0 ||
+        store_push(r->store, STORE_CONSTANTS, err) != 0)
+        return -1;
+    return tell_unused(r, err);
+}
+
+int pretrained_read(struct store *store, const struct model_names *names, const char *path,
+                    const char *prefix, struct buf *notes, struct error *err) {
+    struct reading r = {.store = store, .names = names, .notes = notes};
+    int failed = safetensors_open(&r.file, path, err);
+    if (failed == 0)
+        failed = weights_list(&r.weights, store, WEIGHTS_MODEL, 0, err);
+    r.used = calloc(r.file.count + 1, sizeof(*r.used));
+    if (failed == 0 && r.used == NULL)
+        failed = error_no_memory(err, "initial weights");
+    if (failed == 0)
+        failed = read_all(&r, prefix, err);
+    reading_done(&r);
+    return failed;
+}
+
+int pretrained_path(const char *given, char ret[PATH_MAX], struct error *err) {
+    struct stat st;
+    bool folder = stat(given, &st) == 0 && S_ISDIR(st.st_mode);
+    if (snprintf(ret, PATH_MAX, "%s%s", given, folder ? "/model.safetensors" : "") < PATH_MAX)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "--init: %.64s...: path too long", given);
+}
+
+/* Whether a checkpoint may be there to go on from, in place of --init. */
+static int may_resume(const struct options *o, const char *checkpoints, bool *ret,
+                      struct error *err) {
+    cleanup_checkpoint_list struct checkpoint_list there = {0};
+    const char *attempt = getenv(ATTEMPT_VARIABLE);
+    bool again = attempt != NULL && strtol(attempt, NULL, 10) > 1;
+    bool none = strcmp(o->resume, "none") == 0;
+    *ret = !none && strcmp(o->resume, "auto") != 0;
+    if (*ret || (none && !again))
+        return 0;
+    if (checkpoint_list_read(&there, checkpoints, err) != 0)
+        return -1;
+    *ret = there.count > 0;
+    return 0;
+}
+
+int pretrained_check(const struct options *o, const char *checkpoints, struct error *err) {
+    char path[PATH_MAX];
+    struct safetensors file;
+    bool resumes = false;
+    if (o->init == NULL)
+        return 0;
+    if (may_resume(o, checkpoints, &resumes, err) != 0 || pretrained_path(o->init, path, err) != 0)
+        return -1;
+    if (resumes)
+        return 0;
+    if (safetensors_open(&file, path, err) != 0)
+        return error_wrap(err, "--init");
+    safetensors_done(&file);
+    return 0;
+}

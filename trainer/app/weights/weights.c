@@ -1,0 +1,116 @@
+#include "trainer/app/weights/weights.h"
+
+#include "common/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEAN_SUFFIX ".running_mean"
+
+void weights_done(struct weights *w) {
+    free(w->arrays);
+    free(w->names);
+    *w = (struct weights){0};
+}
+
+static struct array *add(struct weights *w, const char *prefix, const char *name, int name_size,
+                         const char *suffix) {
+    char *text = w->names + w->count * ARRAY_NAME_MAX;
+    (void)snprintf(text, ARRAY_NAME_MAX, "%s%.*s%s", prefix, name_size, name, suffix);
+    struct array *array = &w->arrays[w->count++];
+    array->name = text;
+    return array;
+}
+
+/* ARENAS: the store's, in host memory. */
+static void add_slot(struct weights *w, void *const arenas[STORE_ARENAS],
+                     const struct store_slot *slot, const char *prefix, enum store_arena arena) {
+    struct array *array = add(w, prefix, slot->name, (int)strlen(slot->name), "");
+    array->type = ARRAY_F32;
+    array->data = (float *)arenas[arena] + slot->first;
+    const int64_t *dim = slot->shape.dim;
+    array->rank = slot->shape.rank;
+    memcpy(array->shape, dim, sizeof(slot->shape.dim));
+    if (slot->file == FILE_PIXELWISE) {
+        array->rank = 4;
+        array->shape[2] = array->shape[3] = 1;
+    } else if (slot->file == FILE_MATRIX) {
+        array->ohwi = true;
+        array->inputs = dim[3];
+        array->rank = 2;
+        array->shape[1] = dim[1] * dim[2] * dim[3];
+    } else if (slot->shape.rank == 4) {
+        /* OHWI here, OIHW there. */
+        array->ohwi = true;
+        array->shape[1] = dim[3];
+        array->shape[2] = dim[1];
+        array->shape[3] = dim[2];
+    }
+}
+
+static bool is_mean(const struct store_slot *slot, size_t *ret_prefix) {
+    size_t size = strlen(slot->name);
+    size_t suffix = strlen(MEAN_SUFFIX);
+    if (slot->home != STORE_STATE || size < suffix ||
+        strcmp(slot->name + size - suffix, MEAN_SUFFIX) != 0)
+        return false;
+    *ret_prefix = size - suffix;
+    return true;
+}
+
+/* Whether WHAT speaks of ARENA. */
+static bool concerns(unsigned what, enum store_arena arena) {
+    switch (arena) {
+    case STORE_PARAMETERS:
+    case STORE_STATE:
+    case STORE_CONSTANTS:
+        return (what & WEIGHTS_MODEL) != 0;
+    case STORE_MOMENTUM:
+        return (what & WEIGHTS_MOMENTUM) != 0;
+    default:
+        return false;
+    }
+}
+
+int weights_list(struct weights *w, struct store *store, unsigned what, int64_t batches,
+                 struct error *err) {
+    size_t most = 3 * (size_t)store->slot_count;
+    void *arenas[STORE_ARENAS] = {0};
+    *w = (struct weights){.store = store,
+                          .what = what,
+                          .arrays = calloc(most, sizeof(struct array)),
+                          .names = calloc(most, ARRAY_NAME_MAX),
+                          .batches = batches};
+    if (w->arrays == NULL || w->names == NULL)
+        return error_no_memory(err, "list of weights");
+    for (int i = 0; i < STORE_ARENAS; i++)
+        if (concerns(what, (enum store_arena)i) &&
+            store_pull(store, (enum store_arena)i, &arenas[i], err) != 0)
+            return -1;
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        size_t prefix = 0;
+        if ((what & WEIGHTS_MODEL) != 0)
+            add_slot(w, arenas, slot, "", slot->home);
+        if ((what & WEIGHTS_MOMENTUM) != 0 && slot->home == STORE_PARAMETERS)
+            add_slot(w, arenas, slot, "optimizer.momentum.", STORE_MOMENTUM);
+        if ((what & WEIGHTS_BATCHES) != 0 && is_mean(slot, &prefix)) {
+            struct array *array = add(w, "", slot->name, (int)prefix, ".num_batches_tracked");
+            array->type = ARRAY_I64;
+            array->data = &w->batches;
+        }
+    }
+    return 0;
+}
+
+int weights_read(const struct weights *w, const struct safetensors *file, struct error *err) {
+    for (size_t i = 0; i < w->count; i++)
+        if (safetensors_read(file, &w->arrays[i], err) != 0)
+            return -1;
+    for (int i = 0; i < STORE_ARENAS; i++)
+        if (concerns(w->what, (enum store_arena)i) &&
+            store_push(w->store, (enum store_arena)i, err) != 0)
+            return -1;
+    return 0;
+}

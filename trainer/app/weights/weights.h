@@ -1,0 +1,41 @@
+/* The store's contents as the named arrays of a safetensors file, under torchvision's names and in
+ * its order of axes. The arrays point into the store; they are read by writers and filled by
+ * readers. */
+#ifndef TRAINER_APP_WEIGHTS_WEIGHTS_H
+#define TRAINER_APP_WEIGHTS_WEIGHTS_H
+
+#include "common/error.h"
+#include "trainer/checkpoint/array.h"
+#include "trainer/checkpoint/safetensors.h"
+#include "trainer/graph/program/store.h"
+
+#include <stdbool.h>
+
+#include <stddef.h>
+
+/* What to list; bits. */
+enum {
+    WEIGHTS_MODEL = 1,    /* parameters and running statistics */
+    WEIGHTS_MOMENTUM = 2, /* optimizer.momentum.NAME */
+    WEIGHTS_BATCHES = 4,  /* PREFIX.num_batches_tracked of each norm, I64 */
+};
+
+struct weights {
+    struct store *store; /* borrowed */
+    unsigned what;
+    struct array *arrays; /* owned */
+    size_t count;
+    char *names; /* owned; ARRAY_NAME_MAX bytes for each array */
+    int64_t batches;
+};
+
+void weights_done(struct weights *w);
+/* BATCHES is the value of every num_batches_tracked. W must stay where it is. */
+int weights_list(struct weights *w, struct store *store, unsigned what, int64_t batches,
+                 struct error *err);
+/* Fills all arrays, and with them the store, from FILE. */
+int weights_read(const struct weights *w, const struct safetensors *file, struct error *err);
+
+#define cleanup_weights __attribute__((cleanup(weights_done)))
+
+#endif

@@ -1,0 +1,211 @@
+/* Convolutions in f32 as products of matrices (loops.h, struct conv_rows). A block of positions has
+ * its pixels' channels copied side by side, tap after tap, at most GEMM_DEPTH values of each at
+ * once (im2col, of a piece that stays in the second cache), while all weights pass by. */
+#include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
+
+enum { BLOCK = GEMM_ROWS == 32 ? 8 * 32 : GEMM_ROWS == 14 ? 8 * 14 : 16 * 6 };
+
+/* From row to row of the copies: another set of the first cache each. */
+static size_t stride_of(size_t depth) {
+    return GEMM_STEP > 1 ? gemm_floats(gemm_steps(depth)) : GEMM_DEPTH + 16;
+}
+
+size_t LOOP(conv_rows_block)(void) {
+    return BLOCK;
+}
+
+size_t LOOP(conv_rows_panel)(void) {
+    return GEMM_COLUMNS;
+}
+
+size_t LOOP(conv_rows_scratch)(const struct conv_rows *c) {
+    (void)c;
+    return (size_t)BLOCK * stride_of(GEMM_DEPTH) * sizeof(float);
+}
+
+/* Where a block's positions read and write. */
+struct places {
+    const float *image[BLOCK];
+    ptrdiff_t y[BLOCK], x[BLOCK]; /* of tap (0, 0) */
+    float *to[BLOCK];
+    const float *side[BLOCK];
+};
+
+static void find_places(const struct conv_rows *c, size_t begin, size_t count, struct places *at) {
+    size_t column = begin % c->grid_width, row = begin / c->grid_width % c->grid_height;
+    size_t image = begin / c->grid_width / c->grid_height;
+    for (size_t i = 0; i < count; i++) {
+        size_t y = (image * c->y_height + row * c->y_step + c->y_row) * c->y_width +
+                   column * c->y_step + c->y_column;
+        at->image[i] = c->x + image * c->height * c->width * c->in;
+        at->y[i] = (ptrdiff_t)(row * c->step);
+        at->x[i] = (ptrdiff_t)(column * c->step);
+        at->to[i] = c->y + y * c->out;
+        at->side[i] = c->side != NULL ? c->side + y * c->out : NULL;
+        if (++column == c->grid_width) {
+            column = 0;
+            if (++row == c->grid_height) {
+                row = 0;
+                image++;
+            }
+        }
+    }
+}
+
+/* The channels of one tap, or NULL outside of the picture. */
+VEC_INLINE const float *pixel_of(const struct conv_rows *c, const struct places *at, size_t i,
+                                 const struct conv_tap *tap) {
+    ptrdiff_t y = at->y[i] + tap->y, x = at->x[i] + tap->x;
+    if (y < 0 || x < 0 || y >= (ptrdiff_t)c->height || x >= (ptrdiff_t)c->width)
+        return NULL;
+    return at->image[i] + ((size_t)y * c->width + (size_t)x) * c->in;
+}
+
+/* Values [k, k + COUNT) of a row of copies; zeros without FROM. */
+VEC_INLINE void copy(float *to, size_t stride, size_t row, size_t k, const float *from,
+                     size_t count) {
+#ifdef __AMX_BF16__
+    if (from != NULL)
+        split_values(to, stride, row, k, from, count);
+    for (size_t i = 0; i < count && from == NULL; i += LANES)
+        split_half(to, stride, row, k + i, vec_set(0));
+#else
+    to += row * stride + k;
+    for (size_t i = 0; i < count; i += LANES)
+        vec_store(to, i, from != NULL ? vec_load(from, i, ELEM_F32) : vec_set(0), ELEM_F32);
+#endif
+}
+
+/* Values [k, k + depth) of each of a block's rows, and zeros behind them. */
+static void gather(const struct conv_rows *c, const struct places *at, size_t count, size_t k,
+                   size_t depth, float *to) {
+    size_t done = 0, stride = stride_of(depth);
+    for (size_t tap = k / c->in, first = k % c->in; done < depth; tap++, first = 0) {
+        size_t some = c->in - first < depth - done ? c->in - first : depth - done;
+        for (size_t i = 0; i < count; i++) {
+            const float *pixel = pixel_of(c, at, i, &c->tap[tap]);
+            copy(to, stride, i, done, pixel != NULL ? pixel + first : NULL, some);
+        }
+        done += some;
+    }
+    for (size_t i = 0; i < count && done < gemm_steps(depth); i++)
+        copy(to, stride, i, done, NULL, gemm_steps(depth) - done);
+}
+
+/* Whether x's rows are the matrix as they lie: positions follow one another as pixels do. */
+static bool is_matrix(const struct conv_rows *c) {
+    return c->taps == 1 && c->step == 1 && c->tap[0].y == 0 && c->tap[0].x == 0 &&
+           c->grid_height == c->height && c->grid_width == c->width;
+}
+
+/* What is asked for meanwhile: by a panel's first tile the panel of weights behind it, by the
+ * others what the next block reads; on AMX by each its share of both. */
+struct ahead {
+    const char *at, *end; /* of the next block */
+    size_t bytes;         /* for one tile */
+};
+
+static struct ahead ahead_of(const struct conv_rows *c, size_t end, size_t count, size_t panels) {
+    size_t following = conv_rows_positions(c) - end, tiles = (count + GEMM_ROWS - 1) / GEMM_ROWS;
+    struct ahead ahead = {0};
+    if (!is_matrix(c) || following == 0 || tiles == 1 || panels == 0)
+        return ahead;
+    size_t bytes = (following < count ? following : count) * c->in * sizeof(float);
+    ahead.at = (const char *)(c->x + end * c->in);
+    ahead.end = ahead.at + bytes;
+    ahead.bytes = bytes / ((tiles - 1) * panels) / GEMM_LINE * GEMM_LINE + GEMM_LINE;
+    return ahead;
+}
+
+/* Of tile TILE of COUNT of a panel. */
+VEC_INLINE void ask(const struct conv_rows *c, struct ahead *ahead, size_t tile, size_t count,
+                    struct gemm_tile *to) {
+    const char *panel =
+        (const char *)(to->b + gemm_floats(GEMM_COLUMNS * gemm_steps(c->taps * c->in)));
+    size_t bytes = gemm_floats(to->k * GEMM_COLUMNS) * sizeof(float);
+    if (GEMM_STEP > 1) {
+        size_t share = (bytes / GEMM_LINE + count - 1) / count;
+        to->soon[0] = to->soon[1] = panel + tile * share * GEMM_LINE;
+        to->soon_lines = share;
+        if (ahead->at < ahead->end) {
+            to->soon[1] = ahead->at;
+            ahead->at += share * GEMM_LINE;
+        }
+    } else if (tile == 0) {
+        gemm_ask(to, panel, bytes);
+    } else if (ahead->at < ahead->end) {
+        gemm_ask(to, ahead->at, ahead->bytes);
+        ahead->at += ahead->bytes;
+    }
+}
+
+/* A piece of k: where a block's rows lie for it, and what is done with the sums behind it. */
+struct piece {
+    const float *a;
+    size_t stride, k, depth;
+    bool complete;
+};
+
+/* The tiles of panel PANEL of outputs. */
+static void multiply(const struct conv_rows *c, const struct places *at, size_t count,
+                     const struct piece *piece, size_t panel, struct ahead *ahead,
+                     struct gemm_queue *queue) {
+    size_t first = panel * GEMM_COLUMNS, tiles = (count + GEMM_ROWS - 1) / GEMM_ROWS;
+    const float *b =
+        c->weights + gemm_floats(first * gemm_steps(c->taps * c->in) + piece->k * GEMM_COLUMNS);
+    for (size_t i = 0; i < count; i += GEMM_ROWS) {
+        struct gemm_slot *slot = gemm_next(queue);
+        struct gemm_tile *tile = &slot->tile;
+        tile->rows = count - i < GEMM_ROWS ? count - i : GEMM_ROWS;
+        tile->a = piece->a + i * piece->stride;
+        tile->stride = piece->stride;
+        tile->b = b;
+        tile->k = gemm_steps(piece->depth);
+        tile->half = c->out - first < GEMM_COLUMNS;
+        tile->add = piece->k > 0;
+        tile->relu = piece->complete && c->relu;
+        tile->bias = piece->complete && c->bias != NULL ? c->bias + first : NULL;
+        tile->side = piece->complete && c->side != NULL ? slot->side : NULL;
+        for (size_t row = 0; row < tile->rows; row++) {
+            slot->c[row] = at->to[i + row] + first;
+            slot->side[row] = tile->side != NULL ? at->side[i + row] + first : NULL;
+        }
+        ask(c, ahead, i / GEMM_ROWS, tiles, tile);
+        LOOP(gemm_rows)(queue);
+    }
+}
+
+static void clear(const struct conv_rows *c, const struct places *at, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        memset(at->to[i], 0, c->out * sizeof(float));
+}
+
+void LOOP(conv_rows_run)(const struct conv_rows *c, size_t begin, size_t end, size_t first,
+                         size_t last) {
+    struct places at;
+    struct gemm_queue queue;
+    size_t count = end - begin, all = c->taps * c->in;
+    find_places(c, begin, count, &at);
+    if (all == 0)
+        clear(c, &at, count);
+    struct ahead ahead =
+        ahead_of(c, end, count, (last - first) * ((all + GEMM_DEPTH - 1) / GEMM_DEPTH));
+    /* Rows that lie in few sets of the first cache are copied, and those whose last tile would read
+     * behind the tensor. */
+    bool direct = GEMM_STEP == 1 && is_matrix(c) && c->in <= GEMM_DEPTH &&
+                  begin + (count + GEMM_ROWS - 1) / GEMM_ROWS * GEMM_ROWS <= conv_rows_positions(c);
+    LOOP(gemm_begin)(&queue);
+    for (size_t k = 0; k < all; k += GEMM_DEPTH) {
+        size_t depth = all - k < GEMM_DEPTH ? all - k : GEMM_DEPTH;
+        struct piece piece = {.a = direct ? c->x + begin * c->in : c->scratch,
+                              .stride = direct ? c->in : stride_of(depth),
+                              .k = k,
+                              .depth = depth,
+                              .complete = k + depth == all};
+        if (!direct)
+            gather(c, &at, count, k, depth, c->scratch);
+        for (size_t panel = first; panel < last; panel++)
+            multiply(c, &at, count, &piece, panel, &ahead, &queue);
+    }
+    LOOP(gemm_end)(&queue);
+}

@@ -1,0 +1,189 @@
+/* The inner product of loop_gemm.h on the tile registers of AMX (loop_split.h): four of them hold
+ * the sums of 32 rows and 32 columns, or two those of 16 rows; the others two tiles of either side.
+ * A result's sum is the same in both: groups of 32 values of k in order, of each the six products
+ * in order. */
+#include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
+
+#ifdef __AMX_BF16__
+
+/* The registers: sums (row, column half), A, B. */
+#define SUM_00 0
+#define SUM_01 1
+#define SUM_10 2
+#define SUM_11 3
+#define A_0 4
+#define A_1 5
+#define B_0 6
+#define B_1 7
+
+#define LOAD_A(row, part) _tile_loadd(A_##row, a + (row)*a_row + (part)*SPLIT_TILE, SPLIT_LINE)
+#define LOAD_B(half, part)                                                                         \
+    _tile_loadd(B_##half, b + (part)*SPLIT_PANEL_PART + (half)*SPLIT_TILE, SPLIT_LINE)
+#define ADD(row, half) _tile_dpbf16ps(SUM_##row##half, A_##row, B_##half)
+
+/* What is done beside the products, some of it with each of the six: rows of the sums that wait are
+ * finished, and what will be read or written soon is asked for. */
+struct beside {
+    size_t rows, lines; /* with each */
+    size_t waiting, row, line;
+};
+
+enum { SIX = 6 };
+
+static struct beside beside_of(const struct gemm_tile *t, size_t waiting) {
+    size_t turns = SIX * (t->k / SPLIT_STEP);
+    struct beside b = {.rows = (GEMM_ROWS + turns - 1) / turns,
+                       .lines = (t->soon_lines + turns - 1) / turns,
+                       .waiting = waiting};
+    return b;
+}
+
+VEC_INLINE void finish_row(const struct gemm_tile *t, const float *sums, size_t row,
+                           enum gemm_end end) {
+    vecf first = vec_load(sums, row * GEMM_COLUMNS, ELEM_F32);
+    vecf second = vec_load(sums, row * GEMM_COLUMNS + LANES, ELEM_F32);
+    if (end != GEMM_ANY) {
+        gemm_put(t->c[row], 0, first, end);
+        gemm_put(t->c[row], 1, second, end);
+        return;
+    }
+    gemm_finish(t, row, 0, first);
+    if (!t->half)
+        gemm_finish(t, row, 1, second);
+}
+
+/* T is multiplied, the sums of LAST wait. */
+VEC_INLINE void turn(const struct gemm_tile *t, const struct gemm_tile *last, const float *sums,
+                     struct beside *b, enum gemm_end end) {
+    for (size_t i = 0; i < b->rows; i++, b->row++) {
+        if (b->row < b->waiting)
+            finish_row(last, sums, b->row, end);
+        if (b->row >= t->rows)
+            continue;
+        gemm_prefetch_row(t->c[b->row], true);
+        if (t->side != NULL)
+            gemm_prefetch_row(t->side[b->row], false);
+    }
+    for (size_t i = 0; i < b->lines && b->line < t->soon_lines; i++, b->line++) {
+        __builtin_prefetch(t->soon[0] + b->line * GEMM_LINE, 0, 2);
+        __builtin_prefetch(t->soon[1] + b->line * GEMM_LINE, 0, 2);
+    }
+}
+
+/* One of the six products of all registers of sums. */
+#define ADD_TWO(row)                                                                               \
+    do {                                                                                           \
+        ADD(row, 0);                                                                               \
+        ADD(row, 1);                                                                               \
+    } while (0)
+#define ADD_ALL(two)                                                                               \
+    do {                                                                                           \
+        ADD_TWO(0);                                                                                \
+        if (two)                                                                                   \
+            ADD_TWO(1);                                                                            \
+        turn(t, last, q->sums[0], &beside, end);                                                   \
+    } while (0)
+#define LOAD_A_ALL(part, two)                                                                      \
+    do {                                                                                           \
+        LOAD_A(0, part);                                                                           \
+        if (two)                                                                                   \
+            LOAD_A(1, part);                                                                       \
+    } while (0)
+#define LOAD_B_TWO(part)                                                                           \
+    do {                                                                                           \
+        LOAD_B(0, part);                                                                           \
+        LOAD_B(1, part);                                                                           \
+    } while (0)
+
+VEC_INLINE void products(const struct gemm_queue *q, bool two, enum gemm_end end) {
+    const struct gemm_tile *t = &q->slots[q->current].tile;
+    const struct gemm_tile *last = &q->slots[1 - q->current].tile;
+    const char *a = (const char *)t->a, *b = (const char *)t->b;
+    size_t a_row = SPLIT_SIDE * t->stride * sizeof(float), depth = t->k;
+    struct beside beside = beside_of(t, q->waits ? last->rows : 0);
+    _tile_zero(SUM_00);
+    _tile_zero(SUM_01);
+    if (two) {
+        _tile_zero(SUM_10);
+        _tile_zero(SUM_11);
+    }
+    for (size_t k = 0; k < depth; k += SPLIT_STEP, a += SPLIT_ROWS_STEP, b += SPLIT_PANEL_STEP) {
+        LOAD_A_ALL(0, two);
+        LOAD_B_TWO(0);
+        ADD_ALL(two);
+        LOAD_B_TWO(1);
+        ADD_ALL(two);
+        LOAD_B_TWO(2);
+        ADD_ALL(two);
+        LOAD_A_ALL(1, two);
+        LOAD_B_TWO(1);
+        ADD_ALL(two);
+        LOAD_B_TWO(0);
+        ADD_ALL(two);
+        LOAD_A_ALL(2, two);
+        ADD_ALL(two);
+    }
+}
+
+/* Its sums wait: what is done with them hides beside the next tile's products. */
+static void leave(struct gemm_queue *q, bool two) {
+    enum { ROW = sizeof(q->sums[0]) };
+    _tile_stored(SUM_00, q->sums[0], ROW);
+    _tile_stored(SUM_01, &q->sums[0][SPLIT_SIDE], ROW);
+    if (two) {
+        _tile_stored(SUM_10, q->sums[SPLIT_SIDE], ROW);
+        _tile_stored(SUM_11, &q->sums[SPLIT_SIDE][SPLIT_SIDE], ROW);
+    }
+    q->current = 1 - q->current;
+    q->waits = true;
+}
+
+VEC_INLINE void products_of(struct gemm_queue *q, bool two) {
+    const struct gemm_tile *last = &q->slots[1 - q->current].tile;
+    switch (q->waits ? gemm_end_of(last, last->rows) : GEMM_ANY) {
+    case GEMM_STORE:
+        products(q, two, GEMM_STORE);
+        break;
+    case GEMM_ADD:
+        products(q, two, GEMM_ADD);
+        break;
+    case GEMM_ANY:
+        products(q, two, GEMM_ANY);
+        break;
+    }
+    leave(q, two);
+}
+
+void LOOP(gemm_rows)(struct gemm_queue *queue) {
+    /* Loads of tiles say nothing of memory to the compiler. */
+    __asm__ volatile("" ::: "memory");
+    if (queue->slots[queue->current].tile.rows > SPLIT_SIDE)
+        products_of(queue, true);
+    else
+        products_of(queue, false);
+}
+
+/* Registers of 16 rows of 64 bytes (Intel's manual, LDTILECFG). */
+void LOOP(gemm_begin)(struct gemm_queue *queue) {
+#define EIGHT(value) value, value, value, value, value, value, value, value
+    /* GCC takes the instruction for one that reads 8 bytes: what a function writes itself may be
+     * left out. */
+    _Alignas(SPLIT_LINE) static const struct {
+        uint8_t palette, start, reserved[14];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } config = {.palette = 1, .row_bytes = {EIGHT(SPLIT_LINE)}, .rows = {EIGHT(SPLIT_SIDE)}};
+#undef EIGHT
+    _tile_loadconfig(&config);
+    queue->current = 0;
+    queue->waits = false;
+}
+
+void LOOP(gemm_end)(struct gemm_queue *queue) {
+    const struct gemm_tile *last = &queue->slots[1 - queue->current].tile;
+    for (size_t row = 0; queue->waits && row < last->rows; row++)
+        finish_row(last, queue->sums[0], row, GEMM_ANY);
+    _tile_release();
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* A 3x3 convolution of stride 1 in bf16 by Winograd's F(2x2, 3x3) (Lavin and Gray 2016): four
+ * outputs from sixteen products instead of thirty-six.
+ *
+ * Pictures are cut into tiles of 2x2 outputs, which see 4x4 inputs. Of a block of tiles the inputs
+ * are transformed (B'dB), for each of the 16 places there is a matrix product over channels, and
+ * the sums are transformed back (A'mA). Sums and transforms are f32; transformed inputs and
+ * weights are rounded to bf16 once. A block's transformed inputs stay in the second cache; the
+ * kernel keeps 7 tiles x 64 outputs in registers.
+ *
+ * Order of channels in transformed inputs: of each 32 the even ones, then the odd ones, as they
+ * fall out of lines of bf16. The weights (loop_winograd_pack.c) follow. */
+#include "trainer/backend/cpu/kernels/loop_names.h"
+#include "trainer/backend/cpu/kernels/vec.h"
+
+#ifndef __AVX512BF16__
+
+bool LOOP(winograd_supported)(const struct winograd *w) {
+    (void)w;
+    return false;
+}
+
+size_t LOOP(winograd_scratch)(const struct winograd *w) {
+    (void)w;
+    return 0;
+}
+
+size_t LOOP(winograd_block)(const struct winograd *w) {
+    (void)w;
+    return 1;
+}
+
+void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end) {
+    (void)w;
+    (void)begin;
+    (void)end;
+}
+
+#else
+
+#include "trainer/backend/cpu/kernels/conv/loop_tile.h"
+
+enum { PLACES = 16, GROUP = TILE_GROUP, OUTS = PACK_OUTS, ROWS = TILE_ROWS, LINE = TILE_LINE };
+enum { INPUT_BYTES = 384 << 10 }; /* of a block's transformed inputs, about */
+
+bool LOOP(winograd_supported)(const struct winograd *w) {
+    return w->in % PACK_INS == 0 && w->out % OUTS == 0;
+}
+
+/* Tiles of a block: a multiple of what the kernel takes at once. */
+size_t LOOP(winograd_block)(const struct winograd *w) {
+    size_t tiles = INPUT_BYTES / (PLACES * w->in * sizeof(uint16_t)) / ROWS * ROWS;
+    return tiles < ROWS ? ROWS : tiles > 8 * ROWS ? 8 * ROWS : tiles;
+}
+
+/* From one tile's channels to the next one's: an odd number of lines. */
+static size_t row_bytes(const struct winograd *w) {
+    return w->in * sizeof(uint16_t) + LINE;
+}
+
+size_t LOOP(winograd_scratch)(const struct winograd *w) {
+    return PLACES * LOOP(winograd_block)(w) * (row_bytes(w) + OUTS * sizeof(float)) +
+           w->in * sizeof(uint16_t);
+}
+
+/* Where a tile lies. */
+struct corner {
+    size_t image, row, column;
+};
+
+static struct corner corner_of(const struct winograd *w, size_t number) {
+    size_t columns = winograd_tiles(w->width), rows = winograd_tiles(w->height);
+    return (struct corner){.image = number / columns / rows,
+                           .row = 2 * (number / columns % rows),
+                           .column = 2 * (number % columns)};
+}
+
+/* The 16 pixels a tile sees; ZEROS outside the picture. */
+static void find_pixels(const struct winograd *w, struct corner t, const char *zeros,
+                        const char *ret[PLACES]) {
+    for (size_t i = 0; i < PLACES; i++) {
+        size_t row = t.row + i / 4 - 1, column = t.column + i % 4 - 1;
+        bool inside = row < w->height && column < w->width;
+        ret[i] = inside ? (const char *)w->x +
+                              ((t.image * w->height + row) * w->width + column) * w->in * 2
+                        : zeros;
+    }
+}
+
+VEC_INLINE __m512 half_of(__m512i pairs, bool odd) {
+    return (__m512)(odd ? _mm512_and_si512(pairs, _mm512_set1_epi32((int)0xffff0000U))
+                        : _mm512_slli_epi32(pairs, 16));
+}
+
+/* One dimension of B'd. */
+VEC_INLINE void forward_four(__m512 *a, size_t step) {
+    __m512 a0 = a[0], a1 = a[step], a2 = a[2 * step], a3 = a[3 * step];
+    a[0] = _mm512_sub_ps(a0, a2);
+    a[step] = _mm512_add_ps(a1, a2);
+    a[2 * step] = _mm512_sub_ps(a2, a1);
+    a[3 * step] = _mm512_sub_ps(a1, a3);
+}
+
+/* 16 channels of one tile: the even or the odd ones of 32. */
+VEC_INLINE void transform_half(const char *const *pixels, size_t offset, bool odd, char *to,
+                               size_t place) {
+    __m512 a[PLACES];
+#pragma GCC unroll 16
+    for (size_t i = 0; i < PLACES; i++)
+        a[i] = half_of(_mm512_loadu_si512(pixels[i] + offset), odd);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; i++)
+        forward_four(a + i, 4);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; i++)
+        forward_four(a + 4 * i, 1);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < PLACES; i++)
+        _mm256_store_si256((__m256i *)(void *)(to + i * place), (__m256i)_mm512_cvtneps_pbh(a[i]));
+}
+
+static void transform_inputs(const struct winograd *w, size_t begin, size_t count, char *inputs,
+                             const char *zeros) {
+    size_t row = row_bytes(w), place = row * LOOP(winograd_block)(w);
+    for (size_t t = 0; t < count; t++) {
+        const char *pixels[PLACES];
+        find_pixels(w, corner_of(w, begin + t), zeros, pixels);
+        for (size_t offset = 0; offset < w->in * 2; offset += LINE) {
+            char *to = inputs + t * row + offset;
+            transform_half(pixels, offset, false, to, place);
+            transform_half(pixels, offset, true, to + LINE / 2, place);
+        }
+    }
+}
+
+/* COUNT tiles x 64 outputs over all channels. */
+VEC_INLINE void product(const char *inputs, size_t row, const char *weights, size_t pairs,
+                        size_t count, float *sums) {
+    struct tile tile;
+    tile_products(&tile, inputs, row, weights, pairs, count, false, (struct tile_soon){0});
+#pragma GCC unroll 7
+    for (size_t i = 0; i < count; i++)
+#pragma GCC unroll 4
+        for (size_t j = 0; j < GROUP; j++)
+            _mm512_store_ps(sums + i * OUTS + j * 16, tile.sum[i][j]);
+}
+
+static void products(const char *inputs, size_t row, const char *weights, size_t pairs,
+                     size_t count, float *sums) {
+    size_t parts = (count + ROWS - 1) / ROWS;
+    for (size_t part = 0; part < parts; part++) {
+        size_t begin = count * part / parts, end = count * (part + 1) / parts;
+        const char *from = inputs + begin * row;
+        float *to = sums + begin * OUTS;
+#define TOGETHER(rows) product(from, row, weights, pairs, rows, to)
+#define EACH(i) product(from + (i)*row, row, weights, pairs, 1, to + (i)*OUTS)
+        TILE_COUNTS(end - begin, TOGETHER, EACH)
+    }
+}
+
+/* One dimension of A'm: two of four. */
+VEC_INLINE void back_two(const __m512 *m, size_t step, __m512 *ret, size_t ret_step) {
+    __m512 sum = _mm512_add_ps(m[step], m[2 * step]), rest = _mm512_sub_ps(m[step], m[2 * step]);
+    ret[0] = _mm512_add_ps(m[0], sum);
+    ret[ret_step] = _mm512_sub_ps(rest, m[3 * step]);
+}
+
+/* 16 outputs of one tile to the pixels of it that exist. */
+VEC_INLINE void transform_back(const float *sums, size_t place, uint16_t *const *pixels,
+                               size_t offset) {
+    __m512 m[PLACES], half[8], y[4];
+#pragma GCC unroll 16
+    for (size_t i = 0; i < PLACES; i++)
+        m[i] = _mm512_load_ps(sums + i * place);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; i++)
+        back_two(m + i, 4, half + i, 4);
+    back_two(half, 1, y, 1);
+    back_two(half + 4, 1, y + 2, 1);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; i++)
+        if (pixels[i] != NULL)
+            _mm256_storeu_si256((__m256i *)(void *)(pixels[i] + offset),
+                                (__m256i)_mm512_cvtneps_pbh(y[i]));
+}
+
+static void transform_outputs(const struct winograd *w, size_t begin, size_t count,
+                              const float *sums, size_t out) {
+    size_t place = LOOP(winograd_block)(w) * OUTS;
+    for (size_t t = 0; t < count; t++) {
+        struct corner at = corner_of(w, begin + t);
+        uint16_t *pixels[4];
+        for (size_t i = 0; i < 4; i++) {
+            size_t row = at.row + i / 2, column = at.column + i % 2;
+            pixels[i] = row < w->height && column < w->width
+                            ? (uint16_t *)w->y +
+                                  ((at.image * w->height + row) * w->width + column) * w->out + out
+                            : NULL;
+        }
+        for (size_t j = 0; j < OUTS; j += 16)
+            transform_back(sums + t * OUTS + j, place, pixels, j);
+    }
+}
+
+void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end) {
+    size_t tiles = LOOP(winograd_block)(w), row = row_bytes(w), pairs = w->in / 2;
+    size_t blocks = (end - begin + tiles - 1) / tiles;
+    char *inputs = w->scratch;
+    float *sums = (float *)(void *)(inputs + PLACES * tiles * row);
+    char *zeros = (char *)(sums + PLACES * tiles * OUTS);
+    memset(zeros, 0, w->in * 2);
+    for (size_t block = 0; block < blocks; block++) {
+        size_t first = begin + (end - begin) * block / blocks;
+        size_t count = begin + (end - begin) * (block + 1) / blocks - first;
+        const char *weights = w->weights;
+        transform_inputs(w, first, count, inputs, zeros);
+        for (size_t out = 0; out < w->out; out += OUTS) {
+            for (size_t i = 0; i < PLACES; i++, weights += pairs * GROUP * LINE)
+                products(inputs + i * tiles * row, row, weights, pairs, count,
+                         sums + i * tiles * OUTS);
+            transform_outputs(w, first, count, sums, out);
+        }
+    }
+}
+
+#endif
