@@ -224,7 +224,7 @@ static bool has_others(const struct job *job) {
 /* Words of the user's options for mpirun that change nothing. */
 static void tell_ignored_options(const struct job *job) {
     struct custom_options custom = {0};
-    const char *options = job->wishes.options != NULL ? job->wishes.options : "";
+    const char *options = job->mpi_options.options != NULL ? job->mpi_options.options : "";
     int parsed = custom_options_parse(options, &custom, NULL);
     for (size_t i = 0; parsed == 0 && i < custom.ignored.count; i++)
         log_info("sagemaker_mpi_custom_mpi_options: %s changes nothing here",

@@ -62,7 +62,7 @@ void probe_run(const struct job *job, char *const *environment, struct probe *re
                                             .hostfile = hostfile,
                                             .ringmaster = ret->self,
                                             .dead_seconds = job->settings.dead_seconds,
-                                            .custom = job->wishes.options};
+                                            .custom = job->mpi_options.options};
 }
 
 void probe_done(struct probe *p) {

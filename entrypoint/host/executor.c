@@ -61,7 +61,7 @@ void executor_tell_dropped(struct executor *h) {
 
 /* A word about this attempt; takes the reference. */
 static void tell(struct executor *h, json_t *message) {
-    (void)json_object_set_new(message, "attempt", json_integer(h->crew.attempt));
+    (void)json_object_set_new(message, "attempt", json_integer(h->rank_set.attempt));
     h->tell(h->context, message);
 }
 
@@ -110,10 +110,10 @@ static void tell_no_daemon(struct executor *h, const char *why) {
 
 static void daemon_ended(void *context, int code) {
     struct executor *h = context;
-    tell(h,
-         frame_with("daemon", json_pack("{s:i, s:i, s:i, s:I}", "code", code, "signal",
-                                        h->daemon.signal, "memory", (int)rank_set_memory(&h->crew),
-                                        "time", (json_int_t)clock_boot())));
+    tell(h, frame_with("daemon",
+                       json_pack("{s:i, s:i, s:i, s:I}", "code", code, "signal", h->daemon.signal,
+                                 "memory", (int)rank_set_memory(&h->rank_set), "time",
+                                 (json_int_t)clock_boot())));
 }
 
 void executor_request(const struct executor *h, char agent[CONTROL_SOCKET_FILE_SIZE],
@@ -124,10 +124,10 @@ void executor_request(const struct executor *h, char agent[CONTROL_SOCKET_FILE_S
                                     .interface = &h->interface,
                                     .ports = &h->job->ports,
                                     .agent = agent,
-                                    .shared = h->scratch.shared,
+                                    .shared = h->session_dirs.shared,
                                     .mpirun = h->tools->mpirun,
                                     .dead_seconds = h->job->settings.dead_seconds,
-                                    .custom = h->job->wishes.options};
+                                    .custom = h->job->mpi_options.options};
 }
 
 void executor_kill_daemon(struct executor *h) {
@@ -135,16 +135,17 @@ void executor_kill_daemon(struct executor *h) {
 }
 
 int executor_open_scratch(struct executor *h, struct error *err) {
-    return session_dirs_open(&h->scratch, h->local, h->run, h->crew.attempt, err);
+    return session_dirs_open(&h->session_dirs, h->local, h->run, h->rank_set.attempt, err);
 }
 
 int executor_tool_environment(const struct executor *h, struct argv *ret, struct error *err) {
     if (environment_daemon(h->environment, h->local->socket, ret, err) != 0 ||
-        environment_add_attempt(ret, h->crew.attempt, h->run, err) != 0)
+        environment_add_attempt(ret, h->rank_set.attempt, h->run, err) != 0)
         return -1;
-    if (openmpi_daemon_topology(h->job->wishes.options, ret, err) != 0 || run_as_add(ret, err) != 0)
+    if (openmpi_daemon_topology(h->job->mpi_options.options, ret, err) != 0 ||
+        run_as_add(ret, err) != 0)
         return -1;
-    return argv_set_env(ret, "TMPDIR", h->scratch.temporary, err);
+    return argv_set_env(ret, "TMPDIR", h->session_dirs.temporary, err);
 }
 
 static int start_daemon(struct executor *h, const char *command, struct error *err) {
@@ -241,7 +242,7 @@ static int renew_folder(struct executor *h, struct error *err) {
 static void cleared(void *context, size_t left) {
     struct executor *h = context;
     struct error fault = {0};
-    session_dirs_close(&h->scratch);
+    session_dirs_close(&h->session_dirs);
     failure_writer_prepare(h->failure);
     if (left > 0) {
         (void)error_set(&fault, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
@@ -252,20 +253,20 @@ static void cleared(void *context, size_t left) {
         tell_cleared(h, fault.text);
         return;
     }
-    port_wait_await(&h->vacancy, h->loop, h->job, PORT_WAIT_AGAIN_SECONDS, vacant, h);
+    port_wait_await(&h->port_wait, h->loop, h->job, PORT_WAIT_AGAIN_SECONDS, vacant, h);
 }
 
 void executor_end_attempt(struct executor *h, unsigned next) {
-    if (h->succession != NULL && h->crew.seats != NULL)
-        role_state_note_step(h->succession, rank_set_step(&h->crew));
-    rank_set_clear(&h->crew, next);
+    if (h->role_state != NULL && h->rank_set.seats != NULL)
+        role_state_note_step(h->role_state, rank_set_step(&h->rank_set));
+    rank_set_clear(&h->rank_set, next);
 }
 
 static void clear(struct executor *h, int64_t attempt) {
-    log_info("attempt %u is over", h->crew.attempt);
+    log_info("attempt %u is over", h->rank_set.attempt);
     h->quiet = true;
-    event_log_rest(h->journal);
-    process_tree_spare(h->sweep, event_log_child(h->journal), 0);
+    event_log_rest(h->event_log);
+    process_tree_spare(h->sweep, event_log_child(h->event_log), 0);
     executor_end_attempt(h, (unsigned)attempt);
     executor_kill_daemon(h);
     subprocess_done(&h->daemon);
@@ -273,15 +274,15 @@ static void clear(struct executor *h, int64_t attempt) {
 }
 
 void executor_await(struct executor *h) {
-    rank_set_clear(&h->crew, 0);
+    rank_set_clear(&h->rank_set, 0);
 }
 
 void executor_await_none(struct executor *h) {
-    rank_set_clear(&h->crew, 1);
+    rank_set_clear(&h->rank_set, 1);
 }
 
 bool executor_awaits(const struct executor *h) {
-    return h->crew.attempt == 0;
+    return h->rank_set.attempt == 0;
 }
 
 static bool comes_first(const struct executor *h, int64_t attempt) {
@@ -289,16 +290,16 @@ static bool comes_first(const struct executor *h, int64_t attempt) {
 }
 
 /* Whoever cannot take the roll says nothing, and is not counted. */
-static void take_roll(struct executor *h) {
-    if (role_state_is_on(h->succession) &&
-        role_state_take(h->succession, &h->job->cluster, h->crew.attempt))
+static void accept_view(struct executor *h) {
+    if (role_state_is_on(h->role_state) &&
+        role_state_take(h->role_state, &h->job->cluster, h->rank_set.attempt))
         tell(h, frame_new("begun"));
 }
 
 static void settle(struct executor *h, const json_t *order) {
-    if (role_state_is_on(h->succession) &&
-        !role_state_settle(h->succession, h->crew.attempt, order))
-        log_warning("attempt %u is not this host's", h->crew.attempt);
+    if (role_state_is_on(h->role_state) &&
+        !role_state_settle(h->role_state, h->rank_set.attempt, order))
+        log_warning("attempt %u is not this host's", h->rank_set.attempt);
 }
 
 static void begin(struct executor *h, const json_t *order) {
@@ -312,21 +313,21 @@ static void begin(struct executor *h, const json_t *order) {
         if (host > 0 && (uint64_t)host < h->job->cluster.count)
             cluster_drop(&h->job->cluster, (size_t)host);
     }
-    log_info("attempt %u begins, with %zu ranks on %zu hosts", h->crew.attempt,
+    log_info("attempt %u begins, with %zu ranks on %zu hosts", h->rank_set.attempt,
              cluster_ranks(&h->job->cluster), cluster_hosts_left(&h->job->cluster));
-    event_log_set_attempt(h->journal, h->crew.attempt);
-    event_log_put(h->journal, RECORD_ATTEMPT,
+    event_log_set_attempt(h->event_log, h->rank_set.attempt);
+    event_log_put(h->event_log, RECORD_ATTEMPT,
                   json_pack("{s:I, s:I}", "ranks", (json_int_t)cluster_ranks(&h->job->cluster),
                             "hosts", (json_int_t)cluster_hosts_left(&h->job->cluster)));
     h->quiet = false;
-    if (h->succession != NULL) {
-        h->succession->attempt = h->crew.attempt;
-        h->succession->back = h->succession->anew = false;
-        role_state_take_course(h->succession, order);
+    if (h->role_state != NULL) {
+        h->role_state->attempt = h->rank_set.attempt;
+        h->role_state->back = h->role_state->anew = false;
+        role_state_take_course(h->role_state, order);
     }
-    if (rank_set_begin(&h->crew, h->environment, &err) != 0)
+    if (rank_set_begin(&h->rank_set, h->environment, &err) != 0)
         tell_no_daemon(h, err.text);
-    take_roll(h);
+    accept_view(h);
 }
 
 /* --- what the job leaves ---------------------------------------------------------------------- */
@@ -350,7 +351,7 @@ static void programs_gone(void *context, size_t left) {
     struct executor *h = context;
     if (left > 0)
         log_warning("%zu processes did not die of SIGKILL in time", left);
-    session_dirs_close(&h->scratch);
+    session_dirs_close(&h->session_dirs);
     output_upload_finish(h->uploading, h->upload_seconds, uploaded, h);
 }
 
@@ -360,8 +361,8 @@ static void upload(struct executor *h, const json_t *order) {
     struct error err = {0};
     h->upload_seconds = json_integer_value(json_object_get(order, "seconds"));
     h->quiet = true;
-    if (h->succession != NULL)
-        h->succession->ending = true;
+    if (h->role_state != NULL)
+        h->role_state->ending = true;
     if (!h->uploading->open) {
         (void)error_set(&err, EXIT_CODE_INTERNAL, "this host has no targets, the master has");
         uploaded(h, &err);
@@ -373,28 +374,28 @@ static void upload(struct executor *h, const json_t *order) {
         failure = h->failure->child.pid;
     }
     executor_kill_daemon(h);
-    event_log_rest(h->journal);
-    process_tree_spare(h->sweep, failure, event_log_child(h->journal));
+    event_log_rest(h->event_log);
+    process_tree_spare(h->sweep, failure, event_log_child(h->event_log));
     process_tree_start(h->sweep, h->loop, h->reaper, upload_grace, upload_give_up, programs_gone,
                        h);
 }
 
 void executor_set_run(struct executor *h, const char *run) {
     (void)snprintf(h->run, sizeof(h->run), "%s", run);
-    if (h->succession != NULL)
-        (void)snprintf(h->succession->run, sizeof(h->succession->run), "%s", h->run);
-    event_log_set_run(h->journal, h->run);
+    if (h->role_state != NULL)
+        (void)snprintf(h->role_state->run, sizeof(h->role_state->run), "%s", h->run);
+    event_log_set_run(h->event_log, h->run);
 }
 
 void executor_order(struct executor *h, const json_t *order) {
     const char *type = frame_type(order);
     int64_t attempt = json_integer_value(json_object_get(order, "attempt"));
-    if (strcmp(type, "clear") == 0 && attempt == (int64_t)h->crew.attempt + 1)
+    if (strcmp(type, "clear") == 0 && attempt == (int64_t)h->rank_set.attempt + 1)
         clear(h, attempt);
     else if (strcmp(type, "attempt") == 0 && comes_first(h, attempt)) {
-        rank_set_clear(&h->crew, (unsigned)attempt);
+        rank_set_clear(&h->rank_set, (unsigned)attempt);
         begin(h, order);
-    } else if (attempt != h->crew.attempt)
+    } else if (attempt != h->rank_set.attempt)
         return;
     else if (strcmp(type, "prove") == 0)
         shared_dir_check_step(&h->proof, order);
@@ -405,17 +406,18 @@ void executor_order(struct executor *h, const json_t *order) {
     else if (strcmp(type, "launch") == 0)
         launch(h, order);
     else if (strcmp(type, "stop") == 0)
-        rank_set_stop(&h->crew);
+        rank_set_stop(&h->rank_set);
     else if (strcmp(type, "end") == 0)
-        rank_set_end(&h->crew);
+        rank_set_end(&h->rank_set);
     else if (strcmp(type, "kill") == 0)
-        rank_set_kill(&h->crew);
+        rank_set_kill(&h->rank_set);
     else if (strcmp(type, "upload") == 0)
         upload(h, order);
     else if (strcmp(type, "hurry") == 0)
         output_upload_hurry(h->uploading, json_integer_value(json_object_get(order, "seconds")));
     else if (strcmp(type, "release") == 0)
-        rank_set_release(&h->crew, (unsigned)json_integer_value(json_object_get(order, "rank")));
+        rank_set_release(&h->rank_set,
+                         (unsigned)json_integer_value(json_object_get(order, "rank")));
 }
 
 int executor_open(struct executor *h, const struct executor_options *o, struct error *err) {
@@ -428,9 +430,9 @@ int executor_open(struct executor *h, const struct executor_options *o, struct e
                            .tools = o->tools,
                            .console = o->console,
                            .failure = o->failure,
-                           .journal = o->journal,
+                           .event_log = o->event_log,
                            .uploading = o->uploading,
-                           .succession = o->succession,
+                           .role_state = o->role_state,
                            .tell = o->tell,
                            .queued = o->queued,
                            .context = o->context};
@@ -441,24 +443,24 @@ int executor_open(struct executor *h, const struct executor_options *o, struct e
                                          .tell = tell_word,
                                          .context = h};
     struct crew_sinks sinks = {
-        .tell = tell_word, .line = log_one, .journal = o->journal, .context = h};
+        .tell = tell_word, .line = log_one, .event_log = o->event_log, .context = h};
     if (link_agent(o->local, err) != 0)
         return -1;
     metric_matcher_open(&h->metrics, o->job);
-    if (rank_set_open(&h->crew, o->loop, o->job, o->environment, &sinks, err) != 0)
+    if (rank_set_open(&h->rank_set, o->loop, o->job, o->environment, &sinks, err) != 0)
         return -1;
-    if (role_state_knows(h->succession))
+    if (role_state_knows(h->role_state))
         executor_await(h);
     return 0;
 }
 
 void executor_done(struct executor *h) {
-    port_wait_cancel(&h->vacancy);
+    port_wait_cancel(&h->port_wait);
     shared_dir_check_close(&h->proof);
-    rank_set_done(&h->crew);
+    rank_set_done(&h->rank_set);
     metric_counts_done(&h->metrics);
     subprocess_done(&h->daemon);
-    session_dirs_close(&h->scratch);
+    session_dirs_close(&h->session_dirs);
 }
 
 /* One decision for all libraries, said once with its reason. */
@@ -468,7 +470,7 @@ static void tell_network(struct executor *h, bool configured) {
     const struct cluster *cluster = &h->job->cluster;
     if (cluster->count == 1)
         return;
-    (void)snprintf(h->crew.interface, sizeof(h->crew.interface), "%s", h->interface.name);
+    (void)snprintf(h->rank_set.interface, sizeof(h->rank_set.interface), "%s", h->interface.name);
     interface_cidr(&h->interface, network);
     nic_environment_own(h->environment, own);
     log_info("the job's network is %s on %s, %s; Open MPI, NCCL, Gloo, libfabric and UCX are set "
@@ -487,7 +489,7 @@ int executor_meet_master(struct executor *h, const struct net_address *master,
     h->master = cluster_is_master(cluster) ? h->interface.address : *master;
     cluster->hosts[0].address = h->master;
     cluster->hosts[cluster->self].address = h->interface.address;
-    net_address_text(&h->master, h->crew.master_addr);
+    net_address_text(&h->master, h->rank_set.master_addr);
     tell_network(h, strcmp(cluster->interface, h->interface.name) == 0);
     return 0;
 }

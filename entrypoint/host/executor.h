@@ -55,16 +55,16 @@ struct executor {
     const struct mpi_install *tools;
     struct console *console;
     struct failure_writer *failure;
-    struct event_log *journal;       /* may be NULL */
+    struct event_log *event_log;     /* may be NULL */
     struct output_upload *uploading; /* open where the job has targets */
-    struct role_state *succession;   /* NULL: none */
+    struct role_state *role_state;   /* NULL: none */
     struct shared_dir_check proof;
     int64_t upload_seconds;
-    struct rank_set crew;
+    struct rank_set rank_set;
     struct metric_counts metrics; /* of all attempts */
     struct subprocess daemon;
-    struct session_dirs scratch;
-    struct port_wait vacancy; /* between attempts, until the ports are free */
+    struct session_dirs session_dirs;
+    struct port_wait port_wait; /* between attempts, until the ports are free */
     struct interface interface;
     struct net_address master; /* who proved to be it */
     void (*tell)(void *context, json_t *message);
@@ -85,9 +85,9 @@ struct executor_options {
     const struct mpi_install *tools;
     struct console *console;
     struct failure_writer *failure;
-    struct event_log *journal;
+    struct event_log *event_log;
     struct output_upload *uploading;
-    struct role_state *succession;
+    struct role_state *role_state;
     void (*tell)(void *context, json_t *message);
     size_t (*queued)(void *context);
     void *context;

@@ -9,7 +9,7 @@ static const int64_t look = CLOCK_SECOND / 2;
 
 /* Whether it has to be found out which host is the master. */
 static bool seeks(const struct find_master *k) {
-    const struct role_state *s = k->s->succession;
+    const struct role_state *s = k->s->role_state;
     return role_state_others_lead(s, &k->s->job->cluster) && (s->back || !s->again);
 }
 
@@ -30,7 +30,7 @@ static void refused(void *context, const struct error *why) {
 }
 
 static bool is_vain(const struct find_master *k) {
-    const struct role_state *s = k->s->succession;
+    const struct role_state *s = k->s->role_state;
     return role_state_is_back(s) && !role_state_others_lead(s, &k->s->job->cluster) && s->closed &&
            dial_absent(&k->dial) >= FIND_MASTER_ABSENT_SECONDS * CLOCK_SECOND;
 }
@@ -52,7 +52,7 @@ static const struct dial_events events = {opened, told, refused, missed};
 static const char *master_place(struct find_master *k) {
     const struct cluster *cluster = &k->s->job->cluster;
     const struct cluster_host *master = &cluster->hosts[0];
-    if (role_state_is_on(k->s->succession) && k->s->succession->again &&
+    if (role_state_is_on(k->s->role_state) && k->s->role_state->again &&
         net_address_is_set(&master->address)) {
         net_address_text(&master->address, k->address);
         return k->address;
@@ -71,7 +71,7 @@ static void turn(void *context) {
     struct find_master *k = context;
     dial_stop(&k->dial);
     if (seeks(k))
-        role_state_seek(k->s->succession, k->s->job);
+        role_state_seek(k->s->role_state, k->s->job);
     dial(k);
 }
 

@@ -7,9 +7,9 @@
 static int add_metrics(void *context, struct buf *text, struct error *err) {
     const struct metrics_exporter *m = context;
     if (openmetrics_sample(text, "ringmaster_attempt", "the attempt at the job, from 1", "",
-                           m->o.journal->attempt, err) != 0 ||
-        rank_set_measure(m->o.crew, text, err) != 0 ||
-        openmetrics_print(&m->o.journal->gauges, text, err) != 0)
+                           m->o.event_log->attempt, err) != 0 ||
+        rank_set_measure(m->o.rank_set, text, err) != 0 ||
+        openmetrics_print(&m->o.event_log->gauges, text, err) != 0)
         return -1;
     if (m->over && openmetrics_sample(text, "ringmaster_exit_code", "that the job ended with", "",
                                       m->code, err) != 0)
@@ -24,7 +24,7 @@ static void write_file(struct metrics_exporter *m) {
     cleanup_buf struct buf text;
     buf_init(&text, HTTP_PAGE_TEXT_MAX); /* a line a host and a line a rank at most */
     if (add_metrics(m, &text, NULL) == 0)
-        event_log_put_metrics(m->o.journal, &text);
+        event_log_put_metrics(m->o.event_log, &text);
 }
 
 static int64_t pause_of(const struct metrics_exporter *m) {

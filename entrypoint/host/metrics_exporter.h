@@ -16,8 +16,8 @@ struct metrics_exporter_options {
     struct loop *loop;
     const struct job *job;
     const struct process_tree *sweep; /* while it runs nothing is written */
-    const struct rank_set *crew;
-    struct event_log *journal; /* whose child writes */
+    const struct rank_set *rank_set;
+    struct event_log *event_log; /* whose child writes */
     /* Appends what else this host knows; NULL: nothing. */
     int (*measure)(void *context, struct buf *ret, struct error *err);
     void *context;

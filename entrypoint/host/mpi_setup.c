@@ -24,11 +24,11 @@ void mpi_setup_start(struct mpi_setup *e, const struct mpi_setup_options *option
     if (cluster_ranks(&e->o.job->cluster) == 1)
         loop_at(e->o.loop, &e->soon, clock_now());
     else
-        port_wait_await(&e->vacancy, e->o.loop, e->o.job, PORT_WAIT_FIRST_SECONDS, vacant, e);
+        port_wait_await(&e->port_wait, e->o.loop, e->o.job, PORT_WAIT_FIRST_SECONDS, vacant, e);
 }
 
 void mpi_setup_drop(struct mpi_setup *e) {
-    port_wait_cancel(&e->vacancy);
+    port_wait_cancel(&e->port_wait);
 }
 
 void mpi_setup_close(struct mpi_setup *e) {

@@ -22,7 +22,7 @@ struct mpi_setup_options {
 
 struct mpi_setup {
     struct mpi_setup_options o;
-    struct port_wait vacancy;
+    struct port_wait port_wait;
     struct argv environment; /* of mpirun --version */
     struct timer soon;
     struct error failure;

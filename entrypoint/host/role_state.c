@@ -15,12 +15,12 @@ int role_state_open(struct role_state *s, struct job *job, struct error *err) {
                              .returns =
                                  job->settings.shrink && job->settings.restarts > 0 && c->count > 1,
                              .attempt = 1,
-                             .ledger = {.sure = {.number = 1}}};
+                             .quorum = {.committed = {.number = 1}}};
     if (c->count < 2 || (!s->on && !s->returns))
         return 0;
     for (size_t i = 0; i < c->count; i++) {
         c->hosts[i].place = i;
-        host_set_add(&s->ledger.sure.hosts, i);
+        host_set_add(&s->quorum.committed.hosts, i);
     }
     s->addresses = calloc(c->count, sizeof(*s->addresses));
     return s->addresses != NULL ? 0 : error_no_memory(err, "addresses of hosts");
@@ -34,11 +34,11 @@ void role_state_close(struct role_state *s) {
 }
 
 bool role_state_take(struct role_state *s, const struct cluster *c, unsigned number) {
-    struct view roll = {.number = number, .master = (unsigned)c->hosts[0].place};
+    struct view view = {.number = number, .master = (unsigned)c->hosts[0].place};
     for (size_t i = 0; i < c->count; i++)
         if (!c->hosts[i].gone)
-            host_set_add(&roll.hosts, c->hosts[i].place);
-    return quorum_take(&s->ledger, &roll);
+            host_set_add(&view.hosts, c->hosts[i].place);
+    return quorum_take(&s->quorum, &view);
 }
 
 json_t *role_state_addresses(const struct cluster *c) {
@@ -55,14 +55,14 @@ json_t *role_state_addresses(const struct cluster *c) {
 
 bool role_state_settle(struct role_state *s, unsigned number, const json_t *order) {
     const json_t *list = json_object_get(order, "addresses");
-    if (!quorum_commit(&s->ledger, number))
+    if (!quorum_commit(&s->quorum, number))
         return false;
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         const char *text = json_string_value(json_array_get(one, 1));
         json_int_t place = json_integer_value(json_array_get(one, 0));
         if (text != NULL && place >= 0 && place < CLUSTER_HOSTS_MAX &&
-            host_set_has(&s->ledger.sure.hosts, (size_t)place))
+            host_set_has(&s->quorum.committed.hosts, (size_t)place))
             (void)net_address_parse(text, &s->addresses[place]);
     }
     s->begun = true;
@@ -71,7 +71,7 @@ bool role_state_settle(struct role_state *s, unsigned number, const json_t *orde
 
 /* --- how far attempts have come --------------------------------------------------------------- */
 
-json_t *role_state_course(const struct restart_course *c) {
+json_t *role_state_course(const struct restart_progress *c) {
     return json_pack("[I, I]", (json_int_t)(c->best_step & INT64_MAX), (json_int_t)c->fruitless);
 }
 
@@ -80,21 +80,21 @@ void role_state_take_course(struct role_state *s, const json_t *order) {
     json_int_t best = json_integer_value(json_array_get(course, 0));
     json_int_t fruitless = json_integer_value(json_array_get(course, 1));
     bool good = best >= 0 && fruitless >= 0 && fruitless <= RESTART_FRUITLESS_MAX;
-    s->course = good ? (struct restart_course){(uint64_t)best, (unsigned)fruitless}
-                     : (struct restart_course){0};
+    s->progress = good ? (struct restart_progress){(uint64_t)best, (unsigned)fruitless}
+                       : (struct restart_progress){0};
 }
 
 void role_state_note_step(struct role_state *s, uint64_t step) {
     if (step > 0)
-        restart_course_add(&s->course, step);
+        restart_progress_add(&s->progress, step);
     else
-        s->course.fruitless = 0;
+        s->progress.fruitless = 0;
 }
 
 /* --- with a join ------------------------------------------------------------------------------ */
 
 json_t *role_state_json(const struct role_state *s) {
-    return json_pack("{s:s, s:o, s:I}", "run", s->run, "ledger", quorum_json(&s->ledger), "quiet",
+    return json_pack("{s:s, s:o, s:I}", "run", s->run, "ledger", quorum_json(&s->quorum), "quiet",
                      (json_int_t)(clock_boot() - s->heard));
 }
 
@@ -120,13 +120,13 @@ bool role_state_may_follow(const struct role_state *s, const struct job *job, co
     *why = "";
     if (!role_state_is_on(s) || !s->begun || s->ending || s->stopping)
         return false;
-    int next = quorum_next_master(&s->ledger, s->master);
-    if ((int64_t)quorum_last(&s->ledger)->number > job->settings.restarts)
+    int next = quorum_next_master(&s->quorum, s->master);
+    if ((int64_t)quorum_last(&s->quorum)->number > job->settings.restarts)
         *why = "; no restarts are left";
     else if (next < 0)
         *why = "; those that are left may not be more than half of its hosts";
     else {
-        quorum_behind(&s->ledger, (size_t)next, &behind);
+        quorum_behind(&s->quorum, (size_t)next, &behind);
         if (host_set_has(&behind, self))
             return true;
         *why = "; the others may go on without this host";
@@ -156,9 +156,9 @@ static void lead(struct cluster *c, size_t place) {
 void role_state_follow(struct role_state *s, struct job *job) {
     struct cluster *c = &job->cluster;
     struct host_set behind;
-    s->master = (size_t)quorum_next_master(&s->ledger, s->master);
+    s->master = (size_t)quorum_next_master(&s->quorum, s->master);
     lead(c, s->master);
-    quorum_behind(&s->ledger, s->master, &behind);
+    quorum_behind(&s->quorum, s->master, &behind);
     for (size_t i = 0; i < c->count; i++) {
         c->hosts[i].gone = !host_set_has(&behind, c->hosts[i].place);
         c->hosts[i].address = s->addresses[c->hosts[i].place];
@@ -173,8 +173,8 @@ bool role_state_may_return(const struct role_state *s, const struct job *job) {
     if (s == NULL || !s->returns || s->ending || s->stopping)
         return false;
     unsigned last = s->attempt;
-    if (s->on && quorum_last(&s->ledger)->number > last)
-        last = quorum_last(&s->ledger)->number;
+    if (s->on && quorum_last(&s->quorum)->number > last)
+        last = quorum_last(&s->quorum)->number;
     return (int64_t)last <= job->settings.restarts;
 }
 

@@ -42,12 +42,13 @@ struct role_state {
     bool returns;    /* a host that was lost may ask to be taken back */
     SSL_CTX *client; /* owned; for all lives */
     SSL_CTX *server;
-    struct quorum ledger;
-    struct restart_course course; /* by the last order, and what this host has seen since then */
-    bool begun;                   /* this host has heard of a roll that all have taken */
-    bool ending;                  /* the job's end is known here: what comes is no attempt */
-    bool again;                   /* this is not the first life */
-    bool over;                    /* this life ends, and another one follows */
+    struct quorum quorum;
+    struct restart_progress
+        progress;     /* by the last order, and what this host has seen since then */
+    bool begun;       /* this host has heard of a roll that all have taken */
+    bool ending;      /* the job's end is known here: what comes is no attempt */
+    bool again;       /* this is not the first life */
+    bool over;        /* this life ends, and another one follows */
     bool back;        /* in which this host asks the others to be taken back; or this one is so */
     bool anew;        /* of a first host that was started anew, and has heard that another one leads
                          the job: it knows nothing of that until it has a part in it */
@@ -94,7 +95,7 @@ bool role_state_settle(struct role_state *s, unsigned number, const json_t *orde
 json_t *role_state_addresses(const struct cluster *c);
 
 /* Another member of the order that begins an attempt. The caller owns it. */
-json_t *role_state_course(const struct restart_course *c);
+json_t *role_state_course(const struct restart_progress *c);
 void role_state_take_course(struct role_state *s, const json_t *order);
 /* An attempt is over whose ranks of this host have told STEP at most, 0: none has, and of what the
  * others have told nothing is known. */

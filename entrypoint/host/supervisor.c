@@ -30,7 +30,7 @@ const char *supervisor_own_name(const struct supervisor *s) {
 /* To this host's ranks alone: whoever signals one container, or one task of a job, means that one.
  */
 static void pass_on(struct supervisor *s, int number) {
-    unsigned ranks = rank_set_signal(&s->host.crew, number);
+    unsigned ranks = rank_set_signal(&s->host.rank_set, number);
     if (ranks > 0)
         log_info("SIG%s: passed on to %u %s of this host", sigabbrev_np(number), ranks,
                  ranks == 1 ? "rank" : "ranks");
@@ -49,8 +49,8 @@ static void on_signal(void *context, int number) {
         return;
     }
     bool is_stop = number == SIGTERM || number == SIGINT || number == SIGHUP;
-    if (is_stop && s->succession != NULL && s->succession->over)
-        s->succession->stopping = true; /* the next life's */
+    if (is_stop && s->role_state != NULL && s->role_state->over)
+        s->role_state->stopping = true; /* the next life's */
     if (!is_stop || s->judged)
         return; /* once the verdict stands nothing changes it */
     /* One stop often comes as several signals at once: from a terminal and from whoever closes it,
@@ -83,7 +83,7 @@ static void guest_arrived(void *context, struct link *link, const struct net_add
     const char *type = frame_type(message);
     (void)peer;
     if (strcmp(type, "hello") == 0)
-        rank_set_seat(&s->host.crew, link, message);
+        rank_set_seat(&s->host.rank_set, link, message);
     else if (strcmp(type, "agent") == 0)
         s->role->agent(s->state, link, message);
     else
@@ -123,9 +123,9 @@ static int open_host(struct supervisor *s, struct error *err) {
                                        .tools = &s->tools,
                                        .console = &s->console,
                                        .failure = &s->failure,
-                                       .journal = &s->journal,
+                                       .event_log = &s->event_log,
                                        .uploading = &s->uploading,
-                                       .succession = s->succession,
+                                       .role_state = s->role_state,
                                        .tell = host_tells,
                                        .queued = host_queued,
                                        .context = s};
@@ -157,7 +157,7 @@ static void equip(struct supervisor *s) {
                                               .tools = &s->tools,
                                               .done = equipped,
                                               .context = s};
-    mpi_setup_start(&s->equipping, &options);
+    mpi_setup_start(&s->mpi_setup, &options);
 }
 
 /* What is left to find once all that the job needs is on this host. */
@@ -284,7 +284,7 @@ static void stage(struct supervisor *s) {
         .mark = marked,
         .done = staged,
         .context = s};
-    int started = input_download_start(&s->staging, &options, &s->fault);
+    int started = input_download_start(&s->input_download, &options, &s->fault);
     explicit_bzero(s->contexts.pass_key, sizeof(s->contexts.pass_key));
     if (started != 0)
         begin_soon(s);
@@ -300,8 +300,8 @@ static void begin_again(struct supervisor *s) {
 
 static void open_journal(struct supervisor *s) {
     const struct cluster *cluster = &s->job->cluster;
-    event_log_open(&s->journal, &s->loop, &s->reaper, s->job);
-    event_log_put(&s->journal, RECORD_STARTED,
+    event_log_open(&s->event_log, &s->loop, &s->reaper, s->job);
+    event_log_put(&s->event_log, RECORD_STARTED,
                   json_pack("{s:s, s:s, s:I, s:I}", "version", RINGMASTER_VERSION, "role",
                             cluster_is_master(cluster) ? "master" : "worker", "hosts",
                             (json_int_t)cluster->count, "ranks",
@@ -312,11 +312,11 @@ static void begin_metrics(struct supervisor *s) {
     const struct metrics_exporter_options options = {.loop = &s->loop,
                                                      .job = s->job,
                                                      .sweep = &s->sweep,
-                                                     .crew = &s->host.crew,
-                                                     .journal = &s->journal,
+                                                     .rank_set = &s->host.rank_set,
+                                                     .event_log = &s->event_log,
                                                      .measure = s->role->measure,
                                                      .context = s->state};
-    metrics_exporter_begin(&s->meter, &options);
+    metrics_exporter_begin(&s->metrics_exporter, &options);
 }
 
 int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
@@ -324,7 +324,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     *s = (struct supervisor){
         .job = options->job, .environment = options->environment, .role = role, .state = state};
     s->arguments = options->arguments;
-    s->succession = options->succession;
+    s->role_state = options->role_state;
     s->check = options->check;
     s->begin = (struct timer){.fire = begin, .context = s};
     s->meet = (struct timer){.fire = meet, .context = s};
@@ -339,7 +339,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     log_console_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
     open_journal(s);
     begin_metrics(s);
-    if (tls_contexts_open(&s->contexts, s->job, s->succession, err) != 0) {
+    if (tls_contexts_open(&s->contexts, s->job, s->role_state, err) != 0) {
         if (options->fault != NULL)
             *err = *options->fault; /* what was wrong before, and perhaps why */
         return -1;
@@ -350,9 +350,9 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     if (options->fault != NULL || run_as_choose(s->job->settings.user, &s->fault) != 0 ||
         output_dirs_give(s->job->settings.base_dir, &s->fault) != 0 ||
         capacity_raise(&s->job->cluster, &s->fault) != 0 ||
-        (!s->check && metrics_exporter_listen(&s->meter, &s->fault) != 0))
+        (!s->check && metrics_exporter_listen(&s->metrics_exporter, &s->fault) != 0))
         begin_soon(s);
-    else if (role_state_is_again(s->succession))
+    else if (role_state_is_again(s->role_state))
         begin_again(s);
     else if (input_download_is_needed(s->job) && !options->check)
         stage(s);
@@ -373,21 +373,21 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
 }
 
 void supervisor_close(struct supervisor *s) {
-    input_download_close(&s->staging);
+    input_download_close(&s->input_download);
     preflight_probe_close(&s->examining);
     pip_install_close(&s->installing);
     output_upload_close(&s->uploading);
-    metrics_exporter_close(&s->meter);
+    metrics_exporter_close(&s->metrics_exporter);
     mpi_install_done(&s->tools);
     failure_writer_close(&s->failure);
     executor_done(&s->host);
-    event_log_close(&s->journal);
+    event_log_close(&s->event_log);
     int64_t deadline = clock_now() + FLUSH_SECONDS * CLOCK_SECOND;
     console_flush(&s->console, deadline);
     log_console_close(&s->words, deadline);
     console_done(&s->console);
     control_socket_close(&s->local);
-    mpi_setup_close(&s->equipping);
+    mpi_setup_close(&s->mpi_setup);
     tls_contexts_close(&s->contexts);
     loop_done(&s->loop);
 }

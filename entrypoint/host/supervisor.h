@@ -37,7 +37,7 @@ struct supervisor_options {
     bool check;                    /* `ringmaster check`: nothing is fetched */
     bool json;                     /* its rows as JSON */
     bool *begun;                   /* set once the loop may run: from then on programs may, too */
-    struct role_state *succession; /* NULL: none */
+    struct role_state *role_state; /* NULL: none */
 };
 
 struct role {
@@ -74,17 +74,17 @@ struct supervisor {
     struct reaper reaper;
     struct process_tree sweep;
     struct failure_writer failure;
-    struct event_log journal;
+    struct event_log event_log;
     struct console console; /* what programs print */
     struct log_console words;
     struct control_socket local;
     struct mpi_install tools;
-    struct mpi_setup equipping;
+    struct mpi_setup mpi_setup;
     struct executor host;
     struct tls_contexts contexts;
-    struct role_state *succession; /* NULL: none */
-    struct port_wait vacancy;      /* what the lost master's attempt left */
-    struct input_download staging;
+    struct role_state *role_state; /* NULL: none */
+    struct port_wait port_wait;    /* what the lost master's attempt left */
+    struct input_download input_download;
     struct preflight_probe examining; /* of a check */
     uint16_t examine_port;            /* where others dial this host for it; 0: nowhere */
     bool check;
@@ -95,7 +95,7 @@ struct supervisor {
     struct timer meet;
     struct timer begin;
     struct timer leave; /* then nobody is waited for but those that role->must_stay() knows */
-    struct metrics_exporter meter;
+    struct metrics_exporter metrics_exporter;
     struct error fault; /* code 0: none */
     struct verdict verdict;
     bool judged;

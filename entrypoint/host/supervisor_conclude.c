@@ -30,14 +30,14 @@ static void swept(void *context, size_t left);
 /* A program may have filled the container with processes: where there was none for those that write
  * there is now. */
 static bool writes_again(struct supervisor *s) {
-    pid_t before = event_log_child(&s->journal);
+    pid_t before = event_log_child(&s->event_log);
     bool again = !s->tried_again && failure_writer_again(&s->failure, &s->verdict);
     if (!s->tried_again)
-        event_log_rest(&s->journal);
+        event_log_rest(&s->event_log);
     s->tried_again = true;
-    if (!again && event_log_child(&s->journal) == before)
+    if (!again && event_log_child(&s->event_log) == before)
         return false;
-    process_tree_spare(&s->sweep, s->failure.child.pid, event_log_child(&s->journal));
+    process_tree_spare(&s->sweep, s->failure.child.pid, event_log_child(&s->event_log));
     process_tree_start(&s->sweep, &s->loop, &s->reaper, 0, sweep_give_up, swept, s);
     return true;
 }
@@ -66,7 +66,7 @@ static enum log_level level_of(const struct verdict *v) {
         return LOG_INFO;
     if (v->code != EXIT_CODE_STOPPED || v->rank >= 0)
         return LOG_ERROR;
-    return v->story[0] == '\0' ? LOG_INFO : LOG_WARNING;
+    return v->log_tail[0] == '\0' ? LOG_INFO : LOG_WARNING;
 }
 
 static void tell_lines(enum log_level level, const char *line) {
@@ -84,7 +84,7 @@ static void tell_story(const struct supervisor *s, const struct verdict *v) {
     bool own = v->host == (int)s->job->cluster.self;
     if (own && s->console.dropped_ever == 0 && console_waiting(&s->console) == 0)
         return;
-    tell_lines(level_of(v), v->story);
+    tell_lines(level_of(v), v->log_tail);
 }
 
 void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
@@ -93,7 +93,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     s->judged = true;
     s->verdict = *verdict;
     s->host.quiet = true;
-    mpi_setup_drop(&s->equipping);
+    mpi_setup_drop(&s->mpi_setup);
     if (verdict->code == 0)
         log_info("done: %s", verdict->text);
     else
@@ -104,13 +104,13 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     executor_tell_dropped(&s->host);
     output_upload_drop(&s->uploading);
     failure_writer_conclude(&s->failure, verdict);
-    metrics_exporter_conclude(&s->meter, verdict->code);
+    metrics_exporter_conclude(&s->metrics_exporter, verdict->code);
     /* A host that has followed a lost one knows nothing of what came before. */
-    metric_matcher_conclude(&s->host.metrics, &s->journal,
+    metric_matcher_conclude(&s->host.metrics, &s->event_log,
                             cluster_is_master(&s->job->cluster) &&
-                                !role_state_knows(s->succession));
-    event_log_conclude(&s->journal, verdict);
-    process_tree_spare(&s->sweep, s->failure.child.pid, event_log_child(&s->journal));
+                                !role_state_knows(s->role_state));
+    event_log_conclude(&s->event_log, verdict);
+    process_tree_spare(&s->sweep, s->failure.child.pid, event_log_child(&s->event_log));
     executor_kill_daemon(&s->host);
     bool proof = shared_dir_check_end(&s->host.proof); /* no program has begun then */
     process_tree_start(&s->sweep, &s->loop, &s->reaper, s->at_once && !proof ? 0 : sweep_grace,

@@ -9,7 +9,7 @@ static const int64_t give_up = 10 * CLOCK_SECOND;
 static void conclude_unfit(struct supervisor *s, const char *why) {
     struct error err = {0};
     s->judged = false;
-    s->succession->over = false;
+    s->role_state->over = false;
     (void)error_set(&err, EXIT_CODE_HOST_LOST,
                     "the master is lost, and this host cannot follow another one: %s", why);
     supervisor_conclude_error(s, &err, (int)s->job->cluster.self);
@@ -29,7 +29,7 @@ static void swept(void *context, size_t left) {
         conclude_unfit(s, "processes here did not die of SIGKILL");
         return;
     }
-    port_wait_await(&s->vacancy, &s->loop, s->job, PORT_WAIT_AGAIN_SECONDS, vacant, s);
+    port_wait_await(&s->port_wait, &s->loop, s->job, PORT_WAIT_AGAIN_SECONDS, vacant, s);
 }
 
 /* Judged, so that nothing that is still under way here counts. */
@@ -37,16 +37,16 @@ void supervisor_follow(struct supervisor *s) {
     if (s->judged)
         return;
     s->judged = true;
-    s->succession->over = true;
+    s->role_state->over = true;
     s->host.quiet = true;
-    mpi_setup_drop(&s->equipping);
+    mpi_setup_drop(&s->mpi_setup);
     executor_end_attempt(&s->host, 0);
     executor_kill_daemon(&s->host);
     subprocess_done(&s->host.daemon);
     output_upload_close(&s->uploading);
     process_tree_keep(&s->sweep, 0);
-    metrics_exporter_stop(&s->meter);
-    event_log_rest(&s->journal);
-    process_tree_spare(&s->sweep, event_log_child(&s->journal), 0);
+    metrics_exporter_stop(&s->metrics_exporter);
+    event_log_rest(&s->event_log);
+    process_tree_spare(&s->sweep, event_log_child(&s->event_log), 0);
     process_tree_start(&s->sweep, &s->loop, &s->reaper, 0, give_up, swept, s);
 }

@@ -19,7 +19,7 @@ static int make(struct tls_contexts *c, struct role_state *s, bool master, const
     return s->client != NULL && s->server != NULL ? 0 : -1;
 }
 
-int tls_contexts_open(struct tls_contexts *c, const struct job *job, struct role_state *succession,
+int tls_contexts_open(struct tls_contexts *c, const struct job *job, struct role_state *role_state,
                       struct error *err) {
     _Static_assert(sizeof(((struct key *)NULL)->bytes) == TLS_KEY_SIZE, "one key, whole");
     struct key key = {0};
@@ -28,8 +28,8 @@ int tls_contexts_open(struct tls_contexts *c, const struct job *job, struct role
     bool master = cluster_is_master(cluster);
     bool alone = cluster->count == 1;
     *c = (struct tls_contexts){0};
-    if (role_state_is_again(succession))
-        c->tls = master ? succession->server : succession->client;
+    if (role_state_is_again(role_state))
+        c->tls = master ? role_state->server : role_state->client;
     if ((alone && !job->settings.require_key) || c->tls != NULL)
         return 0;
     if (key_make(&job->settings, cluster, &usual, &key, err) != 0)
@@ -42,7 +42,7 @@ int tls_contexts_open(struct tls_contexts *c, const struct job *job, struct role
         log_info("the platform tries this job again, for the %u. time: hosts of earlier attempts "
                  "have another key",
                  cluster->before);
-    int made = alone ? 0 : make(c, succession, master, &key, err);
+    int made = alone ? 0 : make(c, role_state, master, &key, err);
     if (made == 0 && input_download_passes_on(job))
         made = key_for(&key, "what hosts pass on", c->pass_key, err);
     key_done(&key);

@@ -22,7 +22,7 @@ struct tls_contexts {
 
 /* SUCCESSION may be NULL. A host alone has no link to protect; whether a key is there is asked all
  * the same where one is required, so that a trial of one host fails as the job of many would. */
-int tls_contexts_open(struct tls_contexts *c, const struct job *job, struct role_state *succession,
+int tls_contexts_open(struct tls_contexts *c, const struct job *job, struct role_state *role_state,
                       struct error *err);
 void tls_contexts_close(struct tls_contexts *c);
 

@@ -29,10 +29,10 @@ static void drop_link(struct worker *w) {
 
 /* Of a life's master, once it has taken this host in. */
 static void note_beat(struct worker *w) {
-    if (w->s.succession == NULL || !w->joined)
+    if (w->s.role_state == NULL || !w->joined)
         return;
-    w->s.succession->heard = clock_boot();
-    boot_timer_set(&w->late, w->s.succession->heard + lease_of(w) + 1);
+    w->s.role_state->heard = clock_boot();
+    boot_timer_set(&w->late, w->s.role_state->heard + lease_of(w) + 1);
 }
 
 static void take_verdict(struct worker *w, const json_t *message) {
@@ -81,19 +81,19 @@ static void lose_master(struct worker *w, const char *why) {
                                      .joined = w->joined,
                                      .ordered = w->ordered,
                                      .waits = w->waits,
-                                     .stopping = w->stopping || w->s.host.crew.stopping,
+                                     .stopping = w->stopping || w->s.host.rank_set.stopping,
                                      .absent = w->seeking.vain};
-    if (master_loss_lives_on(&loss, w->s.succession, w->s.job, &alone)) {
+    if (master_loss_lives_on(&loss, w->s.role_state, w->s.job, &alone)) {
         log_error("the master, %s, is lost: %s%s", master_name(w), why, alone);
-        event_log_put(&w->s.journal, RECORD_HOST_LOST,
+        event_log_put(&w->s.event_log, RECORD_HOST_LOST,
                       json_pack("{s:s, s:o}", "which", master_name(w), "why", record_text(why)));
         loop_cancel(&w->s.loop, &w->lease);
         boot_timer_set(&w->late, 0);
         supervisor_follow(&w->s);
         return;
     }
-    master_loss_error(&loss, w->s.succession, w->s.job, why, alone, &err);
-    w->s.at_once = role_state_is_on(w->s.succession);
+    master_loss_error(&loss, w->s.role_state, w->s.job, why, alone, &err);
+    w->s.at_once = role_state_is_on(w->s.role_state);
     supervisor_conclude_error(&w->s, &err, 0);
 }
 
@@ -122,7 +122,7 @@ static void begin_to_wait(struct worker *w, const json_t *message) {
     loop_cancel(&w->s.loop, &w->announce);
     executor_await(&w->s.host);
     log_info("%s leads the job: this host waits for its next attempt", master_name(w));
-    event_log_put(&w->s.journal, RECORD_BACK, json_pack("{s:s}", "which", master_name(w)));
+    event_log_put(&w->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", master_name(w)));
 }
 
 /* Its first word, or that the attempt that this host waits for will be with it. */
@@ -137,7 +137,7 @@ static void take_welcome(struct worker *w, const json_t *message) {
     take_run(w, message);
     loop_cancel(&w->s.loop, &w->announce);
     log_info("joined %s", master_name(w));
-    event_log_put(&w->s.journal, RECORD_JOINED,
+    event_log_put(&w->s.event_log, RECORD_JOINED,
                   json_pack("{s:s, s:I}", "which", master_name(w), "count",
                             (json_int_t)w->s.job->cluster.count));
 }
@@ -147,7 +147,7 @@ static void master_silent(struct worker *w);
 /* Where the first host may be lost this one has been without a master for so long that others may
  * run: what comes now, after a pause of this container, say, is too late. */
 static bool is_too_late(const struct worker *w) {
-    const struct role_state *s = w->s.succession;
+    const struct role_state *s = w->s.role_state;
     return role_state_is_on(s) && w->joined && !w->s.judged && s->heard != 0 &&
            clock_boot() - s->heard > lease_of(w);
 }
@@ -178,7 +178,8 @@ static void hear(void *context, const json_t *message) {
         supervisor_examine(&w->s, message);
     } else if (w->joined && !w->s.judged) {
         note_beat(w); /* the master counts its own lease from such an order on, too */
-        input_download_rest(&w->s.staging); /* the first order comes when all hosts are here */
+        input_download_rest(
+            &w->s.input_download); /* the first order comes when all hosts are here */
         w->ordered |= strcmp(type, "prove") != 0;
         executor_order(&w->s.host, message);
         w->waits = w->waits && executor_awaits(&w->s.host);
@@ -193,9 +194,9 @@ static const struct dial_events dial_events = {opened, told, refused, missed};
 
 /* The first master is looked up by its name or where the platform says. */
 static void reach(struct worker *w) {
-    int64_t seconds = role_state_reach_seconds(w->s.succession, &w->s.job->settings);
+    int64_t seconds = role_state_reach_seconds(w->s.role_state, &w->s.job->settings);
     w->dialling = true;
-    w->stopping = w->stopping || (w->s.succession != NULL && w->s.succession->stopping);
+    w->stopping = w->stopping || (w->s.role_state != NULL && w->s.role_state->stopping);
     count_down(w, (w->stopping ? WORKER_STOP_SECONDS : seconds) * CLOCK_SECOND);
     find_master_start(&w->seeking, &w->s, &dial_events, w);
 }
@@ -208,7 +209,7 @@ static void closed(void *context, const struct error *why) {
     if (w->s.judged)
         supervisor_may_leave(&w->s);
     else if (w->joined) {
-        role_state_note_end(w->s.succession, why->os_errno);
+        role_state_note_end(w->s.role_state, why->os_errno);
         lose_master(w, why->text);
     } else {
         reach_again(w);
@@ -326,7 +327,7 @@ static void master_silent(struct worker *w) {
         supervisor_may_leave(&w->s);
         return;
     }
-    role_state_note_end(w->s.succession, ETIMEDOUT);
+    role_state_note_end(w->s.role_state, ETIMEDOUT);
     lose_master(w, why);
 }
 
@@ -334,7 +335,7 @@ static void master_silent(struct worker *w) {
  * lies unread. Not so where another host may have followed it. */
 static void lease_ended(void *context) {
     struct worker *w = context;
-    const struct role_state *s = w->s.succession;
+    const struct role_state *s = w->s.role_state;
     bool stood_still = clock_now() - w->lease.deadline > CLOCK_SECOND;
     if (stood_still && (!role_state_is_on(s) || !s->begun))
         loop_after(&w->s.loop, &w->lease, lease_of(w));
@@ -352,16 +353,16 @@ static void look_at_lease(void *context) {
 /* Of a first host that was started anew: who led the job when it asked is not there any more. */
 static void lead_anew(struct worker *w) {
     log_info("nobody leads the job any more: this host waits for all others, as at a beginning");
-    w->s.succession->back = false;
+    w->s.role_state->back = false;
     supervisor_follow(&w->s);
 }
 
 static void deadline_passed(void *context) {
     struct worker *w = context;
     struct error err = {0};
-    if (role_state_is_again(w->s.succession) && !w->stopping) {
+    if (role_state_is_again(w->s.role_state) && !w->stopping) {
         find_master_stop(&w->seeking);
-        if (w->s.succession->anew)
+        if (w->s.role_state->anew)
             lead_anew(w);
         else
             lose_master(w, find_master_why(&w->seeking)->text);
@@ -375,9 +376,9 @@ static void deadline_passed(void *context) {
     if (conclude_own_fault(w))
         return;
     const struct error *why = find_master_why(&w->seeking);
-    if (role_state_is_on(w->s.succession)) { /* it is the first host that should have been there */
-        w->s.succession->turn = 0;
-        role_state_seek(w->s.succession, w->s.job);
+    if (role_state_is_on(w->s.role_state)) { /* it is the first host that should have been there */
+        w->s.role_state->turn = 0;
+        role_state_seek(w->s.role_state, w->s.job);
     }
     (void)error_set(
         &err, why->code == EXIT_CODE_KEY_REFUSED ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY,
@@ -441,7 +442,7 @@ static void stop(void *state, bool again) {
     struct worker *w = state;
     w->stopping = true;
     event_log_put(
-        &w->s.journal, RECORD_STOP,
+        &w->s.event_log, RECORD_STOP,
         json_pack("{s:s, s:b}", "which", supervisor_own_name(&w->s), "again", (int)again));
     if (w->waits && !w->counted) {
         stop_waiting(w);
@@ -471,7 +472,7 @@ static const struct role role = {.fetching = fetching,
                                  .may_leave = may_leave};
 
 static int open_late(struct worker *w, struct error *err) {
-    if (!role_state_is_on(w->s.succession))
+    if (!role_state_is_on(w->s.role_state))
         return 0;
     return boot_timer_open(&w->late, &w->s.loop, look_at_lease, w, err);
 }

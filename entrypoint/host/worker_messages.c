@@ -24,9 +24,9 @@ void worker_send_join(struct supervisor *s, struct link *link) {
     if (s->check)
         (void)json_object_set_new(message, "examine_port",
                                   json_integer(supervisor_examine_port(s)));
-    if (role_state_knows(s->succession))
-        (void)json_object_set_new(message, "succession", role_state_json(s->succession));
-    if (role_state_is_back(s->succession))
+    if (role_state_knows(s->role_state))
+        (void)json_object_set_new(message, "succession", role_state_json(s->role_state));
+    if (role_state_is_back(s->role_state))
         (void)json_object_set_new(message, "back", json_true());
     if (s->fault.code != 0) {
         (void)json_object_set_new(message, "fault_code", json_integer(s->fault.code));
@@ -46,9 +46,9 @@ void worker_answer_beat(const struct supervisor *s, struct link *link, const jso
     json_t *message = frame_new("alive");
     (void)json_object_set(message, "echo", json_object_get(beat, "time"));
     (void)json_object_set_new(message, "time", json_integer(clock_boot()));
-    json_t *ranks = rank_set_pace(&s->host.crew);
+    json_t *ranks = rank_set_pace(&s->host.rank_set);
     if (ranks != NULL) {
-        (void)json_object_set_new(message, "attempt", json_integer(s->host.crew.attempt));
+        (void)json_object_set_new(message, "attempt", json_integer(s->host.rank_set.attempt));
         (void)json_object_set_new(message, "ranks", ranks);
     }
     link_send(link, message);
@@ -77,7 +77,7 @@ void worker_take_above(struct supervisor *s, const json_t *message) {
     const char *text = json_string_value(json_object_get(message, "address"));
     struct net_address address;
     if (text != NULL && net_address_parse(text, &address))
-        input_download_ask(&s->staging, text);
+        input_download_ask(&s->input_download, text);
 }
 
 /* It becomes part of a path. */

@@ -21,7 +21,7 @@
 
 void job_done(struct job *j) {
     cluster_done(&j->cluster);
-    mpi_options_done(&j->wishes);
+    mpi_options_done(&j->mpi_options);
     hyperparameters_done(&j->hyperparameters);
     channels_done(&j->channels);
     metric_definitions_done(&j->metrics);
@@ -60,7 +60,7 @@ unsigned job_slots(const struct mpi_options *w, size_t hosts, const char *root) 
 /* A host's slots: one where the program is to run once a host, else RINGMASTER_HOSTS, else what
  * job_slots() says. */
 static int fill_slots(struct job *j, bool plain, struct error *err) {
-    const struct mpi_options *w = &j->wishes;
+    const struct mpi_options *w = &j->mpi_options;
     if (j->once_per_host)
         cluster_set_slots(&j->cluster, 1);
     if (plain) {
@@ -93,7 +93,7 @@ static int read_wishes(struct job *j, char *const *environment, struct error *er
     if (config_path(j, "hyperparameters.json", path, result == 0 ? err : &later) != 0 ||
         hyperparameters_read(path, &j->hyperparameters, result == 0 ? err : &later) != 0 ||
         redact_secrets(&j->hyperparameters, result == 0 ? err : &later) != 0 ||
-        mpi_options_read(&j->hyperparameters, &j->wishes, result == 0 ? err : &later) != 0)
+        mpi_options_read(&j->hyperparameters, &j->mpi_options, result == 0 ? err : &later) != 0)
         result = -1;
     return result;
 }
@@ -131,7 +131,7 @@ static int read_cluster(struct job *j, char *const *environment, struct error *e
     struct error slots;
     bool plain = false;
     size_t listed = j->cluster.count;
-    int filled = instance_groups_choose(&j->wishes, &j->cluster, &plain, &slots);
+    int filled = instance_groups_choose(&j->mpi_options, &j->cluster, &plain, &slots);
     if (j->cluster.count < listed)
         (void)snprintf(j->part, sizeof(j->part), "%s", j->cluster.hosts[0].name.text);
     if (filled == 0)

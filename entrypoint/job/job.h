@@ -24,7 +24,7 @@ struct job {
      * so this one's targets are told from the others'. "": they are one job. */
     char part[HOST_NAME_SIZE];
     struct hyperparameters hyperparameters;
-    struct mpi_options wishes; /* of theirs */
+    struct mpi_options mpi_options; /* of theirs */
     struct channels channels;
     struct download_sources sources; /* what is fetched before the job begins */
     struct metric_definitions metrics;

@@ -143,9 +143,9 @@ static void put_groups(struct values *v, const struct cluster *c) {
  * groups all hosts are in it, and MPI is of the one group that is not listed. */
 static json_t *put_distribution(struct values *v, const struct job *job) {
     const struct cluster *c = &job->cluster;
-    json_t *groups = instance_groups_groups(&job->wishes, c);
+    json_t *groups = instance_groups_groups(&job->mpi_options, c);
     json_t *hosts = has_groups(c) ? json_array() : host_list(v, c);
-    if (!has_groups(c) && job->wishes.mpi == WISH_YES && json_array_size(groups) == 0)
+    if (!has_groups(c) && job->mpi_options.mpi == WISH_YES && json_array_size(groups) == 0)
         append(v, groups, json_string(own_group(c)));
     for (size_t i = 0; i < json_array_size(groups); i++) {
         json_t *own = still_here(

@@ -38,7 +38,7 @@ static int check_place(struct master *m, int host, const struct net_address *pee
         return error_set(err, EXIT_CODE_CONFIG, "no host of this job has that name");
     struct member *b = &m->members[host];
     bool fresh = member_is_fresh(b);
-    if (fresh && member_is_twin(b, peer))
+    if (fresh && member_is_duplicate(b, peer))
         return duplicate_name_error(err, member_name(b), &b->address, peer);
     if (rejoin_is(m, message))
         return rejoin_check(b, message, err);
@@ -154,7 +154,7 @@ static void foreign(void *context, struct link *link, const struct net_address *
 
 static void turned_away(void *context, const struct net_address *peer, const struct error *why) {
     struct master *m = context;
-    rejected_peers_add(&m->doorway.strangers, peer, why);
+    rejected_peers_add(&m->accept.rejected_peers, peer, why);
 }
 
 static bool is_missing(void *context, size_t host) {
@@ -192,18 +192,18 @@ static struct net_address listening_address(const struct master *m) {
 
 int accept_open(struct master *m, const struct link_events *events, struct error *err) {
     const struct job *job = m->s.job;
-    m->doorway.open = true;
-    m->doorway.events = events;
-    rejected_peers_open(&m->doorway.strangers, &m->s.loop, &m->s.reaper, &m->s.job->cluster,
+    m->accept.open = true;
+    m->accept.events = events;
+    rejected_peers_open(&m->accept.rejected_peers, &m->s.loop, &m->s.reaper, &m->s.job->cluster,
                         is_missing, m);
     fetch_wait_open(m);
     if (job->cluster.count > 1) {
         struct net_address address = listening_address(m);
         int listener = listener_listen(&address, job->ports.control, LISTENER_CONTROL, err);
-        if (listener < 0 || listener_open(&m->doorway.door, &m->s.loop, listener, m->s.contexts.tls,
-                                          &accept_events, m, err) != 0)
+        if (listener < 0 || listener_open(&m->accept.listener, &m->s.loop, listener,
+                                          m->s.contexts.tls, &accept_events, m, err) != 0)
             return -1;
-        listener_set_room(&m->doorway.door, capacity_guests(&job->cluster));
+        listener_set_room(&m->accept.listener, capacity_guests(&job->cluster));
         if (m->phase == PHASE_GATHERING)
             return 0; /* it counts the time by itself */
         join_open(m);
@@ -213,11 +213,11 @@ int accept_open(struct master *m, const struct link_events *events, struct error
     return 0;
 }
 
-void accept_part(struct master *m) {
+void accept_disconnect_all(struct master *m) {
     join_close(m);
     leader_query_close(m);
     duplicate_name_close(m);
-    listener_close(&m->doorway.door);
+    listener_close(&m->accept.listener);
     for (size_t i = 1; i < m->s.job->cluster.count; i++) {
         link_free(m->members[i].link);
         m->members[i].link = NULL;
@@ -227,7 +227,7 @@ void accept_part(struct master *m) {
 void accept_close(struct master *m) {
     join_close(m);
     leader_query_close(m);
-    rejected_peers_close(&m->doorway.strangers);
+    rejected_peers_close(&m->accept.rejected_peers);
     duplicate_name_close(m);
-    listener_close(&m->doorway.door);
+    listener_close(&m->accept.listener);
 }

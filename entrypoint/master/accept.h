@@ -15,7 +15,7 @@ int accept_open(struct master *m, const struct link_events *events, struct error
 
 /* The door is closed, and all links of members are cut. Nobody is told why: each finds out for
  * itself that this host is gone. */
-void accept_part(struct master *m);
+void accept_disconnect_all(struct master *m);
 
 /* The links of members are left alone. */
 void accept_close(struct master *m);

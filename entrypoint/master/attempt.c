@@ -26,7 +26,7 @@ int attempt_open(struct attempt *a, unsigned number, const struct cluster *clust
         a->reports == NULL || a->lost == NULL || a->losses == NULL)
         return error_no_memory(err, "reports");
     place_ranks(a, cluster);
-    return straggler_open(&a->pace, a->ranks, err);
+    return straggler_open(&a->straggler, a->ranks, err);
 }
 
 void attempt_done(struct attempt *a) {
@@ -41,7 +41,7 @@ void attempt_done(struct attempt *a) {
     for (size_t i = 0; i < a->loss_count; i++)
         free((char *)(uintptr_t)a->losses[i].why);
     free(a->losses);
-    straggler_done(&a->pace);
+    straggler_done(&a->straggler);
     *a = (struct attempt){.number = a->number};
 }
 
@@ -151,11 +151,11 @@ int64_t attempt_all_quiet(const struct attempt *a) {
 void attempt_pace(struct attempt *a, size_t host, int64_t rank,
                   const struct straggler_point *point) {
     if (attempt_is_rank_of(a, host, rank))
-        straggler_put(&a->pace, (size_t)rank, point);
+        straggler_put(&a->straggler, (size_t)rank, point);
 }
 
 bool attempt_find_slow(struct attempt *a, int64_t now, struct straggler_finding *ret) {
-    return straggler_judge(&a->pace, a->reported, now, ret);
+    return straggler_judge(&a->straggler, a->reported, now, ret);
 }
 
 void attempt_mpirun_ended(struct attempt *a, int code) {
@@ -265,7 +265,7 @@ uint64_t attempt_step(const struct attempt *a) {
     for (size_t i = 0; i < a->report_count; i++)
         if (a->reports[i].step > furthest)
             furthest = a->reports[i].step;
-    uint64_t heard = straggler_furthest(&a->pace);
+    uint64_t heard = straggler_furthest(&a->straggler);
     return heard > furthest ? heard : furthest;
 }
 

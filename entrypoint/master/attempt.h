@@ -25,8 +25,8 @@ struct attempt {
     bool *reported;      /* by rank */
     char **quiet; /* by rank: it prints nothing and does nothing, and what its threads wait in;
                      NULL: it is busy; owned */
-    struct straggler pace; /* of those that show progress */
-    bool *lost;            /* by host */
+    struct straggler straggler; /* of those that show progress */
+    bool *lost;                 /* by host */
     size_t seated_count;
     struct rank_report *reports; /* in the order in which they came, at most one a rank */
     size_t report_count;

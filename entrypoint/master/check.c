@@ -25,7 +25,7 @@ static void add_fault(json_t *host, const char *text, int code) {
 
 static void add_missing(const struct master *m, size_t i, json_t *host) {
     struct net_address address;
-    if (rejected_peers_host(&m->doorway.strangers, &address) == (int)i)
+    if (rejected_peers_host(&m->accept.rejected_peers, &address) == (int)i)
         add_fault(host, "missing; it was refused: " TLS_ANOTHER_KEY, EXIT_CODE_KEY_REFUSED);
     else
         add_fault(host, "missing: it has not joined, or has gone again", EXIT_CODE_NOT_READY);
@@ -45,7 +45,7 @@ static void add_translation(const struct member *b, json_t *host) {
 static json_t *host_json(const struct master *m, size_t i) {
     static const char *const told[] = {"fault", "means", "network", "warnings"};
     const struct member *b = &m->members[i];
-    const struct examined *e = &m->examine.hosts[i];
+    const struct examined *e = &m->preflight.hosts[i];
     json_t *host = json_pack("{s:s, s:i, s:b, s:I}", "name", supervisor_host_name(&m->s, i),
                              "slots", (int)m->s.job->cluster.hosts[i].slots, "joined",
                              (int)b->joined, "clock_offset", (json_int_t)b->skew);

@@ -25,23 +25,23 @@
 enum { MPIRUN_WORDS_MAX = 64 * 1024 };
 
 /* The job's end without a verdict on an attempt. A launch that failed is an attempt of its own. */
-static void blame(struct master *m) {
+static void set_verdict(struct master *m) {
     if (m->attempt.number > 1)
         relaunch_end(m, &m->fault, (size_t)m->fault_host, m->attempt.number, "");
     else
         verdict_from_error(&m->fault, &m->s.job->cluster, m->fault_host, &m->verdict);
 }
 
-static void blame_stop(struct master *m, const struct member *b) {
+static void set_verdict_stopped(struct master *m, const struct member *b) {
     struct error err = {0};
     (void)error_set(&err, EXIT_CODE_STOPPED, "stopped on request between two attempts");
     relaunch_end(m, &err, b->index, m->attempt.number - 1, "");
 }
 
 /* The others may have a master of their own by now: nothing of ours may run any longer. */
-static void describe_out(const struct master *m, struct error *err) {
-    const struct view *last = quorum_last(&m->s.succession->ledger);
-    bool gathered = !role_state_knows(m->s.succession) || m->attempt.number > 1;
+static void describe_quorum_lost(const struct master *m, struct error *err) {
+    const struct view *last = quorum_last(&m->s.role_state->quorum);
+    bool gathered = !role_state_knows(m->s.role_state) || m->attempt.number > 1;
     (void)error_set(err, EXIT_CODE_HOST_LOST,
                     "%zu of the %zu hosts of attempt %u are here: the others may go on without "
                     "them",
@@ -49,29 +49,29 @@ static void describe_out(const struct master *m, struct error *err) {
                     last->number);
 }
 
-static void come_back(struct master *m) {
+static void rejoin(struct master *m) {
     struct error err = {0};
-    if (m->inquiry.leader > 0) {
+    if (m->leader_query.leader > 0) {
         log_info("the job goes on under %s: this host asks to have a part in it",
-                 supervisor_host_name(&m->s, m->inquiry.leader));
+                 supervisor_host_name(&m->s, m->leader_query.leader));
     } else {
-        describe_out(m, &err);
+        describe_quorum_lost(m, &err);
         log_error("%s; this host asks whether they take it back", err.text);
     }
     rejoin_ask(m);
 }
 
-static void blame_out(struct master *m) {
+static void set_verdict_quorum_lost(struct master *m) {
     struct error err = {0};
-    describe_out(m, &err);
+    describe_quorum_lost(m, &err);
     verdict_from_error(&err, &m->s.job->cluster, 0, &m->verdict);
     m->s.at_once = true;
 }
 
-static void sure(struct master *m) {
+static void commit_view(struct master *m) {
     if (m->attempt.number == 1)
-        lease_begin(m, m->prove.asked);
-    relaunch_sure(m);
+        lease_begin(m, m->shared_dir.asked);
+    relaunch_commit(m);
 }
 
 static void decide(struct master *m, struct restart_decision *ret) {
@@ -94,7 +94,7 @@ static void decide(struct master *m, struct restart_decision *ret) {
                                         .hosts_left = master_hosts_left(m) + rejoin_count(m),
                                         .host_lost = a->loss_count > 0,
                                         .step = attempt_step(a),
-                                        .before = m->relaunch.course,
+                                        .before = m->relaunch.progress,
                                         .stop_host = stopped ? (int)a->stop_host : -1};
     restart_decide(&m->s.job->settings, &about, ret);
 }
@@ -111,7 +111,7 @@ static void judge(struct master *m) {
     decide(m, &decision);
     if (waits_for_answers(m, &decision))
         return;
-    restart_course_add(&m->relaunch.course, attempt_step(&m->attempt));
+    restart_progress_add(&m->relaunch.progress, attempt_step(&m->attempt));
     if (!decision.again) {
         m->verdict = decision.verdict;
         master_raise(m, EVENT_ENDED);
@@ -120,7 +120,7 @@ static void judge(struct master *m) {
     m->failed = decision.verdict;
     m->relaunch.wait = decision.pause;
     log_error("%s: %s", m->failed.class_name, m->failed.text);
-    event_log_put(&m->s.journal, RECORD_ATTEMPT_OVER,
+    event_log_put(&m->s.event_log, RECORD_ATTEMPT_OVER,
                   json_pack("{s:i, s:s, s:o, s:I}", "code", m->failed.code, "class",
                             m->failed.class_name, "text", record_text(m->failed.text), "seconds",
                             (json_int_t)(decision.pause / CLOCK_SECOND)));
@@ -136,7 +136,7 @@ static void end_mpirun(struct master *m) {
     launch_signal(m, SIGKILL);
 }
 
-static void forget(struct master *m) {
+static void reset_attempt(struct master *m) {
     end_mpirun(m);
     launch_close(m);
     stop_close(m);
@@ -159,7 +159,7 @@ static void conclude(struct master *m) {
     supervisor_conclude(&m->s, &m->verdict);
 }
 
-static int check(struct master *m, struct error *err) {
+static int print_check(struct master *m, struct error *err) {
     if (check_print(m, err) != 0)
         return -1;
     master_raise(m, EVENT_ENDED);
@@ -169,13 +169,13 @@ static int check(struct master *m, struct error *err) {
 /* Those that may fail; 1 for all others. */
 static int try(struct master *m, enum phase_action action, struct error *err) {
     switch (action) {
-    case DO_MEET:
+    case DO_CHOOSE_INTERFACE:
         /* A check goes on with a fault of this host's, which may lack an interface, too. */
-        return m->s.fault.code != 0 ? 0 : launch_meet(m, err);
+        return m->s.fault.code != 0 ? 0 : launch_choose_interface(m, err);
     case DO_EXAMINE:
         return preflight_begin(m, err);
-    case DO_CHECK:
-        return check(m, err);
+    case DO_PRINT_CHECK:
+        return print_check(m, err);
     case DO_LAUNCH:
         return launch_begin(m, err);
     case DO_NEXT_ATTEMPT:
@@ -196,20 +196,20 @@ static bool act_on(const struct raised *raised, enum phase_action action) {
     case DO_ADMIT:
         takeover_admit(b, raised->word);
         return true;
-    case DO_MISS:
+    case DO_SKIP_HOST:
         preflight_left(b);
         return true;
-    case DO_LOSE:
+    case DO_MARK_LOST:
         lease_lose(b, why);
         return true;
     case DO_LEAVE_AGENT:
         launch_agent_leave(b, EXIT_CODE_HOST_LOST);
         return true;
-    case DO_WEIGH_LOSS:
-        relaunch_weigh_loss(b, why);
+    case DO_DECIDE_ON_LOSS:
+        relaunch_decide_on_loss(b, why);
         return true;
-    case DO_CUT:
-        relaunch_cut(b);
+    case DO_DISCONNECT:
+        relaunch_disconnect(b);
         return true;
     case DO_NOTE_STOP:
         stop_note(b->master, b->index);
@@ -217,11 +217,11 @@ static bool act_on(const struct raised *raised, enum phase_action action) {
     case DO_NOTE_LATE_STOP:
         attempt_stop_late(&b->master->attempt, b->index, clock_boot());
         return true;
-    case DO_COUNT_LOSS:
+    case DO_SKIP_UPLOAD:
         uploads_lost(b, why);
         return true;
-    case DO_BLAME_STOP:
-        blame_stop(b->master, b);
+    case DO_SET_VERDICT_STOPPED:
+        set_verdict_stopped(b->master, b);
         return true;
     default:
         return false;
@@ -239,33 +239,33 @@ static void may_leave_now(struct master *m) {
 static void (*const acts[DO_COUNT])(struct master *m) = {
     [DO_AWAIT_LOST] = reports_await_lost,
     [DO_AWAIT_LAST] = reports_await_last,
-    [DO_GATHER] = reports_gather,
+    [DO_COLLECT] = reports_gather,
     [DO_AWAIT_KILLED] = reports_await_killed,
     [DO_RELEASE] = reports_release_all,
     [DO_JUDGE] = judge,
-    [DO_HURRY_JOIN] = join_hurry,
+    [DO_SHORTEN_JOIN] = join_shorten,
     [DO_BEGIN_STOP] = stop_begin,
     [DO_SEND_STOP] = stop_send,
     [DO_END_BUDGET] = stop_end_budget,
     [DO_TERM_MPIRUN] = term_mpirun,
     [DO_KILL] = stop_kill,
-    [DO_FORGET] = forget,
+    [DO_RESET_ATTEMPT] = reset_attempt,
     [DO_CLEAR] = relaunch_clear,
-    [DO_PROVE] = shared_dir_begin,
-    [DO_END_PROOF] = shared_dir_end,
-    [DO_SUCCEED] = takeover_end,
-    [DO_LOOK] = takeover_look,
-    [DO_TAKE_BACK] = rejoin_take,
-    [DO_SEND_ON] = rejoin_send_on,
-    [DO_PART] = accept_part,
-    [DO_COME_BACK] = come_back,
-    [DO_SURE] = sure,
-    [DO_BLAME] = blame,
-    [DO_BLAME_OUT] = blame_out,
+    [DO_PROBE] = shared_dir_begin,
+    [DO_END_PROBE] = shared_dir_end,
+    [DO_TAKE_OVER] = takeover_end,
+    [DO_CHECK_QUORUM] = takeover_check_quorum,
+    [DO_READMIT] = rejoin_take,
+    [DO_REDIRECT] = rejoin_redirect,
+    [DO_DISCONNECT_ALL] = accept_disconnect_all,
+    [DO_REJOIN] = rejoin,
+    [DO_COMMIT_VIEW] = commit_view,
+    [DO_SET_VERDICT] = set_verdict,
+    [DO_SET_VERDICT_QUORUM_LOST] = set_verdict_quorum_lost,
     [DO_UPLOAD] = upload,
-    [DO_HURRY] = uploads_hurry,
+    [DO_SHORTEN_UPLOADS] = uploads_shorten,
     [DO_END_UPLOADS] = uploads_end,
-    [DO_WEIGH] = uploads_weigh,
+    [DO_APPLY_UPLOADS] = uploads_apply,
     [DO_CONCLUDE] = conclude,
     [DO_MAY_LEAVE] = may_leave_now,
 };
@@ -291,8 +291,8 @@ static bool act(struct master *m, const struct raised *raised, enum phase_action
 
 void dispatch(struct master *m, const struct raised *raised) {
     /* First of all, also when this container has been paused. */
-    if (raised->event != EVENT_OUT && lease_is_out(m))
-        master_raise(m, EVENT_OUT);
+    if (raised->event != EVENT_QUORUM_LOST && lease_is_out(m))
+        master_raise(m, EVENT_QUORUM_LOST);
     const bool holds[GUARD_COUNT] = {
         [GUARD_STOP] = m->attempt.stop_asked != 0,
         [GUARD_ENDING] = m->attempt.ending,
@@ -301,9 +301,9 @@ void dispatch(struct master *m, const struct raised *raised) {
         [GUARD_TARGETS] = uploads_wanted(m),
         [GUARD_LOST] = raised->member != NULL && raised->member->lost,
         [GUARD_FETCHES] = !m->join.begun,
-        [GUARD_FOLLOWED] = role_state_is_on(m->s.succession),
-        [GUARD_RETURNS] =
-            m->attempt.stop_asked == 0 && role_state_may_return(m->s.succession, m->s.job),
+        [GUARD_FAILOVER] = role_state_is_on(m->s.role_state),
+        [GUARD_MAY_REJOIN] =
+            m->attempt.stop_asked == 0 && role_state_may_return(m->s.role_state, m->s.job),
     };
     const struct phase_row *row = phase_find(m->phase, raised->event, holds);
     log_debug("%s: %s", phase_name(m->phase), phase_event_name(raised->event));

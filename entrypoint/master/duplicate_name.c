@@ -36,19 +36,19 @@ static bool has_company(const struct master *m) {
     return m->join.count > m->members[0].joined;
 }
 
-static void end_try(struct namesake *n) {
+static void end_try(struct duplicate_name *n) {
     link_free(n->link);
     n->link = NULL;
 }
 
 static void end_look(struct master *m) {
-    struct namesake *n = &m->namesake;
+    struct duplicate_name *n = &m->duplicate_name;
     bool first = n->pending;
     end_try(n);
     resolve_cancel(&n->resolve);
     loop_cancel(&m->s.loop, &n->deadline);
     n->pending = false;
-    if (n->astray && m->phase == PHASE_JOINING)
+    if (n->misresolved && m->phase == PHASE_JOINING)
         loop_after(&m->s.loop, &n->again, DUPLICATE_NAME_AGAIN_SECONDS * CLOCK_SECOND);
     if (first)
         join_go_on(m);
@@ -59,23 +59,23 @@ static void leave(struct master *m, const struct error *why) {
     m->fault = *why;
     m->fault_host = 0;
     m->s.failure.refused = true;
-    master_raise(m, EVENT_TWIN);
+    master_raise(m, EVENT_DUPLICATE_NAME);
 }
 
 /* --- this host asks --------------------------------------------------------------------------- */
 
 static void opened(void *context) {
     struct master *m = context;
-    const struct namesake *n = &m->namesake;
+    const struct duplicate_name *n = &m->duplicate_name;
     json_t *members = json_pack("{s:s, s:s, s:I, s:b, s:b}", "host", supervisor_host_name(&m->s, 0),
                                 "life", n->life, "began", (json_int_t)n->began, "first",
-                                (int)n->pending, "astray", (int)n->astray);
+                                (int)n->pending, "astray", (int)n->misresolved);
     link_send(n->link, frame_with("join", members));
 }
 
 static void answered(void *context, const json_t *message) {
     struct master *m = context;
-    struct namesake *n = &m->namesake;
+    struct duplicate_name *n = &m->duplicate_name;
     struct error why = {0};
     if (strcmp(frame_type(message), "refuse") == 0 && !n->self && !has_company(m)) {
         worker_read_refusal(message, &why);
@@ -89,7 +89,7 @@ static void answered(void *context, const json_t *message) {
 static void closed(void *context, const struct error *why) {
     struct master *m = context;
     log_debug("nobody else is %s there: %s", supervisor_host_name(&m->s, 0), why->text);
-    end_try(&m->namesake);
+    end_try(&m->duplicate_name);
     try_next(m);
 }
 
@@ -97,7 +97,7 @@ const struct link_events duplicate_name_events = {
     .opened = opened, .message = answered, .closed = closed};
 
 static void try_next(struct master *m) {
-    struct namesake *n = &m->namesake;
+    struct duplicate_name *n = &m->duplicate_name;
     struct error ignored;
     n->self = false;
     while (n->next < n->count) {
@@ -110,15 +110,15 @@ static void try_next(struct master *m) {
 }
 
 /* Leaves those that are not this host's. */
-static void pick(struct namesake *n, const struct local_names *own,
+static void pick(struct duplicate_name *n, const struct local_names *own,
                  const struct net_address *addresses, size_t count) {
     n->count = n->next = 0;
-    n->astray = true;
+    n->misresolved = true;
     for (size_t i = 0; i < count; i++) {
         struct host_name name;
         net_address_text(&addresses[i], name.text);
         if (local_names_has(own, &name))
-            n->astray = false;
+            n->misresolved = false;
         else
             n->addresses[n->count++] = addresses[i];
     }
@@ -130,12 +130,12 @@ static void found(void *context, const struct net_address *addresses, size_t cou
     struct error ignored;
     if (local_names_read(&own, &ignored) != 0)
         count = 0;
-    pick(&m->namesake, &own, addresses, count);
+    pick(&m->duplicate_name, &own, addresses, count);
     try_next(m);
 }
 
 static int look(struct master *m, struct error *err) {
-    struct namesake *n = &m->namesake;
+    struct duplicate_name *n = &m->duplicate_name;
     loop_after(&m->s.loop, &n->deadline,
                (RESOLVE_SECONDS + DUPLICATE_NAME_LOOK_SECONDS) * CLOCK_SECOND);
     return resolve_start(&n->resolve, &m->s.loop, &m->s.reaper, own_place(m), found, m, err);
@@ -151,15 +151,16 @@ static void look_again(void *context) {
     if (m->phase != PHASE_JOINING || m->s.judged)
         return;
     if (has_company(m) || look(m, &ignored) != 0)
-        loop_after(&m->s.loop, &m->namesake.again, DUPLICATE_NAME_AGAIN_SECONDS * CLOCK_SECOND);
+        loop_after(&m->s.loop, &m->duplicate_name.again,
+                   DUPLICATE_NAME_AGAIN_SECONDS * CLOCK_SECOND);
 }
 
 void duplicate_name_open(struct master *m) {
-    struct namesake *n = &m->namesake;
+    struct duplicate_name *n = &m->duplicate_name;
     struct error why = {0};
     if (own_place(m)[0] == '\0')
         return;
-    *n = (struct namesake){.pending = true, .began = clock_wall()};
+    *n = (struct duplicate_name){.pending = true, .began = clock_wall()};
     n->deadline = (struct timer){.fire = late, .context = m};
     n->again = (struct timer){.fire = look_again, .context = m};
     if (master_draw_name(n->life, &why) == 0 && look(m, &why) == 0)
@@ -171,7 +172,7 @@ void duplicate_name_open(struct master *m) {
 }
 
 void duplicate_name_close(struct master *m) {
-    struct namesake *n = &m->namesake;
+    struct duplicate_name *n = &m->duplicate_name;
     end_try(n);
     resolve_cancel(&n->resolve);
     loop_cancel(&m->s.loop, &n->deadline);
@@ -184,15 +185,15 @@ void duplicate_name_close(struct master *m) {
  * other. Of two that can be found the one that has its first look behind it was there before; where
  * both are in it, or neither, both reckon by the same numbers. */
 static bool yields(const struct master *m, const json_t *message) {
-    const struct namesake *n = &m->namesake;
+    const struct duplicate_name *n = &m->duplicate_name;
     const char *life = json_string_value(json_object_get(message, "life"));
     json_int_t began = json_integer_value(json_object_get(message, "began"));
     bool pending = json_is_true(json_object_get(message, "first"));
     bool astray = json_is_true(json_object_get(message, "astray"));
     if (m->phase != PHASE_JOINING || life == NULL || has_company(m))
         return false;
-    if (astray != n->astray)
-        return n->astray;
+    if (astray != n->misresolved)
+        return n->misresolved;
     if (pending != n->pending)
         return n->pending;
     return began != n->began ? began < n->began : strcmp(life, n->life) < 0;
@@ -200,7 +201,7 @@ static bool yields(const struct master *m, const json_t *message) {
 
 void duplicate_name_met(struct master *m, struct link *link, const struct net_address *peer,
                         const json_t *message) {
-    struct namesake *n = &m->namesake;
+    struct duplicate_name *n = &m->duplicate_name;
     const struct net_address own = link_own_address(link);
     const char *name = supervisor_host_name(&m->s, 0);
     const char *life = json_string_value(json_object_get(message, "life"));

@@ -20,9 +20,9 @@ static void tell_above(struct master *m, size_t index) {
     const struct member *above = &m->members[(index - 1) / 2];
     char address[NET_ADDRESS_TEXT];
     if (b == NULL || above->index == 0 || above->link == NULL || !b->fetching.busy ||
-        b->fetching.told)
+        b->fetching.informed)
         return;
-    b->fetching.told = true;
+    b->fetching.informed = true;
     net_address_text(&above->address, address);
     master_send(m, index, frame_with("above", json_pack("{s:s}", "address", address)));
 }
@@ -52,14 +52,14 @@ void fetch_wait_told(struct member *b, const struct fetch_progress *mark) {
 }
 
 void fetch_wait_left(struct member *b) {
-    b->fetching.busy = b->fetching.told = false;
+    b->fetching.busy = b->fetching.informed = false;
 }
 
 struct member *fetch_wait_first(struct master *m, int64_t *ret) {
     struct member *first = NULL;
     for (size_t i = 0; i < m->s.job->cluster.count; i++) {
         struct member *b = &m->members[i];
-        if (!b->joined && b->asks == NULL &&
+        if (!b->joined && b->pending_join == NULL &&
             (first == NULL || b->fetching.since < first->fetching.since))
             first = b;
     }
@@ -75,7 +75,7 @@ static bool is_missing(const struct member *b) {
 }
 
 static bool is_busy(const struct member *b) {
-    return b->fetching.busy && !b->joined && b->asks == NULL;
+    return b->fetching.busy && !b->joined && b->pending_join == NULL;
 }
 
 static int print(const struct member *b, bool with_text, char *text, size_t size) {

@@ -56,7 +56,7 @@ static void blame_fetching(struct master *m, const struct member *b) {
 static void blame_late(struct master *m, const struct member *late) {
     char missing[FETCH_WAIT_NAMES_MAX];
     struct net_address address = {0};
-    int stranger = rejected_peers_host(&m->doorway.strangers, &address);
+    int stranger = rejected_peers_host(&m->accept.rejected_peers, &address);
     m->fault_host = -1;
     (void)fetch_wait_missing(m, missing);
     if (late->fetching.busy)
@@ -82,7 +82,7 @@ static void deadline_passed(void *context) {
     bool ending = m->attempt.stop_asked != 0 || m->fault.code != 0;
     if (!ending && late == NULL)
         return;
-    if (!ending && m->inquiry.leader > 0) /* they have a job, and this host fetches for it */
+    if (!ending && m->leader_query.leader > 0) /* they have a job, and this host fetches for it */
         due = clock_now() + m->s.job->settings.ready_seconds * CLOCK_SECOND;
     if (!ending && due > clock_now()) {
         loop_at(&m->s.loop, &m->join.deadline, due);
@@ -107,13 +107,13 @@ static void begin_if_complete(struct master *m) {
     /* For hosts that dial again all at once after an outage, and for those that come too late. */
     size_t most = capacity_guests(&m->s.job->cluster);
     size_t wanted = LISTENER_GUESTS_LEAST + m->s.job->cluster.count;
-    listener_set_room(&m->doorway.door, wanted < most ? wanted : most);
+    listener_set_room(&m->accept.listener, wanted < most ? wanted : most);
     master_raise(m, EVENT_ALL_JOINED);
 }
 
 /* There is nobody left who has to be waited for so that all hear of a stop or a fault. */
 static void hurry_if_all_hear(struct master *m) {
-    if ((m->fault.code == 0 && m->attempt.stop_asked == 0) || m->namesake.pending)
+    if ((m->fault.code == 0 && m->attempt.stop_asked == 0) || m->duplicate_name.pending)
         return;
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         if (m->members[i].link == NULL)
@@ -209,17 +209,17 @@ static void admit(struct member *b, const json_t *message) {
     log_info("%s is here, %zu of %zu", member_name(b), m->join.count,
              cluster_hosts_left(&m->s.job->cluster));
     event_log_put(
-        &m->s.journal, RECORD_JOINED,
+        &m->s.event_log, RECORD_JOINED,
         json_pack("{s:s, s:I}", "which", member_name(b), "count", (json_int_t)m->join.count));
     if (gathers(m))
-        master_raise_word(b, EVENT_CAME, message);
+        master_raise_word(b, EVENT_PEER_ARRIVED, message);
     else
         begin_if_complete(m);
 }
 
 /* It is known what it has to fit to, or does not matter; and that this is the first host. */
 static bool may_be_taken_in(const struct master *m, const json_t *message) {
-    return !m->namesake.pending && (m->join.begun || fault_code(message) != 0);
+    return !m->duplicate_name.pending && (m->join.begun || fault_code(message) != 0);
 }
 
 void join_told(struct member *b, const json_t *message) {
@@ -236,8 +236,8 @@ void join_told(struct member *b, const json_t *message) {
     if (may_be_taken_in(m, message)) {
         admit(b, message);
     } else {
-        json_decref(b->asks);
-        b->asks = json_incref((json_t *)(uintptr_t)message);
+        json_decref(b->pending_join);
+        b->pending_join = json_incref((json_t *)(uintptr_t)message);
     }
 }
 
@@ -250,7 +250,7 @@ void join_meet(struct member *b, struct link *link, const struct net_address *pe
     }
     b->link = link;
     b->address = *peer;
-    link_own(link, m->doorway.events, b);
+    link_own(link, m->accept.events, b);
     link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
     join_told(b, message);
@@ -260,18 +260,18 @@ void join_meet(struct member *b, struct link *link, const struct net_address *pe
 
 void join_left(struct member *b) {
     struct master *m = b->master;
-    bool was_here = b->joined || b->asks != NULL || b->fetching.busy;
+    bool was_here = b->joined || b->pending_join != NULL || b->fetching.busy;
     m->join.count -= b->joined;
-    b->joined = b->waits = false;
+    b->joined = b->is_standby = false;
     b->trip = 0;
-    json_decref(b->asks);
-    b->asks = NULL;
+    json_decref(b->pending_join);
+    b->pending_join = NULL;
     fetch_wait_left(b);
     if (was_here)
         log_warning("%s has gone again", member_name(b));
 }
 
-void join_hurry(struct master *m) {
+void join_shorten(struct master *m) {
     loop_after(&m->s.loop, &m->join.deadline, HURRY_SECONDS * CLOCK_SECOND);
     hurry_if_all_hear(m);
 }
@@ -302,10 +302,10 @@ void join_open(struct master *m) {
 static void admit_those_who_asked(struct master *m) {
     for (size_t i = 1; i < m->s.job->cluster.count; i++) {
         struct member *b = &m->members[i];
-        if (b->asks == NULL || !may_be_taken_in(m, b->asks))
+        if (b->pending_join == NULL || !may_be_taken_in(m, b->pending_join))
             continue;
-        cleanup_json json_t *message = b->asks;
-        b->asks = NULL;
+        cleanup_json json_t *message = b->pending_join;
+        b->pending_join = NULL;
         if (m->phase == PHASE_JOINING || gathers(m))
             admit(b, message);
     }

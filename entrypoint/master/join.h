@@ -36,6 +36,6 @@ void join_go_on(struct master *m);
 /* The link of a member ended before the launch. */
 void join_left(struct member *b);
 /* A stop came: hosts that have not joined would wait for this one in vain, but not for long. */
-void join_hurry(struct master *m);
+void join_shorten(struct master *m);
 
 #endif

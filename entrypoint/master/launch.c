@@ -45,7 +45,7 @@ static bool choose_ucx(const struct master *m) {
         hosts.with_device += !c->hosts[i].gone && f->device;
         hosts.with_component += !c->hosts[i].gone && f->ucx;
     }
-    bool options = openmpi_has_parameters(m->s.job->wishes.options, NULL) != 0;
+    bool options = openmpi_has_parameters(m->s.job->mpi_options.options, NULL) != 0;
     ucx_choose(&hosts, options, &choice);
     if (choice.worse)
         log_warning("%s", choice.said);
@@ -82,7 +82,7 @@ void launch_words(const struct master *m, struct buf *ret) {
 }
 
 void launch_complaint(const struct master *m, struct buf *ret) {
-    const char *text = m->launch.complaint.text;
+    const char *text = m->launch.mpi_error.text;
     (void)addresses_to_names(&m->s.job->cluster, text, strlen(text), ret, NULL);
 }
 
@@ -113,7 +113,7 @@ static void line(void *context, const char *text, size_t size) {
     bool garbled = false;
     if (size > prefix) {
         mpirun_banner_add(&m->launch.banner, text + prefix, size - prefix - 1);
-        tells = mpi_error_text_add(&m->launch.complaint, text + prefix, size - prefix - 1);
+        tells = mpi_error_text_add(&m->launch.mpi_error, text + prefix, size - prefix - 1);
         drops = dropped_add(&m->launch.dropped, text + prefix, size - prefix - 1);
         garbled = dropped_is_garbled(text + prefix, size - prefix - 1);
     }
@@ -125,7 +125,7 @@ static void line(void *context, const char *text, size_t size) {
         guess_dropped(m);
 }
 
-int launch_meet(struct master *m, struct error *err) {
+int launch_choose_interface(struct master *m, struct error *err) {
     const struct net_address none = {0};
     char warning[INTERFACE_WARNING_SIZE] = "";
     const struct net_address *peer = NULL;
@@ -158,7 +158,7 @@ static void ended(void *context, int code) {
                                       .name = "mpirun",
                                       .code = code,
                                       .signal = m->launch.mpirun.signal,
-                                      .memory = rank_set_memory(&m->s.host.crew),
+                                      .memory = rank_set_memory(&m->s.host.rank_set),
                                       .time = clock_boot(),
                                       .refusal = ""};
     bool killed = tool.signal > 0 && !m->launch.given_up;
@@ -193,7 +193,7 @@ static void record_launch(struct master *m) {
     json_t *version = m->attempt.ranks > 1
                           ? json_sprintf("%u.%u.%u", v->major, v->minor, v->release)
                           : json_null();
-    event_log_put(&m->s.journal, RECORD_LAUNCHED,
+    event_log_put(&m->s.event_log, RECORD_LAUNCHED,
                   json_pack("{s:I, s:I, s:o}", "ranks", (json_int_t)m->attempt.ranks, "hosts",
                             (json_int_t)cluster_hosts_left(&m->s.job->cluster), "openmpi",
                             version));
@@ -205,7 +205,7 @@ int launch_begin(struct master *m, struct error *err) {
     char self[CONTROL_SOCKET_FILE_SIZE];
     char prefix[LINE_SPLITTER_PREFIX_SIZE];
     bool one = m->attempt.ranks == 1;
-    input_download_rest(&m->s.staging);
+    input_download_rest(&m->s.input_download);
     if (file_self(self, sizeof(self), err) != 0 || executor_open_scratch(&m->s.host, err) != 0 ||
         executor_tool_environment(&m->s.host, &environment, err) != 0)
         return -1;
@@ -271,7 +271,7 @@ static const char *refusal(const struct master *m, int host, const json_t *messa
     if (m->phase != PHASE_RUNNING ||
         json_integer_value(json_object_get(message, "attempt")) != m->attempt.number)
         return "it is of another attempt";
-    if (m->attempt.seated_count > 0 || m->s.host.crew.started)
+    if (m->attempt.seated_count > 0 || m->s.host.rank_set.started)
         return "ranks have started";
     if (host < 1 || m->s.job->cluster.hosts[host].gone)
         return "mpirun starts no daemon there";
@@ -343,7 +343,7 @@ void launch_close(struct master *m) {
     subprocess_done(&m->launch.mpirun);
     m->launch.mpirun = (struct subprocess){0};
     m->launch.banner = (struct mpirun_banner){0};
-    m->launch.complaint = (struct mpi_error_text){0};
+    m->launch.mpi_error = (struct mpi_error_text){0};
     m->launch.dropped = (struct dropped){0};
     m->launch.agent_warned = false;
     for (size_t i = 0; m->members != NULL && i < m->s.job->cluster.count; i++) {

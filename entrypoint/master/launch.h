@@ -5,7 +5,7 @@
 #include "entrypoint/master/state.h"
 
 /* Chooses the interface that leads to the other hosts. */
-int launch_meet(struct master *m, struct error *err);
+int launch_choose_interface(struct master *m, struct error *err);
 int launch_begin(struct master *m, struct error *err);
 /* Ends mpirun where not all ranks have started in time. Called by a timer. */
 void launch_give_up(void *context);

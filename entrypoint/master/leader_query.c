@@ -19,25 +19,25 @@ static const int64_t held = 3 * CLOCK_SECOND; /* the same to who leads it */
 /* --- the question ----------------------------------------------------------------------------- */
 
 static void let_go(struct master *m) {
-    dial_stop(&m->inquiry.dial);
-    link_free(m->inquiry.link);
-    m->inquiry.link = NULL;
+    dial_stop(&m->leader_query.dial);
+    link_free(m->leader_query.link);
+    m->leader_query.link = NULL;
 }
 
 static void ask_another(struct master *m) {
     let_go(m);
-    m->inquiry.same = false;
-    m->inquiry.leader = 0;
-    loop_after(&m->s.loop, &m->inquiry.turn, look);
+    m->leader_query.same = false;
+    m->leader_query.leader = 0;
+    loop_after(&m->s.loop, &m->leader_query.turn, look);
 }
 
 static void found(struct master *m) {
-    bool first = m->inquiry.leader == 0;
-    m->inquiry.leader = m->inquiry.host;
+    bool first = m->leader_query.leader == 0;
+    m->leader_query.leader = m->leader_query.host;
     if (first && !m->join.begun)
         log_info("the job goes on under %s: this host fetches what it needs, and asks there then",
-                 supervisor_host_name(&m->s, m->inquiry.leader));
-    master_raise(m, EVENT_ELSEWHERE);
+                 supervisor_host_name(&m->s, m->leader_query.leader));
+    master_raise(m, EVENT_LED_ELSEWHERE);
 }
 
 static void answered(void *context, const json_t *message) {
@@ -49,12 +49,12 @@ static void answered(void *context, const json_t *message) {
         return;
     }
     let_go(m);
-    m->inquiry.same = true;
-    loop_after(&m->s.loop, &m->inquiry.turn, leads ? held : soon);
+    m->leader_query.same = true;
+    loop_after(&m->s.loop, &m->leader_query.turn, leads ? held : soon);
     if (leads)
         found(m);
     else
-        m->inquiry.leader = 0;
+        m->leader_query.leader = 0;
 }
 
 static void closed(void *context, const struct error *why) {
@@ -67,7 +67,7 @@ const struct link_events leader_query_events = {.message = answered, .closed = c
 static void opened(void *context, struct link *link, const struct net_address *peer) {
     struct master *m = context;
     (void)peer;
-    m->inquiry.link = link;
+    m->leader_query.link = link;
     link_own(link, &leader_query_events, m);
     link_send(link, frame_with("seek", json_pack("{s:s}", "host", supervisor_own_name(&m->s))));
 }
@@ -93,7 +93,7 @@ static const struct dial_events dial_events = {opened, told, refused, missed};
 /* Of those that have not come to this host; 0: all have. */
 static size_t next_host(const struct master *m) {
     size_t others = m->s.job->cluster.count - 1;
-    size_t host = m->inquiry.same ? m->inquiry.host : 1 + m->inquiry.host % others;
+    size_t host = m->leader_query.same ? m->leader_query.host : 1 + m->leader_query.host % others;
     for (size_t left = others; left > 0; left--) {
         if (m->members[host].link == NULL)
             return host;
@@ -105,50 +105,50 @@ static size_t next_host(const struct master *m) {
 static void ask(void *context) {
     struct master *m = context;
     size_t host = next_host(m);
-    bool answered_last = m->inquiry.same;
+    bool answered_last = m->leader_query.same;
     let_go(m);
-    m->inquiry.same = false; /* where this one does not answer */
-    if (!answered_last || host != m->inquiry.leader)
-        m->inquiry.leader = 0;
+    m->leader_query.same = false; /* where this one does not answer */
+    if (!answered_last || host != m->leader_query.leader)
+        m->leader_query.leader = 0;
     if (m->phase != PHASE_JOINING)
         return;
-    bool first = m->inquiry.asked < m->s.job->cluster.count - 1;
-    loop_after(&m->s.loop, &m->inquiry.turn, first ? first_patience : patience);
+    bool first = m->leader_query.asked < m->s.job->cluster.count - 1;
+    loop_after(&m->s.loop, &m->leader_query.turn, first ? first_patience : patience);
     if (host == 0)
         return;
-    m->inquiry.host = host;
-    m->inquiry.asked++;
-    dial_start(&m->inquiry.dial, &m->s.loop, &m->s.reaper, m->s.contexts.client,
+    m->leader_query.host = host;
+    m->leader_query.asked++;
+    dial_start(&m->leader_query.dial, &m->s.loop, &m->s.reaper, m->s.contexts.client,
                supervisor_host_name(&m->s, host), m->s.job->ports.control, &dial_events, m);
 }
 
 void leader_query_go_on(struct master *m) {
     if (m->s.fault.code != 0)
         leader_query_close(m);
-    else if (m->inquiry.leader > 0)
-        master_raise(m, EVENT_ELSEWHERE);
+    else if (m->leader_query.leader > 0)
+        master_raise(m, EVENT_LED_ELSEWHERE);
 }
 
 int leader_query_elsewhere(const struct master *m, struct error *err) {
-    if (m->inquiry.leader == 0)
+    if (m->leader_query.leader == 0)
         return 0;
     return error_set(err, EXIT_CODE_NOT_READY, "the job goes on under %s",
-                     supervisor_host_name(&m->s, m->inquiry.leader));
+                     supervisor_host_name(&m->s, m->leader_query.leader));
 }
 
 /* Where hosts are only counted no name leads to another one. */
 void leader_query_begin(struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     leader_query_close(m);
-    m->inquiry.turn = (struct timer){.fire = ask, .context = m};
-    if (role_state_others_lead(m->s.succession, c) && !c->counted && !m->check)
+    m->leader_query.turn = (struct timer){.fire = ask, .context = m};
+    if (role_state_others_lead(m->s.role_state, c) && !c->counted && !m->check)
         ask(m);
 }
 
 void leader_query_close(struct master *m) {
-    loop_cancel(&m->s.loop, &m->inquiry.turn);
+    loop_cancel(&m->s.loop, &m->leader_query.turn);
     let_go(m);
-    m->inquiry.same = false;
+    m->leader_query.same = false;
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ void leader_query_close(struct master *m) {
 bool leader_query_leads(const struct master *m) {
     bool may = m->phase == PHASE_GATHERING || m->phase == PHASE_RUNNING ||
                m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
-    return may && role_state_is_on(m->s.succession) && lease_allows(m, &m->s.succession->ledger);
+    return may && role_state_is_on(m->s.role_state) && lease_allows(m, &m->s.role_state->quorum);
 }
 
 /* Who asks gathers hosts itself, and may reach itself under another's name. */

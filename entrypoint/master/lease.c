@@ -23,7 +23,7 @@ static int64_t lease_of(const struct master *m) {
 static bool is_heard(const struct member *b, int64_t since) {
     if (b->master->phase == PHASE_GATHERING)
         return b->joined;
-    return b->index == 0 || (!b->lost && !b->mute && b->echoed >= since);
+    return b->index == 0 || (!b->lost && !b->uncounted && b->last_ack >= since);
 }
 
 struct host_set lease_hosts(const struct master *m) {
@@ -35,18 +35,18 @@ struct host_set lease_hosts(const struct master *m) {
     return set;
 }
 
-bool lease_allows(const struct master *m, const struct quorum *ledger) {
+bool lease_allows(const struct master *m, const struct quorum *quorum) {
     const struct host_set set = lease_hosts(m);
     unsigned place = (unsigned)m->s.job->cluster.hosts[0].place;
-    return quorum_allows_on(ledger, &set, place, m->first);
+    return quorum_allows_on(quorum, &set, place, m->first);
 }
 
 bool lease_is_out(const struct master *m) {
     bool acts =
         m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
-    if (!role_state_is_on(m->s.succession) || !acts)
+    if (!role_state_is_on(m->s.role_state) || !acts)
         return false;
-    return !lease_allows(m, &m->s.succession->ledger);
+    return !lease_allows(m, &m->s.role_state->quorum);
 }
 
 /* When the first of those that are heard is so no longer, if it does not answer; 0: nobody is. */
@@ -55,8 +55,8 @@ static int64_t next_silence(const struct master *m) {
     int64_t first = 0;
     for (size_t i = 1; i < m->s.job->cluster.count; i++) {
         const struct member *b = &m->members[i];
-        if (!b->lost && b->echoed >= since && (first == 0 || b->echoed < first))
-            first = b->echoed;
+        if (!b->lost && b->last_ack >= since && (first == 0 || b->last_ack < first))
+            first = b->last_ack;
     }
     return first == 0 ? 0 : first + lease_of(m) + 1;
 }
@@ -98,7 +98,7 @@ static void beat(void *context) {
 }
 
 bool lease_answered(const struct member *b, int64_t since) {
-    return b->index == 0 || b->lost || b->echoed >= since;
+    return b->index == 0 || b->lost || b->last_ack >= since;
 }
 
 static bool all_answered(const struct master *m, int64_t since) {
@@ -137,8 +137,8 @@ void lease_alive(struct member *b, const json_t *message) {
         json_member_int(message, "alive", "time", &theirs, NULL) != 0 || sent <= 0 || sent > now ||
         theirs < 0 || theirs > RANK_REPORT_TIME_MAX)
         return;
-    if (sent > b->echoed)
-        b->echoed = sent;
+    if (sent > b->last_ack)
+        b->last_ack = sent;
     int64_t trip = now - sent + 1;
     if (b->trip == 0 || trip < b->trip) {
         b->trip = trip;
@@ -157,7 +157,7 @@ void lease_lose(struct member *b, const char *why) {
     b->lost = true;
     b->master->lease.last_loss = clock_now();
     log_error("%s is lost: %s", member_name(b), why);
-    event_log_put(&b->master->s.journal, RECORD_HOST_LOST,
+    event_log_put(&b->master->s.event_log, RECORD_HOST_LOST,
                   json_pack("{s:s, s:o}", "which", member_name(b), "why", record_text(why)));
     attempt_lose(&b->master->attempt, b->index, clock_boot(), why);
     watch_own(b->master);
@@ -206,26 +206,26 @@ static void look(void *context) {
 
 size_t lease_heard(const struct master *m) {
     const struct host_set set = lease_hosts(m);
-    return host_set_common(&set, &quorum_last(&m->s.succession->ledger)->hosts);
+    return host_set_common(&set, &quorum_last(&m->s.role_state->quorum)->hosts);
 }
 
 void lease_begin(struct master *m, int64_t since) {
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
-        if (!m->members[i].lost && since > m->members[i].echoed)
-            m->members[i].echoed = since;
+        if (!m->members[i].lost && since > m->members[i].last_ack)
+            m->members[i].last_ack = since;
     watch_own(m);
 }
 
 static void look_at_own(void *context) {
     struct master *m = context;
     if (lease_is_out(m))
-        master_raise(m, EVENT_OUT);
+        master_raise(m, EVENT_QUORUM_LOST);
     else
         watch_own(m);
 }
 
 int lease_open(struct master *m, struct error *err) {
-    if (role_state_is_on(m->s.succession) &&
+    if (role_state_is_on(m->s.role_state) &&
         boot_timer_open(&m->lease.out, &m->s.loop, look_at_own, m, err) != 0)
         return -1;
     m->lease.beat = (struct timer){.fire = beat, .context = m};

@@ -28,7 +28,7 @@ bool lease_is_out(const struct master *m);
 /* Those hosts. While hosts gather, those that have joined: to dial is to vote. */
 struct host_set lease_hosts(const struct master *m);
 /* Whether they would be enough by LEDGER, too. */
-bool lease_allows(const struct master *m, const struct quorum *ledger);
+bool lease_allows(const struct master *m, const struct quorum *quorum);
 /* How many of the attempt's hosts have. */
 size_t lease_heard(const struct master *m);
 /* All hosts that are left have answered what was sent at SINCE, clock_boot(). */

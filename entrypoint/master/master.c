@@ -80,13 +80,13 @@ static void hear(struct member *b, const json_t *message) {
     struct master *m = b->master;
     const char *type = frame_type(message);
     if (lease_is_out(m))
-        master_raise(m, EVENT_OUT);
+        master_raise(m, EVENT_QUORUM_LOST);
     member_heard(b);
     if (strcmp(type, "heard") == 0 && m->phase == PHASE_JUDGED) {
         telling_heard(b);
         return;
     }
-    if (member_waits(b)) {
+    if (member_is_standby(b)) {
         rejoin_told(b, message);
         return;
     }
@@ -125,9 +125,9 @@ const struct link_events master_member_events = {.message = hear_member, .closed
 /* --- the role --------------------------------------------------------------------------------- */
 
 static int open_door(struct master *m, struct error *err) {
-    if (m->doorway.open)
+    if (m->accept.open)
         return 0;
-    if (role_state_knows(m->s.succession))
+    if (role_state_knows(m->s.role_state))
         takeover_open(m);
     if (lease_open(m, err) != 0)
         return -1;
@@ -158,12 +158,12 @@ static void start(void *state) {
     struct error err = {0};
     if (m->s.judged)
         return;
-    bool again = role_state_is_again(m->s.succession);
+    bool again = role_state_is_again(m->s.role_state);
     if (again && m->s.fault.code != 0)
         supervisor_conclude_error(&m->s, &m->s.fault, 0);
     else if (open_door(m, &err) != 0 || begin(m, &err) != 0)
         supervisor_conclude_error(&m->s, &err, 0);
-    else if (again && m->s.succession->stopping)
+    else if (again && m->s.role_state->stopping)
         ask_for_stop(&m->members[0], false);
 }
 
@@ -273,7 +273,7 @@ static void close_all(struct master *m) {
     size_t count = m->members != NULL ? m->s.job->cluster.count : 0;
     for (size_t i = 0; i < count; i++) {
         link_free(m->members[i].link);
-        json_decref(m->members[i].asks);
+        json_decref(m->members[i].pending_join);
         buf_done(&m->members[i].line);
         free(m->members[i].fault);
     }
@@ -300,7 +300,7 @@ int master_run(const struct supervisor_options *options, int *ret_code, struct e
                        .first = 1,
                        .json = options->json,
                        .raise = dispatch,
-                       .doorway = {.door = {.watch = {.fd = -1}}}};
+                       .accept = {.listener = {.watch = {.fd = -1}}}};
     int result = -1;
     join_init(&m);
     reports_init(&m);

@@ -15,11 +15,11 @@
 enum { ANSWERS_MS = PREFLIGHT_PROBE_MS + 500 };
 
 static void raise_if_complete(struct master *m) {
-    const struct examined *hosts = m->examine.hosts;
+    const struct examined *hosts = m->preflight.hosts;
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
         if (hosts[i].asked && hosts[i].found == NULL)
             return;
-    loop_cancel(&m->s.loop, &m->examine.deadline);
+    loop_cancel(&m->s.loop, &m->preflight.deadline);
     master_raise(m, EVENT_EXAMINED);
 }
 
@@ -28,24 +28,24 @@ static void deadline_passed(void *context) {
 }
 
 void preflight_init(struct master *m) {
-    m->examine.deadline = (struct timer){.fire = deadline_passed, .context = m};
+    m->preflight.deadline = (struct timer){.fire = deadline_passed, .context = m};
 }
 
 int preflight_open(struct master *m, struct error *err) {
     if (!m->check)
         return 0;
-    m->examine.hosts = calloc(m->s.job->cluster.count, sizeof(*m->examine.hosts));
-    return m->examine.hosts != NULL ? 0 : error_no_memory(err, "what hosts tell");
+    m->preflight.hosts = calloc(m->s.job->cluster.count, sizeof(*m->preflight.hosts));
+    return m->preflight.hosts != NULL ? 0 : error_no_memory(err, "what hosts tell");
 }
 
 void preflight_close(struct master *m) {
-    if (m->examine.hosts == NULL)
+    if (m->preflight.hosts == NULL)
         return;
-    loop_cancel(&m->s.loop, &m->examine.deadline);
+    loop_cancel(&m->s.loop, &m->preflight.deadline);
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
-        json_decref(m->examine.hosts[i].found);
-    free(m->examine.hosts);
-    m->examine.hosts = NULL;
+        json_decref(m->preflight.hosts[i].found);
+    free(m->preflight.hosts);
+    m->preflight.hosts = NULL;
 }
 
 /* --- the order ---------------------------------------------------------------------------------
@@ -86,27 +86,27 @@ int preflight_begin(struct master *m, struct error *err) {
     if (order == NULL || json_object_get(order, "answer") == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "an order to look at all hosts");
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
-        m->examine.hosts[i].asked = m->members[i].joined;
+        m->preflight.hosts[i].asked = m->members[i].joined;
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         if (m->members[i].joined)
             master_send(m, i, json_incref(order));
     master_flush(m); /* they are to begin together */
     supervisor_examine(&m->s, order);
-    loop_after(&m->s.loop, &m->examine.deadline, ANSWERS_MS * CLOCK_MILLISECOND);
+    loop_after(&m->s.loop, &m->preflight.deadline, ANSWERS_MS * CLOCK_MILLISECOND);
     return 0;
 }
 
 void preflight_told(struct member *b, const json_t *message) {
     struct master *m = b->master;
     json_t *found = json_object_get(message, "found");
-    if (m->phase != PHASE_EXAMINING || m->examine.hosts[b->index].found != NULL ||
+    if (m->phase != PHASE_EXAMINING || m->preflight.hosts[b->index].found != NULL ||
         !json_is_object(found))
         return;
-    m->examine.hosts[b->index].found = json_incref(found);
+    m->preflight.hosts[b->index].found = json_incref(found);
     raise_if_complete(m);
 }
 
 void preflight_left(struct member *b) {
-    b->master->examine.hosts[b->index].asked = false;
+    b->master->preflight.hosts[b->index].asked = false;
     raise_if_complete(b->master);
 }

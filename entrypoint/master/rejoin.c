@@ -18,7 +18,7 @@ bool rejoin_is(const struct master *m, const json_t *message) {
 /* The number of the attempt that would take it in. */
 static unsigned next_attempt(const struct master *m) {
     if (m->phase == PHASE_GATHERING)
-        return quorum_last(&m->s.succession->ledger)->number + 1;
+        return quorum_last(&m->s.role_state->quorum)->number + 1;
     return m->attempt.number + (m->phase == PHASE_RUNNING);
 }
 
@@ -34,25 +34,25 @@ static bool is_open(const struct master *m) {
 
 /* What it told of the job so far: 1; 0 where it told nothing, as it was started anew. */
 static int parse(const struct master *m, const json_t *message, char run[ATTEMPT_RUN_SIZE],
-                 struct quorum *ledger, struct error *err) {
+                 struct quorum *quorum, struct error *err) {
     int64_t quiet = 0;
     const json_t *told = json_object_get(message, "succession");
     if (told == NULL)
         return 0;
     size_t places = m->s.job->cluster.count;
-    return role_state_parse(told, places, run, ledger, &quiet, err) == 0 ? 1 : -1;
+    return role_state_parse(told, places, run, quorum, &quiet, err) == 0 ? 1 : -1;
 }
 
 int rejoin_check(const struct member *b, const json_t *message, struct error *err) {
     const struct master *m = b->master;
     char run[ATTEMPT_RUN_SIZE];
-    struct quorum ledger;
+    struct quorum quorum;
     if (!is_open(m))
         return error_set(err, EXIT_CODE_HOST_LOST, "the job has begun without it");
     if (!b->lost && m->phase != PHASE_GATHERING)
         return error_set(err, EXIT_CODE_NOT_READY, "attempt %u still counts on that host",
                          m->attempt.number);
-    int told = parse(m, message, run, &ledger, err);
+    int told = parse(m, message, run, &quorum, err);
     if (told < 0)
         return -1;
     if (told > 0 && strcmp(run, m->s.host.run) != 0)
@@ -75,14 +75,14 @@ void rejoin_told(struct member *b, const json_t *message) {
         lease_alive(b, message);
     if (strcmp(frame_type(message), "join") != 0)
         return;
-    json_decref(b->asks);
-    b->asks = json_incref((json_t *)(uintptr_t)message);
+    json_decref(b->pending_join);
+    b->pending_join = json_incref((json_t *)(uintptr_t)message);
     join_clocks(b, message);
     join_weigh(b, message, &fault);
     if (fault.code != 0)
         refuse(b, &fault);
     else
-        master_raise_about(b, EVENT_BACK, NULL);
+        master_raise_about(b, EVENT_HOST_REJOINED, NULL);
 }
 
 void rejoin_meet(struct member *b, struct link *link, const struct net_address *peer,
@@ -91,57 +91,57 @@ void rejoin_meet(struct member *b, struct link *link, const struct net_address *
     link_free(b->link); /* of one that waited or followed, and is silent */
     if (m->phase == PHASE_GATHERING)
         join_left(b);
-    json_decref(b->asks);
-    b->asks = NULL;
+    json_decref(b->pending_join);
+    b->pending_join = NULL;
     b->link = link;
     b->address = *peer;
-    b->waits = true;
+    b->is_standby = true;
     b->trip = 0;
-    link_own(link, m->doorway.events, b);
+    link_own(link, m->accept.events, b);
     link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
     link_send(link, frame_with("wait", json_pack("{s:s}", "run", m->s.host.run)));
     lease_greet(b);
     log_info("%s is back, and waits for the next attempt", member_name(b));
-    event_log_put(&m->s.journal, RECORD_BACK, json_pack("{s:s}", "which", member_name(b)));
+    event_log_put(&m->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", member_name(b)));
     rejoin_told(b, message);
 }
 
 /* Into attempt NUMBER. LEDGER learns what it knows, where this master has the right by that. */
-static bool fits(const struct member *b, unsigned number, struct quorum *ledger) {
+static bool fits(const struct member *b, unsigned number, struct quorum *quorum) {
     const struct master *m = b->master;
     char run[ATTEMPT_RUN_SIZE];
     struct quorum theirs;
-    struct quorum both = *ledger;
-    if (!member_waits(b) || b->asks == NULL)
+    struct quorum both = *quorum;
+    if (!member_is_standby(b) || b->pending_join == NULL)
         return false;
-    if (!role_state_is_on(m->s.succession) || parse(m, b->asks, run, &theirs, NULL) <= 0)
+    if (!role_state_is_on(m->s.role_state) || parse(m, b->pending_join, run, &theirs, NULL) <= 0)
         return true;
     quorum_learn(&both, &theirs);
     if (quorum_last(&theirs)->number >= number || !lease_allows(m, &both))
         return false;
-    *ledger = both;
+    *quorum = both;
     return true;
 }
 
 static struct quorum known(const struct master *m) {
-    return m->s.succession != NULL ? m->s.succession->ledger : (struct quorum){0};
+    return m->s.role_state != NULL ? m->s.role_state->quorum : (struct quorum){0};
 }
 
 size_t rejoin_count(const struct master *m) {
-    struct quorum ledger = known(m);
+    struct quorum quorum = known(m);
     size_t count = 0;
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        count += fits(&m->members[i], next_attempt(m), &ledger);
+        count += fits(&m->members[i], next_attempt(m), &quorum);
     return count;
 }
 
 static void take(struct member *b) {
     struct master *m = b->master;
-    json_decref(b->asks);
-    b->asks = NULL;
-    b->waits = b->lost = b->uploaded = false;
-    b->mute = true;
+    json_decref(b->pending_join);
+    b->pending_join = NULL;
+    b->is_standby = b->lost = b->uploaded = false;
+    b->uncounted = true;
     b->cleared = m->attempt.number;
     m->join.count += !b->joined;
     b->joined = true;
@@ -150,12 +150,12 @@ static void take(struct member *b) {
 }
 
 void rejoin_take(struct master *m) {
-    struct quorum ledger = known(m);
+    struct quorum quorum = known(m);
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        if (fits(&m->members[i], m->attempt.number, &ledger))
+        if (fits(&m->members[i], m->attempt.number, &quorum))
             take(&m->members[i]);
-    if (m->s.succession != NULL)
-        m->s.succession->ledger = ledger;
+    if (m->s.role_state != NULL)
+        m->s.role_state->quorum = quorum;
 }
 
 static void send_on(struct member *b) {
@@ -167,15 +167,15 @@ static void send_on(struct member *b) {
     join_left(b);
 }
 
-void rejoin_send_on(struct master *m) {
+void rejoin_redirect(struct master *m) {
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        if (m->members[i].link != NULL && (m->inquiry.leader > 0 || m->members[i].waits))
+        if (m->members[i].link != NULL && (m->leader_query.leader > 0 || m->members[i].is_standby))
             send_on(&m->members[i]);
 }
 
 void rejoin_ask(struct master *m) {
-    const size_t leader = m->inquiry.leader;
-    struct role_state *s = m->s.succession;
+    const size_t leader = m->leader_query.leader;
+    struct role_state *s = m->s.role_state;
     s->back = true;
     s->anew = leader > 0;
     s->turn = m->s.job->cluster.hosts[leader].place;

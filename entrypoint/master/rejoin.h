@@ -31,7 +31,7 @@ void rejoin_take(struct master *m);
 
 /* Those that have joined this host, where another one leads the job, and those that wait look for
  * whoever does. */
-void rejoin_send_on(struct master *m);
+void rejoin_redirect(struct master *m);
 /* This master is out, or the job goes on under another one (leader_query.h), and its links are cut:
  * it ends all that runs here, and asks the others in its next life. Nobody is told a verdict. */
 void rejoin_ask(struct master *m);

@@ -37,7 +37,7 @@ void relaunch_clear(struct master *m) {
 static int64_t rest_of_loss(const struct master *m) {
     const int64_t all =
         settings_dead(&m->s.job->settings) + ROLE_STATE_ENDING_SECONDS * CLOCK_SECOND;
-    if (!role_state_is_on(m->s.succession) || m->lease.last_loss == 0)
+    if (!role_state_is_on(m->s.role_state) || m->lease.last_loss == 0)
         return 0;
     return m->lease.last_loss + all - clock_now();
 }
@@ -57,7 +57,7 @@ static void go_on_if_ready(struct master *m) {
         if (is_late(&m->members[i]))
             return;
     loop_cancel(&m->s.loop, &m->relaunch.deadline);
-    master_raise(m, EVENT_ALL_CLEAR);
+    master_raise(m, EVENT_CLEANUP_DONE);
 }
 
 static void pause_over(void *context) {
@@ -86,7 +86,7 @@ static void deadline_passed(void *context) {
     lose_silent(m);
     for (size_t i = 0; i < m->s.job->cluster.count && m->phase == PHASE_CLEARING; i++)
         if (is_late(&m->members[i]))
-            master_raise_about(&m->members[i], EVENT_UNFIT,
+            master_raise_about(&m->members[i], EVENT_CLEANUP_FAILED,
                                "it did not end the last attempt's processes in time");
 }
 
@@ -97,7 +97,7 @@ void relaunch_cleared(struct member *b, const json_t *message) {
     if (m->phase != PHASE_CLEARING || b->lost)
         return;
     if (fault != NULL) {
-        master_raise_about(b, EVENT_UNFIT, fault);
+        master_raise_about(b, EVENT_CLEANUP_FAILED, fault);
         return;
     }
     b->cleared = m->attempt.number;
@@ -105,7 +105,7 @@ void relaunch_cleared(struct member *b, const json_t *message) {
 }
 
 /* The master itself cannot be done without. */
-void relaunch_weigh_loss(struct member *b, const char *why) {
+void relaunch_decide_on_loss(struct member *b, const char *why) {
     struct master *m = b->master;
     struct error err = {0};
     struct restart_decision decision;
@@ -121,7 +121,7 @@ void relaunch_weigh_loss(struct member *b, const char *why) {
 }
 
 /* Where the job has ended by it, it hears the verdict like the others. */
-void relaunch_cut(struct member *b) {
+void relaunch_disconnect(struct member *b) {
     if (b->master->phase != PHASE_CLEARING)
         return;
     link_free(b->link);
@@ -148,9 +148,9 @@ int relaunch_next(struct master *m, struct error *err) {
         }
     (void)json_object_set_new(order, "gone", gone);
     (void)json_object_set_new(order, "attempt", json_integer(m->attempt.number));
-    (void)json_object_set_new(order, "course", role_state_course(&m->relaunch.course));
+    (void)json_object_set_new(order, "course", role_state_course(&m->relaunch.progress));
     send_hosts(m, order);
-    if (role_state_is_on(m->s.succession)) {
+    if (role_state_is_on(m->s.role_state)) {
         lease_begin(m, clock_boot());
         loop_after(&m->s.loop, &m->relaunch.deadline, CLEAR_SECONDS * CLOCK_SECOND);
     }
@@ -167,17 +167,17 @@ void relaunch_begun(struct member *b) {
             return;
     loop_cancel(&m->s.loop, &m->relaunch.deadline);
     if (!m->attempt.ending)
-        master_raise(m, EVENT_ALL_BEGUN);
+        master_raise(m, EVENT_VIEW_ACCEPTED);
 }
 
 /* Our own host first: from here on this master acts by the roll. */
-void relaunch_sure(struct master *m) {
+void relaunch_commit(struct master *m) {
     json_t *order = frame_new("sure");
     (void)json_object_set_new(order, "addresses", role_state_addresses(&m->s.job->cluster));
     (void)json_object_set_new(order, "attempt", json_integer(m->attempt.number));
     send_hosts(m, order);
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        m->members[i].mute = false;
+        m->members[i].uncounted = false;
 }
 
 void relaunch_init(struct master *m) {

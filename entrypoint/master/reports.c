@@ -131,9 +131,9 @@ void reports_seated(struct member *b, const json_t *message) {
     double seconds = (double)(clock_now() - m->attempt.launched) / (double)CLOCK_SECOND;
     log_info("all %zu ranks have started, %.2f s after the launch", m->attempt.ranks, seconds);
     event_log_put(
-        &m->s.journal, RECORD_SEATED,
+        &m->s.event_log, RECORD_SEATED,
         json_pack("{s:I, s:f}", "ranks", (json_int_t)m->attempt.ranks, "seconds", seconds));
-    master_raise(m, EVENT_ALL_SEATED);
+    master_raise(m, EVENT_ALL_STARTED);
 }
 
 /* What mpirun makes of it changes nothing, and what it and its daemons would clean up are folders
@@ -151,7 +151,7 @@ static bool is_failure(const struct attempt *a, const struct rank_report *r) {
 static void record_failure(struct master *m, const struct rank_report *r) {
     char end[VERDICT_END_SIZE];
     verdict_describe_end(r, end, sizeof(end));
-    event_log_put(&m->s.journal, RECORD_FIRST_FAILURE,
+    event_log_put(&m->s.event_log, RECORD_FIRST_FAILURE,
                   json_pack("{s:s, s:I, s:o}", "which", supervisor_host_name(&m->s, r->host),
                             "rank", (json_int_t)r->rank, "text", record_text(end)));
 }
@@ -182,7 +182,7 @@ static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t se
         return;
     log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s%s%.512s", name, rank, seconds,
               states[0] != '\0' ? "; its threads: " : "", states);
-    event_log_put(&m->s.journal, RECORD_STALLED,
+    event_log_put(&m->s.event_log, RECORD_STALLED,
                   json_pack("{s:s, s:I, s:I, s:o}", "which", name, "rank", (json_int_t)rank,
                             "seconds", (json_int_t)seconds, "states", record_text(states)));
     if (stall == ATTEMPT_STALL_FIRST)

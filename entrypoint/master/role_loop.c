@@ -10,21 +10,21 @@ static int run_role(const struct supervisor_options *options, int *ret_code, str
 
 /* A check begins no attempt that could go on. */
 int role_loop_run(struct supervisor_options *options, int *ret_code, struct error *err) {
-    struct role_state succession;
-    if (role_state_open(&succession, options->job, err) != 0)
+    struct role_state role_state;
+    if (role_state_open(&role_state, options->job, err) != 0)
         return -1;
-    options->succession = options->check ? NULL : &succession;
+    options->role_state = options->check ? NULL : &role_state;
     int result = run_role(options, ret_code, err);
-    while (result == 0 && succession.over) {
-        if (succession.back)
-            role_state_return(&succession, options->job);
-        else if (succession.anew)
-            role_state_lead(&succession, options->job);
+    while (result == 0 && role_state.over) {
+        if (role_state.back)
+            role_state_return(&role_state, options->job);
+        else if (role_state.anew)
+            role_state_lead(&role_state, options->job);
         else
-            role_state_follow(&succession, options->job);
+            role_state_follow(&role_state, options->job);
         result = run_role(options, ret_code, err);
     }
-    options->succession = NULL;
-    role_state_close(&succession);
+    options->role_state = NULL;
+    role_state_close(&role_state);
     return result;
 }

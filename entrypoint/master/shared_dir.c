@@ -30,11 +30,11 @@ static void order(struct master *m, size_t host, enum shared_dir_probe_step step
 }
 
 static void await(struct master *m) {
-    loop_after(&m->s.loop, &m->prove.deadline, ANSWER_SECONDS * CLOCK_SECOND);
+    loop_after(&m->s.loop, &m->shared_dir.deadline, ANSWER_SECONDS * CLOCK_SECOND);
 }
 
 void shared_dir_begin(struct master *m) {
-    m->prove.step = SHARED_DIR_PROBE_WRITE;
+    m->shared_dir.step = SHARED_DIR_PROBE_WRITE;
     await(m);
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
         order(m, i, SHARED_DIR_PROBE_WRITE, i, "");
@@ -44,7 +44,7 @@ void shared_dir_begin(struct master *m) {
 void shared_dir_end(struct master *m) {
     cleanup_json json_t *own = order_of(SHARED_DIR_PROBE_REMOVE, 0, "");
     (void)json_object_set_new(own, "attempt", json_integer(m->attempt.number));
-    loop_cancel(&m->s.loop, &m->prove.deadline);
+    loop_cancel(&m->s.loop, &m->shared_dir.deadline);
     executor_order(&m->s.host, own);
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         order(m, i, SHARED_DIR_PROBE_REMOVE, i, "");
@@ -53,20 +53,20 @@ void shared_dir_end(struct master *m) {
 static void go_on(struct master *m) {
     size_t count = m->s.job->cluster.count;
     for (size_t i = 0; i < count; i++)
-        if (!m->members[i].proved)
+        if (!m->members[i].probed)
             return;
-    if (m->prove.step == SHARED_DIR_PROBE_WRITE) {
-        m->prove.step = SHARED_DIR_PROBE_READ;
-        m->prove.asked = clock_boot();
+    if (m->shared_dir.step == SHARED_DIR_PROBE_WRITE) {
+        m->shared_dir.step = SHARED_DIR_PROBE_READ;
+        m->shared_dir.asked = clock_boot();
         await(m);
         for (size_t i = 0; i < count; i++) {
-            m->members[i].proved = false;
+            m->members[i].probed = false;
             order(m, i, SHARED_DIR_PROBE_READ, before(m, i), m->members[before(m, i)].word);
         }
         return;
     }
     log_info("all hosts share the folder of checkpoints: the job can go on without its first host");
-    master_raise(m, EVENT_PROVED);
+    master_raise(m, EVENT_DIR_SHARED);
 }
 
 /* In both steps the story names the folder, as the host sees it, and both hosts. */
@@ -74,7 +74,7 @@ static void refuse(struct member *b, const char *why) {
     struct master *m = b->master;
     const char *writer = member_name(&m->members[before(m, b->index)]);
     m->fault_host = (int)b->index;
-    if (m->prove.step == SHARED_DIR_PROBE_WRITE)
+    if (m->shared_dir.step == SHARED_DIR_PROBE_WRITE)
         (void)error_set(&m->fault, EXIT_CODE_CONFIG,
                         "RINGMASTER_FAILOVER=1 needs one folder of checkpoints for all hosts, and "
                         "%s cannot write to its own: %.400s",
@@ -92,19 +92,19 @@ static void deadline_passed(void *context) {
     struct master *m = context;
     char why[64];
     (void)snprintf(why, sizeof(why), "no answer within %d s", ANSWER_SECONDS);
-    for (size_t i = 0; i < m->s.job->cluster.count && m->phase == PHASE_PROVING; i++)
-        if (!m->members[i].proved) {
+    for (size_t i = 0; i < m->s.job->cluster.count && m->phase == PHASE_PROBING; i++)
+        if (!m->members[i].probed) {
             refuse(&m->members[i], why);
             return;
         }
 }
 
 void shared_dir_init(struct master *m) {
-    m->prove.deadline = (struct timer){.fire = deadline_passed, .context = m};
+    m->shared_dir.deadline = (struct timer){.fire = deadline_passed, .context = m};
 }
 
 void shared_dir_close(struct master *m) {
-    loop_cancel(&m->s.loop, &m->prove.deadline);
+    loop_cancel(&m->s.loop, &m->shared_dir.deadline);
 }
 
 void shared_dir_told(struct member *b, const json_t *message) {
@@ -112,15 +112,15 @@ void shared_dir_told(struct member *b, const json_t *message) {
     const char *fault = json_string_value(json_object_get(message, "fault"));
     const char *word = json_string_value(json_object_get(message, "word"));
     const json_t *step = json_object_get(message, "step");
-    if (m->phase != PHASE_PROVING || b->proved || !json_is_integer(step) ||
-        json_integer_value(step) != (json_int_t)m->prove.step)
+    if (m->phase != PHASE_PROBING || b->probed || !json_is_integer(step) ||
+        json_integer_value(step) != (json_int_t)m->shared_dir.step)
         return;
     if (fault != NULL || word == NULL || strlen(word) != SHARED_DIR_PROBE_WORD_SIZE - 1) {
         refuse(b, fault != NULL ? fault : "it says nothing of it");
         return;
     }
-    if (m->prove.step == SHARED_DIR_PROBE_WRITE)
+    if (m->shared_dir.step == SHARED_DIR_PROBE_WRITE)
         (void)snprintf(b->word, sizeof(b->word), "%s", word);
-    b->proved = true;
+    b->probed = true;
     go_on(m);
 }

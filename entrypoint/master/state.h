@@ -42,24 +42,24 @@ struct member {
     struct link *link;  /* NULL: not there (always for member 0) */
     struct link *agent; /* mpirun's agent for this host, while its daemon runs */
     struct {
-        bool came; /* once */
-        bool busy; /* it is there and fetches what it needs */
-        bool told; /* where the host is that it asks */
+        bool came;     /* once */
+        bool busy;     /* it is there and fetches what it needs */
+        bool informed; /* where the host is that it asks */
         struct fetch_progress mark;
         int64_t since; /* its last step forward */
     } fetching;
-    json_t *asks; /* owned; its join, which waits until this host has what it needs, or until the
-                     next attempt; or NULL */
+    json_t *pending_join; /* owned; its join, which waits until this host has what it needs, or
+                     until the next attempt; or NULL */
     bool joined;
     bool lost;        /* to the attempt, and to all later ones that do not take it back */
-    bool waits;       /* it has come while the job runs; its link counts for nothing else */
-    bool mute;        /* it was taken back: nobody counts it before all have taken the roll */
+    bool is_standby;  /* it has come while the job runs; its link counts for nothing else */
+    bool uncounted;   /* it was taken back: nobody counts it before all have taken the roll */
     bool uploaded;    /* or it said why not */
-    bool told;        /* it has acknowledged the verdict */
+    bool informed;    /* it has acknowledged the verdict */
     unsigned cleared; /* the last attempt that it said to be ready for */
     unsigned begun;   /* the last one whose roll it has taken */
-    int64_t echoed;   /* when the last heartbeat that it has answered was sent, clock_boot() */
-    bool proved;      /* it has done the step of host/shared_dir_probe.h */
+    int64_t last_ack; /* when the last heartbeat that it has answered was sent, clock_boot() */
+    bool probed;      /* it has done the step of host/shared_dir_probe.h */
     char word[SHARED_DIR_PROBE_WORD_SIZE]; /* that it has written */
     struct net_address address;            /* where its connection came from */
     struct net_address sends;              /* what it says to have sent from; unset: nothing else */
@@ -93,10 +93,10 @@ struct examined {
 /* Who else has the first host's name (duplicate_name.h). Zeroed it looks for nobody, and has found
  * nobody.
  */
-struct namesake {
+struct duplicate_name {
     bool pending;                /* the first look is not over: no host is taken in */
     bool self;                   /* whoever was reached is this process */
-    bool astray;                 /* the name does not lead to this host */
+    bool misresolved;            /* the name does not lead to this host */
     int64_t began;               /* clock_wall(): who came first, where both look */
     char life[ATTEMPT_RUN_SIZE]; /* unlike any other process's */
     struct resolve resolve;
@@ -127,11 +127,11 @@ struct master {
     struct verdict failed;  /* what the attempt before came to, while hosts are cleared */
     struct {
         bool open;
-        struct listener door;
-        struct rejected_peers strangers;
+        struct listener listener;
+        struct rejected_peers rejected_peers;
         const struct link_events *events; /* of members */
-    } doorway;
-    struct namesake namesake;
+    } accept;
+    struct duplicate_name duplicate_name;
     struct {
         bool begun; /* this host has all that it needs, or a fault: others are admitted */
         size_t count;
@@ -146,11 +146,11 @@ struct master {
         bool same;         /* it is asked again */
         unsigned asked;    /* questions so far */
         size_t leader;     /* who said that the job goes on there; 0: nobody */
-    } inquiry;
+    } leader_query;
     struct {
         struct examined *hosts; /* owned, one a host; NULL where this is no check */
         struct timer deadline;
-    } examine;
+    } preflight;
     struct {
         struct timer beat;
         struct timer look;
@@ -161,21 +161,21 @@ struct master {
     } lease;
     struct {
         struct timer look;
-    } behind;
+    } stragglers;
     struct {
         enum shared_dir_probe_step step;
         struct timer deadline; /* of a step */
         int64_t asked;         /* clock_boot() */
-    } prove;
+    } shared_dir;
     struct {
         struct timer look;
         int64_t opened; /* clock_boot() */
         int64_t heard;  /* the last heartbeat that any host here has answered, likewise */
-    } gather;
+    } takeover;
     struct {
         struct subprocess mpirun;
         struct mpirun_banner banner; /* its first lines; mpirun.tail has the last */
-        struct mpi_error_text complaint;
+        struct mpi_error_text mpi_error;
         struct dropped dropped;
         bool agent_warned; /* of one that was refused */
         struct timer overdue;
@@ -193,9 +193,9 @@ struct master {
         struct timer hold;   /* of a stop that waits for ranks to take their seats */
     } stop;
     struct {
-        int64_t wait;                 /* before the next launch, ns */
-        struct restart_course course; /* of all attempts so far, also under other masters */
-        struct timer pause;           /* the same, running */
+        int64_t wait;                     /* before the next launch, ns */
+        struct restart_progress progress; /* of all attempts so far, also under other masters */
+        struct timer pause;               /* the same, running */
         struct timer deadline;
     } relaunch;
     struct {
@@ -228,10 +228,10 @@ bool member_is_fresh(const struct member *b);
 /* Whether a process at PEER that asks for this member's place, now, is another host with the same
  * name. At another address it is. At the same one it may be the member itself, killed without a
  * goodbye and started anew: they are two only if the member is heard while the other one asks. */
-bool member_is_twin(struct member *b, const struct net_address *peer);
+bool member_is_duplicate(struct member *b, const struct net_address *peer);
 
-static inline bool member_waits(const struct member *b) {
-    return b->waits && b->link != NULL;
+static inline bool member_is_standby(const struct member *b) {
+    return b->is_standby && b->link != NULL;
 }
 
 const char *member_name(const struct member *b);

@@ -44,7 +44,7 @@ static void say(struct master *m, const struct straggler_finding *f) {
     const char *name = supervisor_host_name(&m->s, m->attempt.rank_host[f->rank]);
     straggler_describe(f, text);
     log_warning("straggler on %s: %s", name, text);
-    event_log_put(&m->s.journal, RECORD_STRAGGLER,
+    event_log_put(&m->s.event_log, RECORD_STRAGGLER,
                   json_pack("{s:s, s:I, s:b, s:f, s:f, s:f}", "which", name, "rank",
                             (json_int_t)f->rank, "behind", (int)f->behind, "seconds", f->seconds,
                             "data", f->data, "others", f->others));
@@ -53,7 +53,7 @@ static void say(struct master *m, const struct straggler_finding *f) {
 /* With a heartbeat, of which several come in that time; a host alone is woken by nothing else. */
 static void look_again(struct master *m) {
     int64_t seconds = m->s.job->cluster.count > 1 ? LOOK_SECONDS : ALONE_SECONDS;
-    loop_within(&m->s.loop, &m->behind.look, seconds * CLOCK_SECOND);
+    loop_within(&m->s.loop, &m->stragglers.look, seconds * CLOCK_SECOND);
 }
 
 /* Our own host has no heartbeat. */
@@ -61,7 +61,7 @@ static void look(void *context) {
     struct master *m = context;
     struct straggler_finding finding;
     if (m->phase == PHASE_RUNNING) {
-        cleanup_json json_t *own = rank_set_pace(&m->s.host.crew);
+        cleanup_json json_t *own = rank_set_pace(&m->s.host.rank_set);
         take(&m->members[0], own);
         if (attempt_find_slow(&m->attempt, clock_now(), &finding))
             say(m, &finding);
@@ -70,11 +70,11 @@ static void look(void *context) {
 }
 
 void stragglers_open(struct master *m) {
-    m->behind.look = (struct timer){.fire = look, .context = m};
+    m->stragglers.look = (struct timer){.fire = look, .context = m};
     if (cluster_ranks(&m->s.job->cluster) > 1)
         look_again(m);
 }
 
 void stragglers_close(struct master *m) {
-    loop_cancel(&m->s.loop, &m->behind.look);
+    loop_cancel(&m->s.loop, &m->stragglers.look);
 }

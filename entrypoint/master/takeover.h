@@ -21,7 +21,7 @@ int takeover_check(const struct master *m, size_t host, const json_t *message, s
 /* It is one of them from now on. */
 void takeover_admit(struct member *b, const json_t *message);
 /* Someone may have come: begins, or goes on waiting. */
-void takeover_look(struct master *m);
+void takeover_check_quorum(struct master *m);
 /* Those that have not come are lost, and the attempt is the next one. */
 void takeover_end(struct master *m);
 

@@ -20,7 +20,7 @@ void telling_begin(struct master *m) {
 }
 
 void telling_heard(struct member *b) {
-    b->told = true;
+    b->informed = true;
     supervisor_may_leave(&b->master->s);
 }
 
@@ -40,8 +40,8 @@ void telling_meet(struct member *b, struct link *link) {
     struct master *m = b->master;
     link_free(b->link);
     b->link = link;
-    b->told = false;
-    link_own(link, m->doorway.events, b);
+    b->informed = false;
+    link_own(link, m->accept.events, b);
     link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
     log_info("%s is back, and is told how the job has ended", member_name(b));
@@ -53,7 +53,7 @@ void telling_meet(struct member *b, struct link *link) {
 static bool waits(const struct member *b) {
     int64_t lease = settings_dead(&b->master->s.job->settings);
     bool has_part = b->joined && !b->lost;
-    if (b->told)
+    if (b->informed)
         return false;
     return b->link != NULL || (has_part && clock_now() - b->heard < lease);
 }

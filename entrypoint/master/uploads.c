@@ -119,7 +119,7 @@ void uploads_lost(struct member *b, const char *why) {
     end_if_all_are_done(b->master);
 }
 
-void uploads_hurry(struct master *m) {
+void uploads_shorten(struct master *m) {
     int64_t seconds = stop_seconds(m);
     if (m->uploads.deadline.deadline > clock_now() + (seconds + GRACE_SECONDS) * CLOCK_SECOND)
         send_seconds(m, "hurry", seconds, NULL);
@@ -130,7 +130,7 @@ void uploads_end(struct master *m) {
     send_seconds(m, "hurry", 0, NULL);
 }
 
-void uploads_weigh(struct master *m) {
+void uploads_apply(struct master *m) {
     struct verdict *v = &m->verdict;
     const struct error *fault = &m->uploads.fault;
     bool stopped = v->code == EXIT_CODE_STOPPED;
@@ -139,5 +139,6 @@ void uploads_weigh(struct master *m) {
     struct verdict first = *v;
     verdict_from_error(fault, &m->s.job->cluster, m->uploads.fault_host, v);
     if (stopped)
-        (void)snprintf(v->story, sizeof(v->story), "%.600s\n%.600s", first.text, first.story);
+        (void)snprintf(v->log_tail, sizeof(v->log_tail), "%.600s\n%.600s", first.text,
+                       first.log_tail);
 }

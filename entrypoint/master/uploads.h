@@ -18,10 +18,10 @@ void uploads_close(struct master *m);
 void uploads_told(struct member *b, const json_t *message);
 void uploads_lost(struct member *b, const char *why);
 /* A stop leaves its own time, a second one none. */
-void uploads_hurry(struct master *m);
+void uploads_shorten(struct master *m);
 void uploads_end(struct master *m);
 /* A job that did well, or was stopped, has failed where something is missing; another failure
  * stays. */
-void uploads_weigh(struct master *m);
+void uploads_apply(struct master *m);
 
 #endif

@@ -109,7 +109,7 @@ static bool may_pass(const struct console *c, int number) {
     case ENOLCK:
     case ESTALE:
     case ETIMEDOUT:
-        return !c->outlet.own && !c->outlet.socket;
+        return !c->writer.own && !c->writer.socket;
     default:
         return false;
     }
@@ -122,7 +122,7 @@ static bool write_piece(struct console *c) {
     size_t size = q->bytes.size;
     if (q == &c->lines && q->begun && c->words.bytes.size > 0)
         size = rest_of_first(q);
-    ssize_t sent = nonblocking_writer_write(&c->outlet, data, nonblocking_writer_piece(data, size));
+    ssize_t sent = nonblocking_writer_write(&c->writer, data, nonblocking_writer_piece(data, size));
     c->full = sent < 0 && errno != EINTR && errno != EAGAIN;
     c->was_full |= c->full;
     if (sent < 0 && !may_pass(c, errno)) {
@@ -172,8 +172,8 @@ static void ready(void *context, uint32_t events) {
 
 void console_init(struct console *c, struct loop *loop, int fd) {
     *c = (struct console){.loop = loop, .told_at = clock_now() - tell_again};
-    nonblocking_writer_open(&c->outlet, fd);
-    c->watch = (struct watch){.fd = c->outlet.fd, .ready = ready, .context = c};
+    nonblocking_writer_open(&c->writer, fd);
+    c->watch = (struct watch){.fd = c->writer.fd, .ready = ready, .context = c};
     c->retry = (struct timer){.fire = await_room, .context = c};
     buf_init(&c->words.bytes, CONSOLE_WORDS_MAX);
     buf_init(&c->lines.bytes, CONSOLE_QUEUE_MAX);
@@ -184,7 +184,7 @@ void console_done(struct console *c) {
         return;
     loop_unwatch(c->loop, &c->watch);
     loop_cancel(c->loop, &c->retry);
-    nonblocking_writer_close(&c->outlet);
+    nonblocking_writer_close(&c->writer);
     buf_done(&c->words.bytes);
     buf_done(&c->lines.bytes);
 }
@@ -211,7 +211,7 @@ void console_word(struct console *c, const char *line, size_t size) {
 
 static void write_until(struct console *c, int64_t deadline) {
     while (console_waiting(c) > 0 && clock_left_ms(deadline) > 0 &&
-           nonblocking_writer_wait(&c->outlet, deadline))
+           nonblocking_writer_wait(&c->writer, deadline))
         if (!write_piece(c) && console_waiting(c) > 0)
             (void)poll(NULL, 0, (int)(retry_after / CLOCK_MILLISECOND));
 }

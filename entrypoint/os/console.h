@@ -36,7 +36,7 @@ struct console_queue {
 
 struct console {
     struct loop *loop;
-    struct nonblocking_writer outlet;
+    struct nonblocking_writer writer;
     struct watch watch;
     struct timer retry;
     struct console_queue words;

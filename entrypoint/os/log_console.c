@@ -7,7 +7,7 @@ static void put(void *context, const char *line, size_t size) {
 
 void log_console_open(struct log_console *w, struct loop *loop, int fd, struct console *out) {
     *w = (struct log_console){.to = out};
-    if (!nonblocking_writer_same(fd, out->outlet.fd)) {
+    if (!nonblocking_writer_same(fd, out->writer.fd)) {
         console_init(&w->own, loop, fd);
         w->to = &w->own;
     }

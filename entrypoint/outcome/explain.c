@@ -144,7 +144,7 @@ static const struct explain_row *find_mpiruns_line(const char *evidence) {
 const struct explain_row *explain_verdict(const struct verdict *v) {
     const struct explain_row *row = find_first_line(v->evidence);
     if (row == NULL && v->rank >= 0)
-        row = find_sign(v->story);
+        row = find_sign(v->log_tail);
     if (row == NULL)
         row = find_mpiruns_line(v->evidence);
     if (row != NULL)

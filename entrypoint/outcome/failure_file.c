@@ -73,18 +73,19 @@ static const char *last_telling(const char *text, size_t size, size_t *ret_size)
 /* The end of TEXT in MAX bytes, and in front of it, where it tells of no error, the last line that
  * does: a program's words about its end may be many. */
 enum { TELLING_MOST = 200, TELLING_ROOM = 400 };
-static int add_story(struct buf *ret, const struct buf *story, size_t max, struct error *err) {
+static int add_log_tail(struct buf *ret, const struct buf *log_tail, size_t max,
+                        struct error *err) {
     static const char gap[] = "\n...\n";
     size_t size = 0;
     size_t ignored = 0;
-    const char *end = story->data + story->size;
-    const char *shown = last_lines(story->data, story->size, max);
-    const char *line = last_telling(story->data, (size_t)(shown - story->data), &size);
+    const char *end = log_tail->data + log_tail->size;
+    const char *shown = last_lines(log_tail->data, log_tail->size, max);
+    const char *line = last_telling(log_tail->data, (size_t)(shown - log_tail->data), &size);
     if (line == NULL || max < TELLING_ROOM ||
         last_telling(shown, (size_t)(end - shown), &ignored) != NULL)
         return buf_add(ret, shown, (size_t)(end - shown), err);
     size = str_utf8_prefix(line, size, TELLING_MOST);
-    shown = last_lines(story->data, story->size, max - size - strlen(gap));
+    shown = last_lines(log_tail->data, log_tail->size, max - size - strlen(gap));
     return buf_add(ret, line, size, err) == 0 && buf_add_text(ret, gap, err) == 0
                ? buf_add(ret, shown, (size_t)(end - shown), err)
                : -1;
@@ -106,7 +107,7 @@ static int add_evidence(struct buf *ret, const struct buf *evidence, size_t used
 
 /* What the failure means and what to do, where that is known and there is room for it. USED bytes
  * are taken, STORY are still to come. */
-static int add_hint(struct buf *ret, const struct verdict *v, size_t used, size_t story,
+static int add_hint(struct buf *ret, const struct verdict *v, size_t used, size_t log_tail,
                     struct error *err) {
     char key[EXPLAIN_KEY_SIZE];
     cleanup_buf struct buf hint;
@@ -119,7 +120,7 @@ static int add_hint(struct buf *ret, const struct verdict *v, size_t used, size_
     if (buf_printf(&hint, err, "hint: %s%s%s (ringmaster explain %s)\n",
                    own ? "" : explain_means(row), own ? "" : ": ", row->act, key) != 0)
         return -1;
-    size_t least = story < STORY_LEAST ? story : STORY_LEAST;
+    size_t least = log_tail < STORY_LEAST ? log_tail : STORY_LEAST;
     if (used + hint.size + least + 1 > FAILURE_FILE_MAX)
         return 0;
     return buf_add(ret, hint.data, hint.size, err);
@@ -127,24 +128,24 @@ static int add_hint(struct buf *ret, const struct verdict *v, size_t used, size_
 
 int failure_file_text(const struct verdict *v, struct buf *ret, struct error *err) {
     cleanup_buf struct buf head;
-    cleanup_buf struct buf story;
+    cleanup_buf struct buf log_tail;
     cleanup_buf struct buf evidence;
     const size_t before = ret->size;
     buf_init(&head, (size_t)16 * 1024);
-    buf_init(&story, (size_t)64 * 1024);
+    buf_init(&log_tail, (size_t)64 * 1024);
     buf_init(&evidence, (size_t)64 * 1024);
     if (buf_printf(&head, err, "%s: ", v->class_name) != 0 || add_clean(&head, v->text, err) != 0 ||
-        add_clean(&evidence, v->evidence, err) != 0 || add_clean(&story, v->story, err) != 0)
+        add_clean(&evidence, v->evidence, err) != 0 || add_clean(&log_tail, v->log_tail, err) != 0)
         return -1;
     size_t fit = str_utf8_prefix(buf_text(&head), head.size, FAILURE_FILE_MAX - 1);
     if (buf_add(ret, buf_text(&head), fit, err) != 0 || buf_add(ret, "\n", 1, err) != 0 ||
         add_evidence(ret, &evidence, fit + 1, err) != 0 ||
-        add_hint(ret, v, ret->size - before, story.size, err) != 0)
+        add_hint(ret, v, ret->size - before, log_tail.size, err) != 0)
         return -1;
     size_t used = ret->size - before;
-    if (story.size == 0 || used + 1 >= FAILURE_FILE_MAX)
+    if (log_tail.size == 0 || used + 1 >= FAILURE_FILE_MAX)
         return 0;
-    if (add_story(ret, &story, FAILURE_FILE_MAX - used - 1, err) != 0)
+    if (add_log_tail(ret, &log_tail, FAILURE_FILE_MAX - used - 1, err) != 0)
         return -1;
     return buf_add(ret, "\n", 1, err);
 }

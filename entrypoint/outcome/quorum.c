@@ -45,10 +45,10 @@ bool view_allows(const struct view *r, const struct host_set *part) {
 
 bool quorum_allows_on(const struct quorum *l, const struct host_set *part, unsigned master,
                       unsigned first) {
-    if (l->lost > l->sure.number || !view_allows(&l->sure, part))
+    if (l->lost > l->committed.number || !view_allows(&l->committed, part))
         return false;
-    for (size_t i = 0; i < l->taken_count; i++) {
-        const struct view *r = &l->taken[i];
+    for (size_t i = 0; i < l->accepted_count; i++) {
+        const struct view *r = &l->accepted[i];
         bool own = r->master == master && r->number >= first;
         if (!own && !view_allows(r, part))
             return false;
@@ -64,10 +64,10 @@ bool quorum_allows(const struct quorum *l, const struct host_set *part) {
 
 static void drop_settled(struct quorum *l) {
     size_t kept = 0;
-    for (size_t i = 0; i < l->taken_count; i++)
-        if (l->taken[i].number > l->sure.number)
-            l->taken[kept++] = l->taken[i];
-    l->taken_count = kept;
+    for (size_t i = 0; i < l->accepted_count; i++)
+        if (l->accepted[i].number > l->committed.number)
+            l->accepted[kept++] = l->accepted[i];
+    l->accepted_count = kept;
 }
 
 static bool is_same(const struct view *a, const struct view *b) {
@@ -76,21 +76,21 @@ static bool is_same(const struct view *a, const struct view *b) {
 }
 
 static struct view *first_taken(struct quorum *l) {
-    struct view *first = l->taken;
-    for (size_t i = 1; i < l->taken_count; i++)
-        if (l->taken[i].number < first->number)
-            first = &l->taken[i];
+    struct view *first = l->accepted;
+    for (size_t i = 1; i < l->accepted_count; i++)
+        if (l->accepted[i].number < first->number)
+            first = &l->accepted[i];
     return first;
 }
 
 /* Of more than it holds the last ones stay: when one of them is sure, those before it count for
  * nothing. */
 static void add(struct quorum *l, const struct view *r) {
-    for (size_t i = 0; i < l->taken_count; i++)
-        if (is_same(&l->taken[i], r))
+    for (size_t i = 0; i < l->accepted_count; i++)
+        if (is_same(&l->accepted[i], r))
             return;
-    if (l->taken_count < QUORUM_TAKEN_MAX) {
-        l->taken[l->taken_count++] = *r;
+    if (l->accepted_count < QUORUM_ACCEPTED_MAX) {
+        l->accepted[l->accepted_count++] = *r;
         return;
     }
     struct view *first = first_taken(l);
@@ -109,32 +109,32 @@ bool quorum_take(struct quorum *l, const struct view *r) {
 }
 
 bool quorum_commit(struct quorum *l, unsigned number) {
-    for (size_t i = 0; i < l->taken_count; i++)
-        if (l->taken[i].number == number) {
-            l->sure = l->taken[i];
+    for (size_t i = 0; i < l->accepted_count; i++)
+        if (l->accepted[i].number == number) {
+            l->committed = l->accepted[i];
             drop_settled(l);
             return true;
         }
-    return l->sure.number == number;
+    return l->committed.number == number;
 }
 
 void quorum_learn(struct quorum *l, const struct quorum *other) {
-    if (other->sure.number > l->sure.number) {
-        l->sure = other->sure;
+    if (other->committed.number > l->committed.number) {
+        l->committed = other->committed;
         drop_settled(l);
     }
     if (other->lost > l->lost)
         l->lost = other->lost;
-    for (size_t i = 0; i < other->taken_count; i++)
-        if (other->taken[i].number > l->sure.number)
-            add(l, &other->taken[i]);
+    for (size_t i = 0; i < other->accepted_count; i++)
+        if (other->accepted[i].number > l->committed.number)
+            add(l, &other->accepted[i]);
 }
 
 const struct view *quorum_last(const struct quorum *l) {
-    const struct view *last = &l->sure;
-    for (size_t i = 0; i < l->taken_count; i++)
-        if (l->taken[i].number > last->number)
-            last = &l->taken[i];
+    const struct view *last = &l->committed;
+    for (size_t i = 0; i < l->accepted_count; i++)
+        if (l->accepted[i].number > last->number)
+            last = &l->accepted[i];
     return last;
 }
 
@@ -176,12 +176,12 @@ static json_t *view_json(const struct view *r) {
 
 json_t *quorum_json(const struct quorum *l) {
     json_t *taken = json_array();
-    for (size_t i = 0; i < l->taken_count; i++)
-        if (json_array_append_new(taken, view_json(&l->taken[i])) != 0) {
+    for (size_t i = 0; i < l->accepted_count; i++)
+        if (json_array_append_new(taken, view_json(&l->accepted[i])) != 0) {
             json_decref(taken); /* a host that does not tell of one may give away a right */
             return NULL;
         }
-    return json_pack("{s:o, s:o, s:I}", "sure", view_json(&l->sure), "taken", taken, "lost",
+    return json_pack("{s:o, s:o, s:I}", "sure", view_json(&l->committed), "taken", taken, "lost",
                      (json_int_t)l->lost);
 }
 
@@ -222,18 +222,18 @@ int quorum_parse(const json_t *object, size_t places, struct quorum *ret, struct
     int64_t lost = -1;
     *ret = (struct quorum){0};
     if (json_member_int(object, "ledger", "lost", &lost, err) != 0 ||
-        view_parse(json_object_get(object, "sure"), places, &ret->sure, err) != 0)
+        view_parse(json_object_get(object, "sure"), places, &ret->committed, err) != 0)
         return -1;
     if (lost < 0 || lost > INT32_MAX)
         return error_set(err, EXIT_CODE_CONFIG,
                          "a ledger that does not say what it had no room for");
     ret->lost = (unsigned)lost;
-    if (json_array_size(taken) > QUORUM_TAKEN_MAX)
+    if (json_array_size(taken) > QUORUM_ACCEPTED_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "a ledger of more rolls than there can be");
     for (size_t i = 0; i < json_array_size(taken); i++) {
-        if (view_parse(json_array_get(taken, i), places, &ret->taken[i], err) != 0)
+        if (view_parse(json_array_get(taken, i), places, &ret->accepted[i], err) != 0)
             return -1;
-        ret->taken_count++;
+        ret->accepted_count++;
     }
     drop_settled(ret);
     return 0;

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HOST_SET_WORDS = CLUSTER_HOSTS_MAX / 64, QUORUM_TAKEN_MAX = 4 };
+enum { HOST_SET_WORDS = CLUSTER_HOSTS_MAX / 64, QUORUM_ACCEPTED_MAX = 4 };
 
 /* By a host's place in the list that all hosts had at the beginning. */
 struct host_set {
@@ -44,9 +44,9 @@ struct view {
 };
 
 struct quorum {
-    struct view sure;
-    struct view taken[QUORUM_TAKEN_MAX]; /* each with a number above sure.number */
-    size_t taken_count;
+    struct view committed;
+    struct view accepted[QUORUM_ACCEPTED_MAX]; /* each with a number above sure.number */
+    size_t accepted_count;
     unsigned lost; /* number of the last roll that it had no room for; 0: there was none */
 };
 

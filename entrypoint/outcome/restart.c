@@ -8,7 +8,7 @@
 
 enum { PAUSE_MAX_SECONDS = 300 };
 
-void restart_course_add(struct restart_course *c, uint64_t step) {
+void restart_progress_add(struct restart_progress *c, uint64_t step) {
     bool known = step > 0 || c->best_step > 0;
     c->fruitless = known && step <= c->best_step ? c->fruitless + 1 : 0;
     if (step > c->best_step)
@@ -16,9 +16,9 @@ void restart_course_add(struct restart_course *c, uint64_t step) {
 }
 
 static bool is_in_vain(const struct restart_facts *f) {
-    struct restart_course course = f->before;
-    restart_course_add(&course, f->step);
-    return course.fruitless >= RESTART_FRUITLESS_MAX;
+    struct restart_progress progress = f->before;
+    restart_progress_add(&progress, f->step);
+    return progress.fruitless >= RESTART_FRUITLESS_MAX;
 }
 
 static bool follows(const struct settings *settings, const struct restart_facts *f,
@@ -70,7 +70,8 @@ void restart_end_between(const struct settings *settings, const struct restart_f
     const struct verdict *failed = f->verdict;
     struct verdict v;
     verdict_from_error(error, f->cluster, host, &v);
-    (void)snprintf(v.story, sizeof(v.story), "after %s: %s", failed->class_name, failed->text);
+    (void)snprintf(v.log_tail, sizeof(v.log_tail), "after %s: %s", failed->class_name,
+                   failed->text);
     tell(settings, f->attempt, why, &v);
     *ret = v;
 }

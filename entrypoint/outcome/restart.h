@@ -18,20 +18,20 @@ enum { RESTART_WHY_SIZE = 320 };
 enum { RESTART_FRUITLESS_MAX = 3 };
 
 /* How far the job's attempts have come so far: what the next one is held against. */
-struct restart_course {
+struct restart_progress {
     uint64_t best_step; /* of all of them; 0: no rank has told one */
     unsigned fruitless; /* of them, in a row, that did not get beyond best_step */
 };
 
 struct restart_facts {
-    const struct cluster *cluster; /* for names */
-    const struct verdict *verdict; /* of the attempt */
-    unsigned attempt;              /* which it was, from 1; 0: none had begun */
-    size_t hosts_left;             /* that are not lost */
-    bool host_lost;                /* since that attempt began */
-    uint64_t step;                 /* the furthest that a rank of the attempt told; 0: none did */
-    struct restart_course before;  /* of the attempts before it */
-    int stop_host;                 /* who asked for a stop that did not end it; -1: nobody */
+    const struct cluster *cluster;  /* for names */
+    const struct verdict *verdict;  /* of the attempt */
+    unsigned attempt;               /* which it was, from 1; 0: none had begun */
+    size_t hosts_left;              /* that are not lost */
+    bool host_lost;                 /* since that attempt began */
+    uint64_t step;                  /* the furthest that a rank of the attempt told; 0: none did */
+    struct restart_progress before; /* of the attempts before it */
+    int stop_host;                  /* who asked for a stop that did not end it; -1: nobody */
 };
 
 struct restart_decision {
@@ -44,7 +44,7 @@ struct restart_decision {
 
 /* Adds an attempt whose ranks have told STEP at most, 0: none has. Where no rank of any attempt has
  * told a step nothing is known of fruits, and no attempt is without. */
-void restart_course_add(struct restart_course *c, uint64_t step);
+void restart_progress_add(struct restart_progress *c, uint64_t step);
 
 void restart_decide(const struct settings *settings, const struct restart_facts *facts,
                     struct restart_decision *ret);

@@ -28,10 +28,10 @@ static void fill(struct verdict *v, int code, int host, int rank, const char *fo
     va_end(args);
 }
 
-static void set_story(struct verdict *v, const char *story) {
-    size_t size = str_utf8_prefix(story, strlen(story), sizeof(v->story) - 1);
-    memcpy(v->story, story, size);
-    v->story[size] = '\0';
+static void set_log_tail(struct verdict *v, const char *log_tail) {
+    size_t size = str_utf8_prefix(log_tail, strlen(log_tail), sizeof(v->log_tail) - 1);
+    memcpy(v->log_tail, log_tail, size);
+    v->log_tail[size] = '\0';
 }
 
 static const char *host_name(const struct verdict_facts *f, unsigned host) {
@@ -180,7 +180,7 @@ static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
     char end[VERDICT_END_SIZE] = "killed, as it had not ended when the time to stop was over";
     if (!is_ours(f, worst))
         verdict_describe_end(worst, end, sizeof(end));
-    snprintf(ret->story, sizeof(ret->story), "%s rank %u: %s", host_name(f, worst->host),
+    snprintf(ret->log_tail, sizeof(ret->log_tail), "%s rank %u: %s", host_name(f, worst->host),
              worst->rank, end);
 }
 
@@ -254,7 +254,7 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
     (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", r->evidence);
     add_complaint(ret, f->mpirun_complaint);
     add_cause(r, ret);
-    set_story(ret, r->lines);
+    set_log_tail(ret, r->lines);
 }
 
 static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
@@ -266,7 +266,7 @@ static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
         (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", f->stalled_states);
     for (size_t i = 0; i < f->report_count; i++)
         if (f->reports[i].rank == f->stalled_rank)
-            set_story(ret, f->reports[i].lines);
+            set_log_tail(ret, f->reports[i].lines);
 }
 
 static void judge_tool(const struct verdict_facts *f, struct verdict *ret) {
@@ -276,7 +276,7 @@ static void judge_tool(const struct verdict_facts *f, struct verdict *ret) {
     if (number > 0)
         snprintf(ret->class_name, sizeof(ret->class_name), "signal");
     ret->transient = true;
-    set_story(ret, f->mpirun_words != NULL ? f->mpirun_words : "");
+    set_log_tail(ret, f->mpirun_words != NULL ? f->mpirun_words : "");
 }
 
 /* All ranks would wait for ever, and another attempt would meet the same rule. */
@@ -340,7 +340,7 @@ static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
     } else {
         judge_mpirun(f, mpirun, ret);
     }
-    set_story(ret, f->mpirun_words != NULL ? f->mpirun_words : "");
+    set_log_tail(ret, f->mpirun_words != NULL ? f->mpirun_words : "");
 }
 
 void verdict_judge(const struct verdict_facts *facts, struct verdict *ret) {
@@ -386,7 +386,7 @@ static json_t *clean_string(const char *text) {
 json_t *verdict_json(const struct verdict *v) {
     return json_pack("{s:i, s:i, s:i, s:s, s:o, s:o, s:o}", "code", v->code, "host", v->host,
                      "rank", v->rank, "class", v->class_name, "text", clean_string(v->text),
-                     "evidence", clean_string(v->evidence), "story", clean_string(v->story));
+                     "evidence", clean_string(v->evidence), "story", clean_string(v->log_tail));
 }
 
 static int read_text(const json_t *object, const char *key, char *ret, size_t size,
@@ -409,7 +409,7 @@ int verdict_parse(const json_t *object, struct verdict *ret, struct error *err) 
         read_text(object, "class", ret->class_name, sizeof(ret->class_name), err) != 0 ||
         read_text(object, "text", ret->text, sizeof(ret->text), err) != 0 ||
         read_text(object, "evidence", ret->evidence, sizeof(ret->evidence), err) != 0 ||
-        read_text(object, "story", ret->story, sizeof(ret->story), err) != 0)
+        read_text(object, "story", ret->log_tail, sizeof(ret->log_tail), err) != 0)
         return -1;
     if (code < 0 || code > 255 || host < -1 || host >= CLUSTER_HOSTS_MAX || rank < -1 ||
         rank >= (int64_t)CLUSTER_HOSTS_MAX * CLUSTER_SLOTS_MAX)

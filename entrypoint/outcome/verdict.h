@@ -14,7 +14,7 @@
 enum {
     VERDICT_CLASS_SIZE = 24,
     VERDICT_TEXT_SIZE = 768,
-    VERDICT_STORY_SIZE = RANK_REPORT_LINES_SIZE,
+    VERDICT_LOG_TAIL_SIZE = RANK_REPORT_LINES_SIZE,
 };
 
 /* Before the line of evidence that is mpirun's, behind all others. */
@@ -28,7 +28,7 @@ struct verdict {
     char class_name[VERDICT_CLASS_SIZE]; /* exit_code_class, as the failure file's first word */
     char text[VERDICT_TEXT_SIZE];        /* "algo-3 rank 2: exited with 42" */
     char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* what others say of it: the kernel, mpirun; "" */
-    char story[VERDICT_STORY_SIZE]; /* that rank's last lines, or what else explains it; "" */
+    char log_tail[VERDICT_LOG_TAIL_SIZE]; /* that rank's last lines, or what else explains it; "" */
 };
 
 struct verdict_loss {

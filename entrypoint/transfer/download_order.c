@@ -174,10 +174,10 @@ static int offer_nothing(const struct walk *w, const struct download_order_task 
     if (w->passing == NULL || !t->pass)
         return 0;
     name_task(t, task);
-    struct catalog_task *none = catalog_begin(&w->passing->shelf, task, root, err);
+    struct catalog_task *none = catalog_begin(&w->passing->catalog, task, root, err);
     if (none == NULL)
         return -1;
-    catalog_end(&w->passing->shelf, none);
+    catalog_end(&w->passing->catalog, none);
     return 0;
 }
 
@@ -320,7 +320,7 @@ static int pass_on(struct walk *walk, const struct download_order *w, struct err
         return -1;
     walk->passing = &passing;
     int result = do_all(walk, w, err);
-    catalog_end_all(&passing.shelf);
+    catalog_end_all(&passing.catalog);
     if (result == 0 && walk->mark != NULL) {
         walk->mark(DOWNLOAD_ORDER_ALL_HERE);
         sharing_linger(walk->deadline);

@@ -44,7 +44,7 @@ done >"$work/told_apart"
 echo 'agent leave' >>"$work/told_apart"
 sort -u -o "$work/told_apart" "$work/told_apart"
 
-for name in agent door hosts link orders rank shim worker; do
+for name in accept agent executor link master rank_set shim worker; do
     FRAMES_HEARD=$work/heard "$folder/fuzz_$name" "$corpus/$name" >/dev/null ||
         say "fuzz_$name does not replay its seeds"
 done

@@ -15,7 +15,7 @@ static void try_hyperparameters(const char *text, size_t size) {
     struct hyperparameters h = {0};
     struct argv flags = {0};
     struct error err = {0};
-    struct mpi_options wishes = {0};
+    struct mpi_options mpi_options = {0};
     if (hyperparameters_parse(text, size, "file", &h, &err) != 0) {
         CHECK(err.text[0] != '\0' && h.items == NULL);
         return;
@@ -29,9 +29,9 @@ static void try_hyperparameters(const char *text, size_t size) {
         CHECK(strpbrk(flags.items[i], "= \n\t\"'$") == NULL);
         CHECK(strlen(flags.items[i + 1]) <= (size_t)2 * HYPERPARAMETER_VALUE_MAX);
     }
-    if (mpi_options_read(&h, &wishes, &err) == 0)
-        CHECK(wishes.slots <= CLUSTER_SLOTS_MAX && wishes.options != NULL);
-    mpi_options_done(&wishes);
+    if (mpi_options_read(&h, &mpi_options, &err) == 0)
+        CHECK(mpi_options.slots <= CLUSTER_SLOTS_MAX && mpi_options.options != NULL);
+    mpi_options_done(&mpi_options);
     argv_done(&flags);
     hyperparameters_done(&h);
 }

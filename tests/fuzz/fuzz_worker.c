@@ -1,8 +1,8 @@
 /* What the master says to a worker: the first byte is where that stands ('o' its link has just
  * opened, 'j' it has joined, 'b' the job has begun, 'w' it waits for the next attempt; as capital
  * letters where a stop was asked for), then a list of messages, of which those of another version
- * come as such. Orders go on to its host (fuzz_orders.c). No word makes it a master, and a verdict
- * stands once it has come. */
+ * come as such. Orders go on to its host (fuzz_executor.c). No word makes it a master, and a
+ * verdict stands once it has come. */
 #include "common/json.h"
 #include "entrypoint/host/worker_state.h"
 #include "tests/fuzz/check.h"
@@ -18,7 +18,7 @@ enum { HOSTS = 3, SELF = 1, MESSAGES_MAX = 64 };
 
 static struct worker w;
 static struct job job;
-static struct role_state succession;
+static struct role_state role_state;
 static int far_end;
 
 static void tell(void *state, json_t *message) {
@@ -49,7 +49,7 @@ static void close_house(void) {
     control_socket_close(&w.s.local);
     console_done(&w.s.console);
     loop_done(&w.s.loop);
-    role_state_close(&succession);
+    role_state_close(&role_state);
     job_done(&job);
 }
 
@@ -69,16 +69,16 @@ static void open_house(void) {
                              .environment = environment,
                              .role = &role,
                              .state = &w,
-                             .succession = &succession};
+                             .role_state = &role_state};
     CHECK(loop_init(&s->loop, NULL) == 0);
     CHECK(control_socket_open(&s->local, &s->loop, NULL, &no_guests, NULL, NULL) == 0);
     console_init(&s->console, &s->loop, frames_nowhere());
     failure_writer_open(&s->failure, &s->reaper, "/proc/nowhere");
     const struct executor_options options = {
         &s->loop,      &s->reaper,  &s->sweep,   &job,        environment,
-        &s->local,     &s->tools,   &s->console, &s->failure, &s->journal,
-        &s->uploading, &succession, tell,        queued,      &w};
-    CHECK(role_state_open(&succession, &job, NULL) == 0);
+        &s->local,     &s->tools,   &s->console, &s->failure, &s->event_log,
+        &s->uploading, &role_state, tell,        queued,      &w};
+    CHECK(role_state_open(&role_state, &job, NULL) == 0);
     CHECK(executor_open(&s->host, &options, NULL) == 0);
     CHECK(boot_timer_open(&w.late, &s->loop, never, NULL, NULL) == 0);
     w.deadline = w.announce = w.lease = (struct timer){.fire = never};
@@ -90,13 +90,13 @@ static void open_house(void) {
 /* As in a life of its own, so far as AT says. */
 static void begin_anew(char at) {
     char stage = (char)tolower((unsigned char)at);
-    role_state_close(&succession);
-    CHECK(role_state_open(&succession, &job, NULL) == 0);
+    role_state_close(&role_state);
+    CHECK(role_state_open(&role_state, &job, NULL) == 0);
     for (size_t i = 0; i < HOSTS; i++)
         job.cluster.hosts[i].gone = false;
     w.s.judged = false;
     w.s.fault = (struct error){0};
-    rank_set_clear(&w.s.host.crew, stage == 'w' ? 0 : 1);
+    rank_set_clear(&w.s.host.rank_set, stage == 'w' ? 0 : 1);
     w.joined = stage == 'j' || stage == 'b' || stage == 'w';
     w.ordered = stage == 'b';
     w.waits = stage == 'w';
@@ -116,7 +116,7 @@ static void let_go(void) {
     if (w.s.sweep.running)
         loop_cancel(&w.s.loop, &w.s.sweep.timer);
     w.s.sweep.running = false;
-    port_wait_cancel(&w.s.host.vacancy);
+    port_wait_cancel(&w.s.host.port_wait);
     shared_dir_check_close(&w.s.host.proof);
     link_free(w.link);
     w.link = NULL;

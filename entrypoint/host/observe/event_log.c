@@ -38,7 +38,7 @@ void event_log_open(struct event_log *j, struct loop *loop, struct reaper *reape
         .queue_max = settings->rank_logs > 0 ? 2 * (size_t)LINE_SPLITTER_MAX : EVENTS_QUEUE_MAX,
         .said = said,
         .context = j};
-    file_writer_open(&j->scribe, loop, reaper, &options);
+    file_writer_open(&j->writer, loop, reaper, &options);
     j->open = true;
     if (settings->events)
         (void)log_set_listener((struct log_listener){.hear = heard, .context = j});
@@ -49,7 +49,7 @@ void event_log_close(struct event_log *j) {
         return;
     (void)log_set_listener((struct log_listener){0});
     j->open = false;
-    if (!file_writer_close(&j->scribe))
+    if (!file_writer_close(&j->writer))
         log_warning("events or ranks' lines are missing: the disk did not answer in time");
 }
 
@@ -79,19 +79,19 @@ static bool put(struct event_log *j, enum record_kind kind, const json_t *member
     buf_init(&line, RECORD_LINE_MAX);
     (void)snprintf(name, sizeof(name), "events-%s.jsonl", host);
     return record_line(kind, &stamp, members, &line, NULL) == 0 &&
-           file_writer_put(&j->scribe, name, EVENT_LOG_EVENTS_MAX, line.data, line.size);
+           file_writer_put(&j->writer, name, EVENT_LOG_EVENTS_MAX, line.data, line.size);
 }
 
 /* As soon as there is room again, it is told what had none. */
 static void tell_dropped(struct event_log *j) {
-    uint64_t dropped = j->scribe.dropped;
+    uint64_t dropped = j->writer.dropped;
     if (dropped == j->told)
         return;
     cleanup_json json_t *members = json_pack("{s:I}", "count", (json_int_t)(dropped - j->told));
     if (put(j, RECORD_DROPPED, members))
         j->told = dropped;
     else
-        j->scribe.dropped = dropped; /* the telling itself does not count */
+        j->writer.dropped = dropped; /* the telling itself does not count */
 }
 
 void event_log_put(struct event_log *j, enum record_kind kind, json_t *members) {
@@ -119,7 +119,7 @@ void event_log_rank_line(struct event_log *j, unsigned rank, const char *line, s
     if (limit == 0)
         return;
     (void)snprintf(name, sizeof(name), "rank-%u.log", rank);
-    (void)file_writer_put(&j->scribe, name, limit, line, size);
+    (void)file_writer_put(&j->writer, name, limit, line, size);
 }
 
 void event_log_metric_line(struct event_log *j, const char *line, size_t size) {
@@ -134,14 +134,14 @@ void event_log_put_metrics(struct event_log *j, const struct buf *text) {
     if (!j->open || j->concluded)
         return;
     (void)snprintf(name, sizeof(name), "metrics-%s.prom", cluster->hosts[cluster->self].name.text);
-    (void)file_writer_put_whole(&j->scribe, name, text->data, text->size);
+    (void)file_writer_put_whole(&j->writer, name, text->data, text->size);
 }
 
 void event_log_rest(struct event_log *j) {
     if (j != NULL && j->open)
-        file_writer_rest(&j->scribe);
+        file_writer_rest(&j->writer);
 }
 
 pid_t event_log_child(const struct event_log *j) {
-    return j != NULL && j->open ? j->scribe.child.pid : 0;
+    return j != NULL && j->open ? j->writer.child.pid : 0;
 }

@@ -21,7 +21,7 @@ enum { EVENT_LOG_EVENTS_MAX = 8 * 1024 * 1024, EVENT_LOG_FOLDER_SIZE = 4096 };
 
 /* Zeroed it is closed: what is put is forgotten. So it is in place of NULL. */
 struct event_log {
-    struct file_writer scribe;
+    struct file_writer writer;
     struct openmetrics gauges;
     const struct job *job;
     char folder[EVENT_LOG_FOLDER_SIZE];

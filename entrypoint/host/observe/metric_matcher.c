@@ -53,7 +53,7 @@ static void say_never(const struct metric_counts *c, const char *names) {
         log_warning("metric %s matched 0 times in the lines that there was time for", names);
 }
 
-void metric_matcher_conclude(const struct metric_counts *c, struct event_log *journal,
+void metric_matcher_conclude(const struct metric_counts *c, struct event_log *event_log,
                              bool is_first_host) {
     cleanup_buf struct buf never;
     buf_init(&never, (size_t)METRIC_DEFINITIONS_MAX * METRIC_NAME_SIZE * 2);
@@ -66,5 +66,5 @@ void metric_matcher_conclude(const struct metric_counts *c, struct event_log *jo
         if (never.size > 0)
             say_never(c, buf_text(&never));
     }
-    event_log_put(journal, RECORD_METRICS, members);
+    event_log_put(event_log, RECORD_METRICS, members);
 }

@@ -26,7 +26,7 @@ void metric_matcher_line(struct metric_counts *c, const char *line, size_t size,
 void metric_matcher_told(struct metric_counts *c, const json_t *message);
 
 /* The job has ended. */
-void metric_matcher_conclude(const struct metric_counts *c, struct event_log *journal,
+void metric_matcher_conclude(const struct metric_counts *c, struct event_log *event_log,
                              bool is_first_host);
 
 #endif

@@ -85,7 +85,7 @@ static void say_late(const struct rank_slot *s, int64_t now) {
     thread_states(s->shim, states, sizeof(states));
     log_warning("rank %u has shown no progress for %" PRId64
                 " s, ten times as long as ever before; its threads: %.512s",
-                s->rank, (now - s->vigil.marked_at) / CLOCK_SECOND, states);
+                s->rank, (now - s->stall.marked_at) / CLOCK_SECOND, states);
 }
 
 /* Returns what limits its silence; 0: nothing does. */
@@ -96,7 +96,7 @@ static int64_t look_at(const struct rank_monitor *w, struct rank_slot *s, int64_
     struct progress_state state = progress_read(&s->progress);
     if (s->reported)
         return 0;
-    enum stall_news news = stall_look(&s->vigil, &state, &rule, now);
+    enum stall_news news = stall_look(&s->stall, &state, &rule, now);
     if (state.marks == 0) {
         look_at_silent(w, s, now);
         return silence_limit(settings);
@@ -104,7 +104,7 @@ static int64_t look_at(const struct rank_monitor *w, struct rank_slot *s, int64_
     if (s->idleness.quiet) /* it is watched by its marks from here on */
         tell_busy(w, s);
     s->idleness.quiet = false;
-    int64_t limit = stall_limit(&s->vigil, &state, &rule);
+    int64_t limit = stall_limit(&s->stall, &state, &rule);
     if (news == STALL_STALLED)
         tell_stalled(w, s, limit);
     else if (news == STALL_LATE)
@@ -160,13 +160,13 @@ static void look_at_all(struct rank_monitor *w, bool stood_still, int64_t now, s
     *ret = (struct looked){.rest = -1, .taught = true};
     for (struct rank_slot *s = *w->seats; s != NULL; s = s->next) {
         if (stood_still) {
-            stall_skip(&s->vigil, now);
+            stall_skip(&s->stall, now);
             idle_skip(&s->idleness, now);
         }
         ret->limit = sooner(ret->limit, look_at(w, s, now), 0);
         ret->rest = sooner(ret->rest, rest_of(w, s, now), -1);
-        ret->taught &= s->reported || stall_is_taught(&s->vigil);
-        w->shown |= s->vigil.marks != 0;
+        ret->taught &= s->reported || stall_is_taught(&s->stall);
+        w->shown |= s->stall.marks != 0;
     }
 }
 

@@ -115,7 +115,7 @@ static void record_end(const struct rank_set *c, const struct rank_report *r) {
     static const char *const ends[] = {"exited", "signalled", "vanished"};
     static const char *const causes[] = {"none", "stop", "teardown"};
     static const char *const memory[] = {"unknown", "enough", "killed"};
-    event_log_put(c->sinks.journal, RECORD_RANK_ENDED,
+    event_log_put(c->sinks.event_log, RECORD_RANK_ENDED,
                   json_pack("{s:I, s:s, s:i, s:s, s:s}", "rank", (json_int_t)r->rank, "end",
                             ends[r->end], "value", r->value, "cause", causes[r->cause], "memory",
                             memory[r->memory]));
@@ -127,20 +127,20 @@ static void report(struct rank_slot *s, struct rank_report *r) {
     pipe_reader_drain(&s->out);
     pipe_reader_drain(&s->error_out);
     s->reported = true;
-    rank_monitor_leave(&s->crew->watch, s);
+    rank_monitor_leave(&s->rank_set->watch, s);
     r->rank = s->rank;
-    r->host = (unsigned)s->crew->job->cluster.self;
-    r->memory = rank_set_memory(s->crew);
+    r->host = (unsigned)s->rank_set->job->cluster.self;
+    r->memory = rank_set_memory(s->rank_set);
     r->step = progress_read(&s->progress).step;
     struct tail last;
     _Static_assert(sizeof(last.text) <= sizeof(r->lines), "a report takes all that is kept");
     tail_join(&s->tail, &s->error_tail, &last);
     (void)snprintf(r->lines, sizeof(r->lines), "%s", last.text);
     if (r->end != RANK_EXITED || r->value != 0)
-        add_evidence(s->crew, r);
+        add_evidence(s->rank_set, r);
     cleanup_json json_t *members = rank_report_json(r);
-    crew_sinks_tell(&s->crew->sinks, "report", members);
-    record_end(s->crew, r);
+    crew_sinks_tell(&s->rank_set->sinks, "report", members);
+    record_end(s->rank_set, r);
 }
 
 /* The shim has made it of what the kernel says, and of paths. */
@@ -159,7 +159,7 @@ static void shim_said(void *context, const json_t *message) {
     const char *type = frame_type(message);
     struct rank_report r;
     struct error err;
-    const struct cluster *cluster = &s->crew->job->cluster;
+    const struct cluster *cluster = &s->rank_set->job->cluster;
     if (strcmp(type, "teardown") == 0)
         s->cause = RANK_CAUSE_TEARDOWN;
     else if (strcmp(type, "memory") == 0)
@@ -250,15 +250,15 @@ int rank_set_begin(struct rank_set *c, char *const *environment, struct error *e
 
 static void take_line(void *context, const char *line, size_t size) {
     const struct rank_slot *s = context;
-    const struct rank_set *c = s->crew;
+    const struct rank_set *c = s->rank_set;
     size_t prefix = strlen(s->prefix);
     c->sinks.line(c->sinks.context, line, size);
-    event_log_metric_line(c->sinks.journal, line + prefix, size - prefix);
-    event_log_rank_line(c->sinks.journal, s->rank, line + prefix, size - prefix);
+    event_log_metric_line(c->sinks.event_log, line + prefix, size - prefix);
+    event_log_rank_line(c->sinks.event_log, s->rank, line + prefix, size - prefix);
 }
 
 static int open_taps(struct rank_slot *s, struct link *link, struct error *err) {
-    struct rank_set *c = s->crew;
+    struct rank_set *c = s->rank_set;
     const struct cluster *cluster = &c->job->cluster;
     (void)snprintf(s->prefix, sizeof(s->prefix), "[%s rank %u] ",
                    cluster->hosts[cluster->self].name.text, s->rank);
@@ -283,11 +283,11 @@ static void adopt_progress(struct rank_slot *s, struct link *link) {
     cleanup_fd int fd = link_take_fd(link);
     if (fd >= 0)
         (void)progress_adopt(&s->progress, fd, &ignored);
-    rank_monitor_seat(&s->crew->watch, s, fd);
+    rank_monitor_seat(&s->rank_set->watch, s, fd);
 }
 
 static void start(struct rank_slot *s) {
-    struct rank_set *c = s->crew;
+    struct rank_set *c = s->rank_set;
     json_t *message = frame_new("start");
     if (s->link == NULL) {
         json_decref(message);
@@ -364,7 +364,7 @@ void rank_set_seat(struct rank_set *c, struct link *link, const json_t *hello) {
         send_away(c, link, rank, why != NULL ? why : "out of memory");
         return;
     }
-    s->crew = c;
+    s->rank_set = c;
     s->opens = -1;
     s->link = link;
     s->rank = (unsigned)rank;

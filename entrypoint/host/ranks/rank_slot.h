@@ -15,7 +15,7 @@
 struct rank_set;
 
 struct rank_slot {
-    struct rank_set *crew;
+    struct rank_set *rank_set;
     struct link *link; /* NULL once the shim is gone */
     unsigned rank;
     pid_t shim;
@@ -26,7 +26,7 @@ struct rank_slot {
     struct tail error_tail;
     struct progress progress;
     int opens; /* the watch on who opens that (rank_monitor.h); -1: none */
-    struct stall vigil;
+    struct stall stall;
     struct idle idleness; /* of one without marks */
     enum rank_cause cause;
     bool reported;

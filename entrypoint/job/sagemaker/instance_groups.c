@@ -20,10 +20,10 @@ static size_t group_count(const struct cluster *c) {
     return json_array_size(json_object_get(c->resource_config, "instance_groups"));
 }
 
-json_t *instance_groups_groups(const struct mpi_options *wishes, const struct cluster *c) {
-    if (wishes->groups != NULL)
-        return json_incref(wishes->groups);
-    bool own = wishes->mpi == WISH_YES && instance_groups_of_group(c, c->group) != NULL;
+json_t *instance_groups_groups(const struct mpi_options *mpi_options, const struct cluster *c) {
+    if (mpi_options->groups != NULL)
+        return json_incref(mpi_options->groups);
+    bool own = mpi_options->mpi == WISH_YES && instance_groups_of_group(c, c->group) != NULL;
     return own ? json_pack("[s]", c->group) : json_array();
 }
 
@@ -47,18 +47,19 @@ static int keep_group(const struct cluster *c, const char *name, bool *kept, str
     return 0;
 }
 
-int instance_groups_choose(const struct mpi_options *wishes, struct cluster *c, bool *ret_plain,
-                           struct error *err) {
+int instance_groups_choose(const struct mpi_options *mpi_options, struct cluster *c,
+                           bool *ret_plain, struct error *err) {
     bool kept[CLUSTER_HOSTS_MAX] = {false};
-    cleanup_json json_t *groups = instance_groups_groups(wishes, c);
+    cleanup_json json_t *groups = instance_groups_groups(mpi_options, c);
     *ret_plain = false;
     if (groups == NULL)
         return error_no_memory(err, "the instance groups");
     for (size_t i = 0; i < json_array_size(groups); i++)
         if (keep_group(c, json_string_value(json_array_get(groups, i)), kept, err) != 0)
             return -1;
-    bool divided = wishes->groups != NULL || (json_array_size(groups) > 0 && group_count(c) > 1);
-    *ret_plain = wishes->mpi == WISH_NO || (divided && !kept[c->self]);
+    bool divided =
+        mpi_options->groups != NULL || (json_array_size(groups) > 0 && group_count(c) > 1);
+    *ret_plain = mpi_options->mpi == WISH_NO || (divided && !kept[c->self]);
     if (*ret_plain) {
         memset(kept, 0, sizeof(kept));
         kept[c->self] = true;

@@ -15,8 +15,8 @@
 
 /* Leaves those hosts in C. *RET_PLAIN: this one takes no part in a distributed job and runs one
  * process. A group that the platform does not know is an error. */
-int instance_groups_choose(const struct mpi_options *wishes, struct cluster *c, bool *ret_plain,
-                           struct error *err);
+int instance_groups_choose(const struct mpi_options *mpi_options, struct cluster *c,
+                           bool *ret_plain, struct error *err);
 
 /* The members of the group called NAME as the platform lists them, NULL if there is no such group;
  * borrowed. */
@@ -24,6 +24,6 @@ const json_t *instance_groups_of_group(const struct cluster *c, const char *name
 
 /* The names of the groups that make up the distributed job, new, NULL when out of memory. Empty
  * where there is none. */
-json_t *instance_groups_groups(const struct mpi_options *wishes, const struct cluster *c);
+json_t *instance_groups_groups(const struct mpi_options *mpi_options, const struct cluster *c);
 
 #endif

@@ -24,10 +24,10 @@ struct loading {
     int64_t fetched;
     int64_t next_word;
     int64_t next_mark;
-    int64_t verified;           /* blocks of files, and places looked at */
-    int64_t marked;             /* bytes, files and blocks, when it was last marked */
-    struct catalog_task *shelf; /* where others find it; NULL: nowhere */
-    struct one *ones;           /* under way */
+    int64_t verified;             /* blocks of files, and places looked at */
+    int64_t marked;               /* bytes, files and blocks, when it was last marked */
+    struct catalog_task *catalog; /* where others find it; NULL: nowhere */
+    struct one *ones;             /* under way */
     struct pool pool;
     struct error failure; /* the first; code 0: none */
 };
@@ -35,7 +35,7 @@ struct loading {
 struct one {
     struct loading *loading;
     struct one *next;
-    struct fetch_file bring;
+    struct fetch_file fetch;
     char name[ADDRESS_MAX];
 };
 
@@ -75,7 +75,7 @@ static void mark_progress(struct loading *l) {
     l->next_mark = now + MARK_SECONDS * CLOCK_SECOND;
     l->marked = moved;
     if (l->order->passing != NULL)
-        catalog_step(&l->order->passing->shelf);
+        catalog_step(&l->order->passing->catalog);
     describe(l, line);
     l->order->mark(line);
 }
@@ -87,8 +87,8 @@ static void tick(void *context) {
 
 static void put_on_shelf(const struct loading *l, const char *path,
                          const struct catalog_facts *facts) {
-    if (l->shelf != NULL)
-        catalog_put(&l->order->passing->shelf, l->shelf, path, facts, l->order->name != NULL);
+    if (l->catalog != NULL)
+        catalog_put(&l->order->passing->catalog, l->catalog, path, facts, l->order->name != NULL);
 }
 
 static void verified_some(void *context) {
@@ -102,10 +102,10 @@ static bool is_present(struct loading *l, const char *path, const struct object 
     struct catalog_facts facts = {.size = object->size};
     struct digest sha = {0};
     const struct etag_along along = {
-        .sha = l->shelf != NULL ? &sha : NULL, .turn = verified_some, .context = l};
+        .sha = l->catalog != NULL ? &sha : NULL, .turn = verified_some, .context = l};
     bool there = stream_is_there(l->order->root, path, object->size, object->etag, &along);
     (void)snprintf(facts.etag, sizeof(facts.etag), "%s", there ? object->etag : "");
-    if (there && l->shelf != NULL && digest_end(&sha, facts.sha256, NULL) == 0)
+    if (there && l->catalog != NULL && digest_end(&sha, facts.sha256, NULL) == 0)
         put_on_shelf(l, path, &facts);
     digest_done(&sha);
     return there;
@@ -119,7 +119,7 @@ static void ended(void *context, const struct error *failure) {
         slot = &(*slot)->next;
     *slot = o->next;
     if (failure == NULL)
-        put_on_shelf(l, o->bring.source.path, &o->bring.facts);
+        put_on_shelf(l, o->fetch.source.path, &o->fetch.facts);
     if (failure != NULL && l->failure.code == 0)
         l->failure = *failure;
     l->pool.stop = l->failure.code != 0;
@@ -146,7 +146,7 @@ static void start(struct one *o, const struct stream_order *source) {
                                            .context = o};
     o->next = l->ones;
     l->ones = o;
-    fetch_file_start(&o->bring, &order, &l->pool);
+    fetch_file_start(&o->fetch, &order, &l->pool);
 }
 
 /* Of a single file: as it was asked for, else as its address has it. */
@@ -165,7 +165,7 @@ static bool more(void *context) {
     struct loading *l = context;
     const struct prefix_download_order *o = l->order;
     for (struct one *one = l->ones; one != NULL && l->failure.code == 0; one = one->next)
-        if (fetch_file_more(&one->bring))
+        if (fetch_file_more(&one->fetch))
             return true;
     if (l->failure.code != 0 || l->next == l->objects.count)
         return false;
@@ -199,7 +199,7 @@ static bool more(void *context) {
 static bool aside(void *context) {
     struct loading *l = context;
     for (struct one *one = l->ones; one != NULL && l->failure.code == 0; one = one->next)
-        if (fetch_file_verify(&one->bring)) {
+        if (fetch_file_verify(&one->fetch)) {
             l->verified++;
             return true;
         }
@@ -228,18 +228,18 @@ static int offer(struct loading *l, struct error *err) {
     const struct prefix_download_order *o = l->order;
     if (o->passing == NULL)
         return 0;
-    struct catalog *shelf = &o->passing->shelf;
-    l->shelf = catalog_begin(shelf, o->task, o->root, err);
-    if (l->shelf == NULL)
+    struct catalog *catalog = &o->passing->catalog;
+    l->catalog = catalog_begin(catalog, o->task, o->root, err);
+    if (l->catalog == NULL)
         return -1;
     if (o->name != NULL || l->objects.count == 0) {
-        if (catalog_expect(shelf, l->shelf, own_name(o), err) != 0)
+        if (catalog_expect(catalog, l->catalog, own_name(o), err) != 0)
             return -1;
     } else
         for (size_t i = 0; i < l->objects.count; i++)
-            if (catalog_expect(shelf, l->shelf, l->objects.items[i].key + l->front, err) != 0)
+            if (catalog_expect(catalog, l->catalog, l->objects.items[i].key + l->front, err) != 0)
                 return -1;
-    catalog_listed(shelf, l->shelf);
+    catalog_listed(catalog, l->catalog);
     return 0;
 }
 
@@ -304,8 +304,8 @@ int prefix_download(const struct prefix_download_order *order, struct error *err
     if (order->passing != NULL)
         (void)sharing_has_peer(order->passing, order->say);
     int result = order->from->kind == ADDRESS_S3 ? load_objects(&l, err) : load_url(&l, err);
-    if (l.shelf != NULL)
-        catalog_end(&order->passing->shelf, l.shelf);
+    if (l.catalog != NULL)
+        catalog_end(&order->passing->catalog, l.catalog);
     pool_close(&l.pool);
     objects_done(&l.objects);
     return result;

@@ -35,7 +35,7 @@ enum {
 
 struct talk {
     SSL *ssl;
-    struct catalog *shelf;
+    struct catalog *catalog;
     size_t size; /* of what has come and is not answered */
     char head[PEER_REQUEST_HEAD_MAX];
     char block[BLOCK_SIZE];
@@ -121,7 +121,7 @@ static int serve(struct talk *t, const struct peer_request *w) {
     if (w->task[0] == '\0')
         return answer(t, "HTTP/1.1 204 Here\r\n\r\n");
     int64_t until = clock_now() + WAIT_SECONDS * CLOCK_SECOND;
-    enum catalog_answer state = catalog_take(t->shelf, w->task, w->path, until, &file);
+    enum catalog_answer state = catalog_take(t->catalog, w->task, w->path, until, &file);
     if (state == CATALOG_LATER)
         return answer_later(t, file.steps);
     if (state == CATALOG_NEVER)
@@ -158,17 +158,17 @@ static void set_patience(int fd, int seconds) {
 }
 
 static void know(struct peer_server_guest *g) {
-    (void)pthread_mutex_lock(&g->handout->lock);
+    (void)pthread_mutex_lock(&g->peer_server->lock);
     g->known = true;
-    (void)pthread_mutex_unlock(&g->handout->lock);
+    (void)pthread_mutex_unlock(&g->peer_server->lock);
 }
 
 static void meet(struct peer_server_guest *g, int fd) {
     struct talk *t = calloc(1, sizeof(*t));
     if (t == NULL)
         return;
-    t->shelf = g->handout->shelf;
-    t->ssl = SSL_new(g->handout->tls);
+    t->catalog = g->peer_server->catalog;
+    t->ssl = SSL_new(g->peer_server->tls);
     set_patience(fd, GREET_SECONDS);
     if (t->ssl != NULL && SSL_set_fd(t->ssl, fd) == 1 && SSL_accept(t->ssl) == 1 &&
         tls_check(t->ssl, NULL) == 0) {
@@ -185,7 +185,7 @@ static void meet(struct peer_server_guest *g, int fd) {
 
 static void *guest(void *context) {
     struct peer_server_guest *g = context;
-    struct peer_server *h = g->handout;
+    struct peer_server *h = g->peer_server;
     (void)pthread_mutex_lock(&h->lock);
     int fd = g->fd;
     (void)pthread_mutex_unlock(&h->lock);
@@ -281,10 +281,10 @@ static void *listen_on(void *context) {
 }
 
 int peer_server_open(struct peer_server *h, int listener, const unsigned char key[TLS_KEY_SIZE],
-                     struct catalog *shelf, struct error *err) {
-    *h = (struct peer_server){.shelf = shelf, .listener = listener};
+                     struct catalog *catalog, struct error *err) {
+    *h = (struct peer_server){.catalog = catalog, .listener = listener};
     for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
-        h->guests[i] = (struct peer_server_guest){.handout = h, .fd = -1};
+        h->guests[i] = (struct peer_server_guest){.peer_server = h, .fd = -1};
     h->tls = tls_context_new(key, true, err);
     if (h->tls == NULL) {
         (void)close(listener);

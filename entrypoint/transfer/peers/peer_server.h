@@ -27,7 +27,7 @@
 enum { PEER_SERVER_GUESTS = 2 * POOL_WIDTH + 8 };
 
 struct peer_server_guest {
-    struct peer_server *handout;
+    struct peer_server *peer_server;
     pthread_t thread;
     int fd;       /* -1: nobody; under the lock, as what follows */
     int64_t came; /* when, by clock_now() */
@@ -36,7 +36,7 @@ struct peer_server_guest {
 };
 
 struct peer_server {
-    struct catalog *shelf;
+    struct catalog *catalog;
     SSL_CTX *tls;
     int listener;
     pthread_t thread;
@@ -49,7 +49,7 @@ struct peer_server {
 
 /* Takes the listener. SHELF outlives it. */
 int peer_server_open(struct peer_server *h, int listener, const unsigned char key[TLS_KEY_SIZE],
-                     struct catalog *shelf, struct error *err);
+                     struct catalog *catalog, struct error *err);
 /* Sends all guests away. */
 void peer_server_close(struct peer_server *h);
 

@@ -38,17 +38,17 @@ static int parse(struct sharing *p, const json_t *door, int64_t *listener, struc
 int sharing_open(struct sharing *p, const json_t *door, struct error *err) {
     int64_t listener = -1;
     *p = (struct sharing){0};
-    if (parse(p, door, &listener, err) != 0 || catalog_open(&p->shelf, err) != 0)
+    if (parse(p, door, &listener, err) != 0 || catalog_open(&p->catalog, err) != 0)
         return -1;
-    if (peer_server_open(&p->handout, (int)listener, p->peer.key, &p->shelf, err) == 0)
+    if (peer_server_open(&p->peer_server, (int)listener, p->peer.key, &p->catalog, err) == 0)
         return 0;
-    catalog_done(&p->shelf);
+    catalog_done(&p->catalog);
     return -1;
 }
 
 void sharing_close(struct sharing *p) {
-    peer_server_close(&p->handout);
-    catalog_done(&p->shelf);
+    peer_server_close(&p->peer_server);
+    catalog_done(&p->catalog);
     OPENSSL_cleanse(p, sizeof(*p));
 }
 

@@ -14,8 +14,8 @@
 #include "entrypoint/transfer/peers/peer_server.h"
 
 struct sharing {
-    struct catalog shelf;
-    struct peer_server handout;
+    struct catalog catalog;
+    struct peer_server peer_server;
     struct peer_client peer; /* its url is NULL on the first host */
     bool no_md5;             /* the source has shown that its ETags are none, though they look so */
 };

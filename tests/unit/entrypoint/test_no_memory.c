@@ -222,15 +222,15 @@ static int answer_succession(struct error *err) {
     int done = role_state_open(&s, &job, err);
     if (done == 0) {
         (void)snprintf(s.run, sizeof(s.run), "0123456789abcdef");
-        (void)quorum_take(&s.ledger, &later);
+        (void)quorum_take(&s.quorum, &later);
         no_memory_of_json(true);
         done = send_and_take(with("join", role_state_json(&s)), &message, err);
     }
     if (done == 0)
         done = role_state_parse(message, 3, run, &told, &quiet, err);
     if (done == 0)
-        add("%s %u %zu %u %u", run, told.sure.number, told.taken_count, told.taken[0].number,
-            told.taken[0].master);
+        add("%s %u %zu %u %u", run, told.committed.number, told.accepted_count,
+            told.accepted[0].number, told.accepted[0].master);
     role_state_close(&s);
     return done;
 }

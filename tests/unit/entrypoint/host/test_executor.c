@@ -154,7 +154,7 @@ static size_t shims;
 
 static void said(void *context, const json_t *message) {
     (void)context;
-    rank_set_seat(&host.crew, shim, message);
+    rank_set_seat(&host.rank_set, shim, message);
     loop_end(&loop);
 }
 
@@ -192,18 +192,18 @@ static void programs_start_when_all_seats_are_taken_and_no_seat_is_given_later(v
     job.cluster.hosts[1].slots = 2;
     hello_of(1, 0);
     hello_of(1, 3);
-    CU_ASSERT_PTR_NULL(host.crew.seats);
+    CU_ASSERT_PTR_NULL(host.rank_set.seats);
     hello_of(1, 1);
     hello_of(1, 1);
-    CU_ASSERT_FALSE(host.crew.started);
+    CU_ASSERT_FALSE(host.rank_set.started);
     CU_ASSERT_EQUAL(json_array_size(told), 0);
     hello_of(1, 2);
-    CU_ASSERT(host.crew.started);
+    CU_ASSERT(host.rank_set.started);
     CU_ASSERT_EQUAL(json_array_size(told), 2);
-    const struct rank_slot *last = host.crew.seats;
+    const struct rank_slot *last = host.rank_set.seats;
     hello_of(1, 2);
     hello_of(1, 0);
-    CU_ASSERT_PTR_EQUAL(host.crew.seats, last);
+    CU_ASSERT_PTR_EQUAL(host.rank_set.seats, last);
     close_shims();
     close_host();
 }
@@ -215,15 +215,15 @@ static void orders_and_shims_of_another_attempt_count_for_nothing(void) {
     order("clear", 3); /* it would be the one after the next */
     order("clear", 1);
     CU_ASSERT_EQUAL(json_array_size(told), 0);
-    CU_ASSERT_EQUAL(host.crew.attempt, 1);
+    CU_ASSERT_EQUAL(host.rank_set.attempt, 1);
     CU_ASSERT_FALSE(sweep.running);
     hello(2);
-    CU_ASSERT_PTR_NULL(host.crew.seats);
+    CU_ASSERT_PTR_NULL(host.rank_set.seats);
     order("clear", 2);
-    CU_ASSERT_EQUAL(host.crew.attempt, 2);
+    CU_ASSERT_EQUAL(host.rank_set.attempt, 2);
     CU_ASSERT(sweep.running);
     hello(1);
-    CU_ASSERT_PTR_NULL(host.crew.seats);
+    CU_ASSERT_PTR_NULL(host.rank_set.seats);
     order("launch", 1);
     CU_ASSERT_EQUAL(json_array_size(told), 0);
     loop_cancel(&loop, &sweep.timer);
@@ -250,55 +250,55 @@ static void the_next_attempt_knows_who_is_gone(void) {
 
 /* Until then it may be the master of a new job. */
 static void with_a_part_in_an_attempt_it_knows_of_the_job(void) {
-    struct role_state succession = {.again = true, .back = true, .anew = true};
+    struct role_state role_state = {.again = true, .back = true, .anew = true};
     open_host("host");
-    host.succession = &succession;
+    host.role_state = &role_state;
     executor_await(&host);
     order("clear", 2);
     order("launch", 2);
-    CU_ASSERT(succession.anew && succession.back);
-    CU_ASSERT_FALSE(role_state_knows(&succession));
+    CU_ASSERT(role_state.anew && role_state.back);
+    CU_ASSERT_FALSE(role_state_knows(&role_state));
     order("attempt", 2);
-    CU_ASSERT(role_state_knows(&succession));
-    CU_ASSERT_FALSE(succession.back);
-    CU_ASSERT_EQUAL(succession.attempt, 2);
-    host.succession = NULL;
+    CU_ASSERT(role_state_knows(&role_state));
+    CU_ASSERT_FALSE(role_state.back);
+    CU_ASSERT_EQUAL(role_state.attempt, 2);
+    host.role_state = NULL;
     close_host();
 }
 
 static void show_step(uint64_t step) {
     struct error err;
     cleanup_fd int fd = progress_create(&err);
-    CU_ASSERT_EQUAL_FATAL(progress_adopt(&host.crew.seats->progress, fd, &err), 0);
-    progress_mark(&host.crew.seats->progress, step, 0);
+    CU_ASSERT_EQUAL_FATAL(progress_adopt(&host.rank_set.seats->progress, fd, &err), 0);
+    progress_mark(&host.rank_set.seats->progress, step, 0);
 }
 
 /* By the master's word, and where that is lost before the next one by what was seen here. */
 static void how_far_attempts_have_come_is_known_to_whom_may_lead_the_next(void) {
-    struct role_state succession = {0};
+    struct role_state role_state = {0};
     open_host("host");
-    host.succession = &succession;
+    host.role_state = &role_state;
     json_t *message = about("attempt", 1);
     (void)json_object_set_new(message, "course", json_pack("[i, i]", 50, 2));
     executor_order(&host, message);
     json_decref(message);
-    CU_ASSERT_EQUAL(succession.course.best_step, 50);
-    CU_ASSERT_EQUAL(succession.course.fruitless, 2);
+    CU_ASSERT_EQUAL(role_state.progress.best_step, 50);
+    CU_ASSERT_EQUAL(role_state.progress.fruitless, 2);
     executor_end_attempt(&host, 1); /* nobody had a seat in it */
-    CU_ASSERT_EQUAL(succession.course.fruitless, 2);
+    CU_ASSERT_EQUAL(role_state.progress.fruitless, 2);
     hello(1);
     show_step(60);
     order("clear", 2);
     loop_cancel(&loop, &sweep.timer);
-    CU_ASSERT_EQUAL(succession.course.best_step, 60);
-    CU_ASSERT_EQUAL(succession.course.fruitless, 0);
-    host.crew.started = false;
+    CU_ASSERT_EQUAL(role_state.progress.best_step, 60);
+    CU_ASSERT_EQUAL(role_state.progress.fruitless, 0);
+    host.rank_set.started = false;
     hello(2);
     show_step(60);
     executor_end_attempt(&host, 0);
-    CU_ASSERT_PTR_NULL(host.crew.seats);
-    CU_ASSERT_EQUAL(succession.course.fruitless, 1);
-    host.succession = NULL;
+    CU_ASSERT_PTR_NULL(host.rank_set.seats);
+    CU_ASSERT_EQUAL(role_state.progress.fruitless, 1);
+    host.role_state = NULL;
     close_shims();
     close_host();
 }
@@ -310,7 +310,7 @@ static void it_waits_for_no_attempt_any_more(void) {
     CU_ASSERT(executor_awaits(&host));
     executor_await_none(&host);
     CU_ASSERT_FALSE(executor_awaits(&host));
-    CU_ASSERT_EQUAL(host.crew.attempt, 1);
+    CU_ASSERT_EQUAL(host.rank_set.attempt, 1);
     close_host();
 }
 

@@ -22,7 +22,7 @@ enum { HOSTS = 4 };
 
 static struct cluster_host hosts[HOSTS];
 static struct job job;
-static struct role_state succession;
+static struct role_state role_state;
 static struct supervisor s;
 static struct find_master seeking;
 static struct listener door;
@@ -99,12 +99,12 @@ static void set_up(bool failover, unsigned char master_key) {
     job = (struct job){.settings = {.failover = failover, .shrink = true, .restarts = 3},
                        .cluster = {.hosts = hosts, .count = HOSTS, .self = 1},
                        .ports = {.control = ports_own()}};
-    CU_ASSERT_EQUAL_FATAL(role_state_open(&succession, &job, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(role_state_open(&role_state, &job, NULL), 0);
     for (size_t i = 0; i < HOSTS; i++)
-        CU_ASSERT(net_address_parse(hosts[i].name.text, &succession.addresses[i]));
+        CU_ASSERT(net_address_parse(hosts[i].name.text, &role_state.addresses[i]));
     memset(key, 1, sizeof(key));
     s = (struct supervisor){
-        .job = &job, .succession = &succession, .contexts.tls = tls_context_new(key, 0, NULL)};
+        .job = &job, .role_state = &role_state, .contexts.tls = tls_context_new(key, 0, NULL)};
     memset(key, master_key, sizeof(key));
     server = tls_context_new(key, 1, NULL);
     reaping_open(&s.loop, &s.reaper);
@@ -125,7 +125,7 @@ static void tear_down(void) {
     loop_done(&s.loop);
     tls_context_free(server);
     tls_context_free(s.contexts.tls);
-    role_state_close(&succession);
+    role_state_close(&role_state);
 }
 
 static void give_up(void *context) {
@@ -144,7 +144,7 @@ static void run_for(int64_t seconds) {
 /* It is the first of the cluster then, as it is for its other workers. */
 static void a_lost_host_finds_whoever_listens(void) {
     set_up(true, 1);
-    role_state_return(&succession, &job);
+    role_state_return(&role_state, &job);
     run_for(20);
     CU_ASSERT_PTR_NOT_NULL(link_at_door);
     CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.3");
@@ -163,7 +163,7 @@ static void so_does_a_new_process(void) {
 static void one_that_is_not_taken_yet_asks_again(void) {
     set_up(true, 1);
     again = true;
-    role_state_return(&succession, &job);
+    role_state_return(&role_state, &job);
     run_for(40);
     CU_ASSERT_FALSE(again);
     CU_ASSERT_PTR_NOT_NULL(link_at_door);
@@ -174,13 +174,13 @@ static void one_that_is_not_taken_yet_asks_again(void) {
 static void others_ask_one_host_alone(void) {
     set_up(true, 1);
     job.cluster.self = 3;
-    role_state_follow(&succession, &job); /* the second */
+    role_state_follow(&role_state, &job); /* the second */
     run_for(3);
     CU_ASSERT_PTR_NULL(link_at_door);
     CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.2");
     tear_down();
     set_up(false, 1);
-    role_state_return(&succession, &job); /* the first is the master, or nobody */
+    role_state_return(&role_state, &job); /* the first is the master, or nobody */
     run_for(3);
     CU_ASSERT_PTR_NULL(link_at_door);
     CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.1");
@@ -190,7 +190,7 @@ static void others_ask_one_host_alone(void) {
 /* It is told of, and not passed over in silence. */
 static void a_host_with_another_key_is_told_of(void) {
     set_up(true, 2);
-    role_state_return(&succession, &job);
+    role_state_return(&role_state, &job);
     run_for(20);
     CU_ASSERT_EQUAL(told_count, 1);
     CU_ASSERT_EQUAL(find_master_why(&seeking)->code, EXIT_CODE_KEY_REFUSED);
@@ -204,8 +204,8 @@ static void assert_is_vain(size_t count, bool failover) {
     struct lag lag;
     set_up(failover, 1);
     job.cluster.count = count;
-    role_state_note_end(&succession, 0);
-    role_state_return(&succession, &job);
+    role_state_note_end(&role_state, 0);
+    role_state_return(&role_state, &job);
     int64_t begun = clock_now();
     lag_begin(&lag);
     run_for(20);
@@ -224,10 +224,10 @@ static void where_nobody_can_be_the_master_it_hears_so(void) {
         set_up(failover != 0, 1);
         listener_close(&door);
         if (failover)
-            role_state_note_end(&succession, 0);
+            role_state_note_end(&role_state, 0);
         else
-            role_state_note_end(&succession, ETIMEDOUT); /* it was silent */
-        role_state_return(&succession, &job);
+            role_state_note_end(&role_state, ETIMEDOUT); /* it was silent */
+        role_state_return(&role_state, &job);
         run_for(4);
         CU_ASSERT_EQUAL(missed_count, 0);
         CU_ASSERT_FALSE(seeking.vain);

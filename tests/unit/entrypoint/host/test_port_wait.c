@@ -10,7 +10,7 @@ static const int64_t patience = 20; /* s */
 struct world {
     struct loop loop;
     struct job job;
-    struct port_wait vacancy;
+    struct port_wait port_wait;
     struct timer leaver;
     int held; /* who listens on the daemons' port; -1: nobody */
     int told;
@@ -45,7 +45,7 @@ static void open_world(struct world *w, struct cluster_host *hosts, size_t count
 }
 
 static void close_world(struct world *w) {
-    port_wait_cancel(&w->vacancy);
+    port_wait_cancel(&w->port_wait);
     cleanup_fd_at(&w->held);
     loop_done(&w->loop);
 }
@@ -55,7 +55,7 @@ static void who_leaves_in_time_is_no_fault(void) {
     struct world w;
     open_world(&w, hosts, 2);
     loop_after(&w.loop, &w.leaver, 10 * CLOCK_MILLISECOND);
-    port_wait_await(&w.vacancy, &w.loop, &w.job, patience, told, &w);
+    port_wait_await(&w.port_wait, &w.loop, &w.job, patience, told, &w);
     CU_ASSERT_EQUAL(w.told, 0);
     CU_ASSERT_EQUAL(loop_run(&w.loop, NULL), 0);
     CU_ASSERT_EQUAL(w.told, 1);
@@ -70,7 +70,7 @@ static void who_stays_is_named(void) {
     const int64_t start = clock_now();
     struct lag lag;
     lag_begin(&lag);
-    port_wait_await(&w.vacancy, &w.loop, &w.job, 1, told, &w);
+    port_wait_await(&w.port_wait, &w.loop, &w.job, 1, told, &w);
     CU_ASSERT_EQUAL(loop_run(&w.loop, NULL), 0);
     CU_ASSERT(clock_now() - start >= CLOCK_SECOND);
     ASSERT_WITHIN(&lag, CLOCK_SECOND);
@@ -84,7 +84,7 @@ static void one_rank_needs_no_port(void) {
     struct cluster_host hosts[1] = {0};
     struct world w;
     open_world(&w, hosts, 1);
-    port_wait_await(&w.vacancy, &w.loop, &w.job, patience, told, &w);
+    port_wait_await(&w.port_wait, &w.loop, &w.job, patience, told, &w);
     CU_ASSERT_EQUAL(w.told, 1);
     CU_ASSERT_EQUAL(w.failure.code, 0);
     close_world(&w);
@@ -95,12 +95,12 @@ static void a_wait_can_be_given_up(void) {
     struct cluster_host hosts[2] = {0};
     struct world w;
     open_world(&w, hosts, 2);
-    port_wait_cancel(&w.vacancy);
-    port_wait_await(&w.vacancy, &w.loop, &w.job, 0, told, &w);
+    port_wait_cancel(&w.port_wait);
+    port_wait_await(&w.port_wait, &w.loop, &w.job, 0, told, &w);
     CU_ASSERT_EQUAL(w.told, 1);
-    port_wait_await(&w.vacancy, &w.loop, &w.job, patience, told, &w);
-    port_wait_await(&w.vacancy, &w.loop, &w.job, patience, told, &w);
-    port_wait_cancel(&w.vacancy);
+    port_wait_await(&w.port_wait, &w.loop, &w.job, patience, told, &w);
+    port_wait_await(&w.port_wait, &w.loop, &w.job, patience, told, &w);
+    port_wait_cancel(&w.port_wait);
     CU_ASSERT_EQUAL(w.told, 1);
     CU_ASSERT_PTR_NULL(w.loop.timers);
     close_world(&w);

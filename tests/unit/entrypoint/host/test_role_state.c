@@ -116,7 +116,7 @@ static void after_an_attempt_under_a_new_master_the_one_behind_it_follows(void) 
     CU_ASSERT(role_state_take(&s, &job.cluster, 2));
     CU_ASSERT_FALSE(role_state_take(&s, &job.cluster, 2));
     CU_ASSERT(role_state_settle(&s, 2, order));
-    CU_ASSERT_EQUAL(s.ledger.sure.master, 1);
+    CU_ASSERT_EQUAL(s.quorum.committed.master, 1);
     CU_ASSERT(role_state_may_follow(&s, &job, &why));
     role_state_follow(&s, &job);
     assert_order("4 1-2-3-5 ");
@@ -144,7 +144,7 @@ static void who_may_not_says_why(void) {
     s.begun = true;
     /* The others have gone on without it. */
     const struct view others = {.number = 2, .master = 0, .hosts = {.words = {0x1d}}};
-    s.ledger.sure = others;
+    s.quorum.committed = others;
     job.settings.restarts = 5;
     CU_ASSERT_FALSE(role_state_may_follow(&s, &job, &why));
     ASSERT_CONTAINS(why, "without this host");
@@ -156,7 +156,7 @@ static void a_first_host_that_was_taken_back_follows_last(void) {
     const char *why = "";
     const struct view second = {.number = 2, .master = 3, .hosts = {.words = {0x0b}}};
     set_up(0);
-    s.ledger.sure = second;
+    s.quorum.committed = second;
     s.master = 3;
     CU_ASSERT(role_state_may_follow(&s, &job, &why));
     role_state_follow(&s, &job);
@@ -174,9 +174,9 @@ static void who_may_ask_to_be_taken_back(void) {
     s.attempt = 3;
     CU_ASSERT(role_state_may_return(&s, &job));
     const struct view last = {.number = 4, .master = 0, .hosts = {.words = {0x1f}}};
-    CU_ASSERT(quorum_take(&s.ledger, &last));
+    CU_ASSERT(quorum_take(&s.quorum, &last));
     CU_ASSERT_FALSE(role_state_may_return(&s, &job));
-    s.ledger.taken_count = 0;
+    s.quorum.accepted_count = 0;
     s.stopping = true;
     CU_ASSERT_FALSE(role_state_may_return(&s, &job));
     s.stopping = false;
@@ -290,27 +290,28 @@ static void where_the_first_host_may_not_be_lost_it_alone_is_asked(void) {
 
 static void a_join_tells_what_is_known(void) {
     struct error err;
-    struct quorum ledger;
+    struct quorum quorum;
     char run[ATTEMPT_RUN_SIZE];
     int64_t quiet = 0;
     set_up(2);
     (void)snprintf(s.run, sizeof(s.run), "0123456789abcdef");
     s.heard = clock_boot() - 3 * CLOCK_SECOND;
     json_t *object = role_state_json(&s);
-    CU_ASSERT_EQUAL(role_state_parse(object, CLUSTER_HOSTS_MAX, run, &ledger, &quiet, &err), 0);
+    CU_ASSERT_EQUAL(role_state_parse(object, CLUSTER_HOSTS_MAX, run, &quorum, &quiet, &err), 0);
     CU_ASSERT_STRING_EQUAL(run, s.run);
-    CU_ASSERT_EQUAL(host_set_count(&ledger.sure.hosts), HOSTS);
+    CU_ASSERT_EQUAL(host_set_count(&quorum.committed.hosts), HOSTS);
     CU_ASSERT(quiet >= 3 * CLOCK_SECOND && quiet < 4 * CLOCK_SECOND);
     (void)json_object_set_new(object, "quiet", json_integer(-1));
-    CU_ASSERT_NOT_EQUAL(role_state_parse(object, CLUSTER_HOSTS_MAX, run, &ledger, &quiet, &err), 0);
+    CU_ASSERT_NOT_EQUAL(role_state_parse(object, CLUSTER_HOSTS_MAX, run, &quorum, &quiet, &err), 0);
     (void)json_object_set_new(object, "quiet", json_integer(1));
     (void)json_object_del(object, "run");
-    CU_ASSERT_NOT_EQUAL(role_state_parse(object, CLUSTER_HOSTS_MAX, run, &ledger, &quiet, &err), 0);
+    CU_ASSERT_NOT_EQUAL(role_state_parse(object, CLUSTER_HOSTS_MAX, run, &quorum, &quiet, &err), 0);
     json_decref(object);
     role_state_close(&s);
 }
 
-static void assert_course(const struct restart_course *c, uint64_t best_step, unsigned fruitless) {
+static void assert_course(const struct restart_progress *c, uint64_t best_step,
+                          unsigned fruitless) {
     CU_ASSERT_EQUAL(c->best_step, best_step);
     CU_ASSERT_EQUAL(c->fruitless, fruitless);
 }
@@ -318,18 +319,18 @@ static void assert_course(const struct restart_course *c, uint64_t best_step, un
 static void how_far_attempts_have_come_goes_with_their_orders(void) {
     static const char *const odd[] = {"{}", "{\"course\": 7}", "{\"course\": [-1, 0]}",
                                       "{\"course\": [5, -1]}", "{\"course\": [5, 4]}"};
-    const struct restart_course course = {.best_step = 1200, .fruitless = 2};
+    const struct restart_progress course = {.best_step = 1200, .fruitless = 2};
     set_up(2);
     json_t *order = json_pack("{s:o}", "course", role_state_course(&course));
     role_state_take_course(&s, order);
     json_decref(order);
-    assert_course(&s.course, 1200, 2);
+    assert_course(&s.progress, 1200, 2);
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
-        s.course = course;
+        s.progress = course;
         order = json_loads(odd[i], 0, NULL);
         role_state_take_course(&s, order);
         json_decref(order);
-        assert_course(&s.course, 0, 0);
+        assert_course(&s.progress, 0, 0);
     }
     role_state_close(&s);
 }
@@ -337,14 +338,14 @@ static void how_far_attempts_have_come_goes_with_their_orders(void) {
 /* Where rank 0 alone tells steps, its host's loss leaves the others without a word of them. */
 static void an_attempt_that_told_nothing_here_ends_the_row(void) {
     set_up(2);
-    s.course = (struct restart_course){.best_step = 1200, .fruitless = 1};
+    s.progress = (struct restart_progress){.best_step = 1200, .fruitless = 1};
     role_state_note_step(&s, 1200);
-    assert_course(&s.course, 1200, 2);
+    assert_course(&s.progress, 1200, 2);
     role_state_note_step(&s, 0);
-    assert_course(&s.course, 1200, 0);
+    assert_course(&s.progress, 1200, 0);
     role_state_note_step(&s, 7);
     role_state_note_step(&s, 1201);
-    assert_course(&s.course, 1201, 0);
+    assert_course(&s.progress, 1201, 0);
     role_state_close(&s);
 }
 

@@ -44,7 +44,7 @@ static const char *conclude_with(const struct verdict *verdict, uint64_t dropped
 static const char *conclude(int on_host, uint64_t dropped, const char *waits) {
     struct verdict verdict = {.code = 42, .host = on_host, .rank = 1, .class_name = "program"};
     (void)snprintf(verdict.text, sizeof(verdict.text), "rank 1: exited with 42");
-    (void)snprintf(verdict.story, sizeof(verdict.story), "before it\nthe cause\n");
+    (void)snprintf(verdict.log_tail, sizeof(verdict.log_tail), "before it\nthe cause\n");
     return conclude_with(&verdict, dropped, waits);
 }
 
@@ -55,7 +55,7 @@ static void a_stop_that_was_asked_for_is_no_error(void) {
     ASSERT_CONTAINS(words, " info ");
     ASSERT_CONTAINS(words, "stopped: stopped on request at vm; leaving with 143\n");
     CU_ASSERT_PTR_NULL(strstr(words, " error "));
-    (void)snprintf(verdict.story, sizeof(verdict.story), "vm rank 0: exited with 3");
+    (void)snprintf(verdict.log_tail, sizeof(verdict.log_tail), "vm rank 0: exited with 3");
     words = conclude_with(&verdict, 0, "");
     ASSERT_CONTAINS(words, " warning stopped: ");
     ASSERT_CONTAINS(words, "  | vm rank 0: exited with 3\n");

@@ -10,7 +10,7 @@
 
 static struct cluster_host hosts[3];
 static struct job job;
-static struct role_state succession;
+static struct role_state role_state;
 static struct supervisor s;
 static int busy = -1;
 
@@ -27,8 +27,8 @@ static void set_up(uint16_t port) {
         hosts[i] = (struct cluster_host){.slots = 1};
     job = (struct job){.cluster = {.hosts = hosts, .count = 3, .self = 1}};
     CU_ASSERT_EQUAL_FATAL(ports_plan(port, 1, &job.ports, &err), 0);
-    succession = (struct role_state){.on = true};
-    s = (struct supervisor){.job = &job, .succession = &succession};
+    role_state = (struct role_state){.on = true};
+    s = (struct supervisor){.job = &job, .role_state = &role_state};
     s.host.job = &job;
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)sigemptyset(&set);
@@ -59,9 +59,9 @@ static void a_life_ends_with_all_that_ran_and_without_a_verdict(void) {
     CU_ASSERT_EQUAL(loop_run(&s.loop, &err), 0);
     ASSERT_WITHIN(&lag, 2 * CLOCK_SECOND);
     CU_ASSERT(kill(program, 0) != 0);
-    CU_ASSERT(succession.over);
+    CU_ASSERT(role_state.over);
     CU_ASSERT_EQUAL(s.verdict.code, 0);
-    CU_ASSERT_PTR_NULL(s.host.crew.seats);
+    CU_ASSERT_PTR_NULL(s.host.rank_set.seats);
     loop_done(&s.loop);
 }
 
@@ -87,9 +87,9 @@ static void ports_that_are_busy_are_awaited(void) {
     CU_ASSERT(clock_now() - began >= CLOCK_SECOND);
     /* It looks four times a second, and would have for 15 s. */
     ASSERT_WITHIN(&lag, CLOCK_SECOND + CLOCK_SECOND / 4);
-    CU_ASSERT(s.vacancy.deadline >= began + 15 * CLOCK_SECOND);
-    CU_ASSERT(s.vacancy.deadline <= clock_now() + 14 * CLOCK_SECOND);
-    CU_ASSERT(succession.over);
+    CU_ASSERT(s.port_wait.deadline >= began + 15 * CLOCK_SECOND);
+    CU_ASSERT(s.port_wait.deadline <= clock_now() + 14 * CLOCK_SECOND);
+    CU_ASSERT(role_state.over);
     loop_done(&s.loop);
 }
 

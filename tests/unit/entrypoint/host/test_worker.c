@@ -132,23 +132,23 @@ static bool briefly; /* it asks for two seconds alone, and meets nobody */
 
 /* The life of a first host that was started anew and has heard that the third one leads the job. */
 static int ask_anew(struct supervisor_options *options, int *ret_code, struct error *err) {
-    struct role_state succession;
+    struct role_state role_state;
     struct job job = *options->job;
-    if (role_state_open(&succession, &job, err) != 0)
+    if (role_state_open(&role_state, &job, err) != 0)
         return -1;
-    succession.anew = true;
-    succession.turn = 2;
+    role_state.anew = true;
+    role_state.turn = 2;
     if (briefly)
         job.settings.dead_seconds = (2 - ROLE_STATE_SEEK_SECONDS) / 2;
-    role_state_return(&succession, &job);
-    succession.client = stage_tls(3, 0);
-    options->succession = &succession;
+    role_state_return(&role_state, &job);
+    role_state.client = stage_tls(3, 0);
+    options->role_state = &role_state;
     options->job = &job;
     int result = worker_run(options, ret_code, err);
-    if (succession.over && succession.anew && !succession.back)
+    if (role_state.over && role_state.anew && !role_state.back)
         *ret_code = MASTER_AGAIN;
-    options->succession = NULL;
-    role_state_close(&succession);
+    options->role_state = NULL;
+    role_state_close(&role_state);
     return result;
 }
 
@@ -189,20 +189,20 @@ static bool back;
 /* The life after one whose master was lost: the next host is dialled where it was last, or, where
  * it asks to be taken back, the first. */
 static int follow(struct supervisor_options *options, int *ret_code, struct error *err) {
-    struct role_state succession;
+    struct role_state role_state;
     struct job job = *options->job;
-    if (role_state_open(&succession, &job, err) != 0)
+    if (role_state_open(&role_state, &job, err) != 0)
         return -1;
-    succession.again = true;
-    succession.stopping = stopping;
-    succession.back = succession.closed = back;
-    options->succession = &succession;
+    role_state.again = true;
+    role_state.stopping = stopping;
+    role_state.back = role_state.closed = back;
+    options->role_state = &role_state;
     options->job = &job;
     int result = net_address_parse("127.0.0.1", &job.cluster.hosts[0].address)
                      ? worker_run(options, ret_code, err)
                      : -1;
-    options->succession = NULL;
-    role_state_close(&succession);
+    options->role_state = NULL;
+    role_state_close(&role_state);
     return result;
 }
 

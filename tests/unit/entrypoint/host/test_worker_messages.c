@@ -14,7 +14,7 @@
 static struct cluster_host hosts[2] = {{.name = {"algo-1"}, .slots = 1},
                                        {.name = {"algo-2"}, .slots = 1}};
 static struct job job;
-static struct role_state succession;
+static struct role_state role_state;
 static struct supervisor s;
 static struct link *ours;
 static int theirs;
@@ -33,9 +33,9 @@ static void set_up(void) {
                           0);
     job = (struct job){.settings = {.shrink = true, .restarts = 1},
                        .cluster = {.hosts = hosts, .count = 2, .self = 1}};
-    CU_ASSERT_EQUAL_FATAL(role_state_open(&succession, &job, NULL), 0);
-    (void)snprintf(succession.run, sizeof(succession.run), "0123456789abcdef");
-    s = (struct supervisor){.job = &job, .succession = &succession};
+    CU_ASSERT_EQUAL_FATAL(role_state_open(&role_state, &job, NULL), 0);
+    (void)snprintf(role_state.run, sizeof(role_state.run), "0123456789abcdef");
+    s = (struct supervisor){.job = &job, .role_state = &role_state};
     CU_ASSERT_EQUAL_FATAL(loop_init(&s.loop, NULL), 0);
     ours = link_new(&s.loop, pair[0], NULL, false, &quiet_link, NULL, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(ours);
@@ -46,7 +46,7 @@ static void tear_down(void) {
     link_free(ours);
     (void)close(theirs);
     loop_done(&s.loop);
-    role_state_close(&succession);
+    role_state_close(&role_state);
 }
 
 /* What was sent last, of the type TYPE; the caller's. */
@@ -85,12 +85,12 @@ static void a_first_join_tells_nothing_of_the_job_so_far(void) {
 static void later_ones_do_and_say_what_they_ask_for(void) {
     struct error fault = {0};
     set_up();
-    succession.again = true;
+    role_state.again = true;
     worker_send_join(&s, ours);
     cleanup_json json_t *follows = sent("join");
-    CU_ASSERT_STRING_EQUAL(text(json_object_get(follows, "succession"), "run"), succession.run);
+    CU_ASSERT_STRING_EQUAL(text(json_object_get(follows, "succession"), "run"), role_state.run);
     CU_ASSERT_PTR_NULL(json_object_get(follows, "back"));
-    succession.back = true;
+    role_state.back = true;
     (void)error_set(&fault, EXIT_CODE_DEVICE, "no device");
     s.fault = fault;
     worker_send_join(&s, ours);
@@ -141,21 +141,21 @@ static void whom_to_ask_is_an_address(void) {
     set_up();
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         cleanup_json json_t *message = frame_with("above", json_pack("{s:s}", "address", texts[i]));
-        s.staging =
+        s.input_download =
             (struct input_download){.o = {.loop = &s.loop, .done = note_begin}, .waits = true};
-        s.staging.o.job = &job;
-        s.staging.o.environment = none_set;
+        s.input_download.o.job = &job;
+        s.input_download.o.environment = none_set;
         begins = 0;
         worker_take_above(&s, message);
         CU_ASSERT_EQUAL(begins, i < 2);
-        CU_ASSERT_EQUAL(s.staging.waits, i >= 2);
-        s.staging.o.loop = NULL;
+        CU_ASSERT_EQUAL(s.input_download.waits, i >= 2);
+        s.input_download.o.loop = NULL;
     }
     cleanup_json json_t *none = frame_new("above");
-    s.staging = (struct input_download){.o = {.loop = &s.loop}, .waits = true};
+    s.input_download = (struct input_download){.o = {.loop = &s.loop}, .waits = true};
     worker_take_above(&s, none);
-    CU_ASSERT_TRUE(s.staging.waits);
-    s.staging.o.loop = NULL;
+    CU_ASSERT_TRUE(s.input_download.waits);
+    s.input_download.o.loop = NULL;
     tear_down();
 }
 

@@ -50,7 +50,7 @@ static void a_sagemaker_job_is_read_whole(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&redacted), "token ***");
     redact_done();
     CU_ASSERT_EQUAL(job.warnings.count, 0);
-    CU_ASSERT_STRING_EQUAL(job.wishes.options, "-x A=b");
+    CU_ASSERT_STRING_EQUAL(job.mpi_options.options, "-x A=b");
     job_done(&job);
 
     char name[] = "TRAINING_JOB_NAME=job-2";
@@ -335,7 +335,7 @@ static void make_device(const char *root, const char *name) {
 static void ranks_are_as_many_as_accelerators_unless_it_is_said(void) {
     static const struct {
         const char *root;
-        struct mpi_options wishes;
+        struct mpi_options mpi_options;
         size_t hosts;
         unsigned slots;
     } cases[] = {
@@ -366,7 +366,7 @@ static void ranks_are_as_many_as_accelerators_unless_it_is_said(void) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char root[PATH_MAX];
         snprintf(root, sizeof(root), "%s/%s", unit_temp_dir(), cases[i].root);
-        CU_ASSERT_EQUAL(job_slots(&cases[i].wishes, cases[i].hosts, root), cases[i].slots);
+        CU_ASSERT_EQUAL(job_slots(&cases[i].mpi_options, cases[i].hosts, root), cases[i].slots);
     }
 }
 

@@ -99,7 +99,7 @@ static void they_are_what_the_toolkit_sets(void) {
     };
     struct job job = sagemaker_job();
     cleanup_argv struct argv got = {0};
-    job.wishes.groups = json_pack("[s]", "g");
+    job.mpi_options.groups = json_pack("[s]", "g");
     CU_ASSERT_EQUAL(argv_set_env(&got, "PYTHONPATH", "/mine", NULL), 0);
     CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
@@ -161,7 +161,7 @@ static void the_training_env_holds_them_all(void) {
     };
     struct job job = sagemaker_job();
     cleanup_argv struct argv got = {0};
-    job.wishes.groups = json_pack("[s]", "g");
+    job.mpi_options.groups = json_pack("[s]", "g");
     CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
     const char *text = argv_get_env(&got, "SM_TRAINING_ENV");
     cleanup_json json_t *object = NULL;
@@ -257,8 +257,8 @@ static void a_thousand_hosts_in_groups_have_their_variables(void) {
     cleanup_argv struct argv got = {0};
     bool plain = true;
     thousand("algo-", &job);
-    job.wishes.groups = json_pack("[s]", "a");
-    CU_ASSERT_EQUAL(instance_groups_choose(&job.wishes, &job.cluster, &plain, NULL), 0);
+    job.mpi_options.groups = json_pack("[s]", "a");
+    CU_ASSERT_EQUAL(instance_groups_choose(&job.mpi_options, &job.cluster, &plain, NULL), 0);
     CU_ASSERT_FALSE(plain);
     CU_ASSERT_EQUAL(job.cluster.count, 400);
     CU_ASSERT_STRING_EQUAL(job.cluster.hosts[0].name.text, "algo-1");
@@ -326,7 +326,8 @@ static void without_groups_there_is_one_that_nobody_lists(void) {
         {",\"current_group_name\":\"homogeneousCluster\"", WISH_YES, "[\"homogeneousCluster\"]"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct job job = {.settings = {.base_dir = "/opt/ml"}, .wishes = {.mpi = cases[i].mpi}};
+        struct job job = {.settings = {.base_dir = "/opt/ml"},
+                          .mpi_options = {.mpi = cases[i].mpi}};
         char text[256];
         cleanup_argv struct argv got = {0};
         (void)snprintf(text, sizeof(text), "{\"current_host\":\"b\",\"hosts\":[\"a\",\"b\"]%s}",

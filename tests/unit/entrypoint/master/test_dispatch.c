@@ -72,7 +72,7 @@ static void a_stop_is_held_until_all_have_started(void) {
     CU_ASSERT(m.stop.hold.deadline < m.stop.budget.deadline);
     CU_ASSERT_FALSE(m.attempt.stop_sent);
     CU_ASSERT(attempt_seat(&m.attempt, 1, 1));
-    master_raise(&m, EVENT_ALL_SEATED);
+    master_raise(&m, EVENT_ALL_STARTED);
     CU_ASSERT(m.attempt.stop_sent && !m.stop.hold.active);
     master_raise_about(&members[0], EVENT_STOP_AGAIN, NULL);
     CU_ASSERT(m.stop.budget.deadline <= clock_now());
@@ -142,7 +142,7 @@ static void who_has_a_twin_leaves_without_a_word(void) {
         m.s.judged = true; /* nothing runs here that would have to be ended */
         (void)error_set(&m.fault, EXIT_CODE_CONFIG, "another one");
         m.fault_host = 0;
-        master_raise(&m, EVENT_TWIN);
+        master_raise(&m, EVENT_DUPLICATE_NAME);
         CU_ASSERT_EQUAL(m.phase, PHASE_JUDGED);
         CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_CONFIG);
         CU_ASSERT_STRING_EQUAL(heard_at(end), "");
@@ -152,17 +152,17 @@ static void who_has_a_twin_leaves_without_a_word(void) {
 
 /* The second host leads the job: this one gives way when it has all that it needs. */
 static void who_gives_way_sends_the_others_on_at_once(void) {
-    struct role_state succession = {.on = true};
+    struct role_state role_state = {.on = true};
     for (int begun = 0; begun < 2; begun++) {
         set_up(PHASE_JOINING);
-        m.s.succession = &succession;
+        m.s.role_state = &role_state;
         m.s.judged = true;
         m.join.begun = begun;
-        m.inquiry.leader = 1;
+        m.leader_query.leader = 1;
         int end = link_second();
-        master_raise(&m, EVENT_ELSEWHERE);
+        master_raise(&m, EVENT_LED_ELSEWHERE);
         CU_ASSERT_EQUAL(m.phase, begun ? PHASE_JUDGED : PHASE_JOINING);
-        CU_ASSERT_EQUAL(succession.back, begun);
+        CU_ASSERT_EQUAL(role_state.back, begun);
         ASSERT_CONTAINS(heard_at(end), "the job goes on under algo-2");
         tear_down();
     }
@@ -170,23 +170,23 @@ static void who_gives_way_sends_the_others_on_at_once(void) {
 
 /* It was the last to hear the old master. */
 static void who_comes_to_those_that_gather_is_asked_what_it_knows(void) {
-    struct role_state succession;
+    struct role_state role_state;
     struct error err;
     set_up(PHASE_GATHERING);
     job.settings.failover = job.settings.shrink = true;
     job.settings.restarts = 3;
     job.settings.dead_seconds = 10;
-    CU_ASSERT_EQUAL_FATAL(role_state_open(&succession, &job, &err), 0);
-    m.s.succession = &succession;
-    succession.heard = clock_boot() - CLOCK_SECOND;
+    CU_ASSERT_EQUAL_FATAL(role_state_open(&role_state, &job, &err), 0);
+    m.s.role_state = &role_state;
+    role_state.heard = clock_boot() - CLOCK_SECOND;
     cleanup_json json_t *join = frame_new("join");
-    (void)json_object_set_new(join, "succession", role_state_json(&succession));
-    m.gather.heard = 1;
-    master_raise_word(&members[1], EVENT_CAME, join);
-    CU_ASSERT(m.gather.heard > succession.heard - CLOCK_SECOND);
-    CU_ASSERT(m.gather.heard <= clock_boot() - CLOCK_SECOND);
-    loop_cancel(&m.s.loop, &m.gather.look);
-    role_state_close(&succession);
+    (void)json_object_set_new(join, "succession", role_state_json(&role_state));
+    m.takeover.heard = 1;
+    master_raise_word(&members[1], EVENT_PEER_ARRIVED, join);
+    CU_ASSERT(m.takeover.heard > role_state.heard - CLOCK_SECOND);
+    CU_ASSERT(m.takeover.heard <= clock_boot() - CLOCK_SECOND);
+    loop_cancel(&m.s.loop, &m.takeover.look);
+    role_state_close(&role_state);
     tear_down();
 }
 
@@ -268,20 +268,20 @@ static void a_late_stop_leaves_its_time_for_uploads(void) {
 
 /* Whatever happens first after a pause: a success of ranks that have ended meanwhile, say. */
 static void who_is_out_does_nothing_else(void) {
-    static const enum phase_event events[] = {EVENT_ALL_HEARD, EVENT_ALL_CLEAR, EVENT_ENDED,
+    static const enum phase_event events[] = {EVENT_ALL_HEARD, EVENT_CLEANUP_DONE, EVENT_ENDED,
                                               EVENT_MPIRUN_ENDED, EVENT_STOP};
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
         static struct cluster_host three[3];
-        struct role_state succession;
+        struct role_state role_state;
         struct error err;
         set_up(PHASE_RUNNING);
         job.settings.failover = true;
         const struct cluster two = job.cluster;
         job.cluster.hosts = three;
         job.cluster.count = 3;
-        CU_ASSERT_EQUAL(role_state_open(&succession, &job, &err), 0);
+        CU_ASSERT_EQUAL(role_state_open(&role_state, &job, &err), 0);
         job.cluster = two;
-        m.s.succession = &succession;
+        m.s.role_state = &role_state;
         m.s.judged = true; /* so that nothing is ended here */
         CU_ASSERT(lease_is_out(&m));
         master_raise_about(&members[0], events[i], NULL);
@@ -290,7 +290,7 @@ static void who_is_out_does_nothing_else(void) {
         ASSERT_CONTAINS(m.verdict.text, "1 of the 3 hosts of attempt 1 are here");
         CU_ASSERT(m.s.at_once);
         CU_ASSERT_EQUAL(m.attempt.stop_asked, 0);
-        role_state_close(&succession);
+        role_state_close(&role_state);
         tear_down();
     }
 }
@@ -299,7 +299,7 @@ static void end_well(int64_t answered) {
     set_up(PHASE_RUNNING);
     job.settings.dead_seconds = 10;
     m.s.judged = true; /* so that nothing is ended here */
-    members[1].echoed = clock_boot() - answered;
+    members[1].last_ack = clock_boot() - answered;
     for (unsigned i = 0; i < 2; i++) {
         const struct rank_report good = {.rank = i, .host = i, .end = RANK_EXITED};
         CU_ASSERT(attempt_report(&m.attempt, &good));
@@ -318,7 +318,7 @@ static void after_a_pause_a_good_end_waits_for_a_sign_of_life(void) {
     CU_ASSERT_EQUAL(m.phase, PHASE_RUNNING);
     master_raise(&m, EVENT_COLLECT_DEADLINE);
     CU_ASSERT_EQUAL(m.phase, PHASE_RUNNING);
-    members[1].echoed = clock_boot();
+    members[1].last_ack = clock_boot();
     master_raise(&m, EVENT_ALL_ANSWERED);
     CU_ASSERT_EQUAL(m.phase, PHASE_JUDGED);
     CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_OK);
@@ -333,8 +333,8 @@ static void after_a_pause_a_good_end_waits_for_a_sign_of_life(void) {
 
 static void what_comes_after_the_end_changes_nothing(void) {
     set_up(PHASE_JUDGED);
-    static const enum phase_event late[] = {EVENT_FAILURE,    EVENT_ALL_HEARD, EVENT_STOP_AGAIN,
-                                            EVENT_ALL_JOINED, EVENT_ALL_CLEAR, EVENT_ENDED};
+    static const enum phase_event late[] = {EVENT_FAILURE,    EVENT_ALL_HEARD,    EVENT_STOP_AGAIN,
+                                            EVENT_ALL_JOINED, EVENT_CLEANUP_DONE, EVENT_ENDED};
     for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++)
         master_raise_about(&members[0], late[i], NULL);
     CU_ASSERT_EQUAL(m.phase, PHASE_JUDGED);

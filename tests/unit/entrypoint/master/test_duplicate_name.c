@@ -70,7 +70,7 @@ static void set_up(const char *name) {
                         .members = members,
                         .raise = note,
                         .fault_host = -1,
-                        .doorway = {.door = {.watch = {.fd = -1}}}};
+                        .accept = {.listener = {.watch = {.fd = -1}}}};
     for (size_t i = 0; i < HOSTS; i++)
         members[i] = (struct member){.master = &m, .index = i};
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
@@ -122,7 +122,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     if (answer == NULL) {
         silent = link;
         link_own(link, &quiet, NULL);
-        loop_after(&m.s.loop, &m.namesake.deadline, CLOCK_SECOND / 2); /* as if it was near */
+        loop_after(&m.s.loop, &m.duplicate_name.deadline, CLOCK_SECOND / 2); /* as if it was near */
     } else if (answer[0] == '\0') {
         link_free(link);
     } else {
@@ -159,7 +159,7 @@ static struct timer tick;
 /* Until the first look is over, or it has led to something. */
 static void look_whether_over(void *context) {
     (void)context;
-    if (!m.namesake.pending || raised[EVENT_TWIN] > 0)
+    if (!m.duplicate_name.pending || raised[EVENT_DUPLICATE_NAME] > 0)
         loop_end(&m.s.loop);
     else
         loop_after(&m.s.loop, &tick, 10 * CLOCK_MILLISECOND);
@@ -189,26 +189,26 @@ static void assert_hung_up(void) {
 
 static void open_and_look(void) {
     duplicate_name_open(&m);
-    CU_ASSERT(m.namesake.pending);
+    CU_ASSERT(m.duplicate_name.pending);
     look();
 }
 
 static void a_name_that_leads_here_alone_is_looked_up_once(void) {
     set_up("127.0.0.1");
     open_and_look();
-    CU_ASSERT_FALSE(m.namesake.pending);
-    CU_ASSERT_FALSE(m.namesake.astray);
-    CU_ASSERT_FALSE(m.namesake.again.active);
-    CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
+    CU_ASSERT_FALSE(m.duplicate_name.pending);
+    CU_ASSERT_FALSE(m.duplicate_name.misresolved);
+    CU_ASSERT_FALSE(m.duplicate_name.again.active);
+    CU_ASSERT_EQUAL(raised[EVENT_DUPLICATE_NAME], 0);
     tear_down();
 }
 
 static void a_name_that_leads_nowhere_is_looked_up_again(void) {
     set_up("no.such.host.invalid");
     open_and_look();
-    CU_ASSERT_FALSE(m.namesake.pending);
-    CU_ASSERT(m.namesake.again.active);
-    CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
+    CU_ASSERT_FALSE(m.duplicate_name.pending);
+    CU_ASSERT(m.duplicate_name.again.active);
+    CU_ASSERT_EQUAL(raised[EVENT_DUPLICATE_NAME], 0);
     tear_down();
 }
 
@@ -218,7 +218,7 @@ static void who_was_there_before_is_obeyed(void) {
     answer = "the name is that of another host";
     open_and_look();
     CU_ASSERT_STRING_EQUAL(asked_as, "127.0.0.9");
-    CU_ASSERT_EQUAL(raised[EVENT_TWIN], 1);
+    CU_ASSERT_EQUAL(raised[EVENT_DUPLICATE_NAME], 1);
     CU_ASSERT_EQUAL(m.fault.code, EXIT_CODE_CONFIG);
     CU_ASSERT_EQUAL(m.fault_host, 0);
     CU_ASSERT_STRING_EQUAL(m.fault.text, "the name is that of another host");
@@ -234,11 +234,11 @@ static void whoever_else_is_there_is_no_reason_to_leave(void) {
         answer = i == 0 ? "" : NULL;
         hung_up = false;
         duplicate_name_open(&m);
-        CU_ASSERT_FALSE(m.namesake.astray); /* nobody knows yet */
+        CU_ASSERT_FALSE(m.duplicate_name.misresolved); /* nobody knows yet */
         look();
-        CU_ASSERT_FALSE(m.namesake.pending);
-        CU_ASSERT_PTR_NULL(m.namesake.link);
-        CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
+        CU_ASSERT_FALSE(m.duplicate_name.pending);
+        CU_ASSERT_PTR_NULL(m.duplicate_name.link);
+        CU_ASSERT_EQUAL(raised[EVENT_DUPLICATE_NAME], 0);
         CU_ASSERT_EQUAL(silent != NULL, i == 2);
         if (i == 2)
             assert_hung_up();
@@ -250,10 +250,10 @@ static void where_no_way_to_itself_is_known_nobody_is_asked(void) {
     set_up("node-0");
     job.cluster.counted = true;
     duplicate_name_open(&m);
-    CU_ASSERT_FALSE(m.namesake.pending);
+    CU_ASSERT_FALSE(m.duplicate_name.pending);
     (void)snprintf(job.cluster.master_at.text, sizeof(job.cluster.master_at.text), "127.0.0.1");
     open_and_look();
-    CU_ASSERT_FALSE(m.namesake.astray);
+    CU_ASSERT_FALSE(m.duplicate_name.misresolved);
     tear_down();
 }
 
@@ -312,7 +312,7 @@ static void ask(const char *life, int64_t began, bool first, bool astray) {
 /* This one has BEGAN at 1000, as "8". */
 static void be(bool pending, size_t joined) {
     set_up("127.0.0.1");
-    m.namesake = (struct namesake){.pending = pending, .began = 1000, .life = "8"};
+    m.duplicate_name = (struct duplicate_name){.pending = pending, .began = 1000, .life = "8"};
     members[0].joined = true;
     m.join.count = 1 + joined;
 }
@@ -342,7 +342,7 @@ static void who_comes_later_is_told_where_both_are(void) {
         ASSERT_CONTAINS(told.text, "the name 127.0.0.1 is that of the host at 127.0.0.1, and this "
                                    "one is at 127.0.0.1");
         ASSERT_CONTAINS(told.text, "RINGMASTER_HOST");
-        CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
+        CU_ASSERT_EQUAL(raised[EVENT_DUPLICATE_NAME], 0);
         tear_down();
     }
 }
@@ -363,10 +363,10 @@ static void who_came_first_is_obeyed_and_nobody_else_hears_of_it(void) {
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         be(cases[i].pending, 0);
-        m.namesake.astray = cases[i].lost;
+        m.duplicate_name.misresolved = cases[i].lost;
         ask(cases[i].life, cases[i].began, cases[i].first, cases[i].astray);
         CU_ASSERT_FALSE(is_told);
-        CU_ASSERT_EQUAL(raised[EVENT_TWIN], 1);
+        CU_ASSERT_EQUAL(raised[EVENT_DUPLICATE_NAME], 1);
         CU_ASSERT_EQUAL(m.fault.code, EXIT_CODE_CONFIG);
         CU_ASSERT_EQUAL(m.fault_host, 0);
         ASSERT_CONTAINS(m.fault.text, "the name 127.0.0.1 is that of the host at 127.0.0.1");
@@ -379,7 +379,7 @@ static void once_the_job_runs_nothing_changes(void) {
     m.phase = PHASE_RUNNING;
     ask("7", 1, false, false);
     CU_ASSERT(is_told);
-    CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
+    CU_ASSERT_EQUAL(raised[EVENT_DUPLICATE_NAME], 0);
     tear_down();
 }
 
@@ -387,9 +387,9 @@ static void once_the_job_runs_nothing_changes(void) {
 static void a_way_back_to_itself_is_no_other(void) {
     be(true, 0);
     ask("8", 1000, true, false);
-    CU_ASSERT(m.namesake.self);
+    CU_ASSERT(m.duplicate_name.self);
     CU_ASSERT_EQUAL(told.code, 0);
-    CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
+    CU_ASSERT_EQUAL(raised[EVENT_DUPLICATE_NAME], 0);
     tear_down();
 }
 

@@ -54,7 +54,7 @@ static void a_step_moves_the_hosts_own_time_alone(void) {
     CU_ASSERT_PTR_EQUAL(fetch_wait_first(&master, &due), &members[1]);
     CU_ASSERT_EQUAL(due, (2 + READY) * CLOCK_SECOND);
     members[1].joined = true;
-    members[2].asks = (json_t *)members;
+    members[2].pending_join = (json_t *)members;
     CU_ASSERT_PTR_EQUAL(fetch_wait_first(&master, &due), &members[0]);
     members[0].joined = true;
     CU_ASSERT_PTR_NULL(fetch_wait_first(&master, &due));
@@ -83,7 +83,7 @@ static void who_is_missing_and_who_is_busy_is_told(void) {
     CU_ASSERT_STRING_EQUAL(text, " algo-2");
     CU_ASSERT_EQUAL(fetch_wait_busy(&master, text), 2);
     CU_ASSERT_STRING_EQUAL(text, " algo-3 algo-4 (train: 1.0 of 2.0 MiB)");
-    members[3].asks = (json_t *)members;
+    members[3].pending_join = (json_t *)members;
     members[2].joined = true;
     CU_ASSERT_EQUAL(fetch_wait_busy(&master, text), 0);
     CU_ASSERT_STRING_EQUAL(text, "");

@@ -177,22 +177,22 @@ static void a_join_that_waits_tells_the_clocks_of_when_it_came(void) {
     struct job job = {.cluster = {.hosts = two, .count = 2}};
     struct member members[2];
     struct master m = {.s = {.job = &job}, .members = members, .phase = PHASE_JOINING};
-    m.namesake.pending = true;
+    m.duplicate_name.pending = true;
     members[1] = (struct member){.master = &m, .index = 1};
     struct host_info theirs = {.boot = clock_boot(), .clock = clock_wall() + 60 * CLOCK_SECOND};
     cleanup_json json_t *join = host_info_json(&theirs);
     (void)json_object_set_new(join, "type", json_string("join"));
     join_told(&members[1], join);
-    CU_ASSERT_PTR_NOT_NULL(members[1].asks);
+    CU_ASSERT_PTR_NOT_NULL(members[1].pending_join);
     const int64_t skew = members[1].skew;
     const int64_t offset = members[1].offset;
     CU_ASSERT(skew > 0 && skew <= 60 * CLOCK_SECOND);
     (void)poll(NULL, 0, 20);
     struct error fault = {0};
-    join_weigh(&members[1], members[1].asks, &fault);
+    join_weigh(&members[1], members[1].pending_join, &fault);
     CU_ASSERT_EQUAL(members[1].skew, skew);
     CU_ASSERT_EQUAL(members[1].offset, offset);
-    json_decref(members[1].asks);
+    json_decref(members[1].pending_join);
 }
 
 static void a_host_that_was_told_otherwise_is_an_error_for_both(void) {

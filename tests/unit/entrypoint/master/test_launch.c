@@ -285,9 +285,9 @@ static void an_agent_that_mpirun_did_not_call_is_refused(void) {
     m.attempt.seated_count = 1;
     expect_refusal(wanted);
     m.attempt.seated_count = 0;
-    m.s.host.crew.started = true;
+    m.s.host.rank_set.started = true;
     expect_refusal(wanted);
-    m.s.host.crew.started = false;
+    m.s.host.rank_set.started = false;
     CU_ASSERT_PTR_NULL(members[1].agent);
     send_agent(wanted);
     struct link *first = members[1].agent;

@@ -21,7 +21,7 @@ enum { HOSTS = 4, THIRD = 2 };
 
 static struct cluster_host hosts[HOSTS];
 static struct job job;
-static struct role_state succession;
+static struct role_state role_state;
 static struct member members[HOSTS];
 static struct master m;
 static struct listener door;
@@ -40,7 +40,7 @@ static int64_t now(void) {
 }
 
 static void raise_event(struct master *master, const struct raised *what) {
-    CU_ASSERT_EQUAL(what->event, EVENT_ELSEWHERE);
+    CU_ASSERT_EQUAL(what->event, EVENT_LED_ELSEWHERE);
     raised++;
     if (master->join.begun)
         loop_end(&master->s.loop);
@@ -77,8 +77,8 @@ static void make_job(size_t count, size_t self) {
                                     .dead_seconds = 10},
                        .cluster = {.hosts = hosts, .count = count, .self = self},
                        .ports = {.control = ports_own()}};
-    CU_ASSERT_EQUAL_FATAL(role_state_open(&succession, &job, NULL), 0);
-    m = (struct master){.s = {.job = &job, .succession = &succession},
+    CU_ASSERT_EQUAL_FATAL(role_state_open(&role_state, &job, NULL), 0);
+    m = (struct master){.s = {.job = &job, .role_state = &role_state},
                         .members = members,
                         .first = 1,
                         .raise = raise_event};
@@ -97,7 +97,7 @@ static void set_up(unsigned char master_key) {
     m.phase = PHASE_JOINING;
     m.join.begun = true;
     memset(key, 1, sizeof(key));
-    m.s.contexts.client = succession.client = tls_context_new(key, 0, NULL);
+    m.s.contexts.client = role_state.client = tls_context_new(key, 0, NULL);
     memset(key, master_key, sizeof(key));
     server = tls_context_new(key, 1, NULL);
     reaping_open(&m.s.loop, &m.s.reaper);
@@ -114,7 +114,7 @@ static void tear_down(void) {
         ;
     loop_done(&m.s.loop);
     tls_context_free(server);
-    role_state_close(&succession);
+    role_state_close(&role_state);
 }
 
 static void give_up(void *context) {
@@ -127,9 +127,9 @@ static size_t silent_host; /* takes connections and answers nobody; 0: none does
 
 /* What comes to an end without a pause. */
 static bool is_under_way(void) {
-    const struct dial *dial = &m.inquiry.dial;
-    bool is = m.inquiry.link != NULL || dial->link != NULL || dial->resolve.watch.active;
-    return is && (silent_host == 0 || m.inquiry.host != silent_host || dial->link == NULL);
+    const struct dial *dial = &m.leader_query.dial;
+    bool is = m.leader_query.link != NULL || dial->link != NULL || dial->resolve.watch.active;
+    return is && (silent_host == 0 || m.leader_query.host != silent_host || dial->link == NULL);
 }
 
 static bool (*is_over)(void);
@@ -137,15 +137,15 @@ static bool (*is_over)(void);
 static struct timer ticker;
 
 static void tick(void *context) {
-    const int64_t left = m.inquiry.turn.deadline - clock_now();
+    const int64_t left = m.leader_query.turn.deadline - clock_now();
     (void)context;
     if (is_over()) {
         loop_end(&m.s.loop);
         return;
     }
-    if (m.inquiry.turn.active && left > 0 && !is_under_way()) {
+    if (m.leader_query.turn.active && left > 0 && !is_under_way()) {
         skipped += left;
-        loop_after(&m.s.loop, &m.inquiry.turn, 0);
+        loop_after(&m.s.loop, &m.leader_query.turn, 0);
     }
     loop_after(&m.s.loop, &ticker, CLOCK_MILLISECOND);
 }
@@ -173,7 +173,7 @@ static void who_leads_the_job_is_found(void) {
     run_until(has_found);
     CU_ASSERT_EQUAL(raised, 1);
     CU_ASSERT_EQUAL(asked, 1);
-    CU_ASSERT_EQUAL(m.inquiry.leader, THIRD);
+    CU_ASSERT_EQUAL(m.leader_query.leader, THIRD);
     tear_down();
 }
 
@@ -205,7 +205,7 @@ static void who_does_not_lead_it_yet_is_asked_again(void) {
     CU_ASSERT_EQUAL(raised, 1);
     CU_ASSERT_EQUAL(asked, 3);
     CU_ASSERT(between >= CLOCK_SECOND);
-    CU_ASSERT_EQUAL(m.inquiry.leader, THIRD);
+    CU_ASSERT_EQUAL(m.leader_query.leader, THIRD);
     tear_down();
 }
 
@@ -236,7 +236,7 @@ static void who_never_leads_holds_nobody_up(void) {
 
 /* Each of the three twice. */
 static bool all_had_their_turn(void) {
-    return m.inquiry.asked >= 6;
+    return m.leader_query.asked >= 6;
 }
 
 static void who_has_come_is_not_asked(void) {
@@ -265,8 +265,8 @@ static void while_it_fetches_it_is_known_who_leads(void) {
     run_until(has_found);
     CU_ASSERT_EQUAL(raised, 1); /* for those who have come */
     CU_ASSERT_EQUAL(asked, 1);
-    CU_ASSERT(m.inquiry.turn.active);
-    CU_ASSERT(m.inquiry.turn.deadline + skipped - asked_at >= 2 * CLOCK_SECOND);
+    CU_ASSERT(m.leader_query.turn.active);
+    CU_ASSERT(m.leader_query.turn.deadline + skipped - asked_at >= 2 * CLOCK_SECOND);
     CU_ASSERT_NOT_EQUAL(leader_query_elsewhere(&m, &err), 0);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_READY);
     ASSERT_CONTAINS(err.text, "the job goes on under 127.0.0.3");
@@ -292,11 +292,11 @@ static void who_has_led_it_is_asked_again_while_this_host_fetches(void) {
     CU_ASSERT(between >= 2 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(leader_query_elsewhere(&m, &err), 0);
     m.s.fault.code = EXIT_CODE_CONFIG;
-    m.inquiry.leader = THIRD;
+    m.leader_query.leader = THIRD;
     unsigned before = raised;
     leader_query_go_on(&m); /* it has nothing to join with */
     CU_ASSERT_EQUAL(raised, before);
-    CU_ASSERT_FALSE(m.inquiry.turn.active);
+    CU_ASSERT_FALSE(m.leader_query.turn.active);
     tear_down();
 }
 
@@ -305,15 +305,15 @@ static void another_job_is_none_of_ours(void) {
     run_until(all_had_their_turn);
     CU_ASSERT_EQUAL(asked, 0);
     CU_ASSERT_EQUAL(raised, 0);
-    CU_ASSERT(m.inquiry.turn.active); /* it asks on */
+    CU_ASSERT(m.leader_query.turn.active); /* it asks on */
     tear_down();
 }
 
 static void assert_asks_nobody(void) {
     leader_query_begin(&m);
-    CU_ASSERT_FALSE(m.inquiry.turn.active);
+    CU_ASSERT_FALSE(m.leader_query.turn.active);
     CU_ASSERT_FALSE(is_under_way());
-    CU_ASSERT_EQUAL(m.inquiry.asked, 0);
+    CU_ASSERT_EQUAL(m.leader_query.asked, 0);
 }
 
 static void nobody_is_asked_where_nobody_else_can_lead(void) {
@@ -324,9 +324,9 @@ static void nobody_is_asked_where_nobody_else_can_lead(void) {
     m.check = true;
     assert_asks_nobody();
     m.check = false;
-    succession.on = false;
+    role_state.on = false;
     assert_asks_nobody();
-    succession.on = true;
+    role_state.on = true;
     m.phase = PHASE_JUDGED;
     assert_asks_nobody();
     m.phase = PHASE_JOINING;
@@ -334,7 +334,7 @@ static void nobody_is_asked_where_nobody_else_can_lead(void) {
     assert_asks_nobody();
     job.cluster.count = HOSTS;
     leader_query_begin(&m);
-    CU_ASSERT(m.inquiry.turn.active && is_under_way()); /* here somebody is */
+    CU_ASSERT(m.leader_query.turn.active && is_under_way()); /* here somebody is */
     tear_down();
 }
 
@@ -365,28 +365,28 @@ static void set_up_leader(enum phase phase) {
     const struct view second = {.number = 2, .master = 1, .hosts = {.words = {0x0e}}};
     make_job(HOSTS, 1);
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
-    succession.begun = true;
-    role_state_follow(&succession, &job);
-    CU_ASSERT(quorum_take(&succession.ledger, &second) && quorum_commit(&succession.ledger, 2));
+    role_state.begun = true;
+    role_state_follow(&role_state, &job);
+    CU_ASSERT(quorum_take(&role_state.quorum, &second) && quorum_commit(&role_state.quorum, 2));
     m.phase = phase;
     for (size_t i = 0; i < HOSTS; i++)
-        members[i].echoed = clock_boot();
+        members[i].last_ack = clock_boot();
     members[1].lost = true; /* the first host */
 }
 
 static void tear_leader_down(void) {
     loop_done(&m.s.loop);
-    role_state_close(&succession);
+    role_state_close(&role_state);
 }
 
 static void a_master_leads_while_it_may_act(void) {
     static const enum phase acts[] = {PHASE_RUNNING, PHASE_CLEARING, PHASE_UPLOADING};
-    static const enum phase rests[] = {PHASE_PROVING, PHASE_JUDGED};
+    static const enum phase rests[] = {PHASE_PROBING, PHASE_JUDGED};
     static const enum phase own[] = {PHASE_JOINING, PHASE_EXAMINING};
     for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
         set_up_leader(acts[i]);
         assert_answer("leads");
-        members[2].echoed = members[3].echoed = 1; /* it was paused, say, and wakes up */
+        members[2].last_ack = members[3].last_ack = 1; /* it was paused, say, and wakes up */
         assert_answer("refuse");
         tear_leader_down();
     }
@@ -401,7 +401,7 @@ static void a_master_leads_while_it_may_act(void) {
         tear_leader_down();
     }
     set_up_leader(PHASE_RUNNING);
-    succession.on = false;
+    role_state.on = false;
     assert_answer("refuse");
     tear_leader_down();
 }
@@ -409,8 +409,8 @@ static void a_master_leads_while_it_may_act(void) {
 /* It may give up: who could have a part in a new job does not wait for that. */
 static void who_gathers_leads_when_enough_have_come(void) {
     set_up_leader(PHASE_GATHERING);
-    assert_answer("refuse"); /* alone */
-    members[1].waits = true; /* who is taken back gives no right */
+    assert_answer("refuse");      /* alone */
+    members[1].is_standby = true; /* who is taken back gives no right */
     assert_answer("refuse");
     members[2].joined = true;
     assert_answer("leads");

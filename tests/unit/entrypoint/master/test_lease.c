@@ -62,7 +62,7 @@ static void nonsense_is_left_alone(void) {
 /* A master of COUNT hosts in the middle of attempt 1 that may be followed. */
 static struct cluster_host hosts[8];
 static struct job job;
-static struct role_state succession;
+static struct role_state role_state;
 static struct member members[8];
 static struct master m;
 
@@ -76,9 +76,9 @@ static void set_up(size_t count) {
     }
     job = (struct job){.settings = {.failover = true, .dead_seconds = dead},
                        .cluster = {.hosts = hosts, .count = count}};
-    CU_ASSERT_EQUAL_FATAL(role_state_open(&succession, &job, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(role_state_open(&role_state, &job, &err), 0);
     m = (struct master){
-        .s = {.job = &job, .succession = &succession}, .members = members, .phase = PHASE_RUNNING};
+        .s = {.job = &job, .role_state = &role_state}, .members = members, .phase = PHASE_RUNNING};
 }
 
 /* Of COUNT hosts those in the bits HEARD have answered what was sent NEW ago, all others what was
@@ -90,10 +90,10 @@ static bool is_out(size_t count, unsigned answered, int64_t new, int64_t old) {
         now = clock_boot();
         set_up(count);
         for (size_t i = 1; i < count; i++)
-            members[i].echoed = now - ((answered >> i & 1) != 0 ? new : old);
+            members[i].last_ack = now - ((answered >> i & 1) != 0 ? new : old);
         out = lease_is_out(&m);
         CU_ASSERT(out || lease_heard(&m) > 0);
-        role_state_close(&succession);
+        role_state_close(&role_state);
     } while (clock_boot() - now >= CLOCK_SECOND / 2); /* which proves nothing */
     return out;
 }
@@ -116,7 +116,7 @@ static void what_counts_is_when_a_heartbeat_was_sent(void) {
     lease_begin(&m, clock_boot());
     CU_ASSERT_FALSE(lease_is_out(&m));
     for (size_t i = 1; i < 3; i++)
-        members[i].echoed = clock_boot() - 11 * CLOCK_SECOND;
+        members[i].last_ack = clock_boot() - 11 * CLOCK_SECOND;
     CU_ASSERT(lease_is_out(&m));
     members[1].heard = members[2].heard = clock_now();
     alive(&members[1], 60 * CLOCK_SECOND, 0); /* an answer that was a minute on its way */
@@ -131,9 +131,9 @@ static void what_counts_is_when_a_heartbeat_was_sent(void) {
     CU_ASSERT_FALSE(lease_is_out(&m));
     m.phase = PHASE_UPLOADING;
     CU_ASSERT(lease_is_out(&m));
-    m.s.succession = NULL;
+    m.s.role_state = NULL;
     CU_ASSERT_FALSE(lease_is_out(&m));
-    role_state_close(&succession);
+    role_state_close(&role_state);
 }
 
 /* Answers to a heartbeat wake a master once where nothing else goes on, and at once where a failure
@@ -142,7 +142,7 @@ static void only_a_calm_master_lets_answers_gather(void) {
     static const struct rank_report good = {.rank = 0, .end = RANK_EXITED};
     struct error err;
     set_up(3);
-    m.s.succession = NULL;
+    m.s.role_state = NULL;
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
     CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
     CU_ASSERT_EQUAL_FATAL(lease_open(&m, &err), 0);
@@ -163,7 +163,7 @@ static void only_a_calm_master_lets_answers_gather(void) {
     CU_ASSERT_EQUAL(m.s.loop.rest, 0);
     lease_close(&m);
     attempt_done(&m.attempt);
-    role_state_close(&succession);
+    role_state_close(&role_state);
     loop_done(&m.s.loop);
 }
 
@@ -192,7 +192,7 @@ static void a_host_is_silent_for_as_long_as_was_asked_for(void) {
         char why[64];
         struct error err;
         set_up(2);
-        m.s.succession = NULL;
+        m.s.role_state = NULL;
         m.raise = keep_why;
         CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
         CU_ASSERT_EQUAL_FATAL(lease_open(&m, &err), 0);
@@ -215,7 +215,7 @@ static void a_host_is_silent_for_as_long_as_was_asked_for(void) {
         CU_ASSERT_PTR_NULL(members[1].link);
         (void)close(ends[1]);
         lease_close(&m);
-        role_state_close(&succession);
+        role_state_close(&role_state);
         loop_done(&m.s.loop);
     }
     dead = 10;
@@ -238,7 +238,7 @@ static void answers_are_read_before_a_host_is_lost(void) {
         set_up(2);
         losses = 0;
         m.raise = count_loss;
-        m.s.succession = NULL;
+        m.s.role_state = NULL;
         buf_init(&answer, 65536);
         CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
         CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
@@ -262,7 +262,7 @@ static void answers_are_read_before_a_host_is_lost(void) {
         (void)close(ends[1]);
         lease_close(&m);
         attempt_done(&m.attempt);
-        role_state_close(&succession);
+        role_state_close(&role_state);
         loop_done(&m.s.loop);
     }
 }
@@ -271,7 +271,7 @@ static int64_t out_at;
 static unsigned looks;
 
 static void note_out(struct master *master, const struct raised *what) {
-    CU_ASSERT_EQUAL(what->event, EVENT_OUT);
+    CU_ASSERT_EQUAL(what->event, EVENT_QUORUM_LOST);
     out_at = clock_boot();
     loop_end(&master->s.loop);
 }
@@ -306,7 +306,7 @@ static void run_for(int64_t nanoseconds) {
 static void close_out(void) {
     lease_close(&m);
     attempt_done(&m.attempt);
-    role_state_close(&succession);
+    role_state_close(&role_state);
     loop_done(&m.s.loop);
 }
 
@@ -315,17 +315,17 @@ static void a_master_is_out_when_the_last_answer_is_too_old(void) {
     open_out(4);
     int64_t first = clock_boot() - 10 * CLOCK_SECOND;
     for (int i = 1; i < 4; i++)
-        members[i].echoed = first + i * 100 * CLOCK_MILLISECOND;
+        members[i].last_ack = first + i * 100 * CLOCK_MILLISECOND;
     lease_begin(&m, 1);
     run_for(2 * CLOCK_SECOND);
-    CU_ASSERT(out_at > members[3].echoed + 10 * CLOCK_SECOND);
+    CU_ASSERT(out_at > members[3].last_ack + 10 * CLOCK_SECOND);
     CU_ASSERT(looks >= 1 && looks <= 3); /* not more often than a host falls silent */
     close_out();
 }
 
 static void a_master_that_loses_hosts_is_out_at_once(void) {
     open_out(3);
-    members[1].echoed = members[2].echoed = clock_boot();
+    members[1].last_ack = members[2].last_ack = clock_boot();
     lease_lose(&members[1], "silence");
     run_for(50 * CLOCK_MILLISECOND);
     CU_ASSERT(out_at == 0 && looks == 0);
@@ -344,11 +344,11 @@ static void count_answers(struct master *master, const struct raised *what) {
 
 static void open_answers(void) {
     set_up(3);
-    m.s.succession = NULL;
+    m.s.role_state = NULL;
     m.raise = count_answers;
     answered = 0;
     for (size_t i = 1; i < 3; i++)
-        members[i].echoed = clock_boot() - CLOCK_SECOND;
+        members[i].last_ack = clock_boot() - CLOCK_SECOND;
 }
 
 /* Of a lease of 10 s: what it has answered it waits for at least five more. */
@@ -357,18 +357,18 @@ static void a_good_end_is_sure_while_all_hosts_have_answered_lately(void) {
     CU_ASSERT(lease_is_sure(&m));
     alive(&members[1], 0, 0);
     CU_ASSERT_EQUAL(answered, 0);
-    members[2].echoed = clock_boot() - 6 * CLOCK_SECOND;
+    members[2].last_ack = clock_boot() - 6 * CLOCK_SECOND;
     CU_ASSERT_FALSE(lease_is_sure(&m));
     members[2].lost = true;
     CU_ASSERT(lease_is_sure(&m));
-    role_state_close(&succession);
+    role_state_close(&role_state);
 }
 
 /* This host has stood still for longer than a lease. */
 static void who_has_not_answered_lately_is_asked(void) {
     open_answers();
     for (size_t i = 1; i < 3; i++)
-        members[i].echoed = clock_boot() - 11 * CLOCK_SECOND;
+        members[i].last_ack = clock_boot() - 11 * CLOCK_SECOND;
     CU_ASSERT_FALSE(lease_is_sure(&m));
     CU_ASSERT_FALSE(lease_is_sure(&m));
     alive(&members[1], 0, 0);
@@ -379,7 +379,7 @@ static void who_has_not_answered_lately_is_asked(void) {
     alive(&members[2], 0, 0);
     CU_ASSERT_EQUAL(answered, 1);
     CU_ASSERT(lease_is_sure(&m));
-    role_state_close(&succession);
+    role_state_close(&role_state);
 }
 
 UNIT_SUITE("master.lease", UNIT(a_good_end_is_sure_while_all_hosts_have_answered_lately),

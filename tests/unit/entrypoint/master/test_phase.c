@@ -45,10 +45,10 @@ static void phases_follow_one_another_in_one_order(void) {
     static const bool may[PHASE_COUNT][PHASE_COUNT] = {
         [PHASE_JOINING] = {[PHASE_JOINING] = true,
                            [PHASE_EXAMINING] = true,
-                           [PHASE_PROVING] = true,
+                           [PHASE_PROBING] = true,
                            [PHASE_RUNNING] = true,
                            [PHASE_JUDGED] = true},
-        [PHASE_PROVING] = {[PHASE_PROVING] = true, [PHASE_RUNNING] = true, [PHASE_JUDGED] = true},
+        [PHASE_PROBING] = {[PHASE_PROBING] = true, [PHASE_RUNNING] = true, [PHASE_JUDGED] = true},
         [PHASE_GATHERING] =
             {[PHASE_GATHERING] = true, [PHASE_RUNNING] = true, [PHASE_JUDGED] = true},
         [PHASE_EXAMINING] = {[PHASE_EXAMINING] = true, [PHASE_JUDGED] = true},
@@ -71,7 +71,7 @@ static void phases_follow_one_another_in_one_order(void) {
                 CU_ASSERT(may[phase][row->next]);
                 bool concludes = false;
                 for (unsigned i = 0; i < PHASE_ACTIONS_MAX; i++)
-                    concludes |= row->actions[i] == DO_CONCLUDE || row->actions[i] == DO_COME_BACK;
+                    concludes |= row->actions[i] == DO_CONCLUDE || row->actions[i] == DO_REJOIN;
                 CU_ASSERT_EQUAL(concludes, phase != PHASE_JUDGED && row->next == PHASE_JUDGED);
             }
 }
@@ -101,13 +101,14 @@ static void what_a_job_leaves_is_uploaded_before_its_verdict(void) {
         for (unsigned event = 0; event < EVENT_COUNT; event++) {
             const struct phase_row *without = row_of(from[i], event, GUARD_NONE);
             const struct phase_row *with = row_of(from[i], event, GUARD_TARGETS);
-            if (event == EVENT_OUT) { /* the others may upload by now */
+            if (event == EVENT_QUORUM_LOST) { /* the others may upload by now */
                 CU_ASSERT_EQUAL(with->next, PHASE_JUDGED);
                 continue;
             }
             CU_ASSERT_EQUAL(without->next == PHASE_JUDGED, with->next == PHASE_UPLOADING);
         }
-    CU_ASSERT_EQUAL(row_of(PHASE_UPLOADING, EVENT_STOP, GUARD_NONE)->actions[0], DO_HURRY);
+    CU_ASSERT_EQUAL(row_of(PHASE_UPLOADING, EVENT_STOP, GUARD_NONE)->actions[0],
+                    DO_SHORTEN_UPLOADS);
     CU_ASSERT_EQUAL(row_of(PHASE_UPLOADING, EVENT_STOP, GUARD_STOP)->actions[0], DO_NOTHING);
     CU_ASSERT_EQUAL(row_of(PHASE_UPLOADING, EVENT_STOP_AGAIN, GUARD_NONE)->actions[0],
                     DO_END_UPLOADS);
@@ -120,7 +121,8 @@ static void a_check_ends_without_a_launch(void) {
     CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ALL_JOINED, GUARD_CHECK)->next, PHASE_EXAMINING);
     CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_READY_DEADLINE, GUARD_CHECK)->next,
                     PHASE_EXAMINING);
-    CU_ASSERT_EQUAL(row_of(PHASE_EXAMINING, EVENT_EXAMINED, GUARD_CHECK)->actions[0], DO_CHECK);
+    CU_ASSERT_EQUAL(row_of(PHASE_EXAMINING, EVENT_EXAMINED, GUARD_CHECK)->actions[0],
+                    DO_PRINT_CHECK);
     CU_ASSERT_EQUAL(row_of(PHASE_EXAMINING, EVENT_STOP, GUARD_CHECK)->actions[1], DO_JUDGE);
     for (unsigned event = 0; event < EVENT_COUNT; event++)
         for (unsigned i = 0; i < PHASE_ACTIONS_MAX; i++)
@@ -128,12 +130,14 @@ static void a_check_ends_without_a_launch(void) {
 }
 
 static void who_is_lost_is_not_lost_again(void) {
-    CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_HOST_GONE, GUARD_NONE)->actions[0], DO_LOSE);
+    CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_HOST_GONE, GUARD_NONE)->actions[0], DO_MARK_LOST);
     CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_HOST_GONE, GUARD_LOST)->actions[0], DO_NOTHING);
-    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_HOST_GONE, GUARD_NONE)->actions[0], DO_LOSE);
+    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_HOST_GONE, GUARD_NONE)->actions[0], DO_MARK_LOST);
     CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_HOST_GONE, GUARD_LOST)->actions[0], DO_NOTHING);
-    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_UNFIT, GUARD_NONE)->actions[0], DO_LOSE);
-    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_UNFIT, GUARD_LOST)->actions[0], DO_NOTHING);
+    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_CLEANUP_FAILED, GUARD_NONE)->actions[0],
+                    DO_MARK_LOST);
+    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_CLEANUP_FAILED, GUARD_LOST)->actions[0],
+                    DO_NOTHING);
 }
 
 /* Of both an ending attempt's note and a running stop the note counts. */
@@ -159,22 +163,23 @@ static bool does(const struct phase_row *row, enum phase_action action) {
 static void no_rank_starts_before_all_have_taken_the_roll(void) {
     for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
         for (unsigned event = 0; event < EVENT_COUNT; event++) {
-            const struct phase_row *row = row_of(phase, event, GUARD_FOLLOWED);
-            CU_ASSERT(!does(row, DO_LAUNCH) || does(row, DO_SURE));
+            const struct phase_row *row = row_of(phase, event, GUARD_FAILOVER);
+            CU_ASSERT(!does(row, DO_LAUNCH) || does(row, DO_COMMIT_VIEW));
         }
-    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_ALL_CLEAR, GUARD_FOLLOWED)->actions[0],
+    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_CLEANUP_DONE, GUARD_FAILOVER)->actions[0],
                     DO_NEXT_ATTEMPT);
-    CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_ALL_BEGUN, GUARD_FOLLOWED)->actions[0], DO_SURE);
-    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ALL_JOINED, GUARD_FOLLOWED)->next, PHASE_PROVING);
+    CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_VIEW_ACCEPTED, GUARD_FAILOVER)->actions[0],
+                    DO_COMMIT_VIEW);
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ALL_JOINED, GUARD_FAILOVER)->next, PHASE_PROBING);
 }
 
 /* ENDED alone follows a row that has done so. */
 static void words_leave_the_checkpoints_however_their_proof_ends(void) {
     for (unsigned event = 0; event < EVENT_COUNT; event++)
         for (unsigned guard = 0; guard < GUARD_COUNT; guard++) {
-            const struct phase_row *row = row_of(PHASE_PROVING, event, guard);
-            bool ends = row->next != PHASE_PROVING || does(row, DO_JUDGE);
-            CU_ASSERT_EQUAL(does(row, DO_END_PROOF), ends && event != EVENT_ENDED);
+            const struct phase_row *row = row_of(PHASE_PROBING, event, guard);
+            bool ends = row->next != PHASE_PROBING || does(row, DO_JUDGE);
+            CU_ASSERT_EQUAL(does(row, DO_END_PROBE), ends && event != EVENT_ENDED);
         }
 }
 
@@ -184,14 +189,14 @@ static void who_is_out_ends(void) {
                                       PHASE_UPLOADING};
     for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
         for (unsigned guard = 0; guard < GUARD_COUNT; guard++) {
-            const struct phase_row *row = row_of(acts[i], EVENT_OUT, guard);
+            const struct phase_row *row = row_of(acts[i], EVENT_QUORUM_LOST, guard);
             CU_ASSERT_EQUAL(row->next, PHASE_JUDGED);
-            bool back = guard == GUARD_RETURNS && acts[i] != PHASE_UPLOADING;
-            CU_ASSERT_EQUAL(does(row, DO_COME_BACK), back);
-            CU_ASSERT_EQUAL(does(row, DO_BLAME_OUT), !back);
+            bool back = guard == GUARD_MAY_REJOIN && acts[i] != PHASE_UPLOADING;
+            CU_ASSERT_EQUAL(does(row, DO_REJOIN), back);
+            CU_ASSERT_EQUAL(does(row, DO_SET_VERDICT_QUORUM_LOST), !back);
             CU_ASSERT_FALSE(does(row, DO_UPLOAD));
         }
-    CU_ASSERT_EQUAL(row_of(PHASE_JUDGED, EVENT_OUT, GUARD_NONE)->actions[0], DO_NOTHING);
+    CU_ASSERT_EQUAL(row_of(PHASE_JUDGED, EVENT_QUORUM_LOST, GUARD_NONE)->actions[0], DO_NOTHING);
 }
 
 /* Between two attempts alone, before anybody is told of the next one. */
@@ -201,14 +206,14 @@ static void a_running_attempt_takes_nobody_in(void) {
             for (unsigned guard = 0; guard < GUARD_COUNT; guard++) {
                 const struct phase_row *row = row_of(phase, event, guard);
                 bool between = event == EVENT_TRY_AGAIN && phase == PHASE_RUNNING;
-                between |= event == EVENT_GATHERED && phase == PHASE_GATHERING;
-                between |= event == EVENT_BACK && phase == PHASE_CLEARING;
-                CU_ASSERT_EQUAL(does(row, DO_TAKE_BACK), between);
+                between |= event == EVENT_QUORUM_REACHED && phase == PHASE_GATHERING;
+                between |= event == EVENT_HOST_REJOINED && phase == PHASE_CLEARING;
+                CU_ASSERT_EQUAL(does(row, DO_READMIT), between);
             }
     /* While hosts gather it may be the one that was missing. */
-    CU_ASSERT(does(row_of(PHASE_GATHERING, EVENT_BACK, GUARD_NONE), DO_LOOK));
-    const struct phase_row *gathered = row_of(PHASE_GATHERING, EVENT_GATHERED, GUARD_NONE);
-    CU_ASSERT_EQUAL(gathered->actions[2], DO_TAKE_BACK);
+    CU_ASSERT(does(row_of(PHASE_GATHERING, EVENT_HOST_REJOINED, GUARD_NONE), DO_CHECK_QUORUM));
+    const struct phase_row *gathered = row_of(PHASE_GATHERING, EVENT_QUORUM_REACHED, GUARD_NONE);
+    CU_ASSERT_EQUAL(gathered->actions[2], DO_READMIT);
     CU_ASSERT_EQUAL(gathered->actions[3], DO_NEXT_ATTEMPT);
 }
 
@@ -218,25 +223,27 @@ static void who_comes_to_a_host_that_gives_way_is_sent_on(void) {
         for (unsigned event = 0; event < EVENT_COUNT; event++)
             for (unsigned guard = 0; guard < GUARD_COUNT; guard++) {
                 const struct phase_row *row = row_of(phase, event, guard);
-                bool fetches =
-                    phase == PHASE_JOINING && event == EVENT_ELSEWHERE && guard == GUARD_FETCHES;
-                CU_ASSERT_EQUAL(does(row, DO_SEND_ON), does(row, DO_COME_BACK) || fetches);
-                CU_ASSERT_EQUAL(does(row, DO_PART),
-                                does(row, DO_COME_BACK) ||
-                                    (event == EVENT_TWIN && does(row, DO_BLAME)));
+                bool fetches = phase == PHASE_JOINING && event == EVENT_LED_ELSEWHERE &&
+                               guard == GUARD_FETCHES;
+                CU_ASSERT_EQUAL(does(row, DO_REDIRECT), does(row, DO_REJOIN) || fetches);
+                CU_ASSERT_EQUAL(does(row, DO_DISCONNECT_ALL),
+                                does(row, DO_REJOIN) ||
+                                    (event == EVENT_DUPLICATE_NAME && does(row, DO_SET_VERDICT)));
             }
-    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_TWIN, GUARD_NONE)->actions[0], DO_PART);
-    CU_ASSERT_EQUAL(row_of(PHASE_EXAMINING, EVENT_TWIN, GUARD_NONE)->actions[0], DO_PART);
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_DUPLICATE_NAME, GUARD_NONE)->actions[0],
+                    DO_DISCONNECT_ALL);
+    CU_ASSERT_EQUAL(row_of(PHASE_EXAMINING, EVENT_DUPLICATE_NAME, GUARD_NONE)->actions[0],
+                    DO_DISCONNECT_ALL);
 }
 
 /* It has begun nothing, and those that it gathers have to hear of a stop. */
 static void a_master_of_a_new_job_alone_gives_way(void) {
     for (unsigned phase = 0; phase < PHASE_COUNT; phase++) {
-        const struct phase_row *row = row_of(phase, EVENT_ELSEWHERE, GUARD_RETURNS);
-        CU_ASSERT_EQUAL(does(row, DO_COME_BACK), phase == PHASE_JOINING);
+        const struct phase_row *row = row_of(phase, EVENT_LED_ELSEWHERE, GUARD_MAY_REJOIN);
+        CU_ASSERT_EQUAL(does(row, DO_REJOIN), phase == PHASE_JOINING);
     }
-    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ELSEWHERE, GUARD_NONE)->next, PHASE_JUDGED);
-    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ELSEWHERE, GUARD_STOP)->actions[0], DO_NOTHING);
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_LED_ELSEWHERE, GUARD_NONE)->next, PHASE_JUDGED);
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_LED_ELSEWHERE, GUARD_STOP)->actions[0], DO_NOTHING);
 }
 
 static void the_picture_in_the_papers_is_this_table(void) {

@@ -18,7 +18,7 @@ enum { HOSTS = 5 };
 
 static struct cluster_host hosts[HOSTS];
 static struct job job;
-static struct role_state succession;
+static struct role_state role_state;
 static struct member members[HOSTS];
 static struct master m;
 static unsigned raised[EVENT_COUNT];
@@ -43,33 +43,33 @@ static void set_up(bool failover) {
                                     .min_hosts = 1,
                                     .dead_seconds = 10},
                        .cluster = {.hosts = hosts, .count = HOSTS, .job = "job"}};
-    CU_ASSERT_EQUAL_FATAL(role_state_open(&succession, &job, NULL), 0);
-    succession.begun = true;
-    m = (struct master){.s = {.job = &job, .succession = &succession},
+    CU_ASSERT_EQUAL_FATAL(role_state_open(&role_state, &job, NULL), 0);
+    role_state.begun = true;
+    m = (struct master){.s = {.job = &job, .role_state = &role_state},
                         .members = members,
                         .raise = note,
                         .first = 1,
                         .phase = PHASE_RUNNING,
                         .attempt = {.number = 2},
-                        .doorway = {.events = &master_member_events},
+                        .accept = {.events = &master_member_events},
                         .join = {.count = HOSTS}};
     (void)snprintf(m.s.host.run, sizeof(m.s.host.run), "0123456789abcdef");
-    (void)snprintf(succession.run, sizeof(succession.run), "0123456789abcdef");
+    (void)snprintf(role_state.run, sizeof(role_state.run), "0123456789abcdef");
     for (size_t i = 0; i < HOSTS; i++)
         members[i] = (struct member){
-            .master = &m, .index = i, .joined = true, .lost = i == 4, .echoed = clock_boot()};
+            .master = &m, .index = i, .joined = true, .lost = i == 4, .last_ack = clock_boot()};
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
 }
 
 static void tear_down(void) {
     for (size_t i = 0; i < HOSTS; i++) {
         link_free(members[i].link);
-        json_decref(members[i].asks);
+        json_decref(members[i].pending_join);
         if (ends[i] >= 0)
             (void)close(ends[i]);
     }
     loop_done(&m.s.loop);
-    role_state_close(&succession);
+    role_state_close(&role_state);
 }
 
 static json_t *join_of(const struct role_state *known) {
@@ -123,8 +123,8 @@ static int check(size_t host, const json_t *message, struct error *err) {
 static void who_follows_a_new_master_does_not_come_back(void) {
     set_up(true);
     cleanup_json json_t *anew = join_of(NULL);
-    cleanup_json json_t *back = join_of(&succession);
-    cleanup_json json_t *follows = join_of(&succession);
+    cleanup_json json_t *back = join_of(&role_state);
+    cleanup_json json_t *follows = join_of(&role_state);
     (void)json_object_del(follows, "back");
     m.phase = PHASE_JOINING;
     CU_ASSERT_FALSE(rejoin_is(&m, anew));
@@ -140,7 +140,7 @@ static void who_may_not_wait_hears_why(void) {
     struct error err;
     set_up(false);
     cleanup_json json_t *anew = join_of(NULL);
-    cleanup_json json_t *back = join_of(&succession);
+    cleanup_json json_t *back = join_of(&role_state);
     CU_ASSERT_EQUAL(check(4, anew, &err), 0);
     CU_ASSERT_EQUAL(check(4, back, &err), 0);
     /* Nobody takes the place of a host that is counted on. It may be lost in a moment. */
@@ -176,12 +176,12 @@ static void who_waits_disturbs_nobody(void) {
     char words[256];
     static const char *const said[] = {"stop", "report", "seated", "cleared", "begun", "daemon"};
     set_up(false);
-    cleanup_json json_t *join = join_of(&succession);
+    cleanup_json json_t *join = join_of(&role_state);
     come(4, join);
     told(4, words);
     CU_ASSERT_STRING_EQUAL(words, "wait beat ");
-    CU_ASSERT(members[4].lost && member_waits(&members[4]));
-    CU_ASSERT_EQUAL(raised[EVENT_BACK], 1);
+    CU_ASSERT(members[4].lost && member_is_standby(&members[4]));
+    CU_ASSERT_EQUAL(raised[EVENT_HOST_REJOINED], 1);
     for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
         cleanup_json json_t *message = frame_new(said[i]);
         (void)json_object_set_new(message, "attempt", json_integer(2));
@@ -189,7 +189,7 @@ static void who_waits_disturbs_nobody(void) {
         master_member_events.message(&members[4], message);
     }
     for (unsigned event = 0; event < EVENT_COUNT; event++)
-        CU_ASSERT(event == EVENT_BACK || raised[event] == 0);
+        CU_ASSERT(event == EVENT_HOST_REJOINED || raised[event] == 0);
     CU_ASSERT_EQUAL(master_hosts_left(&m), 4);
     tear_down();
 }
@@ -197,12 +197,12 @@ static void who_waits_disturbs_nobody(void) {
 static void it_is_a_host_of_the_next_attempt(void) {
     char words[256];
     set_up(false);
-    cleanup_json json_t *join = join_of(&succession);
+    cleanup_json json_t *join = join_of(&role_state);
     cleanup_json json_t *fetching = frame_new("fetching");
     members[3].lost = true;
     come(3, fetching); /* it is not ready yet */
     come(4, join);
-    CU_ASSERT_EQUAL(raised[EVENT_BACK], 1);
+    CU_ASSERT_EQUAL(raised[EVENT_HOST_REJOINED], 1);
     CU_ASSERT_EQUAL(rejoin_count(&m), 1);
     CU_ASSERT(members[4].lost);
     told(4, words);
@@ -211,8 +211,8 @@ static void it_is_a_host_of_the_next_attempt(void) {
     rejoin_take(&m);
     told(4, words);
     CU_ASSERT_STRING_EQUAL(words, "welcome "); /* a stop there is one of the job from here on */
-    CU_ASSERT_FALSE(members[4].lost || members[4].waits);
-    CU_ASSERT(members[3].lost && members[3].waits);
+    CU_ASSERT_FALSE(members[4].lost || members[4].is_standby);
+    CU_ASSERT(members[3].lost && members[3].is_standby);
     CU_ASSERT_EQUAL(members[4].cleared, 3);
     CU_ASSERT_EQUAL(rejoin_count(&m), 0);
     CU_ASSERT_EQUAL(master_hosts_left(&m), 4);
@@ -222,21 +222,21 @@ static void it_is_a_host_of_the_next_attempt(void) {
     master_member_events.message(&members[4], stop);
     CU_ASSERT_EQUAL(raised[EVENT_STOP], 1);
     rejoin_told(&members[3], join);
-    CU_ASSERT_EQUAL(raised[EVENT_BACK], 2);
+    CU_ASSERT_EQUAL(raised[EVENT_HOST_REJOINED], 2);
     tear_down();
 }
 
 static void who_does_not_fit_is_refused_and_nobody_else_hears_of_it(void) {
     char words[256];
     set_up(false);
-    cleanup_json json_t *join = join_of(&succession);
+    cleanup_json json_t *join = join_of(&role_state);
     (void)json_object_set_new(join, "fault_code", json_integer(EXIT_CODE_CONFIG));
     (void)json_object_set_new(join, "fault_text", json_string("no mpirun"));
     come(4, join);
     told(4, words);
     ASSERT_CONTAINS(words, "refuse ");
     CU_ASSERT_PTR_NULL(members[4].link);
-    CU_ASSERT_EQUAL(raised[EVENT_BACK], 0);
+    CU_ASSERT_EQUAL(raised[EVENT_HOST_REJOINED], 0);
     CU_ASSERT_EQUAL(m.fault.code, 0);
     CU_ASSERT_EQUAL(rejoin_count(&m), 0);
     tear_down();
@@ -247,13 +247,13 @@ static void who_does_not_fit_is_refused_and_nobody_else_hears_of_it(void) {
 
 /* Into attempt 3, in the phase THEN. */
 static bool is_taken_in(const struct quorum *known, enum phase then) {
-    struct role_state theirs = succession;
+    struct role_state theirs = role_state;
     set_up(true);
     const struct view second = {.number = 2, .master = 0, .hosts = {.words = {0x0f}}};
-    CU_ASSERT(quorum_take(&succession.ledger, &second) && quorum_commit(&succession.ledger, 2));
-    theirs = succession;
+    CU_ASSERT(quorum_take(&role_state.quorum, &second) && quorum_commit(&role_state.quorum, 2));
+    theirs = role_state;
     if (known != NULL)
-        theirs.ledger = *known;
+        theirs.quorum = *known;
     cleanup_json json_t *join = join_of(known != NULL ? &theirs : NULL);
     come(4, join);
     size_t count = rejoin_count(&m);
@@ -261,7 +261,7 @@ static bool is_taken_in(const struct quorum *known, enum phase then) {
     m.attempt.number = 3;
     rejoin_take(&m);
     CU_ASSERT_EQUAL(count, !members[4].lost);
-    CU_ASSERT(members[4].lost || members[4].mute);
+    CU_ASSERT(members[4].lost || members[4].uncounted);
     bool taken = !members[4].lost;
     tear_down();
     return taken;
@@ -276,16 +276,16 @@ static bool is_taken(const struct quorum *known) {
 
 /* Host 5 has taken what another host, that has come to nothing, has offered to it. */
 static void what_it_has_taken_is_weighed(void) {
-    struct quorum known = {.sure = {.number = 1, .master = 0, .hosts = {.words = {0x1f}}}};
+    struct quorum known = {.committed = {.number = 1, .master = 0, .hosts = {.words = {0x1f}}}};
     CU_ASSERT(is_taken(NULL));
     CU_ASSERT(is_taken(&known));
-    known.taken[known.taken_count++] =
+    known.accepted[known.accepted_count++] =
         (struct view){.number = 2, .master = 1, .hosts = {.words = {0x1e}}};
     CU_ASSERT(is_taken(&known)); /* it is older than what is sure here */
-    known.taken[0].number = 3;
+    known.accepted[0].number = 3;
     CU_ASSERT_FALSE(is_taken(&known)); /* it cannot take another one of that number */
-    known.sure = (struct view){.number = 4, .master = 1, .hosts = {.words = {0x1e}}};
-    known.taken_count = 0;
+    known.committed = (struct view){.number = 4, .master = 1, .hosts = {.words = {0x1e}}};
+    known.accepted_count = 0;
     CU_ASSERT_FALSE(is_taken(&known));
 }
 
@@ -295,11 +295,11 @@ static void who_is_started_anew_while_others_gather_has_not_come(void) {
     cleanup_json json_t *fetching = frame_new("fetching");
     m.phase = PHASE_GATHERING;
     come(3, fetching);
-    CU_ASSERT(member_waits(&members[3]));
+    CU_ASSERT(member_is_standby(&members[3]));
     CU_ASSERT_FALSE(members[3].joined);
     CU_ASSERT_EQUAL(m.join.count, HOSTS - 1);
     join_left(&members[3]); /* and the one that it was may still come */
-    CU_ASSERT_FALSE(members[3].waits);
+    CU_ASSERT_FALSE(members[3].is_standby);
     CU_ASSERT_EQUAL(m.join.count, HOSTS - 1);
     tear_down();
 }
@@ -308,13 +308,13 @@ static void who_is_started_anew_while_others_gather_has_not_come(void) {
 static void it_has_no_voice_before_the_roll_is_sure(void) {
     set_up(true);
     CU_ASSERT_FALSE(lease_is_out(&m));
-    members[1].echoed = members[2].echoed = 0;
+    members[1].last_ack = members[2].last_ack = 0;
     members[4].lost = false;
     CU_ASSERT_FALSE(lease_is_out(&m)); /* hosts 1, 4 and 5 */
-    members[4].mute = true;
+    members[4].uncounted = true;
     CU_ASSERT(lease_is_out(&m));
-    relaunch_sure(&m);
-    CU_ASSERT_FALSE(members[4].mute || lease_is_out(&m));
+    relaunch_commit(&m);
+    CU_ASSERT_FALSE(members[4].uncounted || lease_is_out(&m));
     tear_down();
 }
 
@@ -324,9 +324,9 @@ static void a_roll_that_is_offered_takes_no_right(void) {
     set_up(true);
     const struct view two = {.number = 2, .master = 0, .hosts = {.words = {0x03}}};
     const struct view five = {.number = 3, .master = 0, .hosts = {.words = {0x1f}}};
-    members[2].mute = members[3].mute = members[4].mute = true;
-    CU_ASSERT(quorum_take(&succession.ledger, &two) && quorum_commit(&succession.ledger, 2));
-    CU_ASSERT(quorum_take(&succession.ledger, &five));
+    members[2].uncounted = members[3].uncounted = members[4].uncounted = true;
+    CU_ASSERT(quorum_take(&role_state.quorum, &two) && quorum_commit(&role_state.quorum, 2));
+    CU_ASSERT(quorum_take(&role_state.quorum, &five));
     CU_ASSERT_FALSE(lease_is_out(&m));
     m.first = 4; /* it has offered that in an earlier life */
     CU_ASSERT(lease_is_out(&m));
@@ -362,12 +362,12 @@ static void who_gives_way_sends_the_others_on(void) {
     cleanup_json json_t *join = join_of(NULL);
     come(1, join);
     come(4, join);
-    m.inquiry.leader = 2;
+    m.leader_query.leader = 2;
     m.s.judged = true; /* nothing runs here that would have to be ended */
-    rejoin_send_on(&m);
+    rejoin_redirect(&m);
     rejoin_ask(&m);
-    CU_ASSERT(succession.back && succession.anew);
-    CU_ASSERT_EQUAL(succession.turn, 2);
+    CU_ASSERT(role_state.back && role_state.anew);
+    CU_ASSERT_EQUAL(role_state.turn, 2);
     assert_sent_on(1, "the job goes on under algo-3");
     assert_sent_on(4, "the job goes on under algo-3");
     tear_down();
@@ -381,14 +381,14 @@ static void who_is_out_sends_on_who_waits_alone(void) {
     cleanup_json json_t *join = join_of(NULL);
     come(3, join);
     come(4, join);
-    members[3].waits = false;
+    members[3].is_standby = false;
     told(3, words);
-    succession.anew = true;
+    role_state.anew = true;
     m.s.judged = true;
-    rejoin_send_on(&m);
+    rejoin_redirect(&m);
     rejoin_ask(&m);
-    CU_ASSERT(succession.back);
-    CU_ASSERT_FALSE(succession.anew);
+    CU_ASSERT(role_state.back);
+    CU_ASSERT_FALSE(role_state.anew);
     assert_sent_on(4, "it leads no job any more");
     told(3, words);
     CU_ASSERT_STRING_EQUAL(words, "");

@@ -155,7 +155,7 @@ static int begun;
 
 static void count_begun(struct master *m, const struct raised *raised) {
     (void)m;
-    begun += raised->event == EVENT_ALL_BEGUN;
+    begun += raised->event == EVENT_VIEW_ACCEPTED;
 }
 
 /* mpirun is started once, whatever a host says again. */
@@ -187,7 +187,7 @@ static void a_roll_is_taken_once(void) {
 static struct {
     struct cluster_host hosts[3];
     struct job job;
-    struct role_state succession;
+    struct role_state role_state;
     struct member members[3];
     struct master m;
     int all_clear;
@@ -197,8 +197,8 @@ static struct {
 
 static void note_between(struct master *m, const struct raised *raised) {
     (void)m;
-    between.all_clear += raised->event == EVENT_ALL_CLEAR;
-    if (raised->event == EVENT_UNFIT) {
+    between.all_clear += raised->event == EVENT_CLEANUP_DONE;
+    if (raised->event == EVENT_CLEANUP_FAILED) {
         between.unfit[raised->member->index]++;
         (void)snprintf(between.why, sizeof(between.why), "%s", raised->why);
     }
@@ -225,9 +225,9 @@ static void begin_clearing(bool followed, bool lost) {
     memset(&between, 0, sizeof(between));
     between.job = (struct job){.settings = {.dead_seconds = 10},
                                .cluster = {.hosts = between.hosts, .count = 3}};
-    between.succession.on = followed;
+    between.role_state.on = followed;
     struct master *m = &between.m;
-    *m = (struct master){.s = {.job = &between.job, .succession = &between.succession},
+    *m = (struct master){.s = {.job = &between.job, .role_state = &between.role_state},
                          .members = between.members,
                          .phase = PHASE_CLEARING,
                          .raise = note_between,
@@ -301,8 +301,8 @@ static void an_attempts_order_says_how_far_those_before_came(void) {
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     b->link = link_new(&between.m.s.loop, ends[0], NULL, true, &events, NULL, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(b->link);
-    between.m.s.host.crew.attempt = 1;
-    between.m.relaunch.course = (struct restart_course){.best_step = 50, .fruitless = 2};
+    between.m.s.host.rank_set.attempt = 1;
+    between.m.relaunch.progress = (struct restart_progress){.best_step = 50, .fruitless = 2};
     CU_ASSERT_EQUAL(relaunch_next(&between.m, NULL), 0);
     link_flush(b->link);
     ssize_t size = read(ends[1], bytes, sizeof(bytes));
@@ -310,9 +310,9 @@ static void an_attempts_order_says_how_far_those_before_came(void) {
     CU_ASSERT_EQUAL(buf_add(&text, bytes, (size_t)size, NULL), 0);
     CU_ASSERT_FATAL(frame_take(&text, &order, NULL) > 0);
     CU_ASSERT_STRING_EQUAL(frame_type(order), "attempt");
-    role_state_take_course(&between.succession, order);
-    CU_ASSERT_EQUAL(between.succession.course.best_step, 50);
-    CU_ASSERT_EQUAL(between.succession.course.fruitless, 2);
+    role_state_take_course(&between.role_state, order);
+    CU_ASSERT_EQUAL(between.role_state.progress.best_step, 50);
+    CU_ASSERT_EQUAL(between.role_state.progress.fruitless, 2);
     json_decref(order);
     link_free(b->link);
     (void)close(ends[1]);

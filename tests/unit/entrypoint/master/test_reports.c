@@ -80,11 +80,11 @@ static void all_have_started_when_the_last_one_has(void) {
     seat(1, 3);
     seat(1, 2);
     seat(1, 2);
-    CU_ASSERT_EQUAL(raised[EVENT_ALL_SEATED], 0);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_STARTED], 0);
     seat(0, 1);
-    CU_ASSERT_EQUAL(raised[EVENT_ALL_SEATED], 1);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_STARTED], 1);
     seat(0, 1);
-    CU_ASSERT_EQUAL(raised[EVENT_ALL_SEATED], 1);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_STARTED], 1);
     gathered();
 }
 
@@ -157,7 +157,7 @@ static bool waits_on(int64_t late) {
 static void end_without_the_second_host(void) {
     gather();
     job.settings.dead_seconds = 10;
-    members[1].echoed = clock_boot() - 1;
+    members[1].last_ack = clock_boot() - 1;
     report(0, 0, 0);
     report(0, 1, 0);
     report(1, 2, 0);
@@ -178,13 +178,13 @@ static void last_reports_of_a_silent_host_are_waited_for(void) {
 static void a_host_that_is_heard_has_a_second_for_its_last_reports(void) {
     end_without_the_second_host();
     CU_ASSERT(waits_on(0));
-    members[1].echoed = clock_boot();
+    members[1].last_ack = clock_boot();
     CU_ASSERT(waits_on(0));
     CU_ASSERT(m.collect.deadline.deadline > clock_now() + CLOCK_SECOND / 2);
     CU_ASSERT_FALSE(waits_on(0));
     gathered();
     end_without_the_second_host();
-    members[1].echoed = clock_boot();
+    members[1].last_ack = clock_boot();
     CU_ASSERT(waits_on(0)); /* once more, for what lies here unread */
     CU_ASSERT(m.collect.deadline.deadline < clock_now() + CLOCK_SECOND / 2);
     CU_ASSERT_FALSE(waits_on(0));
@@ -193,7 +193,7 @@ static void a_host_that_is_heard_has_a_second_for_its_last_reports(void) {
 
 static void a_master_that_stood_still_reads_before_it_judges(void) {
     end_without_the_second_host();
-    members[1].echoed = clock_boot();
+    members[1].last_ack = clock_boot();
     CU_ASSERT(waits_on(2 * CLOCK_SECOND));
     CU_ASSERT(m.collect.deadline.deadline > clock_now() + CLOCK_SECOND / 2);
     CU_ASSERT(waits_on(0));

@@ -36,7 +36,7 @@ static void set_up(void) {
     struct error err;
     job = (struct job){.cluster = {.hosts = hosts, .count = HOSTS, .job = "job"}};
     m = (struct master){
-        .s = {.job = &job}, .members = members, .phase = PHASE_PROVING, .raise = raise_event};
+        .s = {.job = &job}, .members = members, .phase = PHASE_PROBING, .raise = raise_event};
     for (size_t i = 0; i < HOSTS; i++) {
         hosts[i] = (struct cluster_host){.slots = 1};
         (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "algo-%zu", i + 1);
@@ -82,7 +82,7 @@ static void tell_of(size_t host, enum shared_dir_probe_step step, const char *wo
 }
 
 static void tell(size_t host, const char *word, const char *fault) {
-    tell_of(host, m.prove.step, word, fault);
+    tell_of(host, m.shared_dir.step, word, fault);
 }
 
 static const char *const words[HOSTS] = {"00000000000000000000000000000000",
@@ -107,16 +107,16 @@ static void each_reads_what_the_one_before_it_has_written(void) {
     CU_ASSERT_EQUAL(member_of(1, "step"), SHARED_DIR_PROBE_READ);
     CU_ASSERT_EQUAL(member_of(1, "of"), 2);
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(orders[1], "word")), words[2]);
-    CU_ASSERT_NOT_EQUAL(m.prove.asked, 0);
+    CU_ASSERT_NOT_EQUAL(m.shared_dir.asked, 0);
     for (size_t i = 0; i < HOSTS; i++) {
         CU_ASSERT_EQUAL(raises, 0);
         tell(i, words[i], NULL);
     }
     CU_ASSERT_EQUAL(raises, 1);
-    CU_ASSERT_EQUAL(raised, EVENT_PROVED);
-    CU_ASSERT(m.prove.deadline.active);
+    CU_ASSERT_EQUAL(raised, EVENT_DIR_SHARED);
+    CU_ASSERT(m.shared_dir.deadline.active);
     shared_dir_end(&m);
-    CU_ASSERT_FALSE(m.prove.deadline.active);
+    CU_ASSERT_FALSE(m.shared_dir.deadline.active);
     tear_down();
 }
 
@@ -144,9 +144,9 @@ static void a_host_that_does_not_answer_is_told_of(void) {
             tell_of(i, SHARED_DIR_PROBE_WRITE, words[i], NULL);
         tell(0, words[0], NULL);
         tell(2, words[2], NULL);
-        CU_ASSERT(m.prove.deadline.active);
-        CU_ASSERT(m.prove.deadline.deadline < clock_now() + 20 * CLOCK_SECOND);
-        m.prove.deadline.fire(m.prove.deadline.context);
+        CU_ASSERT(m.shared_dir.deadline.active);
+        CU_ASSERT(m.shared_dir.deadline.deadline < clock_now() + 20 * CLOCK_SECOND);
+        m.shared_dir.deadline.fire(m.shared_dir.deadline.context);
         CU_ASSERT_EQUAL(raised, EVENT_LAUNCH_FAILED);
         CU_ASSERT_EQUAL(m.fault_host, 1);
         ASSERT_CONTAINS(m.fault.text, "no answer within 15 s");
@@ -181,7 +181,7 @@ static void words_at_another_time_are_left_alone(void) {
     shared_dir_begin(&m);
     tell(1, words[1], "late");
     CU_ASSERT_EQUAL(raises, 0);
-    CU_ASSERT_FALSE(members[1].proved);
+    CU_ASSERT_FALSE(members[1].probed);
     tear_down();
 }
 

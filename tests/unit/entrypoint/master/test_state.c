@@ -50,8 +50,8 @@ static void orders_carry_the_attempt_and_reach_our_own_host_by_post(void) {
 
 static void what_is_raised_says_whom_it_is_about(void) {
     set_up();
-    master_raise_about(&members[1], EVENT_UNFIT, "late");
-    CU_ASSERT(last.event == EVENT_UNFIT && last.member == &members[1]);
+    master_raise_about(&members[1], EVENT_CLEANUP_FAILED, "late");
+    CU_ASSERT(last.event == EVENT_CLEANUP_FAILED && last.member == &members[1]);
     CU_ASSERT_STRING_EQUAL(last_why, "late");
     CU_ASSERT_STRING_EQUAL(member_name(last.member), "algo-2");
     master_raise(&master, EVENT_ALL_HEARD);
@@ -61,8 +61,8 @@ static void what_is_raised_says_whom_it_is_about(void) {
 static void what_has_come_says_so_in_its_own_words(void) {
     set_up();
     cleanup_json json_t *join = frame_new("join");
-    master_raise_word(&members[1], EVENT_CAME, join);
-    CU_ASSERT(last.event == EVENT_CAME && last.member == &members[1] && last.word == join);
+    master_raise_word(&members[1], EVENT_PEER_ARRIVED, join);
+    CU_ASSERT(last.event == EVENT_PEER_ARRIVED && last.member == &members[1] && last.word == join);
 }
 
 static void a_name_is_drawn_once(void) {
@@ -101,7 +101,7 @@ static void a_process_at_another_address_is_another_host(void) {
     set_up();
     CU_ASSERT(net_address_parse("10.0.0.1", &members[1].address));
     CU_ASSERT(net_address_parse("10.0.0.2", &other));
-    CU_ASSERT(member_is_twin(&members[1], &other));
+    CU_ASSERT(member_is_duplicate(&members[1], &other));
 }
 
 /* It was killed without a goodbye and is started anew. */
@@ -112,8 +112,8 @@ static void a_process_at_a_silent_members_address_is_that_member(void) {
     members[1].address = same;
     member_heard(&members[1]);
     members[1].heard--;
-    CU_ASSERT_FALSE(member_is_twin(&members[1], &same));
-    CU_ASSERT_FALSE(member_is_twin(&members[1], &same));
+    CU_ASSERT_FALSE(member_is_duplicate(&members[1], &same));
+    CU_ASSERT_FALSE(member_is_duplicate(&members[1], &same));
 }
 
 static void a_process_at_the_address_of_a_member_that_is_heard_meanwhile_is_another_host(void) {
@@ -121,9 +121,9 @@ static void a_process_at_the_address_of_a_member_that_is_heard_meanwhile_is_anot
     struct net_address same;
     CU_ASSERT(net_address_parse("10.0.0.1", &same));
     members[1].address = same;
-    CU_ASSERT_FALSE(member_is_twin(&members[1], &same));
+    CU_ASSERT_FALSE(member_is_duplicate(&members[1], &same));
     members[1].heard = clock_now() + 1;
-    CU_ASSERT(member_is_twin(&members[1], &same));
+    CU_ASSERT(member_is_duplicate(&members[1], &same));
 }
 
 /* Its first life asked, too, and was taken in: that it was heard then shows nothing. */
@@ -134,7 +134,7 @@ static void what_was_heard_since_an_old_question_does_not_count(void) {
     members[1].address = same;
     members[1].claimed = members[1].claimed_last = clock_now() - 60 * CLOCK_SECOND;
     members[1].heard = clock_now() - CLOCK_SECOND;
-    CU_ASSERT_FALSE(member_is_twin(&members[1], &same));
+    CU_ASSERT_FALSE(member_is_duplicate(&members[1], &same));
 }
 
 UNIT_SUITE("master.state", UNIT(orders_carry_the_attempt_and_reach_our_own_host_by_post),

@@ -28,13 +28,13 @@ static void hear(int attempt, const char *ranks) {
 }
 
 static uint64_t step_of(size_t rank) {
-    return m.attempt.pace.ranks[rank].last.step;
+    return m.attempt.straggler.ranks[rank].last.step;
 }
 
 static void a_heartbeat_tells_how_far_ranks_are(void) {
     open_master();
     hear(3, "[[1, 20, 4000, 30], [2, 21, 5000, 0]]");
-    const struct straggler_point *point = &m.attempt.pace.ranks[1].last;
+    const struct straggler_point *point = &m.attempt.straggler.ranks[1].last;
     CU_ASSERT(point->at > 0 && point->at <= clock_now());
     CU_ASSERT_EQUAL(point->step, 20);
     CU_ASSERT_EQUAL(point->work_us, 4000);

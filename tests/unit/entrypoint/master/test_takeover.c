@@ -14,7 +14,7 @@ enum { HOSTS = 5 };
 
 static struct cluster_host hosts[HOSTS];
 static struct job job;
-static struct role_state succession;
+static struct role_state role_state;
 static struct member members[HOSTS];
 static struct master m;
 static int far_end = -1; /* of the link of one that waits */
@@ -42,13 +42,13 @@ static void set_up(size_t count, int64_t ago) {
                                     .min_hosts = 1,
                                     .dead_seconds = dead},
                        .cluster = {.hosts = hosts, .count = count, .self = 1, .job = "job"}};
-    CU_ASSERT_EQUAL_FATAL(role_state_open(&succession, &job, &err), 0);
-    succession.begun = true;
-    succession.heard = clock_boot() - ago;
-    (void)snprintf(succession.run, sizeof(succession.run), "0123456789abcdef");
-    role_state_follow(&succession, &job);
+    CU_ASSERT_EQUAL_FATAL(role_state_open(&role_state, &job, &err), 0);
+    role_state.begun = true;
+    role_state.heard = clock_boot() - ago;
+    (void)snprintf(role_state.run, sizeof(role_state.run), "0123456789abcdef");
+    role_state_follow(&role_state, &job);
     m = (struct master){
-        .s = {.job = &job, .succession = &succession}, .members = members, .raise = raise_event};
+        .s = {.job = &job, .role_state = &role_state}, .members = members, .raise = raise_event};
     for (size_t i = 0; i < count; i++)
         members[i] = (struct member){.master = &m, .index = i};
     raises = 0;
@@ -62,7 +62,7 @@ static void tear_down(void) {
     takeover_close(&m);
     for (size_t i = 0; i < HOSTS; i++) {
         link_free(members[i].link);
-        json_decref(members[i].asks);
+        json_decref(members[i].pending_join);
         members[i] = (struct member){0};
     }
     if (far_end >= 0)
@@ -70,13 +70,13 @@ static void tear_down(void) {
     far_end = -1;
     attempt_done(&m.attempt);
     loop_done(&m.s.loop);
-    role_state_close(&succession);
+    role_state_close(&role_state);
 }
 
 static json_t *join_of(int64_t ago) {
     json_t *message = frame_new("join");
-    succession.heard = clock_boot() - ago;
-    (void)json_object_set_new(message, "succession", role_state_json(&succession));
+    role_state.heard = clock_boot() - ago;
+    (void)json_object_set_new(message, "succession", role_state_json(&role_state));
     return message;
 }
 
@@ -100,14 +100,14 @@ static void with_all_others_it_begins_a_lease_after_the_last_heartbeat(void) {
     CU_ASSERT(members[1].lost && !members[2].lost);
     come(2, 13 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(raises, 0);
-    int64_t left = m.gather.look.deadline - clock_now();
-    CU_ASSERT(m.gather.look.active && left > 0 && left <= CLOCK_SECOND);
+    int64_t left = m.takeover.look.deadline - clock_now();
+    CU_ASSERT(m.takeover.look.active && left > 0 && left <= CLOCK_SECOND);
     tear_down();
     set_up(3, long_ago);
     takeover_begin(&m);
     come(2, 15 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(raises, 1);
-    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
     tear_down();
 }
 
@@ -118,13 +118,13 @@ static void a_lease_is_what_was_asked_for(void) {
         takeover_begin(&m);
         come(2, (dead + 3) * CLOCK_SECOND);
         CU_ASSERT_EQUAL(raises, 0);
-        int64_t left = m.gather.look.deadline - clock_now();
+        int64_t left = m.takeover.look.deadline - clock_now();
         CU_ASSERT(left > 0 && left <= CLOCK_SECOND);
         tear_down();
         set_up(3, long_ago);
         takeover_begin(&m);
         come(2, (dead + 5) * CLOCK_SECOND);
-        CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+        CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
         tear_down();
     }
     dead = 10;
@@ -136,7 +136,7 @@ static void its_own_last_heartbeat_counts(void) {
     takeover_begin(&m);
     come(2, long_ago);
     CU_ASSERT_EQUAL(raises, 0);
-    int64_t left = m.gather.look.deadline - clock_now();
+    int64_t left = m.takeover.look.deadline - clock_now();
     CU_ASSERT(left > 11 * CLOCK_SECOND && left <= 12 * CLOCK_SECOND);
     tear_down();
 }
@@ -148,12 +148,12 @@ static void without_some_it_waits_a_lease_longer_and_for_them_to_come(void) {
     come(3, long_ago);
     come(4, long_ago);
     CU_ASSERT_EQUAL(raises, 0);
-    m.gather.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 13 * CLOCK_SECOND;
     come(2, 20 * CLOCK_SECOND); /* now all are here */
-    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
     tear_down();
     set_up(5, long_ago);
-    m.gather.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 13 * CLOCK_SECOND;
     takeover_begin(&m);
     come(3, long_ago);
     CU_ASSERT_EQUAL(raises, 0);
@@ -161,11 +161,11 @@ static void without_some_it_waits_a_lease_longer_and_for_them_to_come(void) {
     CU_ASSERT_EQUAL(raises, 0);
     tear_down();
     set_up(5, long_ago);
-    m.gather.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 13 * CLOCK_SECOND;
     takeover_begin(&m);
     come(3, long_ago);
     come(4, 25 * CLOCK_SECOND);
-    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
     takeover_end(&m);
     CU_ASSERT_EQUAL(m.attempt.number, 2);
     CU_ASSERT_EQUAL(m.first, 2);
@@ -179,10 +179,10 @@ static void too_few_are_out(void) {
     takeover_begin(&m);
     come(2, long_ago);
     CU_ASSERT_EQUAL(raises, 0);
-    m.gather.opened -= 46 * CLOCK_SECOND;
-    m.gather.look.fire(&m);
+    m.takeover.opened -= 46 * CLOCK_SECOND;
+    m.takeover.look.fire(&m);
     CU_ASSERT_EQUAL(raises, 1);
-    CU_ASSERT_EQUAL(raised, EVENT_OUT);
+    CU_ASSERT_EQUAL(raised, EVENT_QUORUM_LOST);
     tear_down();
 }
 
@@ -212,26 +212,26 @@ static void stay(size_t host, const struct quorum *known) {
     int pair[2];
     json_t *message = known != NULL ? NULL : frame_new("join");
     if (known != NULL) {
-        const struct quorum before = succession.ledger;
-        succession.ledger = *known;
+        const struct quorum before = role_state.quorum;
+        role_state.quorum = *known;
         message = join_of(long_ago);
-        succession.ledger = before;
+        role_state.quorum = before;
     }
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair),
                           0);
     far_end = pair[1];
     members[host].link = link_new(&m.s.loop, pair[0], NULL, true, &quiet, &members[host], NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(members[host].link);
-    members[host].waits = true;
-    members[host].asks = message;
-    m.gather.look.fire(&m);
+    members[host].is_standby = true;
+    members[host].pending_join = message;
+    m.takeover.look.fire(&m);
 }
 
 /* Three of five follow, and four are asked for. */
 static void three_of_four(void) {
     set_up(5, long_ago);
     job.settings.min_hosts = 4;
-    m.gather.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 13 * CLOCK_SECOND;
     takeover_begin(&m);
     come(3, long_ago);
     come(4, long_ago);
@@ -243,7 +243,7 @@ static void those_that_wait_count(void) {
     three_of_four();
     stay(2, NULL);
     CU_ASSERT_EQUAL(raises, 1);
-    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
     m.phase = PHASE_RUNNING;
     takeover_end(&m);
     CU_ASSERT(members[2].lost);
@@ -257,11 +257,11 @@ static void those_that_wait_count(void) {
 static void who_cannot_take_the_next_roll_does_not_count(void) {
     const struct view theirs = {.number = 2, .master = 2, .hosts = {.words = {0x1c}}};
     three_of_four();
-    struct quorum known = succession.ledger;
+    struct quorum known = role_state.quorum;
     CU_ASSERT(quorum_take(&known, &theirs));
     stay(2, &known);
     CU_ASSERT_EQUAL(raises, 0);
-    CU_ASSERT_EQUAL(quorum_last(&succession.ledger)->number, 1);
+    CU_ASSERT_EQUAL(quorum_last(&role_state.quorum)->number, 1);
     m.phase = PHASE_RUNNING;
     takeover_end(&m);
     rejoin_take(&m);
@@ -272,13 +272,13 @@ static void who_cannot_take_the_next_roll_does_not_count(void) {
 /* Two of five may not go on, whoever waits: what was started anew has forgotten what it took. */
 static void those_that_wait_give_no_right(void) {
     set_up(5, long_ago);
-    m.gather.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 13 * CLOCK_SECOND;
     takeover_begin(&m);
     come(3, long_ago);
     stay(2, NULL);
     CU_ASSERT_EQUAL(raises, 0);
     come(4, long_ago);
-    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
     tear_down();
 }
 
@@ -286,22 +286,22 @@ static void those_that_wait_give_no_right(void) {
 static void what_one_of_them_knows_counts_for_all(void) {
     const struct view later = {.number = 2, .master = 0, .hosts = {.words = {0x0d}}};
     set_up(5, long_ago);
-    m.gather.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 13 * CLOCK_SECOND;
     takeover_begin(&m);
-    const struct quorum before = succession.ledger;
-    CU_ASSERT(quorum_take(&succession.ledger, &later));
+    const struct quorum before = role_state.quorum;
+    CU_ASSERT(quorum_take(&role_state.quorum, &later));
     json_t *message = join_of(long_ago);
-    succession.ledger = before;
+    role_state.quorum = before;
     members[4].joined = members[3].joined = true;
     m.join.count = 3;
     takeover_admit(&members[3], message);
     CU_ASSERT_EQUAL(raises, 0);
-    CU_ASSERT_EQUAL(quorum_last(&succession.ledger)->number, 2);
+    CU_ASSERT_EQUAL(quorum_last(&role_state.quorum)->number, 2);
     /* With the third host, which is in both, more than half are. */
     members[2].joined = true;
     m.join.count = 4;
     takeover_admit(&members[2], message);
-    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
     takeover_end(&m);
     CU_ASSERT_EQUAL(m.attempt.number, 3);
     json_decref(message);
@@ -310,11 +310,11 @@ static void what_one_of_them_knows_counts_for_all(void) {
 
 static void attempts_are_held_against_those_under_the_lost_master(void) {
     set_up(3, long_ago);
-    CU_ASSERT_EQUAL(m.relaunch.course.best_step, 0);
-    succession.course = (struct restart_course){.best_step = 50, .fruitless = 2};
+    CU_ASSERT_EQUAL(m.relaunch.progress.best_step, 0);
+    role_state.progress = (struct restart_progress){.best_step = 50, .fruitless = 2};
     takeover_open(&m);
-    CU_ASSERT_EQUAL(m.relaunch.course.best_step, 50);
-    CU_ASSERT_EQUAL(m.relaunch.course.fruitless, 2);
+    CU_ASSERT_EQUAL(m.relaunch.progress.best_step, 50);
+    CU_ASSERT_EQUAL(m.relaunch.progress.fruitless, 2);
     tear_down();
 }
 

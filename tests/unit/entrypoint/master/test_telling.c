@@ -46,7 +46,7 @@ static void open_stage(int code) {
                         .phase = PHASE_JUDGED,
                         .verdict = {.code = code, .host = -1, .rank = -1}};
     (void)snprintf(m.s.host.run, sizeof(m.s.host.run), "0123456789abcdef");
-    m.doorway.events = &quiet_link;
+    m.accept.events = &quiet_link;
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
     for (size_t i = 0; i < HOSTS; i++) {
         (void)snprintf(hosts[i].name.text, HOST_NAME_SIZE, "algo-%zu", i + 1);

@@ -41,9 +41,9 @@ static void open_stage(int code) {
         .s = {.job = &job}, .phase = PHASE_UPLOADING, .members = members, .raise = note};
     for (size_t i = 0; i < HOSTS; i++) {
         (void)snprintf(hosts[i].name.text, HOST_NAME_SIZE, "algo-%zu", i + 1);
-        members[i] = (struct member){.master = &m, .index = i, .echoed = clock_boot()};
+        members[i] = (struct member){.master = &m, .index = i, .last_ack = clock_boot()};
     }
-    m.verdict = (struct verdict){.code = code, .text = "as it was", .story = "its story"};
+    m.verdict = (struct verdict){.code = code, .text = "as it was", .log_tail = "its story"};
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(message_queue_init(&m.to_self, &m.s.loop, hear_order, NULL, NULL), 0);
     uploads_init(&m);
@@ -85,7 +85,7 @@ static void it_ends_with_the_last_host(void) {
     told(1, NULL);
     CU_ASSERT_EQUAL(raised[EVENT_UPLOADED], 1);
     CU_ASSERT_FALSE(m.uploads.deadline.active);
-    uploads_weigh(&m);
+    uploads_apply(&m);
     CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_OK);
     close_stage();
 }
@@ -109,10 +109,10 @@ static void a_stop_meanwhile_shortens_it(void) {
     open_stage(EXIT_CODE_OK);
     uploads_begin(&m);
     CU_ASSERT_EQUAL(seconds_of("upload"), 600);
-    uploads_hurry(&m);
+    uploads_shorten(&m);
     CU_ASSERT_EQUAL(seconds_of("hurry"), 40);
     int64_t deadline = m.uploads.deadline.deadline;
-    uploads_hurry(&m); /* another host's */
+    uploads_shorten(&m); /* another host's */
     CU_ASSERT_EQUAL(m.uploads.deadline.deadline, deadline);
     uploads_end(&m);
     CU_ASSERT_EQUAL(seconds_of("hurry"), 0);
@@ -130,12 +130,12 @@ static void what_is_missing_changes_a_good_end_alone(void) {
         told(2, "later");
         told(0, NULL);
         CU_ASSERT_EQUAL(raised[EVENT_UPLOADED], 1);
-        uploads_weigh(&m);
+        uploads_apply(&m);
         CU_ASSERT_EQUAL(m.verdict.code, cases[i].after);
         ASSERT_CONTAINS(m.verdict.text,
                         cases[i].after == 42 ? "as it was" : "algo-2: the server answers 403");
         if (cases[i].before == EXIT_CODE_STOPPED)
-            ASSERT_CONTAINS(m.verdict.story, "as it was\nits story");
+            ASSERT_CONTAINS(m.verdict.log_tail, "as it was\nits story");
         close_stage();
     }
 }
@@ -147,7 +147,7 @@ static void nobody_waits_for_a_lost_host(void) {
     members[1].lost = true;
     uploads_lost(&members[1], "its link closed");
     CU_ASSERT_EQUAL(raised[EVENT_UPLOADED], 1);
-    uploads_weigh(&m);
+    uploads_apply(&m);
     CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_HOST_LOST);
     ASSERT_CONTAINS(m.verdict.text, "lost while it uploaded what the job leaves: its link closed");
     close_stage();
@@ -156,7 +156,7 @@ static void nobody_waits_for_a_lost_host(void) {
 /* Those whose words lie here may have given this host up meanwhile. */
 static void after_a_pause_a_good_end_waits_for_a_sign_of_life(void) {
     open_stage(EXIT_CODE_OK);
-    members[1].echoed = clock_boot() - 11 * CLOCK_SECOND;
+    members[1].last_ack = clock_boot() - 11 * CLOCK_SECOND;
     for (size_t i = 0; i < HOSTS; i++)
         told(i, NULL);
     CU_ASSERT_EQUAL(raised[EVENT_UPLOADED], 0);
@@ -166,7 +166,7 @@ static void after_a_pause_a_good_end_waits_for_a_sign_of_life(void) {
     CU_ASSERT_EQUAL(raised[EVENT_UPLOADED], 1);
     close_stage();
     open_stage(42);
-    members[1].echoed = 0;
+    members[1].last_ack = 0;
     for (size_t i = 0; i < HOSTS; i++)
         told(i, NULL);
     CU_ASSERT_EQUAL(raised[EVENT_UPLOADED], 1);
@@ -179,7 +179,7 @@ static void a_host_that_says_nothing_is_named(void) {
     told(2, NULL);
     m.uploads.deadline.fire(&m);
     CU_ASSERT_EQUAL(raised[EVENT_UPLOAD_DEADLINE], 1);
-    uploads_weigh(&m);
+    uploads_apply(&m);
     CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_UPLOAD);
     ASSERT_CONTAINS(m.verdict.text, "algo-2: uploading what the job leaves was not done in time");
     close_stage();

@@ -10,7 +10,7 @@ static void add(struct mpirun_banner *b, struct tail *t, const char *line) {
     tail_add(t, line, strlen(line));
 }
 
-static const char *story(const struct mpirun_banner *b, const struct tail *t) {
+static const char *log_tail(const struct mpirun_banner *b, const struct tail *t) {
     static char text[2048];
     cleanup_buf struct buf ret;
     buf_init(&ret, 4096);
@@ -22,10 +22,10 @@ static const char *story(const struct mpirun_banner *b, const struct tail *t) {
 static void a_few_lines_come_once(void) {
     struct mpirun_banner b = {0};
     struct tail t = {0};
-    CU_ASSERT_STRING_EQUAL(story(&b, &t), "");
+    CU_ASSERT_STRING_EQUAL(log_tail(&b, &t), "");
     add(&b, &t, "one");
     add(&b, &t, "two");
-    CU_ASSERT_STRING_EQUAL(story(&b, &t), "one\ntwo");
+    CU_ASSERT_STRING_EQUAL(log_tail(&b, &t), "one\ntwo");
 }
 
 static void of_many_the_first_and_the_last_are_kept(void) {
@@ -39,7 +39,7 @@ static void of_many_the_first_and_the_last_are_kept(void) {
         (void)snprintf(line, sizeof(line), "advice number %d", i);
         add(&b, &t, line);
     }
-    const char *text = story(&b, &t);
+    const char *text = log_tail(&b, &t);
     CU_ASSERT_EQUAL(strncmp(text,
                             "There are not enough slots available to satisfy the 2\n"
                             "slots that were requested.\nadvice number 0\n...\n",
@@ -58,7 +58,7 @@ static void long_lines_fit(void) {
         mpirun_banner_add(&b, line, sizeof(line));
         tail_add(&t, line, sizeof(line));
     }
-    const char *text = story(&b, &t);
+    const char *text = log_tail(&b, &t);
     CU_ASSERT_EQUAL(text[0], 'a');
     CU_ASSERT(strlen(text) <= MPIRUN_BANNER_HEAD_SIZE + MPIRUN_BANNER_TAIL_MAX + 4);
     ASSERT_CONTAINS(text, "\nex");

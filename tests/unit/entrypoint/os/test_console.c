@@ -72,7 +72,7 @@ static void a_full_pipe_blocks_nothing_and_losses_are_counted(void) {
     pid_t reader = fork();
     if (reader == 0) {
         (void)close(ends[1]);
-        (void)close(console.outlet.fd);
+        (void)close(console.writer.fd);
         FILE *file = fdopen(ends[0], "r");
         char got[2048];
         while (fgets(got, sizeof(got), file) != NULL) {
@@ -334,7 +334,7 @@ static void the_oldest_lines_go_and_words_stay(void) {
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     (void)fcntl(ends[1], F_SETPIPE_SZ, 4096);
     open_on(ends[1]);
-    while (write(console.outlet.fd, "", 1) > 0)
+    while (write(console.writer.fd, "", 1) > 0)
         ; /* full */
     console_word(&console, "a word\n", 7);
     for (int i = 0; i < 100000; i++) {

@@ -23,7 +23,7 @@ int flock(int fd, int operation) {
 
 static struct loop loop;
 static struct reaper reaper;
-static struct file_writer scribe;
+static struct file_writer writer;
 static struct timer deadline;
 static char base[512];
 static char folder[600];
@@ -40,7 +40,7 @@ static void on_signal(void *context, int number) {
     (void)context;
     (void)number;
     (void)reaper_run(&reaper);
-    if (scribe.child.pid == 0)
+    if (writer.child.pid == 0)
         loop_end(&loop);
 }
 
@@ -62,11 +62,11 @@ static void open_on(const char *name, size_t queue_max) {
         .base = base, .folder = folder, .queue_max = queue_max, .said = keep};
     said[0] = '\0';
     said_count = 0;
-    file_writer_open(&scribe, &loop, &reaper, &options);
+    file_writer_open(&writer, &loop, &reaper, &options);
 }
 
 static bool put(const char *line) {
-    return file_writer_put(&scribe, "a.log", 1 << 20, line, strlen(line));
+    return file_writer_put(&writer, "a.log", 1 << 20, line, strlen(line));
 }
 
 /* Until the child has ended, SECONDS at most. */
@@ -79,7 +79,7 @@ static void run(int seconds) {
 }
 
 static bool shut(void) {
-    bool complete = file_writer_close(&scribe);
+    bool complete = file_writer_close(&writer);
     loop_done(&loop);
     return complete;
 }
@@ -96,15 +96,15 @@ static void lines_are_written_before_it_rests(void) {
     open_on("rest", 1 << 16);
     CU_ASSERT(put("one\n"));
     CU_ASSERT(put("two\n"));
-    file_writer_rest(&scribe);
-    CU_ASSERT(scribe.child.pid > 0);
+    file_writer_rest(&writer);
+    CU_ASSERT(writer.child.pid > 0);
     run(50);
-    CU_ASSERT_EQUAL(scribe.child.pid, 0);
+    CU_ASSERT_EQUAL(writer.child.pid, 0);
     CU_ASSERT_EQUAL(size_of_file(), 8);
     CU_ASSERT(put("three\n")); /* and it wakes */
     run(1);                    /* the timer starts a child, which then waits for more */
-    CU_ASSERT(scribe.child.pid > 0);
-    file_writer_rest(&scribe);
+    CU_ASSERT(writer.child.pid > 0);
+    file_writer_rest(&writer);
     run(50);
     CU_ASSERT_EQUAL(size_of_file(), 14);
     CU_ASSERT(shut());
@@ -113,11 +113,11 @@ static void lines_are_written_before_it_rests(void) {
 
 static void nothing_to_write_starts_no_child(void) {
     open_on("nothing", 1 << 16);
-    file_writer_rest(&scribe);
-    CU_ASSERT_EQUAL(scribe.child.pid, 0);
+    file_writer_rest(&writer);
+    CU_ASSERT_EQUAL(writer.child.pid, 0);
     CU_ASSERT(shut());
-    scribe = (struct file_writer){0};
-    CU_ASSERT(file_writer_close(&scribe)); /* never opened */
+    writer = (struct file_writer){0};
+    CU_ASSERT(file_writer_close(&writer)); /* never opened */
 }
 
 /* More than a socket takes at once goes out as there is room. */
@@ -131,9 +131,9 @@ static void much_comes_whole(void) {
     while (count < 15 && put(line))
         count++;
     CU_ASSERT_EQUAL(count, 15);
-    file_writer_rest(&scribe);
+    file_writer_rest(&writer);
     run(20);
-    CU_ASSERT_EQUAL(scribe.queue.size, 0);
+    CU_ASSERT_EQUAL(writer.queue.size, 0);
     char path[700];
     (void)snprintf(path, sizeof(path), "%s/a.log.1", folder);
     cleanup_buf struct buf old;
@@ -152,13 +152,13 @@ static void nobody_waits_for_a_disk_that_stalls(void) {
     int64_t begun = clock_now();
     for (int i = 0; i < 5000; i++)
         (void)put(line);
-    file_writer_rest(&scribe);
+    file_writer_rest(&writer);
     for (int i = 0; i < 5000; i++)
         (void)put(line);
     CU_ASSERT(clock_now() - begun < 30 * CLOCK_SECOND);
-    CU_ASSERT(scribe.dropped > 0);
-    CU_ASSERT(scribe.queue.size <= 64 * 1024);
-    CU_ASSERT(scribe.child.pid > 0);
+    CU_ASSERT(writer.dropped > 0);
+    CU_ASSERT(writer.queue.size <= 64 * 1024);
+    CU_ASSERT(writer.child.pid > 0);
     CU_ASSERT_FALSE(shut()); /* it was not complete */
     stall_seconds = 0;
 }
@@ -169,12 +169,12 @@ static void after_a_child_that_died_another_goes_on(void) {
     CU_ASSERT(put("one\n"));
     for (int i = 0; i < 20 && size_of_file() == 0; i++)
         run(1);
-    CU_ASSERT_FATAL(scribe.child.pid > 0);
-    (void)kill(scribe.child.pid, SIGKILL);
+    CU_ASSERT_FATAL(writer.child.pid > 0);
+    (void)kill(writer.child.pid, SIGKILL);
     run(50);
-    CU_ASSERT_EQUAL(scribe.child.pid, 0);
+    CU_ASSERT_EQUAL(writer.child.pid, 0);
     CU_ASSERT(put("two\n"));
-    file_writer_rest(&scribe);
+    file_writer_rest(&writer);
     run(50);
     CU_ASSERT_EQUAL(size_of_file(), 8);
     CU_ASSERT(shut());
@@ -182,10 +182,10 @@ static void after_a_child_that_died_another_goes_on(void) {
 
 static void what_went_wrong_is_told_once(void) {
     open_on("wrong", 1 << 16);
-    scribe.options.base = "/proc/nowhere";
+    writer.options.base = "/proc/nowhere";
     CU_ASSERT(put("one\n"));
     CU_ASSERT(put("two\n"));
-    file_writer_rest(&scribe);
+    file_writer_rest(&writer);
     run(50);
     CU_ASSERT_EQUAL(said_count, 1);
     ASSERT_CONTAINS(said, "/proc/nowhere: No such file");
@@ -199,9 +199,9 @@ static void what_is_too_long_is_dropped(void) {
     memset(line, 'x', sizeof(line) - 1);
     memset(name, 'n', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
-    CU_ASSERT_FALSE(file_writer_put(&scribe, "a.log", 1 << 20, line, LINE_SPLITTER_MAX + 1));
-    CU_ASSERT_FALSE(file_writer_put(&scribe, name, 1 << 20, "x\n", 2));
-    CU_ASSERT_EQUAL(scribe.dropped, 2);
+    CU_ASSERT_FALSE(file_writer_put(&writer, "a.log", 1 << 20, line, LINE_SPLITTER_MAX + 1));
+    CU_ASSERT_FALSE(file_writer_put(&writer, name, 1 << 20, "x\n", 2));
+    CU_ASSERT_EQUAL(writer.dropped, 2);
     CU_ASSERT(shut());
 }
 

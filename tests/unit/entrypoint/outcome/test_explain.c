@@ -67,11 +67,11 @@ static void keys_are_unlike_one_another(void) {
 }
 
 static const char *of_verdict(int code, const char *class_name, const char *text,
-                              const char *story) {
+                              const char *log_tail) {
     struct verdict v = {.code = code, .host = 0, .rank = 0};
     (void)snprintf(v.class_name, sizeof(v.class_name), "%s", class_name);
     (void)snprintf(v.text, sizeof(v.text), "%s", text);
-    (void)snprintf(v.story, sizeof(v.story), "%s", story);
+    (void)snprintf(v.log_tail, sizeof(v.log_tail), "%s", log_tail);
     const struct explain_row *row = explain_verdict(&v);
     return row != NULL ? row->name : "nothing";
 }
@@ -100,7 +100,7 @@ static void what_mpirun_says_counts_where_nothing_else_is_known(void) {
     CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "MPI_ABORT");
     (void)snprintf(v.evidence, sizeof(v.evidence), "mpirun: MPI_ABORT was invoked on rank 1");
     CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "MPI_ABORT");
-    (void)snprintf(v.story, sizeof(v.story), "CUDA out of memory");
+    (void)snprintf(v.log_tail, sizeof(v.log_tail), "CUDA out of memory");
     CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "cudaErrorMemoryAllocation");
 }
 

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct verdict failed(const char *story) {
+static struct verdict failed(const char *log_tail) {
     struct verdict v = {.code = 42, .host = 2, .rank = 2, .class_name = "program"};
     snprintf(v.text, sizeof(v.text), "algo-3 rank 2: exited with 42");
-    snprintf(v.story, sizeof(v.story), "%s", story);
+    snprintf(v.log_tail, sizeof(v.log_tail), "%s", log_tail);
     return v;
 }
 
@@ -37,20 +37,20 @@ static void the_first_line_says_it_all(void) {
 static void long_stories_keep_their_last_whole_lines(void) {
     struct verdict v = failed("");
     for (int i = 0; i < 90; i++)
-        snprintf(v.story + strlen(v.story), sizeof(v.story) - strlen(v.story), "line %03d of it\n",
-                 i);
+        snprintf(v.log_tail + strlen(v.log_tail), sizeof(v.log_tail) - strlen(v.log_tail),
+                 "line %03d of it\n", i);
     const char *text = text_of(&v);
     CU_ASSERT(strlen(text) <= FAILURE_FILE_MAX && strlen(text) > FAILURE_FILE_MAX - 40);
     ASSERT_CONTAINS(text, "exited with 42\nline 0");
     ASSERT_CONTAINS(text, "line 089 of it\n");
-    memset(v.story, 'x', sizeof(v.story) - 1);
+    memset(v.log_tail, 'x', sizeof(v.log_tail) - 1);
     CU_ASSERT_EQUAL(strlen(text_of(&v)), FAILURE_FILE_MAX);
 }
 
 static void add_noise(struct verdict *v, const char *line, int count) {
     for (int i = 0; i < count; i++)
-        snprintf(v->story + strlen(v->story), sizeof(v->story) - strlen(v->story), "\n%s %02d",
-                 line, i);
+        snprintf(v->log_tail + strlen(v->log_tail), sizeof(v->log_tail) - strlen(v->log_tail),
+                 "\n%s %02d", line, i);
 }
 
 /* What a program says of its end may be many lines behind what ended it. */
@@ -68,8 +68,8 @@ static void the_last_line_that_tells_of_an_error_is_kept(void) {
     CU_ASSERT_PTR_NULL(strstr(text_of(&v), "the cause"));
     /* Of a long one the beginning. */
     v = failed("Error: ");
-    memset(v.story + 7, 'e', 350);
-    v.story[357] = '\0';
+    memset(v.log_tail + 7, 'e', 350);
+    v.log_tail[357] = '\0';
     add_noise(&v, "closing the connection to the server of metrics and waiting for it to answer",
               16);
     ASSERT_CONTAINS(text_of(&v), "exited with 42\nError: eeeeeeeee");
@@ -114,8 +114,8 @@ static void a_hint_stands_between_where_there_is_room(void) {
     ASSERT_CONTAINS(text_of(&v), "its link closed\nhint: look at the platform's events");
     /* A long first line leaves room for the story alone. */
     v = failed("RuntimeError: CUDA out of memory");
-    memset(v.story, 'x', 1500);
-    memcpy(v.story + 1500, "\nCUDA out of memory", 20);
+    memset(v.log_tail, 'x', 1500);
+    memcpy(v.log_tail + 1500, "\nCUDA out of memory", 20);
     memset(v.text, 'y', 500);
     v.text[500] = '\0';
     CU_ASSERT_PTR_NULL(strstr(text_of(&v), "hint: "));
@@ -132,7 +132,7 @@ static void what_the_kernel_says_comes_before_the_hint(void) {
                                  "fallen off the bus.\nkernel: second ?\nhint: the GPU cannot be");
     ASSERT_CONTAINS(text_of(&v), "(ringmaster explain xid:79)\nstep 3\n");
     memset(v.evidence, 'k', sizeof(v.evidence) - 1);
-    memset(v.story, 's', sizeof(v.story) - 1);
+    memset(v.log_tail, 's', sizeof(v.log_tail) - 1);
     memset(v.text, 't', sizeof(v.text) - 1);
     CU_ASSERT(strlen(text_of(&v)) <= FAILURE_FILE_MAX);
     v.text[100] = '\0';
@@ -143,9 +143,9 @@ static void what_the_kernel_says_comes_before_the_hint(void) {
 static void characters_are_never_cut(void) {
     for (int shift = 0; shift < 4; shift++) {
         struct verdict v = failed("");
-        memset(v.story, 'x', (size_t)shift);
-        for (size_t at = (size_t)shift; at + 4 < sizeof(v.story); at += 4)
-            memcpy(v.story + at, "\xf0\x9f\x92\xa9", 5);
+        memset(v.log_tail, 'x', (size_t)shift);
+        for (size_t at = (size_t)shift; at + 4 < sizeof(v.log_tail); at += 4)
+            memcpy(v.log_tail + at, "\xf0\x9f\x92\xa9", 5);
         const char *text = text_of(&v);
         cleanup_buf struct buf again;
         buf_init(&again, (size_t)4 * FAILURE_FILE_MAX);

@@ -10,7 +10,8 @@ static struct host_set set_of(unsigned bits) {
 }
 
 static struct quorum ledger_of(unsigned hosts) {
-    return (struct quorum){.sure = {.number = 1, .master = 0, .hosts = set_of((1U << hosts) - 1)}};
+    return (struct quorum){
+        .committed = {.number = 1, .master = 0, .hosts = set_of((1U << hosts) - 1)}};
 }
 
 static void more_than_half_goes_on_and_a_tie_with_its_master(void) {
@@ -63,10 +64,10 @@ static void a_roll_that_may_have_been_taken_by_all_counts(void) {
     CU_ASSERT_FALSE(quorum_allows(&l, &apart));
     CU_ASSERT(quorum_allows(&l, &more));
     CU_ASSERT_EQUAL(quorum_last(&l)->number, 2);
-    CU_ASSERT_EQUAL(l.sure.number, 1);
+    CU_ASSERT_EQUAL(l.committed.number, 1);
     CU_ASSERT(quorum_commit(&l, 2));
-    CU_ASSERT_EQUAL(l.sure.number, 2);
-    CU_ASSERT_EQUAL(l.taken_count, 0);
+    CU_ASSERT_EQUAL(l.committed.number, 2);
+    CU_ASSERT_EQUAL(l.accepted_count, 0);
     CU_ASSERT_FALSE(quorum_commit(&l, 3));
     CU_ASSERT_FALSE(quorum_take(&l, &next));
 }
@@ -80,30 +81,30 @@ static void who_learns_keeps_the_newest_and_all_that_is_open(void) {
     CU_ASSERT(quorum_take(&l, &two));
     CU_ASSERT(quorum_take(&other, &three));
     quorum_learn(&l, &other);
-    CU_ASSERT_EQUAL(l.taken_count, 2);
+    CU_ASSERT_EQUAL(l.accepted_count, 2);
     quorum_learn(&l, &other);
-    CU_ASSERT_EQUAL(l.taken_count, 2);
+    CU_ASSERT_EQUAL(l.accepted_count, 2);
     CU_ASSERT_EQUAL(quorum_last(&l)->number, 3);
     struct quorum third = ledger_of(5);
     CU_ASSERT(quorum_take(&third, &other_three));
     quorum_learn(&l, &third);
-    CU_ASSERT_EQUAL(l.taken_count, 3);
+    CU_ASSERT_EQUAL(l.accepted_count, 3);
     CU_ASSERT(quorum_commit(&other, 3));
     quorum_learn(&l, &other);
-    CU_ASSERT_EQUAL(l.sure.number, 3);
-    CU_ASSERT_EQUAL(l.sure.master, 1);
-    CU_ASSERT_EQUAL(l.taken_count, 0);
+    CU_ASSERT_EQUAL(l.committed.number, 3);
+    CU_ASSERT_EQUAL(l.committed.master, 1);
+    CU_ASSERT_EQUAL(l.accepted_count, 0);
 }
 
 static void too_many_open_rolls_let_nobody_go_on(void) {
     struct quorum l = ledger_of(3);
     const struct host_set all = set_of(0x7);
-    for (unsigned i = 0; i < QUORUM_TAKEN_MAX; i++) {
+    for (unsigned i = 0; i < QUORUM_ACCEPTED_MAX; i++) {
         const struct view r = {.number = i + 2, .master = 0, .hosts = all};
         CU_ASSERT(quorum_take(&l, &r));
     }
     CU_ASSERT(quorum_allows(&l, &all));
-    const struct view more = {.number = QUORUM_TAKEN_MAX + 2, .master = 0, .hosts = all};
+    const struct view more = {.number = QUORUM_ACCEPTED_MAX + 2, .master = 0, .hosts = all};
     CU_ASSERT(quorum_take(&l, &more));
     CU_ASSERT_FALSE(quorum_allows(&l, &all));
     /* Who hears of it may not go on by it either, before a later one is sure. */
@@ -111,7 +112,7 @@ static void too_many_open_rolls_let_nobody_go_on(void) {
     quorum_learn(&other, &l);
     CU_ASSERT_FALSE(quorum_allows(&other, &all));
     CU_ASSERT(quorum_commit(&l, more.number));
-    CU_ASSERT_EQUAL(l.taken_count, 0);
+    CU_ASSERT_EQUAL(l.accepted_count, 0);
     CU_ASSERT(quorum_allows(&l, &all));
     quorum_learn(&other, &l);
     CU_ASSERT(quorum_allows(&other, &all));
@@ -120,14 +121,14 @@ static void too_many_open_rolls_let_nobody_go_on(void) {
 /* Of those that are heard of in any order the last ones stay, and no number comes twice. */
 static void what_there_is_no_room_for_is_the_oldest(void) {
     struct quorum l = ledger_of(3);
-    for (unsigned number = QUORUM_TAKEN_MAX + 3; number >= 2; number--) {
+    for (unsigned number = QUORUM_ACCEPTED_MAX + 3; number >= 2; number--) {
         struct quorum other = ledger_of(3);
         const struct view r = {.number = number, .master = 0, .hosts = set_of(0x7)};
         CU_ASSERT(quorum_take(&other, &r));
         quorum_learn(&l, &other);
     }
-    CU_ASSERT_EQUAL(l.taken_count, QUORUM_TAKEN_MAX);
-    CU_ASSERT_EQUAL(quorum_last(&l)->number, QUORUM_TAKEN_MAX + 3);
+    CU_ASSERT_EQUAL(l.accepted_count, QUORUM_ACCEPTED_MAX);
+    CU_ASSERT_EQUAL(quorum_last(&l)->number, QUORUM_ACCEPTED_MAX + 3);
     CU_ASSERT_EQUAL(l.lost, 3);
     CU_ASSERT(quorum_commit(&l, 4));
     const struct host_set all = set_of(0x7);
@@ -168,11 +169,11 @@ static void behind_the_last_host_the_first_one_comes(void) {
     quorum_behind(&l, 3, &behind);
     CU_ASSERT_EQUAL(behind.words[0], 0x0b);
     CU_ASSERT_EQUAL(quorum_next_master(&l, 3), -1); /* two of four, without their master */
-    l.sure.master = 3;
+    l.committed.master = 3;
     CU_ASSERT_EQUAL(quorum_next_master(&l, 3), 0);
     CU_ASSERT_EQUAL(quorum_next_master(&l, 0), -1);
-    l.sure.master = 2;
-    l.sure.hosts = set_of(0x1f);
+    l.committed.master = 2;
+    l.committed.hosts = set_of(0x1f);
     CU_ASSERT_EQUAL(quorum_next_master(&l, 3), 4);
     CU_ASSERT_EQUAL(quorum_next_master(&l, 4), -1);
     quorum_behind(&l, 0, &behind);
@@ -185,18 +186,19 @@ static void it_comes_back_as_it_went(void) {
     struct error err;
     struct quorum l = ledger_of(5);
     struct quorum got;
-    host_set_add(&l.sure.hosts, CLUSTER_HOSTS_MAX - 1);
+    host_set_add(&l.committed.hosts, CLUSTER_HOSTS_MAX - 1);
     const struct view two = {.number = 2, .master = 3, .hosts = set_of(0x0a)};
     CU_ASSERT(quorum_take(&l, &two));
     l.lost = 7;
     json_t *object = quorum_json(&l);
     CU_ASSERT_EQUAL(quorum_parse(object, CLUSTER_HOSTS_MAX, &got, &err), 0);
     json_decref(object);
-    CU_ASSERT_EQUAL(got.sure.number, 1);
-    CU_ASSERT_EQUAL(memcmp(&got.sure.hosts, &l.sure.hosts, sizeof(got.sure.hosts)), 0);
-    CU_ASSERT_EQUAL(got.taken_count, 1);
-    CU_ASSERT_EQUAL(got.taken[0].master, 3);
-    CU_ASSERT_EQUAL(memcmp(&got.taken[0].hosts, &two.hosts, sizeof(two.hosts)), 0);
+    CU_ASSERT_EQUAL(got.committed.number, 1);
+    CU_ASSERT_EQUAL(memcmp(&got.committed.hosts, &l.committed.hosts, sizeof(got.committed.hosts)),
+                    0);
+    CU_ASSERT_EQUAL(got.accepted_count, 1);
+    CU_ASSERT_EQUAL(got.accepted[0].master, 3);
+    CU_ASSERT_EQUAL(memcmp(&got.accepted[0].hosts, &two.hosts, sizeof(two.hosts)), 0);
     CU_ASSERT_EQUAL(got.lost, 7);
 }
 
@@ -208,7 +210,7 @@ static void what_cannot_be_is_refused(void) {
         json_t *object = quorum_json(&good);
         json_t *sure = json_object_get(object, "sure");
         json_t *many = json_array();
-        for (int i = 0; i <= QUORUM_TAKEN_MAX; i++)
+        for (int i = 0; i <= QUORUM_ACCEPTED_MAX; i++)
             (void)json_array_append(many, sure);
         switch (wrong) {
         case 0:

@@ -84,12 +84,12 @@ static void without_progress_there_is_an_end(void) {
         f.attempt = i + 1;
         f.step = course[i].step;
         CU_ASSERT_EQUAL(again(many, f), course[i].again);
-        restart_course_add(&f.before, f.step);
+        restart_progress_add(&f.before, f.step);
     }
     ASSERT_CONTAINS(decision.verdict.text, "no restart as 3 in a row got no further than step 60");
     /* Of programs that tell no steps nothing is known. */
     f = about(&crash, 9);
-    restart_course_add(&f.before, 0);
+    restart_progress_add(&f.before, 0);
     CU_ASSERT_EQUAL(f.before.fruitless, 0);
     CU_ASSERT(again(many, f));
 }
@@ -120,7 +120,7 @@ static void a_stop_after_a_failure_ends_the_job_as_a_stop(void) {
     CU_ASSERT_EQUAL(decision.verdict.code, EXIT_CODE_STOPPED);
     CU_ASSERT_STRING_EQUAL(decision.verdict.text,
                            "algo-2: stopped on request after a failure; attempt 1 of 3");
-    CU_ASSERT_STRING_EQUAL(decision.verdict.story, "after signal: a crash");
+    CU_ASSERT_STRING_EQUAL(decision.verdict.log_tail, "after signal: a crash");
     CU_ASSERT_FALSE(again((struct settings){.restarts = 0}, f));
     CU_ASSERT_EQUAL(decision.verdict.code, 137); /* no other attempt would have followed */
 }
@@ -134,7 +134,7 @@ static void the_end_between_attempts_has_the_last_one_as_its_story(void) {
     restart_end_between(&two, &f, &err, 0, "for a reason", &v);
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_HOST_LOST);
     CU_ASSERT_STRING_EQUAL(v.text, "algo-1: lost; attempt 2 of 3, for a reason");
-    CU_ASSERT_STRING_EQUAL(v.story, "after signal: a crash");
+    CU_ASSERT_STRING_EQUAL(v.log_tail, "after signal: a crash");
 }
 
 static void pauses_double_up_to_five_minutes(void) {

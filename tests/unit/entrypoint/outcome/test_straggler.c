@@ -7,7 +7,7 @@
 
 enum { RANKS = 4, BEAT = 3, US = 1000000 };
 
-static struct straggler pace;
+static struct straggler straggler;
 static bool ended[RANKS];
 static struct straggler_finding found;
 static int64_t now;
@@ -23,7 +23,7 @@ static void begin(size_t ranks) {
     memset(steps, 0, sizeof(steps));
     now = CLOCK_SECOND;
     said = 0;
-    CU_ASSERT_EQUAL_FATAL(straggler_open(&pace, ranks, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(straggler_open(&straggler, ranks, NULL), 0);
 }
 
 static void set_all(struct rhythm all) {
@@ -34,19 +34,19 @@ static void set_all(struct rhythm all) {
 /* So many seconds of heartbeats; what was said last stays in FOUND. */
 static void run(int seconds) {
     for (int at = 0; at < seconds; at += BEAT) {
-        for (size_t i = 0; i < pace.count; i++) {
+        for (size_t i = 0; i < straggler.count; i++) {
             steps[i] += rhythm[i].rate * BEAT;
-            const struct straggler_rank *r = &pace.ranks[i];
+            const struct straggler_rank *r = &straggler.ranks[i];
             struct straggler_point point = r->last;
             uint64_t made = (uint64_t)steps[i] - point.step;
             point.at = now;
             point.step += made;
             point.work_us += (uint64_t)((double)made * rhythm[i].work * US);
             point.data_us += (uint64_t)((double)made * rhythm[i].data * US);
-            straggler_put(&pace, i, &point);
+            straggler_put(&straggler, i, &point);
         }
         struct straggler_finding one;
-        if (straggler_judge(&pace, ended, now, &one)) {
+        if (straggler_judge(&straggler, ended, now, &one)) {
             said++;
             found = one;
         }
@@ -60,7 +60,7 @@ static void ranks_alike_are_left_alone(void) {
     rhythm[2].work = 0.24; /* an uneven machine */
     run(600);
     CU_ASSERT_EQUAL(said, 0);
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 /* All make two steps a second, as the slow one lets them. */
@@ -85,7 +85,7 @@ static void the_rank_that_all_wait_for_is_said_once(void) {
     ASSERT_CONTAINS(text, "0.4 s of its own time, and 0.1 s");
     run(600);
     CU_ASSERT_EQUAL(said, 1);
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 /* 25 of 100: a step takes half a second, of which the others wait for an eighth and no less. */
@@ -99,7 +99,7 @@ static void the_share_is_a_quarter(void) {
     run(120);
     CU_ASSERT_EQUAL(said, 1);
     CU_ASSERT_EQUAL(found.rank, 1);
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 static void a_moment_is_not_enough(void) {
@@ -110,7 +110,7 @@ static void a_moment_is_not_enough(void) {
         run(STRAGGLER_WINDOW_SECONDS);
     }
     CU_ASSERT_EQUAL(said, 0);
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 static void steps_that_are_long_take_longer(void) {
@@ -121,7 +121,7 @@ static void steps_that_are_long_take_longer(void) {
     CU_ASSERT_EQUAL(said, 0);
     run(60);
     CU_ASSERT_EQUAL(said, 1);
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 /* Nothing but steps: ranks that do not wait for each other. */
@@ -140,7 +140,7 @@ static void a_rank_that_drifts_is_behind(void) {
     straggler_describe(&found, text);
     ASSERT_CONTAINS(text, "rank 1 is behind: step ");
     ASSERT_CONTAINS(text, ", one in 0.5 s, the other 3 one in 0.25 s (median)");
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 /* It was ahead, and still is. */
@@ -154,7 +154,7 @@ static void slower_and_ahead_is_not_behind(void) {
     rhythm[0] = (struct rhythm){.rate = 1, .work = 0.9};
     run(120);
     CU_ASSERT_EQUAL(said, 0);
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 static void one_that_stands_still_has_no_seconds(void) {
@@ -167,7 +167,7 @@ static void one_that_stands_still_has_no_seconds(void) {
     CU_ASSERT_EQUAL(said, 1);
     straggler_describe(&found, text);
     ASSERT_CONTAINS(text, "rank 2 is behind: it stands at step ");
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 static void two_ranks_are_enough_and_one_is_not(void) {
@@ -178,18 +178,18 @@ static void two_ranks_are_enough_and_one_is_not(void) {
     CU_ASSERT_EQUAL(said, 1);
     CU_ASSERT_EQUAL(found.rank, 1);
     CU_ASSERT_EQUAL(found.others_count, 1);
-    straggler_done(&pace);
+    straggler_done(&straggler);
     begin(2);
     ended[0] = true;
     rhythm[1] = (struct rhythm){.rate = 2, .work = 0.45};
     run(60);
     CU_ASSERT_EQUAL(said, 0);
-    straggler_done(&pace);
+    straggler_done(&straggler);
     begin(1);
     rhythm[0] = (struct rhythm){.rate = 2, .work = 0.45};
     run(60);
     CU_ASSERT_EQUAL(said, 0);
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 static void where_most_are_slow_nobody_is(void) {
@@ -198,7 +198,7 @@ static void where_most_are_slow_nobody_is(void) {
     rhythm[1].work = 0.05;
     run(120);
     CU_ASSERT_EQUAL(said, 0);
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 /* Two slow ranks of a slow host are said one after the other, the worse one first. */
@@ -213,7 +213,7 @@ static void each_is_said_for_itself(void) {
     run(300);
     CU_ASSERT_EQUAL(said, 2);
     CU_ASSERT_EQUAL(found.rank, 0);
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 /* Of a host whose words are late nothing is known. */
@@ -222,14 +222,14 @@ static void late_words_say_nothing(void) {
     rhythm[0].rate = rhythm[1].rate = 4;
     run(30);
     for (int i = 0; i < 20; i++) {
-        struct straggler_point point = pace.ranks[0].last;
+        struct straggler_point point = straggler.ranks[0].last;
         point.at = now;
         point.step += 12;
-        straggler_put(&pace, 0, &point);
-        CU_ASSERT_FALSE(straggler_judge(&pace, ended, now, &found) && now > 50 * CLOCK_SECOND);
+        straggler_put(&straggler, 0, &point);
+        CU_ASSERT_FALSE(straggler_judge(&straggler, ended, now, &found) && now > 50 * CLOCK_SECOND);
         now += BEAT * CLOCK_SECOND;
     }
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 static void numbers_may_be_anything(void) {
@@ -241,45 +241,45 @@ static void numbers_may_be_anything(void) {
                                                   .step = odd[(turn * 5 + i) % 6],
                                                   .work_us = odd[(turn / 3 + 2 * i) % 6],
                                                   .data_us = odd[(turn / 7 + i * i) % 6]};
-            straggler_put(&pace, i, &point);
+            straggler_put(&straggler, i, &point);
         }
         char text[STRAGGLER_TEXT_SIZE];
-        if (straggler_judge(&pace, ended, now, &found)) {
+        if (straggler_judge(&straggler, ended, now, &found)) {
             straggler_describe(&found, text);
             said++;
         }
         now += (int64_t)(turn % 11) * CLOCK_SECOND;
     }
     CU_ASSERT(said <= RANKS);
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 static void many_slow_ranks_are_not_all_said(void) {
     enum { MANY = 64 };
     static bool none[MANY];
     unsigned count = 0;
-    CU_ASSERT_EQUAL_FATAL(straggler_open(&pace, MANY, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(straggler_open(&straggler, MANY, NULL), 0);
     now = CLOCK_SECOND;
     for (uint64_t beat = 1; beat < 400; beat++, now += BEAT * CLOCK_SECOND) {
         for (size_t i = 0; i < MANY; i++) {
             const struct straggler_point point = {
                 .at = now, .step = beat * 6, .work_us = beat * (i < 30 ? 2400000 : 300000)};
-            straggler_put(&pace, i, &point);
+            straggler_put(&straggler, i, &point);
         }
-        count += straggler_judge(&pace, none, now, &found);
+        count += straggler_judge(&straggler, none, now, &found);
     }
     CU_ASSERT_EQUAL(count, STRAGGLER_TOLD_MAX);
-    straggler_done(&pace);
+    straggler_done(&straggler);
 }
 
 static void the_furthest_step_is_known(void) {
     begin(3);
-    CU_ASSERT_EQUAL(straggler_furthest(&pace), 0);
-    straggler_put(&pace, 1, &(struct straggler_point){.at = 1, .step = 9});
-    straggler_put(&pace, 2, &(struct straggler_point){.at = 1, .step = 5});
-    CU_ASSERT_EQUAL(straggler_furthest(&pace), 9);
-    straggler_done(&pace);
-    CU_ASSERT_EQUAL(straggler_furthest(&pace), 0);
+    CU_ASSERT_EQUAL(straggler_furthest(&straggler), 0);
+    straggler_put(&straggler, 1, &(struct straggler_point){.at = 1, .step = 9});
+    straggler_put(&straggler, 2, &(struct straggler_point){.at = 1, .step = 5});
+    CU_ASSERT_EQUAL(straggler_furthest(&straggler), 9);
+    straggler_done(&straggler);
+    CU_ASSERT_EQUAL(straggler_furthest(&straggler), 0);
 }
 
 UNIT_SUITE("outcome.pace", UNIT(the_furthest_step_is_known), UNIT(ranks_alike_are_left_alone),

@@ -61,7 +61,7 @@ static void a_missing_report_is_never_success(void) {
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_INTERNAL);
     CU_ASSERT(v.rank == 5 && v.host == 2);
     ASSERT_CONTAINS(v.text, "algo-3 rank 5: nothing was heard of it (5 of 6");
-    CU_ASSERT_STRING_EQUAL(v.story, "prted: failed to start");
+    CU_ASSERT_STRING_EQUAL(v.log_tail, "prted: failed to start");
     facts.report_count = 0;
     v = judged();
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_INTERNAL);
@@ -81,7 +81,7 @@ static void the_earliest_failure_is_the_cause(void) {
     CU_ASSERT_EQUAL(v.code, 42);
     CU_ASSERT_STRING_EQUAL(v.class_name, "program");
     CU_ASSERT_STRING_EQUAL(v.text, "algo-2 rank 2: exited with 42");
-    CU_ASSERT_STRING_EQUAL(v.story, "last words of 2");
+    CU_ASSERT_STRING_EQUAL(v.log_tail, "last words of 2");
     CU_ASSERT(v.host == 1 && v.rank == 2);
 }
 
@@ -91,7 +91,7 @@ static void what_mpirun_complains_of_stands_behind_the_rest(void) {
     facts.mpirun_complaint = "MPI_ERR_TRUNCATE: message truncated";
     struct verdict v = judged();
     CU_ASSERT_STRING_EQUAL(v.evidence, "mpirun: MPI_ERR_TRUNCATE: message truncated");
-    CU_ASSERT_STRING_EQUAL(v.story, "last words of 2");
+    CU_ASSERT_STRING_EQUAL(v.log_tail, "last words of 2");
     (void)snprintf(reports[2].evidence, sizeof(reports[2].evidence), "kernel: x");
     CU_ASSERT_STRING_EQUAL(judged().evidence,
                            "kernel: x\nmpirun: MPI_ERR_TRUNCATE: message truncated");
@@ -189,14 +189,14 @@ static void a_stop_before_any_failure_is_a_stop(void) {
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_STOPPED);
     CU_ASSERT_STRING_EQUAL(v.class_name, "stopped");
     CU_ASSERT_STRING_EQUAL(v.text, "stopped on request at algo-3");
-    CU_ASSERT_STRING_EQUAL(v.story, "");
+    CU_ASSERT_STRING_EQUAL(v.log_tail, "");
     end_rank(1, RANK_SIGNALLED, SIGKILL, RANK_CAUSE_STOP, MS(700));
     end_rank(2, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(600));
     facts.losses = &loss;
     facts.loss_count = 1;
     v = judged();
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_STOPPED);
-    ASSERT_CONTAINS(v.story, "algo-1 rank 1: killed by signal 9 (SIGKILL)");
+    ASSERT_CONTAINS(v.log_tail, "algo-1 rank 1: killed by signal 9 (SIGKILL)");
 }
 
 /* At the end of the budget: no sign of a lack of memory, unlike a SIGKILL before it. */
@@ -208,13 +208,13 @@ static void our_own_kill_is_told_as_that(void) {
     struct verdict v = judged();
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_STOPPED);
     CU_ASSERT_STRING_EQUAL(
-        v.story, "algo-2 rank 3: killed, as it had not ended when the time to stop was over");
+        v.log_tail, "algo-2 rank 3: killed, as it had not ended when the time to stop was over");
     end_rank(3, RANK_VANISHED, 0, RANK_CAUSE_STOP, MS(4990));
-    ASSERT_CONTAINS(judged().story, "the time to stop was over");
+    ASSERT_CONTAINS(judged().log_tail, "the time to stop was over");
     end_rank(3, RANK_SIGNALLED, SIGKILL, RANK_CAUSE_STOP, MS(3000));
-    ASSERT_CONTAINS(judged().story, "killed by signal 9 (SIGKILL); out of memory?");
+    ASSERT_CONTAINS(judged().log_tail, "killed by signal 9 (SIGKILL); out of memory?");
     end_rank(3, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_STOP, MS(5003));
-    ASSERT_CONTAINS(judged().story, "SIGSEGV");
+    ASSERT_CONTAINS(judged().log_tail, "SIGSEGV");
 }
 
 /* Conformance case 20. */
@@ -296,7 +296,7 @@ static void a_stall_is_judged_by_its_time(void) {
     struct verdict v = judged();
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_STALLED);
     ASSERT_CONTAINS(v.text, "algo-2 rank 3");
-    CU_ASSERT_STRING_EQUAL(v.story, "last words of 3");
+    CU_ASSERT_STRING_EQUAL(v.log_tail, "last words of 3");
     end_rank(5, RANK_EXITED, 7, RANK_CAUSE_NONE, MS(599));
     CU_ASSERT_EQUAL(judged().code, 7);
 }
@@ -409,7 +409,7 @@ static void a_verdict_survives_its_frame(void) {
     CU_ASSERT(back.code == 42 && back.host == 1 && back.rank == 2);
     CU_ASSERT_STRING_EQUAL(back.class_name, "program");
     CU_ASSERT_STRING_EQUAL(back.text, "bad \xef\xbf\xbd byte");
-    CU_ASSERT_STRING_EQUAL(back.story, "last words of 2");
+    CU_ASSERT_STRING_EQUAL(back.log_tail, "last words of 2");
     json_object_set_new(object, "host", json_integer(CLUSTER_HOSTS_MAX - 1));
     CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), 0);
     json_object_set_new(object, "host", json_integer(CLUSTER_HOSTS_MAX));

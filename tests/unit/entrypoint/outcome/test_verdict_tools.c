@@ -62,7 +62,7 @@ static void a_killed_daemon_or_mpirun_is_the_cause_of_what_follows(void) {
     CU_ASSERT_STRING_EQUAL(v.class_name, "signal");
     CU_ASSERT_STRING_EQUAL(v.text,
                            "algo-2: orted was killed by signal 9 (SIGKILL); out of memory?");
-    CU_ASSERT_STRING_EQUAL(v.story, "ORTE has lost communication");
+    CU_ASSERT_STRING_EQUAL(v.log_tail, "ORTE has lost communication");
     CU_ASSERT(v.host == 1 && v.rank == -1);
     facts.report_count = 3;
     CU_ASSERT_EQUAL(judged().code, 137);

@@ -8,7 +8,7 @@ static const struct stall_rule usual = {.most = 600 * CLOCK_SECOND};
 static const struct stall_rule learned = {.most = 600 * CLOCK_SECOND, .learned = true};
 
 struct rank {
-    struct stall vigil;
+    struct stall stall;
     struct progress_state state;
     int64_t now;
     const struct stall_rule *rule; /* NULL: the usual one */
@@ -23,7 +23,7 @@ static enum stall_news wait(struct rank *r, int64_t seconds) {
     enum stall_news news = STALL_NOTHING;
     for (int64_t passed = 0; passed < seconds; passed += 3) {
         r->now += 3 * CLOCK_SECOND;
-        enum stall_news now = stall_look(&r->vigil, &r->state, rule_of(r), r->now);
+        enum stall_news now = stall_look(&r->stall, &r->state, rule_of(r), r->now);
         if (now != STALL_NOTHING)
             news = now;
     }
@@ -90,25 +90,25 @@ static void what_it_has_shown_limits_its_silence(void) {
     CU_ASSERT_EQUAL(wait(&r, 3), STALL_STALLED);
     struct rank slow = {.now = CLOCK_SECOND, .rule = &learned};
     CU_ASSERT_EQUAL(mark(&slow, 12, 9), STALL_NOTHING);
-    CU_ASSERT_EQUAL(stall_limit(&slow.vigil, &slow.state, &learned), 180 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(stall_limit(&slow.stall, &slow.state, &learned), 180 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(wait(&slow, 171), STALL_LATE); /* six were seen */
     CU_ASSERT_EQUAL(wait(&slow, 3), STALL_STALLED);
     /* Never more than is asked for, where anything is. */
     struct rank slowest = {.now = CLOCK_SECOND, .rule = &learned};
     CU_ASSERT_EQUAL(mark(&slowest, 12, 60), STALL_NOTHING);
-    CU_ASSERT_EQUAL(stall_limit(&slowest.vigil, &slowest.state, &learned), limit);
+    CU_ASSERT_EQUAL(stall_limit(&slowest.stall, &slowest.state, &learned), limit);
     static const struct stall_rule alone = {.learned = true};
-    CU_ASSERT_EQUAL(stall_limit(&slowest.vigil, &slowest.state, &alone), 1200 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(stall_limit(&slowest.stall, &slowest.state, &alone), 1200 * CLOCK_SECOND);
 }
 
 static void ten_silences_teach_no_limit_yet(void) {
     static const struct stall_rule alone = {.learned = true};
     struct rank r = {.now = CLOCK_SECOND, .rule = &alone};
     CU_ASSERT_EQUAL(mark(&r, 10, 3), STALL_NOTHING);
-    CU_ASSERT_EQUAL(stall_limit(&r.vigil, &r.state, &alone), 0);
+    CU_ASSERT_EQUAL(stall_limit(&r.stall, &r.state, &alone), 0);
     CU_ASSERT_EQUAL(wait(&r, 6000), STALL_NOTHING);
     CU_ASSERT_EQUAL(mark(&r, 1, 3), STALL_NOTHING);
-    CU_ASSERT(stall_limit(&r.vigil, &r.state, &alone) > 20 * 6000 * CLOCK_SECOND);
+    CU_ASSERT(stall_limit(&r.stall, &r.state, &alone) > 20 * 6000 * CLOCK_SECOND);
 }
 
 /* A step that the program says is another kind, as a checkpoint is, is not measured by the others.
@@ -136,7 +136,7 @@ static void time_in_which_nobody_looked_does_not_count(void) {
     struct rank r = {.now = CLOCK_SECOND};
     CU_ASSERT_EQUAL(mark(&r, 1, 3), STALL_NOTHING);
     r.now += 3600 * CLOCK_SECOND;
-    stall_skip(&r.vigil, r.now);
+    stall_skip(&r.stall, r.now);
     CU_ASSERT_EQUAL(wait(&r, 594), STALL_NOTHING);
     CU_ASSERT_EQUAL(wait(&r, 9), STALL_STALLED);
 }
@@ -147,10 +147,10 @@ static enum stall_news look_alone(struct rank *r, int64_t *pause, unsigned looks
                                   uint64_t per_second) {
     enum stall_news news = STALL_NOTHING;
     for (unsigned i = 0; i < looks; i++) {
-        *pause = stall_pause(stall_is_taught(&r->vigil) ? *pause : 0, limit);
+        *pause = stall_pause(stall_is_taught(&r->stall) ? *pause : 0, limit);
         r->now += *pause;
         r->state.marks += per_second * (uint64_t)(*pause / CLOCK_SECOND);
-        enum stall_news now = stall_look(&r->vigil, &r->state, rule_of(r), r->now);
+        enum stall_news now = stall_look(&r->stall, &r->state, rule_of(r), r->now);
         if (now != STALL_NOTHING)
             news = now;
     }

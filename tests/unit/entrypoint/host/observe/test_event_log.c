@@ -185,16 +185,16 @@ static void dropped_records_are_counted(void) {
     job.cluster.count = 1;
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
     event_log_open(&j, &loop, &reaper, &job);
-    for (int i = 0; i < 1000000 && j.scribe.dropped == 0; i++) /* it is also being written */
+    for (int i = 0; i < 1000000 && j.writer.dropped == 0; i++) /* it is also being written */
         event_log_put(&j, RECORD_SAID, json_pack("{s:s, s:s}", "level", "error", "text", "x"));
-    CU_ASSERT(j.scribe.dropped > 0);
+    CU_ASSERT(j.writer.dropped > 0);
     CU_ASSERT_EQUAL(j.told, 0);
-    buf_consume(&j.scribe.queue, j.scribe.queue.size);
+    buf_consume(&j.writer.queue, j.writer.queue.size);
     event_log_put(&j, RECORD_SAID, json_pack("{s:s, s:s}", "level", "error", "text", "y"));
-    CU_ASSERT_EQUAL(j.told, j.scribe.dropped);
-    ASSERT_CONTAINS(buf_text(&j.scribe.queue) + sizeof(uint64_t) * 2, "events-one.jsonl");
+    CU_ASSERT_EQUAL(j.told, j.writer.dropped);
+    ASSERT_CONTAINS(buf_text(&j.writer.queue) + sizeof(uint64_t) * 2, "events-one.jsonl");
     CU_ASSERT_PTR_NOT_NULL(
-        memmem(j.scribe.queue.data, j.scribe.queue.size, "\"event\":\"dropped\"", 17));
+        memmem(j.writer.queue.data, j.writer.queue.size, "\"event\":\"dropped\"", 17));
     event_log_close(&j);
     event_log_put(NULL, RECORD_SAID, NULL);
     event_log_rest(NULL);

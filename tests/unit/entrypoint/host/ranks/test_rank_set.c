@@ -23,7 +23,7 @@ static void lines_carry_host_and_rank(void) {
 
 static struct {
     struct loop loop;
-    struct rank_set crew;
+    struct rank_set rank_set;
     int kernel; /* the end that says */
     int shim;
     char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* of the last report */
@@ -52,7 +52,7 @@ static struct link *caller;
 
 static void hear_hello(void *context, const json_t *message) {
     (void)context;
-    rank_set_seat(&lone.crew, caller, message);
+    rank_set_seat(&lone.rank_set, caller, message);
 }
 
 static void run_out(void *context) {
@@ -103,26 +103,26 @@ static void an_attempt_is_not_told_what_the_kernel_said_of_the_one_before(void) 
     (void)signal(SIGPIPE, SIG_IGN);
     CU_ASSERT_EQUAL_FATAL(argv_add(&job.program.argv, "true", &err), 0);
     CU_ASSERT_EQUAL_FATAL(loop_init(&lone.loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(rank_set_open(&lone.crew, &lone.loop, &job, environment, &sinks, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        rank_set_open(&lone.rank_set, &lone.loop, &job, environment, &sinks, &err), 0);
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
-    kmsg_close(&lone.crew.kernel);
-    lone.crew.kernel.fd = ends[0];
+    kmsg_close(&lone.rank_set.kernel);
+    lone.rank_set.kernel.fd = ends[0];
     lone.kernel = ends[1];
 
     kernel_says("4,1,1,-;NVRM: Xid (PCI:0000:41:00): 31, pid=7\n");
     CU_ASSERT_STRING_EQUAL(evidence_of(1), "kernel: NVRM: Xid (PCI:0000:41:00): 31, pid=7");
     kernel_says("4,2,2,-;NVRM: Xid (PCI:0000:41:00): 43, pid=7\n"); /* late: all had reported */
-    rank_set_clear(&lone.crew, 2);
-    CU_ASSERT_EQUAL(rank_set_begin(&lone.crew, environment, &err), 0);
+    rank_set_clear(&lone.rank_set, 2);
+    CU_ASSERT_EQUAL(rank_set_begin(&lone.rank_set, environment, &err), 0);
     CU_ASSERT_STRING_EQUAL(evidence_of(2), "");
-    rank_set_clear(&lone.crew, 3);
-    CU_ASSERT_EQUAL(rank_set_begin(&lone.crew, environment, &err), 0);
+    rank_set_clear(&lone.rank_set, 3);
+    CU_ASSERT_EQUAL(rank_set_begin(&lone.rank_set, environment, &err), 0);
     kernel_says("4,3,3,-;NVRM: Xid (PCI:0000:41:00): 79, pid=8\n");
     CU_ASSERT_STRING_EQUAL(evidence_of(3), "kernel: NVRM: Xid (PCI:0000:41:00): 79, pid=8");
 
     (void)close(lone.kernel);
-    rank_set_done(&lone.crew);
+    rank_set_done(&lone.rank_set);
     loop_done(&lone.loop);
     argv_done(&job.program.argv);
 }

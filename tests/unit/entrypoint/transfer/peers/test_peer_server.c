@@ -21,8 +21,8 @@ enum { LARGE = 3 * 1024 * 1024 + 17 };
 
 static char url[DOOR_URL_SIZE];
 static struct peer_client peer = {.name = "algo-1", .url = url, .patience = 20};
-static struct catalog shelf;
-static struct peer_server handout;
+static struct catalog catalog;
+static struct peer_server peer_server;
 static int here = -1;  /* of what is handed out */
 static int there = -1; /* where it arrives */
 
@@ -33,9 +33,9 @@ static void open_all(void) {
     here = safe_dir_open(path, NULL);
     (void)snprintf(path, sizeof(path), "%s/there", unit_temp_dir());
     there = safe_dir_open(path, NULL);
-    CU_ASSERT_EQUAL_FATAL(catalog_open(&shelf, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(catalog_open(&catalog, NULL), 0);
     int listener = door_stage(url);
-    CU_ASSERT_EQUAL_FATAL(peer_server_open(&handout, listener, peer.key, &shelf, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(peer_server_open(&peer_server, listener, peer.key, &catalog, NULL), 0);
 }
 
 static void make(const char *name, char **ret, struct catalog_facts *facts) {
@@ -103,14 +103,14 @@ static void a_file_that_is_here_arrives_whole(void) {
     struct result r;
     char *content = NULL;
     open_all();
-    task = catalog_begin(&shelf, "set", here, NULL);
+    task = catalog_begin(&catalog, "set", here, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(task);
     static const char *const paths[] = {"a b", "broken", "later", "lost"};
     for (size_t i = 0; i < 4; i++)
-        CU_ASSERT_EQUAL(catalog_expect(&shelf, task, paths[i], NULL), 0);
-    catalog_listed(&shelf, task);
+        CU_ASSERT_EQUAL(catalog_expect(&catalog, task, paths[i], NULL), 0);
+    catalog_listed(&catalog, task);
     make("a b", &content, &facts);
-    catalog_put(&shelf, task, "a b", &facts, false);
+    catalog_put(&catalog, task, "a b", &facts, false);
     fetch("a b", "tag-3", &r);
     CU_ASSERT_STRING_EQUAL(r.failure.text, "");
     CU_ASSERT_TRUE(is_whole("a b", content));
@@ -119,7 +119,7 @@ static void a_file_that_is_here_arrives_whole(void) {
     /* Its bytes are not those that were verified. */
     make("broken", &content, &facts);
     facts.sha256[0] = facts.sha256[0] == '0' ? '1' : '0';
-    catalog_put(&shelf, task, "broken", &facts, false);
+    catalog_put(&catalog, task, "broken", &facts, false);
     fetch("broken", "tag-3", &r);
     ASSERT_CONTAINS(r.failure.text, "its SHA-256 is not the one that the server tells");
     CU_ASSERT_FALSE(is_whole("broken", content));
@@ -137,9 +137,9 @@ static void *put_later(void *context) {
     make("later", &content, &facts);
     for (int i = 0; i < LATER_SECONDS; i++) {
         (void)sleep(1);
-        catalog_step(&shelf);
+        catalog_step(&catalog);
     }
-    catalog_put(&shelf, task, "later", &facts, false);
+    catalog_put(&catalog, task, "later", &facts, false);
     return content;
 }
 
@@ -209,13 +209,13 @@ static void strangers_hold_no_place_for_long(void) {
 
 static void who_is_gone_is_noticed(void) {
     struct result r;
-    catalog_end(&shelf, task);
-    peer_server_close(&handout);
+    catalog_end(&catalog, task);
+    peer_server_close(&peer_server);
     int64_t begun = clock_now();
     fetch("lost", NULL, &r);
     ASSERT_CONTAINS(r.failure.text, "tried 3 times");
     CU_ASSERT_TRUE(clock_now() - begun < 30 * CLOCK_SECOND);
-    catalog_done(&shelf);
+    catalog_done(&catalog);
     (void)close(here);
     (void)close(there);
 }

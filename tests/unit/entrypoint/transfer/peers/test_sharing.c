@@ -202,7 +202,7 @@ static void what_another_host_does_not_have_comes_from_the_source(void) {
     char urls[2][DOOR_URL_SIZE];
     open_host(&hosts[0], urls[0], NULL);
     open_host(&hosts[1], urls[1], urls[0]);
-    catalog_end_all(&hosts[0].shelf);
+    catalog_end_all(&hosts[0].catalog);
     CU_ASSERT_EQUAL(load(&hosts[1], "alone", "s3://bucket/set", NULL), 0);
     CU_ASSERT_EQUAL(asked(), 3);
     CU_ASSERT_TRUE(has_set("alone"));
@@ -263,11 +263,11 @@ static void bytes_without_the_listings_md5_come_from_the_source(void) {
     CU_ASSERT_EQUAL(file_put(path, "evil", 4, 0644, NULL), 0);
     CU_ASSERT_EQUAL(digest_sha256("evil", 4, sha, NULL), 0);
     digest_hex(sha, sizeof(sha), facts.sha256);
-    struct catalog_task *t = catalog_begin(&hosts[0].shelf, "set", root, NULL);
+    struct catalog_task *t = catalog_begin(&hosts[0].catalog, "set", root, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
-    CU_ASSERT_EQUAL(catalog_expect(&hosts[0].shelf, t, "a", NULL), 0);
-    catalog_listed(&hosts[0].shelf, t);
-    catalog_put(&hosts[0].shelf, t, "a", &facts, false);
+    CU_ASSERT_EQUAL(catalog_expect(&hosts[0].catalog, t, "a", NULL), 0);
+    catalog_listed(&hosts[0].catalog, t);
+    catalog_put(&hosts[0].catalog, t, "a", &facts, false);
     behave(MD5S);
     (void)asked();
     CU_ASSERT_EQUAL(load(&hosts[1], "honest", "s3://bucket/set", NULL), 0);

@@ -1,7 +1,7 @@
 /* What another host tells the master, in frames: the first byte is what the job is at ('r' ranks
  * run, 'p' hosts prove that they share a folder, 'e' a check, 'c' hosts are cleared, 'u' they
  * upload), then a list of messages as [host, message], or one of the second host. Who comes and
- * joins is fuzz_door.c's. Counts stay within the job, texts and lines within their room. */
+ * joins is fuzz_accept.c's. Counts stay within the job, texts and lines within their room. */
 #include "common/json.h"
 #include "entrypoint/master/lease.h"
 #include "entrypoint/master/master.h"
@@ -87,7 +87,7 @@ static void check_all(void) {
     for (size_t i = 0; i < HOSTS; i++) {
         CHECK(memchr(members[i].word, '\0', sizeof(members[i].word)) != NULL);
         CHECK(members[i].line.size <= LINE_SPLITTER_MAX);
-        CHECK(members[i].echoed >= 0 && members[i].trip >= 0);
+        CHECK(members[i].last_ack >= 0 && members[i].trip >= 0);
     }
 }
 
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0 || json_parse((const char *)data + 1, size - 1, "words", &told, NULL) != 0)
         return 0;
     check_without_log();
-    open_master(data[0] == 'p'   ? PHASE_PROVING
+    open_master(data[0] == 'p'   ? PHASE_PROBING
                 : data[0] == 'e' ? PHASE_EXAMINING
                 : data[0] == 'c' ? PHASE_CLEARING
                 : data[0] == 'u' ? PHASE_UPLOADING

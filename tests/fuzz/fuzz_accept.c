@@ -35,7 +35,7 @@ enum { HOSTS = 4, WORDS_MAX = 64 };
 
 static struct cluster_host hosts[HOSTS];
 static struct member members[HOSTS];
-static struct role_state succession;
+static struct role_state role_state;
 static struct job job;
 static struct master m;
 static int far_ends[WORDS_MAX];
@@ -48,11 +48,12 @@ static void raise_event(struct master *master, const struct raised *what) {
     CHECK(master == &m && what->event < EVENT_COUNT);
     if (what->event == EVENT_ALL_JOINED && m.phase == PHASE_JOINING)
         m.phase = PHASE_RUNNING;
-    if (what->event == EVENT_CAME && m.phase == PHASE_GATHERING)
+    if (what->event == EVENT_PEER_ARRIVED && m.phase == PHASE_GATHERING)
         takeover_admit(what->member, what->word);
-    if (what->event == EVENT_ELSEWHERE && !m.join.begun)
-        rejoin_send_on(&m);
-    ended |= what->event == EVENT_TWIN || (what->event == EVENT_ELSEWHERE && m.join.begun);
+    if (what->event == EVENT_LED_ELSEWHERE && !m.join.begun)
+        rejoin_redirect(&m);
+    ended |=
+        what->event == EVENT_DUPLICATE_NAME || (what->event == EVENT_LED_ELSEWHERE && m.join.begun);
 }
 
 static void name_hosts(bool follows) {
@@ -74,20 +75,20 @@ static void open_master(char at) {
     bool follows = at == 'g';
     bool gathers = at == 'j' || at == 'f' || at == 'x' || at == 'g';
     name_hosts(follows);
-    CHECK(role_state_open(&succession, &job, &err) == 0);
-    (void)snprintf(succession.run, sizeof(succession.run), "0123456789abcdef");
-    succession.begun = !gathers || follows;
-    succession.heard = clock_boot();
+    CHECK(role_state_open(&role_state, &job, &err) == 0);
+    (void)snprintf(role_state.run, sizeof(role_state.run), "0123456789abcdef");
+    role_state.begun = !gathers || follows;
+    role_state.heard = clock_boot();
     if (follows)
-        role_state_follow(&succession, &job);
+        role_state_follow(&role_state, &job);
     m = (struct master){
-        .s = {.job = &job, .succession = &succession},
+        .s = {.job = &job, .role_state = &role_state},
         .members = members,
         .first = 1,
         .raise = raise_event,
         .check = at == 'x',
         .join = {.begun = at != 'f' && at != 'g'},
-        .doorway = {.events = &master_member_events, .door = {.watch = {.fd = -1}}}};
+        .accept = {.events = &master_member_events, .listener = {.watch = {.fd = -1}}}};
     m.join.count = at == 'f' ? 0 : gathers ? 1 : HOSTS;
     m.phase = at == 'r'   ? PHASE_RUNNING
               : at == 'c' ? PHASE_CLEARING
@@ -98,10 +99,10 @@ static void open_master(char at) {
                                      .index = i,
                                      .joined = !gathers || (i == 0 && at != 'f'),
                                      .lost = !gathers && i == HOSTS - 1,
-                                     .echoed = clock_boot()};
+                                     .last_ack = clock_boot()};
         buf_init(&members[i].line, LINE_SPLITTER_MAX);
     }
-    (void)snprintf(m.namesake.life, sizeof(m.namesake.life), "0123456789abcde0");
+    (void)snprintf(m.duplicate_name.life, sizeof(m.duplicate_name.life), "0123456789abcde0");
     (void)snprintf(m.s.host.run, sizeof(m.s.host.run), "0123456789abcdef");
     CHECK(loop_init(&m.s.loop, &err) == 0);
     console_init(&m.s.console, &m.s.loop, frames_nowhere());
@@ -125,7 +126,7 @@ static void open_master(char at) {
 static void close_master(void) {
     for (size_t i = 0; i < HOSTS; i++) {
         link_free(members[i].link);
-        json_decref(members[i].asks);
+        json_decref(members[i].pending_join);
         buf_done(&members[i].line);
         free(members[i].fault);
     }
@@ -141,7 +142,7 @@ static void close_master(void) {
     attempt_done(&m.attempt);
     console_done(&m.s.console);
     loop_done(&m.s.loop);
-    role_state_close(&succession);
+    role_state_close(&role_state);
 }
 
 static struct link *new_link(const struct link_events *events) {
@@ -157,7 +158,7 @@ static void check_all(void) {
             CHECK(members[i].link == NULL || members[i].link != members[k].link);
     }
     CHECK(m.join.count == joined && joined <= HOSTS);
-    CHECK(m.inquiry.leader < HOSTS);
+    CHECK(m.leader_query.leader < HOSTS);
     CHECK(m.fault.code == 0 || m.fault.text[0] != '\0');
 }
 
@@ -174,15 +175,15 @@ static void knock(const json_t *message) {
 static void answer_inquiry(const json_t *message) {
     if (m.phase != PHASE_JOINING)
         return;
-    m.inquiry.host = HOSTS - 1;
-    m.inquiry.link = new_link(&leader_query_events);
+    m.leader_query.host = HOSTS - 1;
+    m.leader_query.link = new_link(&leader_query_events);
     leader_query_events.message(&m, message);
 }
 
 static void answer_name(const json_t *message) {
     if (m.phase != PHASE_JOINING)
         return;
-    m.namesake.link = new_link(&duplicate_name_events);
+    m.duplicate_name.link = new_link(&duplicate_name_events);
     duplicate_name_events.message(&m, message);
 }
 

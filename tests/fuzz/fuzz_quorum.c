@@ -20,13 +20,13 @@ static void check_roll(const struct view *r) {
 }
 
 static void check_ledger(const struct quorum *l) {
-    CHECK(l->taken_count <= QUORUM_TAKEN_MAX);
-    check_roll(&l->sure);
-    for (size_t i = 0; i < l->taken_count; i++) {
-        check_roll(&l->taken[i]);
-        CHECK(l->taken[i].number > l->sure.number);
+    CHECK(l->accepted_count <= QUORUM_ACCEPTED_MAX);
+    check_roll(&l->committed);
+    for (size_t i = 0; i < l->accepted_count; i++) {
+        check_roll(&l->accepted[i]);
+        CHECK(l->accepted[i].number > l->committed.number);
     }
-    CHECK(quorum_last(l)->number >= l->sure.number);
+    CHECK(quorum_last(l)->number >= l->committed.number);
 }
 
 /* Of two parts that share no host never both. */
@@ -45,7 +45,8 @@ static void try_again(const struct quorum *l) {
     struct quorum again;
     json_t *copy = quorum_json(l);
     CHECK(copy != NULL && quorum_parse(copy, HOSTS, &again, NULL) == 0);
-    CHECK(again.taken_count == l->taken_count && again.sure.number == l->sure.number);
+    CHECK(again.accepted_count == l->accepted_count &&
+          again.committed.number == l->committed.number);
     CHECK(again.lost == l->lost);
     json_decref(copy);
 }
@@ -54,8 +55,8 @@ static void try_order(struct role_state *s, const json_t *object) {
     json_int_t number = json_integer_value(json_object_get(object, "number"));
     bool settled = number >= 0 && number <= INT32_MAX &&
                    role_state_settle(s, (unsigned)number, json_object_get(object, "order"));
-    CHECK(!settled || (s->begun && s->ledger.sure.number == (unsigned)number));
-    check_ledger(&s->ledger);
+    CHECK(!settled || (s->begun && s->quorum.committed.number == (unsigned)number));
+    check_ledger(&s->quorum);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -76,8 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_ledger(&told);
         check_rights(&told);
         try_again(&told);
-        quorum_learn(&s.ledger, &told);
-        check_ledger(&s.ledger);
+        quorum_learn(&s.quorum, &told);
+        check_ledger(&s.quorum);
     } else
         CHECK(err.text[0] != '\0');
     try_order(&s, object);

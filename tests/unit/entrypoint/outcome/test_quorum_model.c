@@ -11,7 +11,8 @@ static struct host_set set_of(unsigned bits) {
 }
 
 static struct quorum ledger_of(unsigned hosts) {
-    return (struct quorum){.sure = {.number = 1, .master = 0, .hosts = set_of((1U << hosts) - 1)}};
+    return (struct quorum){
+        .committed = {.number = 1, .master = 0, .hosts = set_of((1U << hosts) - 1)}};
 }
 
 static bool has(unsigned bits, unsigned host) {
@@ -34,7 +35,7 @@ struct cut {
     unsigned forgot; /* of these */
     unsigned took;   /* roll 3 */
     unsigned told;   /* that all have */
-    struct quorum ledger[CUT_HOSTS_MAX];
+    struct quorum quorum[CUT_HOSTS_MAX];
 };
 
 static struct view third(const struct cut *c) {
@@ -44,10 +45,11 @@ static struct view third(const struct cut *c) {
 static void fill(struct cut *c) {
     const struct view next = third(c);
     for (unsigned i = 0; i < c->hosts; i++) {
-        struct quorum *l = &c->ledger[i];
+        struct quorum *l = &c->quorum[i];
         *l = ledger_of(c->hosts);
         if (has(c->second, i) && !has(c->forgot, i))
-            l->sure = (struct view){.number = 2, .master = c->master, .hosts = set_of(c->second)};
+            l->committed =
+                (struct view){.number = 2, .master = c->master, .hosts = set_of(c->second)};
         if (has(c->took, i))
             CU_ASSERT(quorum_take(l, &next));
         if (has(c->told, i))
@@ -63,7 +65,7 @@ static bool may(const struct cut *c, unsigned part) {
     unsigned counted = part & ~(complete ? 0 : c->back);
     struct host_set set = set_of(counted);
     if (has(part, c->master)) {
-        if (quorum_allows_on(&c->ledger[c->master], &set, c->master, 2))
+        if (quorum_allows_on(&c->quorum[c->master], &set, c->master, 2))
             return true;
         part &= ~(1U << c->master); /* it is out */
     }
@@ -76,8 +78,8 @@ static bool may(const struct cut *c, unsigned part) {
         if (!has(counted, i))
             continue;
         if (first)
-            all = c->ledger[i];
-        quorum_learn(&all, &c->ledger[i]);
+            all = c->quorum[i];
+        quorum_learn(&all, &c->quorum[i]);
         first = false;
     }
     return quorum_allows(&all, &set);
@@ -147,9 +149,9 @@ static unsigned try_hosts(unsigned hosts, unsigned second) {
         for (unsigned stayed = second; has(second, master) && stayed != 0;
              stayed = (stayed - 1) & second) {
             struct cut c = {.hosts = hosts, .second = second, .master = master, .stayed = stayed};
-            const struct view roll = {.number = 2, .master = master, .hosts = set_of(second)};
+            const struct view view = {.number = 2, .master = master, .hosts = set_of(second)};
             const struct host_set set = set_of(stayed);
-            if (has(stayed, master) && view_allows(&roll, &set))
+            if (has(stayed, master) && view_allows(&view, &set))
                 parts += try_rolls(&c);
         }
     return parts;
@@ -171,7 +173,7 @@ static void of_two_parts_never_both_go_on_when_rolls_grow(void) {
 enum { MODEL_HOSTS = 5, MODEL_STEPS = 100, MODEL_RUNS = 40000 };
 
 struct model {
-    struct quorum ledger[MODEL_HOSTS];
+    struct quorum quorum[MODEL_HOSTS];
     int master_of[MODEL_HOSTS]; /* whom a host is linked to; itself: it is a master */
     struct view offered[MODEL_HOSTS];
     unsigned took[MODEL_HOSTS]; /* bits, by master: who has taken what it offered */
@@ -201,7 +203,7 @@ static bool allows(const struct model *m, int master, const struct quorum *l) {
 /* A master acts as long as those who still follow it are enough by what it knows. */
 static bool is_acting(const struct model *m, int master) {
     return m->master_of[master] == master && m->acts[master] &&
-           allows(m, master, &m->ledger[master]);
+           allows(m, master, &m->quorum[master]);
 }
 
 /* Those that are not counted have a part in the roll where its master has the right without them.
@@ -209,14 +211,14 @@ static bool is_acting(const struct model *m, int master) {
 static unsigned take_back(struct model *m, int master, unsigned number) {
     unsigned bits = 0;
     for (int i = 0; i < MODEL_HOSTS; i++) {
-        struct quorum both = m->ledger[master];
+        struct quorum both = m->quorum[master];
         if (m->master_of[i] != master || !m->mute[i])
             continue;
         if (!m->forgot[i])
-            quorum_learn(&both, &m->ledger[i]);
-        if (quorum_last(&m->ledger[i])->number >= number || !allows(m, master, &both))
+            quorum_learn(&both, &m->quorum[i]);
+        if (quorum_last(&m->quorum[i])->number >= number || !allows(m, master, &both))
             continue;
-        m->ledger[master] = both;
+        m->quorum[master] = both;
         bits |= 1U << i;
     }
     return bits;
@@ -227,12 +229,12 @@ static void step_offer(struct model *m, int master) {
         return;
     for (int i = 0; i < MODEL_HOSTS; i++)
         if (m->master_of[i] == master && !m->mute[i])
-            quorum_learn(&m->ledger[master], &m->ledger[i]);
+            quorum_learn(&m->quorum[master], &m->quorum[i]);
     m->acts[master] = false; /* its ranks have ended */
     m->offers[master] = false;
-    if (!allows(m, master, &m->ledger[master]))
+    if (!allows(m, master, &m->quorum[master]))
         return;
-    unsigned number = quorum_last(&m->ledger[master])->number + 1;
+    unsigned number = quorum_last(&m->quorum[master])->number + 1;
     unsigned bits = take_back(m, master, number) | counted(m, master);
     m->offered[master] =
         (struct view){.number = number, .master = (unsigned)master, .hosts = set_of(bits)};
@@ -245,12 +247,12 @@ static void step_offer(struct model *m, int master) {
 static void step_take(struct model *m, int host) {
     int master = m->master_of[host];
     if (m->offers[master] && host_set_has(&m->offered[master].hosts, (size_t)host) &&
-        quorum_take(&m->ledger[host], &m->offered[master]))
+        quorum_take(&m->quorum[host], &m->offered[master]))
         m->took[master] |= 1U << host;
     const struct host_set took = set_of(m->took[master]);
     if (!m->offers[master] || memcmp(&took, &m->offered[master].hosts, sizeof(took)) != 0)
         return;
-    CU_ASSERT(quorum_commit(&m->ledger[master], m->offered[master].number));
+    CU_ASSERT(quorum_commit(&m->quorum[master], m->offered[master].number));
     for (int i = 0; i < MODEL_HOSTS; i++) {
         if (m->master_of[i] != master || !m->mute[i] || !host_set_has(&took, (size_t)i))
             continue;
@@ -285,7 +287,7 @@ static void step_leave(struct model *m, int host, int to) {
 /* It is started anew. */
 static void step_forget(struct model *m, int host) {
     step_leave(m, host, host);
-    m->ledger[host] = ledger_of(MODEL_HOSTS);
+    m->quorum[host] = ledger_of(MODEL_HOSTS);
     m->forgot[host] = true;
     be_alone(m, host);
     for (int i = 0; i < MODEL_HOSTS; i++)
@@ -295,8 +297,8 @@ static void step_forget(struct model *m, int host) {
 
 static void step_tell(struct model *m, int host) {
     int master = m->master_of[host];
-    unsigned number = m->ledger[master].sure.number;
-    if (!m->acts[master] || m->mute[host] || !quorum_commit(&m->ledger[host], number))
+    unsigned number = m->quorum[master].committed.number;
+    if (!m->acts[master] || m->mute[host] || !quorum_commit(&m->quorum[host], number))
         return;
     m->forgot[host] = m->forgot[host] && number == 1;
 }
@@ -310,7 +312,7 @@ static void two_masters_never_act_whatever_breaks(void) {
     for (int run = 0; run < MODEL_RUNS; run++) {
         struct model m = {0};
         for (int i = 0; i < MODEL_HOSTS; i++)
-            m.ledger[i] = ledger_of(MODEL_HOSTS);
+            m.quorum[i] = ledger_of(MODEL_HOSTS);
         m.acts[0] = true;
         for (int step = 0; step < MODEL_STEPS; step++) {
             int host = rand() % MODEL_HOSTS;
@@ -352,5 +354,5 @@ static void two_masters_never_act_whatever_breaks(void) {
     CU_ASSERT(forgot > MODEL_RUNS / 200);
 }
 
-UNIT_SUITE("outcome.ledger_model", UNIT(of_two_parts_never_both_go_on_when_rolls_grow),
+UNIT_SUITE("outcome.quorum_model", UNIT(of_two_parts_never_both_go_on_when_rolls_grow),
            UNIT(two_masters_never_act_whatever_breaks))

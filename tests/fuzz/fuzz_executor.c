@@ -26,10 +26,10 @@ static struct process_tree sweep;
 static struct control_socket local;
 static struct console console;
 static struct failure_writer failure;
-static struct event_log journal;
+static struct event_log event_log;
 static struct output_upload uploading;
 static struct mpi_install tools;
-static struct role_state succession;
+static struct role_state role_state;
 static struct executor host;
 static struct job job;
 static size_t told;
@@ -49,7 +49,7 @@ static size_t queued(void *context) {
 static const struct listener_events no_guests = {0};
 
 static void close_house(void) {
-    role_state_close(&succession);
+    role_state_close(&role_state);
     executor_done(&host);
     control_socket_close(&local);
     loop_done(&loop);
@@ -76,9 +76,9 @@ static void open_house(void) {
         .loop = &loop, .reaper = &reaper, .sweep = &sweep, .job = &job, .environment = environment};
     failure_writer_open(&failure, &reaper, "/proc/nowhere");
     const struct executor_options options = {
-        &loop,    &reaper,  &sweep,     &job,        environment, &local, &tools, &console,
-        &failure, &journal, &uploading, &succession, tell,        queued, NULL};
-    CHECK(role_state_open(&succession, &job, NULL) == 0);
+        &loop,    &reaper,    &sweep,     &job,        environment, &local, &tools, &console,
+        &failure, &event_log, &uploading, &role_state, tell,        queued, NULL};
+    CHECK(role_state_open(&role_state, &job, NULL) == 0);
     CHECK(executor_open(&host, &options, NULL) == 0);
     executor_set_run(&host, "0123456789abcdef");
     (void)atexit(close_house);
@@ -86,11 +86,11 @@ static void open_house(void) {
 
 /* As at the beginning of a job. */
 static void begin_anew(void) {
-    role_state_close(&succession);
-    CHECK(role_state_open(&succession, &job, NULL) == 0);
+    role_state_close(&role_state);
+    CHECK(role_state_open(&role_state, &job, NULL) == 0);
     for (size_t i = 0; i < HOSTS; i++)
         job.cluster.hosts[i].gone = false;
-    rank_set_clear(&host.crew, 1);
+    rank_set_clear(&host.rank_set, 1);
     uploading.open = true;
     told = 0;
 }
@@ -114,11 +114,11 @@ static void order(const json_t *message) {
     executor_order(&host, message);
     CHECK(!host.daemon.running);
     CHECK(!job.cluster.hosts[0].gone && cluster_hosts_left(&job.cluster) >= 1);
-    CHECK(host.crew.attempt >= 1 && succession.ledger.taken_count <= QUORUM_TAKEN_MAX);
-    CHECK(succession.course.best_step <= INT64_MAX &&
-          succession.course.fruitless <= RESTART_FRUITLESS_MAX);
+    CHECK(host.rank_set.attempt >= 1 && role_state.quorum.accepted_count <= QUORUM_ACCEPTED_MAX);
+    CHECK(role_state.progress.best_step <= INT64_MAX &&
+          role_state.progress.fruitless <= RESTART_FRUITLESS_MAX);
     for (size_t place = HOSTS; place < CLUSTER_HOSTS_MAX; place++)
-        CHECK(!host_set_has(&quorum_last(&succession.ledger)->hosts, place));
+        CHECK(!host_set_has(&quorum_last(&role_state.quorum)->hosts, place));
 }
 
 static void try_orders(const json_t *list) {
@@ -133,7 +133,7 @@ static void try_orders(const json_t *list) {
         loop_cancel(&loop, &sweep.timer);
     sweep.running = false;
     CHECK(told <= 2 * json_array_size(list));
-    port_wait_cancel(&host.vacancy);
+    port_wait_cancel(&host.port_wait);
     /* Who proves is a child. */
     shared_dir_check_close(&host.proof);
     while (waitpid(-1, NULL, 0) > 0)
