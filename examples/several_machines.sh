@@ -8,6 +8,9 @@
 #   DATA    a folder that is the same on all machines: class folders, or train/ and val/ with them
 #   FLAGS   for ringtrain: --model resnet50 --epochs 90 ...
 #
+# GPUS=all gives the container the machine's GPUs, and the job a rank for each of them;
+# GPUS='"device=0,1"' gives it two. RINGMASTER_IMAGE names an image with CUDA then.
+#
 # All machines need the same image (docker save, docker load, or a registry), or a shared secret of at
 # least 16 bytes in RINGMASTER_KEY. The machines reach each other on the TCP ports 7070 to 7073 and
 # from 7086 on, 64 of them or 8 a rank (RINGMASTER_PORT moves them all). Model and checkpoints come to ./ringmaster-out.
@@ -20,7 +23,7 @@ shift 2
 out=$PWD/ringmaster-out
 mkdir -p "$out/model" "$out/checkpoints" "$out/output"
 
-exec docker run --rm --network host --shm-size 1g --stop-timeout 120 \
+exec docker run --rm --network host --shm-size 1g --stop-timeout 120 ${GPUS:+--gpus "$GPUS"} \
     --env RINGMASTER_HOSTS="$hosts" --env RINGMASTER_KEY --env RINGMASTER_HOST \
     --volume "$data:/data:ro" --volume "$out/model:/opt/ml/model" \
     --volume "$out/checkpoints:/opt/ml/checkpoints" --volume "$out/output:/opt/ml/output" \

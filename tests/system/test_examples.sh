@@ -66,6 +66,8 @@ for path in sys.argv[1:]:
     report = botocore.validate.ParamValidator().validate(request, shape)
     assert not report.has_errors(), f"{path}: {report.generate_report()}"
     job = request.get("TrainingJobDefinition", request)
+    instances = service.shape_for("TrainingInstanceType").enum
+    assert job["ResourceConfig"]["InstanceType"] in instances, f"{path}: no such instance type"
     for channel in job["InputDataConfig"]:
         (kind, source), = channel["DataSource"].items()
         sources.add(source.get("FileSystemType", "S3"))
@@ -77,13 +79,108 @@ for path in sys.argv[1:]:
             assert job["AlgorithmSpecification"]["TrainingInputMode"] == "File", path
 assert sources == {"S3", "EFS", "FSxLustre"}, sources
 END
+    check "job definitions are well-formed" "$python" - "$top"/examples/aws-batch/job-definition*.json <<'END'
+import json, pathlib, sys
+import botocore.session, botocore.validate
+service = botocore.session.get_session().get_service_model("batch")
+shape = service.operation_model("RegisterJobDefinition").input_shape
+kinds = service.shape_for("ResourceType").enum
+for path in sys.argv[1:]:
+    request = json.loads(pathlib.Path(path).read_text())
+    report = botocore.validate.ParamValidator().validate(request, shape)
+    assert not report.has_errors(), f"{path}: {report.generate_report()}"
+    for nodes in request["nodeProperties"]["nodeRangeProperties"]:
+        for wanted in nodes["container"]["resourceRequirements"]:
+            assert wanted["type"] in kinds, f"{path}: {wanted}"
+END
+}
+
+# Each request has a variant with GPUs: the same job but for its names, its image, types, batches and
+# machines; and the guide's table says how many ranks follow from them.
+every_job_has_a_variant_with_gpus() {
+    check "variants with GPUs" python3 - "$top" <<'END'
+import json, pathlib, re, sys
+top = pathlib.Path(sys.argv[1])
+examples = top / "examples"
+
+def leaves(value, place=""):
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{place}.{key}")
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from leaves(inner, f"{place}[{i}]")
+    else:
+        yield place, value
+
+MAY_DIFFER = re.compile(r"(JobName|jobDefinitionName|CheckpointConfig\.S3Uri|TrainingImage|InstanceType"
+    r"|InstanceCount|HyperParameters\.(dtype|batch-size)|container\.(image|command\[\d+\]"
+    r"|resourceRequirements\[\d+\]\.\w+|linuxParameters\.sharedMemorySize))$")
+
+def compare(plain, variant):
+    one, other = (dict(leaves(json.loads(p.read_text()))) for p in (plain, variant))
+    for place in one.keys() | other.keys():
+        same = one.get(place) == other.get(place)
+        assert same or MAY_DIFFER.search(place), f"{variant.name}: {place} differs"
+    image = [v for k, v in other.items() if k.endswith(("TrainingImage", "container.image"))]
+    assert image and all(i.endswith("/ringmaster:cuda") for i in image), f"{variant.name}: {image}"
+
+plain = [p for p in sorted(examples.glob("sagemaker/create-*.json")) if not p.stem.endswith("-gpu")]
+assert len(plain) == 4, plain
+guide = (top / "docs/guides/gpus.md").read_text()
+gpus = {t: int(n) for t, n in re.findall(r"^\| `(ml\.\S+)` \| (\d+) \|", guide, re.M)}
+told = {f: (t, int(n), int(r)) for f, t, n, r in
+        re.findall(r"^\| `(create-\S+-gpu\.json)` \| `(\S+)` \| (\d+) \| (\d+) \|$", guide, re.M)}
+for path in plain:
+    variant = path.with_name(f"{path.stem}-gpu.json")
+    compare(path, variant)
+    job = json.loads(variant.read_text())
+    machines = job.get("TrainingJobDefinition", job)["ResourceConfig"]
+    kind, count = machines["InstanceType"], machines["InstanceCount"]
+    row = told.pop(variant.name)
+    assert row == (kind, count, count * gpus[kind]), f"{variant.name}: {row} in the guide"
+assert not told, f"the guide has rows without a request: {told}"
+
+path = examples / "aws-batch/job-definition.json"
+variant = path.with_name("job-definition-gpu.json")
+compare(path, variant)
+assert '{"type": "GPU", "value": "8"}' in variant.read_text()
+END
+}
+
+# With a docker that only says how it was called.
+several_machines_give_their_gpus() {
+    mkdir -p "$work/bin"
+    printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >"$work/bin/docker"
+    chmod +x "$work/bin/docker"
+    for gpus in '' all '"device=0,1"'; do
+        (cd "$work" && GPUS=$gpus PATH="$work/bin:$PATH" \
+            sh "$top/examples/several_machines.sh" a,b "$work" --model resnet18) >"$work/words"
+        check "docker is called" equal $? 0
+        check "its GPUs are '$gpus'" equal "$(sed -n '/^--gpus$/{n;p;}' "$work/words")" "$gpus"
+        check "the rest is whole" equal "$(tail -n 5 "$work/words" | tr '\n' ' ')" \
+            'train --data /data --model resnet18 '
+    done
+}
+
+# As Compose reads both files, each container has a GPU of its own.
+compose_gives_each_container_a_gpu() {
+    for composer in 'docker compose' docker-compose ''; do
+        [ -z "$composer" ] || $composer version >/dev/null 2>&1 && break
+    done
+    [ -n "$composer" ] || { skip_case "no compose"; return; }
+    # shellcheck disable=SC2086  # two words
+    $composer -f "$top/docker/compose.yml" -f "$top/docker/compose-gpu.yml" config >"$work/composed" 2>&1
+    check "compose reads both" equal $? 0
+    check "three containers with a GPU each" equal \
+        "$(grep -A 1 'device_ids:' "$work/composed" | tr -dc 0-9)" 012
 }
 
 # Both scripts with both JSONs, on an SDK that only says how it was called: by names that the SDKs' own
 # classes have, and with what the JSON says.
 scripts_ask_for_what_the_job_has() {
     for script in estimator model_trainer; do
-        for job in create-training-job create-file-system-job; do
+        for job in create-training-job create-file-system-job create-training-job-gpu; do
             check "$script.py asks for $job.json" python3 - "$sagemaker/$script.py" "$job.json" <<'END'
 import json, pathlib, runpy, sys, types
 
@@ -196,7 +293,8 @@ assert (objective, tuning["HyperParameterTuningJobName"]) in searched, searched
 END
 }
 
-CASES=${CASES:-jobs_and_tuning requests_are_the_service_s scripts_ask_for_what_the_job_has the_role_may_do_what_uploads_need
-    dashboard}
+CASES=${CASES:-jobs_and_tuning requests_are_the_service_s every_job_has_a_variant_with_gpus
+    several_machines_give_their_gpus compose_gives_each_container_a_gpu scripts_ask_for_what_the_job_has
+    the_role_may_do_what_uploads_need dashboard}
 run_cases
 finish
