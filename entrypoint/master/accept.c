@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-/* The host that MESSAGE, its first word in any version, says that it is; -1: none of ours. */
+/* Returns the host that MESSAGE, a first message in any version, claims to be, or -1 if it is none
+ * of this job. */
 static int host_of(const struct master *m, const json_t *message) {
     struct host_name name;
     const char *type = frame_type(message);
@@ -25,13 +26,13 @@ static int host_of(const struct master *m, const json_t *message) {
     return cluster_find(&m->s.job->cluster, &name);
 }
 
-/* The same of those that can be members with a link. */
+/* Like host_of(), but only for hosts that have a link as members. */
 static int member_of(const struct master *m, const json_t *message) {
     int host = host_of(m, message);
     return host > 0 ? host : -1;
 }
 
-/* Why the host at PEER that says to be HOST cannot have that place; 0 where it can. */
+/* Says why the host at PEER that claims to be HOST cannot have that place; 0 if it can. */
 static int check_place(struct master *m, int host, const struct net_address *peer,
                        const json_t *message, struct error *err) {
     if (host < 0)
@@ -64,7 +65,7 @@ static void forget(void *context, const struct error *why) {
     (void)why;
 }
 
-/* Of a connection that becomes a member's, or goes. */
+/* Callbacks of a connection that either becomes a member's or is closed. */
 static const struct link_events passing = {.message = leave_alone, .closed = forget};
 
 static struct member *member_with_link(const struct master *m, const char *name) {
@@ -76,7 +77,8 @@ static struct member *member_with_link(const struct master *m, const char *name)
     return NULL;
 }
 
-/* A member whose connection was silent has dialled again: its link goes on (host/redial.h). */
+/* A member whose connection was silent has connected again: its link continues over the new
+ * connection (host/redial.h). */
 static void resume(struct master *m, struct link *link, const json_t *message) {
     struct error why;
     int64_t taken = json_integer_value(json_object_get(message, "taken"));
@@ -129,7 +131,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     master_refuse(link, FRAME_VERSION, &why);
 }
 
-/* Another build with our key: it is told, and so is everybody else. */
+/* Handles a peer with our key but another build: both it and the log are told. */
 static void foreign(void *context, struct link *link, const struct net_address *peer,
                     const json_t *message) {
     struct master *m = context;
@@ -166,7 +168,7 @@ static bool is_missing(void *context, size_t host) {
 const struct listener_events accept_events = {
     .arrived = arrived, .foreign = foreign, .turned_away = turned_away};
 
-/* The address of the interface that the platform names, in the family of PEER. */
+/* Finds the address of the interface that the platform names, in the address family of PEER. */
 static bool has_configured(const struct master *m, const char *peer, struct net_address *ret) {
     const char *configured = m->s.job->cluster.interface;
     char warning[INTERFACE_WARNING_SIZE] = "";
@@ -180,8 +182,8 @@ static bool has_configured(const struct master *m, const char *peer, struct net_
     return true;
 }
 
-/* On the interface that the platform names, where that exists with one address; else on all, as no
- * other host can be asked yet which one leads to it. */
+/* Listens on the interface that the platform names if it exists and has exactly one address, else
+ * on all: no other host can be asked yet which interface leads to it. */
 static struct net_address listening_address(const struct master *m) {
     struct net_address v4 = {0}, v6 = {0};
     bool has_v4 = has_configured(m, "127.0.0.1", &v4), has_v6 = has_configured(m, "::1", &v6);
@@ -205,7 +207,7 @@ int accept_open(struct master *m, const struct link_events *events, struct error
             return -1;
         listener_set_room(&m->accept.listener, capacity_guests(&job->cluster));
         if (m->phase == PHASE_GATHERING)
-            return 0; /* it counts the time by itself */
+            return 0; /* it keeps time by itself */
         join_open(m);
         duplicate_name_open(m);
         leader_query_begin(m);

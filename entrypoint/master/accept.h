@@ -1,23 +1,26 @@
-/* The master's door. It is open from the start, also while this host or others fetch what they need
- * (fetch_wait.h), and to the end. Who comes says who it is, and is handed on: to join, to comeback
- * while the job runs, to namesake where it says this host's name, to inquiry where it asks who
- * leads the job. Who has no place here is told why. */
+/* Accepting of connections at the master.
+ *
+ * It listens from the start to the end, also while this host or others still download what they
+ * need (fetch_wait.h). A peer says who it is in its first message and is handed on: to join, to
+ * rejoin while the job runs, to duplicate_name if it claims this host's name, or to leader_query if
+ * it asks which host leads the job. A peer without a place here is told why. */
 #ifndef ENTRYPOINT_MASTER_ACCEPT_H
 #define ENTRYPOINT_MASTER_ACCEPT_H
 
 #include "entrypoint/master/state.h"
 
-/* Of who comes; the context is the master. */
+/* Callbacks of the listener; the context is the master. */
 extern const struct listener_events accept_events;
 
-/* EVENTS are of the links of members, from their first word on; the context is the member. */
+/* Opens the listener. EVENTS are used for the links of members, from the first message on; their
+ * context is the member. */
 int accept_open(struct master *m, const struct link_events *events, struct error *err);
 
-/* The door is closed, and all links of members are cut. Nobody is told why: each finds out for
- * itself that this host is gone. */
+/* Closes the listener and all links of members. Nobody is told why: each finds out for itself that
+ * this host is gone. */
 void accept_disconnect_all(struct master *m);
 
-/* The links of members are left alone. */
+/* Closes the listener; links of members stay open. */
 void accept_close(struct master *m);
 
 #endif

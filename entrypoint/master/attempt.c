@@ -178,7 +178,7 @@ static void note_end(struct attempt *a, const struct attempt_tool *t) {
                        t->host_name, t->name, t->code);
 }
 
-/* A daemon that ends while its ranks run takes them along; it leaves with 0 after failed ranks. */
+/* A daemon that ends while its ranks run ends them, too; it exits with 0 after failed ranks. */
 enum attempt_note attempt_note_tool(struct attempt *a, const struct attempt_tool *t) {
     bool noted = a->tool.time != 0;
     if (noted && a->tool.signal == 0 && t->signal > 0) {

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 enum { TEXT_MAX = 8 * 1024 * 1024 };
-/* For who reads them: hosts wait for the verdict meanwhile, and nothing else is left to be done. */
+/* Time to write the result. Hosts wait for the verdict meanwhile, and nothing else is left to be
+ * done. */
 static const int64_t patience = CLOCK_SECOND;
 
 /* --- what is known -----------------------------------------------------------------------------
@@ -31,7 +32,7 @@ static void add_missing(const struct master *m, size_t i, json_t *host) {
         add_fault(host, "missing: it has not joined, or has gone again", EXIT_CODE_NOT_READY);
 }
 
-/* Both addresses of a host whose packets change theirs on the way. */
+/* Adds both addresses of a host whose packets are translated on the way. */
 static void add_translation(const struct member *b, json_t *host) {
     char sends[NET_ADDRESS_TEXT], arrives[NET_ADDRESS_TEXT];
     if (!b->joined || !net_address_is_set(&b->sends))
@@ -107,7 +108,7 @@ static void conclude(struct master *m, const json_t *rows) {
 /* --- printing ----------------------------------------------------------------------------------
  */
 
-/* One object; hosts and rows a line each. */
+/* Writes one object; each host and each row is on a line of its own. */
 static int add_list(const char *name, const json_t *list, struct buf *ret, struct error *err) {
     if (buf_printf(ret, err, "\"%s\":[\n", name) != 0)
         return -1;

@@ -1,4 +1,4 @@
-/* Rows about what lies between hosts. */
+/* Rows of `ringmaster check` about the network between hosts. */
 #include "entrypoint/host/preflight/network_check.h"
 #include "entrypoint/master/check_rows.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many ways that fail are told one by one. */
+/* Failed connections that are listed one by one. */
 enum { TOLD_MAX = 16 };
 
 static const char *name_of(const json_t *hosts, size_t index) {
@@ -18,7 +18,7 @@ static json_t *pair(const json_t *hosts, size_t from, size_t to) {
     return json_pack("[s, s]", name_of(hosts, from), name_of(hosts, to));
 }
 
-/* What holds for all of them is told with an example in the value. */
+/* A row that holds for all hosts has an example in its value. */
 static json_t *everyone(const json_t *hosts) {
     json_t *list = json_array();
     for (size_t i = 0; i < json_array_size(hosts); i++)
@@ -167,7 +167,7 @@ static void add_bandwidth(const json_t *hosts, json_t *rows) {
     free(flows);
 }
 
-/* Programs that do not talk by MPI may run all the same, so it is a warning. */
+/* This is only a warning, as programs without MPI may run all the same. */
 static void add_translations(const json_t *hosts, json_t *rows) {
     for (size_t i = 0; i < json_array_size(hosts); i++) {
         char value[CHECK_VALUE_SIZE];

@@ -1,4 +1,4 @@
-/* Rows of `ringmaster check` (check_rows.h) as lines for people. */
+/* Human-readable rows of `ringmaster check` (check_rows.h). */
 #ifndef ENTRYPOINT_MASTER_CHECK_PRINT_H
 #define ENTRYPOINT_MASTER_CHECK_PRINT_H
 
@@ -8,12 +8,12 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* COUNT hosts take part: a row that holds for all of them says so. Text of other hosts is made safe
- * for a terminal. */
+/* Appends ROWS as text. COUNT hosts take part; a row that holds for all of them says so. Text from
+ * other hosts is made safe for a terminal. */
 int check_print_rows(const json_t *rows, size_t count, bool colour, struct buf *ret,
                      struct error *err);
 
-/* Whether FD is a terminal that shows colours, and nobody said NO_COLOR. */
+/* Returns true if FD is a terminal that shows colours and NO_COLOR is not set. */
 bool check_has_colour(int fd, char *const *environment);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Below these a job of this kind runs into trouble. */
+/* Below these limits a job of this kind runs into trouble. */
 static const int64_t least_shm_mib = 64;
 static const int64_t shm_a_rank_mib = 5;
 static const int64_t least_files = 1024;
@@ -102,8 +102,8 @@ static void look_host(const json_t *host, const json_t *master, struct finding *
         fail(f, code > 0 && code < 256 ? (enum exit_code)code : EXIT_CODE_CONFIG, "%s", "");
 }
 
-/* A host that has a fault may not have come to know what others compare themselves with: nothing
- * is found, and the fault's own row says what is wrong. */
+/* A host with a fault may lack what others compare themselves with: nothing is found for it, and
+ * the row of the fault says what is wrong. */
 static bool has_fault(const json_t *host) {
     return check_text(host, NULL, "fault")[0] != '\0';
 }
@@ -284,7 +284,7 @@ static void look_interface(const json_t *host, const json_t *master, struct find
         warn(f, "not as on the master: large packets may vanish between them");
 }
 
-/* WANTS names the parts without which nothing can be said. */
+/* WANTS names the parts that a row needs. */
 static const struct item {
     const char *name;
     const char *wants[2];
@@ -303,7 +303,7 @@ static const struct item {
 /* --- all of them -------------------------------------------------------------------------------
  */
 
-/* The row from FIRST on that says the same; NULL where none does. */
+/* Returns the row from FIRST on with the same text, or NULL. */
 static json_t *find_alike(json_t *rows, size_t first, const struct finding *f) {
     for (size_t i = first; i < json_array_size(rows); i++) {
         json_t *row = json_array_get(rows, i);
@@ -369,8 +369,7 @@ static void add_twins(const json_t *hosts, json_t *rows) {
     json_decref(names);
 }
 
-/* What Open MPI 5.0 knows hosts by, and kernel messages name them by: as many as have room in a
- * row. */
+/* Adds kernel names, which Open MPI 5.0 and kernel messages use: as many as fit into a row. */
 static void add_kernel_names(const json_t *hosts, json_t *rows) {
     char value[CHECK_VALUE_SIZE] = "";
     json_t *named = json_array();
@@ -397,7 +396,7 @@ static void add_kernel_names(const json_t *hosts, json_t *rows) {
     json_decref(named);
 }
 
-/* The first host's alone goes to mpirun; the others are addresses there. */
+/* Only the first host's name is passed to mpirun; the others are addresses there. */
 static void add_long_name(const json_t *hosts, json_t *rows) {
     struct error why = {0};
     const json_t *master = json_array_get(hosts, 0);

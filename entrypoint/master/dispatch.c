@@ -21,10 +21,10 @@
 
 #include <signal.h>
 
-/* With hosts' names in place of their addresses. */
+/* Size of mpirun's output, with names of hosts in place of their addresses. */
 enum { MPIRUN_WORDS_MAX = 64 * 1024 };
 
-/* The job's end without a verdict on an attempt. A launch that failed is an attempt of its own. */
+/* Ends the job without a verdict on an attempt. A failed launch is an attempt of its own. */
 static void set_verdict(struct master *m) {
     if (m->attempt.number > 1)
         relaunch_end(m, &m->fault, (size_t)m->fault_host, m->attempt.number, "");
@@ -38,7 +38,7 @@ static void set_verdict_stopped(struct master *m, const struct member *b) {
     relaunch_end(m, &err, b->index, m->attempt.number - 1, "");
 }
 
-/* The others may have a master of their own by now: nothing of ours may run any longer. */
+/* The other hosts may have a master of their own by now: nothing may run here any longer. */
 static void describe_quorum_lost(const struct master *m, struct error *err) {
     const struct view *last = quorum_last(&m->s.role_state->quorum);
     bool gathered = !role_state_knows(m->s.role_state) || m->attempt.number > 1;
@@ -99,8 +99,8 @@ static void decide(struct master *m, struct restart_decision *ret) {
     restart_decide(&m->s.job->settings, &about, ret);
 }
 
-/* Where this host has stood still, good reports may lie here whose hosts have given it up since: a
- * good end waits until all hosts have answered, which is judged anew. */
+/* If this host was paused, good reports may be queued here from hosts that have given this host up
+ * since. So success waits until all hosts have answered, and is judged again then. */
 static bool waits_for_answers(struct master *m, const struct restart_decision *decision) {
     m->lease.asked = decision->verdict.code == EXIT_CODE_OK ? m->lease.asked : 0;
     return m->phase == PHASE_RUNNING && decision->verdict.code == EXIT_CODE_OK && !lease_is_sure(m);
@@ -130,7 +130,7 @@ static void judge(struct master *m) {
     master_raise(m, EVENT_TRY_AGAIN);
 }
 
-/* Nothing that it could do matters any more, and it would take its time. */
+/* Nothing that mpirun could do matters any more, and it would take its time. */
 static void end_mpirun(struct master *m) {
     m->s.host.quiet = true;
     launch_signal(m, SIGKILL);
@@ -166,11 +166,11 @@ static int print_check(struct master *m, struct error *err) {
     return 0;
 }
 
-/* Those that may fail; 1 for all others. */
+/* Runs an action that may fail; returns 1 for all other actions. */
 static int try(struct master *m, enum phase_action action, struct error *err) {
     switch (action) {
     case DO_CHOOSE_INTERFACE:
-        /* A check goes on with a fault of this host's, which may lack an interface, too. */
+        /* a check continues with a fault of this host, which may lack an interface, too */
         return m->s.fault.code != 0 ? 0 : launch_choose_interface(m, err);
     case DO_EXAMINE:
         return preflight_begin(m, err);
@@ -185,7 +185,7 @@ static int try(struct master *m, enum phase_action action, struct error *err) {
     }
 }
 
-/* Those about the event's host. */
+/* Runs an action that concerns the host of the event; returns false for all other actions. */
 static bool act_on(const struct raised *raised, enum phase_action action) {
     struct member *b = raised->member;
     const char *why = raised->why;
@@ -270,7 +270,7 @@ static void (*const acts[DO_COUNT])(struct master *m) = {
     [DO_MAY_LEAVE] = may_leave_now,
 };
 
-/* False where the rest of the row is not to be done. */
+/* Returns false if the rest of the row must be skipped. */
 static bool act(struct master *m, const struct raised *raised, enum phase_action action) {
     struct error err = {0};
     int tried = try(m, action, &err);
@@ -290,7 +290,7 @@ static bool act(struct master *m, const struct raised *raised, enum phase_action
 }
 
 void dispatch(struct master *m, const struct raised *raised) {
-    /* First of all, also when this container has been paused. */
+    /* Checked first, also after this container has been paused. */
     if (raised->event != EVENT_QUORUM_LOST && lease_is_out(m))
         master_raise(m, EVENT_QUORUM_LOST);
     const bool holds[GUARD_COUNT] = {

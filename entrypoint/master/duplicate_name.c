@@ -25,13 +25,13 @@ int duplicate_name_error(struct error *err, const char *name, const struct net_a
         name, texts[0], texts[1]);
 }
 
-/* Where the others find the first host; "" where that is not known here. */
+/* Returns the address at which others find the first host; "" if it is unknown here. */
 static const char *own_place(const struct master *m) {
     const struct cluster *cluster = &m->s.job->cluster;
     return cluster->counted ? cluster->master_at.text : cluster->hosts[0].name.text;
 }
 
-/* Others are part of this host's job: it stays whatever else is there. */
+/* Other hosts have joined this one: it stays, whatever else is there. */
 static bool has_company(const struct master *m) {
     return m->join.count > m->members[0].joined;
 }
@@ -54,7 +54,7 @@ static void end_look(struct master *m) {
         join_go_on(m);
 }
 
-/* For WHY. Nobody has been taken in, and nobody hears of it. */
+/* Exits because of WHY. No host has been admitted, so none is told. */
 static void leave(struct master *m, const struct error *why) {
     m->fault = *why;
     m->fault_host = 0;
@@ -109,7 +109,7 @@ static void try_next(struct master *m) {
     end_look(m);
 }
 
-/* Leaves those that are not this host's. */
+/* Keeps the addresses that are not this host's. */
 static void pick(struct duplicate_name *n, const struct local_names *own,
                  const struct net_address *addresses, size_t count) {
     n->count = n->next = 0;
@@ -181,9 +181,9 @@ void duplicate_name_close(struct master *m) {
 
 /* --- this host is asked ----------------------------------------------------------------------- */
 
-/* Whether the one that asks stays. Where the name leads to one of both alone, nobody finds the
- * other. Of two that can be found the one that has its first look behind it was there before; where
- * both are in it, or neither, both reckon by the same numbers. */
+/* Decides which host stays. If the name leads to one of both only, the other cannot be found and
+ * exits. If both can be found, the one that has completed its first lookup was there before; if
+ * both have, or neither, both compare the same numbers. */
 static bool yields(const struct master *m, const json_t *message) {
     const struct duplicate_name *n = &m->duplicate_name;
     const char *life = json_string_value(json_object_get(message, "life"));

@@ -13,7 +13,7 @@ void fetch_wait_open(struct master *m) {
         m->members[i].fetching.since = now;
 }
 
-/* B, which fetches, is told where the host above it is: where hosts are only counted nobody else
+/* Tells a host that downloads where its upstream host is: where hosts are only counted nobody else
  * could tell it (provision/input_download.h). */
 static void tell_above(struct master *m, size_t index) {
     struct member *b = index < m->s.job->cluster.count ? &m->members[index] : NULL;
@@ -27,7 +27,7 @@ static void tell_above(struct master *m, size_t index) {
     master_send(m, index, frame_with("above", json_pack("{s:s}", "address", address)));
 }
 
-/* It has come: it, and those that it passes on to. */
+/* A host has connected: introduces it and the hosts downstream of it. */
 static void introduce(struct member *b) {
     const struct job *job = b->master->s.job;
     if (!job->cluster.counted || !input_download_passes_on(job) || b->index == 0)
@@ -37,8 +37,8 @@ static void introduce(struct member *b) {
     tell_above(b->master, 2 * b->index + 2);
 }
 
-/* Not each word is a step: one whose link was cut tells again what it told before. One that was
- * started again counts from the beginning. */
+/* Not every message is progress: after an interrupted link a host repeats what it said before, and
+ * a restarted host counts from the beginning. */
 void fetch_wait_told(struct member *b, const struct fetch_progress *mark) {
     const bool first = !b->fetching.busy;
     if (first && b->index > 0)
@@ -84,7 +84,7 @@ static int print(const struct member *b, bool with_text, char *text, size_t size
                     mark[0] != '\0' ? ")" : "");
 }
 
-/* As many as have room. */
+/* Writes as many names as fit. */
 static size_t names(const struct master *m, bool (*is)(const struct member *b), bool with_text,
                     char text[FETCH_WAIT_NAMES_MAX]) {
     enum { MORE = 5 }; /* " ..." */

@@ -42,7 +42,7 @@ static void blame_stranger(struct master *m, int host, const struct net_address 
                     supervisor_host_name(&m->s, (size_t)host), peer);
 }
 
-/* It is there and does not get further. */
+/* Makes a download without progress the fault. */
 static void blame_fetching(struct master *m, const struct member *b) {
     const char *text = b->fetching.mark.text;
     m->fault_host = (int)b->index;
@@ -52,7 +52,7 @@ static void blame_fetching(struct master *m, const struct member *b) {
                     text[0] != '\0' ? "; the last of it: " : "", text);
 }
 
-/* Why hosts are missing becomes the fault. LATE is the first. */
+/* Makes missing hosts the fault. LATE is the first one. */
 static void blame_late(struct master *m, const struct member *late) {
     char missing[FETCH_WAIT_NAMES_MAX];
     struct net_address address = {0};
@@ -70,7 +70,7 @@ static void blame_late(struct master *m, const struct member *late) {
                         missing);
 }
 
-/* Whoever has got further meanwhile has moved its own deadline. */
+/* Hosts with progress have moved their own deadline. */
 static void deadline_passed(void *context) {
     struct master *m = context;
     if (m->check) { /* whoever is not here is a row */
@@ -93,7 +93,7 @@ static void deadline_passed(void *context) {
     master_raise(m, EVENT_READY_DEADLINE);
 }
 
-/* Of a master that follows another one. */
+/* Returns true for a master that has taken over from a lost one. */
 static bool gathers(const struct master *m) {
     return m->phase == PHASE_GATHERING;
 }
@@ -104,14 +104,15 @@ static void begin_if_complete(struct master *m) {
     loop_cancel(&m->s.loop, &m->join.deadline);
     loop_cancel(&m->s.loop, &m->join.announce);
     leader_query_close(m);
-    /* For hosts that dial again all at once after an outage, and for those that come too late. */
+    /* For hosts that connect again all at once after an outage, and for those that come too late.
+     */
     size_t most = capacity_guests(&m->s.job->cluster);
     size_t wanted = LISTENER_GUESTS_LEAST + m->s.job->cluster.count;
     listener_set_room(&m->accept.listener, wanted < most ? wanted : most);
     master_raise(m, EVENT_ALL_JOINED);
 }
 
-/* There is nobody left who has to be waited for so that all hear of a stop or a fault. */
+/* All hosts that must hear of a stop or fault have done so: the deadline can be short. */
 static void hurry_if_all_hear(struct master *m) {
     if ((m->fault.code == 0 && m->attempt.stop_asked == 0) || m->duplicate_name.pending)
         return;
@@ -121,7 +122,8 @@ static void hurry_if_all_hear(struct master *m) {
     loop_at(&m->s.loop, &m->join.deadline, clock_now());
 }
 
-/* Of a check, in which it is one row of many; the first one counts. */
+/* Keeps a fault of a host during a check, where it is one row of many; the first fault of a host
+ * counts. */
 static void keep_own_fault(struct member *b, const struct error *fault) {
     if (b->fault == NULL && (b->fault = malloc(sizeof(*b->fault))) != NULL)
         *b->fault = *fault;
@@ -145,7 +147,7 @@ void join_fault(struct master *m, const struct error *fault, int host) {
     hurry_if_all_hear(m);
 }
 
-/* Of a join: what is wrong with the host; 0: nothing. */
+/* Returns the exit code of the fault in a join, 0 if there is none. */
 static int fault_code(const json_t *message) {
     json_int_t code = json_integer_value(json_object_get(message, "fault_code"));
     return code > 0 && code <= UINT8_MAX ? (int)code : 0;
@@ -179,7 +181,7 @@ void join_weigh(struct member *b, const json_t *message, struct error *fault) {
     b->examine_port = port > 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
-/* Open MPI takes connections from addresses alone that their hosts know as their own. */
+/* Open MPI accepts connections only from addresses that their hosts know as their own. */
 static void warn_of_translation(struct member *b, const json_t *message) {
     const char *text = NULL;
     struct net_address own;
@@ -217,7 +219,8 @@ static void admit(struct member *b, const json_t *message) {
         begin_if_complete(m);
 }
 
-/* It is known what it has to fit to, or does not matter; and that this is the first host. */
+/* Returns true if the master knows what the host has to match, or need not, and that this is the
+ * only first host. */
 static bool may_be_taken_in(const struct master *m, const json_t *message) {
     return !m->duplicate_name.pending && (m->join.begun || fault_code(message) != 0);
 }
@@ -282,7 +285,7 @@ void join_init(struct master *m) {
     m->join.announce = (struct timer){.fire = announce, .context = m};
 }
 
-/* Unlike any other run's, also of a job of the same name. */
+/* Draws a run ID that differs from any other run's, also of a job of the same name. */
 static int name_run(struct master *m, struct error *err) {
     char run[ATTEMPT_RUN_SIZE];
     if (master_draw_name(run, err) != 0)

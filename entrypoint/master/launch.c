@@ -34,7 +34,7 @@ static int write_hostfile(const struct master *m, char path[CONTROL_SOCKET_FILE_
     return file_put(path, text.data, text.size, 0600, err) == 0 ? run_as_give(path, err) : -1;
 }
 
-/* Decided anew for each attempt, of its hosts. */
+/* Decides for each attempt, by its hosts. */
 static bool choose_ucx(const struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     struct ucx_hosts hosts = {0};
@@ -68,7 +68,7 @@ static int mpirun_command(const struct master *m, const char *self, struct argv 
     return openmpi_command(&request, ret, err);
 }
 
-/* One rank needs no mpirun: the shim is started as mpirun would have. */
+/* A single rank needs no mpirun: the shim is started as mpirun would have started it. */
 static int shim_command(const char *self, struct argv *ret, struct error *err) {
     const char *const words[] = {self, "rank", NULL};
     return argv_add_all(ret, words, err);
@@ -91,8 +91,8 @@ static void drop(struct master *m, int64_t rank, const struct net_address *sourc
         master_raise(m, EVENT_FAILURE);
 }
 
-/* mpirun has lost a rank's message. Where a host's addresses are known to be translated, that is
- * what it was about. */
+/* mpirun has dropped a rank's connection. If the addresses of a host are known to be translated,
+ * that is the reason. */
 static void guess_dropped(struct master *m) {
     for (size_t rank = 0; rank < m->attempt.ranks; rank++) {
         const struct member *b = &m->members[m->attempt.rank_host[rank]];
@@ -103,8 +103,8 @@ static void guess_dropped(struct master *m) {
     }
 }
 
-/* Once something has gone wrong, mpirun's words are banners about what we know better, but for what
- * a program did wrong to MPI. */
+/* After a failure mpirun's output repeats what is known better here, except for MPI errors of the
+ * program. */
 static void line(void *context, const char *text, size_t size) {
     struct master *m = context;
     size_t prefix = strlen(m->launch.mpirun.error_out.lines.prefix);
@@ -139,8 +139,8 @@ int launch_choose_interface(struct master *m, struct error *err) {
     return 0;
 }
 
-/* If what was refused was mpirun's wish, its agent leaves with a code, mpirun ends, and the note
- * says why. True for a failure, which is to be raised. */
+/* If mpirun asked for what was refused, its agent exits with a code, mpirun ends, and the note says
+ * why. Returns true for a failure, which is to be raised. */
 static bool note(struct master *m, const struct attempt_tool *tool) {
     enum attempt_note noted = attempt_note_tool(&m->attempt, tool);
     if (noted == ATTEMPT_NOTE_REFUSAL)
@@ -150,8 +150,8 @@ static bool note(struct master *m, const struct attempt_tool *tool) {
     return noted == ATTEMPT_NOTE_FAILURE;
 }
 
-/* Its code says nothing that its ranks' reports do not say better, but a signal that killed it
- * does. A rank alone has no mpirun: its shim's end is its host's to tell. */
+/* mpirun's exit code adds nothing to the reports of its ranks, but a signal that killed it does. A
+ * single rank has no mpirun: its host reports the end of its shim. */
 static void ended(void *context, int code) {
     struct master *m = context;
     const struct attempt_tool tool = {.host_name = member_name(&m->members[0]),
@@ -168,14 +168,14 @@ static void ended(void *context, int code) {
     master_raise(m, failed ? EVENT_FAILURE : EVENT_MPIRUN_ENDED);
 }
 
-/* For all ranks to start: as long as hosts have to join, and a minute at least. */
+/* Time for all ranks to start: as long as hosts have to join, and at least a minute. */
 static int64_t start_seconds(const struct master *m) {
     enum { LEAST = 60 };
     int64_t ready = m->s.job->settings.ready_seconds;
     return ready > LEAST ? ready : LEAST;
 }
 
-/* An mpirun that could not start a daemon, as it may not fork, waits for it without end. */
+/* mpirun waits forever if it could not start a daemon because fork() failed. */
 void launch_give_up(void *context) {
     struct master *m = context;
     if (m->phase != PHASE_RUNNING ||
@@ -264,9 +264,9 @@ void launch_agent_leave(struct member *b, int code) {
         leave(b->agent, code);
 }
 
-/* NULL where mpirun may have called this agent, else why it has not. Open MPI starts ranks only
- * when all daemons have reported, so an agent that comes after the first rank is a program's doing.
- */
+/* Returns NULL if mpirun may have started this agent, else why it cannot have. Open MPI starts
+ * ranks only when all daemons have reported, so an agent that comes after the first rank was
+ * started by a program. */
 static const char *refusal(const struct master *m, int host, const json_t *message) {
     if (m->phase != PHASE_RUNNING ||
         json_integer_value(json_object_get(message, "attempt")) != m->attempt.number)
@@ -306,7 +306,7 @@ void launch_agent(struct master *m, struct link *link, const json_t *message) {
     master_send(m, (size_t)host, order);
 }
 
-/* NUMBER where MESSAGE has one of that name from 0 to MOST, else 0. */
+/* Returns the member NAME of MESSAGE if it is a number from 0 to MOST, else 0. */
 static int64_t number_of(const json_t *message, const char *name, int64_t most) {
     json_int_t number = json_integer_value(json_object_get(message, name));
     return number >= 0 && number <= most ? number : 0;

@@ -1,4 +1,5 @@
-/* mpirun, its agents and its daemons. Raises MPIRUN_ENDED, and FAILURE for a daemon. */
+/* Launch of mpirun, its remote-launch agents and its daemons. Raises MPIRUN_ENDED, and FAILURE for
+ * a daemon. */
 #ifndef ENTRYPOINT_MASTER_LAUNCH_H
 #define ENTRYPOINT_MASTER_LAUNCH_H
 
@@ -7,19 +8,20 @@
 /* Chooses the interface that leads to the other hosts. */
 int launch_choose_interface(struct master *m, struct error *err);
 int launch_begin(struct master *m, struct error *err);
-/* Ends mpirun where not all ranks have started in time. Called by a timer. */
+/* Ends mpirun if not all ranks have started in time. A timer calls it. */
 void launch_give_up(void *context);
 
 void launch_close(struct master *m);
 void launch_signal(struct master *m, int number);
-/* A remote-launch agent, mpirun's or somebody's; takes the link. */
+/* Handles a remote-launch agent, from mpirun or anything else; takes over the link. */
 void launch_agent(struct master *m, struct link *link, const json_t *message);
 /* Lets the agent of a host leave with CODE. */
 void launch_agent_leave(struct member *b, int code);
 void launch_daemon_ended(struct member *b, const json_t *message);
-/* What mpirun said first and last, with the hosts' names. */
+/* Appends mpirun's first and last output, with names of hosts in place of addresses. */
 void launch_words(const struct master *m, struct buf *ret);
-/* What it said that a program had done wrong, likewise; nothing where that is nothing. */
+/* Appends what mpirun said about an MPI error of the program, likewise; nothing if there was none.
+ */
 void launch_complaint(const struct master *m, struct buf *ret);
 
 #endif

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* For a handshake and the answer: the first time not for long, as a host that is paused holds up
- * the question to who has followed it, then as long as over a slow network; between two hosts;
- * between two questions to one that listens and does not lead the job yet. */
+/* Time for a handshake and the answer: short at first, as a paused host delays the question to the
+ * host that has taken over, later as long as a slow network needs; then the pause between two
+ * hosts, and between two questions to a host that listens but does not lead the job yet. */
 static const int64_t first_patience = 2 * CLOCK_SECOND;
 static const int64_t patience = (LINK_HANDSHAKE_SECONDS + 1) * CLOCK_SECOND;
 static const int64_t look = CLOCK_SECOND / 2;
@@ -72,7 +72,8 @@ static void opened(void *context, struct link *link, const struct net_address *p
     link_send(link, frame_with("seek", json_pack("{s:s}", "host", supervisor_own_name(&m->s))));
 }
 
-/* Who has another key is of another job: the door tells of hosts that are missed for that. */
+/* A host with another key belongs to another job. The listener reports hosts that are missing
+ * because of that. */
 static void told(void *context, const struct net_address *peer, const struct error *why) {
     (void)context;
     (void)peer;
@@ -90,7 +91,7 @@ static void missed(void *context) {
 
 static const struct dial_events dial_events = {opened, told, refused, missed};
 
-/* Of those that have not come to this host; 0: all have. */
+/* Returns the next host that has not connected to this one; 0 if all have. */
 static size_t next_host(const struct master *m) {
     size_t others = m->s.job->cluster.count - 1;
     size_t host = m->leader_query.same ? m->leader_query.host : 1 + m->leader_query.host % others;
@@ -107,7 +108,7 @@ static void ask(void *context) {
     size_t host = next_host(m);
     bool answered_last = m->leader_query.same;
     let_go(m);
-    m->leader_query.same = false; /* where this one does not answer */
+    m->leader_query.same = false; /* if this one does not answer */
     if (!answered_last || host != m->leader_query.leader)
         m->leader_query.leader = 0;
     if (m->phase != PHASE_JOINING)
@@ -136,7 +137,7 @@ int leader_query_elsewhere(const struct master *m, struct error *err) {
                      supervisor_host_name(&m->s, m->leader_query.leader));
 }
 
-/* Where hosts are only counted no name leads to another one. */
+/* Where hosts are only counted, no name leads to another host. */
 void leader_query_begin(struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     leader_query_close(m);
@@ -153,15 +154,15 @@ void leader_query_close(struct master *m) {
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* Whoever gathers and has too few hosts for it may give up: nobody should wait for that who could
- * have a part in a new job. */
+/* A master that gathers hosts after a failover and has too few may give up: a host that could take
+ * part in a new job should not wait for it. */
 bool leader_query_leads(const struct master *m) {
     bool may = m->phase == PHASE_GATHERING || m->phase == PHASE_RUNNING ||
                m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
     return may && role_state_is_on(m->s.role_state) && lease_allows(m, &m->s.role_state->quorum);
 }
 
-/* Who asks gathers hosts itself, and may reach itself under another's name. */
+/* The host that asks gathers hosts itself and may reach itself under another host's name. */
 void leader_query_answer(const struct master *m, struct link *link) {
     struct error err = {0};
     bool itself = m->phase == PHASE_JOINING || m->phase == PHASE_EXAMINING;

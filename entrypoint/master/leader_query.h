@@ -1,34 +1,36 @@
-/* Whether the job goes on under another host, asked by a first host that is started anew where it
- * may be lost (RINGMASTER_FAILOVER): it knows nothing of a job, and gathers all hosts for a new one
- * meanwhile. All others that have not come to it are dialled, one after the other, as only a master
- * listens.
+/* Search for a host that leads the job already, by a first host that was restarted.
  *
- *   to who listens   seek host
- *   from it          leads, from a master that has the right to act; refuse code text, from any
- *                    other: EXIT_CODE_NOT_READY where that may change
+ * With RINGMASTER_FAILOVER another host may have taken over. The restarted host knows nothing about
+ * that and gathers all hosts for a new job meanwhile. It also connects to every host that has not
+ * come to it, one after the other; only a master listens.
  *
- * No answer makes anybody a master: at `leads` this one stops being one, and asks there to be taken
- * back. Raises ELSEWHERE. */
+ *   to a listener   seek host
+ *   from it         leads, if it is a master that has the right to act; else refuse code text:
+ *     EXIT_CODE_NOT_READY if that may change
+ *
+ * No answer makes a host a master. After `leads` this host stops being one and asks the leader to
+ * readmit it. Raises LED_ELSEWHERE. */
 #ifndef ENTRYPOINT_MASTER_LEADER_QUERY_H
 #define ENTRYPOINT_MASTER_LEADER_QUERY_H
 
 #include "entrypoint/master/state.h"
 
-/* The door is open. */
+/* Starts; the listener is open. */
 void leader_query_begin(struct master *m);
-/* This host has all that it needs, which a later life does not fetch, or a fault. */
+/* Call it when this host has everything that it needs, which a later role does not download again,
+ * or a fault. */
 void leader_query_go_on(struct master *m);
 void leader_query_close(struct master *m);
 
-/* Who comes is sent on where the job is known to go on under another host; 0: it is not. */
+/* Sets an error that redirects a peer if another host is known to lead the job; 0 if none is. */
 int leader_query_elsewhere(const struct master *m, struct error *err);
 
-/* Of the link to the host that is asked; the context is the master. */
+/* Callbacks of the link to the host that is asked; the context is the master. */
 extern const struct link_events leader_query_events;
 
-/* The other side: whether the job goes on under this host. */
+/* The other side: returns true if this host leads the job. */
 bool leader_query_leads(const struct master *m);
-/* The answer to a `seek`, whose LINK is freed. */
+/* Answers a `seek` and frees its LINK. */
 void leader_query_answer(const struct master *m, struct link *link);
 
 #endif

@@ -7,19 +7,20 @@
 
 #include <stdio.h>
 
-/* Between the first look and the last one: what lies here is read meanwhile. */
+/* Time between the first and the last check; what is queued here is read meanwhile. */
 static const int64_t again = 50 * CLOCK_MILLISECOND;
 
-/* Answers come from all hosts at almost the same time: they wake this one once, where nothing else
- * is going on. */
+/* All hosts answer at almost the same time: the answers wake this host once if nothing else is
+ * going on. */
 static const int64_t answers = 50 * CLOCK_MILLISECOND;
 
-/* So long an answer counts. */
+/* Returns how long an answer counts. */
 static int64_t lease_of(const struct master *m) {
     return settings_dead(&m->s.job->settings);
 }
 
-/* It had not gone over to another master at SINCE, and remembers what it has taken. */
+/* Returns true if the host had not switched to another master at SINCE and remembers the views that
+ * it has accepted. */
 static bool is_heard(const struct member *b, int64_t since) {
     if (b->master->phase == PHASE_GATHERING)
         return b->joined;
@@ -49,7 +50,7 @@ bool lease_is_out(const struct master *m) {
     return !lease_allows(m, &m->s.role_state->quorum);
 }
 
-/* When the first of those that are heard is so no longer, if it does not answer; 0: nobody is. */
+/* Returns when the first answer expires, unless its host answers again; 0 if no answer counts. */
 static int64_t next_silence(const struct master *m) {
     int64_t since = clock_boot() - lease_of(m);
     int64_t first = 0;
@@ -61,7 +62,7 @@ static int64_t next_silence(const struct master *m) {
     return first == 0 ? 0 : first + lease_of(m) + 1;
 }
 
-/* Heartbeats put it off again and again: it fires where answers are missing, or at once. */
+/* Heartbeats postpone it again and again: it fires when answers are missing, or at once. */
 static void watch_own(struct master *m) {
     boot_timer_set(&m->lease.out, lease_is_out(m) ? clock_boot() : next_silence(m));
 }
@@ -70,7 +71,7 @@ static json_t *beat_now(void) {
     return frame_with("beat", json_pack("{s:I}", "time", (json_int_t)clock_boot()));
 }
 
-/* Ranks run, nobody has asked for anything, and no answer is missed. */
+/* Returns true if ranks run, no stop was requested and no answer is missing. */
 static bool is_calm(const struct master *m) {
     const struct attempt *a = &m->attempt;
     return !m->lease.doubts && m->phase == PHASE_RUNNING && attempt_is_seated(a) && !a->failed &&
@@ -79,7 +80,7 @@ static bool is_calm(const struct master *m) {
 
 void lease_ask(struct master *m) {
     json_t *message = beat_now();
-    /* Without memory for it no link is cut: there is another one soon. */
+    /* without memory for it no link is closed: the next heartbeat comes soon */
     for (size_t i = 1; message != NULL && i < m->s.job->cluster.count; i++)
         master_send(m, i, json_incref(message));
     json_decref(message);
@@ -120,7 +121,7 @@ bool lease_is_sure(struct master *m) {
     return false;
 }
 
-/* Who is asked again answers what was sent since, so that none of the answers is too old. */
+/* A host that is asked again answers what was sent since, so that no answer is too old. */
 static void note_answer(struct master *m) {
     if (m->lease.asked == 0 || !all_answered(m, m->lease.asked))
         return;
@@ -128,7 +129,7 @@ static void note_answer(struct master *m) {
     master_raise(m, EVENT_ALL_ANSWERED);
 }
 
-/* Of all heartbeats the fastest tells the difference of the clocks best. */
+/* The fastest heartbeat gives the best estimate of the clock difference. */
 void lease_alive(struct member *b, const json_t *message) {
     int64_t sent = 0;
     int64_t theirs = 0;
@@ -147,8 +148,7 @@ void lease_alive(struct member *b, const json_t *message) {
     note_answer(b->master);
 }
 
-/* Its answer is read as soon as it is here, as those of later ones are not: by it clocks are told
- * apart. */
+/* The answer is read as soon as it is here, unlike later ones, as it sets the clock difference. */
 void lease_greet(struct member *b) {
     master_send(b->master, b->index, beat_now());
 }
@@ -172,9 +172,9 @@ static void silent(struct member *b) {
     master_raise_about(b, EVENT_HOST_GONE, why);
 }
 
-/* When this container itself stood still, the hosts get a new chance: what they sent meanwhile lies
- * unread. It may have done so for less than can be told, so that nobody is lost by one look alone.
- * Where all answer, the next look rides along with a heartbeat. */
+/* If this container itself was paused, the hosts get a second chance: what they sent meanwhile is
+ * still unread. A short pause may go unnoticed, so that one check alone never loses a host. If all
+ * answer, the next check coincides with a heartbeat. */
 static void look(void *context) {
     struct master *m = context;
     int64_t now = clock_now();

@@ -1,5 +1,7 @@
-/* Heartbeats: whether hosts are there, and by how much their clocks differ from ours. Raises
- * HOST_GONE for one that is silent, and ALL_ANSWERED. */
+/* Heartbeats to all hosts, their leases and clock offsets.
+ *
+ * A host that does not answer for a lease is lost. Raises HOST_GONE for it, ALL_ANSWERED and
+ * QUORUM_LOST. */
 #ifndef ENTRYPOINT_MASTER_LEASE_H
 #define ENTRYPOINT_MASTER_LEASE_H
 
@@ -7,31 +9,33 @@
 
 int lease_open(struct master *m, struct error *err);
 void lease_close(struct master *m);
-/* An answer to a heartbeat. */
+/* Handles an answer to a heartbeat. */
 void lease_alive(struct member *b, const json_t *message);
-/* A heartbeat of its own, for a host that has joined. */
+/* Sends a heartbeat to one host that has just joined. */
 void lease_greet(struct member *b);
-/* Whether the host has answered a heartbeat that was sent at SINCE, clock_boot(), or later. */
+/* Returns true if the host has answered a heartbeat sent at SINCE (clock_boot()) or later. */
 bool lease_answered(const struct member *b, int64_t since);
-/* A heartbeat for all hosts at once, in place of the next one's time. */
+/* Sends a heartbeat to all hosts at once instead of at the next interval. */
 void lease_ask(struct master *m);
-/* Whether no host can have given this master up: all that are left have answered a heartbeat of the
- * last half of a lease. Where some have not, they are asked, and ALL_ANSWERED is raised when they
- * have answered; whoever does not is lost. */
+/* Returns true if no host can have given up this master: all hosts left have answered a heartbeat
+ * of the last half lease. Otherwise the others are asked, and ALL_ANSWERED is raised once they have
+ * answered; a host that does not is lost. */
 bool lease_is_sure(struct master *m);
-/* The host is lost to the job. */
+/* Marks the host lost. */
 void lease_lose(struct member *b, const char *why);
 
-/* Where the first host may be lost: whether the hosts that have answered heartbeats of the last
- * lease are too few for this master to act. Asked before anything is done, raised as OUT. */
+/* With failover: returns true if the hosts that have answered heartbeats of the last lease are too
+ * few for this master to act. It is checked before any event is handled, and raised as QUORUM_LOST.
+ */
 bool lease_is_out(const struct master *m);
-/* Those hosts. While hosts gather, those that have joined: to dial is to vote. */
+/* Returns these hosts. After a failover, while hosts gather, these are the hosts that have joined:
+ * to connect is to vote. */
 struct host_set lease_hosts(const struct master *m);
-/* Whether they would be enough by LEDGER, too. */
+/* Returns true if they are enough by QUORUM, too. */
 bool lease_allows(const struct master *m, const struct quorum *quorum);
-/* How many of the attempt's hosts have. */
+/* Returns how many of the attempt's hosts have answered. */
 size_t lease_heard(const struct master *m);
-/* All hosts that are left have answered what was sent at SINCE, clock_boot(). */
+/* Starts the leases: all hosts left have answered what was sent at SINCE (clock_boot()). */
 void lease_begin(struct master *m, int64_t since);
 
 #endif

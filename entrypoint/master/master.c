@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines come in parts that a message holds; the last one ends with '\n'. */
+/* Lines arrive in parts that fit into a message; the last part ends with '\n'. */
 static void forwarded_line(struct member *b, const json_t *message) {
     const json_t *text = json_object_get(message, "text");
     struct console *console = &b->master->s.console;
@@ -36,7 +36,7 @@ static void forwarded_line(struct member *b, const json_t *message) {
     if (size == 0)
         return;
     if (buf_add(&b->line, json_string_value(text), size, NULL) != 0)
-        b->line.size = 0; /* none of ours is that long */
+        b->line.size = 0; /* no line of ours is that long */
     else if (b->line.data[b->line.size - 1] == '\n') {
         console_line(console, b->line.data, b->line.size);
         b->line.size = 0;
@@ -47,8 +47,7 @@ static void ask_for_stop(struct member *b, bool again) {
     master_raise_about(b, again ? EVENT_STOP_AGAIN : EVENT_STOP, NULL);
 }
 
-/* Words of a member that only have a meaning for one attempt: late ones of the last are left alone.
- */
+/* Handles messages that belong to one attempt: late ones of the previous attempt are ignored. */
 static void hear_attempt(struct member *b, const json_t *message) {
     const char *type = frame_type(message);
     if (json_integer_value(json_object_get(message, "attempt")) != b->master->attempt.number)
@@ -75,7 +74,7 @@ static void hear_attempt(struct member *b, const json_t *message) {
         launch_daemon_ended(b, message);
 }
 
-/* The words of every host, our own among them. */
+/* Handles the messages of every host, this one included. */
 static void hear(struct member *b, const json_t *message) {
     struct master *m = b->master;
     const char *type = frame_type(message);
@@ -144,7 +143,7 @@ static void fetching(void *state) {
         fetch_wait_told(&m->members[0], &m->s.mark);
 }
 
-/* This host has all that it needs, or a fault. */
+/* Called when this host has everything that it needs, or a fault. */
 static int begin(struct master *m, struct error *err) {
     if (m->phase != PHASE_GATHERING)
         return join_begin(m, err);
@@ -186,7 +185,7 @@ static void stop(void *state, bool again) {
     ask_for_stop(&m->members[0], again);
 }
 
-/* The master leaves last: a closed link says that the host at its other end has left. */
+/* The master exits last: a closed link means that the host at the other end has exited. */
 static bool may_leave(void *state) {
     const struct master *m = state;
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
@@ -199,7 +198,7 @@ static bool must_stay(void *state) {
     return telling_is_owed(state);
 }
 
-/* Names of hosts have a grammar that needs no quoting. */
+/* names of hosts need no quoting */
 static int measure_hosts(const struct master *m, struct buf *ret, struct error *err) {
     bool first = true;
     for (size_t i = 1; i < m->s.job->cluster.count; i++) {
@@ -245,7 +244,7 @@ static const struct role role = {.fetching = fetching,
 
 static void order_self(void *context, const json_t *message) {
     struct master *m = context;
-    if (!m->s.judged) /* nothing may come between the job's end and ours */
+    if (!m->s.judged) /* nothing may delay the exit after the job's end */
         executor_order(&m->s.host, message);
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* A little more than a host gives itself (PREFLIGHT_PROBE_MS). */
+/* slightly more than a host gives itself (PREFLIGHT_PROBE_MS) */
 enum { ANSWERS_MS = PREFLIGHT_PROBE_MS + 500 };
 
 static void raise_if_complete(struct master *m) {
@@ -51,7 +51,7 @@ void preflight_close(struct master *m) {
 /* --- the order ---------------------------------------------------------------------------------
  */
 
-/* 32 hexadecimal digits that nobody outside can guess. */
+/* Returns 32 hexadecimal digits that outsiders cannot guess. */
 static json_t *new_word(void) {
     uint64_t numbers[2];
     if (getrandom(numbers, sizeof(numbers), 0) != (ssize_t)sizeof(numbers))
@@ -59,7 +59,7 @@ static json_t *new_word(void) {
     return json_sprintf("%016" PRIx64 "%016" PRIx64, numbers[0], numbers[1]);
 }
 
-/* The addresses that Open MPI will use. */
+/* Returns the addresses that Open MPI will use. */
 static json_t *peers_json(const struct master *m) {
     json_t *list = json_array();
     for (size_t i = 0; i < m->s.job->cluster.count; i++) {
@@ -90,7 +90,7 @@ int preflight_begin(struct master *m, struct error *err) {
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         if (m->members[i].joined)
             master_send(m, i, json_incref(order));
-    master_flush(m); /* they are to begin together */
+    master_flush(m); /* they must start at the same time */
     supervisor_examine(&m->s, order);
     loop_after(&m->s.loop, &m->preflight.deadline, ANSWERS_MS * CLOCK_MILLISECOND);
     return 0;

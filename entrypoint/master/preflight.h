@@ -1,6 +1,8 @@
-/* `ringmaster check` after all have joined, or those that came: every host looks at itself and at
- * its ways to others (preflight/preflight_child.h), and tells the master. What is wrong with a host
- * is kept here and told as a row, where it would end a job. */
+/* Orders to all hosts to examine themselves and the network, for `ringmaster check`.
+ *
+ * It starts when all hosts have joined, or the time for that is over. Each host runs its probe
+ * (host/preflight/preflight_child.h) and reports to the master. A fault of a host, which would end
+ * a job, is kept here and becomes a row. */
 #ifndef ENTRYPOINT_MASTER_PREFLIGHT_H
 #define ENTRYPOINT_MASTER_PREFLIGHT_H
 
@@ -10,10 +12,10 @@ void preflight_init(struct master *m);
 int preflight_open(struct master *m, struct error *err);
 void preflight_close(struct master *m);
 
-/* Has all hosts look. */
+/* Sends the order to all hosts. */
 int preflight_begin(struct master *m, struct error *err);
 void preflight_told(struct member *b, const json_t *message);
-/* Nobody waits for a host that is gone. */
+/* Stops waiting for a host that is gone. */
 void preflight_left(struct member *b);
 
 #endif

@@ -1,7 +1,8 @@
-/* Those whom the master's door turned away. The log hears of a ringmaster with another key at once,
- * and of everybody else (scanners, garbage, silence) at most every minute. Whether a missing host
- * is among those with another key is found out by looking up the missing hosts' names: only where
- * one of them has just that address is the key the reason that it is missing. */
+/* Peers that the master's listener turned away.
+ *
+ * A ringmaster with another key is logged at once; all other peers (scanners, garbage, silence) are
+ * logged at most once a minute. The names of missing hosts are looked up: only if one of them has
+ * the address of a peer with another key is the key the reason that it is missing. */
 #ifndef ENTRYPOINT_MASTER_REJECTED_PEERS_H
 #define ENTRYPOINT_MASTER_REJECTED_PEERS_H
 
@@ -13,10 +14,11 @@
 #include <stdint.h>
 
 enum {
-    REJECTED_PEERS_MAX = 16, /* addresses with another key that are remembered: the latest */
-    REJECTED_PEERS_SAID_SECONDS = 60, /* between two lines about strangers */
-    REJECTED_PEERS_KEY_SECONDS = 10,  /* about an address that is known to have another key */
-    REJECTED_PEERS_LOOK_SECONDS = 5,  /* between two rounds of looking up the missing hosts */
+    REJECTED_PEERS_MAX = 16,          /* addresses with another key to remember: the latest */
+    REJECTED_PEERS_SAID_SECONDS = 60, /* between two log lines about unknown peers */
+    REJECTED_PEERS_KEY_SECONDS =
+        10, /* between two lines about an address known to have another key */
+    REJECTED_PEERS_LOOK_SECONDS = 5, /* between two rounds of looking up the missing hosts */
 };
 
 struct rejected_peers {
@@ -28,14 +30,14 @@ struct rejected_peers {
     struct net_address refused[REJECTED_PEERS_MAX];
     size_t refused_count; /* ever */
     int64_t key_said;
-    size_t untold; /* strangers since the last line about them */
+    size_t untold; /* peers since the last line about them */
     int64_t said;
-    /* the round of looking up */
+    /* the current round of lookups */
     struct resolve resolve;
     size_t host;
     bool looking;
     int64_t looked;
-    int known; /* a host that has another key; -1: none known */
+    int known; /* a host with another key; -1: none */
     struct net_address known_address;
 };
 
@@ -44,11 +46,12 @@ void rejected_peers_open(struct rejected_peers *s, struct loop *loop, struct rea
                          bool (*is_missing)(void *context, size_t host), void *context);
 void rejected_peers_close(struct rejected_peers *s);
 
-/* As door_events.turned_away has it. */
+/* Implements listener_events.turned_away. */
 void rejected_peers_add(struct rejected_peers *s, const struct net_address *peer,
                         const struct error *why);
 
-/* The index of a host that is missing because of its key, with the address; -1 if none is known. */
+/* Returns the index of a host that is missing because of its key, and its address; -1 if there is
+ * none. */
 int rejected_peers_host(const struct rejected_peers *s, struct net_address *ret_address);
 
 #endif

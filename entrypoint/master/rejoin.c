@@ -15,14 +15,14 @@ bool rejoin_is(const struct master *m, const json_t *message) {
     return m->phase == PHASE_GATHERING ? !follows : m->phase != PHASE_JOINING;
 }
 
-/* The number of the attempt that would take it in. */
+/* Returns the number of the attempt that would readmit the host. */
 static unsigned next_attempt(const struct master *m) {
     if (m->phase == PHASE_GATHERING)
         return quorum_last(&m->s.role_state->quorum)->number + 1;
     return m->attempt.number + (m->phase == PHASE_RUNNING);
 }
 
-/* Whether it makes sense to wait: for an attempt, or for a verdict that is known but for a bit. */
+/* Returns true if waiting makes sense: for an attempt, or for a verdict that is almost known. */
 static bool is_open(const struct master *m) {
     const struct settings *settings = &m->s.job->settings;
     bool runs =
@@ -32,7 +32,8 @@ static bool is_open(const struct master *m) {
            ((runs && more) || m->phase == PHASE_UPLOADING);
 }
 
-/* What it told of the job so far: 1; 0 where it told nothing, as it was started anew. */
+/* Reads what the host knows of the job: returns 1, or 0 if it knows nothing because it was
+ * restarted. */
 static int parse(const struct master *m, const json_t *message, char run[ATTEMPT_RUN_SIZE],
                  struct quorum *quorum, struct error *err) {
     int64_t quiet = 0;
@@ -60,7 +61,7 @@ int rejoin_check(const struct member *b, const json_t *message, struct error *er
     return 0;
 }
 
-/* For good; its link is freed. */
+/* Refuses the host for good and frees its link. */
 static void refuse(struct member *b, const struct error *why) {
     struct error error = {0};
     (void)error_set(&error, EXIT_CODE_HOST_LOST, "the job goes on without it: %.400s", why->text);
@@ -88,7 +89,7 @@ void rejoin_told(struct member *b, const json_t *message) {
 void rejoin_meet(struct member *b, struct link *link, const struct net_address *peer,
                  const json_t *message) {
     struct master *m = b->master;
-    link_free(b->link); /* of one that waited or followed, and is silent */
+    link_free(b->link); /* the old link of a host that waited or took part and is silent */
     if (m->phase == PHASE_GATHERING)
         join_left(b);
     json_decref(b->pending_join);
@@ -107,7 +108,8 @@ void rejoin_meet(struct member *b, struct link *link, const struct net_address *
     rejoin_told(b, message);
 }
 
-/* Into attempt NUMBER. LEDGER learns what it knows, where this master has the right by that. */
+/* Returns true if the host fits into attempt NUMBER. QUORUM learns what it knows, if this master
+ * has the right to act by that. */
 static bool fits(const struct member *b, unsigned number, struct quorum *quorum) {
     const struct master *m = b->master;
     char run[ATTEMPT_RUN_SIZE];

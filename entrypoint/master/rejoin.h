@@ -1,12 +1,13 @@
-/* Hosts that come while the job runs: lost ones that are back, and containers that were started
- * again (RINGMASTER_SHRINK). Each waits on a link of its own, which disturbs nobody, until an
- * attempt has failed or the job ends. It is one of the next attempt's hosts from then on: where it
- * is lost once more that counts like any host's loss. It may not come in place of one that is
- * counted in.
+/* Hosts that connect while the job runs: lost hosts that are back, and restarted containers
+ * (RINGMASTER_SHRINK).
  *
- * With RINGMASTER_FAILOVER what it knows of rolls is weighed first: it is taken in where this
- * master has the right without it by that, too, and by a number that is above all that it has
- * taken. Raises BACK. */
+ * Each waits on a link of its own, which disturbs nobody, until an attempt has failed or the job
+ * ends. From then on it is one of the next attempt's hosts, and its loss counts like any other. It
+ * cannot replace a host that takes part in the current attempt.
+ *
+ * With RINGMASTER_FAILOVER the views that it knows are checked first: it is readmitted if this
+ * master has the right to act without it by these views, too, and if the attempt's number is above
+ * all that it has accepted. Raises HOST_REJOINED. */
 #ifndef ENTRYPOINT_MASTER_REJOIN_H
 #define ENTRYPOINT_MASTER_REJOIN_H
 
@@ -14,26 +15,28 @@
 
 #include <jansson.h>
 
-/* Whether who comes now with its first word MESSAGE comes while the job runs. */
+/* Returns true if the peer with the first message MESSAGE connects while the job runs. */
 bool rejoin_is(const struct master *m, const json_t *message);
-/* Whether it may wait as B; the error is for it. EXIT_CODE_NOT_READY: it may ask again. */
+/* Checks if the peer may wait as B; the error is for the peer. EXIT_CODE_NOT_READY: it may ask
+ * again. */
 int rejoin_check(const struct member *b, const json_t *message, struct error *err);
-/* It has a link from now on, and waits. */
+/* Gives the member its link; it waits from now on. */
 void rejoin_meet(struct member *b, struct link *link, const struct net_address *peer,
                  const json_t *message);
-/* A word of one that waits. */
+/* Handles a message of a member that waits. */
 void rejoin_told(struct member *b, const json_t *message);
 
-/* How many of those that wait the next attempt would have. */
+/* Returns how many waiting hosts the next attempt would have. */
 size_t rejoin_count(const struct master *m);
-/* They are hosts of the attempt that begins next, and no longer lost. */
+/* Makes them hosts of the next attempt; they are no longer lost. */
 void rejoin_take(struct master *m);
 
-/* Those that have joined this host, where another one leads the job, and those that wait look for
- * whoever does. */
+/* Tells the hosts that have joined this one, and those that wait, to look for the leader, as
+ * another host leads the job. */
 void rejoin_redirect(struct master *m);
-/* This master is out, or the job goes on under another one (leader_query.h), and its links are cut:
- * it ends all that runs here, and asks the others in its next life. Nobody is told a verdict. */
+/* This master has lost its quorum, or another host leads the job (leader_query.h), and its links
+ * are closed. Ends everything that runs here, and asks the others to be readmitted in the next
+ * role. No verdict is sent. */
 void rejoin_ask(struct master *m);
 
 #endif

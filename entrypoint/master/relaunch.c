@@ -7,10 +7,10 @@
 #include "entrypoint/outcome/restart.h"
 #include "entrypoint/wire/frame.h"
 
-/* For every host to end what the failed attempt left and to say that it is ready again. */
+/* Time for every host to end what the failed attempt left and to report that it is ready. */
 enum { CLEAR_SECONDS = 30 };
 
-/* The attempt whose verdict is the story, and which it was. */
+/* Describes the attempt whose verdict goes into the log tail. */
 static struct restart_facts facts(const struct master *m, unsigned attempt) {
     return (struct restart_facts){.cluster = &m->s.job->cluster,
                                   .verdict = &m->failed,
@@ -32,8 +32,8 @@ void relaunch_clear(struct master *m) {
     loop_after(&m->s.loop, &m->relaunch.deadline, CLEAR_SECONDS * CLOCK_SECOND);
 }
 
-/* Where the first host may be lost nothing may run twice: a host that is lost may have heard us
- * until then, and ends by itself. */
+/* With failover nothing may run twice: a lost host may have heard this master until a moment ago,
+ * and ends by itself. */
 static int64_t rest_of_loss(const struct master *m) {
     const int64_t all =
         settings_dead(&m->s.job->settings) + ROLE_STATE_ENDING_SECONDS * CLOCK_SECOND;
@@ -68,7 +68,7 @@ static bool has_not_begun(const struct member *b) {
     return !b->lost && b->begun != b->master->attempt.number;
 }
 
-/* Of taking the roll: who does not answer is not there. */
+/* Hosts that do not accept the view in time are lost. */
 static void lose_silent(struct master *m) {
     unsigned number = m->attempt.number;
     for (size_t i = 1; i < m->s.job->cluster.count && m->attempt.number == number; i++) {
@@ -104,7 +104,7 @@ void relaunch_cleared(struct member *b, const json_t *message) {
     go_on_if_ready(m);
 }
 
-/* The master itself cannot be done without. */
+/* The job cannot do without the master itself. */
 void relaunch_decide_on_loss(struct member *b, const char *why) {
     struct master *m = b->master;
     struct error err = {0};
@@ -120,7 +120,7 @@ void relaunch_decide_on_loss(struct member *b, const char *why) {
     master_raise(m, EVENT_ENDED);
 }
 
-/* Where the job has ended by it, it hears the verdict like the others. */
+/* If the job has ended because of it, it hears the verdict like the others. */
 void relaunch_disconnect(struct member *b) {
     if (b->master->phase != PHASE_CLEARING)
         return;
@@ -128,8 +128,8 @@ void relaunch_disconnect(struct member *b) {
     b->link = NULL;
 }
 
-/* To the attempt's. Our own host is told at once, not by post: its ranks may come before the post
- * does. */
+/* Sends an order to the attempt's hosts. This host gets it at once, not through the queue: its
+ * ranks may start before the queue is read. */
 static void send_hosts(struct master *m, json_t *order) {
     executor_order(&m->s.host, order);
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
@@ -170,7 +170,7 @@ void relaunch_begun(struct member *b) {
         master_raise(m, EVENT_VIEW_ACCEPTED);
 }
 
-/* Our own host first: from here on this master acts by the roll. */
+/* This host first: from here on the master acts by the view. */
 void relaunch_commit(struct master *m) {
     json_t *order = frame_new("sure");
     (void)json_object_set_new(order, "addresses", role_state_addresses(&m->s.job->cluster));

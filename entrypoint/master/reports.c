@@ -9,16 +9,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const int64_t after_failure = 10 * CLOCK_SECOND;  /* at the latest */
-static const int64_t gather = 300 * CLOCK_MILLISECOND;   /* the first to report is often a victim */
+static const int64_t after_failure = 10 * CLOCK_SECOND; /* upper limit */
+static const int64_t gather =
+    300 * CLOCK_MILLISECOND; /* the first rank to report is often a victim */
 static const int64_t grace = 500 * CLOCK_MILLISECOND;    /* from SIGTERM to SIGKILL */
-static const int64_t after_kill = CLOCK_SECOND;          /* and from that to the verdict */
+static const int64_t after_kill = CLOCK_SECOND;          /* from SIGKILL to the verdict */
 static const int64_t after_loss = CLOCK_SECOND / 2;      /* nothing outranks a lost host */
-static const int64_t after_mpirun = CLOCK_SECOND;        /* last reports are under way */
-static const int64_t once_more = 50 * CLOCK_MILLISECOND; /* what lies here is read meanwhile */
+static const int64_t after_mpirun = CLOCK_SECOND;        /* the last reports are on their way */
+static const int64_t once_more = 50 * CLOCK_MILLISECOND; /* queued messages are read meanwhile */
 
-/* Whether mpirun has ended and a host with ranks that have not reported has not been heard since:
- * its reports are under way, or it is lost. */
+/* Returns true if mpirun has ended and a host with unreported ranks has been silent since: its
+ * reports are on their way, or it is lost. */
 static bool misses_silent_host(const struct master *m) {
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         if (attempt_misses(&m->attempt, i) &&
@@ -27,9 +28,9 @@ static bool misses_silent_host(const struct master *m) {
     return false;
 }
 
-/* How much longer reports are waited for; 0: no longer. Whoever is silent gets the whole of its
- * lease, and its reports the time that others have had from when it is heard again. This container
- * may have stood still, too, and not have read what lies here. */
+/* Returns how much longer to wait for reports; 0 if no longer. A silent host gets its whole lease,
+ * and then as much time for its reports as the others had. This container may have been paused,
+ * too, and not have read what is queued here. */
 static int64_t more_time(struct master *m) {
     bool in_doubt =
         misses_silent_host(m) || clock_now() - m->collect.deadline.deadline > after_mpirun;
@@ -53,7 +54,7 @@ static void deadline_passed(void *context) {
 }
 
 /* Several things end an attempt, one after the other: the earliest of their deadlines counts, or a
- * rank that hangs in its teardown would hold up a verdict that is clear already. */
+ * rank that hangs in its teardown would delay a verdict that is clear already. */
 static void await(struct master *m, int64_t nanoseconds) {
     struct timer *timer = &m->collect.deadline;
     int64_t deadline = clock_now() + nanoseconds;
@@ -101,8 +102,8 @@ static void kill_ranks(void *context) {
     reports_await_killed(m);
 }
 
-/* Shims that have reported were held until now: mpirun begins to end ranks when one leaves, and a
- * culprit whose report is late would look like one of those. */
+/* Shims that have reported were held until now: mpirun ends ranks when one shim exits, and a
+ * culprit that reports late would look like a victim. */
 static void end_ranks(void *context) {
     struct master *m = context;
     attempt_end_ranks(&m->attempt);
@@ -136,8 +137,8 @@ void reports_seated(struct member *b, const json_t *message) {
     master_raise(m, EVENT_ALL_STARTED);
 }
 
-/* What mpirun makes of it changes nothing, and what it and its daemons would clean up are folders
- * of ours and processes that each host ends by itself, shims among them. */
+/* mpirun's own result changes nothing. What it and its daemons would clean up are our own
+ * directories, and processes that each host ends by itself, shims included. */
 static void all_have_reported(struct master *m) {
     attempt_begin_end(&m->attempt);
     master_raise(m, EVENT_ALL_HEARD);
@@ -156,8 +157,8 @@ static void record_failure(struct master *m, const struct rank_report *r) {
                             "rank", (json_int_t)r->rank, "text", record_text(end)));
 }
 
-/* A shim that has reported goes at once, but for two cases: during a stop (attempt_holds), and
- * while reports of a failure, this one or an earlier one, are gathered (end_ranks). */
+/* Lets a shim that has reported exit at once, with two exceptions: during a stop (attempt_holds),
+ * and while reports of a failure, this one or an earlier one, are collected (end_ranks). */
 static void weigh(struct master *m, const struct rank_report *r) {
     if (is_failure(&m->attempt, r) && !m->attempt.failed)
         record_failure(m, r);
@@ -189,7 +190,7 @@ static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t se
         master_raise(m, EVENT_FAILURE);
 }
 
-/* Where that is asked for: a server may rest for days. */
+/* Only on request: a server may be idle for days. */
 static void end_where_all_rest(struct master *m) {
     const int64_t limit = m->s.job->settings.idle_seconds;
     const int64_t rank = limit > 0 ? attempt_all_quiet(&m->attempt) : -1;

@@ -8,7 +8,7 @@ static int run_role(const struct supervisor_options *options, int *ret_code, str
     return master ? master_run(options, ret_code, err) : worker_run(options, ret_code, err);
 }
 
-/* A check begins no attempt that could go on. */
+/* a check starts no attempt that could continue */
 int role_loop_run(struct supervisor_options *options, int *ret_code, struct error *err) {
     struct role_state role_state;
     if (role_state_open(&role_state, options->job, err) != 0)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A host's own deadline comes first. */
+/* the host's own deadline comes first */
 enum { ANSWER_SECONDS = SHARED_DIR_PROBE_SECONDS + 5 };
 
 static size_t before(const struct master *m, size_t host) {
@@ -40,7 +40,7 @@ void shared_dir_begin(struct master *m) {
         order(m, i, SHARED_DIR_PROBE_WRITE, i, "");
 }
 
-/* Our own host is told at once, as what is posted to it comes behind the job's end. */
+/* This host is told at once: a queued message would come after the end of the job. */
 void shared_dir_end(struct master *m) {
     cleanup_json json_t *own = order_of(SHARED_DIR_PROBE_REMOVE, 0, "");
     (void)json_object_set_new(own, "attempt", json_integer(m->attempt.number));
@@ -69,7 +69,7 @@ static void go_on(struct master *m) {
     master_raise(m, EVENT_DIR_SHARED);
 }
 
-/* In both steps the story names the folder, as the host sees it, and both hosts. */
+/* The error names the directory, as the host sees it, and both hosts. */
 static void refuse(struct member *b, const char *why) {
     struct master *m = b->master;
     const char *writer = member_name(&m->members[before(m, b->index)]);
@@ -87,7 +87,7 @@ static void refuse(struct member *b, const char *why) {
     master_raise(m, EVENT_LAUNCH_FAILED);
 }
 
-/* A host whose heart beats and whose disk does not. */
+/* The host answers heartbeats, but its disk does not respond. */
 static void deadline_passed(void *context) {
     struct master *m = context;
     char why[64];

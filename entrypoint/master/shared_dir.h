@@ -1,7 +1,8 @@
-/* Where the first host may be lost: all hosts must share the folder of checkpoints, or who follows
- * it would begin anew. Each is told to write a word there, then each to read that of the host in
- * front of it (host/shared_dir_probe.h). Raises PROVED, or LAUNCH_FAILED with m->fault. However it
- * ends, each is told to take its word away. */
+/* Probe of a checkpoint directory that all hosts share, for RINGMASTER_FAILOVER.
+ *
+ * Without a shared directory the host that takes over would start from the beginning. Every host
+ * writes a file there, then reads the file of the previous host (host/shared_dir_probe.h). Raises
+ * DIR_SHARED, or LAUNCH_FAILED with m->fault. In any case every host is told to remove its file. */
 #ifndef ENTRYPOINT_MASTER_SHARED_DIR_H
 #define ENTRYPOINT_MASTER_SHARED_DIR_H
 
@@ -13,7 +14,7 @@ void shared_dir_init(struct master *m);
 void shared_dir_close(struct master *m);
 void shared_dir_begin(struct master *m);
 void shared_dir_end(struct master *m);
-/* A host's answer. */
+/* Handles the answer of a host. */
 void shared_dir_told(struct member *b, const json_t *message);
 
 #endif

@@ -69,7 +69,7 @@ bool member_is_fresh(const struct member *b) {
 }
 
 bool member_is_duplicate(struct member *b, const struct net_address *peer) {
-    enum { ASKS_AGAIN_SECONDS = 5 }; /* after a refusal a host does within two */
+    enum { ASKS_AGAIN_SECONDS = 5 }; /* a refused host asks again within two */
     int64_t now = clock_now();
     if (!net_address_equal(&b->address, peer))
         return true;

@@ -1,12 +1,13 @@
-/* All that the master knows: its hosts, the attempt that runs, and what each of its parts keeps for
- * itself. The parts (join, lease, launch, collect, stop, relaunch ...) read what they like, and
- * tell what happens by raising an event (phase.h). What follows from it is the table's affair: none
- * of them launches, judges or ends anything because of another one.
+/* State of the master: its hosts, the current attempt, and the state of each of its parts.
  *
- * What they call of each other goes one way. Who comes is taken by the doorway and handed on: to
- * namesake, gather, comeback, inquiry or join. Those write what join has of that host; gather asks
- * comeback who of those that wait can be taken in, and all ask lease who is heard. How long a stop
- * may take uploads says, to stop. */
+ * The parts (join, lease, launch, reports, stop, relaunch ...) may read everything. They raise an
+ * event for what happens (phase.h) and leave the consequences to the table: no part launches,
+ * judges or ends anything because of another part.
+ *
+ * Calls between them go one way. accept takes connections and hands them to duplicate_name,
+ * takeover, rejoin, leader_query or join. Those write what join keeps of a host; takeover asks
+ * rejoin which waiting hosts can be readmitted, and all ask lease which hosts answer. uploads tells
+ * stop how long a stop may take. */
 #ifndef ENTRYPOINT_MASTER_STATE_H
 #define ENTRYPOINT_MASTER_STATE_H
 
@@ -39,68 +40,67 @@ struct master;
 struct member {
     struct master *master;
     size_t index;
-    struct link *link;  /* NULL: not there (always for member 0) */
+    struct link *link;  /* NULL: not connected (always for member 0) */
     struct link *agent; /* mpirun's agent for this host, while its daemon runs */
     struct {
-        bool came;     /* once */
-        bool busy;     /* it is there and fetches what it needs */
-        bool informed; /* where the host is that it asks */
+        bool came;     /* at least once */
+        bool busy;     /* it is connected and downloads */
+        bool informed; /* told where its upstream host is */
         struct fetch_progress mark;
-        int64_t since; /* its last step forward */
+        int64_t since; /* its last progress */
     } fetching;
-    json_t *pending_join; /* owned; its join, which waits until this host has what it needs, or
-                     until the next attempt; or NULL */
+    json_t *pending_join; /* owned; a join that waits until this host has what it needs, or until
+                             the next attempt; or NULL */
     bool joined;
-    bool lost;        /* to the attempt, and to all later ones that do not take it back */
-    bool is_standby;  /* it has come while the job runs; its link counts for nothing else */
-    bool uncounted;   /* it was taken back: nobody counts it before all have taken the roll */
-    bool uploaded;    /* or it said why not */
-    bool informed;    /* it has acknowledged the verdict */
-    unsigned cleared; /* the last attempt that it said to be ready for */
-    unsigned begun;   /* the last one whose roll it has taken */
+    bool lost;       /* to this attempt and to all later ones that do not readmit it */
+    bool is_standby; /* it connected while the job runs; its link counts for nothing else */
+    bool uncounted;  /* it was readmitted: does not count before all hosts have accepted the view */
+    bool uploaded;   /* or reported why not */
+    bool informed;   /* it has acknowledged the verdict */
+    unsigned cleared; /* the last attempt that it reported to be ready for */
+    unsigned begun;   /* the last attempt whose view it has accepted */
     int64_t last_ack; /* when the last heartbeat that it has answered was sent, clock_boot() */
-    bool probed;      /* it has done the step of host/shared_dir_probe.h */
-    char word[SHARED_DIR_PROBE_WORD_SIZE]; /* that it has written */
-    struct net_address address;            /* where its connection came from */
-    struct net_address sends;              /* what it says to have sent from; unset: nothing else */
+    bool probed;      /* it has done the current step of host/shared_dir_probe.h */
+    char word[SHARED_DIR_PROBE_WORD_SIZE]; /* in the file that it has written */
+    struct net_address address;            /* the source of its connection, as seen here */
+    struct net_address sends;              /* its own view of that; unset: the same */
     struct host_info facts;
-    struct buf line;       /* of a forwarded one, the parts that are here */
-    int64_t heard;         /* when, by clock_now() */
-    int64_t claimed;       /* since when a process at its address has been asking for its place */
-    int64_t claimed_last;  /* and when it last did; 0: never */
-    bool doubted;          /* unheard for a lease: its words may lie here unread */
+    struct buf line;       /* parts of a forwarded line */
+    int64_t heard;         /* when it was last heard, clock_now() */
+    int64_t claimed;       /* since when a process at its address has been claiming its place */
+    int64_t claimed_last;  /* when it last did; 0: never */
+    bool doubted;          /* silent for a lease: its messages may be unread here */
     int64_t trip;          /* shortest round trip of a heartbeat so far; 0: none yet */
     int64_t offset;        /* its clock_boot() less ours, by that heartbeat */
     int64_t skew;          /* its wall clock less ours when its join came */
     struct error *fault;   /* owned; in a check, what is wrong with it; NULL: nothing */
-    uint16_t examine_port; /* in a check, where it is dialled; 0: nowhere */
+    uint16_t examine_port; /* in a check, the port for measurements; 0: none */
 };
 
-/* What has happened, and to whom. */
+/* An event, and the host that it concerns. */
 struct raised {
     enum phase_event event;
-    struct member *member; /* NULL: to nobody in particular */
-    const char *why;       /* of a host that is gone or unfit; else NULL */
-    const json_t *word;    /* of a host that has come: what it said; else NULL */
+    struct member *member; /* NULL: no host in particular */
+    const char *why;       /* the reason, if a host is gone or not ready; else NULL */
+    const json_t *word;    /* the first message of a host that has connected; else NULL */
 };
 
-/* What a host has told in a check. */
+/* Findings of a host in a check. */
 struct examined {
     json_t *found; /* owned; NULL: nothing yet */
     bool asked;
 };
 
-/* Who else has the first host's name (duplicate_name.h). Zeroed it looks for nobody, and has found
- * nobody.
- */
+/* Search for another host with the first host's name (duplicate_name.h). Zeroed, it searches for
+ * nothing and has found nothing. */
 struct duplicate_name {
-    bool pending;                /* the first look is not over: no host is taken in */
-    bool self;                   /* whoever was reached is this process */
+    bool pending;                /* the first lookup is not over: no host is admitted */
+    bool self;                   /* the peer is this process itself */
     bool misresolved;            /* the name does not lead to this host */
-    int64_t began;               /* clock_wall(): who came first, where both look */
-    char life[ATTEMPT_RUN_SIZE]; /* unlike any other process's */
+    int64_t began;               /* clock_wall(): decides which host was first if both search */
+    char life[ATTEMPT_RUN_SIZE]; /* unique to this process */
     struct resolve resolve;
-    struct timer deadline; /* of a look */
+    struct timer deadline; /* of a lookup */
     struct timer again;
     struct net_address addresses[RESOLVE_MAX];
     size_t count;
@@ -115,16 +115,16 @@ struct master {
     bool json;              /* and as JSON */
     struct member *members; /* one a host of the cluster */
     struct attempt attempt;
-    unsigned first;                 /* of this host as a master: the number of its first attempt */
-    struct message_queue to_self;   /* orders to our own host */
-    struct message_queue from_self; /* its words */
-    /* Does what the table says. The attempt may be another one afterwards, or none: who raises goes
-     * no further with it. */
+    unsigned first;                 /* the number of this host's first attempt as a master */
+    struct message_queue to_self;   /* orders to this host */
+    struct message_queue from_self; /* messages from it */
+    /* Acts on an event as the table says. Afterwards the attempt may be another one or none: the
+     * caller must not go on with it. */
     void (*raise)(struct master *m, const struct raised *raised);
-    struct error fault; /* that makes a job impossible; the first one counts. Code 0: none */
+    struct error fault; /* makes the job impossible; the first one counts. Code 0: none */
     int fault_host;
     struct verdict verdict; /* the job's, once it has ended */
-    struct verdict failed;  /* what the attempt before came to, while hosts are cleared */
+    struct verdict failed;  /* of the attempt before, during the cleanup */
     struct {
         bool open;
         struct listener listener;
@@ -133,19 +133,19 @@ struct master {
     } accept;
     struct duplicate_name duplicate_name;
     struct {
-        bool begun; /* this host has all that it needs, or a fault: others are admitted */
+        bool begun; /* this host has everything that it needs, or a fault: others are admitted */
         size_t count;
         struct timer deadline;
         struct timer announce;
     } join;
     struct {
-        struct timer turn; /* then it asks once more, or goes on to the next host */
+        struct timer turn; /* then it asks again or goes to the next host */
         struct dial dial;
-        struct link *link; /* to the host that was reached, until it has answered */
-        size_t host;       /* that is asked; 0: none was */
+        struct link *link; /* to the host that is asked, until it has answered */
+        size_t host;       /* the host that is asked; 0: none */
         bool same;         /* it is asked again */
         unsigned asked;    /* questions so far */
-        size_t leader;     /* who said that the job goes on there; 0: nobody */
+        size_t leader;     /* the host that leads the job; 0: unknown */
     } leader_query;
     struct {
         struct examined *hosts; /* owned, one a host; NULL where this is no check */
@@ -154,10 +154,11 @@ struct master {
     struct {
         struct timer beat;
         struct timer look;
-        bool doubts;           /* a second look follows: what lies here is to be read until then */
-        struct boot_timer out; /* of a master that may be followed: it may act no longer */
+        bool doubts;           /* a second check follows; queued messages are read first */
+        struct boot_timer out; /* with failover: then this master may act no longer */
         int64_t last_loss;     /* when the last host was lost, clock_now(); 0: none was */
-        int64_t asked;         /* clock_boot(): all hosts, for lease_is_sure(); 0: they were not */
+        int64_t asked; /* when all hosts were asked, for lease_is_sure(), clock_boot(); 0: they were
+                          not */
     } lease;
     struct {
         struct timer look;
@@ -170,32 +171,33 @@ struct master {
     struct {
         struct timer look;
         int64_t opened; /* clock_boot() */
-        int64_t heard;  /* the last heartbeat that any host here has answered, likewise */
+        int64_t heard;  /* the last heartbeat that any host here has answered, clock_boot() */
     } takeover;
     struct {
         struct subprocess mpirun;
-        struct mpirun_banner banner; /* its first lines; mpirun.tail has the last */
+        struct mpirun_banner banner; /* its first lines; the last are in mpirun.tail */
         struct mpi_error_text mpi_error;
         struct dropped dropped;
-        bool agent_warned; /* of one that was refused */
+        bool agent_warned; /* a warning about a refused one was logged */
         struct timer overdue;
         bool given_up; /* not all ranks had started in time */
     } launch;
     struct {
-        struct timer deadline; /* then it is judged with what is there */
-        struct timer end;      /* of the ranks that a failure has left */
+        struct timer deadline; /* then the attempt is judged with the reports at hand */
+        struct timer end;      /* of the ranks that are left after a failure */
         int64_t mpirun_ended;  /* clock_boot(); 0: it has not */
-        bool doubted;          /* a host was silent at the deadline, or this one stood still */
-        bool looked;           /* it has passed once without that */
+        bool doubted;          /* a host was silent at the deadline, or this one was paused */
+        bool looked;           /* the deadline has passed once without that */
     } collect;
     struct {
         struct timer budget; /* then SIGKILL */
-        struct timer hold;   /* of a stop that waits for ranks to take their seats */
+        struct timer hold;   /* of a stop that waits for ranks to start */
     } stop;
     struct {
-        int64_t wait;                     /* before the next launch, ns */
-        struct restart_progress progress; /* of all attempts so far, also under other masters */
-        struct timer pause;               /* the same, running */
+        int64_t wait; /* before the next launch, ns */
+        struct restart_progress
+            progress;       /* of all attempts so far, under earlier masters included */
+        struct timer pause; /* the timer of that wait */
         struct timer deadline;
     } relaunch;
     struct {
@@ -205,29 +207,29 @@ struct master {
     } uploads;
 };
 
-/* An order to one host or to all that are there. Take over the reference. */
+/* Send an order to one host or to all connected hosts. They take over the reference. */
 void master_send(struct master *m, size_t host, json_t *message);
 void master_send_all(struct master *m, json_t *message);
-/* Writes at once what the links take. */
+/* Writes at once what the links accept. */
 void master_flush(struct master *m);
 
-/* A name that nothing else has. */
+/* Draws a name that nothing else has. */
 int master_draw_name(char ret[ATTEMPT_RUN_SIZE], struct error *err);
 
-/* The last word to who may not join, in VERSION; frees the link. */
+/* Sends a refusal in VERSION to a peer that may not join, and frees the link. */
 void master_refuse(struct link *link, int64_t version, const struct error *why);
 
 void master_raise(struct master *m, enum phase_event event);
 void master_raise_about(struct member *b, enum phase_event event, const char *why);
 void master_raise_word(struct member *b, enum phase_event event, const json_t *word);
 
-/* There was a word of it. */
+/* Records that the member was heard. */
 void member_heard(struct member *b);
-/* And so lately that it is there: no other one can be it. */
+/* Returns true if it was heard so recently that no other process can be this member. */
 bool member_is_fresh(const struct member *b);
-/* Whether a process at PEER that asks for this member's place, now, is another host with the same
- * name. At another address it is. At the same one it may be the member itself, killed without a
- * goodbye and started anew: they are two only if the member is heard while the other one asks. */
+/* Returns true if a process at PEER that now claims this member's place is another host with the
+ * same name. At another address it is. At the same address it may be the member itself, killed and
+ * restarted: they are two only if the member is heard while the other one asks. */
 bool member_is_duplicate(struct member *b, const struct net_address *peer);
 
 static inline bool member_is_standby(const struct member *b) {

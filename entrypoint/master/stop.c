@@ -5,8 +5,8 @@
 #include "entrypoint/master/uploads.h"
 #include "entrypoint/wire/frame.h"
 
-/* How long a stop waits for ranks that have not started yet: one that is told before its program
- * handles SIGTERM dies of it, and one that is not told at all would train on. */
+/* How long a stop waits for ranks that have not started yet: a program that gets SIGTERM before it
+ * handles it dies, and one that is not told would train on. */
 static const int64_t hold_longest = 10 * CLOCK_SECOND;
 
 static void budget_spent(void *context) {
@@ -29,9 +29,9 @@ void stop_note(struct master *m, size_t host) {
              (long long)(budget(m) / CLOCK_SECOND));
 }
 
-/* One budget for all of it, the waiting included: whoever asked has set one deadline (SageMaker 120
- * s, docker 10 s), and it runs from the request. At most half of it goes into waiting for ranks to
- * start, as those that run need the rest for a checkpoint. */
+/* One budget covers everything, waiting included: the sender of the request has a single deadline
+ * (SageMaker 120 s, docker 10 s), which runs from the request. At most half of it goes into waiting
+ * for ranks to start, as running ranks need the rest for a checkpoint. */
 void stop_begin(struct master *m) {
     int64_t all = budget(m);
     loop_after(&m->s.loop, &m->stop.budget, all);
@@ -52,8 +52,8 @@ void stop_end_budget(struct master *m) {
         loop_at(&m->s.loop, &m->stop.budget, clock_now());
 }
 
-/* The shims do it, each to its own program's group: a signal by way of mpirun would end the shims,
- * too, and with them the reports. */
+/* Each shim kills the group of its own program: a signal through mpirun would also end the shims,
+ * and their reports with them. */
 void stop_kill(struct master *m) {
     log_warning("the time to stop is over: SIGKILL");
     attempt_kill(&m->attempt, clock_boot());

@@ -1,4 +1,5 @@
-/* A stop's way to the ranks, and its budget. Raises HOLD_SPENT and BUDGET_SPENT. */
+/* Stop requests: forwarding to the ranks, and the time budget. Raises HOLD_SPENT and BUDGET_SPENT.
+ */
 #ifndef ENTRYPOINT_MASTER_STOP_H
 #define ENTRYPOINT_MASTER_STOP_H
 
@@ -7,10 +8,10 @@
 void stop_init(struct master *m);
 void stop_close(struct master *m);
 void stop_note(struct master *m, size_t host);
-/* The ranks are told, now or when all have started. */
+/* Forwards the stop to the ranks, now or once all have started. */
 void stop_begin(struct master *m);
 void stop_send(struct master *m);
-/* Who asks twice does not want to wait. */
+/* Ends the budget after a second request. */
 void stop_end_budget(struct master *m);
 void stop_kill(struct master *m);
 

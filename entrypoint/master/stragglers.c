@@ -6,7 +6,7 @@
 
 enum { POINT_NUMBERS = 4, LOOK_SECONDS = 3, ALONE_SECONDS = 15 };
 
-/* [rank, step, work, data]; false where it is none. */
+/* Reads [rank, step, work, data]; returns false for anything else. */
 static bool read_point(const json_t *item, int64_t *ret_rank, struct straggler_point *ret) {
     uint64_t numbers[POINT_NUMBERS];
     if (json_array_size(item) != POINT_NUMBERS)
@@ -50,13 +50,14 @@ static void say(struct master *m, const struct straggler_finding *f) {
                             "data", f->data, "others", f->others));
 }
 
-/* With a heartbeat, of which several come in that time; a host alone is woken by nothing else. */
+/* Looks again with a heartbeat, of which several come in that time; a single host is woken by
+ * nothing else. */
 static void look_again(struct master *m) {
     int64_t seconds = m->s.job->cluster.count > 1 ? LOOK_SECONDS : ALONE_SECONDS;
     loop_within(&m->s.loop, &m->stragglers.look, seconds * CLOCK_SECOND);
 }
 
-/* Our own host has no heartbeat. */
+/* This host has no heartbeat. */
 static void look(void *context) {
     struct master *m = context;
     struct straggler_finding finding;

@@ -1,6 +1,8 @@
-/* Says once for which rank the others wait, in the log and as an event: every host's heartbeats
- * bring how far its ranks are, where their program tells that (outcome/straggler.h). Nothing
- * follows from it. */
+/* Detection of stragglers: ranks that the others wait for.
+ *
+ * Answers to heartbeats hold how far each rank is, if its program reports that
+ * (outcome/straggler.h). A straggler is reported once, in the log and as an event; nothing else
+ * follows. */
 #ifndef ENTRYPOINT_MASTER_STRAGGLERS_H
 #define ENTRYPOINT_MASTER_STRAGGLERS_H
 
@@ -8,7 +10,7 @@
 
 void stragglers_open(struct master *m);
 void stragglers_close(struct master *m);
-/* The answer to a heartbeat. */
+/* Handles the answer to a heartbeat. */
 void stragglers_told(struct member *b, const json_t *alive);
 
 #endif

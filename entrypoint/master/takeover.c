@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Beside leases: for others to end what runs, and to come. */
+/* Time added to the leases, for others to end what runs and to connect. */
 static const int64_t settle = 2 * CLOCK_SECOND;
 static const int64_t give_up = 25 * CLOCK_SECOND;
 static const int64_t ending = ROLE_STATE_ENDING_SECONDS * CLOCK_SECOND;
@@ -17,14 +17,14 @@ static int64_t lease_of(const struct master *m) {
     return settings_dead(&m->s.job->settings);
 }
 
-/* All of the last attempt's hosts but its master. */
+/* Returns true if SET has all hosts of the last attempt but its master. */
 static bool is_everybody(const struct master *m, const struct host_set *set) {
     const struct view *last = quorum_last(&m->s.role_state->quorum);
     return host_set_common(&last->hosts, set) + 1 == host_set_count(&last->hosts) &&
            !host_set_has(set, last->master);
 }
 
-/* When nothing can run elsewhere any more. */
+/* Returns when nothing can run elsewhere any more. */
 static int64_t due(const struct master *m, const struct host_set *set) {
     const int64_t lease = lease_of(m);
     const int64_t alone = m->takeover.heard + lease + ending;
@@ -35,7 +35,8 @@ static int64_t due(const struct master *m, const struct host_set *set) {
     return others > settled ? others : settled;
 }
 
-/* The right is that of those who follow; those that wait are hosts of the next attempt, too. */
+/* The quorum is counted over the hosts that follow; hosts that wait take part in the next attempt,
+ * too. */
 static bool is_enough(const struct master *m) {
     return lease_allows(m, &m->s.role_state->quorum) &&
            (int64_t)(m->join.count + rejoin_count(m)) >= m->s.job->settings.min_hosts;
@@ -78,7 +79,7 @@ void takeover_open(struct master *m) {
     m->takeover.opened = clock_boot();
     m->takeover.heard = s->heard;
     m->relaunch.progress = s->progress;
-    m->first = UINT_MAX; /* it has offered no roll in this life */
+    m->first = UINT_MAX; /* it has offered no view in this role */
     (void)error_set(&lost, EXIT_CODE_HOST_LOST, "the master of attempt %u was lost",
                     quorum_last(&s->quorum)->number);
     verdict_from_error(&lost, &m->s.job->cluster, -1, &m->failed);
@@ -140,7 +141,7 @@ void takeover_end(struct master *m) {
             log_warning("%s has not come: it is lost", member_name(b));
         b->lost = b->lost || !b->joined;
     }
-    lease_begin(m, clock_boot()); /* of those that are here */
+    lease_begin(m, clock_boot()); /* for the hosts that are here */
     loop_cancel(&m->s.loop, &m->takeover.look);
     attempt_done(&m->attempt);
     m->attempt.number = m->first = quorum_last(&m->s.role_state->quorum)->number + 1;

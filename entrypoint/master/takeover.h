@@ -1,7 +1,8 @@
-/* A host that follows a lost master: it listens for those that have lost it, too, and begins the
- * next attempt with them when they are enough by all that they know (outcome/quorum.h) and nothing
- * of the old attempt can run any more (host/role_state.h). Raises GATHERED, OUT, and LAUNCH_FAILED.
- */
+/* Takeover after the loss of the master.
+ *
+ * The new master waits for the other hosts that have lost the old one. It starts the next attempt
+ * when they have a quorum by all that they know (outcome/quorum.h) and nothing of the old attempt
+ * can run any more (host/role_state.h). Raises QUORUM_REACHED, QUORUM_LOST and LAUNCH_FAILED. */
 #ifndef ENTRYPOINT_MASTER_TAKEOVER_H
 #define ENTRYPOINT_MASTER_TAKEOVER_H
 
@@ -12,17 +13,17 @@
 void takeover_init(struct master *m);
 void takeover_close(struct master *m);
 
-/* In place of joining, in a life that is not the first one: who may come. */
+/* Replaces joining in any role after the first: opens the list of hosts that may connect. */
 void takeover_open(struct master *m);
-/* This host has all that it needs. */
+/* Starts; this host has everything that it needs. */
 void takeover_begin(struct master *m);
-/* Whether HOST with its first word MESSAGE may be one of them; the error is for it. */
+/* Checks if HOST with the first message MESSAGE may take part; the error is for it. */
 int takeover_check(const struct master *m, size_t host, const json_t *message, struct error *err);
-/* It is one of them from now on. */
+/* Admits the host. */
 void takeover_admit(struct member *b, const json_t *message);
-/* Someone may have come: begins, or goes on waiting. */
+/* Checks the quorum again after a change: starts, or keeps waiting. */
 void takeover_check_quorum(struct master *m);
-/* Those that have not come are lost, and the attempt is the next one. */
+/* Marks absent hosts lost and moves on to the next attempt. */
 void takeover_end(struct master *m);
 
 #endif

@@ -16,7 +16,7 @@ void telling_begin(struct master *m) {
     for (size_t i = 1; message != NULL && i < m->s.job->cluster.count; i++)
         master_send(m, i, json_incref(message));
     json_decref(message);
-    master_flush(m); /* before anything else that takes time */
+    master_flush(m); /* first, as everything else takes time */
 }
 
 void telling_heard(struct member *b) {
@@ -24,7 +24,7 @@ void telling_heard(struct member *b) {
     supervisor_may_leave(&b->master->s);
 }
 
-/* A host says with its join what it knows of the job so far. */
+/* Returns the run that a host names in its join. */
 static const char *run_of(const json_t *message) {
     const json_t *known = json_object_get(message, "succession");
     const char *run = json_string_value(json_object_get(known, "run"));
@@ -49,7 +49,7 @@ void telling_meet(struct member *b, struct link *link) {
     link_flush(link);
 }
 
-/* Without a link it may come again for as long as it may believe that this host is there. */
+/* Without a link it may connect again as long as it can believe that this host is there. */
 static bool waits(const struct member *b) {
     int64_t lease = settings_dead(&b->master->s.job->settings);
     bool has_part = b->joined && !b->lost;

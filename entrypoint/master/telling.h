@@ -1,21 +1,23 @@
-/* Telling all hosts the job's verdict, and who has it. The first host leaves last. A good end it
- * does not leave before every host has acknowledged it that may still wait for it: one that misses
- * it would take this host for lost, and fail. After any other end nobody is waited for that long.
- */
+/* Delivery of the verdict to all hosts.
+ *
+ * The first host exits last. After success it waits until every host that may still be waiting for
+ * the verdict has acknowledged it: a host that misses it would take this host for lost and fail.
+ * After any other end it does not wait that long. */
 #ifndef ENTRYPOINT_MASTER_TELLING_H
 #define ENTRYPOINT_MASTER_TELLING_H
 
 #include "entrypoint/master/state.h"
 
-/* To all hosts that are there. */
+/* Sends the verdict to all connected hosts. */
 void telling_begin(struct master *m);
-/* A host has it. */
+/* Records that a host has acknowledged it. */
 void telling_heard(struct member *b);
-/* Whether MESSAGE, the first word on a link, is from a host that had a part in this run and comes
- * when the verdict is known; then it is told that, on a link that becomes this file's. */
+/* Returns true if MESSAGE, the first on a link, is from a host that took part in this run and
+ * connects after the verdict is known. It is then sent the verdict, and the link becomes this
+ * file's. */
 bool telling_is_asked(const struct master *m, const json_t *message);
 void telling_meet(struct member *b, struct link *link);
-/* A host whose lease runs has not acknowledged a good end. */
+/* Returns true if a host whose lease runs has not acknowledged success. */
 bool telling_is_owed(const struct master *m);
 
 #endif

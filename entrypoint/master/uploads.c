@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Beyond the hosts' own limit, for processes to end before and for words to come. */
+/* Added to the hosts' own limit, for processes to end before and messages to arrive after. */
 enum { GRACE_SECONDS = 10, SHARE = 4 };
 
 bool uploads_wanted(const struct master *m) {
@@ -25,7 +25,7 @@ int64_t uploads_stop_budget(const struct master *m) {
     return uploads_wanted(m) ? all - all / SHARE : all;
 }
 
-/* What is left of a stop's time, where one has come, after a failure, too. */
+/* Returns what is left of a stop's time if one came, after a failure, too. */
 static int64_t seconds_left(const struct master *m) {
     int64_t seconds = m->s.job->settings.upload_seconds;
     int64_t began = attempt_stop_began(&m->attempt);
