@@ -1,5 +1,5 @@
-/* How many open descriptors this host's part of the job takes, and how many strangers may stand at
- * its doors so that the job finds its own. */
+/* Number of open descriptors that this host's part of the job needs, and how many unauthenticated
+ * connections its listeners may hold. */
 #ifndef ENTRYPOINT_HOST_CAPACITY_H
 #define ENTRYPOINT_HOST_CAPACITY_H
 
@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What this host's ringmaster and mpirun need at most, each for itself, with the fewest guests at
- * both doors. */
+/* Returns how many descriptors this host's ringmaster and mpirun each need at most, with the fewest
+ * pending connections at both listeners. */
 uint64_t capacity_files(const struct cluster *cluster);
 
-/* Raises the limit of open files to that and what guests like to have (os/fd_limits.h), and that of
- * locked memory, which RDMA wants for programs, as far as it may be. */
+/* Raises the limit of open files to that, plus what pending connections need (os/fd_limits.h), and
+ * the limit of locked memory, which RDMA needs in programs, as far as allowed. */
 int capacity_raise(const struct cluster *cluster, struct error *err);
 
-/* How many guests each of the two doors may have (listener_set_room). */
+/* Returns how many connections may be pending at each of the two listeners (listener_set_room). */
 size_t capacity_guests(const struct cluster *cluster);
 
 #endif

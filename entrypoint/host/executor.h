@@ -48,7 +48,7 @@ struct executor {
     struct loop *loop;
     struct reaper *reaper;
     struct process_tree *sweep;
-    struct job *job; /* whose cluster loses hosts between attempts */
+    struct job *job; /* its cluster loses hosts between attempts */
     char run[ATTEMPT_RUN_SIZE];
     char *const *environment; /* this process's own */
     struct control_socket *local;
@@ -56,7 +56,7 @@ struct executor {
     struct console *console;
     struct failure_writer *failure;
     struct event_log *event_log;     /* may be NULL */
-    struct output_upload *uploading; /* open where the job has targets */
+    struct output_upload *uploading; /* open if the job has upload targets */
     struct role_state *role_state;   /* NULL: none */
     struct shared_dir_check proof;
     int64_t upload_seconds;
@@ -66,15 +66,15 @@ struct executor {
     struct session_dirs session_dirs;
     struct port_wait port_wait; /* between attempts, until the ports are free */
     struct interface interface;
-    struct net_address master; /* who proved to be it */
+    struct net_address master; /* the address that has proved to be the master */
     void (*tell)(void *context, json_t *message);
-    size_t (*queued)(void *context); /* bytes that still wait on the way to the master */
+    size_t (*queued)(void *context); /* bytes still queued for the master */
     void *context;
     uint64_t dropped; /* lines not forwarded */
-    bool quiet;       /* job or attempt are over: what mpirun and its daemon say of that is noise */
+    bool quiet;       /* the job or attempt is over: output of mpirun and its daemon is noise */
 };
 
-/* All pointers outlive it. Callbacks may not come before it returns. */
+/* All pointers outlive it. Callbacks may not be called before it returns. */
 struct executor_options {
     struct loop *loop;
     struct reaper *reaper;
@@ -95,43 +95,43 @@ struct executor_options {
 int executor_open(struct executor *h, const struct executor_options *options, struct error *err);
 void executor_done(struct executor *h);
 
-/* Where the master is, once that is known: chooses the interface. WARNING is for the log. */
+/* Records the master's address and chooses the interface. WARNING is for the log. */
 int executor_meet_master(struct executor *h, const struct net_address *master,
                          const struct net_address *peer, char warning[INTERFACE_WARNING_SIZE],
                          struct error *err);
 
-/* The name of this run, which the master gives to all hosts. Longer ones are cut. */
+/* Sets the run ID, which the master gives to all hosts. A longer one is cut. */
 void executor_set_run(struct executor *h, const char *run);
 
-/* This host has a part in no attempt before the next one that it hears of. */
+/* This host takes part in no attempt before the next one that it hears of. */
 void executor_await(struct executor *h);
-/* Its master leads none any more: it may be one of a job's first, like any that has just come. */
+/* Its master leads no job any more: it may be one of the first hosts of a job, like any new one. */
 void executor_await_none(struct executor *h);
 bool executor_awaits(const struct executor *h);
 
-/* The attempt is over, for this host at least: takes all seats away, and lets none of it sit down
- * again (rank_set_clear). NEXT: the one that may follow, 0: whichever is heard of. */
+/* The attempt is over, at least for this host: ends all its ranks and admits none of it again
+ * (rank_set_clear). NEXT is the attempt that may follow; 0: any. */
 void executor_end_attempt(struct executor *h, unsigned next);
 
-/* Unknown orders are left alone. */
+/* Carries out an order. Unknown orders are ignored. */
 void executor_order(struct executor *h, const json_t *order);
 
-/* A line of mpirun's or its daemon's, for this container's log; noise is left out. */
+/* Handles an output line of mpirun or its daemon, for this container's log; noise is dropped. */
 void executor_tool_line(void *host, const char *line, size_t size);
 
-/* At the end: tells the master of lines that were dropped since it was last told. */
+/* At the end: reports lines that were dropped since the last report. */
 void executor_tell_dropped(struct executor *h);
 
-/* The job has failed: its daemon, which would spend seconds on ranks that are gone, is killed. */
+/* Kills the daemon after a failure: it would spend seconds on ranks that are gone. */
 void executor_kill_daemon(struct executor *h);
 
-/* Before a program of Open MPI starts here: makes what this attempt's ones may fill. */
+/* Call it before a program of Open MPI starts: creates the session directories of this attempt. */
 int executor_open_scratch(struct executor *h, struct error *err);
-/* The environment of mpirun and its daemon here. */
+/* Returns the environment of mpirun and its daemon on this host. */
 int executor_tool_environment(const struct executor *h, struct argv *ret, struct error *err);
 
-/* The request that mpirun's and its daemons' command lines are made of, on this host. AGENT is
- * filled with the agent's path and must outlive the request. */
+/* Fills in the request for the command lines of mpirun and its daemon on this host. AGENT is filled
+ * with the agent's path and must outlive the request. */
 void executor_request(const struct executor *h, char agent[CONTROL_SOCKET_FILE_SIZE],
                       struct openmpi_request *ret);
 

@@ -1,5 +1,5 @@
-/* Where a host's numbers (observe/openmetrics.h) go: to a file every so many seconds
- * (RINGMASTER_METRICS), and to whoever asks at a port (RINGMASTER_METRICS_PORT). */
+/* Exporter of a host's metrics (observe/openmetrics.h): to a file at an interval
+ * (RINGMASTER_METRICS), and over HTTP at a port (RINGMASTER_METRICS_PORT). */
 #ifndef ENTRYPOINT_HOST_METRICS_EXPORTER_H
 #define ENTRYPOINT_HOST_METRICS_EXPORTER_H
 
@@ -15,10 +15,10 @@
 struct metrics_exporter_options {
     struct loop *loop;
     const struct job *job;
-    const struct process_tree *sweep; /* while it runs nothing is written */
+    const struct process_tree *sweep; /* nothing is written while it runs */
     const struct rank_set *rank_set;
-    struct event_log *event_log; /* whose child writes */
-    /* Appends what else this host knows; NULL: nothing. */
+    struct event_log *event_log; /* its child writes the file */
+    /* Appends further metrics of this host; NULL: none. */
     int (*measure)(void *context, struct buf *ret, struct error *err);
     void *context;
 };
@@ -28,16 +28,16 @@ struct metrics_exporter {
     struct timer again;
     struct http_page page;
     bool over;
-    int code; /* that the job has ended with, once it is over */
+    int code; /* the job's exit code, once it is over */
 };
 
 void metrics_exporter_begin(struct metrics_exporter *m,
                             const struct metrics_exporter_options *options);
-/* Opens the port, where one is asked for; the error names it. */
+/* Opens the port if one is configured; the error names it. */
 int metrics_exporter_listen(struct metrics_exporter *m, struct error *err);
-/* Nothing more is written, but for what metrics_exporter_conclude() does. For a zeroed M, too. */
+/* Stops writing, except by metrics_exporter_conclude(). M may be zeroed. */
 void metrics_exporter_stop(struct metrics_exporter *m);
-/* The job has ended with CODE: the last numbers. */
+/* Writes the last metrics: the job has ended with CODE. */
 void metrics_exporter_conclude(struct metrics_exporter *m, int code);
 void metrics_exporter_close(struct metrics_exporter *m);
 

@@ -1,4 +1,5 @@
-/* What Open MPI needs on this host: free ports, and its programs. One rank needs neither. */
+/* Setup of Open MPI on this host: waits for free ports and finds its programs. A single rank needs
+ * neither. */
 #ifndef ENTRYPOINT_HOST_MPI_SETUP_H
 #define ENTRYPOINT_HOST_MPI_SETUP_H
 
@@ -13,10 +14,10 @@ struct mpi_setup_options {
     struct loop *loop;
     struct reaper *reaper;
     const struct job *job;
-    char *const *environment;  /* this process's own */
-    const char *socket;        /* of this container's supervisor */
-    struct mpi_install *tools; /* to be found; the caller's to free */
-    void (*done)(void *context, const struct error *failure); /* NULL: all is there */
+    char *const *environment;                                 /* this process's own */
+    const char *socket;                                       /* of this container's supervisor */
+    struct mpi_install *tools;                                /* to be found; freed by the caller */
+    void (*done)(void *context, const struct error *failure); /* NULL: success */
     void *context;
 };
 
@@ -28,9 +29,9 @@ struct mpi_setup {
     struct error failure;
 };
 
-/* DONE is called once, from the loop. */
+/* Starts. DONE is called once, from the loop. */
 void mpi_setup_start(struct mpi_setup *e, const struct mpi_setup_options *options);
-/* Nothing is to begin any more: who waits for ports does so no longer. For a zeroed E, too. */
+/* Stops waiting for ports: nothing is to start any more. E may be zeroed. */
 void mpi_setup_drop(struct mpi_setup *e);
 void mpi_setup_close(struct mpi_setup *e);
 

@@ -1,5 +1,4 @@
-/* The wait for a job's ports: one may be busy for a while after the process that had it was killed.
- */
+/* Wait for the ports of a job: a port may be busy for a while after its owner was killed. */
 #ifndef ENTRYPOINT_HOST_PORT_WAIT_H
 #define ENTRYPOINT_HOST_PORT_WAIT_H
 
@@ -9,12 +8,12 @@
 
 #include <stdint.h>
 
-/* What was killed just before in this container, or on this host, lets go of its ports in less: in
- * front of a job's first attempt, and where an attempt or a life of its own has just ended. */
+/* A process killed just before, in this container or on this host, releases its ports in less:
+ * before a job's first attempt, and after an attempt or role has just ended. */
 enum { PORT_WAIT_FIRST_SECONDS = 5, PORT_WAIT_AGAIN_SECONDS = 15 };
 
 struct port_wait {
-    struct loop *loop; /* borrowed, as all that follows; NULL: never used */
+    struct loop *loop; /* borrowed, like everything below; NULL: never used */
     const struct job *job;
     struct timer again;
     int64_t deadline;
@@ -22,13 +21,12 @@ struct port_wait {
     void *context;
 };
 
-/* Calls DONE once, perhaps before this returns: with NULL when all ports of JOB but the control
- * link's are free, or it has one rank, which needs none; after SECONDS with the error that names
- * one. V stays where it is until then; a wait that is under way is given up for the new one.
- */
+/* Calls DONE once, possibly before this returns: with NULL when all ports of JOB except the control
+ * link's are free, or if a single rank needs none; after SECONDS with an error that names a busy
+ * port. V must stay in place until then; a new wait replaces one that is under way. */
 void port_wait_await(struct port_wait *v, struct loop *loop, const struct job *job, int64_t seconds,
                      void (*done)(void *context, const struct error *failure), void *context);
-/* DONE is not called any more. For a zeroed V, too. */
+/* Cancels; DONE is not called any more. V may be zeroed. */
 void port_wait_cancel(struct port_wait *v);
 
 #endif

@@ -1,15 +1,15 @@
-/* A second connection for a link (link.h) whose peer has fallen silent.
+/* Reconnection of a link (link.h) whose peer has fallen silent.
  *
- * TCP sends lost data again after pauses that double, so that an outage of some seconds lasts up to
- * twice as long for a connection. A worker does not wait for that: while nothing is heard from its
- * master, or nothing gets through to it, it dials anew several times a second, proves that it is
- * the other end of the link (link_name), and the link goes on over the new connection. Whether the
- * peer counts as lost is for the link's owner to decide, by its own clock.
+ * TCP retransmits lost data after intervals that double, so that an outage of some seconds lasts up
+ * to twice as long for a connection. A worker does not wait for that: while it hears nothing from
+ * its master, or nothing gets through, it connects anew several times a second and proves that it
+ * is the other end of the link (link_name); the link then continues over the new connection.
+ * Whether the peer counts as lost is decided by the link's owner, by its own clock.
  *
  *   to the master     resume link taken
  *   from the master   resumed taken, or refuse code text
  *
- * Zeroed it looks after nothing. */
+ * Zeroed, it does nothing. */
 #ifndef ENTRYPOINT_HOST_REDIAL_H
 #define ENTRYPOINT_HOST_REDIAL_H
 
@@ -21,9 +21,9 @@
 #include <stdint.h>
 
 struct redial_events {
-    /* The peer has taken the link up again. It may call redial_stop(). */
+    /* The peer has resumed the link. It may call redial_stop(). */
     void (*resumed)(void *context);
-    /* It knows the link no more: that has ended. */
+    /* The peer no longer knows the link: it has ended. */
     void (*refused)(void *context, const struct error *why);
 };
 
@@ -32,23 +32,23 @@ struct redial {
     struct net_address peer;
     const struct redial_events *events;
     void *context;
-    struct link *link;  /* that is looked after, its owner's; NULL: none */
-    struct link *fresh; /* on its way to the peer, or NULL */
-    struct link *late;  /* one before it that the peer did not answer in time, or NULL */
+    struct link *link;  /* the link to be restored, its owner's; NULL: none */
+    struct link *fresh; /* the new connection, or NULL */
+    struct link *late;  /* an earlier one that the peer did not answer in time, or NULL */
     int64_t asked;      /* when FRESH was open, clock_now(); 0: it is not */
     struct timer again;
 };
 
-/* Looks after LINK, which is open, to PEER. */
+/* Starts for LINK, which is open, to PEER. */
 void redial_start(struct redial *r, struct supervisor *s, struct link *link,
                   const struct net_address *peer, const struct redial_events *events,
                   void *context);
 void redial_stop(struct redial *r);
 
-/* There was a message from the peer. */
+/* Records a message from the peer. */
 void redial_heard(struct redial *r);
 
-/* Of the connection that is dialled, whose context is the redial. */
+/* Callbacks of the new connection; the context is the redial. */
 extern const struct link_events redial_link_events;
 
 #endif

@@ -1,5 +1,5 @@
-/* A host's part in showing that all share the folder of checkpoints (shared_dir_probe.h): what it
- * is told to do there, and what is left of it. Tells `proved step word fault`. */
+/* A host's part in the probe of the shared checkpoint directory (shared_dir_probe.h): carries out
+ * the master's orders and cleans up. Sends `proved step word fault`. */
 #ifndef ENTRYPOINT_HOST_SHARED_DIR_CHECK_H
 #define ENTRYPOINT_HOST_SHARED_DIR_CHECK_H
 
@@ -10,10 +10,10 @@
 #include <stdbool.h>
 
 struct shared_dir_check {
-    struct loop *loop; /* borrowed, as all that follows */
+    struct loop *loop; /* borrowed, like everything below */
     struct reaper *reaper;
     const struct job *job;
-    const char *run;                              /* its name, once there is one */
+    const char *run;                              /* the run ID, once there is one */
     void (*tell)(void *context, json_t *message); /* takes the reference */
     void *context;
     struct shared_dir_probe proving;

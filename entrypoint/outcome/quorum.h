@@ -1,17 +1,17 @@
-/* Who may go on when hosts of a job lose one another, so that never two of its parts do. Pure: sets
- * of hosts and a rule, no clock, no socket.
+/* Quorum rule for failover: at most one partition of a job may continue. Pure: sets of hosts and a
+ * rule, no clock and no socket.
  *
- * A roll is the list of an attempt's hosts with its master. A part of them may go on that holds
- * more than half of a roll, or just half and its master: any two such parts have a host in common.
- * A host knows the last roll of which it is sure, that is, that each of its hosts has taken, and
- * those later ones that it has taken itself without knowing that of the others. Each of these may
- * be the one by which others go on, so that a part must have the right by all of them.
+ * A *view* is the list of an attempt's hosts with its master. A part of the hosts may continue if
+ * it holds more than half of a view, or exactly half with its master: any two such parts share a
+ * host. A host knows the last committed view, which all of its hosts have accepted, and later views
+ * that it has accepted itself without knowing that of the others. Any of these may be the one by
+ * which others continue, so a part must have a quorum in all of them.
  *
- * A roll may also grow: a master that has the right takes in hosts that were lost and ask again.
- * The right it has without them. A host that was started anew has forgotten what it took, so that
- * nobody counts it before a roll that it is on is sure. By rolls that a master has offered itself
- * and not all have taken it needs no right, which those that it takes in would have to give it:
- * nobody acts by them but itself. */
+ * A view may also grow: a master with a quorum readmits lost hosts that ask. It needs the quorum
+ * without them. A restarted host has forgotten what it accepted, so that it does not count before a
+ * view that it is in is committed. A master needs no quorum in views that it has offered itself and
+ * not all have accepted, which the readmitted hosts would have to give it: nobody but itself acts
+ * by them. */
 #ifndef ENTRYPOINT_OUTCOME_QUORUM_H
 #define ENTRYPOINT_OUTCOME_QUORUM_H
 
@@ -25,7 +25,7 @@
 
 enum { HOST_SET_WORDS = CLUSTER_HOSTS_MAX / 64, QUORUM_ACCEPTED_MAX = 4 };
 
-/* By a host's place in the list that all hosts had at the beginning. */
+/* Set of hosts, by their place in the list that all hosts had at the start. */
 struct host_set {
     uint64_t words[HOST_SET_WORDS];
 };
@@ -34,7 +34,7 @@ void host_set_add(struct host_set *s, size_t place);
 void host_set_remove(struct host_set *s, size_t place);
 bool host_set_has(const struct host_set *s, size_t place);
 size_t host_set_count(const struct host_set *s);
-/* How many are in both. */
+/* Returns how many hosts are in both. */
 size_t host_set_common(const struct host_set *a, const struct host_set *b);
 
 struct view {
@@ -45,16 +45,17 @@ struct view {
 
 struct quorum {
     struct view committed;
-    struct view accepted[QUORUM_ACCEPTED_MAX]; /* each with a number above sure.number */
+    struct view accepted[QUORUM_ACCEPTED_MAX]; /* each with a number above committed.number */
     size_t accepted_count;
-    unsigned lost; /* number of the last roll that it had no room for; 0: there was none */
+    unsigned lost; /* number of the last view that did not fit; 0: all did */
 };
 
-/* The right of PART, of hosts that may be any, by one roll. */
+/* Returns true if PART, a set of any hosts, has a quorum in one view. */
 bool view_allows(const struct view *r, const struct host_set *part);
-/* By all that L holds; nobody as long as it had no room for a roll that may count. */
+/* Returns true if it has one in all views of L; false as long as L had no room for a view that may
+ * count. */
 bool quorum_allows(const struct quorum *l, const struct host_set *part);
-/* The same of a part whose master MASTER has offered all rolls of its own from number FIRST on. */
+/* Likewise for a part whose MASTER has itself offered all views from number FIRST on. */
 bool quorum_allows_on(const struct quorum *l, const struct host_set *part, unsigned master,
                       unsigned first);
 

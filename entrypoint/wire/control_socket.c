@@ -12,8 +12,8 @@
 #include <sys/statfs.h>
 #include <sys/un.h>
 
-/* 2: in memory; 1: somewhere; 0: full. A memory file system without a limit says that it has no
- * blocks at all. */
+/* 2: in memory; 1: on disk; 0: full. A memory file system without a limit reports no blocks at all.
+ */
 static int rank_place(const char *place) {
     struct statfs fs;
     if (statfs(place, &fs) != 0)
@@ -72,7 +72,7 @@ int control_socket_open(struct control_socket *l, struct loop *loop, const char 
     const char *places[CONTROL_SOCKET_PLACES_MAX];
     size_t count = control_socket_places(run, places);
     int listener = -1;
-    struct error why = {0}; /* the last place was no good */
+    struct error why = {0}; /* the last place was unsuitable */
     *l = (struct control_socket){.lock = -1, .door = {.watch = {.fd = -1}}};
     for (size_t i = 0; i < count && listener < 0; i++) {
         control_socket_close(l);
@@ -86,7 +86,7 @@ int control_socket_open(struct control_socket *l, struct loop *loop, const char 
     return -1;
 }
 
-/* The folder that RINGMASTER_RUN names may be gone, too. */
+/* The directory named by RINGMASTER_RUN may be gone, too. */
 static int renew_folder(struct control_socket *l, struct error *err) {
     char place[CONTROL_SOCKET_PATH_SIZE];
     if (runtime_dirs_is_there(l->folder, l->lock))

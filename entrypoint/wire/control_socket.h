@@ -1,6 +1,8 @@
-/* The door for this container's own processes: a unix socket in a fresh folder that none but their
- * user may enter, its path in RINGMASTER_SOCKET. The folder also keeps the files that supervisor,
- * shims and mpirun share, and Open MPI's own temporary ones, so that none is left behind. */
+/* Control socket: a unix socket for the processes of this container.
+ *
+ * It lies in a fresh directory that only its user may enter; RINGMASTER_SOCKET holds its path. The
+ * directory also keeps the files that supervisor, shims and mpirun share and Open MPI's temporary
+ * files, so that none is left behind. */
 #ifndef ENTRYPOINT_WIRE_CONTROL_SOCKET_H
 #define ENTRYPOINT_WIRE_CONTROL_SOCKET_H
 
@@ -16,27 +18,26 @@ enum { CONTROL_SOCKET_PATH_SIZE = 80 }; /* with the names in it below sun_path's
 
 struct control_socket {
     char folder[CONTROL_SOCKET_PATH_SIZE]; /* "": not open */
-    int lock;                              /* on the folder (os/runtime_dirs.h) */
+    int lock;                              /* on the directory (os/runtime_dirs.h) */
     char socket[CONTROL_SOCKET_PATH_SIZE + 16];
-    dev_t device; /* of the socket's file, and its number there */
+    dev_t device; /* device and inode of the socket's file */
     ino_t number;
     struct listener door;
 };
 
-/* Where folders of ours may lie: RUN alone where it is not NULL, else /run, /dev/shm or /tmp, the
- * first of them in memory that has CONTROL_SOCKET_ROOM left, since what lies there is of no use
- * after this process's end and nobody should wait for a disk because of it; else the first on a
- * disk. */
+/* Candidates for the directory: RUN alone if it is not NULL, else /run, /dev/shm and /tmp. The
+ * first one in memory with CONTROL_SOCKET_ROOM bytes left is taken, as its content is useless after
+ * this process and should not wait for a disk; else the first one on a disk. */
 enum { CONTROL_SOCKET_ROOM = 16 * 1024 * 1024, CONTROL_SOCKET_PLACES_MAX = 3 };
 size_t control_socket_places(const char *run, const char *ret[CONTROL_SOCKET_PLACES_MAX]);
 
-/* Makes folder and socket in the first place that can hold them. */
+/* Creates directory and socket in the first suitable place. */
 int control_socket_open(struct control_socket *l, struct loop *loop, const char *run,
                         const struct listener_events *events, void *context, struct error *err);
-/* Makes again, under the same names, what a program has removed of both. Guests are sent away
- * then; links that were taken stay. */
+/* Recreates, under the same names, whatever of the two a program has removed. Pending connections
+ * are closed then; accepted links stay. */
 int control_socket_renew(struct control_socket *l, struct error *err);
-/* Removes the folder with all that is in it. */
+/* Removes the directory with everything in it. */
 void control_socket_close(struct control_socket *l);
 
 /* Writes "FOLDER/NAME" to PATH. */
@@ -44,8 +45,8 @@ enum { CONTROL_SOCKET_FILE_SIZE = 256 };
 void control_socket_file(const struct control_socket *l, const char *name,
                          char path[CONTROL_SOCKET_FILE_SIZE]);
 
-/* The client's side: a connected blocking socket, or -1. PATH is RINGMASTER_SOCKET's value; NULL
- * is an error. */
+/* Client side: returns a connected blocking socket, or -1. PATH is the value of RINGMASTER_SOCKET;
+ * NULL is an error. */
 int control_socket_connect(const char *path, struct error *err);
 
 #endif

@@ -40,8 +40,8 @@ static void too_early(void *context, const json_t *message) {
     (void)message;
 }
 
-/* The master speaks only when it was spoken to, so no message comes before another owner has the
- * link. */
+/* The master speaks only when spoken to, so no message arrives before another owner has the link.
+ */
 static const struct link_events events = {.opened = opened, .message = too_early, .closed = closed};
 
 static void end_round(struct dial *d) {

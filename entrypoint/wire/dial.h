@@ -1,7 +1,8 @@
-/* A worker's way to its master: looks the name up, tries its addresses one after another and, from
- * the start again, until one of them proves the job's key. The name is looked up anew each time: a
- * container that was started again has another address, and in SageMaker's local mode another job's
- * host may answer to the same name, with another key. */
+/* Connecting to the master: resolves its name and tries the addresses one after another, again and
+ * again, until one of them proves the job's key.
+ *
+ * The name is resolved anew in each round: a restarted container has another address, and in
+ * SageMaker's local mode a host of another job, with another key, may answer to the same name. */
 #ifndef ENTRYPOINT_WIRE_DIAL_H
 #define ENTRYPOINT_WIRE_DIAL_H
 
@@ -11,18 +12,19 @@
 
 #include <stdint.h>
 
-/* So long a name with one address may have another key. Where it has several, another job's host
- * may be the one that answers, until ours comes: that never ends the dialling. */
+/* How long a name with a single address may have another key. If it has several, a host of another
+ * job may answer until the right one does: that never ends the dialling. */
 enum { DIAL_REFUSED_SECONDS = 30 };
 
 struct dial_events {
-    /* LINK is open and becomes the callee's: it calls link_own(). PEER is who proved the key. */
+    /* LINK is open and passes to the callee, which calls link_own(). PEER is the address that
+     * proved the key. */
     void (*opened)(void *context, struct link *link, const struct net_address *peer);
-    /* Somebody there has another key, for the first time: the dialling goes on. */
+    /* A peer has another key, for the first time: dialling continues. */
     void (*told)(void *context, const struct net_address *peer, const struct error *why);
-    /* No use to go on: nobody there has this job's key. */
+    /* Gives up: no peer there has this job's key. */
     void (*refused)(void *context, const struct error *why);
-    /* All addresses were tried; they are tried again. May be NULL. */
+    /* All addresses were tried and will be tried again. May be NULL. */
     void (*missed)(void *context);
 };
 
@@ -44,26 +46,26 @@ struct dial {
     int64_t refused_since; /* all rounds since then met another key; 0: the last one did not */
     int64_t patience;      /* DIAL_REFUSED_SECONDS */
     bool refused;          /* in this round */
-    int64_t absent_since;  /* nobody listened in any round since; 0: in the last one */
+    int64_t absent_since;  /* no peer listened in any round since; 0: one did in the last */
     bool absent;           /* so far in this round */
     struct error refusal;  /* the last one */
-    struct error why;      /* the last reason that it did not work; text "" at first */
+    struct error why;      /* why the last try failed; "" at first */
 };
 
-/* A link to ADDRESS that is on its way there, for whoever tries one address once. NULL where that
- * cannot begin. */
+/* Starts a single connection to ADDRESS. Returns NULL if that is impossible. */
 struct link *dial_address(struct loop *loop, const struct net_address *address, uint16_t port,
                           SSL_CTX *tls, const struct link_events *events, void *context,
                           struct error *err);
 
-/* Takes NAME by reference. */
+/* Starts; NAME is borrowed. */
 void dial_start(struct dial *d, struct loop *loop, struct reaper *reaper, SSL_CTX *tls,
                 const char *name, uint16_t port, const struct dial_events *events, void *context);
 void dial_stop(struct dial *d);
 
-/* For how long all that answered was that nobody listens there, ns; 0: the last time it was not. */
+/* Returns for how long every try was refused because nothing listens there, in ns; 0 if the last
+ * one was not. */
 int64_t dial_absent(const struct dial *d);
-/* Why there is no link yet: another key, where one was ever met, else the last reason. */
+/* Returns why there is no link yet: another key if one was ever met, else the last reason. */
 const struct error *dial_why(const struct dial *d);
 
 #endif

@@ -64,7 +64,7 @@ int frame_put(struct buf *out, const json_t *message, struct error *err) {
     return buf_add(out, text, size, err);
 }
 
-/* Jansson keeps members in the order in which they came. */
+/* Jansson keeps members in order of insertion. */
 static int check_form(const json_t *message, struct error *err) {
     void *first = json_object_iter((json_t *)(uintptr_t)message);
     if (first == NULL || strcmp(json_object_iter_key(first), "v") != 0)

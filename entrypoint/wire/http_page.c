@@ -11,7 +11,7 @@
 
 static const int64_t rest_time = CLOCK_SECOND / 10;
 
-/* Of what a reader sends behind its request, before it is cut off. */
+/* Bytes read after the request before the client is cut off. */
 enum { LEFTOVERS_MAX = 64 * 1024, HEAD_MAX = 512 };
 
 struct reader {
@@ -21,8 +21,8 @@ struct reader {
     char request[HTTP_REQUEST_MAX];
     size_t size;
     struct buf answer;
-    size_t sent;                              /* of it */
-    enum { ASKING, ANSWERED, LEAVING } state; /* the last: it is to hang up */
+    size_t sent;                              /* bytes of it that were sent */
+    enum { ASKING, ANSWERED, LEAVING } state; /* LEAVING: the client is to hang up */
     struct reader *next;
 };
 
@@ -43,7 +43,7 @@ static void send_away(void *context) {
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* The text as it is now, or lately was. */
+/* Makes the text anew unless it is fresh. */
 static int renew(struct http_page *p, struct error *err) {
     int64_t now = clock_now();
     if (p->made != 0 && now - p->made < HTTP_PAGE_FRESH)
@@ -72,7 +72,8 @@ static int add_answer(struct reader *r, enum http_request_status status, struct 
     return buf_add(&r->answer, body, size, err);
 }
 
-/* False where the reader has gone. What it still sends lies unread until it has the answer. */
+/* Returns false if the client has gone. What it still sends stays unread until it has the answer.
+ */
 static bool flush(struct reader *r) {
     struct error ignored;
     while (r->sent < r->answer.size) {
@@ -86,7 +87,7 @@ static bool flush(struct reader *r) {
             return false;
         r->sent += (size_t)sent;
     }
-    /* Closed at once, what has come unread would take the answer away from the reader. */
+    /* closing with unread data would discard the answer */
     r->state = LEAVING;
     (void)shutdown(r->watch.fd, SHUT_WR);
     return loop_watch(r->page->loop, &r->watch, EPOLLIN, &ignored) == 0;
@@ -94,7 +95,7 @@ static bool flush(struct reader *r) {
 
 /* --- a reader --------------------------------------------------------------------------------- */
 
-/* Bytes that nobody asked for. */
+/* Discards bytes that follow the request. */
 static bool discard(struct reader *r) {
     ssize_t got = recv(r->watch.fd, r->request, sizeof(r->request), MSG_DONTWAIT);
     if (got < 0)
@@ -103,7 +104,7 @@ static bool discard(struct reader *r) {
     return got > 0 && r->size < LEFTOVERS_MAX;
 }
 
-/* False where it has gone, or has nothing more to say. */
+/* Returns false if the client has gone or has nothing more to say. */
 static bool listen_to(struct reader *r) {
     struct error ignored;
     size_t room = sizeof(r->request) - r->size;
@@ -127,7 +128,7 @@ static void ready(void *context, uint32_t events) {
         send_away(r);
 }
 
-/* --- the door --------------------------------------------------------------------------------- */
+/* --- the listener ----------------------------------------------------------------------------- */
 
 static struct reader *oldest(const struct http_page *p) {
     struct reader *r = p->readers;
@@ -164,7 +165,7 @@ static void listen_again(void *context) {
         loop_after(p->loop, &p->rest, rest_time);
 }
 
-/* Whoever cannot be taken in goes on knocking: without descriptors the page rests. */
+/* A connection that cannot be accepted stays ready: without descriptors the page rests. */
 static void knock(void *context, uint32_t events) {
     struct http_page *p = context;
     (void)events;

@@ -1,11 +1,11 @@
-/* One page that anybody who reaches a port may read over HTTP/1: `GET PATH`, one answer a
- * connection. Strangers are its readers, so all that they could take is bounded: so many of them at
- * once, so many bytes of a request, so many seconds for all of it. Where there is no room the one
- * who came first goes, so that readers who say nothing keep nobody out. Nothing here waits.
+/* HTTP/1 server for a single page: `GET PATH`, one answer per connection.
  *
- * The text is made for a reader, at most once in HTTP_PAGE_FRESH; who asks more often gets the same
- * one.
- */
+ * Any client that reaches the port may read it, so everything is bounded: connections, bytes of a
+ * request, and seconds for all of it. When there is no room the oldest connection is closed, so
+ * that silent clients keep nobody out. Nothing here blocks.
+ *
+ * The text is made for a client at most once in HTTP_PAGE_FRESH; clients in between get the same
+ * text. */
 #ifndef ENTRYPOINT_WIRE_HTTP_PAGE_H
 #define ENTRYPOINT_WIRE_HTTP_PAGE_H
 
@@ -34,11 +34,11 @@ struct reader;
 struct http_page {
     struct loop *loop;
     struct watch watch; /* the listener */
-    struct timer rest;  /* where descriptors run out: then it listens again */
+    struct timer rest;  /* after running out of descriptors: then it listens again */
     struct http_page_options options;
     struct reader *readers; /* newest first */
     size_t count;
-    struct buf text; /* as it was last made */
+    struct buf text; /* as last made */
     int64_t made;    /* when; 0: never */
 };
 

@@ -9,7 +9,7 @@ struct span {
     size_t size;
 };
 
-/* Up to the next CR LF or bare LF, which it moves behind; false where none has come. */
+/* Takes a line up to CR LF or bare LF and moves past it; false if it is incomplete. */
 static bool take_line(struct span *rest, struct span *ret) {
     const char *end = rest->size > 0 ? memchr(rest->at, '\n', rest->size) : NULL;
     if (end == NULL)
@@ -23,7 +23,7 @@ static bool take_line(struct span *rest, struct span *ret) {
     return true;
 }
 
-/* Up to the next blank, or all. */
+/* Takes a word up to the next blank, or everything. */
 static struct span take_word(struct span *rest) {
     const char *end = rest->size > 0 ? memchr(rest->at, ' ', rest->size) : NULL;
     struct span word = {rest->at, end != NULL ? (size_t)(end - rest->at) : rest->size};
@@ -65,7 +65,7 @@ static enum http_request_status judge_line(struct span line, const char *path) {
     return equals(&target, path) ? HTTP_REQUEST_GOOD : HTTP_REQUEST_NOT_FOUND;
 }
 
-/* "Name: anything"; what it says does not matter. */
+/* "Name: anything"; the value does not matter. */
 static bool is_header(const struct span *line) {
     const char *colon = memchr(line->at, ':', line->size);
     return colon != NULL && colon > line->at && memchr(line->at, '\0', line->size) == NULL;
@@ -83,7 +83,7 @@ enum http_request_status http_request_judge(const char *bytes, size_t size, cons
         else if (!is_header(&line))
             return HTTP_REQUEST_BAD;
         if (status == HTTP_REQUEST_BAD)
-            return status; /* whatever follows: it is no HTTP */
+            return status; /* whatever follows, it is no HTTP */
     }
     return size >= HTTP_REQUEST_MAX ? HTTP_REQUEST_TOO_LARGE : HTTP_REQUEST_MORE;
 }

@@ -1,11 +1,11 @@
-/* The head of an HTTP/1 request, as far as a server of one page needs it: who asks for what. Pure,
- * for bytes that anybody may have sent. */
+/* Parser for the head of an HTTP/1 request, as far as a server of one page needs it. Pure; the
+ * bytes are untrusted. */
 #ifndef ENTRYPOINT_WIRE_HTTP_REQUEST_H
 #define ENTRYPOINT_WIRE_HTTP_REQUEST_H
 
 #include <stddef.h>
 
-/* Of a head, its empty line included. */
+/* Maximum size of a head, its empty line included. */
 enum { HTTP_REQUEST_MAX = 8 * 1024 };
 
 enum http_request_status {
@@ -18,8 +18,8 @@ enum http_request_status {
     HTTP_REQUEST_VERSION = 505,
 };
 
-/* What to answer to SIZE bytes that have come so far, from somebody who may ask to GET PATH (a
- * query behind it changes nothing) and nothing else. What follows the head is left alone. */
+/* Returns what to answer to the first SIZE bytes of a request, if only GET PATH is allowed (with
+ * any query). What follows the head is ignored. */
 enum http_request_status http_request_judge(const char *bytes, size_t size, const char *path);
 
 /* "404 Not Found". */

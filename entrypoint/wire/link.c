@@ -93,7 +93,7 @@ static void fail_by_tls(struct link *l, int result) {
         enum exit_code code =
             l->open ? EXIT_CODE_HOST_LOST : tls_refusal(SSL_is_server(l->ssl), number);
         (void)tls_error(&why, code, l->open ? "the link broke" : "no ringmaster of this job");
-        if (code == EXIT_CODE_KEY_REFUSED) /* the library's words for it lead astray */
+        if (code == EXIT_CODE_KEY_REFUSED) /* the library's text for it is misleading */
             (void)error_set(&why, code, TLS_ANOTHER_KEY);
         fail(l, &why);
     } else {
@@ -156,7 +156,7 @@ static void late(void *context) {
         link_destroy(l);
 }
 
-/* Up to SIZE bytes; 0 when there are none now or the link has failed. */
+/* Reads up to SIZE bytes; returns 0 if there are none now or the link has failed. */
 static size_t receive(struct link *l, char *bytes, size_t size) {
     if (l->ssl == NULL) {
         ssize_t got = passed_fds_receive(l->watch.fd, bytes, size, l->fds, &l->fd_count);
@@ -179,7 +179,8 @@ static size_t receive(struct link *l, char *bytes, size_t size) {
     return 0;
 }
 
-/* The end of a link that cannot take a message is heard of through the loop, like any other end. */
+/* If a message cannot be queued, the link's end is reported through the loop, like any other end.
+ */
 static void put(struct link *l, json_t *message) {
     struct error ignored;
     bool waits = may_write(l);
@@ -202,7 +203,7 @@ static void take_foreign(struct link *l, const json_t *message) {
     fail(l, &why);
 }
 
-/* Ours of this version: the link's own, or its owner's. */
+/* Handles a message of this version: the link's own, or its owner's. */
 static void take_message(struct link *l, const json_t *message) {
     struct error why;
     if (l->ssl == NULL || strcmp(frame_type(message), "taken") != 0) {
@@ -235,8 +236,8 @@ void link_take_messages(struct link *l) {
     }
 }
 
-/* Frames that come in a steady trickle are acknowledged together with our own, so that nobody is
- * woken for that; others when many of them are kept at the other side. */
+/* Frames that arrive steadily are acknowledged together with our own, so that nobody is woken for
+ * that; others once many of them are kept at the other side. */
 static void acknowledge(struct link *l, bool sends) {
     const uint64_t frames = l->taken - l->acknowledged;
     if (l->ssl == NULL || (l->unacknowledged < ACKNOWLEDGE_SIZE &&
@@ -261,7 +262,8 @@ void link_read_all(struct link *l) {
         acknowledge(l, false);
 }
 
-/* The gift goes with the first byte of its message, so what lies before that is sent first. */
+/* A descriptor travels with the first byte of its message, so what is queued before it is sent
+ * first. */
 static ssize_t send_plain(struct link *l, const char *bytes, size_t size) {
     const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
     if (l->gift < 0 || l->gift_at > 0)
@@ -274,7 +276,7 @@ static ssize_t send_plain(struct link *l, const char *bytes, size_t size) {
     return sent;
 }
 
-/* How many of them were taken; 0: none now, or the link has failed. */
+/* Returns how many bytes were taken; 0 if none now or the link has failed. */
 static size_t send_piece(struct link *l, const char *bytes, size_t size) {
     size_t sent = 0;
     if (l->ssl == NULL) {
@@ -304,7 +306,7 @@ void link_write_all(struct link *l) {
         link_rewatch(l, 0);
 }
 
-/* What was sent to us is read before a hang-up counts: a peer says its last word and leaves. */
+/* Data is read before a hang-up counts: a peer sends its last message and leaves. */
 static void ready(void *context, uint32_t events) {
     struct link *l = context;
     bool may_read = !l->open || events != EPOLLOUT;
@@ -404,7 +406,7 @@ void link_flush(struct link *l) {
 
 void link_part(struct link *l, json_t *message) {
     link_send(l, message);
-    l->failed = true; /* its owner hears no more of it */
+    l->failed = true; /* its owner gets no more callbacks */
     if (l->open)
         link_write_all(l);
     link_free(l);

@@ -28,7 +28,7 @@ void link_hold(struct link *l, bool held) {
         link_rewatch(l, 0);
 }
 
-/* FRESH has the old connection afterwards, which goes with it. */
+/* Afterwards FRESH has the old connection, which is closed with it. */
 static void swap_connections(struct link *l, struct link *fresh) {
     SSL *ssl = l->ssl;
     int fd = l->watch.fd;
@@ -46,7 +46,7 @@ bool link_resume(struct link *l, struct link *fresh, uint64_t taken, int64_t sil
     if (whole) {
         struct buf in = l->in;
         swap_connections(l, fresh);
-        l->in = fresh->in; /* what came behind the word of the resumption */
+        l->in = fresh->in; /* what followed the message that resumes it */
         fresh->in = in;
         l->held = false;
         tcp_set_silence(l->watch.fd, silence_seconds);
@@ -58,7 +58,7 @@ bool link_resume(struct link *l, struct link *fresh, uint64_t taken, int64_t sil
     l->busy = true;
     link_take_messages(l);
     if (!link_is_gone(l))
-        link_read_all(l); /* TLS may hold some of it, of which no socket tells */
+        link_read_all(l); /* TLS may hold some of it, which the socket does not report */
     if (!link_is_gone(l))
         link_write_all(l);
     l->busy = inside;

@@ -1,5 +1,5 @@
-/* Everything that a link (link.h) knows, and what its sources call of each other: link.c moves
- * messages, link_resume.c changes the connection under them. */
+/* Internal state of a link (link.h), shared by its sources: link.c moves messages, link_resume.c
+ * replaces the connection under them. */
 #ifndef ENTRYPOINT_WIRE_LINK_STATE_H
 #define ENTRYPOINT_WIRE_LINK_STATE_H
 
@@ -25,26 +25,26 @@ struct link {
     struct buf in;
     struct send_queue out;
     uint64_t taken;        /* frames received so far */
-    uint64_t acknowledged; /* of these the peer knows */
+    uint64_t acknowledged; /* of these, known to the peer */
     size_t unacknowledged; /* bytes received since */
     char name[TLS_NAME_SIZE];
     int fds[PASSED_FDS_MAX]; /* received and not yet taken */
     size_t fd_count;
-    int gift; /* to be sent with the byte at `gift_at` of `out`; -1: none */
+    int gift; /* descriptor to send with the byte at `gift_at` of `out`; -1: none */
     size_t gift_at;
     bool open;   /* messages may pass */
     bool failed; /* closed() was called */
-    bool held;   /* not read or written until link_resume(), or until it is let go again */
-    bool cut;    /* a message was lost: it cannot be resumed */
+    bool held;   /* suspended until link_resume() or released */
+    bool cut;    /* a message was lost: cannot be resumed */
     bool busy;   /* inside one of its callbacks: link_free waits */
     bool freed;
 };
 
-/* Closed, or freed by its owner. */
+/* Returns true if the link is closed or was freed by its owner. */
 bool link_is_gone(const struct link *l);
 void link_destroy(struct link *l);
 
-/* What the socket is waited for next. WANTED is what TLS asks in its handshake. */
+/* Sets the events to wait for next. WANTED is what TLS asks for in its handshake. */
 void link_rewatch(struct link *l, uint32_t wanted);
 void link_take_messages(struct link *l);
 void link_read_all(struct link *l);

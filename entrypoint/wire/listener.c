@@ -82,8 +82,7 @@ static bool is_same_user(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && run_as_is_ours(peer.uid);
 }
 
-/* Of those from PEER (NULL: from anywhere) the one who has waited longest, if they are more than
- * LEAST. */
+/* Returns the oldest connection from PEER (NULL: from anywhere) if there are more than LEAST. */
 static struct guest *oldest(const struct listener *d, const struct net_address *peer, bool proved,
                             size_t least) {
     struct guest *found = NULL;
@@ -97,7 +96,7 @@ static struct guest *oldest(const struct listener *d, const struct net_address *
     return count > least ? found : NULL;
 }
 
-/* One guest, for a newcomer from PEER. There must be one. */
+/* Closes one connection to make room for a newcomer from PEER. There must be one. */
 static void send_one_away(struct listener *d, const struct net_address *peer) {
     static const struct error crowd = {.code = EXIT_CODE_NOT_READY, .text = "too many at once"};
     struct guest *g = peer != NULL ? oldest(d, peer, false, d->room / 4) : NULL;
@@ -147,7 +146,7 @@ static void listen_again(void *context) {
         loop_after(d->loop, &d->rest, rest_time);
 }
 
-/* Nobody can be taken in, and whoever knocks goes on knocking. */
+/* Nothing can be accepted, and a pending connection stays ready. */
 static void make_room(struct listener *d) {
     if (d->guests != NULL) {
         send_one_away(d, NULL);
@@ -219,7 +218,7 @@ void listener_close(struct listener *d) {
     d->watch.fd = d->spare = -1;
 }
 
-/* A socket bound to ADDRESS, or to all of both families; -1 with errno. */
+/* Returns a socket bound to ADDRESS, or to all addresses of both families; -1 with errno. */
 static int bound_socket(const struct net_address *address, uint16_t port) {
     struct sockaddr_storage at;
     socklen_t size = net_address_socket(address, port, &at);

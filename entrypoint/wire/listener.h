@@ -1,12 +1,13 @@
-/* A listening socket and those who have knocked but not yet said who they are. Each guest has a
- * few seconds for the handshake (TCP: TLS with the job's key) and its first message. There is room
- * for so many of them; when it is full the one who has waited longest goes, first of those who have
- * not proved the key, and of the newcomer's own address where that holds a quarter of the room: a
- * flood of strangers cannot keep those with the key outside.
+/* TCP or unix listener and its unauthenticated connections.
  *
- * Where descriptors run out, guests go too, and then newcomers are taken in and sent away at once
- * by a descriptor kept for that; a door that can do neither rests, so that it never turns in
- * circles. */
+ * Each connection has a few seconds for the handshake (TCP: TLS with the job's key) and its first
+ * message. Their number is limited. When it is reached the oldest is closed, first of those that
+ * have not proved the key, and of the newcomer's own address if that holds a quarter of the room: a
+ * flood of strangers cannot keep out peers with the key.
+ *
+ * If descriptors run out, pending connections are closed too, and newcomers are accepted and closed
+ * at once with a descriptor kept for that. If neither is possible the listener rests, so that it
+ * never spins. */
 #ifndef ENTRYPOINT_WIRE_LISTENER_H
 #define ENTRYPOINT_WIRE_LISTENER_H
 
@@ -25,15 +26,15 @@ enum { LISTENER_GUESTS_MAX = 512, LISTENER_GUESTS_LEAST = 4, LISTENER_GUEST_SECO
 struct guest;
 
 struct listener_events {
-    /* A guest's first message. LINK becomes the callee's: it calls link_own() or link_free(). PEER
-     * is 0.0.0.0 on a unix socket. */
+    /* A connection's first message. LINK passes to the callee, which calls link_own() or
+     * link_free(). PEER is 0.0.0.0 on a unix socket. */
     void (*arrived)(void *context, struct link *link, const struct net_address *peer,
                     const json_t *message);
-    /* The same for a guest whose message is of another version (frame.h). NULL: it is sent away. */
+    /* The same for a message of another version (frame.h). NULL: the connection is closed. */
     void (*foreign)(void *context, struct link *link, const struct net_address *peer,
                     const json_t *message);
-    /* A guest that went without a message: EXIT_CODE_KEY_REFUSED for a ringmaster with another key,
-     * else EXIT_CODE_NOT_READY, for a stranger. May be NULL. */
+    /* A connection ended without a message: EXIT_CODE_KEY_REFUSED for a ringmaster with another
+     * key, else EXIT_CODE_NOT_READY for a stranger. May be NULL. */
     void (*turned_away)(void *context, const struct net_address *peer, const struct error *why);
 };
 
@@ -45,23 +46,23 @@ struct listener {
     void *context;
     struct guest *guests; /* newest first */
     size_t guest_count;
-    size_t room;       /* for guests */
-    int spare;         /* a descriptor to turn newcomers away by; -1: gone */
+    size_t room;       /* for pending connections */
+    int spare;         /* a descriptor for accepting and closing newcomers; -1: gone */
     struct timer rest; /* then it listens again */
 };
 
-/* Takes over LISTENER, also when it fails. TLS is NULL for a unix socket, whose peers must be of
- * this process's user. */
+/* Opens it and takes over LISTENER, also on failure. TLS is NULL for a unix socket, whose peers
+ * must belong to this process's user. */
 int listener_open(struct listener *d, struct loop *loop, int listener, SSL_CTX *tls,
                   const struct listener_events *events, void *context, struct error *err);
 void listener_close(struct listener *d);
 
-/* Room for so many guests from now on, within LISTENER_GUESTS_LEAST and LISTENER_GUESTS_MAX, which
- * is what a door begins with. */
+/* Sets how many connections may be pending, within LISTENER_GUESTS_LEAST and LISTENER_GUESTS_MAX,
+ * the initial value. */
 void listener_set_room(struct listener *d, uint64_t guests);
 
-/* A listening TCP socket, or -1: at ADDRESS, or where that is none at all of both families. The
- * error names the port and WHAT it is: "the control link (RINGMASTER_PORT)". */
+/* Returns a listening TCP socket, or -1: at ADDRESS, or at all addresses of both families if that
+ * is unset. The error names the port and WHAT it is: "the control link (RINGMASTER_PORT)". */
 int listener_listen(const struct net_address *address, uint16_t port, const char *what,
                     struct error *err);
 

@@ -22,7 +22,7 @@ int message_queue_init(struct message_queue *p, struct loop *loop,
 }
 
 void message_queue_done(struct message_queue *p) {
-    loop_cancel(p->loop, &p->timer); /* of a zeroed one, which has no loop, it is not set */
+    loop_cancel(p->loop, &p->timer); /* not set in a zeroed queue, which has no loop */
     json_decref(p->queue);
     p->queue = NULL;
 }

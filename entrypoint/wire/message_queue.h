@@ -1,5 +1,6 @@
-/* Messages from this process to itself: delivered one by one from the loop, in order, so that the
- * master's own host is told and heard like any other and no callback runs inside another. */
+/* Queue of messages from this process to itself, delivered one by one from the loop, in order.
+ *
+ * The master's own host is thereby treated like any other, and no callback runs inside another. */
 #ifndef ENTRYPOINT_WIRE_MESSAGE_QUEUE_H
 #define ENTRYPOINT_WIRE_MESSAGE_QUEUE_H
 

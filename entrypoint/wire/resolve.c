@@ -10,7 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* What the child says: below PIPE_BUF, so at once or not at all. */
+/* The child's answer: below PIPE_BUF, so it arrives whole or not at all. */
 struct answer {
     struct net_address found[RESOLVE_MAX];
     size_t count;

@@ -1,6 +1,8 @@
-/* The addresses of a host's name, looked up without blocking the loop: the system's resolver runs
- * in a child, which is ended at the deadline. Its IPv4 addresses, or where it has none those of
- * IPv6 that every host may use; each once. */
+/* Non-blocking name resolution: the system's resolver runs in a child, which is ended at the
+ * deadline.
+ *
+ * The result is the IPv4 addresses, or, if there are none, the IPv6 addresses that every host may
+ * use; each once. */
 #ifndef ENTRYPOINT_WIRE_RESOLVE_H
 #define ENTRYPOINT_WIRE_RESOLVE_H
 
@@ -17,11 +19,11 @@ struct resolve {
     struct loop *loop;
     struct reaper *reaper;
     struct child child;
-    struct watch watch; /* its pipe; fd -1: none */
+    struct watch watch; /* the child's pipe; fd -1: none */
     struct timer deadline;
     struct net_address found[RESOLVE_MAX];
     size_t count;
-    /* COUNT is 0 for a name that is not known, or not in time. */
+    /* COUNT is 0 if the name is unknown or was not resolved in time. */
     void (*done)(void *context, const struct net_address *found, size_t count);
     void *context;
 };
@@ -30,7 +32,7 @@ struct resolve {
 int resolve_start(struct resolve *r, struct loop *loop, struct reaper *reaper, const char *name,
                   void (*done)(void *context, const struct net_address *found, size_t count),
                   void *context, struct error *err);
-/* Not running is fine. */
+/* Does nothing if it is not running. */
 void resolve_cancel(struct resolve *r);
 
 #endif

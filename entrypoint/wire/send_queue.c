@@ -43,7 +43,7 @@ void send_queue_wrote(struct send_queue *q, size_t size) {
     }
 }
 
-/* Bytes of the frames below COUNT, all of which are in the queue. */
+/* Returns the size of the frames below COUNT, all of which are in the queue. */
 static size_t size_below(const struct send_queue *q, uint64_t count) {
     size_t size = 0;
     for (uint64_t i = q->first; i < count; i++)

@@ -2,7 +2,7 @@
  *
  * Frames are numbered from 0. The queue keeps what was written to the socket until the peer
  * acknowledges it, so that nothing is lost with a connection: after send_queue_rewind() it starts
- * again behind the last frame that the peer has taken. Fails where its ceiling is reached. */
+ * again after the last frame that the peer has received. Fails at its maximum size. */
 #ifndef ENTRYPOINT_WIRE_SEND_QUEUE_H
 #define ENTRYPOINT_WIRE_SEND_QUEUE_H
 
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* So many bytes may be written and unacknowledged; then writing waits for the peer. */
+/* Bytes that may be written and unacknowledged; then writing waits for the peer. */
 enum { SEND_QUEUE_WINDOW = 1024 * 1024 };
 
 struct send_queue {
@@ -26,22 +26,22 @@ struct send_queue {
     bool keeps;       /* written frames until they are acknowledged */
 };
 
-/* MAX bytes may wait, besides the written ones. */
+/* MAX: bytes that may wait, besides the written ones. */
 void send_queue_init(struct send_queue *q, size_t max, bool keeps);
 void send_queue_done(struct send_queue *q);
 
 int send_queue_put(struct send_queue *q, const json_t *message, struct error *err);
 
-/* Bytes that wait to be written, and those of them that may be written now, at *RET. */
+/* Returns how many bytes wait to be written; *RET gets those that may be written now. */
 size_t send_queue_waiting(const struct send_queue *q);
 size_t send_queue_ready(const struct send_queue *q, const char **ret);
-/* SIZE of these were written. */
+/* Records that SIZE of these were written. */
 void send_queue_wrote(struct send_queue *q, size_t size);
 
-/* The peer has taken all frames below COUNT, which may be an old word of it. False where it cannot
- * have: they were not written. */
+/* The peer has received all frames below COUNT, which may be an outdated number. Returns false if
+ * that is impossible because they were not written. */
 bool send_queue_acknowledge(struct send_queue *q, uint64_t count);
-/* The same, of now, and what is left is sent anew over another connection. */
+/* Likewise with the current number; the rest is sent anew over another connection. */
 bool send_queue_rewind(struct send_queue *q, uint64_t count);
 
 #endif

@@ -12,7 +12,7 @@ void tcp_tune(int fd) {
     int interval = 2;
     int probes = 3;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    /* A handshake within an outage is tried again at even pauses until it counts as stuck. */
+    /* a handshake during an outage is retried at even intervals until it counts as stuck */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &one, sizeof(one));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
@@ -37,8 +37,8 @@ bool tcp_is_connecting(int fd) {
     return info_of(fd).tcpi_state == TCP_SYN_SENT;
 }
 
-/* Data that a firewall of this host drops was never sent: TCP then probes, at doubling pauses. The
- * probes of a peer that has no room are answered, and do not add up. */
+/* Data that a firewall of this host drops was never sent: TCP then probes, at doubling intervals.
+ * Probes of a peer without room are answered and do not add up. */
 bool tcp_is_stuck(int fd) {
     const struct tcp_info info = info_of(fd);
     return info.tcpi_retransmits >= STUCK_TRIES || info.tcpi_probes >= STUCK_TRIES;

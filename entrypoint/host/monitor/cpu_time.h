@@ -1,12 +1,13 @@
-/* How much processor time a program has used, with all processes that it has started. */
+/* Processor time of a program and all processes that it has started. */
 #ifndef ENTRYPOINT_HOST_MONITOR_CPU_TIME_H
 #define ENTRYPOINT_HOST_MONITOR_CPU_TIME_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Of all processes below PARENT, ns, those included that PARENT has reaped. It only grows, but for
- * what ends unseen between two of its children. 0 where PARENT is not there. */
+/* Returns the processor time of all processes below PARENT in ns, including those that PARENT has
+ * reaped. It only grows, except for processes that end unseen between two of its children. 0 if
+ * PARENT is not there. */
 int64_t cpu_time_below(pid_t parent);
 
 #endif

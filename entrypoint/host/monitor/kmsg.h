@@ -1,7 +1,8 @@
-/* What the kernel says while an attempt runs that explains failures: GPUs' Xids, errors of the
- * hardware, and of a rank that crashed or lacked memory, what it noted then. Read from /dev/kmsg,
- * which most containers do not have and which takes rights: then there is nothing. It is the log of
- * the whole machine, so that a line may be about a neighbour. */
+/* Kernel log messages that explain failures: GPU Xids, hardware errors, and, for a rank that
+ * crashed or ran out of memory, what the kernel logged then.
+ *
+ * Read from /dev/kmsg, which most containers do not have and which needs privileges: then there is
+ * nothing. It is the log of the whole machine, so a line may be about another container. */
 #ifndef ENTRYPOINT_HOST_MONITOR_KMSG_H
 #define ENTRYPOINT_HOST_MONITOR_KMSG_H
 
@@ -20,21 +21,22 @@ struct kernel_line {
 
 struct kmsg {
     int fd; /* a read is one record; -1: not readable */
-    /* Since the attempt began, in their order: the first of each kind. */
+    /* The first lines of each kind since the attempt began, in order. */
     struct kernel_line lines[KMSG_KINDS * KMSG_LINES];
     unsigned count;
     unsigned of_kind[KMSG_KINDS];
 };
 
-/* From here on. PATH is /dev/kmsg but in tests; what is no such device is not read. */
+/* Opens it at its current end. PATH is /dev/kmsg except in tests; anything that is no such device
+ * is not read. */
 void kmsg_open(struct kmsg *k, const char *path);
 void kmsg_close(struct kmsg *k);
 
-/* From here on again: what was said before is another attempt's. */
+/* Forgets earlier lines: they belong to another attempt. */
 void kmsg_forget(struct kmsg *k);
 
-/* Up to three lines of those since it was opened or forgot, '\n' between; "" where there are none.
- * CRASHED and MEMORY say which lines about programs count. The same lines come to whoever asks: of
+/* Writes up to three lines since it was opened or forgot, separated by '\n'; "" if there are none.
+ * CRASHED and MEMORY say which lines about programs count. Every caller gets the same lines: of
  * ranks that fail one after the other any may be the one that is judged. Never waits. */
 void kmsg_read(struct kmsg *k, bool crashed, bool memory, char *ret, size_t size);
 

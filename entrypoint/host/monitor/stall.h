@@ -1,6 +1,8 @@
-/* Whether a rank that marks its progress goes on. What it has shown before teaches how long it may
- * rest without a word about it, and, where that is asked for, how long it may at all; how long it
- * may at most is asked for in any case. Pure: times and marks are handed in. */
+/* Stall detector for ranks that report progress.
+ *
+ * The longest gap seen between two progress marks sets the threshold of the warning and, on
+ * request, of the limit; the user's limit holds in any case. Pure: the caller passes times and
+ * marks in. */
 #ifndef ENTRYPOINT_HOST_MONITOR_STALL_H
 #define ENTRYPOINT_HOST_MONITOR_STALL_H
 
@@ -10,7 +12,7 @@
 #include <stdint.h>
 
 struct stall {
-    uint64_t marks;    /* as last seen; 0: it has made none */
+    uint64_t marks;    /* marks as last seen; 0: it has made none */
     int64_t marked_at; /* when they were seen to change */
     int64_t looked_at; /* the last time */
     int64_t longest;   /* silence before a mark, as far as it was seen */

@@ -1,7 +1,8 @@
-/* Counts of the job's metrics (outcome/metric_counts.h) in the life of a host: every line of its
- * ranks as it is printed, prefix and all, since that is what a service looks through. What has
- * matched for the first time is told to the first host, which says at the end what matched nowhere.
- */
+/* Counter of the job's metric definitions (outcome/metric_counts.h) on one host.
+ *
+ * It matches every line of the ranks as printed, prefix included, as a service would. The first
+ * match of each metric is reported to the first host, which at the end names the metrics that
+ * matched nowhere. */
 #ifndef ENTRYPOINT_HOST_OBSERVE_METRIC_MATCHER_H
 #define ENTRYPOINT_HOST_OBSERVE_METRIC_MATCHER_H
 
@@ -13,19 +14,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where nobody would hear of it nothing is counted. */
+/* Opens the counter; does nothing if nobody would read the result. */
 void metric_matcher_open(struct metric_counts *c, const struct job *job);
 
-/* TELL is called for each metric that has matched now and never before, and for one that is left
- * out from now on: of neither can the first host say that it matched nowhere. Once, too, with an
- * empty name, when there is no time for a line. */
+/* Matches a line. TELL is called for each metric with its first match, and for one that is no
+ * longer counted: the first host cannot report either as unmatched. It is also called once, with an
+ * empty name, if there is no time for a line. */
 void metric_matcher_line(struct metric_counts *c, const char *line, size_t size,
                          void (*tell)(void *context, const char *name), void *context);
 
-/* What another host has told. */
+/* Records what another host reports. */
 void metric_matcher_told(struct metric_counts *c, const json_t *message);
 
-/* The job has ended. */
+/* Logs the result at the end of the job. */
 void metric_matcher_conclude(const struct metric_counts *c, struct event_log *event_log,
                              bool is_first_host);
 

@@ -1,11 +1,12 @@
-/* Numbers for monitoring, in OpenMetrics' text form, where RINGMASTER_METRICS asks for them: every
- * so many seconds, and at the end, output/data/metrics-HOST.prom is written anew by the journal's
- * child, as a whole, for a collector of text files or who reads it. With RINGMASTER_METRICS_PORT
- * they are answered over HTTP, too (host/metrics_exporter.h).
+/* Metrics of a host in the OpenMetrics text format.
  *
- * What a host knows: its ranks' steps, the newest values of the metric lines that rank 0 prints,
- * which is mostly the first host; and what that one knows of all: hosts, attempts, how old their
- * last words are. */
+ * With RINGMASTER_METRICS, output/data/metrics-HOST.prom is rewritten at an interval and at the end
+ * by the event log's child, for a file collector or a person. RINGMASTER_METRICS_PORT serves the
+ * same over HTTP (host/metrics_exporter.h).
+ *
+ * A host knows the steps of its ranks and the newest values of rank 0's metric lines, which is
+ * mostly on the first host. The first host also knows the hosts, the attempts and the age of each
+ * host's last message. */
 #ifndef ENTRYPOINT_HOST_OBSERVE_OPENMETRICS_H
 #define ENTRYPOINT_HOST_OBSERVE_OPENMETRICS_H
 
@@ -29,15 +30,15 @@ struct openmetrics {
     size_t count;
 };
 
-/* A program's line: where it is a metric line (common/metric_line.h) its numbers are kept. What is
- * no name or number is left out, and so is what has no room. */
+/* Keeps the numbers of a program's line if it is a metric line (common/metric_line.h). Invalid
+ * names and numbers, and what does not fit, are ignored. */
 void openmetrics_line(struct openmetrics *g, const char *line, size_t size);
 
-/* Appends one sample. LABELS is "" or as it stands between braces; HELP may be NULL for a further
+/* Appends one sample. LABELS is "" or the text between the braces; HELP may be NULL for a further
  * sample of the same NAME. */
 int openmetrics_sample(struct buf *ret, const char *name, const char *help, const char *labels,
                        double value, struct error *err);
-/* Appends all that was kept, each as ringmaster_NAME. */
+/* Appends all kept values, each as ringmaster_NAME. */
 int openmetrics_print(const struct openmetrics *g, struct buf *ret, struct error *err);
 
 #endif

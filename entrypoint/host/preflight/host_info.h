@@ -1,5 +1,5 @@
-/* What a host says of itself when it joins: its versions, which must be equal on all hosts, and its
- * means, for `ringmaster check` and for warnings before the job begins. */
+/* Host information sent with a join: versions and settings, which must be equal on all hosts, and
+ * resources, for `ringmaster check` and for warnings before the job begins. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_HOST_INFO_H
 #define ENTRYPOINT_HOST_PREFLIGHT_HOST_INFO_H
 
@@ -17,13 +17,13 @@ struct host_info {
     char version[HOST_INFO_VERSION_SIZE]; /* ringmaster's */
     char build[BUILD_ID_SIZE];            /* likewise; "": not known */
     char openmpi[HOST_INFO_VERSION_SIZE]; /* "" where no mpirun is needed */
-    uint64_t job;               /* hash of what all hosts must read alike: hosts, slots, port */
-    uint64_t program;           /* likewise: what runs on every slot */
-    bool device;                /* of those that UCX is there for, in this container's reach */
-    bool ucx;                   /* Open MPI has the component for it */
-    bool failover;              /* likewise: the first host may be lost */
-    int64_t dead_seconds;       /* likewise: how long a host may say nothing */
-    struct net_address address; /* of the interface for the job; unset: not known */
+    uint64_t job;               /* hash of what all hosts must agree on: hosts, slots, port */
+    uint64_t program;           /* likewise: the program of every slot */
+    bool device;                /* this container has a device of the kind that UCX uses */
+    bool ucx;                   /* Open MPI has the component for UCX */
+    bool failover;              /* must be equal: failover is on */
+    int64_t dead_seconds;       /* must be equal: how long a host may be silent */
+    struct net_address address; /* of the job's interface; unset: unknown */
     int64_t cpus;
     int64_t memory_mib; /* what this container may use */
     int64_t shm_mib;    /* size of /dev/shm */
@@ -41,7 +41,7 @@ void host_info_gather(const struct job *job, const struct mpi_install *tools,
 json_t *host_info_json(const struct host_info *f);
 int host_info_parse(const json_t *object, struct host_info *ret, struct error *err);
 
-/* Whether THEIRS may take part in a job of OURS; the error says what differs. */
+/* Checks if THEIRS may take part in a job of OURS; the error says what differs. */
 int host_info_compare(const struct host_info *ours, const struct host_info *theirs,
                       struct error *err);
 

@@ -1,10 +1,11 @@
-/* For `ringmaster check`: whether hosts reach each other both ways, how fast, and in which pieces.
+/* Network measurement of `ringmaster check`: whether hosts reach each other in both directions, how
+ * fast, and with which packet sizes.
  *
- * Every host has a listener and dials others: those next to it in the order of hosts, and the
- * master, which dials all. So with up to NETWORK_CHECK_NEIGHBOURS + 1 hosts each way of each pair
- * is tried, and with more of them each way to the master and back. Who dials says ASK, who is
- * dialled answers ANSWER, words that only hosts of this check know. Then each sends to the next
- * host for a while, all of them at once, as ranks do. Nothing here outlasts NETWORK_CHECK_MS. */
+ * Every host listens and connects to others: to its neighbours in the order of hosts, and to the
+ * master, which connects to all. Up to NETWORK_CHECK_NEIGHBOURS + 1 hosts, every direction of every
+ * pair is tried; above that, every direction to and from the master. The caller sends ASK and the
+ * callee answers ANSWER, words that only hosts of this check know. Then each host sends to the next
+ * one for a while, all at once, as ranks do. Nothing here takes longer than NETWORK_CHECK_MS. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_NETWORK_CHECK_H
 #define ENTRYPOINT_HOST_PREFLIGHT_NETWORK_CHECK_H
 
@@ -38,11 +39,11 @@ struct network_check_options {
     char answer[NETWORK_CHECK_WORD_SIZE];
 };
 
-/* What came of dialling one peer. */
+/* Result of connecting to one peer. */
 struct network_check_way {
     size_t peer;
-    int64_t trip;                     /* ns from the word to its answer; 0: there was none */
-    char why[NETWORK_CHECK_WHY_SIZE]; /* then; else "" */
+    int64_t trip;                     /* ns from ASK to ANSWER; 0: no answer */
+    char why[NETWORK_CHECK_WHY_SIZE]; /* the reason, if there was no answer; else "" */
 };
 
 struct network_check_sent {
@@ -60,10 +61,10 @@ struct network_check_result {
     struct network_check_sent sent;
 };
 
-/* Whether FROM dials TO among COUNT hosts. */
+/* Returns true if FROM connects to TO among COUNT hosts. */
 bool network_check_dials(size_t from, size_t to, size_t count);
 
-/* RET is the caller's to end, also where there was no memory. */
+/* Runs the measurement. The caller must free RET, also when out of memory. */
 int network_check_run(const struct network_check_options *options, struct network_check_result *ret,
                       struct error *err);
 void network_check_done(struct network_check_result *r);

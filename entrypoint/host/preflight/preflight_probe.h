@@ -1,6 +1,7 @@
-/* A host looks at itself for `ringmaster check`, by a child (preflight_child.h): its supervisor
- * waits for no disk and for no other host. The listener is there before the host joins, so that
- * whoever is told of it finds it. */
+/* Examination of this host for `ringmaster check` by a child (preflight_child.h), so that its
+ * supervisor waits for no disk and no other host.
+ *
+ * The listener is opened before the host joins, so that it is there when other hosts connect. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_PROBE_H
 #define ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_PROBE_H
 
@@ -12,7 +13,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* Then it is killed, and what it said by then counts. The whole check is to take less than 5 s. */
+/* Then the child is killed, and what it has written by then counts. The whole check should take
+ * less than 5 s. */
 enum { PREFLIGHT_PROBE_MS = 4000 };
 
 struct preflight_probe {
@@ -26,7 +28,7 @@ struct preflight_probe {
     void *context;
 };
 
-/* Listens at ADDRESS, on the first port for MPI's data that is free. */
+/* Listens at ADDRESS on the first free port of those for MPI data. */
 int preflight_probe_listen(struct preflight_probe *e, const struct net_address *address,
                            const struct ports *ports, uint16_t *ret_port, struct error *err);
 

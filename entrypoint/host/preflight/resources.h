@@ -1,5 +1,6 @@
-/* What a host has, as `ringmaster check` shows it, beyond what it says when it joins (host_info.h).
- * Read from the kernel's files and calls, by a child, as some of them may hang on a disk. */
+/* Resources of a host for `ringmaster check`, beyond those in its join (host_info.h).
+ *
+ * Read from files and calls of the kernel, by a child, as some may hang on a disk. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_RESOURCES_H
 #define ENTRYPOINT_HOST_PREFLIGHT_RESOURCES_H
 

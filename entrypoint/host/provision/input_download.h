@@ -1,11 +1,11 @@
-/* What has to be fetched before the job begins (job/download_sources.h), fetched by a child
- * (transfer_process.h), which also brings checkpoints back and asks whether targets
- * (job/upload_targets.h) take files. It is killed when its time is over. With RINGMASTER_FETCH_ONCE
- * it also asks another host for what that one has fetched, and hands it on (peers/peer_server.h):
- * then it stays when all is here, until input_download_rest(). Where hosts are only counted, who
- * that is the master has to say: the child begins with input_download_ask(), or, after as long as
- * that host would be waited for, without.
- */
+/* Downloads before the job begins (job/download_sources.h), by a child (transfer_process.h).
+ *
+ * The child also restores checkpoints and tests if upload targets (job/upload_targets.h) are
+ * writable. It is killed when its time is over. With RINGMASTER_FETCH_ONCE it gets from another
+ * host what that has downloaded, and serves it to others (peers/peer_server.h): then it stays until
+ * input_download_rest(). If hosts are only counted, the master has to name the upstream host: the
+ * child starts with input_download_ask(), or without it after as long as it would wait for that
+ * host. */
 #ifndef ENTRYPOINT_HOST_PROVISION_INPUT_DOWNLOAD_H
 #define ENTRYPOINT_HOST_PROVISION_INPUT_DOWNLOAD_H
 
@@ -20,15 +20,13 @@ struct input_download_options {
     struct reaper *reaper;
     const struct job *job;
     char *const *environment; /* this process's own */
-    /* Of the doors by which hosts pass on what they have fetched, KEY_SIZE bytes; NULL: they do
-     * not.
-     */
+    /* Key of the servers with which hosts share downloads, KEY_SIZE bytes; NULL: they do not. */
     const unsigned char *key;
-    /* A line of its words, with prefix and line end. */
+    /* An output line of the child, with prefix and line end. */
     void (*line)(void *context, const char *line, size_t size);
-    /* It has got further, and how far it is, with line end. */
+    /* Progress, as text with line end. */
     void (*mark)(void *context, const char *line, size_t size);
-    /* All is there, or FAILURE says what is not. */
+    /* The end: everything is there, or FAILURE says what is not. */
     void (*done)(void *context, const struct error *failure);
     void *context;
 };
@@ -39,16 +37,15 @@ struct input_download {
     struct subprocess task;
     struct timer deadline;
     bool late;
-    bool all_here; /* the child stays for others' sake */
-    bool waits;    /* to be told whom to ask */
+    bool all_here; /* the child keeps serving other hosts */
+    bool waits;    /* for the upstream host to be named */
 };
 
 int input_download_start(struct input_download *s, const struct input_download_options *options,
                          struct error *err);
-/* The host that this one is to ask is at ADDRESS, as a worker is told once where it does not know.
- */
+/* Names the upstream host; called once for a worker that does not know it. */
 void input_download_ask(struct input_download *s, const char *address);
-/* All hosts have what they need: nobody asks this one any more. Fetching that goes on goes on. */
+/* All hosts have what they need: stops serving. A download under way continues. */
 void input_download_rest(struct input_download *s);
 void input_download_close(struct input_download *s);
 
@@ -56,21 +53,21 @@ static inline bool input_download_is_needed(const struct job *job) {
     return download_sources_any(&job->sources) || upload_targets_any(&job->settings);
 }
 
-/* The address of a target, with '/' at its end; the caller owns it. */
+/* Returns the address of a target, with '/' at its end, owned by the caller. */
 enum input_download_target {
     INPUT_DOWNLOAD_CHECKPOINTS,
     INPUT_DOWNLOAD_MODEL,
     INPUT_DOWNLOAD_OUTPUT,
     INPUT_DOWNLOAD_DATA,
-    INPUT_DOWNLOAD_OTHER_MODEL, /* of a host that is not the first one */
+    INPUT_DOWNLOAD_OTHER_MODEL, /* of a host other than the first */
 };
 json_t *input_download_target(const struct job *job, enum input_download_target which);
 
-/* The order as JSON (transfer/download_order.h); the caller owns it. */
+/* Returns the order as JSON (transfer/download_order.h), owned by the caller. */
 json_t *input_download_order(const struct job *job, char *const *environment);
 
-/* What it says of passing on, by LISTENER and KEY; the caller owns it. TOLD is where the host is
- * that this one asks, NULL where nobody has said so: then there is one where it is known. */
+/* Returns the part of the order about sharing, with LISTENER and KEY, owned by the caller. TOLD is
+ * the address of the upstream host, NULL if nobody has named it: then it is used if it is known. */
 json_t *input_download_door(const struct job *job, int listener, const unsigned char *key,
                             const char *told);
 

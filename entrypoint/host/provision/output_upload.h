@@ -1,6 +1,7 @@
-/* What this host uploads (job/upload_targets.h), by a child (transfer_process.h) that lives as long
- * as the job: checkpoints while it runs, all the rest when its programs have ended. A child that
- * dies before is started again then. */
+/* Uploads of this host (job/upload_targets.h), by a child (transfer_process.h) that lives as long
+ * as the job: checkpoints while it runs, everything else when its programs have ended.
+ *
+ * A child that dies early is restarted then. */
 #ifndef ENTRYPOINT_HOST_PROVISION_OUTPUT_UPLOAD_H
 #define ENTRYPOINT_HOST_PROVISION_OUTPUT_UPLOAD_H
 
@@ -17,7 +18,7 @@ struct output_upload_options {
     struct process_tree *sweep; /* spares the child */
     const struct job *job;
     char *const *environment; /* this process's own */
-    /* A line of its words, with prefix and line end. */
+    /* An output line of the child, with prefix and line end. */
     void (*line)(void *context, const char *line, size_t size);
     void *context;
 };
@@ -25,7 +26,7 @@ struct output_upload_options {
 struct output_upload {
     struct output_upload_options options;
     struct subprocess task;
-    struct timer hurry; /* what is under way is given up */
+    struct timer hurry; /* then uploads under way are abandoned */
     struct timer kill;
     bool open;
     bool finishing;
@@ -37,15 +38,16 @@ int output_upload_open(struct output_upload *u, const struct output_upload_optio
                        struct error *err);
 void output_upload_close(struct output_upload *u);
 
-/* The job's programs have ended: uploads all within SECONDS and calls DONE, from the loop. */
+/* The job's programs have ended: uploads everything within SECONDS, then calls DONE from the loop.
+ */
 void output_upload_finish(struct output_upload *u, int64_t seconds,
                           void (*done)(void *context, const struct error *failure), void *context);
-/* There are SECONDS left at most; 0: none. */
+/* Limits the remaining time to SECONDS; 0: none. */
 void output_upload_hurry(struct output_upload *u, int64_t seconds);
-/* Nobody waits for it any more. */
+/* Stops waiting for it. */
 void output_upload_drop(struct output_upload *u);
 
-/* The order as JSON (transfer/upload_order.h); the caller owns it. */
+/* Returns the order as JSON (transfer/upload_order.h), owned by the caller. */
 json_t *output_upload_order(const struct job *job, char *const *environment);
 
 #endif

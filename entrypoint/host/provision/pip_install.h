@@ -1,6 +1,8 @@
-/* What the program's code asks for (job/python_code.h), installed by the image's own pip as a
- * child, once a host, before hosts join. Each of its lines is a step forward, and so is that it
- * runs at all: a large package is built without a word. It is killed when its time is over. */
+/* Installation of the program's Python requirements (job/python_code.h) with the image's own pip,
+ * as a child, once per host, before hosts join.
+ *
+ * Each output line counts as progress, and so does the fact that it runs: a large package is built
+ * silently. It is killed when its time is over. */
 #ifndef ENTRYPOINT_HOST_PROVISION_PIP_INSTALL_H
 #define ENTRYPOINT_HOST_PROVISION_PIP_INSTALL_H
 
@@ -27,11 +29,11 @@ struct pip_install_options {
     struct reaper *reaper;
     const struct job *job;    /* its program is known */
     char *const *environment; /* this process's own */
-    /* A line of its words, with prefix and line end. */
+    /* An output line, with prefix and line end. */
     void (*line)(void *context, const char *line, size_t size);
-    /* It runs still: often enough that nobody who waits for a host gives this one up. */
+    /* Called regularly while it runs, so that this host is not given up. */
     void (*runs)(void *context);
-    /* All is there, or FAILURE, with pip's last words. */
+    /* The end: success, or FAILURE with pip's last lines. */
     void (*done)(void *context, const struct error *failure);
     void *context;
 };

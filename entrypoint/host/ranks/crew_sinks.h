@@ -1,4 +1,4 @@
-/* Where what the ranks of this container do and print goes. */
+/* Destinations of what the ranks of this container do and print. */
 #ifndef ENTRYPOINT_HOST_RANKS_CREW_SINKS_H
 #define ENTRYPOINT_HOST_RANKS_CREW_SINKS_H
 
@@ -14,7 +14,7 @@ struct crew_sinks {
     void *context;
 };
 
-/* To the master, with MEMBERS, which stay the caller's; NULL: none. */
+/* Sends a message to the master with MEMBERS, which stay owned by the caller; NULL: none. */
 void crew_sinks_tell(const struct crew_sinks *sinks, const char *type, const json_t *members);
 
 #endif

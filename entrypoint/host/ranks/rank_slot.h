@@ -1,4 +1,4 @@
-/* A rank of this host, as its supervisor sees it: for the files of the crew alone. */
+/* A rank of this host, as its supervisor sees it; internal to the files of the rank set. */
 #ifndef ENTRYPOINT_HOST_RANKS_RANK_SLOT_H
 #define ENTRYPOINT_HOST_RANKS_RANK_SLOT_H
 
@@ -22,12 +22,12 @@ struct rank_slot {
     char prefix[LINE_SPLITTER_PREFIX_SIZE]; /* of its lines */
     struct pipe_reader out;
     struct pipe_reader error_out;
-    struct tail tail; /* of standard output */
+    struct tail tail; /* end of its standard output */
     struct tail error_tail;
     struct progress progress;
-    int opens; /* the watch on who opens that (rank_monitor.h); -1: none */
+    int opens; /* the watch on the opening of that memory (rank_monitor.h); -1: none */
     struct stall stall;
-    struct idle idleness; /* of one without marks */
+    struct idle idleness; /* of a rank that reports no progress */
     enum rank_cause cause;
     bool reported;
     struct rank_slot *next;

@@ -1,5 +1,5 @@
-/* All that the shim of a rank (rank.h) knows. Its link is its supervisor's way to it: what comes
- * there does what rank.h says, by these events, whose context is the shim. */
+/* State of a shim (rank.h) and the events of its link to the supervisor, whose context is the shim.
+ */
 #ifndef ENTRYPOINT_HOST_RANKS_SHIM_H
 #define ENTRYPOINT_HOST_RANKS_SHIM_H
 
