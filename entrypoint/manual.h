@@ -1,6 +1,5 @@
-/* What ringmaster's commands are called and do: one table for --help, the man page, and what shells
- * complete. Variables and exit codes come from tables of their own (job/settings.h, exit_code.h).
- */
+/* Table of ringmaster's commands for --help, the man page and shell completion. Variables and exit
+ * codes have tables of their own (job/settings.h, exit_code.h). */
 #ifndef ENTRYPOINT_MANUAL_H
 #define ENTRYPOINT_MANUAL_H
 
@@ -11,26 +10,26 @@
 
 struct manual_row {
     const char *command;
-    const char *words; /* behind it, as people read them; "". A first one that is no capitals is
-                          taken as it stands, in brackets if it may be left out */
+    const char *words; /* its arguments as shown in help; "". A first one not in capitals is
+                          literal, in brackets if optional */
     const char *text;
 };
 
 /* NULL-terminated by a row without command. */
 const struct manual_row *manual_rows(void);
 
-/* Whether a row of COMMAND has WORD as a first one that is taken as it stands; WORD may be NULL. */
+/* Returns true if a row of COMMAND has WORD as a literal first argument; WORD may be NULL. */
 bool manual_takes(const char *command, const char *word);
 
-/* The name of a command, or an option of COMMAND's rows, that is nearest to WORD; NULL: none is. */
+/* Returns the command, or the option in COMMAND's rows, that is nearest to WORD; NULL: none. */
 const char *manual_nearest(const char *word);
 const char *manual_nearest_option(const char *command, const char *word);
 
-/* Appends the help of one command; false where there is none of that name. */
+/* Appends the help of one command; returns false if there is none of that name. */
 bool manual_help_of(const char *command, struct buf *ret);
 
-/* Append the help text but for exit codes, a man page in roff, and completions for bash (zsh takes
- * them by bashcompinit). */
+/* Append the help text without exit codes, a man page in roff, and completions for bash (zsh uses
+ * them through bashcompinit). */
 int manual_help(struct buf *ret, struct error *err);
 int manual_page(struct buf *ret, struct error *err);
 int manual_completion(struct buf *ret, struct error *err);

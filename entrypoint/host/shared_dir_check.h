@@ -17,15 +17,15 @@ struct shared_dir_check {
     void (*tell)(void *context, json_t *message); /* takes the reference */
     void *context;
     struct shared_dir_probe proving;
-    char word[SHARED_DIR_PROBE_WORD_SIZE]; /* that this host has written */
+    char word[SHARED_DIR_PROBE_WORD_SIZE]; /* in the file that this host has written */
 };
 
-/* The master's order to take a step. What is none is left alone. */
+/* Carries out the master's order of a step. Invalid orders are ignored. */
 void shared_dir_check_step(struct shared_dir_check *p, const json_t *order);
-/* This life ends: starts to take away what this host has written into the folder of checkpoints.
- * False where there is nothing to do. */
+/* The role ends: starts to remove what this host has written into the checkpoint directory. Returns
+ * false if there is nothing to do. */
 bool shared_dir_check_end(struct shared_dir_check *p);
-/* For a zeroed P, too. */
+/* P may be zeroed. */
 void shared_dir_check_close(struct shared_dir_check *p);
 
 #endif

@@ -1,6 +1,8 @@
-/* Whether the folder of checkpoints is one for all hosts: each writes a word of its own into a file
- * there, the next one reads it, and then each removes its own and that which it has read, whose
- * host may be lost. A child does so, with a deadline: its supervisor waits for no disk. */
+/* Probe of a checkpoint directory shared by all hosts, by a child with a deadline, so that its
+ * supervisor waits for no disk.
+ *
+ * Each host writes a random word into a file of its own there, the next host reads it, and then
+ * each removes its own file and the one that it has read, whose host may be lost. */
 #ifndef ENTRYPOINT_HOST_SHARED_DIR_PROBE_H
 #define ENTRYPOINT_HOST_SHARED_DIR_PROBE_H
 
@@ -25,29 +27,29 @@ struct shared_dir_probe {
     struct child child;
     struct timer deadline;
     enum shared_dir_probe_step step;
-    int answer; /* what the child says; closed where it has no pid */
+    int answer; /* the child's result; closed if it has no pid */
     char folder[PATH_MAX];
-    void (*done)(void *context, const struct error *fault); /* NULL: good */
+    void (*done)(void *context, const struct error *fault); /* NULL: success */
     void *context;
 };
 
 struct shared_dir_probe_options {
     struct loop *loop;
     struct reaper *reaper;
-    const char *base; /* BASE/checkpoints is the folder */
+    const char *base; /* the directory is BASE/checkpoints */
     const char *run;
-    size_t host;  /* whose file */
+    size_t host;  /* the host whose file it is */
     size_t hosts; /* of the job */
     enum shared_dir_probe_step step;
-    const char *word; /* to write, or that is to be read */
+    const char *word; /* to write, or expected when reading */
     void (*done)(void *context, const struct error *fault);
     void *context;
 };
 
-/* 32 hexadecimal digits that no other run has. */
+/* Draws 32 hexadecimal digits that no other run has. */
 int shared_dir_probe_word(char ret[SHARED_DIR_PROBE_WORD_SIZE], struct error *err);
 
-/* DONE is called from the loop. One that runs is given up. */
+/* Starts; a probe under way is abandoned. DONE is called from the loop. */
 int shared_dir_probe_start(struct shared_dir_probe *p,
                            const struct shared_dir_probe_options *options, struct error *err);
 void shared_dir_probe_close(struct shared_dir_probe *p);

@@ -1,5 +1,5 @@
-/* What a host's links to others are made with: a TLS context for each role that this process may
- * have, now or in a later life, as the key itself does not stay. */
+/* TLS contexts of a host's links, one for each role that this process may have, now or later, as
+ * the key itself is not kept. */
 #ifndef ENTRYPOINT_HOST_TLS_CONTEXTS_H
 #define ENTRYPOINT_HOST_TLS_CONTEXTS_H
 
@@ -12,16 +12,17 @@
 #include <stdbool.h>
 
 struct tls_contexts {
-    SSL_CTX *tls; /* NULL for a host alone; the succession's, where that is on */
+    SSL_CTX *tls; /* NULL for a single host; the role state's, if that is on */
     SSL_CTX
-    *client; /* a first host's own way to whoever may be it, too; the succession's likewise */
+    *client; /* for a first host that connects to the host that leads the job; the role state's
+                likewise */
     bool owned;
-    unsigned char pass_key[KEY_SIZE]; /* of what hosts pass on, where they do; to be wiped by who
-                                         has handed it on */
+    unsigned char pass_key[KEY_SIZE]; /* key for sharing downloads, if hosts share them; the
+                                         receiver wipes it */
 };
 
-/* SUCCESSION may be NULL. A host alone has no link to protect; whether a key is there is asked all
- * the same where one is required, so that a trial of one host fails as the job of many would. */
+/* Creates them. ROLE_STATE may be NULL. A single host has no link to protect; a required key must
+ * be there all the same, so that a trial with one host fails as the real job would. */
 int tls_contexts_open(struct tls_contexts *c, const struct job *job, struct role_state *role_state,
                       struct error *err);
 void tls_contexts_close(struct tls_contexts *c);

@@ -1,17 +1,18 @@
-/* The supervisor of every host but the first: dials the master, joins with its facts, carries out
- * orders and answers heartbeats until the master's verdict, or until the master is lost.
+/* The worker: the supervisor of every host but the first.
+ *
+ * It connects to the master, joins with its host information, carries out orders and answers
+ * heartbeats, until the master's verdict or the loss of the master.
  *
  *   to the master        join host facts... [fault_code fault_text] [succession [back]],
- *                        alive echo time, stop again, heard, and what executor.h tells
+ *                      alive echo time, stop again, heard, and messages of executor.h
  *   from the master      above address, welcome run, wait run, refuse code text, beat time,
- *                        verdict ..., and executor.h's orders
+ *                      verdict ..., and orders of executor.h
  *
- * Where the connection to the master is silent, its link goes on over another one (redial.h).
+ * If the connection to the master falls silent, the link continues over a new one (redial.h).
  *
- * To a host that comes while the job runs the master says `wait`, and `welcome` when the next
- * attempt counts on it: the next order that is for it begins that attempt. A refusal with
- * EXIT_CODE_NOT_READY means later, or elsewhere, also to one that is welcome, as long as no job has
- * begun. */
+ * A host that connects while the job runs gets `wait`, and `welcome` once the next attempt counts
+ * on it: the next order to it begins that attempt. A refusal with EXIT_CODE_NOT_READY means later,
+ * or elsewhere, also to a host that was welcomed, as long as no job has begun. */
 #ifndef ENTRYPOINT_HOST_WORKER_H
 #define ENTRYPOINT_HOST_WORKER_H
 
@@ -19,8 +20,9 @@
 #include "entrypoint/host/supervisor.h"
 
 enum {
-    WORKER_ANNOUNCE_SECONDS = 5, /* between two lines about what is waited for */
-    /* A stop before the join tries so long to reach the master, or all would wait for this host. */
+    WORKER_ANNOUNCE_SECONDS = 5, /* between two log lines about what it waits for */
+    /* A stop before the join tries for this long to reach the master, or all hosts would wait for
+     * this one. */
     WORKER_STOP_SECONDS = 5,
 };
 

@@ -1,5 +1,5 @@
-/* All that a worker (worker.h) knows. Its link is the master's way to it: what comes there does
- * what worker.h says, by these events, whose context is the worker. */
+/* State of a worker (worker.h) and the events of its link to the master, whose context is the
+ * worker. */
 #ifndef ENTRYPOINT_HOST_WORKER_STATE_H
 #define ENTRYPOINT_HOST_WORKER_STATE_H
 
@@ -17,21 +17,21 @@
 struct worker {
     struct supervisor s;
     struct find_master seeking;
-    struct link *link; /* to the master, once it is open */
+    struct link *link; /* to the master, once open */
     struct redial redial;
     struct timer deadline;
     struct timer announce;
     struct timer lease;
-    struct boot_timer late;  /* where the first host may be lost */
+    struct boot_timer late;  /* with failover: then the master counts as lost */
     struct net_address peer; /* the master, while the link is open */
-    int64_t left;            /* of the time to reach it, while the link is open */
-    bool dialling;           /* it has begun to reach for it */
-    bool begun;              /* all that the job needs is here, or a fault */
+    int64_t left;            /* time left to reach it, while the link is open */
+    bool dialling;           /* it has begun to connect */
+    bool begun;              /* everything that the job needs is here, or a fault */
     bool joined;
     bool ordered;  /* the job has begun */
-    bool waits;    /* for the next attempt, which takes this host back */
-    bool counted;  /* the master counts on it there: a stop is one of the job */
-    bool stopping; /* asked for: the master shall hear of it */
+    bool waits;    /* for the next attempt, which readmits this host */
+    bool counted;  /* the master counts on it there: a stop is a stop of the job */
+    bool stopping; /* a stop was requested: the master has to hear of it */
     char run[ATTEMPT_RUN_SIZE];
 };
 

@@ -25,13 +25,13 @@ enum key_source { KEY_FROM_FILE, KEY_FROM_VARIABLE, KEY_FROM_SEED };
 struct key {
     unsigned char bytes[KEY_SIZE];
     enum key_source source;
-    char place[256]; /* for the log: the file's path or the variable's name */
+    char place[256]; /* for the log: path or variable */
 };
 
 /* Wipes the bytes. */
 void key_done(struct key *k);
 
-/* Where files are looked for; zeroed fields take the defaults above. */
+/* Places of the files; zeroed fields take the defaults above. */
 struct key_places {
     const char *docker_secret;
     const char *seed;
@@ -40,23 +40,22 @@ struct key_places {
 int key_make(const struct settings *settings, const struct cluster *cluster,
              const struct key_places *places, struct key *ret, struct error *err);
 
-/* Another key for another PURPOSE, made of this one by the same function: who has it knows nothing
- * of the first. */
+/* Derives another key for another PURPOSE by the same function: its holders learn nothing about the
+ * first key. */
 int key_for(const struct key *k, const char *purpose, unsigned char ret[KEY_SIZE],
             struct error *err);
 
-/* Of the image's seed (PLACES may be NULL): tells images of one seed from others, and is of no use
- * to find a random one. 1 where it is there, 0 where there is no seed, -1 with ERR where it may not
- * be read or is none. */
+/* Fingerprint of the image's seed (PLACES may be NULL): distinguishes seeds and is useless for
+ * guessing a random one. Returns 1 if there is a seed, 0 if there is none, -1 with ERR if it may
+ * not be read or is invalid. */
 enum { KEY_FINGERPRINT_SIZE = 17 };
 int key_fingerprint(const struct key_places *places, char ret[KEY_FINGERPRINT_SIZE],
                     struct error *err);
 
-/* Blots out the value of RINGMASTER_KEY where it stands in ENVIRONMENT, which is what others see in
- * /proc/PID/environ. */
+/* Overwrites the value of RINGMASTER_KEY in ENVIRONMENT, which others see in /proc/PID/environ. */
 void key_hide(char *const *environment);
 
-/* The derivation alone. */
+/* Derives the key only. */
 int key_derive(const unsigned char *secret, size_t size, const struct cluster *cluster,
                struct key *ret, struct error *err);
 

@@ -1,4 +1,4 @@
-/* The TCP ports of a job: all counted from RINGMASTER_PORT, so that one variable moves them and a
+/* TCP ports of a job, all relative to RINGMASTER_PORT, so that one variable moves them and a
  * firewall rule can name them. */
 #ifndef ENTRYPOINT_JOB_PORTS_H
 #define ENTRYPOINT_JOB_PORTS_H
@@ -8,8 +8,8 @@
 #include <netinet/in.h>
 #include <stdint.h>
 
-/* Ranks need one port each, but a port of an earlier job stays closed to Open MPI for a minute
- * (TIME_WAIT), so there are as many as several launches in that time use up. */
+/* Each rank needs one port, but a port of an earlier job stays closed to Open MPI for a minute
+ * (TIME_WAIT), so there are as many as several launches use in that time. */
 enum {
     PORTS_LOWEST = 1024,
     PORTS_DATA_OFFSET = 16,
@@ -22,20 +22,21 @@ struct ports {
     uint16_t daemons_v4;  /* +1: mpirun and its daemons */
     uint16_t daemons_v6;  /* +2 */
     uint16_t master;      /* +3: MASTER_PORT, for the program's own use */
-    uint16_t passing;     /* +4: what hosts fetch and pass on */
+    uint16_t passing;     /* +4: sharing of downloads */
     uint16_t data;        /* +16: first port of MPI messages */
-    uint16_t data_count;  /* 8 a slot, at least 64 */
+    uint16_t data_count;  /* 8 per slot, at least 64 */
     uint16_t data_needed; /* of them, for one launch */
 };
 
-/* MOST_SLOTS: the most slots of any host. An error when the last port is beyond 65535. */
+/* MOST_SLOTS is the largest number of slots of any host. It is an error if the last port is beyond
+ * 65535. */
 int ports_plan(int64_t port, unsigned most_slots, struct ports *ret, struct error *err);
 
-/* Tries to bind PORT on every address for a moment. The error names the port, what wanted it
- * (WHAT: "the control link") and RINGMASTER_PORT. */
+/* Tries to bind PORT on every address for a moment. The error names the port, its purpose (WHAT:
+ * "the control link") and RINGMASTER_PORT. */
 int port_check_free(uint16_t port, const char *what, struct error *err);
-/* The same for the daemons' ports and MASTER_PORT, and for as many data ports as one launch needs.
- * The control link's own is found out by listening on it, which the master alone does. */
+/* Likewise for the daemons' ports, MASTER_PORT, and as many data ports as one launch needs. The
+ * control link's port is tested by listening on it, which only the master does. */
 int ports_check_free(const struct ports *ports, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
-/* What a folder of Python code asks for beside its program, as SageMaker's training toolkit reads
- * it: requirements.txt, which pip installs, and a setup.py (or a pyproject.toml that says how it is
- * built, as others only configure tools), which makes the folder a package: it is installed, and
- * the program runs as a module of it. */
+/* Requirements of a directory of Python code, as SageMaker's training toolkit reads them:
+ * requirements.txt, which pip installs, and a setup.py (or a pyproject.toml with build settings, as
+ * others only configure tools), which makes the directory a package: it is installed, and the
+ * program runs as a module of it. */
 #ifndef ENTRYPOINT_JOB_PYTHON_CODE_H
 #define ENTRYPOINT_JOB_PYTHON_CODE_H
 
@@ -18,19 +18,20 @@ struct python_code {
     bool package;
 };
 
-/* What is there; a folder that is missing asks for nothing. What the system does not let us read is
- * an error (EXIT_CODE_CONFIG). */
+/* Looks for them; a missing directory requires nothing. It is an error (EXIT_CODE_CONFIG) if the
+ * system does not let us read something. */
 int python_code_look(const char *folder, struct python_code *ret, struct error *err);
 
-/* The module that NAME ("train.py", "tool.train") stands for; false where it can be none. */
+/* Writes the module name for NAME ("train.py", "tool.train"); returns false if there can be none.
+ */
 bool python_code_module(const char *name, char ret[PYTHON_MODULE_MAX]);
 
-/* pip's words for what FOLDER asks for. */
+/* Builds the pip command for the requirements of FOLDER. */
 int python_code_pip(const char *python, const char *folder, const struct python_code *code,
                     struct argv *ret, struct error *err);
 
-/* Secrets in addresses of packages ("https://user:secret@host/"), in FOLDER's requirements and in
- * ENVIRONMENT (PIP_INDEX_URL and the like), are registered with redact.h. */
+/* Registers secrets in package addresses ("https://user:secret@host/"), in FOLDER's requirements
+ * and in ENVIRONMENT (PIP_INDEX_URL and the like), with redact.h. */
 int python_code_redact(const char *folder, char *const *environment, struct error *err);
 
 #endif

@@ -23,10 +23,10 @@ static inline bool upload_targets_any(const struct settings *s) {
     return s->checkpoints != NULL || s->output != NULL;
 }
 
-/* Whether there is something to upload, and not only to link. */
+/* Returns true if there is something to upload, and not only to link. */
 bool upload_targets_upload(const struct settings *s);
 
-/* That both can be targets, by their looks. */
+/* Checks the form of both targets. */
 int upload_targets_check(const struct settings *s, struct error *err);
 
 #endif

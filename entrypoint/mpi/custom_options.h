@@ -28,14 +28,14 @@
 enum { CUSTOM_OPTIONS_PLACE_SIZE = 48, CUSTOM_OPTIONS_VALUE_MAX = 4096 };
 struct custom_options {
     struct argv environment; /* NAME=VALUE for ranks; parameters are OMPI_MCA_NAME=VALUE */
-    struct argv ignored;     /* words without an effect */
-    char bind_to[CUSTOM_OPTIONS_PLACE_SIZE]; /* where ranks run; "" where nothing is said */
+    struct argv ignored;     /* options without an effect */
+    char bind_to[CUSTOM_OPTIONS_PLACE_SIZE]; /* placement of ranks; "" if not given */
     char map_by[CUSTOM_OPTIONS_PLACE_SIZE];
 };
 
 void custom_options_done(struct custom_options *c);
 
-/* Of TEXT, "" for none. */
+/* Parses TEXT, "" for none. */
 int custom_options_parse(const char *text, struct custom_options *ret, struct error *err);
 
 /* Appends the table of all options as Markdown (docs/reference/hyperparameters.md). */

@@ -1,8 +1,9 @@
-/* The gate: decides what the remote-launch agent may start. Its input is the shell line that
- * mpirun's launcher hands to an agent (the words behind the host's name, joined with blanks); its
- * output the argv of this job's daemon, rebuilt from parsed values alone, or a refusal that names
- * the word. Nothing is expanded and no shell is involved. Measured forms of the line: Open
- * MPI 4.1.4 and 5.0.7. */
+/* Allow-list of commands that the remote-launch agent may start (the gate).
+ *
+ * Its input is the shell line that mpirun's launcher passes to an agent (the arguments after the
+ * host's name, joined with blanks). Its output is the argv of this job's daemon, rebuilt from
+ * parsed values only, or a refusal that names the word. Nothing is expanded and no shell is
+ * involved. Forms of the line as measured with Open MPI 4.1.4 and 5.0.7. */
 #ifndef ENTRYPOINT_MPI_DAEMON_COMMAND_H
 #define ENTRYPOINT_MPI_DAEMON_COMMAND_H
 
@@ -17,9 +18,9 @@
 struct daemon_command {
     enum openmpi_series series;
     const char *daemon;                    /* path of orted or prted on this host */
-    const struct openmpi_options *options; /* of this host */
+    const struct openmpi_options *options; /* on this host */
     size_t hosts;                          /* in the job */
-    struct net_address master;             /* where mpirun runs, as pinned by the control link */
+    struct net_address master;             /* where mpirun runs, as the control link knows it */
     uint16_t port;                         /* its port: ports.daemons_v4 or _v6 */
 };
 
@@ -27,7 +28,7 @@ struct daemon_command {
 int daemon_command_check(const struct daemon_command *gate, const char *command, size_t size,
                          struct argv *ret, struct error *err);
 
-/* The agent's side: WORDS (NULL at the end) joined with blanks. */
+/* Agent's side: joins WORDS (NULL at the end) with blanks. */
 int daemon_command_join(const char *const *words, struct buf *ret, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* What Open MPI says on mpirun's standard error of a program that broke its rules or aborted: the
- * cause of an end of which the rank itself says no word. */
+/* Open MPI's messages on mpirun's standard error about a program that misused MPI or aborted: the
+ * cause of an end that the rank itself does not report. */
 #ifndef ENTRYPOINT_MPI_MPI_ERROR_TEXT_H
 #define ENTRYPOINT_MPI_MPI_ERROR_TEXT_H
 
@@ -14,7 +14,7 @@ struct mpi_error_text {
                                      */
 };
 
-/* LINE has no '\n'. True where it is part of such a complaint, also of a later one. */
+/* LINE has no '\n'. Returns true if it is part of such a message, also of a later one. */
 bool mpi_error_text_add(struct mpi_error_text *c, const char *line, size_t size);
 
 #endif

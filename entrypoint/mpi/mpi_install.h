@@ -1,5 +1,5 @@
-/* What of Open MPI this container has: mpirun, its daemon, and their version, asked from mpirun
- * itself without blocking the loop. */
+/* Open MPI installation of this container: finds mpirun and its daemon and asks mpirun for its
+ * version, asynchronously. */
 #ifndef ENTRYPOINT_MPI_MPI_INSTALL_H
 #define ENTRYPOINT_MPI_MPI_INSTALL_H
 
@@ -21,8 +21,8 @@ struct mpi_install {
 
 enum { MPI_INSTALL_SECONDS = 10 };
 
-/* PATH and ENVIRONMENT outlive it. DONE is called once from the loop, with NULL or with what is
- * wrong; an immediate failure is returned instead. */
+/* PATH and ENVIRONMENT outlive it. DONE is called once from the loop, with NULL or an error; an
+ * immediate failure is returned instead. */
 int mpi_install_find(struct mpi_install *t, struct loop *loop, struct reaper *reaper,
                      const char *path, const struct argv *environment,
                      void (*done)(void *context, const struct error *failure), void *context,

@@ -1,5 +1,5 @@
-/* The first lines that a tool printed. Open MPI's errors are banners whose first sentence says what
- * is wrong and whose last ones what else one might do; a tail alone (os/line_splitter.h) keeps only
+/* First lines of mpirun's output. Open MPI's errors are banners: the first sentence says what is
+ * wrong and the last ones what else to try; a tail alone (os/line_splitter.h) would keep only
  * those. */
 #ifndef ENTRYPOINT_MPI_MPIRUN_BANNER_H
 #define ENTRYPOINT_MPI_MPIRUN_BANNER_H
@@ -19,8 +19,8 @@ struct mpirun_banner {
 /* LINE has no '\n'. Rules of dashes and lines beyond MPIRUN_BANNER_LINES are left out. */
 void mpirun_banner_add(struct mpirun_banner *b, const char *line, size_t size);
 
-/* First and last lines, "..." between them where lines lie between; MPIRUN_BANNER_HEAD_SIZE +
- * MPIRUN_BANNER_TAIL_MAX + 4 bytes at most. */
+/* Appends the first and last lines, with "..." if lines are missing between them; at most
+ * MPIRUN_BANNER_HEAD_SIZE + MPIRUN_BANNER_TAIL_MAX + 4 bytes. */
 int mpirun_banner_story(const struct mpirun_banner *b, const struct tail *tail, struct buf *ret,
                         struct error *err);
 

@@ -1,6 +1,6 @@
-/* All that depends on the version of Open MPI: one table with a row for 4.1 (ORTE) and one for 5.0
- * (PRRTE), the command line of mpirun as a pure function of a request, and the options that its
- * daemons are expected to be started with, which the gate (daemon_command.h) checks. */
+/* Everything that depends on the version of Open MPI: a table with a row for 4.1 (ORTE) and one for
+ * 5.0 (PRRTE), the command line of mpirun as a pure function of a request, and the expected options
+ * of its daemons, which daemon_command.h checks. */
 #ifndef ENTRYPOINT_MPI_OPENMPI_H
 #define ENTRYPOINT_MPI_OPENMPI_H
 
@@ -22,10 +22,10 @@ struct openmpi {
     unsigned major, minor, release;
 };
 
-/* From what `mpirun --version` prints. Other versions than 4.1.x and 5.x are refused. */
+/* Parses the output of `mpirun --version`. Versions other than 4.1.x and 5.x are refused. */
 int openmpi_parse_version(const char *text, size_t size, struct openmpi *ret, struct error *err);
 
-/* The daemon's program: "orted" or "prted". */
+/* Returns the daemon's program: "orted" or "prted". */
 const char *openmpi_daemon(enum openmpi_series series);
 
 /* Fails for a kernel host name of the first host, NAME, that SERIES cannot take: the PMIx of 4.1

@@ -1,5 +1,5 @@
-/* What failures mean, why they happen and what to do, for `ringmaster explain`, for the failure
- * file and for docs/reference/failures.md. Pure. */
+/* Explanations of failures: meaning, cause and remedy, for `ringmaster explain`, the failure file
+ * and docs/reference/failures.md. Pure. */
 #ifndef ENTRYPOINT_OUTCOME_EXPLAIN_H
 #define ENTRYPOINT_OUTCOME_EXPLAIN_H
 
@@ -9,16 +9,16 @@
 #include "entrypoint/outcome/verdict.h"
 
 const char *explain_means(const struct explain_row *row);
-/* What to call the row by: "73", "SIGSEGV", "nccl:2", "module-not-found". */
+/* Returns the name of a row: "73", "SIGSEGV", "nccl:2", "module-not-found". */
 void explain_key(const struct explain_row *row, char key[EXPLAIN_KEY_SIZE]);
 
-/* The row that people mean by TEXT, in any case: a number, a name, KIND:NUMBER, or a line that has
- * the words of one; NULL: none. A number above 128 without a row of its own is a signal's. */
+/* Returns the row for TEXT, in any case: a number, a name, KIND:NUMBER, or a line with the words of
+ * a row; NULL: none. A number above 128 without a row of its own is a signal's. */
 const struct explain_row *explain_find(const char *text);
 
-/* What explains a verdict best: the sign that stands first in its evidence, else last in its story,
- * as what is said last is nearest to the end, else its signal or its class. NULL: the table has no
- * more to say than the verdict does. */
+/* Returns the row that explains a verdict best: the first sign in its evidence, else the last in
+ * its log tail, which is nearest to the end, else its signal or class. NULL if the table says no
+ * more than the verdict. */
 const struct explain_row *explain_verdict(const struct verdict *v);
 
 /* Appends for a terminal what TEXT means: a row, all rows of a kind (signal, mpi, nccl, cuda, xid),

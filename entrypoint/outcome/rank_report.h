@@ -1,4 +1,4 @@
-/* How one rank ended, as its shim tells its supervisor and that tells the master. */
+/* Report on how one rank ended, from its shim to its supervisor, and from there to the master. */
 #ifndef ENTRYPOINT_OUTCOME_RANK_REPORT_H
 #define ENTRYPOINT_OUTCOME_RANK_REPORT_H
 
@@ -17,17 +17,17 @@ enum {
 enum rank_end {
     RANK_EXITED,    /* value: exit code */
     RANK_SIGNALLED, /* value: signal */
-    RANK_VANISHED,  /* its socket closed without a word; value 0 */
+    RANK_VANISHED,  /* its socket closed without a report; value 0 */
 };
 
-/* Had we asked the program to end before it did? */
+/* Whether ringmaster had asked the program to end before it did. */
 enum rank_cause { RANK_CAUSE_NONE, RANK_CAUSE_STOP, RANK_CAUSE_TEARDOWN };
 
-/* What the container's control group counts: has the kernel killed a process there for lack of
- * memory since the attempt began? */
+/* Whether the kernel killed a process of the container for lack of memory since the attempt began,
+ * as its control group counts. */
 enum rank_memory { RANK_MEMORY_UNKNOWN, RANK_MEMORY_ENOUGH, RANK_MEMORY_KILLED };
 
-/* Times above it are refused: the difference of any two can be worked with. */
+/* Later times are refused, so that differences never overflow. */
 #define RANK_REPORT_TIME_MAX (INT64_MAX / 4)
 
 struct rank_report {
@@ -36,11 +36,11 @@ struct rank_report {
     enum rank_end end;
     int value;
     enum rank_cause cause;
-    enum rank_memory memory; /* told by the supervisor, not by the shim */
-    uint64_t step; /* that it told last (common/progress.h); told by the supervisor; 0: none */
+    enum rank_memory memory; /* set by the supervisor, not by the shim */
+    uint64_t step; /* the last one reported (common/progress.h); set by the supervisor; 0: none */
     int64_t time;  /* of death; clock_boot() in ns, corrected to the master's by the master */
-    char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* lines of others about it, as "kernel: ..."; told by
-                                                 the supervisor, not by the shim */
+    char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* lines from elsewhere about it, as "kernel: ...";
+                                                 set by the supervisor, not by the shim */
     char lines[RANK_REPORT_LINES_SIZE];       /* the program's last lines: UTF-8, '\n' between */
 };
 
@@ -48,13 +48,14 @@ struct rank_report {
  * lines, as much as fits. */
 void rank_report_set_lines(struct rank_report *r, const char *bytes, size_t size);
 
-/* BYTES as valid UTF-8 without control characters, its lines kept, cut at the end. */
+/* Writes BYTES as valid UTF-8 without control characters; lines are kept, the end is cut. */
 void rank_report_clean(const char *bytes, char *ret, size_t size);
 
-/* The members of a frame: rank, host, end, value, cause, memory, time, evidence, lines. NULL when
- * out of memory. */
+/* Returns the members of a frame: rank, host, end, value, cause, memory, time, evidence, lines.
+ * NULL when out of memory. */
 json_t *rank_report_json(const struct rank_report *r);
-/* Checks everything that a peer may have got wrong: rank below RANKS, host below HOSTS. */
+/* Reads and checks everything that a peer may have got wrong: rank below RANKS, host below HOSTS.
+ */
 int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, struct rank_report *ret,
                       struct error *err);
 

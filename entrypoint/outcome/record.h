@@ -1,9 +1,9 @@
-/* The records of a host's event log: one JSON object a line. Which there are and what they hold is
- * one table, which docs/reference/events.md shows; readers leave members alone that they do not
- * know, and a change of meaning is a new RECORD_VERSION.
+/* Schema of the event log: one JSON object per line, described by one table, which
+ * docs/reference/events.md shows.
  *
- * Texts come from anywhere: what becomes a member is valid UTF-8, without control characters and
- * secrets, and has a length. */
+ * Readers ignore members that they do not know; a change of meaning is a new RECORD_VERSION. Texts
+ * come from anywhere: what becomes a member is valid UTF-8 of limited length, without control
+ * characters and secrets. */
 #ifndef ENTRYPOINT_OUTCOME_RECORD_H
 #define ENTRYPOINT_OUTCOME_RECORD_H
 
@@ -41,29 +41,29 @@ enum { RECORD_MEMBERS_MAX = 8 };
 struct record_row {
     const char *name;
     const char *what;
-    const char *members[RECORD_MEMBERS_MAX]; /* beside those of every record */
+    const char *members[RECORD_MEMBERS_MAX]; /* in addition to those of every record */
 };
 
 const struct record_row *record_row(enum record_kind kind);
 
-/* What every record has. */
+/* Members of every record. */
 struct record_stamp {
     int64_t time; /* clock_wall() */
-    int64_t boot; /* clock_boot(): never steps, so that differences are true */
+    int64_t boot; /* clock_boot(): never jumps, so that differences are true */
     const char *host;
     const char *job;
-    const char *run;  /* "" until the hosts have met */
+    const char *run;  /* "" until the hosts have connected */
     unsigned attempt; /* from 1 */
 };
 
-/* TEXT (never NULL) as a member; the caller owns it. */
+/* Returns TEXT (never NULL) as a member, owned by the caller. */
 json_t *record_text(const char *text);
 
-/* Appends the line, '\n' included. MEMBERS is an object of the row's members, or NULL. */
+/* Appends a record with its '\n'. MEMBERS is an object of the row's members, or NULL. */
 int record_line(enum record_kind kind, const struct record_stamp *stamp, const json_t *members,
                 struct buf *ret, struct error *err);
 
-/* The page's table. */
+/* Appends the table for the page. */
 int record_page(struct buf *ret, struct error *err);
 
 #endif

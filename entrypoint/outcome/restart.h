@@ -1,6 +1,8 @@
-/* What follows a failed attempt: another one, after which pause, or the job's end, in which words.
- * Pure decisions, from the verdict and the settings RINGMASTER_RESTARTS, _RESTART_CODES, _SHRINK
- * and _MIN_HOSTS. */
+/* Decision after a failed attempt: another one and the pause before it, or the end of the job and
+ * its text.
+ *
+ * Pure, from the verdict and the settings RINGMASTER_RESTARTS, _RESTART_CODES, _SHRINK and
+ * _MIN_HOSTS. */
 #ifndef ENTRYPOINT_OUTCOME_RESTART_H
 #define ENTRYPOINT_OUTCOME_RESTART_H
 
@@ -14,43 +16,43 @@
 
 enum { RESTART_WHY_SIZE = 320 };
 
-/* So many attempts in a row that get no further than one before them end the job. */
+/* This many attempts in a row without progress beyond earlier ones end the job. */
 enum { RESTART_FRUITLESS_MAX = 3 };
 
-/* How far the job's attempts have come so far: what the next one is held against. */
+/* Progress of the attempts so far, with which the next one is compared. */
 struct restart_progress {
-    uint64_t best_step; /* of all of them; 0: no rank has told one */
-    unsigned fruitless; /* of them, in a row, that did not get beyond best_step */
+    uint64_t best_step; /* of all attempts; 0: no rank has reported one */
+    unsigned fruitless; /* number of attempts in a row that did not get beyond best_step */
 };
 
 struct restart_facts {
-    const struct cluster *cluster;  /* for names */
-    const struct verdict *verdict;  /* of the attempt */
-    unsigned attempt;               /* which it was, from 1; 0: none had begun */
-    size_t hosts_left;              /* that are not lost */
-    bool host_lost;                 /* since that attempt began */
-    uint64_t step;                  /* the furthest that a rank of the attempt told; 0: none did */
+    const struct cluster *cluster; /* for names */
+    const struct verdict *verdict; /* of the attempt */
+    unsigned attempt;              /* its number, from 1; 0: none had begun */
+    size_t hosts_left;             /* that are not lost */
+    bool host_lost;                /* since that attempt began */
+    uint64_t step; /* the furthest that a rank of the attempt reported; 0: none did */
     struct restart_progress before; /* of the attempts before it */
-    int stop_host;                  /* who asked for a stop that did not end it; -1: nobody */
+    int stop_host;                  /* the host of a stop that did not end it; -1: none */
 };
 
 struct restart_decision {
     bool again;
-    int64_t pause;          /* until the next launch, ns: a second, twice as long each time, five
-                               minutes at most */
-    struct verdict verdict; /* else: the job's, in words that say which attempt it was */
-    char why[RESTART_WHY_SIZE]; /* else: for people; "" where there is nothing to explain */
+    int64_t
+        pause; /* until the next launch, ns: a second, doubled each time, at most five minutes */
+    struct verdict verdict;     /* else: the job's, with a text that names the attempt */
+    char why[RESTART_WHY_SIZE]; /* else: for people; "" if there is nothing to explain */
 };
 
-/* Adds an attempt whose ranks have told STEP at most, 0: none has. Where no rank of any attempt has
- * told a step nothing is known of fruits, and no attempt is without. */
+/* Adds an attempt whose ranks reported STEP at most, 0: none did. As long as no rank of any attempt
+ * has reported a step, no attempt counts as without progress. */
 void restart_progress_add(struct restart_progress *c, uint64_t step);
 
 void restart_decide(const struct settings *settings, const struct restart_facts *facts,
                     struct restart_decision *ret);
 
-/* The end of the job between two attempts, by ERROR of HOST; what the attempt in FACTS came to is
- * its story. WHY is of a decision, or "". */
+/* Ends the job between two attempts with ERROR of HOST; the verdict on the attempt in FACTS goes
+ * into the log tail. WHY is that of a decision, or "". */
 void restart_end_between(const struct settings *settings, const struct restart_facts *facts,
                          const struct error *error, int host, const char *why, struct verdict *ret);
 

@@ -1,14 +1,18 @@
-/* Who holds the others up: how far ranks are and what their steps take, as programs that show
- * progress tell (common/progress.h), compared over a window of time. Pure: times are handed in
- * (clock_now() of the master, ns), numbers are whatever programs have written.
+/* Straggler detection: compares the progress of ranks and their time per step (common/progress.h)
+ * over a window of time.
  *
- * Two things are evidence. Ranks that wait for each other in every step are all at the same one:
- * there a rank's own time for a step counts, where it tells that, less what the other ranks need in
- * the middle (their median). Where the others wait so for STRAGGLER_SHARE percent of the time, it
- * holds them up. Ranks that do not wait drift apart: one that makes its steps at less than
- * STRAGGLER_SLOW percent of the others' median rate, and is STRAGGLER_STEPS behind, is behind.
- * Either has to hold in STRAGGLER_WINDOWS windows in a row, and is said once a rank, of
- * STRAGGLER_TOLD_MAX ranks at most. Where most ranks are slow nobody is. */
+ * Pure: the caller passes times in (clock_now() of the master, ns); the numbers are whatever
+ * programs have written.
+ *
+ * There are two kinds of evidence. Ranks that wait for each other in every step are all at the same
+ * step. There a rank's own time for a step counts, if it reports that, minus the median of the
+ * other ranks. If the others wait like that for STRAGGLER_SHARE percent of the time, the rank is a
+ * straggler. Ranks that do not wait drift apart: one that makes its steps at less than
+ * STRAGGLER_SLOW percent of the others' median rate, and is STRAGGLER_STEPS behind, is a straggler,
+ * too.
+ *
+ * Either must hold in STRAGGLER_WINDOWS windows in a row, and is reported once per rank, for at
+ * most STRAGGLER_TOLD_MAX ranks. If most ranks are slow, none is a straggler. */
 #ifndef ENTRYPOINT_OUTCOME_STRAGGLER_H
 #define ENTRYPOINT_OUTCOME_STRAGGLER_H
 
@@ -21,10 +25,10 @@
 enum {
     STRAGGLER_SHARE = 25,
     STRAGGLER_SLOW = 75,
-    STRAGGLER_STEPS = 10, /* also the fewest in a window, by the median */
+    STRAGGLER_STEPS = 10, /* also the minimum in a window, by the median */
     STRAGGLER_WINDOWS = 2,
-    STRAGGLER_WINDOW_SECONDS = 15, /* longer where steps are */
-    STRAGGLER_FRESH_SECONDS = 7,   /* an older word says nothing of now */
+    STRAGGLER_WINDOW_SECONDS = 15, /* longer if steps take longer */
+    STRAGGLER_FRESH_SECONDS = 7,   /* an older report says nothing about now */
     STRAGGLER_TOLD_MAX = 8,
     STRAGGLER_TEXT_SIZE = 256
 };
@@ -32,18 +36,18 @@ enum {
 struct straggler_point {
     int64_t at; /* when it was heard; 0: never */
     uint64_t step;
-    uint64_t work_us; /* of all its steps; 0: it does not tell */
+    uint64_t work_us; /* of all its steps; 0: not reported */
     uint64_t data_us; /* of that, for data */
 };
 
 struct straggler_rank {
     struct straggler_point first; /* of this window */
     struct straggler_point last;
-    unsigned windows; /* in a row, in which it held the others up */
+    unsigned windows; /* number in a row in which it delayed the others */
     bool told;
 };
 
-/* Zeroed it is closed. */
+/* Zeroed, it is closed. */
 struct straggler {
     struct straggler_rank *ranks; /* owned */
     double *sorted[3];            /* owned: room for medians */
@@ -55,24 +59,25 @@ struct straggler {
 int straggler_open(struct straggler *p, size_t ranks, struct error *err);
 void straggler_done(struct straggler *p);
 
-/* A word about RANK, which there is. */
+/* Adds a report of RANK, which must exist. */
 void straggler_put(struct straggler *p, size_t rank, const struct straggler_point *point);
 
-/* The furthest step of which the last word of a rank tells; 0: none does. */
+/* Returns the furthest step in the last reports; 0: none. */
 uint64_t straggler_furthest(const struct straggler *p);
 
-/* Seconds a step; what is not known is 0. */
+/* Seconds per step; unknown values are 0. */
 struct straggler_finding {
     size_t rank;
     uint64_t step;
-    bool behind;    /* it makes fewer steps; else all wait for it in every step */
+    bool behind;    /* it makes fewer steps; else all ranks wait for it in every step */
     double seconds; /* its own time for a step, of which DATA for data; or the time between steps */
     double data;
     double others; /* the median of the same, of OTHERS_COUNT ranks */
     size_t others_count;
 };
 
-/* To be called every few seconds; ENDED by rank. True when there is something to say. */
+/* Call it every few seconds; ENDED is indexed by rank. Returns true if there is something to
+ * report. */
 bool straggler_judge(struct straggler *p, const bool *ended, int64_t now,
                      struct straggler_finding *ret);
 

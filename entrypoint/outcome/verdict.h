@@ -1,4 +1,5 @@
-/* How a job ended: judged once by the master from what it gathered, then sent to every host. */
+/* Verdict on how a job ended, judged once by the master from the reports and then sent to every
+ * host. */
 #ifndef ENTRYPOINT_OUTCOME_VERDICT_H
 #define ENTRYPOINT_OUTCOME_VERDICT_H
 
@@ -17,17 +18,17 @@ enum {
     VERDICT_LOG_TAIL_SIZE = RANK_REPORT_LINES_SIZE,
 };
 
-/* Before the line of evidence that is mpirun's, behind all others. */
+/* Prefix of mpirun's line, the last of the evidence. */
 #define VERDICT_MPIRUN "mpirun: "
 
 struct verdict {
-    int code;                            /* that every container leaves with */
+    int code;                            /* the exit code of every container */
     int host;                            /* index, -1 for none in particular */
     int rank;                            /* -1 for none in particular */
-    bool transient;                      /* another attempt may do better; the master's alone */
+    bool transient;                      /* another attempt may succeed; for the master only */
     char class_name[VERDICT_CLASS_SIZE]; /* exit_code_class, as the failure file's first word */
     char text[VERDICT_TEXT_SIZE];        /* "algo-3 rank 2: exited with 42" */
-    char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* what others say of it: the kernel, mpirun; "" */
+    char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* lines from the kernel or mpirun about it; "" */
     char log_tail[VERDICT_LOG_TAIL_SIZE]; /* that rank's last lines, or what else explains it; "" */
 };
 
@@ -37,11 +38,11 @@ struct verdict_loss {
     const char *why; /* "no heartbeat for 10 s", "its link closed" */
 };
 
-/* How mpirun or a daemon of it ended that nobody had asked to end. */
+/* How mpirun or one of its daemons ended without a request. */
 struct verdict_tool {
     int64_t time; /* ns, the master's clock; 0: none did */
     unsigned host;
-    int signal; /* that killed it; 0: it left with a code */
+    int signal; /* that killed it; 0: it exited with a code */
 };
 
 /* Times are clock_boot() of the master, ns; 0 means never. */
@@ -50,61 +51,62 @@ struct verdict_facts {
     size_t ranks;
     size_t seated;                     /* ranks that have started */
     const unsigned *rank_host;         /* by rank: the host that it was placed on */
-    const struct rank_report *reports; /* at most one a rank */
+    const struct rank_report *reports; /* at most one per rank */
     size_t report_count;
     const struct verdict_loss *losses;
     size_t loss_count;
     int64_t stop_asked;
     unsigned stop_host; /* where the stop came from */
-    int64_t killed;     /* when the stop's time was over */
-    int64_t stalled;    /* when a stall was called */
+    int64_t killed;     /* when the time of the stop was over */
+    int64_t stalled;    /* when a stall was reported */
     unsigned stalled_rank;
     unsigned stalled_host;
     const char *stalled_states; /* what its threads waited in; may be NULL */
-    int64_t dropped; /* when Open MPI said that it drops a rank's connections for their source */
+    int64_t dropped; /* when Open MPI first dropped a rank's connections because of their source
+                        address */
     unsigned dropped_rank;
     const struct net_address *dropped_source;
-    int mpirun_code; /* exit code or 128 + signal, -1 while it runs; for words alone */
+    int mpirun_code; /* exit code or 128 + signal, -1 while it runs; only for texts */
     struct verdict_tool tool;
-    const char *tool_words;   /* of that end, or why a daemon was refused; NULL or "": neither */
-    const char *mpirun_words; /* the last it said on stderr; may be NULL */
-    const char *mpirun_complaint; /* of what a program did wrong to MPI; may be NULL */
+    const char *tool_words;   /* about that end, or why a daemon was refused; NULL or "": neither */
+    const char *mpirun_words; /* the end of its stderr; may be NULL */
+    const char *mpirun_complaint; /* about an MPI error of the program; may be NULL */
 };
 
 /* Within this time of the first failure a signal outranks an exit: the rank that crashed is the
- * cause of the ranks that then gave up. */
+ * cause of the ranks that gave up after it. */
 #define VERDICT_TIE_NS INT64_C(50000000)
 
-/* In this order:
- *   1. a stop asked for before any failure: 143, or 0 if every rank had ended with 0 before it was
- *      told;
+/* Judges, in this order:
+ *   1. a stop requested before any failure: 143, or 0 if every rank had ended with 0 before it was
+ *     told;
  *   2. a lost host: 73, the first one;
- *   3. the first failure that nobody asked for: a rank's (its code, 128 + signal, 130 becomes 1, a
- *      vanished rank 137), a stall (74), connections that Open MPI drops (65), or the end of mpirun
- *      or of a daemon by a signal (128 + signal), which takes its ranks along;
- *   4. every rank reported and ended with 0 before it was told to: success, whatever mpirun said;
+ *   3. the first failure without a request: of a rank (its code, 128 + signal, 130 becomes 1, 137
+ *     for a vanished rank), a stall (74), connections that Open MPI drops (65), or the end of
+ *     mpirun or a daemon by a signal (128 + signal), which ends its ranks;
+ *   4. every rank reported and ended with 0 before it was told to: success, whatever mpirun says;
  *   5. else 70: a missing report is never success.
  *
- * Transient are a lost host, a stall, a rank that crashed, was killed or vanished, and an end that
- * mpirun or a daemon came to or brought about though no rank had failed: signals and networks do
- * that, not programs. Not so an exit code, which is the program's own word and would be said again,
- * and a signal by which somebody asks a program to end (SIGTERM, SIGINT, SIGHUP, SIGQUIT). */
+ * Transient are a lost host, a stall, a rank that crashed, was killed or vanished, and the end of
+ * mpirun or a daemon, or one caused by it, though no rank had failed: signals and networks do that,
+ * not programs. Not transient are an exit code, which the program would return again, and a signal
+ * that asks a program to end (SIGTERM, SIGINT, SIGHUP, SIGQUIT). */
 void verdict_judge(const struct verdict_facts *facts, struct verdict *ret);
 
-/* How a rank ended, in words that follow "algo-1 rank 0: ". */
+/* Describes how a rank ended, as text after "algo-1 rank 0: ". */
 enum { VERDICT_END_SIZE = 192 };
 void verdict_describe_end(const struct rank_report *r, char *text, size_t size);
-/* The same of a process that is no rank. */
+/* Likewise for a process that is no rank. */
 void verdict_describe_signal(int number, enum rank_memory memory, char *text, size_t size);
 
-/* A verdict from an error of ours: on HOST, or -1. */
+/* Makes a verdict from an error of ringmaster's: on HOST, or -1. */
 void verdict_from_error(const struct error *error, const struct cluster *cluster, int host,
                         struct verdict *ret);
 
 json_t *verdict_json(const struct verdict *v);
 int verdict_parse(const json_t *object, struct verdict *ret, struct error *err);
 
-/* A program's code made fit to leave with: 130 (also SIGINT's 128 + 2) becomes 1. */
+/* Returns the exit code for a program's code: 130 (also SIGINT's 128 + 2) becomes 1. */
 int verdict_program_code(int code);
 
 #endif

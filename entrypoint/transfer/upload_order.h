@@ -32,11 +32,11 @@ void upload_order_done(struct upload_order *o);
 int upload_order_parse(const json_t *uploads, const struct argv *environment, int64_t seconds,
                        struct upload_order *ret, struct error *err);
 
-/* To be called once, at the start: from then on the two signals are heard, also those that came
- * before while they were blocked, as whoever starts this has them. */
+/* Call it once, at the start: from then on the two signals are handled, also those that came before
+ * while they were blocked, as they are at the start of this program. */
 int upload_order_listen(struct error *err);
 
-/* Returns when all is uploaded after SIGUSR1, or cannot be. */
+/* Returns when everything is uploaded after SIGUSR1, or cannot be. */
 int upload_order_run(struct upload_order *o, void (*say)(const char *line), struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* What this machine answers to: its kernel name, if that is a host name, then its IPv4 addresses as
- * text. */
+/* Names of this machine: its kernel name, if that is a host name, then its IPv4 addresses as text.
+ */
 #ifndef ENTRYPOINT_JOB_CLUSTER_LOCAL_NAMES_H
 #define ENTRYPOINT_JOB_CLUSTER_LOCAL_NAMES_H
 
@@ -19,8 +19,8 @@ struct local_names {
 
 int local_names_read(struct local_names *ret, struct error *err);
 
-/* Whether NAME is one of them: whole, or by first labels where one of both has no more than that
- * (node1 is node1.example.com). */
+/* Returns true if NAME is one of them: whole, or by first labels if one of both has no more (node1
+ * is node1.example.com). */
 bool local_names_has(const struct local_names *own, const struct host_name *name);
 
 #endif

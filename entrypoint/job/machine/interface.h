@@ -1,7 +1,8 @@
-/* The network interface that carries the job: the configured one where it exists and is up, else
- * the one whose route leads to a peer (a UDP connect sends nothing), else, for a host alone, any.
- * An interface counts with its first address of the peer's family (IPv4 for a host alone, where it
- * has one); link-local ones do not count. */
+/* Network interface of the job: the configured one if it exists and is up, else the one whose route
+ * leads to a peer (a UDP connect sends nothing), else, for a single host, any.
+ *
+ * An interface counts with its first address of the peer's family (IPv4 for a single host if it has
+ * one); link-local ones do not count. */
 #ifndef ENTRYPOINT_JOB_MACHINE_INTERFACE_H
 #define ENTRYPOINT_JOB_MACHINE_INTERFACE_H
 
@@ -22,8 +23,8 @@ struct interface {
     unsigned prefix; /* bits of the network mask */
 };
 
-/* CONFIGURED may be NULL or "". PEER, any other host's address, is NULL for a host alone. WARNING
- * becomes a sentence for the log when the configured one was not taken, else "". */
+/* CONFIGURED may be NULL or "". PEER, any other host's address, is NULL for a single host. WARNING
+ * becomes a sentence for the log if the configured one was not taken, else "". */
 int interface_choose(const char *configured, const struct net_address *peer, struct interface *ret,
                      char warning[INTERFACE_WARNING_SIZE], struct error *err);
 

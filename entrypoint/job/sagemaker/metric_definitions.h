@@ -1,8 +1,10 @@
-/* The metric definitions of the job, as far as the service hands them to the container: expressions
- * that it looks for in what containers print. What form they have in the container's
- * metric-definition-regex.json is documented nowhere, so several are read: CreateTrainingJob's own
- * list of {"Name", "Regex"} in any case, alone or below "MetricDefinitions", and an object of names
- * and expressions. What looks otherwise is passed over: nothing of a job hangs on it. */
+/* Metric definitions of the job, as far as the service passes them to the container: expressions
+ * that it matches against the containers' output.
+ *
+ * The format of the container's metric-definition-regex.json is not documented, so several are
+ * read: CreateTrainingJob's list of {"Name", "Regex"} in any case, alone or below
+ * "MetricDefinitions", and an object of names and expressions. Anything else is skipped: no job
+ * depends on it. */
 #ifndef ENTRYPOINT_JOB_SAGEMAKER_METRIC_DEFINITIONS_H
 #define ENTRYPOINT_JOB_SAGEMAKER_METRIC_DEFINITIONS_H
 
@@ -21,12 +23,12 @@ struct requested_metric {
 struct metric_definitions {
     struct requested_metric *items;
     size_t count;
-    size_t passed_over; /* that are no definitions, too long, or too many */
+    size_t passed_over; /* skipped: invalid, too long, or too many */
 };
 
 int metric_definitions_parse(const char *text, size_t size, const char *source,
                              struct metric_definitions *ret, struct error *err);
-/* No file is an empty list. RET is empty on failure, too. */
+/* A missing file is an empty list. RET is empty on failure, too. */
 int metric_definitions_read(const char *path, struct metric_definitions *ret, struct error *err);
 void metric_definitions_done(struct metric_definitions *l);
 

@@ -1,6 +1,8 @@
-/* What the hyperparameters called sagemaker_* ask of us, typed: whether the hosts are one MPI job,
- * which of them, how many ranks, and further options for mpirun. Names are those of SageMaker's
- * SDK (distribution={"mpi": {...}}). A value that is none is an error that names the key. */
+/* Options in the sagemaker_* hyperparameters, typed: whether the hosts are one MPI job, which of
+ * them, how many ranks, and further options for mpirun.
+ *
+ * Names are those of SageMaker's SDK (distribution={"mpi": {...}}). An invalid value is an error
+ * that names the key. */
 #ifndef ENTRYPOINT_JOB_SAGEMAKER_MPI_OPTIONS_H
 #define ENTRYPOINT_JOB_SAGEMAKER_MPI_OPTIONS_H
 

@@ -1,5 +1,5 @@
-/* A file copied into a folder of this machine, or one that is mounted here (file://): under another
- * name until it is whole and on disk. */
+/* Copying of a file into a local or mounted directory (file://): it has another name until it is
+ * complete and on disk. */
 #ifndef ENTRYPOINT_TRANSFER_DISK_COPY_H
 #define ENTRYPOINT_TRANSFER_DISK_COPY_H
 
@@ -7,10 +7,11 @@
 
 #include <stdint.h>
 
-/* SIZE bytes of FD, from its beginning, to PATH below FOLDER, which is made where it is missing. */
+/* Copies SIZE bytes of FD, from its beginning, to PATH below FOLDER, which is created if missing.
+ */
 int copy_file(int fd, int64_t size, const char *folder, const char *path, struct error *err);
 
-/* Whether files can be made in FOLDER. */
+/* Checks that files can be created in FOLDER. */
 int copy_probe(const char *folder, struct error *err);
 
 #endif

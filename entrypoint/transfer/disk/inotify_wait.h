@@ -1,6 +1,7 @@
-/* Waits until something has come to a folder or to those below it, or been closed there after it
- * was written (inotify). Of what other hosts write to a shared file system the kernel tells
- * nothing: so nobody should wait longer than INOTIFY_WAIT_LOOK_SECONDS. */
+/* Wait for changes in a directory tree (inotify): new entries, or files closed after writing.
+ *
+ * The kernel reports nothing that other hosts write to a shared file system, so do not wait longer
+ * than INOTIFY_WAIT_LOOK_SECONDS. */
 #ifndef ENTRYPOINT_TRANSFER_DISK_INOTIFY_WAIT_H
 #define ENTRYPOINT_TRANSFER_DISK_INOTIFY_WAIT_H
 
@@ -16,12 +17,12 @@ struct inotify_wait {
     const char *folder;
 };
 
-/* FOLDER, which outlives it, is made where it is missing; NULL: nothing is watched. */
+/* FOLDER, which outlives it, is created if missing; NULL: nothing is watched. */
 int inotify_wait_open(struct inotify_wait *w, const char *folder, struct error *err);
 void inotify_wait_done(struct inotify_wait *w);
 
-/* At most NANOSECONDS, or until *LEAVE is not 0, which a handler sets: a signal that comes just
- * before is heard, too. */
+/* Waits for at most NANOSECONDS, or until *LEAVE is not 0, which a signal handler sets: a signal
+ * just before the call is seen, too. */
 void inotify_wait_wait(struct inotify_wait *w, int64_t nanoseconds,
                        const volatile sig_atomic_t *leave);
 

@@ -1,9 +1,9 @@
-/* A large file that comes in pieces, in any order: under a name of its own beside the place where
- * it is to be, with a note behind its last byte of what it is and which pieces are here. A start
- * that was killed leaves it, and the next one goes on with it, where it is of the same version
- * (ETag and size) and this machine has not been started anew since: what a disk had not been given
- * by then nobody knows. One process has it at a time; to another one it is as if it were not there.
- */
+/* Partial file: a large file that arrives in parts, in any order, and can be resumed.
+ *
+ * It has a name of its own beside its destination, and a note after its last byte of what it is and
+ * which parts are here. A killed process leaves it, and the next one resumes it if it is of the
+ * same version (ETag and size) and the machine has not been rebooted since, as unwritten data would
+ * be lost then. One process has it at a time; for others it does not exist. */
 #ifndef ENTRYPOINT_TRANSFER_DISK_PART_FILE_H
 #define ENTRYPOINT_TRANSFER_DISK_PART_FILE_H
 
@@ -13,43 +13,43 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A piece has so many bytes, or more where there would be too many. */
+/* Size of a part, or more if there would be too many parts. */
 #define PART_FILE_PIECE (INT64_C(16) << 20)
 enum { PART_FILE_PIECES_MAX = 16384, PART_FILE_ETAG_MAX = 256 };
 
 struct part_file {
-    int folder; /* that both lie in */
+    int folder; /* the directory of both */
     int fd;     /* -1: closed */
     int64_t size;
     int64_t piece;
     uint32_t count;
-    unsigned char *here; /* owned; of each piece, 1 where it is here */
+    unsigned char *here; /* owned; per part, 1 if it is here */
     char name[SAFE_DIR_NAME_MAX + 1];
     char temp[64];
 };
 
-/* For PATH below ROOT, SIZE bytes of the version that ETAG names. 1 where another process has it,
- * or nobody could tell. */
+/* Opens the file for PATH below ROOT, SIZE bytes of the version ETAG. Returns 1 if another process
+ * has it, or if that is unknown. */
 int part_file_open(struct part_file *f, int root, const char *path, int64_t size, const char *etag,
                    struct error *err);
-/* It stays, for the next start. */
+/* Closes it; the file stays for the next start. */
 void part_file_close(struct part_file *f);
 void part_file_remove(struct part_file *f);
-/* What an earlier start has left of PATH, which is got in another way, goes, unless another process
- * has it: it would take its room for ever. */
+/* Removes what an earlier start has left for PATH, which is now downloaded in another way, unless
+ * another process has it: it would occupy the disk forever. */
 void part_file_forget(int root, const char *path);
 
-/* Where piece NUMBER begins, and how many bytes it has. */
+/* Return where part NUMBER begins, and its size. */
 int64_t part_file_begin(const struct part_file *f, uint32_t number);
 int64_t part_file_length(const struct part_file *f, uint32_t number);
 
-/* All bytes of the piece have been written to fd. */
+/* Records that all bytes of the part have been written to fd. */
 int part_file_note(struct part_file *f, uint32_t number, struct error *err);
 
-/* All pieces are here and verified: it gets its name, and is closed. */
+/* All parts are here and verified: gives the file its name and closes it. */
 int part_file_publish(struct part_file *f, struct error *err);
 
-/* How many bytes of the disk PATH has already, whole or in part, of the SIZE that it will. */
+/* Returns how many bytes PATH occupies on disk already, complete or in part, of its final SIZE. */
 int64_t part_file_present(int root, const char *path, int64_t size);
 
 #endif

@@ -1,6 +1,8 @@
-/* An archive of code (tar, also packed by gzip, bzip2, xz or zstd) unpacked into a folder by
- * libarchive. What is in it is a stranger's: only files, folders and links that stay inside are
- * made, never through a link, with plain modes, and with ceilings on how many and how large. */
+/* Unpacking of a code archive (tar, also compressed with gzip, bzip2, xz or zstd) into a directory,
+ * with libarchive.
+ *
+ * The content is untrusted: only files, directories and links that stay inside are created, never
+ * through a link, with plain modes, and with limits on number and size. */
 #ifndef ENTRYPOINT_TRANSFER_DISK_UNPACK_H
 #define ENTRYPOINT_TRANSFER_DISK_UNPACK_H
 
@@ -12,7 +14,7 @@
 enum { UNPACK_ENTRIES_MAX = 100 * 1000 };
 #define UNPACK_BYTES_MAX (INT64_C(16) << 30)
 
-/* From the descriptor FD, from its beginning, into ROOT. COUNT gets the number of files. */
+/* Unpacks from the beginning of FD into ROOT. COUNT gets the number of files. */
 int unpack(int fd, int root, size_t *ret_count, struct error *err);
 
 #endif

@@ -1,14 +1,14 @@
-/* One large object or file fetched in pieces side by side, for servers that give each connection so
- * much and no more, and so that a start that was killed costs the pieces under way alone
- * (disk/part_file.h). The server is asked first what there is (HEAD); every piece is asked for
- * under the condition that it is still that version, by a strong ETag, and an answer with another
- * one is refused: pieces of two versions never mix. Pieces are digested in order while others come,
- * a block at a time, so that nobody is kept waiting however large a file is that an earlier start
- * has left.
+/* Download of one large object or file in parallel ranges, for servers that limit the rate per
+ * connection, and so that a killed run loses only the ranges under way (disk/part_file.h).
  *
- * Where there is no strong ETag, or it changes behind an address that is not S3's, or the server
- * does not give parts, or all of it together is not what it should be, it ends with `one_stream`:
- * the caller fetches it as fetch.h does. */
+ * The server is first asked for size and version (HEAD). Every range is requested under the
+ * condition of that version, by a strong ETag, and an answer with another one is refused: ranges of
+ * two versions never mix. Ranges are digested in order while others arrive, a block at a time, so
+ * that a large file left by an earlier run does not delay the rest.
+ *
+ * It ends with `one_stream` if there is no strong ETag, if the ETag changes at an address other
+ * than S3's, if the server gives no ranges, or if the whole is not what it should be: the caller
+ * then uses stream.h. */
 #ifndef ENTRYPOINT_TRANSFER_FETCH_RANGES_H
 #define ENTRYPOINT_TRANSFER_FETCH_RANGES_H
 
@@ -18,9 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A smaller file is not worth it. */
+/* Smaller files are not split. */
 #define RANGES_LEAST (INT64_C(64) << 20)
-/* Of one file; the pool has room for two such. */
+/* Ranges of one file in parallel; the pool has room for two such files. */
 enum { RANGES_WIDTH = 8 };
 
 struct ranges;
@@ -33,19 +33,19 @@ struct ranges_piece {
     bool busy;
 };
 
-/* In place until the order's `ended`, which is called once. */
+/* Must stay in place until the order's `ended`, which is called once. */
 struct ranges {
     struct stream_order order; /* of no other host */
     struct pool *pool;
-    struct exchange question; /* what there is */
+    struct exchange question; /* the HEAD request */
     struct part_file file;
     struct ranges_piece pieces[RANGES_WIDTH];
     size_t running;
-    uint32_t next;    /* to be begun, if it is not here */
-    int64_t digested; /* bytes, from the first on */
+    uint32_t next;    /* the next part to begin, if it is not here */
+    int64_t digested; /* bytes from the beginning */
     int64_t size;
     char etag[EXCHANGE_FIELD_MAX];
-    char sha256[EXCHANGE_FIELD_MAX]; /* as told for all of it */
+    char sha256[EXCHANGE_FIELD_MAX]; /* of the whole, as the server gives it */
     char own_sha256[DIGEST_HEX_MAX];
     bool is_md5; /* the ETag */
     bool begun;  /* the server has answered */
@@ -57,10 +57,10 @@ struct ranges {
 
 void ranges_start(struct ranges *r, const struct stream_order *order, struct pool *pool);
 
-/* Begins another piece where there is one to begin; to be called when the pool has room. */
+/* Begins another part if there is one; call it when the pool has room. */
 bool ranges_more(struct ranges *r);
 
-/* Digests a block where there is one; to be called at every turn of the pool (its `aside`). */
+/* Digests a block if there is one; call it at every turn of the pool (its `aside`). */
 bool ranges_digest(struct ranges *r);
 
 #endif

@@ -1,7 +1,9 @@
-/* One object or file that is fetched into a folder: under another name until it is whole and
- * verified, then renamed, so that who sees the name sees all of it. A try that was cut off goes on
- * where it ended, as long as it is still the same object. Verified are the size, the MD5 where the
- * ETag is one, and the SHA-256 where the server tells it, as another host must. */
+/* Download of one object or file in one stream: under another name until it is complete and
+ * verified, then renamed.
+ *
+ * An interrupted try resumes where it ended, as long as it is still the same object. Verified are
+ * the size, the MD5 if the ETag is one, and the SHA-256 if the server gives it, as another host
+ * must. */
 #ifndef ENTRYPOINT_TRANSFER_FETCH_STREAM_H
 #define ENTRYPOINT_TRANSFER_FETCH_STREAM_H
 
@@ -13,35 +15,35 @@
 #include "entrypoint/transfer/s3/s3.h"
 
 struct stream_order {
-    struct s3 *s3;      /* NULL: URL is fetched as it is */
+    struct s3 *s3;      /* NULL: URL is used as it is */
     const char *bucket; /* of S3 */
     const char *key;
     const char *url;          /* of others */
-    struct peer_client *peer; /* another host, asked in place of both; or NULL */
-    const char *task;         /* then: by its name there */
-    bool no_md5;              /* then: the source's ETags are known to be none */
+    struct peer_client *peer; /* another host, asked instead of both; or NULL */
+    const char *task;         /* then: its name there */
+    bool no_md5;              /* then: the source's ETags are known not to be MD5s */
     const char *name;         /* for people */
     int root;                 /* the folder, by descriptor */
     const char *path;         /* below it */
     int64_t size;             /* as listed; -1: not known */
     const char *etag;         /* as listed; NULL or "": not known */
-    int64_t *fetched;         /* bytes that are here, of all; counted along */
-    /* Once, at the end; the fetch may go away. FAILURE is NULL where it is there. */
+    int64_t *fetched;         /* counter of received bytes of all files */
+    /* Called once, at the end; the object may be freed then. FAILURE is NULL on success. */
     void (*ended)(void *context, const struct error *failure);
     void *context;
 };
 
-/* In place until `ended`. */
+/* Must stay in place until `ended`. */
 struct stream {
     struct stream_order order;
     struct exchange exchange;
     char etag[EXCHANGE_FIELD_MAX];
-    char sha256[EXCHANGE_FIELD_MAX]; /* as told */
-    char own_sha256[DIGEST_HEX_MAX]; /* of what is here, once it is whole */
+    char sha256[EXCHANGE_FIELD_MAX]; /* as the server gives it */
+    char own_sha256[DIGEST_HEX_MAX]; /* of the file, once it is complete */
     bool is_md5;                     /* the ETag */
-    bool spared;  /* it failed, but not by the other host: that has another version or none, or the
-                     fault is our own */
-    bool doubted; /* the same: its bytes do not have the ETag's MD5, if that is one */
+    bool spared; /* it failed, but not because of the other host, which has another version or none,
+                    or because of a local fault */
+    bool doubted; /* likewise: its bytes do not match the ETag's MD5, if that is one */
     struct digest md5;
     struct digest sha;
     int folder; /* that the file lies in */
@@ -52,22 +54,21 @@ struct stream {
     char temp[64];
 };
 
-/* Whether ETAG says that two answers are the same to the byte. */
+/* Returns true if ETAG identifies content to the byte. */
 bool stream_is_strong(const char *etag);
 
-/* A request for what ORDER names, from its own source; headers that are there are signed as well.
- */
+/* Prepares a request to the order's source; headers that are there are signed as well. */
 int stream_request(const struct stream_order *order, const char *method, struct request *ret,
                    struct error *err);
 
 void stream_start(struct stream *f, const struct stream_order *order, struct pool *pool);
 
-/* Whether the file is there already: its size and ETag (s3/etag.h) are those of the listing.
- * ALONG may be NULL. */
+/* Returns true if the file is there already: its size and ETag (s3/etag.h) are those of the
+ * listing. ALONG may be NULL. */
 bool stream_is_there(int root, const char *path, int64_t size, const char *etag,
                      const struct etag_along *along);
 
-/* Whether a file is there that was written later than MODIFIED, in seconds since 1970. */
+/* Returns true if a file is there that was written later than MODIFIED, in seconds since 1970. */
 bool stream_is_newer(int root, const char *path, int64_t modified);
 
 #endif

@@ -1,6 +1,7 @@
-/* Exchanges side by side, by libcurl's multi interface, in one thread. Each is tried again after a
- * pause of its own, while others go on. Every wait has an end: a try that is silent, tries that are
- * counted, and the deadline of the whole. */
+/* Pool of parallel exchanges, with libcurl's multi interface, in one thread.
+ *
+ * Each is retried after a pause of its own while others continue. Every wait is bounded: by silence
+ * of a try, by the number of tries, and by the deadline of the whole. */
 #ifndef ENTRYPOINT_TRANSFER_HTTP_POOL_H
 #define ENTRYPOINT_TRANSFER_HTTP_POOL_H
 
@@ -12,36 +13,36 @@ enum { POOL_WIDTH = 16 };
 
 struct pool {
     CURLM *multi;
-    const char *certificates; /* a file of them; NULL or "": the system's */
-    struct exchange *waiting; /* for a place or for their pause, in order */
+    const char *certificates; /* file of certificates; NULL or "": the system's */
+    struct exchange *waiting; /* waiting for room or for their pause, in order */
     struct exchange **waiting_end;
     struct exchange *running; /* in any order */
     size_t running_count;
-    const volatile sig_atomic_t *give_up; /* not 0: nothing goes on; may be NULL */
+    const volatile sig_atomic_t *give_up; /* not 0: everything is abandoned; may be NULL */
     bool closing;                         /* nothing may be added any more */
-    bool stop; /* set by whoever wants pool_run() to come back before all have ended */
+    bool stop; /* set it to make pool_run() return before all have ended */
     /* Called about once a second, for progress; may be NULL. */
     void (*tick)(void *context);
-    /* More work, for when there is room; false when there is none. May be NULL. */
+    /* Adds work when there is room; returns false if there is none. May be NULL. */
     bool (*more)(void *context);
-    /* A little of what is to be done beside the requests, some milliseconds of it: it is called
-     * once a turn, and the pool stays for it. False when there was none. May be NULL. */
+    /* Does some milliseconds of other work; called once per turn. Returns false if there was none.
+     * May be NULL. */
     bool (*aside)(void *context);
     void *context;
     int64_t next_tick;
 };
 
 int pool_open(struct pool *p, const char *certificates, struct error *err);
-/* Ends what is left, each with an error. */
+/* Ends the remaining exchanges, each with an error. */
 void pool_close(struct pool *p);
 
 void pool_add(struct pool *p, struct exchange *e);
 bool pool_has_room(const struct pool *p);
 
-/* Until all have ended, or p->stop, or DEADLINE (clock_now()), which is an error. */
+/* Runs until all have ended, or p->stop, or DEADLINE (clock_now()), which is an error. */
 int pool_run(struct pool *p, int64_t deadline, struct error *err);
 
-/* All of MORE's work, from the pool's opening to its closing. 1 where somebody set p->stop. */
+/* Runs all of MORE's work in a pool of its own. Returns 1 if p->stop was set. */
 struct pool_work {
     const char *certificates;
     bool (*more)(void *context);
@@ -52,7 +53,8 @@ struct pool_work {
 };
 int pool_work(struct pool *p, const struct pool_work *work, struct error *err);
 
-/* One request that is made by PREPARE, with its answer's body in BODY, whose ceiling bounds it. */
+/* A single request, prepared by PREPARE; its answer's body goes to BODY, whose maximum limits it.
+ */
 struct question {
     const char *name;
     int (*prepare)(void *context, struct request *ret, struct error *err);

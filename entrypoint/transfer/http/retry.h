@@ -1,5 +1,5 @@
-/* What is tried again, and after which pause. Pure: tables of libcurl's and HTTP's codes, and a
- * back-off with jitter, so that many hosts do not come back at once. */
+/* Retry rules: what is retried, and after which pause. Pure: tables of libcurl's and HTTP's codes,
+ * and a back-off with jitter, so that many hosts do not come back at once. */
 #ifndef ENTRYPOINT_TRANSFER_HTTP_RETRY_H
 #define ENTRYPOINT_TRANSFER_HTTP_RETRY_H
 
@@ -7,19 +7,19 @@
 #include <stdint.h>
 
 enum {
-    RETRY_TRIES = 8,          /* in all, of one request that gets nowhere */
-    RETRY_PAUSE_SECONDS = 20, /* the longest one of our own */
-    RETRY_ASKED_SECONDS = 60, /* the longest that a server may ask for (Retry-After) */
+    RETRY_TRIES = 8,          /* in all, of one request without progress */
+    RETRY_PAUSE_SECONDS = 20, /* the longest of our own */
+    RETRY_ASKED_SECONDS = 60, /* the longest accepted from a server (Retry-After) */
 };
 
-/* Of an answer with this status: a server that is busy, or broke down. */
+/* Returns true for the status of a server that is busy or has failed. */
 bool retry_status(long status);
-/* Of a request that got no whole answer: CODE is a CURLcode. What will not get better (a refused
- * certificate, too many redirects, a full disk) is not tried again. */
+/* Returns true for a request without a complete answer that is worth a retry: CODE is a CURLcode.
+ * What will not improve (a refused certificate, too many redirects, a full disk) is not retried. */
 bool retry_failure(int code);
 
-/* Nanoseconds to wait before the next try, TRIED of which are over. RANDOM is any number; ASKED is
- * in seconds, below 0 where the server has not asked. */
+/* Returns the nanoseconds to wait before the next try, after TRIED tries. RANDOM is any number;
+ * ASKED is in seconds, below 0 if the server has not asked. */
 int64_t retry_pause(unsigned tried, uint64_t random, int64_t asked);
 
 #endif

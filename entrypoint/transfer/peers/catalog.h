@@ -1,7 +1,8 @@
-/* What this host has fetched and other hosts may ask for (peer_server.h): which files a task
- * brings, by their paths, and of each that is here and verified its size, ETag and SHA-256. Filled
- * by the thread that fetches, asked by those that hand out; every call is safe from any of them.
- * Files lie where they were fetched to and are opened when they are asked for. */
+/* Catalog of the files that this host has downloaded and serves to other hosts (peer_server.h): the
+ * paths of each task, and size, ETag and SHA-256 of each file that is here and verified.
+ *
+ * The downloading thread fills it, serving threads read it; every call is thread safe. Files stay
+ * where they were downloaded and are opened on request. */
 #ifndef ENTRYPOINT_TRANSFER_PEERS_CATALOG_H
 #define ENTRYPOINT_TRANSFER_PEERS_CATALOG_H
 
@@ -21,21 +22,21 @@ struct catalog {
     pthread_cond_t changed;
     struct catalog_task *tasks[CATALOG_TASKS_MAX]; /* owned */
     size_t count;
-    uint64_t steps; /* how far this host has got, for those that wait */
+    uint64_t steps; /* this host's progress, for waiting peers */
     bool over;      /* no task is added any more */
 };
 
 int catalog_open(struct catalog *s, struct error *err);
 void catalog_done(struct catalog *s);
 
-/* The task called WHAT, whose files lie below the folder ROOT; NULL on failure. */
+/* Begins the task WHAT, whose files are below the directory ROOT; NULL on failure. */
 struct catalog_task *catalog_begin(struct catalog *s, const char *what, int root,
                                    struct error *err);
-/* A file that is to come, before catalog_listed(). */
+/* Adds an expected file, before catalog_listed(). */
 int catalog_expect(struct catalog *s, struct catalog_task *t, const char *path, struct error *err);
 void catalog_listed(struct catalog *s, struct catalog_task *t);
 
-/* PATH is here. KEEP: it is held open, as it goes from its folder. */
+/* PATH is here. KEEP: keep it open, as it will be moved. */
 struct catalog_facts {
     int64_t size;
     char etag[CATALOG_ETAG_MAX];
@@ -43,18 +44,18 @@ struct catalog_facts {
 };
 void catalog_put(struct catalog *s, struct catalog_task *t, const char *path,
                  const struct catalog_facts *facts, bool keep);
-/* Nothing more of it comes. */
+/* The task has ended. */
 void catalog_end(struct catalog *s, struct catalog_task *t);
-/* Nothing more comes at all. */
+/* All tasks have ended. */
 void catalog_end_all(struct catalog *s);
 
-/* This host has got further. */
+/* Records progress of this host. */
 void catalog_step(struct catalog *s);
 
 enum catalog_answer { CATALOG_HERE, CATALOG_LATER, CATALOG_NEVER };
 
 struct catalog_file {
-    int fd; /* the caller's; where it is here */
+    int fd; /* owned by the caller; valid if it is here */
     struct catalog_facts facts;
     uint64_t steps;
 };

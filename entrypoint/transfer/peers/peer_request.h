@@ -1,6 +1,7 @@
-/* What another host's child asks this one for: the head of its GET, as libcurl writes it. The path
- * is "/TASK/PATH", both percent-encoded, or "/" alone, which asks only whether somebody is here.
- * Pure. */
+/* Parser of a request from another host: the head of its GET, as libcurl writes it.
+ *
+ * The path is "/TASK/PATH", both percent-encoded, or "/" alone, which only asks if this host is
+ * available. Pure. */
 #ifndef ENTRYPOINT_TRANSFER_PEERS_PEER_REQUEST_H
 #define ENTRYPOINT_TRANSFER_PEERS_PEER_REQUEST_H
 
@@ -14,13 +15,13 @@ struct peer_request {
     char path[PEER_REQUEST_HEAD_MAX];
     int64_t from;                     /* the first byte; 0 without a range */
     int64_t to;                       /* the last one; -1: to the end */
-    char etag[PEER_REQUEST_ETAG_MAX]; /* that it must have; "": any */
+    char etag[PEER_REQUEST_ETAG_MAX]; /* required ETag; "": any */
 };
 
-/* How long the head at TEXT is, with its empty line; 0: it is not whole. */
+/* Returns the size of the head at TEXT, its empty line included; 0: incomplete. */
 size_t peer_request_head(const char *text, size_t size);
 
-/* HEAD is of SIZE bytes, as peer_request_head() says. -1: it is none that is understood. */
+/* Parses HEAD, whose SIZE comes from peer_request_head(). Returns -1 if it is invalid. */
 int peer_request_parse(const char *head, size_t size, struct peer_request *ret);
 
 #endif

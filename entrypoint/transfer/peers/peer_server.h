@@ -1,18 +1,19 @@
-/* Hands what this host has fetched (catalog.h) to the hosts that ask it: HTTP/1.1 over TLS by the
- * job's key, on a listener that the container's first process has opened. Nobody without the key
- * gets past the handshake. Only files that are whole and verified are handed out, each with its
- * length and SHA-256; who asks for one that is still to come waits, and hears every few seconds how
- * far this host has got.
+/* Server of the files that this host has downloaded (catalog.h): HTTP/1.1 over TLS with the job's
+ * key, on a listener opened by the container's first process.
  *
- * Hosts make a tree: host N asks host (N - 1) / 2, so that each hands to two others at most,
- * whatever the number of hosts, and all know their place without a word; where they are only
- * counted the first one says at which address the host above is (master/fetch_wait.h). A file goes
- * on as soon as it is here, so many files pass through all levels at once; one host that served all
- * the others would send each byte as often as there are hosts.
+ * Nobody without the key gets past the handshake. Only complete and verified files are served, each
+ * with its length and SHA-256. A request for a file that is still to come waits, and hears every
+ * few seconds of this host's progress.
  *
- * A thread for each guest, as each waits for its files, its peer or the disk by itself; guests are
- * bounded, and so is the time that each may be silent, and the time in all until it has shown that
- * it has the key: strangers hold no place for long. */
+ * Hosts form a tree: host N asks host (N - 1) / 2, so that each serves at most two others, whatever
+ * the number of hosts, and all know their place without communication; if hosts are only counted,
+ * the first one gives each the address of its upstream host (master/fetch_wait.h). A file is passed
+ * on as soon as it is here, so many files flow through all levels at once; a single server for all
+ * would send each byte as often as there are hosts.
+ *
+ * Each connection has a thread, as each waits for its files, its peer or the disk by itself. The
+ * number of connections is limited, and so is the silence of each, and the time until it has proved
+ * the key: strangers hold no place for long. */
 #ifndef ENTRYPOINT_TRANSFER_PEERS_PEER_SERVER_H
 #define ENTRYPOINT_TRANSFER_PEERS_PEER_SERVER_H
 
@@ -29,10 +30,10 @@ enum { PEER_SERVER_GUESTS = 2 * POOL_WIDTH + 8 };
 struct peer_server_guest {
     struct peer_server *peer_server;
     pthread_t thread;
-    int fd;       /* -1: nobody; under the lock, as what follows */
-    int64_t came; /* when, by clock_now() */
-    bool known;   /* has the key */
-    bool started; /* the first thread's alone */
+    int fd;       /* -1: free; under the lock, like everything below */
+    int64_t came; /* when it connected, clock_now() */
+    bool known;   /* has proved the key */
+    bool started; /* only for the first thread */
 };
 
 struct peer_server {
@@ -47,10 +48,10 @@ struct peer_server {
     bool closing; /* under the lock */
 };
 
-/* Takes the listener. SHELF outlives it. */
+/* Takes the listener. The catalog outlives it. */
 int peer_server_open(struct peer_server *h, int listener, const unsigned char key[TLS_KEY_SIZE],
                      struct catalog *catalog, struct error *err);
-/* Sends all guests away. */
+/* Closes all connections. */
 void peer_server_close(struct peer_server *h);
 
 #endif

@@ -1,7 +1,8 @@
-/* Where the keys for S3 come from, in the SDKs' order: the environment, the container's endpoint
- * (SageMaker, ECS, EKS pod identity), the instance's metadata (version 2 alone). Temporary ones are
- * fetched anew five minutes before they end. Values go to no log: each is registered with redact.h
- * as soon as it is known. */
+/* Credentials for S3, in the SDKs' order: the environment, the container's endpoint (SageMaker,
+ * ECS, EKS pod identity), the instance's metadata (version 2 only).
+ *
+ * Temporary ones are renewed five minutes before they expire. Values are never logged: each is
+ * registered with redact.h as soon as it is known. */
 #ifndef ENTRYPOINT_TRANSFER_S3_CREDENTIALS_H
 #define ENTRYPOINT_TRANSFER_S3_CREDENTIALS_H
 
@@ -14,21 +15,21 @@ enum { CREDENTIALS_EARLY_SECONDS = 300 };
 struct credential_source {
     const struct argv *environment; /* the job's AWS_* variables; outlives it */
     struct credentials current;
-    unsigned serial; /* another one for each that was another than the one before */
+    unsigned serial; /* changes with each new value */
     bool have;
 };
 
 void credentials_done(struct credential_source *s);
 
-/* The current ones. NOW is in seconds since 1970. Whoever has been refused asks with RENEW. */
+/* Returns the current ones. NOW is in seconds since 1970. RENEW: they have been refused. */
 int credentials_get(struct credential_source *s, int64_t now, bool renew,
                     const struct credentials **ret, struct error *err);
 
-/* The answer of the container's endpoint or the instance's metadata. */
+/* Parses the answer of the container's endpoint or the instance's metadata. */
 int credentials_parse(const char *text, size_t size, struct credentials *ret, struct error *err);
 
-/* Whether credentials may be asked for at this address: https, or http to this machine or to the
- * platform's own addresses. */
+/* Returns true if credentials may be requested from this address: https, or http to this machine or
+ * to the platform's own addresses. */
 bool credentials_may_ask(const char *url);
 
 #endif

@@ -1,6 +1,6 @@
-/* What S3 calls an object's ETag where it tells the content: the MD5 of all of it, or for one that
- * came in parts the MD5 of the parts' MD5s with "-COUNT" behind it. Servers that encrypt with keys
- * of their own give other texts, which match nothing. */
+/* S3 ETags that identify content: the MD5 of the whole object, or, if it was uploaded in parts, the
+ * MD5 of the parts' MD5s followed by "-COUNT". Servers that encrypt with keys of their own give
+ * other texts, which match nothing. */
 #ifndef ENTRYPOINT_TRANSFER_S3_ETAG_H
 #define ENTRYPOINT_TRANSFER_S3_ETAG_H
 
@@ -12,29 +12,30 @@
 
 enum { ETAG_MAX = DIGEST_HEX_MAX + 32 };
 
-/* A larger file goes in parts of... */
+/* Larger files are uploaded in parts of... */
 #define ETAG_PART (INT64_C(16) << 20)
 enum { ETAG_PARTS_MAX = 9000 }; /* S3 takes 10,000 */
 
-/* ... so many bytes each, the last one less; 0 where it goes in one piece. A function of the size
- * alone, so that a later start can tell what lies there. */
+/* ... this many bytes, the last one smaller; 0 if it is uploaded whole. A function of the size
+ * alone, so that a later run can recognize an upload. */
 int64_t etag_part_size(int64_t size);
 
-/* 32 digits and nothing else. */
+/* Returns true for 32 hexadecimal digits and nothing else. */
 bool etag_is_md5(const char *etag);
 
-/* Of SIZE bytes of the file FD. PART 0: in one piece. A file that ends before is an error. */
+/* Computes the ETag of SIZE bytes of the file FD. PART 0: whole. A file that ends before is an
+ * error. */
 int etag_of_file(int fd, int64_t size, int64_t part, char ret[ETAG_MAX], struct error *err);
 
-/* What is to be done while a file is read, which may take minutes. */
+/* Work while a file is read, which may take minutes. */
 struct etag_along {
-    struct digest *sha; /* where the ETag fits: begun, and all of the file added; or NULL */
-    void (*turn)(void *context); /* after each block, some milliseconds of reading */
+    struct digest *sha; /* if the ETag matches: begun, with the whole file added; or NULL */
+    void (*turn)(void *context); /* called after each block, some milliseconds of reading */
     void *context;
 };
 
-/* Whether ETAG is that of the SIZE bytes of FD, in one piece or in parts of a usual size. ALONG may
- * be NULL. */
+/* Returns true if ETAG is that of the SIZE bytes of FD, whole or in parts of a usual size. ALONG
+ * may be NULL. */
 bool etag_fits(int fd, int64_t size, const char *etag, const struct etag_along *along);
 
 /* Adds SIZE bytes of FD from OFFSET on to each of the COUNT digests. */

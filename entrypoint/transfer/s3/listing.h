@@ -1,5 +1,4 @@
-/* Which objects lie at an address: all pages of S3's listing, of which those are kept that are
- * meant. */
+/* Listing of the objects at an address: all pages, of which only the matching objects are kept. */
 #ifndef ENTRYPOINT_TRANSFER_S3_LISTING_H
 #define ENTRYPOINT_TRANSFER_S3_LISTING_H
 
@@ -10,16 +9,16 @@
 struct listing {
     struct s3 *s3;
     const struct address *at;
-    const char *what;               /* for people */
-    bool may_be_none;               /* a folder without objects is no error */
-    size_t shard, shards;           /* of a folder's objects, in the order of keys, each SHARDSth */
-    int64_t deadline;               /* clock_now() */
-    void (*mark)(const char *line); /* another page is here; NULL: nobody asks */
-    void (*say)(const char *line);  /* what people should know; NULL: nobody asks */
+    const char *what;     /* for people */
+    bool may_be_none;     /* a directory without objects is no error */
+    size_t shard, shards; /* every SHARDSth of a directory's objects, in the order of keys */
+    int64_t deadline;     /* clock_now() */
+    void (*mark)(const char *line); /* called for each page; NULL: not needed */
+    void (*say)(const char *line);  /* for the log; NULL: not needed */
 };
 
-/* The object of that name, or those of the folder; FRONT is the length of what their keys have in
- * front of their paths. None is an error, unless there may be none. */
+/* Lists the object of that name, or those of the directory; FRONT is the length of the prefix of
+ * their keys. None is an error, unless may_be_none. */
 int listing_read(const struct listing *listing, struct objects *ret, size_t *front,
                  struct error *err);
 

@@ -1,6 +1,5 @@
-/* The objects under a prefix, as S3's ListObjectsV2 answers: XML, read by Expat as it comes, with
- * ceilings on depth, texts and numbers. A document type, which could define entities, is refused.
- */
+/* Parser of S3's ListObjectsV2 answers: XML, read with Expat, with limits on depth, texts and
+ * numbers. A document type, which could define entities, is refused. */
 #ifndef ENTRYPOINT_TRANSFER_S3_OBJECTS_H
 #define ENTRYPOINT_TRANSFER_S3_OBJECTS_H
 
@@ -32,7 +31,7 @@ struct objects {
 };
 
 void objects_done(struct objects *l);
-/* Adds a page's objects to those that are there. Keys are decoded (encoding-type=url). */
+/* Appends the objects of a page. Keys are decoded (encoding-type=url). */
 int objects_add_page(struct objects *l, const char *text, size_t size, struct error *err);
 
 #endif

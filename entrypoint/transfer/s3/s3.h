@@ -1,6 +1,7 @@
-/* Requests to S3 and what speaks like it: address, region, signature. The default is AWS's own,
- * over https, one host name a bucket; AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or S3_ENDPOINT_URL name
- * another one, where the bucket stands in the path. */
+/* Requests to S3 and compatible servers: address, region, signature.
+ *
+ * The default is AWS over https, with one host name per bucket; AWS_ENDPOINT_URL_S3,
+ * AWS_ENDPOINT_URL or S3_ENDPOINT_URL name another server, where the bucket is part of the path. */
 #ifndef ENTRYPOINT_TRANSFER_S3_S3_H
 #define ENTRYPOINT_TRANSFER_S3_S3_H
 
@@ -16,37 +17,37 @@ struct s3 {
     const char *endpoint;     /* borrowed; NULL: AWS's own */
     const char *certificates; /* AWS_CA_BUNDLE, borrowed; or NULL */
     char region[S3_REGION_MAX];
-    bool region_told;   /* by a server: it is not asked twice */
-    bool renew;         /* credentials that were refused */
-    bool vain;          /* that was done, and their source has no others */
-    int64_t skew;       /* the server's clock less ours, s, once it mattered */
-    unsigned corrected; /* how often a server has named the region or its clock */
-    int64_t silence;    /* seconds without a byte that end a try; 0: as each request has it */
+    bool region_told;   /* by a server: not asked again */
+    bool renew;         /* credentials were refused */
+    bool vain;          /* they were renewed, but their source has no others */
+    int64_t skew;       /* the server's clock minus ours, s, once it mattered */
+    unsigned corrected; /* how often a server has corrected region or clock */
+    int64_t silence;    /* seconds without a byte that end a try; 0: as each request says */
 };
 
-/* ENVIRONMENT has the job's AWS_* variables, which outlive it. */
+/* Opens it. ENVIRONMENT has the job's AWS_* variables, which outlive it. */
 int s3_open(struct s3 *s, const struct argv *environment, struct error *err);
 void s3_close(struct s3 *s);
 
 struct s3_request {
     const char *method;
     const char *bucket;
-    const char *key; /* as it is, not encoded; "": the bucket itself */
+    const char *key; /* not encoded; "": the bucket itself */
     const struct percent_pair *pairs;
     size_t pair_count;
     const char *payload; /* SHA-256 of the body; NULL: there is none */
 };
 
-/* Fills RET's method, address and headers, signed; headers that are there are signed as well. */
+/* Fills in RET's method, address and headers, signed; headers that are there are signed as well. */
 int s3_prepare(struct s3 *s, const struct s3_request *request, struct request *ret,
                struct error *err);
 
-/* Whether an answer that is no success has this error code. */
+/* Returns true if an unsuccessful answer has this error code. */
 bool s3_says(const struct answer *answer, const char *code);
 
-/* An exchange's `refused`: 0 where a second try will be another one, as the server named the
- * region, the clock was off or the credentials had ended. Many requests are under way at once: one
- * that was made before that is known is made anew, and nothing is learnt of it twice. */
+/* Implements an exchange's `refused`: returns 0 if another try will differ, as the server named the
+ * region, the clock was off or the credentials had expired. Many requests run at once: one that was
+ * made before that is known is made anew, and the correction is learned only once. */
 int s3_refused(struct s3 *s, const struct answer *answer, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* One signed question to S3 and its answer, which is read when all of it is here. */
+/* A single signed request to S3 and its complete answer. */
 #ifndef ENTRYPOINT_TRANSFER_S3_S3_CALL_H
 #define ENTRYPOINT_TRANSFER_S3_S3_CALL_H
 
@@ -14,14 +14,14 @@ struct s3_call {
     const char *key; /* "": of the bucket itself */
     const struct percent_pair *pairs;
     size_t pair_count;
-    const struct buf *body;               /* NULL: none, and none is said to come */
+    const struct buf *body;               /* NULL: none, and none is announced */
     int64_t seconds;                      /* for all of it */
     unsigned tries;                       /* 0: as usual */
-    const volatile sig_atomic_t *give_up; /* not 0: nothing goes on; may be NULL */
-    bool may_be_gone;                     /* that there is no such upload is no error */
+    const volatile sig_atomic_t *give_up; /* not 0: everything is abandoned; may be NULL */
+    bool may_be_gone;                     /* a missing upload is no error */
 };
 
-/* NAME is for people. The answer's body is added to RET; RET_ANSWER may be NULL. */
+/* NAME is for messages. The answer's body is appended to RET; RET_ANSWER may be NULL. */
 int s3_call(const struct s3_call *a, const char *name, struct buf *ret, struct answer *ret_answer,
             struct error *err);
 

@@ -1,6 +1,8 @@
-/* AWS Signature Version 4: which headers prove that a request is ours. Pure: no clock, no network,
- * no environment. What is signed is byte for byte what is sent: the path is encoded once and stays
- * as it is otherwise (S3's rule; other services encode it twice and take "." and ".." out). */
+/* AWS Signature Version 4: headers that authenticate a request. Pure: no clock, no network, no
+ * environment.
+ *
+ * What is signed is byte for byte what is sent: the path is encoded once and otherwise unchanged
+ * (S3's rule; other services encode it twice and remove "." and ".."). */
 #ifndef ENTRYPOINT_TRANSFER_S3_SIGV4_H
 #define ENTRYPOINT_TRANSFER_S3_SIGV4_H
 
@@ -31,15 +33,15 @@ struct sigv4_request {
 
 #define SIGV4_S3 "s3"
 
-/* A body whose digest is not part of the signature: TLS keeps it whole on the way, and where there
- * is none, the digest is. */
+/* A body whose digest is not part of the signature: TLS protects it; without TLS the digest is
+ * signed. */
 #define SIGV4_UNSIGNED "UNSIGNED-PAYLOAD"
 /* The digest of no body. */
 #define SIGV4_EMPTY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-/* HEADERS are lines "name: value", names in lower case, no blanks around values, which the request
- * will have besides: all are signed, and x-amz-date, x-amz-security-token, authorization and, which
- * S3 alone asks for, x-amz-content-sha256 are added. NOW is in seconds since 1970. */
+/* HEADERS are the request's other lines "name: value", names in lower case, no blanks around
+ * values. All are signed, and x-amz-date, x-amz-security-token, authorization and, for S3 only,
+ * x-amz-content-sha256 are added. NOW is in seconds since 1970. */
 int sigv4_sign(const struct sigv4_request *request, const struct credentials *credentials,
                int64_t now, struct argv *headers, struct error *err);
 

@@ -1,5 +1,5 @@
-/* S3's answers, read by Expat as they come, with ceilings; a document type is refused. The reader
- * is handed each element's begin and end, with the text that stood right before the end. */
+/* Reader of S3's XML answers, with Expat, with limits; a document type is refused. It is called at
+ * each element's begin and end, with the text right before the end. */
 #ifndef ENTRYPOINT_TRANSFER_S3_XML_H
 #define ENTRYPOINT_TRANSFER_S3_XML_H
 
@@ -23,13 +23,13 @@ struct xml {
     XML_Parser parser;
 };
 
-/* DOCUMENT whole. An error is EXIT_CODE_DATA and begins with WHAT. */
+/* Reads a complete DOCUMENT. An error is EXIT_CODE_DATA and begins with WHAT. */
 int xml_read(struct xml *x, const char *document, size_t size, struct error *err);
 
-/* In a callback: reading ends with "WHAT WHY". The first one counts. */
+/* In a callback: ends reading with the error "WHAT WHY". The first one counts. */
 void xml_fail(struct xml *x, const char *why);
 
-/* A copy of the text, the caller's; NULL behind xml_fail(). */
+/* Returns a copy of the text, owned by the caller; NULL after xml_fail(). */
 char *xml_copy(struct xml *x);
 
 #endif

@@ -1,5 +1,4 @@
-/* S3's small answers: XML documents of which one or two texts matter. Read as
- * xml.h says. */
+/* Parser of S3's small answers: XML documents of which one or two texts matter. See xml.h. */
 #ifndef ENTRYPOINT_TRANSFER_S3_XML_FIELDS_H
 #define ENTRYPOINT_TRANSFER_S3_XML_FIELDS_H
 
@@ -17,12 +16,12 @@ enum {
     XML_FIELDS_ETAG_MAX = 64,
 };
 
-/* The text of CHILD in a document whose root is ROOT; without either, or where the text is longer
- * than SIZE, it is an error. */
+/* Reads the text of CHILD in a document with the root ROOT; it is an error if either is missing, or
+ * the text is longer than SIZE. */
 int xml_fields_text(const char *document, size_t size, const char *root, const char *child,
                     char *ret, size_t ret_size, struct error *err);
 
-/* An upload in parts that was begun and neither ended nor given up. */
+/* A multipart upload that was neither completed nor aborted. */
 struct xml_fields_upload {
     char *key; /* owned */
     char *id;  /* owned */
@@ -34,11 +33,11 @@ struct xml_fields_uploads {
 };
 
 void xml_fields_uploads_done(struct xml_fields_uploads *u);
-/* A ListMultipartUploads answer; one page, XML_FIELDS_UPLOADS_MAX at most. */
+/* Reads a ListMultipartUploads answer; one page, at most XML_FIELDS_UPLOADS_MAX. */
 int xml_fields_uploads_read(const char *document, size_t size, struct xml_fields_uploads *ret,
                             struct error *err);
 
-/* A part of one that is there. */
+/* A part of such an upload. */
 struct xml_fields_part {
     unsigned number; /* from 1 on */
     int64_t size;
@@ -48,11 +47,11 @@ struct xml_fields_part {
 struct xml_fields_parts {
     struct xml_fields_part *items; /* owned */
     size_t count;
-    unsigned next; /* the number behind which the next page begins; 0: this was the last */
+    unsigned next; /* the number after which the next page begins; 0: this was the last */
 };
 
 void xml_fields_parts_done(struct xml_fields_parts *p);
-/* A ListParts answer, one page. A part without number, size or ETag is left out. */
+/* Reads a ListParts answer, one page. A part without number, size or ETag is skipped. */
 int xml_fields_parts_read(const char *document, size_t size, struct xml_fields_parts *ret,
                           struct error *err);
 

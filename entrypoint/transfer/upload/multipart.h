@@ -1,6 +1,8 @@
-/* A large file sent to S3 in parts, side by side. It appears under its name when all of it is
- * there and the ETag of the whole is right; what fails is given up on the server, too, so that no
- * parts stay behind. What a killed start has sent of it is not sent again (resume.h). */
+/* Multipart upload of a large file to S3, with parallel parts.
+ *
+ * It appears under its name when all of it is there and the ETag of the whole is right; a failed
+ * upload is aborted on the server, too, so that no parts are left. What a killed run has sent is
+ * not sent again (resume.h). */
 #ifndef ENTRYPOINT_TRANSFER_UPLOAD_MULTIPART_H
 #define ENTRYPOINT_TRANSFER_UPLOAD_MULTIPART_H
 
@@ -18,7 +20,7 @@ struct multipart_order {
     int64_t size;
     int64_t deadline;
     const volatile sig_atomic_t *give_up;
-    /* Asked before it is completed: whether FD is still what it was. May be NULL. */
+    /* Called before completion: checks that FD is unchanged. May be NULL. */
     int (*check)(void *context, struct error *err);
     void (*tick)(void *context); /* once a second */
     void *context;
@@ -27,13 +29,13 @@ struct multipart_order {
 
 int multipart_send(const struct multipart_order *order, struct error *err);
 
-/* At a job's start: whether TARGET takes objects, found out by an upload that is begun and given
- * up. */
+/* At the start of a job: tests if TARGET accepts objects, with an upload that is begun and aborted.
+ */
 int multipart_probe(struct s3 *s3, const struct address *target, struct error *err);
 
-/* At a job's start: gives up what a killed one has begun below TARGET, but for what can be gone on
- * with, as the file in the folder FROM (NULL: none) is still the same. Returns how many were given
- * up, or -1 where it is not allowed to ask. */
+/* At the start of a job: aborts what a killed one has begun below TARGET, except what can be
+ * resumed, as the file in the directory FROM (NULL: none) is still the same. Returns how many were
+ * aborted, or -1 if listing them is not allowed. */
 int multipart_tidy(struct s3 *s3, const struct address *target, const char *from,
                    struct error *err);
 

@@ -1,6 +1,6 @@
-/* A piece of a file on its way to S3: an object of its own, or a part of one. Its MD5 goes along
- * for the server to check, its SHA-256 is signed, and the ETag that comes back, where it is an MD5,
- * has to be that one: else it is sent again. */
+/* Upload of one part of a file, or of a whole small file, to S3. Its MD5 is sent for the server to
+ * check, its SHA-256 is signed, and the returned ETag, if it is an MD5, must match: else it is sent
+ * again. */
 #ifndef ENTRYPOINT_TRANSFER_UPLOAD_PART_H
 #define ENTRYPOINT_TRANSFER_UPLOAD_PART_H
 
@@ -13,18 +13,18 @@ struct part_order {
     const char *bucket;
     const char *key;
     const char *name;      /* for people */
-    const char *upload_id; /* NULL: an object of its own */
+    const char *upload_id; /* NULL: a whole object */
     unsigned number;       /* of the part, from 1 on */
     int fd;
     int64_t offset;
     int64_t size;
-    int64_t *sent; /* bytes that are there, of all; counted along */
-    /* Once, at the end; the piece may go away. FAILURE is NULL where it is there. */
+    int64_t *sent; /* counter of sent bytes of all files */
+    /* Called once, at the end; the object may be freed then. FAILURE is NULL on success. */
     void (*ended)(void *context, const struct error *failure);
     void *context;
 };
 
-/* In place until `ended`. */
+/* Must stay in place until `ended`. */
 struct part {
     struct part_order order;
     struct exchange exchange;

@@ -1,7 +1,8 @@
-/* Uploads in parts that a start has begun and, killed, neither ended nor given up: which there are,
- * and which of their parts are those of a file here, so that only the others are sent. A part
- * counts where its ETag is the MD5 of the file's bytes in its place; where the first one that the
- * server has is none of ours, none is asked for any more. */
+/* Resumption of multipart uploads that a killed run has left: finds them, and which of their parts
+ * match the file here, so that only the others are sent.
+ *
+ * A part matches if its ETag is the MD5 of the file's bytes in its place; if the server's first one
+ * does not match, no further ones are checked. */
 #ifndef ENTRYPOINT_TRANSFER_UPLOAD_RESUME_H
 #define ENTRYPOINT_TRANSFER_UPLOAD_RESUME_H
 
@@ -22,16 +23,16 @@ struct resume {
     struct s3 *s3;
     const char *bucket;
     const char *name;                     /* for people */
-    int64_t seconds;                      /* for each question */
+    int64_t seconds;                      /* for each request */
     const volatile sig_atomic_t *give_up; /* or NULL */
 };
 
-/* All whose key begins with PREFIX. -1 also where it is not allowed to ask. */
+/* Lists all uploads whose key begins with PREFIX. Returns -1 also if listing is not allowed. */
 int resume_list(const struct resume *u, const char *prefix, struct xml_fields_uploads *ret,
                 struct error *err);
 
-/* Of the upload ID of KEY, the parts of the SIZE bytes of FD that are there, MOST at most; fills in
- * those of the COUNT PARTS and returns how many they are, 0 where nobody can tell. */
+/* Finds at most MOST parts of the upload ID of KEY that match the SIZE bytes of FD; fills them in
+ * among the COUNT PARTS and returns how many there are, 0 if unknown. */
 unsigned resume_parts(const struct resume *u, const char *key, const char *id, int fd, int64_t size,
                       struct resume_part *parts, unsigned count, unsigned most);
 
