@@ -9,6 +9,8 @@
  * processor time counts: not what others take of the machine. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/cpu.h"
+#include "trainer/graph/append.h"
+#include "trainer/graph/gradient_table.h"
 #include "trainer/graph/graph.h"
 
 #include <stdio.h>
@@ -71,7 +73,7 @@ static int add_operators(struct graph *graph, const struct layer *l, struct erro
     int y = graph->ops[0].outputs[0];
     graph->gradient[y] =
         graph_tensor(graph, "dy", DTYPE_F32, graph->tensors[y].shape, TENSOR_INPUT, err);
-    return op_rule(OP_CONV2D)->gradient(graph, 0, err);
+    return gradient_rule(OP_CONV2D)(graph, 0, err);
 }
 
 /* In such pages as a program's tensors have. */

@@ -5,6 +5,7 @@
 #include "tests/ops/harness.h"
 #include "tests/ops/parity.h"
 #include "tests/support/unit.h"
+#include "trainer/graph/append.h"
 #include "trainer/graph/op.h"
 
 #include <cuda_runtime_api.h>

@@ -1,7 +1,8 @@
 #include "tests/ops/harness.h"
 
 #include "tests/support/unit.h"
-#include "trainer/graph/gradients.h"
+#include "trainer/graph/append.h"
+#include "trainer/graph/gradient_table.h"
 #include "trainer/graph/op_roi.h"
 #include "trainer/math/bf16.h"
 #include "trainer/math/f16.h"
@@ -256,7 +257,7 @@ static void make_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
 }
 
 static bool has_gradient(enum op_kind kind) {
-    return op_rule(kind)->gradient != NULL && kind != OP_ADD;
+    return gradient_rule(kind) != NULL && kind != OP_ADD;
 }
 
 /* Adds the gradient operators by the table's rule, from seeds instead of a loss. */
@@ -277,7 +278,7 @@ static void add_gradients(struct op_graph *g) {
         graph->gradient[map] =
             op_graph_input(g, graph->dtype, graph->tensors[map].shape, FILL_NORMAL);
     }
-    CU_ASSERT_EQUAL_FATAL(op_rule(g->row->kind)->gradient(graph, 0, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(gradient_rule(g->row->kind)(graph, 0, &err), 0);
     for (int i = 1; i < graph->op_count; i++) {
         graph->ops[i].forward = 0;
         if (g->row->two_gradients)

@@ -2,7 +2,8 @@
  * makes one more than there is room for, and each rule of a gradient that does, is an error. */
 #include "tests/ops/harness.h"
 #include "tests/support/unit.h"
-#include "trainer/graph/gradients.h"
+#include "trainer/graph/gradient_table.h"
+#include "trainer/graph/op_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +110,7 @@ static bool has_gradient(const struct op_graph *g, struct attempt *a) {
     int number = crowded.op_count - 1;
     ops[number] = g->graph.ops[0];
     const int tensor_count = crowded.tensor_count, op_count = crowded.op_count;
-    int done = op_rule(g->row->kind)->gradient(&crowded, number, &err);
+    int done = gradient_rule(g->row->kind)(&crowded, number, &err);
     bool good = done == 0;
     CU_ASSERT(good || done == -1);
     a->tensors = crowded.tensor_count - tensor_count;
@@ -144,7 +145,7 @@ static void a_gradient_has_room_for_all_that_it_makes(void) {
     for (int i = 0; i < op_case_count(); i++) {
         struct op_graph g;
         op_graph_describe(&g, op_case_at(i), DTYPE_F32);
-        for (int sums = 0; sums < 2 && op_rule(g.row->kind)->gradient != NULL; sums++)
+        for (int sums = 0; sums < 2 && gradient_rule(g.row->kind) != NULL; sums++)
             check_gradient(&g, sums == 1);
         op_graph_done(&g);
     }

@@ -11,6 +11,7 @@
 #include "trainer/math/sample_key.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "trainer/backend/cpu/cpu.h"
+#include "trainer/graph/build.h"
 #endif
 
 #include <math.h>

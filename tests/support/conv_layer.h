@@ -5,6 +5,7 @@
 
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/base/context.h"
+#include "trainer/graph/append.h"
 
 struct conv_layer {
     int64_t images, height, width, in, out;

@@ -1,5 +1,7 @@
-/* The builder functions of graph.h: parameters with their names, and the first error kept. */
+/* The builder functions of build.h: parameters with their names, and the first error kept. */
+#include "trainer/graph/build.h"
 #include "trainer/graph/builder.h"
+#include "trainer/graph/gradient_table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -99,7 +101,7 @@ void graph_loss(struct graph *graph, int tensor) {
     if (graph->failed)
         return;
     int producer = graph->tensors[tensor].producer;
-    if (producer < 0 || op_rule(graph->ops[producer].kind)->gradient == NULL)
+    if (producer < 0 || gradient_rule(graph->ops[producer].kind) == NULL)
         (void)error_set(&err, EXIT_CODE_INTERNAL, "%s is no loss: its operator has no gradient",
                         graph->tensors[tensor].name);
     else if (graph->loss_count == GRAPH_LOSSES_MAX)

@@ -1,4 +1,5 @@
 /* The builder functions of layers with weights: made once, then used by one operator or several. */
+#include "trainer/graph/build.h"
 #include "trainer/graph/builder.h"
 
 static const struct graph_weights none = {TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE};

@@ -1,5 +1,6 @@
 #include "trainer/graph/build_rpn.h"
 
+#include "trainer/graph/build.h"
 #include "trainer/graph/builder.h"
 
 /* Output SLOT of the operator whose output 0 is TENSOR. */

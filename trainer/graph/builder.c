@@ -1,5 +1,8 @@
 #include "trainer/graph/builder.h"
 
+#include "trainer/graph/append.h"
+#include "trainer/graph/build.h"
+
 #include <stdio.h>
 
 int builder_fail(struct graph *graph, const struct error *err) {

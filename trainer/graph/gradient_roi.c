@@ -1,8 +1,8 @@
 /* The gradient rules of the operators on regions and masks. Boxes are where they are: nothing flows
  * to them. */
+#include "trainer/graph/gradient_table.h"
 #include "trainer/graph/gradients.h"
 #include "trainer/graph/op_roi.h"
-#include "trainer/graph/rules.h"
 
 int gradient_roi_align(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];

@@ -1,8 +1,8 @@
 /* The gradients of a region proposal network's losses: one operator a level, so that each level's
  * part of the network can go on by itself, and its memory with it. */
+#include "trainer/graph/gradient_table.h"
 #include "trainer/graph/gradients.h"
 #include "trainer/graph/op_rpn.h"
-#include "trainer/graph/rules.h"
 
 int gradient_rpn_loss(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];

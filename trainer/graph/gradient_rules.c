@@ -1,8 +1,8 @@
 /* The gradient rules of the operator table. The gradient by the weights comes before that by the
  * data: its bucket is ready one operator earlier, and the forward activation dies before its
  * gradient is made. */
+#include "trainer/graph/gradient_table.h"
 #include "trainer/graph/gradients.h"
-#include "trainer/graph/rules.h"
 
 /* What the convolution of OP sends to its input and weights, if DY is the gradient of its result.
  */

@@ -52,12 +52,6 @@ static int grow_tensors(struct graph *graph, struct error *err) {
     return 0;
 }
 
-static void set_name(char name[TENSOR_NAME_SIZE], const char *text) {
-    size_t length = strnlen(text, TENSOR_NAME_SIZE - 1);
-    memcpy(name, text, length);
-    name[length] = '\0';
-}
-
 static int check_dimensions(const char *name, const struct shape *shape, struct error *err) {
     int64_t count = 1;
     for (int i = 0; i < shape->rank; i++) {
@@ -83,7 +77,7 @@ int graph_tensor(struct graph *graph, const char *name, enum dtype dtype, struct
     struct tensor *tensor = &graph->tensors[number];
     *tensor = (struct tensor){
         .dtype = dtype, .shape = shape, .role = role, .producer = -1, .parameter = TENSOR_NONE};
-    set_name(tensor->name, name);
+    tensor_set_name(tensor->name, name);
     graph->gradient[number] = TENSOR_NONE;
     return number;
 }
@@ -94,7 +88,7 @@ int graph_set_output(struct graph *graph, struct op *op, int slot, enum dtype dt
     return op->outputs[slot] == TENSOR_NONE ? -1 : 0;
 }
 
-static int reserve_op(struct graph *graph, struct error *err) {
+int graph_reserve(struct graph *graph, struct error *err) {
     if (graph->op_count < graph->op_capacity)
         return 0;
     void *ops = graph->ops;
@@ -106,7 +100,7 @@ static int reserve_op(struct graph *graph, struct error *err) {
 
 int graph_insert(struct graph *graph, int number, const struct op *op, struct error *err) {
     struct op own = *op; /* it may lie in graph->ops, which moves */
-    if (reserve_op(graph, err) != 0)
+    if (graph_reserve(graph, err) != 0)
         return -1;
     memmove(&graph->ops[number + 1], &graph->ops[number],
             (size_t)(graph->op_count - number) * sizeof(own));
@@ -125,29 +119,6 @@ int graph_insert(struct graph *graph, int number, const struct op *op, struct er
         if (graph->losses[i] >= number)
             graph->losses[i]++;
     return 0;
-}
-
-int graph_append(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
-                 const struct op_attr *attr, struct error *err) {
-    const struct op_rule *rule = op_rule(kind);
-    struct op op = {.kind = kind, .rows = graph->rows, .forward = -1};
-    if (attr != NULL)
-        op.attr = *attr;
-    set_name(op.name, name);
-    for (int i = 0; i < OP_INPUTS_MAX; i++)
-        op.inputs[i] = i < rule->inputs ? inputs[i] : TENSOR_NONE;
-    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
-        op.outputs[i] = TENSOR_NONE;
-    if (reserve_op(graph, err) != 0)
-        return -1;
-    if (rule->shape(graph, &op, err) != 0)
-        return error_wrap(err, "%s %s", rule->name, name);
-    int number = graph->op_count++;
-    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
-        if (op.outputs[i] != TENSOR_NONE)
-            graph->tensors[op.outputs[i]].producer = number;
-    graph->ops[number] = op;
-    return number;
 }
 
 int graph_find(const struct graph *graph, const char *name) {

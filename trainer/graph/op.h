@@ -263,46 +263,11 @@ static inline int op_reads(const struct op *op, int slot) {
     return slot < OP_INPUTS_MAX ? op->inputs[slot] : op->rows;
 }
 
-struct graph;
-
-struct op_cost {
-    double flops; /* a multiply-add counts two */
-    double bytes; /* every tensor read or written once */
-};
-
-/* OUTPUT may take the place of INPUT when that dies here: each element is read before, or when,
- * the one of the same index is written. */
-struct op_in_place {
-    int output, input;
-    unsigned forms; /* bits of enum norm_form in which it may; 0: always */
-};
-
-enum { OP_IN_PLACE_MAX = 4 };
-
-struct op_rule {
-    const char *name; /* "conv2d_grad_data" */
-    int inputs;       /* slots, optional ones included */
-    int outputs;
-    /* Checks the inputs and fills shape and type of the outputs. */
-    int (*shape)(struct graph *graph, struct op *op, struct error *err);
-    /* Adds the operators that carry the gradients of op's outputs to its inputs (gradients.h).
-     * NULL: nothing flows through it. */
-    int (*gradient)(struct graph *graph, int op, struct error *err);
-    double (*flops)(const struct graph *graph, const struct op *op);
-    struct op_in_place in_place[OP_IN_PLACE_MAX]; /* tried in this order */
-    int in_place_count;
-};
-
-const struct op_rule *op_rule(enum op_kind kind);
-/* Whether PLACE, one of its rule's, is open to OP as it is. */
-static inline bool op_may_place(const struct op *op, const struct op_in_place *place) {
-    return place->forms == 0 || (place->forms >> op->attr.form & 1) != 0;
-}
+/* "conv2d_grad_data". */
 const char *op_name(enum op_kind kind);
 /* Which body of math/pointwise.h KIND is; POINTWISE_KINDS: none of them. */
 enum pointwise op_pointwise(enum op_kind kind);
 /* Whether KIND also writes its input SLOT: running statistics. */
 bool op_updates(enum op_kind kind, int slot);
-struct op_cost op_cost(const struct graph *graph, const struct op *op);
 
 #endif

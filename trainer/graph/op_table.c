@@ -1,5 +1,5 @@
-/* The operator table and the cost of its rows. */
-#include "trainer/graph/op.h"
+#include "trainer/graph/op_table.h"
+
 #include "trainer/graph/rules.h"
 
 static double count_of(const struct graph *graph, int tensor) {
@@ -95,7 +95,6 @@ enum {
                  {NORM_GRAD_DSIDE, NORM_GRAD_DY, FORM_ADD},                                        \
                  {NORM_GRAD_DSIDE, NORM_GRAD_SIDE, FORM_DUAL}},                                    \
     .in_place_count = 4
-#define gradient_none NULL
 
 static const struct op_rule rules[OP_KINDS] = {
 #define OP(kind, label, in, out, rule, back, cost, places, ...)                                    \
@@ -103,38 +102,13 @@ static const struct op_rule rules[OP_KINDS] = {
                    .inputs = in,                                                                   \
                    .outputs = out,                                                                 \
                    .shape = shape_##rule,                                                          \
-                   .gradient = gradient_##back,                                                    \
                    .flops = flops_##cost,                                                          \
                    places},
 #include "trainer/graph/ops.def"
 };
 
-enum pointwise op_pointwise(enum op_kind kind) {
-    switch (kind) {
-#define CASE(name, ...)                                                                            \
-    case OP_##name:                                                                                \
-        return POINTWISE_##name;
-        POINTWISE(CASE)
-    default:
-        return POINTWISE_KINDS;
-    }
-}
-
-bool op_updates(enum op_kind kind, int slot) {
-    if (kind == OP_NORM_FINALIZE)
-        return slot == NORM_FINALIZE_MEAN || slot == NORM_FINALIZE_VARIANCE;
-    if (kind != OP_BATCH_NORM)
-        return false;
-    return slot == NORM_MEAN || slot == NORM_VARIANCE || slot == NORM_MEAN2 ||
-           slot == NORM_VARIANCE2;
-}
-
 const struct op_rule *op_rule(enum op_kind kind) {
     return &rules[kind];
-}
-
-const char *op_name(enum op_kind kind) {
-    return rules[kind].name;
 }
 
 struct op_cost op_cost(const struct graph *graph, const struct op *op) {

@@ -1,5 +1,4 @@
-/* Private to this room: the rules that the operator table is made of, and small helpers for them.
- */
+/* Private to the rules: the shape rules that the operator table is made of, and what they share. */
 #ifndef TRAINER_GRAPH_RULES_H
 #define TRAINER_GRAPH_RULES_H
 
@@ -27,19 +26,23 @@ static inline int rule_expect_of(const struct graph *graph, const struct op *op,
 int rule_expect_rank(const struct graph *graph, const struct op *op, int slot, enum dtype dtype,
                      int rank, struct error *err);
 
-/* shape_conv.c: convolutions, pools, image. */
+/* What a window makes of a side of SIZE pixels. */
+int64_t rule_window(int64_t size, const struct op_window *window);
+/* Fails unless WINDOW is one and fits into X. */
+int rule_check_window(const struct op_window *window, const struct shape *x, struct error *err);
+/* The shape of the output of a window over X with CHANNELS channels. */
+struct shape rule_window_output(const struct shape *x, const struct op_window *window,
+                                int64_t channels);
+/* Fails unless W [O,KH,KW,I] fits a picture X, of whose channels those beyond I are padding. */
+int rule_check_weights(const struct op_window *window, const struct shape *x, const struct shape *w,
+                       struct error *err);
 /* The shape of a convolution of input 0 with input 1, both checked. */
 int rule_conv_output(const struct graph *graph, const struct op *op, struct shape *ret_shape,
                      struct error *err);
-/* What a window makes of a side of SIZE pixels. */
-int64_t shape_window(int64_t size, const struct op_window *window);
 
-/* The rules that the list names: shape_*.c and gradient_*.c. */
+/* The shape rules that the list names: shape_*.c. */
 typedef int op_shape_rule(struct graph *graph, struct op *op, struct error *err);
-typedef int op_gradient_rule(struct graph *graph, int op, struct error *err);
-#define OP(kind, label, in, out, rule, back, ...)                                                  \
-    op_shape_rule shape_##rule;                                                                    \
-    op_gradient_rule gradient_##back;
+#define OP(kind, label, in, out, rule, ...) op_shape_rule shape_##rule;
 #include "trainer/graph/ops.def"
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
     const char *name;
@@ -73,4 +74,10 @@ int64_t tensor_count(const struct tensor *tensor) {
 
 size_t tensor_bytes(const struct tensor *tensor) {
     return (size_t)tensor_count(tensor) * dtype_size(tensor->dtype);
+}
+
+void tensor_set_name(char name[TENSOR_NAME_SIZE], const char *text) {
+    size_t length = strnlen(text, TENSOR_NAME_SIZE - 1);
+    memcpy(name, text, length);
+    name[length] = '\0';
 }

@@ -79,6 +79,8 @@ struct tensor {
     int parameter; /* of a TENSOR_GRADIENT: whose gradient; else TENSOR_NONE */
 };
 
+/* Cuts TEXT where it is too long. */
+void tensor_set_name(char name[TENSOR_NAME_SIZE], const char *text);
 int64_t tensor_count(const struct tensor *tensor);
 size_t tensor_bytes(const struct tensor *tensor);
 

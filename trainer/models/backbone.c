@@ -1,5 +1,7 @@
 #include "trainer/models/backbone.h"
 
+#include "trainer/graph/build.h"
+
 #include <stdio.h>
 
 static const double MOMENTUM = 0.1;

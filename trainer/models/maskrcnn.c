@@ -1,5 +1,6 @@
 #include "trainer/models/maskrcnn.h"
 
+#include "trainer/graph/build.h"
 #include "trainer/math/image_size.h"
 #include "trainer/math/mask_bits.h"
 #include "trainer/math/mask_target.h"

@@ -1,5 +1,6 @@
 #include "trainer/models/resnet.h"
 
+#include "trainer/graph/build.h"
 #include "trainer/models/backbone.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 #include "trainer/models/vgg.h"
 
+#include "trainer/graph/build.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "trainer/graph/program/program.h"
 
 #include "common/cleanup.h"
+#include "trainer/graph/op_table.h"
 #include "trainer/graph/program/sizes.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* What the builder makes of what it is told, and what it refuses. */
 #include "tests/support/unit.h"
+#include "trainer/graph/build.h"
 #include "trainer/graph/graph.h"
 
 static struct graph graph;

@@ -1,5 +1,6 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
+#include "trainer/graph/build.h"
 #include "trainer/graph/program/program.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
+#include "trainer/graph/append.h"
+#include "trainer/graph/backward.h"
+#include "trainer/graph/build.h"
 #include "trainer/graph/gradients.h"
 
 #include <math.h>

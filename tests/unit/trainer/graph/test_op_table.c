@@ -1,6 +1,7 @@
 /* What operators cost. A multiply-add counts two. */
 #include "tests/support/unit.h"
 #include "trainer/graph/graph.h"
+#include "trainer/graph/op_table.h"
 
 static struct graph graph;
 

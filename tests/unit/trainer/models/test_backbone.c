@@ -1,3 +1,4 @@
+#include "trainer/graph/build.h"
 #include "trainer/models/backbone.h"
 
 #include "tests/support/unit.h"

@@ -1,6 +1,8 @@
 /* Which heads of a region proposal network get their gradients from the sampled anchors alone. */
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
+#include "trainer/graph/backward.h"
+#include "trainer/graph/build.h"
 #include "trainer/graph/build_rpn.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/gradients.h"

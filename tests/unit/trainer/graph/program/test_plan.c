@@ -1,5 +1,7 @@
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
+#include "trainer/graph/append.h"
+#include "trainer/graph/build.h"
 #include "trainer/graph/program/plan.h"
 #include "trainer/graph/schedule.h"
 

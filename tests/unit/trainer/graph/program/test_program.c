@@ -1,5 +1,6 @@
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
+#include "trainer/graph/op_table.h"
 #include "trainer/graph/program/program.h"
 
 #include <math.h>
