@@ -3,6 +3,7 @@
 #include "tests/cuda/emulated.h"
 #include "tests/cuda/training.h"
 #include "tests/support/unit.h"
+#include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 
 #include <pthread.h>

@@ -6,6 +6,7 @@
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/backend.h"
 #include "trainer/graph/program/program.h"
+#include "trainer/models/model.h"
 #include "trainer/models/vgg.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "trainer/backend/cpu/cpu.h"

@@ -25,9 +25,6 @@
 
 enum { CHECKPOINT_KEEP = 2 };
 
-#define CHECKPOINT_STATE "state"
-#define CHECKPOINT_CONFIG "config"
-
 struct checkpoint_words {
     const char *state;
     const char *config; /* NULL: not told */

@@ -3,7 +3,6 @@
 #include "common/cleanup.h"
 #include "common/file_look.h"
 #include "common/json.h"
-#include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/format_version.h"
 
 #include <dirent.h>

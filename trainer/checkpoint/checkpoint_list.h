@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Notes in a checkpoint's file: the state of the run, and how its network is built. */
+#define CHECKPOINT_STATE "state"
+#define CHECKPOINT_CONFIG "config"
+
 enum { CHECKPOINT_PATH_MAX = 4096, CHECKPOINT_STEP_MAX = 999999999 };
 
 /* Where a checkpoint stands. The first two decide about the order. */

@@ -17,11 +17,10 @@
 #define TRAINER_COMM_COMM_H
 
 #include "common/error.h"
+#include "trainer/comm/comm_type.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-enum comm_type { COMM_F32, COMM_F64 };
 
 enum { COMM_DEADLINE_SECONDS = 900 };
 

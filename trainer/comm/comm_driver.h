@@ -3,7 +3,13 @@
 #ifndef TRAINER_COMM_COMM_DRIVER_H
 #define TRAINER_COMM_COMM_DRIVER_H
 
-#include "trainer/comm/comm.h"
+#include "common/error.h"
+#include "trainer/comm/comm_type.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct comm;
 
 struct comm_driver {
     const char *name;

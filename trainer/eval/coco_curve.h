@@ -4,7 +4,7 @@
 #define TRAINER_EVAL_COCO_CURVE_H
 
 #include "common/error.h"
-#include "trainer/eval/coco_eval.h"
+#include "trainer/eval/coco_curves.h"
 #include "trainer/eval/coco_match.h"
 #include "trainer/eval/coco_sort.h"
 

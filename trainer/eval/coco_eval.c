@@ -12,13 +12,6 @@
 
 enum { PAIRS_AT_ONCE = 64 };
 
-void coco_curves_done(struct coco_curves *curves) {
-    free(curves->precision);
-    free(curves->score);
-    free(curves->recall);
-    *curves = (struct coco_curves){0};
-}
-
 /* The failure with the lowest number of all threads': the one that a single thread would meet
  * first. */
 struct first_error {

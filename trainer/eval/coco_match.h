@@ -6,7 +6,7 @@
 #define TRAINER_EVAL_COCO_MATCH_H
 
 #include "common/error.h"
-#include "trainer/eval/coco_eval.h"
+#include "trainer/eval/coco_input.h"
 #include "trainer/eval/coco_pairs.h"
 #include "trainer/eval/coco_sort.h"
 

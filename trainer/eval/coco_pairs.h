@@ -4,7 +4,7 @@
 #define TRAINER_EVAL_COCO_PAIRS_H
 
 #include "common/error.h"
-#include "trainer/eval/coco_eval.h"
+#include "trainer/eval/coco_input.h"
 
 #include <stddef.h>
 #include <stdint.h>

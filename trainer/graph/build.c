@@ -114,6 +114,11 @@ void graph_loss(struct graph *graph, int tensor) {
     graph->losses[graph->loss_count++] = producer;
 }
 
+int graph_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+             const struct op_attr *attr) {
+    return builder_append(graph, kind, name, inputs, attr);
+}
+
 int graph_image_normalize(struct graph *graph, int image, const float mean[3], const float std[3],
                           int channels) {
     struct op_attr attr = {.channels = channels};

@@ -1,7 +1,6 @@
 #include "trainer/graph/builder.h"
 
 #include "trainer/graph/append.h"
-#include "trainer/graph/build.h"
 
 #include <stdio.h>
 
@@ -13,7 +12,7 @@ int builder_fail(struct graph *graph, const struct error *err) {
     return TENSOR_NONE;
 }
 
-int graph_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+int builder_append(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
              const struct op_attr *attr) {
     struct error err = {0};
     if (graph->failed)
@@ -26,7 +25,7 @@ int graph_op(struct graph *graph, enum op_kind kind, const char *name, const int
 
 int builder_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
                const struct op_attr *attr) {
-    int op = graph_op(graph, kind, name, inputs, attr);
+    int op = builder_append(graph, kind, name, inputs, attr);
     return op < 0 ? TENSOR_NONE : graph->ops[op].outputs[0];
 }
 

@@ -1,4 +1,4 @@
-/* Private to this room: what the builder functions of graph.h share. */
+/* Private to this room: what the builder functions of build.h share. */
 #ifndef TRAINER_GRAPH_BUILDER_H
 #define TRAINER_GRAPH_BUILDER_H
 
@@ -6,6 +6,9 @@
 
 /* Keeps ERR, if it is the first; TENSOR_NONE. */
 int builder_fail(struct graph *graph, const struct error *err);
+/* As graph_append, but the first error is kept. Returns the operator's number or -1. */
+int builder_append(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+                   const struct op_attr *attr);
 /* Appends an operator and returns its output 0. */
 int builder_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
                const struct op_attr *attr);

@@ -6,7 +6,7 @@
 #include "trainer/graph/graph.h"
 #include "trainer/models/backbone.h"
 #include "trainer/models/detect_preset.h"
-#include "trainer/models/maskrcnn.h"
+#include "trainer/models/maskrcnn_config.h"
 
 /* Sizes of a network. */
 struct detector_family {

@@ -3,7 +3,7 @@
 #ifndef TRAINER_MODELS_DETECTOR_NAMES_H
 #define TRAINER_MODELS_DETECTOR_NAMES_H
 
-#include "trainer/models/model.h"
+#include "trainer/models/model_types.h"
 
 extern const struct model_names DETECTOR_NAMES;
 

@@ -6,7 +6,6 @@
 #include "trainer/math/mask_target.h"
 #include "trainer/math/sample_key.h"
 #include "trainer/models/detector.h"
-#include "trainer/models/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,22 +37,12 @@ bool maskrcnn_known(const char *model) {
     return find_family(model) != NULL;
 }
 
-void detector_op(const struct detector *d, enum op_kind kind, const char *name, const int *inputs,
-                 const struct op_attr *attr, int ret_outputs[OP_OUTPUTS_MAX]) {
-    int op = graph_op(d->graph, kind, name, inputs, attr);
-    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
-        ret_outputs[i] = op < 0 ? TENSOR_NONE : d->graph->ops[op].outputs[i];
-}
-
-struct graph_weights detector_conv_weights(const struct detector *d, const char *name,
-                                           int64_t inputs, int64_t outputs, int kernel,
-                                           enum tensor_init init) {
-    struct graph_weights w = {TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE};
-    char text[TENSOR_NAME_SIZE];
-    (void)snprintf(text, sizeof(text), "%s.weight", name);
-    w.weight = graph_parameter(d->graph, text, shape_4(outputs, kernel, kernel, inputs), init, 0);
-    w.bias = graph_bias_parameter(d->graph, name, outputs, INIT_ZERO, 0);
-    return w;
+/* "maskrcnn_resnet50_fpn, maskrcnn_tiny". */
+static void list_families(char *text, size_t size) {
+    size_t used = 0;
+    for (size_t i = 0; i < FAMILIES && used < size; i++)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", families[i].name);
 }
 
 static bool is_canvas(int side) {
@@ -61,9 +50,10 @@ static bool is_canvas(int side) {
 }
 
 static int check(const struct maskrcnn_config *config, struct error *err) {
+    char known[128];
+    list_families(known, sizeof(known));
     if (!maskrcnn_known(config->model))
-        return error_set(err, EXIT_CODE_USAGE, "model '%s' is none of %s", config->model,
-                         model_names(MODEL_DETECT));
+        return error_set(err, EXIT_CODE_USAGE, "model '%s' is none of %s", config->model, known);
     if (detect_preset_find(config->preset) == NULL)
         return error_set(err, EXIT_CODE_USAGE, "preset '%s' is none of %s", config->preset,
                          detect_preset_names());

@@ -8,7 +8,7 @@
 #ifndef TRAINER_MODELS_VGG_H
 #define TRAINER_MODELS_VGG_H
 
-#include "trainer/models/model.h"
+#include "trainer/models/model_types.h"
 
 /* Of struct model. Inputs "image" u8 [N,H,W,3], "label" i32 [N], "weight" f32 [N]; kept: "logits"
  * [N, classes] and "metrics" (enum loss_metric). */

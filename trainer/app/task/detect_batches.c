@@ -2,7 +2,7 @@
 
 #include "common/buf.h"
 #include "common/log.h"
-#include "trainer/app/task/detect_data.h"
+#include "trainer/app/task/detect_sets.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -5,7 +5,8 @@
 #define TRAINER_APP_TASK_DETECT_LABELS_H
 
 #include "common/error.h"
-#include "trainer/app/task/detect_data.h"
+#include "trainer/app/task/detect_sets.h"
+#include "trainer/app/task/task.h"
 #include "trainer/checkpoint/model_config.h"
 #include "trainer/data/coco/coco_index.h"
 

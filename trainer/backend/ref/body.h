@@ -1,5 +1,5 @@
-/* Private to this room: what an operator's body gets. Slots as in graph/op.h; arrays are dense
- * doubles in the order of the shape; NULL where the slot is absent. */
+/* Private to trainer/backend/ref: what an operator's body gets. Slots as in graph/op.h; arrays are
+ * dense doubles in the order of the shape; NULL where the slot is absent. */
 #ifndef TRAINER_BACKEND_REF_BODY_H
 #define TRAINER_BACKEND_REF_BODY_H
 

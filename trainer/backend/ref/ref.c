@@ -14,11 +14,6 @@ static ref_body *const bodies[OP_KINDS] = {
 #include "trainer/graph/ops.def"
 };
 
-void ref_round_weights(const struct ref_call *call) {
-    for (int64_t i = 0; i < shape_count(&call->in_shape[1]); i++)
-        call->in[1][i] = ref_round(call->dtype, call->in[1][i]);
-}
-
 /* A bound operator: the body's call, and where its tensors really lie. */
 struct ref_step {
     struct ref_call call;

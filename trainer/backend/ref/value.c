@@ -1,5 +1,6 @@
 #include "trainer/backend/ref/value.h"
 
+#include "trainer/backend/ref/body.h"
 #include "trainer/math/bf16.h"
 #include "trainer/math/f16.h"
 
@@ -68,4 +69,9 @@ double ref_round(enum dtype dtype, double value) {
     default:
         return (double)(float)value;
     }
+}
+
+void ref_round_weights(const struct ref_call *call) {
+    for (int64_t i = 0; i < shape_count(&call->in_shape[1]); i++)
+        call->in[1][i] = ref_round(call->dtype, call->in[1][i]);
 }

@@ -1,4 +1,4 @@
-/* Private to this room: values of every type as doubles, and back with one rounding. */
+/* Private to trainer/backend/ref: values of every type as doubles, and back with one rounding. */
 #ifndef TRAINER_BACKEND_REF_VALUE_H
 #define TRAINER_BACKEND_REF_VALUE_H
 

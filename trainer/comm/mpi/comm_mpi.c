@@ -1,6 +1,7 @@
 #include "trainer/comm/mpi/comm_mpi.h"
 
 #include "common/clock.h"
+#include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 #include "trainer/comm/work_queue.h"
 

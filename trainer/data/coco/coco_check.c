@@ -16,26 +16,19 @@ void coco_check_done(struct coco_check *check) {
     *check = (struct coco_check){0};
 }
 
-void coco_check_found(struct coco_check *check, enum coco_finding_kind kind, int64_t id) {
-    struct coco_finding *finding = &check->findings[kind];
-    if (finding->count < COCO_EXAMPLES)
-        finding->examples[finding->count] = id;
-    finding->count++;
-}
-
 static void check_box(struct coco_check *check, const struct coco_annotation *a,
                       const struct coco_image *image) {
     if ((a->flags & COCO_ANNOTATION_BOX) == 0) {
-        coco_check_found(check, COCO_NO_BOX, a->id);
+        coco_findings_add(check->findings, COCO_NO_BOX, a->id);
         return;
     }
     /* A pixel of grace: boxes are often rounded outwards. */
     bool outside = a->box[0] < -1 || a->box[1] < -1 || a->box[0] + a->box[2] > image->width + 1.0 ||
                    a->box[1] + a->box[3] > image->height + 1.0;
     if (a->box[2] <= 0 || a->box[3] <= 0)
-        coco_check_found(check, COCO_DEGENERATE_BOX, a->id);
+        coco_findings_add(check->findings, COCO_DEGENERATE_BOX, a->id);
     else if (image->width > 0 && outside)
-        coco_check_found(check, COCO_BOX_OUTSIDE, a->id);
+        coco_findings_add(check->findings, COCO_BOX_OUTSIDE, a->id);
 }
 
 /* What masks are made with. */
@@ -51,40 +44,40 @@ static void check_outline(struct coco_check *check, const struct coco_index *ind
     check->polygons += a->kind == COCO_SEGMENT_POLYGONS;
     check->runs += a->kind == COCO_SEGMENT_RUNS;
     if (a->kind == COCO_SEGMENT_NONE) {
-        coco_check_found(check, COCO_NO_OUTLINE, a->id);
+        coco_findings_add(check->findings, COCO_NO_OUTLINE, a->id);
         return;
     }
     if (a->kind == COCO_SEGMENT_POLYGONS &&
         !rle_size_fits(index->images[a->image].height, index->images[a->image].width))
         return; /* told as an image without a size */
     if (coco_index_mask(index, a, &masks->room, &masks->brush, &masks->mask, &ignored) != 0) {
-        coco_check_found(check, COCO_BAD_OUTLINE, a->id);
+        coco_findings_add(check->findings, COCO_BAD_OUTLINE, a->id);
         return;
     }
     double pixels = rle_area(&masks->mask);
     double apart = fabs(pixels - a->area);
     if ((a->flags & COCO_ANNOTATION_AREA) != 0 && apart > AREA_PIXELS &&
         apart > AREA_SHARE * fmax(pixels, a->area))
-        coco_check_found(check, COCO_AREA_MISMATCH, a->id);
+        coco_findings_add(check->findings, COCO_AREA_MISMATCH, a->id);
 }
 
 static void check_annotation(struct coco_check *check, const struct coco_index *index,
                              const struct coco_annotation *a, struct masks *masks) {
     if (a->id == 0)
-        coco_check_found(check, COCO_ZERO_ID, a->id);
+        coco_findings_add(check->findings, COCO_ZERO_ID, a->id);
     if (a->category < index->category_count)
         check->by_category[a->category]++;
     else
-        coco_check_found(check, COCO_UNKNOWN_CATEGORY, a->id);
+        coco_findings_add(check->findings, COCO_UNKNOWN_CATEGORY, a->id);
     if (a->image >= index->image_count) {
-        coco_check_found(check, COCO_UNKNOWN_IMAGE, a->id);
+        coco_findings_add(check->findings, COCO_UNKNOWN_IMAGE, a->id);
         return;
     }
     check->crowds += (a->flags & COCO_ANNOTATION_CROWD) != 0;
     if ((a->flags & COCO_ANNOTATION_AREA) != 0)
         check->sizes[a->area < 1024 ? 0 : a->area <= 9216 ? 1 : 2]++;
     else
-        coco_check_found(check, COCO_NO_AREA, a->id);
+        coco_findings_add(check->findings, COCO_NO_AREA, a->id);
     check_box(check, a, &index->images[a->image]);
     check_outline(check, index, a, masks);
 }
@@ -105,7 +98,7 @@ static int check_repeated(struct coco_check *check, const struct coco_index *ind
     qsort(ids, count, sizeof(*ids), compare_ids);
     for (size_t i = 1; i < count; i++)
         if (ids[i] == ids[i - 1])
-            coco_check_found(check, COCO_REPEATED_ANNOTATIONS, ids[i]);
+            coco_findings_add(check->findings, COCO_REPEATED_ANNOTATIONS, ids[i]);
     check->findings[COCO_REPEATED_IMAGES].count = index->repeated_images;
     check->findings[COCO_REPEATED_CATEGORIES].count = index->repeated_categories;
     return 0;
@@ -114,7 +107,7 @@ static int check_repeated(struct coco_check *check, const struct coco_index *ind
 static void check_sides(struct coco_check *check, const struct coco_image *image) {
     const uint32_t sides[2] = {image->width, image->height};
     if (image->width == 0 || image->height == 0) {
-        coco_check_found(check, COCO_NO_SIZE, image->id);
+        coco_findings_add(check->findings, COCO_NO_SIZE, image->id);
         return;
     }
     for (int i = 0; i < 2; i++) {
@@ -151,7 +144,7 @@ int coco_check_make(struct coco_check *ret, const struct coco_index *index, cons
     check_images(&check, index);
     check.missing = coco_index_missing(index);
     if (check_repeated(&check, index, err) != 0 ||
-        (pictures != NULL && coco_check_pictures(&check, index, pictures, err) != 0))
+        (pictures != NULL && coco_check_pictures(check.findings, index, pictures, err) != 0))
         return -1;
     *ret = check;
     check = (struct coco_check){0};

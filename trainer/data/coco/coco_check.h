@@ -5,40 +5,12 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/data/coco/coco_findings.h"
 #include "trainer/data/coco/coco_index.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum coco_finding_kind {
-    COCO_REPEATED_IMAGES,
-    COCO_REPEATED_CATEGORIES,
-    COCO_REPEATED_ANNOTATIONS,
-    COCO_UNKNOWN_IMAGE,
-    COCO_UNKNOWN_CATEGORY,
-    COCO_ZERO_ID,
-    COCO_NO_BOX,
-    COCO_NO_AREA,
-    COCO_NO_OUTLINE,
-    COCO_DEGENERATE_BOX,
-    COCO_BOX_OUTSIDE,
-    COCO_BAD_OUTLINE,
-    COCO_AREA_MISMATCH,
-    COCO_NO_SIZE,
-    COCO_NO_FILE,
-    COCO_BAD_FILE,
-    COCO_OTHER_SIZE,
-    COCO_FINDINGS
-};
-
-enum { COCO_EXAMPLES = 5 };
-
-struct coco_finding {
-    size_t count;
-    int64_t examples[COCO_EXAMPLES]; /* ids of the first ones; not kept for repeated images and
-                                        categories */
-};
 
 struct coco_check {
     const char *missing; /* the first list that is not there, or NULL */
@@ -65,9 +37,6 @@ int coco_check_make(struct coco_check *ret, const struct coco_index *index, cons
 /* True when something was found that makes training or scoring fail or go wrong: not so for boxes,
  * outlines and areas that are odd, as they are in COCO itself. */
 bool coco_check_broken(const struct coco_check *check);
-
-/* Counts one more of KIND. */
-void coco_check_found(struct coco_check *check, enum coco_finding_kind kind, int64_t id);
 
 /* Appends a page of text. */
 int coco_check_print(const struct coco_check *check, const struct coco_index *index,

@@ -26,7 +26,7 @@ static uint8_t check_picture(const struct coco_index *index, const struct coco_i
     return agrees ? IN_ORDER : COCO_OTHER_SIZE;
 }
 
-int coco_check_pictures(struct coco_check *check, const struct coco_index *index,
+int coco_check_pictures(struct coco_finding findings[COCO_FINDINGS], const struct coco_index *index,
                         const char *pictures, struct error *err) {
     cleanup_free uint8_t *kinds = calloc(index->image_count + 1, 1);
     if (kinds == NULL)
@@ -36,6 +36,6 @@ int coco_check_pictures(struct coco_check *check, const struct coco_index *index
         kinds[i] = check_picture(index, &index->images[i], pictures);
     for (size_t i = 0; i < index->image_count; i++)
         if (kinds[i] != IN_ORDER)
-            coco_check_found(check, (enum coco_finding_kind)kinds[i], index->images[i].id);
+            coco_findings_add(findings, (enum coco_finding_kind)kinds[i], index->images[i].id);
     return 0;
 }

@@ -2,11 +2,13 @@
 #ifndef TRAINER_DATA_COCO_COCO_CHECK_PICTURES_H
 #define TRAINER_DATA_COCO_COCO_CHECK_PICTURES_H
 
-#include "trainer/data/coco/coco_check.h"
+#include "common/error.h"
+#include "trainer/data/coco/coco_findings.h"
+#include "trainer/data/coco/coco_index.h"
 
 /* Decodes every image's file under the folder PICTURES and counts what is missing, damaged or of
  * another size. */
-int coco_check_pictures(struct coco_check *check, const struct coco_index *index,
+int coco_check_pictures(struct coco_finding findings[COCO_FINDINGS], const struct coco_index *index,
                         const char *pictures, struct error *err);
 
 #endif

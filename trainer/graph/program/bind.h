@@ -6,17 +6,12 @@
 
 #include <stdint.h>
 
-/* In program->place: neither input nor output. */
-#define PROGRAM_NO_PLACE SIZE_MAX
-
 /* Fills place, kept_bytes and packed_bytes. */
 int program_measure(struct program *program, struct error *err);
 /* Allocates arena, kept and packed memory of the sizes that stand there. */
 int program_allocate(struct program_memory *memory, struct error *err);
 /* Resolves the addresses of all tensors and binds every operator. */
 int program_bind(struct program *program, struct error *err);
-/* Wraps an error of operator OP, with its shape. */
-int program_op_error(const struct graph *graph, const struct op *op, struct error *err);
 int program_make_buckets(struct program *program, size_t bucket_bytes, struct error *err);
 
 #endif

@@ -1,7 +1,6 @@
 #include "trainer/graph/program/program.h"
 
 #include "trainer/graph/op_table.h"
-#include "trainer/graph/program/bind.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -69,6 +69,9 @@ struct program_memory {
     uint64_t packed_version;
 };
 
+/* In program->place: neither input nor output. */
+#define PROGRAM_NO_PLACE SIZE_MAX
+
 struct program {
     struct graph *graph;         /* borrowed */
     struct store *store;         /* borrowed */
@@ -133,6 +136,9 @@ int program_read(struct program *program, const char *name, void *ret_values, si
                  struct error *err);
 /* Where input or output TENSOR lies: host memory on ref and cpu, to be filled without a copy. */
 void *program_address(const struct program *program, int tensor);
+
+/* Wraps an error of operator OP, with its shape. */
+int program_op_error(const struct graph *graph, const struct op *op, struct error *err);
 
 /* FLOPs and bytes of all operators. */
 struct op_cost program_cost(const struct program *program);

@@ -1,6 +1,7 @@
 #include "tests/support/unit.h"
 #include "trainer/comm/gather.h"
 
+#include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 
 #include <stdlib.h>

@@ -69,6 +69,10 @@ static inline enum elem cpu_elem(enum dtype type) {
 }
 
 /* Parts of BY each, the last one maybe smaller. */
+static inline size_t cpu_least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
 static inline size_t cpu_divided(size_t total, size_t by) {
     return (total + by - 1) / by;
 }

@@ -1,34 +1,5 @@
 #include "trainer/backend/cpu/conv/conv_kernel.h"
 
-/* The first one that has the operator, may be used and wins. */
-static const struct conv_kernel *const kernels[] = {
-    &conv_winograd4_kernel,  &conv_winograd4_weight_kernel,
-    &conv_bf16_kernel,       &conv_weight_kernel,
-    &conv_gemm_kernel,       &conv_gemm_weight_kernel,
-    &conv_dnn_kernel,        &conv_dnn_weight_kernel,
-    &conv_dnn_affine_kernel,
-};
-enum { KERNELS = sizeof(kernels) / sizeof(kernels[0]) };
-
-/* Whether the user's choice lets the kernel make OP. */
-static bool is_chosen(const struct conv_kernel *kernel, const struct cpu *cpu,
-                      const struct graph *graph, const struct op *op) {
-    if (kernel->family == CPU_CONVS_ONEDNN || kernel->family == cpu->convs)
-        return true;
-    if (cpu->convs == CPU_CONVS_DIRECT && kernel->family == CPU_CONVS_WINOGRAD)
-        return false;
-    return (cpu->convs == CPU_CONVS_AUTO || cpu->convs == CPU_CONVS_DIRECT) &&
-           (kernel->wins == NULL || kernel->wins(cpu, graph, op));
-}
-
-const struct conv_kernel *conv_kernel_of(const struct cpu *cpu, const struct graph *graph,
-                                         const struct op *op) {
-    for (size_t i = 0; i < KERNELS; i++)
-        if (kernels[i]->has(cpu, graph, op) && is_chosen(kernels[i], cpu, graph, op))
-            return kernels[i];
-    return NULL;
-}
-
 struct conv_tensors conv_tensors_of(const struct graph *graph, const struct op *op) {
     switch (op->kind) {
     case OP_CONV2D_GRAD_DATA:
@@ -45,26 +16,3 @@ struct conv_tensors conv_tensors_of(const struct graph *graph, const struct op *
                                      .y = cpu_output(graph, op, 0)};
     }
 }
-
-static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                 struct backend_needs *ret_needs, struct error *err) {
-    return conv_kernel_of(cpu, graph, op)->query(cpu, graph, op, ret_needs, err);
-}
-
-static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
-                struct error *err) {
-    return conv_kernel_of(cpu, graph, op)->bind(cpu, graph, op, site, ret_bound, err);
-}
-
-/* Not where the plain convolution is a kernel of our own that has no such end. */
-static bool has_affine(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
-    struct op plain = *op;
-    plain.kind = OP_CONV2D;
-    return conv_kernel_of(cpu, graph, &plain) != &conv_bf16_kernel;
-}
-
-const struct cpu_operator cpu_conv_forward = {NULL, query, bind};
-const struct cpu_operator cpu_conv_grad_data = {NULL, query, bind};
-const struct cpu_operator cpu_conv_grad_weight = {NULL, query, bind};
-const struct cpu_operator cpu_conv_affine = {has_affine, query, bind};

@@ -1,7 +1,5 @@
-/* Which kernel makes a convolution: OP_CONV2D, its data and weight gradients and OP_CONV2D_AFFINE.
- * Each is a row of the table in conv_kernel.c, from the best to oneDNN's, which take all that is
- * left. What is chosen follows from shapes, types and the instruction set alone, by rules that were
- * measured, so that ranks on hosts of one kind choose alike. Private to trainer/backend/cpu. */
+/* A kernel that makes convolutions, and what all of them read of an operator. Private to
+ * trainer/backend/cpu. */
 #ifndef TRAINER_BACKEND_CPU_CONV_CONV_KERNEL_H
 #define TRAINER_BACKEND_CPU_CONV_CONV_KERNEL_H
 
@@ -26,10 +24,6 @@ extern const struct conv_kernel conv_bf16_kernel,
     conv_weight_kernel; /* bf16, weight gradients in f32, too, beside AVX-512 BF16; conv_bf16.h */
 extern const struct conv_kernel conv_gemm_kernel, conv_gemm_weight_kernel; /* f32; conv_gemm.c */
 extern const struct conv_kernel conv_dnn_kernel, conv_dnn_weight_kernel, conv_dnn_affine_kernel;
-
-/* Never NULL for these kinds of OP. */
-const struct conv_kernel *conv_kernel_of(const struct cpu *cpu, const struct graph *graph,
-                                         const struct op *op);
 
 /* Whether oneDNN's weight gradients of OP can be cut by pictures into parts enough for many threads
  * (conv_dnn_weight.c). */

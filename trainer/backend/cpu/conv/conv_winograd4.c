@@ -9,6 +9,7 @@
 #include "trainer/backend/cpu/conv/conv_winograd4.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/conv/conv_fold.h"
+#include "trainer/backend/cpu/conv/conv_winograd4_skip.h"
 
 enum { SHARE_TILES = 8, WEIGHTS_MOST = 16 << 20, SHARED_BYTES = 16 << 20 };
 
@@ -149,14 +150,14 @@ static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struc
     size_t tile_bytes = WINOGRAD4_PLACES * in * sizeof(float);
     size_t weight_bytes = packed_bytes(conv);
     size_t block = most->block_bytes / tile_bytes;
-    conv->block = block < 1 ? 1 : winograd4_least(block, most->block_tiles);
-    conv->outs = winograd4_least(most->outs, out);
+    conv->block = block < 1 ? 1 : cpu_least(block, most->block_tiles);
+    conv->outs = cpu_least(most->outs, out);
     struct winograd4_matrix inputs = conv_winograd4_rows(NULL, conv->block, in);
     size_t own = conv_winograd4_floats(&inputs), shared = 0;
     if (weight_bytes > WEIGHTS_MOST || conv->choice.count < threads * conv->block) {
         size_t together = SHARED_BYTES / tile_bytes;
-        conv->together = winograd4_least(conv->choice.count, together < 1 ? 1 : together);
-        conv->block = winograd4_least(conv->together, most->group_tiles);
+        conv->together = cpu_least(conv->choice.count, together < 1 ? 1 : together);
+        conv->block = cpu_least(conv->together, most->group_tiles);
         conv->outs = outs_for(conv, most->outs, threads);
         inputs = conv_winograd4_rows(NULL, conv->together, in);
         shared = conv_winograd4_floats(&inputs);
@@ -210,7 +211,7 @@ static void transform(const struct conv_winograd4 *conv, const struct winograd4_
 static void finish(const struct conv_winograd4 *conv, const struct winograd4_matrix *inputs,
                    size_t row, size_t begin, size_t count, size_t out, float *memory) {
     const struct loops *loops = conv->loops;
-    size_t outs = winograd4_least(conv->outs, conv->out.channels - out), in = conv->in.channels;
+    size_t outs = cpu_least(conv->outs, conv->out.channels - out), in = conv->in.channels;
     struct winograd4_matrix sums = conv_winograd4_rows(memory, conv->block, outs);
     struct winograd4_product product = {.rows = count,
                                         .columns = outs,
@@ -252,7 +253,7 @@ static void run_block(void *context, int thread, size_t unit) {
 }
 
 static size_t together_of(const struct conv_winograd4 *conv) {
-    return winograd4_least(conv->together, conv->choice.count - conv->begin);
+    return cpu_least(conv->together, conv->choice.count - conv->begin);
 }
 
 static struct winograd4_matrix shared_inputs(const struct conv_winograd4 *conv) {
@@ -264,7 +265,7 @@ static void transform_some(void *context, int thread, size_t unit) {
     const struct conv_winograd4 *conv = context;
     struct winograd4_matrix inputs = shared_inputs(conv);
     size_t row = unit * SHARE_TILES, left = together_of(conv) - row;
-    transform(conv, &inputs, row, conv->begin + row, winograd4_least(left, SHARE_TILES));
+    transform(conv, &inputs, row, conv->begin + row, cpu_least(left, SHARE_TILES));
 }
 
 static void run_outs(void *context, int thread, size_t unit) {

@@ -3,8 +3,9 @@
  * gradients are the common case. What is left out adds nothing to a sum; but a value that is not
  * finite and meets zeros alone is not seen. Which tiles are left hangs on values, not on threads.
  */
+#include "trainer/backend/cpu/conv/conv_winograd4_skip.h"
+
 #include "trainer/backend/cpu/base/parallel.h"
-#include "trainer/backend/cpu/conv/conv_winograd4.h"
 
 #include <string.h>
 
@@ -26,7 +27,7 @@ static void look(const struct search *s, size_t begin, size_t end) {
 static void look_at_unit(void *context, int thread, size_t unit) {
     (void)thread;
     const struct search *s = context;
-    look(s, unit * UNIT_TILES, winograd4_least((unit + 1) * UNIT_TILES, s->tiles));
+    look(s, unit * UNIT_TILES, cpu_least((unit + 1) * UNIT_TILES, s->tiles));
 }
 
 static bool is_worth_it(const struct search *s) {
@@ -75,8 +76,8 @@ static void clear_tile(const struct winograd4_picture *p, size_t tile, float *y)
     size_t image = tile / p->columns / p->rows;
     size_t row = tile / p->columns % p->rows * WINOGRAD4_SIDE;
     size_t column = tile % p->columns * WINOGRAD4_SIDE;
-    size_t end = winograd4_least(row + WINOGRAD4_SIDE, p->height);
-    size_t columns = winograd4_least(WINOGRAD4_SIDE, p->width - column);
+    size_t end = cpu_least(row + WINOGRAD4_SIDE, p->height);
+    size_t columns = cpu_least(WINOGRAD4_SIDE, p->width - column);
     for (; row < end; row++)
         memset(y + ((image * p->height + row) * p->width + column) * p->channels, 0,
                columns * p->channels * sizeof(float));
@@ -86,7 +87,7 @@ static void clear_unit(void *context, int thread, size_t unit) {
     (void)thread;
     const struct clearing *c = context;
     const bool *used = used_of(c->choice);
-    size_t end = winograd4_least((unit + 1) * UNIT_TILES, c->choice->tiles);
+    size_t end = cpu_least((unit + 1) * UNIT_TILES, c->choice->tiles);
     for (size_t tile = unit * UNIT_TILES; tile < end; tile++)
         if (!used[tile])
             clear_tile(c->picture, tile, c->y);

@@ -6,6 +6,7 @@
  * that are all zero are left out (conv_winograd4_skip.c). */
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/conv/conv_winograd4.h"
+#include "trainer/backend/cpu/conv/conv_winograd4_skip.h"
 
 enum { SHARE_TILES = 8, TOGETHER_MOST = 256, TOGETHER_LEAST = 64 };
 enum { SHARED_BYTES = 24 << 20 };
@@ -76,7 +77,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static size_t together_of(const struct conv_winograd4_weight *conv) {
-    return winograd4_least(conv->choice.count - conv->begin, conv->together);
+    return cpu_least(conv->choice.count - conv->begin, conv->together);
 }
 
 static void transform(void *context, int thread, size_t unit) {
@@ -85,7 +86,7 @@ static void transform(void *context, int thread, size_t unit) {
     const struct loops *loops = conv->loops;
     struct winograd4_matrix inputs = conv->inputs, gradients = conv->gradients;
     size_t row = unit * SHARE_TILES;
-    size_t count = winograd4_least(together_of(conv) - row, SHARE_TILES);
+    size_t count = cpu_least(together_of(conv) - row, SHARE_TILES);
     inputs.base += row * inputs.row;
     gradients.base += row * gradients.row;
     loops->winograd4_inputs(&conv->in, conv->x, conv->zeros, conv->begin + row, count, &inputs);

@@ -3,47 +3,7 @@
 #ifndef TRAINER_BACKEND_CUDA_DNN_CONV_PLAN_H
 #define TRAINER_BACKEND_CUDA_DNN_CONV_PLAN_H
 
-#include "trainer/backend/cuda/base/context.h"
-#include "trainer/backend/cuda/dnn/conv_table.h"
-#include "trainer/backend/cuda/dnn/dnn_plan.h"
-
-struct convs {
-    cudnnHandle_t dnn;
-    struct dnn_device device;
-    double bytes_per_ms;         /* of a copy on the device; 0: not measured yet */
-    float *zeros, *ones;         /* CONV_CHANNELS_MAX each, on the device; one allocation */
-    struct conv_choice *choices; /* list; one for each distinct convolution pass */
-};
-
-enum {
-    CONV_CANDIDATES = DNN_PLANS_MAX /* timed when tuning: all that the heuristics offer */
-};
-/* Of what a constant or a result that nobody reads is made for. */
-enum { CONV_CHANNELS_MAX = 8192 };
-#define CONV_WORKSPACE_MAX (INT64_C(1) << 30)
-
-enum conv_pays { CONV_PAYS_UNKNOWN, CONV_PAYS, CONV_LOSES };
-
-struct conv_choice {
-    struct conv_choice *next;
-    enum dnn_pattern pattern;
-    enum dtype type;
-    struct dnn_conv conv;
-    struct dnn_graph graph;
-    struct dnn_plan_list plans;
-    int64_t workspace;   /* the most that a candidate wants */
-    int chosen;          /* index into plans, -1 before it is settled */
-    float ms;            /* what it takes; 0: nobody has timed it */
-    enum conv_pays pays; /* a fused one, against what would stand in its place */
-};
-
-struct conv_operands {
-    int64_t ids[CONV_OPERANDS_MAX];
-    void *addresses[CONV_OPERANDS_MAX];
-    size_t scratch[CONV_OPERANDS_MAX]; /* bytes that tuning may write over; 0: it must not */
-    int count;
-    void *workspace;
-};
+#include "trainer/backend/cuda/dnn/conv_choice.h"
 
 /* The choice for this pass, made when it is new; owned by CUDA. No plan at all is an error. */
 int conv_choice_get(struct cuda *cuda, enum dnn_pattern pattern, enum dtype type,

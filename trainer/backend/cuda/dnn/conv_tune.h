@@ -2,7 +2,7 @@
 #ifndef TRAINER_BACKEND_CUDA_DNN_CONV_TUNE_H
 #define TRAINER_BACKEND_CUDA_DNN_CONV_TUNE_H
 
-#include "trainer/backend/cuda/dnn/conv_plan.h"
+#include "trainer/backend/cuda/dnn/conv_choice.h"
 
 /* Sets choice->chosen to the plan with the least time, RET_MS milliseconds a run. Each plan runs on
  * numbers (products of zeros draw less power and run at a higher clock) and on cold caches, as

@@ -9,7 +9,7 @@
 #ifndef TRAINER_BACKEND_CUDA_DNN_PLAN_CACHE_H
 #define TRAINER_BACKEND_CUDA_DNN_PLAN_CACHE_H
 
-#include "trainer/backend/cuda/dnn/conv_plan.h"
+#include "trainer/backend/cuda/dnn/conv_choice.h"
 
 enum { PLAN_CACHE_MAX = 4 * 1024 * 1024 };
 

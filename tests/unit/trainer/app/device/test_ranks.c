@@ -1,6 +1,7 @@
 #include "common/progress.h"
 #include "tests/support/unit.h"
 #include "trainer/app/device/ranks.h"
+#include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 
 #include <fcntl.h>

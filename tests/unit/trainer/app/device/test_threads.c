@@ -2,6 +2,7 @@
 
 #include "tests/support/unit.h"
 #include "trainer/app/device/cpus.h"
+#include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 
 #include <omp.h>

@@ -5,6 +5,7 @@
 #define TESTS_UNIT_TRAINER_APP_RUN_TWO_RANKS_H
 
 #include "tests/support/unit.h"
+#include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 
 #include <string.h>

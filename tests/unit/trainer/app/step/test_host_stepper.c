@@ -1,6 +1,7 @@
 #include "tests/support/unit.h"
 #include "trainer/app/step/host_stepper.h"
 #include "trainer/backend/ref/ref.h"
+#include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 #include "trainer/data/dataset/labelled.h"
 

@@ -3,6 +3,7 @@
 
 #include "common/file.h"
 #include "tests/support/unit.h"
+#include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "common/log.h"
 #include "tests/support/unit.h"
 #include "trainer/app/task/sample_health.h"
+#include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 #include "trainer/data/dataset/labelled.h"
 

@@ -2,6 +2,7 @@
  * as it is told: this file stands in for both libraries, whose functions below win over theirs. */
 #include "common/clock.h"
 #include "tests/support/unit.h"
+#include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 #include "trainer/comm/nccl/comm_nccl.h"
 #include "trainer/comm/nccl/guard.h"

@@ -86,7 +86,7 @@ static void examples_are_five_at_most(void) {
         cleanup_buf struct buf text = {.max = 100000};
         CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, NULL, &err), 0);
         for (int i = 0; i < count; i++)
-            coco_check_found(&check, COCO_NO_AREA, 70 + i);
+            coco_findings_add(check.findings, COCO_NO_AREA, 70 + i);
         CU_ASSERT_EQUAL(check.findings[COCO_NO_AREA].count, count);
         CU_ASSERT_EQUAL(coco_check_print(&check, &index, &text, &err), 0);
         ASSERT_CONTAINS(buf_text(&text), count < COCO_EXAMPLES    ? ": 70, 71, 72, 73\n"

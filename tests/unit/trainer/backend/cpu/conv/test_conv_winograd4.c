@@ -2,6 +2,7 @@
  * are in test_loop_winograd4.c, what is computed in tests/ops. */
 #include "tests/support/conv_layer.h"
 #include "trainer/backend/cpu/conv/conv_winograd4.h"
+#include "trainer/backend/cpu/conv/conv_winograd4_skip.h"
 
 static size_t matrix_bytes(size_t tiles, size_t channels) {
     const struct winograd4_matrix matrix = conv_winograd4_rows(NULL, tiles, channels);

@@ -1,6 +1,7 @@
 /* Which tiles of a gradient are computed, and that the others become zeros. */
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/conv/conv_winograd4.h"
+#include "trainer/backend/cpu/conv/conv_winograd4_skip.h"
 
 /* 40 tiles in each of two pictures, the last ones of rows and columns hang over. */
 enum { IMAGES = 2, HEIGHT = 18, WIDTH = 30, CHANNELS = 16, ROWS = 5, COLUMNS = 8 };

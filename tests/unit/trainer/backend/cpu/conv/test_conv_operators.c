@@ -1,7 +1,7 @@
 /* Which kernel makes a convolution, by the rules that were measured: on either side of each bound.
  */
 #include "tests/support/conv_layer.h"
-#include "trainer/backend/cpu/conv/conv_kernel.h"
+#include "trainer/backend/cpu/conv/conv_operators.h"
 #include "trainer/backend/cpu/operators.h"
 
 #include <stdio.h>

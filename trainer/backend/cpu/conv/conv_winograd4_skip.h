@@ -1,0 +1,29 @@
+/* Tiles that are left out of Winograd's products, where gradients are zero in many of them. Private
+ * to trainer/backend/cpu. */
+#ifndef TRAINER_BACKEND_CPU_CONV_CONV_WINOGRAD4_SKIP_H
+#define TRAINER_BACKEND_CPU_CONV_CONV_WINOGRAD4_SKIP_H
+
+#include "trainer/backend/cpu/base/context.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which tiles are computed. TILES and SCRATCH, of conv_winograd4_choice_bytes(), are the caller's
+ * to set. */
+struct conv_winograd4_choice {
+    size_t tiles, count;
+    const uint32_t *chosen; /* COUNT of them, as in winograd4.h; NULL: all */
+    void *scratch;
+};
+
+size_t conv_winograd4_choice_bytes(size_t tiles);
+/* Those of PICTURE, that FROM is, whose SIDE x SIDE pixels are not all zero; ZEROS are as many as
+ * channels. */
+void conv_winograd4_choose(const struct cpu *cpu, const struct winograd4_picture *picture,
+                           const float *from, const float *zeros, size_t side,
+                           struct conv_winograd4_choice *choice);
+/* Zeros into the pixels of Y, that PICTURE is, whose tiles are left out. */
+void conv_winograd4_clear(const struct cpu *cpu, const struct winograd4_picture *picture,
+                          const struct conv_winograd4_choice *choice, float *y);
+
+#endif
