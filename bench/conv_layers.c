@@ -9,9 +9,9 @@
  * processor time counts: not what others take of the machine. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/cpu.h"
-#include "trainer/graph/append.h"
-#include "trainer/graph/gradient_table.h"
+#include "trainer/graph/gradient/gradient_table.h"
 #include "trainer/graph/graph.h"
+#include "trainer/graph/rules/append.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #include "trainer/app/step/network.h"
 #include "trainer/backend/cuda/cuda.h"
 #include "trainer/data/dataset/labelled.h"
-#include "trainer/graph/op_table.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

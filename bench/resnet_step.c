@@ -10,8 +10,8 @@
  * the end of the input ends the program. Pictures and labels are the same random ones each step. */
 #include "common/str.h"
 #include "trainer/backend/cpu/cpu.h"
-#include "trainer/graph/op_table.h"
 #include "trainer/graph/program/program.h"
+#include "trainer/graph/rules/op_table.h"
 #include "trainer/models/resnet.h"
 #include "trainer/optim/sgd.h"
 

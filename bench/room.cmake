@@ -9,7 +9,7 @@ if(RINGMASTER_HAVE_CPU)
     add_executable(bench_conv_layers bench/conv_layers.c)
     set_target_properties(bench_conv_layers PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-    target_link_libraries(bench_conv_layers PRIVATE trainer_backend_cpu trainer_graph common
+    target_link_libraries(bench_conv_layers PRIVATE trainer_backend_cpu trainer_graph_gradient common
         OneDNN::OneDNN
         OpenMP::OpenMP_C ringmaster_flags)
 endif()

@@ -25,13 +25,20 @@ endif()
 room(trainer/math USES common)
 # Headers alone, so what their bodies call has to be linked by whoever includes them.
 target_link_libraries(trainer_math INTERFACE m)
-room(trainer/backend USES common)
-# What a network is; how it is rewritten; how it runs. Backends know the first alone.
-room(trainer/graph USES common trainer/backend trainer/math)
-room(trainer/graph/fuse USES common trainer/graph trainer/backend)
-room(trainer/graph/program USES common trainer/graph trainer/backend trainer/math
-    trainer/graph/fuse)
-room(trainer/backend/ref USES common trainer/graph trainer/backend trainer/math LINKS m)
+# What a network is; what its operators make and how their gradients flow; how it is described; how
+# it is rewritten; how it runs. Backends know the first alone.
+room(trainer/graph USES common trainer/math)
+room(trainer/graph/rules USES common trainer/graph trainer/math)
+room(trainer/graph/gradient USES common trainer/graph trainer/graph/rules)
+room(trainer/graph/build USES common trainer/graph trainer/graph/rules trainer/graph/gradient)
+room(trainer/graph/fuse USES common trainer/graph trainer/graph/rules)
+room(trainer/graph/program USES common trainer/graph trainer/math trainer/graph/rules
+    trainer/graph/gradient trainer/graph/fuse)
+room(trainer/backend/ref/base USES common trainer/graph trainer/math LINKS m)
+room(trainer/backend/ref/dense USES trainer/backend/ref/base LINKS m)
+room(trainer/backend/ref/detect USES trainer/backend/ref/base LINKS m)
+room(trainer/backend/ref USES common trainer/graph trainer/backend/ref/base
+    trainer/backend/ref/dense trainer/backend/ref/detect LINKS m)
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cpu/room.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cuda/room.cmake)
 room(trainer/comm USES common LINKS Threads::Threads)
@@ -41,7 +48,7 @@ endif()
 if(RINGMASTER_HAVE_NCCL)
     room(trainer/comm/nccl USES trainer/comm common LINKS ringmaster_nccl Threads::Threads)
 endif()
-room(trainer/models USES common trainer/graph trainer/backend trainer/math)
+room(trainer/models USES common trainer/graph trainer/graph/build trainer/math)
 room(trainer/eval USES common trainer/math LINKS OpenMP::OpenMP_C m)
 
 # Data: codec is the ground; set, coco and shapes stand on it side by side and do not know each other.
@@ -65,11 +72,11 @@ room(trainer/checkpoint USES common)
 room(trainer/telemetry USES common LINKS m)
 
 # The trainer's program, from the ground up.
-room(trainer/app/options USES common trainer/graph trainer/backend trainer/math
+room(trainer/app/options USES common trainer/graph trainer/math
     trainer/graph/fuse trainer/models
     trainer/data/codec trainer/data/dataset)
 room(trainer/app/device
-    USES common trainer/graph trainer/backend trainer/math trainer/graph/fuse trainer/backend/ref
+    USES common trainer/graph trainer/math trainer/graph/fuse trainer/backend/ref
     trainer/comm trainer/app/options
     LINKS OpenMP::OpenMP_C m)
 if(TARGET trainer_backend_cpu)
@@ -88,28 +95,28 @@ if(RINGMASTER_HAVE_MPI)
     target_compile_definitions(trainer_app_device PUBLIC RINGMASTER_HAVE_MPI)
 endif()
 room(trainer/app/task
-    USES common trainer/graph trainer/backend trainer/math trainer/comm trainer/models
+    USES common trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/eval trainer/data/coco trainer/data/detect
     trainer/data/draw trainer/checkpoint
         trainer/app/options trainer/app/device
     LINKS m)
 room(trainer/app/weights
-    USES common trainer/graph trainer/backend trainer/math trainer/graph/program trainer/comm
+    USES common trainer/graph trainer/math trainer/graph/program trainer/comm
     trainer/models trainer/checkpoint trainer/app/options trainer/app/task
     LINKS m)
 room(trainer/app/step
-    USES common trainer/graph trainer/backend trainer/math trainer/graph/fuse
+    USES common trainer/graph trainer/math trainer/graph/fuse
     trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
     trainer/optim trainer/app/options trainer/app/device trainer/app/task
     LINKS m)
 room(trainer/app/run
-    USES common trainer/graph trainer/backend trainer/math trainer/graph/fuse
+    USES common trainer/graph trainer/math trainer/graph/fuse
     trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
     trainer/optim trainer/checkpoint trainer/telemetry
         trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
     LINKS m)
 room(trainer/app/command
-    USES common trainer/graph trainer/backend trainer/math trainer/comm trainer/models
+    USES common trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/data/coco trainer/data/detect trainer/data/draw
     trainer/data/shapes trainer/eval trainer/checkpoint
         trainer/telemetry trainer/app/options trainer/app/device trainer/app/task
@@ -117,7 +124,8 @@ room(trainer/app/command
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.
-foreach(exact trainer_math trainer_backend_ref trainer_eval trainer_data_coco
+foreach(exact trainer_math trainer_backend_ref trainer_backend_ref_base
+    trainer_backend_ref_dense trainer_backend_ref_detect trainer_eval trainer_data_coco
     trainer_data_detect)
     get_target_property(type ${exact} TYPE)
     if(NOT type STREQUAL "INTERFACE_LIBRARY")
@@ -126,12 +134,15 @@ foreach(exact trainer_math trainer_backend_ref trainer_eval trainer_data_coco
 endforeach()
 
 # Slow enough as it is: the sanitizers' builds, which do not optimize, spend their time in there.
-target_compile_options(trainer_backend_ref PRIVATE $<$<CONFIG:Debug>:-O2>)
+foreach(slow trainer_backend_ref trainer_backend_ref_base trainer_backend_ref_dense
+    trainer_backend_ref_detect)
+    target_compile_options(${slow} PRIVATE $<$<CONFIG:Debug>:-O2>)
+endforeach()
 # Its loops are most of what a sanitized suite computes. Whether a pointer may be used is AddressSanitizer's to
 # say, at each access; that it could not be, in the sums before, is not looked at twice.
 if(RINGMASTER_SANITIZE MATCHES "address")
-    set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/backend/ref/conv.c
-        ${CMAKE_CURRENT_LIST_DIR}/backend/ref/dense.c
+    set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/backend/ref/dense/conv.c
+        ${CMAKE_CURRENT_LIST_DIR}/backend/ref/dense/dense.c
         APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=null,alignment,pointer-overflow,object-size)
 endif()
 

@@ -5,8 +5,8 @@
 #include "tests/ops/harness.h"
 #include "tests/ops/parity.h"
 #include "tests/support/unit.h"
-#include "trainer/graph/append.h"
 #include "trainer/graph/op.h"
+#include "trainer/graph/rules/append.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

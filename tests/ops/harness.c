@@ -1,9 +1,9 @@
 #include "tests/ops/harness.h"
 
 #include "tests/support/unit.h"
-#include "trainer/graph/append.h"
-#include "trainer/graph/gradient_table.h"
+#include "trainer/graph/gradient/gradient_table.h"
 #include "trainer/graph/op_roi.h"
+#include "trainer/graph/rules/append.h"
 #include "trainer/math/bf16.h"
 #include "trainer/math/f16.h"
 #include "trainer/math/random.h"

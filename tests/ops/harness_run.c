@@ -2,7 +2,7 @@
 #include "tests/ops/harness.h"
 
 #include "tests/support/unit.h"
-#include "trainer/graph/op_table.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

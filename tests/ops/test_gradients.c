@@ -4,8 +4,8 @@
 #include "tests/ops/harness.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/gradient_table.h"
-#include "trainer/graph/gradients.h"
+#include "trainer/graph/gradient/gradient_table.h"
+#include "trainer/graph/gradient/gradients.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "tests/ops/harness.h"
 #include "tests/ops/parity.h"
 #include "tests/support/unit.h"
+#include "trainer/backend/ref/base/value.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/backend/ref/value.h"
 #include "trainer/graph/op.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "trainer/models/resnet.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "trainer/backend/cpu/cpu.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #endif
 
 static struct backend *new_ref(void) {

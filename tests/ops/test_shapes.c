@@ -5,7 +5,7 @@
 #include "trainer/graph/op_detect.h"
 #include "trainer/graph/op_roi.h"
 #include "trainer/graph/op_rpn.h"
-#include "trainer/graph/op_table.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <limits.h>
 #include <stddef.h>

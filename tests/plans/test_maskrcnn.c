@@ -6,8 +6,8 @@
 #include "trainer/backend/cuda/dnn/conv_plan.h"
 #include "trainer/backend/cuda/dnn/conv_table.h"
 #include "trainer/backend/cuda/operators.h"
-#include "trainer/graph/backward.h"
 #include "trainer/graph/fuse/fuse.h"
+#include "trainer/graph/gradient/backward.h"
 #include "trainer/models/maskrcnn.h"
 
 #include <stdio.h>

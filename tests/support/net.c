@@ -2,7 +2,7 @@
 
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/math/random.h"
 #include "trainer/math/sgd.h"
 

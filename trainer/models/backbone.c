@@ -1,6 +1,6 @@
 #include "trainer/models/backbone.h"
 
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef TRAINER_MODELS_DETECTOR_H
 #define TRAINER_MODELS_DETECTOR_H
 
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/graph.h"
 #include "trainer/models/backbone.h"
 #include "trainer/models/detect_preset.h"

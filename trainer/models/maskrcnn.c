@@ -1,6 +1,6 @@
 #include "trainer/models/maskrcnn.h"
 
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/math/image_size.h"
 #include "trainer/math/mask_bits.h"
 #include "trainer/math/mask_target.h"

@@ -1,6 +1,6 @@
 #include "trainer/models/resnet.h"
 
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/models/backbone.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The heads on regions (He et al. 2017, section 3): which regions they learn from, the box head
  * (two hidden layers on 7 x 7), the mask head (convolutions on 14 x 14, a transposed one, a logit a
  * pixel of the region's own class). */
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/models/detector.h"
 
 #include <stdio.h>

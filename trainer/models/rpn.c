@@ -1,7 +1,7 @@
 /* The region proposal network (Ren et al. 2015, section 3): one head of shared weights on every
  * level, the proposals that it makes, and in training what it is taught. */
-#include "trainer/graph/build.h"
-#include "trainer/graph/build_rpn.h"
+#include "trainer/graph/build/build.h"
+#include "trainer/graph/build/build_rpn.h"
 #include "trainer/models/detector.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "trainer/backend/ref/ref.h"
 
 #include "common/cleanup.h"
-#include "trainer/backend/ref/body.h"
-#include "trainer/backend/ref/value.h"
+#include "trainer/backend/ref/base/body.h"
+#include "trainer/backend/ref/base/value.h"
 #include "trainer/graph/graph.h"
 #include "trainer/graph/host_memory.h"
 

@@ -12,7 +12,7 @@
 #include "common/cleanup.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/fuse/fuser.h"
-#include "trainer/graph/op_table.h"
+#include "trainer/graph/rules/op_table.h"
 #include "trainer/graph/schedule.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The passes of a compile, for programs that share a store and a memory. */
-#include "trainer/graph/backward.h"
+#include "trainer/graph/gradient/backward.h"
 #include "trainer/graph/program/bind.h"
 #include "trainer/graph/program/sizes.h"
 #include "trainer/graph/schedule.h"

@@ -1,5 +1,5 @@
 #include "trainer/graph/program/plan.h"
-#include "trainer/graph/op_table.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include "common/cleanup.h"
 

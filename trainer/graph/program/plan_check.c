@@ -1,7 +1,7 @@
 /* The proof of a memory plan. It knows nothing of the planner's lifetimes: what each operator reads
  * and writes comes from the graph, what surely runs before what from the waits. */
-#include "trainer/graph/op_table.h"
 #include "trainer/graph/program/plan.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include "common/cleanup.h"
 

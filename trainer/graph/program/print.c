@@ -2,8 +2,8 @@
 #include "trainer/graph/program/program.h"
 
 #include "common/cleanup.h"
-#include "trainer/graph/op_table.h"
 #include "trainer/graph/program/sizes.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "trainer/graph/program/program.h"
 
-#include "trainer/graph/op_table.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <stdlib.h>
 #include <string.h>

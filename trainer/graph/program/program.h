@@ -24,10 +24,10 @@
 #include "trainer/graph/backend.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/graph.h"
-#include "trainer/graph/op_table.h"
 #include "trainer/graph/program/plan.h"
 #include "trainer/graph/program/store.h"
 #include "trainer/graph/program/streams.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <stdint.h>
 

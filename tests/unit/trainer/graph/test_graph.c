@@ -1,8 +1,8 @@
 #include "tests/support/unit.h"
-#include "trainer/graph/append.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/graph.h"
-#include "trainer/graph/op_table.h"
+#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <string.h>
 

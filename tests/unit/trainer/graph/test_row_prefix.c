@@ -1,6 +1,6 @@
 /* Operators on some of their leading rows. */
 #include "tests/support/unit.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/row_prefix.h"
 
 enum { ROWS = 32, CHANNELS = 8 };

@@ -1,4 +1,4 @@
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/models/backbone.h"
 
 #include "tests/support/unit.h"

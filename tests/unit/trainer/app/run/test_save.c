@@ -3,7 +3,7 @@
 
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "tests/support/unit.h"
 #include "trainer/app/weights/weights.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/backward.h"
+#include "trainer/graph/gradient/backward.h"
 #include "trainer/math/bf16.h"
 #include "trainer/math/f16.h"
 #include "trainer/models/detector_names.h"

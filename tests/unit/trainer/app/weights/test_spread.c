@@ -3,7 +3,7 @@
 
 #include "tests/unit/trainer/app/run/two_ranks.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 
 static struct two_ranks two;
 

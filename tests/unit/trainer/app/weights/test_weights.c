@@ -1,7 +1,7 @@
 #include "tests/support/unit.h"
 #include "trainer/app/weights/weights.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/cpu.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 
 #include <stdint.h>
 #include <stdio.h>

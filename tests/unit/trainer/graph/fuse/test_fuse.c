@@ -1,9 +1,9 @@
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/backward.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/fuse/fuse.h"
+#include "trainer/graph/gradient/backward.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Which biases and frozen norms go into the convolution in front of them, and with what. */
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/fuse/fuse.h"
 
 #include <stdio.h>

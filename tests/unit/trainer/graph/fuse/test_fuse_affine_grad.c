@@ -2,9 +2,9 @@
  */
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/append.h"
-#include "trainer/graph/backward.h"
 #include "trainer/graph/fuse/fuse.h"
+#include "trainer/graph/gradient/backward.h"
+#include "trainer/graph/rules/append.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/backward.h"
 #include "trainer/graph/fuse/fuse.h"
+#include "trainer/graph/gradient/backward.h"
 
 static struct backend_table poor_table;
 

@@ -1,10 +1,10 @@
 /* Rewrites that make tensors and operators, in a graph that has no more room for them. */
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/append.h"
-#include "trainer/graph/backward.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/fuse/fuse.h"
+#include "trainer/graph/gradient/backward.h"
+#include "trainer/graph/rules/append.h"
 
 /* Two blocks, of which the first one has a projection: every form of norm gradient that is fused
  * with the convolution behind it. */

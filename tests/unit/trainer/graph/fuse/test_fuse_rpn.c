@@ -1,11 +1,11 @@
 /* Which heads of a region proposal network get their gradients from the sampled anchors alone. */
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/backward.h"
-#include "trainer/graph/build.h"
-#include "trainer/graph/build_rpn.h"
+#include "trainer/graph/build/build.h"
+#include "trainer/graph/build/build_rpn.h"
 #include "trainer/graph/fuse/fuse.h"
-#include "trainer/graph/gradients.h"
+#include "trainer/graph/gradient/backward.h"
+#include "trainer/graph/gradient/gradients.h"
 #include "trainer/math/anchor.h"
 
 enum { CHANNELS = 8, CELLS = 4, PIXELS = CELLS * CELLS };

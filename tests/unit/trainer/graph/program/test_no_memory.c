@@ -5,7 +5,7 @@
 #include "tests/support/no_memory.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/program/program.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
-#include "trainer/graph/append.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/program/plan.h"
+#include "trainer/graph/rules/append.h"
 #include "trainer/graph/schedule.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
-#include "trainer/graph/op_table.h"
 #include "trainer/graph/program/program.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <math.h>
 #include <stdlib.h>

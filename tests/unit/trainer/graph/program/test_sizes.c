@@ -1,7 +1,7 @@
 #include "tests/support/host_device.h"
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/program/sizes.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/program/store.h"
 #include "trainer/math/bf16.h"
 

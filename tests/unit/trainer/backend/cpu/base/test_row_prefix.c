@@ -3,7 +3,7 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/base/row_prefix.h"
 #include "trainer/backend/cpu/cpu.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 
 enum { ROWS = 32, PIXELS = 4, CHANNELS = 16, ROW = PIXELS * CHANNELS, FENCE = 64 };
 

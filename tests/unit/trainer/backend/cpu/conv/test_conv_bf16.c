@@ -2,7 +2,7 @@
  * and test_loop_winograd.c. */
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/conv/conv_bf16.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 
 struct layer {
     int64_t images, height, width, in, out;

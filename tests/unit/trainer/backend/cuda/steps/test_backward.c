@@ -1,7 +1,7 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/steps/backward.h"
-#include "trainer/graph/build.h"
+#include "trainer/graph/build/build.h"
 
 static bool chosen(enum cuda_own wanted, const char *name, int major) {
     struct error err = {0};

@@ -1,0 +1,12 @@
+/* Private to trainer/backend/ref: values of every type as doubles, and back with one rounding. */
+#ifndef TRAINER_BACKEND_REF_BASE_VALUE_H
+#define TRAINER_BACKEND_REF_BASE_VALUE_H
+
+#include "trainer/graph/tensor.h"
+
+void ref_widen(double *to, const void *from, enum dtype type, size_t count);
+void ref_narrow(void *to, const double *from, enum dtype type, size_t count);
+/* VALUE as an activation of DTYPE holds it. */
+double ref_round(enum dtype dtype, double value);
+
+#endif

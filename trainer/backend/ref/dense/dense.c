@@ -1,0 +1,109 @@
+#include "trainer/backend/ref/base/body.h"
+#include "trainer/math/relu.h"
+
+int ref_image_normalize(const struct ref_call *call, struct error *err) {
+    (void)err;
+    const struct op_attr *attr = &call->op.attr;
+    int64_t pixels = shape_count(&call->in_shape[0]) / 3;
+    for (int64_t pixel = 0; pixel < pixels; pixel++)
+        for (int c = 0; c < 3; c++)
+            call->out[0][pixel * attr->channels + c] =
+                (call->in[0][pixel * 3 + c] / 255 - (double)attr->mean[c]) / (double)attr->std[c];
+    return 0;
+}
+
+int ref_pointwise(const struct ref_call *call, struct error *err) {
+    (void)err;
+    const double *a = call->in[0], *b = call->in[1];
+    double *y = call->out[0];
+    int64_t count = shape_count(&call->out_shape[0]);
+    switch (op_pointwise(call->op.kind)) {
+#define CASE(kind, name, tensors, value)                                                           \
+    case POINTWISE_##kind:                                                                         \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            y[i] = pointwise_##name(a[i], tensors == 2 ? b[i] : 0);                                \
+        return 0;
+        POINTWISE(CASE)
+    default:
+        return 0;
+    }
+}
+
+int ref_bias(const struct ref_call *call, struct error *err) {
+    (void)err;
+    int64_t channels = call->in_shape[1].dim[0];
+    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++) {
+        double y = call->in[0][i] + call->in[1][i % channels];
+        call->out[0][i] = call->op.attr.relu ? relu(y) : y;
+    }
+    return 0;
+}
+
+int ref_bias_grad(const struct ref_call *call, struct error *err) {
+    (void)err;
+    int64_t channels = call->out_shape[0].dim[0];
+    for (int64_t i = 0; i < shape_count(&call->in_shape[0]); i++)
+        call->out[0][i % channels] += call->in[0][i];
+    return 0;
+}
+
+/* Element I of a tensor of SHAPE lies over this one of the tensor of half its height and width. */
+static int64_t halved(const struct shape *shape, int64_t i) {
+    int64_t c = i % shape->dim[3], q = i / shape->dim[3] % shape->dim[2];
+    int64_t row = i / shape->dim[3] / shape->dim[2]; /* of all pictures: their heights are even */
+    return (row / 2 * (shape->dim[2] / 2) + q / 2) * shape->dim[3] + c;
+}
+
+int ref_upsample_add(const struct ref_call *call, struct error *err) {
+    (void)err;
+    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
+        call->out[0][i] = call->in[0][i] + call->in[1][halved(&call->out_shape[0], i)];
+    return 0;
+}
+
+int ref_upsample_grad(const struct ref_call *call, struct error *err) {
+    (void)err;
+    for (int64_t i = 0; i < shape_count(&call->in_shape[0]); i++)
+        call->out[0][halved(&call->in_shape[0], i)] += call->in[0][i];
+    return 0;
+}
+
+int ref_linear(const struct ref_call *call, struct error *err) {
+    (void)err;
+    ref_round_weights(call);
+    int64_t outputs = call->in_shape[1].dim[0], inputs = shape_count(&call->in_shape[1]) / outputs;
+    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++) {
+        int64_t n = i / outputs, o = i % outputs;
+        double sum = call->in[2][o];
+        for (int64_t k = 0; k < inputs; k++)
+            sum += call->in[0][n * inputs + k] * call->in[1][o * inputs + k];
+        call->out[0][i] = call->op.attr.relu ? relu(sum) : sum;
+    }
+    return 0;
+}
+
+int ref_linear_grad_data(const struct ref_call *call, struct error *err) {
+    (void)err;
+    ref_round_weights(call);
+    int64_t outputs = call->in_shape[1].dim[0], inputs = shape_count(&call->in_shape[1]) / outputs;
+    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
+        for (int64_t o = 0; o < outputs; o++)
+            call->out[0][i] +=
+                call->in[0][i / inputs * outputs + o] * call->in[1][o * inputs + i % inputs];
+    return 0;
+}
+
+int ref_linear_grad_weight(const struct ref_call *call, struct error *err) {
+    (void)err;
+    int64_t outputs = call->out_shape[0].dim[0],
+            inputs = shape_count(&call->out_shape[0]) / outputs;
+    for (int64_t n = 0; n < call->in_shape[0].dim[0]; n++) {
+        for (int64_t o = 0; o < outputs; o++) {
+            double dy = call->in[0][n * outputs + o];
+            call->out[1][o] += dy;
+            for (int64_t k = 0; k < inputs; k++)
+                call->out[0][o * inputs + k] += dy * call->in[1][n * inputs + k];
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,164 @@
+/* The builder functions of build.h: parameters with their names, and the first error kept. */
+#include "trainer/graph/build/build.h"
+#include "trainer/graph/build/builder.h"
+#include "trainer/graph/gradient/gradient_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int add_tensor(struct graph *graph, const char *name, enum dtype dtype, struct shape shape,
+                      enum tensor_role role) {
+    struct error err = {0};
+    if (graph->failed)
+        return TENSOR_NONE;
+    if (graph_find(graph, name) != TENSOR_NONE) {
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "two tensors are called %s", name);
+        return builder_fail(graph, &err);
+    }
+    int tensor = graph_tensor(graph, name, dtype, shape, role, &err);
+    return tensor == TENSOR_NONE ? builder_fail(graph, &err) : tensor;
+}
+
+int graph_input(struct graph *graph, const char *name, enum dtype dtype, struct shape shape) {
+    return add_tensor(graph, name, dtype, shape, TENSOR_INPUT);
+}
+
+int graph_parameter(struct graph *graph, const char *name, struct shape shape,
+                    enum tensor_init init, int64_t init_fan) {
+    int tensor = add_tensor(graph, name, dtype_wide(graph->dtype), shape,
+                            graph->frozen ? TENSOR_CONSTANT : TENSOR_PARAMETER);
+    if (tensor != TENSOR_NONE) {
+        graph->tensors[tensor].init = init;
+        graph->tensors[tensor].init_fan = init_fan;
+    }
+    return tensor;
+}
+
+int graph_state(struct graph *graph, const char *name, struct shape shape, enum tensor_init init) {
+    int tensor = add_tensor(graph, name, dtype_wide(graph->dtype), shape,
+                            graph->frozen ? TENSOR_CONSTANT : TENSOR_STATE);
+    if (tensor != TENSOR_NONE)
+        graph->tensors[tensor].init = init;
+    return tensor;
+}
+
+void graph_file(struct graph *graph, int parameter, enum tensor_file file) {
+    struct error err = {0};
+    if (graph->failed)
+        return;
+    struct tensor *tensor = &graph->tensors[parameter];
+    int rank = file == FILE_MATRIX ? 4 : file == FILE_PIXELWISE ? 2 : tensor->shape.rank;
+    if (tensor->shape.rank != rank) {
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s has not the %d axes of this form of file",
+                        tensor->name, rank);
+        (void)builder_fail(graph, &err);
+        return;
+    }
+    tensor->file = file;
+}
+
+void graph_freeze(struct graph *graph, bool frozen) {
+    graph->frozen = frozen;
+}
+
+int graph_keep(struct graph *graph, int tensor, const char *name) {
+    struct error err = {0};
+    if (graph->failed)
+        return TENSOR_NONE;
+    if (graph_find(graph, name) != TENSOR_NONE) {
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "two tensors are called %s", name);
+        return builder_fail(graph, &err);
+    }
+    if (graph->tensors[tensor].role != TENSOR_ACTIVATION) {
+        (void)error_set(
+            &err, EXIT_CODE_INTERNAL,
+            "%s cannot be kept as %s: it is no result of an operator, or is kept already",
+            graph->tensors[tensor].name, name);
+        return builder_fail(graph, &err);
+    }
+    graph->tensors[tensor].role = TENSOR_OUTPUT;
+    (void)snprintf(graph->tensors[tensor].name, TENSOR_NAME_SIZE, "%s", name);
+    return tensor;
+}
+
+void graph_rows(struct graph *graph, int rows) {
+    struct error err = {0};
+    struct shape one = shape_1(1);
+    if (graph->failed)
+        return;
+    if (rows != TENSOR_NONE && (graph->tensors[rows].dtype != DTYPE_I32 ||
+                                !shape_equal(&graph->tensors[rows].shape, &one))) {
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s is no count of rows: that is i32 [1]",
+                        graph->tensors[rows].name);
+        (void)builder_fail(graph, &err);
+        return;
+    }
+    graph->rows = rows;
+}
+
+void graph_loss(struct graph *graph, int tensor) {
+    struct error err = {0};
+    if (graph->failed)
+        return;
+    int producer = graph->tensors[tensor].producer;
+    if (producer < 0 || gradient_rule(graph->ops[producer].kind) == NULL)
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s is no loss: its operator has no gradient",
+                        graph->tensors[tensor].name);
+    else if (graph->loss_count == GRAPH_LOSSES_MAX)
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "a graph has at most %d losses",
+                        GRAPH_LOSSES_MAX);
+    if (err.text[0] != '\0') {
+        (void)builder_fail(graph, &err);
+        return;
+    }
+    graph->losses[graph->loss_count++] = producer;
+}
+
+int graph_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+             const struct op_attr *attr) {
+    return builder_append(graph, kind, name, inputs, attr);
+}
+
+int graph_image_normalize(struct graph *graph, int image, const float mean[3], const float std[3],
+                          int channels) {
+    struct op_attr attr = {.channels = channels};
+    memcpy(attr.mean, mean, sizeof(attr.mean));
+    memcpy(attr.std, std, sizeof(attr.std));
+    return builder_op(graph, OP_IMAGE_NORMALIZE, "normalize", (int[]){image}, &attr);
+}
+
+int graph_pointwise(struct graph *graph, enum op_kind kind, int x) {
+    return builder_op(graph, kind, op_name(kind), (int[]){x}, NULL);
+}
+
+int graph_relu(struct graph *graph, int x) {
+    return graph_pointwise(graph, OP_RELU, x);
+}
+
+int graph_add(struct graph *graph, int a, int b) {
+    return builder_op(graph, OP_ADD, "add", (int[]){a, b}, NULL);
+}
+
+int graph_upsample_add(struct graph *graph, int a, int b) {
+    return builder_op(graph, OP_UPSAMPLE_ADD, "upsample_add", (int[]){a, b}, NULL);
+}
+
+int graph_max_pool(struct graph *graph, int x, struct op_window window) {
+    return builder_op(graph, OP_MAX_POOL, "max_pool", (int[]){x},
+                      &(struct op_attr){.window = window});
+}
+
+int graph_global_avg_pool(struct graph *graph, int x) {
+    return builder_op(graph, OP_GLOBAL_AVG_POOL, "global_avg_pool", (int[]){x}, NULL);
+}
+
+int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
+                                double label_smoothing) {
+    struct op_attr attr = {.label_smoothing = label_smoothing, .gradient_scale = 1};
+    if (!graph->failed)
+        attr.gradient_scale = 1.0 / (double)graph->tensors[logits].shape.dim[0];
+    int metrics = builder_op(graph, OP_SOFTMAX_CROSS_ENTROPY, "loss",
+                             (int[]){logits, labels, weights}, &attr);
+    graph_loss(graph, metrics);
+    return metrics;
+}

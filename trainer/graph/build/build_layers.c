@@ -1,0 +1,140 @@
+/* The builder functions of layers with weights: made once, then used by one operator or several. */
+#include "trainer/graph/build/build.h"
+#include "trainer/graph/build/builder.h"
+
+static const struct graph_weights none = {TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE};
+
+struct graph_weights graph_conv2d_weights(struct graph *graph, const char *name, int64_t inputs,
+                                          int64_t outputs, int kernel) {
+    char text[TENSOR_NAME_SIZE];
+    struct graph_weights w = none;
+    w.weight = graph_parameter(graph, builder_join(text, name, "weight"),
+                               shape_4(outputs, kernel, kernel, inputs), INIT_NORMAL_FAN_OUT, 0);
+    return w;
+}
+
+int graph_conv2d_with(struct graph *graph, const char *name, int x,
+                      const struct graph_weights *weights, struct op_window window) {
+    struct op_attr attr = {.window = window};
+    return builder_op(graph, OP_CONV2D, name, (int[]){x, weights->weight}, &attr);
+}
+
+int graph_conv2d(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
+                 struct op_window window) {
+    struct graph_weights w = graph_conv2d_weights(graph, name, inputs, outputs, window.kernel);
+    return graph_conv2d_with(graph, name, x, &w, window);
+}
+
+int graph_bias_parameter(struct graph *graph, const char *name, int64_t channels,
+                         enum tensor_init init, int64_t init_fan) {
+    char text[TENSOR_NAME_SIZE];
+    return graph_parameter(graph, builder_join(text, name, "bias"), shape_1(channels), init,
+                           init_fan);
+}
+
+int graph_bias(struct graph *graph, const char *name, int x, int bias, bool relu) {
+    struct op_attr attr = {.relu = relu};
+    return builder_op(graph, OP_BIAS, name, (int[]){x, bias}, &attr);
+}
+
+int graph_conv2d_bias_with(struct graph *graph, const char *name, int x,
+                           const struct graph_weights *weights, struct op_window window,
+                           bool relu) {
+    int y = graph_conv2d_with(graph, name, x, weights, window);
+    return graph_bias(graph, name, y, weights->bias, relu);
+}
+
+int graph_conv2d_bias(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
+                      struct op_window window, bool relu) {
+    struct graph_weights w = graph_conv2d_weights(graph, name, inputs, outputs, window.kernel);
+    w.bias = graph_bias_parameter(graph, name, outputs, INIT_ZERO, 0);
+    return graph_conv2d_bias_with(graph, name, x, &w, window, relu);
+}
+
+int graph_conv_transpose2d(struct graph *graph, const char *name, int x, int64_t inputs,
+                           int64_t outputs, struct op_window window, bool relu) {
+    /* Rows of the weights belong to what it reads, which a convolution makes. */
+    struct graph_weights w = graph_conv2d_weights(graph, name, outputs, inputs, window.kernel);
+    w.bias = graph_bias_parameter(graph, name, outputs, INIT_UNIFORM_BIAS,
+                                  outputs * window.kernel * window.kernel);
+    struct op_attr attr = {.window = window};
+    if (!graph->failed) {
+        const struct shape *in = &graph->tensors[x].shape;
+        attr.target =
+            shape_4(in->dim[0], in->dim[1] * window.stride, in->dim[2] * window.stride, outputs);
+    }
+    int y = builder_op(graph, OP_CONV2D_GRAD_DATA, name, (int[]){x, w.weight}, &attr);
+    return graph_bias(graph, name, y, w.bias, relu);
+}
+
+struct graph_weights graph_norm_weights(struct graph *graph, const char *name, int64_t channels,
+                                        enum tensor_init gamma) {
+    char text[TENSOR_NAME_SIZE];
+    struct shape shape = shape_1(channels);
+    struct graph_weights w = none;
+    w.weight = graph_parameter(graph, builder_join(text, name, "weight"), shape, gamma, 0);
+    w.bias = graph_parameter(graph, builder_join(text, name, "bias"), shape, INIT_ZERO, 0);
+    w.mean = graph_state(graph, builder_join(text, name, "running_mean"), shape, INIT_ZERO);
+    w.variance = graph_state(graph, builder_join(text, name, "running_var"), shape, INIT_ONE);
+    return w;
+}
+
+int graph_batch_norm_with(struct graph *graph, const char *name, int x,
+                          const struct graph_weights *weights, struct norm_options options) {
+    int slots[NORM_INPUTS];
+    for (int i = 0; i < NORM_INPUTS; i++)
+        slots[i] = TENSOR_NONE;
+    slots[NORM_X] = x;
+    slots[NORM_GAMMA] = weights->weight;
+    slots[NORM_BETA] = weights->bias;
+    slots[NORM_MEAN] = weights->mean;
+    slots[NORM_VARIANCE] = weights->variance;
+    struct op_attr attr = {.epsilon = options.epsilon, .momentum = options.momentum};
+    bool batch = graph->training && !graph->frozen;
+    return builder_op(graph, batch ? OP_BATCH_NORM : OP_BATCH_NORM_INFERENCE, name, slots, &attr);
+}
+
+int graph_batch_norm(struct graph *graph, const char *name, int x, struct norm_options options) {
+    struct graph_weights w =
+        graph_norm_weights(graph, name, builder_channels(graph, x), options.gamma);
+    return graph_batch_norm_with(graph, name, x, &w, options);
+}
+
+struct graph_weights graph_linear_weights(struct graph *graph, const char *name, int64_t inputs,
+                                          int64_t outputs) {
+    char text[TENSOR_NAME_SIZE];
+    struct graph_weights w = none;
+    w.weight = graph_parameter(graph, builder_join(text, name, "weight"), shape_2(outputs, inputs),
+                               INIT_UNIFORM_FAN_IN, 0);
+    w.bias = graph_parameter(graph, builder_join(text, name, "bias"), shape_1(outputs),
+                             INIT_UNIFORM_BIAS, inputs);
+    return w;
+}
+
+struct graph_weights graph_linear_map_weights(struct graph *graph, const char *name, int64_t side,
+                                              int64_t channels, int64_t outputs) {
+    char text[TENSOR_NAME_SIZE];
+    struct graph_weights w = none;
+    w.weight = graph_parameter(graph, builder_join(text, name, "weight"),
+                               shape_4(outputs, side, side, channels), INIT_UNIFORM_FAN_IN, 0);
+    graph_file(graph, w.weight, FILE_MATRIX);
+    w.bias = graph_parameter(graph, builder_join(text, name, "bias"), shape_1(outputs),
+                             INIT_UNIFORM_BIAS, side * side * channels);
+    return w;
+}
+
+int graph_linear_with(struct graph *graph, const char *name, int x,
+                      const struct graph_weights *weights) {
+    return builder_op(graph, OP_LINEAR, name, (int[]){x, weights->weight, weights->bias}, NULL);
+}
+
+int graph_linear(struct graph *graph, const char *name, int x, int64_t outputs) {
+    struct graph_weights w = graph_linear_weights(graph, name, builder_channels(graph, x), outputs);
+    return graph_linear_with(graph, name, x, &w);
+}
+
+int graph_linear_hidden_with(struct graph *graph, const char *name, int x,
+                             const struct graph_weights *weights, bool relu) {
+    struct op_attr attr = {.activation = true, .relu = relu};
+    return builder_op(graph, OP_LINEAR, name, (int[]){x, weights->weight, weights->bias}, &attr);
+}

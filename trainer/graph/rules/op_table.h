@@ -1,0 +1,44 @@
+/* The operator table: what each kind of operator takes and makes, and what it costs.
+ *
+ * A row is made of the list in ops.def; its shape rule checks inputs and makes outputs. */
+#ifndef TRAINER_GRAPH_RULES_OP_TABLE_H
+#define TRAINER_GRAPH_RULES_OP_TABLE_H
+
+#include "common/error.h"
+#include "trainer/graph/graph.h"
+
+#include <stdbool.h>
+
+struct op_cost {
+    double flops; /* a multiply-add counts two */
+    double bytes; /* every tensor read or written once */
+};
+
+/* OUTPUT may take the place of INPUT when that dies here: each element is read before, or when,
+ * the one of the same index is written. */
+struct op_in_place {
+    int output, input;
+    unsigned forms; /* bits of enum norm_form in which it may; 0: always */
+};
+
+enum { OP_IN_PLACE_MAX = 4 };
+
+struct op_rule {
+    const char *name; /* "conv2d_grad_data" */
+    int inputs;       /* slots, optional ones included */
+    int outputs;
+    /* Checks the inputs and fills shape and type of the outputs. */
+    int (*shape)(struct graph *graph, struct op *op, struct error *err);
+    double (*flops)(const struct graph *graph, const struct op *op);
+    struct op_in_place in_place[OP_IN_PLACE_MAX]; /* tried in this order */
+    int in_place_count;
+};
+
+const struct op_rule *op_rule(enum op_kind kind);
+/* Whether PLACE, one of its rule's, is open to OP as it is. */
+static inline bool op_may_place(const struct op *op, const struct op_in_place *place) {
+    return place->forms == 0 || (place->forms >> op->attr.form & 1) != 0;
+}
+struct op_cost op_cost(const struct graph *graph, const struct op *op);
+
+#endif

@@ -1,0 +1,75 @@
+#include "trainer/graph/rules/rules.h"
+
+int rule_expect_rank(const struct graph *graph, const struct op *op, int slot, enum dtype dtype,
+                     int rank, struct error *err) {
+    const struct tensor *tensor = rule_input(graph, op, slot);
+    if (tensor == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "input %d is missing", slot);
+    if (tensor->dtype != dtype)
+        return error_set(err, EXIT_CODE_INTERNAL, "input %d is %s, wanted %s", slot,
+                         dtype_name(tensor->dtype), dtype_name(dtype));
+    if (tensor->shape.rank != rank)
+        return error_set(err, EXIT_CODE_INTERNAL, "input %d has %d dimensions, wanted %d", slot,
+                         tensor->shape.rank, rank);
+    return 0;
+}
+
+int rule_expect(const struct graph *graph, const struct op *op, int slot, enum dtype dtype,
+                const struct shape *shape, struct error *err) {
+    if (rule_expect_rank(graph, op, slot, dtype, shape->rank, err) != 0)
+        return -1;
+    const struct tensor *tensor = rule_input(graph, op, slot);
+    if (!shape_equal(&tensor->shape, shape)) {
+        char is[SHAPE_TEXT_SIZE], wanted[SHAPE_TEXT_SIZE];
+        return error_set(err, EXIT_CODE_INTERNAL, "input %d is %s, wanted %s", slot,
+                         shape_text(&tensor->shape, is), shape_text(shape, wanted));
+    }
+    return 0;
+}
+
+int64_t rule_window(int64_t size, const struct op_window *window) {
+    return (size + (int64_t)2 * window->pad - window->kernel) / window->stride + 1;
+}
+
+int rule_check_window(const struct op_window *window, const struct shape *x, struct error *err) {
+    char text[SHAPE_TEXT_SIZE];
+    if (window->kernel < 1 || window->stride < 1 || window->pad < 0 ||
+        window->pad >= window->kernel)
+        return error_set(err, EXIT_CODE_INTERNAL, "kernel %d, stride %d, padding %d cannot be",
+                         window->kernel, window->stride, window->pad);
+    if (x->dim[1] + (int64_t)2 * window->pad < window->kernel ||
+        x->dim[2] + (int64_t)2 * window->pad < window->kernel)
+        return error_set(err, EXIT_CODE_CONFIG, "a window of %d does not fit into %s",
+                         window->kernel, shape_text(x, text));
+    return 0;
+}
+
+struct shape rule_window_output(const struct shape *x, const struct op_window *window,
+                                int64_t channels) {
+    return shape_4(x->dim[0], rule_window(x->dim[1], window), rule_window(x->dim[2], window),
+                   channels);
+}
+
+int rule_check_weights(const struct op_window *window, const struct shape *x, const struct shape *w,
+                       struct error *err) {
+    char x_text[SHAPE_TEXT_SIZE], w_text[SHAPE_TEXT_SIZE];
+    if (rule_check_window(window, x, err) != 0)
+        return -1;
+    if (w->dim[1] != window->kernel || w->dim[2] != window->kernel || w->dim[3] > x->dim[3])
+        return error_set(err, EXIT_CODE_INTERNAL, "weights %s do not fit input %s",
+                         shape_text(w, w_text), shape_text(x, x_text));
+    return 0;
+}
+
+int rule_conv_output(const struct graph *graph, const struct op *op, struct shape *ret_shape,
+                     struct error *err) {
+    if (rule_expect_rank(graph, op, 0, graph->dtype, 4, err) != 0 ||
+        rule_expect_rank(graph, op, 1, dtype_wide(graph->dtype), 4, err) != 0)
+        return -1;
+    const struct shape *x = &rule_input(graph, op, 0)->shape;
+    const struct shape *w = &rule_input(graph, op, 1)->shape;
+    if (rule_check_weights(&op->attr.window, x, w, err) != 0)
+        return -1;
+    *ret_shape = rule_window_output(x, &op->attr.window, w->dim[0]);
+    return 0;
+}

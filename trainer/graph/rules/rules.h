@@ -1,0 +1,48 @@
+/* Private to the rules: the shape rules that the operator table is made of, and what they share. */
+#ifndef TRAINER_GRAPH_RULES_RULES_H
+#define TRAINER_GRAPH_RULES_RULES_H
+
+#include "common/error.h"
+#include "trainer/graph/graph.h"
+
+static inline const struct tensor *rule_input(const struct graph *graph, const struct op *op,
+                                              int slot) {
+    return op->inputs[slot] == TENSOR_NONE ? NULL : &graph->tensors[op->inputs[slot]];
+}
+
+/* A dimension of input SLOT, which is there. */
+static inline int64_t rule_dim(const struct graph *graph, const struct op *op, int slot, int axis) {
+    return rule_input(graph, op, slot)->shape.dim[axis];
+}
+
+/* Fails unless input SLOT is there with this type and shape. */
+int rule_expect(const struct graph *graph, const struct op *op, int slot, enum dtype dtype,
+                const struct shape *shape, struct error *err);
+static inline int rule_expect_of(const struct graph *graph, const struct op *op, int slot,
+                                 enum dtype dtype, struct shape shape, struct error *err) {
+    return rule_expect(graph, op, slot, dtype, &shape, err);
+}
+/* Fails unless input SLOT is there with this type and rank. */
+int rule_expect_rank(const struct graph *graph, const struct op *op, int slot, enum dtype dtype,
+                     int rank, struct error *err);
+
+/* What a window makes of a side of SIZE pixels. */
+int64_t rule_window(int64_t size, const struct op_window *window);
+/* Fails unless WINDOW is one and fits into X. */
+int rule_check_window(const struct op_window *window, const struct shape *x, struct error *err);
+/* The shape of the output of a window over X with CHANNELS channels. */
+struct shape rule_window_output(const struct shape *x, const struct op_window *window,
+                                int64_t channels);
+/* Fails unless W [O,KH,KW,I] fits a picture X, of whose channels those beyond I are padding. */
+int rule_check_weights(const struct op_window *window, const struct shape *x, const struct shape *w,
+                       struct error *err);
+/* The shape of a convolution of input 0 with input 1, both checked. */
+int rule_conv_output(const struct graph *graph, const struct op *op, struct shape *ret_shape,
+                     struct error *err);
+
+/* The shape rules that the list names: shape_*.c. */
+typedef int op_shape_rule(struct graph *graph, struct op *op, struct error *err);
+#define OP(kind, label, in, out, rule, ...) op_shape_rule shape_##rule;
+#include "trainer/graph/ops.def"
+
+#endif
