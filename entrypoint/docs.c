@@ -9,6 +9,7 @@
 #include "entrypoint/mpi/custom_options.h"
 #include "entrypoint/outcome/explain.h"
 #include "entrypoint/outcome/record.h"
+#include "entrypoint/wire/message.h"
 
 #include <string.h>
 
@@ -67,6 +68,7 @@ static const struct docs_table tables[] = {
     {"metric-lines", "docs/reference/metrics.md", metric_lines},
     {"platforms", "docs/reference/platforms.md", platform_table_page},
     {"mpi-options", "docs/reference/hyperparameters.md", custom_options_page},
+    {"messages", "docs/reference/protocol.md", message_page},
     {"phases-picture", "docs/internals/master-states.md", picture_of_phases},
     {"phases", "docs/internals/master-states.md", phase_print},
     {NULL, NULL, NULL},

@@ -5,14 +5,13 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "common/str.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/job/machine/nic_environment.h"
 #include "entrypoint/mpi/addresses.h"
 #include "entrypoint/mpi/daemon_command.h"
 #include "entrypoint/os/run_as.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,43 +19,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Lines are the least of what the link carries: above this they are dropped, not it. */
-enum { FORWARD_QUEUE_MAX = LINK_QUEUE_MAX / 2, NAMED_MAX = 4 * LINE_SPLITTER_MAX };
-/* Fits into a message even if every byte of it has to be escaped there. */
-enum { FORWARD_PART_MAX = 30 * 1024 };
-_Static_assert(FORWARD_QUEUE_MAX + 3 * LINE_SPLITTER_MAX < LINK_QUEUE_MAX,
-               "a line more, all escaped");
-
-static void forward_part(struct executor *h, const char *text, size_t size) {
-    json_t *message = frame_new("line");
-    if (h->dropped > 0)
-        (void)json_object_set_new(message, "dropped", json_integer((json_int_t)h->dropped));
-    (void)json_object_set_new(message, "text", json_stringn(text, size));
-    h->dropped = 0;
-    h->tell(h->context, message);
-}
-
-/* A message holds less than the longest line: the last part of one ends with its '\n'. */
-static void forward(struct executor *h, const char *line, size_t size) {
-    if (h->queued(h->context) > FORWARD_QUEUE_MAX) {
-        h->dropped++;
-        return;
-    }
-    while (size > 0) {
-        size_t part = str_utf8_prefix(line, size, FORWARD_PART_MAX);
-        forward_part(h, line, part);
-        line += part;
-        size -= part;
-    }
-}
+enum { NAMED_MAX = 4 * LINE_SPLITTER_MAX };
 
 static bool is_forwarded(const struct executor *h) {
     return h->job->settings.logs == SETTINGS_LOGS_MASTER && !cluster_is_master(&h->job->cluster);
 }
 
 void executor_tell_dropped(struct executor *h) {
-    if (h->dropped > 0 && is_forwarded(h)) /* never with a host that is not open */
-        forward_part(h, "", 0);
+    if (h->forward.dropped > 0 && is_forwarded(h)) /* never with a host that is not open */
+        line_forward_end(&h->forward);
 }
 
 /* A word about this attempt; takes the reference. */
@@ -66,7 +37,7 @@ static void tell(struct executor *h, json_t *message) {
 }
 
 static void tell_metric(void *host, const char *name) {
-    json_t *message = frame_new("metric");
+    json_t *message = message_new(MESSAGE_METRIC);
     (void)json_object_set_new(message, "name", json_string(name));
     tell(host, message);
 }
@@ -76,7 +47,7 @@ static void log_one(void *host, const char *line, size_t size) {
     console_line(h->console, line, size);
     metric_matcher_line(&h->metrics, line, size, tell_metric, h);
     if (is_forwarded(h))
-        forward(h, line, size);
+        line_forward(&h->forward, line, size);
 }
 
 static void tell_word(void *context, json_t *message) {
@@ -102,7 +73,7 @@ void executor_tool_line(void *host, const char *line, size_t size) {
 }
 
 static void tell_no_daemon(struct executor *h, const char *why) {
-    json_t *message = frame_new("daemon");
+    json_t *message = message_new(MESSAGE_DAEMON);
     (void)json_object_set_new(message, "code", json_integer(EXIT_CODE_INTERNAL));
     (void)json_object_set_new(message, "text", json_string(why));
     tell(h, message);
@@ -110,10 +81,10 @@ static void tell_no_daemon(struct executor *h, const char *why) {
 
 static void daemon_ended(void *context, int code) {
     struct executor *h = context;
-    tell(h, frame_with("daemon",
-                       json_pack("{s:i, s:i, s:i, s:I}", "code", code, "signal", h->daemon.signal,
-                                 "memory", (int)rank_set_memory(&h->rank_set), "time",
-                                 (json_int_t)clock_boot())));
+    tell(h, message_with(MESSAGE_DAEMON,
+                         json_pack("{s:i, s:i, s:i, s:I}", "code", code, "signal", h->daemon.signal,
+                                   "memory", (int)rank_set_memory(&h->rank_set), "time",
+                                   (json_int_t)clock_boot())));
 }
 
 void executor_request(const struct executor *h, char agent[CONTROL_SOCKET_FILE_SIZE],
@@ -205,7 +176,7 @@ static const int64_t clear_grace = 500 * CLOCK_MILLISECOND;
 static const int64_t clear_give_up = 10 * CLOCK_SECOND;
 
 static void tell_cleared(struct executor *h, const char *fault) {
-    json_t *message = frame_new("cleared");
+    json_t *message = message_new(MESSAGE_CLEARED);
     if (fault != NULL)
         (void)json_object_set_new(message, "fault", json_string(fault));
     tell(h, message);
@@ -293,7 +264,7 @@ static bool comes_first(const struct executor *h, int64_t attempt) {
 static void accept_view(struct executor *h) {
     if (role_state_is_on(h->role_state) &&
         role_state_take(h->role_state, &h->job->cluster, h->rank_set.attempt))
-        tell(h, frame_new("begun"));
+        tell(h, message_new(MESSAGE_VIEW_ACCEPTED));
 }
 
 static void settle(struct executor *h, const json_t *order) {
@@ -339,7 +310,7 @@ static const int64_t upload_give_up = CLOCK_SECOND;
 
 static void uploaded(void *context, const struct error *failure) {
     struct executor *h = context;
-    json_t *message = frame_new("uploaded");
+    json_t *message = message_new(MESSAGE_UPLOADED);
     if (failure != NULL) {
         (void)json_object_set_new(message, "code", json_integer(failure->code));
         (void)json_object_set_new(message, "text", json_string_any(failure->text));
@@ -387,37 +358,56 @@ void executor_set_run(struct executor *h, const char *run) {
     event_log_set_run(h->event_log, h->run);
 }
 
-void executor_order(struct executor *h, const json_t *order) {
-    const char *type = frame_type(order);
-    int64_t attempt = json_integer_value(json_object_get(order, "attempt"));
-    if (strcmp(type, "clear") == 0 && attempt == (int64_t)h->rank_set.attempt + 1)
-        clear(h, attempt);
-    else if (strcmp(type, "attempt") == 0 && comes_first(h, attempt)) {
-        rank_set_clear(&h->rank_set, (unsigned)attempt);
-        begin(h, order);
-    } else if (attempt != h->rank_set.attempt)
-        return;
-    else if (strcmp(type, "prove") == 0)
+/* An order about the attempt that runs here. */
+static void obey(struct executor *h, enum message kind, const json_t *order) {
+    switch (kind) {
+    case MESSAGE_PROBE_DIR:
         shared_dir_check_step(&h->proof, order);
-    else if (strcmp(type, "sure") == 0)
+        break;
+    case MESSAGE_VIEW_COMMITTED:
         settle(h, order);
-    else if (strcmp(type, "attempt") == 0)
+        break;
+    case MESSAGE_ATTEMPT:
         begin(h, order);
-    else if (strcmp(type, "launch") == 0)
+        break;
+    case MESSAGE_LAUNCH:
         launch(h, order);
-    else if (strcmp(type, "stop") == 0)
+        break;
+    case MESSAGE_STOP:
         rank_set_stop(&h->rank_set);
-    else if (strcmp(type, "end") == 0)
+        break;
+    case MESSAGE_END:
         rank_set_end(&h->rank_set);
-    else if (strcmp(type, "kill") == 0)
+        break;
+    case MESSAGE_KILL:
         rank_set_kill(&h->rank_set);
-    else if (strcmp(type, "upload") == 0)
+        break;
+    case MESSAGE_UPLOAD:
         upload(h, order);
-    else if (strcmp(type, "hurry") == 0)
+        break;
+    case MESSAGE_UPLOAD_DEADLINE:
         output_upload_hurry(h->uploading, json_integer_value(json_object_get(order, "seconds")));
-    else if (strcmp(type, "release") == 0)
+        break;
+    case MESSAGE_RELEASE:
         rank_set_release(&h->rank_set,
                          (unsigned)json_integer_value(json_object_get(order, "rank")));
+        break;
+    default:
+        break;
+    }
+}
+
+void executor_order(struct executor *h, const json_t *order) {
+    const enum message kind = message_kind(order);
+    int64_t attempt = json_integer_value(json_object_get(order, "attempt"));
+    if (kind == MESSAGE_CLEAR && attempt == (int64_t)h->rank_set.attempt + 1) {
+        clear(h, attempt);
+    } else if (kind == MESSAGE_ATTEMPT && comes_first(h, attempt)) {
+        rank_set_clear(&h->rank_set, (unsigned)attempt);
+        begin(h, order);
+    } else if (attempt == h->rank_set.attempt) {
+        obey(h, kind, order);
+    }
 }
 
 int executor_open(struct executor *h, const struct executor_options *o, struct error *err) {
@@ -434,8 +424,8 @@ int executor_open(struct executor *h, const struct executor_options *o, struct e
                            .uploading = o->uploading,
                            .role_state = o->role_state,
                            .tell = o->tell,
-                           .queued = o->queued,
-                           .context = o->context};
+                           .context = o->context,
+                           .forward = {o->tell, o->queued, o->context, 0}};
     h->proof = (struct shared_dir_check){.loop = o->loop,
                                          .reaper = o->reaper,
                                          .job = o->job,

@@ -24,6 +24,7 @@
 
 #include "common/net_address.h"
 #include "common/run_id.h"
+#include "entrypoint/host/line_forward.h"
 #include "entrypoint/host/observe/event_log.h"
 #include "entrypoint/host/observe/failure_writer.h"
 #include "entrypoint/host/port_wait.h"
@@ -68,10 +69,9 @@ struct executor {
     struct interface interface;
     struct net_address master; /* the address that has proved to be the master */
     void (*tell)(void *context, json_t *message);
-    size_t (*queued)(void *context); /* bytes still queued for the master */
     void *context;
-    uint64_t dropped; /* lines not forwarded */
-    bool quiet;       /* the job or attempt is over: output of mpirun and its daemon is noise */
+    struct line_forward forward;
+    bool quiet; /* the job or attempt is over: output of mpirun and its daemon is noise */
 };
 
 /* All pointers outlive it. Callbacks may not be called before it returns. */
@@ -89,7 +89,7 @@ struct executor_options {
     struct output_upload *uploading;
     struct role_state *role_state;
     void (*tell)(void *context, json_t *message);
-    size_t (*queued)(void *context);
+    size_t (*queued)(void *context); /* bytes that still wait on the way to the master */
     void *context;
 };
 int executor_open(struct executor *h, const struct executor_options *options, struct error *err);

@@ -3,9 +3,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "entrypoint/wire/dial.h"
-#include "entrypoint/wire/frame.h"
-
-#include <string.h>
+#include "entrypoint/wire/message.h"
 
 /* Between two attempts, shorter than what TCP waits before it repeats the first packet. */
 static const int64_t interval = CLOCK_SECOND / 5;
@@ -62,7 +60,7 @@ static void opened(void *context) {
                               (json_int_t)link_taken(r->link));
     r->asked = clock_now();
     link_hold(r->link, true); /* what it takes from now on the peer would send a second time */
-    link_send(r->fresh, frame_with("resume", words));
+    link_send(r->fresh, message_with(MESSAGE_RESUME, words));
 }
 
 static void take_resumed(struct redial *r, const json_t *message) {
@@ -87,7 +85,7 @@ static void heard(void *context, const json_t *message) {
     struct redial *r = context;
     struct error why;
     const char *text = json_string_value(json_object_get(message, "text"));
-    if (strcmp(frame_type(message), "resumed") == 0) {
+    if (message_kind(message) == MESSAGE_RESUMED) {
         take_resumed(r, message);
         return;
     }

@@ -2,11 +2,11 @@
 
 #include "common/json.h"
 #include "common/log.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 static void proved(void *context, const struct error *fault) {
     struct shared_dir_check *p = context;
-    json_t *message = frame_new("proved");
+    json_t *message = message_new(MESSAGE_DIR_PROBED);
     (void)json_object_set_new(message, "step", json_integer(p->proving.step));
     (void)json_object_set_new(message, "word", json_string(p->word));
     if (fault != NULL)

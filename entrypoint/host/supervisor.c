@@ -8,7 +8,7 @@
 #include "entrypoint/os/run_as.h"
 #include "entrypoint/os/runtime_dirs.h"
 #include "entrypoint/os/user_signals.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <signal.h>
 #include <string.h>
@@ -80,14 +80,17 @@ static int listen_to_signals(struct supervisor *s, struct error *err) {
 static void guest_arrived(void *context, struct link *link, const struct net_address *peer,
                           const json_t *message) {
     struct supervisor *s = context;
-    const char *type = frame_type(message);
     (void)peer;
-    if (strcmp(type, "hello") == 0)
+    switch (message_kind(message)) {
+    case MESSAGE_HELLO:
         rank_set_seat(&s->host.rank_set, link, message);
-    else if (strcmp(type, "agent") == 0)
+        break;
+    case MESSAGE_AGENT:
         s->role->agent(s->state, link, message);
-    else
+        break;
+    default:
         link_free(link);
+    }
 }
 
 static const struct listener_events local_events = {.arrived = guest_arrived};

@@ -2,7 +2,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "entrypoint/host/supervisor.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 uint16_t supervisor_examine_port(struct supervisor *s) {
     struct error err = {0};
@@ -23,7 +23,7 @@ static json_t *warnings_json(const struct warnings *w) {
 
 static void examined(void *context, const json_t *found) {
     struct supervisor *s = context;
-    json_t *message = frame_new("examined");
+    json_t *message = message_new(MESSAGE_EXAMINED);
     json_t *own = json_deep_copy(found);
     (void)json_object_set_new(own, "warnings", warnings_json(&s->job->warnings));
     (void)json_object_set_new(message, "found", own);

@@ -7,10 +7,10 @@
 #include "entrypoint/host/worker_messages.h"
 #include "entrypoint/host/worker_state.h"
 #include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Silence after which the master counts as dead. */
 static int64_t lease_of(const struct worker *w) {
@@ -41,7 +41,7 @@ static void take_verdict(struct worker *w, const json_t *message) {
     if (verdict_parse(message, &verdict, &err) != 0)
         verdict_from_error(&err, &w->s.job->cluster, -1, &verdict);
     supervisor_conclude(&w->s, &verdict);
-    link_send(w->link, frame_new("heard"));
+    link_send(w->link, message_new(MESSAGE_HEARD));
 }
 
 /* How long it may be without a link to the master, all in all, until it has joined. */
@@ -142,7 +142,18 @@ static void take_welcome(struct worker *w, const json_t *message) {
                             (json_int_t)w->s.job->cluster.count));
 }
 
-static void master_silent(struct worker *w);
+static void master_silent(struct worker *w) {
+    char why[64];
+    (void)snprintf(why, sizeof(why), "no word from it for %lld s",
+                   (long long)w->s.job->settings.dead_seconds);
+    drop_link(w);
+    if (w->s.judged) {
+        supervisor_may_leave(&w->s);
+        return;
+    }
+    role_state_note_end(w->s.role_state, ETIMEDOUT);
+    lose_master(w, why);
+}
 
 /* Where the first host may be lost this one has been without a master for so long that others may
  * run: what comes now, after a pause of this container, say, is too late. */
@@ -152,42 +163,67 @@ static bool is_too_late(const struct worker *w) {
            clock_boot() - s->heard > lease_of(w);
 }
 
+/* A check and orders, which have a meaning for a member of a job that is not judged. */
+static void hear_joined(struct worker *w, enum message kind, const json_t *message) {
+    if (!w->joined || w->s.judged)
+        return;
+    if (kind == MESSAGE_EXAMINE) {
+        supervisor_examine(&w->s, message);
+        return;
+    }
+    note_beat(w); /* the master counts its own lease from such an order on, too */
+    input_download_rest(&w->s.input_download); /* the first order comes when all hosts are here */
+    w->ordered |= kind != MESSAGE_PROBE_DIR;
+    executor_order(&w->s.host, message);
+    w->waits = w->waits && executor_awaits(&w->s.host);
+}
+
 static void hear(void *context, const json_t *message) {
     struct worker *w = context;
-    const char *type = frame_type(message);
+    const enum message kind = message_kind(message);
     if (is_too_late(w)) {
         master_silent(w);
         return;
     }
     loop_after(&w->s.loop, &w->lease, lease_of(w));
     redial_heard(&w->redial);
-    if (strcmp(type, "beat") == 0) {
+    switch (kind) {
+    case MESSAGE_BEAT:
         worker_answer_beat(&w->s, w->link, message);
         note_beat(w);
-    } else if (strcmp(type, "welcome") == 0) {
+        break;
+    case MESSAGE_WELCOME:
         take_welcome(w, message);
-    } else if (strcmp(type, "above") == 0) {
+        break;
+    case MESSAGE_PARENT:
         worker_take_above(&w->s, message);
-    } else if (strcmp(type, "wait") == 0 && !w->joined) {
-        begin_to_wait(w, message);
-    } else if (strcmp(type, "verdict") == 0) {
+        break;
+    case MESSAGE_STANDBY:
+        if (!w->joined)
+            begin_to_wait(w, message);
+        else
+            hear_joined(w, kind, message);
+        break;
+    case MESSAGE_VERDICT:
         take_verdict(w, message);
-    } else if (strcmp(type, "refuse") == 0) {
+        break;
+    case MESSAGE_REFUSE:
         take_refusal(w, message);
-    } else if (strcmp(type, "examine") == 0 && w->joined && !w->s.judged) {
-        supervisor_examine(&w->s, message);
-    } else if (w->joined && !w->s.judged) {
-        note_beat(w); /* the master counts its own lease from such an order on, too */
-        input_download_rest(
-            &w->s.input_download); /* the first order comes when all hosts are here */
-        w->ordered |= strcmp(type, "prove") != 0;
-        executor_order(&w->s.host, message);
-        w->waits = w->waits && executor_awaits(&w->s.host);
+        break;
+    default:
+        hear_joined(w, kind, message);
     }
 }
 
+static void told(void *context, const struct net_address *peer, const struct error *why) {
+    const struct worker *w = context;
+    char address[NET_ADDRESS_TEXT];
+    net_address_text(peer, address);
+    log_warning("%s at %s refuses this host: %s; trying on, as another job may have that name",
+                master_name(w), address, why->text);
+}
+
 static void opened(void *context, struct link *link, const struct net_address *peer);
-static void told(void *context, const struct net_address *peer, const struct error *why);
 static void refused(void *context, const struct error *why);
 static void missed(void *context);
 static const struct dial_events dial_events = {opened, told, refused, missed};
@@ -250,7 +286,7 @@ static void foreign(void *context, const json_t *message) {
     struct worker *w = context;
     drop_link(w);
     loop_cancel(&w->s.loop, &w->lease);
-    if (strcmp(frame_type(message), "refuse") == 0)
+    if (message_kind(message) == MESSAGE_REFUSE)
         take_refusal(w, message);
     else
         conclude_version(w, frame_version(message));
@@ -258,15 +294,6 @@ static void foreign(void *context, const json_t *message) {
 
 const struct link_events worker_link_events = {
     .message = hear, .foreign = foreign, .closed = closed};
-
-static void join(struct worker *w) {
-    char warning[INTERFACE_WARNING_SIZE] = "";
-    if (w->s.fault.code == 0)
-        (void)executor_meet_master(&w->s.host, &w->peer, &w->peer, warning, &w->s.fault);
-    if (warning[0] != '\0')
-        log_warning("%s", warning);
-    worker_send_join(&w->s, w->link);
-}
 
 /* From now on the master decides how long is waited for whom. */
 static void opened(void *context, struct link *link, const struct net_address *peer) {
@@ -286,19 +313,11 @@ static void opened(void *context, struct link *link, const struct net_address *p
     loop_after(&w->s.loop, &w->lease, lease_of(w));
     redial_start(&w->redial, &w->s, link, peer, &worker_redial_events, w);
     if (w->begun)
-        join(w);
+        worker_join(&w->s, w->link, &w->peer);
     else
         worker_send_fetching(&w->s, w->link);
     if (w->stopping && w->link != NULL)
         worker_send_stop(w->link, false);
-}
-
-static void told(void *context, const struct net_address *peer, const struct error *why) {
-    const struct worker *w = context;
-    char address[NET_ADDRESS_TEXT];
-    net_address_text(peer, address);
-    log_warning("%s at %s refuses this host: %s; trying on, as another job may have that name",
-                master_name(w), address, why->text);
 }
 
 /* A fault of this host's own may be why it is refused: without its variables its key is another. */
@@ -316,19 +335,6 @@ static void refused(void *context, const struct error *why) {
         return;
     (void)error_wrap(&err, "%s refused this host", master_name(w));
     supervisor_conclude_refused(&w->s, &err);
-}
-
-static void master_silent(struct worker *w) {
-    char why[64];
-    (void)snprintf(why, sizeof(why), "no word from it for %lld s",
-                   (long long)w->s.job->settings.dead_seconds);
-    drop_link(w);
-    if (w->s.judged) {
-        supervisor_may_leave(&w->s);
-        return;
-    }
-    role_state_note_end(w->s.role_state, ETIMEDOUT);
-    lose_master(w, why);
 }
 
 /* When this container itself stood still, the master gets a new chance: what it sent meanwhile
@@ -416,7 +422,7 @@ static void start(void *state) {
     if (!w->dialling)
         reach(w);
     else if (w->link != NULL)
-        join(w);
+        worker_join(&w->s, w->link, &w->peer);
 }
 
 static void tell(void *state, json_t *message) {

@@ -2,9 +2,11 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/log.h"
 #include "common/net_address.h"
 #include "entrypoint/host/preflight/host_info.h"
 #include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 void worker_send_join(struct supervisor *s, struct link *link) {
     struct host_info facts;
     host_info_gather(s->job, &s->tools, &facts);
-    json_t *message = frame_new("join");
+    json_t *message = message_new(MESSAGE_JOIN);
     cleanup_json json_t *members = host_info_json(&facts);
     (void)json_object_set_new(message, "host", json_string(supervisor_own_name(s)));
     char address[NET_ADDRESS_TEXT];
@@ -35,15 +37,24 @@ void worker_send_join(struct supervisor *s, struct link *link) {
     link_send(link, message);
 }
 
+void worker_join(struct supervisor *s, struct link *link, const struct net_address *master) {
+    char warning[INTERFACE_WARNING_SIZE] = "";
+    if (s->fault.code == 0)
+        (void)executor_meet_master(&s->host, master, master, warning, &s->fault);
+    if (warning[0] != '\0')
+        log_warning("%s", warning);
+    worker_send_join(s, link);
+}
+
 void worker_send_fetching(const struct supervisor *s, struct link *link) {
-    json_t *message = frame_new("fetching");
+    json_t *message = message_new(MESSAGE_FETCHING);
     (void)json_object_set_new(message, "host", json_string(supervisor_own_name(s)));
     fetch_progress_put(&s->mark, message);
     link_send(link, message);
 }
 
 void worker_answer_beat(const struct supervisor *s, struct link *link, const json_t *beat) {
-    json_t *message = frame_new("alive");
+    json_t *message = message_new(MESSAGE_ALIVE);
     (void)json_object_set(message, "echo", json_object_get(beat, "time"));
     (void)json_object_set_new(message, "time", json_integer(clock_boot()));
     json_t *ranks = rank_set_pace(&s->host.rank_set);
@@ -55,14 +66,14 @@ void worker_answer_beat(const struct supervisor *s, struct link *link, const jso
 }
 
 void worker_send_stop(struct link *link, bool again) {
-    json_t *message = frame_new("stop");
+    json_t *message = message_new(MESSAGE_STOP);
     (void)json_object_set_new(message, "again", json_boolean(again));
     link_send(link, message);
 }
 
 void worker_part_from_older(const struct supervisor *s, struct link *link, int64_t version) {
     char text[128];
-    json_t *message = frame_new_for(version, "join");
+    json_t *message = message_new_for(version, MESSAGE_JOIN);
     (void)snprintf(text, sizeof(text),
                    "it speaks version %d of the control link, the master version %lld: another "
                    "image build",
@@ -83,7 +94,7 @@ void worker_take_above(struct supervisor *s, const json_t *message) {
 /* It becomes part of a path. */
 bool worker_read_run(const json_t *message, char ret[ATTEMPT_RUN_SIZE]) {
     const char *run = NULL;
-    (void)json_member_string(message, frame_type(message), "run", &run, NULL);
+    (void)json_member_string(message, message_type(message_kind(message)), "run", &run, NULL);
     if (run == NULL || strlen(run) != ATTEMPT_RUN_SIZE - 1 ||
         run[strspn(run, "0123456789abcdef")] != '\0')
         return false;

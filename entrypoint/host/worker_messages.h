@@ -8,6 +8,8 @@
 
 /* Joins, or asks to be readmitted. */
 void worker_send_join(struct supervisor *s, struct link *link);
+/* Chooses the interface that leads to MASTER and joins; if none does, joins with that fault. */
+void worker_join(struct supervisor *s, struct link *link, const struct net_address *master);
 /* Announces that this host is here and joins later. */
 void worker_send_fetching(const struct supervisor *s, struct link *link);
 void worker_send_stop(struct link *link, bool again);

@@ -11,6 +11,7 @@
 #include "entrypoint/master/takeover.h"
 #include "entrypoint/master/telling.h"
 #include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <string.h>
 
@@ -18,9 +19,9 @@
  * of this job. */
 static int host_of(const struct master *m, const json_t *message) {
     struct host_name name;
-    const char *type = frame_type(message);
+    const enum message kind = message_kind(message);
     const char *text = json_string_value(json_object_get(message, "host"));
-    bool known = strcmp(type, "join") == 0 || strcmp(type, "fetching") == 0;
+    bool known = kind == MESSAGE_JOIN || kind == MESSAGE_FETCHING;
     if (!known || text == NULL || host_name_parse(text, strlen(text), &name, NULL) != 0)
         return -1;
     return cluster_find(&m->s.job->cluster, &name);
@@ -89,8 +90,8 @@ static void resume(struct master *m, struct link *link, const json_t *message) {
         return;
     }
     link_own(link, &passing, NULL);
-    link_send(link,
-              frame_with("resumed", json_pack("{s:I}", "taken", (json_int_t)link_taken(b->link))));
+    link_send(link, message_with(MESSAGE_RESUMED,
+                                 json_pack("{s:I}", "taken", (json_int_t)link_taken(b->link))));
     link_flush(link);
     log_warning("the connection to %s was interrupted and is restored", member_name(b));
     member_heard(b);
@@ -102,11 +103,11 @@ static void arrived(void *context, struct link *link, const struct net_address *
     struct master *m = context;
     struct error why = {0};
     char text[NET_ADDRESS_TEXT];
-    if (strcmp(frame_type(message), "seek") == 0) {
+    if (message_kind(message) == MESSAGE_FIND_LEADER) {
         leader_query_answer(m, link);
         return;
     }
-    if (strcmp(frame_type(message), "resume") == 0) {
+    if (message_kind(message) == MESSAGE_RESUME) {
         resume(m, link, message);
         return;
     }

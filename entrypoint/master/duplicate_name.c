@@ -7,6 +7,7 @@
 #include "entrypoint/master/join.h"
 #include "entrypoint/wire/dial.h"
 #include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <string.h>
 
@@ -70,14 +71,14 @@ static void opened(void *context) {
     json_t *members = json_pack("{s:s, s:s, s:I, s:b, s:b}", "host", supervisor_host_name(&m->s, 0),
                                 "life", n->life, "began", (json_int_t)n->began, "first",
                                 (int)n->pending, "astray", (int)n->misresolved);
-    link_send(n->link, frame_with("join", members));
+    link_send(n->link, message_with(MESSAGE_JOIN, members));
 }
 
 static void answered(void *context, const json_t *message) {
     struct master *m = context;
     struct duplicate_name *n = &m->duplicate_name;
     struct error why = {0};
-    if (strcmp(frame_type(message), "refuse") == 0 && !n->self && !has_company(m)) {
+    if (message_kind(message) == MESSAGE_REFUSE && !n->self && !has_company(m)) {
         worker_read_refusal(message, &why);
         leave(m, &why);
         return;

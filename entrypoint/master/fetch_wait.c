@@ -2,10 +2,9 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <stdio.h>
-#include <string.h>
 
 void fetch_wait_open(struct master *m) {
     int64_t now = clock_now();
@@ -24,7 +23,7 @@ static void tell_above(struct master *m, size_t index) {
         return;
     b->fetching.informed = true;
     net_address_text(&above->address, address);
-    master_send(m, index, frame_with("above", json_pack("{s:s}", "address", address)));
+    master_send(m, index, message_with(MESSAGE_PARENT, json_pack("{s:s}", "address", address)));
 }
 
 /* A host has connected: introduces it and the hosts downstream of it. */

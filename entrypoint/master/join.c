@@ -8,11 +8,10 @@
 #include "entrypoint/master/fetch_wait.h"
 #include "entrypoint/master/leader_query.h"
 #include "entrypoint/master/lease.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 #include "entrypoint/wire/tls.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     ANNOUNCE_SECONDS = 5,
@@ -201,7 +200,7 @@ static void admit(struct member *b, const json_t *message) {
     struct master *m = b->master;
     b->joined = true;
     m->join.count++;
-    link_send(b->link, frame_with("welcome", json_pack("{s:s}", "run", m->s.host.run)));
+    link_send(b->link, message_with(MESSAGE_WELCOME, json_pack("{s:s}", "run", m->s.host.run)));
     lease_greet(b);
     warn_of_translation(b, message);
     struct error fault = {0};
@@ -230,7 +229,7 @@ void join_told(struct member *b, const json_t *message) {
     struct fetch_progress mark;
     if ((m->phase != PHASE_JOINING && !gathers(m)) || b->joined)
         return;
-    if (strcmp(frame_type(message), "join") != 0) {
+    if (message_kind(message) != MESSAGE_JOIN) {
         fetch_progress_parse(message, &mark);
         fetch_wait_told(b, &mark);
         return;

@@ -9,7 +9,7 @@
 #include "entrypoint/mpi/rank_environment.h"
 #include "entrypoint/mpi/ucx.h"
 #include "entrypoint/os/run_as.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -254,7 +254,7 @@ static void agent_closed(void *context, const struct error *why) {
 static const struct link_events agent_events = {.message = agent_said, .closed = agent_closed};
 
 static void leave(struct link *link, int code) {
-    json_t *message = frame_new("leave");
+    json_t *message = message_new(MESSAGE_LEAVE);
     (void)json_object_set_new(message, "code", json_integer(code));
     link_send(link, message);
 }
@@ -301,7 +301,7 @@ void launch_agent(struct master *m, struct link *link, const json_t *message) {
         launch_agent_leave(b, EXIT_CODE_HOST_LOST);
         return;
     }
-    json_t *order = frame_new("launch");
+    json_t *order = message_new(MESSAGE_LAUNCH);
     (void)json_object_set(order, "command", command);
     master_send(m, (size_t)host, order);
 }

@@ -4,8 +4,7 @@
 #include "common/log.h"
 #include "entrypoint/master/lease.h"
 #include "entrypoint/wire/frame.h"
-
-#include <string.h>
+#include "entrypoint/wire/message.h"
 
 /* Time for a handshake and the answer: short at first, as a paused host delays the question to the
  * host that has taken over, later as long as a slow network needs; then the pause between two
@@ -42,7 +41,7 @@ static void found(struct master *m) {
 
 static void answered(void *context, const json_t *message) {
     struct master *m = context;
-    bool leads = strcmp(frame_type(message), "leads") == 0;
+    bool leads = message_kind(message) == MESSAGE_LEADING;
     bool later = json_integer_value(json_object_get(message, "code")) == EXIT_CODE_NOT_READY;
     if (!leads && !later) {
         ask_another(m);
@@ -69,7 +68,8 @@ static void opened(void *context, struct link *link, const struct net_address *p
     (void)peer;
     m->leader_query.link = link;
     link_own(link, &leader_query_events, m);
-    link_send(link, frame_with("seek", json_pack("{s:s}", "host", supervisor_own_name(&m->s))));
+    link_send(link, message_with(MESSAGE_FIND_LEADER,
+                                 json_pack("{s:s}", "host", supervisor_own_name(&m->s))));
 }
 
 /* A host with another key belongs to another job. The listener reports hosts that are missing
@@ -167,7 +167,7 @@ void leader_query_answer(const struct master *m, struct link *link) {
     struct error err = {0};
     bool itself = m->phase == PHASE_JOINING || m->phase == PHASE_EXAMINING;
     if (leader_query_leads(m)) {
-        link_part(link, frame_new("leads"));
+        link_part(link, message_new(MESSAGE_LEADING));
         return;
     }
     (void)error_set(&err, itself ? EXIT_CODE_CONFIG : EXIT_CODE_NOT_READY,

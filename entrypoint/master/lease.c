@@ -3,7 +3,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <stdio.h>
 
@@ -68,7 +68,7 @@ static void watch_own(struct master *m) {
 }
 
 static json_t *beat_now(void) {
-    return frame_with("beat", json_pack("{s:I}", "time", (json_int_t)clock_boot()));
+    return message_with(MESSAGE_BEAT, json_pack("{s:I}", "time", (json_int_t)clock_boot()));
 }
 
 /* Returns true if ranks run, no stop was requested and no answer is missing. */

@@ -20,10 +20,9 @@
 #include "entrypoint/master/takeover.h"
 #include "entrypoint/master/telling.h"
 #include "entrypoint/master/uploads.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Lines arrive in parts that fit into a message; the last part ends with '\n'. */
 static void forwarded_line(struct member *b, const json_t *message) {
@@ -47,41 +46,76 @@ static void ask_for_stop(struct member *b, bool again) {
     master_raise_about(b, again ? EVENT_STOP_AGAIN : EVENT_STOP, NULL);
 }
 
+/* Handles messages that count only while the attempt runs. */
+static void hear_running(struct member *b, enum message kind, const json_t *message) {
+    switch (kind) {
+    case MESSAGE_VIEW_ACCEPTED:
+        relaunch_begun(b);
+        break;
+    case MESSAGE_RANK_STARTED:
+        reports_seated(b, message);
+        break;
+    case MESSAGE_REPORT:
+        reports_report(b, message);
+        break;
+    case MESSAGE_STALLED:
+        reports_stalled(b, message);
+        break;
+    case MESSAGE_QUIET:
+    case MESSAGE_BUSY:
+        reports_quiet(b, message, kind == MESSAGE_QUIET);
+        break;
+    case MESSAGE_DAEMON:
+        launch_daemon_ended(b, message);
+        break;
+    default:
+        break;
+    }
+}
+
 /* Handles messages that belong to one attempt: late ones of the previous attempt are ignored. */
 static void hear_attempt(struct member *b, const json_t *message) {
-    const char *type = frame_type(message);
+    const enum message kind = message_kind(message);
     if (json_integer_value(json_object_get(message, "attempt")) != b->master->attempt.number)
         return;
-    if (strcmp(type, "cleared") == 0)
+    switch (kind) {
+    case MESSAGE_CLEARED:
         relaunch_cleared(b, message);
-    else if (strcmp(type, "uploaded") == 0)
-        uploads_told(b, message);
-    else if (strcmp(type, "proved") == 0)
-        shared_dir_told(b, message);
-    else if (b->master->phase != PHASE_RUNNING)
         return;
-    else if (strcmp(type, "begun") == 0)
-        relaunch_begun(b);
-    else if (strcmp(type, "seated") == 0)
-        reports_seated(b, message);
-    else if (strcmp(type, "report") == 0)
-        reports_report(b, message);
-    else if (strcmp(type, "stalled") == 0)
-        reports_stalled(b, message);
-    else if (strcmp(type, "quiet") == 0 || strcmp(type, "busy") == 0)
-        reports_quiet(b, message, strcmp(type, "quiet") == 0);
-    else if (strcmp(type, "daemon") == 0)
-        launch_daemon_ended(b, message);
+    case MESSAGE_UPLOADED:
+        uploads_told(b, message);
+        return;
+    case MESSAGE_DIR_PROBED:
+        shared_dir_told(b, message);
+        return;
+    default:
+        if (b->master->phase == PHASE_RUNNING)
+            hear_running(b, kind, message);
+    }
+}
+
+/* Handles messages that no longer count once the job is judged. */
+static void hear_unjudged(struct member *b, enum message kind, const json_t *message) {
+    switch (kind) {
+    case MESSAGE_EXAMINED:
+        preflight_told(b, message);
+        break;
+    case MESSAGE_STOP:
+        ask_for_stop(b, json_is_true(json_object_get(message, "again")));
+        break;
+    default:
+        hear_attempt(b, message);
+    }
 }
 
 /* Handles the messages of every host, this one included. */
 static void hear(struct member *b, const json_t *message) {
     struct master *m = b->master;
-    const char *type = frame_type(message);
+    const enum message kind = message_kind(message);
     if (lease_is_out(m))
         master_raise(m, EVENT_QUORUM_LOST);
     member_heard(b);
-    if (strcmp(type, "heard") == 0 && m->phase == PHASE_JUDGED) {
+    if (kind == MESSAGE_HEARD && m->phase == PHASE_JUDGED) {
         telling_heard(b);
         return;
     }
@@ -89,23 +123,25 @@ static void hear(struct member *b, const json_t *message) {
         rejoin_told(b, message);
         return;
     }
-    if (strcmp(type, "line") == 0)
+    switch (kind) {
+    case MESSAGE_LINE:
         forwarded_line(b, message);
-    else if (strcmp(type, "metric") == 0)
+        break;
+    case MESSAGE_METRIC:
         metric_matcher_told(&m->s.host.metrics, message);
-    else if (strcmp(type, "alive") == 0) {
+        break;
+    case MESSAGE_ALIVE:
         lease_alive(b, message);
         stragglers_told(b, message);
-    } else if (strcmp(type, "join") == 0 || strcmp(type, "fetching") == 0)
+        break;
+    case MESSAGE_JOIN:
+    case MESSAGE_FETCHING:
         join_told(b, message);
-    else if (m->phase == PHASE_JUDGED)
-        return;
-    else if (strcmp(type, "examined") == 0)
-        preflight_told(b, message);
-    else if (strcmp(type, "stop") == 0)
-        ask_for_stop(b, json_is_true(json_object_get(message, "again")));
-    else
-        hear_attempt(b, message);
+        break;
+    default:
+        if (m->phase != PHASE_JUDGED)
+            hear_unjudged(b, kind, message);
+    }
 }
 
 static void hear_member(void *context, const json_t *message) {

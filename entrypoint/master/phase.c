@@ -1,6 +1,7 @@
 #include "entrypoint/master/phase.h"
 
 #include "common/cleanup.h"
+#include "common/markdown.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -375,25 +376,6 @@ const char *phase_event_name(enum phase_event event) {
 
 /* --- documentation ---------------------------------------------------------------------------- */
 
-enum { COLUMNS = 100 };
-
-/* Appends LINE, wrapped at spaces; continuation lines are indented by two. */
-static int print_wrapped(const char *line, struct buf *ret, struct error *err) {
-    for (const char *indent = "";; indent = "  ") {
-        size_t room = COLUMNS - strlen(indent);
-        size_t size = strlen(line);
-        bool fits = size <= room;
-        if (!fits)
-            for (size = room; size > 1 && line[size] != ' ';)
-                size--;
-        if (buf_printf(ret, err, "%s%.*s\n", indent, (int)size, line) != 0)
-            return -1;
-        if (fits)
-            return 0;
-        line += size + 1;
-    }
-}
-
 static int print_row(const struct phase_row *row, struct buf *ret, struct error *err) {
     const char *guard = guards[row->guard];
     cleanup_buf struct buf line;
@@ -406,7 +388,7 @@ static int print_row(const struct phase_row *row, struct buf *ret, struct error 
             return -1;
     if (row->next != row->phase && buf_printf(&line, err, "; then **%s**", phases[row->next]) != 0)
         return -1;
-    return print_wrapped(buf_text(&line), ret, err);
+    return markdown_wrap(buf_text(&line), ret, err);
 }
 
 int phase_print(struct buf *ret, struct error *err) {
@@ -428,11 +410,11 @@ static int draw_arrow(enum phase from, enum phase to, struct buf *ret, struct er
     for (size_t i = 0; i < ROWS; i++) {
         if (rows[i].phase != from || rows[i].next != to)
             continue;
-        char reason[COLUMNS];
+        char reason[MARKDOWN_COLUMNS];
         const char *guard = guards[rows[i].guard];
         int size = snprintf(reason, sizeof(reason), "%s%s%s", events[rows[i].event],
                             guard[0] != '\0' ? ", " : "", guard);
-        bool fits = width > 0 && width + strlen("<br>") + (size_t)size <= COLUMNS;
+        bool fits = width > 0 && width + strlen("<br>") + (size_t)size <= MARKDOWN_COLUMNS;
         size_t start = ret->size;
         if (fits ? buf_printf(ret, err, "<br>%s", reason) != 0
                  : buf_printf(ret, err, "%s    %s --> %s: %s", width > 0 ? "\n" : "", phases[from],

@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ static json_t *peers_json(const struct master *m) {
 }
 
 static json_t *new_order(const struct master *m) {
-    json_t *order = frame_new("examine");
+    json_t *order = message_new(MESSAGE_EXAMINE);
     (void)json_object_set_new(order, "peers", peers_json(m));
     (void)json_object_set_new(order, "ask", new_word());
     (void)json_object_set_new(order, "answer", new_word());

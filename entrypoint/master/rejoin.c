@@ -6,6 +6,7 @@
 #include "entrypoint/master/leader_query.h"
 #include "entrypoint/master/lease.h"
 #include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <string.h>
 
@@ -72,9 +73,9 @@ static void refuse(struct member *b, const struct error *why) {
 
 void rejoin_told(struct member *b, const json_t *message) {
     struct error fault = {0};
-    if (strcmp(frame_type(message), "alive") == 0)
+    if (message_kind(message) == MESSAGE_ALIVE)
         lease_alive(b, message);
-    if (strcmp(frame_type(message), "join") != 0)
+    if (message_kind(message) != MESSAGE_JOIN)
         return;
     json_decref(b->pending_join);
     b->pending_join = json_incref((json_t *)(uintptr_t)message);
@@ -101,7 +102,7 @@ void rejoin_meet(struct member *b, struct link *link, const struct net_address *
     link_own(link, m->accept.events, b);
     link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
-    link_send(link, frame_with("wait", json_pack("{s:s}", "run", m->s.host.run)));
+    link_send(link, message_with(MESSAGE_STANDBY, json_pack("{s:s}", "run", m->s.host.run)));
     lease_greet(b);
     log_info("%s is back, and waits for the next attempt", member_name(b));
     event_log_put(&m->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", member_name(b)));
@@ -147,7 +148,7 @@ static void take(struct member *b) {
     b->cleared = m->attempt.number;
     m->join.count += !b->joined;
     b->joined = true;
-    link_send(b->link, frame_with("welcome", json_pack("{s:s}", "run", m->s.host.run)));
+    link_send(b->link, message_with(MESSAGE_WELCOME, json_pack("{s:s}", "run", m->s.host.run)));
     log_info("%s is one of the next attempt's hosts", member_name(b));
 }
 

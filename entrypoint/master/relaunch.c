@@ -5,7 +5,7 @@
 #include "common/log.h"
 #include "entrypoint/master/lease.h"
 #include "entrypoint/outcome/restart.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 /* Time for every host to end what the failed attempt left and to report that it is ready. */
 enum { CLEAR_SECONDS = 30 };
@@ -27,7 +27,7 @@ void relaunch_end(struct master *m, const struct error *error, size_t host, unsi
 }
 
 void relaunch_clear(struct master *m) {
-    master_send_all(m, frame_new("clear"));
+    master_send_all(m, message_new(MESSAGE_CLEAR));
     loop_after(&m->s.loop, &m->relaunch.pause, m->relaunch.wait);
     loop_after(&m->s.loop, &m->relaunch.deadline, CLEAR_SECONDS * CLOCK_SECOND);
 }
@@ -139,7 +139,7 @@ static void send_hosts(struct master *m, json_t *order) {
 }
 
 int relaunch_next(struct master *m, struct error *err) {
-    json_t *order = frame_new("attempt");
+    json_t *order = message_new(MESSAGE_ATTEMPT);
     json_t *gone = json_array();
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
         if (m->members[i].lost) {
@@ -172,7 +172,7 @@ void relaunch_begun(struct member *b) {
 
 /* This host first: from here on the master acts by the view. */
 void relaunch_commit(struct master *m) {
-    json_t *order = frame_new("sure");
+    json_t *order = message_new(MESSAGE_VIEW_COMMITTED);
     (void)json_object_set_new(order, "addresses", role_state_addresses(&m->s.job->cluster));
     (void)json_object_set_new(order, "attempt", json_integer(m->attempt.number));
     send_hosts(m, order);

@@ -4,7 +4,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "entrypoint/master/lease.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ void reports_await_killed(struct master *m) {
 /* --- letting shims go ------------------------------------------------------------------------- */
 
 static void release(struct master *m, size_t host, unsigned rank) {
-    json_t *order = frame_new("release");
+    json_t *order = message_new(MESSAGE_RELEASE);
     (void)json_object_set_new(order, "rank", json_integer(rank));
     master_send(m, host, order);
 }
@@ -98,7 +98,7 @@ void reports_release_all(struct master *m) {
 
 static void kill_ranks(void *context) {
     struct master *m = context;
-    master_send_all(m, frame_new("kill"));
+    master_send_all(m, message_new(MESSAGE_KILL));
     reports_await_killed(m);
 }
 
@@ -107,7 +107,7 @@ static void kill_ranks(void *context) {
 static void end_ranks(void *context) {
     struct master *m = context;
     attempt_end_ranks(&m->attempt);
-    master_send_all(m, frame_new("end"));
+    master_send_all(m, message_new(MESSAGE_END));
     reports_release_all(m);
     m->collect.end.fire = kill_ranks;
     loop_after(&m->s.loop, &m->collect.end, grace);

@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static size_t before(const struct master *m, size_t host) {
 }
 
 static json_t *order_of(enum shared_dir_probe_step step, size_t of, const char *word) {
-    json_t *message = frame_new("prove");
+    json_t *message = message_new(MESSAGE_PROBE_DIR);
     (void)json_object_set_new(message, "step", json_integer(step));
     (void)json_object_set_new(message, "of", json_integer((json_int_t)of));
     (void)json_object_set_new(message, "word", json_string(word));

@@ -2,7 +2,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ void master_flush(struct master *m) {
 }
 
 void master_refuse(struct link *link, int64_t version, const struct error *why) {
-    json_t *message = frame_new_for(version, "refuse");
+    json_t *message = message_new_for(version, MESSAGE_REFUSE);
     (void)json_object_set_new(message, "code", json_integer(why->code));
     (void)json_object_set_new(message, "text", json_string_any(why->text));
     link_part(link, message);

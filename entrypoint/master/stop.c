@@ -3,7 +3,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "entrypoint/master/uploads.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 /* How long a stop waits for ranks that have not started yet: a program that gets SIGTERM before it
  * handles it dies, and one that is not told would train on. */
@@ -44,7 +44,7 @@ void stop_begin(struct master *m) {
 void stop_send(struct master *m) {
     loop_cancel(&m->s.loop, &m->stop.hold);
     if (attempt_send_stop(&m->attempt))
-        master_send_all(m, frame_new("stop"));
+        master_send_all(m, message_new(MESSAGE_STOP));
 }
 
 void stop_end_budget(struct master *m) {
@@ -57,7 +57,7 @@ void stop_end_budget(struct master *m) {
 void stop_kill(struct master *m) {
     log_warning("the time to stop is over: SIGKILL");
     attempt_kill(&m->attempt, clock_boot());
-    master_send_all(m, frame_new("kill"));
+    master_send_all(m, message_new(MESSAGE_KILL));
 }
 
 void stop_init(struct master *m) {

@@ -3,12 +3,12 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <string.h>
 
 static json_t *verdict_frame(const struct master *m) {
-    return frame_with("verdict", verdict_json(&m->verdict));
+    return message_with(MESSAGE_VERDICT, verdict_json(&m->verdict));
 }
 
 void telling_begin(struct master *m) {

@@ -4,10 +4,9 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "entrypoint/master/lease.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Added to the hosts' own limit, for processes to end before and messages to arrive after. */
 enum { GRACE_SECONDS = 10, SHARE = 4 };
@@ -79,8 +78,8 @@ void uploads_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->uploads.deadline);
 }
 
-static void send_seconds(struct master *m, const char *type, int64_t seconds, json_t *more) {
-    json_t *order = frame_new(type);
+static void send_seconds(struct master *m, enum message kind, int64_t seconds, json_t *more) {
+    json_t *order = message_new(kind);
     (void)json_object_set_new(order, "seconds", json_integer(seconds));
     if (more != NULL)
         (void)json_object_update(order, more);
@@ -95,7 +94,7 @@ void uploads_begin(struct master *m) {
         log_info("%s; what it leaves is uploaded", v->text);
     else
         log_error("%s: %s; what is there is uploaded", v->class_name, v->text);
-    send_seconds(m, "upload", seconds_left(m), verdict_json(v));
+    send_seconds(m, MESSAGE_UPLOAD, seconds_left(m), verdict_json(v));
 }
 
 void uploads_told(struct member *b, const json_t *message) {
@@ -122,12 +121,12 @@ void uploads_lost(struct member *b, const char *why) {
 void uploads_shorten(struct master *m) {
     int64_t seconds = stop_seconds(m);
     if (m->uploads.deadline.deadline > clock_now() + (seconds + GRACE_SECONDS) * CLOCK_SECOND)
-        send_seconds(m, "hurry", seconds, NULL);
+        send_seconds(m, MESSAGE_UPLOAD_DEADLINE, seconds, NULL);
 }
 
 void uploads_end(struct master *m) {
     log_info("no more time to upload");
-    send_seconds(m, "hurry", 0, NULL);
+    send_seconds(m, MESSAGE_UPLOAD_DEADLINE, 0, NULL);
 }
 
 void uploads_apply(struct master *m) {

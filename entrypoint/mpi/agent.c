@@ -11,10 +11,10 @@
 #include "entrypoint/os/user_signals.h"
 #include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 
 static int ask(int socket, const char *const *words, const char *attempt, struct error *err) {
@@ -27,7 +27,7 @@ static int ask(int socket, const char *const *words, const char *attempt, struct
         return error_set(err, EXIT_CODE_USAGE, ATTEMPT_VARIABLE " is not set by ringmaster");
     if (daemon_command_join(words + 1, &command, err) != 0)
         return -1;
-    cleanup_json json_t *message = frame_new("agent");
+    cleanup_json json_t *message = message_new(MESSAGE_AGENT);
     (void)json_object_set_new(message, "host", json_string(words[0]));
     (void)json_object_set_new(message, "command", json_string(buf_text(&command)));
     (void)json_object_set_new(message, "attempt", json_integer(number));

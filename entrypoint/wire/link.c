@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/link_state.h"
+#include "entrypoint/wire/message.h"
 #include "entrypoint/wire/tcp.h"
 
 #include <errno.h>
@@ -206,7 +207,7 @@ static void take_foreign(struct link *l, const json_t *message) {
 /* Handles a message of this version: the link's own, or its owner's. */
 static void take_message(struct link *l, const json_t *message) {
     struct error why;
-    if (l->ssl == NULL || strcmp(frame_type(message), "taken") != 0) {
+    if (l->ssl == NULL || message_kind(message) != MESSAGE_TAKEN) {
         l->events->message(l->context, message);
         return;
     }
@@ -245,7 +246,7 @@ static void acknowledge(struct link *l, bool sends) {
         return;
     l->acknowledged = l->taken;
     l->unacknowledged = 0;
-    put(l, frame_with("taken", json_pack("{s:I}", "count", (json_int_t)l->taken)));
+    put(l, message_with(MESSAGE_TAKEN, json_pack("{s:I}", "count", (json_int_t)l->taken)));
 }
 
 void link_read_all(struct link *l) {

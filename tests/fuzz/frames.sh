@@ -1,11 +1,11 @@
 #!/bin/sh
-# Whether every kind of frame (entrypoint/wire/frame.h) is parsed by a fuzz target, by each of those who hear it:
+# Whether every kind of message (entrypoint/wire/messages.def) is sent and told apart in the sources, and parsed by
+# the fuzz target of each receiver:
 #
 #   sh tests/fuzz/frames.sh FOLDER    which has the targets as they replay their seeds
 #
-# What there is to hear is read from the sources: a kind that is sent (frame_new, frame_with) and one that is told apart
-# from others (strcmp with the type), there. What is heard the targets say while they replay (frames.h). So a new kind
-# needs a seed, and a target that does not leave it out.
+# Who tells a kind apart is read from the sources. What is heard the targets say while they replay (frames.h). So a new
+# kind needs a seed, and a target that does not leave it out.
 set -u
 folder=${1:?the folder of the targets}
 cd "$(dirname "$0")/../.." || exit 2
@@ -30,15 +30,20 @@ listener() {
     esac
 }
 
-sources=$(git ls-files --cached --others --exclude-standard 'entrypoint/*.c')
+sources=$(git ls-files --cached --others --exclude-standard 'entrypoint/*.c' | grep -v '^entrypoint/wire/message\.c$')
+sed -n 's/^MESSAGE(\([A-Z_]*\), "\([a-z]*\)".*/\1 \2/p' entrypoint/wire/messages.def >"$work/rows"
+compared='(case|[!=]=) MESSAGE_[A-Z_]+'
+# types: the words on the wire of the kinds in the input, one a line
+types() {
+    sed 's/.*MESSAGE_//' | sort -u | while read -r kind; do
+        sed -n "s/^$kind //p" "$work/rows" | grep . || say "MESSAGE_$kind is not in messages.def"
+    done
+}
 # shellcheck disable=SC2086  # a list
-{
-    grep -ohE '(frame_new|frame_with|frame_new_for)\(([^"()]*, )?"[a-z]+"' $sources | sed 's/.*"\([a-z]*\)"/\1/'
-    grep -ohE 'crew_sinks_tell\([^"]*, "[a-z]+"' $sources | sed 's/.*"\([a-z]*\)"/\1/'
-} | sort -u >"$work/sent"
+sed -E "s/$compared//g" $sources | grep -oE 'MESSAGE_[A-Z_]+' | grep -vx MESSAGE_UNKNOWN | types | sort -u >"$work/sent"
 for source in $sources; do
     who=$(listener "$source")
-    grep -oE 'strcmp\((type|frame_type\([a-z]+\)), "[a-z]+"\)' "$source" | sed "s/.*\"\([a-z]*\)\".*/$who \1/"
+    grep -oE "$compared" "$source" | types | sed "s/^/$who /"
 done >"$work/told_apart"
 # The agent takes the only frame that comes for its answer, whatever its type (entrypoint/mpi/agent.c).
 echo 'agent leave' >>"$work/told_apart"
@@ -59,8 +64,16 @@ while read -r who kind; do
     say "no fuzz target hands a frame '$kind' to the $who"
 done <"$work/missing"
 
-# A pattern above that finds no more what it is there for proves nothing.
-[ "$(wc -l <"$work/sent")" -ge 38 ] || say "only $(wc -l <"$work/sent") kinds of frames were found in the sources"
+# Nothing is in the list that is not used, and a pattern above that finds no more what it is there for proves nothing.
+cut -d ' ' -f 2 "$work/rows" | sort -u >"$work/listed"
+for kind in $(comm -23 "$work/listed" "$work/sent"); do
+    say "a message '$kind' is in the list and not sent"
+done
+cut -d ' ' -f 2 "$work/told_apart" | sort -u >"$work/received"
+for kind in $(comm -23 "$work/listed" "$work/received"); do
+    say "a message '$kind' is in the list and not received"
+done
+[ "$(wc -l <"$work/listed")" -ge 47 ] || say "only $(wc -l <"$work/listed") kinds of messages were found in the list"
 [ "$(wc -l <"$work/told_apart")" -ge 46 ] || say "only $(wc -l <"$work/told_apart") places that tell them apart were found"
 echo "$(wc -l <"$work/sent") kinds are sent, $(wc -l <"$work/told_apart") are told apart, $(wc -l <"$work/heard") heard by targets"
 exit $failed

@@ -2,6 +2,8 @@
 #ifndef ENTRYPOINT_HOST_RANKS_CREW_SINKS_H
 #define ENTRYPOINT_HOST_RANKS_CREW_SINKS_H
 
+#include "entrypoint/wire/message.h"
+
 #include <jansson.h>
 #include <stddef.h>
 
@@ -15,6 +17,6 @@ struct crew_sinks {
 };
 
 /* Sends a message to the master with MEMBERS, which stay owned by the caller; NULL: none. */
-void crew_sinks_tell(const struct crew_sinks *sinks, const char *type, const json_t *members);
+void crew_sinks_tell(const struct crew_sinks *sinks, enum message kind, const json_t *members);
 
 #endif

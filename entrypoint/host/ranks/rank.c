@@ -15,10 +15,9 @@
 #include "entrypoint/os/process_tree.h"
 #include "entrypoint/os/user_signals.h"
 #include "entrypoint/wire/control_socket.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -46,7 +45,7 @@ static void pass_on(const struct shim *s, int64_t number) {
 static void report(struct shim *s, enum rank_end end, int value) {
     struct rank_report r = {
         .rank = s->place.rank, .end = end, .value = value, .cause = s->cause, .time = clock_boot()};
-    json_t *message = frame_new("report");
+    json_t *message = message_new(MESSAGE_REPORT);
     cleanup_json json_t *members = rank_report_json(&r);
     if (message != NULL && members != NULL)
         (void)json_object_update(message, members);
@@ -106,7 +105,7 @@ static int add_memory(struct shim *s, struct argv *environment, struct error *er
         return -1;
     if (s->place.local_rank > 0 || choice.said[0] == '\0')
         return 0;
-    json_t *message = frame_new("memory");
+    json_t *message = message_new(MESSAGE_MEMORY);
     (void)json_object_set_new(message, "text", json_string(choice.said));
     (void)json_object_set_new(message, "worse", json_boolean(choice.worse));
     link_send(s->link, message);
@@ -162,7 +161,7 @@ static void start(struct shim *s, const json_t *message) {
 static void tear_down(struct shim *s) {
     if (s->cause == RANK_CAUSE_NONE && !s->ended) {
         s->cause = RANK_CAUSE_TEARDOWN;
-        link_send(s->link, frame_new("teardown"));
+        link_send(s->link, message_new(MESSAGE_TEARDOWN));
         link_flush(s->link);
     }
     signal_program(s, SIGTERM);
@@ -170,27 +169,42 @@ static void tear_down(struct shim *s) {
         loop_end(&s->loop);
 }
 
+static void stop(struct shim *s) {
+    loop_cancel(&s->loop, &s->leave);
+    if (s->running && s->cause == RANK_CAUSE_NONE)
+        s->cause = RANK_CAUSE_STOP;
+    signal_program(s, SIGTERM);
+    (void)process_tree_signal_outside(SIGTERM, s->program.pid);
+}
+
 static void hear(void *context, const json_t *message) {
     struct shim *s = context;
-    const char *type = frame_type(message);
-    if (strcmp(type, "start") == 0 && !s->running && !s->ended) {
-        start(s, message);
-    } else if (strcmp(type, "stop") == 0) {
-        loop_cancel(&s->loop, &s->leave);
-        if (s->running && s->cause == RANK_CAUSE_NONE)
-            s->cause = RANK_CAUSE_STOP;
-        signal_program(s, SIGTERM);
-        (void)process_tree_signal_outside(SIGTERM, s->program.pid);
-    } else if (strcmp(type, "end") == 0 && !s->ended) {
-        tear_down(s);
-    } else if (strcmp(type, "kill") == 0) {
+    switch (message_kind(message)) {
+    case MESSAGE_START:
+        if (!s->running && !s->ended)
+            start(s, message);
+        break;
+    case MESSAGE_STOP:
+        stop(s);
+        break;
+    case MESSAGE_END:
+        if (!s->ended)
+            tear_down(s);
+        break;
+    case MESSAGE_KILL:
         signal_program(s, SIGKILL);
         if (!s->running)
             loop_end(&s->loop);
-    } else if (strcmp(type, "signal") == 0) {
+        break;
+    case MESSAGE_SIGNAL:
         pass_on(s, json_integer_value(json_object_get(message, "number")));
-    } else if (strcmp(type, "leave") == 0 && !s->running) {
-        loop_end(&s->loop);
+        break;
+    case MESSAGE_LEAVE:
+        if (!s->running)
+            loop_end(&s->loop);
+        break;
+    default:
+        break;
     }
 }
 
@@ -237,7 +251,7 @@ static int say_hello(struct shim *s, struct error *err) {
     cleanup_fd int socket = control_socket_connect(getenv(CONTROL_SOCKET_VARIABLE), err);
     if (socket < 0)
         return -1;
-    cleanup_json json_t *hello = frame_new("hello");
+    cleanup_json json_t *hello = message_new(MESSAGE_HELLO);
     (void)json_object_set_new(hello, "rank", json_integer(s->place.rank));
     (void)json_object_set_new(hello, "attempt", json_integer(s->place.attempt));
     (void)json_object_set_new(hello, "pid", json_integer(getpid()));

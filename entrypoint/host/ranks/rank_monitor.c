@@ -7,6 +7,7 @@
 #include "entrypoint/host/monitor/cpu_time.h"
 #include "entrypoint/host/monitor/thread_states.h"
 #include "entrypoint/host/ranks/rank_slot.h"
+#include "entrypoint/wire/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,12 +33,12 @@ static void tell_quiet(const struct rank_monitor *w, const struct rank_slot *s, 
                 s->rank, limit, states);
     cleanup_json json_t *members = json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank,
                                              "seconds", (json_int_t)limit, "states", states);
-    crew_sinks_tell(w->sinks, "quiet", members);
+    crew_sinks_tell(w->sinks, MESSAGE_QUIET, members);
 }
 
 static void tell_busy(const struct rank_monitor *w, const struct rank_slot *s) {
     cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
-    crew_sinks_tell(w->sinks, "busy", members);
+    crew_sinks_tell(w->sinks, MESSAGE_BUSY, members);
 }
 
 /* Of one without marks. */
@@ -77,7 +78,7 @@ static void tell_stalled(const struct rank_monitor *w, const struct rank_slot *s
     cleanup_json json_t *members =
         json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank, "seconds",
                   (json_int_t)(limit / CLOCK_SECOND), "states", states);
-    crew_sinks_tell(w->sinks, "stalled", members);
+    crew_sinks_tell(w->sinks, MESSAGE_STALLED, members);
 }
 
 static void say_late(const struct rank_slot *s, int64_t now) {

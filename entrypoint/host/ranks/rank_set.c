@@ -12,7 +12,7 @@
 #include "entrypoint/host/ranks/launch_spec.h"
 #include "entrypoint/host/ranks/rank_slot.h"
 #include "entrypoint/os/fd_limits.h"
-#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -27,9 +27,9 @@ static struct rank_slot *find_seat(const struct rank_set *c, int64_t rank) {
     return NULL;
 }
 
-static void order(struct rank_slot *s, const char *type) {
+static void order(struct rank_slot *s, enum message kind) {
     if (s->link != NULL)
-        link_send(s->link, frame_new(type));
+        link_send(s->link, message_new(kind));
 }
 
 int rank_set_measure(const struct rank_set *c, struct buf *ret, struct error *err) {
@@ -139,7 +139,7 @@ static void report(struct rank_slot *s, struct rank_report *r) {
     if (r->end != RANK_EXITED || r->value != 0)
         add_evidence(s->rank_set, r);
     cleanup_json json_t *members = rank_report_json(r);
-    crew_sinks_tell(&s->rank_set->sinks, "report", members);
+    crew_sinks_tell(&s->rank_set->sinks, MESSAGE_REPORT, members);
     record_end(s->rank_set, r);
 }
 
@@ -156,18 +156,24 @@ static void say_memory(const json_t *message) {
 
 static void shim_said(void *context, const json_t *message) {
     struct rank_slot *s = context;
-    const char *type = frame_type(message);
     struct rank_report r;
     struct error err;
     const struct cluster *cluster = &s->rank_set->job->cluster;
-    if (strcmp(type, "teardown") == 0)
+    switch (message_kind(message)) {
+    case MESSAGE_TEARDOWN:
         s->cause = RANK_CAUSE_TEARDOWN;
-    else if (strcmp(type, "memory") == 0)
+        break;
+    case MESSAGE_MEMORY:
         say_memory(message);
-    else if (strcmp(type, "report") == 0 &&
-             rank_report_parse(message, (unsigned)cluster_ranks(cluster), (unsigned)cluster->count,
-                               &r, &err) == 0)
-        report(s, &r); /* the master weighs a second one */
+        break;
+    case MESSAGE_REPORT:
+        if (rank_report_parse(message, (unsigned)cluster_ranks(cluster), (unsigned)cluster->count,
+                              &r, &err) == 0)
+            report(s, &r); /* the master weighs a second one */
+        break;
+    default:
+        break;
+    }
 }
 
 static void shim_gone(void *context, const struct error *why) {
@@ -288,7 +294,7 @@ static void adopt_progress(struct rank_slot *s, struct link *link) {
 
 static void start(struct rank_slot *s) {
     struct rank_set *c = s->rank_set;
-    json_t *message = frame_new("start");
+    json_t *message = message_new(MESSAGE_START);
     if (s->link == NULL) {
         json_decref(message);
         return;
@@ -317,11 +323,11 @@ static void start_all(struct rank_set *c) {
     for (struct rank_slot *s = c->seats; s != NULL; s = s->next) {
         start(s);
         cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
-        crew_sinks_tell(&c->sinks, "seated", members);
+        crew_sinks_tell(&c->sinks, MESSAGE_RANK_STARTED, members);
         if (c->stopping)
-            order(s, "stop");
+            order(s, MESSAGE_STOP);
         if (c->killed)
-            order(s, "kill");
+            order(s, MESSAGE_KILL);
     }
     rank_monitor_begin(&c->watch);
 }
@@ -385,7 +391,7 @@ unsigned rank_set_signal(struct rank_set *c, int number) {
     unsigned count = 0;
     for (struct rank_slot *s = c->seats; c->started && s != NULL; s = s->next)
         if (s->link != NULL && !s->reported) {
-            link_send(s->link, frame_with("signal", json_pack("{s:i}", "number", number)));
+            link_send(s->link, message_with(MESSAGE_SIGNAL, json_pack("{s:i}", "number", number)));
             count++;
         }
     return count;
@@ -394,24 +400,24 @@ unsigned rank_set_signal(struct rank_set *c, int number) {
 void rank_set_stop(struct rank_set *c) {
     c->stopping = true;
     for (struct rank_slot *s = c->seats; c->started && s != NULL; s = s->next)
-        order(s, "stop");
+        order(s, MESSAGE_STOP);
 }
 
 void rank_set_end(struct rank_set *c) {
     for (struct rank_slot *s = c->seats; s != NULL; s = s->next) {
         s->cause = RANK_CAUSE_TEARDOWN; /* also where its shim leaves without a report */
-        order(s, "end");
+        order(s, MESSAGE_END);
     }
 }
 
 void rank_set_kill(struct rank_set *c) {
     c->killed = true;
     for (struct rank_slot *s = c->seats; s != NULL; s = s->next)
-        order(s, "kill");
+        order(s, MESSAGE_KILL);
 }
 
 void rank_set_release(struct rank_set *c, unsigned rank) {
     struct rank_slot *s = find_seat(c, rank);
     if (s != NULL && s->reported)
-        order(s, "leave");
+        order(s, MESSAGE_LEAVE);
 }

@@ -17,7 +17,7 @@ static const struct crew_sinks sinks = {.tell = tell, .context = &told};
 
 static void what_is_told_has_its_type_and_its_members(void) {
     json_t *members = json_pack("{s:i, s:s}", "rank", 3, "states", "sleep");
-    crew_sinks_tell(&sinks, "quiet", members);
+    crew_sinks_tell(&sinks, MESSAGE_QUIET, members);
     CU_ASSERT_STRING_EQUAL(frame_type(told), "quiet");
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(told, "rank")), 3);
     CU_ASSERT_EQUAL(json_object_size(members), 2); /* it is the caller's, as it was */
@@ -28,7 +28,7 @@ static void what_is_told_has_its_type_and_its_members(void) {
 
 static void it_may_have_none(void) {
     cleanup_json json_t *bare = frame_new("busy");
-    crew_sinks_tell(&sinks, "busy", NULL);
+    crew_sinks_tell(&sinks, MESSAGE_BUSY, NULL);
     CU_ASSERT(json_equal(told, bare));
     json_decref(told);
     told = NULL;
