@@ -41,8 +41,8 @@ static int told_size(const json_error_t *detail) {
     return (int)(quote - detail->text);
 }
 
-int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_root,
-               struct error *err) {
+int json_parse_as(const char *bytes, size_t size, const char *source, size_t flags,
+                  json_t **ret_root, struct error *err) {
     if (size > JSON_FILE_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "%s: more than %d bytes", source, JSON_FILE_MAX);
     if (too_deep(bytes, size))
@@ -53,12 +53,18 @@ int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_
                          "%s: begins with a byte order mark (BOM); save it as UTF-8 without one",
                          source);
     json_error_t detail;
-    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &detail);
+    json_t *root =
+        json_loadb(bytes, size, flags | JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &detail);
     if (root == NULL)
         return error_set(err, EXIT_CODE_CONFIG, "%s:%d:%d: %.*s", source, detail.line,
                          detail.column, told_size(&detail), detail.text);
     *ret_root = root;
     return 0;
+}
+
+int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_root,
+               struct error *err) {
+    return json_parse_as(bytes, size, source, 0, ret_root, err);
 }
 
 int json_read_file(const char *path, json_t **ret_root, struct error *err) {
@@ -76,7 +82,8 @@ char *json_shortest(const json_t *value, size_t flags) {
     enum { ALWAYS_EXACT = 17 };
     for (size_t digits = ALWAYS_EXACT - 2; digits < ALWAYS_EXACT; digits++) {
         char *text = json_dumps(value, flags | JSON_REAL_PRECISION(digits));
-        json_t *again = text != NULL ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+        json_t *again =
+            text != NULL ? json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL) : NULL;
         bool same = json_equal(again, value) == 1;
         json_decref(again);
         if (same)

@@ -21,7 +21,11 @@ enum { JSON_FILE_MAX = 1024 * 1024, JSON_DEPTH_MAX = 32 };
 int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_root,
                struct error *err);
 
-/* The same for a file. A file that is not there gives an error with os_errno ENOENT. */
+/* The same with more of Jansson's flags for decoding, such as JSON_ALLOW_NUL. */
+int json_parse_as(const char *bytes, size_t size, const char *source, size_t flags,
+                  json_t **ret_root, struct error *err);
+
+/* json_parse for a file. A file that is not there gives an error with os_errno ENOENT. */
 int json_read_file(const char *path, json_t **ret_root, struct error *err);
 
 /* json_dumps with numbers as short as they can be read back: 0.1 and not 0.10000000000000001. The

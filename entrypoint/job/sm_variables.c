@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/str.h"
 #include "entrypoint/job/machine/accelerators.h"
+#include "entrypoint/job/sagemaker/big_integers.h"
 #include "entrypoint/job/sagemaker/instance_groups.h"
 
 #include <ctype.h>
@@ -207,11 +208,11 @@ static json_t *put_channels(struct values *v, const struct channels *c, const ch
 /* --- hyperparameters and program ------------------------------------------------------------- */
 
 /* The value behind the text, as the toolkit decodes it: JSON where it is JSON, else the text. */
-static json_t *decoded(const struct hyperparameters *h, const char *name) {
+static json_t *decoded(struct values *v, const struct hyperparameters *h, const char *name) {
     json_t *raw = json_object_get(h->root, name);
     json_t *value = NULL;
-    if (json_is_string(raw))
-        value = json_loads(json_string_value(raw), JSON_DECODE_ANY, NULL);
+    if (json_is_string(raw) && big_integers_digits(raw) == NULL)
+        v->failed |= big_integers_decode(json_string_value(raw), &value, NULL) != 0;
     return value != NULL ? value : json_incref(raw);
 }
 
@@ -239,7 +240,7 @@ static void put_hyperparameters(struct values *v, const struct hyperparameters *
         const struct hyperparameter *p = &h->items[i];
         if (!is_of_toolkit(p->name))
             v->failed |= json_object_set_new(p->hidden ? framework : user, p->name,
-                                             decoded(h, p->name)) != 0;
+                                             decoded(v, h, p->name)) != 0;
         if (!p->hidden && !p->odd)
             put_named(v, "SM_HP_", p->name, p->text);
     }
@@ -381,7 +382,7 @@ static int export_all(const json_t *all, struct argv *ret, struct error *err) {
     json_t *value = NULL;
     json_object_foreach((json_t *)(uintptr_t)all, name, value) {
         const char *text = json_string_value(value);
-        cleanup_free char *dumped = text == NULL ? json_shortest(value, form) : NULL;
+        cleanup_free char *dumped = text == NULL ? big_integers_dump(value, form) : NULL;
         if (text == NULL && dumped == NULL)
             return error_no_memory(err, name);
         if (!fits(name, text != NULL ? text : dumped))

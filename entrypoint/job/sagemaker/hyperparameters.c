@@ -1,9 +1,11 @@
 #include "entrypoint/job/sagemaker/hyperparameters.h"
 
 #include "common/cleanup.h"
+#include "common/file.h"
 #include "common/file_look.h"
 #include "common/json.h"
 #include "common/str.h"
+#include "entrypoint/job/sagemaker/big_integers.h"
 #include "entrypoint/job/sagemaker/python_repr.h"
 
 #include <stdlib.h>
@@ -34,26 +36,30 @@ static bool is_hidden(const char *name) {
 
 /* What a string holds where that is JSON of a kind that has a spelling of its own as a flag or as a
  * text: true, false, a list, an object, a string. NULL for the rest, which stays as it is. */
-static json_t *inside(const char *value) {
-    json_t *inner = json_loads(value, JSON_DECODE_ANY, NULL);
-    if (!json_is_number(inner))
-        return inner;
-    json_decref(inner);
-    return NULL;
+static int inside(const char *value, json_t **ret, struct error *err) {
+    if (big_integers_decode(value, ret, err) != 0)
+        return -1;
+    if (json_is_number(*ret) || big_integers_digits(*ret) != NULL) {
+        json_decref(*ret);
+        *ret = NULL;
+    }
+    return 0;
 }
 
 static char *text_of(const json_t *value) {
     const size_t form = JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII;
     if (json_is_null(value))
         return strdup("");
-    return json_is_string(value) ? strdup(json_string_value(value)) : json_shortest(value, form);
+    if (json_is_string(value) && big_integers_digits(value) == NULL)
+        return strdup(json_string_value(value));
+    return big_integers_dump(value, form);
 }
 
 /* NULL in *RET where the text serves. */
 static int flag_of(const json_t *value, char **ret, struct error *err) {
     *ret = NULL;
     if (json_is_string(value) || json_is_number(value) || json_is_null(value))
-        return 0;
+        return 0; /* big integers among the strings */
     cleanup_buf struct buf text;
     buf_init(&text, (size_t)2 * HYPERPARAMETER_VALUE_MAX);
     if (python_repr_add(value, &text, err) != 0)
@@ -79,7 +85,10 @@ static int fill(struct hyperparameter *p, const json_t *value, const char *sourc
 
 static int add(const char *name, const json_t *value, const char *source,
                struct hyperparameters *ret, struct error *err) {
-    cleanup_json json_t *inner = json_is_string(value) ? inside(json_string_value(value)) : NULL;
+    bool text = json_is_string(value) && big_integers_digits(value) == NULL;
+    cleanup_json json_t *inner = NULL;
+    if (text && inside(json_string_value(value), &inner, err) != 0)
+        return -1;
     if (inner != NULL)
         value = inner;
     bool odd = !is_name(name);
@@ -132,7 +141,7 @@ int hyperparameters_parse(const char *bytes, size_t size, const char *source,
                           struct hyperparameters *ret, struct error *err) {
     *ret = (struct hyperparameters){0};
     json_t *root = NULL;
-    if (json_parse(bytes, size, source, &root, err) != 0)
+    if (big_integers_parse(bytes, size, source, &root, err) != 0)
         return -1;
     return finish(root, source, ret, err);
 }
@@ -140,11 +149,13 @@ int hyperparameters_parse(const char *bytes, size_t size, const char *source,
 int hyperparameters_read(const char *path, struct hyperparameters *ret, struct error *err) {
     *ret = (struct hyperparameters){0};
     struct error failed = {0};
-    json_t *root = NULL;
-    if (json_read_file(path, &root, &failed) == 0)
-        return finish(root, path, ret, err);
+    cleanup_buf struct buf text;
+    buf_init(&text, JSON_FILE_MAX);
+    if (file_read(path, &text, &failed) == 0)
+        return hyperparameters_parse(buf_text(&text), text.size, path, ret, err);
     if (file_is_absence(failed.os_errno))
         return 0;
+    failed.code = EXIT_CODE_CONFIG;
     if (err != NULL)
         *err = failed;
     return -1;

@@ -5,7 +5,8 @@
  * arrive as SageMaker's toolkit hands them on: flags in Python's spelling (python_repr.h),
  * variables as compact JSON. null, which both SDKs make of None, is nothing that was said: an empty
  * text for programs, as in the toolkit; no flag for ringtrain, whose own value then stays; and as
- * if it were not there where it speaks to us.
+ * if it were not there where it speaks to us. Integers may have any size: in `root` those beyond 64
+ * bits are as big_integers.h has them.
  *
  * Ceilings and a strict grammar of names: `[A-Za-z0-9_][A-Za-z0-9_.:-]*`, at most 256 bytes, or
  * nothing, which is a flag without a name as in the toolkit. The service allows others: they are in

@@ -1,5 +1,7 @@
 #include "entrypoint/job/sagemaker/python_repr.h"
 
+#include "entrypoint/job/sagemaker/big_integers.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -124,6 +126,8 @@ static int add_value(const json_t *value, struct buf *ret, struct error *err) {
     case JSON_ARRAY:
         return add_list(value, ret, err);
     case JSON_STRING:
+        if (big_integers_digits(value) != NULL)
+            return buf_add_text(ret, big_integers_digits(value), err);
         return add_quoted(json_string_value(value), ret, err);
     case JSON_INTEGER:
         return buf_printf(ret, err, "%" JSON_INTEGER_FORMAT, json_integer_value(value));

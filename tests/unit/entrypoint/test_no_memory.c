@@ -39,7 +39,8 @@
 static int answer_hyperparameters(struct error *err) {
     static const char text[] =
         "{\"a\":\"1\",\"b\":\"[1, 2]\",\"c\":{\"x\":[true,null,\"\\u00e9\"]},"
-        "\"sagemaker_program\":\"p.py\",\"s\":\"\\\"quoted\\\"\",\"t\":true}";
+        "\"sagemaker_program\":\"p.py\",\"s\":\"\\\"quoted\\\"\",\"t\":true,"
+        "\"u\":18446744073709551615,\"v\":\"[18446744073709551615]\"}";
     struct hyperparameters h = {0};
     struct mpi_options w = {0};
     struct argv flags = {0};

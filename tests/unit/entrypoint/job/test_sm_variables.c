@@ -287,6 +287,24 @@ static void arguments_that_are_not_utf_8_stop_nothing(void) {
     job_done(&job);
 }
 
+static void integers_of_any_size_keep_their_digits(void) {
+    static const char parameters[] = "{\"seed\":18446744073709551615,\"lr\":0.1,"
+                                     "\"ids\":\"[99999999999999999999]\"}";
+    static const char all[] =
+        "{\"ids\":[99999999999999999999],\"lr\":0.1,\"seed\":18446744073709551615}";
+    struct job job = sagemaker_job();
+    cleanup_argv struct argv got = {0};
+    hyperparameters_done(&job.hyperparameters);
+    CU_ASSERT_EQUAL(
+        hyperparameters_parse(parameters, strlen(parameters), "h", &job.hyperparameters, NULL), 0);
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HPS"), all);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HP_SEED"), "18446744073709551615");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HP_IDS"), "[99999999999999999999]");
+    ASSERT_CONTAINS(argv_get_env(&got, "SM_TRAINING_ENV"), all);
+    job_done(&job);
+}
+
 static void without_sagemaker_they_describe_the_cluster_all_the_same(void) {
     static struct cluster_host hosts[] = {{.name = {"n1"}, .slots = 1},
                                           {.name = {"n2"}, .slots = 1}};
@@ -461,6 +479,7 @@ UNIT_SUITE("job.sm_variables", UNIT(a_thousand_hosts_in_groups_have_their_variab
            UNIT(they_are_what_the_toolkit_sets), UNIT(the_training_env_holds_them_all),
            UNIT(every_group_has_its_hosts_and_ranks),
            UNIT(arguments_that_are_not_utf_8_stop_nothing),
+           UNIT(integers_of_any_size_keep_their_digits),
            UNIT(without_sagemaker_they_describe_the_cluster_all_the_same),
            UNIT(without_groups_there_is_one_that_nobody_lists),
            UNIT(groups_that_are_not_distributed_have_no_hosts_in_it),

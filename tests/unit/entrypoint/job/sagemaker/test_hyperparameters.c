@@ -101,6 +101,37 @@ static void numbers_stay_as_they_were_sent(void) {
     CU_ASSERT_STRING_EQUAL(flags("{\"n\":\"[1e-5, 1E5]\"}"), "-n|[1e-05, 100000.0]");
 }
 
+/* Python's integers have no end; seeds and ids of 64 bits without a sign go beyond int64_t. */
+static void integers_of_any_size_keep_their_digits(void) {
+    static const char *const integers[] = {
+        "9223372036854775807",   "-9223372036854775808",          "9223372036854775808",
+        "-9223372036854775809",  "18446744073709551615",          "99999999999999999999",
+        "-18446744073709551615", "100000000000000000000000000001"};
+    for (size_t i = 0; i < sizeof(integers) / sizeof(integers[0]); i++) {
+        char text[256], expected[256];
+        const char *n = integers[i];
+        cleanup_hyperparameters struct hyperparameters h = {0};
+        snprintf(text, sizeof(text),
+                 "{\"k\":%s,\"l\":[%s,0.1],\"o\":\"{\\\"a\\\": %s}\",\"s\":\"%s\"}", n, n, n, n);
+        snprintf(expected, sizeof(expected), "-k|%s|-l|[%s, 0.1]|-o|a=%s|-s|%s", n, n, n, n);
+        CU_ASSERT_STRING_EQUAL(flags(text), expected);
+        CU_ASSERT_EQUAL_FATAL(parse(text, &h, NULL), 0);
+        CU_ASSERT_STRING_EQUAL(hyperparameters_get(&h, "k"), n);
+        snprintf(expected, sizeof(expected), "[%s,0.1]", n);
+        CU_ASSERT_STRING_EQUAL(hyperparameters_get(&h, "l"), expected);
+        snprintf(expected, sizeof(expected), "{\"a\":%s}", n);
+        CU_ASSERT_STRING_EQUAL(hyperparameters_get(&h, "o"), expected);
+    }
+    /* Digits in strings are text, and a number beyond a double stays an error. */
+    CU_ASSERT_STRING_EQUAL(
+        flags("{\"k\":99999999999999999999,\"t\":\"a 99999999999999999999 \\\" b\"}"),
+        "-k|99999999999999999999|-t|a 99999999999999999999 \" b");
+    struct hyperparameters h = {0};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(parse("{\"k\":1e999}", &h, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+}
+
 /* SM_HP_* are JSON where the flag is Python. */
 static void texts_stay_json(void) {
     static const char *const expected[][2] = {
@@ -313,8 +344,8 @@ static void no_file_is_no_parameters(void) {
 UNIT_SUITE("job.hyperparameters", UNIT(all_three_spellings_are_understood),
            UNIT(null_is_an_empty_text_or_no_flag),
            UNIT(values_that_are_not_strings_are_spelled_as_in_python),
-           UNIT(numbers_stay_as_they_were_sent), UNIT(texts_stay_json),
-           UNIT(the_longest_list_that_may_be_is_a_flag),
+           UNIT(numbers_stay_as_they_were_sent), UNIT(integers_of_any_size_keep_their_digits),
+           UNIT(texts_stay_json), UNIT(the_longest_list_that_may_be_is_a_flag),
            UNIT(one_letter_takes_one_dash_and_no_letter_none),
            UNIT(flags_come_in_byte_order_of_their_names), UNIT(hostile_values_arrive_as_they_are),
            UNIT(what_speaks_to_us_is_hidden_from_the_program),
