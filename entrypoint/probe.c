@@ -4,6 +4,8 @@
 #include "common/file.h"
 #include "entrypoint/host/executor.h"
 #include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/job/key.h"
+#include "entrypoint/os/run_as.h"
 
 #include <signal.h>
 
@@ -42,14 +44,55 @@ static int ask(struct asking *a, char *const *environment, struct argv *ours, st
     return loop_run(&a->loop, err);
 }
 
-void probe_run(const struct job *job, char *const *environment, struct probe *ret) {
-    struct asking a = {.probe = ret};
+/* Hosts of a job need a key; one that is given and bad is told to a host alone as well. */
+static int check_key(struct job *job, struct error *err) {
+    const struct settings *settings = &job->settings;
+    const struct key_places usual = {0};
+    bool given = settings->key != NULL || settings->key_file != NULL;
+    bool needed = job->cluster.count > 1 || settings->require_key;
+    struct error why = {0};
+    struct key key = {0};
+    if (!given && !needed)
+        return 0;
+    int made = key_make(settings, &job->cluster, &usual, &key, &why);
+    key_done(&key);
+    if (made == 0)
+        return 0;
+    if (needed && (given || settings->require_key)) {
+        *err = why;
+        return -1;
+    }
+    warnings_add(&job->warnings, "%s", why.text);
+    return 0;
+}
+
+int probe_settings(struct job *job, struct error *err) {
+    return run_as_choose(job->settings.user, err) == 0 ? check_key(job, err) : -1;
+}
+
+static int choose_interface(struct job *job, struct interface *ret) {
+    const struct cluster *c = &job->cluster;
     struct error ignored;
     char warning[INTERFACE_WARNING_SIZE];
+    if (interface_choose(c->interface, NULL, ret, warning, &ignored) != 0)
+        return -1;
+    if (warning[0] != '\0' && c->count == 1)
+        warnings_add(&job->warnings, "%s", warning);
+    else if (warning[0] != '\0')
+        warnings_add(&job->warnings,
+                     "the configured network interface %s is not there, or not up with an address; "
+                     "a job takes the one that leads to the other hosts",
+                     c->interface);
+    return 0;
+}
+
+void probe_run(struct job *job, char *const *environment, struct probe *ret) {
+    struct asking a = {.probe = ret};
+    struct error ignored;
     cleanup_argv struct argv ours = {0};
     *ret = (struct probe){0};
     if (file_self(ret->self, sizeof(ret->self), &ignored) == 0 &&
-        interface_choose(job->cluster.interface, NULL, &ret->interface, warning, &ignored) == 0)
+        choose_interface(job, &ret->interface) == 0)
         (void)ask(&a, environment, &ours, &ignored);
     loop_done(&a.loop);
     ret->request = (struct openmpi_request){.version = ret->tools.version,

@@ -18,8 +18,14 @@ struct probe {
     bool complete; /* `request` holds what mpirun would be started with */
 };
 
-/* Runs `mpirun --version`. Never fails: what could not be found out leaves it incomplete. */
-void probe_run(const struct job *job, char *const *environment, struct probe *ret);
+/* Checks the settings that a job would check as it begins: the user and the key. One that would end
+ * the job is an error of the same code; the lack of a key becomes one of the job's warnings, as the
+ * plan may be made elsewhere. The user is chosen for the whole process (run_as.h). */
+int probe_settings(struct job *job, struct error *err);
+
+/* Runs `mpirun --version`. Never fails: what could not be found out leaves it incomplete. An
+ * interface that is not here becomes one of the job's warnings. */
+void probe_run(struct job *job, char *const *environment, struct probe *ret);
 void probe_done(struct probe *p);
 
 #endif
