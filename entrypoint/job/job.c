@@ -4,6 +4,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/redact.h"
+#include "common/run_id.h"
 #include "common/str.h"
 #include "entrypoint/job/cluster/platform_unsupported.h"
 #include "entrypoint/job/machine/accelerators.h"
@@ -171,6 +172,14 @@ static void note_ignored(struct job *j) {
                      h->ignored, h->first_ignored);
 }
 
+/* Their ranks and ports would be those of the job around them. */
+static void note_nested(struct job *j, char *const *environment) {
+    if (env_get(environment, ATTEMPT_RUN_VARIABLE) != NULL)
+        warnings_add(&j->warnings,
+                     "this ringmaster runs inside a program that another ringmaster started; one "
+                     "is enough: let the outer one start the program itself");
+}
+
 int job_resolve(struct job *j, const char *const *arguments, char *const *environment,
                 struct error *err) {
     cleanup_free char *ringtrain = trainer_beside_us();
@@ -217,6 +226,7 @@ static int read_program(const char *const *arguments, char *const *environment, 
                               &j->sources, err) != 0)
         return -1;
     note_ignored(j);
+    note_nested(j, environment);
     read_metrics(j);
     efa_warn("", environment, &j->warnings);
     return j->sources.code != NULL ? 0 : job_resolve(j, arguments, environment, err);

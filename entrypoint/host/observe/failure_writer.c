@@ -2,12 +2,14 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/run_id.h"
 #include "entrypoint/host/observe/output_lock.h"
 #include "entrypoint/outcome/failure_file.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -19,6 +21,9 @@ static const char not_written[] = "the failure file was not written";
 static const char no_base[] = "there is no such folder, and it is not made";
 
 static const char anothers[] = "another host has this output folder, and still runs";
+static const char outer[] =
+    "the ringmaster around this one has this output folder: run the program "
+    "itself, not ringmaster, or set SAGEMAKER_BASE_DIR to another folder";
 static const char left[] = "another host had this output folder, and what it left stays";
 _Static_assert(sizeof(((struct error *)NULL)->text) <= OUTPUT_LOCK_TEXT_SIZE, "whole");
 
@@ -46,6 +51,11 @@ static const char *conclude(const struct order *o, struct error *err) {
     return is_kept ? kept : "";
 }
 
+/* Whose the folder is. The programs of a job find its run in their environment. */
+static const char *owner(void) {
+    return getenv(ATTEMPT_RUN_VARIABLE) != NULL ? outer : anothers;
+}
+
 /* The folder may be another process's, which lives or has left its last word there. Who was refused
  * is not what becomes of the job: where somebody else has the folder, that one's job comes there.
  */
@@ -54,7 +64,7 @@ static const char *work_in_folder(const struct order *o, struct error *err) {
     enum output_lock claim = output_lock_take(v == NULL);
     bool fails = v != NULL && v->code != EXIT_CODE_OK;
     if (claim == OUTPUT_LOCK_ANOTHERS || (v != NULL && o->refused && output_lock_is_shared()))
-        return fails ? anothers : "";
+        return fails ? owner() : "";
     if (v != NULL && claim == OUTPUT_LOCK_INHERITED && failure_file_is_told(o->base_dir))
         return fails ? left : "";
     if (o->clear_by > 0)

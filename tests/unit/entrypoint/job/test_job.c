@@ -162,6 +162,17 @@ static void the_trainer_beside_this_program_comes_first(void) {
     job_done(&job);
 }
 
+static void a_launcher_within_a_program_of_a_job_warns(void) {
+    use_base("within");
+    char run[] = "RINGMASTER_RUN_ID=0123456789abcdef";
+    char *environment[] = {base, path_variable, run, NULL};
+    struct job job;
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(job.warnings.count, 1);
+    ASSERT_CONTAINS(job.warnings.text[0], "inside a program that another ringmaster started");
+    job_done(&job);
+}
+
 static void names_that_are_no_flags_are_a_warning(void) {
     use_base("names");
     write_config("hyperparameters.json", "{\"a b\":\"1\",\"-\":\"2\",\"lr\":\"3\"}");
@@ -447,6 +458,7 @@ UNIT_SUITE("job.job", UNIT(a_sagemaker_job_is_read_whole),
            UNIT(a_lone_trainer_beside_others_runs_and_they_do_not),
            UNIT(a_host_that_its_platform_lists_alone_may_be_one_of_many_all_the_same),
            UNIT(names_that_are_no_flags_are_a_warning),
+           UNIT(a_launcher_within_a_program_of_a_job_warns),
            UNIT(a_wrong_program_leaves_the_cluster_known),
            UNIT(going_on_without_the_first_host_needs_who_lets_it),
            UNIT(what_is_passed_on_needs_no_names), UNIT(a_wrong_variable_leaves_the_cluster_known),

@@ -315,6 +315,13 @@ static void the_folder_of_another_is_left_alone(void) {
     said[0] = '\0';
     failure_writer_run(base, false, &bad);
     ASSERT_CONTAINS(said, "was not written: another host has this output folder");
+    /* A launcher within a program of a job knows whose it is. */
+    (void)setenv("RINGMASTER_RUN_ID", "0123456789abcdef", 1);
+    said[0] = '\0';
+    failure_writer_run(base, false, &bad);
+    (void)unsetenv("RINGMASTER_RUN_ID");
+    ASSERT_CONTAINS(said, "was not written: the ringmaster around this one has this output folder: "
+                          "run the program itself");
     /* When it is gone what it has left stays. */
     end(other);
     child.written = false;
