@@ -57,6 +57,22 @@ if command -v "$python" >/dev/null; then
         grep -qx "eval/loss 20 24" "$work/steps" || fail "evaluations in TensorBoard: $(cat "$work/steps")"
         checks=$((checks + 2))
     done
+    echo "nor of a finished one that is started again, whose last evaluation may be missing there"
+    for turn in 1 2; do
+        # shellcheck disable=SC2086
+        train killed $events --steps 24
+        grep -q 'steps are done already' "$work/killed.err" || fail "trained again"
+        "$python" "$(dirname "$0")/tfevents.py" "$work/events" >"$work/steps" || fail "no events"
+        grep -qx "train/loss $(seq -s ' ' 24)" "$work/steps" || fail "steps, turn $turn: $(cat "$work/steps")"
+        grep -qx "eval/loss 20 24" "$work/steps" || fail "evaluations, turn $turn: $(cat "$work/steps")"
+        checks=$((checks + 2))
+    done
+    # As one leaves it that was killed in its last evaluation.
+    # shellcheck disable=SC2086
+    train killed $events --tensorboard-dir "$work/late" --steps 24
+    "$python" "$(dirname "$0")/tfevents.py" "$work/late" >"$work/steps" || fail "no events"
+    grep -qx "eval/loss 24" "$work/steps" || fail "the evaluation is lost: $(cat "$work/steps")"
+    checks=$((checks + 1))
 else
     skip_part "steps in event files: no $python"
 fi

@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/crc32c.h"
 #include "common/file.h"
+#include "trainer/telemetry/tfevents_format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,35 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Field numbers and wire types of the messages; a key is number << 3 | type. */
-enum {
-    WIRE_VARINT = 0,
-    WIRE_64 = 1,
-    WIRE_BYTES = 2,
-    WIRE_32 = 5,
-    EVENT_WALL_TIME = 1,    /* double, seconds since 1970 */
-    EVENT_STEP = 2,         /* int64 */
-    EVENT_FILE_VERSION = 3, /* string */
-    EVENT_SUMMARY = 5,      /* Summary */
-    EVENT_SESSION = 7,      /* SessionLog */
-    SESSION_STATUS = 1,     /* enum */
-    SESSION_START = 1,
-    SUMMARY_VALUE = 1,    /* Summary.Value, repeated */
-    VALUE_TAG = 1,        /* string */
-    VALUE_SIMPLE = 2,     /* float */
-    VALUE_IMAGE = 4,      /* Summary.Image */
-    IMAGE_HEIGHT = 1,     /* int32 */
-    IMAGE_WIDTH = 2,      /* int32 */
-    IMAGE_COLORSPACE = 3, /* int32: channels */
-    IMAGE_BYTES = 4,      /* bytes */
-    COLORSPACE_RGB = 3,
-};
-
 enum {
     VALUE_MAX = TFEVENTS_TAG_MAX + 16,
     EVENT_MAX = 64 + TFEVENTS_SCALARS_MAX * (VALUE_MAX + 4),
-    RECORD_HEAD = 12,  /* length and its checksum */
-    RECORD_EXTRA = 16, /* that, and the data's checksum */
 };
 
 /* A message under way. Sizes are bounded by the limits above, so nothing is checked here. */
@@ -128,7 +103,7 @@ int tfevents_open(struct tfevents *events, const char *folder, const char *host,
     static const char version[] = "brain.Event:2";
     char path[PATH_MAX];
     events->fd = -1;
-    int length = snprintf(path, sizeof(path), "%s/events.out.tfevents.%010lld.%s", folder,
+    int length = snprintf(path, sizeof(path), "%s/" EVENTS_NAME "%010lld.%s", folder,
                           (long long)(wall / CLOCK_SECOND), host);
     if (length < 0 || (size_t)length >= sizeof(path))
         return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", folder);

@@ -7,6 +7,7 @@
 #include "trainer/telemetry/report_line.h"
 #include "trainer/telemetry/run_log.h"
 #include "trainer/telemetry/table.h"
+#include "trainer/telemetry/tfevents_read.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +22,9 @@ enum { ROW_EVENTS = 6, EVENTS_MAX = 32, EVENT_NAME_SIZE = 64 };
 
 _Static_assert(MODEL_METRICS_MAX + (int)ROW_EVENTS <= (int)EVENTS_MAX, "room for steps");
 _Static_assert((int)EVALUATION_FIGURES_MAX <= (int)EVENTS_MAX, "room for evaluations");
+
+/* The group of an evaluation's scalars. */
+#define EVALUATION "eval"
 
 /* How much of the time of a step that is told comes from the last one. */
 static const double newest = 0.1;
@@ -50,6 +54,17 @@ int report_open(struct report *r, FILE *out, int log, const struct model *model,
 void report_done(struct report *r) {
     status_line_close(&r->line);
     tfevents_done(&r->events);
+}
+
+int report_end_again(struct report *r, const char *events, int64_t step, struct error *err) {
+    bool held = false;
+    if (r->events.fd < 0)
+        return 0;
+    if (tfevents_holds(events, step, EVALUATION "/", &held, err) != 0)
+        return -1;
+    if (held)
+        tfevents_done(&r->events);
+    return 0;
 }
 
 int report_begin(struct report *r, int64_t step, struct error *err) {
@@ -227,5 +242,5 @@ int report_evaluation(struct report *r, int64_t step, double epoch, const struct
     if (r->metrics && (report_line_eval(&line, &figures, err) != 0 || print(r, &line, err) != 0))
         return -1;
     keep_numbers("eval", step, epoch, e->figures, e->count);
-    return add_events(r, step, "eval", e->figures, e->count, err);
+    return add_events(r, step, EVALUATION, e->figures, e->count, err);
 }

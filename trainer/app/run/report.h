@@ -42,6 +42,10 @@ int report_open(struct report *r, FILE *out, int log, const struct model *model,
                 struct error *err);
 void report_done(struct report *r);
 
+/* Of a run that had come to its end at STEP before: an evaluation of STEP that is in the folder
+ * EVENTS already is not written there again. */
+int report_end_again(struct report *r, const char *events, int64_t step, struct error *err);
+
 /* The next step to come is STEP: what an earlier run has told TensorBoard of it and later ones does
  * not count any more. */
 int report_begin(struct report *r, int64_t step, struct error *err);

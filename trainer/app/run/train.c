@@ -376,9 +376,11 @@ static int train_or_stop(struct training_run *job, bool *ret_stop, struct error 
 
 static int run(struct training_run *job, enum exit_code *ret_code, struct error *err) {
     bool stopped = false;
-    if (report_begin(&job->report, job->state.step + 1, err) != 0)
+    const bool done = job->state.step >= job->schedule.total_steps;
+    if ((done && report_end_again(&job->report, job->inputs.events, job->state.step, err) != 0) ||
+        report_begin(&job->report, job->state.step + 1, err) != 0)
         return -1;
-    if (job->state.step >= job->schedule.total_steps) {
+    if (done) {
         if (job->first)
             log_info("all %" PRId64 " steps are done already", job->schedule.total_steps);
     } else if (train_or_stop(job, &stopped, err) != 0) {

@@ -1,0 +1,39 @@
+/* Numbers of TensorBoard's event files (tfevents.h): field numbers and wire types of the messages,
+ * sizes of records. A key is number << 3 | type. */
+#ifndef TRAINER_TELEMETRY_TFEVENTS_FORMAT_H
+#define TRAINER_TELEMETRY_TFEVENTS_FORMAT_H
+
+#include "trainer/telemetry/tfevents.h"
+
+#define EVENTS_NAME "events.out.tfevents."
+
+enum {
+    WIRE_VARINT = 0,
+    WIRE_64 = 1,
+    WIRE_BYTES = 2,
+    WIRE_32 = 5,
+    EVENT_WALL_TIME = 1,    /* double, seconds since 1970 */
+    EVENT_STEP = 2,         /* int64 */
+    EVENT_FILE_VERSION = 3, /* string */
+    EVENT_SUMMARY = 5,      /* Summary */
+    EVENT_SESSION = 7,      /* SessionLog */
+    SESSION_STATUS = 1,     /* enum */
+    SESSION_START = 1,
+    SUMMARY_VALUE = 1,    /* Summary.Value, repeated */
+    VALUE_TAG = 1,        /* string */
+    VALUE_SIMPLE = 2,     /* float */
+    VALUE_IMAGE = 4,      /* Summary.Image */
+    IMAGE_HEIGHT = 1,     /* int32 */
+    IMAGE_WIDTH = 2,      /* int32 */
+    IMAGE_COLORSPACE = 3, /* int32: channels */
+    IMAGE_BYTES = 4,      /* bytes */
+    COLORSPACE_RGB = 3,
+};
+
+enum {
+    RECORD_HEAD = 12,  /* length and its checksum */
+    RECORD_EXTRA = 16, /* that, and the data's checksum */
+    RECORD_MAX = 2 * TFEVENTS_PICTURE_MAX,
+};
+
+#endif

@@ -1,0 +1,16 @@
+/* What TensorBoard would show of the event files that earlier runs have left in a folder. */
+#ifndef TRAINER_TELEMETRY_TFEVENTS_READ_H
+#define TRAINER_TELEMETRY_TFEVENTS_READ_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Sets *RET to whether a scalar of STEP whose tag begins with PREFIX is in FOLDER and no later run
+ * has begun at STEP or before it (tfevents_start). A folder that is absent holds none. What is cut
+ * short or is no record ends its file. */
+int tfevents_holds(const char *folder, int64_t step, const char *prefix, bool *ret,
+                   struct error *err);
+
+#endif
