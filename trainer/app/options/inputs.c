@@ -142,6 +142,26 @@ static int find_pictures(struct inputs *in, const struct options *o, unsigned co
     return in->validation[0] != '\0' ? check_folder("validation data", in->validation, err) : 0;
 }
 
+/* What is held out of the training takes the place of evaluation data, of which there must be none.
+ */
+static int check_split(struct inputs *in, const struct options *o, struct error *err) {
+    if (o->validation != NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--val-split: --validation %.64s says what to evaluate on; give one of "
+                         "them",
+                         o->validation);
+    if (in->synthetic)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--val-split: a synthetic set is evaluated on pictures of its own");
+    if (in->scored)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--val-split: there is a part to evaluate on, %s; leave --val-split out, "
+                         "or give the folder of the training's classes alone as --data",
+                         in->validation);
+    in->scored = true;
+    return 0;
+}
+
 /* A COCO data set: the folder, or a JSON in it. */
 static int find_objects(struct inputs *in, const struct options *o, unsigned command,
                         const char *root, struct error *err) {
@@ -219,6 +239,8 @@ int inputs_find(struct inputs *in, const struct options *o, unsigned command, en
             return -1;
         in->scored = in->validation[0] != '\0';
     }
+    if (o->val_split > 0 && command == COMMAND_TRAIN && check_split(in, o, err) != 0)
+        return -1;
     if (inputs_model(in, o, root, err) != 0 || find_out(in, o, command, root, err) != 0 ||
         find_output(in->checkpoints, o->checkpoint_dir, NULL, root, "/opt/ml/checkpoints",
                     "checkpoints", err) != 0 ||

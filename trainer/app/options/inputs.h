@@ -29,7 +29,7 @@ struct inputs {
     bool synthetic; /* no folders */
     bool scored;    /* there is something to evaluate on */
     char training[INPUT_PATH_MAX];
-    char validation[INPUT_PATH_MAX];
+    char validation[INPUT_PATH_MAX]; /* empty with --val-split: a part of `training` */
     char model[INPUT_PATH_MAX];
     char checkpoints[INPUT_PATH_MAX];
     char events[INPUT_PATH_MAX]; /* empty: none */

@@ -77,6 +77,9 @@ static const struct flag FLAGS[] = {
             "folder of class folders to evaluate on; none: no evaluation"),
     TEXT_OF(C, "validation", validation, NULL, E, "DIR",
             "folder of class folders to evaluate on, when it is not under --data"),
+    REAL_OF(C, "val-split", val_split, "0", 0, 0.9, T, "SHARE",
+            "share of each class's pictures that is held out of the training and evaluated on, for "
+            "data without a part for that; drawn by --seed and the files' names (0: none)"),
     TEXT_OF(D, "validation", validation, NULL, T, "DIR",
             "to find objects: COCO folder, or JSON, to evaluate on; without it --data's; none: no "
             "evaluation"),
@@ -462,6 +465,7 @@ static const struct {
     {"short-low", SETTING_RECIPE},
     {"short-step", SETTING_RECIPE},
     {"bad-samples", SETTING_WAY},
+    {"val-split", SETTING_RECIPE},
     {"tf32", SETTING_MACHINE},
     {"convs", SETTING_MACHINE},
     {"own-backward", SETTING_MACHINE},

@@ -52,6 +52,7 @@ struct options {
     const char *recipe;
     const char *data;
     const char *validation;
+    double val_split;
     const char *train_set;
     const char *val_set;
     int64_t synthetic_images;

@@ -42,7 +42,7 @@ static void tell_next(const struct training_run *job) {
     if (in->out[0] != '\0' && job->data.task->score_show != NULL && in->scored)
         log_info("detections of the evaluations are in %s, pictures in %s/pictures", in->out,
                  in->out);
-    if (in->scored && !in->synthetic && data != NULL)
+    if (in->scored && !in->synthetic && data != NULL && job->options->val_split == 0)
         log_info("next: ringtrain eval --model-dir %s --data %s", model, data);
     log_info("next: ringtrain predict --model-dir %s --out predictions PICTURE...", model);
 }

@@ -6,6 +6,7 @@
 #include "trainer/app/task/classes.h"
 #include "trainer/app/task/task.h"
 #include "trainer/data/codec/picture.h"
+#include "trainer/data/dataset/holdout.h"
 #include "trainer/data/dataset/labelled.h"
 
 #include <inttypes.h>
@@ -153,6 +154,38 @@ static void tell_small(const struct task_ask *ask, const struct dataset *set) {
                     width, height, ask->image_size, ask->model->name);
 }
 
+/* --val-split: of a training set that has nothing to evaluate on. */
+static int hold_out(struct classify *c, const struct task_ask *ask, struct error *err) {
+    const struct options *o = ask->options;
+    size_t unheld = 0;
+    if (holdout_split(&c->training, o->val_split, (uint64_t)o->seed, &c->validation, &unheld,
+                      err) != 0)
+        return error_wrap(err, "--val-split");
+    if (comm_rank(ask->comm) != 0)
+        return 0;
+    log_info("--val-split %g: %zu of %zu pictures are held out and evaluated on, the same for "
+             "--seed %" PRId64 " in every run",
+             o->val_split, c->validation.count, c->validation.count + c->training.count, o->seed);
+    if (unheld > 0)
+        log_warning("--val-split: %zu of the %zu classes have one picture, which is not held out",
+                    unheld, c->training.classes);
+    return 0;
+}
+
+static int open_validation(struct task_data *data, const struct task_ask *ask, struct error *err) {
+    struct classify *c = data->own;
+    const struct inputs *in = ask->inputs;
+    static const char what[] = "the validation data";
+    const char *folder = in->synthetic ? NULL : in->validation;
+    if (ask->options->val_split == 0 &&
+        open_set(&c->validation, folder, ask, SYNTHETIC_VALIDATION, err) != 0)
+        return error_wrap(err, "validation data");
+    if (agree(ask, &data->validation, what, &c->validation, err) != 0)
+        return -1;
+    const struct classes all = {c->training.class_names, c->training.classes, "the training data"};
+    return place_classes(&c->validation, what, &all, ask, err);
+}
+
 static int open_training(struct task_data *data, const struct task_ask *ask, struct error *err) {
     struct classify *c = data->own;
     const struct inputs *in = ask->inputs;
@@ -161,21 +194,15 @@ static int open_training(struct task_data *data, const struct task_ask *ask, str
     tell_small(ask, &c->training);
     if (!in->synthetic && check_count(&c->training, err) != 0)
         return -1;
+    if (ask->options->val_split > 0 && hold_out(c, ask, err) != 0)
+        return -1;
     if (agree(ask, &data->training, "the training data", &c->training, err) != 0)
         return -1;
     data->class_names = c->training.class_names;
     data->classes = c->training.classes;
     data->hash = c->training.hash;
-    if (in->scored) {
-        if (open_set(&c->validation, in->synthetic ? NULL : in->validation, ask,
-                     SYNTHETIC_VALIDATION, err) != 0)
-            return error_wrap(err, "validation data");
-        if (agree(ask, &data->validation, "the validation data", &c->validation, err) != 0)
-            return -1;
-        struct classes all = {c->training.class_names, c->training.classes, "the training data"};
-        if (place_classes(&c->validation, "the validation data", &all, ask, err) != 0)
-            return -1;
-    }
+    if (in->scored && open_validation(data, ask, err) != 0)
+        return -1;
     return settle_training(data, ask, err);
 }
 
@@ -189,7 +216,8 @@ static void tell_inputs(const struct task_ask *ask) {
     if (!in->scored && ask->trained == NULL && ask->options->validation == NULL)
         log_warning(
             "no validation data: nothing is evaluated; put some pictures of each class into "
-            "val/CLASS beside train/CLASS, or give --validation DIR (none: without a word)");
+            "val/CLASS beside train/CLASS, give --validation DIR (none: without a word), or hold "
+            "some out with --val-split 0.2");
 }
 
 /* Pictures that nobody has labelled. */
