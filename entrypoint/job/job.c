@@ -29,14 +29,49 @@ void job_done(struct job *j) {
     program_done(&j->program);
 }
 
-/* BASE/input/config/NAME. */
-static int config_path(const struct job *j, const char *name, char path[PATH_MAX],
+/* BASE_DIR/input/config/NAME. */
+static int config_path(const char *base_dir, const char *name, char path[PATH_MAX],
                        struct error *err) {
-    int size = snprintf(path, PATH_MAX, "%s/input/config/%s", j->settings.base_dir, name);
+    int size = snprintf(path, PATH_MAX, "%s/input/config/%s", base_dir, name);
     if (size < 0 || size >= PATH_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
     return 0;
 }
+
+/* --- what was asked for ----------------------------------------------------------------------- */
+
+struct request {
+    struct hyperparameters hyperparameters;
+    struct mpi_options options;
+    bool once_per_host;
+};
+
+/* Hyperparameters that are secrets by their names stay out of logs and failure file. */
+static int redact_secrets(const struct hyperparameters *h, struct error *err) {
+    for (size_t i = 0; i < h->count; i++)
+        if (redact_is_secret_name(h->items[i].name) &&
+            (redact_add(h->items[i].text, err) != 0 ||
+             (h->items[i].flag != NULL && redact_add(h->items[i].flag, err) != 0)))
+            return -1;
+    return 0;
+}
+
+static int read_request(const char *base_dir, struct request *ret, struct error *err) {
+    char path[PATH_MAX];
+    if (config_path(base_dir, "hyperparameters.json", path, err) != 0 ||
+        hyperparameters_read(path, &ret->hyperparameters, err) != 0 ||
+        redact_secrets(&ret->hyperparameters, err) != 0)
+        return -1;
+    return mpi_options_read(&ret->hyperparameters, &ret->options, err);
+}
+
+/* --- hosts, slots and ports ------------------------------------------------------------------- */
+
+struct hosts {
+    struct cluster cluster;
+    char part[HOST_NAME_SIZE]; /* as in struct job */
+    struct ports ports;
+};
 
 static unsigned first_of(unsigned a, unsigned b, unsigned c) {
     return a > 0 ? a : b > 0 ? b : c;
@@ -60,43 +95,17 @@ unsigned job_slots(const struct mpi_options *w, size_t hosts, const char *root) 
 
 /* A host's slots: one where the program is to run once a host, else RINGMASTER_HOSTS, else what
  * job_slots() says. */
-static int fill_slots(struct job *j, bool plain, struct error *err) {
-    const struct mpi_options *w = &j->mpi_options;
-    if (j->once_per_host)
-        cluster_set_slots(&j->cluster, 1);
+static int fill_slots(const struct request *r, bool plain, struct cluster *ret, struct error *err) {
+    if (r->once_per_host)
+        cluster_set_slots(ret, 1);
     if (plain) {
-        cluster_fill_slots(&j->cluster, 1);
+        cluster_fill_slots(ret, 1);
         return 0;
     }
-    cluster_fill_slots(&j->cluster, job_slots(w, j->cluster.count, ""));
-    if (w->ranks > 0 && cluster_limit_ranks(&j->cluster, w->ranks, err) != 0)
+    cluster_fill_slots(ret, job_slots(&r->options, ret->count, ""));
+    if (r->options.ranks > 0 && cluster_limit_ranks(ret, r->options.ranks, err) != 0)
         return error_wrap(err, "the hyperparameter sagemaker_mpi_num_processes");
     return 0;
-}
-
-/* Hyperparameters that are secrets by their names stay out of logs and failure file. */
-static int redact_secrets(const struct hyperparameters *h, struct error *err) {
-    for (size_t i = 0; i < h->count; i++)
-        if (redact_is_secret_name(h->items[i].name) &&
-            (redact_add(h->items[i].text, err) != 0 ||
-             (h->items[i].flag != NULL && redact_add(h->items[i].flag, err) != 0)))
-            return -1;
-    return 0;
-}
-
-/* What goes wrong in front of the cluster is kept, the first of it, and the cluster is read all the
- * same: a host that cannot run joins the others and tells them why, where they would otherwise wait
- * for it in vain. */
-static int read_wishes(struct job *j, char *const *environment, struct error *err) {
-    char path[PATH_MAX];
-    struct error later;
-    int result = settings_parse(environment, &j->settings, &j->warnings, err);
-    if (config_path(j, "hyperparameters.json", path, result == 0 ? err : &later) != 0 ||
-        hyperparameters_read(path, &j->hyperparameters, result == 0 ? err : &later) != 0 ||
-        redact_secrets(&j->hyperparameters, result == 0 ? err : &later) != 0 ||
-        mpi_options_read(&j->hyperparameters, &j->mpi_options, result == 0 ? err : &later) != 0)
-        result = -1;
-    return result;
 }
 
 /* What goes on without its first host needs somebody who lets it. */
@@ -116,34 +125,65 @@ static int check_failover(const struct settings *s, const struct cluster *c, str
     return 0;
 }
 
-static const char *job_name(const struct job *j, char *const *environment) {
+static const char *job_name(const struct hyperparameters *h, char *const *environment) {
     const char *name = env_get(environment, "TRAINING_JOB_NAME");
-    return name != NULL && name[0] != '\0'
-               ? name
-               : hyperparameters_get(&j->hyperparameters, "sagemaker_job_name");
+    return name != NULL && name[0] != '\0' ? name : hyperparameters_get(h, "sagemaker_job_name");
 }
 
-static int read_cluster(struct job *j, char *const *environment, struct error *err) {
-    if (platform_read(&j->settings, environment, job_name(j, environment), &j->cluster, err) != 0)
+/* The hosts that the platform lists, all of them. */
+static int find_hosts(const struct settings *s, const char *job, char *const *environment,
+                      struct warnings *warnings, struct cluster *ret, struct error *err) {
+    if (platform_read(s, environment, job, ret, err) != 0)
         return -1;
-    bool told = j->cluster.source != CLUSTER_ALONE || j->settings.platform != NULL;
-    if (!told && platform_unsupported_check(environment, &j->warnings, err) != 0)
-        return -1;
-    struct error slots;
+    bool told = ret->source != CLUSTER_ALONE || s->platform != NULL;
+    return told ? 0 : platform_unsupported_check(environment, warnings, err);
+}
+
+/* Leaves those of this host's job, each with its slots: one, where that fails. */
+static int choose_hosts(const struct request *r, struct hosts *ret, struct error *err) {
     bool plain = false;
-    size_t listed = j->cluster.count;
-    int filled = instance_groups_choose(&j->mpi_options, &j->cluster, &plain, &slots);
-    if (j->cluster.count < listed)
-        (void)snprintf(j->part, sizeof(j->part), "%s", j->cluster.hosts[0].name.text);
-    if (filled == 0)
-        filled = fill_slots(j, plain, &slots);
-    if (filled != 0)
-        cluster_fill_slots(&j->cluster, 1);
-    if (ports_plan(j->settings.port, cluster_most_slots(&j->cluster), &j->ports, err) != 0)
+    size_t listed = ret->cluster.count;
+    int chosen = instance_groups_choose(&r->options, &ret->cluster, &plain, err);
+    if (ret->cluster.count < listed)
+        (void)snprintf(ret->part, sizeof(ret->part), "%s", ret->cluster.hosts[0].name.text);
+    if (chosen == 0)
+        chosen = fill_slots(r, plain, &ret->cluster, err);
+    if (chosen != 0)
+        cluster_fill_slots(&ret->cluster, 1);
+    return chosen;
+}
+
+static int read_hosts(const struct settings *s, const struct request *r, char *const *environment,
+                      struct warnings *warnings, struct hosts *ret, struct error *err) {
+    struct error slots;
+    if (find_hosts(s, job_name(&r->hyperparameters, environment), environment, warnings,
+                   &ret->cluster, err) != 0)
         return -1;
-    if (filled != 0)
-        *err = slots;
-    return filled == 0 ? check_failover(&j->settings, &j->cluster, err) : -1;
+    int chosen = choose_hosts(r, ret, &slots);
+    if (ports_plan(s->port, cluster_most_slots(&ret->cluster), &ret->ports, err) != 0)
+        return -1;
+    if (chosen == 0)
+        return check_failover(s, &ret->cluster, err);
+    *err = slots;
+    return -1;
+}
+
+/* --- data, metrics and program ---------------------------------------------------------------- */
+
+struct inputs {
+    struct channels channels;
+    struct download_sources sources;
+};
+
+static int read_inputs(const struct settings *s, const struct hyperparameters *h,
+                       char *const *environment, bool needs_code, struct inputs *ret,
+                       struct error *err) {
+    char path[PATH_MAX];
+    if (upload_targets_check(s, err) != 0 ||
+        config_path(s->base_dir, "inputdataconfig.json", path, err) != 0 ||
+        channels_read(path, &ret->channels, err) != 0)
+        return -1;
+    return download_sources_read(s, h, environment, needs_code, &ret->channels, &ret->sources, err);
 }
 
 /* The trainer that was installed beside this program, NULL if there is none. */
@@ -162,10 +202,9 @@ static char *trainer_beside_us(void) {
     return NULL;
 }
 
-static void note_ignored(struct job *j) {
-    const struct hyperparameters *h = &j->hyperparameters;
+static void note_ignored(const struct hyperparameters *h, struct warnings *warnings) {
     if (h->ignored > 0)
-        warnings_add(&j->warnings,
+        warnings_add(warnings,
                      "%zu hyperparameters have names that are no flag's and are "
                      "not passed as such, the first "
                      "is \"%.64s\" (names are letters, digits, '_', and inside '.', ':', '-')",
@@ -173,9 +212,9 @@ static void note_ignored(struct job *j) {
 }
 
 /* Their ranks and ports would be those of the job around them. */
-static void note_nested(struct job *j, char *const *environment) {
+static void note_nested(char *const *environment, struct warnings *warnings) {
     if (env_get(environment, ATTEMPT_RUN_VARIABLE) != NULL)
-        warnings_add(&j->warnings,
+        warnings_add(warnings,
                      "this ringmaster runs inside a program that another ringmaster started; one "
                      "is enough: let the outer one start the program itself");
 }
@@ -202,48 +241,80 @@ int job_resolve(struct job *j, const char *const *arguments, char *const *enviro
 }
 
 /* Nothing of a job hangs on them. */
-static void read_metrics(struct job *j) {
+static void read_metrics(const char *base_dir, struct warnings *warnings,
+                         struct metric_definitions *ret) {
     char path[PATH_MAX];
     struct error err = {0};
-    if (config_path(j, "metric-definition-regex.json", path, &err) != 0 ||
-        metric_definitions_read(path, &j->metrics, &err) != 0)
-        warnings_add(&j->warnings, "metrics are not counted: %s", err.text);
-    else if (j->metrics.passed_over > 0)
-        warnings_add(&j->warnings,
+    if (config_path(base_dir, "metric-definition-regex.json", path, &err) != 0 ||
+        metric_definitions_read(path, ret, &err) != 0)
+        warnings_add(warnings, "metrics are not counted: %s", err.text);
+    else if (ret->passed_over > 0)
+        warnings_add(warnings,
                      "%s: %zu entries are no metric definitions, longer than 500 characters or "
                      "more than %d",
-                     path, j->metrics.passed_over, METRIC_DEFINITIONS_MAX);
+                     path, ret->passed_over, METRIC_DEFINITIONS_MAX);
 }
 
-static int read_program(const char *const *arguments, char *const *environment, struct job *j,
-                        struct error *err) {
-    char path[PATH_MAX];
-    bool exact = arguments[0] != NULL && strcmp(arguments[0], "--") == 0;
-    if (upload_targets_check(&j->settings, err) != 0 ||
-        config_path(j, "inputdataconfig.json", path, err) != 0 ||
-        channels_read(path, &j->channels, err) != 0 ||
-        download_sources_read(&j->settings, &j->hyperparameters, environment, !exact, &j->channels,
-                              &j->sources, err) != 0)
+/* --- all of it -------------------------------------------------------------------------------- */
+
+struct reading {
+    struct settings settings;
+    struct request request;
+    struct hosts hosts;
+    struct inputs inputs;
+    struct metric_definitions metrics;
+    struct warnings warnings;
+};
+
+/* What goes wrong before the hosts are read is kept, the first of it, and they are read all the
+ * same: a host that cannot run joins the others and tells them why, where they would otherwise wait
+ * for it in vain. */
+static int read_parts(char *const *environment, bool needs_code, struct reading *r,
+                      struct error *err) {
+    struct error later;
+    int read = settings_parse(environment, &r->settings, &r->warnings, err);
+    if (read_request(r->settings.base_dir, &r->request, read == 0 ? err : &later) != 0)
+        read = -1;
+    if (read_hosts(&r->settings, &r->request, environment, &r->warnings, &r->hosts,
+                   read == 0 ? err : &later) != 0)
+        read = -1;
+    if (read != 0 || read_inputs(&r->settings, &r->request.hyperparameters, environment, needs_code,
+                                 &r->inputs, err) != 0)
         return -1;
-    note_ignored(j);
-    note_nested(j, environment);
-    read_metrics(j);
-    efa_warn("", environment, &j->warnings);
-    return j->sources.code != NULL ? 0 : job_resolve(j, arguments, environment, err);
+    note_ignored(&r->request.hyperparameters, &r->warnings);
+    note_nested(environment, &r->warnings);
+    read_metrics(r->settings.base_dir, &r->warnings, &r->metrics);
+    efa_warn("", environment, &r->warnings);
+    return 0;
+}
+
+/* The job, to which all that R owns goes over. */
+static void assemble(const struct reading *r, struct job *ret) {
+    *ret = (struct job){.settings = r->settings,
+                        .cluster = r->hosts.cluster,
+                        .hyperparameters = r->request.hyperparameters,
+                        .mpi_options = r->request.options,
+                        .channels = r->inputs.channels,
+                        .sources = r->inputs.sources,
+                        .metrics = r->metrics,
+                        .ports = r->hosts.ports,
+                        .once_per_host = r->request.once_per_host,
+                        .warnings = r->warnings};
+    memcpy(ret->part, r->hosts.part, sizeof(ret->part));
 }
 
 int job_read(const char *const *arguments, char *const *environment, struct job *ret,
              struct error *err) {
     struct error first = {0};
-    struct error later = {0};
-    *ret = (struct job){.once_per_host =
-                            arguments[0] != NULL && strcmp(arguments[0], JOB_ONCE_PER_HOST) == 0};
-    arguments += ret->once_per_host;
-    bool wished = read_wishes(ret, environment, &first) == 0;
-    bool known = read_cluster(ret, environment, &later) == 0;
-    if (wished && known)
-        return read_program(arguments, environment, ret, err);
+    bool once = arguments[0] != NULL && strcmp(arguments[0], JOB_ONCE_PER_HOST) == 0;
+    struct reading r = {.request = {.once_per_host = once}};
+    arguments += once;
+    bool exact = arguments[0] != NULL && strcmp(arguments[0], "--") == 0;
+    int read = read_parts(environment, !exact, &r, &first);
+    assemble(&r, ret);
+    if (read == 0)
+        return ret->sources.code != NULL ? 0 : job_resolve(ret, arguments, environment, err);
     if (err != NULL)
-        *err = wished ? later : first;
+        *err = first;
     return -1;
 }

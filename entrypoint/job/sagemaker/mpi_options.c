@@ -12,14 +12,12 @@ void mpi_options_done(struct mpi_options *w) {
 }
 
 /* The toolkit takes any text for yes, "False" too; here it means what it says. */
-static int read_switch(const struct hyperparameters *h, const char *name, enum wish *ret,
-                       struct error *err) {
+static int read_switch(const char *name, const char *text, enum wish *ret, struct error *err) {
     static const struct {
         const char *text;
         enum wish wish;
     } known[] = {{"true", WISH_YES}, {"True", WISH_YES}, {"1", WISH_YES}, {"false", WISH_NO},
                  {"False", WISH_NO}, {"0", WISH_NO},     {"", WISH_NO}};
-    const char *text = hyperparameters_get(h, name);
     *ret = WISH_UNSAID;
     if (text == NULL)
         return 0;
@@ -32,9 +30,8 @@ static int read_switch(const struct hyperparameters *h, const char *name, enum w
                      "the hyperparameter %s: \"%.64s\" is neither true nor false", name, text);
 }
 
-static int read_count(const struct hyperparameters *h, const char *name, int64_t max, unsigned *ret,
+static int read_count(const char *name, const char *text, int64_t max, unsigned *ret,
                       struct error *err) {
-    const char *text = hyperparameters_get(h, name);
     int64_t count = 0;
     *ret = 0;
     if (text == NULL)
@@ -52,9 +49,7 @@ static bool is_list_of_texts(const json_t *list) {
     return json_array_size(list) > 0;
 }
 
-static int read_groups(const struct hyperparameters *h, json_t **ret, struct error *err) {
-    static const char name[] = "sagemaker_distribution_instance_groups";
-    const char *text = hyperparameters_get(h, name);
+static int read_groups(const char *name, const char *text, json_t **ret, struct error *err) {
     *ret = NULL;
     if (text == NULL || strcmp(text, "[]") == 0)
         return 0;
@@ -67,15 +62,24 @@ static int read_groups(const struct hyperparameters *h, json_t **ret, struct err
                      name, text);
 }
 
+enum { MPI, SLOTS, RANKS, OPTIONS, GROUPS, NAMES };
+static const char *const names[NAMES] = {
+    [MPI] = "sagemaker_mpi_enabled",
+    [SLOTS] = "sagemaker_mpi_num_of_processes_per_host",
+    [RANKS] = "sagemaker_mpi_num_processes",
+    [OPTIONS] = "sagemaker_mpi_custom_mpi_options",
+    [GROUPS] = "sagemaker_distribution_instance_groups",
+};
+
 int mpi_options_read(const struct hyperparameters *h, struct mpi_options *ret, struct error *err) {
-    *ret = (struct mpi_options){0};
-    const char *options = hyperparameters_get(h, "sagemaker_mpi_custom_mpi_options");
-    ret->options = options != NULL ? options : "";
-    if (read_switch(h, "sagemaker_mpi_enabled", &ret->mpi, err) != 0 ||
-        read_count(h, "sagemaker_mpi_num_of_processes_per_host", CLUSTER_SLOTS_MAX, &ret->slots,
-                   err) != 0 ||
-        read_count(h, "sagemaker_mpi_num_processes", (int64_t)CLUSTER_HOSTS_MAX * CLUSTER_SLOTS_MAX,
+    const char *text[NAMES];
+    for (size_t i = 0; i < NAMES; i++)
+        text[i] = hyperparameters_get(h, names[i]);
+    *ret = (struct mpi_options){.options = text[OPTIONS] != NULL ? text[OPTIONS] : ""};
+    if (read_switch(names[MPI], text[MPI], &ret->mpi, err) != 0 ||
+        read_count(names[SLOTS], text[SLOTS], CLUSTER_SLOTS_MAX, &ret->slots, err) != 0 ||
+        read_count(names[RANKS], text[RANKS], (int64_t)CLUSTER_HOSTS_MAX * CLUSTER_SLOTS_MAX,
                    &ret->ranks, err) != 0)
         return -1;
-    return read_groups(h, &ret->groups, err);
+    return read_groups(names[GROUPS], text[GROUPS], &ret->groups, err);
 }
