@@ -4,12 +4,12 @@
 
 #include "common/error.h"
 #include "common/progress.h"
+#include "common/status_line.h"
 #include "trainer/app/run/eval_artifacts.h"
 #include "trainer/app/step/network.h"
 #include "trainer/app/task/class_tally.h"
 #include "trainer/app/task/task.h"
 #include "trainer/comm/comm.h"
-#include "trainer/telemetry/status_line.h"
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  *
  * Whoever prints elsewhere on that terminal clears the line first; log lines do by themselves while
  * it is open. One thread uses it. */
-#ifndef TRAINER_TELEMETRY_STATUS_LINE_H
-#define TRAINER_TELEMETRY_STATUS_LINE_H
+#ifndef COMMON_STATUS_LINE_H
+#define COMMON_STATUS_LINE_H
 
 #include "common/log.h"
 

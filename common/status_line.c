@@ -1,4 +1,4 @@
-#include "trainer/telemetry/status_line.h"
+#include "common/status_line.h"
 
 #include "common/clock.h"
 #include "common/file.h"

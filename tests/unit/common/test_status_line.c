@@ -1,4 +1,4 @@
-#include "trainer/telemetry/status_line.h"
+#include "common/status_line.h"
 
 #include "common/clock.h"
 #include "tests/support/unit.h"
@@ -155,7 +155,7 @@ static void its_texts_say_where_things_stand(void) {
     CU_ASSERT_STRING_EQUAL(text, "78 days 4 h");
 }
 
-UNIT_SUITE("telemetry.status_line", UNIT(it_is_rewritten_in_place_a_few_times_a_second),
+UNIT_SUITE("common.status_line", UNIT(it_is_rewritten_in_place_a_few_times_a_second),
            UNIT(what_is_not_shown_is_not_cleared), UNIT(it_is_cut_at_the_width),
            UNIT(log_lines_stand_on_lines_of_their_own),
            UNIT(it_is_silent_where_it_would_be_in_the_way), UNIT(its_texts_say_where_things_stand))
