@@ -1,24 +1,26 @@
 #include "common/exit_code.h"
 
 static const struct exit_code_row table[] = {
-    {EXIT_CODE_OK, "success", "success"},
-    {EXIT_CODE_USAGE, "usage", "wrong command line"},
+    {EXIT_CODE_OK, "success", "success", true},
+    {EXIT_CODE_USAGE, "usage", "wrong command line", true},
     {EXIT_CODE_CONFIG, "configuration",
      "wrong configuration: cluster, JSON file, variable, port or place to write to; or too little "
-     "memory"},
-    {EXIT_CODE_DATA, "data", "unusable input data or checkpoint"},
+     "memory",
+     true},
+    {EXIT_CODE_DATA, "data", "unusable input data or checkpoint", true},
     {EXIT_CODE_NOT_READY, "not-ready",
-     "hosts missing at the deadline, or one that fetches stands still"},
-    {EXIT_CODE_INTERNAL, "internal", "internal error"},
-    {EXIT_CODE_DEVICE, "device", "device missing or unfit"},
-    {EXIT_CODE_HOST_LOST, "host-lost", "a host was lost while the job ran"},
-    {EXIT_CODE_STALLED, "stalled", "the job made no progress within its limit"},
-    {EXIT_CODE_UPLOAD, "upload", "what the job leaves could not be uploaded; it lies on its hosts"},
+     "hosts missing at the deadline, or one that fetches stands still", false},
+    {EXIT_CODE_INTERNAL, "internal", "internal error", true},
+    {EXIT_CODE_DEVICE, "device", "device missing or unfit", true},
+    {EXIT_CODE_HOST_LOST, "host-lost", "a host was lost while the job ran", true},
+    {EXIT_CODE_STALLED, "stalled", "the job made no progress within its limit", true},
+    {EXIT_CODE_UPLOAD, "upload", "what the job leaves could not be uploaded; it lies on its hosts",
+     false},
     {EXIT_CODE_KEY_REFUSED, "key-refused",
-     "a host has another key: another secret, image build, list of hosts or job's name"},
-    {EXIT_CODE_NOT_EXECUTABLE, "program", "the program cannot be executed"},
-    {EXIT_CODE_NOT_FOUND, "program", "the program was not found"},
-    {EXIT_CODE_STOPPED, "stopped", "stopped on request before the end, with a checkpoint"},
+     "a host has another key: another secret, image build, list of hosts or job's name", false},
+    {EXIT_CODE_NOT_EXECUTABLE, "program", "the program cannot be executed", false},
+    {EXIT_CODE_NOT_FOUND, "program", "the program was not found", false},
+    {EXIT_CODE_STOPPED, "stopped", "stopped on request before the end, with a checkpoint", true},
 };
 
 const struct exit_code_row *exit_code_table(size_t *ret_count) {
@@ -31,11 +33,4 @@ const char *exit_code_class(int code) {
         if (table[i].code == code)
             return table[i].class_name;
     return code > 128 && code <= 192 ? "signal" : "program";
-}
-
-void exit_code_print(FILE *out) {
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        fprintf(out, "  %-4d %s\n", table[i].code, table[i].meaning);
-    fprintf(out, "  128+n the program died of signal n\n"
-                 "  other the program's own code (its 130 becomes 1)\n");
 }

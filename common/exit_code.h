@@ -5,8 +5,8 @@
 #ifndef COMMON_EXIT_CODE_H
 #define COMMON_EXIT_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 enum exit_code {
     EXIT_CODE_OK = 0,
@@ -30,6 +30,7 @@ struct exit_code_row {
     int code;
     const char *class_name; /* first word of the failure file */
     const char *meaning;
+    bool trainer; /* ringtrain itself ends with it, too */
 };
 
 /* All rows in order of code. */
@@ -37,8 +38,5 @@ const struct exit_code_row *exit_code_table(size_t *ret_count);
 
 /* The class for CODE: a row's name, "signal" for 129..192, else "program". Never NULL. */
 const char *exit_code_class(int code);
-
-/* Prints the table, one "  CODE  meaning" line a row. */
-void exit_code_print(FILE *out);
 
 #endif

@@ -5,10 +5,13 @@
 #include "common/json_text.h"
 #include "common/redact.h"
 #include "common/str.h"
+#include "common/terminal.h"
+#include "common/wrap.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,6 +22,8 @@ static enum log_level lowest = LOG_INFO;
 static struct log_sink lines_go;
 static struct log_listener listens;
 static enum log_form form = LOG_TEXT;
+static int terminal = -1; /* of LOG_TERMINAL, where its width counts */
+static bool coloured;
 
 void log_set_who(const char *who) {
     snprintf(who_name, sizeof(who_name), "%s", who != NULL ? who : "");
@@ -42,6 +47,14 @@ struct log_listener log_set_listener(struct log_listener listener) {
 
 void log_set_form(enum log_form wanted) {
     form = wanted;
+    terminal = -1;
+    coloured = false;
+}
+
+void log_set_terminal(int fd) {
+    form = LOG_TERMINAL;
+    terminal = fd;
+    coloured = terminal_has_colour(fd);
 }
 
 static void put(const struct buf *line) {
@@ -60,18 +73,38 @@ static int add_text_line(struct buf *line, const char *stamp, const char *level,
     return buf_add(line, "\n", 1, NULL);
 }
 
-static int add_terminal_line(struct buf *line, const char *stamp, const char *level,
-                             const struct buf *text) {
+/* "12:34:56 warning: ", the level in its colour; AT is the column behind it. */
+static int add_terminal_head(struct buf *line, const char *level, size_t *ret_at) {
     char clock[16] = "";
     time_t now = time(NULL);
     struct tm local;
-    (void)stamp;
     if (localtime_r(&now, &local) != NULL)
         (void)strftime(clock, sizeof(clock), "%H:%M:%S ", &local);
-    bool info = strcmp(level, "info") == 0;
-    if (buf_printf(line, NULL, "%s%s%s%s%s", clock, info ? "" : level, info ? "" : ": ", who_name,
-                   who_name[0] != '\0' ? ": " : "") != 0 ||
-        str_add_utf8(line, buf_text(text), text->size, NULL) != 0)
+    bool error = strcmp(level, "error") == 0, info = strcmp(level, "info") == 0;
+    *ret_at = strlen(clock) + (info ? 0 : strlen(level) + 2);
+    if (buf_printf(line, NULL, "%s%s%s", terminal_colour(coloured, TERMINAL_DIM), clock,
+                   terminal_colour(coloured, TERMINAL_PLAIN)) != 0)
+        return -1;
+    return info ? 0
+                : buf_printf(line, NULL, "%s%s:%s ",
+                             terminal_colour(coloured, error ? TERMINAL_RED : TERMINAL_YELLOW),
+                             level, terminal_colour(coloured, TERMINAL_PLAIN));
+}
+
+static int add_terminal_line(struct buf *line, const char *stamp, const char *level,
+                             const struct buf *text) {
+    enum { INDENT = 9 }; /* below the text, behind the clock */
+    cleanup_buf struct buf said;
+    size_t at = 0;
+    (void)stamp;
+    buf_init(&said, line->max);
+    if (add_terminal_head(line, level, &at) != 0 ||
+        buf_printf(&said, NULL, "%s%s", who_name, who_name[0] != '\0' ? ": " : "") != 0 ||
+        str_add_utf8(&said, buf_text(text), text->size, NULL) != 0)
+        return -1;
+    struct wrap wrap = {
+        .at = at, .indent = INDENT, .width = terminal >= 0 ? terminal_columns(terminal) : SIZE_MAX};
+    if (wrap_add(line, buf_text(&said), wrap, NULL) != 0)
         return -1;
     return buf_add(line, "\n", 1, NULL);
 }

@@ -39,6 +39,9 @@ struct log_listener log_set_listener(struct log_listener listener);
  * or for a terminal, which is narrow, the time of day and a level that is not info. */
 enum log_form { LOG_TEXT, LOG_JSON, LOG_TERMINAL };
 void log_set_form(enum log_form form);
+/* LOG_TERMINAL for the terminal at FD: lines break between words at its width, and levels have a
+ * colour unless NO_COLOR is set. */
+void log_set_terminal(int fd);
 
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

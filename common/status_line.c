@@ -2,18 +2,18 @@
 
 #include "common/clock.h"
 #include "common/file.h"
+#include "common/terminal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 static const int64_t pause_between = CLOCK_SECOND / 4;
 static const char erase[] = "\r\x1b[K";
 
-enum { WIDTH_UNKNOWN = 80 };
+/* Columns of a bar with its brackets and the space after it; where less is left there is none. */
+enum { BAR_LEAST = 10, BAR_MOST = 14, CODES_MAX = 16 };
 
 static void put_log_line(void *context, const char *text, size_t size) {
     struct status_line *line = context;
@@ -24,16 +24,12 @@ static void put_log_line(void *context, const char *text, size_t size) {
         (void)file_write_all(STDERR_FILENO, text, size, NULL);
 }
 
-static bool can_rewrite(int fd) {
-    const char *term = getenv("TERM");
-    return isatty(fd) && term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
-}
-
 void status_line_open(struct status_line *line, int fd) {
     *line = STATUS_LINE_SILENT;
-    if (!can_rewrite(fd))
+    if (!terminal_can_rewrite(fd))
         return;
     line->fd = fd;
+    line->colour = terminal_has_colour(fd);
     line->before = log_set_sink((struct log_sink){put_log_line, line});
 }
 
@@ -49,21 +45,31 @@ bool status_line_due(const struct status_line *line, int64_t now) {
     return line->fd > 0 && now >= line->next;
 }
 
-/* Asked each time: windows change. The last column stays free, where some terminals wrap. */
-static size_t width(int fd) {
-    struct winsize size = {0};
-    if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return WIDTH_UNKNOWN - 1;
-    return size.ws_col - 1u;
+/* "[===>   ] " of SIZE columns; "" where there is no bar. */
+static void draw_bar(const struct status_line *line, double fraction, size_t size,
+                     char ret[BAR_MOST + 2 * CODES_MAX]) {
+    static const char full[] = "==============";
+    ret[0] = '\0';
+    if (!(fraction >= 0) || size < BAR_LEAST)
+        return;
+    int inner = (int)(size < BAR_MOST ? size : BAR_MOST) - 3;
+    int done = fraction < 1 ? (int)(fraction * inner) : inner;
+    bool tip = done < inner;
+    (void)snprintf(ret, BAR_MOST + 2 * CODES_MAX, "[%s%.*s%s%s%*s] ",
+                   terminal_colour(line->colour, TERMINAL_CYAN), done, full, tip ? ">" : "",
+                   terminal_colour(line->colour, TERMINAL_PLAIN), inner - done - tip, "");
 }
 
-void status_line_show(struct status_line *line, int64_t now, const char *text) {
-    char bytes[sizeof(erase) + STATUS_LINE_MAX];
+void status_line_show(struct status_line *line, int64_t now, double fraction, const char *text) {
+    char bar[BAR_MOST + 2 * CODES_MAX];
+    char bytes[sizeof(erase) + sizeof(bar) + STATUS_LINE_MAX];
     if (!status_line_due(line, now))
         return;
-    size_t most = width(line->fd);
+    /* The last column stays free, where some terminals wrap. */
+    size_t most = terminal_columns(line->fd) - 1, columns = strlen(text);
+    draw_bar(line, fraction, columns < most ? most - columns : 0, bar);
     most = most < STATUS_LINE_MAX - 1 ? most : STATUS_LINE_MAX - 1;
-    int size = snprintf(bytes, sizeof(bytes), "%s%.*s", erase, (int)most, text);
+    int size = snprintf(bytes, sizeof(bytes), "%s%s%.*s", erase, bar, (int)most, text);
     (void)file_write_all(line->fd, bytes, (size_t)size, NULL);
     line->shown = true;
     line->next = now + pause_between;
@@ -90,29 +96,4 @@ void status_duration(char *text, size_t size, double seconds) {
         (void)snprintf(text, size, "%" PRId64 ":%02d:%02d", hours, minutes, (int)(s % 60));
     else
         (void)snprintf(text, size, "%d:%02d", minutes, (int)(s % 60));
-}
-
-void status_text_training(char text[STATUS_LINE_MAX], const struct status_training *at) {
-    if (at->step_seconds <= 0) {
-        (void)snprintf(text, STATUS_LINE_MAX, "step %" PRId64 "/%" PRId64, at->step, at->steps);
-        return;
-    }
-    char left[32];
-    status_duration(left, sizeof(left), (double)(at->steps - at->step) * at->step_seconds);
-    (void)snprintf(text, STATUS_LINE_MAX,
-                   "step %" PRId64 "/%" PRId64 "  epoch %.2f  %.4g images/s  loss %.4f  ETA %s",
-                   at->step, at->steps, at->epoch, (double)at->step_images / at->step_seconds,
-                   at->loss, left);
-}
-
-void status_text_evaluation(char text[STATUS_LINE_MAX], int64_t images, int64_t of,
-                            double seconds) {
-    char left[32];
-    int size =
-        snprintf(text, STATUS_LINE_MAX, "evaluating: %" PRId64 "/%" PRId64 " images", images, of);
-    if (images <= 0 || seconds <= 0)
-        return;
-    status_duration(left, sizeof(left), seconds * (double)(of - images) / (double)images);
-    (void)snprintf(text + size, STATUS_LINE_MAX - (size_t)size, "  %.4g images/s  ETA %s",
-                   (double)images / seconds, left);
 }

@@ -2,6 +2,7 @@
 
 #include "common/exit_code.h"
 #include "common/metric_line.h"
+#include "common/nearest.h"
 #include "entrypoint/job/cluster/platform_table.h"
 #include "entrypoint/job/settings.h"
 #include "entrypoint/manual.h"
@@ -14,11 +15,13 @@
 #include <string.h>
 
 static int commands(struct buf *ret, struct error *err) {
-    if (buf_add_text(ret, "| command | what it does |\n| --- | --- |\n", err) != 0)
+    if (buf_add_text(ret, "| command | what it does | example |\n| --- | --- | --- |\n", err) != 0)
         return -1;
     for (const struct manual_row *row = manual_rows(); row->command != NULL; row++)
-        if (buf_printf(ret, err, "| `ringmaster %s%s%s` | %s |\n", row->command,
-                       row->words[0] != '\0' ? " " : "", row->words, row->text) != 0)
+        if (buf_printf(ret, err, "| `ringmaster %s%s%s` | %s | %s%s%s |\n", row->command,
+                       row->words[0] != '\0' ? " " : "", row->words, row->text,
+                       row->example != NULL ? "`" : "", row->example != NULL ? row->example : "",
+                       row->example != NULL ? "`" : "") != 0)
             return -1;
     return 0;
 }
@@ -79,14 +82,18 @@ const struct docs_table *docs_tables(void) {
 }
 
 int docs_print(const char *name, struct buf *ret, struct error *err) {
+    struct nearest nearest =
+        nearest_begin(name != NULL ? name : "", name != NULL ? strlen(name) : 0);
+    char words[NEAREST_WORDS_MAX];
     for (const struct docs_table *t = tables; t->name != NULL; t++) {
+        nearest_try(&nearest, t->name);
         if (name == NULL && buf_printf(ret, err, "%s %s\n", t->name, t->page) != 0)
             return -1;
         if (name != NULL && strcmp(name, t->name) == 0)
             return t->print(ret, err);
     }
-    return name == NULL
-               ? 0
-               : error_set(err, EXIT_CODE_USAGE,
-                           "docs: unknown table \"%.64s\"; `ringmaster docs` lists them", name);
+    return name == NULL ? 0
+                        : error_set(err, EXIT_CODE_USAGE,
+                                    "docs: unknown table \"%.64s\"; `ringmaster docs` lists them%s",
+                                    name, nearest_words(&nearest, words));
 }

@@ -1,10 +1,12 @@
 /* ringmaster: the table of contents. What each command does is in the file of its name. */
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/exit_code_print.h"
 #include "common/file.h"
 #include "common/log.h"
 #include "common/redact.h"
 #include "common/standard_streams.h"
+#include "common/terminal.h"
 #include "entrypoint/docs.h"
 #include "entrypoint/host/observe/failure_writer.h"
 #include "entrypoint/host/observe/output_lock.h"
@@ -60,12 +62,20 @@ static int refuse_words(const char *const *words, struct error *err) {
     return error_set(err, EXIT_CODE_USAGE, "unexpected %.128s; see `ringmaster help`", words[0]);
 }
 
+/* What looks like an option of COMMAND and is none; WORD may be NULL. */
+static int refuse_option(const char *command, const char *word, struct error *err) {
+    const char *nearest = word != NULL ? manual_nearest_option(command, word) : NULL;
+    if (nearest == NULL)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "unknown option %.64s; did you mean %s?", word, nearest);
+}
+
 static int print_help(void) {
     cleanup_buf struct buf text;
     buf_init(&text, print_max);
     (void)manual_help(&text, NULL);
     (void)printf("%s\nExit codes:\n", buf_text(&text));
-    exit_code_print(stdout);
+    exit_code_print(stdout, false);
     return end_printing();
 }
 
@@ -130,6 +140,8 @@ static int run_versions(const char *const *words, struct error *err) {
 static int run_version(const char *const *words, struct error *err) {
     if (manual_takes("version", words[0]))
         return run_versions(words + 1, err);
+    if (refuse_option("version", words[0], err) != 0)
+        return -1;
     if (refuse_words(words, err) != 0)
         return -1;
     (void)printf("ringmaster %s\n", RINGMASTER_VERSION);
@@ -238,6 +250,8 @@ static void choose_log_form(void) {
     const char *form = getenv("RINGMASTER_LOG");
     if (form != NULL && strcmp(form, "json") == 0)
         log_set_form(LOG_JSON);
+    else if (form == NULL && terminal_can_rewrite(STDERR_FILENO))
+        log_set_terminal(STDERR_FILENO);
 }
 
 static void begin_words(const struct job *job) {
@@ -295,11 +309,8 @@ static int run_train(const char *const *words, struct error *err) {
 
 static int run_check(const char *const *words, struct error *err) {
     bool json = manual_takes("check", words[0]);
-    const char *nearest =
-        words[0] != NULL && !json ? manual_nearest_option("check", words[0]) : NULL;
-    if (nearest != NULL)
-        return error_set(err, EXIT_CODE_USAGE, "unknown option %.64s; did you mean %s?", words[0],
-                         nearest);
+    if (!json && refuse_option("check", words[0], err) != 0)
+        return -1;
     return run_job(words + json, json ? CHECK_JSON : CHECK, err);
 }
 

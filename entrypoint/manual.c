@@ -4,6 +4,7 @@
 #include "common/exit_code.h"
 #include "common/nearest.h"
 #include "common/roff.h"
+#include "common/wrap.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/settings.h"
 #include "entrypoint/outcome/explain.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMN = 36, VARIABLE_COLUMN = 28, LINE_MOST = 79, MEANING_MOST = 1024 };
+enum { COLUMN = 36, VARIABLE_COLUMN = 28, MEANING_MOST = 1024 };
 
 static const char title[] = "turns a set of identical containers into one MPI training job";
 static const char names[] =
@@ -21,23 +22,32 @@ static const char names[] =
     "`ringtrain train --help` lists the trainer's flags.";
 
 static const struct manual_row rows[] = {
-    {"train", "[FLAGS]", "train with ringtrain, or with sagemaker_program"},
-    {"train", "-- PROGRAM ARGS", "run any program on every slot of every host"},
+    {"train", "[FLAGS]", "train with ringtrain, or with sagemaker_program",
+     "ringmaster train --data pictures --model resnet50 --epochs 90"},
+    {"train", "-- PROGRAM ARGS", "run any program on every slot of every host",
+     "ringmaster train -- python3 train.py --epochs 10"},
     {"train", JOB_ONCE_PER_HOST " [as above]",
-     "once on every host instead: it has all devices to itself"},
-    {"plan", "[train] [as above]", "print what would run, as JSON"},
+     "once on every host instead: it has all devices to itself",
+     "ringmaster train " JOB_ONCE_PER_HOST " -- hostname"},
+    {"plan", "[train] [as above]", "print what would run, as JSON",
+     "ringmaster plan train -- python3 train.py"},
     {"check", "[--json]",
      "gather all hosts and print what each of them has, how they reach each other and what would "
-     "hurt a job"},
+     "hurt a job",
+     "RINGMASTER_HOSTS=10.0.0.1,10.0.0.2 ringmaster check"},
     {"explain", "[CODE]",
      "what an exit code, a signal or an error of MPI, NCCL or CUDA means and what to do: 73, "
-     "SIGBUS, mpi:15, nccl:2, cuda:700, xid:79"},
-    {"metrics", "", "print metric definitions for CreateTrainingJob"},
-    {"version", "[--all]", "its version; with --all those of all that it works with"},
-    {"man", "", "print the man page, as `man -l -` reads it"},
-    {"completion", "", "print completions for bash, which sources them"},
-    {"help", "", "print commands, variables and exit codes"},
-    {NULL, NULL, NULL},
+     "SIGBUS, mpi:15, nccl:2, cuda:700, xid:79",
+     "ringmaster explain 137"},
+    {"metrics", "", "print metric definitions for CreateTrainingJob",
+     "ringmaster metrics >metrics.json"},
+    {"version", "[--all]", "its version; with --all those of all that it works with",
+     "ringmaster version --all"},
+    {"man", "", "print the man page, as `man -l -` reads it", "ringmaster man | man -l -"},
+    {"completion", "", "print completions for bash, which sources them",
+     ". <(ringmaster completion)"},
+    {"help", "", "print commands, variables and exit codes", "ringmaster help check"},
+    {NULL, NULL, NULL, NULL},
 };
 
 const struct manual_row *manual_rows(void) {
@@ -89,23 +99,22 @@ const char *manual_nearest_option(const char *command, const char *word) {
     return nearest.name;
 }
 
-/* TEXT in lines of LINE_MOST, from the column AT on; every further line begins at INDENT. */
+/* TEXT in lines of WRAP_WIDTH, from the column AT on; every further line begins at INDENT. */
 static int add_wrapped(struct buf *ret, const char *text, size_t at, size_t indent,
                        struct error *err) {
-    while (*text != '\0') {
-        size_t word = strcspn(text, " ");
-        if (at > indent && at + 1 + word > LINE_MOST) {
-            if (buf_printf(ret, err, "\n%*s", (int)indent, "") != 0)
-                return -1;
-            at = indent;
-        }
-        bool first = at == indent;
-        if (buf_printf(ret, err, "%s%.*s", first ? "" : " ", (int)word, text) != 0)
+    const struct wrap wrap = {.at = at, .indent = indent, .width = WRAP_WIDTH};
+    return wrap_add(ret, text, wrap, err) == 0 ? buf_add(ret, "\n", 1, err) : -1;
+}
+
+/* Of COMMAND, NULL: of all. */
+static int add_examples(struct buf *ret, const char *command, struct error *err) {
+    if (buf_add_text(ret, "\nExamples:\n", err) != 0)
+        return -1;
+    for (const struct manual_row *row = rows; row->command != NULL; row++)
+        if ((command == NULL || strcmp(row->command, command) == 0) && row->example != NULL &&
+            buf_printf(ret, err, "  %s\n", row->example) != 0)
             return -1;
-        at += word + !first;
-        text += word + strspn(text + word, " ");
-    }
-    return buf_add(ret, "\n", 1, err);
+    return 0;
 }
 
 static int help_row(const struct manual_row *row, struct buf *ret, struct error *err) {
@@ -148,8 +157,8 @@ int manual_help(struct buf *ret, struct error *err) {
     for (const struct manual_row *row = rows; row->command != NULL; row++)
         if (help_row(row, ret, err) != 0)
             return -1;
-    if (buf_add(ret, "\n", 1, err) != 0 || add_wrapped(ret, names, 0, 0, err) != 0 ||
-        buf_add_text(ret, "\nVariables:\n", err) != 0)
+    if (add_examples(ret, NULL, err) != 0 || buf_add(ret, "\n", 1, err) != 0 ||
+        add_wrapped(ret, names, 0, 0, err) != 0 || buf_add_text(ret, "\nVariables:\n", err) != 0)
         return -1;
     return help_variables(ret, err);
 }
@@ -163,6 +172,7 @@ bool manual_help_of(const char *command, struct buf *ret) {
         }
     if (!found)
         return false;
+    (void)add_examples(ret, command, NULL);
     if (strcmp(command, "train") == 0)
         (void)buf_add_text(ret, "\n`ringtrain train --help` lists FLAGS.\n", NULL);
     (void)buf_add_text(ret, "\n`ringmaster help` lists all commands, variables and exit codes.\n",
@@ -200,6 +210,16 @@ static int add_codes(struct buf *ret, struct error *err) {
     return roff_item(ret, "other", "", "the program's own code (its 130 becomes 1)", err);
 }
 
+static int add_page_examples(struct buf *ret, struct error *err) {
+    if (buf_add_text(ret, ".SH EXAMPLES\n", err) != 0)
+        return -1;
+    for (const struct manual_row *row = rows; row->command != NULL; row++)
+        if (row->example != NULL &&
+            (buf_add_text(ret, ".PP\n", err) != 0 || roff_text(ret, row->example, err) != 0))
+            return -1;
+    return 0;
+}
+
 int manual_page(struct buf *ret, struct error *err) {
     if (roff_head(ret, "ringmaster", RINGMASTER_VERSION, title, err) != 0 ||
         buf_add_text(ret, ".SH SYNOPSIS\n.B ringmaster\nCOMMAND [WORDS]\n.SH COMMANDS\n", err) != 0)
@@ -213,7 +233,8 @@ int manual_page(struct buf *ret, struct error *err) {
     }
     if (buf_add_text(ret, ".PP\n", err) != 0 || roff_text(ret, names, err) != 0 ||
         buf_add_text(ret, ".SH ENVIRONMENT\n", err) != 0 || add_variables(ret, err) != 0 ||
-        buf_add_text(ret, ".SH EXIT STATUS\n", err) != 0 || add_codes(ret, err) != 0)
+        buf_add_text(ret, ".SH EXIT STATUS\n", err) != 0 || add_codes(ret, err) != 0 ||
+        add_page_examples(ret, err) != 0)
         return -1;
     return buf_add_text(ret,
                         ".SH FILES\n.TP\n.I /opt/ml/output/failure\nwhich host and rank failed "

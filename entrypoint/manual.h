@@ -13,6 +13,7 @@ struct manual_row {
     const char *words; /* its arguments as shown in help; "". A first one not in capitals is
                           literal, in brackets if optional */
     const char *text;
+    const char *example; /* a command line; NULL: another row of the command has one */
 };
 
 /* NULL-terminated by a row without command. */

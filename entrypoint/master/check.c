@@ -141,10 +141,10 @@ int check_print(struct master *m, struct error *err) {
     check_add_hosts(hosts, rows);
     check_add_network(hosts, rows);
     conclude(m, rows);
-    int result =
-        m->json ? add_json(m, hosts, rows, &text, err)
-                : check_print_rows(rows, m->s.job->cluster.count,
-                                   check_has_colour(STDOUT_FILENO, m->s.environment), &text, err);
+    int result = m->json
+                     ? add_json(m, hosts, rows, &text, err)
+                     : check_print_rows(rows, m->s.job->cluster.count,
+                                        check_look_of(STDOUT_FILENO, m->s.environment), &text, err);
     if (result == 0)
         nonblocking_writer_put(STDOUT_FILENO, buf_text(&text), text.size, patience);
     return result;

@@ -8,12 +8,18 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+/* How rows are laid out; zeroed for files and pipes, whose rows are a line each. */
+struct check_look {
+    bool colour;
+    size_t width; /* columns of a terminal, at which lines break between words; 0: nowhere */
+};
+
+/* Returns how FD is written to; TERM and NO_COLOR are read from ENVIRONMENT. */
+struct check_look check_look_of(int fd, char *const *environment);
+
 /* Appends ROWS as text. COUNT hosts take part; a row that holds for all of them says so. Text from
  * other hosts is made safe for a terminal. */
-int check_print_rows(const json_t *rows, size_t count, bool colour, struct buf *ret,
+int check_print_rows(const json_t *rows, size_t count, struct check_look look, struct buf *ret,
                      struct error *err);
-
-/* Returns true if FD is a terminal that shows colours and NO_COLOR is not set. */
-bool check_has_colour(int fd, char *const *environment);
 
 #endif

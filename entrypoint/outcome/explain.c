@@ -1,6 +1,7 @@
 #include "entrypoint/outcome/explain.h"
 
 #include "common/exit_code.h"
+#include "common/nearest.h"
 #include "common/str.h"
 
 #include <limits.h>
@@ -220,16 +221,38 @@ static bool print_about(const char *text, struct buf *ret, struct error *err) {
     return found;
 }
 
+/* Of names: numbers that are near mean nothing. */
+static const char *near_key(const char *text, char words[NEAREST_WORDS_MAX]) {
+    struct nearest nearest = nearest_begin(text, strlen(text));
+    char found[EXPLAIN_KEY_SIZE];
+    size_t count = 0;
+    const struct explain_row *table = explain_table(&count);
+    for (size_t i = 0; i < count; i++) {
+        char key[EXPLAIN_KEY_SIZE];
+        const char *before = nearest.name;
+        explain_key(&table[i], key);
+        if (key[strcspn(key, "0123456789")] != '\0')
+            continue;
+        nearest_try(&nearest, key);
+        if (nearest.name == before)
+            continue;
+        (void)snprintf(found, sizeof(found), "%s", key);
+        nearest.name = found;
+    }
+    return nearest_words(&nearest, words);
+}
+
 int explain_print(const char *text, struct buf *ret, struct error *err) {
     int only = text != NULL ? find_kind(text, strlen(text)) : -1;
     const struct explain_row *row = text != NULL && only < 0 ? explain_find(text) : NULL;
     if (text != NULL && only < 0 && row == NULL && print_about(text, ret, err))
         return 0;
+    char words[NEAREST_WORDS_MAX];
     if (text != NULL && only < 0 && row == NULL)
         return error_set(err, EXIT_CODE_USAGE,
                          "%.64s: not known; the program's own codes mean what it says, and "
-                         "`ringmaster explain` lists all that is known",
-                         text);
+                         "`ringmaster explain` lists all that is known%s",
+                         text, near_key(text, words));
     if (row != NULL)
         return print_row(row, ret, err);
     for (int i = 0; i < EXPLAIN_KINDS; i++)

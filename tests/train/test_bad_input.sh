@@ -21,6 +21,16 @@ refused 64 "--epochs" --epochs many
 refused 64 "--epochs needs a value" --epochs
 refused 64 "is none of resnet18" --data synthetic --model resnet19
 code 64 "$ringtrain" trian
+says "unknown command 'trian'; did you mean train?"
+code 64 "$ringtrain" inspect dta "$data"
+says "did you mean data?"
+code 64 "$ringtrain" prepare shpes "$work/shapes"
+says "did you mean shapes?"
+code 64 "$ringtrain" docs trian
+says "did you mean train?"
+refused 64 "did you mean resnet18?" --data synthetic --model resnt18
+refused 64 "did you mean coco-1x?" --data synthetic --recipe coco-2x
+refused 66 "did you mean $data?" --data "${data%?}"
 code 0 "$ringtrain" train --help
 grep -q -- --label-smoothing "$work/out" || fail "help without flags"
 grep -q ' 143 ' "$work/out" || fail "help without exit codes"

@@ -1,7 +1,9 @@
 /* ringtrain: one table of commands, one place that prints errors, one place that exits. */
 #include "common/cleanup.h"
 #include "common/exit_code.h"
+#include "common/exit_code_print.h"
 #include "common/log.h"
+#include "common/near_file.h"
 #include "common/nearest.h"
 #include "common/roff.h"
 #include "common/standard_streams.h"
@@ -19,31 +21,63 @@ struct command {
     int (*run)(int argc, char *const *argv, struct error *err);
     /* NULL: the line below says all. Behind the command's name come words that may be wrong. */
     void (*help)(FILE *out, int argc, char *const *argv);
-    const char *line; /* NULL: not listed */
+    const char *line;     /* NULL: not listed */
+    const char *examples; /* a command a line */
 };
 
 static int run_man(int argc, char *const *argv, struct error *err);
 
 static const struct command COMMANDS[] = {
-    {"train", command_train, command_train_help, "train a network"},
-    {"eval", command_eval, command_eval_help, "score a trained network"},
-    {"predict", command_predict, command_predict_help, "say what a network sees in pictures"},
-    {"prepare", command_prepare, command_prepare_help, "write sample data"},
-    {"inspect", command_inspect, command_inspect_help, "show what would run"},
-    {"draw", command_draw, command_draw_help, "paint a data set's objects on its pictures"},
-    {"version", command_version, NULL, "say what this build has"},
-    {"man", run_man, NULL, "print the man page, as `man -l -` reads it"},
-    {"docs", command_docs, NULL, NULL},
+    {"train", command_train, command_train_help, "train a network",
+     "ringtrain train --data pictures --model resnet50 --epochs 90\n"
+     "ringtrain train --data pictures --init resnet50.safetensors --lr 0.01\n"
+     "ringtrain train --data coco --recipe coco-1x\n"},
+    {"eval", command_eval, command_eval_help, "score a trained network",
+     "ringtrain eval --model-dir model --data pictures\n"
+     "ringtrain eval --watch checkpoints --data pictures\n"},
+    {"predict", command_predict, command_predict_help, "say what a network sees in pictures",
+     "ringtrain predict --model-dir model --out predictions cat.jpg photos/\n"},
+    {"prepare", command_prepare, command_prepare_help, "write sample data",
+     "ringtrain prepare shapes sample\n"
+     "ringtrain prepare shapes --coco sample --train 100\n"},
+    {"inspect", command_inspect, command_inspect_help, "show what would run",
+     "ringtrain inspect data pictures\n"
+     "ringtrain inspect plan --model resnet50 --batch-size 64\n"},
+    {"draw", command_draw, command_draw_help, "paint a data set's objects on its pictures",
+     "ringtrain draw --coco coco --out painted --count 4\n"},
+    {"version", command_version, NULL, "say what this build has", "ringtrain version\n"},
+    {"man", run_man, NULL, "print the man page, as `man -l -` reads it",
+     "ringtrain man | man -l -\n"},
+    {"docs", command_docs, NULL, NULL, NULL},
 };
 
 enum { COMMAND_COUNT = sizeof(COMMANDS) / sizeof(COMMANDS[0]), MANUAL_MAX = 1 << 20 };
+
+static void print_examples(FILE *out, const char *examples) {
+    fprintf(out, "\nexamples:\n");
+    for (; *examples != '\0'; examples += strcspn(examples, "\n") + 1)
+        fprintf(out, "  %.*s\n", (int)strcspn(examples, "\n"), examples);
+}
 
 static void print_help(FILE *out) {
     fprintf(out, "usage: ringtrain COMMAND [ARGUMENTS]\n\n");
     for (size_t i = 0; i < COMMAND_COUNT && COMMANDS[i].line != NULL; i++)
         fprintf(out, "  %-10s %s\n", COMMANDS[i].name, COMMANDS[i].line);
-    fprintf(out, "\nringtrain COMMAND --help says more.\n\nexit codes:\n");
-    exit_code_print(out);
+    fprintf(out, "\nringtrain COMMAND --help says more.\n");
+    print_examples(out, "ringtrain prepare shapes sample\n"
+                        "ringtrain train --data sample --model resnet20 --epochs 4\n"
+                        "ringtrain predict --model-dir model --out predictions sample/val\n");
+    fprintf(out, "\nexit codes:\n");
+    exit_code_print(out, true);
+}
+
+static int add_examples(struct buf *text, struct error *err) {
+    if (buf_add_text(text, ".SH EXAMPLES\n.nf\n", err) != 0)
+        return -1;
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (COMMANDS[i].examples != NULL && roff_text(text, COMMANDS[i].examples, err) != 0)
+            return -1;
+    return buf_add_text(text, ".fi\n", err);
 }
 
 static int run_man(int argc, char *const *argv, struct error *err) {
@@ -59,7 +93,7 @@ static int run_man(int argc, char *const *argv, struct error *err) {
     for (size_t i = 0; i < COMMAND_COUNT && COMMANDS[i].line != NULL; i++)
         if (roff_item(&text, COMMANDS[i].name, "", COMMANDS[i].line, err) != 0)
             return -1;
-    if (command_manual(&text, err) != 0)
+    if (command_manual(&text, err) != 0 || add_examples(&text, err) != 0)
         return -1;
     printf("%s", buf_text(&text));
     return EXIT_CODE_OK;
@@ -70,8 +104,10 @@ static void print_command_help(const struct command *command, int argc, char *co
         printf("usage: ringtrain %s\n", command->name);
     else
         command->help(stdout, argc, argv);
+    if (command->examples != NULL)
+        print_examples(stdout, command->examples);
     printf("\nexit codes:\n");
-    exit_code_print(stdout);
+    exit_code_print(stdout, true);
 }
 
 static bool is_help(const char *word) {
@@ -144,14 +180,15 @@ int main(int argc, char **argv) {
     unsigned closed = standard_streams_fill();
     int code = check_output((closed & 1U << STDOUT_FILENO) != 0, &err);
     if (ranks_terminal(STDERR_FILENO))
-        log_set_form(LOG_TERMINAL);
+        log_set_terminal(STDERR_FILENO);
     if (code == 0)
         code = run(argc, argv, &err);
     if ((code == EXIT_CODE_OK || code == EXIT_CODE_DATA) && output_finish(&err) != 0)
         code = -1;
     if (code >= 0)
         return code;
-    log_error("%s", err.text);
+    char near[NEAR_FILE_WORDS_MAX];
+    log_error("%s%s", err.text, near_file_of(err.text, argv + 1, argc > 1 ? argc - 1 : 0, near));
     /* Not through exit: a communication thread may sit in a call that never returns, and handlers
      * of its library must not wait for it. Nor through fflush(NULL), which would wait for a stream
      * that it holds. */

@@ -5,6 +5,7 @@
 #include "trainer/eval/coco_rules.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 #include "common/log.h"
 #include "common/redact.h"
-#include "tests/support/unit.h"
+#include "tests/support/pty.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,6 +120,40 @@ static void for_a_terminal_a_line_is_short(void) {
     ASSERT_CONTAINS(caught, " warning: warned\n");
 }
 
+static const char *on_a_terminal(unsigned short columns, bool colour) {
+    struct pty pty = pty_open(columns);
+    static char seen[8192];
+    int saved = dup(STDERR_FILENO);
+    (void)dup2(pty.terminal, STDERR_FILENO);
+    (void)(colour ? unsetenv("NO_COLOR") : setenv("NO_COLOR", "1", 1));
+    log_set_terminal(STDERR_FILENO);
+    log_set_who("a");
+    log_info("one two three four five");
+    log_warning("six");
+    log_error("seven");
+    log_set_form(LOG_TEXT);
+    log_set_who("algo-2");
+    (void)dup2(saved, STDERR_FILENO);
+    (void)close(saved);
+    (void)snprintf(seen, sizeof(seen), "%s", pty_seen(&pty));
+    pty_close(&pty);
+    return seen;
+}
+
+static void a_line_breaks_at_the_terminals_width(void) {
+    const char *seen = on_a_terminal(26, false);
+    ASSERT_CONTAINS(seen, " a: one two three\r\n         four five\r\n");
+    ASSERT_CONTAINS(seen, " warning: a: six\r\n");
+    CU_ASSERT_PTR_NULL(strchr(seen, '\x1b'));
+}
+
+static void levels_have_colours_on_a_terminal(void) {
+    const char *seen = on_a_terminal(80, true);
+    ASSERT_CONTAINS(seen, " \x1b[0ma: one two three four five\r\n");
+    ASSERT_CONTAINS(seen, " \x1b[0m\x1b[33mwarning:\x1b[0m a: six\r\n");
+    ASSERT_CONTAINS(seen, " \x1b[0m\x1b[1;31merror:\x1b[0m a: seven\r\n");
+}
+
 static char heard[256];
 
 static void hear(void *context, enum log_level level, const char *text) {
@@ -143,5 +178,6 @@ static void a_listener_hears_what_is_said_without_secrets(void) {
 UNIT_SUITE("common.log", UNIT(a_line_holds_time_level_who_and_text),
            UNIT(secrets_line_ends_and_bad_bytes_do_not_pass), UNIT(lines_go_where_they_are_led),
            UNIT(long_lines_are_cut), UNIT(for_machines_a_line_is_one_object),
-           UNIT(for_a_terminal_a_line_is_short),
+           UNIT(for_a_terminal_a_line_is_short), UNIT(a_line_breaks_at_the_terminals_width),
+           UNIT(levels_have_colours_on_a_terminal),
            UNIT(a_listener_hears_what_is_said_without_secrets))

@@ -25,6 +25,8 @@ static void one_table_or_their_names_are_printed(void) {
     CU_ASSERT_EQUAL(docs_print("nothing", &codes, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
     ASSERT_CONTAINS(err.text, "unknown table \"nothing\"");
+    CU_ASSERT_EQUAL(docs_print("commnds", &codes, &err), -1);
+    ASSERT_CONTAINS(err.text, "; did you mean commands?");
 }
 
 UNIT_SUITE("entrypoint.docs", UNIT(every_page_has_its_table),

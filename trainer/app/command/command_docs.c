@@ -1,6 +1,7 @@
 /* The reference pages' tables, printed as Markdown from the tables that the program itself uses:
  * docs/generate.sh puts them into docs/reference, and a test holds the pages against them. */
 #include "common/exit_code.h"
+#include "common/nearest.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/options.h"
@@ -103,7 +104,10 @@ int command_docs(int argc, char *const *argv, struct error *err) {
         {"draw", "docs/reference/ringtrain-tools.md"},
         {"operators", "docs/reference/operators.md"},
     };
+    struct nearest nearest = nearest_begin(argc > 0 ? argv[0] : "", argc > 0 ? strlen(argv[0]) : 0);
+    char words[NEAREST_WORDS_MAX];
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        nearest_try(&nearest, tables[i].name);
         if (argc == 0) {
             printf("%s %s\n", tables[i].name, tables[i].page);
         } else if (argc == 1 && strcmp(argv[0], tables[i].name) == 0) {
@@ -111,8 +115,8 @@ int command_docs(int argc, char *const *argv, struct error *err) {
             return EXIT_CODE_OK;
         }
     }
-    return argc == 0
-               ? EXIT_CODE_OK
-               : error_set(err, EXIT_CODE_USAGE,
-                           "docs: unknown table \"%.64s\"; `ringtrain docs` lists them", argv[0]);
+    return argc == 0 ? EXIT_CODE_OK
+                     : error_set(err, EXIT_CODE_USAGE,
+                                 "docs: unknown table \"%.64s\"; `ringtrain docs` lists them%s",
+                                 argv[0], nearest_words(&nearest, words));
 }

@@ -1,6 +1,7 @@
 /* ringtrain draw: pictures with their objects painted in. */
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/options/flag.h"
@@ -223,16 +224,14 @@ int command_draw(int argc, char *const *argv, struct error *err) {
 
 void command_draw_help(FILE *out, int argc, char *const *argv) {
     (void)argc, (void)argv;
-    fprintf(
-        out,
-        "usage: ringtrain draw --coco DIR|FILE --out DIR [--FLAG VALUE]...\n\n"
-        "Paints boxes, masks and labels on a data set's pictures: its annotations, or "
-        "detections.\nOf a folder with several sets the first by name is taken. Folders in images' "
-        "names are kept under --out; nothing that is\nthere already is written over.\nLabels "
-        "take each character from the first font that has it: --font, DejaVu Sans, and for "
-        "Chinese, Japanese and\nKorean Noto Sans CJK or WenQuanYi, where they are installed. One "
-        "that "
-        "no font has is spelled (Latin without marks,\nothers as U+ and a number), and a warning "
-        "says how. Nothing is joined or written from right to left.\n\n");
+    wrap_printf(
+        out, "usage: ringtrain draw --coco DIR|FILE --out DIR [--FLAG VALUE]...\n\nPaints boxes, "
+             "masks and labels on a data set's pictures: its annotations, or detections. Of a "
+             "folder with several sets the first by name is taken. Folders in images' names are "
+             "kept under --out; nothing that is there already is written over. Labels take each "
+             "character from the first font that has it: --font, DejaVu Sans, and for Chinese, "
+             "Japanese and Korean Noto Sans CJK or WenQuanYi, where they are installed. One that "
+             "no font has is spelled (Latin without marks, others as U+ and a number), and a "
+             "warning says how. Nothing is joined or written from right to left.\n\n");
     flags_print(out, FLAGS, FLAG_COUNT, DRAW, 0, NULL);
 }

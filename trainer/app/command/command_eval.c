@@ -1,3 +1,4 @@
+#include "common/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/command/eval_watch.h"
@@ -116,10 +117,10 @@ int command_eval(int argc, char *const *argv, struct error *err) {
 }
 
 void command_eval_help(FILE *out, int argc, char *const *argv) {
-    fprintf(out, "usage: ringtrain eval --model-dir DIR --data DIR [--FLAG VALUE]...\n"
-                 "       ringtrain eval --watch CHECKPOINTS --data DIR [--FLAG VALUE]...\n\n"
-                 "Scores a trained model, or a training's checkpoints as they come, on a folder of "
-                 "class folders\nor a COCO data set, and prints the same line as training.\n\n");
+    wrap_printf(out, "usage: ringtrain eval --model-dir DIR --data DIR [--FLAG VALUE]...\n       "
+                     "ringtrain eval --watch CHECKPOINTS --data DIR [--FLAG VALUE]...\n\nScores a "
+                     "trained model, or a training's checkpoints as they come, on a folder of "
+                     "class folders or a COCO data set, and prints the same line as training.\n\n");
     options_print(out, COMMAND_EVAL, argc, argv);
     command_eval_coco_help(out);
 }

@@ -4,6 +4,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/output_path.h"
+#include "common/wrap.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/command/output.h"
 #include "trainer/app/options/flag.h"
@@ -241,9 +242,8 @@ int command_eval_coco(int argc, char *const *argv, struct error *err) {
 }
 
 void command_eval_coco_help(FILE *out) {
-    fprintf(out, "\nusage: ringtrain eval --coco ANNOTATIONS.json --results RESULTS.json "
-                 "[--FLAG VALUE]...\n\n"
-                 "Scores detections as pycocotools does, to the last bit: twelve numbers and a "
-                 "table by category.\n\n");
+    wrap_printf(out, "\nusage: ringtrain eval --coco ANNOTATIONS.json --results RESULTS.json "
+                     "[--FLAG VALUE]...\n\nScores detections as pycocotools does, to the last bit: "
+                     "twelve numbers and a table by category.\n\n");
     flags_print(out, FLAGS, FLAG_COUNT, EVAL_COCO, 0, NULL);
 }

@@ -1,3 +1,5 @@
+#include "common/nearest.h"
+#include "common/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/command/command_inspect_data.h"
@@ -14,18 +16,24 @@ int command_inspect(int argc, char *const *argv, struct error *err) {
         return command_inspect_data(argc - 1, argv + 1, err);
     if (argc == 1 && strcmp(argv[0], "--cuda") == 0)
         return command_inspect_cuda(err);
+    static const char *const kinds[] = {"plan", "data", "coco", "--cuda"};
+    const char *word = argc > 0 ? argv[0] : "";
+    struct nearest nearest = nearest_begin(word, strlen(word));
+    char words[NEAREST_WORDS_MAX];
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        nearest_try(&nearest, kinds[i]);
     return error_set(
         err, EXIT_CODE_USAGE,
-        "usage: ringtrain inspect plan|data|coco [--FLAG VALUE]..., or inspect --cuda");
+        "usage: ringtrain inspect plan|data|coco [--FLAG VALUE]..., or inspect --cuda%s",
+        nearest_words(&nearest, words));
 }
 
 void command_inspect_help(FILE *out, int argc, char *const *argv) {
     command_inspect_plan_help(out, argc, argv);
-    fprintf(
+    wrap_printf(
         out,
-        "usage: ringtrain inspect --cuda\n\n"
-        "Prints driver, libraries and GPUs, as this program was made with and as it finds them; "
-        "%d where it cannot train on GPUs here.\n\n",
+        "usage: ringtrain inspect --cuda\n\nPrints driver, libraries and GPUs, as this program was "
+        "made with and as it finds them; %d where it cannot train on GPUs here.\n\n",
         EXIT_CODE_DEVICE);
     command_inspect_data_help(out);
     command_inspect_coco_help(out);

@@ -1,5 +1,6 @@
 /* ringtrain inspect coco: counts a data set and tells what is out of order in it. */
 #include "common/buf.h"
+#include "common/wrap.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/command/output.h"
 #include "trainer/data/coco/coco_check.h"
@@ -39,12 +40,12 @@ int command_inspect_coco(int argc, char *const *argv, struct error *err) {
 }
 
 void command_inspect_coco_help(FILE *out) {
-    fprintf(out,
-            "\nusage: ringtrain inspect coco DIR|FILE.json\n\n"
-            "Counts a COCO data set (DIR/annotations/instances_NAME.json, pictures in "
-            "DIR/NAME) and tells\nwhat is out of order: missing and damaged files, repeated ids, "
-            "degenerate boxes, areas that do not fit. All pictures are\ndecoded. The exit code "
-            "is %d when files are missing or damaged, or ids, lists and sizes are wrong;\nodd "
-            "boxes and areas alone, as COCO itself has them, leave it at 0.\n",
-            EXIT_CODE_DATA);
+    wrap_printf(out,
+                "\nusage: ringtrain inspect coco DIR|FILE.json\n\nCounts a COCO data set "
+                "(DIR/annotations/instances_NAME.json, pictures in DIR/NAME) and tells what is out "
+                "of order: missing and damaged files, repeated ids, degenerate boxes, areas that "
+                "do not fit. All pictures are decoded. The exit code is %d when files are missing "
+                "or damaged, or ids, lists and sizes are wrong; odd boxes and areas alone, as COCO "
+                "itself has them, leave it at 0.\n",
+                EXIT_CODE_DATA);
 }

@@ -1,5 +1,6 @@
 /* ringtrain inspect data: decodes every picture of a data set once and tells what is wrong. */
 #include "trainer/app/command/command_inspect_data.h"
+#include "common/wrap.h"
 
 #include "common/buf.h"
 #include "common/cpus.h"
@@ -227,14 +228,13 @@ int command_inspect_data(int argc, char *const *argv, struct error *err) {
 }
 
 void command_inspect_data_help(FILE *out) {
-    fprintf(
-        out,
-        "\nusage: ringtrain inspect data DIR [--threads N]\n\n"
-        "Reads and decodes every picture of DIR's class folders once (or of its train/, val/ "
-        "and test/), and lists what\ncannot be used, what is damaged, what is left out (taken are "
-        "%s, in the class\nfolders and below) and files with the same bytes; counts "
-        "classes and sizes. Leaves with %d when\nsomething is bad, damaged or a picture is "
-        "left out, or the same bytes lie in two classes or in\ntrain/ and val/.\n",
-        FOLDER_SUFFIXES, EXIT_CODE_DATA);
+    wrap_printf(out,
+                "\nusage: ringtrain inspect data DIR [--threads N]\n\nReads and decodes every "
+                "picture of DIR's class folders once (or of its train/, val/ and test/), and lists "
+                "what cannot be used, what is damaged, what is left out (taken are %s, in the "
+                "class folders and below) and files with the same bytes; counts classes and sizes. "
+                "Leaves with %d when something is bad, damaged or a picture is left out, or the "
+                "same bytes lie in two classes or in train/ and val/.\n",
+                FOLDER_SUFFIXES, EXIT_CODE_DATA);
     flags_print(out, FLAGS, sizeof(FLAGS) / sizeof(FLAGS[0]), 1, 0, NULL);
 }

@@ -1,4 +1,5 @@
 #include "trainer/app/command/command_inspect_plan.h"
+#include "common/wrap.h"
 
 #include "common/buf.h"
 #include "common/cpus.h"
@@ -98,12 +99,12 @@ int command_inspect_plan(int argc, char *const *argv, struct error *err) {
 }
 
 void command_inspect_plan_help(FILE *out, int argc, char *const *argv) {
-    fprintf(out,
-            "usage: ringtrain inspect plan [--FLAG VALUE]...\n\n"
-            "Prints the compiled training step: operators, gradient buckets, memory plan. With "
-            "--device, as on a GPU that is described, with what a step launches there. A network "
-            "that finds objects is one for %d classes with constant norms, as with --init, on "
-            "canvases of %s pixels.\n\n",
-            COCO_CLASSES, UNSEEN_CANVAS);
+    wrap_printf(
+        out,
+        "usage: ringtrain inspect plan [--FLAG VALUE]...\n\nPrints the compiled training step: "
+        "operators, gradient buckets, memory plan. With --device, as on a GPU that is described, "
+        "with what a step launches there. A network that finds objects is one for %d classes with "
+        "constant norms, as with --init, on canvases of %s pixels.\n\n",
+        COCO_CLASSES, UNSEEN_CANVAS);
     options_print(out, COMMAND_PLAN, argc, argv);
 }

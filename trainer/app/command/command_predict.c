@@ -2,6 +2,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/trained.h"
 #include "trainer/app/device/device.h"
@@ -156,15 +157,15 @@ int command_predict(int argc, char *const *argv, struct error *err) {
 }
 
 void command_predict_help(FILE *out, int argc, char *const *argv) {
-    fprintf(
+    wrap_printf(
         out,
-        "usage: ringtrain predict --model-dir DIR --out DIR [--FLAG VALUE]... PICTURE...\n\n"
-        "Says what a trained network sees in pictures: files, and folders of them. A network that "
-        "tells classes apart\nwrites the most probable ones to DIR/predictions.json; one that "
-        "finds objects a list for pycocotools' loadRes,\nthe pictures as COCO's JSON to "
-        "DIR/pictures.json, and every picture with its objects painted over it; nothing\nthat is "
+        "usage: ringtrain predict --model-dir DIR --out DIR [--FLAG VALUE]... PICTURE...\n\nSays "
+        "what a trained network sees in pictures: files, and folders of them. A network that tells "
+        "classes apart writes the most probable ones to DIR/predictions.json; one that finds "
+        "objects a list for pycocotools' loadRes, the pictures as COCO's JSON to "
+        "DIR/pictures.json, and every picture with its objects painted over it; nothing that is "
         "there already is written over but an earlier list. A picture that cannot be used is told "
-        "by name; the exit\ncode is %d then, when more are bad than --bad-samples allows.\n\n",
+        "by name; the exit code is %d then, when more are bad than --bad-samples allows.\n\n",
         EXIT_CODE_DATA);
     options_print(out, COMMAND_PREDICT, argc, argv);
 }

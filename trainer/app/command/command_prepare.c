@@ -1,5 +1,8 @@
+#include "common/nearest.h"
+#include "common/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/command_coco.h"
+#include "trainer/app/command/writing.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/data/shapes/prepare.h"
 #include "trainer/data/shapes/shapes.h"
@@ -7,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 struct prepare_flags {
     int64_t train;
@@ -37,13 +41,23 @@ static const struct flag FLAGS[] = {
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
 
+static int refuse(const char *word, struct error *err) {
+    struct nearest nearest = nearest_begin(word, strlen(word));
+    char words[NEAREST_WORDS_MAX] = "";
+    nearest_try(&nearest, "shapes");
+    if (strcmp(word, "shapes") != 0)
+        (void)nearest_words(&nearest, words);
+    return error_set(err, EXIT_CODE_USAGE,
+                     "usage: ringtrain prepare shapes DIR [--FLAG N]...: DIR, where the pictures "
+                     "go, comes first, flags after it%s",
+                     words);
+}
+
 int command_prepare(int argc, char *const *argv, struct error *err) {
     if (argc > 0 && strcmp(argv[0], "shapes") == 0 && command_has_flag(argc, argv, "coco"))
         return command_prepare_coco(argc - 1, argv + 1, err);
     if (argc < 2 || strcmp(argv[0], "shapes") != 0 || argv[1][0] == '-')
-        return error_set(err, EXIT_CODE_USAGE,
-                         "usage: ringtrain prepare shapes DIR [--FLAG N]...: DIR, where the "
-                         "pictures go, comes first, flags behind it");
+        return refuse(argc > 0 ? argv[0] : "", err);
     struct prepare_options o;
     prepare_defaults(&o);
     struct prepare_flags f = {o.train, o.validation, o.classes, o.side, o.quality, (int64_t)o.seed};
@@ -56,7 +70,13 @@ int command_prepare(int argc, char *const *argv, struct error *err) {
     o.side = (int)f.side;
     o.quality = (int)f.quality;
     o.seed = (uint64_t)f.seed;
-    if (prepare_shapes(&o, err) != 0)
+    struct writing writing;
+    writing_open(&writing, STDERR_FILENO, f.train + f.validation);
+    o.written = writing_tell;
+    o.context = &writing;
+    int result = prepare_shapes(&o, err);
+    writing_close(&writing);
+    if (result != 0)
         return -1;
     printf("%s: %d pictures to train on in train/, %d to evaluate on in val/, %d classes, "
            "%d x %d px; train with --data %s\n",
@@ -68,13 +88,11 @@ void command_prepare_help(FILE *out, int argc, char *const *argv) {
     (void)argc, (void)argv;
     struct prepare_options o;
     prepare_defaults(&o);
-    fprintf(
-        out,
-        "usage: ringtrain prepare shapes DIR [--FLAG N]...\n\n"
-        "Writes JPEGs of coloured shapes to DIR/train/CLASS and DIR/val/CLASS, the same for the "
-        "same flags.\nDefaults: %d to train on, %d to evaluate on, %d classes, %d px, quality "
-        "%d.\n\n",
-        o.train, o.validation, o.classes, o.side, o.quality);
+    wrap_printf(out,
+                "usage: ringtrain prepare shapes DIR [--FLAG N]...\n\nWrites JPEGs of coloured "
+                "shapes to DIR/train/CLASS and DIR/val/CLASS, the same for the same flags. "
+                "Defaults: %d to train on, %d to evaluate on, %d classes, %d px, quality %d.\n\n",
+                o.train, o.validation, o.classes, o.side, o.quality);
     flags_print(out, FLAGS, FLAG_COUNT, PREPARE, 0, NULL);
     command_prepare_coco_help(out);
 }

@@ -1,10 +1,13 @@
 /* ringtrain prepare shapes --coco: the sample detection set. */
+#include "common/wrap.h"
 #include "trainer/app/command/command_coco.h"
+#include "trainer/app/command/writing.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/data/shapes/coco_shapes.h"
 
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 enum { PREPARE_COCO = 1 };
 
@@ -56,7 +59,13 @@ int command_prepare_coco(int argc, char *const *argv, struct error *err) {
                                 .long_side = (int)f.long_side,
                                 .quality = (int)f.quality,
                                 .seed = (uint64_t)f.seed};
-    if (coco_shapes_write(&o, err) != 0)
+    struct writing writing;
+    writing_open(&writing, STDERR_FILENO, f.train + f.validation);
+    o.written = writing_tell;
+    o.context = &writing;
+    int result = coco_shapes_write(&o, err);
+    writing_close(&writing);
+    if (result != 0)
         return -1;
     printf("%s: %d pictures to train on in train/, %d to evaluate on in val/, annotations in "
            "annotations/\n",
@@ -65,8 +74,8 @@ int command_prepare_coco(int argc, char *const *argv, struct error *err) {
 }
 
 void command_prepare_coco_help(FILE *out) {
-    fprintf(out, "\nusage: ringtrain prepare shapes --coco DIR [--FLAG N]...\n\n"
-                 "Writes a detection set of circles, squares and triangles with masks, in COCO's "
-                 "layout.\n\n");
+    wrap_printf(out,
+                "\nusage: ringtrain prepare shapes --coco DIR [--FLAG N]...\n\nWrites a detection "
+                "set of circles, squares and triangles with masks, in COCO's layout.\n\n");
     flags_print(out, FLAGS, FLAG_COUNT, PREPARE_COCO, 0, NULL);
 }

@@ -1,4 +1,5 @@
 #include "common/str.h"
+#include "common/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"
@@ -36,8 +37,8 @@ int command_train(int argc, char *const *argv, struct error *err) {
 }
 
 void command_train_help(FILE *out, int argc, char *const *argv) {
-    fprintf(out, "usage: ringtrain train [--FLAG VALUE]...\n\n"
-                 "Trains a network on a folder of class folders with JPEGs. Every flag takes a "
-                 "value;\n'-' and '_' are the same in names. Defaults stand in brackets.\n\n");
+    wrap_printf(out, "usage: ringtrain train [--FLAG VALUE]...\n\n"
+                     "Trains a network on a folder of class folders with JPEGs. Every flag takes a "
+                     "value; '-' and '_' are the same in names. Defaults stand in brackets.\n\n");
     options_print(out, COMMAND_TRAIN, argc, argv);
 }

@@ -5,6 +5,7 @@
 #include "common/nearest.h"
 #include "common/roff.h"
 #include "common/str.h"
+#include "common/wrap.h"
 #include "trainer/app/options/flag_word.h"
 
 #include <inttypes.h>
@@ -16,8 +17,8 @@
 enum {
     NAME_MAX_SIZE = 48,
     VALUE_MAX = 128,
-    HELP_COLUMN = 32,
-    HELP_WIDTH = 100,
+    HELP_COLUMN = 28,
+    MEANING_MAX = 4096,
     JSON_VALUE_MAX = 64 * 1024
 };
 
@@ -290,19 +291,6 @@ static void value_text(const struct flag *f, char text[VALUE_MAX]) {
                                  f->choices[i]);
 }
 
-/* Words of TEXT from column COLUMN on, wrapped at HELP_WIDTH and indented to HELP_COLUMN. */
-static int print_wrapped(FILE *out, const char *text, int column) {
-    while (*text != '\0') {
-        int size = (int)strcspn(text, " ");
-        if (column > HELP_COLUMN && column + 1 + size > HELP_WIDTH)
-            column = fprintf(out, "\n%*s", HELP_COLUMN, "") - 1;
-        column += fprintf(out, "%s%.*s", column > HELP_COLUMN ? " " : "", size, text);
-        text += size;
-        text += strspn(text, " ");
-    }
-    return column;
-}
-
 /* Numbers keep the form in which the table has them where they are the table's. */
 static void default_text(const struct flag *f, const void *from, char text[VALUE_MAX]) {
     cleanup_buf struct buf value = {0}, standard = {0};
@@ -326,6 +314,17 @@ static void default_text(const struct flag *f, const void *from, char text[VALUE
         (void)snprintf(text, VALUE_MAX, "[%s]", buf_text(&value));
 }
 
+/* From the column of the help on. */
+static void print_meaning(FILE *out, const char *help, const char *standard) {
+    cleanup_buf struct buf text, lines;
+    const struct wrap wrap = {.at = HELP_COLUMN, .indent = HELP_COLUMN, .width = WRAP_WIDTH};
+    buf_init(&text, MEANING_MAX);
+    buf_init(&lines, MEANING_MAX);
+    if (buf_printf(&text, NULL, "%s%s%s", help, standard[0] != '\0' ? " " : "", standard) == 0 &&
+        wrap_add(&lines, buf_text(&text), wrap, NULL) == 0)
+        fprintf(out, "%s\n", buf_text(&lines));
+}
+
 void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command,
                  unsigned tasks, const void *from) {
     for (size_t i = 0; i < count; i++) {
@@ -339,12 +338,10 @@ void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned com
         if (width >= HELP_COLUMN)
             width = fprintf(out, "\n") - 1;
         fprintf(out, "%*s", HELP_COLUMN - width, "");
-        width = print_wrapped(out, f->help, HELP_COLUMN);
-        if (f->standard != NULL) {
+        value[0] = '\0';
+        if (f->standard != NULL)
             default_text(f, from, value);
-            (void)print_wrapped(out, value, width);
-        }
-        fputc('\n', out);
+        print_meaning(out, f->help, value);
     }
 }
 

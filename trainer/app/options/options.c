@@ -1,5 +1,6 @@
 #include "trainer/app/options/options.h"
 
+#include "common/wrap.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/recipe.h"
 
@@ -419,7 +420,7 @@ void options_print(FILE *out, unsigned command, int argc, char *const *argv) {
     else
         flags_print(out, FLAGS, FLAG_COUNT, command, tasks_here(), NULL);
     if ((command & (T | P)) != 0)
-        fprintf(out, "\nmodels: %s\n", model_names(tasks != 0 ? tasks : ANY_TASK));
+        wrap_printf(out, "\nmodels: %s\n", model_names(tasks != 0 ? tasks : ANY_TASK));
     if (command != COMMAND_TRAIN)
         return;
     fprintf(out, "\nrecipes:\n");

@@ -5,6 +5,7 @@
 #include "trainer/app/step/stop_signal.h"
 #include "trainer/app/task/score.h"
 #include "trainer/data/dataset/loader.h"
+#include "trainer/telemetry/status_text.h"
 
 /* Seconds that one batch of an evaluation may take before a rank counts as stalled. */
 enum { BATCH_PATIENCE = 600 };
@@ -52,15 +53,15 @@ static int score_one(struct scoring *s, const struct batch *batch, struct error 
 
 /* The other ranks are taken to be as far as this one. */
 static void show(const struct scoring *s) {
-    char text[STATUS_LINE_MAX];
     int64_t now = clock_now();
-    if (!status_line_due(s->options->line, now))
-        return;
     int64_t of = (int64_t)s->data->validation.source.count;
     int64_t done = (int64_t)s->totals[TOTAL_IMAGES] * s->ranks;
-    status_text_evaluation(text, done < of ? done : of, of,
-                           (double)(now - s->begun_at) / (double)CLOCK_SECOND);
-    status_line_show(s->options->line, now, text);
+    const struct status_work at = {.verb = "evaluating",
+                                   .thing = "images",
+                                   .done = done < of ? done : of,
+                                   .of = of,
+                                   .seconds = (double)(now - s->begun_at) / (double)CLOCK_SECOND};
+    status_text_show(s->options->line, now, &at);
 }
 
 static int score_all(struct scoring *s, struct loader *loader, struct error *err) {

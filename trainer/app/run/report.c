@@ -121,7 +121,7 @@ void report_standing(struct report *r, int64_t step, int64_t steps, double epoch
     r->standing.steps = steps;
     r->standing.epoch = epoch;
     status_text_training(text, &r->standing);
-    status_line_show(&r->line, now, text);
+    status_line_show(&r->line, now, status_fraction(step, steps), text);
 }
 
 void report_wait(struct report *r, int64_t nanoseconds) {

@@ -5,10 +5,10 @@
 #define TRAINER_APP_RUN_REPORT_H
 
 #include "common/error.h"
-#include "common/status_line.h"
 #include "trainer/app/task/task.h"
 #include "trainer/models/model.h"
 #include "trainer/telemetry/speed.h"
+#include "trainer/telemetry/status_text.h"
 #include "trainer/telemetry/tfevents.h"
 
 #include <stdbool.h>

@@ -2,6 +2,8 @@
 
 #include "trainer/math/random.h"
 
+#include <stdio.h>
+
 enum { FEISTEL_ROUNDS = 8 };
 
 /* Permutations of one (seed, epoch) differ by their number: that of all samples, that of the

@@ -86,6 +86,8 @@ static int write_part(const struct prepare_options *o, const char *part, int fir
         if (coco_scene_draw(&scene, &image, &objects, &next_id, err) != 0 ||
             add_image(&scene, i, &images, err) != 0 || write_picture(o, part, i, &image, err) != 0)
             return -1;
+        if (o->written != NULL)
+            o->written(o->context, first + i + 1);
     }
     char name[64], path[PATH_MAX];
     snprintf(name, sizeof(name), "annotations/instances_%s.json", part);

@@ -90,9 +90,10 @@ static int write_file(const char *path, const struct buf *bytes, struct error *e
     return 0;
 }
 
-/* Pictures FIRST .. FIRST+COUNT-1 into FOLDER/PART; files are numbered within the part. */
+/* Pictures FIRST .. FIRST+COUNT-1 into FOLDER/PART; files are numbered within the part. BEFORE are
+ * written already. */
 static int write_part(const struct prepare_options *o, const char *part, uint64_t first, int count,
-                      struct error *err) {
+                      int before, struct error *err) {
     cleanup_image struct image image = {0};
     cleanup_buf struct buf bytes;
     char path[PATH_MAX];
@@ -107,6 +108,8 @@ static int write_part(const struct prepare_options *o, const char *part, uint64_
         if (draw_picture(o, first + (uint64_t)i, &image, err) != 0 ||
             jpeg_encode(&image, o->quality, &bytes, err) != 0 || write_file(path, &bytes, err) != 0)
             return -1;
+        if (o->written != NULL)
+            o->written(o->context, before + i + 1);
     }
     return 0;
 }
@@ -132,7 +135,7 @@ int prepare_shapes(const struct prepare_options *o, struct error *err) {
     /* Validation goes on where training ends: no picture is in both. */
     uint64_t first =
         (uint64_t)(o->train + o->classes - 1) / (uint64_t)o->classes * (uint64_t)o->classes;
-    if (write_part(o, "train", 0, o->train, err) != 0)
+    if (write_part(o, "train", 0, o->train, 0, err) != 0)
         return -1;
-    return write_part(o, "val", first, o->validation, err);
+    return write_part(o, "val", first, o->validation, o->train, err);
 }

@@ -27,6 +27,9 @@ struct prepare_options {
                       all are square */
     int quality;   /* of the JPEGs, 1..100 */
     uint64_t seed;
+    /* Called after each picture with the number of those that are written; NULL: not at all. */
+    void (*written)(void *context, int64_t done);
+    void *context;
 };
 
 void prepare_defaults(struct prepare_options *options);

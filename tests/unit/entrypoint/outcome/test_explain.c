@@ -161,6 +161,9 @@ static void one_row_one_kind_or_all_are_printed(void) {
     CU_ASSERT_EQUAL(explain_print("42", &none, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
     ASSERT_CONTAINS(err.text, "42: not known");
+    CU_ASSERT_PTR_NULL(strstr(err.text, "did you mean"));
+    CU_ASSERT_EQUAL(explain_print("SIGBUSS", &none, &err), -1);
+    ASSERT_CONTAINS(err.text, "; did you mean SIGBUS?");
     CU_ASSERT_EQUAL(none.size, 0);
 }
 

@@ -141,8 +141,8 @@ static void help_shows_value_choices_and_default(void) {
     free(text);
 }
 
-/* A line for each flag: what it is called in front of column 32, what it does behind it and, beyond
- * 100 columns, below. */
+/* A line for each flag: its name before column 28, its meaning after it and, beyond 79 columns,
+ * below. */
 static void help_is_laid_out_in_two_columns(void) {
     static const struct flag rows[] = {
         {.name = "share",
@@ -157,12 +157,12 @@ static void help_is_laid_out_in_two_columns(void) {
          .commands = SECOND,
          .value = "NAME",
          .help = "of none"},
-        {.name = "twenty-five-letters-in-it",
+        {.name = "twenty-one-letters-in",
          .type = FLAG_TEXT,
          .commands = FIRST,
          .value = "N",
          .help = "beside it"},
-        {.name = "twenty-six-letters-are-it-",
+        {.name = "twenty-two-letters-are",
          .type = FLAG_TEXT,
          .commands = FIRST,
          .value = "N",
@@ -172,8 +172,8 @@ static void help_is_laid_out_in_two_columns(void) {
          .standard = "5",
          .commands = FIRST,
          .value = "N",
-         .help = "thirty-three-columns-are-a-third-, and-so-the-line-ends-at-the-edge- "
-                 "where one-more-begins-that-leaves-no-room-for-what-stands-behind-"},
+         .help = "twenty-five-columns-are-, and-so-it-ends-at-the-ed- "
+                 "where-one-more-begins-that-leaves-no-room-behind-"},
         {.name = "color",
          .type = FLAG_CHOICE,
          .choices = colors,
@@ -186,18 +186,17 @@ static void help_is_laid_out_in_two_columns(void) {
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
     flags_print(out, rows, sizeof(rows) / sizeof(rows[0]), FIRST, 0, NULL);
     CU_ASSERT_EQUAL(fclose(out), 0);
-    CU_ASSERT_STRING_EQUAL(text,
-                           "  --share X                     how much [0.5]\n"
-                           "  --name NAME                   of whom\n"
-                           "  --twenty-five-letters-in-it N beside it\n"
-                           "  --twenty-six-letters-are-it- N\n"
-                           "                                below it\n"
-                           "  --long N                      thirty-three-columns-are-a-third-, "
-                           "and-so-the-line-ends-at-the-edge-\n"
-                           "                                where "
-                           "one-more-begins-that-leaves-no-room-for-what-stands-behind-\n"
-                           "                                [5]\n"
-                           "  --color red|green             which\n");
+    CU_ASSERT_STRING_EQUAL(text, "  --share X                 how much [0.5]\n"
+                                 "  --name NAME               of whom\n"
+                                 "  --twenty-one-letters-in N beside it\n"
+                                 "  --twenty-two-letters-are N\n"
+                                 "                            below it\n"
+                                 "  --long N                  twenty-five-columns-are-, "
+                                 "and-so-it-ends-at-the-ed-\n"
+                                 "                            "
+                                 "where-one-more-begins-that-leaves-no-room-behind-\n"
+                                 "                            [5]\n"
+                                 "  --color red|green         which\n");
     free(text);
 }
 
