@@ -40,6 +40,9 @@ if(NOT RINGMASTER_SANITIZE)
             COMMAND sh ${CMAKE_SOURCE_DIR}/docs/generate.sh --check ${CMAKE_BINARY_DIR}/bin)
         add_test(NAME docs_names
             COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/docs/names.py ${CMAKE_BINARY_DIR}/bin)
+        add_test(NAME docs_help
+            COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/docs/help.py ${CMAKE_BINARY_DIR}/bin)
+        set_tests_properties(docs_help PROPERTIES LABELS unit)
         set_tests_properties(docs_generated docs_names PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
     endif()
     add_test(NAME lint_circles COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/circles.sh
@@ -199,8 +202,11 @@ endif()
 set(system_alone first_failure fork_bomb hosts names_openmpi5 outage sdk)
 set(system_computing contents faults_ringtrain foreign maskrcnn_example quickstart straggler
     strangers)
-# The longest first. The image takes minutes where nothing of it is there, most of them an installer's.
-set(system_long comeback failover faults_mpi faults_sh image relaunch started_anew straggler)
+# The longest first, and what others wait for: the image, and the build that two examples share one
+# after the other. The image takes minutes where nothing of it is there, most of them an installer's.
+set(system_first image containers maskrcnn_example quickstart)
+set(system_long comeback failover faults_mpi faults_ringtrain faults_sh job relaunch started_anew
+    straggler strangers uploads)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})
     set(system_patience 7200)
@@ -224,6 +230,9 @@ foreach(script IN LISTS system_tests)
         ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
     if(stem IN_LIST system_computing)
         computes(${name})
+    endif()
+    if(stem IN_LIST system_first)
+        set_property(TEST ${name} PROPERTY COST 1000)
     endif()
 endforeach()
 # It makes the base, the image and its last stage again.
