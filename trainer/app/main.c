@@ -3,13 +3,13 @@
 #include "common/exit_code.h"
 #include "common/exit_code_print.h"
 #include "common/log.h"
-#include "common/near_file.h"
 #include "common/nearest.h"
 #include "common/roff.h"
 #include "common/standard_streams.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/output.h"
 #include "trainer/app/device/ranks.h"
+#include "trainer/app/options/near_file.h"
 
 #include <stdbool.h>
 #include <stdio.h>

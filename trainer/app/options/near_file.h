@@ -1,7 +1,7 @@
 /* Did-you-mean for paths: the file that is nearest to a mistyped one, in the folder where the path
  * ends to exist. */
-#ifndef COMMON_NEAR_FILE_H
-#define COMMON_NEAR_FILE_H
+#ifndef TRAINER_APP_OPTIONS_NEAR_FILE_H
+#define TRAINER_APP_OPTIONS_NEAR_FILE_H
 
 #include <limits.h>
 

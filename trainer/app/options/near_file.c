@@ -1,4 +1,4 @@
-#include "common/near_file.h"
+#include "trainer/app/options/near_file.h"
 
 #include "common/nearest.h"
 

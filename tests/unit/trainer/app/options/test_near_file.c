@@ -1,4 +1,4 @@
-#include "common/near_file.h"
+#include "trainer/app/options/near_file.h"
 
 #include "common/file.h"
 #include "tests/support/unit.h"
@@ -60,5 +60,5 @@ static void the_word_that_an_error_names_counts(void) {
     CU_ASSERT_STRING_EQUAL(near_file_of("flowes; did you mean x?", words, 3, text), "");
 }
 
-UNIT_SUITE("common.near_file", UNIT(the_nearest_file_is_named),
+UNIT_SUITE("app.near_file", UNIT(the_nearest_file_is_named),
            UNIT(what_is_there_or_far_has_no_words), UNIT(the_word_that_an_error_names_counts))
