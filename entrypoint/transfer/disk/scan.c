@@ -43,6 +43,7 @@ bool scan_same(const struct scan_stamp *a, const struct scan_stamp *b) {
 
 struct walk {
     struct scan *leaving;
+    size_t most;          /* files that are listed */
     char path[PATH_SIZE]; /* below the folder, of what is looked at */
 };
 
@@ -72,9 +73,6 @@ static void note_missed(struct walk *w, size_t size, const char *why, int os_err
 }
 
 static int add(struct scan *l, const char *path, const struct stat *st, struct error *err) {
-    if (l->count >= SCAN_MAX)
-        return error_set(err, EXIT_CODE_DATA, "more than %d files: pack them into larger ones",
-                         SCAN_MAX);
     if (l->count == l->capacity) {
         size_t capacity = l->capacity > 0 ? 2 * l->capacity : 64;
         struct scan_file *items = realloc(l->items, capacity * sizeof(*items));
@@ -89,6 +87,19 @@ static int add(struct scan *l, const char *path, const struct stat *st, struct e
         return error_no_memory(err, "a list of files");
     scan_stamp(st, &file->stamp);
     l->count++;
+    return 0;
+}
+
+/* The list ends somewhere: a target with a part of the files is better than one with none. */
+static int add_found(struct walk *w, const struct stat *st, struct error *err) {
+    char why[128];
+    if (w->leaving->count < w->most)
+        return add(w->leaving, w->path, st, err);
+    (void)snprintf(why, sizeof(why),
+                   "there are more than %zu files, and this one is left out; pack them into larger "
+                   "ones",
+                   w->most);
+    note_missed(w, strlen(w->path), why, 0);
     return 0;
 }
 
@@ -112,7 +123,7 @@ static int look(struct walk *w, int folder, const char *name, size_t size, unsig
         return 0;
     }
     if (S_ISREG(st.st_mode))
-        return add(w->leaving, w->path, &st, err);
+        return add_found(w, &st, err);
     if (!S_ISDIR(st.st_mode)) {
         note_odd(w->leaving, name);
         return 0;
@@ -158,13 +169,17 @@ static int by_path(const void *a, const void *b) {
 }
 
 int scan_read(const char *folder, struct scan *ret, struct error *err) {
+    return scan_read_some(folder, SCAN_MAX, ret, err);
+}
+
+int scan_read_some(const char *folder, size_t most, struct scan *ret, struct error *err) {
     *ret = (struct scan){0};
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return 0;
     if (fd < 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", folder);
-    struct walk walk = {.leaving = ret};
+    struct walk walk = {.leaving = ret, .most = most};
     if (walk_folder(&walk, fd, 0, 0, err) != 0) {
         scan_done(ret);
         return error_wrap(err, "%s", folder);

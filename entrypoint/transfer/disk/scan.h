@@ -37,13 +37,16 @@ struct scan {
     size_t capacity;
     size_t odd;     /* skipped: links, devices and the like */
     char first[64]; /* the beginning of the first of these names, printable */
-    size_t missed;  /* unreadable directories and paths */
+    size_t missed;  /* unreadable directories and paths, and files beyond the most */
     struct error first_missed;
 };
 
 void scan_done(struct scan *l);
-/* A missing directory is empty. */
+/* A missing directory is empty. Of more than SCAN_MAX files the first that are found are listed,
+ * and the others counted as missed. */
 int scan_read(const char *folder, struct scan *ret, struct error *err);
+/* The same with another limit. */
+int scan_read_some(const char *folder, size_t most, struct scan *ret, struct error *err);
 
 /* Lists a single file of FOLDER, or nothing if it is missing. */
 int scan_read_one(const char *folder, const char *path, struct scan *ret, struct error *err);

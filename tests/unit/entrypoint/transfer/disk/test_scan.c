@@ -76,6 +76,24 @@ static void a_folder_too_deep_keeps_nothing_else_from_being_found(void) {
     scan_done(&l);
 }
 
+static void files_beyond_the_most_are_missed_alone(void) {
+    struct scan l;
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path_of("many/below"), NULL), 0);
+    static const char *const names[] = {"many/a", "many/b", "many/c", "many/below/d", "many/e"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        put(names[i]);
+    CU_ASSERT_EQUAL_FATAL(scan_read_some(path_of("many"), 5, &l, NULL), 0);
+    CU_ASSERT_EQUAL(l.count, 5);
+    CU_ASSERT_EQUAL(l.missed, 0);
+    scan_done(&l);
+    CU_ASSERT_EQUAL_FATAL(scan_read_some(path_of("many"), 3, &l, NULL), 0);
+    CU_ASSERT_EQUAL(l.count, 3);
+    CU_ASSERT_EQUAL(l.missed, 2);
+    CU_ASSERT_EQUAL(l.first_missed.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(l.first_missed.text, "more than 3 files");
+    scan_done(&l);
+}
+
 /* Root opens what others may not; a name that is too long for one path stops it, too. */
 static void what_cannot_be_named_is_missed_alone(void) {
     struct scan l;
@@ -149,6 +167,6 @@ static void a_file_with_a_writer_is_not_at_rest(void) {
 
 UNIT_SUITE("transfer.leaving", UNIT(whole_files_are_found_and_nothing_else),
            UNIT(a_folder_too_deep_keeps_nothing_else_from_being_found),
-           UNIT(what_cannot_be_named_is_missed_alone), UNIT(one_file_is_found_alone),
-           UNIT(a_stamp_tells_what_was_written), UNIT(a_link_is_not_opened),
-           UNIT(a_file_with_a_writer_is_not_at_rest))
+           UNIT(files_beyond_the_most_are_missed_alone), UNIT(what_cannot_be_named_is_missed_alone),
+           UNIT(one_file_is_found_alone), UNIT(a_stamp_tells_what_was_written),
+           UNIT(a_link_is_not_opened), UNIT(a_file_with_a_writer_is_not_at_rest))
