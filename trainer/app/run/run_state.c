@@ -9,12 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What has to be the same for a bit-exact resume has a kind (options.h). */
 enum {
-    MACHINE = SETTING_MACHINE,
-    WAY = SETTING_WAY,
-    RECIPE = SETTING_RECIPE,
-    LATER = 8, /* unknown to the first format version, or to earlier programs of the second */
+    COMPARED = 1, /* for a bit-exact resume: of the kind of the option of this name (options.h) */
+    LATER = 2,    /* unknown to the first format version, or to earlier programs of the second */
 };
 
 /* A field is a number, or text. */
@@ -36,27 +33,27 @@ static const struct field FIELDS[] = {
     NUMBER(step, 0),
     NUMBER(epoch, 0),
     NUMBER(images, 0),
-    NUMBER(global_batch, MACHINE),
+    NUMBER(global_batch, COMPARED),
     NUMBER(course, LATER),
     NUMBER(samples, LATER),
     TEXT(loss_scale, LATER),
     NUMBER(good_steps, LATER),
     NUMBER(batches, LATER),
     NUMBER(epoch_images, LATER),
-    NUMBER(ranks, MACHINE),
-    NUMBER(accumulate, WAY),
-    NUMBER(batch_size, WAY),
-    NUMBER(threads, MACHINE),
-    NUMBER(seed, RECIPE),
-    NUMBER(image_size, RECIPE),
-    NUMBER(total_steps, MACHINE | LATER),
-    TEXT(dtype, WAY),
-    TEXT(fusion, MACHINE),
-    TEXT(backend, MACHINE),
+    NUMBER(ranks, COMPARED),
+    NUMBER(accumulate, COMPARED),
+    NUMBER(batch_size, COMPARED),
+    NUMBER(threads, COMPARED),
+    NUMBER(seed, COMPARED),
+    NUMBER(image_size, COMPARED),
+    NUMBER(total_steps, COMPARED | LATER),
+    TEXT(dtype, COMPARED),
+    TEXT(fusion, COMPARED),
+    TEXT(backend, COMPARED),
     TEXT(data, 0), /* compared by its name */
     TEXT(data_name, LATER),
     NUMBER(data_images, LATER),
-    TEXT(program, MACHINE | LATER),
+    TEXT(program, COMPARED | LATER),
     TEXT(options, LATER), /* compared word by word */
     TEXT(run, LATER),
     TEXT(init, LATER), /* compared where nothing is left to train */
@@ -267,10 +264,19 @@ static int add_data(struct buf *out, const struct run_state *now, const struct r
                       before->data_images);
 }
 
+/* That of the option which the member holds; of one that holds none: of the machine. */
+static enum setting_kind kind_of(const struct field *f) {
+    char name[RUN_STATE_TEXT];
+    size_t size = (size_t)snprintf(name, sizeof(name), "%s", f->key);
+    for (char *c = name; *c != '\0'; c++)
+        *c = (char)(*c == '_' ? '-' : *c);
+    return options_kind(name, size);
+}
+
 int run_state_differences(struct buf *out, const struct run_state *now,
                           const struct run_state *before, unsigned kinds, struct error *err) {
     for (size_t i = 0; i < FIELD_COUNT; i++)
-        if ((FIELDS[i].flags & kinds) != 0 &&
+        if ((FIELDS[i].flags & COMPARED) != 0 && (kind_of(&FIELDS[i]) & kinds) != 0 &&
             add_difference(out, now, before, &FIELDS[i], err) != 0)
             return -1;
     if (add_options(out, now->options, before->options, kinds, err) != 0)
