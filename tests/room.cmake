@@ -6,6 +6,12 @@ target_include_directories(test_support PUBLIC ${TEST_INCLUDES})
 target_link_libraries(test_support PUBLIC PkgConfig::cunit Threads::Threads PRIVATE
     ringmaster_flags)
 
+# Its tests may hold the clock (tests/support/held_clock.h).
+function(with_held_clock target)
+    target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/held_clock.c)
+    target_link_options(${target} PRIVATE -Wl,--wrap=clock_gettime,--wrap=epoll_wait)
+endfunction()
+
 # Its allocations fail one by one (tests/support/no_memory.h).
 function(without_memory target)
     target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/no_memory.c
@@ -73,6 +79,9 @@ if(TARGET entrypoint)
     foreach(entrypoint_room wire job outcome mpi master)
         room_tests(entrypoint/${entrypoint_room} WAITS)
     endforeach()
+    with_held_clock(unit_master)
+    room_tests(entrypoint/os FROM unit/support/clock NAME unit_support_clock WAITS)
+    with_held_clock(unit_support_clock)
     if(TARGET entrypoint_transfer)
         room_tests(entrypoint/transfer ALONE no_memory
             USES PkgConfig::curl PkgConfig::archive WAITS)

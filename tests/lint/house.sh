@@ -2,7 +2,7 @@
 # The rules of the house that no compiler checks:
 #   every source of common/ and entrypoint/ has a twin test, no file passes 500 lines, no folder has
 #   more than 30 sources, headers are included by their path in the tree, files that comments name
-#   are there, and only entrypoint/mpi uses Open MPI's names.
+#   are there, only entrypoint/mpi uses Open MPI's names, and unit tests do not sleep.
 # Includes that cross the rooms do not build (cmake/Room.cmake).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -43,6 +43,43 @@ if [ -n "$files" ]; then
     grep -n 'OMPI_' $mpi && say "these know Open MPI's names, which entrypoint/mpi does alone (and rows of platforms, entrypoint/job/cluster)"
     grep -nE '\b(system|popen|strcpy|strcat|sprintf|gets|strtok)\(' $files && say "this house does without these functions"
 fi
+
+# Unit tests do not sleep: what takes time inside one process is tested with a held clock
+# (tests/support/held_clock.h), and what needs real time in tests/system. These meet other processes,
+# threads or the kernel, and are to become fewer.
+cat >"${sleepers:=$(mktemp)}" <<END
+entrypoint/host/monitor/test_thread_states.c
+entrypoint/host/observe/test_failure_writer.c
+entrypoint/host/ranks/test_rank_shim.c
+entrypoint/host/test_supervisor.c
+entrypoint/master/test_join.c
+entrypoint/master/test_stop.c
+entrypoint/os/test_child.c
+entrypoint/os/test_console.c
+entrypoint/os/test_file_writer.c
+entrypoint/stage.h
+entrypoint/transfer/faults_stage.h
+entrypoint/transfer/fetch/test_prefix.c
+entrypoint/transfer/http/test_pool.c
+entrypoint/transfer/peers/test_peer_server.c
+entrypoint/transfer/test_download_order.c
+entrypoint/transfer/test_upload_order.c
+entrypoint/transfer/upload/test_upload.c
+entrypoint/wire/test_tcp.c
+support/test_lag_turn.c
+trainer/checkpoint/test_checkpoint.c
+trainer/comm/nccl/test_guard.c
+END
+for file in $(git ls-files 'tests/unit/*.[ch]' 2>/dev/null); do
+    [ -e "$file" ] || continue
+    listed=$(grep -cFx "${file#tests/unit/}" "$sleepers")
+    if grep -qE '\b(usleep|nanosleep|sleep)\(|poll\(NULL' "$file"; then
+        [ "$listed" = 1 ] || say "$file sleeps, where a held clock would do (tests/support/held_clock.h)"
+    elif [ "$listed" = 1 ]; then
+        say "$file does not sleep any more: take it off the list in tests/lint/house.sh"
+    fi
+done
+rm -f "$sleepers"
 
 # A kernel that may begin while others end waits for them before it reads anything.
 for file in $(git ls-files 'trainer/backend/cuda/*.cu'); do
