@@ -140,7 +140,8 @@ static int open_partial(const char *path, char temp[4096], struct error *err) {
             return fd;
         (void)close(fd); /* tidied away before it was locked */
     }
-    return error_set(err, EXIT_CODE_INTERNAL, "%s: temporary files vanish", path);
+    return error_set(err, EXIT_CODE_INTERNAL, "%s: another process keeps removing temporary files",
+                     path);
 }
 
 int file_publish_open(const char *path, char temp[4096], mode_t mode, struct error *err) {
@@ -226,7 +227,7 @@ int file_make_dirs(const char *path, struct error *err) {
     char part[PATH_MAX];
     int length = snprintf(part, sizeof(part), "%s", path);
     if (length <= 0)
-        return error_set(err, EXIT_CODE_CONFIG, "a folder without a name");
+        return error_set(err, EXIT_CODE_CONFIG, "an empty path");
     if ((size_t)length >= sizeof(part))
         return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", path);
     for (char *p = part + 1;; p++) {

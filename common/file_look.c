@@ -13,7 +13,7 @@ int file_look(const char *path, struct stat *ret, bool *ret_there, struct error 
         *ret = st;
     if (*ret_there || file_is_absence(errno))
         return 0;
-    return error_set_errno(err, EXIT_CODE_CONFIG, "%s: cannot be looked at", path);
+    return error_set_errno(err, EXIT_CODE_CONFIG, "%s: cannot be examined", path);
 }
 
 int file_look_folder(const char *path, bool *ret_folder, struct error *err) {

@@ -35,7 +35,7 @@ int progress_adopt(struct progress *p, int fd, struct error *err) {
     p->slot = NULL;
     if (fstat(fd, &status) != 0 || fcntl(fd, F_GET_SEALS) != SEALS ||
         status.st_size != (off_t)sizeof(struct progress_slot))
-        return error_set(err, EXIT_CODE_CONFIG, "not memory for progress");
+        return error_set(err, EXIT_CODE_CONFIG, "not a progress descriptor");
     void *slot =
         mmap(NULL, sizeof(struct progress_slot), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (slot == MAP_FAILED)

@@ -105,7 +105,7 @@ row nothing ref $all_off -- 'backend cpu: not in this build' "$no_cuda" \
 row freetype ref $all_off -DRINGMASTER_FREETYPE=ON -- 'backend cpu: not in this build' \
     'labels in pictures: FreeType 2'
 fetches no-sources OFF 65 file:///etc 'was built without libcurl, libarchive or Expat'
-fetches sources ON 0 file:///etc 'fetching what the job needs: 1 channels'
+fetches sources ON 0 file:///etc 'downloading 1 channels'
 row onednn cpu -DRINGMASTER_ONEDNN=ON -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF -- \
     'backend cpu: oneDNN 3' "$no_cuda" 'MPI: not in this build'
 row mpi ref -DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=ON -DRINGMASTER_CUDA=OFF -- \

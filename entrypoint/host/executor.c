@@ -165,7 +165,7 @@ static void launch(struct executor *h, const json_t *order) {
     const char *command = NULL;
     if (json_member_string(order, "launch", "command", &command, &err) != 0 || command == NULL ||
         start_daemon(h, command, &err) != 0)
-        tell_no_daemon(h, command == NULL ? "a launch without command" : err.text);
+        tell_no_daemon(h, command == NULL ? "the launch request has no command" : err.text);
 }
 
 /* --- from one attempt to the next ------------------------------------------------------------ */
@@ -335,7 +335,8 @@ static void upload(struct executor *h, const json_t *order) {
     if (h->role_state != NULL)
         h->role_state->ending = true;
     if (!h->uploading->open) {
-        (void)error_set(&err, EXIT_CODE_INTERNAL, "this host has no targets, the master has");
+        (void)error_set(&err, EXIT_CODE_INTERNAL,
+                        "this host has no upload targets, but the master has");
         uploaded(h, &err);
         return;
     }

@@ -24,10 +24,11 @@ void master_loss_error(const struct master_loss *l, const struct role_state *s,
                        struct error *ret) {
     if (l->absent)
         (void)error_set(ret, EXIT_CODE_HOST_LOST,
-                        "the master is lost, and nobody listens at its address any more: %s", last);
+                        "the master is lost, and nothing listens at its address any more: %s",
+                        last);
     else if (role_state_is_back(s) && !l->joined)
         (void)error_set(ret, EXIT_CODE_HOST_LOST,
-                        "this host was lost, and no master was there within %lld s: %s",
+                        "this host was lost and found no master within %lld s: %s",
                         (long long)role_state_seek_seconds(&job->settings), last);
     else
         (void)error_set(ret, EXIT_CODE_HOST_LOST, "the master is lost: %s%s", last, why);

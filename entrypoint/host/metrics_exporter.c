@@ -60,7 +60,7 @@ int metrics_exporter_listen(struct metrics_exporter *m, struct error *err) {
         listener_listen(&everywhere, (uint16_t)port, "metrics (RINGMASTER_METRICS_PORT)", err);
     if (listener < 0 || http_page_open(&m->page, m->o.loop, listener, &options, err) != 0)
         return -1;
-    log_info("GET /metrics is answered on port %u", (unsigned)port);
+    log_info("serving GET /metrics on port %u", (unsigned)port);
     return 0;
 }
 

@@ -107,7 +107,7 @@ int role_state_parse(const json_t *object, size_t places, char run[ATTEMPT_RUN_S
         quorum_parse(json_object_get(object, "ledger"), places, ret, err) != 0)
         return -1;
     if (text == NULL || *ret_quiet < 0)
-        return error_set(err, EXIT_CODE_CONFIG, "join: it says nothing of the job so far");
+        return error_set(err, EXIT_CODE_CONFIG, "join: its state of the job is missing");
     (void)snprintf(run, ATTEMPT_RUN_SIZE, "%s", text);
     return 0;
 }
@@ -124,12 +124,12 @@ bool role_state_may_follow(const struct role_state *s, const struct job *job, co
     if ((int64_t)quorum_last(&s->quorum)->number > job->settings.restarts)
         *why = "; no restarts are left";
     else if (next < 0)
-        *why = "; those that are left may not be more than half of its hosts";
+        *why = "; at most half of its hosts may be left";
     else {
         quorum_behind(&s->quorum, (size_t)next, &behind);
         if (host_set_has(&behind, self))
             return true;
-        *why = "; the others may go on without this host";
+        *why = "; the others may continue without this host";
     }
     return false;
 }

@@ -92,7 +92,8 @@ static void ended(void *context, int status) {
     text[got > 0 ? got : 0] = '\0';
     forget(p);
     if (!WIFEXITED(status))
-        (void)error_set(&fault, EXIT_CODE_CONFIG, "%s: who looked at it was killed", p->folder);
+        (void)error_set(&fault, EXIT_CODE_CONFIG, "%s: the process that probed it was killed",
+                        p->folder);
     else if (text[0] != '\0')
         (void)error_set(&fault, EXIT_CODE_CONFIG, "%s: %s", p->folder, text);
     p->done(p->context, fault.code != 0 ? &fault : NULL);

@@ -35,7 +35,7 @@ static void pass_on(struct supervisor *s, int number) {
         log_info("SIG%s: passed on to %u %s of this host", sigabbrev_np(number), ranks,
                  ranks == 1 ? "rank" : "ranks");
     else
-        log_info("SIG%s: no rank runs on this host, so nobody hears it", sigabbrev_np(number));
+        log_info("SIG%s: ignored, as no rank runs on this host", sigabbrev_np(number));
 }
 
 static void on_signal(void *context, int number) {
@@ -62,7 +62,7 @@ static void on_signal(void *context, int number) {
     if (!again)
         s->stop_asked = now;
     log_info("received SIG%s: %s", sigabbrev_np(number),
-             again ? "the second stop request ends what is left" : "stopping the job");
+             again ? "the second stop request ends everything at once" : "stopping the job");
     s->role->stop(s->state, again);
 }
 

@@ -10,7 +10,7 @@ uint16_t supervisor_examine_port(struct supervisor *s) {
         return s->examine_port;
     if (preflight_probe_listen(&s->examining, &s->host.interface.address, &s->job->ports,
                                &s->examine_port, &err) != 0)
-        log_warning("other hosts cannot dial this one: %s", err.text);
+        log_warning("other hosts cannot connect to this one: %s", err.text);
     return s->examine_port;
 }
 

@@ -19,7 +19,7 @@ static bool must_stay(const struct supervisor *s) {
 static void time_is_over(void *context) {
     struct supervisor *s = context;
     if (!s->overdue && must_stay(s))
-        log_info("waiting for hosts that have not heard of it yet");
+        log_info("waiting for hosts that have not received the verdict yet");
     s->overdue = true;
     loop_after(&s->loop, &s->leave, LEAVE_SECONDS * CLOCK_SECOND);
     supervisor_may_leave(s);

@@ -11,7 +11,7 @@ static void conclude_unfit(struct supervisor *s, const char *why) {
     s->judged = false;
     s->role_state->over = false;
     (void)error_set(&err, EXIT_CODE_HOST_LOST,
-                    "the master is lost, and this host cannot follow another one: %s", why);
+                    "the master is lost, and this host cannot follow another host: %s", why);
     supervisor_conclude_error(s, &err, (int)s->job->cluster.self);
 }
 

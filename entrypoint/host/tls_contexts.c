@@ -35,9 +35,10 @@ int tls_contexts_open(struct tls_contexts *c, const struct job *job, struct role
     if (key_make(&job->settings, cluster, &usual, &key, err) != 0)
         return -1;
     if (key.source == KEY_FROM_SEED)
-        log_warning("the control link's key comes from the image (%s), which keeps out only those "
-                    "who cannot pull it; RINGMASTER_KEY or RINGMASTER_KEY_FILE set a better one",
-                    key.place);
+        log_warning(
+            "the control link's key comes from the image (%s), which keeps out only those who "
+            "cannot pull it; set a better one with RINGMASTER_KEY or RINGMASTER_KEY_FILE",
+            key.place);
     if (cluster->before > 0)
         log_info("the platform tries this job again, for the %u. time: hosts of earlier attempts "
                  "have another key",

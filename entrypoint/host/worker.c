@@ -64,7 +64,7 @@ static void take_refusal(struct worker *w, const json_t *message) {
         if (w->waits)
             executor_await_none(&w->s.host);
         w->joined = w->waits = false;
-        log_info("%s takes this host later: %s", master_name(w), why.text);
+        log_info("%s cannot admit this host yet: %s", master_name(w), why.text);
         reach_again(w);
         find_master_later(&w->seeking);
         return;
@@ -105,7 +105,7 @@ static void take_run(struct worker *w, const json_t *welcome) {
 /* The job needs nothing of this host: nobody has to hear of it. */
 static void stop_waiting(struct worker *w) {
     struct error err = {0};
-    (void)error_set(&err, EXIT_CODE_STOPPED, "stopped while it waited for the job's next attempt");
+    (void)error_set(&err, EXIT_CODE_STOPPED, "stopped while waiting for the job's next attempt");
     supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
     drop_link(w);
 }
@@ -144,7 +144,7 @@ static void take_welcome(struct worker *w, const json_t *message) {
 
 static void master_silent(struct worker *w) {
     char why[64];
-    (void)snprintf(why, sizeof(why), "no word from it for %lld s",
+    (void)snprintf(why, sizeof(why), "no heartbeat from it for %lld s",
                    (long long)w->s.job->settings.dead_seconds);
     drop_link(w);
     if (w->s.judged) {
@@ -219,7 +219,7 @@ static void told(void *context, const struct net_address *peer, const struct err
     const struct worker *w = context;
     char address[NET_ADDRESS_TEXT];
     net_address_text(peer, address);
-    log_warning("%s at %s refuses this host: %s; trying on, as another job may have that name",
+    log_warning("%s at %s refuses this host: %s; still trying, it may be of another job",
                 master_name(w), address, why->text);
 }
 
@@ -358,7 +358,7 @@ static void look_at_lease(void *context) {
 
 /* Of a first host that was started anew: who led the job when it asked is not there any more. */
 static void lead_anew(struct worker *w) {
-    log_info("nobody leads the job any more: this host waits for all others, as at a beginning");
+    log_info("no host leads the job any more: this host waits for all others, as at the start");
     w->s.role_state->back = false;
     supervisor_follow(&w->s);
 }

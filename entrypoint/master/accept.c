@@ -45,14 +45,15 @@ static int check_place(struct master *m, int host, const struct net_address *pee
     if (rejoin_is(m, message))
         return rejoin_check(b, message, err);
     if (fresh)
-        return error_set(err, EXIT_CODE_NOT_READY,
-                         "%s was heard from this address a moment ago: whether it is gone shows "
-                         "when this host asks again",
-                         member_name(b));
+        return error_set(
+            err, EXIT_CODE_NOT_READY,
+            "%s at this address answered a moment ago; ask again to see whether it is gone",
+            member_name(b));
     if (m->phase == PHASE_GATHERING)
         return takeover_check(m, (size_t)host, message, err);
     if (json_object_get(message, "succession") != NULL)
-        return error_set(err, EXIT_CODE_NOT_READY, "this is another run, which has not begun yet");
+        return error_set(err, EXIT_CODE_NOT_READY,
+                         "this is another run of the job, which has not begun yet");
     return leader_query_elsewhere(m, err);
 }
 
@@ -85,7 +86,7 @@ static void resume(struct master *m, struct link *link, const json_t *message) {
     int64_t taken = json_integer_value(json_object_get(message, "taken"));
     struct member *b = member_with_link(m, json_string_value(json_object_get(message, "link")));
     if (b == NULL || taken < 0) {
-        (void)error_set(&why, EXIT_CODE_HOST_LOST, "the other side has given the link up");
+        (void)error_set(&why, EXIT_CODE_HOST_LOST, "the other side has given up the link");
         master_refuse(link, FRAME_VERSION, &why);
         return;
     }

@@ -205,7 +205,7 @@ enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name,
     a->tool = (struct verdict_tool){.time = time};
     (void)snprintf(a->tool_note, sizeof(a->tool_note),
                    "%s: mpirun had started %zu of %zu ranks %" PRId64
-                   " s after the launch; it may lack processes or memory there (ulimit -u, the "
+                   " s after the launch; it may lack processes or memory (check ulimit -u and the "
                    "container's limits)",
                    host_name, a->seated_count, a->ranks, seconds);
     return ATTEMPT_NOTE_FAILURE;

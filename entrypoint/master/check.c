@@ -29,7 +29,7 @@ static void add_missing(const struct master *m, size_t i, json_t *host) {
     if (rejected_peers_host(&m->accept.rejected_peers, &address) == (int)i)
         add_fault(host, "missing; it was refused: " TLS_ANOTHER_KEY, EXIT_CODE_KEY_REFUSED);
     else
-        add_fault(host, "missing: it has not joined, or has gone again", EXIT_CODE_NOT_READY);
+        add_fault(host, "missing: it has not joined, or has disconnected", EXIT_CODE_NOT_READY);
 }
 
 /* Adds both addresses of a host whose packets are translated on the way. */
@@ -61,7 +61,7 @@ static json_t *host_json(const struct master *m, size_t i) {
     else if (!b->joined)
         add_missing(m, i, host);
     else if (e->found == NULL)
-        add_fault(host, "it has not told what it found in time", EXIT_CODE_NOT_READY);
+        add_fault(host, "it did not report its findings in time", EXIT_CODE_NOT_READY);
     return host;
 }
 
@@ -100,7 +100,7 @@ static void conclude(struct master *m, const json_t *rows) {
     if (host != NULL && host_name_parse(host, strlen(host), &name, NULL) == 0)
         index = cluster_find(&m->s.job->cluster, &name);
     (void)error_set(&err, (enum exit_code)check_number(first, NULL, "code"),
-                    "the check found what stops a job, in %zu rows; %s: %s", bad,
+                    "the check found problems that stop a job, in %zu rows; %s: %s", bad,
                     check_text(first, NULL, "item"), check_text(first, NULL, "value"));
     verdict_from_error(&err, &m->s.job->cluster, index, &m->verdict);
 }

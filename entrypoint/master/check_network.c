@@ -39,7 +39,7 @@ static void add_bad_way(const json_t *hosts, size_t from, size_t to, const char 
     (void)snprintf(value, sizeof(value), "%.64s does not reach %.64s: %.80s", name_of(hosts, from),
                    name_of(hosts, to), why);
     check_add(rows, CHECK_BAD, "reach", value, pair(hosts, from, to),
-              "a firewall or security group must let hosts of a job talk on all ports",
+              "allow all ports between the hosts of a job in firewalls and security groups",
               EXIT_CODE_NOT_READY);
 }
 
@@ -73,7 +73,7 @@ static void add_reach(const json_t *hosts, json_t *rows) {
             take_way(hosts, i, way, &w, rows);
     }
     if (w.bad > TOLD_MAX) {
-        (void)snprintf(value, sizeof(value), "%zu more ways lead nowhere", w.bad - TOLD_MAX);
+        (void)snprintf(value, sizeof(value), "%zu more connections fail", w.bad - TOLD_MAX);
         check_add(rows, CHECK_BAD, "reach", value, json_array(), "", EXIT_CODE_NOT_READY);
     }
     if (w.good == 0)
@@ -84,7 +84,7 @@ static void add_reach(const json_t *hosts, json_t *rows) {
         (void)snprintf(all, sizeof(all), " of %zu, %d neighbours a host and the first one,",
                        count * (count - 1), NETWORK_CHECK_NEIGHBOURS);
     (void)snprintf(value, sizeof(value),
-                   "%zu ways%s the longest there and back %.3f ms: %.64s to %.64s", w.good,
+                   "%zu connections%s the longest round trip %.3f ms: %.64s to %.64s", w.good,
                    all[0] != '\0' ? all : ",", (double)w.longest * 1e-6, name_of(hosts, w.from),
                    name_of(hosts, w.to));
     check_add(rows, CHECK_OK, "reach", value, everyone(hosts), "", EXIT_CODE_NOT_READY);
@@ -125,15 +125,16 @@ static void add_flow(const json_t *hosts, const struct flow *f, double middle, j
     char value[CHECK_VALUE_SIZE];
     int64_t mtu = check_number(json_array_get(hosts, f->from), "means", "mtu");
     if (f->mbit <= 0) {
-        (void)snprintf(value, sizeof(value), "nothing of what %.64s sends arrives at %.64s",
+        (void)snprintf(value, sizeof(value), "bulk data from %.64s does not arrive at %.64s",
                        name_of(hosts, f->from), name_of(hosts, f->to));
         check_add(rows, CHECK_BAD, "bandwidth", value, pair(hosts, f->from, f->to),
-                  "short words do: large packets vanish on the way (MTU)", EXIT_CODE_NOT_READY);
+                  "short messages do: large packets are dropped on the way (check the MTU)",
+                  EXIT_CODE_NOT_READY);
     } else if (f->mbit < middle / 2) {
         (void)snprintf(value, sizeof(value), "%.0f Mbit/s from %.64s to %.64s", f->mbit,
                        name_of(hosts, f->from), name_of(hosts, f->to));
         check_add(rows, CHECK_WARNING, "bandwidth", value, pair(hosts, f->from, f->to),
-                  "less than half of what others have: every step waits for it",
+                  "less than half of the others' bandwidth: every step waits for it",
                   EXIT_CODE_NOT_READY);
     }
     if (f->path_mtu > 0 && mtu > 0 && f->path_mtu < mtu) {
@@ -142,7 +143,7 @@ static void add_flow(const json_t *hosts, const struct flow *f, double middle, j
                        " bytes from %.64s to %.64s, its interface has %" PRId64,
                        f->path_mtu, name_of(hosts, f->from), name_of(hosts, f->to), mtu);
         check_add(rows, CHECK_WARNING, "packets", value, pair(hosts, f->from, f->to),
-                  "something on the way takes smaller ones alone", EXIT_CODE_NOT_READY);
+                  "the network between them only passes smaller packets", EXIT_CODE_NOT_READY);
     }
 }
 

@@ -97,7 +97,7 @@ static void look_host(const json_t *host, const json_t *master, struct finding *
     (void)master;
     put(f, "%.*s", (int)str_utf8_prefix(fault, strlen(fault), FAULT_SIZE), fault);
     if (fault[0] == '\0')
-        put(f, "here, and says that it can run the job");
+        put(f, "joined, and can run the job");
     if (fault[0] != '\0')
         fail(f, code > 0 && code < 256 ? (enum exit_code)code : EXIT_CODE_CONFIG, "%s", "");
 }
@@ -128,14 +128,14 @@ static void look_build(const json_t *host, const json_t *master, struct finding 
 static void look_job(const json_t *host, const json_t *master, struct finding *f) {
     if (has_fault(host) || has_fault(master))
         return;
-    put(f, "all that the master was given");
+    put(f, "the same settings as the master");
     if (differs(host, master, "job"))
-        put(f, "other hosts, slots or ports than the master's");
+        put(f, "hosts, slots or ports differ from the master's");
     else if (differs(host, master, "program"))
-        put(f, "another program, or other words for it, than the master's");
+        put(f, "program or arguments differ from the master's");
     else if (check_number(host, "facts", "dead_seconds") !=
              check_number(master, "facts", "dead_seconds"))
-        put(f, "another RINGMASTER_DEAD_SECONDS than the master's");
+        put(f, "RINGMASTER_DEAD_SECONDS differs from the master's");
     else
         return;
     fail(f, EXIT_CODE_CONFIG, "all hosts need the same variables and hyperparameters");
@@ -149,7 +149,7 @@ static void look_cores(const json_t *host, const json_t *master, struct finding 
     if (cores < slots_of(host))
         warn(f, "ranks share cores");
     else if (strcmp(processor, check_text(master, "means", "processor")) != 0)
-        warn(f, "not the master's processor: the slowest host sets the pace");
+        warn(f, "processor differs from the master's: the slowest host sets the pace");
 }
 
 static void look_memory(const json_t *host, const json_t *master, struct finding *f) {
@@ -169,7 +169,7 @@ static void look_shm(const json_t *host, const json_t *master, struct finding *f
              "m",
              left, needed, 2 * needed > least_shm_mib ? 2 * needed : least_shm_mib);
     else if (all < least_shm_mib)
-        warn(f, "%" PRId64 " are advised, data loaders want more: docker run --shm-size=8g",
+        warn(f, "%" PRId64 " are recommended, and data loaders need more: docker run --shm-size=8g",
              least_shm_mib);
 }
 
@@ -187,14 +187,14 @@ static void look_files(const json_t *host, const json_t *master, struct finding 
     (void)master;
     put(f, "%" PRId64 " open files", files);
     if (files < least_files)
-        warn(f, "%" PRId64 " are advised: docker run --ulimit nofile=1048576", least_files);
+        warn(f, "%" PRId64 " are recommended: docker run --ulimit nofile=1048576", least_files);
 }
 
 static void look_locked(const json_t *host, const json_t *master, struct finding *f) {
     int64_t kib = check_number(host, "means", "memlock_kib");
     (void)master;
     if (kib < 0) {
-        put(f, "as much memory may be locked as there is");
+        put(f, "all memory may be locked");
         return;
     }
     put(f, "%" PRId64 " KiB of memory may be locked", kib);
@@ -206,12 +206,12 @@ static void look_pids(const json_t *host, const json_t *master, struct finding *
     int64_t pids = check_number(host, "means", "pids");
     (void)master;
     if (pids < 0) {
-        put(f, "no limit of processes");
+        put(f, "no limit on processes");
         return;
     }
     put(f, "%" PRId64 " more processes", pids);
     if (pids < least_pids + pids_a_rank * slots_of(host))
-        warn(f, "%" PRId64 " are advised, threads count: docker run --pids-limit=-1",
+        warn(f, "%" PRId64 " are recommended, as threads count: docker run --pids-limit=-1",
              least_pids + pids_a_rank * slots_of(host));
 }
 
@@ -219,13 +219,13 @@ static void look_disk(const json_t *host, const json_t *master, struct finding *
     int64_t mib = check_number(host, "means", "disk_free_mib");
     (void)master;
     if (mib < 0) {
-        put(f, "the job's folder is not there");
-        warn(f, "nothing can be kept: no model, no checkpoint, no failure file");
+        put(f, "the job's directory does not exist");
+        warn(f, "model, checkpoints and failure file cannot be saved");
         return;
     }
-    put(f, "%" PRId64 " GiB left for the job's folder", mib / 1024);
+    put(f, "%" PRId64 " GiB left for the job's directory", mib / 1024);
     if (mib < least_disk_mib)
-        warn(f, "%" PRId64 " MiB are little for models and checkpoints", mib);
+        warn(f, "%" PRId64 " MiB are not enough for models and checkpoints", mib);
 }
 
 static void look_clock(const json_t *host, const json_t *master, struct finding *f) {
@@ -235,7 +235,8 @@ static void look_clock(const json_t *host, const json_t *master, struct finding 
     if (off <= most_clock_seconds && off >= -most_clock_seconds)
         return;
     put(f, "off by %.3f s", off);
-    warn(f, "times in logs do not compare, and signed requests fail above minutes");
+    warn(f,
+         "times in logs cannot be compared, and signed requests fail if clocks differ by minutes");
 }
 
 static void look_kernel(const json_t *host, const json_t *master, struct finding *f) {
@@ -257,9 +258,9 @@ static void look_gpu(const json_t *host, const json_t *master, struct finding *f
     else if (gpus != check_number(master, "means", "gpus") ||
              strcmp(model, check_text(master, "means", "gpu")) != 0 ||
              strcmp(driver, check_text(master, "means", "driver")) != 0)
-        warn(f, "not as on the master: the slowest host sets the pace");
+        warn(f, "differs from the master: the slowest host sets the pace");
     else if (strchr(model, ',') != NULL)
-        warn(f, "they are not all alike: the slowest one sets the pace");
+        warn(f, "its GPUs differ: the slowest one sets the pace");
 }
 
 static void look_adapter(const json_t *host, const json_t *master, struct finding *f) {
@@ -270,7 +271,9 @@ static void look_adapter(const json_t *host, const json_t *master, struct findin
     put(f, "%s", efa ? "an Elastic Fabric Adapter" : rdma ? "an RDMA device" : "TCP alone");
     if (efa != json_is_true(json_object_get(other, "efa")) ||
         rdma != json_is_true(json_object_get(other, "rdma")))
-        warn(f, "not as on the master: hosts without it cannot talk to those with it");
+        warn(
+            f,
+            "differs from the master: hosts without it cannot communicate with hosts that have it");
 }
 
 static void look_interface(const json_t *host, const json_t *master, struct finding *f) {
@@ -281,7 +284,7 @@ static void look_interface(const json_t *host, const json_t *master, struct find
     }
     put(f, "%.16s, packets of %" PRId64 " bytes", check_text(host, "means", "interface"), mtu);
     if (mtu != check_number(master, "means", "mtu"))
-        warn(f, "not as on the master: large packets may vanish between them");
+        warn(f, "differs from the master: large packets may be dropped between them");
 }
 
 /* WANTS names the parts that a row needs. */

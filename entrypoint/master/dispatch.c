@@ -42,21 +42,20 @@ static void set_verdict_stopped(struct master *m, const struct member *b) {
 static void describe_quorum_lost(const struct master *m, struct error *err) {
     const struct view *last = quorum_last(&m->s.role_state->quorum);
     bool gathered = !role_state_knows(m->s.role_state) || m->attempt.number > 1;
-    (void)error_set(err, EXIT_CODE_HOST_LOST,
-                    "%zu of the %zu hosts of attempt %u are here: the others may go on without "
-                    "them",
-                    gathered ? lease_heard(m) : m->join.count, host_set_count(&last->hosts),
-                    last->number);
+    (void)error_set(
+        err, EXIT_CODE_HOST_LOST,
+        "%zu of the %zu hosts of attempt %u are here: the others may continue without them",
+        gathered ? lease_heard(m) : m->join.count, host_set_count(&last->hosts), last->number);
 }
 
 static void rejoin(struct master *m) {
     struct error err = {0};
     if (m->leader_query.leader > 0) {
-        log_info("the job goes on under %s: this host asks to have a part in it",
+        log_info("%s leads the job: this host asks to rejoin it",
                  supervisor_host_name(&m->s, m->leader_query.leader));
     } else {
         describe_quorum_lost(m, &err);
-        log_error("%s; this host asks whether they take it back", err.text);
+        log_error("%s; this host asks the others to readmit it", err.text);
     }
     rejoin_ask(m);
 }
@@ -124,7 +123,7 @@ static void judge(struct master *m) {
                   json_pack("{s:i, s:s, s:o, s:I}", "code", m->failed.code, "class",
                             m->failed.class_name, "text", record_text(m->failed.text), "seconds",
                             (json_int_t)(decision.pause / CLOCK_SECOND)));
-    log_info("attempt %u of %lld has failed; another one begins in %lld s", m->attempt.number,
+    log_info("attempt %u of %lld failed; the next one begins in %lld s", m->attempt.number,
              (long long)m->s.job->settings.restarts + 1,
              (long long)(decision.pause / CLOCK_SECOND));
     master_raise(m, EVENT_TRY_AGAIN);

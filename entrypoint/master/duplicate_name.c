@@ -20,9 +20,8 @@ int duplicate_name_error(struct error *err, const char *name, const struct net_a
     net_address_text(second, texts[1]);
     return error_set(
         err, EXIT_CODE_CONFIG,
-        "the name %s is that of the host at %s, and this one is at %s; each host needs "
-        "a name of its own (RINGMASTER_HOST), and a container that an earlier try has "
-        "left has to go",
+        "the name %s is that of the host at %s, and this one is at %s; give each host a name of "
+        "its own (RINGMASTER_HOST), and remove containers left by an earlier try",
         name, texts[0], texts[1]);
 }
 
@@ -166,7 +165,7 @@ void duplicate_name_open(struct master *m) {
     n->again = (struct timer){.fire = look_again, .context = m};
     if (master_draw_name(n->life, &why) == 0 && look(m, &why) == 0)
         return;
-    log_warning("whether another host is called %s is not known: %s",
+    log_warning("cannot determine whether another host is called %s: %s",
                 supervisor_host_name(&m->s, 0), why.text);
     loop_cancel(&m->s.loop, &n->deadline);
     n->pending = false;

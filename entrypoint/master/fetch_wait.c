@@ -41,7 +41,7 @@ static void introduce(struct member *b) {
 void fetch_wait_told(struct member *b, const struct fetch_progress *mark) {
     const bool first = !b->fetching.busy;
     if (first && b->index > 0)
-        log_info("%s is here and fetches what it needs", member_name(b));
+        log_info("%s is here and downloads what it needs", member_name(b));
     if (!b->fetching.came || mark->count != b->fetching.mark.count)
         b->fetching.since = clock_now();
     b->fetching.came = b->fetching.busy = true;

@@ -45,10 +45,9 @@ static void blame_stranger(struct master *m, int host, const struct net_address 
 static void blame_fetching(struct master *m, const struct member *b) {
     const char *text = b->fetching.mark.text;
     m->fault_host = (int)b->index;
-    (void)error_set(&m->fault, EXIT_CODE_NOT_READY,
-                    "%s has got no further in fetching what it needs for %lld s%s%s",
+    (void)error_set(&m->fault, EXIT_CODE_NOT_READY, "%s: downloads have stalled for %lld s%s%s",
                     member_name(b), (long long)m->s.job->settings.ready_seconds,
-                    text[0] != '\0' ? "; the last of it: " : "", text);
+                    text[0] != '\0' ? "; last progress: " : "", text);
 }
 
 /* Makes missing hosts the fault. LATE is the first one. */
@@ -270,7 +269,7 @@ void join_left(struct member *b) {
     b->pending_join = NULL;
     fetch_wait_left(b);
     if (was_here)
-        log_warning("%s has gone again", member_name(b));
+        log_warning("%s has disconnected", member_name(b));
 }
 
 void join_shorten(struct master *m) {

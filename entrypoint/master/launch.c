@@ -276,7 +276,7 @@ static const char *refusal(const struct master *m, int host, const json_t *messa
     if (host < 1 || m->s.job->cluster.hosts[host].gone)
         return "mpirun starts no daemon there";
     if (!json_is_string(json_object_get(message, "command")))
-        return "it names no command";
+        return "it has no command";
     return m->members[host].agent != NULL ? "another agent is waiting for that host" : NULL;
 }
 

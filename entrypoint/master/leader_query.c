@@ -34,7 +34,7 @@ static void found(struct master *m) {
     bool first = m->leader_query.leader == 0;
     m->leader_query.leader = m->leader_query.host;
     if (first && !m->join.begun)
-        log_info("the job goes on under %s: this host fetches what it needs, and asks there then",
+        log_info("%s leads the job: this host downloads what it needs, then asks to rejoin",
                  supervisor_host_name(&m->s, m->leader_query.leader));
     master_raise(m, EVENT_LED_ELSEWHERE);
 }
@@ -133,7 +133,7 @@ void leader_query_go_on(struct master *m) {
 int leader_query_elsewhere(const struct master *m, struct error *err) {
     if (m->leader_query.leader == 0)
         return 0;
-    return error_set(err, EXIT_CODE_NOT_READY, "the job goes on under %s",
+    return error_set(err, EXIT_CODE_NOT_READY, "%s leads the job",
                      supervisor_host_name(&m->s, m->leader_query.leader));
 }
 
@@ -171,6 +171,6 @@ void leader_query_answer(const struct master *m, struct link *link) {
         return;
     }
     (void)error_set(&err, itself ? EXIT_CODE_CONFIG : EXIT_CODE_NOT_READY,
-                    "no job goes on under this host");
+                    "this host leads no job");
     master_refuse(link, FRAME_VERSION, &err);
 }

@@ -52,7 +52,7 @@ int rejoin_check(const struct member *b, const json_t *message, struct error *er
     if (!is_open(m))
         return error_set(err, EXIT_CODE_HOST_LOST, "the job has begun without it");
     if (!b->lost && m->phase != PHASE_GATHERING)
-        return error_set(err, EXIT_CODE_NOT_READY, "attempt %u still counts on that host",
+        return error_set(err, EXIT_CODE_NOT_READY, "attempt %u still includes that host",
                          m->attempt.number);
     int told = parse(m, message, run, &quorum, err);
     if (told < 0)
@@ -65,7 +65,7 @@ int rejoin_check(const struct member *b, const json_t *message, struct error *er
 /* Refuses the host for good and frees its link. */
 static void refuse(struct member *b, const struct error *why) {
     struct error error = {0};
-    (void)error_set(&error, EXIT_CODE_HOST_LOST, "the job goes on without it: %.400s", why->text);
+    (void)error_set(&error, EXIT_CODE_HOST_LOST, "the job continues without it: %.400s", why->text);
     log_warning("%s was refused: %s", member_name(b), error.text);
     master_refuse(b->link, FRAME_VERSION, &error);
     b->link = NULL;
@@ -164,7 +164,7 @@ void rejoin_take(struct master *m) {
 static void send_on(struct member *b) {
     struct error why = {0};
     if (leader_query_elsewhere(b->master, &why) == 0)
-        (void)error_set(&why, EXIT_CODE_NOT_READY, "it leads no job any more");
+        (void)error_set(&why, EXIT_CODE_NOT_READY, "it no longer leads a job");
     master_refuse(b->link, FRAME_VERSION, &why);
     b->link = NULL;
     join_left(b);

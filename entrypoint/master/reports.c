@@ -196,7 +196,7 @@ static void end_where_all_rest(struct master *m) {
     const int64_t rank = limit > 0 ? attempt_all_quiet(&m->attempt) : -1;
     if (rank < 0 || m->attempt.stalled != 0 || m->attempt.failed)
         return;
-    log_error("all ranks are silent and idle: nobody is left for whom they could wait");
+    log_error("all ranks are silent and idle, so that none can be waiting for another");
     call_stalled(m, m->attempt.rank_host[rank], rank, limit, m->attempt.quiet[rank]);
 }
 
@@ -210,8 +210,8 @@ void reports_report(struct member *b, const json_t *message) {
         return;
     }
     if (!attempt_is_rank_of(&m->attempt, b->index, r.rank)) {
-        log_warning("%s: a report about rank %u, which is not its own, is left alone",
-                    member_name(b), r.rank);
+        log_warning("%s: a report about rank %u, which is not its own, is ignored", member_name(b),
+                    r.rank);
         return;
     }
     r.host = (unsigned)b->index;

@@ -65,7 +65,8 @@ static void go_on(struct master *m) {
         }
         return;
     }
-    log_info("all hosts share the folder of checkpoints: the job can go on without its first host");
+    log_info(
+        "all hosts share the checkpoint directory: the job can survive the loss of its first host");
     master_raise(m, EVENT_DIR_SHARED);
 }
 
@@ -76,14 +77,15 @@ static void refuse(struct member *b, const char *why) {
     m->fault_host = (int)b->index;
     if (m->shared_dir.step == SHARED_DIR_PROBE_WRITE)
         (void)error_set(&m->fault, EXIT_CODE_CONFIG,
-                        "RINGMASTER_FAILOVER=1 needs one folder of checkpoints for all hosts, and "
-                        "%s cannot write to its own: %.400s",
+                        "RINGMASTER_FAILOVER=1 needs one checkpoint directory shared by all hosts, "
+                        "but %s cannot write to it: %.400s",
                         member_name(b), why);
     else
-        (void)error_set(&m->fault, EXIT_CODE_CONFIG,
-                        "RINGMASTER_FAILOVER=1 needs one folder of checkpoints for all hosts (EFS, "
-                        "FSx, NFS), and %s does not find there what %s has written: %.400s",
-                        member_name(b), writer, why);
+        (void)error_set(
+            &m->fault, EXIT_CODE_CONFIG,
+            "RINGMASTER_FAILOVER=1 needs one checkpoint directory shared by all hosts (EFS, FSx, "
+            "NFS), but %s does not find the file that %s has written: %.400s",
+            member_name(b), writer, why);
     master_raise(m, EVENT_LAUNCH_FAILED);
 }
 
@@ -116,7 +118,7 @@ void shared_dir_told(struct member *b, const json_t *message) {
         json_integer_value(step) != (json_int_t)m->shared_dir.step)
         return;
     if (fault != NULL || word == NULL || strlen(word) != SHARED_DIR_PROBE_WORD_SIZE - 1) {
-        refuse(b, fault != NULL ? fault : "it says nothing of it");
+        refuse(b, fault != NULL ? fault : "it gave no reason");
         return;
     }
     if (m->shared_dir.step == SHARED_DIR_PROBE_WRITE)

@@ -93,8 +93,8 @@ void takeover_begin(struct master *m) {
     m->members[0].joined = true;
     m->join.count = 1;
     host_info_gather(m->s.job, &m->s.tools, &m->members[0].facts);
-    log_info("this host follows the lost master, and awaits more than half of the %zu hosts of "
-             "attempt %u",
+    log_info("this host takes over from the lost master and waits for more than half of the %zu "
+             "hosts of attempt %u",
              host_set_count(&quorum_last(&m->s.role_state->quorum)->hosts),
              quorum_last(&m->s.role_state->quorum)->number);
     takeover_check_quorum(m);
@@ -110,7 +110,7 @@ int takeover_check(const struct master *m, size_t host, const json_t *message, s
     if (m->members[host].lost)
         return error_set(err, EXIT_CODE_HOST_LOST, "it cannot follow this host");
     if (code > 0)
-        return error_set(err, EXIT_CODE_HOST_LOST, "the job goes on without it: %.256s",
+        return error_set(err, EXIT_CODE_HOST_LOST, "the job continues without it: %.256s",
                          text != NULL ? text : "a fault of its own");
     if (role_state_parse(told, m->s.job->cluster.count, run, &quorum, &quiet, err) != 0)
         return -1;
@@ -138,7 +138,7 @@ void takeover_end(struct master *m) {
     for (size_t i = 0; i < m->s.job->cluster.count; i++) {
         struct member *b = &m->members[i];
         if (!b->lost && !b->joined)
-            log_warning("%s has not come: it is lost", member_name(b));
+            log_warning("%s did not connect: it is lost", member_name(b));
         b->lost = b->lost || !b->joined;
     }
     lease_begin(m, clock_boot()); /* for the hosts that are here */

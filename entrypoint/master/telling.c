@@ -44,7 +44,7 @@ void telling_meet(struct member *b, struct link *link) {
     link_own(link, m->accept.events, b);
     link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
-    log_info("%s is back, and is told how the job has ended", member_name(b));
+    log_info("%s is back and is sent the verdict", member_name(b));
     master_send(m, b->index, verdict_frame(m));
     link_flush(link);
 }

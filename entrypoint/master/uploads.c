@@ -66,7 +66,7 @@ static void deadline_passed(void *context) {
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
         if (is_awaited(&m->members[i]))
             keep_fault(&m->members[i], EXIT_CODE_UPLOAD,
-                       "uploading what the job leaves was not done in time");
+                       "the job's output was not uploaded in time");
     master_raise(m, EVENT_UPLOAD_DEADLINE);
 }
 
@@ -91,9 +91,9 @@ static void send_seconds(struct master *m, enum message kind, int64_t seconds, j
 void uploads_begin(struct master *m) {
     const struct verdict *v = &m->verdict;
     if (v->code == EXIT_CODE_OK)
-        log_info("%s; what it leaves is uploaded", v->text);
+        log_info("%s; uploading its output", v->text);
     else
-        log_error("%s: %s; what is there is uploaded", v->class_name, v->text);
+        log_error("%s: %s; uploading the output so far", v->class_name, v->text);
     send_seconds(m, MESSAGE_UPLOAD, seconds_left(m), verdict_json(v));
 }
 
@@ -113,7 +113,7 @@ void uploads_told(struct member *b, const json_t *message) {
 
 void uploads_lost(struct member *b, const char *why) {
     char text[128];
-    (void)snprintf(text, sizeof(text), "lost while it uploaded what the job leaves: %.64s", why);
+    (void)snprintf(text, sizeof(text), "lost while it uploaded the job's output: %.64s", why);
     keep_fault(b, EXIT_CODE_HOST_LOST, text);
     end_if_all_are_done(b->master);
 }
@@ -125,7 +125,7 @@ void uploads_shorten(struct master *m) {
 }
 
 void uploads_end(struct master *m) {
-    log_info("no more time to upload");
+    log_info("the time for uploads is over");
     send_seconds(m, MESSAGE_UPLOAD_DEADLINE, 0, NULL);
 }
 

@@ -115,12 +115,12 @@ static int fail_absent(const char *file, int number, struct error *err) {
     }
     read_interpreter(file, name, sizeof(name));
     if (name[0] == '\0')
-        return error_set(err, EXIT_CODE_NOT_FOUND,
-                         "%s is there, but the loader that it names is not: was it built for "
-                         "another system?",
-                         file);
+        return error_set(
+            err, EXIT_CODE_NOT_FOUND,
+            "%s exists, but the loader that it names does not: was it built for another system?",
+            file);
     return error_set(err, EXIT_CODE_NOT_FOUND,
-                     "%s is there, but its interpreter, %s (its first line), is not", file, name);
+                     "%s exists, but its interpreter, %s (first line), does not", file, name);
 }
 
 static int fail_to_start(const struct child_options *o, const struct spawn_failure *failure,

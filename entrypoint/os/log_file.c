@@ -45,7 +45,8 @@ static int check_file(struct log_file *f, const char *name, struct error *err) {
     if (fstat(f->fd, &st) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", name);
     if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
-        return error_set(err, EXIT_CODE_CONFIG, "%s is no file of its own", name);
+        return error_set(err, EXIT_CODE_CONFIG, "%s is not a regular file with a single link",
+                         name);
     f->size = st.st_size;
     if (st.st_size > 0)
         (void)!pread(f->fd, &last, 1, st.st_size - 1);

@@ -42,7 +42,8 @@ static int hold(const char *path, bool *ret_gone, struct error *err) {
     if (fd < 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
     if (!is_ours(fd))
-        return error_set(err, EXIT_CODE_INTERNAL, "%s is not a folder of this user alone", path);
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "%s must be a directory that only this user can enter", path);
     *ret_gone = flock(fd, LOCK_SH | LOCK_NB) != 0 || !is_still(path, fd);
     return *ret_gone ? -1 : take_fd(&fd);
 }
@@ -63,7 +64,7 @@ int runtime_dirs_make(const char *path, struct error *err) {
         if (fd >= 0 || !gone)
             return fd;
     }
-    return error_set(err, EXIT_CODE_INTERNAL, "%s: somebody removes it all the time", path);
+    return error_set(err, EXIT_CODE_INTERNAL, "%s: another process keeps removing it", path);
 }
 
 int runtime_dirs_make_new(char *path, struct error *err) {
@@ -79,7 +80,7 @@ int runtime_dirs_make_new(char *path, struct error *err) {
         if (fd >= 0 || !gone)
             return fd;
     }
-    return error_set(err, EXIT_CODE_INTERNAL, "%s: somebody removes it all the time", path);
+    return error_set(err, EXIT_CODE_INTERNAL, "%s: another process keeps removing it", path);
 }
 
 /* --- removing -------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ static const struct kind {
     [EXPLAIN_NCCL] = {"nccl", "Errors of NCCL", "ncclResult_t"},
     [EXPLAIN_CUDA] = {"cuda", "Errors of CUDA", "cudaError_t"},
     [EXPLAIN_XID] = {"xid", "Xids: what NVIDIA's driver tells the kernel's log", "Xid"},
-    [EXPLAIN_TEXT] = {"text", "Words of programs and of the kernel", "sign"},
+    [EXPLAIN_TEXT] = {"text", "Messages of programs and of the kernel", "sign"},
 };
 
 const char *explain_means(const struct explain_row *row) {

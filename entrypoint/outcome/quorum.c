@@ -203,7 +203,7 @@ static int view_parse(const json_t *object, size_t places, struct view *ret, str
         return -1;
     if (text == NULL || strlen(text) != SET_TEXT_SIZE - 1 ||
         text[strspn(text, "0123456789abcdef")] != '\0')
-        return error_set(err, EXIT_CODE_CONFIG, "a roll whose hosts cannot be read");
+        return error_set(err, EXIT_CODE_CONFIG, "a view with unreadable hosts");
     for (size_t i = 0; i < HOST_SET_WORDS; i++) {
         char word[WORD_DIGITS + 1];
         (void)snprintf(word, sizeof(word), "%.*s", WORD_DIGITS, text + i * WORD_DIGITS);
@@ -211,7 +211,7 @@ static int view_parse(const json_t *object, size_t places, struct view *ret, str
     }
     if (number < 1 || number > INT32_MAX || master < 0 || master >= CLUSTER_HOSTS_MAX ||
         !host_set_has(&ret->hosts, (size_t)master) || !is_within(&ret->hosts, places))
-        return error_set(err, EXIT_CODE_CONFIG, "a roll whose number, master or hosts cannot be");
+        return error_set(err, EXIT_CODE_CONFIG, "a view with an impossible number, master or host");
     ret->number = (unsigned)number;
     ret->master = (unsigned)master;
     return 0;
@@ -225,11 +225,10 @@ int quorum_parse(const json_t *object, size_t places, struct quorum *ret, struct
         view_parse(json_object_get(object, "sure"), places, &ret->committed, err) != 0)
         return -1;
     if (lost < 0 || lost > INT32_MAX)
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "a ledger that does not say what it had no room for");
+        return error_set(err, EXIT_CODE_CONFIG, "a quorum without the number of lost views");
     ret->lost = (unsigned)lost;
     if (json_array_size(taken) > QUORUM_ACCEPTED_MAX)
-        return error_set(err, EXIT_CODE_CONFIG, "a ledger of more rolls than there can be");
+        return error_set(err, EXIT_CODE_CONFIG, "a quorum with too many views");
     for (size_t i = 0; i < json_array_size(taken); i++) {
         if (view_parse(json_array_get(taken, i), places, &ret->accepted[i], err) != 0)
             return -1;

@@ -32,7 +32,7 @@ static bool follows(const struct settings *settings, const struct restart_facts 
     bool wanted =
         f->verdict->rank >= 0 && settings_has_code(settings->restart_codes, f->verdict->code);
     if (!f->verdict->transient && !wanted)
-        (void)snprintf(why, RESTART_WHY_SIZE, "no restart after such an end");
+        (void)snprintf(why, RESTART_WHY_SIZE, "no restart after this kind of failure");
     else if (f->host_lost && !settings->shrink)
         (void)snprintf(why, RESTART_WHY_SIZE,
                        "no restart without a lost host unless RINGMASTER_SHRINK is 1");
@@ -42,7 +42,7 @@ static bool follows(const struct settings *settings, const struct restart_facts 
                        settings->min_hosts);
     else if (is_in_vain(f))
         (void)snprintf(why, RESTART_WHY_SIZE,
-                       "no restart as %d in a row got no further than step %" PRIu64,
+                       "no restart, as %d attempts in a row got no further than step %" PRIu64,
                        RESTART_FRUITLESS_MAX, f->before.best_step);
     return why[0] == '\0';
 }

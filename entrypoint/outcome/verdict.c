@@ -132,7 +132,7 @@ void verdict_describe_end(const struct rank_report *r, char *text, size_t size) 
     const char *memory = memory_hint(r);
     const char *hint = r->value == SIGBUS ? "; is /dev/shm full?" : "";
     if (r->end == RANK_VANISHED)
-        snprintf(text, size, "vanished without a word%s",
+        snprintf(text, size, "vanished without a report%s",
                  memory[0] != '\0'                 ? memory
                  : r->memory == RANK_MEMORY_ENOUGH ? "; killed?"
                                                    : "; killed, or out of memory?");
@@ -259,7 +259,7 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
 
 static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
     fill(ret, EXIT_CODE_STALLED, (int)f->stalled_host, (int)f->stalled_rank,
-         "%s rank %u: made no progress within its limit", host_name(f, f->stalled_host),
+         "%s rank %u: no progress within its limit", host_name(f, f->stalled_host),
          f->stalled_rank);
     ret->transient = true;
     if (f->stalled_states != NULL)
@@ -285,12 +285,12 @@ static void judge_dropped(const struct verdict_facts *f, struct verdict *ret) {
     unsigned host = f->rank_host[f->dropped_rank];
     net_address_text(&f->cluster->hosts[host].address, own);
     net_address_text(f->dropped_source, source);
-    fill(ret, EXIT_CODE_CONFIG, (int)host, -1,
-         "%s has the address %s, and its ranks' connections arrive from %s: something between the "
-         "hosts translates addresses (a masquerade rule, NAT), and Open MPI drops such "
-         "connections; take that rule away for this network, or name another one "
-         "(RINGMASTER_INTERFACE)",
-         host_name(f, host), own, source);
+    fill(
+        ret, EXIT_CODE_CONFIG, (int)host, -1,
+        "%s has the address %s, and its ranks' connections arrive from %s: something between the "
+        "hosts translates addresses (a masquerade rule, NAT), and Open MPI drops such connections; "
+        "remove that rule for this network, or choose another network (RINGMASTER_INTERFACE)",
+        host_name(f, host), own, source);
 }
 
 static bool is_before(int64_t time, int64_t other) {
@@ -335,8 +335,8 @@ static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
     } else if (missing < f->ranks && !failed_to_launch) {
         unsigned host = f->rank_host[missing];
         fill(ret, EXIT_CODE_INTERNAL, (int)host, (int)missing,
-             "%s rank %zu: nothing was heard of it (%zu of %zu ranks reported); %s",
-             host_name(f, host), missing, f->report_count, f->ranks, mpirun);
+             "%s rank %zu: it sent no report (%zu of %zu ranks reported); %s", host_name(f, host),
+             missing, f->report_count, f->ranks, mpirun);
     } else {
         judge_mpirun(f, mpirun, ret);
     }

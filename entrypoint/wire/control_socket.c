@@ -40,13 +40,13 @@ size_t control_socket_places(const char *run, const char *ret[CONTROL_SOCKET_PLA
 static int make_folder(struct control_socket *l, const char *place, struct error *err) {
     int size = snprintf(l->folder, sizeof(l->folder), "%s/" RUNTIME_DIRS_PREFIX "XXXXXX", place);
     if (size >= (int)sizeof(l->folder))
-        (void)error_set(err, EXIT_CODE_CONFIG, "%s: too long a path", place);
+        (void)error_set(err, EXIT_CODE_CONFIG, "%s: the path is too long", place);
     else
         l->lock = runtime_dirs_make_new(l->folder, err);
     if (l->lock >= 0)
         return 0;
     l->folder[0] = '\0';
-    return error_wrap(err, "no folder for sockets (RINGMASTER_RUN)");
+    return error_wrap(err, "no directory for sockets (RINGMASTER_RUN)");
 }
 
 static int listen_at(struct control_socket *l, struct error *err) {
@@ -126,8 +126,9 @@ static int renew_socket(struct control_socket *l, struct error *err) {
 int control_socket_renew(struct control_socket *l, struct error *err) {
     if (renew_folder(l, err) == 0 && renew_socket(l, err) == 0)
         return 0;
-    return error_wrap(err, "a program removed the folder for sockets (RINGMASTER_RUN), and it "
-                           "cannot be made again");
+    return error_wrap(
+        err,
+        "a program removed the directory for sockets (RINGMASTER_RUN), and it cannot be recreated");
 }
 
 void control_socket_close(struct control_socket *l) {
@@ -150,7 +151,7 @@ int control_socket_connect(const char *path, struct error *err) {
                          CONTROL_SOCKET_VARIABLE
                          " is not set: this is started by ringmaster itself");
     if (strlen(path) >= sizeof(address.sun_path))
-        return error_set(err, EXIT_CODE_USAGE, CONTROL_SOCKET_VARIABLE "=%s: too long a path",
+        return error_set(err, EXIT_CODE_USAGE, CONTROL_SOCKET_VARIABLE "=%s: the path is too long",
                          path);
     memcpy(address.sun_path, path, strlen(path));
     cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -230,7 +230,7 @@ hosts_are_lost_after_5_s() {
     a_worker_is_frozen
     check "it was told so" holds "$(hosts log 1)" 'no heartbeat for 5 s'
     a_worker_is_cut_off
-    check "the other side was told so" holds "$(hosts log "$last")" 'no word from it for 5 s'
+    check "the other side was told so" holds "$(hosts log "$last")" 'no heartbeat from it for 5 s'
     SILENCE_MS=$usual
     dead=
 }
@@ -296,7 +296,7 @@ a_rank_is_paused() {
     fault_begins
     signal_rank "$last" STOP
     if [ "$WORKLOAD" = ringtrain ]; then
-        ended 74 'made no progress within its limit' $((12000 + LOOK_MS + LEAVE_MS)) $everyone
+        ended 74 'no progress within its limit' $((12000 + LOOK_MS + LEAVE_MS)) $everyone
         return
     fi
     sleep 15

@@ -336,7 +336,7 @@ one_host_counts_silence_otherwise() {
     ring 2
     hosts start 1 -- train -- true
     hosts start 2 -e RINGMASTER_DEAD_SECONDS=5 -- train -- true
-    end_saying 65 'RINGMASTER_DEAD_SECONDS is 5 there, and 10 on the master: all hosts need it alike'
+    end_saying 65 'RINGMASTER_DEAD_SECONDS is 5 there, and 10 on the master: set it equally on all hosts'
 }
 
 one_host_has_another_key() {

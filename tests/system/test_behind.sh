@@ -19,7 +19,7 @@ a_rank_that_is_late_is_told_of() {
     ring 1
     start_all -e LD_PRELOAD="$(dirname "$RINGMASTER_BIN")/tests/haste.so" -e RINGMASTER_STALL_SECONDS=7200 \
         -e TEST_PAUSE=0.1 -e "TEST_REST=$share/enough" -- train -- python3 "$system/steps.py"
-    check "it is told of" wait_for "$PATIENCE" says 1 'rank 0 has shown no progress for [0-9]* s, ten times as long as ever before; its threads: pid [0-9]* python3: '
+    check "it is told of" wait_for "$PATIENCE" says 1 'rank 0 has reported no progress for [0-9]* s, ten times as long as ever before; its threads: pid [0-9]* python3: '
     sleep 1
     : >"$share/enough"
     all_end "$PATIENCE" 0 1

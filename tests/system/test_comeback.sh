@@ -77,7 +77,7 @@ a_host_that_waits_is_stopped_alone() {
     waits 3 1 || return
     hosts stop 3
     all_end "$PATIENCE" 143 3
-    all_name 'stopped while it waited' 3
+    all_name 'stopped while waiting' 3
     check "the others do not notice" equal "$(hosts code 1 2>/dev/null)$(hosts code 2 2>/dev/null)" ''
     ended_well 1 2
 }

@@ -91,7 +91,7 @@ attempts_that_get_nowhere_end_the_job_under_a_new_master_too() {
     check "the third attempt works" wait_for 60 works_in 3 3 || return
     lost hosts kill 1
     all_end 60 137 2 3 || return
-    all_name 'attempt 4 of 6, no restart as 3 in a row got no further than step 5' 2 3
+    all_name 'attempt 4 of 6, no restart, as 3 attempts in a row got no further than step 5' 2 3
 }
 
 # Between two masters, too.
@@ -112,8 +112,8 @@ of_two_hosts_none_follows() {
     lost hosts kill 1
     all_end "$PATIENCE" 73 2 || return
     within $((3000 + LEAVE_MS)) 2
-    check "it says why" says 2 'may not be more than half'
-    all_name 'nobody listens at its address any more' 2
+    check "it says why" says 2 'at most half of its hosts may be left'
+    all_name 'nothing listens at its address any more' 2
     check "nobody worked on" works_in 2 0
 }
 
@@ -122,7 +122,7 @@ of_two_hosts_none_follows_a_silent_one() {
     begin_work 2 || return
     hosts freeze 1
     all_end 110 73 2 || return
-    all_name 'no master was there within 60 s' 2
+    all_name 'found no master within 60 s' 2
     check "nobody worked on" works_in 2 0
     hosts kill 1
     hosts thaw 1
@@ -143,8 +143,8 @@ folders_that_are_not_shared_are_told_of() {
     ring 3
     start_all -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1 -e RINGMASTER_FAILOVER=1 -- train -- true
     all_end "$PATIENCE" 65 1 2 3
-    all_name 'RINGMASTER_FAILOVER=1 needs one folder of checkpoints for all hosts' 1 2 3
-    all_name 'does not find there what algo-' 1 2 3
+    all_name 'RINGMASTER_FAILOVER=1 needs one checkpoint directory shared by all hosts' 1 2 3
+    all_name 'does not find the file that algo-' 1 2 3
     all_name '/opt/ml/checkpoints' 1 2 3
     for host in $everyone; do
         check "nothing stays in the folder of host $host" equal \

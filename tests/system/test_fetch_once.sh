@@ -92,7 +92,7 @@ who_is_not_told_whom_to_ask_fetches_for_itself() {
     with_code
     fault_begins
     counted 1 3 4
-    said_within $((PASSING_MS + 1000)) 4 'the host that passes on to this one has not come' || return
+    said_within $((PASSING_MS + 1000)) 4 'the upstream host did not connect in time' || return
     check "it waited for it" at_least "$took" "$PASSING_MS"
     counted 2
     all_end 120 0 $everyone || return
@@ -130,12 +130,12 @@ one_that_is_killed_ends_the_job_and_is_named() {
     kill -STOP "$server"
     # shellcheck disable=SC2086  # words
     start_all $settings -e RINGMASTER_FETCH_ONCE=1 -- train -- true
-    wait_for 30 says 1 'fetching what the job needs' ||
+    wait_for 30 says 1 'downloading' ||
         check "it begins to fetch" false || return
     check "the first host's child is found" wait_for "$PATIENCE" its_child || return
     check "it is killed" kill -KILL "$victim" || return
     all_end "$PATIENCE" 70 $everyone || return
-    all_name 'what fetches was ended by signal 9' $everyone
+    all_name 'the transfer process was killed by signal 9' $everyone
 }
 its_child() {
     victim=$(for pid in $(hosts pids 1); do

@@ -39,7 +39,7 @@ another_hosts_rank_keeps_its_failure() {
     job 2 '"$forge" "$socket" report 2; echo "report: $?"'
     fails_with_7 'algo-2 rank 2'
     check "the forger was sent away" holds "$(hosts log 1)" '] report: 1'
-    check "the log says so" holds "$(hosts log 1)" 'asked for the seat of rank 2 and was refused'
+    check "the log says so" holds "$(hosts log 1)" 'tried to register as rank 2 and was refused'
 }
 a_neighbour_keeps_its_failure() {
     job 1 '"$forge" "$socket" report 1; echo "report: $?"'

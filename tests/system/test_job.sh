@@ -114,7 +114,7 @@ a_job_that_hangs_at_once_is_ended() {
     start_all -e RINGMASTER_IDLE_SECONDS=8 -- train -- sh -c 'echo begun; exec sleep 1000'
     all_end "$PATIENCE" 74 $everyone || return
     check "the log says why" holds "$(hosts log 1)" 'all ranks are silent and idle'
-    all_name 'made no progress within its limit' $everyone
+    all_name 'no progress within its limit' $everyone
 }
 
 # As `docker kill --signal` or a scheduler sends it to one container: its ranks alone hear it.
@@ -378,7 +378,7 @@ a_silent_host_holds_no_check_up() {
     # shellcheck disable=SC2086  # numbers
     within 5000 $others
     in_time "the first host is out" $(($(last_ended 1) - fault_at)) 6000
-    check "it is named" holds "$(hosts log 1)" 'bad      host       algo-2: it has not told what it found in time'
+    check "it is named" holds "$(hosts log 1)" 'bad      host       algo-2: it did not report its findings in time'
     check "the others are told of" holds "$(hosts log 1)" 'ok       reach      all 16 hosts: 210 ways'
     hosts thaw 2
     all_end 30 69 2

@@ -80,7 +80,7 @@ what_cannot_be_installed_ends_the_job_with_pips_words() {
     code_file requirements.txt 'no-such-thing==7'
     start -e PIP_RETRIES=0 -e PIP_INDEX_URL=http://user:canary-of-an-index@127.0.0.1:9/simple
     all_end 90 65 $everyone || return
-    all_name 'cannot be installed: pip ended with 1' $everyone
+    all_name 'cannot be installed: pip exited with 1' $everyone
     all_name 'No matching distribution found for no-such-thing==7' $everyone
     for host in $everyone; do
         check "host $host keeps the secret" lacks "$(hosts log "$host")$(failure_of "$host")" canary-of-an-index
@@ -108,14 +108,14 @@ what_takes_too_long_ends_the_job() {
     start -e PIP_NO_INDEX=1 -e WAIT=600 -e RINGMASTER_FETCH_SECONDS=5
     all_end "$PATIENCE" 69 $everyone || return
     within $((5000 + LEAVE_MS)) $everyone
-    all_name 'was not installed within 5 s' $everyone
+    all_name 'were not installed within 5 s' $everyone
 }
 
 a_stop_ends_installing() {
     begin '{"sagemaker_program": "job.main"}' || return
     take_package
     start -e PIP_NO_INDEX=1 -e WAIT=600
-    wait_for 60 says 1 'algo-2 is here and fetches' ||
+    wait_for 60 says 1 'algo-2 is here and downloads' ||
         check "they meet while they install" false || return
     fault_begins
     hosts stop 1

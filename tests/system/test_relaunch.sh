@@ -82,7 +82,7 @@ what_a_rank_has_shown_limits_its_silence() {
         echo "silent"; exec sleep 600' -e RINGMASTER_STALL_LEARNED=1
     check "a rank falls silent" wait_for 90 says 2 ' silent$' || return
     fault_begins
-    check "it is told of" wait_for 60 says 2 'rank 1 has shown no progress for 3[0-9] s, ten times as long as ever before' || return
+    check "it is told of" wait_for 60 says 2 'rank 1 has reported no progress for 3[0-9] s, ten times as long as ever before' || return
     check "that ends nothing" equal "$(hosts code 1 2>/dev/null)" ''
     said_within $((60000 + LOOKS_MS)) 1 'algo-2 rank 1: no progress for 60 s' || return
     check "it is no sooner" at_least "$took" 54000
@@ -218,9 +218,9 @@ the_master_is_lost() {
     check "the loss is told" wait_for "$PATIENCE" says 2 'the master, algo-1, is lost'
     if [ "$DRIVER" = docker ]; then
         all_end 80 73 2 3
-        all_name 'no master was there within 60 s' 2 3
+        all_name 'found no master within 60 s' 2 3
     else
-        ended 73 'nobody listens at its address any more' $((3000 + LEAVE_MS)) 2 3
+        ended 73 'nothing listens at its address any more' $((3000 + LEAVE_MS)) 2 3
     fi
 }
 
@@ -234,7 +234,7 @@ the_master_is_silent() {
     sleep 5
     check "nothing runs" equal "$(for pid in $(hosts pids 2); do readlink "/proc/$pid/exe"; done | grep -c /sleep)" 0
     all_end 90 73 2 3 || return
-    all_name 'no master was there within 60 s' 2 3
+    all_name 'found no master within 60 s' 2 3
     within $((60000 + SILENCE_MS)) 2 3
     hosts kill 1 # before it can leave by itself
     hosts thaw 1 2>/dev/null
@@ -265,7 +265,7 @@ an_exit_code_is_final() {
     run 2 '[ $RANK != 2 ] || { sleep 1; echo "$$ $(date +%s%3N)" >"$TEST_SHARE/failed-2"; exit 42; }
         exec sleep 60'
     fault_begins
-    ended 42 'algo-3 rank 2: exited with 42; attempt 1 of 3, no restart after such an end' \
+    ended 42 'algo-3 rank 2: exited with 42; attempt 1 of 3, no restart after this kind of failure' \
         "$FAILURE_MS" 1 2 3
 }
 
@@ -285,7 +285,7 @@ an_exit_code_is_worth_a_restart_where_that_is_said() {
     check "it died of the shell's code" holds "$(hosts log 1)" 'algo-2 rank 1: exited with 137'
     run 2 '[ $RANK != 1 ] || { sleep 1; exit 50; }; exec sleep 60' -e RINGMASTER_RESTART_CODES=3,40-49
     all_end "$PATIENCE" 50 1 2 3 || return
-    all_name 'algo-2 rank 1: exited with 50; attempt 1 of 3, no restart after such an end' 1 2 3
+    all_name 'algo-2 rank 1: exited with 50; attempt 1 of 3, no restart after this kind of failure' 1 2 3
 }
 
 # What a shell script needs to tell its one mark, a step below 8 and a patience of a second, or of as many as a byte
@@ -296,7 +296,7 @@ mark='mark() { printf "\\1\\0\\0\\0\\0\\0\\0\\0\\$1\\0\\0\\0\\0\\0\\0\\0\\${2:-1
 attempts_that_get_no_further_end_the_job() {
     run 9 "$mark"'; mark 5 74; [ $RANK = 0 ] || exec sleep 60; sleep 1; exit 42' -e RINGMASTER_RESTART_CODES=42
     all_end 90 42 1 2 3 || return
-    all_name 'attempt 4 of 10, no restart as 3 in a row got no further than step 5' 1 2 3
+    all_name 'attempt 4 of 10, no restart, as 3 attempts in a row got no further than step 5' 1 2 3
 }
 
 # The same, but each gets one step further than the last.
@@ -311,7 +311,7 @@ what_a_stalled_rank_waits_in_is_in_the_story() {
     run 0 "$mark"'; [ $RANK != 1 ] || { mark 5; echo marked; exec sleep 61; }; exec sleep 60'
     check "it has shown a mark" wait_for 30 says 2 '] marked' || return
     fault_begins
-    ended 74 'algo-2 rank 1: made no progress within its limit' $((1000 + LOOKS_MS + FAILURE_MS)) 1 2 3
+    ended 74 'algo-2 rank 1: no progress within its limit' $((1000 + LOOKS_MS + FAILURE_MS)) 1 2 3
     all_name 'threads: pid ' 1 2 3
     all_name ' sleep: 1 S ' 1 2 3
 }
@@ -325,7 +325,7 @@ what_each_stalled_rank_waits_in_is_told() {
     start_all -- train -- sh -c "$mark"'; mark 5; echo marked; [ $RANK != 1 ] || exec cat /dev/zero >/dev/null; exec sleep 60'
     check "all have shown a mark" wait_for 30 all_marked || return
     fault_begins
-    ended 74 'made no progress within its limit' $((1000 + LOOKS_ALONE_MS + FAILURE_MS)) 1
+    ended 74 'no progress within its limit' $((1000 + LOOKS_ALONE_MS + FAILURE_MS)) 1
     events=$(hosts opt 1)/output/data/events-algo-1.jsonl
     for rank in 0 1 2; do
         where=' sleep: 1 S '

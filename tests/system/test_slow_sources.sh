@@ -46,7 +46,7 @@ a_worker_that_fetches_longer_is_waited_for() {
     begin second-drips || return
     all_end 60 0 $everyone || return
     every_log_has 'has 45 bytes'
-    check "the first host sees it fetch" holds "$(hosts log 1)" 'algo-2 is here and fetches what it needs'
+    check "the first host sees it fetch" holds "$(hosts log 1)" 'algo-2 is here and downloads what it needs'
 }
 
 a_master_that_fetches_longer_is_waited_for() {
@@ -62,13 +62,13 @@ one_that_stands_still_ends_the_job() {
     fault_begins
     all_end "$PATIENCE" 69 $everyone || return
     within $((READY_MS + LEAVE_MS)) $everyone
-    all_name 'algo-2 has got no further in fetching what it needs for 6 s; the last of it: train: 0.0 of 0.0 MiB, 0 of 1 files' $everyone
+    all_name 'algo-2: downloads have stalled for 6 s; last progress: train: 0.0 of 0.0 MiB, 0 of 1 files' $everyone
 }
 
 # Its share is there, and the other one's takes nine seconds more.
 a_stop_meanwhile_ends_both() {
     begin second-drips -e RINGMASTER_RESTARTS=3 || return
-    wait_for 30 says 1 'algo-2 is here and fetches' ||
+    wait_for 30 says 1 'algo-2 is here and downloads' ||
         check "they meet" false || return
     fault_begins
     hosts stop 2
@@ -78,7 +78,7 @@ a_stop_meanwhile_ends_both() {
 
 a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time() {
     begin second-drips || return
-    wait_for 30 says 1 'algo-2 is here and fetches' ||
+    wait_for 30 says 1 'algo-2 is here and downloads' ||
         check "they meet" false || return
     fault_begins
     hosts kill 2
@@ -119,10 +119,10 @@ a_first_host_that_fetches_longer_sends_on_who_comes() {
     check "host 2 goes on" wait_for 60 says 2 'all 3 ranks have started' || return
     rm -rf "$(hosts opt 1)/input/data/train"
     hosts wait "$PATIENCE" 1 && begin_one 1 "$@"
-    check "host 1 fetches" wait_for 20 says 1 'the job goes on under algo-2: this host fetches' || return
+    check "host 1 fetches" wait_for 20 says 1 'algo-2 leads the job: this host downloads' || return
     hosts wait "$PATIENCE" 5 && begin_one 5 "$@"
     check "host 5 waits at host 2" wait_for 20 says 2 'algo-5 is back' || return
-    check "it came to host 1 before" says 5 'algo-1 takes this host later: the job goes on under algo-2'
+    check "it came to host 1 before" says 5 'algo-1 cannot admit this host yet: algo-2 leads the job'
     check "host 1 fetches still" equal "$(hosts log 2 | grep -c 'algo-1 is back')" 0
     check "host 1 waits there, too" wait_for 30 says 2 'algo-1 is back' || return
     hosts stop 3

@@ -13,7 +13,7 @@ a_first_host_that_is_started_anew_has_a_part_in_the_next_attempt() {
     followed 2 2 || return
     works_again 1
     waits 1 2 || return
-    check "it says why" says 1 'the job goes on under algo-2'
+    check "it says why" says 1 'algo-2 leads the job'
     check "attempt 2 goes on without it" works_in 2 2
     goes_on 3 2 3 || return
     ended_well 1 2 3
@@ -116,7 +116,7 @@ a_first_host_that_waits_as_the_job_is_lost() {
     waits 1 2 || return
     hosts kill 2
     all_end 150 73 3 || return
-    check "it says so" wait_for 60 says 1 'nobody leads the job any more'
+    check "it says so" wait_for 60 says 1 'no host leads the job any more'
     check "one attempt at a time" never_two
     rm "$share"/work/*
     works_again 2

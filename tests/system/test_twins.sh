@@ -141,7 +141,7 @@ left_alone() {
     all_end "$PATIENCE" 65 "$1" || return
     check "its log says why" holds "$(hosts log "$1")" "$2"
     check "its log says where that is not" holds "$(hosts log "$1")" \
-        'the failure file was not written: another host has this output folder, and still runs'
+        'the failure file was not written: another running host has this output directory'
     check "the folder has no failure" equal "$(failure_of 2)" ''
 }
 

@@ -168,7 +168,7 @@ a_target_that_refuses_is_told() {
     for host in $everyone; do : >"$(hosts opt "$host")/model/go"; done
     all_end "$PATIENCE" 75 $everyone || return
     within $((8000 + LEAVE_MS)) $everyone
-    all_name 'uploading what the job leaves' $everyone
+    all_name "uploading the job's output" $everyone
     check "what it left is still here" equal "$(cat "$(hosts opt 1)/model/x")" x
 }
 

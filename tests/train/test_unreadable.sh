@@ -115,4 +115,4 @@ echo "the same of a model that would be written over"
 rm "$work/model/model.safetensors"
 ln -s model.safetensors "$work/model/model.safetensors"
 refused 65 train --epochs 5
-says "model-dir: $work/model/model.safetensors: cannot be looked at"
+says "model-dir: $work/model/model.safetensors: cannot be examined"

@@ -18,13 +18,13 @@
 static const char kept[] = "the failure file that the program wrote is kept";
 static const char too_late[] = "the disk did not answer in time";
 static const char not_written[] = "the failure file was not written";
-static const char no_base[] = "there is no such folder, and it is not made";
+static const char no_base[] = "the directory does not exist and is not created";
 
-static const char anothers[] = "another host has this output folder, and still runs";
+static const char anothers[] = "another running host has this output directory";
 static const char outer[] =
-    "the ringmaster around this one has this output folder: run the program "
-    "itself, not ringmaster, or set SAGEMAKER_BASE_DIR to another folder";
-static const char left[] = "another host had this output folder, and what it left stays";
+    "the ringmaster around this one has this output directory: run the program "
+    "itself, not ringmaster, or set SAGEMAKER_BASE_DIR to another directory";
+static const char left[] = "another host had this output directory; its files are kept";
 _Static_assert(sizeof(((struct error *)NULL)->text) <= OUTPUT_LOCK_TEXT_SIZE, "whole");
 
 /* What this process is to do. VERDICT NULL: the beginning. */

@@ -50,7 +50,7 @@ static void say_never(const struct metric_counts *c, const char *names) {
     if (c->unread == 0 && !c->unread_elsewhere)
         log_warning("metric %s matched 0 times", names);
     else
-        log_warning("metric %s matched 0 times in the lines that there was time for", names);
+        log_warning("metric %smatched 0 times; some lines were skipped for lack of time", names);
 }
 
 void metric_matcher_conclude(const struct metric_counts *c, struct event_log *event_log,

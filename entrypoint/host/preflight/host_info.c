@@ -181,19 +181,19 @@ int host_info_compare(const struct host_info *ours, const struct host_info *thei
                          theirs->openmpi, ours->openmpi);
     if (ours->job != theirs->job)
         return error_set(err, EXIT_CODE_CONFIG,
-                         "it was given other hosts, slots or ports than the master");
+                         "its hosts, slots or ports differ from the master's");
     if (ours->program != theirs->program)
         return error_set(err, EXIT_CODE_CONFIG,
-                         "it was given another program, or other words for it, than the master");
+                         "its program or its arguments differ from the master's");
     if (ours->failover != theirs->failover)
         return error_set(err, EXIT_CODE_CONFIG,
-                         "RINGMASTER_FAILOVER is set %s, and not %s: all hosts need it alike",
+                         "RINGMASTER_FAILOVER is set %s, and not %s: set it equally on all hosts",
                          theirs->failover ? "there" : "on the master",
                          theirs->failover ? "on the master" : "there");
     if (ours->dead_seconds != theirs->dead_seconds)
         return error_set(err, EXIT_CODE_CONFIG,
-                         "RINGMASTER_DEAD_SECONDS is %lld there, and %lld on the master: all hosts "
-                         "need it alike",
+                         "RINGMASTER_DEAD_SECONDS is %lld there, and %lld on the master: set it "
+                         "equally on all hosts",
                          (long long)theirs->dead_seconds, (long long)ours->dead_seconds);
     return 0;
 }

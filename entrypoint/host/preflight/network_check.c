@@ -109,7 +109,7 @@ static void ask(struct network_check *r, struct line *l) {
     l->state = ASKING;
     /* A socket that is new takes a word at once. */
     if (send(l->fd, r->o->ask, WORD, MSG_NOSIGNAL) != WORD)
-        fail(l, "it hung up");
+        fail(l, "the connection was closed");
 }
 
 /* To whom this one sends. */
@@ -131,7 +131,7 @@ static int read_word(struct line *l) {
 static void hear_answer(struct network_check *r, struct line *l) {
     int read = read_word(l);
     if (read < 0)
-        fail(l, "it hung up");
+        fail(l, "the connection was closed");
     else if (read > 0 && memcmp(l->word, r->o->answer, WORD) != 0)
         fail(l, "something else answers at its port");
     else if (read > 0) {
@@ -292,8 +292,9 @@ static void give_up(struct network_check *r, int64_t now) {
     for (size_t i = 0; i < r->count; i++) {
         struct line *l = &r->lines[i];
         if (is_asked(l) && now >= r->deadline)
-            fail(l, l->state == CONNECTING ? "no answer within 2 s"
-                                           : "it takes connections and says nothing within 2 s");
+            fail(l, l->state == CONNECTING
+                        ? "no answer within 2 s"
+                        : "it accepts connections but does not answer within 2 s");
         else if (l->state == SENDING && now >= r->send_end)
             measure(r, l);
     }

@@ -44,8 +44,8 @@ static void add_fault(struct preflight_probe *e, int code) {
     const char *said = end != NULL ? end + 1 : e->task.tail.text;
     bool has_words = said[0] != '\0' && said[0] != '{';
     (void)snprintf(text, sizeof(text), "%s: code %d%s%s",
-                   json_object_size(e->found) > 0 ? "its look at itself did not end"
-                                                  : "it cannot be looked at",
+                   json_object_size(e->found) > 0 ? "its examination did not end in time"
+                                                  : "it cannot be examined",
                    code, has_words ? ": " : "", has_words ? said : "");
     (void)json_object_set_new(e->found, "fault", json_string_any(text));
 }

@@ -184,17 +184,16 @@ static void ended(void *context, int code) {
         return;
     }
     if (s->late)
-        (void)error_set(
-            &err, EXIT_CODE_NOT_READY,
-            "what the job needs was not fetched within %lld s (RINGMASTER_FETCH_SECONDS)",
-            (long long)s->o.job->settings.fetch_seconds);
+        (void)error_set(&err, EXIT_CODE_NOT_READY,
+                        "downloads did not finish within %lld s (RINGMASTER_FETCH_SECONDS)",
+                        (long long)s->o.job->settings.fetch_seconds);
     else if (code > 128)
         (void)error_set(&err, EXIT_CODE_INTERNAL,
-                        "fetching what the job needs: what fetches was ended by signal %d%s%s",
-                        code - 128, s->task.tail.size > 0 ? "; its last words: " : "",
+                        "downloads failed: the transfer process was killed by signal %d%s%s",
+                        code - 128, s->task.tail.size > 0 ? "; its last output: " : "",
                         transfer_process_last_word(&s->task));
     else
-        (void)error_set(&err, (enum exit_code)code, "fetching what the job needs: %s",
+        (void)error_set(&err, (enum exit_code)code, "downloads failed: %s",
                         transfer_process_last_word(&s->task));
     s->o.done(s->o.context, &err);
 }
@@ -237,9 +236,8 @@ static int start_child(struct input_download *s, const char *told, struct error 
                                                      .context = s};
     if (transfer_process_start(&s->task, &options, err) != 0)
         return -1;
-    log_info("fetching what the job needs: %s%zu channels%s",
-             job->sources.code != NULL ? "code and " : "", job->sources.count,
-             job->settings.checkpoints != NULL ? ", checkpoints" : "");
+    log_info("downloading %s%zu channels%s", job->sources.code != NULL ? "code and " : "",
+             job->sources.count, job->settings.checkpoints != NULL ? ", checkpoints" : "");
     s->deadline.fire = late;
     loop_after(s->o.loop, &s->deadline,
                (job->settings.fetch_seconds + GRACE_SECONDS) * CLOCK_SECOND);
@@ -255,7 +253,8 @@ static void begin(struct input_download *s, const char *told) {
 
 static void not_told(void *context) {
     struct input_download *s = context;
-    log_warning("the host that passes on to this one has not come: all is fetched from its source");
+    log_warning(
+        "the upstream host did not connect in time: downloading everything from the source");
     begin(s, NULL);
 }
 

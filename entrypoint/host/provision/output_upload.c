@@ -61,12 +61,13 @@ static void ended(void *context, int code) {
     struct error err = {0};
     process_tree_keep(u->options.sweep, 0);
     if (!u->finishing) {
-        log_warning("what uploads checkpoints ended with %d: %s; it is started again at the end",
+        log_warning("the upload process for checkpoints exited with %d: %s; it is restarted at the "
+                    "end of the job",
                     code, transfer_process_last_word(&u->task));
         return;
     }
     if (code != EXIT_CODE_OK)
-        (void)error_set(&err, EXIT_CODE_UPLOAD, "uploading what the job leaves: %s",
+        (void)error_set(&err, EXIT_CODE_UPLOAD, "uploading the job's output: %s",
                         code < 128 ? transfer_process_last_word(&u->task)
                                    : "it was not done in time");
     conclude(u, code == EXIT_CODE_OK ? NULL : &err);
@@ -145,7 +146,7 @@ void output_upload_finish(struct output_upload *u, int64_t seconds,
         conclude(u, &err);
         return;
     }
-    log_info("uploading what the job leaves, within %lld s", (long long)seconds);
+    log_info("uploading the job's output, within %lld s", (long long)seconds);
     limit(u, seconds);
     subprocess_signal(&u->task, SIGUSR1);
 }

@@ -52,13 +52,12 @@ static void ended(void *context, int code) {
     last_words(&i->task.tail, words);
     if (i->late)
         (void)error_set(&err, EXIT_CODE_NOT_READY,
-                        "what the program's code asks for was not installed within %lld s "
-                        "(RINGMASTER_FETCH_SECONDS); pip's last words: %s",
+                        "the program's requirements were not installed within %lld s "
+                        "(RINGMASTER_FETCH_SECONDS); pip's last output: %s",
                         (long long)i->seconds, words);
     else
         (void)error_set(&err, EXIT_CODE_CONFIG,
-                        "what the program's code asks for cannot be installed: pip ended with %d: "
-                        "%s",
+                        "the program's requirements cannot be installed: pip exited with %d: %s",
                         code, words);
     i->done(i->context, &err);
 }
@@ -118,8 +117,8 @@ int pip_install_start(struct pip_install *i, const struct pip_install_options *o
         python_code_pip(p->argv.items[0], p->root, &p->code, &argv, err) != 0 ||
         make_environment(o, &environment, err) != 0 ||
         subprocess_start(&i->task, o->loop, o->reaper, &argv, &environment, &options, err) != 0)
-        return error_wrap(err, "installing what the program's code asks for");
-    log_info("installing what the program's code asks for: %s%s%s",
+        return error_wrap(err, "installing the program's requirements");
+    log_info("installing the program's requirements: %s%s%s",
              p->code.package ? "the package in " : "requirements.txt in ", p->root,
              p->code.package && p->code.requirements ? ", requirements.txt" : "");
     loop_after(o->loop, &i->deadline, i->seconds * CLOCK_SECOND);

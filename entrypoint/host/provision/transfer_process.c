@@ -50,8 +50,8 @@ int transfer_process_program(char path[PATH_MAX], struct error *err) {
     if (access(path, X_OK) == 0)
         return 0;
     return error_set(err, EXIT_CODE_CONFIG,
-                     "files are to be fetched or uploaded, and this build of ringmaster cannot: it "
-                     "was built without libcurl, libarchive or Expat (there is no %s)",
+                     "this build of ringmaster cannot download or upload files: it was built "
+                     "without libcurl, libarchive or Expat (there is no %s)",
                      path);
 }
 

@@ -45,9 +45,9 @@ static int check_size(const struct argv *environment, const struct argv *words, 
     if (size <= room)
         return 0;
     return error_set(err, EXIT_CODE_CONFIG,
-                     "the program's words and environment have %zu bytes, and %zu is the most that "
-                     "Linux passes on here (a quarter of `ulimit -s`, at most 6 MiB); the largest "
-                     "variable is %.*s: fewer or shorter hyperparameters, please",
+                     "the program's arguments and environment have %zu bytes; Linux passes at most "
+                     "%zu here (a quarter of `ulimit -s`, at most 6 MiB). the largest variable is "
+                     "%.*s; use fewer or shorter hyperparameters",
                      size, room, (int)strcspn(largest, "="), largest);
 }
 

@@ -28,7 +28,7 @@ static int64_t cpu_of(void *context) {
 static void tell_quiet(const struct rank_monitor *w, const struct rank_slot *s, int64_t limit) {
     char states[RANK_REPORT_EVIDENCE_SIZE];
     thread_states(s->shim, states, sizeof(states));
-    log_warning("rank %u has printed nothing and done nothing for %" PRId64
+    log_warning("rank %u has printed nothing and used no processor for %" PRId64
                 " s; its threads: %.512s",
                 s->rank, limit, states);
     cleanup_json json_t *members = json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank,
@@ -84,7 +84,7 @@ static void tell_stalled(const struct rank_monitor *w, const struct rank_slot *s
 static void say_late(const struct rank_slot *s, int64_t now) {
     char states[RANK_REPORT_EVIDENCE_SIZE];
     thread_states(s->shim, states, sizeof(states));
-    log_warning("rank %u has shown no progress for %" PRId64
+    log_warning("rank %u has reported no progress for %" PRId64
                 " s, ten times as long as ever before; its threads: %.512s",
                 s->rank, (now - s->stall.marked_at) / CLOCK_SECOND, states);
 }

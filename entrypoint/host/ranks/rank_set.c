@@ -273,7 +273,7 @@ static int open_taps(struct rank_slot *s, struct link *link, struct error *err) 
     if (error_out < 0) {
         if (out >= 0)
             (void)close(out);
-        return error_set(err, EXIT_CODE_INTERNAL, "a hello without pipes");
+        return error_set(err, EXIT_CODE_INTERNAL, "the registration of a rank has no pipes");
     }
     if (pipe_reader_open(&s->out, c->loop, out, s->prefix, &s->tail, take_line, s, err) != 0) {
         (void)close(error_out);
@@ -345,17 +345,17 @@ static const char *refusal(const struct rank_set *c, int64_t rank, const json_t 
     if (json_integer_value(json_object_get(hello, "attempt")) != c->attempt)
         return "it is of another attempt";
     if (c->started)
-        return "all of this host's ranks have started";
+        return "all ranks of this host have started";
     if (rank < 0 || (uint64_t)rank >= cluster_ranks(cluster) ||
         cluster_host_of_rank(cluster, (size_t)rank) != cluster->self)
         return "that is no rank of this host";
-    return find_seat(c, rank) != NULL ? "that seat is taken" : NULL;
+    return find_seat(c, rank) != NULL ? "that rank has registered already" : NULL;
 }
 
 static void send_away(struct rank_set *c, struct link *link, int64_t rank, const char *why) {
     link_free(link);
     if (!c->warned)
-        log_warning("a process here asked for the seat of rank %" PRId64 " and was refused: %s",
+        log_warning("a process here tried to register as rank %" PRId64 " and was refused: %s",
                     rank, why);
     c->warned = true;
 }

@@ -392,7 +392,7 @@ static void folders_are_made_with_their_parents(void) {
     CU_ASSERT_EQUAL(file_make_dirs(path, &err), -1);
     ASSERT_CONTAINS(err.text, "not a folder");
     CU_ASSERT_EQUAL(file_make_dirs("", &err), -1);
-    ASSERT_CONTAINS(err.text, "without a name");
+    ASSERT_CONTAINS(err.text, "an empty path");
     char *longest = malloc(PATH_MAX + 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(longest);
     memset(longest, '/', PATH_MAX);

@@ -74,7 +74,7 @@ static void a_file_of_another_size_is_refused(void) {
     (void)fclose(file);
     CU_ASSERT_EQUAL(progress_open(&program, path, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
-    ASSERT_CONTAINS(err.text, "not memory for progress");
+    ASSERT_CONTAINS(err.text, "not a progress descriptor");
 }
 
 /* Who shrinks what another process has mapped ends that process with SIGBUS. */
@@ -95,7 +95,7 @@ static void nobody_takes_the_memory_away(void) {
     CU_ASSERT_PTR_NULL(p.slot);
     (void)close(fd);
     CU_ASSERT_EQUAL(progress_adopt(&p, fd, &err), -1);
-    ASSERT_CONTAINS(err.text, "not memory for progress");
+    ASSERT_CONTAINS(err.text, "not a progress descriptor");
 }
 
 static void a_descriptor_that_was_not_inherited_is_no_error(void) {

@@ -124,8 +124,8 @@ static void who_has_looked_in_vain_leaves(void) {
         CU_ASSERT(s.back);
         master_loss_error(&loss, &s, &job, "refused", "", &err);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_HOST_LOST);
-        CU_ASSERT_STRING_EQUAL(err.text, "this host was lost, and no master was there within 60 s: "
-                                         "refused");
+        CU_ASSERT_STRING_EQUAL(err.text,
+                               "this host was lost and found no master within 60 s: refused");
         loss.joined = loss.waits = true; /* it had found one, and that is lost, too */
         CU_ASSERT(lives_on(loss));
         role_state_close(&s);
@@ -142,9 +142,8 @@ static void who_finds_nobody_there_says_so(void) {
     CU_ASSERT_FALSE(lives_on(loss));
     master_loss_error(&loss, &s, &job, "refused", "", &err);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_HOST_LOST);
-    CU_ASSERT_STRING_EQUAL(err.text,
-                           "the master is lost, and nobody listens at its address any more: "
-                           "refused");
+    CU_ASSERT_STRING_EQUAL(
+        err.text, "the master is lost, and nothing listens at its address any more: refused");
     role_state_close(&s);
 }
 

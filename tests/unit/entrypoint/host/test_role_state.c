@@ -101,7 +101,7 @@ static void the_next_host_becomes_the_first(void) {
             assert_order("3 1-2-4 5 ");
             CU_ASSERT_EQUAL(hosts[job.cluster.self].place, self);
             CU_ASSERT_FALSE(role_state_may_follow(&s, &job, &why));
-            ASSERT_CONTAINS(why, "more than half");
+            ASSERT_CONTAINS(why, "at most half");
         }
         role_state_close(&s);
     }

@@ -21,7 +21,8 @@ static void a_host_that_was_started_for_a_job_is_told_of(void) {
     ASSERT_CONTAINS(stage_output(&one),
                     "bad      host       127.0.0.2: it was started for a job, not for a check");
     /* What else it was given is not held against it. */
-    ASSERT_CONTAINS(stage_output(&one), "ok       job        127.0.0.1: all that the master was");
+    ASSERT_CONTAINS(stage_output(&one),
+                    "ok       job        127.0.0.1: the same settings as the master");
     CU_ASSERT_PTR_NULL(strstr(stage_output(&one), "bad      job"));
 }
 

@@ -113,7 +113,7 @@ static void assert_is_sent_on_after(const char *first_word) {
     CU_ASSERT_EQUAL(joins, 2);
     CU_ASSERT_FALSE(knows || asks);
     CU_ASSERT_EQUAL(stage_end(&worker), EXIT_CODE_HOST_LOST);
-    ASSERT_CONTAINS(stage_output(&worker), "127.0.0.1 takes this host later: not here");
+    ASSERT_CONTAINS(stage_output(&worker), "127.0.0.1 cannot admit this host yet: not here");
     ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.1 refused this host: not here");
 }
 
@@ -180,7 +180,7 @@ static void where_nobody_leads_any_more_it_is_the_master_again(void) {
     start_anew();
     briefly = false;
     CU_ASSERT_EQUAL(stage_end(&worker), MASTER_AGAIN);
-    ASSERT_CONTAINS(stage_output(&worker), "nobody leads the job any more");
+    ASSERT_CONTAINS(stage_output(&worker), "no host leads the job any more");
 }
 
 static bool stopping;
@@ -236,7 +236,7 @@ static void where_nobody_is_the_master_it_leaves_after_two_seconds(void) {
     CU_ASSERT_EQUAL(stage_end(&worker), EXIT_CODE_HOST_LOST);
     ASSERT_WITHIN(&lag, 5 * CLOCK_SECOND); /* asked each second, and all out two seconds later */
     CU_ASSERT(clock_now() - begun >= 2 * CLOCK_SECOND);
-    ASSERT_CONTAINS(stage_failure(&worker), "nobody listens at its address any more");
+    ASSERT_CONTAINS(stage_failure(&worker), "nothing listens at its address any more");
 }
 
 /* Its stop reaches the master, which would wait for it in vain. */

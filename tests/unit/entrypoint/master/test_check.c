@@ -19,8 +19,9 @@ static void two_hosts_meet_and_both_leave_with_0(void) {
     stage_start(&two, "two", worker, NULL);
     CU_ASSERT_EQUAL(stage_end(&one), 0);
     CU_ASSERT_EQUAL(stage_end(&two), 0);
-    ASSERT_CONTAINS(stage_output(&one), "\nok       host       all 2 hosts: here, and says");
-    ASSERT_CONTAINS(stage_output(&one), "\nok       reach      all 2 hosts: 2 ways, the longest");
+    ASSERT_CONTAINS(stage_output(&one), "\nok       host       all 2 hosts: joined, and can");
+    ASSERT_CONTAINS(stage_output(&one),
+                    "\nok       reach      all 2 hosts: 2 connections, the longest");
     ASSERT_CONTAINS(stage_output(&one), "\nok       bandwidth  all 2 hosts: all hosts at once ");
     ASSERT_CONTAINS(stage_output(&one), "2 hosts can run 2 ranks");
     CU_ASSERT_PTR_NULL(strstr(stage_output(&one), "\033[")); /* no terminal, no colours */

@@ -38,7 +38,7 @@ static void good_ways_are_one_row(void) {
                  "\"means\":{\"mtu\":1500}}]");
     CU_ASSERT_EQUAL(json_array_size(rows), 2);
     CU_ASSERT_STRING_EQUAL(value_of(rows, "ok", "reach"),
-                           "2 ways, the longest there and back 2.500 ms: b to a");
+                           "2 connections, the longest round trip 2.500 ms: b to a");
     ASSERT_CONTAINS(value_of(rows, "ok", "bandwidth"), "all hosts at once 2000 to 2000 Mbit/s");
 }
 
@@ -52,9 +52,10 @@ static void what_was_not_tried_is_told(void) {
         cleanup_json json_t *rows = json_array();
         check_add_network(hosts, rows);
         ASSERT_CONTAINS(value_of(rows, "ok", "reach"),
-                        count == 17 ? "17 ways, the longest there and back"
-                                    : "18 ways of 306, 16 neighbours a host and the first one, "
-                                      "the longest there and back");
+                        count == 17
+                            ? "17 connections, the longest round trip"
+                            : "18 connections of 306, 16 neighbours a host and the first one, "
+                              "the longest round trip");
     }
 }
 
@@ -73,7 +74,7 @@ static void one_way_streets_slow_ones_and_narrow_ones_are_told(void) {
     CU_ASSERT_STRING_EQUAL(value_of(rows, "bad", "reach"), "a does not reach b: no answer");
     CU_ASSERT_EQUAL(check_number(find(rows, "bad", "reach"), NULL, "code"), 69);
     CU_ASSERT_STRING_EQUAL(value_of(rows, "bad", "bandwidth"),
-                           "nothing of what c sends arrives at a");
+                           "bulk data from c does not arrive at a");
     CU_ASSERT_STRING_EQUAL(value_of(rows, "warning", "bandwidth"), "392 Mbit/s from b to c");
     CU_ASSERT_STRING_EQUAL(value_of(rows, "warning", "packets"),
                            "packets of 1400 bytes from a to b, its interface has 9001");
@@ -89,7 +90,7 @@ static void many_ways_that_fail_are_counted(void) {
     check_add_network(hosts, rows);
     CU_ASSERT_EQUAL(json_array_size(rows), 17);
     CU_ASSERT_STRING_EQUAL(check_text(json_array_get(rows, 16), NULL, "value"),
-                           "4 more ways lead nowhere");
+                           "4 more connections fail");
 }
 
 static void what_hosts_tell_may_be_anything(void) {

@@ -78,21 +78,21 @@ static const struct changed {
     {"facts", "dead_seconds", "5", "job", "bad", "the same variables", 65},
     {"facts", "cpus", "1", "cores", "warning", "share cores", 0},
     {"means", "processor", "\"Q\"", "cores", "warning", "slowest", 0},
-    {"facts", "shm_mib", "63", "shared", "warning", "64 are advised", 0},
+    {"facts", "shm_mib", "63", "shared", "warning", "64 are recommended", 0},
     {"means", "shm_free_mib", "9", "shared", "warning", "its ranks share 10", 0},
-    {"facts", "files", "1023", "files", "warning", "1024 are advised", 0},
+    {"facts", "files", "1023", "files", "warning", "1024 are recommended", 0},
     {"means", "rdma", "true", "locked", "warning", "memlock", 0},
-    {"means", "rdma", "true", "adapter", "warning", "not as on the master", 0},
-    {"means", "efa", "true", "adapter", "warning", "not as on the master", 0},
-    {"means", "pids", "319", "processes", "warning", "320 are advised", 0},
-    {"means", "disk_free_mib", "1023", "disk", "warning", "little", 0},
-    {"means", "disk_free_mib", "-1", "disk", "warning", "nothing can be kept", 0},
+    {"means", "rdma", "true", "adapter", "warning", "differs from the master", 0},
+    {"means", "efa", "true", "adapter", "warning", "differs from the master", 0},
+    {"means", "pids", "319", "processes", "warning", "320 are recommended", 0},
+    {"means", "disk_free_mib", "1023", "disk", "warning", "not enough", 0},
+    {"means", "disk_free_mib", "-1", "disk", "warning", "model, checkpoints and failure file", 0},
     {"means", "gpus", "1", "gpu", "warning", "2 ranks share them", 0},
-    {"means", "gpus", "2", "gpu", "warning", "not as on the master", 0},
-    {"means", "driver", "\"1\"", "gpu", "warning", "not as on the master", 0},
-    {"means", "mtu", "9001", "interface", "warning", "not as on the master", 0},
+    {"means", "gpus", "2", "gpu", "warning", "differs from the master", 0},
+    {"means", "driver", "\"1\"", "gpu", "warning", "differs from the master", 0},
+    {"means", "mtu", "9001", "interface", "warning", "differs from the master", 0},
     {"means", "read_memory", "\"no\"", "copies", "ok", "", 0},
-    {NULL, "clock_offset", "-2000000000", "clock", "warning", "do not compare", 0},
+    {NULL, "clock_offset", "-2000000000", "clock", "warning", "cannot be compared", 0},
     {NULL, "fault", "\"it is broken\"", "host", "bad", "", 65},
 };
 
@@ -197,7 +197,7 @@ static void gpus_of_several_models_are_told_of(void) {
     const json_t *row = row_of(rows, "gpu", "a");
     CU_ASSERT_STRING_EQUAL(check_text(row, NULL, "status"), "warning");
     ASSERT_CONTAINS(check_text(row, NULL, "value"), "2 GPUs, A, B");
-    ASSERT_CONTAINS(check_text(row, NULL, "advice"), "not all alike");
+    ASSERT_CONTAINS(check_text(row, NULL, "advice"), "its GPUs differ");
 }
 
 /* What hosts send may be anything. */

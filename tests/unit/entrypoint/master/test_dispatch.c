@@ -163,7 +163,7 @@ static void who_gives_way_sends_the_others_on_at_once(void) {
         master_raise(&m, EVENT_LED_ELSEWHERE);
         CU_ASSERT_EQUAL(m.phase, begun ? PHASE_JUDGED : PHASE_JOINING);
         CU_ASSERT_EQUAL(role_state.back, begun);
-        ASSERT_CONTAINS(heard_at(end), "the job goes on under algo-2");
+        ASSERT_CONTAINS(heard_at(end), "algo-2 leads the job");
         tear_down();
     }
 }

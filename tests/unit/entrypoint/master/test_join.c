@@ -55,13 +55,12 @@ static void a_host_that_fetches_has_as_long_as_it_gets_further(void) {
         (void)poll(NULL, 0, 500); /* twice as long as it may take in all */
     }
     CU_ASSERT_EQUAL(waitpid(master.pid, NULL, WNOHANG), 0);
-    ASSERT_CONTAINS(stage_output(&master), "127.0.0.2 is here and fetches what it needs");
+    ASSERT_CONTAINS(stage_output(&master), "127.0.0.2 is here and downloads what it needs");
     CU_ASSERT_EQUAL(hand_hears_verdict(&hand), EXIT_CODE_NOT_READY);
     hand_done(&hand);
     CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_NOT_READY);
     ASSERT_CONTAINS(stage_failure(&master),
-                    "127.0.0.2 has got no further in fetching what it needs for 4 s; the last of "
-                    "it: train: 16 of 99");
+                    "127.0.0.2: downloads have stalled for 4 s; last progress: train: 16 of 99");
 }
 
 /* A word of its own that tells of no step, however often, is none. */
@@ -71,14 +70,15 @@ static void a_host_that_stands_still_is_not_waited_for(void) {
     CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
     hand_connect(&hand);
     int times = 0;
-    for (; times < 100 && strstr(stage_output(&master), "has got no further") == NULL; times++) {
+    for (; times < 100 && strstr(stage_output(&master), "downloads have stalled") == NULL;
+         times++) {
         (void)hand_fetches(&hand, 3);
         (void)poll(NULL, 0, 100);
     }
     CU_ASSERT(times < 100);
     hand_done(&hand);
     CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_NOT_READY);
-    ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2 has got no further");
+    ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2: downloads have stalled");
 }
 
 /* Neither a fault of the one nor a stop waits until the other has all. */
@@ -100,7 +100,7 @@ static void a_host_that_fetches_hears_of_a_fault_at_once(void) {
     CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
     hand_connect(&hand);
     CU_ASSERT_EQUAL(hand_fetches(&hand, 1), 1);
-    CU_ASSERT(stage_wait_for(&master, "127.0.0.2 is here and fetches"));
+    CU_ASSERT(stage_wait_for(&master, "127.0.0.2 is here and downloads"));
     (void)kill(master.pid, SIGTERM);
     CU_ASSERT_EQUAL(hand_hears_verdict(&hand), EXIT_CODE_STOPPED);
     hand_done(&hand);
@@ -114,9 +114,9 @@ static void a_host_that_fetched_comes_again(void) {
     CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
     hand_connect(&hand);
     CU_ASSERT_EQUAL(hand_fetches(&hand, 1), 1);
-    CU_ASSERT(stage_wait_for(&master, "127.0.0.2 is here and fetches"));
+    CU_ASSERT(stage_wait_for(&master, "127.0.0.2 is here and downloads"));
     hand_done(&hand);
-    CU_ASSERT(stage_wait_for(&master, "127.0.0.2 has gone again"));
+    CU_ASSERT(stage_wait_for(&master, "127.0.0.2 has disconnected"));
     hand_connect(&hand);
     CU_ASSERT_EQUAL(hand_fetches(&hand, 1), 1);
     json_t *join = frame_new("join");

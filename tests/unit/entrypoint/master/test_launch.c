@@ -248,7 +248,7 @@ static void a_rank_alone_that_vanishes_is_the_rank(void) {
     const char *words[] = {"--", "sh", "-c", "kill -KILL $PPID; sleep 60", NULL};
     stage_start(&host, "alone", NULL, words);
     CU_ASSERT_EQUAL(stage_end(&host), 137);
-    ASSERT_CONTAINS(stage_failure(&host), "rank 0: vanished without a word");
+    ASSERT_CONTAINS(stage_failure(&host), "rank 0: vanished without a report");
 }
 
 static void the_agent_of_a_lost_host_leaves_at_once(void) {

@@ -146,7 +146,7 @@ static void who_may_not_wait_hears_why(void) {
     /* Nobody takes the place of a host that is counted on. It may be lost in a moment. */
     CU_ASSERT_NOT_EQUAL(check(2, anew, &err), 0);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_READY);
-    ASSERT_CONTAINS(err.text, "attempt 2 still counts on that host");
+    ASSERT_CONTAINS(err.text, "attempt 2 still includes that host");
     (void)json_object_set_new(json_object_get(back, "succession"), "run",
                               json_string("fedcba9876543210"));
     CU_ASSERT_NOT_EQUAL(check(4, back, &err), 0);
@@ -368,8 +368,8 @@ static void who_gives_way_sends_the_others_on(void) {
     rejoin_ask(&m);
     CU_ASSERT(role_state.back && role_state.anew);
     CU_ASSERT_EQUAL(role_state.turn, 2);
-    assert_sent_on(1, "the job goes on under algo-3");
-    assert_sent_on(4, "the job goes on under algo-3");
+    assert_sent_on(1, "algo-3 leads the job");
+    assert_sent_on(4, "algo-3 leads the job");
     tear_down();
 }
 
@@ -389,7 +389,7 @@ static void who_is_out_sends_on_who_waits_alone(void) {
     rejoin_ask(&m);
     CU_ASSERT(role_state.back);
     CU_ASSERT_FALSE(role_state.anew);
-    assert_sent_on(4, "it leads no job any more");
+    assert_sent_on(4, "it no longer leads a job");
     told(3, words);
     CU_ASSERT_STRING_EQUAL(words, "");
     tear_down();

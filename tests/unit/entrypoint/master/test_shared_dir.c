@@ -129,7 +129,7 @@ static void a_folder_of_ones_own_is_told_of_with_both_hosts(void) {
     CU_ASSERT_EQUAL(raised, EVENT_LAUNCH_FAILED);
     CU_ASSERT_EQUAL(m.fault.code, EXIT_CODE_CONFIG);
     CU_ASSERT_EQUAL(m.fault_host, 1);
-    ASSERT_CONTAINS(m.fault.text, "algo-2 does not find there what algo-1 has written");
+    ASSERT_CONTAINS(m.fault.text, "algo-2 does not find the file that algo-1 has written");
     ASSERT_CONTAINS(m.fault.text, "/opt/ml/checkpoints: No such file");
     tear_down();
 }
@@ -159,7 +159,7 @@ static void a_folder_that_cannot_be_written_is_told_of(void) {
     shared_dir_begin(&m);
     tell(2, words[2], "/opt/ml/checkpoints: Read-only file system");
     CU_ASSERT_EQUAL(raised, EVENT_LAUNCH_FAILED);
-    ASSERT_CONTAINS(m.fault.text, "algo-3 cannot write to its own");
+    ASSERT_CONTAINS(m.fault.text, "algo-3 cannot write to it");
     tear_down();
 }
 

@@ -149,7 +149,7 @@ static void nobody_waits_for_a_lost_host(void) {
     CU_ASSERT_EQUAL(raised[EVENT_UPLOADED], 1);
     uploads_apply(&m);
     CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_HOST_LOST);
-    ASSERT_CONTAINS(m.verdict.text, "lost while it uploaded what the job leaves: its link closed");
+    ASSERT_CONTAINS(m.verdict.text, "lost while it uploaded the job's output: its link closed");
     close_stage();
 }
 
@@ -181,7 +181,7 @@ static void a_host_that_says_nothing_is_named(void) {
     CU_ASSERT_EQUAL(raised[EVENT_UPLOAD_DEADLINE], 1);
     uploads_apply(&m);
     CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_UPLOAD);
-    ASSERT_CONTAINS(m.verdict.text, "algo-2: uploading what the job leaves was not done in time");
+    ASSERT_CONTAINS(m.verdict.text, "algo-2: the job's output was not uploaded in time");
     close_stage();
 }
 

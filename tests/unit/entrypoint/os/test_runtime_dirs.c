@@ -91,7 +91,7 @@ static void only_what_is_ours_alone_is_touched(void) {
     CU_ASSERT(geteuid() != 0 || is_there("ringmaster-run-other"));
     struct error err = {0};
     CU_ASSERT_EQUAL(runtime_dirs_make(path_of("ringmaster-run-open"), &err), -1);
-    ASSERT_CONTAINS(err.text, "not a folder of this user alone");
+    ASSERT_CONTAINS(err.text, "must be a directory that only this user can enter");
     CU_ASSERT_EQUAL(runtime_dirs_make(path_of("ringmaster-run-link"), &err), -1);
     CU_ASSERT_EQUAL(runtime_dirs_sweep(path_of("no-such-place")), 0);
 }

@@ -260,7 +260,7 @@ static void hosts_that_the_job_never_had_are_refused(void) {
     cleanup_json json_t *three = quorum_json(&good);
     CU_ASSERT_EQUAL(quorum_parse(three, 3, &got, &err), 0);
     CU_ASSERT_NOT_EQUAL(quorum_parse(three, 2, &got, &err), 0);
-    ASSERT_CONTAINS(err.text, "a roll whose number, master or hosts cannot be");
+    ASSERT_CONTAINS(err.text, "a view with an impossible number, master or host");
     CU_ASSERT_TRUE(quorum_take(&good, &later));
     cleanup_json json_t *four = quorum_json(&good);
     CU_ASSERT_NOT_EQUAL(quorum_parse(four, 3, &got, &err), 0);

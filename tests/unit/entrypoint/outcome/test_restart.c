@@ -33,9 +33,9 @@ static void restarts_are_counted(void) {
     CU_ASSERT_STRING_EQUAL(decision.why, "");
     CU_ASSERT_STRING_EQUAL(decision.verdict.text, "a crash; attempt 3 of 3");
     CU_ASSERT_FALSE(again(two, about(&chosen, 1)));
-    ASSERT_CONTAINS(decision.why, "no restart after such an end");
+    ASSERT_CONTAINS(decision.why, "no restart after this kind of failure");
     CU_ASSERT_STRING_EQUAL(decision.verdict.text,
-                           "its own word; attempt 1 of 3, no restart after such an end");
+                           "its own word; attempt 1 of 3, no restart after this kind of failure");
     const struct verdict stopped = {.code = EXIT_CODE_STOPPED};
     CU_ASSERT_FALSE(again(two, about(&stopped, 1)));
     CU_ASSERT_STRING_EQUAL(decision.why, "");
@@ -86,7 +86,8 @@ static void without_progress_there_is_an_end(void) {
         CU_ASSERT_EQUAL(again(many, f), course[i].again);
         restart_progress_add(&f.before, f.step);
     }
-    ASSERT_CONTAINS(decision.verdict.text, "no restart as 3 in a row got no further than step 60");
+    ASSERT_CONTAINS(decision.verdict.text,
+                    "no restart, as 3 attempts in a row got no further than step 60");
     /* Of programs that tell no steps nothing is known. */
     f = about(&crash, 9);
     restart_progress_add(&f.before, 0);

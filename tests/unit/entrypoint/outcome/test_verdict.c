@@ -60,7 +60,7 @@ static void a_missing_report_is_never_success(void) {
     struct verdict v = judged();
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_INTERNAL);
     CU_ASSERT(v.rank == 5 && v.host == 2);
-    ASSERT_CONTAINS(v.text, "algo-3 rank 5: nothing was heard of it (5 of 6");
+    ASSERT_CONTAINS(v.text, "algo-3 rank 5: it sent no report (5 of 6");
     CU_ASSERT_STRING_EQUAL(v.log_tail, "prted: failed to start");
     facts.report_count = 0;
     v = judged();
@@ -230,9 +230,9 @@ static void what_the_kernel_counts_says_whether_memory_was_short(void) {
         {RANK_SIGNALLED, SIGKILL, RANK_MEMORY_KILLED, "(SIGKILL); out of memory: the kernel"},
         {RANK_SIGNALLED, SIGSEGV, RANK_MEMORY_ENOUGH, "signal 11 (SIGSEGV)"},
         {RANK_SIGNALLED, SIGBUS, RANK_MEMORY_KILLED, "; is /dev/shm full?; out of memory: the"},
-        {RANK_VANISHED, 0, RANK_MEMORY_UNKNOWN, "without a word; killed, or out of memory?"},
-        {RANK_VANISHED, 0, RANK_MEMORY_ENOUGH, "without a word; killed?"},
-        {RANK_VANISHED, 0, RANK_MEMORY_KILLED, "without a word; out of memory: the kernel"},
+        {RANK_VANISHED, 0, RANK_MEMORY_UNKNOWN, "without a report; killed, or out of memory?"},
+        {RANK_VANISHED, 0, RANK_MEMORY_ENOUGH, "without a report; killed?"},
+        {RANK_VANISHED, 0, RANK_MEMORY_KILLED, "without a report; out of memory: the kernel"},
         {RANK_EXITED, 1, RANK_MEMORY_KILLED, "exited with 1; out of memory: the kernel"},
         {RANK_EXITED, 1, RANK_MEMORY_ENOUGH, "exited with 1"},
     };

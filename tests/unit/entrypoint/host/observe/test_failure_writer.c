@@ -192,7 +192,7 @@ static void a_folder_that_is_not_there_is_not_made(void) {
     await_end();
     ASSERT_CONTAINS(said, "info");
     ASSERT_CONTAINS(said, "no failure file: ");
-    ASSERT_CONTAINS(said, "/ml: there is no such folder, and it is not made");
+    ASSERT_CONTAINS(said, "/ml: the directory does not exist and is not created");
     CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
     failure_writer_close(&child);
     said[0] = '\0';
@@ -311,23 +311,24 @@ static void the_folder_of_another_is_left_alone(void) {
     CU_ASSERT_STRING_EQUAL(said, "");
     failure_writer_conclude(&child, &bad);
     await_end();
-    ASSERT_CONTAINS(said, "was not written: another host has this output folder, and still runs");
+    ASSERT_CONTAINS(said, "was not written: another running host has this output directory");
     said[0] = '\0';
     failure_writer_run(base, false, &bad);
-    ASSERT_CONTAINS(said, "was not written: another host has this output folder");
+    ASSERT_CONTAINS(said, "was not written: another running host has this output directory");
     /* A launcher within a program of a job knows whose it is. */
     (void)setenv("RINGMASTER_RUN_ID", "0123456789abcdef", 1);
     said[0] = '\0';
     failure_writer_run(base, false, &bad);
     (void)unsetenv("RINGMASTER_RUN_ID");
-    ASSERT_CONTAINS(said, "was not written: the ringmaster around this one has this output folder: "
-                          "run the program itself");
+    ASSERT_CONTAINS(said,
+                    "was not written: the ringmaster around this one has this output directory: "
+                    "run the program itself");
     /* When it is gone what it has left stays. */
     end(other);
     child.written = false;
     failure_writer_conclude(&child, &bad);
     await_end();
-    ASSERT_CONTAINS(said, "was not written: another host had this output folder, and what it left");
+    ASSERT_CONTAINS(said, "was not written: another host had this output directory; its files");
     failure_writer_conclude(&child, &good);
     await_end();
     CU_ASSERT_FALSE(is_there("success"));
@@ -351,7 +352,7 @@ static void who_was_refused_leaves_a_shared_folder_alone(void) {
     failure_writer_conclude(&child, &bad);
     await_end();
     CU_ASSERT_FALSE(is_there("failure"));
-    ASSERT_CONTAINS(said, "another host has this output folder, and still runs");
+    ASSERT_CONTAINS(said, "another running host has this output directory");
     end(other);
     child.written = false;
     failure_writer_conclude(&child, &bad);

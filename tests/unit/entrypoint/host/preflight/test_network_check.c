@@ -154,7 +154,7 @@ static void what_does_not_answer_is_told_apart(void) {
     CU_ASSERT(clock_now() - began >= NETWORK_CHECK_ANSWER_MS * CLOCK_MILLISECOND);
     CU_ASSERT_EQUAL_FATAL(r.count, 3);
     ASSERT_CONTAINS(way_to(&r, 1)->why, "refused");
-    ASSERT_CONTAINS(way_to(&r, 2)->why, "says nothing within 2 s");
+    ASSERT_CONTAINS(way_to(&r, 2)->why, "does not answer within 2 s");
     ASSERT_CONTAINS(way_to(&r, 3)->why, "something else answers");
     CU_ASSERT_PTR_NULL(way_to(&r, 4));
     CU_ASSERT_FALSE(r.sent.tried);
@@ -262,7 +262,7 @@ static void a_way_that_was_not_tried_is_told(void) {
     CU_ASSERT_EQUAL_FATAL(r.count, HOSTS - 1);
     for (size_t peer = 1; peer < HOSTS; peer++)
         ASSERT_CONTAINS(way_to(&r, peer)->why,
-                        peer <= AT_ONCE ? "says nothing within 2 s" : "not tried within 2 s");
+                        peer <= AT_ONCE ? "does not answer within 2 s" : "not tried within 2 s");
     network_check_done(&r);
     (void)close(own);
     (void)close(silent);

@@ -99,7 +99,7 @@ static void a_child_that_stalls_is_a_fault_whatever_it_told(void) {
     const char *fault = json_string_value(json_object_get(w.found, "fault"));
     CU_ASSERT(json_is_object(json_object_get(w.found, "network")));
     CU_ASSERT_PTR_NOT_NULL_FATAL(fault);
-    CU_ASSERT_STRING_EQUAL(fault, "its look at itself did not end: code 137");
+    CU_ASSERT_STRING_EQUAL(fault, "its examination did not end in time: code 137");
     json_decref(w.found);
 }
 

@@ -66,7 +66,7 @@ static void its_failure_is_the_jobs_with_its_last_words(void) {
             NULL),
         EXIT_CODE_CONFIG);
     const char *failure = stage_failure(&host);
-    ASSERT_CONTAINS(failure, "cannot be installed: pip ended with 2: line ");
+    ASSERT_CONTAINS(failure, "cannot be installed: pip exited with 2: line ");
     ASSERT_CONTAINS(failure, ";line 14 ");
     ASSERT_CONTAINS(failure, ";ERROR: ***");
     CU_ASSERT_PTR_NULL(strstr(failure, "line 5 "));
@@ -77,8 +77,8 @@ static void its_time_ends(void) {
     CU_ASSERT_EQUAL(
         run("late", "#!/bin/sh\necho downloading\nexec sleep 600\n", "RINGMASTER_FETCH_SECONDS=4"),
         EXIT_CODE_NOT_READY);
-    ASSERT_CONTAINS(stage_failure(&host), "was not installed within 4 s");
-    ASSERT_CONTAINS(stage_failure(&host), "pip's last words: downloading");
+    ASSERT_CONTAINS(stage_failure(&host), "were not installed within 4 s");
+    ASSERT_CONTAINS(stage_failure(&host), "pip's last output: downloading");
 }
 
 /* Hosts wait longer for one that builds a package without a word than for one that does not come:
@@ -97,7 +97,7 @@ static void silence_is_no_standstill(void) {
     stage_start(&other, "other", second, words);
     CU_ASSERT_EQUAL(stage_end(&host), EXIT_CODE_CONFIG);
     CU_ASSERT_EQUAL(stage_end(&other), EXIT_CODE_CONFIG);
-    ASSERT_CONTAINS(stage_failure(&host), "pip ended with 2");
+    ASSERT_CONTAINS(stage_failure(&host), "pip exited with 2");
 }
 
 STAGE_SUITE("host.installing",

@@ -46,7 +46,7 @@ static void what_no_program_could_be_given_is_refused(void) {
     CU_ASSERT_EQUAL(argv_set_env(&environment, "SM_HP_LARGEST", value, NULL), 0);
     CU_ASSERT_EQUAL(launch_spec_make(&environment, &words, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
-    ASSERT_CONTAINS(err.text, "the largest variable is SM_HP_LARGEST:");
+    ASSERT_CONTAINS(err.text, "the largest variable is SM_HP_LARGEST;");
     CU_ASSERT_PTR_NULL(strstr(err.text, "vvv"));
 }
 

@@ -39,7 +39,8 @@ static void a_rank_that_has_worked_and_rests_for_ever_is_stalled(void) {
     const char *words[] = {"--", "sh", "-c", work, NULL};
     stage_start(&host, "resting", settings, words);
     CU_ASSERT_EQUAL(stage_end(&host), EXIT_CODE_STALLED);
-    ASSERT_CONTAINS(stage_output(&host), "rank 0 has printed nothing and done nothing for 1 s");
+    ASSERT_CONTAINS(stage_output(&host),
+                    "rank 0 has printed nothing and used no processor for 1 s");
     ASSERT_CONTAINS(stage_output(&host), "sleep: 1 S");
     ASSERT_CONTAINS(stage_output(&host), "all ranks are silent and idle");
     ASSERT_CONTAINS(stage_failure(&host), "stalled");
@@ -71,7 +72,7 @@ static void a_rank_that_has_worked_may_rest(void) {
     (void)snprintf(end, sizeof(end), "%s/server/end", unit_temp_dir());
     CU_ASSERT_EQUAL_FATAL(mkfifo(end, 0644), 0);
     stage_start(&host, "server", settings, words);
-    CU_ASSERT(stage_wait_for(&host, "rank 0 has printed nothing and done nothing for 1 s"));
+    CU_ASSERT(stage_wait_for(&host, "rank 0 has printed nothing and used no processor for 1 s"));
     int let_go = open(end, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     CU_ASSERT(let_go >= 0);
     CU_ASSERT_EQUAL(waitpid(host.pid, NULL, WNOHANG), 0);
