@@ -4,9 +4,9 @@
 #                                               comments of the sources say that a kernel must move
 #                                               ("Bytes moved: ... ."). Fails if a kernel spills
 #                                               registers, has more shared memory than a block may,
-#                                               or waits for each product of the tensor cores
-#                                               (C7510), if nothing was kept of any kernel, and if two
-#                                               have one name. Shared memory that a launch brings stands in
+#                                               waits for each product of the tensor cores (C7510) or
+#                                               has no such comment, if nothing was kept of any
+#                                               kernel, and if two have one name. Shared memory that a launch brings stands in
 #                                               the kernel's name, as its last number over 48 KiB
 set -eu
 
@@ -70,6 +70,8 @@ table)
         }
         /^}/ { comment = "" }' "$@" | sort |
         { printf '\n%-32s %s\n' kernel 'bytes that it must move'; cat; } >>"$table"
+    unsaid=$(awk '/^kernel/ { names = 1 } names && $2 == "-" && NF == 2 { print $1 }' "$table")
+    [ -z "$unsaid" ] || { echo "no comment says what these move (\"Bytes moved: ... .\"):" $unsaid >&2; exit 1; }
     # A profiler shows names without sources.
     twice=$(awk '!names && /^kernel/ { names = 1; next } names { print $1 }' "$table" | uniq -d)
     [ -z "$twice" ] || { echo "two kernels have one name: $twice" >&2; exit 1; }

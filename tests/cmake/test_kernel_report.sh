@@ -86,7 +86,8 @@ cat >"$work/add.cu" <<'END'
 static __global__ void add_kernel(float *p, int n) {
 }
 
-/* What it moves nobody says. */
+/* Products, of which the last ones are written. Bytes moved: p
+ * twice. */
 template <typename T, int W, int BYTES>
 static __global__ void __launch_bounds__(256)
     multiply_kernel(T *p) {
@@ -99,7 +100,7 @@ check 'with what a launch brings, where the name has it' is "$(line ', 200000>')
 check 'and not where the last number is none of that kind' is "$(line ', 512>')" 'sm_90 37 64 0 0'
 check 'behind it stands what a kernel must move' says "$work/table" \
     'add_kernel                       a and b once, and the sum once'
-check 'and that nothing is said of it' says "$work/table" 'multiply_kernel                  -'
+check 'of a template, too' says "$work/table" 'multiply_kernel                  p twice'
 check 'nothing is said of a good table' silent "$work/err"
 
 # --- what fails -------------------------------------------------------------------------------------
@@ -130,7 +131,13 @@ table
 # shellcheck disable=SC2016
 check 'a name is text' is "$status $(line '$(touch x)`id`;kernel')" '0 sm_90 37 0 0 0'
 cp "$work/add.cu" "$work/first.cu"
-echo 'static __global__ void add_kernel(double *p) {' >>"$work/add.cu"
+sed 's/Bytes moved: p/Moved: p/' "$work/first.cu" >"$work/add.cu"
+table
+check 'a kernel of which nothing is said fails the build' is "$status" 1
+check 'and it is named, alone' says "$work/err" '"Bytes moved: ... ."): multiply_kernel'
+cp "$work/first.cu" "$work/add.cu"
+echo '/* Bytes moved: p once. */
+static __global__ void add_kernel(double *p) {' >>"$work/add.cu"
 table
 check 'two kernels of one name fail the build' is "$status" 1
 check 'and it is named' says "$work/err" 'one name: add_kernel'

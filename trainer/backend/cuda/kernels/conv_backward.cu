@@ -6,7 +6,7 @@
 
 /* BYTES of shared memory stand in the name, so that the report of kernels has them: the assembler
  * does not know what a launch brings. Bytes moved: g, z, dx and what stands in front once, the
- * weights once a block, 4 a weight and block. */
+ * weights once a block, 4 per weight and block. */
 template <typename T, conv_backward_form FORM, int K, int BYTES>
 static __global__ void __launch_bounds__(BACKWARD_THREADS, 1)
     conv_backward_kernel(const __grid_constant__ struct backward_held args) {
@@ -54,6 +54,7 @@ static __global__ void __launch_bounds__(BACKWARD_THREADS, 1)
         tile_store_done();
 }
 
+/* Bytes moved: 8 per channel and block that had some of the rows. */
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     conv_backward_norm_kernel(const __grid_constant__ struct conv_backward_args args) {
     wait_for_others();
@@ -69,7 +70,7 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
                 sums.v[0], sums.v[1]);
 }
 
-/* Bytes moved: 4 a weight and block that had some of the rows, and dw once. */
+/* Bytes moved: 4 per weight and block that had some of the rows, and dw once. */
 template <typename T>
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     conv_backward_weight_kernel(const __grid_constant__ struct conv_backward_args args) {

@@ -97,7 +97,8 @@ static __device__ __forceinline__ float frozen_scale(const float *gamma, const f
 
 /* Bytes moved: dy, y where it is, dx and dside where they are wanted, once. */
 template <typename T, int W>
-static __global__ void frozen_grad_kernel(struct frozen_grad_args args, size_t packets) {
+static __global__ void frozen_grad_kernel(const __grid_constant__ struct frozen_grad_args args,
+                                          size_t packets) {
     FOR_EACH_ITEM(i, packets) {
         int c = static_cast<int>(i * W % args.channels);
         lane<W> g = load<T, W>(static_cast<const T *>(args.dy) + i * W), dx;

@@ -51,8 +51,9 @@ cudaError_t launch_pointwise(cudaStream_t stream, enum pointwise function, enum 
     }
 }
 
-/* Bytes moved: 3 read a pixel, y once. */
-template <typename T> static __global__ void normalize_kernel(struct normalize_args args) {
+/* Bytes moved: 3 read per pixel, y once. */
+template <typename T>
+static __global__ void normalize_kernel(const __grid_constant__ struct normalize_args args) {
     T *y = static_cast<T *>(args.y);
     FOR_EACH_ITEM(i, args.pixels) {
         for (int c = 0; c < args.channels; c++) {
@@ -152,6 +153,7 @@ static __global__ void column_sum_kernel(float *sums, const T *x, int rows, int 
         sums[static_cast<size_t>(blockIdx.y) * columns + c] = tree[0][threadIdx.x];
 }
 
+/* Bytes moved: 4 per column and chunk. */
 static __global__ void add_column_chunks_kernel(float *sums, const float *partial, int chunks,
                                                 int columns) {
     wait_for_others();

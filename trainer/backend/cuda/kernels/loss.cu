@@ -36,7 +36,8 @@ static __device__ __forceinline__ float log_sum_exp(const float *logits, int cla
     return greatest + logf(over_block<false>(sum));
 }
 
-static __global__ void loss_kernel(struct loss_args args, float *partial) {
+/* Bytes moved: 4 per logit (read twice, from the caches the second time). */
+static __global__ void loss_kernel(const __grid_constant__ struct loss_args args, float *partial) {
     int sample = static_cast<int>(blockIdx.x);
     const float *logits = args.logits + static_cast<size_t>(sample) * args.classes;
     float weight = args.weights[sample];
@@ -67,7 +68,8 @@ static __global__ void loss_kernel(struct loss_args args, float *partial) {
     }
 }
 
-/* A block a metric: one thread that walked the samples would wait for each of them. */
+/* A block a metric: one thread that walked the samples would wait for each of them. Bytes moved: 4
+ * per sample and metric. */
 static __global__ void sum_metrics_kernel(const float *partial, int batch, float *metrics) {
     wait_for_others();
     double sum = 0;
@@ -85,9 +87,10 @@ cudaError_t launch_loss(cudaStream_t stream, const struct loss_args *args, float
     return launch_status();
 }
 
+/* Bytes moved: 4 per logit, and dlogits. */
 template <typename T>
-static __global__ void loss_grad_kernel(struct loss_args args, T *dlogits, float gradient_scale,
-                                        const float *loss_scale) {
+static __global__ void loss_grad_kernel(const __grid_constant__ struct loss_args args, T *dlogits,
+                                        float gradient_scale, const float *loss_scale) {
     wait_for_others();
     int sample = static_cast<int>(blockIdx.x);
     size_t row = static_cast<size_t>(sample) * args.classes;

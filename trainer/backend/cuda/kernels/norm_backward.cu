@@ -129,7 +129,7 @@ struct norms {
     struct norm_coefficients_args norm[LAUNCH_NORMS_MAX];
 };
 
-/* Norm blockIdx.y. */
+/* Norm blockIdx.y. Bytes moved: 20 read and 12 written per channel. */
 static __global__ void norm_coefficients_kernel(const __grid_constant__ struct norms args) {
     wait_for_others();
     const struct norm_coefficients_args &norm = args.norm[blockIdx.y];
@@ -153,6 +153,7 @@ cudaError_t launch_norm_coefficients(cudaStream_t stream, const struct norm_coef
     return launch_status();
 }
 
+/* Bytes moved: 8 per channel and chunk, 12 where two norms share a join. */
 template <bool DUAL>
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     norm_backward_finish_kernel(const __grid_constant__ struct norm_backward_args args) {

@@ -15,6 +15,7 @@ template <> __device__ __forceinline__ __half narrow_finite<__half>(double value
     return narrow<__half>(static_cast<float>(value));
 }
 
+/* Bytes moved: 24 read and 16 written per channel, and its scale and bias. */
 template <typename T>
 static __global__ void
 norm_finalize_kernel(const __grid_constant__ struct norm_finalize_args args) {

@@ -12,6 +12,7 @@ static __device__ uint32_t word_of_numbers(uint32_t i) {
     return (h & 0x83ff83ffu) | 0x34003400u;
 }
 
+/* Bytes moved: 4 per word. */
 static __global__ void numbers_kernel(uint32_t *words, size_t count) {
     FOR_EACH_ITEM(i, count)
     words[i] = word_of_numbers(static_cast<uint32_t>(i));

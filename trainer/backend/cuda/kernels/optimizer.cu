@@ -3,6 +3,7 @@
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 
+/* Bytes moved: a few numbers. */
 static __global__ void begin_kernel(struct control *control, const float *void_flag,
                                     const float *loss) {
     control->is_void = void_flag != nullptr && *void_flag > 0;
@@ -16,10 +17,11 @@ static __device__ __forceinline__ float gradient_at(const struct backend_gradien
     return g.wide[i];
 }
 
-/* Bytes moved: 4 a gradient, 2 of one that is narrow. */
+/* Bytes moved: 4 per gradient, 2 of one that is narrow. */
 template <typename T>
-static __global__ void check_finite_kernel(struct control *control,
-                                           struct backend_gradients gradients, size_t count) {
+static __global__ void
+check_finite_kernel(struct control *control,
+                    const __grid_constant__ struct backend_gradients gradients, size_t count) {
     wait_for_others();
     if (control->is_void)
         return;
@@ -43,10 +45,11 @@ static __device__ __forceinline__ float mean_scale(const struct control *control
     return control->rule.step.scale / control->state.loss_scale;
 }
 
-/* A step that does not count puts the states back instead. Bytes moved: 12 read a weight, 10 where
- * its gradient is narrow, and 8 written, and those of the narrow copy. */
+/* A step that does not count puts the states back instead. Bytes moved: 12 read per weight, 10
+ * where its gradient is narrow, and 8 written, and those of the narrow copy. */
 template <typename T>
-static __global__ void update_kernel(const struct control *control, struct sgd_args args) {
+static __global__ void update_kernel(const struct control *control,
+                                     const __grid_constant__ struct sgd_args args) {
     wait_for_others();
     if (!counts(control)) {
         FOR_EACH_ITEM(i, args.state_count)
@@ -65,6 +68,7 @@ static __global__ void update_kernel(const struct control *control, struct sgd_a
     }
 }
 
+/* Bytes moved: a few numbers. */
 static __global__ void adapt_scale_kernel(struct control *control) {
     wait_for_others();
     const float least = 1, most = 65536;
@@ -108,8 +112,10 @@ static __device__ double sum_of_blocks(const struct control *control) {
                                                          : 0);
 }
 
+/* Bytes moved: 4 per gradient, 2 of one that is narrow. */
 template <typename T>
-static __global__ void gradient_squares_kernel(struct control *control, struct sgd_args args) {
+static __global__ void gradient_squares_kernel(struct control *control,
+                                               const __grid_constant__ struct sgd_args args) {
     double sum = 0;
     FOR_EACH_ITEM(i, args.count) {
         double g = gradient_at<T>(args.gradients, i);
@@ -120,6 +126,7 @@ static __global__ void gradient_squares_kernel(struct control *control, struct s
         control->partial_squares[blockIdx.x] = sum;
 }
 
+/* Bytes moved: 8 per block of the sum. */
 static __global__ void clip_kernel(struct control *control) {
     double squares = sum_of_blocks(control);
     if (threadIdx.x == 0)
@@ -163,8 +170,9 @@ cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struc
     return launch_status();
 }
 
-/* Bytes moved: 4 a gradient, 2 of one that is narrow, 4 of its sum read and 4 written. */
-template <typename T> static __global__ void add_gradients_kernel(struct backend_sum args) {
+/* Bytes moved: 4 per gradient, 2 of one that is narrow, 4 of its sum read and 4 written. */
+template <typename T>
+static __global__ void add_gradients_kernel(const __grid_constant__ struct backend_sum args) {
     FOR_EACH_ITEM(k, args.count) {
         const size_t i = args.first + k;
         const float gradient = gradient_at<T>(args.gradients, i);
@@ -182,7 +190,9 @@ cudaError_t launch_add_gradients(cudaStream_t stream, const struct backend_sum *
     });
 }
 
-static __global__ void squares_kernel(struct control *control, struct sgd_args args) {
+/* Bytes moved: 4 per weight. */
+static __global__ void squares_kernel(struct control *control,
+                                      const __grid_constant__ struct sgd_args args) {
     double sum = 0;
     FOR_EACH_ITEM(i, args.count) {
         double w = args.weights[i];
@@ -193,6 +203,7 @@ static __global__ void squares_kernel(struct control *control, struct sgd_args a
         control->partial_squares[blockIdx.x] = sum;
 }
 
+/* Bytes moved: 8 per block of the sum. */
 static __global__ void add_squares_kernel(struct control *control) {
     double sum = sum_of_blocks(control);
     if (threadIdx.x == 0)

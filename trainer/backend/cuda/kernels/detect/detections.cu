@@ -38,7 +38,9 @@ static __device__ struct candidate *candidates_of(const struct detections_args &
     return reinterpret_cast<struct candidate *>(first) + n * room.each;
 }
 
-static __global__ void detections_clear_kernel(struct detections_args args) {
+/* Bytes moved: 4 per picture. */
+static __global__ void
+detections_clear_kernel(const __grid_constant__ struct detections_args args) {
     FOR_EACH_ITEM(n, static_cast<size_t>(args.images))
     counts_of(args)[n] = 0;
 }
@@ -58,7 +60,8 @@ static __device__ bool candidate_of(const struct detections_args &args, size_t r
     return box_is_large(c->box, args.plus, args.min_side, args.side_above);
 }
 
-static __global__ void find_kernel(struct detections_args args) {
+/* Bytes moved: 4 per logit, 16 per proposal, 16 read and 32 written per candidate. */
+static __global__ void find_kernel(const __grid_constant__ struct detections_args args) {
     const struct room room = room_of(args);
     FOR_EACH_ITEM(row, static_cast<size_t>(args.images) * args.proposals) {
         size_t n = row / args.proposals;
@@ -123,8 +126,9 @@ static __device__ unsigned long long look_through(const struct detections_args &
     return rank;
 }
 
-/* A block a picture, which goes over the candidates once for each that is found. */
-static __global__ void choose_kernel(struct detections_args args) {
+/* A block a picture, which goes over the candidates once for each that is found. Bytes moved: 32
+ * per candidate, for each that is found; they stay in L2. */
+static __global__ void choose_kernel(const __grid_constant__ struct detections_args args) {
     __shared__ struct candidate best;
     size_t n = blockIdx.x, first = n * args.found, each = room_of(args).each;
     struct candidate *candidates = candidates_of(args, n);

@@ -39,7 +39,8 @@ static __device__ __forceinline__ size_t first_of(const struct nms_args &args, u
            args.places.first[level];
 }
 
-/* A block a group. */
+/* A block a group. Bytes moved: 4 read and 4 written per candidate, 16 read and 20 written per
+ * real one. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     order_kernel(const __grid_constant__ struct nms_args args) {
     __shared__ uint64_t list[SELECT_MAX];
@@ -69,7 +70,8 @@ static __device__ __forceinline__ void unpack(const float4 &from, float to[4]) {
 }
 
 /* A block for a tile of columns (x) by one of rows (y) of a group (z); a thread a row. Tiles below
- * the diagonal are never read. */
+ * the diagonal are never read. Bytes moved: 16 per candidate and tile of 64, 8 per row of a tile
+ * written. */
 static __global__ void overlap_kernel(const __grid_constant__ struct nms_args args) {
     __shared__ float columns[TILE][4];
     struct nms_group *group = group_of(args, blockIdx.z);
@@ -112,7 +114,8 @@ walk_tile(unsigned long long low, unsigned long long high, unsigned long long st
     return kept;
 }
 
-/* A warp a group; each lane keeps one word of what is struck out. */
+/* A warp a group; each lane keeps one word of what is struck out. Bytes moved: 8 per row of a tile
+ * above the diagonal, 4 per candidate written. */
 static __global__ void walk_kernel(const __grid_constant__ struct nms_args args) {
     const struct nms_group *group = group_of(args, blockIdx.x);
     const int lane = static_cast<int>(threadIdx.x), count = group->count;

@@ -9,12 +9,14 @@
 
 static_assert(int{LAUNCH_CANDIDATES_MAX} == int{SELECT_MAX}, "what a block sorts");
 
+/* Bytes moved: 4 per picture. */
 static __global__ void nan_clear_kernel(int32_t *values, int count) {
     FOR_EACH_ITEM(i, static_cast<size_t>(count))
     values[i] = 0;
 }
 
-/* A block for each level (x) of each picture (y). */
+/* A block for each level (x) of each picture (y). Bytes moved: 4 per anchor, a few times where a
+ * selection takes several passes, 8 per candidate written. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     top_k_kernel(const __grid_constant__ struct top_k_args args) {
     __shared__ uint64_t list[SELECT_MAX];
@@ -46,6 +48,7 @@ cudaError_t launch_rpn_top_k(cudaStream_t stream, const struct top_k_args *args)
     return launch_status();
 }
 
+/* Bytes moved: 24 read and 20 written per candidate. */
 static __global__ void boxes_kernel(const __grid_constant__ struct rpn_boxes_args args) {
     const size_t all = static_cast<size_t>(args.rpn.places.first[args.rpn.places.levels]);
     FOR_EACH_ITEM(i, all * static_cast<size_t>(args.rpn.pictures)) {
@@ -76,9 +79,10 @@ cudaError_t launch_rpn_boxes(cudaStream_t stream, const struct rpn_boxes_args *a
     return launch_status();
 }
 
-/* A block a picture. */
+/* A block a picture. Bytes moved: 8 per candidate, a few times; 16 read and 20 written per
+ * proposal. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
-    proposals_kernel(struct proposals_args args) {
+    proposals_kernel(const __grid_constant__ struct proposals_args args) {
     __shared__ uint64_t list[SELECT_MAX];
     const size_t picture = blockIdx.x, all = static_cast<size_t>(args.candidates);
     const float *score = args.from_score + picture * all;
@@ -108,9 +112,10 @@ cudaError_t launch_proposals(cudaStream_t stream, const struct proposals_args *a
     return launch_status();
 }
 
-/* One block: the smallest rank, counted over all pictures, among the best of the batch. */
+/* One block: the smallest rank, counted over all pictures, among the best of the batch. Bytes
+ * moved: 8 per candidate of the batch, a few times. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
-    pool_border_kernel(struct proposals_args args) {
+    pool_border_kernel(const __grid_constant__ struct proposals_args args) {
     const float *score = args.from_score;
     const int32_t *keep = args.keep;
     const uint64_t border =
@@ -121,8 +126,9 @@ static __global__ void __launch_bounds__(SELECT_THREADS, 1)
 }
 
 /* A thread a candidate: one that is chosen goes behind those of its picture that rank higher, which
- * it counts. */
-static __global__ void pool_place_kernel(struct proposals_args args) {
+ * it counts. Bytes moved: 8 per candidate, 20 read and written per proposal; what it counts over
+ * stays in L2. */
+static __global__ void pool_place_kernel(const __grid_constant__ struct proposals_args args) {
     const uint64_t border = *args.border;
     const int all = args.candidates;
     FOR_EACH_ITEM(item, static_cast<size_t>(all) * static_cast<size_t>(args.pictures)) {
@@ -142,7 +148,8 @@ static __global__ void pool_place_kernel(struct proposals_args args) {
     }
 }
 
-static __global__ void clear_proposals_kernel(struct proposals_args args) {
+/* Bytes moved: 20 per slot. */
+static __global__ void clear_proposals_kernel(const __grid_constant__ struct proposals_args args) {
     FOR_EACH_ITEM(i, static_cast<size_t>(args.slots) * static_cast<size_t>(args.pictures)) {
         reinterpret_cast<float4 *>(args.box)[i] = make_float4(0, 0, 0, 0);
         args.score[i] = 0;

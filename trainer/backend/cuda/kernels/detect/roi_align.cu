@@ -23,7 +23,8 @@ static __device__ struct roi_region region_of(const struct roi_align_args &args,
     return region;
 }
 
-static __global__ void regions_kernel(struct roi_align_args args) {
+/* Bytes moved: 16 read and a region written per row. */
+static __global__ void regions_kernel(const __grid_constant__ struct roi_align_args args) {
     FOR_EACH_ITEM(r, static_cast<size_t>(args.rows))
     args.regions[r] = region_of(args, static_cast<int>(r));
 }
@@ -77,7 +78,8 @@ static __device__ lane<W> bin_of(const struct roi_align_args &args, const struct
 
 /* Bytes moved: the regions' bins once; of the maps what lies under regions (these overlap in the
  * caches). */
-template <typename T, int W> static __global__ void align_kernel(struct roi_align_args args) {
+template <typename T, int W>
+static __global__ void align_kernel(const __grid_constant__ struct roi_align_args args) {
     int bins = args.rule.bins, groups = args.channels / W;
     size_t count = static_cast<size_t>(args.rows) * bins * bins * groups;
     FOR_EACH_ITEM(item, count) {
@@ -208,7 +210,8 @@ static __device__ void add_region(const struct roi_align_args &args, const struc
 
 /* Bytes moved: the maps' gradients written once, and read once where there were some before; the
  * regions' bins once (tiles that share one meet in the caches). */
-template <typename T, int W> static __global__ void align_grad_kernel(struct roi_align_args args) {
+template <typename T, int W>
+static __global__ void align_grad_kernel(const __grid_constant__ struct roi_align_args args) {
     __shared__ struct weights weights;
     __shared__ struct list list;
     const struct tile t = tile_of(args, blockIdx.x);

@@ -87,7 +87,8 @@ static __device__ void put_nothing(const struct roi_targets_args &args, size_t s
     args.label[slot] = args.match[slot] = -1;
 }
 
-/* Blocks of candidates (x) of a picture (y). */
+/* Blocks of candidates (x) of a picture (y). Bytes moved: 16 read and 16 written per candidate;
+ * objects stay in the caches. */
 static __global__ void candidates_kernel(const __grid_constant__ struct roi_targets_args args) {
     const struct picture p = picture_of(args, blockIdx.y);
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -113,7 +114,8 @@ static __device__ int sample(const struct roi_targets_args &args, const struct p
     return found;
 }
 
-/* A block a picture. */
+/* A block a picture. Bytes moved: 16 per candidate, a few times; 16 read and 40 written per sample.
+ */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     roi_sample_kernel(const __grid_constant__ struct roi_targets_args args) {
     __shared__ uint64_t list[SELECT_MAX];
@@ -154,8 +156,8 @@ static __device__ bool has_mask(const struct mask_rows_args &args, int slot) {
 enum { ROWS_THREADS = 1024, WARP = 32 };
 
 /* One block, which goes over the slots once, in order: a thread a slot, whose row is behind those
- * that the threads before it have found. */
-static __global__ void mask_rows_kernel(struct mask_rows_args args) {
+ * that the threads before it have found. Bytes moved: 8 per slot, 8 per row written. */
+static __global__ void mask_rows_kernel(const __grid_constant__ struct mask_rows_args args) {
     __shared__ int count[ROWS_THREADS / WARP];
     int own = static_cast<int>(threadIdx.x), warp = own / WARP, lane = own % WARP, all = 0;
     for (int first = 0; first < args.slots; first += ROWS_THREADS) {

@@ -3,6 +3,7 @@
 #include "trainer/backend/cuda/kernels/detect/rpn_samples.cuh"
 #include "trainer/graph/op_rpn.h"
 
+/* Bytes moved: 44 per slot. */
 static __global__ void rpn_loss_kernel(const __grid_constant__ struct rpn_loss_args args,
                                        float *losses) {
     const int slots = args.samples * args.rpn.pictures;
@@ -37,6 +38,7 @@ cudaError_t launch_rpn_loss(cudaStream_t stream, const struct rpn_loss_args *arg
     return launch_status();
 }
 
+/* Bytes moved: both gradients. */
 template <typename T>
 static __global__ void rpn_loss_clear_kernel(T *dlogits, T *ddeltas, size_t anchors) {
     FOR_EACH_ITEM(i, anchors * 4) {
@@ -46,6 +48,7 @@ static __global__ void rpn_loss_clear_kernel(T *dlogits, T *ddeltas, size_t anch
     }
 }
 
+/* Bytes moved: 44 per slot, and five gradients of one. */
 template <typename T>
 static __global__ void rpn_loss_grad_kernel(const __grid_constant__ struct rpn_loss_args args,
                                             int level, T *dlogits, T *ddeltas, float gradient_scale,

@@ -62,6 +62,7 @@ static __device__ __forceinline__ unsigned bits_of(float value) {
     return bits;
 }
 
+/* Bytes moved: 4 per object. */
 static __global__ void clear_most_kernel(const __grid_constant__ struct rpn_targets_args args) {
     FOR_EACH_ITEM(i, objects_of(args))
     scratch_of(args).most[i] = 0;
@@ -87,7 +88,7 @@ static __device__ __forceinline__ void read_part(const struct rpn_targets_args &
 }
 
 /* Blocks of anchors (x) of a picture (y): each anchor's best object, each object's largest overlap.
- */
+ * Bytes moved: 8 per anchor written; objects stay in shared memory. */
 static __global__ void match_kernel(const __grid_constant__ struct rpn_targets_args args) {
     __shared__ struct object_part part;
     const struct targets_scratch scratch = scratch_of(args);
@@ -126,7 +127,7 @@ static __global__ void match_kernel(const __grid_constant__ struct rpn_targets_a
     scratch.object[at] = own;
 }
 
-/* The same blocks: label and key of each anchor. */
+/* The same blocks: label and key of each anchor. Bytes moved: 4 read and 5 written per anchor. */
 static __global__ void label_kernel(const __grid_constant__ struct rpn_targets_args args) {
     __shared__ struct object_part part;
     const struct targets_scratch scratch = scratch_of(args);
@@ -185,7 +186,7 @@ static __device__ int sample(const struct rpn_targets_args &args, int label, int
     return found;
 }
 
-/* A block a picture. */
+/* A block a picture. Bytes moved: 5 per anchor, a few times, 24 per slot written. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     rpn_sample_kernel(const __grid_constant__ struct rpn_targets_args args) {
     __shared__ uint64_t list[SELECT_MAX];
