@@ -43,10 +43,10 @@ target_compile_options(cuda_on_host PRIVATE -ffp-contract=off
 add_library(cuda_training STATIC tests/cuda/training.c)
 target_link_libraries(cuda_training PUBLIC trainer_app_run test_support PRIVATE ringmaster_flags)
 set(source_maskrcnn tests/golden/test_maskrcnn.c)
-foreach(stem detector finalize gradients half kernels rows sums training)
+foreach(stem detector finalize folds gradients half kernels rows sums training)
     set(source_${stem} tests/cuda/test_${stem}.c)
 endforeach()
-foreach(stem detector finalize gradients half kernels maskrcnn rows sums training)
+foreach(stem detector finalize folds gradients half kernels maskrcnn rows sums training)
     set(target ops_cuda_${stem})
     add_executable(${target} ${source_${stem}} $<TARGET_OBJECTS:cuda_on_host>)
     target_link_libraries(${target} PRIVATE cuda_training test_net ops_harness trainer_app_run

@@ -171,6 +171,8 @@ static int bind_and_run(struct op_graph *g, const struct op *op, struct memory *
         return -1;
     if (m->bound.refresh.run != NULL && m->bound.refresh.run(m->bound.refresh.context, err) != 0)
         return -1;
+    if (table->refreshed != NULL && table->refreshed(m->backend, err) != 0)
+        return -1;
     if (m->bound.step.run(m->bound.step.context, err) != 0 || table->sync(m->backend, err) != 0)
         return -1;
     return carry_saved(g, op, m, false, err);

@@ -2,6 +2,7 @@
 
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/base/device.h"
+#include "trainer/backend/cuda/base/folds.h"
 #include "trainer/backend/cuda/base/overlap.h"
 #include "trainer/backend/cuda/dnn/convs.h"
 #include "trainer/backend/cuda/graph_switch.h"
@@ -36,6 +37,10 @@ static int bind_one(struct backend *backend, const struct graph *graph, const st
                     const struct backend_site *site, struct backend_bound *ret_bound,
                     struct error *err) {
     return cuda_rule(op->kind)->bind(cuda_of(backend), graph, op, site, ret_bound, err);
+}
+
+static int refreshed(struct backend *backend, struct error *err) {
+    return folds_launch(cuda_of(backend), err);
 }
 
 static void release(struct backend *backend, void *context) {
@@ -129,6 +134,7 @@ const struct backend_table cuda_table = {
     .supports = supports,
     .query = query,
     .bind = bind,
+    .refreshed = refreshed,
     .release = release,
     .alloc = alloc,
     .free = free_memory,

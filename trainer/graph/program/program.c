@@ -139,6 +139,9 @@ int program_refresh(struct program *program, struct error *err) {
     for (int i = 0; i < program->refresh_count; i++)
         if (program->refresh[i].run(program->refresh[i].context, err) != 0)
             return error_wrap(err, "refreshing weights");
+    struct backend *backend = program->backend;
+    if (backend->table->refreshed != NULL && backend->table->refreshed(backend, err) != 0)
+        return error_wrap(err, "refreshing weights");
     program_refreshed(program);
     return 0;
 }

@@ -33,6 +33,11 @@ struct cuda {
     cublasLtHandle_t lt;
     struct convs *convs;     /* NULL without cuDNN */
     struct control *control; /* device memory */
+    struct folds_pending {
+        struct fold_args args[LAUNCH_FOLDS_MAX];
+        int count;
+        enum dtype type;
+    } folds; /* base/folds.h */
     /* Of a device that is described and not there: calls of libraries are counted here in place of
      * being made, as launches of our own are (launch_count_in). NULL: there is one. */
     struct cuda_launches *counted;

@@ -1,5 +1,6 @@
 #include "trainer/backend/cuda/dnn/conv_plan.h"
 
+#include "trainer/backend/cuda/base/folds.h"
 #include "trainer/backend/cuda/dnn/conv_table.h"
 #include "trainer/backend/cuda/dnn/dnn_pack.h"
 
@@ -181,8 +182,7 @@ static int refresh_weights(void *context, struct error *err) {
 
 static int refresh_folded(void *context, struct error *err) {
     struct conv_step *s = context;
-    cudaError_t status = launch_fold(s->step.cuda->stream, s->step.type, &s->fold);
-    return cuda_step_check(&s->step, status, err);
+    return folds_add(s->step.cuda, s->step.type, &s->fold, err);
 }
 
 static void conv_done(struct cuda_step *step) {

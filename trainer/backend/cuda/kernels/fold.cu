@@ -19,12 +19,22 @@ template <> __device__ __forceinline__ __half narrow_finite<__half>(float v) {
     return narrow<__half>(v > LARGEST ? LARGEST : v < -LARGEST ? -LARGEST : v);
 }
 
-/* Element i of the weights, and as many threads of the bias as there are outputs. Bytes moved:
- * 4 read and 2 written a weight. */
+struct folds {
+    struct fold_args fold[LAUNCH_FOLDS_MAX];
+};
+static_assert(sizeof(struct folds) <= 4096, "what the parameters of a kernel may have");
+
+static __host__ __device__ __forceinline__ size_t packed_count(const struct fold_args &args) {
+    return args.outputs * args.taps * static_cast<size_t>(args.to_width);
+}
+
+/* Fold blockIdx.y: element i of its weights, and as many threads of the bias as there are outputs.
+ * Bytes moved: 4 read and 2 written per weight. */
 template <typename T>
-static __global__ void fold_kernel(const __grid_constant__ struct fold_args args, size_t count) {
+static __global__ void fold_kernel(const __grid_constant__ struct folds folds) {
     wait_for_others();
-    const size_t row = args.taps * static_cast<size_t>(args.to_width);
+    const struct fold_args &args = folds.fold[blockIdx.y];
+    const size_t row = args.taps * static_cast<size_t>(args.to_width), count = packed_count(args);
     FOR_EACH_ITEM(i, count) {
         size_t output = i / row, tap = i / args.to_width;
         int column = static_cast<int>(i - tap * args.to_width);
@@ -38,16 +48,30 @@ static __global__ void fold_kernel(const __grid_constant__ struct fold_args args
     }
 }
 
-cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_args *args) {
+/* Blocks a fold: with several beside each other a device is full, and small ones have few that find
+ * nothing to do. */
+static const unsigned FOLD_BLOCKS = 128;
+
+cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_args *args,
+                        int count) {
+    struct folds folds = {};
+    size_t largest = 0;
+    if (count < 1 || count > LAUNCH_FOLDS_MAX)
+        return cudaErrorInvalidValue;
+    for (int i = 0; i < count; i++) {
+        folds.fold[i] = args[i];
+        largest = packed_count(args[i]) > largest ? packed_count(args[i]) : largest;
+    }
+    const unsigned blocks = blocks_for(largest) < FOLD_BLOCKS ? blocks_for(largest) : FOLD_BLOCKS;
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        size_t count = args->outputs * args->taps * static_cast<size_t>(args->to_width);
-        enqueue_early(fold_kernel<T>, blocks_for(count), THREADS, stream, *args, count);
+        enqueue_early(fold_kernel<T>, dim3(blocks, static_cast<unsigned>(count)), THREADS, stream,
+                      folds);
         return launch_status();
     });
 }
 
-/* Element i of the gradient. Bytes moved: 2 read and 4 written a weight, or 2 in its place. */
+/* Element i of the gradient. Bytes moved: 2 read and 4 written per weight, or 2 in its place. */
 template <typename T, typename To>
 static __global__ void unfold_kernel(const __grid_constant__ struct fold_args args, To *gradient,
                                      size_t count) {

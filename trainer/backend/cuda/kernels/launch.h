@@ -69,7 +69,10 @@ struct fold_args {
     int from_width, to_width;
     float epsilon;
 };
-cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_args *args);
+enum { LAUNCH_FOLDS_MAX = 40 }; /* as many as a kernel's parameters hold */
+/* COUNT of them at once. */
+cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_args *args,
+                        int count);
 /* gradient [outputs, taps, from_width] = what lies in `packed`, each output's times its scale: f32,
  * or of `type` where it lies there, too, and is as wide. */
 cudaError_t launch_unfold(cudaStream_t stream, enum dtype type, const struct fold_args *args,
