@@ -76,8 +76,8 @@ room(trainer/app/options USES common trainer/graph trainer/math
     trainer/graph/fuse trainer/models
     trainer/data/codec trainer/data/dataset)
 room(trainer/app/device
-    USES common trainer/graph trainer/math trainer/graph/fuse trainer/backend/ref
-    trainer/comm trainer/app/options
+    USES common trainer/graph trainer/math trainer/graph/fuse trainer/graph/program
+    trainer/backend/ref trainer/comm trainer/app/options
     LINKS OpenMP::OpenMP_C m)
 if(TARGET trainer_backend_cpu)
     target_link_libraries(trainer_app_device PUBLIC trainer_backend_cpu)

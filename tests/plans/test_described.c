@@ -5,6 +5,7 @@
 #include "tests/ops/network.h"
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
+#include "trainer/app/device/launches.h"
 #include "trainer/backend/cuda/simulated_gpu.h"
 
 #include <stdio.h>
@@ -27,44 +28,25 @@ static struct backend *open_device(const char *device, struct cuda_options optio
 }
 
 struct counted {
-    struct net *net;
-    struct cuda_launches before, all;
-    struct cuda_launches of[OP_KINDS];
+    struct device_launches all;
+    struct kind_launches of[OP_KINDS];
 };
-
-static struct cuda_launches less(struct cuda_launches a, struct cuda_launches b) {
-    return (struct cuda_launches){a.kernels - b.kernels, a.early - b.early, a.products - b.products,
-                                  a.copies - b.copies};
-}
-
-static int note(void *user, int step, struct error *err) {
-    struct counted *c = user;
-    (void)err;
-    const struct cuda_launches now = cuda_simulated_launches(c->net->backend);
-    const struct cuda_launches own = less(now, c->before);
-    struct cuda_launches *sum = &c->of[c->net->graph.ops[step].kind];
-    sum->kernels += own.kernels;
-    sum->early += own.early;
-    sum->products += own.products;
-    c->before = now;
-    return 0;
-}
 
 /* Forward and backward of ResNet-50 in f16 at level conv, not the first time. */
 static struct counted run_resnet50(struct cuda_options options) {
     static struct net net;
-    struct counted c = {.net = &net};
-    const struct program_hooks hooks = {.user = &c, .after_step = note};
+    struct counted c = {0};
+    struct error err = {0};
     struct resnet_config config = net_config("resnet50", 8, 224, true);
     config.dtype = DTYPE_F16;
     config.stem_channels = 4;
     net = (struct net){0};
     net_init(&net, open_device("h100", options), config,
              (struct compile_options){.fusion = FUSION_CONV});
+    CU_ASSERT_EQUAL(launches_by_kind(&net.program, c.of, &err), 0);
+    const struct device_launches before = device_launches(net.backend);
     net_run(&net, NULL);
-    const struct cuda_launches start = c.before = cuda_simulated_launches(net.backend);
-    net_run(&net, &hooks);
-    c.all = less(cuda_simulated_launches(net.backend), start);
+    c.all = launches_since(net.backend, &before);
     net_done(&net);
     return c;
 }
@@ -79,11 +61,11 @@ static struct counted run_resnet50(struct cuda_options options) {
 static void launches_of_a_step_are_counted(void) {
     const struct counted c = run_resnet50(fixed);
     const unsigned long small = 52 + 51 + 47 + 1;
-    CU_ASSERT_EQUAL(c.of[OP_NORM_FINALIZE].kernels, 52);
-    CU_ASSERT_EQUAL(c.of[OP_NORM_GRAD_APPLY].kernels, 51);
-    CU_ASSERT_EQUAL(c.of[OP_CONV2D_GRAD_DATA_NORM].kernels, 32);
-    CU_ASSERT_EQUAL(c.of[OP_CONV2D_GRAD_DATA_ADD_JOIN].kernels, 11);
-    CU_ASSERT_EQUAL(c.of[OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN].kernels, 4);
+    CU_ASSERT_EQUAL(c.of[OP_NORM_FINALIZE].launches.kernels, 52);
+    CU_ASSERT_EQUAL(c.of[OP_NORM_GRAD_APPLY].launches.kernels, 51);
+    CU_ASSERT_EQUAL(c.of[OP_CONV2D_GRAD_DATA_NORM].launches.kernels, 32);
+    CU_ASSERT_EQUAL(c.of[OP_CONV2D_GRAD_DATA_ADD_JOIN].launches.kernels, 11);
+    CU_ASSERT_EQUAL(c.of[OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN].launches.kernels, 4);
     CU_ASSERT_EQUAL(c.all.kernels, small + 3 + 3 + 3 + 1 + 1 + 2 + 1 + 2 + 1);
     CU_ASSERT_EQUAL(c.all.early, small + 3 + 3 + 3 + 1 + 1 + 1);
     /* Each convolution three times, but for the stem's data gradient; the classifier likewise. */
@@ -117,9 +99,9 @@ static void an_own_backward_pass_takes_the_place_of_products(void) {
     struct cuda_options own = fixed;
     own.own_backward = CUDA_OWN_ON;
     const struct counted with = run_resnet50(own), without = run_resnet50(fixed);
-    const unsigned long plain = with.of[OP_CONV2D_BACKWARD].kernels / 2,
-                        norm = with.of[OP_CONV2D_BACKWARD_NORM].kernels / 3,
-                        join = with.of[OP_CONV2D_BACKWARD_JOIN].kernels / 3;
+    const unsigned long plain = with.of[OP_CONV2D_BACKWARD].launches.kernels / 2,
+                        norm = with.of[OP_CONV2D_BACKWARD_NORM].launches.kernels / 3,
+                        join = with.of[OP_CONV2D_BACKWARD_JOIN].launches.kernels / 3;
     CU_ASSERT_EQUAL(plain, 2);
     CU_ASSERT_EQUAL(norm, 3 + 4);
     CU_ASSERT_EQUAL(join, 1 + 3 + 1);

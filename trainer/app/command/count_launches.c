@@ -1,62 +1,22 @@
 #include "trainer/app/command/count_launches.h"
 
 #include "common/cleanup.h"
-#include "trainer/app/device/simulated_gpu.h"
+#include "trainer/app/device/launches.h"
 #include "trainer/app/step/host_stepper.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct kinds {
-    struct network *net;
-    int canvas;
-    struct device_launches before; /* the operator that runs next */
-    struct {
-        int operators;
-        struct device_launches launches;
-    } of[OP_KINDS];
-};
-
-static struct device_launches less(struct device_launches a, const struct device_launches *b) {
-    return (struct device_launches){a.kernels - b->kernels, a.early - b->early,
-                                    a.products - b->products, a.copies - b->copies};
-}
-
-static int note(void *user, int step, struct error *err) {
-    struct kinds *k = user;
-    (void)err;
-    const struct device_launches now = device_launches(k->net->backend);
-    const struct device_launches own = less(now, &k->before);
-    const enum op_kind kind = k->net->train[k->canvas].graph.ops[step].kind;
-    struct device_launches *sum = &k->of[kind].launches;
-    k->of[kind].operators++;
-    sum->kernels += own.kernels;
-    sum->early += own.early;
-    sum->products += own.products;
-    k->before = now;
-    return 0;
-}
-
-static int print_kinds(struct network *net, int canvas, struct buf *out, struct error *err) {
-    cleanup_free struct kinds *k = calloc(1, sizeof(*k));
-    if (k == NULL)
-        return error_no_memory(err, "launches");
-    k->net = net;
-    k->canvas = canvas;
-    struct program *program = &net->train[canvas].program;
-    const struct program_hooks hooks = {.user = k, .after_step = note};
-    /* Weights are packed by the first run. */
-    if (program_run(program, NULL, err) != 0)
-        return -1;
-    k->before = device_launches(net->backend);
-    if (program_run(program, &hooks, err) != 0 ||
+static int print_kinds(struct program *program, struct buf *out, struct error *err) {
+    struct kind_launches of[OP_KINDS];
+    if (launches_by_kind(program, of, err) != 0 ||
         buf_printf(out, err, "%9s %11s %9s %9s  %s\n", "operators", "own kernels", "early",
                    "libraries", "launches of") != 0)
         return -1;
     for (int kind = 0; kind < OP_KINDS; kind++) {
-        const struct device_launches *l = &k->of[kind].launches;
-        if (k->of[kind].operators > 0 &&
-            buf_printf(out, err, "%9d %11lu %9lu %9lu  %s\n", k->of[kind].operators, l->kernels,
+        const struct device_launches *l = &of[kind].launches;
+        if (of[kind].operators > 0 &&
+            buf_printf(out, err, "%9d %11lu %9lu %9lu  %s\n", of[kind].operators, l->kernels,
                        l->early, l->products, op_name((enum op_kind)kind)) != 0)
             return -1;
     }
@@ -93,7 +53,7 @@ static int print_step(struct stepper *stepper, const struct batch *batch, struct
     const struct device_launches before = device_launches(stepper->net->backend);
     if (take_step(stepper, batch, err) != 0)
         return -1;
-    const struct device_launches l = less(device_launches(stepper->net->backend), &before);
+    const struct device_launches l = launches_since(stepper->net->backend, &before);
     return buf_printf(out, err,
                       "launches: %lu kernels of our own, of which %lu may begin while others end, "
                       "%lu calls of cuDNN and cuBLASLt, %lu copies and fills\n",
@@ -108,7 +68,7 @@ int count_launches(struct network *net, int canvas, struct comm *comm, struct bu
     cleanup_free char *memory = NULL;
     const struct host_stepper_options options = {
         .accumulate = 1, .sgd = {.momentum = 0.9F, .weight_decay = 1e-4F}, .decay_all = true};
-    if (print_kinds(net, canvas, out, err) != 0 ||
+    if (print_kinds(&net->train[canvas].program, out, err) != 0 ||
         fill_batch(&batch, &layout, &net->train[canvas], &memory, err) != 0)
         return -1;
     int result = host_stepper_open(&stepper, net, comm, &options, err);

@@ -1,0 +1,21 @@
+/* What a program launches on a described device (simulated_gpu.h), counted. */
+#ifndef TRAINER_APP_DEVICE_LAUNCHES_H
+#define TRAINER_APP_DEVICE_LAUNCHES_H
+
+#include "trainer/app/device/simulated_gpu.h"
+#include "trainer/graph/program/program.h"
+
+/* Of all operators of one kind. */
+struct kind_launches {
+    int operators;
+    struct device_launches launches;
+};
+
+/* What BACKEND has launched since it had launched BEFORE. */
+struct device_launches launches_since(const struct backend *backend,
+                                      const struct device_launches *before);
+/* Runs PROGRAM twice, as the first run packs weights besides, and fills OF, which has OP_KINDS
+ * elements, with what the second one launched. */
+int launches_by_kind(struct program *program, struct kind_launches *of, struct error *err);
+
+#endif
