@@ -11,7 +11,7 @@
 
 struct op_cost {
     double flops; /* a multiply-add counts two */
-    double bytes; /* every tensor read or written once */
+    double bytes; /* each tensor read or written once, however many passes that takes */
 };
 
 /* OUTPUT may take the place of INPUT when that dies here: each element is read before, or when,
