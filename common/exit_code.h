@@ -10,16 +10,16 @@
 
 enum exit_code {
     EXIT_CODE_OK = 0,
-    EXIT_CODE_USAGE = 64,     /* command line */
-    EXIT_CODE_CONFIG = 65,    /* cluster description, JSON, variables, ports; a full disk, too
-                               little memory */
-    EXIT_CODE_DATA = 66,      /* input data and checkpoints */
-    EXIT_CODE_NOT_READY = 69, /* hosts missing at the deadline, or one that fetches stands still */
-    EXIT_CODE_INTERNAL = 70,  /* a fault of ours, or of the system below */
-    EXIT_CODE_DEVICE = 72,    /* device missing or unfit */
-    EXIT_CODE_HOST_LOST = 73, /* a host of the running job vanished */
-    EXIT_CODE_STALLED = 74,   /* no progress within the limit */
-    EXIT_CODE_UPLOAD = 75,    /* what the job leaves is not where it was to be uploaded */
+    EXIT_CODE_USAGE = 64,       /* command line */
+    EXIT_CODE_CONFIG = 65,      /* cluster description, JSON, variables, ports; a full disk, too
+                                 little memory */
+    EXIT_CODE_DATA = 66,        /* input data and checkpoints */
+    EXIT_CODE_NOT_READY = 69,   /* hosts missing at the deadline, or a stalled download */
+    EXIT_CODE_INTERNAL = 70,    /* a fault of ours, or of the system below */
+    EXIT_CODE_DEVICE = 72,      /* device missing or unfit */
+    EXIT_CODE_HOST_LOST = 73,   /* a host of the running job vanished */
+    EXIT_CODE_STALLED = 74,     /* no progress within the limit */
+    EXIT_CODE_UPLOAD = 75,      /* the output of the job was not uploaded */
     EXIT_CODE_KEY_REFUSED = 77, /* control link authentication */
     EXIT_CODE_NOT_EXECUTABLE = 126,
     EXIT_CODE_NOT_FOUND = 127,
