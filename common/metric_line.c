@@ -9,7 +9,7 @@
     { "train:" name, "train step=.* " name "=" NUMBER }
 #define EVAL(name)                                                                                 \
     { "eval:" name, "eval epoch=.* " name "=" NUMBER }
-/* Of boxes and of masks. */
+/* Keys for boxes and masks. */
 #define COCO(kind)                                                                                 \
     EVAL(kind "_mAP"), EVAL(kind "_AP50"), EVAL(kind "_AP75"), EVAL(kind "_APs"),                  \
         EVAL(kind "_APm"), EVAL(kind "_APl"), EVAL(kind "_AR1"), EVAL(kind "_AR10"),               \

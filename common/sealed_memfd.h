@@ -12,7 +12,7 @@
 /* A descriptor, close-on-exec, with these bytes; -1 on failure. NAME is for /proc alone. */
 int sealed_memfd_make(const char *name, const void *bytes, size_t size, struct error *err);
 
-/* Whether FD is such memory, whoever made it. */
+/* Returns true if FD is such memory, from any process. */
 bool sealed_memfd_is(int fd);
 
 #endif

@@ -72,7 +72,7 @@ static bool find_file(const char *root, char *const *environment, const struct l
     return false;
 }
 
-/* Of a package that is installed. */
+/* Finds the version of an installed package. */
 static bool find_package(const char *root, const char *package, char ret[LIBRARIES_VERSION_SIZE]) {
     char path[PATH_MAX];
     char head[64];

@@ -55,7 +55,7 @@ static int print_buf(const struct buf *text) {
     return end_printing();
 }
 
-/* Of a command that takes no words. */
+/* Refuses arguments of a command without any. */
 static int refuse_words(const char *const *words, struct error *err) {
     if (words[0] == NULL)
         return 0;
@@ -229,7 +229,7 @@ static void put_words(void *context, const char *line, size_t size) {
     nonblocking_writer_put(STDERR_FILENO, line, size, patience);
 }
 
-/* With cluster and ports known, the other hosts can be told what is wrong with this one. */
+/* Once cluster and ports are known, the other hosts can be told what is wrong with this one. */
 static bool has_others(const struct job *job) {
     return job->cluster.count > 1 && job->ports.control != 0;
 }

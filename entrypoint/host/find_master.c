@@ -7,7 +7,7 @@
 static const int64_t patience = (LINK_HANDSHAKE_SECONDS + 1) * CLOCK_SECOND;
 static const int64_t look = CLOCK_SECOND / 2;
 
-/* Whether it has to be found out which host is the master. */
+/* Returns true if this host has to find out which host is the master. */
 static bool seeks(const struct find_master *k) {
     const struct role_state *s = k->s->role_state;
     return role_state_others_lead(s, &k->s->job->cluster) && (s->back || !s->again);

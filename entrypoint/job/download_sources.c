@@ -45,7 +45,7 @@ static void find_code(const struct hyperparameters *h, char *const *environment,
         ret->code = submit;
 }
 
-/* Whether NAME stands in LIST, "a,b,c". */
+/* Returns true if NAME is in LIST, "a,b,c". */
 static bool is_listed(const char *list, const char *name) {
     size_t size = strlen(name);
     while (list != NULL && *list != '\0') {

@@ -172,7 +172,7 @@ static bool is_ipv6(const struct openmpi_request *r) {
     return net_address_is_set(address) && !net_address_is_ipv4(address);
 }
 
-/* Whether the request has nothing to say of ROW. */
+/* Returns true if the request says nothing about ROW. */
 static bool is_idle(const struct row *row, const struct openmpi_request *r) {
     if (row->source == SHARED)
         return r->shared == NULL || r->shared[0] == '\0';

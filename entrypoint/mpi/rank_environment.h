@@ -23,7 +23,7 @@ int rank_environment_read(char *const *launched, struct rank_place *ret, struct 
 /* Sets what mpirun would tell the only rank of a job, which is started without one. */
 int rank_environment_alone(struct argv *environment, struct error *err);
 
-/* Whether VARIABLE (NAME=VALUE) speaks to Open MPI or of it. */
+/* Returns true if VARIABLE (NAME=VALUE) configures Open MPI or comes from it. */
 bool rank_environment_is_mpi(const char *variable);
 
 #endif

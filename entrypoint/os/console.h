@@ -58,7 +58,7 @@ void console_line(struct console *c, const char *line, size_t size);
 /* The same for words of our own, which should not wait for the loop's next turn: they are written
  * at once if that is possible, behind the lines before them where these can be written, too. */
 void console_word(struct console *c, const char *line, size_t size);
-/* So many lines were dropped on their way here. */
+/* Lines that were dropped on their way here. */
 void console_count_dropped(struct console *c, uint64_t lines);
 /* Bytes that wait. */
 size_t console_waiting(const struct console *c);

@@ -189,7 +189,7 @@ static void finish(struct process_tree *s, size_t left) {
     s->done(s->context, left);
 }
 
-/* Whether a descendant is there besides KEPT, dead ones that wait to be reaped among them. */
+/* Returns true if a descendant other than KEPT exists, zombies included. */
 static bool has_others(pid_t kept) {
     struct processes all = {0};
     bool found = false;

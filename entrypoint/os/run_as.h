@@ -16,7 +16,7 @@
  * there, or that this process may not become, is an error. */
 int run_as_choose(const char *text, struct error *err);
 
-/* Whether UID is this process's own or the chosen one. */
+/* Returns true if UID is this process's own or the chosen one. */
 bool run_as_is_ours(uid_t uid);
 
 /* Gives PATH, of which this process has just made a file or folder, to the chosen user; links are

@@ -124,7 +124,7 @@ static bool is_mpiruns(const char *line) {
     return strncmp(line, VERDICT_MPIRUN, strlen(VERDICT_MPIRUN)) == 0;
 }
 
-/* Of what the kernel says the first line is the cause of the others. */
+/* The first line of the kernel is the cause of the others. */
 static const struct explain_row *find_first_line(const char *evidence) {
     char line[RANK_REPORT_EVIDENCE_SIZE];
     size_t size = strcspn(evidence, "\n");
@@ -191,7 +191,7 @@ static int print_kind(int kind, struct buf *ret, struct error *err) {
     return 0;
 }
 
-/* Whether ROW speaks of TEXT. */
+/* Returns true if ROW is about TEXT. */
 static bool speaks_of(const struct explain_row *row, const char *text) {
     const char *const parts[] = {row->name, explain_means(row), row->see, row->why};
     for (size_t i = 0; i < EXPLAIN_SIGNS_MAX && row->signs[i] != NULL; i++)

@@ -31,7 +31,7 @@ int failure_file_write(const char *base_dir, const struct verdict *v, bool *ret_
  * the disk stalls until DEADLINE it stays, because by then it may be the program's own. */
 void failure_file_clear(const char *base_dir, int64_t deadline);
 
-/* Whether a failure, which is not empty, or a success stands there. */
+/* Returns true if there is a non-empty failure file, or a success file. */
 bool failure_file_is_told(const char *base_dir);
 
 /* Takes the room for the file under another name, so that a disk which is full by then keeps the

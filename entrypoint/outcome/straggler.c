@@ -156,7 +156,7 @@ static double share(const struct window *w, const struct rate *own, struct strag
     return (own->work - ret->others) * own->steps_per_second * PERCENT;
 }
 
-/* Whether RANK holds the others up in this window, and by how much. */
+/* Returns true if RANK delays the others in this window, and by how much. */
 static bool look_at(const struct straggler *p, const struct window *w, size_t rank,
                     double *ret_weight, struct straggler_finding *ret) {
     const struct straggler_rank *r = &p->ranks[rank];
@@ -182,7 +182,7 @@ static bool all_are_fresh(const struct straggler *p, const bool *ended, int64_t 
     return true;
 }
 
-/* By the rank in the middle. */
+/* Judges by the median rank. */
 static bool has_steps(const struct straggler *p, const struct window *w, int64_t now) {
     double seconds = (double)(now - p->begun) / (double)CLOCK_SECOND;
     return w->rate.count > 1 && w->rate.values[w->rate.count / 2] * seconds >= STRAGGLER_STEPS;

@@ -93,7 +93,7 @@ static bool lock_soon(short type, off_t byte) {
     return has;
 }
 
-/* Whether another process's lock is in the way of one for this alone. */
+/* Returns true if another process's lock prevents an exclusive one. */
 static bool is_held(off_t byte) {
     struct flock one = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
     return fcntl(own.fd, F_OFD_GETLK, &one) == 0 && one.l_type != F_UNLCK;

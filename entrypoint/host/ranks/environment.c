@@ -139,7 +139,7 @@ int environment_set_threads(struct argv *environment, int threads, struct error 
 
 /* --- ranks ----------------------------------------------------------------------------------- */
 
-/* Whether ENVIRONMENT has a value for the name of VARIABLE (NAME=VALUE). */
+/* Returns true if ENVIRONMENT has a value for the name of VARIABLE (NAME=VALUE). */
 static bool is_set(const struct argv *environment, const char *variable) {
     size_t size = strcspn(variable, "=") + 1;
     for (size_t i = 0; i < environment->count; i++)

@@ -41,7 +41,7 @@ static void tell_busy(const struct rank_monitor *w, const struct rank_slot *s) {
     crew_sinks_tell(w->sinks, MESSAGE_BUSY, members);
 }
 
-/* Of one without marks. */
+/* For a rank that reports no progress. */
 static int64_t silence_limit(const struct settings *s) {
     return (s->idle_seconds > 0 ? s->idle_seconds : s->stall_seconds) * CLOCK_SECOND;
 }

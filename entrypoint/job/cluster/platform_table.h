@@ -24,7 +24,7 @@
 int platform_table_read(char *const *environment, const char *only, const struct local_names *own,
                         struct platform_description *ret, struct error *err);
 
-/* Whether there is a row of that name, for RINGMASTER_PLATFORM. */
+/* Returns true if there is a row of that name, for RINGMASTER_PLATFORM. */
 bool platform_table_has(const char *name);
 
 /* The name of the row with this number, from 0; NULL behind the last. */

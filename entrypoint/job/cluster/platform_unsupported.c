@@ -103,7 +103,8 @@ static const struct index_row {
 
 /* --- variables ------------------------------------------------------------------------------- */
 
-/* Whether VARIABLE (NAME=VALUE) is called PATTERN and has a value, which goes to *VALUE. */
+/* Returns true if the name of VARIABLE (NAME=VALUE) matches PATTERN and the value, at *VALUE, is
+ * not empty. */
 static bool is_called(const char *variable, const char *pattern, const char **value) {
     if (!platform_variable_fits(variable, pattern))
         return false;
@@ -119,7 +120,7 @@ static bool is_set(char *const *environment, const char *pattern) {
     return false;
 }
 
-/* Whether one of NAMES is set; those behind the last are NULL. */
+/* Returns true if one of NAMES is set; unused entries are NULL. */
 static bool any_set(char *const *environment, const char *const *names, size_t most) {
     for (size_t i = 0; i < most && names[i] != NULL; i++)
         if (is_set(environment, names[i]))

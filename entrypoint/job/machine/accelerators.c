@@ -56,7 +56,7 @@ unsigned accelerators_neurons(const char *sysfs) {
     return size > 0 && (size_t)size < sizeof(path) ? sum(path, "neuron", neuron_cores) : 0;
 }
 
-/* Whether the driver of FOLDER/NAME is called PREFIX and anything. */
+/* Returns true if the name of FOLDER/NAME's driver begins with PREFIX. */
 static bool is_driven_by(const char *folder, const char *name, const char *prefix) {
     char path[PATH_MAX];
     char driver[PATH_MAX];
@@ -113,7 +113,7 @@ static bool is_reached(const char *root, const char *device) {
     return found;
 }
 
-/* Whether a device that IS_ONE takes is within reach. */
+/* Returns true if this container can open a device that IS_ONE accepts. */
 static bool has_device(const char *root, unsigned (*is_one)(const char *folder, const char *name)) {
     char folder[PATH_MAX];
     bool found = false;
