@@ -16,10 +16,10 @@ static double as_kept(double value) {
 }
 
 int best_take(struct training_run *job, const struct evaluation *e, struct error *err) {
-    struct best *b = &job->best;
+    struct best *b = &job->saves.best;
     const struct run_state *s = &job->state;
-    const char *metric = best_metric(b, job->data.task, e);
-    if (!job->first || b->folder[0] == '\0' || metric == NULL)
+    const char *metric = best_metric(b, job->setup.data.task, e);
+    if (!job->setup.first || b->folder[0] == '\0' || metric == NULL)
         return 0;
     struct model_score score = {.value = as_kept(evaluation_figure(e, metric)),
                                 .step = s->step,
@@ -35,30 +35,30 @@ int best_take(struct training_run *job, const struct evaluation *e, struct error
         return 0;
     b->known = true;
     b->score = score;
-    b->epoch = training_run_epoch(job);
+    b->epoch = run_setup_epoch(&job->setup, &job->state);
     return 0;
 }
 
 int best_publish(struct training_run *job, struct error *err) {
-    const struct best *b = &job->best;
-    if (!job->first || job->options->publish != OPTION_PUBLISH_BEST)
+    const struct best *b = &job->saves.best;
+    if (!job->setup.first || job->setup.options->publish != OPTION_PUBLISH_BEST)
         return 0;
     if (!b->known) {
         log_warning("--publish best: no evaluation had a best model; that of the last step is in "
                     "%s",
-                    job->inputs.model);
+                    job->setup.inputs.model);
         return 0;
     }
-    if (model_dir_copy(b->folder, job->inputs.model, err) != 0)
+    if (model_dir_copy(b->folder, job->setup.inputs.model, err) != 0)
         return error_wrap(err, "publishing the best model");
-    log_info("model in %s: that of step %" PRId64 ", the best one", job->inputs.model,
+    log_info("model in %s: that of step %" PRId64 ", the best one", job->setup.inputs.model,
              b->score.step);
     return 0;
 }
 
 void best_tell(const struct training_run *job) {
-    const struct best *b = &job->best;
-    if (!job->first || !b->known)
+    const struct best *b = &job->saves.best;
+    if (!job->setup.first || !b->known)
         return;
     log_info("best: epoch %.4g (step %" PRId64 "), %s %.4f; its model is in %s", b->epoch,
              b->score.step, b->score.metric, b->score.value, b->folder);

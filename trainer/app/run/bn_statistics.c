@@ -16,37 +16,38 @@ void bn_statistics_done(struct bn_statistics *s) {
     *s = (struct bn_statistics){0};
 }
 
-static size_t state_count(const struct training_run *job) {
-    return job->net.store.count[STORE_STATE];
+static size_t state_count(const struct run_steps *steps) {
+    return steps->net.store.count[STORE_STATE];
 }
 
-int bn_statistics_average(struct training_run *job, struct error *err) {
-    struct store *store = &job->net.store;
-    int ranks = comm_size(job->comm);
-    size_t count = state_count(job);
+int bn_statistics_average(struct run_steps *steps, struct comm *comm, struct error *err) {
+    struct store *store = &steps->net.store;
+    int ranks = comm_size(comm);
+    size_t count = state_count(steps);
     void *arena = NULL;
-    if (ranks == 1 || !job->own_statistics)
+    if (ranks == 1 || !steps->own_statistics)
         return 0;
-    if (training_run_pull(job, STORE_STATE, &arena, err) != 0 ||
-        comm_sum(job->comm, arena, count, COMM_F32, err) != 0)
+    if (run_steps_pull(steps, STORE_STATE, &arena, err) != 0 ||
+        comm_sum(comm, arena, count, COMM_F32, err) != 0)
         return error_wrap(err, "averaging statistics");
     float *values = arena;
     for (size_t i = 0; i < count; i++)
         values[i] /= (float)ranks;
     if (store_push(store, STORE_STATE, err) != 0)
         return -1;
-    job->own_statistics = false;
+    steps->own_statistics = false;
     return 0;
 }
 
 /* Arrays without values in them, and room for these. */
-static int prepare(struct bn_statistics *s, const struct training_run *job, struct error *err) {
-    const struct store *store = &job->net.store;
-    size_t ranks = (size_t)comm_size(job->comm), slots = (size_t)store->slot_count;
+static int prepare(struct bn_statistics *s, const struct run_steps *steps, size_t ranks,
+                   struct error *err) {
+    const struct store *store = &steps->net.store;
+    size_t slots = (size_t)store->slot_count;
     size_t at = 0;
     *s = (struct bn_statistics){
-        .ranks = calloc(state_count(job) * ranks + 1, sizeof(float)),
-        .mean = calloc(state_count(job) + 1, sizeof(float)),
+        .ranks = calloc(state_count(steps) * ranks + 1, sizeof(float)),
+        .mean = calloc(state_count(steps) + 1, sizeof(float)),
         .arrays = calloc(slots, sizeof(struct array)),
         .names = calloc(slots, ARRAY_NAME_MAX),
     };
@@ -70,9 +71,10 @@ static int prepare(struct bn_statistics *s, const struct training_run *job, stru
 }
 
 /* ALL: the ranks' arenas one after the other. */
-static void take_all(struct bn_statistics *s, const struct training_run *job, const float *all) {
-    const struct store *store = &job->net.store;
-    size_t ranks = (size_t)comm_size(job->comm), count = state_count(job);
+static void take_all(struct bn_statistics *s, const struct run_steps *steps, size_t ranks,
+                     const float *all) {
+    const struct store *store = &steps->net.store;
+    size_t count = state_count(steps);
     float *out = s->ranks;
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
@@ -86,27 +88,28 @@ static void take_all(struct bn_statistics *s, const struct training_run *job, co
         s->mean[i] /= (float)ranks;
 }
 
-int bn_statistics_gather(struct bn_statistics *s, struct training_run *job, struct error *err) {
-    size_t count = state_count(job);
+int bn_statistics_gather(struct bn_statistics *s, struct run_steps *steps, struct comm *comm,
+                         struct error *err) {
+    size_t count = state_count(steps);
     void *own = NULL;
     *s = (struct bn_statistics){0};
-    cleanup_free float *all = malloc((count * (size_t)comm_size(job->comm) + 1) * sizeof(float));
+    cleanup_free float *all = malloc((count * (size_t)comm_size(comm) + 1) * sizeof(float));
     if (all == NULL)
         return error_no_memory(err, "statistics of all ranks");
-    if (training_run_pull(job, STORE_STATE, &own, err) != 0 ||
-        comm_gather(job->comm, own, count * sizeof(float), all, err) != 0)
+    if (run_steps_pull(steps, STORE_STATE, &own, err) != 0 ||
+        comm_gather(comm, own, count * sizeof(float), all, err) != 0)
         return error_wrap(err, "gathering statistics");
-    if (!job->first)
+    if (comm_rank(comm) != 0)
         return 0;
-    if (prepare(s, job, err) != 0)
+    if (prepare(s, steps, (size_t)comm_size(comm), err) != 0)
         return -1;
-    take_all(s, job, all);
+    take_all(s, steps, (size_t)comm_size(comm), all);
     return 0;
 }
 
-void bn_statistics_show_mean(const struct bn_statistics *s, const struct training_run *job,
+void bn_statistics_show_mean(const struct bn_statistics *s, const struct run_steps *steps,
                              struct weights *w) {
-    const struct store *store = &job->net.store;
+    const struct store *store = &steps->net.store;
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
         for (size_t k = 0; slot->home == STORE_STATE && k < w->count; k++)
@@ -115,14 +118,14 @@ void bn_statistics_show_mean(const struct bn_statistics *s, const struct trainin
     }
 }
 
-int bn_statistics_read(struct bn_statistics *s, struct training_run *job,
+int bn_statistics_read(struct bn_statistics *s, struct run_steps *steps, struct comm *comm,
                        const struct safetensors *file, struct error *err) {
     *s = (struct bn_statistics){0};
-    if (comm_size(job->comm) == 1 || prepare(s, job, err) != 0)
-        return comm_size(job->comm) == 1 ? 0 : -1;
+    if (comm_size(comm) == 1 || prepare(s, steps, (size_t)comm_size(comm), err) != 0)
+        return comm_size(comm) == 1 ? 0 : -1;
     const struct safetensors_entry *entry =
         s->count > 0 ? safetensors_find(file, s->arrays[0].name) : NULL;
-    if (entry == NULL || entry->rank != 2 || entry->shape[0] != comm_size(job->comm)) {
+    if (entry == NULL || entry->rank != 2 || entry->shape[0] != comm_size(comm)) {
         bn_statistics_done(s);
         return 0;
     }
@@ -132,22 +135,22 @@ int bn_statistics_read(struct bn_statistics *s, struct training_run *job,
     return 0;
 }
 
-int bn_statistics_scatter(struct bn_statistics *s, struct training_run *job, struct error *err) {
-    struct store *store = &job->net.store;
-    size_t ranks = (size_t)comm_size(job->comm), rank = (size_t)comm_rank(job->comm);
+int bn_statistics_scatter(struct bn_statistics *s, struct run_steps *steps, struct comm *comm,
+                          struct error *err) {
+    struct store *store = &steps->net.store;
+    size_t ranks = (size_t)comm_size(comm), rank = (size_t)comm_rank(comm);
     bool there = s->ranks != NULL;
     void *arena = NULL;
     if (ranks == 1)
         return 0;
-    if (comm_broadcast(job->comm, &there, sizeof(there), 0, err) != 0)
+    if (comm_broadcast(comm, &there, sizeof(there), 0, err) != 0)
         return -1;
     if (!there)
         return 0;
-    if (!job->first && prepare(s, job, err) != 0)
+    if (comm_rank(comm) != 0 && prepare(s, steps, (size_t)comm_size(comm), err) != 0)
         return -1;
-    if (comm_broadcast(job->comm, s->ranks, state_count(job) * ranks * sizeof(float), 0, err) !=
-            0 ||
-        training_run_pull(job, STORE_STATE, &arena, err) != 0)
+    if (comm_broadcast(comm, s->ranks, state_count(steps) * ranks * sizeof(float), 0, err) != 0 ||
+        run_steps_pull(steps, STORE_STATE, &arena, err) != 0)
         return error_wrap(err, "spreading statistics");
     const float *in = s->ranks;
     for (int i = 0; i < store->slot_count; i++) {
@@ -157,6 +160,6 @@ int bn_statistics_scatter(struct bn_statistics *s, struct training_run *job, str
         memcpy((float *)arena + slot->first, in + rank * slot->count, slot->count * sizeof(float));
         in += ranks * slot->count;
     }
-    job->own_statistics = true;
+    steps->own_statistics = true;
     return store_push(store, STORE_STATE, err);
 }

@@ -9,17 +9,17 @@
 
 static void tell_speed(const struct training_run *job) {
     char text[REPORT_SUMMARY_MAX];
-    report_summary(&job->report, text);
+    report_summary(&job->reports.report, text);
     if (text[0] != '\0')
         log_info("%s", text);
 }
 
 void closing_tell_stop(const struct training_run *job) {
     const struct run_state *s = &job->state;
-    bool again = strcmp(job->options->resume, "auto") == 0;
-    if (!job->first)
+    bool again = strcmp(job->setup.options->resume, "auto") == 0;
+    if (!job->setup.first)
         return;
-    if (job->keeping.saved_step == s->step)
+    if (job->saves.keeping.saved_step == s->step)
         log_info("stopped as asked after step %" PRId64 "; the same command%s goes on from there",
                  s->step, again ? "" : " with --resume auto");
     else if (s->step > 0)
@@ -32,28 +32,28 @@ void closing_tell_stop(const struct training_run *job) {
 
 /* Where a person sits in front of it. */
 static void tell_next(const struct training_run *job) {
-    const struct inputs *in = &job->inputs;
-    const bool best = job->best.known && job->best.score.step != job->state.step &&
-                      job->options->publish != OPTION_PUBLISH_BEST;
-    const char *model = best ? job->best.folder : in->model;
-    const char *data = job->options->data;
-    if (!ranks_alone(job->comm))
+    const struct inputs *in = &job->setup.inputs;
+    const bool best = job->saves.best.known && job->saves.best.score.step != job->state.step &&
+                      job->setup.options->publish != OPTION_PUBLISH_BEST;
+    const char *model = best ? job->saves.best.folder : in->model;
+    const char *data = job->setup.options->data;
+    if (!ranks_alone(job->setup.comm))
         return;
-    if (in->out[0] != '\0' && job->data.task->score_show != NULL && in->scored)
+    if (in->out[0] != '\0' && job->setup.data.task->score_show != NULL && in->scored)
         log_info("detections of the evaluations are in %s, pictures in %s/pictures", in->out,
                  in->out);
-    if (in->scored && !in->synthetic && data != NULL && job->options->val_split == 0)
+    if (in->scored && !in->synthetic && data != NULL && job->setup.options->val_split == 0)
         log_info("next: ringtrain eval --model-dir %s --data %s", model, data);
     log_info("next: ringtrain predict --model-dir %s --out predictions PICTURE...", model);
 }
 
 void closing_sum_up(struct training_run *job) {
-    if (!job->first)
+    if (!job->setup.first)
         return;
     tell_speed(job);
-    sample_health_sum_up(&job->data.training, job->data.bad_allowed);
-    if (job->data.validation.source.count > 0)
-        sample_health_sum_up(&job->data.validation, job->data.bad_allowed);
+    sample_health_sum_up(&job->setup.data.training, job->setup.data.bad_allowed);
+    if (job->setup.data.validation.source.count > 0)
+        sample_health_sum_up(&job->setup.data.validation, job->setup.data.bad_allowed);
     best_tell(job);
     tell_next(job);
 }

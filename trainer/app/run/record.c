@@ -17,40 +17,41 @@ static int add_text(struct buf *out, const char *name, const char *value, struct
                : buf_add(out, ",", 1, err);
 }
 
-static int describe(const struct training_run *job, struct buf *out, struct error *err) {
-    const struct run_state *s = &job->state;
+static int describe(const struct run_setup *setup, const struct run_state *state, struct buf *out,
+                    struct error *err) {
+    const struct run_state *s = state;
     if (add_text(out, "program", s->program, err) != 0 ||
         add_text(out, "backend", s->backend, err) != 0 ||
         add_text(out, "model", s->model, err) != 0 ||
-        add_text(out, "data", job->data.training.source.name, err) != 0 ||
+        add_text(out, "data", setup->data.training.source.name, err) != 0 ||
         buf_printf(out, err,
                    "\"classes\":%" PRId64 ",\"ranks\":%" PRId64 ",\"threads\":%" PRId64
                    ",\"global_batch\":%" PRId64 ",\"total_steps\":%" PRId64 ",\"flags\":",
                    s->classes, s->ranks, s->threads, s->global_batch, s->total_steps) != 0)
         return -1;
-    return options_json(out, COMMAND_TRAIN, job->options, err);
+    return options_json(out, COMMAND_TRAIN, setup->options, err);
 }
 
-int record_begin(const struct training_run *job, struct error *err) {
+int record_begin(const struct run_setup *setup, const struct run_state *state, struct error *err) {
     cleanup_buf struct buf members = {0};
-    if (!job->first)
+    if (!setup->first)
         return 0;
     buf_init(&members, RECORD_MAX);
-    if (describe(job, &members, err) != 0)
+    if (describe(setup, state, &members, err) != 0)
         return -1;
-    if (run_log_open(job->inputs.log, err) != 0)
+    if (run_log_open(setup->inputs.log, err) != 0)
         return error_wrap(err, "--log-dir");
     run_log_add_json("run", buf_text(&members));
     log_info("flags, metrics and log of this run go to run.jsonl and run.log in %s",
-             job->inputs.log);
+             setup->inputs.log);
     return 0;
 }
 
-void record_end(const struct training_run *job, enum exit_code code) {
+void record_end(const struct run_setup *setup, const struct run_state *state, enum exit_code code) {
     /* A run that failed early never knew of epochs. */
-    const double epoch = job->steps_per_epoch > 0 ? training_run_epoch(job) : 0;
+    const double epoch = setup->steps_per_epoch > 0 ? run_setup_epoch(setup, state) : 0;
     const struct metric_field fields[] = {
-        {"step", (double)job->state.step}, {"epoch", epoch}, {"code", (double)code}};
-    if (job->first)
+        {"step", (double)state->step}, {"epoch", epoch}, {"code", (double)code}};
+    if (setup->first)
         run_log_add("end", fields, sizeof(fields) / sizeof(fields[0]));
 }

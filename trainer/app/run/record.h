@@ -3,10 +3,11 @@
 #ifndef TRAINER_APP_RUN_RECORD_H
 #define TRAINER_APP_RUN_RECORD_H
 
-#include "trainer/app/run/training_run.h"
+#include "common/error.h"
+#include "trainer/app/run/run_setup.h"
 
-int record_begin(const struct training_run *job, struct error *err);
+int record_begin(const struct run_setup *setup, const struct run_state *state, struct error *err);
 /* CODE is what the process leaves with. */
-void record_end(const struct training_run *job, enum exit_code code);
+void record_end(const struct run_setup *setup, const struct run_state *state, enum exit_code code);
 
 #endif

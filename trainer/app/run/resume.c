@@ -22,12 +22,11 @@ enum { NOTES_MAX = 64 * 1024 };
 
 /* The newest place in the folder may not be newer than what this run will write: where it does not
  * go on from there, another course begins. */
-static int settle_course(struct training_run *job, struct error *err) {
-    struct run_state *s = &job->state;
+static int settle_course(struct run_state *s, const char *checkpoints, struct error *err) {
     const struct checkpoint_place own = {.course = s->course, .samples = s->samples};
     struct checkpoint_place newest = {0};
     bool found = false;
-    if (checkpoint_newest(job->inputs.checkpoints, &newest, &found, err) != 0)
+    if (checkpoint_newest(checkpoints, &newest, &found, err) != 0)
         return -1;
     if (found && checkpoint_place_compare(&own, &newest) < 0)
         s->course = newest.course + 1;
@@ -38,29 +37,29 @@ static const char *advice(bool by_init) {
     return by_init ? "the same --init, " : "";
 }
 
-static int check_network(const struct training_run *job, const struct run_state *before,
-                         const char *path, struct error *err) {
-    if (strcmp(before->model, job->state.model) != 0)
+static int check_network(const struct run_setup *setup, const struct run_state *state,
+                         const struct run_state *before, const char *path, struct error *err) {
+    if (strcmp(before->model, state->model) != 0)
         return error_set(err, EXIT_CODE_DATA,
                          "%s holds %s, this run trains %s; give another --checkpoint-dir, or "
                          "--resume none",
-                         path, before->model, job->state.model);
-    if (before->classes != job->state.classes)
+                         path, before->model, state->model);
+    if (before->classes != state->classes)
         return error_set(err, EXIT_CODE_DATA,
                          "%s is for %" PRId64 " classes, the data has %" PRId64
                          "; give %sanother --checkpoint-dir, or --resume none",
-                         path, before->classes, job->state.classes,
-                         advice(job->data.task->init_counts_classes));
+                         path, before->classes, state->classes,
+                         advice(setup->data.task->init_counts_classes));
     return 0;
 }
 
-static int check_fixed(const struct training_run *job, const struct run_state *before,
-                       const char *path, struct error *err) {
-    const struct task_fixed *row = job->data.task->fixed;
+static int check_fixed(const struct run_setup *setup, const struct run_state *state,
+                       const struct run_state *before, const char *path, struct error *err) {
+    const struct task_fixed *row = setup->data.task->fixed;
     for (; row != NULL && row->option != NULL; row++) {
         int was_size = 0, is_size = 0;
         const char *was = run_state_option(before, row->option, &was_size);
-        const char *is = run_state_option(&job->state, row->option, &is_size);
+        const char *is = run_state_option(state, row->option, &is_size);
         if (was == NULL || is == NULL ||
             (was_size == is_size && strncmp(was, is, (size_t)is_size) == 0))
             continue;
@@ -73,21 +72,22 @@ static int check_fixed(const struct training_run *job, const struct run_state *b
 }
 
 /* A class's number means its name: order counts. */
-static int check_classes(const struct training_run *job, const char *text, const char *path,
+static int check_classes(const struct run_setup *setup, const char *text, const char *path,
                          struct error *err) {
     char **names = NULL;
     size_t count = 0, i = 0;
     if (run_state_classes(text, &names, &count, err) != 0)
         return -1;
-    while (i < count && i < job->data.classes && strcmp(names[i], job->data.class_names[i]) == 0)
+    while (i < count && i < setup->data.classes &&
+           strcmp(names[i], setup->data.class_names[i]) == 0)
         i++;
     int result = 0;
-    if (i < count && i < job->data.classes)
+    if (i < count && i < setup->data.classes)
         result = error_set(err, EXIT_CODE_DATA,
                            "class %zu is '%.64s' in the data and '%.64s' in %.150s; to begin with "
                            "its weights give --init %.150s and another --checkpoint-dir; to begin "
                            "without them --resume none",
-                           i, job->data.class_names[i], names[i], path, path);
+                           i, setup->data.class_names[i], names[i], path, path);
     run_state_free_classes(names, count);
     return result;
 }
@@ -119,9 +119,9 @@ static int add_length(struct buf *out, const struct run_state *now, const struct
 }
 
 /* The very same run again publishes its model again; any other one would be asked for in vain. */
-static int check_nothing_left(const struct training_run *job, const struct run_state *before,
-                              struct error *err) {
-    const struct run_state *now = &job->state;
+static int check_nothing_left(const struct run_setup *setup, const struct run_state *state,
+                              const struct run_state *before, struct error *err) {
+    const struct run_state *now = state;
     const bool finished = before->total_steps == 0 || before->step >= before->total_steps;
     cleanup_buf struct buf text = {0};
     buf_init(&text, NOTES_MAX);
@@ -134,15 +134,15 @@ static int check_nothing_left(const struct training_run *job, const struct run_s
                      "nothing to train: %s holds a %s run (%" PRId64
                      " steps done) with other settings: %.300s; use another --checkpoint-dir or "
                      "--resume none",
-                     job->inputs.checkpoints, finished ? "finished" : "longer", before->step,
+                     setup->inputs.checkpoints, finished ? "finished" : "longer", before->step,
                      buf_text(&text));
 }
 
-static int check_recipe(const struct training_run *job, const struct run_state *before,
+static int check_recipe(const struct run_state *state, const struct run_state *before,
                         const char *path, struct error *err) {
     cleanup_buf struct buf text = {0};
     buf_init(&text, NOTES_MAX);
-    if (run_state_differences(&text, &job->state, before, SETTING_RECIPE, err) != 0)
+    if (run_state_differences(&text, state, before, SETTING_RECIPE, err) != 0)
         return -1;
     if (text.size == 0)
         return 0;
@@ -153,11 +153,11 @@ static int check_recipe(const struct training_run *job, const struct run_state *
         path, buf_text(&text), path);
 }
 
-static int tell_differences(const struct training_run *job, const struct run_state *before,
+static int tell_differences(const struct run_state *state, const struct run_state *before,
                             struct error *err) {
     cleanup_buf struct buf text = {0};
     buf_init(&text, NOTES_MAX);
-    if (run_state_differences(&text, &job->state, before, SETTING_ALL, err) != 0)
+    if (run_state_differences(&text, state, before, SETTING_ALL, err) != 0)
         return -1;
     if (text.size > 0)
         log_warning("not bit for bit the run that wrote the checkpoint: %s", buf_text(&text));
@@ -165,32 +165,35 @@ static int tell_differences(const struct training_run *job, const struct run_sta
 }
 
 /* Whether ringmaster has launched this run before. */
-static bool is_relaunched(const struct training_run *job) {
+static bool is_relaunched(const struct run_state *state) {
     const char *attempt = getenv(ATTEMPT_VARIABLE);
-    return attempt != NULL && strtol(attempt, NULL, 10) > 1 && job->state.run[0] != '\0';
+    return attempt != NULL && strtol(attempt, NULL, 10) > 1 && state->run[0] != '\0';
 }
 
 /* Whether an earlier attempt at this very run wrote BEFORE. */
-static bool is_own(const struct training_run *job, const struct run_state *before) {
-    return is_relaunched(job) && strcmp(before->run, job->state.run) == 0;
+static bool is_own(const struct run_state *state, const struct run_state *before) {
+    return is_relaunched(state) && strcmp(before->run, state->run) == 0;
 }
 
 int resume_check_fit(const struct training_run *job, const struct run_state *before,
                      const char *text, const char *path, bool asked, struct error *err) {
-    struct run_state after = job->state;
-    if (check_network(job, before, path, err) != 0 || check_classes(job, text, path, err) != 0 ||
-        check_fixed(job, before, path, err) != 0)
+    const struct run_setup *setup = &job->setup;
+    const struct run_state *state = &job->state;
+    struct run_state after = *state;
+    if (check_network(setup, state, before, path, err) != 0 ||
+        check_classes(setup, text, path, err) != 0 ||
+        check_fixed(setup, state, before, path, err) != 0)
         return -1;
     run_state_go_on(&after, before);
-    if (after.step >= job->schedule.total_steps) {
+    if (after.step >= setup->schedule.total_steps) {
         /* An earlier attempt at this run asked for the same: its work is published, whatever its
          * data has become since. */
-        if (!is_own(job, before) && check_nothing_left(job, before, err) != 0)
+        if (!is_own(state, before) && check_nothing_left(setup, state, before, err) != 0)
             return -1;
-    } else if (!asked && check_recipe(job, before, path, err) != 0) {
+    } else if (!asked && check_recipe(state, before, path, err) != 0) {
         return -1;
     }
-    return tell_differences(job, before, err);
+    return tell_differences(state, before, err);
 }
 
 static int take_over(struct training_run *job, const struct safetensors *file, bool asked,
@@ -203,16 +206,16 @@ static int take_over(struct training_run *job, const struct safetensors *file, b
         resume_check_fit(job, &before, text, file->path, asked, err) != 0)
         return -1;
     cleanup_weights struct weights w = {0};
-    if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM, 0, err) != 0 ||
+    if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM, 0, err) != 0 ||
         weights_read(&w, file, err) != 0)
         return -1;
     run_state_go_on(&job->state, &before);
     log_info("resumed from %s: %" PRId64 " steps done", file->path, job->state.step);
-    if (job->options->init != NULL)
+    if (job->setup.options->init != NULL)
         log_warning("--init %s is not read: the weights are those of %s; --resume none begins with "
                     "the former",
-                    job->options->init, file->path);
-    return bn_statistics_read(statistics, job, file, err);
+                    job->setup.options->init, file->path);
+    return bn_statistics_read(statistics, &job->steps, job->setup.comm, file, err);
 }
 
 /* ASKED: this checkpoint was named, or is of this very run. */
@@ -231,14 +234,14 @@ static int init_from(struct training_run *job, const char *given, struct error *
     buf_init(&notes, NOTES_MAX);
     if (pretrained_path(given, path, err) != 0)
         return -1;
-    (void)snprintf(model, sizeof(model), "%s/model.safetensors", job->inputs.model);
+    (void)snprintf(model, sizeof(model), "%s/model.safetensors", job->setup.inputs.model);
     if (output_path_is_same(path, model))
         return error_set(err, EXIT_CODE_CONFIG,
                          "--init: %s is where this run's own model will go; give another "
                          "--model-dir",
                          path);
-    if (pretrained_read(&job->net.store, job->net.model->names, path, job->options->init_prefix,
-                        &notes, err) != 0)
+    if (pretrained_read(&job->steps.net.store, job->steps.net.model->names, path,
+                        job->setup.options->init_prefix, &notes, err) != 0)
         return error_wrap(err, "--init");
     log_info("initial weights from %s", path);
     notes_tell(&notes);
@@ -247,14 +250,13 @@ static int init_from(struct training_run *job, const char *given, struct error *
 
 /* A folder whose checkpoints are all damaged is not an empty one: to begin anew would write over
  * what may still be mended. */
-static int refuse_damaged(const struct training_run *job, const struct buf *notes,
-                          struct error *err) {
+static int refuse_damaged(const char *checkpoints, const struct buf *notes, struct error *err) {
     if (notes->size == 0)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
                      "%s: none of its checkpoints is valid (%.*s); mend or remove them, give "
                      "another --checkpoint-dir, or begin at step 0 with --resume none",
-                     job->inputs.checkpoints, (int)strcspn(buf_text(notes), "\n"), buf_text(notes));
+                     checkpoints, (int)strcspn(buf_text(notes), "\n"), buf_text(notes));
 }
 
 /* Looks for the newest valid checkpoint; takes it if WANTED, else warns of it, because a later
@@ -266,9 +268,10 @@ static int resume_newest(struct training_run *job, bool wanted, bool *ret_resume
     struct checkpoint_place place = {0};
     bool found = false;
     buf_init(&notes, NOTES_MAX);
-    if (checkpoint_find(job->inputs.checkpoints, NULL, &file, &place, &found, &notes, err) != 0)
+    if (checkpoint_find(job->setup.inputs.checkpoints, NULL, &file, &place, &found, &notes, err) !=
+        0)
         return -1;
-    int refused = wanted && !found ? refuse_damaged(job, &notes, err) : 0;
+    int refused = wanted && !found ? refuse_damaged(job->setup.inputs.checkpoints, &notes, err) : 0;
     notes_tell(&notes);
     if (refused != 0)
         return -1;
@@ -276,14 +279,14 @@ static int resume_newest(struct training_run *job, bool wanted, bool *ret_resume
     if (found && !wanted)
         log_warning("%s holds a checkpoint of step %" PRId64 " of an earlier run: it counts as "
                     "older than what this run writes, and goes as this run's checkpoints come",
-                    job->inputs.checkpoints, place.step);
+                    job->setup.inputs.checkpoints, place.step);
     return *ret_resumed ? resume_from(job, &file, false, statistics, err) : 0;
 }
 
-static bool is_own_file(const struct training_run *job, const struct safetensors *file) {
+static bool is_own_file(const struct run_state *state, const struct safetensors *file) {
     struct run_state before;
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
-    return run_state_parse(&before, text, file->path, NULL) == 0 && is_own(job, &before);
+    return run_state_parse(&before, text, file->path, NULL) == 0 && is_own(state, &before);
 }
 
 /* A run that is launched again goes on from the newest checkpoint that it wrote itself, whatever
@@ -293,16 +296,16 @@ static int resume_own(struct training_run *job, bool *ret_resumed, struct bn_sta
     struct checkpoint_place place = {0};
     const struct checkpoint_place *below = NULL;
     *ret_resumed = false;
-    for (bool found = is_relaunched(job); found && !*ret_resumed;) {
+    for (bool found = is_relaunched(&job->state); found && !*ret_resumed;) {
         cleanup_safetensors struct safetensors file = {0};
         cleanup_buf struct buf notes = {0};
         buf_init(&notes, NOTES_MAX);
-        if (checkpoint_find(job->inputs.checkpoints, below, &file, &place, &found, &notes, err) !=
-            0)
+        if (checkpoint_find(job->setup.inputs.checkpoints, below, &file, &place, &found, &notes,
+                            err) != 0)
             return -1;
         below = &place;
         notes_tell(&notes);
-        *ret_resumed = found && is_own_file(job, &file);
+        *ret_resumed = found && is_own_file(&job->state, &file);
         if (*ret_resumed && resume_from(job, &file, true, statistics, err) != 0)
             return -1;
     }
@@ -310,19 +313,20 @@ static int resume_own(struct training_run *job, bool *ret_resumed, struct bn_sta
 }
 
 /* Always told: who expected to go on sees at once that this run does not. */
-static void tell_beginning(const struct training_run *job, bool automatic) {
+static void tell_beginning(const struct run_setup *setup, const struct run_state *state,
+                           bool automatic) {
     if (automatic)
-        log_info("starting at step 0: %s holds no checkpoint", job->inputs.checkpoints);
-    else if (is_relaunched(job))
+        log_info("starting at step 0: %s holds no checkpoint", setup->inputs.checkpoints);
+    else if (is_relaunched(state))
         log_info("starting at step 0: --resume none, and %s holds no checkpoint of this run",
-                 job->inputs.checkpoints);
+                 setup->inputs.checkpoints);
     else
         log_info("starting at step 0: --resume none");
 }
 
 static int read_start(struct training_run *job, struct bn_statistics *statistics,
                       struct error *err) {
-    const char *resume = job->options->resume;
+    const char *resume = job->setup.options->resume;
     bool resumed = false;
     if (resume_own(job, &resumed, statistics, err) != 0)
         return -1;
@@ -339,17 +343,17 @@ static int read_start(struct training_run *job, struct bn_statistics *statistics
         return -1;
     if (resumed)
         return 0;
-    tell_beginning(job, automatic);
-    if (store_start(&job->net.store, (uint64_t)job->options->seed, err) != 0)
+    tell_beginning(&job->setup, &job->state, automatic);
+    if (store_start(&job->steps.net.store, (uint64_t)job->setup.options->seed, err) != 0)
         return -1;
-    return job->options->init != NULL ? init_from(job, job->options->init, err) : 0;
+    return job->setup.options->init != NULL ? init_from(job, job->setup.options->init, err) : 0;
 }
 
 /* What to do about a checkpoint that the system does not let us read. */
-static int advise(const struct training_run *job, struct error *err) {
+static int advise(const struct run_setup *setup, struct error *err) {
     char words[ERROR_TEXT_MAX];
-    const bool of_checkpoint = strstr(err->text, job->inputs.checkpoints) != NULL ||
-                               strstr(err->text, job->options->resume) != NULL;
+    const bool of_checkpoint = strstr(err->text, setup->inputs.checkpoints) != NULL ||
+                               strstr(err->text, setup->options->resume) != NULL;
     if (err->os_errno == 0 || err->code != EXIT_CODE_CONFIG || !of_checkpoint)
         return -1;
     const int number = err->os_errno;
@@ -364,35 +368,37 @@ static int advise(const struct training_run *job, struct error *err) {
 
 static int read_first(struct training_run *job, struct bn_statistics *statistics,
                       struct error *err) {
-    if (read_start(job, statistics, err) != 0 || fp16_fold_check(&job->net, err) != 0 ||
-        settle_course(job, err) != 0)
-        return advise(job, err);
+    if (read_start(job, statistics, err) != 0 || fp16_fold_check(&job->steps.net, err) != 0 ||
+        settle_course(&job->state, job->setup.inputs.checkpoints, err) != 0)
+        return advise(&job->setup, err);
     if (job->state.step > 0)
-        best_resume(&job->best, job->state.course, job->state.samples);
+        best_resume(&job->saves.best, job->state.course, job->state.samples);
     return 0;
 }
 
 static int spread(struct training_run *job, struct error *err) {
-    return spread_store(&job->net.store, job->comm, true, err) != 0
+    return spread_store(&job->steps.net.store, job->setup.comm, true, err) != 0
                ? -1
-               : comm_broadcast(job->comm, &job->state, sizeof(job->state), 0, err);
+               : comm_broadcast(job->setup.comm, &job->state, sizeof(job->state), 0, err);
 }
 
 /* A scale that grows goes on where it stood; a fixed one is the flag's. */
 static int resume_scale(struct training_run *job, struct error *err) {
-    const struct options *o = job->options;
+    const struct options *o = job->setup.options;
     const struct run_state *s = &job->state;
     if (o->dtype != OPTION_F16 || o->loss_scale_growth == 0 || s->loss_scale[0] == '\0')
         return 0;
-    return step_resume_scale(&job->stepper, strtof(s->loss_scale, NULL), (int)s->good_steps, err);
+    return step_resume_scale(&job->steps.stepper, strtof(s->loss_scale, NULL), (int)s->good_steps,
+                             err);
 }
 
 int resume_job(struct training_run *job, struct error *err) {
     cleanup_bn_statistics struct bn_statistics statistics = {0};
-    if (job->first && read_first(job, &statistics, err) != 0)
+    if (job->setup.first && read_first(job, &statistics, err) != 0)
         return -1;
-    if (spread(job, err) != 0 || bn_statistics_scatter(&statistics, job, err) != 0 ||
+    if (spread(job, err) != 0 ||
+        bn_statistics_scatter(&statistics, &job->steps, job->setup.comm, err) != 0 ||
         resume_scale(job, err) != 0)
         return -1;
-    return training_run_verify(job, err);
+    return run_steps_verify(&job->steps, job->setup.comm, err);
 }

@@ -28,16 +28,17 @@ enum { CONFIG_MAX = 256 * 1024 };
 /* How long a checkpoint may take before the run counts as stalled, in seconds. */
 enum { SAVE_PATIENCE = 1200 };
 
-/* Names are borrowed from JOB: nothing to free. */
-static struct model_config describe_model(struct training_run *job) {
-    struct model_config config = {.model = job->state.model, .epochs = training_run_epoch(job)};
-    job->data.task->describe(&job->data, &job->ask, &config);
+/* Names are borrowed: nothing to free. */
+static struct model_config describe_model(const struct run_setup *setup, struct run_state *state) {
+    struct model_config config = {.model = state->model, .epochs = run_setup_epoch(setup, state)};
+    setup->data.task->describe(&setup->data, &setup->ask, &config);
     return config;
 }
 
 /* For who scores the checkpoint, to be freed; NULL where there are too many classes to tell. */
-static int describe_in_checkpoint(struct training_run *job, char **ret, struct error *err) {
-    const struct model_config config = describe_model(job);
+static int describe_in_checkpoint(const struct run_setup *setup, struct run_state *state,
+                                  char **ret, struct error *err) {
+    const struct model_config config = describe_model(setup, state);
     if (model_config_text(&config, "", "config", ret, err) != 0)
         return -1;
     if (strlen(*ret) > CONFIG_MAX) {
@@ -47,19 +48,19 @@ static int describe_in_checkpoint(struct training_run *job, char **ret, struct e
     return 0;
 }
 
-static int save_arrays(struct training_run *job, const struct array *arrays, size_t count,
-                       struct error *err) {
-    cleanup_buf struct buf state = {0};
+static int save_arrays(const struct run_setup *setup, struct run_state *state,
+                       const struct array *arrays, size_t count, struct error *err) {
+    cleanup_buf struct buf text = {0};
     cleanup_buf struct buf notes = {0};
     cleanup_free char *config = NULL;
     char path[CHECKPOINT_PATH_MAX];
-    buf_init(&state, RUN_STATE_JSON_MAX);
+    buf_init(&text, RUN_STATE_JSON_MAX);
     buf_init(&notes, NOTES_MAX);
-    if (run_state_format(&state, &job->state, job->data.class_names, err) != 0 ||
-        describe_in_checkpoint(job, &config, err) != 0)
+    if (run_state_format(&text, state, setup->data.class_names, err) != 0 ||
+        describe_in_checkpoint(setup, state, &config, err) != 0)
         return -1;
-    const struct checkpoint_words words = {.state = buf_text(&state), .config = config};
-    int result = checkpoint_save(job->inputs.checkpoints, job->state.step, arrays, count, &words,
+    const struct checkpoint_words words = {.state = buf_text(&text), .config = config};
+    int result = checkpoint_save(setup->inputs.checkpoints, state->step, arrays, count, &words,
                                  path, &notes, err);
     notes_tell(&notes);
     if (result == 0)
@@ -69,17 +70,17 @@ static int save_arrays(struct training_run *job, const struct array *arrays, siz
 
 static int save_present(struct training_run *job, const struct bn_statistics *statistics,
                         struct error *err) {
-    if (!job->first)
+    if (!job->setup.first)
         return 0;
     cleanup_weights struct weights w = {0};
-    if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM | WEIGHTS_BATCHES,
+    if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM | WEIGHTS_BATCHES,
                      job->state.batches, err) != 0)
         return -1;
     cleanup_free struct array *arrays = calloc(w.count + statistics->count, sizeof(*arrays));
     if (arrays == NULL)
         return error_no_memory(err, "saving a checkpoint");
     if (statistics->count > 0)
-        bn_statistics_show_mean(statistics, job, &w);
+        bn_statistics_show_mean(statistics, &job->steps, &w);
     memcpy(arrays, w.arrays, w.count * sizeof(*arrays));
     if (statistics->count > 0)
         memcpy(arrays + w.count, statistics->arrays, statistics->count * sizeof(*arrays));
@@ -90,22 +91,22 @@ static int save_present(struct training_run *job, const struct bn_statistics *st
                     why.text);
         return 0;
     }
-    if (save_arrays(job, arrays, w.count + statistics->count, err) != 0)
+    if (save_arrays(&job->setup, &job->state, arrays, w.count + statistics->count, err) != 0)
         return error_wrap(err, "saving a checkpoint");
     return 0;
 }
 
 int save_checkpoint(struct training_run *job, struct error *err) {
-    struct checkpoint_policy *k = &job->keeping;
+    struct checkpoint_policy *k = &job->saves.keeping;
     cleanup_bn_statistics struct bn_statistics statistics = {0};
     k->asked = false;
     if (k->saved_step == job->state.step)
         return 0;
-    progress_mark(&job->progress, (uint64_t)job->state.step, SAVE_PATIENCE);
-    if (job->state.images == 0 && bn_statistics_average(job, err) != 0)
+    progress_mark(&job->reports.progress, (uint64_t)job->state.step, SAVE_PATIENCE);
+    if (job->state.images == 0 && bn_statistics_average(&job->steps, job->setup.comm, err) != 0)
         return -1;
-    if (job->own_statistics && comm_size(job->comm) > 1 &&
-        bn_statistics_gather(&statistics, job, err) != 0)
+    if (job->steps.own_statistics && comm_size(job->setup.comm) > 1 &&
+        bn_statistics_gather(&statistics, &job->steps, job->setup.comm, err) != 0)
         return -1;
     if (save_present(job, &statistics, err) != 0)
         return -1;
@@ -115,20 +116,20 @@ int save_checkpoint(struct training_run *job, struct error *err) {
 }
 
 /* "RUN", then words for people. */
-static void describe_job(const struct training_run *job, char text[FOLDER_LOCK_TEXT]) {
+static void describe_job(const struct run_state *state, char text[FOLDER_LOCK_TEXT]) {
     char host[64] = "", since[32] = "";
     time_t now = time(NULL);
     struct tm utc;
     (void)gethostname(host, sizeof(host) - 1);
     if (gmtime_r(&now, &utc) != NULL)
         (void)strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S UTC", &utc);
-    (void)snprintf(text, FOLDER_LOCK_TEXT, "%s\nhost %s, process %ld, since %s", job->state.run,
-                   host, (long)getpid(), since);
+    (void)snprintf(text, FOLDER_LOCK_TEXT, "%s\nhost %s, process %ld, since %s", state->run, host,
+                   (long)getpid(), since);
 }
 
 /* FOLDER for this job alone. An earlier attempt at the same job may still sit on a host that was
  * lost: it does not count. */
-static int lock_folder(const struct training_run *job, struct folder_lock *lock,
+static int lock_folder(const struct run_state *state, struct folder_lock *lock,
                        const char own[FOLDER_LOCK_TEXT], const char *flag, const char *folder,
                        struct error *err) {
     char holder[FOLDER_LOCK_TEXT];
@@ -139,7 +140,7 @@ static int lock_folder(const struct training_run *job, struct folder_lock *lock,
         return 0;
     size_t run = strcspn(holder, "\n");
     const char *who = holder[run] == '\n' ? holder + run + 1 : "not known by name yet";
-    if (run > 0 && strlen(job->state.run) == run && strncmp(holder, job->state.run, run) == 0) {
+    if (run > 0 && strlen(state->run) == run && strncmp(holder, state->run, run) == 0) {
         log_warning("an earlier attempt at this job still holds %s (%s)", folder, who);
         return 0;
     }
@@ -150,63 +151,63 @@ static int lock_folder(const struct training_run *job, struct folder_lock *lock,
 }
 
 /* The model of the last step would take the best one's place there. */
-static int check_best(const struct training_run *job, const struct model_config *config,
+static int check_best(const struct best *best, const char *model, const struct model_config *config,
                       struct error *err) {
-    const char *best = job->best.folder;
-    if (best[0] == '\0')
+    if (best->folder[0] == '\0')
         return 0;
-    if (model_dir_check(best, config, err) != 0)
+    if (model_dir_check(best->folder, config, err) != 0)
         return error_wrap(err, "--checkpoint-dir");
-    if (output_path_is_same(best, job->inputs.model))
+    if (output_path_is_same(best->folder, model))
         return error_set(err, EXIT_CODE_CONFIG,
                          "--model-dir: the best model is kept in %s; give another folder, or "
                          "--keep-best none",
-                         job->inputs.model);
+                         model);
     return 0;
 }
 
 int save_check(struct training_run *job, struct error *err) {
-    if (!job->first)
+    if (!job->setup.first)
         return 0;
-    const char *checkpoints = job->inputs.checkpoints;
-    struct model_config config = describe_model(job);
-    if (model_dir_check(job->inputs.model, &config, err) != 0)
+    const char *checkpoints = job->setup.inputs.checkpoints;
+    struct model_config config = describe_model(&job->setup, &job->state);
+    if (model_dir_check(job->setup.inputs.model, &config, err) != 0)
         return error_wrap(err, "--model-dir");
     if (file_make_dirs(checkpoints, err) != 0)
         return error_wrap(err, "--checkpoint-dir");
     if (access(checkpoints, W_OK | X_OK) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "--checkpoint-dir: %s", checkpoints);
-    if (check_best(job, &config, err) != 0 ||
-        eval_artifacts_check(&job->findings, job->data.task, err) != 0)
+    if (check_best(&job->saves.best, job->setup.inputs.model, &config, err) != 0 ||
+        eval_artifacts_check(&job->reports.findings, job->setup.data.task, err) != 0)
         return -1;
     char own[FOLDER_LOCK_TEXT];
-    describe_job(job, own);
-    if (lock_folder(job, &job->lock, own, "--checkpoint-dir", checkpoints, err) != 0)
+    describe_job(&job->state, own);
+    if (lock_folder(&job->state, &job->saves.lock, own, "--checkpoint-dir", checkpoints, err) != 0)
         return -1;
-    return lock_folder(job, &job->model_lock, own, "--model-dir", job->inputs.model, err);
+    return lock_folder(&job->state, &job->saves.model_lock, own, "--model-dir",
+                       job->setup.inputs.model, err);
 }
 
 int save_model(struct training_run *job, struct error *err) {
-    if (!job->first)
+    if (!job->setup.first)
         return 0;
-    struct model_config config = describe_model(job);
+    struct model_config config = describe_model(&job->setup, &job->state);
     cleanup_weights struct weights w = {0};
-    if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_BATCHES, job->state.batches,
+    if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL | WEIGHTS_BATCHES, job->state.batches,
                      err) != 0 ||
         nan_check_weights(&w, err) != 0 ||
-        model_dir_save(job->inputs.model, &config, w.arrays, w.count, err) != 0)
+        model_dir_save(job->setup.inputs.model, &config, w.arrays, w.count, err) != 0)
         return error_wrap(err, "publishing the model");
-    log_info("model in %s", job->inputs.model);
+    log_info("model in %s", job->setup.inputs.model);
     return 0;
 }
 
 int save_scored(struct training_run *job, const char *folder, const struct model_score *score,
                 bool *ret_finite, struct error *err) {
-    struct model_config config = describe_model(job);
+    struct model_config config = describe_model(&job->setup, &job->state);
     cleanup_weights struct weights w = {0};
     struct error why = {0};
     config.score = *score;
-    if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_BATCHES, job->state.batches,
+    if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL | WEIGHTS_BATCHES, job->state.batches,
                      err) != 0)
         return -1;
     *ret_finite = nan_check_weights(&w, &why) == 0;

@@ -12,7 +12,6 @@
 #include "trainer/app/run/resume.h"
 #include "trainer/app/run/save.h"
 #include "trainer/app/run/training_run.h"
-#include "trainer/app/step/next_batch.h"
 #include "trainer/app/step/stop_signal.h"
 #include "trainer/app/weights/nan_check.h"
 #include "trainer/telemetry/run_log.h"
@@ -36,72 +35,22 @@ static void free_device_memory(void *user, void *memory) {
 }
 
 static int start_loader(struct training_run *job, struct error *err) {
-    int64_t epochs = (job->schedule.total_steps + job->steps_per_epoch - 1) / job->steps_per_epoch;
+    int64_t epochs = (job->setup.schedule.total_steps + job->setup.steps_per_epoch - 1) /
+                     job->setup.steps_per_epoch;
     struct loader_options load = {
-        .source = &job->data.training.source,
-        .faults = &job->data.training.faults,
-        .bad_allowed = job->data.bad_allowed,
-        .sampler = job->sampler,
+        .source = &job->setup.data.training.source,
+        .faults = &job->setup.data.training.faults,
+        .bad_allowed = job->setup.data.bad_allowed,
+        .sampler = job->setup.sampler,
         .epoch = (uint32_t)job->state.epoch,
         .step = job->state.images / job->state.global_batch,
         .epochs = (uint32_t)epochs,
-        .threads = job->threads.data,
-        .depth = training_run_ring_depth(job->options),
+        .threads = job->setup.threads.data,
+        .depth = run_setup_ring_depth(job->setup.options),
     };
-    if (job->backend->table->device != NULL)
-        load.memory = (struct loader_memory){device_memory, free_device_memory, job->backend};
-    return loader_start(&load, &job->loader, err);
-}
-
-/* The next batch, and on the report how long it took to come. */
-static enum next_batch_result next_batch(struct training_run *job, const struct batch **ret,
-                                         struct error *err) {
-    int64_t start = clock_now();
-    enum next_batch_result result = next_batch_batch(job->loader, ret, err);
-    int64_t waited = clock_now() - start;
-    report_wait(&job->report, waited);
-    job->data_waited += waited;
-    return result;
-}
-
-/* The data of this rank cannot be used: the step is given up on all ranks, which then save what
- * they have and end together. */
-static int give_up_for_data(struct training_run *job, struct error *err) {
-    job->failure = *err;
-    job->stepper.failed = true;
-    return host_stepper_give_up(&job->stepper, err);
-}
-
-/* Forward and backward over this rank's micro-batches of one step. A batch is given back when the
- * stepper has the next one. */
-static int run_micro_batches(struct training_run *job, struct error *err) {
-    if (job->stepper.gave_up)
-        return host_stepper_give_up(&job->stepper, err);
-    for (int64_t i = 0; i < job->options->accumulate; i++) {
-        const struct batch *batch = NULL;
-        switch (next_batch(job, &batch, err)) {
-        case NEXT_BATCH_BAD:
-            (void)sample_health_refuse(&job->data.training, job->data.bad_allowed, err);
-            return give_up_for_data(job, err);
-        case NEXT_BATCH_ERROR:
-            return give_up_for_data(job, err);
-        case NEXT_BATCH_END:
-            return error_set(err, EXIT_CODE_INTERNAL, "the data ended at step %" PRId64,
-                             job->state.step);
-        case NEXT_BATCH_STOP:
-            return host_stepper_give_up(&job->stepper, err);
-        case NEXT_BATCH_BATCH:
-            break;
-        }
-        sample_health_count(&job->data.training, batch);
-        int result = host_stepper_micro(&job->stepper, batch, err);
-        if (job->held != NULL)
-            loader_release(job->loader, job->held);
-        job->held = batch;
-        if (result != 0)
-            return -1;
-    }
-    return 0;
+    if (job->setup.backend->table->device != NULL)
+        load.memory = (struct loader_memory){device_memory, free_device_memory, job->setup.backend};
+    return loader_start(&load, &job->steps.loader, err);
 }
 
 static void advance(struct training_run *job) {
@@ -110,7 +59,7 @@ static void advance(struct training_run *job) {
     s->batches += s->accumulate;
     s->samples += s->global_batch;
     s->images += s->global_batch;
-    job->own_statistics = true;
+    job->steps.own_statistics = true;
     if (s->images >= s->epoch_images) {
         s->images = 0;
         s->epoch++;
@@ -118,24 +67,24 @@ static void advance(struct training_run *job) {
 }
 
 static bool report_is_due(const struct training_run *job, int64_t step) {
-    return step % job->options->report_every == 0 || step == job->schedule.total_steps;
+    return step % job->setup.options->report_every == 0 || step == job->setup.schedule.total_steps;
 }
 
 static void show_standing(struct training_run *job) {
-    report_standing(&job->report, job->state.step, job->schedule.total_steps,
-                    training_run_epoch(job));
+    report_standing(&job->reports.report, job->state.step, job->setup.schedule.total_steps,
+                    run_setup_epoch(&job->setup, &job->state));
 }
 
 /* Where the first report is long in coming, a word when to expect it. */
 static void tell_pace(const struct training_run *job) {
     const struct run_state *s = &job->state;
-    int64_t every = job->options->report_every;
-    int64_t left = job->schedule.total_steps - s->step;
+    int64_t every = job->setup.options->report_every;
+    int64_t left = job->setup.schedule.total_steps - s->step;
     int64_t until = every - s->step % every < left ? every - s->step % every : left;
-    double seconds = job->report.standing.step_seconds;
+    double seconds = job->reports.report.standing.step_seconds;
     char report[32];
     char all[32];
-    if (!job->first || (double)until * seconds < PACE_SECONDS)
+    if (!job->setup.first || (double)until * seconds < PACE_SECONDS)
         return;
     status_duration(report, sizeof(report), (double)until * seconds);
     status_duration(all, sizeof(all), (double)left * seconds);
@@ -147,67 +96,69 @@ static void tell_pace(const struct training_run *job) {
 /* All ranks together, so that they count the same faults of the data. */
 static int report(struct training_run *job, double penalty, double rate, struct error *err) {
     struct error excess = {0};
-    if (sample_health_share(job->comm, &job->data.training, job->data.bad_allowed, &excess) != 0) {
+    if (sample_health_share(job->setup.comm, &job->setup.data.training, job->setup.data.bad_allowed,
+                            &excess) != 0) {
         if (excess.code != EXIT_CODE_DATA) {
             *err = excess;
             return -1;
         }
         /* All ranks found more bad files than are allowed: this step still counts. */
-        job->failure = excess;
-        job->cannot_go_on = true;
+        job->steps.failure = excess;
+        job->steps.cannot_go_on = true;
     }
     struct report_row row = {
         .step = job->state.step,
-        .epoch = training_run_epoch(job),
+        .epoch = run_setup_epoch(&job->setup, &job->state),
         .penalty = penalty,
         .lr = rate,
-        .bad_files = bad_samples_count(&job->data.training.faults, BAD_SAMPLE_BAD),
-        .damaged_files = bad_samples_count(&job->data.training.faults, BAD_SAMPLE_DAMAGED),
-        .objects_dropped = job->data.training.dropped_all,
+        .bad_files = bad_samples_count(&job->setup.data.training.faults, BAD_SAMPLE_BAD),
+        .damaged_files = bad_samples_count(&job->setup.data.training.faults, BAD_SAMPLE_DAMAGED),
+        .objects_dropped = job->setup.data.training.dropped_all,
     };
-    return report_row(&job->report, &row, err);
+    return report_row(&job->reports.report, &row, err);
 }
 
 /* No rank had a picture that can be used, and all ranks know: the step counts, and is the last. */
 static void fail_empty_step(struct training_run *job) {
-    (void)error_set(&job->failure, EXIT_CODE_DATA,
+    (void)error_set(&job->steps.failure, EXIT_CODE_DATA,
                     "%s: none of the %" PRId64 " pictures of step %" PRId64
                     " can be used (--bad-samples %.64s): there is nothing to learn from; mend the "
                     "files, or give a larger --batch-size",
-                    job->data.training.source.name, job->state.global_batch, job->state.step,
-                    job->options->bad_samples);
-    job->cannot_go_on = true;
+                    job->setup.data.training.source.name, job->state.global_batch, job->state.step,
+                    job->setup.options->bad_samples);
+    job->steps.cannot_go_on = true;
 }
 
 /* What a step that has run means for the job. */
 static int account(struct training_run *job, const struct step_outcome *outcome, bool *ret_stop,
                    struct error *err) {
-    const double rate = schedule_rate(&job->schedule, job->state.step);
+    const double rate = schedule_rate(&job->setup.schedule, job->state.step);
     *ret_stop = *ret_stop || outcome->stop;
-    job->keeping.asked = job->keeping.asked || outcome->save;
-    job->cannot_go_on = job->cannot_go_on || outcome->failed;
+    job->saves.keeping.asked = job->saves.keeping.asked || outcome->save;
+    job->steps.cannot_go_on = job->steps.cannot_go_on || outcome->failed;
     if (!outcome->known || !outcome->applied)
         return 0;
     advance(job);
     (void)snprintf(job->state.loss_scale, sizeof(job->state.loss_scale), "%.9g",
-                   (double)job->stepper.loss_scale);
-    job->state.good_steps = job->stepper.good_steps;
+                   (double)job->steps.stepper.loss_scale);
+    job->state.good_steps = job->steps.stepper.good_steps;
     if (outcome->empty)
         fail_empty_step(job);
     int64_t step = job->state.step;
-    progress_mark(&job->progress, (uint64_t)step, STEP_PATIENCE);
-    report_step(&job->report, outcome->metrics, job->state.global_batch, outcome->skipped);
+    progress_mark(&job->reports.progress, (uint64_t)step, STEP_PATIENCE);
+    report_step(&job->reports.report, outcome->metrics, job->state.global_batch, outcome->skipped);
     if (report_is_due(job, step) && report(job, outcome->penalty, rate, err) != 0)
         return -1;
     show_standing(job);
-    int64_t verify = job->options->verify_every;
-    return verify > 0 && step % verify == 0 ? training_run_verify(job, err) : 0;
+    int64_t verify = job->setup.options->verify_every;
+    return verify > 0 && step % verify == 0 ? run_steps_verify(&job->steps, job->setup.comm, err)
+                                            : 0;
 }
 
 /* Waits for the step that is under way on a device. */
 static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
     struct step_outcome outcome;
-    if (host_stepper_settle(&job->stepper, &outcome, err) != 0)
+    if (host_stepper_settle(&job->steps.stepper, &outcome, err) != 0)
         return error_wrap(err, "step %" PRId64, job->state.step + 1);
     return account(job, &outcome, ret_stop, err);
 }
@@ -215,33 +166,35 @@ static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
 /* What a step that began at BEGUN took of this rank's own time. On a device that computes and waits
  * for other ranks by itself only the wait for data is known to be it. */
 static void tell_work(struct training_run *job, int64_t begun) {
-    bool device = job->backend->table->device != NULL;
-    int64_t own = device ? job->data_waited : clock_now() - begun - job->stepper.waited;
-    progress_work(&job->progress, (uint64_t)own, (uint64_t)job->data_waited);
+    bool device = job->setup.backend->table->device != NULL;
+    int64_t own = device ? job->steps.data_waited : clock_now() - begun - job->steps.stepper.waited;
+    report_wait(&job->reports.report, job->steps.data_waited);
+    progress_work(&job->reports.progress, (uint64_t)own, (uint64_t)job->steps.data_waited);
 }
 
 /* Takes the next step. At the end of an epoch, of the run, where a checkpoint is due and after a
  * stop none is under way when it returns. */
 static int step_once(struct training_run *job, bool *ret_stop, struct error *err) {
     const struct run_state *s = &job->state;
-    int pending = host_stepper_pending(&job->stepper);
+    int pending = host_stepper_pending(&job->steps.stepper);
     int64_t number = s->step + pending + 1;
-    bool last = number == job->schedule.total_steps ||
-                checkpoint_policy_falls_on(&job->keeping, number) ||
+    bool last = number == job->setup.schedule.total_steps ||
+                checkpoint_policy_falls_on(&job->saves.keeping, number) ||
                 s->images + (pending + 1) * s->global_batch >= s->epoch_images;
+    const struct step_request request = {
+        .done = s->step,
+        .rate = schedule_rate(&job->setup.schedule, number - 1),
+        .save = job->setup.first && checkpoint_policy_is_time(&job->saves.keeping),
+        .penalty = job->setup.first && report_is_due(job, number),
+    };
     struct step_outcome outcome;
-    job->stepper.save = job->first && checkpoint_policy_is_time(&job->keeping);
-    job->stepper.penalty = job->first && report_is_due(job, number);
     int64_t begun = clock_now();
-    job->data_waited = 0;
-    if (run_micro_batches(job, err) != 0 ||
-        host_stepper_finish(&job->stepper, schedule_rate(&job->schedule, number - 1), &outcome,
-                            err) != 0)
+    if (run_steps_take(&job->steps, &job->setup.data, &request, &outcome, err) != 0)
         return error_wrap(err, "step %" PRId64, s->step + 1);
     tell_work(job, begun);
     if (account(job, &outcome, ret_stop, err) != 0)
         return -1;
-    bool ends = *ret_stop || job->keeping.asked || job->cannot_go_on;
+    bool ends = *ret_stop || job->saves.keeping.asked || job->steps.cannot_go_on;
     return last || ends ? settle(job, ret_stop, err) : 0;
 }
 
@@ -251,56 +204,57 @@ static int judge_score(const struct training_run *job, const struct evaluation *
     struct error bad = {0};
     if (nan_check_evaluation(e, "the model", &bad) == 0)
         return 0;
-    if (job->state.step >= job->schedule.total_steps)
+    if (job->state.step >= job->setup.schedule.total_steps)
         return error_set(err, bad.code, "%s", bad.text);
-    if (job->first)
+    if (job->setup.first)
         log_warning("%s", bad.text);
     return 0;
 }
 
 static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     struct evaluate_options o = {
-        .threads = job->threads.data,
-        .progress = &job->progress,
+        .threads = job->setup.threads.data,
+        .progress = &job->reports.progress,
         .step = (uint64_t)job->state.step,
-        .line = &job->report.line,
-        .findings = &job->findings,
+        .line = &job->reports.report.line,
+        .findings = &job->reports.findings,
     };
     struct evaluation e;
-    if (job->data.validation.source.count == 0)
+    if (job->setup.data.validation.source.count == 0)
         return 0;
-    job->findings.step = job->state.step;
-    if (evaluate(&job->net, job->comm, &job->data, &o, &e, err) != 0)
+    job->reports.findings.step = job->state.step;
+    if (evaluate(&job->steps.net, job->setup.comm, &job->setup.data, &o, &e, err) != 0)
         return -1;
     *ret_stop = e.stopped;
     if (e.stopped)
         return 0;
-    if (report_evaluation(&job->report, job->state.step, training_run_epoch(job), &e, err) != 0)
+    if (report_evaluation(&job->reports.report, job->state.step,
+                          run_setup_epoch(&job->setup, &job->state), &e, err) != 0)
         return -1;
     return judge_score(job, &e, err) != 0 ? -1 : best_take(job, &e, err);
 }
 
 /* Saves what there is; then all ranks leave with the error of the first that cannot go on. */
 static int leave_failed(struct training_run *job, struct error *err) {
-    struct error failures_of_one = job->failure;
-    int ranks = comm_size(job->comm);
+    struct error failures_of_one = job->steps.failure;
+    int ranks = comm_size(job->setup.comm);
     cleanup_free struct error *all = calloc((size_t)ranks, sizeof(*all));
     if (all == NULL)
         return error_no_memory(err, "failures of all ranks");
     if (save_checkpoint(job, err) != 0 ||
-        comm_gather(job->comm, &failures_of_one, sizeof(*all), all, err) != 0)
+        comm_gather(job->setup.comm, &failures_of_one, sizeof(*all), all, err) != 0)
         return -1;
     int rank = 0;
     while (rank < ranks - 1 && all[rank].code == 0)
         rank++;
-    *err = job->failure.code != 0 ? job->failure : all[rank];
-    if (job->failure.code == 0)
+    *err = job->steps.failure.code != 0 ? job->steps.failure : all[rank];
+    if (job->steps.failure.code == 0)
         (void)error_wrap(err, "rank %d cannot go on", rank);
     return -1;
 }
 
 static bool evaluation_is_due(const struct training_run *job) {
-    int64_t every = job->options->eval_every;
+    int64_t every = job->setup.options->eval_every;
     return every > 0 && job->state.epoch % every == 0;
 }
 
@@ -310,7 +264,7 @@ static int end_epoch(struct training_run *job, bool *ret_stop, struct error *err
         return -1;
     if (evaluation_is_due(job) && score(job, ret_stop, err) != 0)
         return -1;
-    report_start(&job->report);
+    report_start(&job->reports.report);
     return 0;
 }
 
@@ -318,7 +272,7 @@ static int end_epoch(struct training_run *job, bool *ret_stop, struct error *err
 static int keep_between(struct training_run *job, struct error *err) {
     if (save_checkpoint(job, err) != 0)
         return -1;
-    report_start(&job->report);
+    report_start(&job->reports.report);
     return 0;
 }
 
@@ -326,24 +280,24 @@ static int keep_between(struct training_run *job, struct error *err) {
 static int run_steps(struct training_run *job, bool *ret_stop, struct error *err) {
     if (start_loader(job, err) != 0)
         return -1;
-    report_start(&job->report);
+    report_start(&job->reports.report);
     show_standing(job);
     const int64_t first = job->state.step + 1;
-    while (job->state.step < job->schedule.total_steps) {
+    while (job->state.step < job->setup.schedule.total_steps) {
         if (step_once(job, ret_stop, err) != 0)
             return -1;
         if (job->state.step == first)
             tell_pace(job);
-        if (job->cannot_go_on)
+        if (job->steps.cannot_go_on)
             return leave_failed(job, err);
-        if (job->state.step == job->schedule.total_steps)
+        if (job->state.step == job->setup.schedule.total_steps)
             break;
         if (*ret_stop)
             return save_checkpoint(job, err);
-        bool settled = host_stepper_pending(&job->stepper) == 0;
+        bool settled = host_stepper_pending(&job->steps.stepper) == 0;
         if (settled && job->state.images == 0 && end_epoch(job, ret_stop, err) != 0)
             return -1;
-        if (settled && checkpoint_policy_is_due(&job->keeping, job->state.step) &&
+        if (settled && checkpoint_policy_is_due(&job->saves.keeping, job->state.step) &&
             keep_between(job, err) != 0)
             return -1;
         if (*ret_stop)
@@ -351,14 +305,14 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
     }
     /* What was asked for is done: a stop has nothing left to stop. */
     *ret_stop = false;
-    training_run_stop_loader(job);
+    run_steps_stop_loader(&job->steps);
     return save_checkpoint(job, err);
 }
 
 /* All ranks together: a stop that some of them were asked for while they got ready. */
 static int stop_before_first(struct training_run *job, bool *ret_stop, struct error *err) {
     double asked = stop_signal_requested() ? 1 : 0;
-    if (comm_size(job->comm) > 1 && comm_sum(job->comm, &asked, 1, COMM_F64, err) != 0)
+    if (comm_size(job->setup.comm) > 1 && comm_sum(job->setup.comm, &asked, 1, COMM_F64, err) != 0)
         return -1;
     *ret_stop = asked > 0;
     return 0;
@@ -367,7 +321,7 @@ static int stop_before_first(struct training_run *job, bool *ret_stop, struct er
 static int train_or_stop(struct training_run *job, bool *ret_stop, struct error *err) {
     if (stop_before_first(job, ret_stop, err) != 0 || *ret_stop)
         return *ret_stop ? 0 : -1;
-    if (ranks_alone(job->comm))
+    if (ranks_alone(job->setup.comm))
         stop_signal_answer(
             "stopping after this step; press Ctrl-C again to stop at once, without a "
             "checkpoint");
@@ -376,13 +330,14 @@ static int train_or_stop(struct training_run *job, bool *ret_stop, struct error 
 
 static int run(struct training_run *job, enum exit_code *ret_code, struct error *err) {
     bool stopped = false;
-    const bool done = job->state.step >= job->schedule.total_steps;
-    if ((done && report_end_again(&job->report, job->inputs.events, job->state.step, err) != 0) ||
-        report_begin(&job->report, job->state.step + 1, err) != 0)
+    const bool done = job->state.step >= job->setup.schedule.total_steps;
+    if ((done && report_end_again(&job->reports.report, job->setup.inputs.events, job->state.step,
+                                  err) != 0) ||
+        report_begin(&job->reports.report, job->state.step + 1, err) != 0)
         return -1;
     if (done) {
-        if (job->first)
-            log_info("all %" PRId64 " steps are done already", job->schedule.total_steps);
+        if (job->setup.first)
+            log_info("all %" PRId64 " steps are done already", job->setup.schedule.total_steps);
     } else if (train_or_stop(job, &stopped, err) != 0) {
         return -1;
     }
@@ -391,13 +346,13 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
         closing_tell_stop(job);
         return training_run_leave(job, err);
     }
-    if (bn_statistics_average(job, err) != 0 || save_model(job, err) != 0)
+    if (bn_statistics_average(&job->steps, job->setup.comm, err) != 0 || save_model(job, err) != 0)
         return -1;
     bool cut_short = false;
     if (score(job, &cut_short, err) != 0 || best_publish(job, err) != 0)
         return -1;
     closing_sum_up(job);
-    if (cut_short && job->first)
+    if (cut_short && job->setup.first)
         log_info("training is complete; asked to stop during its last evaluation");
     return training_run_leave(job, err);
 }
@@ -409,13 +364,13 @@ int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, 
     if (ranks_alone(comm))
         stop_signal_answer_and_leave("stopped before the first step");
     if (stop_signal_listen(err) == 0 && training_run_open(&job, o, comm, err) == 0 &&
-        save_check(&job, err) == 0 && record_begin(&job, err) == 0 && resume_job(&job, err) == 0 &&
-        run(&job, ret_code, err) == 0) {
-        record_end(&job, *ret_code);
+        save_check(&job, err) == 0 && record_begin(&job.setup, &job.state, err) == 0 &&
+        resume_job(&job, err) == 0 && run(&job, ret_code, err) == 0) {
+        record_end(&job.setup, &job.state, *ret_code);
         training_run_done(&job);
         return 0;
     }
-    record_end(&job, err->code);
+    record_end(&job.setup, &job.state, err->code);
     training_run_give_up(&job);
     return -1;
 }

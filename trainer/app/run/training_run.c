@@ -1,10 +1,8 @@
 #include "trainer/app/run/training_run.h"
 
 #include "common/buf.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/run_id.h"
-#include "common/str.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/run/evaluate.h"
@@ -19,52 +17,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Batches in the ring, read ahead of the step that runs. */
-enum { RING_LEAST = 4 };
-
 /* Sampler, steps and learning rate follow from data and ranks. */
-static int settle_steps(struct training_run *job, struct error *err) {
-    const struct options *o = job->options;
-    job->sampler = (struct sampler){
-        .count = job->data.training.source.count,
-        .ranks = comm_size(job->comm),
-        .rank = comm_rank(job->comm),
+static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, struct error *err) {
+    const struct options *o = setup->options;
+    setup->sampler = (struct sampler){
+        .count = setup->data.training.source.count,
+        .ranks = comm_size(setup->comm),
+        .rank = comm_rank(setup->comm),
         .batch = (int)o->batch_size,
         .accumulate = (int)o->accumulate,
         .seed = (uint64_t)o->seed,
         .shuffle = true,
-        .groups = job->data.training.groups,
+        .groups = setup->data.training.groups,
     };
-    if (sampler_check(&job->sampler, err) != 0)
+    if (sampler_check(&setup->sampler, err) != 0)
         return -1;
-    job->steps_per_epoch = sampler_steps(&job->sampler);
-    int64_t global_batch = comm_size(job->comm) * o->batch_size * o->accumulate;
-    job->state.global_batch = global_batch;
-    return learning_rate_settle(&job->schedule, o, job->steps_per_epoch, global_batch, err);
+    setup->steps_per_epoch = sampler_steps(&setup->sampler);
+    int64_t global_batch = comm_size(setup->comm) * o->batch_size * o->accumulate;
+    *ret_global_batch = global_batch;
+    return learning_rate_settle(&setup->schedule, o, setup->steps_per_epoch, global_batch, err);
 }
 
 enum { ANNOUNCED_MAX = 4096 };
 
 /* Networks that find objects have canvases in place of a size. */
-static int tell_run(struct buf *out, const struct training_run *job, struct error *err) {
-    const struct options *o = job->options;
+static int tell_run(struct buf *out, const struct run_setup *setup, int64_t global_batch,
+                    struct error *err) {
+    const struct options *o = setup->options;
     if (buf_printf(out, err, "%s, %s, ", o->model, dtype_name(device_dtype(o->dtype))) != 0 ||
-        (job->ask.model->task == MODEL_CLASSIFY &&
-         buf_printf(out, err, "%d px, ", job->ask.image_size) != 0))
+        (setup->ask.model->task == MODEL_CLASSIFY &&
+         buf_printf(out, err, "%d px, ", setup->ask.image_size) != 0))
         return -1;
     return buf_printf(out, err,
                       "%zu classes; %zu training images, %zu to evaluate on; %" PRId64
                       " steps of %" PRId64 " images",
-                      job->data.classes, job->data.training.source.count,
-                      job->data.validation.source.count, job->schedule.total_steps,
-                      job->state.global_batch);
+                      setup->data.classes, setup->data.training.source.count,
+                      setup->data.validation.source.count, setup->schedule.total_steps,
+                      global_batch);
 }
 
 /* What canvases leave out their task tells. */
-static int tell_left_out(struct buf *out, const struct training_run *job, struct error *err) {
-    const int64_t images = (int64_t)job->data.training.source.count;
-    const int64_t left_out = images - job->steps_per_epoch * job->state.global_batch;
-    if (job->sampler.groups.count > 0 || left_out == 0)
+static int tell_left_out(struct buf *out, const struct run_setup *setup, int64_t global_batch,
+                         struct error *err) {
+    const int64_t images = (int64_t)setup->data.training.source.count;
+    const int64_t left_out = images - setup->steps_per_epoch * global_batch;
+    if (setup->sampler.groups.count > 0 || left_out == 0)
         return 0;
     return buf_printf(out, err,
                       "%" PRId64 " images: %" PRId64 " are left out of each pass (incomplete last "
@@ -80,42 +77,34 @@ static void tell(struct buf *line) {
 
 /* What begins, and what it makes of what was asked for: before the work begins that may take a
  * while, as compiling the network, tuning, the first step. */
-static int announce(const struct training_run *job, struct error *err) {
+static int announce(const struct run_setup *setup, int64_t global_batch, struct error *err) {
     cleanup_buf struct buf text = {0};
     buf_init(&text, ANNOUNCED_MAX);
-    if (!job->first)
+    if (!setup->first)
         return 0;
-    if (tell_run(&text, job, err) != 0)
+    if (tell_run(&text, setup, global_batch, err) != 0)
         return -1;
     tell(&text);
-    if (tell_left_out(&text, job, err) != 0)
+    if (tell_left_out(&text, setup, global_batch, err) != 0)
         return -1;
     tell(&text);
-    if (learning_rate_tell_scale(&text, job->options, &job->schedule, job->state.global_batch,
-                                 err) != 0)
+    if (learning_rate_tell_scale(&text, setup->options, &setup->schedule, global_batch, err) != 0)
         return -1;
     tell(&text);
-    if (learning_rate_tell_unreached(&text, job->options, &job->schedule, err) != 0)
+    if (learning_rate_tell_unreached(&text, setup->options, &setup->schedule, err) != 0)
         return -1;
     notes_tell(&text);
     return 0;
 }
 
-int training_run_ring_depth(const struct options *o) {
-    int64_t ahead = 2 * o->accumulate;
-    if (ahead < RING_LEAST)
-        return RING_LEAST;
-    return ahead > LOADER_DEPTH_MAX ? LOADER_DEPTH_MAX : (int)ahead;
-}
-
 static int open_network(struct training_run *job, struct error *err) {
-    const struct options *o = job->options;
+    const struct options *o = job->setup.options;
     struct network_options n = {
         .model = o->model,
         .batch = (int)o->batch_size,
-        .image_size = job->ask.image_size,
-        .classes = (int)job->data.classes,
-        .objects = job->data.objects,
+        .image_size = job->setup.ask.image_size,
+        .classes = (int)job->setup.data.classes,
+        .objects = job->setup.data.objects,
         .zero_gamma = o->zero_gamma,
         .dtype = device_dtype(o->dtype),
         .fusion = device_fusion(o),
@@ -123,20 +112,21 @@ static int open_network(struct training_run *job, struct error *err) {
         .mean = MODEL_MEAN,
         .std = MODEL_STD,
     };
-    struct room room = {.comm = job->comm,
-                        .data = &job->data,
+    struct room room = {.comm = job->setup.comm,
+                        .data = &job->setup.data,
                         .network = &n,
-                        .threads = &job->threads,
-                        .depth = training_run_ring_depth(o)};
+                        .threads = &job->setup.threads,
+                        .depth = run_setup_ring_depth(o)};
     n.memory = (struct compile_memory){room_check, &room};
-    evaluate_canvases(&n, &job->data);
-    if (device_open(&job->backend, o, job->threads.compute, job->comm, true, err) != 0)
+    evaluate_canvases(&n, &job->setup.data);
+    if (device_open(&job->setup.backend, o, job->setup.threads.compute, job->setup.comm, true,
+                    err) != 0)
         return -1;
-    room.backend = job->backend;
-    if (network_open(&job->net, job->backend, &n, true, err) != 0 ||
-        device_sum_open(&job->sums, o, job->comm, job->backend,
-                        job->net.store.arena[STORE_GRADIENTS],
-                        job->net.store.count[STORE_GRADIENTS] * sizeof(float), err) != 0)
+    room.backend = job->setup.backend;
+    if (network_open(&job->steps.net, job->setup.backend, &n, true, err) != 0 ||
+        device_sum_open(&job->steps.sums, o, job->setup.comm, job->setup.backend,
+                        job->steps.net.store.arena[STORE_GRADIENTS],
+                        job->steps.net.store.count[STORE_GRADIENTS] * sizeof(float), err) != 0)
         return -1;
     struct host_stepper_options step = {
         .accumulate = (int)o->accumulate,
@@ -147,11 +137,11 @@ static int open_network(struct training_run *job, struct error *err) {
         .decay_biases = o->decay_biases,
         .bias_rate = (float)o->bias_rate,
         .clip_norm = (float)o->clip_norm,
-        .device_sum = job->sums,
+        .device_sum = job->steps.sums,
         .check_operators = o->check_operators,
         .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
     };
-    return host_stepper_open(&job->stepper, &job->net, job->comm, &step, err);
+    return host_stepper_open(&job->steps.stepper, &job->steps.net, job->setup.comm, &step, err);
 }
 
 /* The end of a path; whole characters of UTF-8. */
@@ -164,63 +154,61 @@ static void keep_end(char ret[RUN_STATE_TEXT], const char *path) {
     (void)snprintf(ret, RUN_STATE_TEXT, "%s", path);
 }
 
-static void describe_data(const struct training_run *job, struct run_state *s) {
-    keep_end(s->data_name, job->data.training.source.name);
-    (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, job->data.hash);
-    s->data_images = (int64_t)job->data.training.source.count;
+static void describe_data(const struct run_setup *setup, struct run_state *s) {
+    keep_end(s->data_name, setup->data.training.source.name);
+    (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, setup->data.hash);
+    s->data_images = (int64_t)setup->data.training.source.count;
 }
 
-static int describe(struct training_run *job, struct error *err) {
-    const struct options *o = job->options;
-    struct run_state *s = &job->state;
+static int describe(const struct run_setup *setup, struct run_state *s, struct error *err) {
+    const struct options *o = setup->options;
     cleanup_buf struct buf options = {0};
     buf_init(&options, sizeof(s->options));
-    const struct task *task = job->data.task;
+    const struct task *task = setup->data.task;
     if (options_record(&options, o, err) != 0 ||
-        (task->record != NULL && task->record(&job->data, &options, err) != 0))
+        (task->record != NULL && task->record(&setup->data, &options, err) != 0))
         return -1;
     (void)snprintf(s->options, sizeof(s->options), "%s", buf_text(&options));
     (void)snprintf(s->model, sizeof(s->model), "%s", o->model);
     (void)snprintf(s->dtype, sizeof(s->dtype), "%s", dtype_name(device_dtype(o->dtype)));
     (void)snprintf(s->fusion, sizeof(s->fusion), "%s", fusion_name(device_fusion(o)));
     (void)snprintf(s->backend, sizeof(s->backend), "%s",
-                   job->backend->table->describe(job->backend));
+                   setup->backend->table->describe(setup->backend));
     (void)snprintf(s->program, sizeof(s->program), "ringtrain %s%s%s", RINGMASTER_VERSION,
-                   comm_size(job->comm) > 1 ? ", " : "",
-                   comm_size(job->comm) > 1 ? ranks_library() : "");
+                   comm_size(setup->comm) > 1 ? ", " : "",
+                   comm_size(setup->comm) > 1 ? ranks_library() : "");
     const char *run = getenv(ATTEMPT_RUN_VARIABLE);
     (void)snprintf(s->run, sizeof(s->run), "%s", run != NULL ? run : "");
-    describe_data(job, s);
+    describe_data(setup, s);
     keep_end(s->init, o->init != NULL ? o->init : "none");
-    s->classes = (int64_t)job->data.classes;
-    s->ranks = comm_size(job->comm);
+    s->classes = (int64_t)setup->data.classes;
+    s->ranks = comm_size(setup->comm);
     s->accumulate = o->accumulate;
     s->batch_size = o->batch_size;
-    s->threads = job->threads.compute;
+    s->threads = setup->threads.compute;
     s->seed = o->seed;
-    s->image_size = job->ask.image_size;
-    s->total_steps = job->schedule.total_steps;
-    s->epoch_images = job->steps_per_epoch * s->global_batch;
-    if (job->first)
+    s->image_size = setup->ask.image_size;
+    s->total_steps = setup->schedule.total_steps;
+    s->epoch_images = setup->steps_per_epoch * s->global_batch;
+    if (setup->first)
         log_info("ranks: %" PRId64 "; threads per rank: %d compute, %d data; %s", s->ranks,
-                 job->threads.compute, job->threads.data, s->backend);
+                 setup->threads.compute, setup->threads.data, s->backend);
     return 0;
 }
 
 /* The best model is that of an evaluation. */
-static int open_best(struct training_run *job, struct error *err) {
-    const struct options *o = job->options;
-    struct best *b = &job->best;
-    if (best_open(b, o->keep_best, job->inputs.checkpoints, job->ask.model, err) != 0)
+static int open_best(struct best *b, const struct run_setup *setup, struct error *err) {
+    const struct options *o = setup->options;
+    if (best_open(b, o->keep_best, setup->inputs.checkpoints, setup->ask.model, err) != 0)
         return -1;
     bool none = b->folder[0] == '\0';
-    if (!job->inputs.scored)
+    if (!setup->inputs.scored)
         b->folder[0] = '\0';
-    if (!job->inputs.scored && b->metric[0] != '\0')
+    if (!setup->inputs.scored && b->metric[0] != '\0')
         return error_set(err, EXIT_CODE_USAGE,
                          "--keep-best %s: there is nothing to evaluate on; give --validation DIR",
                          b->metric);
-    if (o->publish == OPTION_PUBLISH_BEST && (none || !job->inputs.scored))
+    if (o->publish == OPTION_PUBLISH_BEST && (none || !setup->inputs.scored))
         return error_set(err, EXIT_CODE_USAGE, "--publish best: no best model is kept; %s",
                          none ? "leave --keep-best none out" : "give --validation DIR");
     return 0;
@@ -228,116 +216,84 @@ static int open_best(struct training_run *job, struct error *err) {
 
 /* All that can be told before folders are looked through and networks compiled, which takes long.
  */
-static int check_flags(const struct training_run *job, struct error *err) {
-    const struct task_ask *ask = &job->ask;
+static int check_flags(const struct run_setup *setup, struct error *err) {
+    const struct task_ask *ask = &setup->ask;
     if (ask->model->task == MODEL_CLASSIFY &&
         network_check_side(ask->model, ask->image_size, err) != 0)
         return -1;
-    if (!job->first)
+    if (!setup->first)
         return 0;
-    return inputs_check_places(&job->inputs, err) != 0
+    return inputs_check_places(&setup->inputs, err) != 0
                ? -1
-               : pretrained_check(job->options, job->inputs.checkpoints, err);
+               : pretrained_check(setup->options, setup->inputs.checkpoints, err);
 }
 
 int training_run_open(struct training_run *job, const struct options *o, struct comm *comm,
                       struct error *err) {
-    *job = (struct training_run){.options = o, .comm = comm, .first = comm_rank(comm) == 0};
-    job->report.events = (struct tfevents)TFEVENTS_CLOSED;
+    *job =
+        (struct training_run){.setup = {.options = o, .comm = comm, .first = comm_rank(comm) == 0}};
+    job->reports.report.events = (struct tfevents)TFEVENTS_CLOSED;
     const struct model *model = model_need(o->model, err);
     if (model == NULL)
         return -1;
-    job->ask = (struct task_ask){
+    job->setup.ask = (struct task_ask){
         .options = o,
-        .inputs = &job->inputs,
+        .inputs = &job->setup.inputs,
         .comm = comm,
         .model = model,
         .image_size = o->image_size > 0 ? (int)o->image_size : model->image_size,
     };
-    if (checkpoint_policy_open(&job->keeping, o->checkpoint_every, err) != 0 ||
-        inputs_find(&job->inputs, o, COMMAND_TRAIN, model->task, "", err) != 0 ||
-        open_best(job, err) != 0 || check_flags(job, err) != 0 ||
-        progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
-        device_place(o, comm, true, err) != 0 || threads_settle(&job->threads, o, comm, err) != 0 ||
-        task_open(&job->data, &job->ask, err) != 0 || settle_steps(job, err) != 0)
+    if (checkpoint_policy_open(&job->saves.keeping, o->checkpoint_every, err) != 0 ||
+        inputs_find(&job->setup.inputs, o, COMMAND_TRAIN, model->task, "", err) != 0 ||
+        open_best(&job->saves.best, &job->setup, err) != 0 || check_flags(&job->setup, err) != 0 ||
+        progress_open(&job->reports.progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
+        device_place(o, comm, true, err) != 0 ||
+        threads_settle(&job->setup.threads, o, comm, err) != 0 ||
+        task_open(&job->setup.data, &job->setup.ask, err) != 0 ||
+        settle_steps(&job->setup, &job->state.global_batch, err) != 0)
         return -1;
-    if (announce(job, err) != 0 || open_network(job, err) != 0 || describe(job, err) != 0)
+    if (announce(&job->setup, job->state.global_batch, err) != 0 || open_network(job, err) != 0 ||
+        describe(&job->setup, &job->state, err) != 0)
         return -1;
-    job->findings = (struct eval_artifacts){.folder = job->inputs.out,
-                                            .events = &job->report.events,
-                                            .pictures = (size_t)o->pictures,
-                                            .seed = (uint64_t)o->seed,
-                                            .least_score = o->score_threshold};
-    return report_open(&job->report, job->first ? stdout : NULL, o->log, model, job->inputs.events,
-                       err);
-}
-
-void training_run_stop_loader(struct training_run *job) {
-    loader_done(job->loader);
-    job->loader = NULL;
-    job->held = NULL;
+    job->reports.findings = (struct eval_artifacts){.folder = job->setup.inputs.out,
+                                                    .events = &job->reports.report.events,
+                                                    .pictures = (size_t)o->pictures,
+                                                    .seed = (uint64_t)o->seed,
+                                                    .least_score = o->score_threshold};
+    return report_open(&job->reports.report, job->setup.first ? stdout : NULL, o->log, model,
+                       job->setup.inputs.events, err);
 }
 
 void training_run_done(struct training_run *job) {
-    folder_lock_done(&job->model_lock);
-    folder_lock_done(&job->lock);
-    report_done(&job->report);
-    progress_done(&job->progress);
+    folder_lock_done(&job->saves.model_lock);
+    folder_lock_done(&job->saves.lock);
+    report_done(&job->reports.report);
+    progress_done(&job->reports.progress);
     /* Sums first: whatever frees what the device may use waits for them. Where the device does not
      * let go, all of it stays until the process ends. */
-    if (device_sum_close(job->sums) != 0)
+    if (device_sum_close(job->steps.sums) != 0)
         return;
-    host_stepper_done(&job->stepper);
-    training_run_stop_loader(job);
-    network_done(&job->net);
-    backend_close(job->backend);
-    task_close(&job->data);
+    host_stepper_done(&job->steps.stepper);
+    run_steps_stop_loader(&job->steps);
+    network_done(&job->steps.net);
+    backend_close(job->setup.backend);
+    task_close(&job->setup.data);
 }
 
 void training_run_give_up(struct training_run *job) {
-    folder_lock_done(&job->model_lock);
-    folder_lock_done(&job->lock);
-    report_done(&job->report);
-    progress_done(&job->progress);
-    if (job->backend != NULL && job->backend->table->device == NULL)
-        training_run_stop_loader(job);
-    loader_stop(job->loader);
+    folder_lock_done(&job->saves.model_lock);
+    folder_lock_done(&job->saves.lock);
+    report_done(&job->reports.report);
+    progress_done(&job->reports.progress);
+    if (job->setup.backend != NULL && job->setup.backend->table->device == NULL)
+        run_steps_stop_loader(&job->steps);
+    loader_stop(job->steps.loader);
 }
 
 int training_run_leave(struct training_run *job, struct error *err) {
     /* Nobody leaves while rank 0 still writes: the launcher would end it. */
-    if (comm_barrier(job->comm, err) != 0)
+    if (comm_barrier(job->setup.comm, err) != 0)
         return -1;
-    host_stepper_done(&job->stepper);
-    return device_sum_finish(job->sums, err);
-}
-
-double training_run_epoch(const struct training_run *job) {
-    const struct run_state *s = &job->state;
-    if (job->steps_per_epoch == 0) /* a run that ended before its data was opened */
-        return 0;
-    double steps = (double)(s->images / s->global_batch);
-    return (double)s->epoch + steps / (double)job->steps_per_epoch;
-}
-
-int training_run_pull(struct training_run *job, enum store_arena arena, void **ret,
-                      struct error *err) {
-    device_sum_expect(job->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
-    int result = store_pull(&job->net.store, arena, ret, err);
-    return device_sum_check(job->sums, err) != 0 ? -1 : result;
-}
-
-int training_run_verify(struct training_run *job, struct error *err) {
-    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_CONSTANTS};
-    const struct store *store = &job->net.store;
-    if (comm_size(job->comm) == 1)
-        return 0;
-    uint64_t hash = STR_HASH_START;
-    for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
-        void *values = NULL;
-        if (training_run_pull(job, arenas[i], &values, err) != 0)
-            return -1;
-        hash = str_hash(hash, values, store->count[arenas[i]] * sizeof(float));
-    }
-    return ranks_agree(job->comm, "the parameters", hash, EXIT_CODE_INTERNAL, err);
+    host_stepper_done(&job->steps.stepper);
+    return device_sum_finish(job->steps.sums, err);
 }

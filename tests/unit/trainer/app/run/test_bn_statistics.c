@@ -14,7 +14,9 @@ static const size_t SIZES[] = {3, 3, 5, 5};
 enum { SLOTS = 4, ELEMENTS_MAX = 256 };
 
 static struct graph graph;
-static struct training_run job;
+static struct run_steps steps;
+static struct comm *comm;
+static struct backend *backend;
 static struct two_ranks two;
 static float other[ELEMENTS_MAX];
 
@@ -23,11 +25,11 @@ static float own_value(int rank, int slot, size_t i) {
 }
 
 static float *values_of(int slot) {
-    return store_at(&job.net.store, store_find(&job.net.store, NAMES[slot]), STORE_STATE);
+    return store_at(&steps.net.store, store_find(&steps.net.store, NAMES[slot]), STORE_STATE);
 }
 
 static void fill(float *arena, int rank) {
-    const float *begin = job.net.store.arena[STORE_STATE];
+    const float *begin = steps.net.store.arena[STORE_STATE];
     for (int slot = 0; slot < SLOTS; slot++)
         for (size_t i = 0; i < SIZES[slot]; i++)
             arena[(values_of(slot) - begin) + (ptrdiff_t)i] = own_value(rank, slot, i);
@@ -35,16 +37,15 @@ static void fill(float *arena, int rank) {
 
 /* A job of which RANK of RANKS is here, with that rank's statistics. */
 static void be(int rank, int ranks) {
-    job.comm = is_rank(&two, rank, ranks);
-    job.first = rank == 0;
-    job.own_statistics = true;
-    fill(job.net.store.arena[STORE_STATE], rank);
+    comm = is_rank(&two, rank, ranks);
+    steps.own_statistics = true;
+    fill(steps.net.store.arena[STORE_STATE], rank);
     fill(other, 1 - rank);
 }
 
 static void open_store(void) {
     const struct norm_options norm = {1e-5, 0.1, INIT_ONE};
-    CU_ASSERT_EQUAL_FATAL(ref_open(&job.backend, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, NULL), 0);
     graph_init(&graph, DTYPE_F32, true);
     int x = graph_input(&graph, "x", DTYPE_F32, shape_4(1, 4, 4, 2));
     x = graph_conv2d(&graph, "conv1", x, 2, 3, (struct op_window){.kernel = 1, .stride = 1});
@@ -52,17 +53,17 @@ static void open_store(void) {
     x = graph_conv2d(&graph, "conv2", x, 3, 5, (struct op_window){.kernel = 1, .stride = 1});
     (void)graph_keep(&graph, graph_batch_norm(&graph, "bn2", x, norm), "y");
     CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(store_init(&job.net.store, job.backend, &graph, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(store_start(&job.net.store, 1, NULL), 0);
-    CU_ASSERT_FATAL(job.net.store.count[STORE_STATE] <= ELEMENTS_MAX);
+    CU_ASSERT_EQUAL_FATAL(store_init(&steps.net.store, backend, &graph, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(store_start(&steps.net.store, 1, NULL), 0);
+    CU_ASSERT_FATAL(steps.net.store.count[STORE_STATE] <= ELEMENTS_MAX);
     two.other = other;
 }
 
 static void close_store(void) {
-    store_done(&job.net.store);
+    store_done(&steps.net.store);
     graph_done(&graph);
-    backend_close(job.backend);
-    CU_ASSERT_PTR_NULL(job.net.store.slots);
+    backend_close(backend);
+    CU_ASSERT_PTR_NULL(steps.net.store.slots);
 }
 
 /* Whether the store holds RANK's. */
@@ -83,18 +84,18 @@ static void at_the_end_of_an_epoch_they_become_their_mean_once(void) {
     cleanup_comm struct comm *self = NULL;
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&self, &err), 0);
     be(1, 2);
-    job.own_statistics = false;
-    CU_ASSERT_EQUAL(bn_statistics_average(&job, &err), 0);
+    steps.own_statistics = false;
+    CU_ASSERT_EQUAL(bn_statistics_average(&steps, comm, &err), 0);
     CU_ASSERT(holds(1));
-    job.own_statistics = true;
-    CU_ASSERT_EQUAL(bn_statistics_average(&job, &err), 0);
-    CU_ASSERT_FALSE(job.own_statistics);
+    steps.own_statistics = true;
+    CU_ASSERT_EQUAL(bn_statistics_average(&steps, comm, &err), 0);
+    CU_ASSERT_FALSE(steps.own_statistics);
     for (int slot = 0; slot < SLOTS; slot++)
         for (size_t i = 0; i < SIZES[slot]; i++)
             CU_ASSERT_EQUAL(values_of(slot)[i], mean_of(slot, i));
     be(0, 2);
-    job.comm = self;
-    CU_ASSERT_EQUAL(bn_statistics_average(&job, &err), 0);
+    comm = self;
+    CU_ASSERT_EQUAL(bn_statistics_average(&steps, comm, &err), 0);
     CU_ASSERT(holds(0));
 }
 
@@ -104,13 +105,13 @@ static void a_rank_that_is_gone_ends_all(void) {
     struct error err = {0};
     be(0, 2);
     two.gone = true;
-    CU_ASSERT_EQUAL(bn_statistics_average(&job, &err), -1);
+    CU_ASSERT_EQUAL(bn_statistics_average(&steps, comm, &err), -1);
     ASSERT_CONTAINS(err.text, "averaging statistics: a rank is gone");
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_STALLED);
-    CU_ASSERT_EQUAL(bn_statistics_gather(&s, &job, &err), -1);
+    CU_ASSERT_EQUAL(bn_statistics_gather(&s, &steps, comm, &err), -1);
     ASSERT_CONTAINS(err.text, "gathering statistics: a rank is gone");
     CU_ASSERT_EQUAL(s.count, 0);
-    CU_ASSERT_EQUAL(bn_statistics_scatter(&s, &job, &err), -1);
+    CU_ASSERT_EQUAL(bn_statistics_scatter(&s, &steps, comm, &err), -1);
     two.gone = false;
     two.size = 0;
 }
@@ -128,13 +129,13 @@ static void a_checkpoint_holds_the_mean_and_every_ranks_own(void) {
     struct error err = {0};
     struct array arrays[32];
     be(1, 2);
-    CU_ASSERT_EQUAL(bn_statistics_gather(&s, &job, &err), 0);
+    CU_ASSERT_EQUAL(bn_statistics_gather(&s, &steps, comm, &err), 0);
     CU_ASSERT_EQUAL(s.count, 0);
     be(0, 2);
-    CU_ASSERT_EQUAL_FATAL(bn_statistics_gather(&s, &job, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(bn_statistics_gather(&s, &steps, comm, &err), 0);
     CU_ASSERT_EQUAL_FATAL(s.count, SLOTS);
-    CU_ASSERT_EQUAL_FATAL(weights_list(&w, &job.net.store, WEIGHTS_MODEL, 0, &err), 0);
-    bn_statistics_show_mean(&s, &job, &w);
+    CU_ASSERT_EQUAL_FATAL(weights_list(&w, &steps.net.store, WEIGHTS_MODEL, 0, &err), 0);
+    bn_statistics_show_mean(&s, &steps, &w);
     for (size_t k = 0; k < w.count; k++) {
         int slot = 0;
         while (slot < SLOTS && strcmp(NAMES[slot], w.arrays[k].name) != 0)
@@ -143,8 +144,8 @@ static void a_checkpoint_holds_the_mean_and_every_ranks_own(void) {
         for (size_t i = 0; slot < SLOTS && i < SIZES[slot]; i++)
             CU_ASSERT_EQUAL(values[i], mean_of(slot, i));
         if (slot == SLOTS)
-            CU_ASSERT_PTR_EQUAL(values, store_at(&job.net.store,
-                                                 store_find(&job.net.store, w.arrays[k].name),
+            CU_ASSERT_PTR_EQUAL(values, store_at(&steps.net.store,
+                                                 store_find(&steps.net.store, w.arrays[k].name),
                                                  STORE_PARAMETERS));
     }
     CU_ASSERT(holds(0));
@@ -167,16 +168,16 @@ static void the_same_number_of_ranks_goes_on_with_its_own(void) {
     CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
     CU_ASSERT(entry->rank == 2 && entry->shape[0] == 2 && entry->shape[1] == 5);
     be(0, 2);
-    CU_ASSERT_EQUAL_FATAL(bn_statistics_read(&s, &job, &file, &err), 0);
-    fill(job.net.store.arena[STORE_STATE], 7);
-    job.own_statistics = false;
-    CU_ASSERT_EQUAL(bn_statistics_scatter(&s, &job, &err), 0);
-    CU_ASSERT(holds(0) && job.own_statistics);
+    CU_ASSERT_EQUAL_FATAL(bn_statistics_read(&s, &steps, comm, &file, &err), 0);
+    fill(steps.net.store.arena[STORE_STATE], 7);
+    steps.own_statistics = false;
+    CU_ASSERT_EQUAL(bn_statistics_scatter(&s, &steps, comm, &err), 0);
+    CU_ASSERT(holds(0) && steps.own_statistics);
     be(1, 2);
-    fill(job.net.store.arena[STORE_STATE], 7);
-    job.own_statistics = false;
-    CU_ASSERT_EQUAL(bn_statistics_scatter(&mine, &job, &err), 0);
-    CU_ASSERT(holds(1) && job.own_statistics);
+    fill(steps.net.store.arena[STORE_STATE], 7);
+    steps.own_statistics = false;
+    CU_ASSERT_EQUAL(bn_statistics_scatter(&mine, &steps, comm, &err), 0);
+    CU_ASSERT(holds(1) && steps.own_statistics);
     CU_ASSERT_EQUAL(two.heard, two.size);
 }
 
@@ -193,12 +194,12 @@ static void another_number_of_ranks_goes_on_with_the_mean(void) {
         CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path_of(rows[i].file), &err), 0);
         for (int rank = 0; rank < 2; rank++) {
             be(rank, rows[i].ranks);
-            job.own_statistics = false;
+            steps.own_statistics = false;
             if (rank == 0)
-                CU_ASSERT_EQUAL(bn_statistics_read(&s, &job, &file, &err), 0);
+                CU_ASSERT_EQUAL(bn_statistics_read(&s, &steps, comm, &file, &err), 0);
             CU_ASSERT(s.ranks == NULL && s.count == 0);
-            CU_ASSERT_EQUAL(bn_statistics_scatter(&s, &job, &err), 0);
-            CU_ASSERT(holds(rank) && !job.own_statistics);
+            CU_ASSERT_EQUAL(bn_statistics_scatter(&s, &steps, comm, &err), 0);
+            CU_ASSERT(holds(rank) && !steps.own_statistics);
         }
     }
 }
@@ -211,12 +212,12 @@ static void one_rank_needs_none(void) {
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&self, &err), 0);
     CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path_of("two"), &err), 0);
     be(0, 1);
-    job.comm = self;
-    job.own_statistics = false;
-    CU_ASSERT_EQUAL(bn_statistics_read(&s, &job, &file, &err), 0);
+    comm = self;
+    steps.own_statistics = false;
+    CU_ASSERT_EQUAL(bn_statistics_read(&s, &steps, comm, &file, &err), 0);
     CU_ASSERT_PTR_NULL(s.ranks);
-    CU_ASSERT_EQUAL(bn_statistics_scatter(&s, &job, &err), 0);
-    CU_ASSERT(holds(0) && !job.own_statistics);
+    CU_ASSERT_EQUAL(bn_statistics_scatter(&s, &steps, comm, &err), 0);
+    CU_ASSERT(holds(0) && !steps.own_statistics);
 }
 
 static void a_file_that_has_a_part_of_them_is_refused(void) {
@@ -225,7 +226,7 @@ static void a_file_that_has_a_part_of_them_is_refused(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path_of("part"), &err), 0);
     be(0, 2);
-    CU_ASSERT_EQUAL(bn_statistics_read(&s, &job, &file, &err), -1);
+    CU_ASSERT_EQUAL(bn_statistics_read(&s, &steps, comm, &file, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "rank_statistics.bn");
 }

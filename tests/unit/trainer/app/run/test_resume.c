@@ -34,13 +34,13 @@ static const struct run_state SAMPLE = {.model = "resnet20",
 
 static struct training_run job_of(const struct run_state *state) {
     struct training_run job = {.state = *state,
-                               .data = {.task = task_of(MODEL_CLASSIFY),
-                                        .class_names = classes,
-                                        .classes = (size_t)state->classes},
-                               .schedule = {.total_steps = state->total_steps}};
+                               .setup = {.data = {.task = task_of(MODEL_CLASSIFY),
+                                                  .class_names = classes,
+                                                  .classes = (size_t)state->classes},
+                                         .schedule.total_steps = state->total_steps}};
     job.state.step = 0;
     job.state.epoch = 0;
-    (void)snprintf(job.inputs.checkpoints, sizeof(job.inputs.checkpoints), "/c");
+    (void)snprintf(job.setup.inputs.checkpoints, sizeof(job.setup.inputs.checkpoints), "/c");
     return job;
 }
 
@@ -184,7 +184,7 @@ static void other_classes_are_refused(void) {
     now.classes = 3;
     static char *three[] = {ant, bee, cow};
     struct training_run job = job_of(&now);
-    job.data.class_names = three;
+    job.setup.data.class_names = three;
     CU_ASSERT_EQUAL(resume_check_fit(&job, &SAMPLE, "{}", PATH, true, &err), -1);
     ASSERT_CONTAINS(err.text, "is for 2 classes, the data has 3");
     /* Too many to be recorded, or of the first format. */

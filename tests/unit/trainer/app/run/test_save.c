@@ -9,16 +9,17 @@
 
 /* An epoch has ended with a checkpoint, and a stop comes before the next step is done. */
 static void a_step_is_saved_once(void) {
-    struct training_run job = {.keeping = {.asked = true, .saved_step = 5}, .state = {.step = 5}};
+    struct training_run job = {.saves.keeping = {.asked = true, .saved_step = 5},
+                               .state = {.step = 5}};
     struct error err = {0};
     CU_ASSERT_EQUAL(save_checkpoint(&job, &err), 0);
-    CU_ASSERT_FALSE(job.keeping.asked);
-    CU_ASSERT_EQUAL(job.keeping.saved_step, 5);
+    CU_ASSERT_FALSE(job.saves.keeping.asked);
+    CU_ASSERT_EQUAL(job.saves.keeping.saved_step, 5);
 }
 
 /* They leave all to the first one. */
 static void other_ranks_write_nothing(void) {
-    struct training_run job = {.first = false};
+    struct training_run job = {.setup.first = false};
     struct error err = {0};
     CU_ASSERT_EQUAL(save_check(&job, &err), 0);
     CU_ASSERT_EQUAL(save_model(&job, &err), 0);
@@ -42,19 +43,18 @@ static void a_state_that_is_too_long_for_a_checkpoint_is_an_error(void) {
     enum { BYTES = 120 * 1024 };
     static char name[BYTES + 1];
     char *names[] = {name};
-    struct training_run job = {.first = true,
-                               .keeping = {.saved_step = 4},
-                               .state = {.step = 5, .images = 1, .classes = 1},
-                               .data = {.class_names = names}};
+    struct training_run job = {.setup = {.first = true, .data.class_names = names},
+                               .saves.keeping.saved_step = 4,
+                               .state = {.step = 5, .images = 1, .classes = 1}};
     struct error err = {0};
     struct graph graph;
     struct backend *backend = NULL;
     memset(name, 1, BYTES);
-    build(&graph, &job.net.store, &backend);
+    build(&graph, &job.steps.net.store, &backend);
     CU_ASSERT_EQUAL(save_checkpoint(&job, &err), -1);
     ASSERT_CONTAINS(err.text, "saving a checkpoint: ");
-    CU_ASSERT_EQUAL(job.keeping.saved_step, 4);
-    store_done(&job.net.store);
+    CU_ASSERT_EQUAL(job.saves.keeping.saved_step, 4);
+    store_done(&job.steps.net.store);
     graph_done(&graph);
     backend_close(backend);
 }

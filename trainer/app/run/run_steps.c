@@ -1,0 +1,96 @@
+#include "trainer/app/run/run_steps.h"
+
+#include "common/clock.h"
+#include "common/str.h"
+#include "trainer/app/device/ranks.h"
+#include "trainer/app/step/next_batch.h"
+#include "trainer/comm/device_sum.h"
+
+#include <inttypes.h>
+
+/* The next batch; how long it took to come is added up. */
+static enum next_batch_result next_batch(struct run_steps *s, const struct batch **ret,
+                                         struct error *err) {
+    int64_t start = clock_now();
+    enum next_batch_result result = next_batch_batch(s->loader, ret, err);
+    s->data_waited += clock_now() - start;
+    return result;
+}
+
+/* There is no batch, for RESULT. Where the data of this rank cannot be used, all ranks save what
+ * they have and end together. */
+static void note_failure(struct run_steps *s, struct task_data *data, enum next_batch_result result,
+                         struct error *err) {
+    if (result == NEXT_BATCH_STOP)
+        return;
+    if (result == NEXT_BATCH_BAD)
+        (void)sample_health_refuse(&data->training, data->bad_allowed, err);
+    s->failure = *err;
+    s->stepper.failed = true;
+}
+
+/* Forward and backward over this rank's micro-batches of one step, unless a batch is MISSING. A
+ * batch is given back when the stepper has the next one. */
+static int run_micro_batches(struct run_steps *s, struct task_data *data, int64_t done,
+                             bool *ret_missing, struct error *err) {
+    for (int i = 0; i < s->stepper.accumulate; i++) {
+        const struct batch *batch = NULL;
+        enum next_batch_result next = next_batch(s, &batch, err);
+        if (next == NEXT_BATCH_END)
+            return error_set(err, EXIT_CODE_INTERNAL, "the data ended at step %" PRId64, done);
+        if (next != NEXT_BATCH_BATCH) {
+            note_failure(s, data, next, err);
+            *ret_missing = true;
+            return 0;
+        }
+        sample_health_count(&data->training, batch);
+        int result = host_stepper_micro(&s->stepper, batch, err);
+        if (s->held != NULL)
+            loader_release(s->loader, s->held);
+        s->held = batch;
+        if (result != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int run_steps_take(struct run_steps *s, struct task_data *data, const struct step_request *request,
+                   struct step_outcome *ret, struct error *err) {
+    bool missing = s->stepper.gave_up;
+    s->stepper.save = request->save;
+    s->stepper.penalty = request->penalty;
+    s->data_waited = 0;
+    if (!missing && run_micro_batches(s, data, request->done, &missing, err) != 0)
+        return -1;
+    /* The step is then given up on all ranks. */
+    if (missing && host_stepper_give_up(&s->stepper, err) != 0)
+        return -1;
+    return host_stepper_finish(&s->stepper, request->rate, ret, err);
+}
+
+void run_steps_stop_loader(struct run_steps *s) {
+    loader_done(s->loader);
+    s->loader = NULL;
+    s->held = NULL;
+}
+
+int run_steps_pull(struct run_steps *s, enum store_arena arena, void **ret, struct error *err) {
+    device_sum_expect(s->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
+    int result = store_pull(&s->net.store, arena, ret, err);
+    return device_sum_check(s->sums, err) != 0 ? -1 : result;
+}
+
+int run_steps_verify(struct run_steps *s, struct comm *comm, struct error *err) {
+    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_CONSTANTS};
+    const struct store *store = &s->net.store;
+    if (comm_size(comm) == 1)
+        return 0;
+    uint64_t hash = STR_HASH_START;
+    for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
+        void *values = NULL;
+        if (run_steps_pull(s, arenas[i], &values, err) != 0)
+            return -1;
+        hash = str_hash(hash, values, store->count[arenas[i]] * sizeof(float));
+    }
+    return ranks_agree(comm, "the parameters", hash, EXIT_CODE_INTERNAL, err);
+}

@@ -1,0 +1,50 @@
+/* What optimizer steps work on: the network, its stepper, and the loader that feeds them.
+ *
+ * A step may be under way on a device when run_steps_take returns (host_stepper.h). */
+#ifndef TRAINER_APP_RUN_RUN_STEPS_H
+#define TRAINER_APP_RUN_RUN_STEPS_H
+
+#include "common/error.h"
+#include "trainer/app/step/host_stepper.h"
+#include "trainer/app/step/network.h"
+#include "trainer/app/task/task.h"
+#include "trainer/comm/comm.h"
+#include "trainer/data/dataset/loader.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run_steps {
+    struct network net;
+    struct device_sum *sums; /* between devices; NULL for one rank, and where the host sums */
+    struct stepper stepper;
+    struct loader *loader;    /* while it trains */
+    const struct batch *held; /* the loader's, which a device may still copy */
+    int64_t data_waited;      /* in this step, ns */
+    bool own_statistics;      /* running statistics are this rank's, not yet the mean over ranks */
+    bool cannot_go_on;        /* some rank's data ended the run */
+    struct error failure;     /* why this rank's data ended the run; code 0: it did not */
+};
+
+struct step_request {
+    int64_t done; /* steps before this one */
+    double rate;
+    bool save;    /* this rank finds a checkpoint due behind it */
+    bool penalty; /* its outcome is to tell the penalty */
+};
+
+/* Takes one step over batches of DATA; all ranks together. A rank whose data cannot be used gives
+ * the step up on all ranks, and keeps the reason in `failure`. RET is as host_stepper_finish has
+ * it. */
+int run_steps_take(struct run_steps *s, struct task_data *data, const struct step_request *request,
+                   struct step_outcome *ret, struct error *err);
+
+/* When no step is under way. */
+void run_steps_stop_loader(struct run_steps *s);
+
+/* store_pull, when a step may be under way whose sums wait for a peer. */
+int run_steps_pull(struct run_steps *s, enum store_arena arena, void **ret, struct error *err);
+/* Fails with the hosts' names when parameters or momentum are not the same on every rank. */
+int run_steps_verify(struct run_steps *s, struct comm *comm, struct error *err);
+
+#endif
