@@ -1,6 +1,6 @@
 #!/bin/sh
-# No file of common/ or entrypoint/ knows itself by way of others: neither by what it calls nor by the
-# headers that it includes. A file is a .c with the .h of its name. What it calls is what its object
+# No file of common/, entrypoint/ or trainer/ knows itself by way of others: neither by what it calls
+# nor by the headers that it includes. A file is a .c with the .h of its name. What it calls is what its object
 # in BUILD (build/release) leaves undefined, so that a call through the header of another file counts.
 #
 # usage: circles.sh [BUILD]
@@ -10,10 +10,11 @@ build=${1:-build/release}
 work=$(mktemp -d) || exit 70
 trap 'rm -rf "$work"' EXIT
 
-files=$(git ls-files 'common/*.[ch]' 'entrypoint/*.[ch]' | while read -r file; do [ ! -e "$file" ] || echo "$file"; done)
+files=$(git ls-files 'common/*.[ch]' 'entrypoint/*.[ch]' 'trainer/*.[ch]' | while read -r file; do [ ! -e "$file" ] || echo "$file"; done)
 # The newest of each source; not those of sources and rooms that were here once.
 # shellcheck disable=SC2046,SC2012  # a list, of names that we gave
-objects=$(ls -t $(find "$build/CMakeFiles" -path '*.dir/common/*.c.o' -o -path '*.dir/entrypoint/*.c.o' 2>/dev/null) /dev/null |
+objects=$(ls -t $(find "$build/CMakeFiles" -path '*.dir/common/*.c.o' -o \
+    -path '*.dir/entrypoint/*.c.o' -o -path '*.dir/trainer/*.c.o' 2>/dev/null) /dev/null |
     awk '{ source = $0; sub(/.*\.dir\//, "", source); sub(/\.o$/, "", source) }
         !seen[source]++ { print $0, source }' |
     while read -r object source; do [ "$object" = /dev/null ] || [ ! -e "$source" ] || echo "$object"; done)

@@ -1,6 +1,6 @@
 /* The gradient rules of the operators on regions and masks. Boxes are where they are: nothing flows
  * to them. */
-#include "trainer/graph/gradient/gradient_table.h"
+#include "trainer/graph/gradient/gradient_rules.h"
 #include "trainer/graph/gradient/gradients.h"
 #include "trainer/graph/op_roi.h"
 

@@ -1,6 +1,6 @@
 /* The gradients of a region proposal network's losses: one operator a level, so that each level's
  * part of the network can go on by itself, and its memory with it. */
-#include "trainer/graph/gradient/gradient_table.h"
+#include "trainer/graph/gradient/gradient_rules.h"
 #include "trainer/graph/gradient/gradients.h"
 #include "trainer/graph/op_rpn.h"
 

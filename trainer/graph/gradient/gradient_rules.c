@@ -1,7 +1,7 @@
 /* The gradient rules of the operator table. The gradient by the weights comes before that by the
  * data: its bucket is ready one operator earlier, and the forward activation dies before its
  * gradient is made. */
-#include "trainer/graph/gradient/gradient_table.h"
+#include "trainer/graph/gradient/gradient_rules.h"
 #include "trainer/graph/gradient/gradients.h"
 
 /* What the convolution of OP sends to its input and weights, if DY is the gradient of its result.
