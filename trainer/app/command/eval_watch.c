@@ -8,12 +8,12 @@
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/run/interval.h"
-#include "trainer/app/run/notes.h"
+#include "trainer/app/run/report.h"
 #include "trainer/app/run/run_state.h"
 #include "trainer/app/step/stop_signal.h"
 #include "trainer/app/task/detect_rules_io.h"
 #include "trainer/app/weights/nan_check.h"
-#include "trainer/app/weights/spread.h"
+#include "trainer/app/weights/weights.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_watch.h"
 
@@ -88,7 +88,7 @@ static int look(struct watching *w, struct safetensors *file, struct turn *turn,
     *turn = (struct turn){.find = FIND_NOTHING};
     if (checkpoint_watch_next(&w->watch, &w->seen, file, &found, &notes, err) != 0)
         return -1;
-    notes_tell(&notes);
+    report_notes(&notes);
     const char *text = found ? safetensors_note(file, CHECKPOINT_CONFIG) : NULL;
     if (found && text == NULL) {
         log_warning("%s does not tell how its network is built: left out", file->path);
@@ -166,7 +166,7 @@ static int take(struct watching *w, const struct safetensors *file, const struct
     if (comm_broadcast(comm, text, (size_t)turn->text_size, 0, err) != 0 ||
         fit(w, text, err) != 0 || (w->first && trained_read(w->trained, file, err) != 0))
         return -1;
-    return spread_store(&w->trained->net.store, comm, false, err);
+    return weights_spread(&w->trained->net.store, comm, false, err);
 }
 
 /* Scores of this step that an earlier watch, or this one of an earlier training, has left in the

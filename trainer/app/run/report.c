@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/options.h"
 #include "trainer/telemetry/report_line.h"
@@ -243,4 +244,14 @@ int report_evaluation(struct report *r, int64_t step, double epoch, const struct
         return -1;
     keep_numbers("eval", step, epoch, e->figures, e->count);
     return add_events(r, step, EVALUATION, e->figures, e->count, err);
+}
+
+void report_notes(struct buf *notes) {
+    char *rest = NULL;
+    if (notes->size == 0)
+        return;
+    for (char *line = strtok_r(notes->data, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest))
+        log_warning("%s", line);
+    buf_consume(notes, notes->size);
 }

@@ -4,6 +4,7 @@
 #ifndef TRAINER_APP_RUN_REPORT_H
 #define TRAINER_APP_RUN_REPORT_H
 
+#include "common/buf.h"
 #include "common/error.h"
 #include "trainer/app/task/task.h"
 #include "trainer/models/model.h"
@@ -78,5 +79,8 @@ struct report_row {
 int report_row(struct report *r, const struct report_row *row, struct error *err);
 int report_evaluation(struct report *r, int64_t step, double epoch, const struct evaluation *e,
                       struct error *err);
+
+/* Each line of NOTES, which a library has left, as a warning; NOTES is used up. */
+void report_notes(struct buf *notes);
 
 #endif

@@ -5,10 +5,8 @@
 #include "common/output_path.h"
 #include "common/run_id.h"
 #include "trainer/app/run/bn_statistics.h"
-#include "trainer/app/run/notes.h"
 #include "trainer/app/step/fp16_fold_check.h"
 #include "trainer/app/weights/pretrained.h"
-#include "trainer/app/weights/spread.h"
 #include "trainer/app/weights/weights.h"
 #include "trainer/checkpoint/checkpoint.h"
 
@@ -244,7 +242,7 @@ static int init_from(struct training_run *job, const char *given, struct error *
                         job->setup.options->init_prefix, &notes, err) != 0)
         return error_wrap(err, "--init");
     log_info("initial weights from %s", path);
-    notes_tell(&notes);
+    report_notes(&notes);
     return 0;
 }
 
@@ -272,7 +270,7 @@ static int resume_newest(struct training_run *job, bool wanted, bool *ret_resume
         0)
         return -1;
     int refused = wanted && !found ? refuse_damaged(job->setup.inputs.checkpoints, &notes, err) : 0;
-    notes_tell(&notes);
+    report_notes(&notes);
     if (refused != 0)
         return -1;
     *ret_resumed = found && wanted;
@@ -304,7 +302,7 @@ static int resume_own(struct training_run *job, bool *ret_resumed, struct bn_sta
                             err) != 0)
             return -1;
         below = &place;
-        notes_tell(&notes);
+        report_notes(&notes);
         *ret_resumed = found && is_own_file(&job->state, &file);
         if (*ret_resumed && resume_from(job, &file, true, statistics, err) != 0)
             return -1;
@@ -377,7 +375,7 @@ static int read_first(struct training_run *job, struct bn_statistics *statistics
 }
 
 static int spread(struct training_run *job, struct error *err) {
-    return spread_store(&job->steps.net.store, job->setup.comm, true, err) != 0
+    return weights_spread(&job->steps.net.store, job->setup.comm, true, err) != 0
                ? -1
                : comm_broadcast(job->setup.comm, &job->state, sizeof(job->state), 0, err);
 }

@@ -7,7 +7,6 @@
 #include "common/log.h"
 #include "common/output_path.h"
 #include "trainer/app/run/bn_statistics.h"
-#include "trainer/app/run/notes.h"
 #include "trainer/app/weights/nan_check.h"
 #include "trainer/app/weights/weights.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -62,7 +61,7 @@ static int save_arrays(const struct run_setup *setup, struct run_state *state,
     const struct checkpoint_words words = {.state = buf_text(&text), .config = config};
     int result = checkpoint_save(setup->inputs.checkpoints, state->step, arrays, count, &words,
                                  path, &notes, err);
-    notes_tell(&notes);
+    report_notes(&notes);
     if (result == 0)
         log_info("checkpoint %s", path);
     return result;

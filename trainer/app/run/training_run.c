@@ -7,7 +7,6 @@
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/run/learning_rate.h"
-#include "trainer/app/run/notes.h"
 #include "trainer/app/step/room.h"
 #include "trainer/app/weights/pretrained.h"
 #include "trainer/comm/device_sum.h"
@@ -93,7 +92,7 @@ static int announce(const struct run_setup *setup, int64_t global_batch, struct 
     tell(&text);
     if (learning_rate_tell_unreached(&text, setup->options, &setup->schedule, err) != 0)
         return -1;
-    notes_tell(&text);
+    report_notes(&text);
     return 0;
 }
 

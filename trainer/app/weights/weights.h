@@ -7,10 +7,10 @@
 #include "common/error.h"
 #include "trainer/checkpoint/array.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/comm/comm.h"
 #include "trainer/graph/program/store.h"
 
 #include <stdbool.h>
-
 #include <stddef.h>
 
 /* What to list; bits. */
@@ -35,6 +35,10 @@ int weights_list(struct weights *w, struct store *store, unsigned what, int64_t 
                  struct error *err);
 /* Fills all arrays, and with them the store, from FILE. */
 int weights_read(const struct weights *w, const struct safetensors *file, struct error *err);
+
+/* Rank 0's parameters, statistics and constants for all, and where MOMENTUM is true what the
+ * optimizer keeps of them; all ranks together. */
+int weights_spread(struct store *store, struct comm *comm, bool momentum, struct error *err);
 
 #define cleanup_weights __attribute__((cleanup(weights_done)))
 

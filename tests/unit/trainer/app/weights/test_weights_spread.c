@@ -1,5 +1,5 @@
 /* Rank 0's values for all, over ranks of which one is here at a time. */
-#include "trainer/app/weights/spread.h"
+#include "trainer/app/weights/weights.h"
 
 #include "tests/unit/trainer/app/run/two_ranks.h"
 #include "trainer/backend/ref/ref.h"
@@ -47,12 +47,12 @@ static void spread(struct store *store, bool momentum) {
     two.size = two.heard = 0;
     for (int i = 0; i < 4; i++)
         fill(store, SPREAD[i], (float)(i + 1));
-    CU_ASSERT_EQUAL(spread_store(store, is_rank(&two, 0, 2), momentum, &err), 0);
+    CU_ASSERT_EQUAL(weights_spread(store, is_rank(&two, 0, 2), momentum, &err), 0);
     for (int i = 0; i < 4; i++) {
         CU_ASSERT(is_full_of(store, SPREAD[i], (float)(i + 1)));
         fill(store, SPREAD[i], 9);
     }
-    CU_ASSERT_EQUAL(spread_store(store, is_rank(&two, 1, 2), momentum, &err), 0);
+    CU_ASSERT_EQUAL(weights_spread(store, is_rank(&two, 1, 2), momentum, &err), 0);
     CU_ASSERT_EQUAL(two.heard, two.size);
     for (int i = 0; i < 4; i++)
         CU_ASSERT(is_full_of(store, SPREAD[i], i < 3 || momentum ? (float)(i + 1) : 9));
@@ -69,10 +69,10 @@ static void all_ranks_get_what_the_first_one_has(void) {
     spread(&store, true);
     spread(&store, false);
     uint64_t before = store.version;
-    CU_ASSERT_EQUAL(spread_store(&store, self, true, &err), 0);
+    CU_ASSERT_EQUAL(weights_spread(&store, self, true, &err), 0);
     CU_ASSERT_EQUAL(store.version, before); /* packed weights stay */
     two.gone = true;
-    CU_ASSERT_EQUAL(spread_store(&store, is_rank(&two, 0, 2), true, &err), -1);
+    CU_ASSERT_EQUAL(weights_spread(&store, is_rank(&two, 0, 2), true, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_STALLED);
     ASSERT_CONTAINS(err.text, "spreading parameters: a rank is gone");
     store_done(&store);
@@ -80,4 +80,4 @@ static void all_ranks_get_what_the_first_one_has(void) {
     backend_close(backend);
 }
 
-UNIT_SUITE("app.spread", UNIT(all_ranks_get_what_the_first_one_has))
+UNIT_SUITE("app.weights_spread", UNIT(all_ranks_get_what_the_first_one_has))

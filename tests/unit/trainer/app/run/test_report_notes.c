@@ -1,4 +1,4 @@
-#include "trainer/app/run/notes.h"
+#include "trainer/app/run/report.h"
 
 #include "common/log.h"
 #include "tests/support/unit.h"
@@ -16,7 +16,7 @@ static void every_line_is_a_warning_of_its_own(void) {
     cleanup_buf struct buf notes = {.max = 1000};
     struct log_sink before = log_set_sink((struct log_sink){take_line, NULL});
     CU_ASSERT_EQUAL(buf_add_text(&notes, "first 100%s\nsecond\n\nthird\n", NULL), 0);
-    notes_tell(&notes);
+    report_notes(&notes);
     CU_ASSERT_EQUAL(notes.size, 0);
     ASSERT_CONTAINS(told, "warning first 100%s\n");
     ASSERT_CONTAINS(told, "warning second\n");
@@ -26,7 +26,7 @@ static void every_line_is_a_warning_of_its_own(void) {
         lines++;
     CU_ASSERT_EQUAL(lines, 3);
     told[0] = '\0';
-    notes_tell(&notes);
+    report_notes(&notes);
     CU_ASSERT_STRING_EQUAL(told, "");
     (void)log_set_sink(before);
 }
