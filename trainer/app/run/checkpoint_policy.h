@@ -5,7 +5,7 @@
 #define TRAINER_APP_RUN_CHECKPOINT_POLICY_H
 
 #include "common/error.h"
-#include "trainer/app/run/interval.h"
+#include "trainer/app/options/interval.h"
 
 #include <stdbool.h>
 #include <stdint.h>

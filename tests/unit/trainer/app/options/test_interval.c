@@ -1,6 +1,6 @@
 #include "common/clock.h"
 #include "tests/support/unit.h"
-#include "trainer/app/run/interval.h"
+#include "trainer/app/options/interval.h"
 
 static void steps_and_times_are_told_apart(void) {
     struct interval i;

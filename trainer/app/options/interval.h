@@ -1,6 +1,6 @@
 /* How often something is done: "500" steps, or a time, "45s", "30m" or "2h"; "0" is never. */
-#ifndef TRAINER_APP_RUN_INTERVAL_H
-#define TRAINER_APP_RUN_INTERVAL_H
+#ifndef TRAINER_APP_OPTIONS_INTERVAL_H
+#define TRAINER_APP_OPTIONS_INTERVAL_H
 
 #include "common/error.h"
 

@@ -1,4 +1,4 @@
-#include "trainer/app/run/interval.h"
+#include "trainer/app/options/interval.h"
 
 #include "common/clock.h"
 #include "common/str.h"
