@@ -5,6 +5,7 @@
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/step/fp16_fold_check.h"
 #include "trainer/app/step/room.h"
+#include "trainer/app/task/tasks.h"
 #include "trainer/app/weights/weights.h"
 
 void trained_done(struct trained *t) {

@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/log.h"
+#include "trainer/app/task/tasks.h"
 #include "trainer/checkpoint/model_dir.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/options.h"
+#include "trainer/app/task/tasks.h"
 #include "trainer/telemetry/report_line.h"
 #include "trainer/telemetry/run_log.h"
 #include "trainer/telemetry/table.h"

@@ -8,6 +8,7 @@
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/run/learning_rate.h"
 #include "trainer/app/step/room.h"
+#include "trainer/app/task/tasks.h"
 #include "trainer/app/weights/pretrained.h"
 #include "trainer/comm/device_sum.h"
 

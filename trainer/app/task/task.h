@@ -136,13 +136,4 @@ struct task {
 extern const struct task TASK_CLASSIFY;
 extern const struct task TASK_DETECT;
 
-const struct task *task_of(enum model_task task);
-
-int task_open(struct task_data *ret, const struct task_ask *ask, struct error *err);
-void task_close(struct task_data *data);
-
-/* See print of struct task. */
-int task_print(const struct task *task, struct buf *out, double epoch, const struct evaluation *e,
-               struct error *err);
-
 #endif

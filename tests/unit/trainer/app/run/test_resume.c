@@ -1,5 +1,6 @@
 #include "tests/support/unit.h"
 #include "trainer/app/run/resume.h"
+#include "trainer/app/task/tasks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "trainer/app/task/detect_data.h"
 #include "trainer/app/task/score.h"
+#include "trainer/app/task/tasks.h"
 #include "trainer/data/coco/coco_results.h"
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/dataset/loader.h"

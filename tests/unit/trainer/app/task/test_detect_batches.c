@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "trainer/app/task/detect_data.h"
+#include "trainer/app/task/tasks.h"
 
 /* Every place of a batch is computed: a set that is scored has no more than it fills. A training
  * keeps what it is told. */

@@ -5,6 +5,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "trainer/app/task/detect_data.h"
+#include "trainer/app/task/tasks.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/data/detect/detection_outline.h"
 

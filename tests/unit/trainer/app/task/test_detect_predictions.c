@@ -6,6 +6,7 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "trainer/app/task/detect_data.h"
+#include "trainer/app/task/tasks.h"
 
 #include <ftw.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "trainer/app/task/task.h"
+#include "trainer/app/task/tasks.h"
 
 #include <inttypes.h>
 
