@@ -1,7 +1,8 @@
 #!/bin/sh
 # No file of common/, entrypoint/ or trainer/ knows itself by way of others: neither by what it calls
-# nor by the headers that it includes. A file is a .c with the .h of its name. What it calls is what its object
-# in BUILD (build/release) leaves undefined, so that a call through the header of another file counts.
+# nor by the headers that it includes. A file is a .c with the .h of its name. What it calls is what
+# its object in BUILD (build/release) leaves undefined, so that a call through the header of another
+# file counts.
 #
 # usage: circles.sh [BUILD]
 set -u
