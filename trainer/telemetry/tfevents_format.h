@@ -3,8 +3,6 @@
 #ifndef TRAINER_TELEMETRY_TFEVENTS_FORMAT_H
 #define TRAINER_TELEMETRY_TFEVENTS_FORMAT_H
 
-#include "trainer/telemetry/tfevents.h"
-
 #define EVENTS_NAME "events.out.tfevents."
 
 enum {
@@ -33,7 +31,9 @@ enum {
 enum {
     RECORD_HEAD = 12,  /* length and its checksum */
     RECORD_EXTRA = 16, /* that, and the data's checksum */
-    RECORD_MAX = 2 * TFEVENTS_PICTURE_MAX,
 };
+
+/* Bytes of the largest record (tfevents.h). */
+#define RECORD_MAX (2 * TFEVENTS_PICTURE_MAX)
 
 #endif

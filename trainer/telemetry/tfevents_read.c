@@ -1,6 +1,7 @@
 #include "trainer/telemetry/tfevents_read.h"
 
 #include "common/str.h"
+#include "trainer/telemetry/tfevents.h"
 #include "trainer/telemetry/tfevents_format.h"
 
 #include <dirent.h>
