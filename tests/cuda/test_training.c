@@ -348,7 +348,7 @@ static void a_network_too_large_for_the_device_is_told_with_its_sizes(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
     static const char *const parts[] = {"weights 1.0",  "gradients 1.0", "optimizer 1.0",
                                         "activations ", "workspace ",    "MiB in all",
-                                        "MiB wanted",   "MiB free",      "packed weights "};
+                                        "MiB needed",   "MiB free",      "packed weights "};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         CU_ASSERT_PTR_NOT_NULL(strstr(err.text, parts[i]));
     backend_close(device);

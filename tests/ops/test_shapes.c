@@ -249,7 +249,7 @@ static void an_error_tells_what_does_not_fit(void) {
         struct detect_attr *attr = &op.attr.detect;
         attr->levels--;
         CU_ASSERT_EQUAL(op_rule(op.kind)->shape(&g.graph, &op, &err), -1);
-        (void)snprintf(text, sizeof(text), "input %d is of no level", attr->levels);
+        (void)snprintf(text, sizeof(text), "input %d has no level", attr->levels);
         ASSERT_CONTAINS(err.text, text);
         attr->levels = 0;
         CU_ASSERT_EQUAL(op_rule(op.kind)->shape(&g.graph, &op, &err), -1);

@@ -122,7 +122,7 @@ static void a_network_too_large_for_the_device_is_told_with_its_sizes(void) {
                     -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
     ASSERT_CONTAINS(err.text, "memory for a batch of this size");
-    ASSERT_CONTAINS(err.text, "MiB wanted");
+    ASSERT_CONTAINS(err.text, "MiB needed");
     net.backend = backend;
     net_done(&net);
 }

@@ -370,7 +370,7 @@ a_workers_clock_steps() { clock_steps "$last"; }
 # have two seconds from there on.
 told_its_end() {
     if [ "$WORKLOAD" = ringtrain ]; then
-        said=$(hosts log 1 | sed -n 's/^\[algo-1 rank 0\] \(20[0-9TZ:.-]*\) .* stopped as asked after step .*/\1/p')
+        said=$(hosts log 1 | sed -n 's/^\[algo-1 rank 0\] \(20[0-9TZ:.-]*\) .* stopped on request after step .*/\1/p')
         check "training says that it has stopped" test -n "$said" || return
         fault_at=$(date -d "$said" +%s%3N)
         return

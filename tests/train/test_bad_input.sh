@@ -19,7 +19,7 @@ echo "flags"
 refused 64 "unknown flag --bach-size; did you mean --batch-size?" --bach-size 3
 refused 64 "--epochs" --epochs many
 refused 64 "--epochs needs a value" --epochs
-refused 64 "is none of resnet18" --data synthetic --model resnet19
+refused 64 "expected one of resnet18" --data synthetic --model resnet19
 code 64 "$ringtrain" trian
 says "unknown command 'trian'; did you mean train?"
 code 64 "$ringtrain" inspect dta "$data"
@@ -96,7 +96,7 @@ says "looking for pictures in $work/named/valid"
 named a b val/a val/b
 refused 66 "$work/named: two readings" --data "$work/named"
 named val/a val/b
-refused 66 "has val/ and no train/" --data "$work/named"
+refused 66 "has val/ but no train/" --data "$work/named"
 
 echo "places to write to"
 : >"$work/file"
@@ -110,14 +110,14 @@ limited() {
     (ulimit -v "$1" && shift && exec timeout 120 $train --data synthetic --validation none --threads 1 "$@")
 }
 code 65 limited 500000 --synthetic-images 5000 --batch-size 4096
-says "MiB wanted for --batch-size 4096"
+says "MiB needed for --batch-size 4096"
 says "(the limit on a process's address space (ulimit -v)): --batch-size "
 fits=$(sed -n 's/.*: --batch-size \([0-9]*\) fits.*/\1/p' "$work/err")
 [ "$fits" -gt 1 ] || fail "--batch-size $fits fits"
 code 0 limited 500000 --synthetic-images 5000 --batch-size "$fits" --steps 1 --model-dir "$work/limited"
 code 65 limited 600000 --model resnet50 --batch-size 4
 says "not even --batch-size 1 fits"
-refused 65 "give a smaller batch" --data synthetic --synthetic-images 70000 --model resnet50 --batch-size 65536
+refused 65 "use a smaller batch" --data synthetic --synthetic-images 70000 --model resnet50 --batch-size 65536
 
 echo "weights and checkpoints"
 refused 66 "--init" --data synthetic --init "$work/none.safetensors"
@@ -134,12 +134,12 @@ refused 64 "one value a channel" --data synthetic --model resnet18 --image-size 
 
 echo "classes: one alone, others, and fewer to evaluate on"
 named daisy
-refused 66 "has one class folder, daisy; a network that tells classes apart needs two or more" --data "$work/named"
+refused 66 "has one class folder, daisy; a classification network needs two or more" --data "$work/named"
 named train/a train/b train/c val/a val/c
 learnt '["a","b","c"]'
 says "the validation data: no pictures of 1 of the 3 classes: 'b'"
 named train/a train/b val/a val/d
-refused 66 "class 'd' of the validation data is none of the 2 classes of the training data" --data "$work/named"
+refused 66 "class 'd' of the validation data is not one of the 2 classes of the training data" --data "$work/named"
 
 echo "fewer threads than asked for"
 # shellcheck disable=SC2086  # a list

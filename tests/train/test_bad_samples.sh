@@ -65,7 +65,7 @@ done
 reported 'bad_files=3 damaged_files=1'
 grep '^eval ' "$work/out" | tail -n 1 | grep -q 'images=31 bad_files=1' || fail "images= counts others"
 says "of 64 files 3 skipped: "
-says "of 64 files 1 damaged, read as far as it goes: "
+says "of 64 files 1 damaged, decoded as far as possible: "
 says "of 32 files 1 skipped: "
 train 0 four --bad-samples skip --data-threads 4
 same_weights "$work/skip/model.safetensors" "$work/four/model.safetensors" exact "" .num_batches_tracked

@@ -79,4 +79,4 @@ cp -r "$work/c" "$work/c5"
 printf x | dd of="$work/c5/best/model.safetensors" bs=1 seek=100 conv=notrunc 2>/dev/null
 # shellcheck disable=SC2086
 code 65 $train --epochs 5 --lr 1.6 --model-dir "$work/m5" --checkpoint-dir "$work/c5"
-says "$work/c5/best/model.safetensors holds no model that ringtrain has written, or a damaged one, and would be lost; move it away"
+says "$work/c5/best/model.safetensors holds a model that ringtrain has not written, or a damaged one, which would be lost; move it away"

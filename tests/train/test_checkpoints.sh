@@ -60,7 +60,7 @@ head -c 300 "$work/good.jpg" >"$broken"
 recorded_ranks 2 "$ringtrain" train $(flags failed) --steps 44 --checkpoint-every 0
 codes 66 2
 says "$broken"
-says "cannot go on"
+says "cannot continue"
 saved=$(sed -n 's/.* checkpoint .*step-0*\([0-9]*\)\.safetensors$/\1/p' "$work/err" | tail -n 1)
 [ -n "$saved" ] || { cat "$work/err"; fail "no checkpoint"; }
 [ "$saved" = "$(losses "$work/out" | tail -n 1 | cut -d ' ' -f 1)" ] || fail "not the last step"
@@ -128,7 +128,7 @@ on_disk() {
 }
 if unshare --mount true 2>/dev/null; then
     code 0 on_disk 5m --steps 10 --checkpoint-every 2
-    says "no room in $work/disk: its oldest checkpoint, step 2, went"
+    says "no room in $work/disk: removed its oldest checkpoint, step 2"
     [ -f "$work/kept/step-000000010.safetensors" ] || fail "no last checkpoint: $(ls "$work/kept")"
     code 65 on_disk 3m --steps 10 --checkpoint-every 2
     says "no room for it beside the newest checkpoint"

@@ -36,7 +36,7 @@ done
 echo "a network that has diverged is scored, and said to have"
 train wild --steps 1 --warmup-steps 0 --clip-norm 0 --lr 1e6
 grep -q '^eval .*bbox_mAP=0 ' "$work/wild.out" || { cat "$work/out"; fail "found something"; }
-says "the network answers with NaN for 4 pictures: it has diverged"
+says "the network's output is NaN for 4 pictures: it has diverged"
 
 echo "what cannot be"
 code 64 "$ringtrain" train --model maskrcnn_tiny --data "$set_dir" --label-smoothing 0.1

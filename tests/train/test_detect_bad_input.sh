@@ -52,7 +52,7 @@ refused '"categories" is empty' "{$IMAGES,\"categories\":[],\"annotations\":[{$O
 
 echo "no objects at all"
 refused 'none of its images has annotations' "{$IMAGES,$CATEGORIES,\"annotations\":[]}"
-refused 'none of 1 images has an object to learn from' \
+refused 'none of its 1 images has an object to train on' \
     "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[10,12,0,0],\"area\":0}]}"
 
 echo "annotations that say nothing"
@@ -72,7 +72,7 @@ refused 'image 7: width 0 and height 128' \
 
 echo "names that lead out of the folder"
 for name in ../train/a.jpg "$work/set/train/a.jpg" sub/../a.jpg; do
-    refused "image 7: \"file_name\": '$name' is no place in the folder of pictures" \
+    refused "image 7: \"file_name\": '$name' leads out of the folder of pictures" \
         "{\"images\":[{\"id\":7,\"file_name\":\"$name\",\"width\":128,\"height\":128}],$CATEGORIES,\"annotations\":[{$OBJECT}]}"
 done
 
@@ -99,7 +99,7 @@ echo "numbers that are none, and lists without end"
 refused 'annotation 1: "bbox": byte ' "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[1,1,NaN,4]}]}"
 refused 'annotation 1: "segmentation": byte ' \
     "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[1,1,4,4],\"segmentation\":[[1,1,Infinity,1,5,5]]}]}"
-refused 'image 7: "height": 2147483648 pixels; 0 to 2147483647 are possible' \
+refused 'image 7: "height": 2147483648 pixels; expected 0 to 2147483647' \
     "{\"images\":[{\"id\":7,\"file_name\":\"a.jpg\",\"width\":128,\"height\":2147483648}],$CATEGORIES,\"annotations\":[{$OBJECT}]}"
 deep=$(awk 'BEGIN { for (i = 0; i < 100000; i++) printf "["; for (i = 0; i < 100000; i++) printf "]" }')
 refused 'byte ' "{\"info\":$deep,$IMAGES,$CATEGORIES,\"annotations\":[{$OBJECT}]}"
@@ -107,7 +107,7 @@ says 'nested'
 for preset in tv d2; do
     train 66 "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[10,12,40,30],\"segmentation\":[[10,12,1e300,12,50,42]]}]}" \
         --preset "$preset"
-    says "$json: annotation 1: coordinate 1e+300 of a polygon lies beyond 1000000 pixels"
+    says "$json: annotation 1: coordinate 1e+300 of a polygon exceeds 1000000 pixels"
 done
 
 echo "what cannot be scored is found before the first step"
@@ -144,20 +144,20 @@ says "No such file or directory (1 such files; ringtrain inspect coco finds all"
 
 echo "ids that are odd, or come again"
 refused 'category -3: "id": it is below 0' "{$IMAGES,\"categories\":[{\"id\":-3,\"name\":\"form\"}],\"annotations\":[{$OBJECT}]}"
-refused 'category number 1 (its id is no whole number of 64 bits): "id": ' \
+refused 'category number 1 (its id is not at a whole number of 64 bits): "id": ' \
     "{$IMAGES,\"categories\":[{\"id\":9223372036854775808,\"name\":\"form\"}],\"annotations\":[{$OBJECT}]}"
 train 0 "{\"images\":[{\"id\":7,\"file_name\":\"gone.jpg\",\"width\":9,\"height\":9},{\"id\":7,\"file_name\":\"a.jpg\",\"width\":128,\"height\":128}],
     \"categories\":[{\"id\":0,\"name\":\"a\"},{\"id\":2147483648,\"name\":\"b\"},{\"id\":0,\"name\":\"c\"}],
     \"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":0,\"bbox\":[10,12,40,30]},
     {\"id\":1,\"image_id\":7,\"category_id\":2147483648,\"bbox\":[20,12,40,30]},
     {\"id\":2,\"image_id\":70,\"category_id\":0,\"bbox\":[20,12,40,30]}]}"
-says "1 pictures, 2 objects of 2 categories; 1 image ids given again (the last counts); 1 category ids given again (the last counts); 1 annotations of images that are not listed left out"
+says "1 pictures, 2 objects of 2 categories; 1 repeated image ids (the last counts); 1 repeated category ids (the last counts); 1 annotations of images that are not listed left out"
 
 echo "no folder of pictures beside the JSON"
 set_of "{$IMAGES,$CATEGORIES,\"annotations\":[{$OBJECT}]}"
 rm -r "$work/set/train"
 run 66
-says "$json: no folder of the pictures of 'train' beside it"
+says "$json: no folder with the pictures of 'train' beside it"
 
 echo "pictures that are scaled before the network sees them are told of"
 big='"images":[{"id":7,"file_name":"a.jpg","width":1300,"height":1300}]'
@@ -187,11 +187,11 @@ all=$(awk 'BEGIN {
     for (i = 1; i <= 100; i++)
         printf "%s{\"id\":%d,\"image_id\":7,\"category_id\":3,\"bbox\":[0,0,128,128],\"area\":1,\"segmentation\":[[0,0,128,0,128,128,0,128]]}", (i == 1 ? "" : ","), i }')
 train 0 "{$IMAGES,$CATEGORIES,\"annotations\":[$all]}" --gt-slots 100
-! grep -q "had no room" "$work/err" || fail "masks without room"
+! grep -q "did not fit" "$work/err" || fail "masks without room"
 
 echo "boxes that say less than their masks: of masks those stay that the batch has room for, 64 in 128 KiB"
 train 0 "{$IMAGES,$CATEGORIES,\"annotations\":[$(printf '%s' "$all" | sed 's/\[0,0,128,128\]/[0,0,9,9]/g')]}" --gt-slots 100
-says "$work/set/train: 36 masks, the smallest of a batch, had no room in it; their boxes and labels count"
+says "$work/set/train: 36 masks, the smallest of a batch, did not fit into it; their boxes and labels are used"
 says "$work/set/train: in all 36 masks"
 
 echo "2,000 objects, as bits and as outlines"

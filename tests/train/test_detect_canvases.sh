@@ -18,7 +18,7 @@ silent() {
 
 echo "cut inside an epoch and resumed: the same bits"
 train whole --steps 7
-silent "never learnt from"
+silent "never used for training"
 grep -qE '^eval .* images=5$' "$work/whole.out" || fail "no scores of all pictures"
 train parts --steps 3
 train parts --steps 7
@@ -49,9 +49,9 @@ other_weights "$work/drawn/step-000000013.safetensors" "$work/two/step-000000013
 
 echo "pictures that fill no step are told of; canvases that the trainer chooses have none"
 train few --steps 1 --accumulate 5 --canvases 96x160,160x96
-says "8 pictures are never learnt from: a step takes 10 of one canvas, and there are 8 on 160x96 (--canvases)"
+says "8 pictures are never used for training: a step takes 10 of one canvas, and there are 8 on 160x96 (--canvases)"
 train joined --steps 1 --accumulate 5
-silent "never learnt from"
+silent "never used for training"
 
 echo "another set to score on may change the canvases, and with them what a step takes: a run that goes on says so"
 "$ringtrain" prepare shapes --coco "$work/squares" --train 8 --validation 2 --side 96 >"$work/out" || fail "no set"

@@ -50,7 +50,7 @@ says "step-000000001.safetensors is of a training with --frozen-stages 2, not 1"
 
 echo "a prefix under which nothing is"
 train 66 none --steps 1 --init "$work/first.model/model.safetensors" --init-prefix encoder.
-says "first.model/model.safetensors: no weight of the model under the prefix \"encoder.\""
+says "first.model/model.safetensors: no weight of the model has the prefix \"encoder.\""
 
 echo "weights for ids up to 90 keep their predictors: labels are ids then, for what uses the model, too"
 cp -r "$set_dir" "$work/wide"
@@ -64,7 +64,7 @@ set_dir=$work/wide
 train 0 ninety --steps 1
 set_dir=$narrow
 train 0 kept --steps 1 --lr 0 --init "$work/ninety.model/model.safetensors"
-says "91 rows of classes: labels are the ids of categories, which go up to 90"
+says "91 rows of classes: labels are category ids, which go up to 90"
 ! grep -q "start values" "$work/err" || fail "a predictor was left out"
 same_weights "$work/ninety.model/model.safetensors" "$work/kept.model/model.safetensors" exact roi_heads.
 code 0 "$ringtrain" eval --model-dir "$work/kept.model" --data "$set_dir" --threads 1

@@ -166,7 +166,7 @@ echo "what cannot be scored"
 old=$(dirname "$0")/../data/format1
 gzip -dc "$old/step-000000006.safetensors.gz" >"$work/quiet/step-000000006.safetensors"
 code 74 "$ringtrain" eval --watch "$work/quiet" --data "$data" --watch-patience 1s
-says "does not tell how its network is built: left out"
+says "does not describe its network: skipped"
 mkdir "$work/mixed"
 cp "$work/classes/step-000000020.safetensors" "$work/mixed"
 code 66 "$ringtrain" eval --watch "$work/mixed" --data "$work/none" --threads 1
@@ -174,9 +174,9 @@ says "$work/none"
 code 64 "$ringtrain" eval --watch "$work/mixed" --model-dir "$work/classes.model" --data "$data"
 says "--watch and --model-dir"
 code 64 "$ringtrain" eval --model-dir "$work/classes.model" --data "$data" --tensorboard-dir "$work/late"
-says "--tensorboard-dir: goes with --watch alone"
+says "--tensorboard-dir needs --watch"
 code 64 "$ringtrain" eval --watch "$work/mixed" --data "$data" --watch-patience 5
-says "--watch-patience: '5' is no time"
+says "--watch-patience: '5' is not a time"
 : >"$work/file"
 code 65 "$ringtrain" eval --watch "$work/file/x" --data "$data"
 says "--watch"

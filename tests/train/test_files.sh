@@ -69,7 +69,7 @@ umlaut='Kase'
 ! "$ringtrain" version | grep -q 'pictures: FreeType' ||
     [ ! -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf ] || umlaut='Käse'
 code 0 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" --out "$work/kaese" --count 2
-says "is spelled '$umlaut U+13000' on the pictures"
+says "is written as '$umlaut U+13000' on the pictures"
 echo "no font" >"$work/broken.ttf"
 if "$ringtrain" version | grep -q 'pictures: FreeType'; then
     code 66 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" --out "$work/unlettered" \
@@ -96,7 +96,7 @@ cp -r "$set" "$work/broken"
 head -c 700 "$set/train/0000001.jpg" >"$work/broken/train/0000001.jpg"
 echo "no picture" >"$work/broken/train/0000002.jpg"
 code 66 "$ringtrain" inspect coco "$work/broken"
-grep -q '2  images whose file is no whole JPEG or PNG: 2, 3' "$work/out" ||
+grep -q '2  images whose file is not a whole JPEG or PNG: 2, 3' "$work/out" ||
     { cat "$work/out" >&2; fail "damaged pictures were not found"; }
 cp "$work/broken/annotations/instances_train.json" "$work/plain.json"
 
@@ -130,7 +130,7 @@ code 0 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" --ch
 # shellcheck disable=SC2086
 code 0 "$ringtrain" train $flags --data "$work/three" --model-dir "$work/m3" --checkpoint-dir "$work/c3" \
     --init "$work/m4/model.safetensors"
-says "is for 4 classes, the data has 3: fc keeps its start values"
+says "is for 4 classes, the data has 3: fc keeps its initial values"
 ! grep -q "are not used" "$work/err" || fail "two lines for one thing"
 # shellcheck disable=SC2086
 code 0 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m6" --checkpoint-dir "$work/c6" --init "$work/m4"
@@ -145,4 +145,4 @@ says "give another --model-dir"
 # shellcheck disable=SC2086
 code 66 "$ringtrain" train $flags --data "$work/four" --model resnet32 --model-dir "$work/m5" \
     --checkpoint-dir "$work/c5" --init "$work/m4/model.safetensors"
-says "are not there, the first is layer"
+says "are missing, the first is layer"

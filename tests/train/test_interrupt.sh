@@ -37,7 +37,7 @@ heard "$work/out" '^train step=3 ' || fail "no third step"
 kill -INT "$pid"
 heard "$work/err" '^stopping after this step; press Ctrl-C again' || fail "no answer"
 ended 143 60
-steps=$(sed -n 's/.*stopped as asked after step \([0-9]*\); the same command goes on from there.*/\1/p' "$work/err")
+steps=$(sed -n 's/.*stopped on request after step \([0-9]*\); the same command goes on from there.*/\1/p' "$work/err")
 [ -f "$work/c/step-$(printf %09d "${steps:-0}").safetensors" ] || fail "no checkpoint of step $steps"
 # shellcheck disable=SC2086  # a list
 code 0 $train --model-dir "$work/m" --checkpoint-dir "$work/c" --model resnet20 --batch-size 8 --steps $((steps + 1))

@@ -76,7 +76,7 @@ mv "$work/other/train/circle" "$work/other/train/cube"
 # shellcheck disable=SC2086  # a list
 code 66 "$ringtrain" train $flags --batch-size 8 --steps 9 --data "$work/other"
 newest=$kept/step-000000008.safetensors
-says "class 0 is 'cube' in the data and 'circle' in $newest; to begin with its weights give --init $newest and another --checkpoint-dir"
+says "class 0 is 'cube' in the data and 'circle' in $newest; to start from its weights give --init $newest and another --checkpoint-dir"
 rm "$work/other/train/cube/0000008.jpg"
 mv "$work/other/train/cube" "$work/other/train/circle"
 left=$(find "$work/other/train" -type f | wc -l)

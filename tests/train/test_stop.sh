@@ -30,8 +30,8 @@ heard "$work/out" '^train step=3 ' || fail "no third step"
 kill -TERM "$(rank_pid 1)"
 wait $launcher
 codes 143 3
-says "stopped as asked after step"
-steps=$(sed -n 's/.*stopped as asked after step \([0-9]*\).*/\1/p' "$work/err")
+says "stopped on request after step"
+steps=$(sed -n 's/.*stopped on request after step \([0-9]*\).*/\1/p' "$work/err")
 [ -f "$work/stopped/step-$(printf %09d "$steps").safetensors" ] || fail "no checkpoint of step $steps"
 [ ! -e "$work/model/model.safetensors" ] || fail "published an unfinished model"
 

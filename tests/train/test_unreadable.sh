@@ -92,7 +92,7 @@ damage "$newest"
 damage "$kept/step-000000004.safetensors"
 refused 66 train --epochs 5
 says "$kept: none of its checkpoints is valid"
-says "begin at step 0 with --resume none"
+says "start at step 0 with --resume none"
 code 0 train --epochs 1 --resume none
 says "starting at step 0: --resume none"
 
@@ -108,8 +108,8 @@ score 66
 says "$config: does not match its checksum"
 sed -i -e '/"checksum"/d' -e 's/"epochs":/"epocs":/' "$config"
 score 0
-says "$config carries no checksum"
-says "$config: unknown keys, which are ignored: epocs"
+says "$config has no checksum"
+says "$config: ignoring unknown keys: epocs"
 
 echo "the same of a model that would be written over"
 rm "$work/model/model.safetensors"

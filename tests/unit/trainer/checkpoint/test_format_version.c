@@ -15,7 +15,7 @@ static void versions_up_to_ours_are_read(void) {
     ASSERT_CONTAINS(err.text, "here: written by a later ringtrain");
     CU_ASSERT_EQUAL(format_version_check(FORMAT_VERSION_FIRST - 1, "here", &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    ASSERT_CONTAINS(err.text, "here: format_version 0 is none");
+    ASSERT_CONTAINS(err.text, "here: format_version 0 does not exist");
 }
 
 /* What a file with this version (NULL: none) is. */

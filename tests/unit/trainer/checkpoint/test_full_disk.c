@@ -111,7 +111,7 @@ static void the_oldest_one_makes_room_and_that_is_told(void) {
         disk_number = numbers[i];
         fill(folder, 2);
         CU_ASSERT_EQUAL(save(folder, 3, &notes), 0);
-        snprintf(told, sizeof(told), "no room in %s: its oldest checkpoint, step 1, went\n",
+        snprintf(told, sizeof(told), "no room in %s: removed its oldest checkpoint, step 1\n",
                  folder);
         CU_ASSERT_STRING_EQUAL(buf_text(&notes), told);
         CU_ASSERT(!is_there(folder, 1) && is_there(folder, 2));
@@ -134,7 +134,7 @@ static void the_newest_one_is_kept_and_the_error_says_so(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "no room for it beside the newest checkpoint, which is kept");
     ASSERT_CONTAINS(err.text, "step-000000003.safetensors");
-    ASSERT_CONTAINS(buf_text(&notes), "step 1, went");
+    ASSERT_CONTAINS(buf_text(&notes), "removed its oldest checkpoint, step 1");
     CU_ASSERT(!is_there(folder, 1));
     CU_ASSERT_EQUAL(newest_valid(folder), 2);
 }

@@ -190,7 +190,7 @@ static void a_missing_folder_is_named(void) {
     struct safetensors file;
     CU_ASSERT_EQUAL(model_dir_config(folder_of("none"), &config, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    ASSERT_CONTAINS(err.text, "/none: no model is there (config.json is missing); --model-dir");
+    ASSERT_CONTAINS(err.text, "/none: no model there (config.json is missing); --model-dir");
     CU_ASSERT_EQUAL(model_dir_open(folder_of("none"), &config, &file, &err), -1);
     ASSERT_CONTAINS(err.text, "none/model.safetensors");
 }
@@ -217,7 +217,7 @@ static void what_cannot_be_saved_is_an_error(void) {
     const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
     snprintf(path, sizeof(path), "%s/config.json", folder_of("unsaved"));
     CU_ASSERT_EQUAL(model_dir_save(folder_of("unsaved"), &config, &nameless, 1, &err), -1);
-    ASSERT_CONTAINS(err.text, "is no name of a tensor");
+    ASSERT_CONTAINS(err.text, "is not a valid tensor name");
     CU_ASSERT_EQUAL(access(path, F_OK), -1);
     CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, &err), 0);
     CU_ASSERT_EQUAL(model_dir_save(folder_of("unsaved"), &config, &array, 1, &err), -1);
@@ -313,7 +313,7 @@ static void what_it_tells_is_checked(void) {
     expect_refused(FINDER("\"detect\"", "\"tv\"", "[1]", SIDES ",\"rules\":[1]"),
                    "\"rules\" is not a list of named numbers");
     expect_refused(FINDER("\"detect\"", "\"tv\"", "[1]", SIDES ",\"rules\":{\"a\":\"1\"}"),
-                   "\"rules\": 'a' is not a number's name");
+                   "\"rules\": 'a' is not the name of a number");
     expect_refused(FINDER("\"detect\"", "\"tv\"", "[1]",
                           SIDES ",\"rules\":{\"a_name_of_more_than_thirty_one_bytes\":1}"),
                    "\"rules\": 'a_name_of_more_than_thirty_one_bytes'");

@@ -117,7 +117,7 @@ static void the_header_has_a_ceiling(void) {
         CU_ASSERT_EQUAL(safetensors_write(path, NULL, 0, &note, 1, &err), more == 0 ? 0 : -1);
     }
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
-    ASSERT_CONTAINS(err.text, "a header of 1048584 bytes; 1048576 are the most");
+    ASSERT_CONTAINS(err.text, "a header of 1048584 bytes; at most 1048576 are allowed");
     ASSERT_CONTAINS(err.text, path);
     cleanup_safetensors struct safetensors file = {0};
     CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path, &err), 0);
@@ -139,7 +139,7 @@ static void as_many_tensors_as_are_read_can_be_written(void) {
     const char *path = path_of("many.safetensors");
     CU_ASSERT_EQUAL(safetensors_write(path, arrays, SAFETENSORS_TENSORS_MAX + 1, NULL, 0, &err),
                     -1);
-    ASSERT_CONTAINS(err.text, "8193 tensors; 8192 are the most");
+    ASSERT_CONTAINS(err.text, "8193 tensors; at most 8192 are allowed");
     CU_ASSERT_EQUAL(safetensors_write(path, arrays, SAFETENSORS_TENSORS_MAX, NULL, 0, &err), 0);
     cleanup_safetensors struct safetensors file = {0};
     CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path, &err), 0);
@@ -163,18 +163,18 @@ static void what_cannot_be_written_is_refused(void) {
     float value = 0;
     struct array arrays[2] = {{.name = "a", .type = ARRAY_F32, .data = &value},
                               {.name = "a", .type = ARRAY_F32, .data = &value}};
-    expect_refused(arrays, 2, "a: two tensors of this name");
+    expect_refused(arrays, 2, "a: two tensors with this name");
     arrays[0].name = "with \"quotes\"";
-    expect_refused(arrays, 1, "is no name of a tensor");
+    expect_refused(arrays, 1, "is not a valid tensor name");
     arrays[0].name = "__metadata__";
-    expect_refused(arrays, 1, "is no name of a tensor");
+    expect_refused(arrays, 1, "is not a valid tensor name");
     arrays[0].name = "a";
     arrays[0].rank = 1;
     arrays[0].shape[0] = -1;
     expect_refused(arrays, 1, "a: impossible shape");
     arrays[0].shape[0] = 1;
     arrays[0].ohwi = true;
-    expect_refused(arrays, 1, "a: OHWI is for four axes");
+    expect_refused(arrays, 1, "a: OHWI needs four axes");
 }
 
 static void a_folder_that_is_not_there_is_named(void) {

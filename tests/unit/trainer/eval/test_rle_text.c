@@ -43,7 +43,7 @@ static void check_refused(const char *text, int64_t height, int64_t width, const
 static void damaged_strings_are_refused_with_what_is_wrong(void) {
     check_refused("", 2, 2, "0 runs add up to 0 pixels");
     check_refused("5", 2, 2, "add up to 5 pixels, its size is 2 x 2");
-    check_refused("P", 2, 2, "breaks off");
+    check_refused("P", 2, 2, "ends within a number");
     check_refused("0!", 2, 2, "byte 0x21");
     check_refused("0p", 2, 2, "byte 0x70");
     check_refused("PPPPPPPPP0", 2, 2, "too long");

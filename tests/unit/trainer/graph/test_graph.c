@@ -27,7 +27,7 @@ static void a_name_can_be_given_once(void) {
     (void)graph_parameter(&graph, "w", shape_1(3), INIT_ZERO, 0);
     (void)graph_state(&graph, "w", shape_1(3), INIT_ZERO);
     CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
-    ASSERT_CONTAINS(err.text, "two tensors are called w");
+    ASSERT_CONTAINS(err.text, "two tensors have the name w");
     graph_done(&graph);
 }
 
@@ -143,7 +143,7 @@ static void pictures_alone_are_pooled(void) {
                        : graph_max_pool(&graph, x, (struct op_window){.kernel = 1, .stride = 1});
         CU_ASSERT_EQUAL(y, TENSOR_NONE);
         CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
-        ASSERT_CONTAINS(err.text, "input 0 has 2 dimensions, wanted 4");
+        ASSERT_CONTAINS(err.text, "input 0 has 2 dimensions, expected 4");
         graph_done(&graph);
     }
 }
@@ -157,7 +157,7 @@ static void what_has_no_gradient_is_no_loss(void) {
         int x = graph_image_normalize(&graph, image, (float[3]){0}, (float[3]){1, 1, 1}, 4);
         graph_loss(&graph, i == 0 ? image : x);
         CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
-        ASSERT_CONTAINS(err.text, "is no loss");
+        ASSERT_CONTAINS(err.text, "is not a loss");
         graph_done(&graph);
     }
 }
@@ -170,7 +170,7 @@ static void rows_are_counted_by_one_whole_number(void) {
         graph_rows(&graph, graph_input(&graph, "rows", i == 0 ? DTYPE_F32 : DTYPE_I32,
                                        i == 0 ? shape_1(1) : shape_1(2)));
         CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
-        ASSERT_CONTAINS(err.text, "rows is no count of rows");
+        ASSERT_CONTAINS(err.text, "rows is not a count of rows");
         graph_done(&graph);
     }
 }

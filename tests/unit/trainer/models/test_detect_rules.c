@@ -41,8 +41,8 @@ static void bounds_are_of_what_may_be(void) {
 }
 
 static void what_is_no_rule_is_named(void) {
-    refused("box_scoresh", 0.5, "'box_scoresh' is no rule that this version knows");
-    refused("", 0.5, "'' is no rule");
+    refused("box_scoresh", 0.5, "'box_scoresh' is not a rule that this version knows");
+    refused("", 0.5, "'' is not a rule");
 }
 
 /* As each preset's source has them: norms of nn.BatchNorm2d and FrozenBatchNorm2d (eps 1e-5;

@@ -263,13 +263,13 @@ static void what_cannot_be_is_refused_by_name(void) {
     const struct maskrcnn_config good = config_of("maskrcnn_tiny", true);
     struct maskrcnn_config bad = good;
     bad.model = "resnet50";
-    refused(bad, "model 'resnet50' is none of maskrcnn_resnet50_fpn, maskrcnn_tiny");
+    refused(bad, "unknown model 'resnet50'; expected one of maskrcnn_resnet50_fpn, maskrcnn_tiny");
     bad = good;
     bad.preset = "mine";
-    refused(bad, "preset 'mine' is none of tv, d2, mlperf");
+    refused(bad, "unknown preset 'mine'; expected one of tv, d2, mlperf");
     bad = good;
     bad.region_samples = 3;
-    refused(bad, "0 anchors and 3 regions of a picture are too few to learn from");
+    refused(bad, "0 anchors and 3 regions sampled per picture are too few");
     bad = good;
     bad.canvas_h = 120;
     refused(bad, "a canvas of 120 x 160");

@@ -18,7 +18,8 @@ static void an_unknown_one_is_told_with_all_that_there_are(void) {
     struct error err = {0};
     CU_ASSERT_PTR_NULL(model_need("alexnet", &err));
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
-    ASSERT_CONTAINS(err.text, "--model: 'alexnet' is none of resnet18, resnet34, ");
+    ASSERT_CONTAINS(err.text,
+                    "--model: unknown model 'alexnet'; expected one of resnet18, resnet34, ");
     CU_ASSERT_PTR_NULL(model_need("resnt18", &err));
     ASSERT_CONTAINS(err.text, "; did you mean resnet18?");
     ASSERT_CONTAINS(err.text, ", resnet110");

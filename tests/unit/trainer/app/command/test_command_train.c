@@ -187,7 +187,7 @@ static void the_model_says_what_it_sees_in_pictures(void) {
     CU_ASSERT_EQUAL(json_array_size(json_object_get(root, "pictures")), 12);
     CU_ASSERT_EQUAL(run(command_predict, "--model-dir @/none --out @/p2 --threads 1 @/data/val"),
                     EXIT_CODE_DATA);
-    ASSERT_CONTAINS(told, "/none: no model is there");
+    ASSERT_CONTAINS(told, "/none: no model there");
     CU_ASSERT_EQUAL(run(command_predict, "--model-dir @/m --out @/p2 --threads 1 @/data/none"),
                     EXIT_CODE_DATA);
     ASSERT_CONTAINS(told, "/data/none");
@@ -236,7 +236,7 @@ static void a_stop_during_the_last_evaluation_takes_nothing_away(void) {
         run(train_when_asked_to_stop, COMMON "--steps 4 --model-dir @/m14 --checkpoint-dir @/c2"),
         0);
     CU_ASSERT_EQUAL(count(out, "eval "), 0);
-    ASSERT_CONTAINS(told, "training is complete; asked to stop during its last evaluation");
+    ASSERT_CONTAINS(told, "training is complete; a stop was requested during its last evaluation");
     CU_ASSERT(same_bytes("@/m/model.safetensors", "@/m14/model.safetensors"));
 }
 

@@ -9,10 +9,10 @@ static void flags_that_do_not_go_together_are_named(void) {
         struct options options;
         const char *says;
     } rows[] = {
-        {{.tensorboard_dir = "t", .model_dir = "m"}, "--tensorboard-dir: goes with --watch alone"},
+        {{.tensorboard_dir = "t", .model_dir = "m"}, "--tensorboard-dir needs --watch"},
         {{.watch = "w", .model_dir = "m"}, "--watch and --model-dir"},
-        {{.watch = "w", .watch_patience = "5"}, "--watch-patience: '5' is no time"},
-        {{.watch = "w", .watch_patience = "0s"}, "--watch-patience: '0s' is no time"},
+        {{.watch = "w", .watch_patience = "5"}, "--watch-patience: '5' is not a time"},
+        {{.watch = "w", .watch_patience = "0s"}, "--watch-patience: '0s' is not a time"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct options o = rows[i].options;

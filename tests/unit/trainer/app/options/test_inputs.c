@@ -59,13 +59,13 @@ static void a_part_that_is_missing_is_named(void) {
     fill(root, "/scored/test");
     CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    ASSERT_CONTAINS(err.text, "has test/ and no train/");
+    ASSERT_CONTAINS(err.text, "has test/ but no train/");
     CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, NULL), 0);
     ASSERT_CONTAINS(in.validation, "/scored/test");
     (void)snprintf(data, sizeof(data), "%s/learnt", root);
     fill(root, "/learnt/train");
     CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, &err), -1);
-    ASSERT_CONTAINS(err.text, "has train/ and no val/ or test/ to evaluate on");
+    ASSERT_CONTAINS(err.text, "has train/ but no val/ or test/ to evaluate on");
     CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
     CU_ASSERT_FALSE(in.scored);
     CU_ASSERT_STRING_EQUAL(in.note, "");

@@ -59,9 +59,9 @@ static void milestones_that_cannot_be_are_refused(void) {
         ASSERT_CONTAINS(err.text, "--milestones: ");
     }
     CU_ASSERT_EQUAL(SETTLE("--schedule", "milestones"), -1);
-    ASSERT_CONTAINS(err.text, "--milestones says at which epochs");
+    ASSERT_CONTAINS(err.text, "--schedule milestones needs --milestones");
     CU_ASSERT_EQUAL(SETTLE("--milestones", "8"), -1);
-    ASSERT_CONTAINS(err.text, "without --schedule milestones");
+    ASSERT_CONTAINS(err.text, "--milestones needs --schedule milestones");
 }
 
 /* A run that is shorter than its warm-up is the beginning of the longer one. */
@@ -127,7 +127,7 @@ static void what_a_run_has_no_steps_for_is_told(void) {
         TOLD(1, "--recipe", "coco-1x", "--warmup-steps", "0", "--milestones", "1"), "");
     CU_ASSERT_STRING_EQUAL(
         TOLD(1, "--schedule", "milestones", "--milestones", "1,2,3", "--steps", "200"),
-        "2 of 3 milestones lie behind the last step, 200: the rate does not "
+        "2 of 3 milestones are after the last step, 200: the rate does not "
         "fall there\n");
 }
 

@@ -156,7 +156,7 @@ static void a_recipe_changes_only_where_it_was_asked_for(void) {
     struct run_state now = SAMPLE;
     (void)snprintf(now.options, sizeof(now.options), "lr=0.01 tf32=true bad-samples=fail");
     CU_ASSERT_EQUAL(check(&now, &SAMPLE, classes, false, &err), EXIT_CODE_CONFIG);
-    ASSERT_CONTAINS(err.text, PATH " is of a run with other settings: lr 0.01 (was 0.1); ");
+    ASSERT_CONTAINS(err.text, PATH " is from a run with other settings: lr 0.01 (was 0.1); ");
     ASSERT_CONTAINS(err.text, "--resume " PATH);
     ASSERT_CONTAINS(err.text, "--resume none");
     CU_ASSERT_EQUAL(check(&now, &SAMPLE, classes, true, &err), 0);

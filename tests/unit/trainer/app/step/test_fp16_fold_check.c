@@ -55,7 +55,7 @@ static void what_f16_cannot_hold_is_named(void) {
         set(&w, "backbone.body.layer2.0.bn2.weight", 3, -1e7F);
         CU_ASSERT_EQUAL(fp16_fold_check(&w.net, &err), -1);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-        ASSERT_CONTAINS(err.text, "backbone.body.layer2.0.bn2.weight: channel 3 makes");
+        ASSERT_CONTAINS(err.text, "backbone.body.layer2.0.bn2.weight: channel 3 gives");
         ASSERT_CONTAINS(err.text, "--dtype bf16");
         close_world(&w);
     }
@@ -71,7 +71,7 @@ static void the_largest_number_is_held(void) {
     CU_ASSERT_EQUAL(fp16_fold_check(&w.net, &err), 0);
     set(&w, "backbone.body.bn1.bias", 0, -65505);
     CU_ASSERT_EQUAL(fp16_fold_check(&w.net, &err), -1);
-    ASSERT_CONTAINS(err.text, "backbone.body.bn1.weight: channel 0 makes");
+    ASSERT_CONTAINS(err.text, "backbone.body.bn1.weight: channel 0 gives");
     close_world(&w);
 }
 

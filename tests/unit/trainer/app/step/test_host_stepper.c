@@ -293,7 +293,7 @@ static void twenty_steps_in_a_row_that_are_not_finite_end_the_run(void) {
         CU_ASSERT_EQUAL(tell(&fresh, false, NAN, 1, &err), 0);
     }
     CU_ASSERT_EQUAL(tell(&fresh, false, NAN, 1, &err), -1);
-    ASSERT_CONTAINS(err.text, "never began: the loss of the first 20 steps");
+    ASSERT_CONTAINS(err.text, "never started: the loss of the first 20 steps");
     CU_ASSERT_EQUAL(tell(&s, true, 1, 1, &err), 0);
     for (int i = 0; i < 19; i++)
         CU_ASSERT_EQUAL(tell(&s, false, INFINITY, 1, &err), 0);

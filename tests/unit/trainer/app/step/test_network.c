@@ -89,19 +89,19 @@ static void a_canvas_that_is_none_and_another_size_are_refused(void) {
     struct error err = {0};
     open_world(&w, 8, LARGEST);
     CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(8, 2), &err), -1);
-    ASSERT_CONTAINS(err.text, "a batch of canvas 2, the network has 2");
+    ASSERT_CONTAINS(err.text, "a batch has canvas 2, but the network has 2 canvases");
     CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(8, -1), &err), -1);
     CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(8, 1), &err), -1);
-    ASSERT_CONTAINS(err.text, "takes image of 864 bytes, a batch has 384");
+    ASSERT_CONTAINS(err.text, "takes image of 864 bytes, but a batch has 384");
     struct batch odd = *make_batch(8, 0);
     struct batch_layout layout = *odd.layout;
     odd.layout = &layout;
     layout.fields[1].bytes = 99;
     CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, &odd, &err), -1);
-    ASSERT_CONTAINS(err.text, "takes label of 8 bytes, a batch has 99");
+    ASSERT_CONTAINS(err.text, "takes label of 8 bytes, but a batch has 99");
     layout.count = 1;
     CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, &odd, &err), -1);
-    ASSERT_CONTAINS(err.text, "takes label of 8 bytes, a batch has 0");
+    ASSERT_CONTAINS(err.text, "takes label of 8 bytes, but a batch has 0");
     close_world(&w);
 }
 
@@ -141,7 +141,7 @@ static void norms_of_one_value_a_channel_are_refused(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
     ASSERT_CONTAINS(err.text, "resnet18 at 32x32 px: layer4.0.");
     ASSERT_CONTAINS(err.text, "one value a channel");
-    ASSERT_CONTAINS(err.text, "--batch-size of more than 1");
+    ASSERT_CONTAINS(err.text, "--batch-size above 1");
     network_done(&net);
     /* Who evaluates has statistics. */
     CU_ASSERT_EQUAL(network_open(&net, backend, &o, false, &err), 0);

@@ -139,13 +139,13 @@ static int tried(int batch, int mib, struct error *err) {
 static void a_batch_that_is_too_large_names_one_that_fits(void) {
     static const int rooms[] = {100, 130, 180};
     for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
-        static const char words[] = "MiB there (the limit on a process's data (ulimit -d)): "
+        static const char words[] = "MiB available (the limit on a process's data (ulimit -d)): "
                                     "--batch-size ";
         struct error err = {0};
         CU_ASSERT_EQUAL(tried(512, rooms[i], &err), -1);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
         ASSERT_CONTAINS(err.text, "resnet20: compiling: memory: ");
-        ASSERT_CONTAINS(err.text, "MiB wanted for --batch-size 512, ");
+        ASSERT_CONTAINS(err.text, "MiB needed for --batch-size 512, ");
         ASSERT_CONTAINS(err.text,
                         "MiB in all; batches and decoders 2 MiB, threads and the rest 80");
         const char *fits = strstr(err.text, words);

@@ -73,11 +73,12 @@ static void pictures_that_fill_no_batch_are_told(void) {
         options.batch_size = batch;
         heard[0] = '\0';
         CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
-        CU_ASSERT_EQUAL(strstr(heard, "never learnt from") != NULL, batch == 3);
+        CU_ASSERT_EQUAL(strstr(heard, "never used for training") != NULL, batch == 3);
         task_close(&data);
     }
-    ASSERT_CONTAINS(heard, "2 pictures are never learnt from: a step takes 3 of one canvas, and "
-                           "there are 2 on ");
+    ASSERT_CONTAINS(heard,
+                    "2 pictures are never used for training: a step takes 3 of one canvas, and "
+                    "there are 2 on ");
 }
 
 /* What canvases have beyond whole steps. */

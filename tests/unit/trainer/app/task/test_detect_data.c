@@ -152,7 +152,7 @@ static void a_trained_model_is_scored_as_it_was_trained(void) {
     config.category_ids[1] = id;
     config.classes = 2;
     CU_ASSERT_EQUAL(task_open(&again, &ask, &err), -1);
-    ASSERT_CONTAINS(err.text, "3 categories, the model 2");
+    ASSERT_CONTAINS(err.text, "3 categories, but the model has 2");
     task_close(&again);
     config.classes = 3;
     config.preset = (char[]){"none"};

@@ -81,7 +81,7 @@ static void each_file_is_named_once_and_counted_at_the_end(void) {
     (void)bad_samples_note(&samples.faults, 2, BAD_SAMPLE_BAD, "truncated");
     (void)bad_samples_note(&samples.faults, 0, BAD_SAMPLE_DAMAGED, "odd bytes");
     CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 1, &err), 0);
-    ASSERT_CONTAINS(heard, "damaged, read as far as it goes: ");
+    ASSERT_CONTAINS(heard, "damaged, decoded as far as possible: ");
     ASSERT_CONTAINS(heard, "set/a/1.jpg: odd bytes\n");
     ASSERT_CONTAINS(heard, "skipped: ");
     ASSERT_CONTAINS(heard, "set/b/4.png: truncated\n");
@@ -90,7 +90,7 @@ static void each_file_is_named_once_and_counted_at_the_end(void) {
     CU_ASSERT_STRING_EQUAL(heard, "");
     sample_health_sum_up(&samples, 1);
     ASSERT_CONTAINS(heard, "of 3 files 1 skipped: ");
-    ASSERT_CONTAINS(heard, "of 3 files 1 damaged, read as far as it goes: ");
+    ASSERT_CONTAINS(heard, "of 3 files 1 damaged, decoded as far as possible: ");
     (void)error_set(&err, EXIT_CODE_DATA, "set/b/4.png: truncated");
     CU_ASSERT_EQUAL(sample_health_refuse(&samples, 0, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
@@ -143,7 +143,7 @@ static void masks_without_room_are_told_of(void) {
     CU_ASSERT_STRING_EQUAL(heard, "");
     masks = 2;
     sample_health_count(&samples, NULL);
-    ASSERT_CONTAINS(heard, "here: 2 masks, the smallest of a batch, had no room in it");
+    ASSERT_CONTAINS(heard, "here: 2 masks, the smallest of a batch, did not fit into it");
     heard[0] = '\0';
     sample_health_count(&samples, NULL);
     CU_ASSERT_STRING_EQUAL(heard, "");

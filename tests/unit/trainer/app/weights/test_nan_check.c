@@ -31,7 +31,7 @@ static void scores_of_a_loss_that_is_not_finite_are_none(void) {
     e.figures[1].value = (double)NAN;
     CU_ASSERT_EQUAL(nan_check_evaluation(&e, "dir", &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    ASSERT_CONTAINS(err.text, "dir gives a loss that is not finite (nan) over 270 images");
+    ASSERT_CONTAINS(err.text, "dir gives a non-finite loss (nan) over 270 images");
     e.figures[1].value = (double)INFINITY;
     CU_ASSERT_EQUAL(nan_check_evaluation(&e, "dir", &err), -1);
     ASSERT_CONTAINS(err.text, "(inf)");

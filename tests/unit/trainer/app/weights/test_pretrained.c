@@ -181,7 +181,7 @@ static void another_number_of_classes_leaves_the_head_and_says_so(void) {
     cleanup_buf struct buf notes = {0};
     CU_ASSERT_EQUAL(read_model(&m, 7, &(struct export){.prefix = ""}, &notes, NULL), 0);
     ASSERT_CONTAINS(buf_text(&notes),
-                    "is for 10 classes, the data has 7: fc keeps its start values\n");
+                    "is for 10 classes, the data has 7: fc keeps its initial values\n");
     CU_ASSERT_EQUAL(strchr(buf_text(&notes), '\n')[1], '\0'); /* that is all */
     CU_ASSERT(near(&m, "layer2.0.downsample.0.weight", 0));
     model_open(&fresh, 7, 9);
@@ -259,7 +259,8 @@ static void a_backbone_is_found_by_its_prefix(void) {
     CU_ASSERT(near(&m, "layer1.0.conv1.weight", 0));
     CU_ASSERT_FALSE(near(&m, "fc.weight", 1e-3));
     ASSERT_CONTAINS(buf_text(&notes), "the prefix \"backbone.body.\"");
-    ASSERT_CONTAINS(buf_text(&notes), "has no backbone.body.fc.weight: fc keeps its start values");
+    ASSERT_CONTAINS(buf_text(&notes),
+                    "has no backbone.body.fc.weight: fc keeps its initial values");
     ASSERT_CONTAINS(buf_text(&notes), "1 tensors are not used: rpn.bias\n");
     model_done(&m);
 }
@@ -275,7 +276,7 @@ static void of_several_linear_layers_the_last_is_the_head(void) {
     vgg_open(&fresh, 7, 9);
     CU_ASSERT_EQUAL(pretrained_read(&m.store, NULL, path, NULL, &notes, NULL), 0);
     ASSERT_CONTAINS(buf_text(&notes),
-                    "is for 10 classes, the data has 7: classifier.6 keeps its start values");
+                    "is for 10 classes, the data has 7: classifier.6 keeps its initial values");
     ASSERT_CONTAINS(buf_text(&notes), "the prefix \"module.\"");
     static const char *const taken[] = {"features.0.weight", "classifier.0.weight",
                                         "classifier.3.weight"};
@@ -324,7 +325,7 @@ static void another_width_is_refused(void) {
     buf_init(&notes, 1000);
     CU_ASSERT_EQUAL(pretrained_read(&m.store, NULL, path, NULL, &notes, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    ASSERT_CONTAINS(err.text, "conv1.weight: has another shape");
+    ASSERT_CONTAINS(err.text, "conv1.weight: its shape differs");
     model_done(&m);
 }
 
@@ -441,9 +442,11 @@ static bool in_a_module(const char *name, char *ret) {
 }
 
 static void a_detector_finds_the_prefix_of_a_body_and_of_all(void) {
-    check_detector(3, as_body_of_model, false, false, "calls the model by the prefix \"model.\"");
+    check_detector(3, as_body_of_model, false, false,
+                   "names the model's tensors with the prefix \"model.\"");
     check_detector(3, as_body_of_model, false, false, "holds a body alone");
-    check_detector(3, in_a_module, true, true, "calls the model by the prefix \"module.\"");
+    check_detector(3, in_a_module, true, true,
+                   "names the model's tensors with the prefix \"module.\"");
 }
 
 static void a_prefix_can_be_told(void) {
@@ -456,7 +459,7 @@ static void a_prefix_can_be_told(void) {
     const char *path = detector_file(&from, as_body_of_model);
     CU_ASSERT_EQUAL(pretrained_read(&m.store, &DETECTOR_NAMES, path, "encoder.", &notes, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    ASSERT_CONTAINS(err.text, "detector.safetensors: no weight of the model under the prefix "
+    ASSERT_CONTAINS(err.text, "detector.safetensors: no weight of the model has the prefix "
                               "\"encoder.\"");
     CU_ASSERT_EQUAL(pretrained_read(&m.store, &DETECTOR_NAMES, path, "model.", &notes, &err), 0);
     ASSERT_CONTAINS(buf_text(&notes), "holds a body alone: 85 tensors are taken");
@@ -475,12 +478,12 @@ static void a_prefix_can_be_told(void) {
 static void a_detector_for_other_classes_leaves_its_predictors(void) {
     check_detector(5, before_0_12, true, false,
                    "is for 3 classes, the data has 5: roi_heads.box_predictor.cls_score.weight and "
-                   "what else depends on the classes keep their start values");
+                   "the other layers that depend on the classes keep their initial values");
 }
 
 static void of_a_classifier_a_detector_takes_the_body(void) {
     check_detector(3, as_classifier, false, false,
-                   "holds a body alone: 85 tensors are taken, 38 keep their start values");
+                   "holds a body alone: 85 tensors are taken, 38 keep their initial values");
     check_detector(3, as_classifier, false, false, "2 tensors are not used: fc.");
 }
 

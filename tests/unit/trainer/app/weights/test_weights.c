@@ -118,7 +118,7 @@ static void linear_layers_lie_in_files_as_in_torchs(void) {
     CU_ASSERT(before != 0 && here[50] == before);
     graph_file(&graph, pixel, FILE_MATRIX);
     CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
-    ASSERT_CONTAINS(err.text, "logits.weight has not the 4 axes");
+    ASSERT_CONTAINS(err.text, "logits.weight does not have the 4 axes");
     store_done(&store);
     graph_done(&graph);
     backend_close(backend);

@@ -42,14 +42,14 @@ static void errors_name_the_key(void) {
     static const char *const CASES[][2] = {
         {"{\"id\":\"7\"}", "\"id\": byte 6: expected a number"},
         {"{\"id\":1.5}", "\"id\""},
-        {"{\"bbox\":[1,2,3]}", "\"bbox\": 3 numbers, a box has 4"},
+        {"{\"bbox\":[1,2,3]}", "\"bbox\": 3 numbers; a box has 4"},
         {"{\"bbox\":{}}", "\"bbox\": byte 8: expected a list"},
         {"{\"area\":NaN}", "\"area\": byte 8"},
         {"{\"iscrowd\":\"yes\"}", "\"iscrowd\""},
         {"{\"score\":1e999}", "\"score\""},
         {"{\"segmentation\":[[\"x\"]]}", "\"segmentation\": byte 18: expected a number"},
         {"{\"id\":3}", "no \"image_id\""},
-        {"{\"bbox\":[1,2,3,4,5]}", "\"bbox\": 5 numbers, a box has 4"},
+        {"{\"bbox\":[1,2,3,4,5]}", "\"bbox\": 5 numbers; a box has 4"},
         {"[]", "expected an object"},
     };
     for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {

@@ -51,7 +51,8 @@ static void malformed_results_are_refused_by_their_number(void) {
     static const char *const CASES[][2] = {
         {"{}", "expected a list"},
         {"[" HEAD BOX ",{\"image_id\":1,\"category_id\":2" BOX "]", "result 2: no \"score\""},
-        {"[" HEAD BOX "," HEAD MASK "]", "result 2: no \"bbox\", which the first result has"},
+        {"[" HEAD BOX "," HEAD MASK "]",
+         "result 2: no \"bbox\", although the first result has one"},
         {"[" HEAD MASK "," HEAD BOX "]", "result 2: neither \"bbox\" nor \"segmentation\""},
         {"[" HEAD "}]", "result 1: neither"},
         {"[{\"image_id\":1,\"category_id\":2,\"score\":NaN}]", "result 1: \"score\""},

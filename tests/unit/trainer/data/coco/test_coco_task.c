@@ -127,7 +127,7 @@ static void errors_name_annotation_or_result(void) {
                   "set.json: annotation 42: no mask");
     check_refused("{\"id\":42,\"image_id\":4,\"category_id\":3,\"area\":4,\"segmentation\":"
                   "{\"size\":[10,10],\"counts\":\"0T\"}}",
-                  "[]", true, "annotation 42: the mask's string breaks off");
+                  "[]", true, "annotation 42: the mask's string ends within a number");
     check_refused(object,
                   "[" FOUND(4, 3) ",\"bbox\":[2,2,5,5],\"segmentation\":{\"size\":[10,10],"
                                   "\"counts\":\"05\"}}]",

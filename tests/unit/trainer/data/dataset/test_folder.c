@@ -225,7 +225,7 @@ static void a_fifo_is_no_picture_and_does_not_block(void) {
     cleanup_dataset struct dataset set = {0};
     CU_ASSERT_EQUAL_FATAL(dataset_open_folder(&set, folder_of("fifo"), &err), 0);
     CU_ASSERT_EQUAL(set.count, 1);
-    expect_left_out(&set, "that are no files", 1, "a/2.jpg");
+    expect_left_out(&set, "that are not files", 1, "a/2.jpg");
 }
 
 UNIT_SUITE("data.folder", UNIT(classes_and_files_are_in_bytewise_order),

@@ -433,7 +433,7 @@ static void a_mask_of_too_many_bytes_is_named(void) {
                                                &s.bits[1], &s.err),
                         -1);
         CU_ASSERT_EQUAL(s.err.code, EXIT_CODE_DATA);
-        ASSERT_CONTAINS(s.err.text, "set.json: annotation 79: masks of over");
+        ASSERT_CONTAINS(s.err.text, "set.json: annotation 79: masks of more than");
         scene_done(&s);
     }
 }

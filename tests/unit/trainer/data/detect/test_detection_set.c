@@ -159,8 +159,8 @@ static void odd_ids_and_boxes_are_counted(void) {
     CU_ASSERT_EQUAL(detection_set_describe(&made.set, &text, NULL), 0);
     CU_ASSERT_STRING_EQUAL(
         buf_text(&text),
-        "2 pictures, 2 objects of 2 categories; 1 image ids given again (the last counts); 1 "
-        "category ids given again (the last counts); 1 annotations of images that are not listed "
+        "2 pictures, 2 objects of 2 categories; 1 repeated image ids (the last counts); 1 "
+        "repeated category ids (the last counts); 1 annotations of images that are not listed "
         "left out; 3 boxes without area left out");
     CU_ASSERT(made.set.objects[0].label == 1 && made.set.objects[1].label == 2);
     CU_ASSERT_EQUAL(detection_set_path(&made.set, 1, path, sizeof(path), NULL), 0);
@@ -213,10 +213,10 @@ static void what_cannot_be_learnt_from_is_refused(void) {
         {SET("{\"id\":7,\"width\":5,\"height\":5}", OBJECT(1, 7, 3, 0, 0, 5, 5, "")),
          "image 7: no \"file_name\"", DETECTION_PICK_TV},
         {SET(NAMED(7, "../a.png"), OBJECT(1, 7, 3, 0, 0, 5, 5, "")),
-         "image 7: \"file_name\": '../a.png' is no place in the folder", DETECTION_PICK_TV},
-        {SET(NAMED(7, "a/../../b.png"), ""), "'a/../../b.png' is no place", DETECTION_PICK_ALL},
-        {SET(NAMED(7, "a/.."), ""), "'a/..' is no place in the folder", DETECTION_PICK_ALL},
-        {SET(NAMED(7, "/etc/a.png"), ""), "'/etc/a.png' is no place", DETECTION_PICK_ALL},
+         "image 7: \"file_name\": '../a.png' leads out of the folder", DETECTION_PICK_TV},
+        {SET(NAMED(7, "a/../../b.png"), ""), "'a/../../b.png' leads out", DETECTION_PICK_ALL},
+        {SET(NAMED(7, "a/.."), ""), "'a/..' leads out of the folder", DETECTION_PICK_ALL},
+        {SET(NAMED(7, "/etc/a.png"), ""), "'/etc/a.png' leads out", DETECTION_PICK_ALL},
         {SET(IMAGE(7, 2147483647, 10), OBJECT(1, 7, 3, 0, 0, 5, 5, "")),
          "image 7: width 2147483647 and height 10", DETECTION_PICK_TV},
         {"{" TWO_IMAGES ",\"annotations\":[],\"categories\":[{\"id\":-1,\"name\":\"none\"}]}",
@@ -228,8 +228,8 @@ static void what_cannot_be_learnt_from_is_refused(void) {
         {SET(IMAGE(7, 20, 10), OBJECT(11, 7, 3, 0, 0, 5, 5,
                                       ",\"segmentation\":{\"size\":[20,10],\"counts\":[0,200]}")),
          "annotation 11: its mask is 10 x 20, its image 20 x 10", DETECTION_PICK_TV},
-        {SET(IMAGE(7, 20, 10), OBJECT(11, 7, 3, 0, 0, 1, 1, "")), "none of 1 images has an object",
-         DETECTION_PICK_TV},
+        {SET(IMAGE(7, 20, 10), OBJECT(11, 7, 3, 0, 0, 1, 1, "")),
+         "none of its 1 images has an object", DETECTION_PICK_TV},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct made made;

@@ -105,7 +105,7 @@ static void what_is_no_picture_is_left_out_by_name(void) {
     picture_index_done(&p);
     CU_ASSERT_EQUAL(picture_index_make(&p, list, 2, &CATEGORIES, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    ASSERT_CONTAINS(err.text, "none of 2 files is a picture");
+    ASSERT_CONTAINS(err.text, "none of the 2 files is a picture");
     static const int64_t falling[] = {17, 3};
     const struct picture_categories wrong = {NAMES, falling, 2};
     CU_ASSERT_EQUAL(picture_index_make(&p, list, FILES, &wrong, &err), -1);

@@ -177,7 +177,7 @@ static void a_font_of_dots_is_refused(void) {
     snprintf(path, sizeof(path), "%s/dots.bdf", unit_temp_dir());
     CU_ASSERT_EQUAL_FATAL(file_put(path, DOTS, sizeof(DOTS) - 1, 0600, &err), 0);
     CU_ASSERT_EQUAL(fonts_add(fonts, path, &err), -1);
-    ASSERT_CONTAINS(err.text, "dots.bdf: a font of dots, without outlines");
+    ASSERT_CONTAINS(err.text, "dots.bdf: a bitmap font, without outlines");
     CU_ASSERT_EQUAL(fonts_count(fonts), 0);
     fonts_free(fonts);
 }

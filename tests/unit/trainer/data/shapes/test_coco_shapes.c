@@ -163,7 +163,7 @@ static void a_folder_with_a_set_is_left_alone(void) {
     coco_shapes_defaults(&o);
     o.folder = path;
     CU_ASSERT_EQUAL(coco_shapes_write(&o, &err), -1);
-    ASSERT_CONTAINS(err.text, "is there already");
+    ASSERT_CONTAINS(err.text, "exists already");
     o.side = 3;
     CU_ASSERT_EQUAL(coco_shapes_write(&o, &err), -1);
 }

@@ -68,7 +68,7 @@ static void it_never_writes_over_what_is_there(void) {
     CU_ASSERT_EQUAL_FATAL(prepare_shapes(&o, &err), 0);
     CU_ASSERT_EQUAL(prepare_shapes(&o, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
-    ASSERT_CONTAINS(err.text, "train is there already");
+    ASSERT_CONTAINS(err.text, "train exists already");
 }
 
 static void options_out_of_range_are_named(void) {
@@ -77,7 +77,7 @@ static void options_out_of_range_are_named(void) {
     struct prepare_options o = small(folder, "never");
     o.classes = 1;
     CU_ASSERT_EQUAL(prepare_shapes(&o, &err), -1);
-    ASSERT_CONTAINS(err.text, "classes is 1; 2 to 10 are possible");
+    ASSERT_CONTAINS(err.text, "classes is 1; expected 2 to 10");
     o = small(folder, "never");
     o.side = 4;
     CU_ASSERT_EQUAL(prepare_shapes(&o, &err), -1);

@@ -38,8 +38,8 @@ static void a_form_of_file_has_its_axes(void) {
             CU_ASSERT_EQUAL(graph_finish(&graph, &err), good ? 0 : -1);
             CU_ASSERT_EQUAL(graph.tensors[w].file, good ? forms[form] : FILE_PLAIN);
             if (!good)
-                ASSERT_CONTAINS(err.text,
-                                form == 1 ? "w has not the 4 axes" : "w has not the 2 axes");
+                ASSERT_CONTAINS(err.text, form == 1 ? "w does not have the 4 axes"
+                                                    : "w does not have the 2 axes");
             graph_done(&graph);
         }
     }
@@ -54,7 +54,7 @@ static void what_is_kept_has_a_name_of_its_own(void) {
     int z = graph_relu(&graph, y);
     CU_ASSERT_EQUAL(graph_keep(&graph, z, "y"), TENSOR_NONE);
     CU_ASSERT_EQUAL(graph.tensors[z].role, TENSOR_ACTIVATION);
-    refused("two tensors are called y");
+    refused("two tensors have the name y");
 }
 
 /* Whatever is called behind an error does nothing. */
@@ -82,7 +82,7 @@ static void behind_an_error_nothing_changes(void) {
     CU_ASSERT(graph.rows == TENSOR_NONE && graph.loss_count == 0);
     CU_ASSERT_EQUAL(graph.tensors[w].file, FILE_PLAIN);
     CU_ASSERT_EQUAL(graph.tensors[y].role, TENSOR_ACTIVATION);
-    refused("two tensors are called x");
+    refused("two tensors have the name x");
 }
 
 static void a_loss_is_the_mean_over_its_batch(void) {

@@ -160,7 +160,7 @@ static void the_check_sees_values_that_share_bytes(void) {
     ASSERT_CONTAINS(err.text, "what operators 0 and 1 make may share bytes");
     scratch->offset = place + 1;
     CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), -1);
-    ASSERT_CONTAINS(err.text, "what operator 1 makes lies at");
+    ASSERT_CONTAINS(err.text, "the result of operator 1 is at");
     scratch->offset = place;
     plan.arena_bytes -= 64;
     CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), -1);

@@ -175,7 +175,7 @@ static void a_store_of_another_model_is_refused_by_name(void) {
     other.classes = 11;
     CU_ASSERT_EQUAL_FATAL(resnet_build(&graph, &other, &tensors, &err), 0);
     CU_ASSERT_EQUAL(program_compile(&program, &graph, &net.store, net.backend, &options, &err), -1);
-    ASSERT_CONTAINS(err.text, "fc.weight is [10, 64] in the store, wanted [11, 64]");
+    ASSERT_CONTAINS(err.text, "fc.weight is [10, 64] in the store, expected [11, 64]");
     program_done(&program);
     graph_done(&graph);
     net_done(&net);

@@ -237,7 +237,7 @@ static void an_operator_that_does_not_wait_for_its_input_is_found(void) {
             l.lanes.wait[i] = -1;
     streams_settle(&l.lanes);
     CU_ASSERT_EQUAL(plan_check(&plan, &l.net.graph, &l.lanes, &err), -1);
-    ASSERT_CONTAINS(err.text, "may not have made yet");
+    ASSERT_CONTAINS(err.text, "which may not have run yet");
     plan_done(&plan);
     close_laned(&l);
 }

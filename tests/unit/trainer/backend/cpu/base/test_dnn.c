@@ -11,11 +11,11 @@ static void statuses_become_errors_in_words(void) {
     static const struct {
         dnnl_status_t status;
         const char *text;
-    } cases[] = {{dnnl_out_of_memory, "a thing: oneDNN says: out of memory (1)"},
-                 {dnnl_invalid_arguments, "a thing: oneDNN says: invalid arguments (2)"},
-                 {dnnl_unimplemented, "a thing: oneDNN says: not offered on this processor (3)"},
-                 {dnnl_runtime_error, "a thing: oneDNN says: runtime error (5)"},
-                 {dnnl_not_required, "a thing: oneDNN says: failure (6)"}};
+    } cases[] = {{dnnl_out_of_memory, "a thing: oneDNN error: out of memory (1)"},
+                 {dnnl_invalid_arguments, "a thing: oneDNN error: invalid arguments (2)"},
+                 {dnnl_unimplemented, "a thing: oneDNN error: not offered on this processor (3)"},
+                 {dnnl_runtime_error, "a thing: oneDNN error: runtime error (5)"},
+                 {dnnl_not_required, "a thing: oneDNN error: failure (6)"}};
     struct error err = {0};
     CU_ASSERT_EQUAL(dnn_check(dnnl_success, "a thing", &err), 0);
     CU_ASSERT_STRING_EQUAL(err.text, "");

@@ -28,7 +28,7 @@ static void check_op(struct backend *backend, struct graph *graph, const struct 
         const struct shape own = *shape;
         for (int axis = 0; axis < 4; axis++) {
             shape->dim[axis] = -7;
-            expect_refusal(backend, graph, op, "oneDNN says");
+            expect_refusal(backend, graph, op, "oneDNN error");
             *shape = own;
         }
         shape->dim[0]++; /* pictures, or the weights' outputs */
