@@ -19,7 +19,7 @@
 struct command {
     const char *name;
     int (*run)(int argc, char *const *argv, struct error *err);
-    /* NULL: the line below says all. Behind the command's name come words that may be wrong. */
+    /* NULL: LINE below is the whole help. The words after the command's name may have errors. */
     void (*help)(FILE *out, int argc, char *const *argv);
     const char *line;     /* NULL: not listed */
     const char *examples; /* a command a line */
@@ -35,7 +35,7 @@ static const struct command COMMANDS[] = {
     {"eval", command_eval, command_eval_help, "score a trained network",
      "ringtrain eval --model-dir model --data pictures\n"
      "ringtrain eval --watch checkpoints --data pictures\n"},
-    {"predict", command_predict, command_predict_help, "say what a network sees in pictures",
+    {"predict", command_predict, command_predict_help, "predict classes or objects in pictures",
      "ringtrain predict --model-dir model --out predictions cat.jpg photos/\n"},
     {"prepare", command_prepare, command_prepare_help, "write sample data",
      "ringtrain prepare shapes sample\n"
@@ -43,9 +43,9 @@ static const struct command COMMANDS[] = {
     {"inspect", command_inspect, command_inspect_help, "show what would run",
      "ringtrain inspect data pictures\n"
      "ringtrain inspect plan --model resnet50 --batch-size 64\n"},
-    {"draw", command_draw, command_draw_help, "paint a data set's objects on its pictures",
+    {"draw", command_draw, command_draw_help, "draw a data set's objects on its pictures",
      "ringtrain draw --coco coco --out painted --count 4\n"},
-    {"version", command_version, NULL, "say what this build has", "ringtrain version\n"},
+    {"version", command_version, NULL, "show what this build includes", "ringtrain version\n"},
     {"man", run_man, NULL, "print the man page, as `man -l -` reads it",
      "ringtrain man | man -l -\n"},
     {"docs", command_docs, NULL, NULL, NULL},
@@ -84,9 +84,10 @@ static int run_man(int argc, char *const *argv, struct error *err) {
     cleanup_buf struct buf text;
     buf_init(&text, MANUAL_MAX);
     if (argc > 0)
-        return error_set(err, EXIT_CODE_USAGE, "ringtrain man takes no '%.64s'", argv[0]);
+        return error_set(err, EXIT_CODE_USAGE, "ringtrain man takes no argument, got '%.64s'",
+                         argv[0]);
     if (roff_head(&text, "ringtrain", RINGMASTER_VERSION,
-                  "trains image networks, scores and uses them", err) != 0 ||
+                  "trains, scores and applies image networks", err) != 0 ||
         buf_add_text(&text, ".SH SYNOPSIS\n.B ringtrain\nCOMMAND [ARGUMENTS]\n.SH COMMANDS\n",
                      err) != 0)
         return -1;
@@ -122,7 +123,7 @@ static const struct command *find(const char *name) {
     return NULL;
 }
 
-/* Help and version are asked for anywhere in the line, with words beside them that may be wrong. */
+/* --help and --version may stand anywhere in the line, beside words with errors. */
 static bool answer(const struct command *command, int argc, char **argv, struct error *err,
                    int *ret_code) {
     for (int i = 2; i < argc; i++) {
@@ -155,7 +156,7 @@ static int run(int argc, char **argv, struct error *err) {
     if (command == NULL) {
         char words[NEAREST_WORDS_MAX];
         print_help(stderr);
-        /* Behind the help, where it is still on the screen. */
+        /* Printed after the help, so that it stays visible on the screen. */
         if (argc >= 2)
             fprintf(stderr, "\nringtrain: unknown command '%.64s'%s\n", argv[1],
                     near_command(argv[1], words));
@@ -167,12 +168,12 @@ static int run(int argc, char **argv, struct error *err) {
     return code;
 }
 
-/* A program whose standard output is closed would lose what it is asked for. */
+/* Fails if standard output is closed: the output would be lost. */
 static int check_output(bool closed, struct error *err) {
     return !closed ? 0
                    : error_set(err, EXIT_CODE_CONFIG,
                                "standard output is closed: what ringtrain prints would be lost; "
-                               "open it, or send it to /dev/null");
+                               "open it, or redirect it to /dev/null");
 }
 
 int main(int argc, char **argv) {
@@ -189,9 +190,8 @@ int main(int argc, char **argv) {
         return code;
     char near[NEAR_FILE_WORDS_MAX];
     log_error("%s%s", err.text, near_file_of(err.text, argv + 1, argc > 1 ? argc - 1 : 0, near));
-    /* Not through exit: a communication thread may sit in a call that never returns, and handlers
-     * of its library must not wait for it. Nor through fflush(NULL), which would wait for a stream
-     * that it holds. */
+    /* Does not call exit: a communication thread may hang in a call, and exit handlers of the MPI
+     * library would wait for it. fflush(NULL) would wait for a stream that such a thread holds. */
     (void)fflush(stdout);
     _exit(err.code != EXIT_CODE_OK ? (int)err.code : EXIT_CODE_INTERNAL);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* '-' and '_' are one character in names of flags. */
+/* Compares names of flags; '-' and '_' are equal. */
 static bool is_flag(const char *word, const char *name) {
     if (strncmp(word, "--", 2) != 0)
         return false;

@@ -1,4 +1,4 @@
-/* The commands that deal with COCO's files; command.h's dispatch to them. */
+/* Commands for COCO files, called by the commands of command.h. */
 #ifndef TRAINER_APP_COMMAND_COMMAND_COCO_H
 #define TRAINER_APP_COMMAND_COMMAND_COCO_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* True when ARGV has the flag --NAME or --NAME=... among its flags. */
+/* Returns true if ARGV has the flag --NAME or --NAME=... */
 bool command_has_flag(int argc, char *const *argv, const char *name);
 
 /* eval --coco ANNOTATIONS --results RESULTS */

@@ -1,5 +1,5 @@
-/* The reference pages' tables, printed as Markdown from the tables that the program itself uses:
- * docs/generate.sh puts them into docs/reference, and a test holds the pages against them. */
+/* Tables of the reference pages, printed as Markdown from the tables that the program itself uses.
+ * docs/generate.sh puts them into docs/reference, and a test compares the pages with them. */
 #include "common/exit_code.h"
 #include "common/nearest.h"
 #include "trainer/app/command/command.h"
@@ -41,7 +41,7 @@ static void print_recipes(void) {
     printf("```\n");
 }
 
-/* What a backend calls its part of an operator; "none" where it has none. */
+/* The backend's name for its implementation of an operator; "none" if it has none. */
 static const char *has(const char *part) {
     return strcmp(part, "none") == 0 ? "" : "yes";
 }

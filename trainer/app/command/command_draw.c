@@ -1,4 +1,4 @@
-/* ringtrain draw: pictures with their objects painted in. */
+/* ringtrain draw: draws objects on pictures. */
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/wrap.h"
@@ -112,7 +112,7 @@ static const struct flag FLAGS[] = {
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
 
-/* What one run holds. */
+/* State of one run. */
 struct drawing {
     const struct flags *flags;
     const char *pictures;
@@ -193,7 +193,8 @@ static int run(struct drawing *d, struct error *err) {
         return -1;
     d->pictures = f->pictures != NULL ? f->pictures : folder.sets[0].pictures;
     if (d->pictures[0] == '\0')
-        return error_set(err, EXIT_CODE_USAGE, "%s: no pictures beside it; say --pictures DIR",
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%s: no folder of pictures beside it; give --pictures DIR",
                          folder.sets[0].json);
     if (coco_load(&d->index, folder.sets[0].json, NULL, err) != 0 ||
         (f->results != NULL && coco_results_read(&d->results, f->results, err) != 0))
@@ -208,14 +209,14 @@ int command_draw(int argc, char *const *argv, struct error *err) {
     if (flags.set == NULL || flags.out == NULL)
         return error_set(err, EXIT_CODE_USAGE, "usage: ringtrain draw --coco DIR|FILE --out DIR");
     if (flags.results == NULL && command_has_flag(argc, argv, "least-score"))
-        return error_set(err, EXIT_CODE_USAGE,
-                         "--least-score is of --results FILE, which is not given");
+        return error_set(err, EXIT_CODE_USAGE, "--least-score needs --results FILE");
     if (flags.results == NULL && flags.beside)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "--beside shows --results FILE, which is not given, beside the truth");
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "--beside needs --results FILE, to draw the detections beside the ground truth");
     if (flags.image >= 0 && command_has_flag(argc, argv, "count"))
         return error_set(err, EXIT_CODE_USAGE,
-                         "--image draws one picture; --count has no use there");
+                         "--image draws a single picture; do not give --count with it");
     struct drawing drawing = {.flags = &flags};
     int result = run(&drawing, err);
     drawing_done(&drawing);

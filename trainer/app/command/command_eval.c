@@ -16,7 +16,7 @@
 
 enum { TEXT_MAX = 64 * 1024 };
 
-/* What an evaluation holds. */
+/* State of an evaluation. */
 struct scoring {
     struct trained trained;
     struct report report;
@@ -42,7 +42,7 @@ static int open_model(struct scoring *s, struct error *err) {
     return trained_load(t, err);
 }
 
-/* What a network that tells classes apart does best and worst at. */
+/* Prints the best and worst classes of a classification network. */
 static int print_classes(const struct scoring *s, struct error *err) {
     cleanup_buf struct buf text = {.max = TEXT_MAX};
     if (s->tally.classes == 0)
@@ -78,7 +78,7 @@ static int run(struct scoring *s, struct error *err) {
         return EXIT_CODE_STOPPED;
     if (first)
         sample_health_sum_up(&t->data.validation, t->data.bad_allowed);
-    /* The metric line stays the last one. */
+    /* The metric line must stay the last one. */
     if ((first && print_classes(s, err) != 0) ||
         report_evaluation(&s->report, 0, t->config.epochs, &result, err) != 0)
         return -1;

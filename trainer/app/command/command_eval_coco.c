@@ -1,4 +1,4 @@
-/* ringtrain eval --coco: scores anybody's detections against anybody's annotations. */
+/* ringtrain eval --coco: scores any detections against any annotations, both in COCO's JSON. */
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
@@ -58,25 +58,25 @@ static const struct flag FLAGS[] = {
      .choices = KIND_NAMES,
      .commands = EVAL_COCO,
      .value = "TYPE",
-     .help = "what is compared; auto: boxes, and masks when every result has one"},
+     .help = "what to score; auto: boxes, and masks if every result has one"},
     {.name = "json",
      .type = FLAG_TEXT,
      .offset = offsetof(struct flags, json),
      .commands = EVAL_COCO,
      .value = "FILE",
-     .help = "where to write all numbers as JSON"},
+     .help = "file for all numbers, as JSON"},
     {.name = "arrays",
      .type = FLAG_TEXT,
      .offset = offsetof(struct flags, arrays),
      .commands = EVAL_COCO,
      .value = "DIR",
-     .help = "where to write precision, recall and scores as NumPy arrays"},
+     .help = "file for precision, recall and scores, as NumPy arrays"},
     {.name = "index",
      .type = FLAG_TEXT,
      .offset = offsetof(struct flags, index),
      .commands = EVAL_COCO,
      .value = "FILE",
-     .help = "where to keep the annotations' index for the next time"},
+     .help = "file that caches the index of the annotations for the next time"},
     {.name = "segm-area",
      .type = FLAG_CHOICE,
      .offset = offsetof(struct flags, segm_area),
@@ -94,12 +94,12 @@ static const struct flag FLAGS[] = {
      .max = 1024,
      .commands = EVAL_COCO,
      .value = "N",
-     .help = "0: as many as there are processors"},
+     .help = "threads; 0: as many as processors"},
 };
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
 
-/* What one run holds. */
+/* State of one run. */
 struct scoring {
     const struct flags *flags;
     struct coco_index index;
@@ -156,7 +156,7 @@ static int score(struct scoring *s, bool masks, struct error *err) {
         coco_report_make(&report, kind, &curves, s->categories, err) != 0)
         return -1;
     if (task.left_out > 0)
-        log_warning("%zu results of categories that the annotations do not have do not count",
+        log_warning("%zu results are ignored: the annotations do not have their categories",
                     task.left_out);
     if (s->flags->arrays != NULL && coco_arrays_write(&curves, s->flags->arrays, kind, err) != 0)
         return -1;
@@ -174,7 +174,7 @@ static int write_json(struct scoring *s, struct error *err) {
 static const char *const JSON_STARTS[] = {"{\"bbox\": ", "{\"segm\": ", NULL};
 static const struct output_path_kind JSON_KIND = {"a file of an earlier scoring", JSON_STARTS};
 
-/* Before the work: everything that is to be written can be, and costs nobody a file. */
+/* Checks before the work that all outputs can be written, without damaging existing files. */
 static int check_targets(const struct flags *f, struct error *err) {
     if (f->json != NULL && f->index != NULL && output_path_is_same(f->json, f->index))
         return error_set(err, EXIT_CODE_USAGE, "--json and --index name one file: %s", f->json);
@@ -187,7 +187,7 @@ static int check_targets(const struct flags *f, struct error *err) {
 
 static int read_files(struct scoring *s, struct error *err) {
     const struct flags *f = s->flags;
-    /* As pycocotools, which looks at no outline where boxes alone are compared. */
+    /* pycocotools does not look at outlines either if only boxes are scored. */
     bool boxes = f->kinds == KINDS_BOX && f->index == NULL;
     if (check_targets(f, err) != 0 ||
         (boxes ? coco_load_boxes(&s->index, f->annotations, err)
@@ -234,7 +234,7 @@ int command_eval_coco(int argc, char *const *argv, struct error *err) {
         return error_set(err, EXIT_CODE_USAGE, "eval --coco FILE needs --results FILE too");
     struct scoring s = {.flags = &flags};
     int result = run(&s, err);
-    /* Behind the files: a closed pipe must not cost them. */
+    /* Printed after the files are written: a closed pipe must not prevent that. */
     if (result == 0)
         result = output_text(buf_text(&s.text), err);
     scoring_done(&s);

@@ -1,4 +1,4 @@
-/* ringtrain inspect coco: counts a data set and tells what is out of order in it. */
+/* ringtrain inspect coco: counts a data set and reports what is wrong in it. */
 #include "common/buf.h"
 #include "common/wrap.h"
 #include "trainer/app/command/command_coco.h"

@@ -1,4 +1,5 @@
-/* `ringtrain inspect --cuda`: what a GPU needs, what is there, and whether it is enough. */
+/* `ringtrain inspect --cuda`: what training on a GPU needs, what is there, and whether it is
+ * enough. */
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/output.h"
 #include "trainer/app/device/locality.h"

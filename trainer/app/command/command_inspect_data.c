@@ -1,4 +1,4 @@
-/* ringtrain inspect data: decodes every picture of a data set once and tells what is wrong. */
+/* ringtrain inspect data: decodes each picture of a data set once and reports what is wrong. */
 #include "trainer/app/command/command_inspect_data.h"
 #include "common/wrap.h"
 
@@ -22,9 +22,9 @@ struct inspection {
     size_t count;
     struct dataset sets[SETS_MAX];
     struct verification verified[SETS_MAX];
-    size_t duplicates;  /* files that are the same as one before them */
-    size_t mislabelled; /* groups of the same bytes in several classes */
-    size_t leaked;      /* and in several sets */
+    size_t duplicates;  /* files with the same bytes as an earlier one */
+    size_t mislabelled; /* groups of files with the same bytes in several classes */
+    size_t leaked;      /* groups in several sets */
 };
 
 static void inspection_done(struct inspection *in) {
@@ -42,7 +42,7 @@ static int open_set(struct inspection *in, const char *dir, const char *part, st
     return dataset_open_folder(&in->sets[in->count++], path, err);
 }
 
-/* All parts of DIR, else DIR itself. */
+/* Opens all parts of DIR, or DIR itself if it has none. */
 static int open_sets(struct inspection *in, const char *dir, struct error *err) {
     struct splits splits;
     if (splits_find(&splits, dir, err) != 0)
@@ -121,7 +121,7 @@ static int print_set(const struct verification *v, struct buf *text, struct erro
     return print_left_out(set, text, err);
 }
 
-/* One group of files with the same bytes, and what that means. */
+/* Prints one group of files with the same bytes, and what that means. */
 static int print_group(struct inspection *in, const struct content *group, size_t size,
                        struct buf *text, struct error *err) {
     char name[PATH_MAX];
@@ -159,7 +159,7 @@ static int print_duplicates(struct inspection *in, struct buf *text, struct erro
     return 0;
 }
 
-/* The last line; true when something is out of order. */
+/* Prints the last line. *RET_WRONG: true if something is wrong. */
 static int print_verdict(const struct inspection *in, struct buf *text, bool *ret_wrong,
                          struct error *err) {
     size_t bad = 0, damaged = 0, left = 0, pictures = 0;

@@ -1,4 +1,4 @@
-/* ringtrain inspect data DIR; command.h's `inspect` dispatches to it. */
+/* `ringtrain inspect data DIR`, called by the `inspect` of command.h. */
 #ifndef TRAINER_APP_COMMAND_COMMAND_INSPECT_DATA_H
 #define TRAINER_APP_COMMAND_COMMAND_INSPECT_DATA_H
 

@@ -17,7 +17,7 @@
 
 enum { PLAN_TEXT_MAX = 64 * 1024 * 1024, COCO_CLASSES = 80 };
 
-/* Where there is no set that canvases could suit: torchvision's sizes, across. */
+/* Used if there is no data set to choose canvases from: torchvision's sizes, landscape. */
 static const char UNSEEN_CANVAS[] = "800x1344";
 
 static int fill_canvases(struct network_options *n, const struct options *o, struct error *err) {

@@ -1,4 +1,4 @@
-/* `ringtrain inspect plan`: a training step as it is compiled, before any data is there. */
+/* `ringtrain inspect plan`: prints a training step as compiled, without data. */
 #ifndef TRAINER_APP_COMMAND_COMMAND_INSPECT_PLAN_H
 #define TRAINER_APP_COMMAND_COMMAND_INSPECT_PLAN_H
 

@@ -1,4 +1,4 @@
-/* What the man page says beyond the list of commands, from the tables of flags and exit codes. */
+/* Man page sections on flags, recipes and exit codes, from the program's own tables. */
 #include "common/exit_code.h"
 #include "common/roff.h"
 #include "trainer/app/command/command.h"
@@ -32,7 +32,7 @@ static int add_codes(struct buf *ret, struct error *err) {
     return 0;
 }
 
-/* One recipe a line, as the help prints them. */
+/* Adds one line for each recipe, as in the help. */
 static int add_recipes(struct buf *ret, struct error *err) {
     char *text = NULL;
     size_t size = 0;

@@ -1,4 +1,4 @@
-/* ringtrain predict: what a trained network sees in pictures that nobody has labelled. */
+/* ringtrain predict: applies a trained network to pictures without labels. */
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
@@ -21,8 +21,8 @@ struct prediction {
     struct trained trained;
     struct picture_list pictures;
     struct status_line line;
-    int64_t bad_allowed; /* as --bad-samples says */
-    int64_t bad_names;   /* of the command line: there is no such file, or no picture in a folder */
+    int64_t bad_allowed; /* limit of --bad-samples */
+    int64_t bad_names;   /* names on the command line that lead to no picture */
 };
 
 static void prediction_done(struct prediction *p) {
@@ -31,7 +31,7 @@ static void prediction_done(struct prediction *p) {
     picture_list_done(&p->pictures);
 }
 
-/* A name that leads to nothing is told of and counted: it costs nobody the others. */
+/* A name that leads to no picture is logged and counted; the other pictures are still processed. */
 static int list_pictures(struct prediction *p, char *const *words, int count, struct error *err) {
     char left[2048];
     for (int i = 0; i < count; i++) {
@@ -46,7 +46,7 @@ static int list_pictures(struct prediction *p, char *const *words, int count, st
         p->bad_names++;
     }
     if (p->pictures.count == 0)
-        return error_set(err, EXIT_CODE_DATA, "none of %d names leads to a picture", count);
+        return error_set(err, EXIT_CODE_DATA, "none of the %d names leads to a picture", count);
     skipped_files_text(&p->pictures.left_out, left, sizeof(left));
     if (left[0] != '\0')
         log_info("%zu pictures; %s", p->pictures.count, left);
@@ -61,7 +61,7 @@ static int open_model(struct prediction *p, const struct task_tell *tell, struct
     (void)snprintf(where, sizeof(where), "%s/config.json", t->inputs.model);
     if (trained_check(t, where, err) != 0 || trained_open_data(t, &p->pictures, err) != 0)
         return -1;
-    /* Those that cannot be used are counted at the end: they cost nobody the others. */
+    /* Bad pictures are reported at the end; the others are still processed. */
     p->bad_allowed = t->data.bad_allowed;
     t->data.bad_allowed = INT64_MAX;
     if (file_make_dirs(tell->folder, err) != 0)
@@ -71,7 +71,7 @@ static int open_model(struct prediction *p, const struct task_tell *tell, struct
     return trained_load(t, err);
 }
 
-/* What all is worth when some of the pictures were none. */
+/* Decides the exit code when some of the pictures were unusable. */
 static int judge(struct prediction *p, struct error *err) {
     struct task_data *data = &p->trained.data;
     int64_t bad = p->bad_names + data->bad_given +
@@ -84,8 +84,8 @@ static int judge(struct prediction *p, struct error *err) {
         return EXIT_CODE_OK;
     return error_set(err, EXIT_CODE_DATA,
                      "%" PRId64 " of %" PRId64
-                     " pictures cannot be used; those of the others are in %s "
-                     "(--bad-samples skip takes that for success)",
+                     " pictures cannot be used; the predictions of the others are in %s "
+                     "(--bad-samples skip counts that as success)",
                      bad, all, p->trained.options->out);
 }
 

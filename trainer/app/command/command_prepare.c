@@ -23,7 +23,7 @@ struct prepare_flags {
 
 enum { PREPARE = 1 };
 
-/* A set has a picture of each class, which prepare_shapes sees to. */
+/* prepare_shapes makes at least one picture of each class in a set. */
 #define ROW(name_, field_, low, high, help_)                                                       \
     {                                                                                              \
         .name = (name_), .type = FLAG_INT, .offset = offsetof(struct prepare_flags, field_),       \

@@ -1,4 +1,4 @@
-/* ringtrain prepare shapes --coco: the sample detection set. */
+/* ringtrain prepare shapes --coco: writes the sample detection set. */
 #include "common/wrap.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/command/writing.h"

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Ranks with other words on their command lines would wait for each other forever. */
+/* Ranks with different command lines would wait for each other forever. */
 static int same_command(struct comm *comm, int argc, char *const *argv, struct error *err) {
     uint64_t hash = str_hash(STR_HASH_START, RINGMASTER_VERSION, sizeof(RINGMASTER_VERSION));
     for (int i = 0; i < argc; i++)

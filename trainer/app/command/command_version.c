@@ -7,7 +7,8 @@
 
 int command_version(int argc, char *const *argv, struct error *err) {
     if (argc > 0)
-        return error_set(err, EXIT_CODE_USAGE, "ringtrain version takes no '%.64s'", argv[0]);
+        return error_set(err, EXIT_CODE_USAGE, "ringtrain version takes no argument, got '%.64s'",
+                         argv[0]);
     printf("ringtrain %s\n", RINGMASTER_VERSION);
     device_print(stdout);
 #ifdef RINGMASTER_HAVE_MPI
@@ -17,6 +18,6 @@ int command_version(int argc, char *const *argv, struct error *err) {
 #endif
     const char *fonts = fonts_library();
     printf("labels in pictures: %s\n",
-           fonts != NULL ? fonts : "ASCII alone, no FreeType in this build");
+           fonts != NULL ? fonts : "ASCII only, no FreeType in this build");
     return 0;
 }

@@ -23,7 +23,7 @@ static int print_kinds(struct program *program, struct buf *out, struct error *e
     return 0;
 }
 
-/* A batch of zeros for the pass, whose fields LAYOUT names. */
+/* Fills a batch of zeros for the pass; LAYOUT names its fields. */
 static int fill_batch(struct batch *batch, struct batch_layout *layout, const struct pass *pass,
                       char **ret_memory, struct error *err) {
     for (int i = 0; i < pass->input_count; i++) {
@@ -55,7 +55,7 @@ static int print_step(struct stepper *stepper, const struct batch *batch, struct
         return -1;
     const struct device_launches l = launches_since(stepper->net->backend, &before);
     return buf_printf(out, err,
-                      "launches: %lu kernels of our own, of which %lu may begin while others end, "
+                      "launches: %lu own kernels, %lu of them may begin before preceding ones end, "
                       "%lu calls of cuDNN and cuBLASLt, %lu copies and fills\n",
                       l.kernels, l.early, l.products, l.copies);
 }

@@ -24,14 +24,14 @@
 
 enum { NOTES_MAX = 64 * 1024 };
 
-/* What rank 0 tells the others that it has found. */
+/* What rank 0 has found, for the other ranks. */
 enum find { FIND_NOTHING, FIND_CHECKPOINT, FIND_STOP };
 
 struct turn {
     int64_t find; /* enum find */
     int64_t step;
-    int64_t last;      /* the training has ended with it */
-    int64_t text_size; /* of its config, with the NUL */
+    int64_t last;      /* the training ended with this checkpoint */
+    int64_t text_size; /* length of the text of its config, with the NUL */
 };
 
 struct watching {
@@ -40,22 +40,23 @@ struct watching {
     struct eval_artifacts *findings;
     bool first;
 
-    /* On rank 0: */
+    /* On rank 0 only: */
     struct checkpoint_watch watch;
     struct checkpoint_place seen;
     int64_t patience; /* nanoseconds */
     int64_t deadline;
 
-    int64_t told; /* the step of the newest score in the event file; -1: none yet */
+    int64_t told; /* step of the newest score in the event file; -1: none yet */
 
-    char *network; /* how the open one is built; NULL: none is open */
+    char *network; /* description of the open network; NULL: none is open */
 };
 
 static int parse_patience(const struct options *o, int64_t *ret, struct error *err) {
     struct interval interval;
     if (interval_parse(&interval, o->watch_patience, err) != 0 || interval.nanoseconds == 0)
         return error_set(err, EXIT_CODE_USAGE,
-                         "--watch-patience: '%.64s' is no time (45s, 30m, 2h)", o->watch_patience);
+                         "--watch-patience: '%.64s' is not a time (45s, 30m, 2h)",
+                         o->watch_patience);
     *ret = interval.nanoseconds;
     return 0;
 }
@@ -63,14 +64,15 @@ static int parse_patience(const struct options *o, int64_t *ret, struct error *e
 int eval_watch_check(const struct options *o, struct error *err) {
     int64_t patience = 0;
     if (o->watch == NULL && o->tensorboard_dir != NULL)
-        return error_set(err, EXIT_CODE_USAGE, "--tensorboard-dir: goes with --watch alone");
+        return error_set(err, EXIT_CODE_USAGE, "--tensorboard-dir needs --watch");
     if (o->watch != NULL && o->model_dir != NULL)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "--watch and --model-dir: one of them says what is scored");
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "--watch and --model-dir exclude each other: give the one that shall be scored");
     return parse_patience(o, &patience, err);
 }
 
-/* Whether the training has ended with FILE. */
+/* Sets *RET_LAST to whether the training ended with FILE. */
 static int read_place(const struct safetensors *file, int64_t *ret_last, struct error *err) {
     struct run_state state;
     if (run_state_parse(&state, safetensors_note(file, CHECKPOINT_STATE), file->path, err) != 0)
@@ -79,7 +81,7 @@ static int read_place(const struct safetensors *file, int64_t *ret_last, struct 
     return 0;
 }
 
-/* On rank 0: the next checkpoint, left open in FILE, or the end of a wait. */
+/* On rank 0: opens the next checkpoint in FILE, or reports the end of a wait. */
 static int look(struct watching *w, struct safetensors *file, struct turn *turn,
                 struct error *err) {
     cleanup_buf struct buf notes = {0};
@@ -91,7 +93,7 @@ static int look(struct watching *w, struct safetensors *file, struct turn *turn,
     report_notes(&notes);
     const char *text = found ? safetensors_note(file, CHECKPOINT_CONFIG) : NULL;
     if (found && text == NULL) {
-        log_warning("%s does not tell how its network is built: left out", file->path);
+        log_warning("%s does not describe its network: skipped", file->path);
         return 0;
     }
     if (found) {
@@ -105,7 +107,7 @@ static int look(struct watching *w, struct safetensors *file, struct turn *turn,
     return checkpoint_watch_wait(&w->watch, stop_signal_descriptor(), w->deadline, err);
 }
 
-/* What a network is built from, without what changes from one checkpoint to the next. */
+/* Describes the network without the values that differ between its checkpoints. */
 static int describe(const struct model_config *config, const char *where, char **ret,
                     struct error *err) {
     struct model_config same = *config;
@@ -126,7 +128,7 @@ static int open_all(struct watching *w, struct error *err) {
     return report_open(w->report, w->first ? stdout : NULL, OPTION_LOG_AUTO, t->model, events, err);
 }
 
-/* TEXT tells of the network: the first one is opened, the others have to be the same. */
+/* TEXT describes the network: opens the first one; later ones must be the same. */
 static int fit(struct watching *w, const char *text, struct error *err) {
     const char *where = w->trained->options->watch;
     cleanup_json json_t *root = NULL;
@@ -135,15 +137,15 @@ static int fit(struct watching *w, const char *text, struct error *err) {
     if (json_parse(text, strlen(text), where, &root, err) != 0 ||
         model_config_read(root, where, &config, err) != 0)
         return -1;
-    /* A training may have begun with an earlier version of this program. */
+    /* An earlier version of this program may have started the training. */
     detect_complete_rules(&config);
     if (describe(&config, where, &network, err) != 0)
         return -1;
     if (w->network != NULL && strcmp(w->network, network) != 0)
-        return error_set(err, EXIT_CODE_DATA,
-                         "%s: a training of another network, or with other classes, writes there "
-                         "now",
-                         where);
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "%s: a training of another network, or with other classes, writes to this folder now",
+            where);
     w->trained->config.epochs = config.epochs;
     if (w->network != NULL)
         return 0;
@@ -154,7 +156,7 @@ static int fit(struct watching *w, const char *text, struct error *err) {
     return open_all(w, err);
 }
 
-/* The network of the turn's checkpoint, on all ranks. */
+/* Prepares the network for the turn's checkpoint, on all ranks. */
 static int take(struct watching *w, const struct safetensors *file, const struct turn *turn,
                 struct error *err) {
     struct comm *comm = w->trained->comm;
@@ -169,8 +171,8 @@ static int take(struct watching *w, const struct safetensors *file, const struct
     return weights_spread(&w->trained->net.store, comm, false, err);
 }
 
-/* Scores of this step that an earlier watch, or this one of an earlier training, has left in the
- * events' folder are hidden, so that no step is there twice. */
+/* Hides scores of this and later steps that an earlier watch, or this one for an earlier training,
+ * left in the events' folder, so that no step appears twice. */
 static int begin_events(struct watching *w, const struct turn *turn, struct error *err) {
     const bool again = turn->step <= w->told || w->told < 0;
     w->told = turn->step;
@@ -204,7 +206,7 @@ static int score(struct watching *w, const struct turn *turn, bool *ret_stopped,
     return 0;
 }
 
-/* One look and, where there is a checkpoint, its score. */
+/* Looks once and, if there is a checkpoint, scores it. */
 static int turn_once(struct watching *w, struct turn *turn, struct error *err) {
     cleanup_safetensors struct safetensors file = {0};
     bool stopped = false;
@@ -217,7 +219,7 @@ static int turn_once(struct watching *w, struct turn *turn, struct error *err) {
     if (turn->find != FIND_CHECKPOINT)
         return 0;
     int result = take(w, &file, turn, err);
-    /* The training may want its room: nothing is kept open while it is scored. */
+    /* The training may want to delete the file: do not keep it open while it is scored. */
     safetensors_done(&file);
     if (result != 0 || score(w, turn, &stopped, err) != 0)
         return -1;

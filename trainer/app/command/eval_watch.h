@@ -1,6 +1,6 @@
 /* `eval --watch`: scores each checkpoint of a training as it appears, beside the trainer. It ends
- * when the checkpoint of the training's last step is scored, when no next one comes for
- * --watch-patience, or when it is asked to stop. */
+ * when the last step's checkpoint is scored, when none arrives within --watch-patience, or on a
+ * stop request. */
 #ifndef TRAINER_APP_COMMAND_EVAL_WATCH_H
 #define TRAINER_APP_COMMAND_EVAL_WATCH_H
 
@@ -9,11 +9,11 @@
 #include "trainer/app/run/eval_artifacts.h"
 #include "trainer/app/run/report.h"
 
-/* Whether the flags of eval go together. */
+/* Fails if eval's flags contradict each other. */
 int eval_watch_check(const struct options *options, struct error *err);
 
-/* All ranks together; TRAINED has its first five fields, REPORT and FINDINGS are empty: all three
- * are the caller's to be done with. Returns the exit code, or -1. */
+/* Collective. TRAINED has its first five fields set, REPORT and FINDINGS are empty; the caller
+ * closes all three. Returns the exit code, or -1. */
 int eval_watch(struct trained *trained, struct report *report, struct eval_artifacts *findings,
                struct error *err);
 

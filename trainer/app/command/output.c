@@ -9,7 +9,7 @@ int output_finish(struct error *err) {
         return 0;
     if (errno != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
-    /* An earlier write failed, and what failed it is gone. */
+    /* The error of an earlier failed write is not known any more. */
     return error_set(err, EXIT_CODE_CONFIG, "writing to standard output: some of it was lost");
 }
 

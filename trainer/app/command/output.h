@@ -1,5 +1,6 @@
-/* Standard output of the commands: what cannot be written there is an error of the command, with
- * the exit code of file_write_code, because who asked for it would take its lack for an answer. */
+/* Checked writes to the standard output of the commands. A failed write is an error of the
+ * command, with the exit code of file_write_code, because missing output could be mistaken for a
+ * result. */
 #ifndef TRAINER_APP_COMMAND_OUTPUT_H
 #define TRAINER_APP_COMMAND_OUTPUT_H
 

@@ -16,16 +16,16 @@ void trained_done(struct trained *t) {
 }
 
 int trained_describe(struct trained *t, struct error *err) {
-    /* Where the model is does not depend on what it learnt. */
+    /* The model's folder does not depend on its task. */
     if (inputs_model(&t->inputs, t->options, "", err) != 0 ||
         model_dir_config(t->inputs.model, &t->config, err) != 0)
         return -1;
     if (comm_rank(t->comm) != 0)
         return 0;
     if (!t->config.sealed)
-        log_info("%s/config.json carries no checksum: it is taken as it is", t->inputs.model);
+        log_info("%s/config.json has no checksum: it is not verified", t->inputs.model);
     if (t->config.unknown[0] != '\0')
-        log_warning("%s/config.json: unknown keys, which are ignored: %s", t->inputs.model,
+        log_warning("%s/config.json: ignoring unknown keys: %s", t->inputs.model,
                     t->config.unknown);
     return 0;
 }
@@ -33,11 +33,11 @@ int trained_describe(struct trained *t, struct error *err) {
 int trained_check(struct trained *t, const char *where, struct error *err) {
     t->model = model_find(t->config.model);
     if (t->model == NULL)
-        return error_set(err, EXIT_CODE_DATA, "%s: model '%.64s' is none of %s", where,
-                         t->config.model, model_names(MODEL_CLASSIFY | MODEL_DETECT));
+        return error_set(err, EXIT_CODE_DATA, "%s: unknown model '%.64s'; expected one of %s",
+                         where, t->config.model, model_names(MODEL_CLASSIFY | MODEL_DETECT));
     if ((t->model->task == MODEL_DETECT) != (t->config.preset != NULL))
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: model '%.64s' with what another kind of network has", where,
+                         "%s: model '%.64s' has settings of another kind of network", where,
                          t->config.model);
     return options_fit(t->command, t->model, t->argc, t->argv, err) != 0
                ? -1

@@ -1,5 +1,6 @@
-/* A trained model and the data that it is to look at: what the commands that use one share. Opened
- * step by step, in this order, all ranks together; TRAINED stays where it is. */
+/* A trained model with the data to apply it to: shared by the commands that use a model. Opened
+ * step by step, in the order of the functions, by all ranks together. A struct trained must not
+ * move. */
 #ifndef TRAINER_APP_COMMAND_TRAINED_H
 #define TRAINER_APP_COMMAND_TRAINED_H
 
@@ -15,9 +16,9 @@
 #include "trainer/data/dataset/picture_list.h"
 
 struct trained {
-    struct options *options; /* borrowed, all of these; gets what the model brings along */
+    struct options *options; /* borrowed, all of these; the model's own settings are added */
     unsigned command;
-    int argc; /* that the options come from */
+    int argc; /* command line of the options */
     char *const *argv;
     struct comm *comm;
 
@@ -32,20 +33,20 @@ struct trained {
 
 void trained_done(struct trained *trained);
 
-/* The model's description: of --model-dir. */
+/* Reads the description in --model-dir. */
 int trained_describe(struct trained *trained, struct error *err);
-/* Whether `config`, which WHERE holds, is of a network that there is, and the flags are for it;
- * what it brings along counts for flags that were not given. */
+/* Checks that `config`, which comes from WHERE, is of a known network and that the flags apply to
+ * it. The model's own settings replace flags that were not given. */
 int trained_check(struct trained *trained, const char *where, struct error *err);
-/* The data to score on, or PICTURES (not NULL) that nobody has labelled. */
+/* Opens the data to score on, or PICTURES (not NULL) without labels. */
 int trained_open_data(struct trained *trained, const struct picture_list *pictures,
                       struct error *err);
-/* Where what is found will go; whether it can, on the rank that writes. */
+/* Determines where artifacts go; on the rank that writes, checks that they can. */
 int trained_findings(const struct trained *trained, struct eval_artifacts *ret, struct error *err);
 int trained_open_network(struct trained *trained, struct error *err);
-/* The weights in FILE. */
+/* Reads the weights in FILE. */
 int trained_read(struct trained *trained, const struct safetensors *file, struct error *err);
-/* The weights of --model-dir. */
+/* Reads the weights in --model-dir. */
 int trained_load(struct trained *trained, struct error *err);
 
 #endif

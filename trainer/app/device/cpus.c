@@ -10,7 +10,7 @@
 
 enum { SMALL_FILE_MAX = 1024 };
 
-/* Two ranks with the same key run on the same cores of the same running kernel. */
+/* Two ranks with the same key run on the same cores under the same kernel. */
 static uint64_t cores_key(void) {
     cleanup_buf struct buf boot;
     buf_init(&boot, SMALL_FILE_MAX);

@@ -1,6 +1,6 @@
-/* The cores that this rank may use, and how many threads to run on them. The least of the affinity
- * mask and the cgroup's CPU quota counts, divided among the ranks that share them; hosts that are
- * containers on one machine share them too, which the launcher cannot see. */
+/* CPU cores available to this rank. The lower of the affinity mask and the cgroup's CPU quota,
+ * divided among the ranks that share the cores. Hosts may be containers on one machine and share
+ * them too, which the launcher cannot see. */
 #ifndef TRAINER_APP_DEVICE_CPUS_H
 #define TRAINER_APP_DEVICE_CPUS_H
 
@@ -15,11 +15,11 @@ struct cpus {
     int sharers;  /* ranks of the job with the same cores, this one included */
 };
 
-/* Asks the system, then the other ranks. */
+/* Collective. Asks the system, then the other ranks. */
 int cpus_find(struct cpus *cpus, struct comm *comm, struct error *err);
 
-/* Compute threads for one rank: its share, less one for communication from 4 up when there are
- * other ranks. At least 1. */
+/* Returns the number of compute threads for one rank, at least 1: its share of the cores; from 4
+ * cores up one less, for communication, if there are other ranks. */
 int cpus_threads(const struct cpus *cpus, int ranks, int local_ranks);
 
 #endif

@@ -57,7 +57,7 @@ static bool has_cpu(void) {
 #endif
 }
 
-/* Whether there is a GPU for each rank of this host; NAME is the first one's. */
+/* Returns true if there is a GPU for each rank of this host; NAME is that of the first one. */
 static bool has_gpu(const struct options *o, const struct comm *comm, char name[GPU_NAME_SIZE]) {
     name[0] = '\0';
 #ifdef RINGMASTER_HAVE_CUDA
@@ -65,8 +65,8 @@ static bool has_gpu(const struct options *o, const struct comm *comm, char name[
     int gpus = cuda_probe(name, &why);
     int ranks = o->comm == OPTION_COMM_MPI ? 1 : comm_local_size(comm);
     if (gpus > 0 && gpus < ranks)
-        log_warning("--backend auto: %d GPUs for %d ranks of this host: they share none unless "
-                    "--comm mpi says so",
+        log_warning("--backend auto: %d GPUs for %d ranks of this host: ranks share a GPU only "
+                    "with --comm mpi",
                     gpus, ranks);
     return gpus >= ranks;
 #else
@@ -78,15 +78,15 @@ static bool has_gpu(const struct options *o, const struct comm *comm, char name[
 static void tell_gpu(const char *name) {
 #ifdef RINGMASTER_HAVE_CUDA
     if (!cuda_is_measured(name))
-        log_warning("--backend auto takes the GPU, %s, of which bench/results has no report yet; "
-                    "--backend cpu leaves it alone",
+        log_warning("--backend auto takes the GPU, %s, which bench/results has no report on yet; "
+                    "--backend cpu computes on the processor",
                     name);
 #else
     (void)name;
 #endif
 }
 
-/* Whether bench/results has a report on the GPU here. */
+/* Returns true if bench/results has a report on this host's GPU. */
 static bool has_measured_gpu(void) {
 #ifdef RINGMASTER_HAVE_CUDA
     char name[GPU_NAME_SIZE];
@@ -97,8 +97,8 @@ static bool has_measured_gpu(void) {
 #endif
 }
 
-/* Convolutions are fused with what stands around them on GPUs that were seen to do so rightly. All
- * ranks alike: the order of their gradients hangs on it. */
+/* Fuses convolutions with their neighbours on GPUs where that was seen to be correct. The same on
+ * all ranks: the order of their gradients depends on it. */
 static int settle_fusion(struct options *o, struct comm *comm, struct error *err) {
     if (o->backend != OPTION_BACKEND_CUDA || o->fusion != OPTION_FUSION_AUTO)
         return 0;
@@ -113,7 +113,7 @@ static int settle_backend(struct options *o, struct comm *comm, struct error *er
     char name[GPU_NAME_SIZE];
     if (o->backend != OPTION_BACKEND_AUTO)
         return 0;
-    /* A rank on another kind of device than the others would hold all of them up. */
+    /* A rank on another kind of device would slow down all the others. */
     double with_gpu = has_gpu(o, comm, name) ? 1 : 0;
     if (comm_size(comm) > 1 && comm_sum(comm, &with_gpu, 1, COMM_F64, err) != 0)
         return error_wrap(err, "settling on a backend");
@@ -127,7 +127,7 @@ static int settle_backend(struct options *o, struct comm *comm, struct error *er
     return 0;
 }
 
-/* What no host can change, before anything is opened. */
+/* Checks what depends on the build alone, before anything is opened. */
 static int check_build(const struct options *o, struct error *err) {
 #ifndef RINGMASTER_HAVE_CUDA
     if (o->backend == OPTION_BACKEND_CUDA)
@@ -142,7 +142,7 @@ static int check_build(const struct options *o, struct error *err) {
     return 0;
 }
 
-/* Of the backend that was settled on. */
+/* Checks the type of activations for the chosen backend. */
 static int check_type(const struct options *o, struct error *err) {
     return o->dtype == OPTION_F16 && o->backend != OPTION_BACKEND_CUDA
                ? error_set(err, EXIT_CODE_USAGE,
@@ -168,7 +168,8 @@ enum fusion device_fusion(const struct options *o) {
 }
 
 #ifdef RINGMASTER_HAVE_CUDA
-/* Whether gradients go over NCCL: several ranks, and nothing speaks against it. */
+/* Returns true if gradients are all-reduced by NCCL: there are several ranks, and nothing prevents
+ * it. */
 static bool sums_by_nccl(const struct options *o, const struct comm *comm) {
 #ifdef RINGMASTER_HAVE_NCCL
     return o->comm != OPTION_COMM_MPI && comm_size(comm) > 1;
@@ -204,20 +205,21 @@ static struct cuda_options cuda_options_of(const struct options *o, const struct
     return options;
 }
 
-/* It only makes things faster: where it cannot be done, it is not. */
+/* Only an optimization: if it fails, the process stays where it is. */
 static void move_beside(const char *address) {
     struct error unknown = {0};
     cleanup_locality struct locality l = {0};
     int cores = 0;
     if (locality_read(&l, LOCALITY_SYSFS, address, &unknown) != 0) {
-        log_warning("staying on all cores: where GPU %s is, nobody knows (%s)", address,
+        log_warning("staying on all cores: the location of GPU %s is unknown (%s)", address,
                     unknown.text);
         return;
     }
     if (pin_to(&l, &cores, &unknown) != 0)
-        log_warning("staying on all cores: cannot move beside GPU %s (%s)", address, unknown.text);
+        log_warning("staying on all cores: cannot move to those near GPU %s (%s)", address,
+                    unknown.text);
     else if (cores > 0)
-        log_info("GPU %s: moved to the %d cores beside it, NUMA node %d", address, cores, l.node);
+        log_info("GPU %s: moved to the %d cores near it, NUMA node %d", address, cores, l.node);
 }
 
 int device_place(const struct options *o, struct comm *comm, bool sums, struct error *err) {
@@ -246,7 +248,8 @@ static int open_cuda(struct backend **ret, const struct options *o, const struct
                      bool sums, struct error *err) {
     (void)ret, (void)o, (void)comm, (void)sums;
     return error_set(err, EXIT_CODE_DEVICE,
-                     "this build has no backend cuda (it was made without RINGMASTER_CUDA)");
+                     "--backend cuda: this build has none (it was made without RINGMASTER_CUDA); "
+                     "--backend cpu computes on the processor");
 }
 #endif
 
@@ -278,7 +281,7 @@ int device_sum_open(struct device_sum **ret, const struct options *o, struct com
 }
 
 void device_print(FILE *out) {
-    fprintf(out, "backend ref: the meaning of every operator, exact and slow\n");
+    fprintf(out, "backend ref: the reference of every operator, exact and slow\n");
 #ifdef RINGMASTER_HAVE_CPU
     fprintf(out, "backend cpu: %s\n", cpu_describe_machine());
 #else
@@ -290,8 +293,8 @@ void device_print(FILE *out) {
     fprintf(out, "backend cuda: not in this build\n");
 #endif
 #ifdef RINGMASTER_HAVE_NCCL
-    fprintf(out, "sums between GPUs: %s\n", comm_nccl_text());
+    fprintf(out, "all-reduce between GPUs: %s\n", comm_nccl_text());
 #else
-    fprintf(out, "sums between GPUs: through host memory (no NCCL in this build)\n");
+    fprintf(out, "all-reduce between GPUs: through host memory (no NCCL in this build)\n");
 #endif
 }

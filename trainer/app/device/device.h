@@ -1,4 +1,4 @@
-/* The choice of a backend, and what this build has. */
+/* Choice of a backend and its device, and a list of what this build has. */
 #ifndef TRAINER_APP_DEVICE_DEVICE_H
 #define TRAINER_APP_DEVICE_DEVICE_H
 
@@ -12,36 +12,37 @@
 
 #include <stdio.h>
 
-/* What `--backend auto` is: cuda where every rank has a GPU that answers, else cpu, or ref in a
- * build without it. O's backend becomes that. And what `--fusion auto` is on cuda: conv where every
- * rank's GPU is of a kind on which bench/results has a report, else all. All ranks together; what
- * was named stays. */
+/* Collective. Resolves `--backend auto` in O: cuda if every rank has a GPU that answers, else cpu,
+ * or ref in a build without it. Resolves `--fusion auto` for cuda: conv if bench/results has a
+ * report on every rank's kind of GPU, else all. Explicit choices are kept. */
 int device_settle(struct options *o, struct comm *comm, struct error *err);
 
-/* The type of activations that CHOICE (enum option_dtype) names. */
+/* Returns the type of activations for CHOICE (enum option_dtype). */
 enum dtype device_dtype(int choice);
 
-/* How far O fuses operators: --fusion, and where that is `auto` what serves the backend best. O is
- * settled. */
+/* Returns how far O fuses operators: --fusion, or for `auto` the best level for the backend. O
+ * must be settled. */
 enum fusion device_fusion(const struct options *o);
 
-/* Moves this process beside the device that device_open will open (device/pin.h): before threads
- * are counted and buffers made. Where the kernel tells nothing of the device's place it stays. */
+/* Moves this process to the cores near the device that device_open will open (device/pin.h). Call
+ * it before threads are counted and buffers allocated. If the kernel does not know the device's
+ * location the process stays. */
 int device_place(const struct options *o, struct comm *comm, bool sums, struct error *err);
 
-/* Opens the backend that O asks for, with THREADS compute threads, for this rank of COMM. What this
- * build or host lacks is EXIT_CODE_DEVICE. SUMS: the ranks will sum gradients, each on a GPU of its
- * own if over NCCL; else they may share. */
+/* Opens the backend that O asks for, with THREADS compute threads, for this rank of COMM. Anything
+ * that this build or host lacks is EXIT_CODE_DEVICE. SUMS: the ranks will all-reduce gradients,
+ * which needs one GPU per rank with NCCL; else ranks may share a GPU. */
 int device_open(struct backend **ret, const struct options *o, int threads, struct comm *comm,
                 bool sums, struct error *err);
 
-/* Sums over the ranks of COMM from device to device, of what lies in the BYTES of MEMORY
- * (backend_device.alloc_summed), where BACKEND's device, this build and O allow it; else *RET is
- * NULL, as for a single rank. */
+/* Opens an all-reduce from device to device over the ranks of COMM, for gradients in the BYTES of
+ * MEMORY (backend_device.alloc_summed), if BACKEND's device, this build and O allow it. Otherwise,
+ * and with a single rank, *RET is NULL. */
 int device_sum_open(struct device_sum **ret, const struct options *o, struct comm *comm,
                     struct backend *backend, void *memory, size_t bytes, struct error *err);
 
-/* "backend ref, cpu (oneDNN 3.2.0, avx512_core_amx)": a line for each, for `ringtrain version`. */
+/* Prints "backend ref, cpu (oneDNN 3.2.0, avx512_core_amx)": a line for each, for `ringtrain
+ * version`. */
 void device_print(FILE *out);
 
 static inline void cleanup_backend_at(struct backend **backend) {

@@ -4,7 +4,7 @@
 
 struct counting {
     const struct program *program;
-    struct device_launches before; /* the operator that runs next */
+    struct device_launches before; /* number of the operator that runs next */
     struct kind_launches *of;
 };
 

@@ -17,7 +17,7 @@ void locality_done(struct locality *l) {
     *l = (struct locality){0};
 }
 
-/* Reads a number below LOCALITY_CORES and moves *AT behind it; -1 if there is none. */
+/* Reads a number below LOCALITY_CORES and moves *AT past it; -1 if there is none. */
 static long take_core(const char **at) {
     char *end = NULL;
     if (!isdigit((unsigned char)**at))
@@ -48,7 +48,7 @@ int locality_parse(const char *list, cpu_set_t *set, size_t size) {
     return *at == '\0' || *at == '\n' ? 0 : -1;
 }
 
-/* The file NAME of the device. */
+/* Reads the file NAME of the device. */
 static int read_file(struct buf *text, const char *root, const char *address, const char *name,
                      struct error *err) {
     char path[512];

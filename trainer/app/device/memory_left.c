@@ -13,10 +13,10 @@
 
 enum { SMALL_FILE_MAX = 64 * 1024, KIB = 1024 };
 
-/* Version 1 writes "no limit" as a number of this size. */
+/* Version 1 writes "no limit" as a number of about this size. */
 static const int64_t NO_LIMIT = INT64_MAX / 2;
 
-/* A small file of the kernel's; an empty text where there is none. */
+/* Reads a small file of the kernel's; returns an empty text if there is none. */
 static const char *read_small(const char *root, const char *folder, const char *name,
                               struct buf *text) {
     char path[PATH_MAX];
@@ -27,7 +27,7 @@ static const char *read_small(const char *root, const char *folder, const char *
     return buf_text(text);
 }
 
-/* The number behind KEY at the beginning of a line of TEXT; 0 where there is none. */
+/* Returns the number after KEY at the beginning of a line of TEXT; 0 if there is none. */
 static int64_t number_of(const char *text, const char *key) {
     size_t size = strlen(key);
     for (const char *at = text; *at != '\0'; at += strspn(at, "\n")) {
@@ -38,7 +38,7 @@ static int64_t number_of(const char *text, const char *key) {
     return 0;
 }
 
-/* Of a file with one number; -1 where there is none, or "max". */
+/* Reads a file with one number; returns -1 if there is none, or "max". */
 static int64_t read_number(const char *root, const char *folder, const char *name) {
     cleanup_buf struct buf text = {0};
     const char *words = read_small(root, folder, name, &text);
@@ -56,17 +56,17 @@ static void bound(struct memory_left *left, int64_t bytes, const char *bounds) {
 /* --- control groups --------------------------------------------------------------------------- */
 
 static const struct version {
-    const char *line; /* of /proc/self/cgroup, in front of the group's path */
+    const char *line; /* what precedes the group's path in /proc/self/cgroup */
     const char *mount;
     const char *most, *used;
-    const char *active, *inactive; /* pages of files, in memory.stat */
+    const char *active, *inactive; /* keys of the page cache's sizes in memory.stat */
 } VERSIONS[] = {
     {"0::", "/sys/fs/cgroup", "/memory.max", "/memory.current", "active_file ", "inactive_file "},
     {":memory:", "/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes",
      "total_active_file ", "total_inactive_file "},
 };
 
-/* What a group may put into swap space; version 1 does not tell it apart. */
+/* Returns the group's limit of swap space; version 1 does not have it separately. */
 static int64_t swap_of(const char *root, const char *group, int64_t swap) {
     cleanup_buf struct buf text = {0};
     const char *words = read_small(root, group, "/memory.swap.max", &text);
@@ -91,8 +91,8 @@ static void bound_by_group(struct memory_left *left, const char *root, const str
           "the memory limit of this container");
 }
 
-/* The limits of all groups above its own hold as well. Inside a container its own is the one that
- * is mounted, whatever its path outside is. */
+/* The limits of all parent groups apply as well. Inside a container its own group is mounted at
+ * the root, whatever its path outside is. */
 static void bound_by_groups(struct memory_left *left, const char *root, const struct version *v,
                             const char *groups, int64_t swap, int sharers) {
     char group[PATH_MAX];

@@ -54,7 +54,7 @@ const char *ranks_library(void) {
 #endif
 }
 
-/* What a rank says of itself. */
+/* A rank's value and name, for comparison. */
 struct statement {
     uint64_t value;
     char host[64];
@@ -75,8 +75,8 @@ static int name_the_odd(const struct statement *all, int ranks, const char *what
         size_t used = strlen(names);
         (void)snprintf(names + used, sizeof(names) - used, " and %d more", odd - NAMED_MAX);
     }
-    return error_set(err, code, "%s differs between hosts: %s (rank 0) has other content than %s",
-                     what, all[0].host, names);
+    return error_set(err, code, "%s differs between hosts: %s (rank 0) differs from %s", what,
+                     all[0].host, names);
 }
 
 int ranks_agree(struct comm *comm, const char *what, uint64_t value, enum exit_code code,
@@ -95,7 +95,7 @@ int ranks_agree(struct comm *comm, const char *what, uint64_t value, enum exit_c
     return 0;
 }
 
-/* mpirun's, or the launcher's that looks at its progress. */
+/* Launched by mpirun, or by a launcher that watches its progress. */
 static bool is_launched(void) {
     return getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv(PROGRESS_VARIABLE) != NULL;
 }

@@ -1,4 +1,4 @@
-/* This process among the ranks of its job: who it is, and whether all of them hold the same. */
+/* Membership of this process in the ranks of its job, and comparison of values across ranks. */
 #ifndef TRAINER_APP_DEVICE_RANKS_H
 #define TRAINER_APP_DEVICE_RANKS_H
 
@@ -8,23 +8,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One of several ranks if the launcher's environment says so, over MPI; else alone, and no MPI is
- * touched. A build without MPI refuses to be one of several. */
+/* Opens the job's communicator over MPI if the launcher's environment says that there are several
+ * ranks; else a single rank, without touching MPI. A build without MPI refuses several. */
 int ranks_open(struct comm **ret, struct error *err);
 
-/* The library over which several ranks speak, with its version. For one thread. */
+/* Returns the library that connects several ranks, with its version. Not thread-safe. */
 const char *ranks_library(void);
 
-/* Whether nobody passes signals on to this process but whoever started it: it is the only rank, and
- * no launcher's. */
+/* Returns true if only the user sends signals to this process: it is the only rank, and no
+ * launcher started it. */
 bool ranks_alone(const struct comm *comm);
 
-/* Whether a person reads what goes to DESCRIPTOR: it is a terminal, and none that mpirun made for a
- * rank. */
+/* Returns true if a person reads DESCRIPTOR: it is a terminal, but not a pseudo-terminal that
+ * mpirun made for a rank. */
 bool ranks_terminal(int descriptor);
 
-/* Whether VALUE is the same on every rank. If not, the error (with CODE) says what differs and
- * names the hosts and ranks whose value is not that of rank 0. */
+/* Fails (with CODE) unless VALUE is the same on every rank; the error names WHAT differs and the
+ * hosts and ranks whose value is not that of rank 0. */
 int ranks_agree(struct comm *comm, const char *what, uint64_t value, enum exit_code code,
                 struct error *err);
 

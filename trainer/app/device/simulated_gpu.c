@@ -22,7 +22,7 @@ struct device_launches device_launches(const struct backend *backend) {
     return (struct device_launches){l.kernels, l.early, l.products, l.copies};
 }
 
-/* As on the GPUs of this host (device.c). */
+/* As for the GPUs of this host (device.c). */
 static int fusion_there(const struct options *o, int *ret_fusion, struct error *err) {
     struct backend *backend = NULL;
     if (device_simulate_open(&backend, o, err) != 0)

@@ -1,4 +1,4 @@
-/* What a step would take of a device that --device describes, where this build can tell. */
+/* Simulated GPU of --device: counts what a step would launch there, without having one. */
 #ifndef TRAINER_APP_DEVICE_SIMULATED_GPU_H
 #define TRAINER_APP_DEVICE_SIMULATED_GPU_H
 
@@ -6,20 +6,20 @@
 #include "trainer/app/options/options.h"
 #include "trainer/graph/backend.h"
 
-/* Since the backend was opened. */
+/* Counts since the backend was opened. */
 struct device_launches {
     unsigned long kernels;  /* of our own */
-    unsigned long early;    /* those of them that may begin while others end */
-    unsigned long products; /* calls of libraries, each of which may be several kernels */
-    unsigned long copies;   /* and fills of memory */
+    unsigned long early;    /* those that may begin before preceding ones end */
+    unsigned long products; /* calls of libraries, each possibly several kernels */
+    unsigned long copies;   /* copies and fills of memory */
 };
 
-/* O has a --device: backend and, where it is `auto`, fusion level become what they would be there.
- */
+/* For O with a --device: sets the backend, and the fusion level if it is `auto`, as they would be
+ * on that GPU. */
 int device_simulate_settle(struct options *o, struct error *err);
-/* Opens it; a build without such devices is EXIT_CODE_DEVICE. */
+/* Opens the simulated GPU. EXIT_CODE_DEVICE in a build without simulation. */
 int device_simulate_open(struct backend **ret, const struct options *o, struct error *err);
-/* BACKEND is one that device_simulate_open has opened. */
+/* BACKEND must be one of device_simulate_open. */
 struct device_launches device_launches(const struct backend *backend);
 
 #endif

@@ -7,8 +7,8 @@
 #include <omp.h>
 #include <stdlib.h>
 
-/* As many of THREADS as OpenMP really gives: work that is cut for more would wait for ever for
- * those that never come. */
+/* Returns how many of THREADS OpenMP really gives: work cut for more would wait forever for the
+ * missing ones. */
 static int find_team(int threads) {
     int team = 1;
     omp_set_dynamic(0);

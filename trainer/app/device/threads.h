@@ -1,4 +1,4 @@
-/* How many threads a rank runs: as the flags say, else by the cores that it has. */
+/* Number of threads of a rank: from the flags, else from the cores available. */
 #ifndef TRAINER_APP_DEVICE_THREADS_H
 #define TRAINER_APP_DEVICE_THREADS_H
 
@@ -11,7 +11,7 @@ struct threads {
     int data;
 };
 
-/* Also tells OpenMP. All ranks together. */
+/* Collective. Also sets OpenMP's number. */
 int threads_settle(struct threads *ret, const struct options *o, struct comm *comm,
                    struct error *err);
 

@@ -13,7 +13,7 @@
 
 #define POLICY "OMP_WAIT_POLICY"
 
-/* A machine on which nobody works has some load all the same. */
+/* Even an idle machine has some load. */
 static const double LOAD_OF_NOTHING = 0.5;
 
 enum { COMMAND_LINE_MAX = 4 * 1024 * 1024, WORDS_MAX = 65536 };
@@ -26,7 +26,7 @@ static int local_ranks(void) {
     return (int)ranks;
 }
 
-/* The words of /proc/self/cmdline, which end with a NUL each. */
+/* The arguments in /proc/self/cmdline end with a NUL each. */
 static void start_again(void) {
     cleanup_buf struct buf line = {0};
     buf_init(&line, COMMAND_LINE_MAX);
@@ -38,7 +38,7 @@ static void start_again(void) {
     size_t count = 0;
     for (size_t at = 0; at < line.size && count < WORDS_MAX; at += strlen(line.data + at) + 1)
         words[count++] = line.data + at;
-    /* By its own path: a process that was started as /proc/self/exe is called "exe" everywhere. */
+    /* By its real path: a process started as /proc/self/exe is called "exe" everywhere. */
     char path[PATH_MAX];
     if (file_self(path, sizeof(path), NULL) == 0 && setenv(POLICY, "passive", 1) == 0)
         (void)execv(path, words);
@@ -46,7 +46,7 @@ static void start_again(void) {
 
 bool wait_policy_is_crowded(int threads, int ranks, int cores, double load) {
     int all = threads > 0 ? threads * ranks : cores;
-    /* One thread waits for nobody. */
+    /* A single thread has nothing to wait for. */
     bool pool = threads > 1 || (threads == 0 && cores / ranks > 1);
     return pool && (double)all + load > (double)cores + LOAD_OF_NOTHING;
 }

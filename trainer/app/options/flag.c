@@ -26,7 +26,7 @@ static char plain(char c) {
     return c == '_' ? '-' : c;
 }
 
-/* SIZE bytes of TEXT against a flag's name. */
+/* Compares SIZE bytes of TEXT with a flag's name, '-' and '_' being equal. */
 static bool same_name(const char *name, const char *text, size_t size) {
     for (size_t i = 0; i < size; i++)
         if (name[i] == '\0' || name[i] != plain(text[i]))
@@ -54,7 +54,7 @@ static int unknown(const struct flag *flags, size_t count, unsigned command, con
                    size_t size, struct error *err) {
     struct nearest nearest = nearest_begin(text, size);
     if (find(flags, count, ~0U, text, size) != NULL)
-        return error_set(err, EXIT_CODE_USAGE, "--%.*s: this command does not take it",
+        return error_set(err, EXIT_CODE_USAGE, "--%.*s: this command has no such flag",
                          (int)smaller(size, 64), text);
     for (size_t i = 0; i < count; i++)
         if ((flags[i].commands & command) != 0)
@@ -65,7 +65,8 @@ static int unknown(const struct flag *flags, size_t count, unsigned command, con
                      (int)smaller(size, 64), text, nearest.name);
 }
 
-/* By the words of other trainers first, since letters alone find another thing. */
+/* Looks first among the flag names of other trainers: the nearest spelling alone would suggest an
+ * unrelated flag. */
 static int refuse(const struct flag *flags, size_t count, unsigned command, const char *text,
                   size_t size, struct error *err) {
     const struct flag_word *w = flag_word_find(text, size);
@@ -89,7 +90,7 @@ static int set_choice(const struct flag *f, const char *text, int *field, struct
         size_t used = strlen(all);
         (void)snprintf(all + used, sizeof(all) - used, "%s%s", used > 0 ? ", " : "", f->choices[i]);
     }
-    return error_set(err, EXIT_CODE_USAGE, "'%.64s' is none of %s%s", text, all,
+    return error_set(err, EXIT_CODE_USAGE, "unknown value '%.64s'; expected one of %s%s", text, all,
                      nearest_words(&nearest, words));
 }
 
@@ -130,7 +131,7 @@ int flags_set(const struct flag *flags, size_t count, unsigned command, const ch
               const char *value, void *into, struct error *err) {
     const struct flag *f = find(flags, count, command, name, strlen(name));
     if (f == NULL)
-        return error_set(err, EXIT_CODE_INTERNAL, "there is no flag --%s", name);
+        return error_set(err, EXIT_CODE_INTERNAL, "unknown flag --%s", name);
     return apply(f, value, into, err);
 }
 
@@ -138,7 +139,7 @@ int flags_take(const struct flag *flags, size_t count, unsigned command, int arg
                char *const *argv, void *into, struct error *err) {
     for (int i = 0; i < argc; i++) {
         if (!str_starts_with(argv[i], "--") || argv[i][2] == '\0')
-            return error_set(err, EXIT_CODE_USAGE, "'%.64s' stands where a --flag was expected",
+            return error_set(err, EXIT_CODE_USAGE, "'%.64s' is not a flag; flags begin with --",
                              argv[i]);
         const char *name = argv[i] + 2;
         size_t size = strcspn(name, "=");
@@ -161,7 +162,7 @@ int flags_parse(const struct flag *flags, size_t count, unsigned command, int ar
                : flags_take(flags, count, command, argc, argv, into, err);
 }
 
-/* Steps over the flag at *AT of ARGV, and its value; NULL where none stands there. */
+/* Advances *AT past the flag there and its value. Returns NULL if ARGV[*AT] is no known flag. */
 static const struct flag *next_flag(const struct flag *flags, size_t count, unsigned command,
                                     int argc, char *const *argv, int *at, const char **ret_value) {
     const char *word = argv[(*at)++];
@@ -205,7 +206,7 @@ const char *flags_given(const struct flag *flags, size_t count, unsigned command
     return given;
 }
 
-/* A flag may have a row for each task. */
+/* A flag can have one row for each task; any of them may match. */
 static bool is_for(const struct flag *flags, size_t count, unsigned command, unsigned tasks,
                    const char *name) {
     for (size_t i = 0; i < count; i++)
@@ -259,7 +260,7 @@ int flags_print_value(struct buf *out, const struct flag *flags, size_t count, c
                       const void *from, struct error *err) {
     const struct flag *f = find(flags, count, ~0U, name, strlen(name));
     if (f == NULL)
-        return error_set(err, EXIT_CODE_INTERNAL, "there is no flag --%s", name);
+        return error_set(err, EXIT_CODE_INTERNAL, "unknown flag --%s", name);
     return buf_printf(out, err, "%s=", name) != 0 ? -1 : print_field(out, f, from, err);
 }
 
@@ -269,7 +270,7 @@ int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned
     for (size_t i = 0; i < count; i++) {
         cleanup_buf struct buf value = {0};
         const struct flag *f = &flags[i];
-        /* One flag may have rows for several tasks. */
+        /* Of the rows of one flag for several tasks, only the first prints it. */
         if (find(flags, count, command, f->name, strlen(f->name)) != f)
             continue;
         buf_init(&value, JSON_VALUE_MAX);
@@ -282,7 +283,7 @@ int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned
     return buf_add_text(out, before[0] == '{' ? "{}" : "}", err);
 }
 
-/* "red|green" of a choice, else the value's name. */
+/* The choices as "red|green", or the placeholder of the value. */
 static void value_text(const struct flag *f, char text[VALUE_MAX]) {
     size_t used = 0;
     (void)snprintf(text, VALUE_MAX, "%s", f->type == FLAG_CHOICE ? "" : f->value);
@@ -291,7 +292,7 @@ static void value_text(const struct flag *f, char text[VALUE_MAX]) {
                                  f->choices[i]);
 }
 
-/* Numbers keep the form in which the table has them where they are the table's. */
+/* A number that equals the table's default is printed as the table spells it ("1e-4"). */
 static void default_text(const struct flag *f, const void *from, char text[VALUE_MAX]) {
     cleanup_buf struct buf value = {0}, standard = {0};
     union {
@@ -345,7 +346,7 @@ void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned com
     }
 }
 
-/* TEXT in a cell of a table, with BAR in the place of '|'. */
+/* Prints TEXT in a table cell, with BAR instead of '|', which would end the cell. */
 static void print_cell(FILE *out, const char *text, const char *bar) {
     for (; *text != '\0'; text++)
         if (*text == '|')

@@ -1,6 +1,8 @@
-/* Command-line flags from a table. Every flag takes a value: `--name value` or `--name=value`; '-'
- * and '_' are the same in names, because hyperparameters arrive with either. An unknown flag is an
- * error that offers the nearest known name.
+/* Table-driven parser for command-line flags.
+ *
+ * Every flag takes a value, as `--name value` or `--name=value`. '-' and '_' are the same in
+ * names, because SageMaker's hyperparameters arrive with either. An unknown flag is an error,
+ * which suggests the nearest known name.
  *
  *     static const struct flag FLAGS[] = {
  *         {.name = "epochs", .type = FLAG_INT, .offset = offsetof(struct options, epochs),
@@ -24,67 +26,68 @@ enum flag_type { FLAG_TEXT, FLAG_INT, FLAG_REAL, FLAG_BOOL, FLAG_CHOICE };
 struct flag {
     const char *name; /* without "--", with '-' */
     enum flag_type type;
-    size_t offset;        /* of the field in the struct that is filled */
+    size_t offset;        /* of the field, in the struct to fill */
     const char *standard; /* the default as text; NULL: zero */
     double min;           /* bounds of numbers, both inclusive */
     double max;
     const char *const *choices; /* NULL-terminated */
-    unsigned commands;          /* bits of the commands that know this flag */
-    unsigned tasks;             /* bits of the tasks that it is for; 0: all. One flag may have rows
-                                   for several, which differ in their words alone */
-    const char *value;          /* what --help calls the value */
+    unsigned commands;          /* bits of the commands that accept this flag */
+    unsigned tasks;             /* bits of the tasks that the flag applies to; 0: all. A flag may
+                                 * have one row for each task; such rows differ only in their
+                                 * help */
+    const char *value;          /* placeholder of the value in --help */
     const char *help;
 };
 
-/* The defaults of all COUNT flags. */
+/* Fills INTO with the defaults of all COUNT flags. */
 int flags_defaults(const struct flag *flags, size_t count, void *into, struct error *err);
-/* One flag of COMMAND (one bit), which must be there: a layer between the defaults and ARGV. */
+/* Sets the flag NAME, which must exist, of COMMAND (one bit). Used for layers between the defaults
+ * and the command line, such as recipes. */
 int flags_set(const struct flag *flags, size_t count, unsigned command, const char *name,
               const char *value, void *into, struct error *err);
-/* ARGV's flags, which belong to COMMAND. A flag given twice keeps the last value. Errors have
- * EXIT_CODE_USAGE. */
+/* Parses ARGV, the flags of COMMAND, over what INTO holds. The last value of a repeated flag wins.
+ * Errors have EXIT_CODE_USAGE. */
 int flags_take(const struct flag *flags, size_t count, unsigned command, int argc,
                char *const *argv, void *into, struct error *err);
-/* All three in one: the defaults, then ARGV's. */
+/* flags_defaults, then flags_take. */
 int flags_parse(const struct flag *flags, size_t count, unsigned command, int argc,
                 char *const *argv, void *into, struct error *err);
 
-/* Words that are no flags, and no flags' values, apart from those that are, in their order; behind
- * "--" all words are none. FLAGS_ARGV and WORDS have room for ARGC each. */
+/* Separates positional words from flags and their values; each list keeps its order. All words
+ * after "--" are positional. FLAGS_ARGV and WORDS have room for ARGC pointers each. */
 void flags_split(int argc, char *const *argv, char **flags_argv, int *ret_flags, char **words,
                  int *ret_words);
 
 bool flags_known(const struct flag *flags, size_t count, unsigned command, const char *name);
-/* What ARGV gives for the flag NAME, the last time; NULL where it does not. What is wrong with ARGV
- * is passed over. */
+/* Returns the last value that ARGV gives for the flag NAME, or NULL. Ignores errors in ARGV. */
 const char *flags_given(const struct flag *flags, size_t count, unsigned command, const char *name,
                         int argc, char *const *argv);
-/* The first flag in ARGV, all of whose flags are known, that is for none of TASKS; NULL for none.
- */
+/* Returns the first flag in ARGV that applies to none of TASKS, or NULL. All flags in ARGV must be
+ * known. */
 const struct flag *flags_foreign(const struct flag *flags, size_t count, unsigned command,
                                  unsigned tasks, int argc, char *const *argv);
 
-/* Appends "NAME=VALUE" for the flag NAME, which must be there, from the struct that FROM points to;
- * numbers with as many digits as bring back every bit. */
+/* Appends "NAME=VALUE" for the flag NAME, which must exist, from the struct at FROM. Numbers have
+ * enough digits to restore every bit. */
 int flags_print_value(struct buf *out, const struct flag *flags, size_t count, const char *name,
                       const void *from, struct error *err);
 
-/* Appends the flags of COMMAND as a JSON object of texts: {"lr":"0.1","nesterov":"false"}. */
+/* Appends the flags of COMMAND as a JSON object of strings: {"lr":"0.1","nesterov":"false"}. */
 int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned command,
                const void *from, struct error *err);
 
-/* One paragraph a flag of COMMAND that is for one of TASKS (0: whatever it is for): name, value,
- * help, bounds or choices, default. FROM is the filled struct whose values count as the defaults
- * then; NULL: the table's own. */
+/* Prints one paragraph for each flag of COMMAND that applies to one of TASKS (0: to any): name,
+ * value, help, bounds or choices, default. FROM is a filled struct with the defaults to print;
+ * NULL: the table's own. */
 void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command,
                  unsigned tasks, const void *from);
 
-/* The same as a table in Markdown, of the flags whose tasks are exactly TASKS; nothing where there
- * is none. */
+/* Prints the same as a Markdown table, of the flags whose tasks are exactly TASKS. Prints nothing
+ * if there are none. */
 void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned command,
                 unsigned tasks);
 
-/* The same as items of a man page, of all flags of COMMAND. */
+/* Appends the same as list items of a man page, for all flags of COMMAND. */
 int flags_manual(struct buf *out, const struct flag *flags, size_t count, unsigned command,
                  struct error *err);
 

@@ -8,7 +8,7 @@
 #define SGD "the optimizer is SGD; see --momentum, --nesterov and --weight-decay"
 
 static const struct flag_word TABLE[] = {
-    /* the rate and the optimizer */
+    /* learning rate and optimizer */
     {"learning-rate", "lr", NULL},
     {"base-lr", "lr", NULL},
     {"solver.base-lr", "lr", NULL},
@@ -41,7 +41,7 @@ static const struct flag_word TABLE[] = {
     {"opt", NULL, SGD},
     {"optim", NULL, SGD},
     {"optimizer", NULL, SGD},
-    /* lengths and batches */
+    /* schedule length and batch sizes */
     {"num-epochs", "epochs", NULL},
     {"num-train-epochs", "epochs", NULL},
     {"max-epochs", "epochs", NULL},
@@ -106,7 +106,7 @@ static const struct flag_word TABLE[] = {
     {"workers", "data-threads", NULL},
     {"num-workers", "data-threads", NULL},
     {"dataloader-num-workers", "data-threads", NULL},
-    /* where it runs */
+    /* devices */
     {"amp", "dtype", NULL},
     {"precision", "dtype", NULL},
     {"mixed-precision", "dtype", NULL},
@@ -131,7 +131,7 @@ static const struct flag_word TABLE[] = {
     {"dist-url", NULL, RANKS},
     {"master-addr", NULL, RANKS},
     {"strategy", NULL, RANKS},
-    /* what it leaves and says */
+    /* outputs and reports */
     {"output", "model-dir", NULL},
     {"output-dir", "model-dir", NULL},
     {"save-dir", "model-dir", NULL},

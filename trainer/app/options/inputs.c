@@ -15,10 +15,10 @@
 
 #define INPUT_ROOT "/opt/ml/input/data"
 
-/* Names of one thing, in the order of preference. */
+/* Alternative names of one channel, in order of preference. */
 struct channel {
-    const char *names[8];     /* folders, NULL-terminated */
-    const char *variables[8]; /* SageMaker's, NULL-terminated */
+    const char *names[8];     /* folder names, NULL-terminated */
+    const char *variables[8]; /* SageMaker's environment variables, NULL-terminated */
 };
 
 static const struct channel TRAINING = {{"train", "training", NULL},
@@ -35,7 +35,7 @@ static int put(char to[INPUT_PATH_MAX], const char *a, const char *b, const char
     return 0;
 }
 
-/* Writes PARENT/NAME for the first of the names that is a folder; else TO is empty. */
+/* Writes PARENT/NAME for the first of the names that is a folder. TO is empty if none is. */
 static int find_below(char to[INPUT_PATH_MAX], const char *parent, const struct channel *channel,
                       struct error *err) {
     for (size_t i = 0; channel->names[i] != NULL; i++) {
@@ -63,7 +63,7 @@ static int find_channel(char to[INPUT_PATH_MAX], const struct channel *channel, 
     return find_below(to, parent, channel, err);
 }
 
-/* --data, else a channel; WANTED says what there should be. */
+/* Writes --data, else the first channel found. WANTED tells the user what is expected. */
 static int find_given(char given[INPUT_PATH_MAX], const struct options *o, const char *root,
                       const char *wanted, struct error *err) {
     if (o->data != NULL) {
@@ -77,7 +77,8 @@ static int find_given(char given[INPUT_PATH_MAX], const struct options *o, const
     return 0;
 }
 
-/* Also where it is there and cannot be read. */
+/* Fails if PATH is not a readable folder; a folder that exists but cannot be read is an error,
+ * too. */
 static int check_folder(const char *what, const char *path, struct error *err) {
     cleanup_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd >= 0 ? 0 : error_set_errno(err, EXIT_CODE_DATA, "%s: %s", what, path);
@@ -91,7 +92,8 @@ static int find_splits(struct inputs *in, struct splits *ret, const char *dir, c
     return 0;
 }
 
-/* A part of what is given, else that itself; SPLITS says which of them it has. */
+/* Chooses the training part of the given folder (train/), or the folder itself if it has no
+ * parts. */
 static int find_training(struct inputs *in, const struct options *o, const char *root,
                          char given[INPUT_PATH_MAX], struct splits *splits, struct error *err) {
     if (find_given(given, o, root, "no training data: give --data DIR (or --data synthetic)",
@@ -100,26 +102,26 @@ static int find_training(struct inputs *in, const struct options *o, const char 
         return -1;
     if (splits->parts && splits->training[0] == '\0')
         return error_set(err, EXIT_CODE_DATA,
-                         "training data: %s has %s/ and no train/; move the pictures to train on "
+                         "training data: %s has %s/ but no train/; move the training pictures "
                          "there, as train/CLASS/FILE.jpg",
                          given, splits->validation);
     return put(in->training, given, splits->parts ? "/" : "", splits->training, err);
 }
 
-/* --data of an evaluation: its part for that, else itself. */
+/* Chooses the evaluation part of an evaluation's --data (val/ or test/), or the folder itself. */
 static int find_scored(struct inputs *in, const char *dir, struct error *err) {
     struct splits splits;
     if (find_splits(in, &splits, dir, "data", err) != 0)
         return -1;
     if (splits.parts && splits.validation[0] == '\0')
-        return error_set(err, EXIT_CODE_DATA,
-                         "%s has %s/ and no val/ or test/ to evaluate on; --data %s/%s scores the "
-                         "training set",
-                         dir, splits.training, dir, splits.training);
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "%s has %s/ but no val/ or test/ to evaluate on; --data %s/%s scores the training set",
+            dir, splits.training, dir, splits.training);
     return put(in->validation, dir, splits.parts ? "/" : "", splits.validation, err);
 }
 
-/* Folders of class folders. */
+/* Finds folders of class folders, for classification. */
 static int find_pictures(struct inputs *in, const struct options *o, unsigned command,
                          const char *root, struct error *err) {
     char given[INPUT_PATH_MAX];
@@ -162,14 +164,14 @@ static int check_split(struct inputs *in, const struct options *o, struct error 
     return 0;
 }
 
-/* A COCO data set: the folder, or a JSON in it. */
+/* Finds a COCO data set: its folder, or one JSON file of annotations. */
 static int find_objects(struct inputs *in, const struct options *o, unsigned command,
                         const char *root, struct error *err) {
     bool none = o->validation != NULL && strcmp(o->validation, "none") == 0;
     if (in->synthetic)
         return error_set(err, EXIT_CODE_USAGE,
-                         "--data: a network that finds objects needs a COCO data set's folder; "
-                         "ringtrain prepare shapes --coco DIR makes one");
+                         "--data: detection networks need the folder of a COCO data set; ringtrain "
+                         "prepare shapes --coco DIR makes one");
     if (o->validation != NULL && !none) {
         if (put(in->validation, o->validation, "", "", err) != 0)
             return -1;
@@ -194,7 +196,8 @@ static int find_objects(struct inputs *in, const struct options *o, unsigned com
     return 0;
 }
 
-/* GIVEN, else VALUE of a variable, else STANDARD under root when it exists, else FALLBACK. */
+/* Writes GIVEN, else VALUE (of an environment variable), else STANDARD under the root if that
+ * folder exists, else FALLBACK. */
 static int find_output(char to[INPUT_PATH_MAX], const char *given, const char *value,
                        const char *root, const char *standard, const char *fallback,
                        struct error *err) {
@@ -215,9 +218,7 @@ int inputs_model(struct inputs *in, const struct options *o, const char *root, s
                        "model", err);
 }
 
-/* Evaluations' findings. A command that is asked for an evaluation alone writes where it is told
- * to.
- */
+/* Chooses the folder for evaluation artifacts. eval and predict write only where --out says. */
 static int find_out(struct inputs *in, const struct options *o, unsigned command, const char *root,
                     struct error *err) {
     if (command != COMMAND_TRAIN && o->out == NULL)
@@ -251,7 +252,7 @@ int inputs_find(struct inputs *in, const struct options *o, unsigned command, en
                        err);
 }
 
-/* The folder, or the nearest one above it that is there. */
+/* Checks FOLDER, or its nearest ancestor that exists. */
 static int check_place(const char *flag, const char *folder, struct error *err) {
     char path[INPUT_PATH_MAX];
     struct stat status;

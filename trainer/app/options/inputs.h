@@ -1,19 +1,21 @@
-/* Where the data lies and where results go. Flags first, then what SageMaker gives, then the
- * current folder:
+/* Locations of a run's inputs and outputs, from flags, SageMaker's variables and defaults.
+ *
+ * Each is taken from the first source in its row that is given or exists:
  *
  *     training     --data, $SM_CHANNEL_TRAIN, $SM_CHANNEL_TRAINING,
  *                  /opt/ml/input/data/{train,training}; its train/ where it has parts
- * (dataset/splits.h) validation   --validation; without --data
- * $SM_CHANNEL_{VALIDATION,VALID,VAL,DEV,EVAL,TEST},
- *                  /opt/ml/input/data/{validation,valid,val,dev,eval,test}; else the part for it
- * A network that finds objects takes a COCO data set's folder, or a JSON of annotations, as both;
- * which of its sets is meant is for the task to say.
- *
+ *                  (dataset/splits.h)
+ *     validation   --validation; without --data $SM_CHANNEL_{VALIDATION,VALID,VAL,DEV,EVAL,TEST},
+ *                  /opt/ml/input/data/{validation,valid,val,dev,eval,test}; else the matching
+ *                  part of the training data
  *     model        --model-dir, $SM_MODEL_DIR, /opt/ml/model, ./model
  *     checkpoints  --checkpoint-dir, /opt/ml/checkpoints, ./checkpoints
  *     events       --tensorboard-dir, /opt/ml/output/tensorboard; else none
  *     log          --log-dir, $SM_OUTPUT_DATA_DIR, /opt/ml/output/data, the model's folder
- *     findings     --out; in training $SM_OUTPUT_DATA_DIR, /opt/ml/output/data, too; else none */
+ *     out          --out; in training also $SM_OUTPUT_DATA_DIR, /opt/ml/output/data; else none
+ *
+ * For detection networks, training and validation are the folder of a COCO data set, or a JSON
+ * file of annotations; the task decides which of its sets to use. */
 #ifndef TRAINER_APP_OPTIONS_INPUTS_H
 #define TRAINER_APP_OPTIONS_INPUTS_H
 
@@ -26,28 +28,29 @@
 enum { INPUT_PATH_MAX = 4096 };
 
 struct inputs {
-    bool synthetic; /* no folders */
-    bool scored;    /* there is something to evaluate on */
+    bool synthetic; /* the data is synthetic; no folders */
+    bool scored;    /* there is validation data */
     char training[INPUT_PATH_MAX];
     char validation[INPUT_PATH_MAX]; /* empty with --val-split: a part of `training` */
     char model[INPUT_PATH_MAX];
     char checkpoints[INPUT_PATH_MAX];
     char events[INPUT_PATH_MAX]; /* empty: none */
     char out[INPUT_PATH_MAX];    /* empty: none */
-    char log[INPUT_PATH_MAX];    /* of a training */
-    char note[SPLITS_NOTE_MAX];  /* to tell: how the data's folders were read; empty: nothing */
+    char log[INPUT_PATH_MAX];    /* log folder of a training */
+    char note[SPLITS_NOTE_MAX];  /* how the data's folders were interpreted, for the log; empty:
+                                  * nothing to report */
 };
 
-/* ROOT stands in front of /opt/ml; "" but in tests. No data at all is EXIT_CODE_DATA. For
- * COMMAND_EVAL `training` stays empty and --data may be the validation folder itself. */
-/* `model` alone: before it is known what the model learnt. */
+/* Fills IN. ROOT is prepended to /opt/ml: "" except in tests. No data at all is EXIT_CODE_DATA.
+ * With COMMAND_EVAL `training` stays empty, and --data may itself be the validation folder. */
+/* Fills `model` alone, for commands that read the model to find out its task. */
 int inputs_model(struct inputs *in, const struct options *o, const char *root, struct error *err);
 
 int inputs_find(struct inputs *in, const struct options *o, unsigned command, enum model_task task,
                 const char *root, struct error *err);
 
-/* A look that makes nothing: whether the folders of a training's results can be written, or made.
- * EXIT_CODE_CONFIG, with the flag's name. */
+/* Checks, without creating anything, that each output folder of a training is writable or can be
+ * created. Fails with EXIT_CODE_CONFIG and the flag's name. */
 int inputs_check_places(const struct inputs *in, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* How often something is done: "500" steps, or a time, "45s", "30m" or "2h"; "0" is never. */
+/* Parsed interval: a number of steps ("500") or a time ("45s", "30m", "2h"); "0" is never. */
 #ifndef TRAINER_APP_OPTIONS_INTERVAL_H
 #define TRAINER_APP_OPTIONS_INTERVAL_H
 
@@ -11,7 +11,7 @@ struct interval {
     int64_t nanoseconds; /* 0: not by time */
 };
 
-/* EXIT_CODE_USAGE for anything else. */
+/* Fails with EXIT_CODE_USAGE for any other text. */
 int interval_parse(struct interval *ret, const char *text, struct error *err);
 
 #endif

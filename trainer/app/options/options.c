@@ -292,8 +292,8 @@ const struct flag *options_flags(size_t *ret_count) {
     return FLAGS;
 }
 
-/* --model of a command line that may have a recipe; NULL where the command takes none, or an
- * unknown one. */
+/* Finds --model in a command line that may have a recipe. Returns NULL if the command takes none
+ * or the name is unknown. */
 static const struct model *model_of(unsigned command, const struct recipe *recipe, int argc,
                                     char *const *argv) {
     const char *name = flags_given(FLAGS, FLAG_COUNT, command, "model", argc, argv);
@@ -322,7 +322,7 @@ int options_suit(struct options *o, unsigned command, const struct model *model,
     return 0;
 }
 
-/* What --preset brings along; NULL where it brings nothing, or is none. */
+/* Returns the settings of --preset, or NULL if it has none or the name is unknown. */
 static const struct model_setting *preset_settings(unsigned command, const struct recipe *recipe,
                                                    int argc, char *const *argv) {
     const char *name = flags_given(FLAGS, FLAG_COUNT, command, "preset", argc, argv);
@@ -331,7 +331,7 @@ static const struct model_setting *preset_settings(unsigned command, const struc
     return name == NULL ? NULL : recipe_of_preset(name);
 }
 
-/* What lies below the command line. */
+/* Applies the layers below the command line: defaults, network, preset, recipe. */
 static int lay_defaults(struct options *o, unsigned command, const struct recipe *recipe,
                         const struct model *model, const struct model_setting *preset,
                         struct error *err) {
@@ -348,7 +348,8 @@ static int lay_defaults(struct options *o, unsigned command, const struct recipe
     return recipe != NULL ? lay(o, command, recipe->settings, err) : 0;
 }
 
-/* A flag of the command line also lifts what a recipe or a preset has set in its place. */
+/* A flag of the command line also clears a setting that a recipe or a preset gives for the same
+ * thing (--warmup-epochs clears warmup-steps). */
 static void lift_overruled(struct options *o, unsigned command, int argc, char *const *argv) {
     if (flags_given(FLAGS, FLAG_COUNT, command, "warmup-epochs", argc, argv) != NULL &&
         flags_given(FLAGS, FLAG_COUNT, command, "warmup-steps", argc, argv) == NULL)
@@ -371,7 +372,7 @@ int options_fit(unsigned command, const struct model *model, int argc, char *con
     if (f == NULL)
         return 0;
     return error_set(
-        err, EXIT_CODE_USAGE, "--%s is of no use to %s: it is for networks that %s (%s)", f->name,
+        err, EXIT_CODE_USAGE, "--%s does not apply to %s: it is for networks that %s (%s)", f->name,
         model->name, model_task_name((enum model_task)f->tasks),
         model_names(f->tasks)[0] != '\0' ? model_names(f->tasks) : "there is none here");
 }
@@ -398,7 +399,7 @@ int options_parse(struct options *o, unsigned command, int argc, char *const *ar
     return options_fit(command, model, argc, argv, err);
 }
 
-/* Those that any network is for. */
+/* The tasks of all networks in this build. */
 static unsigned tasks_here(void) {
     unsigned tasks = 0;
     for (unsigned task = MODEL_CLASSIFY; task <= MODEL_DETECT; task *= 2)

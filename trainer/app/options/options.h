@@ -1,6 +1,8 @@
-/* Every flag of `ringtrain train`, `eval` and `predict`: one table (options.c), one struct. What a
- * flag means stands in its help text there. Numbers that are 0 where 0 makes no sense mean "choose
- * for me". */
+/* Flags of `ringtrain train`, `eval`, `predict` and `inspect plan`: one table (options.c), one
+ * struct.
+ *
+ * The help text in the table documents each flag. A number that is 0 although 0 makes no sense
+ * means "choose automatically". */
 #ifndef TRAINER_APP_OPTIONS_OPTIONS_H
 #define TRAINER_APP_OPTIONS_OPTIONS_H
 
@@ -24,7 +26,7 @@ enum option_backend {
     OPTION_BACKEND_CPU,
     OPTION_BACKEND_CUDA
 };
-enum { OPTION_FUSION_AUTO = FUSION_CONV + 1 }; /* behind enum fusion */
+enum { OPTION_FUSION_AUTO = FUSION_CONV + 1 }; /* follows the values of enum fusion */
 enum option_convs { OPTION_CONVS_AUTO, OPTION_CONVS_DIRECT, OPTION_CONVS_WINOGRAD };
 enum option_comm { OPTION_COMM_AUTO, OPTION_COMM_MPI, OPTION_COMM_NCCL };
 enum option_log { OPTION_LOG_AUTO, OPTION_LOG_BOTH, OPTION_LOG_TABLE, OPTION_LOG_METRICS };
@@ -38,15 +40,16 @@ enum option_augment {
     OPTION_AUGMENT_CENTER
 };
 
-/* What it means where a run that goes on from a checkpoint has a setting otherwise. */
+/* What a setting affects, and so whether a run that resumes from a checkpoint may change it. */
 enum setting_kind {
-    SETTING_MACHINE = 1, /* who computes: may always change */
-    SETTING_WAY = 2,     /* how: may change on the way; a finished run was not made that way */
-    SETTING_RECIPE = 4,  /* what is learnt: changes only where it was asked for */
+    SETTING_MACHINE = 1, /* the machine that computes: may always change */
+    SETTING_WAY = 2,     /* the method: may change during a run; a finished run is not extended
+                          * that way */
+    SETTING_RECIPE = 4,  /* what is learned: changes only if the user asked for it */
     SETTING_ALL = SETTING_MACHINE | SETTING_WAY | SETTING_RECIPE,
 };
 
-/* Text is borrowed from the command line. */
+/* Values of all flags. Text is borrowed from the command line. */
 struct options {
     const char *model;
     const char *recipe;
@@ -108,8 +111,8 @@ struct options {
     int comm;
     bool check_operators;
     bool tune;
-    const char *device; /* of a plan: a GPU that is described, NULL: one of this host's */
-    int own_backward;   /* enum cuda_own */
+    const char *device;             /* for a plan: a simulated GPU; NULL: one of this host's */
+    int own_backward;               /* enum cuda_own */
     int launch_overlap, row_choice; /* the same */
     bool tf32;
     bool deterministic;
@@ -141,12 +144,12 @@ struct options {
     int publish; /* enum option_publish */
 };
 
-/* The table of all flags. */
+/* Returns the table of all flags. */
 const struct flag *options_flags(size_t *ret_count);
 
-/* Flags of COMMAND (one bit) in ARGV, over those of --recipe, over those of --preset, over those of
- * the network, over the defaults. A flag or a recipe for networks of another task than --model's is
- * an error. */
+/* Parses the flags of COMMAND (one bit) in ARGV. They override those of --recipe, which override
+ * those of --preset, then those of the network, then the defaults. A flag or recipe for networks
+ * of a task other than --model's is an error. */
 int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
                   struct error *err);
 /* Appends the options that change the bits of a training: "lr=0.1 momentum=0.9 ...". */
@@ -156,16 +159,16 @@ int options_json(struct buf *out, unsigned command, const struct options *o, str
 /* The kind of an option, whose name has SIZE bytes; what a task records beside them
  * follows from ranks and data, and is SETTING_MACHINE. */
 enum setting_kind options_kind(const char *name, size_t size);
-/* The same error, for a command whose network is known later: ARGV has been parsed. */
+/* Fails as options_parse does for a flag of another task, for commands that read the network from
+ * a file. ARGV has been parsed. */
 int options_fit(unsigned command, const struct model *model, int argc, char *const *argv,
                 struct error *err);
-/* What MODEL brings along, for a command whose network is known later: laid below what ARGV, which
- * has been parsed to O, gives. */
+/* Applies MODEL's own settings, for commands that read the network from a file, below everything
+ * that ARGV gives. ARGV has been parsed to O. */
 int options_suit(struct options *o, unsigned command, const struct model *model, int argc,
                  char *const *argv, struct error *err);
-/* The flags of COMMAND, then the networks and recipes; where ARGV, which may be wrong elsewhere,
- * has
- * --model or --recipe: those of its task alone, with the defaults that they bring. */
+/* Prints the flags of COMMAND, then the networks and recipes. If ARGV has --model or --recipe,
+ * prints only those of its task, with the defaults that it sets. ARGV may have errors elsewhere. */
 void options_print(FILE *out, unsigned command, int argc, char *const *argv);
 
 #endif

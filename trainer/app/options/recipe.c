@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* Goyal et al., Accurate, Large Minibatch SGD (2017): 90 epochs, a tenth of the rate at 30, 60 and
- * 80, five epochs of warm-up, no decay of norms and biases, blocks that start as identities. */
+/* Goyal et al., Accurate, Large Minibatch SGD (2017): 90 epochs, learning rate divided by 10 at
+ * epochs 30, 60 and 80, five epochs of warm-up, no decay of norms and biases, residual blocks that
+ * start as identities. */
 static const struct model_setting IMAGENET_90[] = {
     {"epochs", "90"},       {"lr", "0.1"},
     {"lr-batch", "256"},    {"schedule", "step"},
@@ -18,7 +19,7 @@ static const struct model_setting IMAGENET_90[] = {
 #define MASKRCNN                                                                                   \
     { "model", "maskrcnn_resnet50_fpn" }
 
-/* The schedule that papers call 1x: 12 epochs of 16 images a step. */
+/* The schedule known as 1x: 12 epochs of 16 images a step. */
 static const struct model_setting COCO_1X[] = {
     MASKRCNN,
     {"epochs", "12"},
@@ -31,8 +32,9 @@ static const struct model_setting COCO_1X[] = {
     {NULL, NULL},
 };
 
-/* SageMaker's example with Mask R-CNN in TensorFlow (aws-samples/mask-rcnn-tensorflow): 24 epochs,
- * clipped; warm-up from a rate of 0.0033, which is this share of the peak at 8 images a step. */
+/* SageMaker's example of Mask R-CNN in TensorFlow (aws-samples/mask-rcnn-tensorflow): 24 epochs
+ * with gradient clipping. Warm-up starts at a rate of 0.0033, written here as its share of the
+ * peak at 8 images a step. */
 static const struct model_setting AWS_24[] = {
     MASKRCNN,
     {"epochs", "24"},
@@ -47,8 +49,8 @@ static const struct model_setting AWS_24[] = {
 };
 
 /* NVIDIA's submission to MLPerf training v3.1 on eight GPUs (config_DGXH100.sh): 96 images a step,
- * a tenth of the rate after 12000 and 16000 steps of 1221 an epoch. The target was reached after
- * 14 epochs. */
+ * learning rate divided by 10 after 12000 and 16000 steps, 1221 steps an epoch. The target was
+ * reached after 14 epochs. */
 static const struct model_setting MLPERF[] = {
     MASKRCNN,
     {"preset", "mlperf"},
@@ -63,8 +65,9 @@ static const struct model_setting MLPERF[] = {
     {NULL, NULL},
 };
 
-/* Detectron2: norms do not decay (SOLVER.WEIGHT_DECAY_NORM 0); maskrcnn-benchmark: biases learn at
- * twice the rate and do not decay (SOLVER.BIAS_LR_FACTOR 2, WEIGHT_DECAY_BIAS 0). */
+/* Detectron2 does not decay norms (SOLVER.WEIGHT_DECAY_NORM 0); maskrcnn-benchmark doubles the
+ * learning rate of biases and does not decay them (SOLVER.BIAS_LR_FACTOR 2, WEIGHT_DECAY_BIAS
+ * 0). */
 static const struct model_setting OF_D2[] = {
     {"decay-all", "false"},
     {"decay-biases", "true"},
@@ -88,9 +91,9 @@ const struct model_setting *recipe_of_preset(const char *name) {
     return NULL;
 }
 
-/* The small network on a set of `ringtrain prepare shapes --coco`, as examples/maskrcnn.sh trains
- * it: few objects a picture, so that of torchvision's 512 regions and 256 anchors hardly any would
- * be of one. */
+/* The small network on a set of `ringtrain prepare shapes --coco`, as in examples/maskrcnn.sh. Its
+ * pictures have few objects: of torchvision's 512 regions and 256 anchors hardly any would be
+ * positive. */
 static const struct model_setting SHAPES[] = {
     {"model", "maskrcnn_tiny"}, {"batch-size", "4"},
     {"epochs", "30"},           {"lr", "0.03"},
@@ -121,8 +124,8 @@ const struct recipe *recipe_need(const char *name, struct error *err) {
     char words[NEAREST_WORDS_MAX];
     for (size_t i = 0; i < RECIPE_COUNT; i++)
         nearest_try(&nearest, RECIPES[i].name);
-    (void)error_set(err, EXIT_CODE_USAGE, "--recipe: '%.64s' is none of %s%s", name, names,
-                    nearest_words(&nearest, words));
+    (void)error_set(err, EXIT_CODE_USAGE, "--recipe: unknown recipe '%.64s'; expected one of %s%s",
+                    name, names, nearest_words(&nearest, words));
     return NULL;
 }
 

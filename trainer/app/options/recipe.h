@@ -1,5 +1,5 @@
-/* Ready sets of flags for a training, by name: --recipe NAME. They lie above the defaults of the
- * flags and those of the network, and below what the command line says. */
+/* Named sets of flags for a training: --recipe NAME. They override the defaults of the flags and
+ * of the network; the command line overrides them. */
 #ifndef TRAINER_APP_OPTIONS_RECIPE_H
 #define TRAINER_APP_OPTIONS_RECIPE_H
 
@@ -11,20 +11,20 @@
 struct recipe {
     const char *name;
     unsigned tasks;                       /* enum model_task */
-    const char *help;                     /* where it comes from */
-    const struct model_setting *settings; /* flag NULL ends them */
+    const char *help;                     /* source, for --help */
+    const struct model_setting *settings; /* ends with flag NULL */
 };
 
-/* NULL with an error (EXIT_CODE_USAGE) that names those that there are. */
+/* Returns the recipe NAME, or NULL with an error (EXIT_CODE_USAGE) that lists the known ones. */
 const struct recipe *recipe_need(const char *name, struct error *err);
-/* What it says of FLAG; NULL where nothing. */
+/* Returns the recipe's value for FLAG, or NULL. */
 const char *recipe_value(const struct recipe *recipe, const char *flag);
 
-/* The flags that a preset of Mask R-CNN sets (models/detect_preset.h), below those of a recipe: how
- * weights of its kinds decay. NULL where it sets none. */
+/* Returns the flags that a preset of Mask R-CNN sets (models/detect_preset.h), below those of a
+ * recipe: weight decay by kind of weight. NULL if it sets none. */
 const struct model_setting *recipe_of_preset(const char *name);
 
-/* One line each of those that are for one of TASKS. */
+/* Prints one line for each recipe that applies to one of TASKS. */
 void recipe_print(FILE *out, unsigned tasks);
 
 #endif

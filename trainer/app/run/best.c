@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* As config.json holds it, so that a run that goes on compares with the same number. */
+/* Rounds VALUE as config.json does, so that a resumed run compares with the same number. */
 static double as_kept(double value) {
     char text[40];
     (void)snprintf(text, sizeof(text), "%.9g", value);
@@ -44,9 +44,9 @@ int best_publish(struct training_run *job, struct error *err) {
     if (!job->setup.first || job->setup.options->publish != OPTION_PUBLISH_BEST)
         return 0;
     if (!b->known) {
-        log_warning("--publish best: no evaluation had a best model; that of the last step is in "
-                    "%s",
-                    job->setup.inputs.model);
+        log_warning(
+            "--publish best: no evaluation gave a best model; the model of the last step is in %s",
+            job->setup.inputs.model);
         return 0;
     }
     if (model_dir_copy(b->folder, job->setup.inputs.model, err) != 0)

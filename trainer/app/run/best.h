@@ -1,15 +1,15 @@
-/* Keeps the model of the best evaluation of a training. By rank 0 alone; on others nothing
- * happens. */
+/* Keeper of the best model of a training. Rank 0 does the work; on other ranks the functions do
+ * nothing. */
 #ifndef TRAINER_APP_RUN_BEST_H
 #define TRAINER_APP_RUN_BEST_H
 
 #include "trainer/app/run/training_run.h"
 
-/* After the evaluation E of the model as it is now: keeps it where it is the best so far. */
+/* Call after evaluation E of the present model: saves the model if it is the best so far. */
 int best_take(struct training_run *job, const struct evaluation *e, struct error *err);
-/* At the end: the best one goes to --model-dir, if that was asked for. */
+/* Call at the end: copies the best model to --model-dir if --publish best asks for it. */
 int best_publish(struct training_run *job, struct error *err);
-/* Which one it was, in the log. */
+/* Logs which evaluation was the best. */
 void best_tell(const struct training_run *job);
 
 #endif

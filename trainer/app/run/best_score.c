@@ -64,7 +64,7 @@ static bool is_loss(const char *metric) {
 }
 
 bool best_is_better(const struct best *b, const struct model_score *score) {
-    /* COCO's -1: there was nothing to find. */
+    /* COCO reports -1 if there was nothing to find. */
     if (!isfinite(score->value) || score->value < 0)
         return false;
     if (!b->known || strcmp(b->score.metric, score->metric) != 0)
@@ -82,7 +82,8 @@ void best_resume(struct best *b, int64_t course, int64_t samples) {
         return;
     if (model_dir_config(b->folder, &config, &why) != 0 ||
         model_dir_open(b->folder, &config, &file, &why) != 0) {
-        log_warning("the best model so far cannot be read, and counts no more: %s", why.text);
+        log_warning("cannot read the best model so far; it is not considered any more: %s",
+                    why.text);
         return;
     }
     const struct model_score *s = &config.score;

@@ -1,5 +1,5 @@
-/* The best evaluation of a training so far: by which figure, what it was, and where the model of it
- * lies. What is kept there tells its score itself, so that a run that goes on knows it. */
+/* Best evaluation score of a training so far, the metric it refers to, and the folder of its
+ * model. The model's config.json records the score, so that a resumed run knows it. */
 #ifndef TRAINER_APP_RUN_BEST_SCORE_H
 #define TRAINER_APP_RUN_BEST_SCORE_H
 
@@ -11,26 +11,28 @@
 #include <stdbool.h>
 
 struct best {
-    char folder[INPUT_PATH_MAX];    /* ""; nothing is kept */
-    char metric[MODEL_METRIC_SIZE]; /* "": the first of the task's that an evaluation tells */
+    char folder[INPUT_PATH_MAX];    /* ""; no model is kept */
+    char metric[MODEL_METRIC_SIZE]; /* "": the first metric of the task that an evaluation
+                                     * reports */
     bool known;
     struct model_score score;
     double epoch;
 };
 
-/* ASKED is --keep-best, CHECKPOINTS the folder below which the model goes. EXIT_CODE_USAGE where
- * no evaluation of MODEL tells such a figure. */
+/* ASKED is --keep-best, CHECKPOINTS the folder that will hold the model's folder. Fails with
+ * EXIT_CODE_USAGE if no evaluation of MODEL reports that metric. */
 int best_open(struct best *b, const char *asked, const char *checkpoints, const struct model *model,
               struct error *err);
 
-/* Which figure of E counts; NULL: none. */
+/* Returns the name of the metric of E that is compared, or NULL. */
 const char *best_metric(const struct best *b, const struct task *task, const struct evaluation *e);
 
-/* Whether SCORE is better than what is known. */
+/* Returns true if SCORE is better than the best score so far. */
 bool best_is_better(const struct best *b, const struct model_score *score);
 
-/* What the folder holds becomes known, where it is of the course that a run goes on with, at or
- * before its place; COURSE and SAMPLES are of run_state.h. What cannot be read is warned of. */
+/* Reads the score of the model in the folder, if it belongs to the lineage that the run continues,
+ * at or before the position where it resumes. COURSE and SAMPLES are those of run_state.h. Warns
+ * of a model that cannot be read. */
 void best_resume(struct best *b, int64_t course, int64_t samples);
 
 #endif

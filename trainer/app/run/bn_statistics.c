@@ -39,7 +39,7 @@ int bn_statistics_average(struct run_steps *steps, struct comm *comm, struct err
     return 0;
 }
 
-/* Arrays without values in them, and room for these. */
+/* Prepares arrays without values, and memory for the values. */
 static int prepare(struct bn_statistics *s, const struct run_steps *steps, size_t ranks,
                    struct error *err) {
     const struct store *store = &steps->net.store;
@@ -70,7 +70,7 @@ static int prepare(struct bn_statistics *s, const struct run_steps *steps, size_
     return 0;
 }
 
-/* ALL: the ranks' arenas one after the other. */
+/* ALL: the arenas of all ranks, one after the other. */
 static void take_all(struct bn_statistics *s, const struct run_steps *steps, size_t ranks,
                      const float *all) {
     const struct store *store = &steps->net.store;

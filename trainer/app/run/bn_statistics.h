@@ -1,7 +1,9 @@
-/* Running statistics of batch norm. Within an epoch each rank has its own; at its end they become
- * their mean over ranks. A checkpoint within an epoch holds the mean under the usual names, for
- * whoever reads the file, and every rank's own as rank_statistics.NAME [ranks][...], so that the
- * same number of ranks goes on from there to the bit. */
+/* Running statistics of batch norm across ranks.
+ *
+ * Within an epoch each rank has its own; at its end all ranks take the mean. A checkpoint within
+ * an epoch holds the mean under the usual names, for other readers of the file, and those of each
+ * rank as rank_statistics.NAME [ranks][...], so that the same number of ranks resumes bit for
+ * bit. */
 #ifndef TRAINER_APP_RUN_BN_STATISTICS_H
 #define TRAINER_APP_RUN_BN_STATISTICS_H
 
@@ -10,31 +12,32 @@
 #include "trainer/app/weights/weights.h"
 #include "trainer/checkpoint/safetensors.h"
 
-/* All ranks together: those in the store become their mean, where they are not yet. */
+/* Collective. Replaces the statistics in the store by their mean over ranks, unless that was done
+ * already. */
 int bn_statistics_average(struct run_steps *steps, struct comm *comm, struct error *err);
 
-/* What a checkpoint holds of them. */
+/* Statistics as a checkpoint holds them. */
 struct bn_statistics {
-    float *ranks;         /* owned; slot after slot, of each all ranks */
-    float *mean;          /* owned; as the store's arena */
-    struct array *arrays; /* owned; rank_statistics.NAME */
+    float *ranks;         /* owned; slot after slot, and within a slot rank after rank */
+    float *mean;          /* owned; laid out as the store's arena */
+    struct array *arrays; /* owned; named rank_statistics.NAME */
     char *names;          /* owned */
     size_t count;
 };
 
 void bn_statistics_done(struct bn_statistics *s);
-/* All ranks together; on other ranks than the first S stays empty. */
+/* Collective. Fills S on rank 0; on other ranks it stays empty. */
 int bn_statistics_gather(struct bn_statistics *s, struct run_steps *steps, struct comm *comm,
                          struct error *err);
-/* Lets the arrays of W show the mean in place of this rank's own. */
+/* Makes the arrays of W point to the mean instead of this rank's statistics. */
 void bn_statistics_show_mean(const struct bn_statistics *s, const struct run_steps *steps,
                              struct weights *w);
 
-/* On rank 0: reads every rank's own from FILE; S stays empty where it has none for as many ranks.
- */
+/* Call on rank 0. Reads the statistics of each rank from FILE; S stays empty if FILE has none or
+ * was written by another number of ranks. */
 int bn_statistics_read(struct bn_statistics *s, struct run_steps *steps, struct comm *comm,
                        const struct safetensors *file, struct error *err);
-/* All ranks together: each takes its own from what rank 0 has read, if that is anything. */
+/* Collective. Gives each rank its own statistics from what rank 0 has read, if anything. */
 int bn_statistics_scatter(struct bn_statistics *s, struct run_steps *steps, struct comm *comm,
                           struct error *err);
 

@@ -1,6 +1,6 @@
-/* When a checkpoint is due: at the end of each epoch in any case; beside that every
- * so many steps, which all ranks count alike, or after some time by the clock of rank 0, which
- * tells the others with the sums of a step (host_stepper.h). */
+/* Schedule of checkpoints: at the end of each epoch, and in addition every N steps or after some
+ * time. Steps are counted alike by all ranks; the time is measured by rank 0, which sends its
+ * decision with the all-reduce of a step (host_stepper.h). */
 #ifndef TRAINER_APP_RUN_CHECKPOINT_POLICY_H
 #define TRAINER_APP_RUN_CHECKPOINT_POLICY_H
 
@@ -12,18 +12,19 @@
 
 struct checkpoint_policy {
     struct interval every;
-    int64_t since;      /* clock_now() of the last one, or of the start */
-    int64_t saved_step; /* of the last one; -1 for none */
+    int64_t since;      /* clock_now() at the last checkpoint, or at the start */
+    int64_t saved_step; /* step of the last one; -1: none */
     bool asked;         /* rank 0's time was up */
 };
 
 /* EVERY is --checkpoint-every. */
 int checkpoint_policy_open(struct checkpoint_policy *k, const char *every, struct error *err);
-/* Whether a checkpoint belongs behind step NUMBER: the same on every rank. */
+/* Returns true if a checkpoint by count of steps follows step NUMBER: the same on every rank. */
 bool checkpoint_policy_falls_on(const struct checkpoint_policy *k, int64_t number);
-/* Whether one is due behind STEP, which is done. */
+/* Returns true if a checkpoint is due after STEP, which is done. */
 bool checkpoint_policy_is_due(const struct checkpoint_policy *k, int64_t step);
-/* Whether so much time has gone that the next step ends with one. For rank 0. */
+/* Returns true if so much time has passed that the next step should end with a checkpoint. For
+ * rank 0. */
 bool checkpoint_policy_is_time(const struct checkpoint_policy *k);
 
 #endif

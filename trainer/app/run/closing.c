@@ -20,17 +20,17 @@ void closing_tell_stop(const struct training_run *job) {
     if (!job->setup.first)
         return;
     if (job->saves.keeping.saved_step == s->step)
-        log_info("stopped as asked after step %" PRId64 "; the same command%s goes on from there",
+        log_info("stopped on request after step %" PRId64 "; the same command%s goes on from there",
                  s->step, again ? "" : " with --resume auto");
     else if (s->step > 0)
-        log_info("stopped as asked after step %" PRId64, s->step);
+        log_info("stopped on request after step %" PRId64, s->step);
     else
-        log_info("stopped as asked before the first step");
+        log_info("stopped on request before the first step");
     tell_speed(job);
     best_tell(job);
 }
 
-/* Where a person sits in front of it. */
+/* Suggests the next commands; only printed on a terminal. */
 static void tell_next(const struct training_run *job) {
     const struct inputs *in = &job->setup.inputs;
     const bool best = job->saves.best.known && job->saves.best.score.step != job->state.step &&

@@ -1,13 +1,13 @@
-/* What a training says at its end, on rank 0: how fast it was, what was wrong with its data, and
- * what can be done next. */
+/* Last log lines of a training, on rank 0: its speed, faults of its data, and suggested next
+ * commands. */
 #ifndef TRAINER_APP_RUN_CLOSING_H
 #define TRAINER_APP_RUN_CLOSING_H
 
 #include "trainer/app/run/training_run.h"
 
-/* It stopped as asked. */
+/* For a run that stopped on request. */
 void closing_tell_stop(const struct training_run *job);
-/* All of it is done. */
+/* For a run that is complete. */
 void closing_sum_up(struct training_run *job);
 
 #endif

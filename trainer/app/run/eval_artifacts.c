@@ -41,13 +41,13 @@ int eval_artifacts_check(const struct eval_artifacts *f, const struct task *task
                : output_path_check(path, &DETECTION_KIND, "--out", err);
 }
 
-/* No more room for a picture of SIZE bytes? */
+/* Returns true if another picture of SIZE bytes would exceed a limit. */
 static bool is_full(struct eval_artifacts *f, size_t size) {
     if (f->files < EVAL_ARTIFACTS_FILES_MAX && size <= EVAL_ARTIFACTS_BYTES_MAX - f->bytes)
         return false;
     if (!f->told)
-        log_warning("%zu pictures of evaluations, %.0f MB: no more are kept", f->files,
-                    (double)f->bytes / 1e6);
+        log_warning("%zu pictures of evaluations, %.0f MB: the limit is reached, no more are saved",
+                    f->files, (double)f->bytes / 1e6);
     f->told = true;
     return true;
 }
@@ -114,6 +114,6 @@ int eval_artifacts_keep(struct eval_artifacts *f, struct score *score, struct er
         *err = why;
         return error_wrap(err, "what was found");
     }
-    log_warning("what was found: %s", why.text);
+    log_warning("evaluation artifacts: %s", why.text);
     return 0;
 }

@@ -1,12 +1,12 @@
-/* What an evaluation leaves beside its figures, where its task has such: what was found, and a few
- * pictures of it beside the truth. By rank 0 alone; nothing of a training hangs on it.
+/* Evaluation artifacts: detections and sample pictures of predictions beside the ground truth.
+ * Written by rank 0 for tasks that have them; training does not depend on them.
  *
- *     FOLDER/detections.json                  of the last evaluation, in COCO's form of results
+ *     FOLDER/detections.json                  of the last evaluation, in COCO's results format
  *     FOLDER/pictures/step-000000120-17.jpg   after that step, of the image with id 17
  *
- * and the same pictures as TensorBoard events, "pictures/17". One process writes
- * EVAL_ARTIFACTS_FILES_MAX pictures and EVAL_ARTIFACTS_BYTES_MAX bytes of them at most; a word is
- * said when there are no more. */
+ * The same pictures become TensorBoard events, "pictures/17". One process writes at most
+ * EVAL_ARTIFACTS_FILES_MAX pictures and EVAL_ARTIFACTS_BYTES_MAX bytes of them; it logs once that
+ * the limit is reached. */
 #ifndef TRAINER_APP_RUN_EVAL_ARTIFACTS_H
 #define TRAINER_APP_RUN_EVAL_ARTIFACTS_H
 
@@ -24,23 +24,23 @@ enum { EVAL_ARTIFACTS_FILES_MAX = 4096, EVAL_ARTIFACTS_PICTURES_MAX = 64 };
 struct eval_artifacts {
     const char *folder;      /* borrowed; "": no files */
     struct tfevents *events; /* borrowed; NULL or closed: none */
-    size_t pictures;         /* of an evaluation, at most */
-    uint64_t seed;           /* which */
-    double least_score;      /* of what is painted */
-    bool needed;             /* a file that cannot be written is an error, and not a warning */
-    int64_t step;            /* of the evaluation; the caller's */
+    size_t pictures;         /* at most, in one evaluation */
+    uint64_t seed;           /* chooses the pictures */
+    double least_score;      /* of drawn objects */
+    bool needed;             /* a file that cannot be written is an error, not a warning */
+    int64_t step;            /* of the evaluation; set by the caller */
 
-    size_t files; /* so far */
+    size_t files; /* written so far */
     size_t bytes;
     bool told;
 };
 
-/* Before the work: the folders are made, and what is to be written there can be. Errors have
+/* Call before the work: creates the folders and checks that they are writable. Errors have
  * EXIT_CODE_CONFIG and begin with "--out". */
 int eval_artifacts_check(const struct eval_artifacts *findings, const struct task *task,
                          struct error *err);
 
-/* After score_end, on rank 0. */
+/* Writes the artifacts of SCORE. Call after score_end, on rank 0. */
 int eval_artifacts_keep(struct eval_artifacts *findings, struct score *score, struct error *err);
 
 #endif

@@ -7,10 +7,10 @@
 #include "trainer/data/dataset/loader.h"
 #include "trainer/telemetry/status_text.h"
 
-/* Seconds that one batch of an evaluation may take before a rank counts as stalled. */
+/* Seconds that one batch of an evaluation may take before the rank counts as stalled. */
 enum { BATCH_PATIENCE = 600 };
 
-/* What all ranks add up. */
+/* Sums over all ranks. */
 enum total { TOTAL_IMAGES, TOTAL_STOPPED, TOTALS };
 
 struct scoring {
@@ -51,7 +51,7 @@ static int score_one(struct scoring *s, const struct batch *batch, struct error 
     return result;
 }
 
-/* The other ranks are taken to be as far as this one. */
+/* Assumes that the other ranks are as far as this one. */
 static void show(const struct scoring *s) {
     int64_t now = clock_now();
     int64_t of = (int64_t)s->data->validation.source.count;

@@ -1,4 +1,4 @@
-/* The score of a model on a data set: every image once, over all ranks. */
+/* Evaluation of a model on a data set: each image is scored once, distributed over all ranks. */
 #ifndef TRAINER_APP_RUN_EVALUATE_H
 #define TRAINER_APP_RUN_EVALUATE_H
 
@@ -15,19 +15,20 @@
 
 struct evaluate_options {
     int threads;
-    struct progress *progress;    /* marked at each batch */
+    struct progress *progress;    /* marked after each batch... */
     uint64_t step;                /* ...with this number */
-    struct status_line *line;     /* shows how far it is */
-    const struct task_tell *tell; /* of pictures without labels: what was found becomes files, and
-                                     there are no figures; NULL: scores */
-    struct class_tally *tally;    /* of a network that tells classes apart; NULL: none */
-    struct eval_artifacts *findings; /* where rank 0 leaves what was found; NULL: nowhere */
+    struct status_line *line;     /* displays the progress of the evaluation */
+    const struct task_tell *tell; /* for pictures without labels: predictions are written to files
+                                   * and there are no metrics; NULL: compute metrics */
+    struct class_tally *tally;    /* per-class counts of a classification network; NULL: none */
+    struct eval_artifacts *findings; /* rank 0 writes the artifacts there; NULL: nowhere */
 };
 
-/* The canvases on which DATA's batches lie, for a network that takes them. */
+/* Copies the canvases of DATA's batches to RET, for networks that have canvases. */
 void evaluate_canvases(struct network_options *ret, const struct task_data *data);
 
-/* On the validation set of DATA. All ranks together; running statistics are those in the store. */
+/* Evaluates NET on the validation set of DATA. Collective; uses the running statistics in the
+ * store. */
 int evaluate(struct network *net, struct comm *comm, struct task_data *data,
              const struct evaluate_options *o, struct evaluation *ret, struct error *err);
 

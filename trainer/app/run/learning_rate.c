@@ -9,7 +9,7 @@
 
 enum { EPOCHS_MAX = 1000000, WORD_SIZE = 32 };
 
-/* "8,11": epochs, fractions allowed, each later than the one before. */
+/* Parses "8,11": epochs, fractions allowed, in increasing order. */
 static int read_milestones(struct schedule *s, const char *text, int64_t steps_per_epoch,
                            struct error *err) {
     for (const char *at = text; *at != '\0';) {
@@ -17,17 +17,19 @@ static int read_milestones(struct schedule *s, const char *text, int64_t steps_p
         size_t size = strcspn(at, ",");
         double epoch = 0;
         if (s->milestone_count == SCHEDULE_MILESTONES_MAX)
-            return error_set(err, EXIT_CODE_USAGE, "--milestones: more than %d",
+            return error_set(err, EXIT_CODE_USAGE, "--milestones: more than %d epochs",
                              SCHEDULE_MILESTONES_MAX);
         if (size < sizeof(word))
             memcpy(word, at, size);
         if (size >= sizeof(word) || str_parse_double(word, 0, EPOCHS_MAX, &epoch, NULL) != 0)
-            return error_set(err, EXIT_CODE_USAGE, "--milestones: '%.*s' is no epoch from 0 to %d",
-                             (int)size, at, EPOCHS_MAX);
+            return error_set(err, EXIT_CODE_USAGE,
+                             "--milestones: '%.*s' is not an epoch from 0 to %d", (int)size, at,
+                             EPOCHS_MAX);
         int64_t step = llround(epoch * (double)steps_per_epoch);
         if (s->milestone_count > 0 && step <= s->milestones[s->milestone_count - 1])
             return error_set(err, EXIT_CODE_USAGE,
-                             "--milestones: %s comes no step behind the one before", word);
+                             "--milestones: %s must be at least one step after the one before it",
+                             word);
         s->milestones[s->milestone_count++] = step;
         at += size + (at[size] == ',');
     }
@@ -48,13 +50,13 @@ int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t 
         .factor = o->milestone_factor,
     };
     if (o->milestones != NULL && o->schedule != SCHEDULE_MILESTONES)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "--milestones is of no use without --schedule milestones");
+        return error_set(err, EXIT_CODE_USAGE, "--milestones needs --schedule milestones");
     if (o->schedule != SCHEDULE_MILESTONES)
         return 0;
     if (o->milestones == NULL || o->milestones[0] == '\0')
-        return error_set(err, EXIT_CODE_USAGE,
-                         "--schedule milestones: --milestones says at which epochs the rate falls");
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "--schedule milestones needs --milestones, the epochs at which the rate falls");
     return read_milestones(ret, o->milestones, steps_per_epoch, err);
 }
 
@@ -96,7 +98,7 @@ int learning_rate_tell_unreached(struct buf *out, const struct options *o, const
     if (late == 0)
         return 0;
     return buf_printf(out, err,
-                      "%d of %d milestones lie behind the last step, %" PRId64
+                      "%d of %d milestones are after the last step, %" PRId64
                       ": the rate does not fall there\n",
                       late, s->milestone_count, s->total_steps);
 }

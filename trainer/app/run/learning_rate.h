@@ -1,4 +1,4 @@
-/* The learning rate of a run, from its options: epochs become steps. */
+/* Learning rate schedule of a run, from its options; converts epochs to steps. */
 #ifndef TRAINER_APP_RUN_LEARNING_RATE_H
 #define TRAINER_APP_RUN_LEARNING_RATE_H
 
@@ -13,10 +13,10 @@
 int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t steps_per_epoch,
                          int64_t global_batch, struct error *err);
 
-/* Appends "lr 0.1 for 256 images a step: 0.0125 for 32"; nothing where the rate is not scaled. */
+/* Appends "lr 0.1 for 256 images a step: 0.0125 for 32"; nothing if the rate is not scaled. */
 int learning_rate_tell_scale(struct buf *out, const struct options *o, const struct schedule *s,
                              int64_t global_batch, struct error *err);
-/* Appends a line for each part of what was asked for that this run has no steps for. */
+/* Appends a line for each option that has no effect because the run is too short. */
 int learning_rate_tell_unreached(struct buf *out, const struct options *o, const struct schedule *s,
                                  struct error *err);
 

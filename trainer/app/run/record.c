@@ -48,7 +48,7 @@ int record_begin(const struct run_setup *setup, const struct run_state *state, s
 }
 
 void record_end(const struct run_setup *setup, const struct run_state *state, enum exit_code code) {
-    /* A run that failed early never knew of epochs. */
+    /* A run that failed early has no epochs yet. */
     const double epoch = setup->steps_per_epoch > 0 ? run_setup_epoch(setup, state) : 0;
     const struct metric_field fields[] = {
         {"step", (double)state->step}, {"epoch", epoch}, {"code", (double)code}};

@@ -1,5 +1,5 @@
-/* What a training leaves of itself beside its model, on rank 0: what was asked for, at its
- * beginning, and how it ended (telemetry/run_log.h). */
+/* Record of a training beside its model, on rank 0: its flags at the beginning, its outcome at the
+ * end (telemetry/run_log.h). */
 #ifndef TRAINER_APP_RUN_RECORD_H
 #define TRAINER_APP_RUN_RECORD_H
 
@@ -7,7 +7,7 @@
 #include "trainer/app/run/run_setup.h"
 
 int record_begin(const struct run_setup *setup, const struct run_state *state, struct error *err);
-/* CODE is what the process leaves with. */
+/* CODE is the exit code of the process. */
 void record_end(const struct run_setup *setup, const struct run_state *state, enum exit_code code);
 
 #endif

@@ -19,7 +19,7 @@
 
 enum { LINE_MAX_SIZE = 1024, TEXT_MAX_SIZE = 8192 };
 
-/* Scalars of a row beside the metrics of its steps, of one call, and the longest name of one. */
+/* Scalars of a row in addition to the metrics of its steps, scalars of one call, longest name. */
 enum { ROW_EVENTS = 6, EVENTS_MAX = 32, EVENT_NAME_SIZE = 64 };
 
 _Static_assert(MODEL_METRICS_MAX + (int)ROW_EVENTS <= (int)EVENTS_MAX, "room for steps");
@@ -28,7 +28,7 @@ _Static_assert((int)EVALUATION_FIGURES_MAX <= (int)EVENTS_MAX, "room for evaluat
 /* The group of an evaluation's scalars. */
 #define EVALUATION "eval"
 
-/* How much of the time of a step that is told comes from the last one. */
+/* Weight of the last step in the smoothed time of a step. */
 static const double newest = 0.1;
 
 int report_open(struct report *r, FILE *out, int log, const struct model *model, const char *events,
@@ -153,7 +153,8 @@ static int print_row(struct report *r, const struct table_row *row, struct error
     return 0;
 }
 
-/* Of the steps since the last row: means are of those that had a finite one. Loss first. */
+/* Averages over the steps since the last row. A mean covers the steps with a finite value. The
+ * loss comes first. */
 static int collect(struct report *r, struct metric_field told[MODEL_METRICS_MAX]) {
     const struct model_metric *list = r->model->metrics;
     int count = 0;
@@ -223,7 +224,8 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         {"final_loss", row.final_loss}, {"learning_rate", at->lr},    {"images_per_second", speed},
         {"data_wait", data_wait},       {"skipped", (double)skipped},
     };
-    _Static_assert(sizeof(rest) / sizeof(rest[0]) + 1 == ROW_EVENTS, "and objects without room");
+    _Static_assert(sizeof(rest) / sizeof(rest[0]) + 1 == ROW_EVENTS,
+                   "and objects beyond the limit");
     memcpy(told + count, rest, sizeof(rest));
     count += (int)(sizeof(rest) / sizeof(rest[0]));
     keep_numbers("train", at->step, at->epoch, told, count);

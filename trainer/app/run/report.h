@@ -1,6 +1,6 @@
-/* What rank 0 tells while it trains: the table for people and the metric lines for scrapers, on
- * standard output, and TensorBoard events; on a terminal a status line below them, on standard
- * error. Other ranks hold a report that says nothing. */
+/* Progress reports of a training, on rank 0: a table for people and metric lines for scrapers on
+ * standard output, TensorBoard events, and on a terminal a status line on standard error. On other
+ * ranks the report is silent. */
 #ifndef TRAINER_APP_RUN_REPORT_H
 #define TRAINER_APP_RUN_REPORT_H
 
@@ -23,22 +23,23 @@ struct report {
     bool header; /* the table's head has been printed */
     struct tfevents events;
     struct speed speed;
-    const struct model *model;         /* borrowed: says what there is to tell */
-    double sums[MODEL_METRICS_MAX];    /* over the steps since the last row that had a finite one */
-    int64_t finite[MODEL_METRICS_MAX]; /* so many */
-    int64_t steps;                     /* all since then */
-    int64_t skipped;                   /* those that changed nothing */
+    const struct model *model;         /* borrowed: names the metrics */
+    double sums[MODEL_METRICS_MAX];    /* sums over the steps since the last row that had a finite
+                                        * value */
+    int64_t finite[MODEL_METRICS_MAX]; /* number of those steps */
+    int64_t steps;                     /* all steps since the last row */
+    int64_t skipped;                   /* steps that were skipped */
     struct status_line line;
-    struct status_training standing; /* what the line says */
+    struct status_training standing; /* contents of the status line */
     int64_t stepped_at;              /* clock_now() of the last step */
     int64_t opened_at;               /* clock_now() */
     struct {
-        int64_t steps, images, nanoseconds; /* of training alone */
+        int64_t steps, images, nanoseconds; /* of training alone, without evaluations */
     } all;
 };
 
-/* LOG is enum option_log. EVENTS is a folder, "" for none. OUT NULL makes it silent. The report
- * stays where it is until report_done. */
+/* LOG is enum option_log. EVENTS is a folder, "" for none. OUT NULL: silent. The report must not
+ * move until report_done. */
 int report_open(struct report *r, FILE *out, int log, const struct model *model, const char *events,
                 struct error *err);
 void report_done(struct report *r);
@@ -47,35 +48,35 @@ void report_done(struct report *r);
  * EVENTS already is not written there again. */
 int report_end_again(struct report *r, const char *events, int64_t step, struct error *err);
 
-/* The next step to come is STEP: what an earlier run has told TensorBoard of it and later ones does
- * not count any more. */
+/* STEP is the next step. Hides TensorBoard events that an earlier run wrote for it and later
+ * steps. */
 int report_begin(struct report *r, int64_t step, struct error *err);
 
-/* Training begins or goes on after something else: the clock of the speed starts. */
+/* Call when training begins, or continues after something else: starts the clock for the speed. */
 void report_start(struct report *r);
-/* A step is done: its METRICS (step_outcome), and images over all ranks; whether it changed
- * nothing. One that is not finite stays out of the mean, unless there is no other. */
+/* Adds a step: its METRICS (step_outcome), its images over all ranks, and whether it was skipped.
+ * Values that are not finite are left out of the mean unless there are no others. */
 void report_step(struct report *r, const double metrics[MODEL_METRICS_MAX], int64_t images,
                  bool skipped);
-/* How long all steps took and how fast they were on average, as words; "" if there were none. */
+/* Describes how long all steps took and their mean speed, as text; "" if there were none. */
 enum { REPORT_SUMMARY_MAX = 256 };
 void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]);
-/* The same for the status line. */
+/* Updates the status line. */
 void report_standing(struct report *r, int64_t step, int64_t steps, double epoch);
-/* So long nothing was done but to wait for pictures. */
+/* Adds time that was spent waiting for data. */
 void report_wait(struct report *r, int64_t nanoseconds);
 
-/* Where the run stands, for a row. */
+/* Position of the run, for a row. */
 struct report_row {
     int64_t step;
     double epoch;
-    double penalty; /* of weight decay: what the optimizer adds to the loss */
+    double penalty; /* of weight decay: its term in the objective */
     double lr;
     int64_t bad_files;
     int64_t damaged_files;
-    int64_t objects_dropped; /* since the last row, where a network finds objects */
+    int64_t objects_dropped; /* since the last row, for detection networks */
 };
-/* One row over the steps since the last one; nothing if there were none. */
+/* Prints one row over the steps since the last one; nothing if there were none. */
 int report_row(struct report *r, const struct report_row *row, struct error *err);
 int report_evaluation(struct report *r, int64_t step, double epoch, const struct evaluation *e,
                       struct error *err);

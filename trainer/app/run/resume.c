@@ -18,8 +18,8 @@
 
 enum { NOTES_MAX = 64 * 1024 };
 
-/* The newest place in the folder may not be newer than what this run will write: where it does not
- * go on from there, another course begins. */
+/* The newest checkpoint in the folder must not be newer than those this run will write: if the run
+ * does not resume from it, a new lineage begins. */
 static int settle_course(struct run_state *s, const char *checkpoints, struct error *err) {
     const struct checkpoint_place own = {.course = s->course, .samples = s->samples};
     struct checkpoint_place newest = {0};
@@ -69,7 +69,7 @@ static int check_fixed(const struct run_setup *setup, const struct run_state *st
     return 0;
 }
 
-/* A class's number means its name: order counts. */
+/* Classes are known by number, so their order matters. */
 static int check_classes(const struct run_setup *setup, const char *text, const char *path,
                          struct error *err) {
     char **names = NULL;
@@ -81,16 +81,16 @@ static int check_classes(const struct run_setup *setup, const char *text, const 
         i++;
     int result = 0;
     if (i < count && i < setup->data.classes)
-        result = error_set(err, EXIT_CODE_DATA,
-                           "class %zu is '%.64s' in the data and '%.64s' in %.150s; to begin with "
-                           "its weights give --init %.150s and another --checkpoint-dir; to begin "
-                           "without them --resume none",
-                           i, setup->data.class_names[i], names[i], path, path);
+        result = error_set(
+            err, EXIT_CODE_DATA,
+            "class %zu is '%.64s' in the data and '%.64s' in %.150s; to start from its weights "
+            "give --init %.150s and another --checkpoint-dir; to start without them --resume none",
+            i, setup->data.class_names[i], names[i], path, path);
     run_state_free_classes(names, count);
     return result;
 }
 
-/* Another initial file than the run began with; one that goes on needs none. */
+/* Reports an --init file other than the one the run began with; a resumed run needs none. */
 static int add_init(struct buf *out, const struct run_state *now, const struct run_state *before,
                     struct error *err) {
     if (strcmp(now->init, "none") == 0 || before->init[0] == '\0' ||
@@ -106,7 +106,8 @@ static double epochs_of(const struct run_state *s) {
                : 0;
 }
 
-/* Other ranks take another number of steps for the same epochs. */
+/* Reports another total number of steps: another number of ranks takes another number of steps for
+ * the same epochs. */
 static int add_length(struct buf *out, const struct run_state *now, const struct run_state *before,
                       struct error *err) {
     if (before->total_steps == 0 || now->total_steps >= before->total_steps ||
@@ -116,7 +117,8 @@ static int add_length(struct buf *out, const struct run_state *now, const struct
                       out->size > 0 ? ", " : "", now->total_steps, before->total_steps);
 }
 
-/* The very same run again publishes its model again; any other one would be asked for in vain. */
+/* The same run again publishes its model again; a run with any other setting is refused, because
+ * the setting would have no effect. */
 static int check_nothing_left(const struct run_setup *setup, const struct run_state *state,
                               const struct run_state *before, struct error *err) {
     const struct run_state *now = state;
@@ -146,8 +148,8 @@ static int check_recipe(const struct run_state *state, const struct run_state *b
         return 0;
     return error_set(
         err, EXIT_CODE_CONFIG,
-        "%.100s is of a run with other settings: %.300s; to go on with the new ones "
-        "give --resume %.100s, to begin anew another --checkpoint-dir or --resume none",
+        "%.100s is from a run with other settings: %.300s; to continue with the new ones give "
+        "--resume %.100s, to start over another --checkpoint-dir or --resume none",
         path, buf_text(&text), path);
 }
 
@@ -162,13 +164,13 @@ static int tell_differences(const struct run_state *state, const struct run_stat
     return 0;
 }
 
-/* Whether ringmaster has launched this run before. */
+/* Returns true if this is not the first time that ringmaster launches this run. */
 static bool is_relaunched(const struct run_state *state) {
     const char *attempt = getenv(ATTEMPT_VARIABLE);
     return attempt != NULL && strtol(attempt, NULL, 10) > 1 && state->run[0] != '\0';
 }
 
-/* Whether an earlier attempt at this very run wrote BEFORE. */
+/* Returns true if an earlier attempt of this run wrote BEFORE. */
 static bool is_own(const struct run_state *state, const struct run_state *before) {
     return is_relaunched(state) && strcmp(before->run, state->run) == 0;
 }
@@ -184,8 +186,8 @@ int resume_check_fit(const struct training_run *job, const struct run_state *bef
         return -1;
     run_state_go_on(&after, before);
     if (after.step >= setup->schedule.total_steps) {
-        /* An earlier attempt at this run asked for the same: its work is published, whatever its
-         * data has become since. */
+        /* An earlier attempt of this run had the same request: publish its work even if the data
+         * has changed since. */
         if (!is_own(state, before) && check_nothing_left(setup, state, before, err) != 0)
             return -1;
     } else if (!asked && check_recipe(state, before, path, err) != 0) {
@@ -199,7 +201,7 @@ static int take_over(struct training_run *job, const struct safetensors *file, b
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
     struct run_state before;
     if (text == NULL)
-        return error_set(err, EXIT_CODE_DATA, "%s holds no state of a run", file->path);
+        return error_set(err, EXIT_CODE_DATA, "%s holds no run state", file->path);
     if (run_state_parse(&before, text, file->path, err) != 0 ||
         resume_check_fit(job, &before, text, file->path, asked, err) != 0)
         return -1;
@@ -210,18 +212,18 @@ static int take_over(struct training_run *job, const struct safetensors *file, b
     run_state_go_on(&job->state, &before);
     log_info("resumed from %s: %" PRId64 " steps done", file->path, job->state.step);
     if (job->setup.options->init != NULL)
-        log_warning("--init %s is not read: the weights are those of %s; --resume none begins with "
+        log_warning("--init %s is not read: the weights are those of %s; --resume none starts with "
                     "the former",
                     job->setup.options->init, file->path);
     return bn_statistics_read(statistics, &job->steps, job->setup.comm, file, err);
 }
 
-/* ASKED: this checkpoint was named, or is of this very run. */
+/* ASKED: this checkpoint was named by the user, or is of this very run. */
 static int resume_from(struct training_run *job, const struct safetensors *file, bool asked,
                        struct bn_statistics *statistics, struct error *err) {
     int result = take_over(job, file, asked, statistics, err);
     if (result != 0 && err->os_errno != 0 && err->code == EXIT_CODE_DATA)
-        err->code = EXIT_CODE_CONFIG; /* it was whole a moment ago */
+        err->code = EXIT_CODE_CONFIG; /* the file was valid a moment ago */
     return result;
 }
 
@@ -234,10 +236,9 @@ static int init_from(struct training_run *job, const char *given, struct error *
         return -1;
     (void)snprintf(model, sizeof(model), "%s/model.safetensors", job->setup.inputs.model);
     if (output_path_is_same(path, model))
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "--init: %s is where this run's own model will go; give another "
-                         "--model-dir",
-                         path);
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "--init: %s is where this run writes its own model; give another --model-dir", path);
     if (pretrained_read(&job->steps.net.store, job->steps.net.model->names, path,
                         job->setup.options->init_prefix, &notes, err) != 0)
         return error_wrap(err, "--init");
@@ -246,19 +247,19 @@ static int init_from(struct training_run *job, const char *given, struct error *
     return 0;
 }
 
-/* A folder whose checkpoints are all damaged is not an empty one: to begin anew would write over
- * what may still be mended. */
+/* A folder with only damaged checkpoints is not an empty one: starting over would overwrite files
+ * that may still be recoverable. */
 static int refuse_damaged(const char *checkpoints, const struct buf *notes, struct error *err) {
     if (notes->size == 0)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
-                     "%s: none of its checkpoints is valid (%.*s); mend or remove them, give "
-                     "another --checkpoint-dir, or begin at step 0 with --resume none",
+                     "%s: none of its checkpoints is valid (%.*s); repair or remove them, give "
+                     "another --checkpoint-dir, or start at step 0 with --resume none",
                      checkpoints, (int)strcspn(buf_text(notes), "\n"), buf_text(notes));
 }
 
-/* Looks for the newest valid checkpoint; takes it if WANTED, else warns of it, because a later
- * --resume auto would. */
+/* Looks for the newest valid checkpoint. Takes it if WANTED, else warns of it, because a later
+ * --resume auto would take it. */
 static int resume_newest(struct training_run *job, bool wanted, bool *ret_resumed,
                          struct bn_statistics *statistics, struct error *err) {
     cleanup_safetensors struct safetensors file = {0};
@@ -287,8 +288,8 @@ static bool is_own_file(const struct run_state *state, const struct safetensors 
     return run_state_parse(&before, text, file->path, NULL) == 0 && is_own(state, &before);
 }
 
-/* A run that is launched again goes on from the newest checkpoint that it wrote itself, whatever
- * --resume said of its beginning. One that has written none begins again as it was told. */
+/* A relaunched run resumes from the newest checkpoint that it wrote itself, whatever --resume said
+ * about its start. If it has written none, it starts as at first. */
 static int resume_own(struct training_run *job, bool *ret_resumed, struct bn_statistics *statistics,
                       struct error *err) {
     struct checkpoint_place place = {0};
@@ -310,7 +311,7 @@ static int resume_own(struct training_run *job, bool *ret_resumed, struct bn_sta
     return 0;
 }
 
-/* Always told: who expected to go on sees at once that this run does not. */
+/* Always logged, so that a user who expected the run to resume sees that it does not. */
 static void tell_beginning(const struct run_setup *setup, const struct run_state *state,
                            bool automatic) {
     if (automatic)
@@ -347,7 +348,7 @@ static int read_start(struct training_run *job, struct bn_statistics *statistics
     return job->setup.options->init != NULL ? init_from(job, job->setup.options->init, err) : 0;
 }
 
-/* What to do about a checkpoint that the system does not let us read. */
+/* Adds advice about a checkpoint that the system does not let us read. */
 static int advise(const struct run_setup *setup, struct error *err) {
     char words[ERROR_TEXT_MAX];
     const bool of_checkpoint = strstr(err->text, setup->inputs.checkpoints) != NULL ||
@@ -380,7 +381,7 @@ static int spread(struct training_run *job, struct error *err) {
                : comm_broadcast(job->setup.comm, &job->state, sizeof(job->state), 0, err);
 }
 
-/* A scale that grows goes on where it stood; a fixed one is the flag's. */
+/* A growing loss scale continues with its last value; a fixed one is that of the flag. */
 static int resume_scale(struct training_run *job, struct error *err) {
     const struct options *o = job->setup.options;
     const struct run_state *s = &job->state;

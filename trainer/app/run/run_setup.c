@@ -2,11 +2,11 @@
 
 #include "trainer/data/dataset/loader.h"
 
-/* Batches in the ring, read ahead of the step that runs. */
+/* At least this many batches in the ring, read ahead of the running step. */
 enum { RING_LEAST = 4 };
 
 double run_setup_epoch(const struct run_setup *setup, const struct run_state *state) {
-    if (setup->steps_per_epoch == 0) /* a run that ended before its data was opened */
+    if (setup->steps_per_epoch == 0) /* the run ended before its data was opened */
         return 0;
     double steps = (double)(state->images / state->global_batch);
     return (double)state->epoch + steps / (double)setup->steps_per_epoch;

@@ -25,7 +25,7 @@ struct run_setup {
     struct threads threads;
     struct backend *backend; /* owned */
     struct task_ask ask;
-    struct task_data data; /* after training_run_give_up threads may note faults in it */
+    struct task_data data; /* after training_run_give_up, threads may still record faults in it */
     struct sampler sampler;
     struct schedule schedule;
     int64_t steps_per_epoch;

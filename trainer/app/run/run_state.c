@@ -11,7 +11,7 @@
 
 enum {
     COMPARED = 1, /* for a bit-exact resume: of the kind of the option of this name (options.h) */
-    LATER = 2,    /* unknown to the first format version, or to earlier programs of the second */
+    LATER = 2,    /* absent in format version 1, or in version 2 of earlier programs */
 };
 
 /* A field is a number, or text. */
@@ -54,16 +54,16 @@ static const struct field FIELDS[] = {
     TEXT(data_name, LATER),
     NUMBER(data_images, LATER),
     TEXT(program, COMPARED | LATER),
-    TEXT(options, LATER), /* compared word by word */
+    TEXT(options, LATER), /* compared option by option */
     TEXT(run, LATER),
-    TEXT(init, LATER), /* compared where nothing is left to train */
+    TEXT(init, LATER), /* compared if nothing is left to train */
 };
 
 enum { FIELD_COUNT = sizeof(FIELDS) / sizeof(FIELDS[0]) };
 
 #define CLASS_NAMES "class_names"
 
-/* Steps and epochs; the loader counts epochs in 32 bits. */
+/* Limit of steps and epochs; the loader counts epochs in 32 bits. */
 enum { RUN_STATE_MAX = 999999999 };
 
 static const int64_t *number_in(const struct run_state *state, const struct field *f) {
@@ -74,7 +74,7 @@ static const char *text_in(const struct run_state *state, const struct field *f)
     return (const char *)state + f->offset;
 }
 
-/* JSON holds UTF-8 alone; a path may be any bytes. */
+/* JSON text must be UTF-8, but a path may hold any bytes. */
 static json_t *text_json(const char *text) {
     json_t *value = json_string(text);
     return value != NULL ? value : json_string("(not UTF-8)");
@@ -165,7 +165,7 @@ static int check(const struct run_state *s, const char *source, struct error *er
     return 0;
 }
 
-/* What format version 1 did not count: it had one course, and its steps were of one size. */
+/* Fills in what format version 1 lacks: it had one lineage, and all its steps had one size. */
 static int complete(struct run_state *s, const json_t *object, const char *source,
                     struct error *err) {
     if ((json_object_get(object, "samples") == NULL &&
@@ -213,8 +213,8 @@ static int add_difference(struct buf *out, const struct run_state *now,
                                                     comma(out), f->key, a, b);
 }
 
-/* The value of the option that the NAME_SIZE bytes at NAME call, in "lr=0.1 momentum=0.9"; NULL if
- * it is not there. */
+/* Returns the value of the option named by NAME_SIZE bytes at NAME, in a text like "lr=0.1
+ * momentum=0.9", or NULL. */
 static const char *option_value(const char *options, const char *name, size_t name_size) {
     for (const char *word = options; *word != '\0';) {
         if (strncmp(word, name, name_size) == 0 && word[name_size] == '=')
@@ -251,7 +251,7 @@ static int add_options(struct buf *out, const char *now, const char *before, uns
     return 0;
 }
 
-/* Names are no difference where the hashes agree: the same files may lie elsewhere. */
+/* Different names are no difference if the hashes agree: the same files may lie elsewhere. */
 static int add_data(struct buf *out, const struct run_state *now, const struct run_state *before,
                     struct error *err) {
     if (strcmp(now->data, before->data) == 0)
@@ -332,7 +332,7 @@ void run_state_go_on(struct run_state *now, const struct run_state *before) {
     memcpy(now->loss_scale, before->loss_scale, sizeof(now->loss_scale));
     now->good_steps = before->good_steps;
     now->batches = before->batches;
-    /* A run that goes on needs no --init: its weights still come from the one it began with. */
+    /* A resumed run needs no --init: its weights still come from the file it began with. */
     if (strcmp(now->init, "none") == 0 && before->init[0] != '\0')
         memcpy(now->init, before->init, sizeof(now->init));
 }

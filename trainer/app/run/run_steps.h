@@ -16,11 +16,11 @@
 
 struct run_steps {
     struct network net;
-    struct device_sum *sums; /* between devices; NULL for one rank, and where the host sums */
+    struct device_sum *sums; /* between devices; NULL with one rank, and if the host all-reduces */
     struct stepper stepper;
-    struct loader *loader;    /* while it trains */
-    const struct batch *held; /* the loader's, which a device may still copy */
-    int64_t data_waited;      /* in this step, ns */
+    struct loader *loader;    /* during training */
+    const struct batch *held; /* the loader's, which a device may still be copying */
+    int64_t data_waited;      /* waiting for data in this step, ns */
     bool own_statistics;      /* running statistics are this rank's, not yet the mean over ranks */
     bool cannot_go_on;        /* some rank's data ended the run */
     struct error failure;     /* why this rank's data ended the run; code 0: it did not */
@@ -39,12 +39,12 @@ struct step_request {
 int run_steps_take(struct run_steps *s, struct task_data *data, const struct step_request *request,
                    struct step_outcome *ret, struct error *err);
 
-/* When no step is under way. */
+/* Call when no step is under way. */
 void run_steps_stop_loader(struct run_steps *s);
 
-/* store_pull, when a step may be under way whose sums wait for a peer. */
+/* store_pull for the case that a step is under way whose all-reduce waits for another rank. */
 int run_steps_pull(struct run_steps *s, enum store_arena arena, void **ret, struct error *err);
-/* Fails with the hosts' names when parameters or momentum are not the same on every rank. */
+/* Fails with the hosts' names if parameters or momentum differ between ranks. */
 int run_steps_verify(struct run_steps *s, struct comm *comm, struct error *err);
 
 #endif

@@ -21,10 +21,11 @@
 
 enum { NOTES_MAX = 64 * 1024 };
 
-/* Of a checkpoint's header, which also holds the state and a line for each tensor. */
+/* Limit of the config in a checkpoint's header, which also holds the state and a line for each
+ * tensor. */
 enum { CONFIG_MAX = 256 * 1024 };
 
-/* How long a checkpoint may take before the run counts as stalled, in seconds. */
+/* Seconds that a checkpoint may take before the run counts as stalled. */
 enum { SAVE_PATIENCE = 1200 };
 
 /* Names are borrowed: nothing to free. */
@@ -34,7 +35,8 @@ static struct model_config describe_model(const struct run_setup *setup, struct 
     return config;
 }
 
-/* For who scores the checkpoint, to be freed; NULL where there are too many classes to tell. */
+/* Writes the model's description for evaluations of the checkpoint, to be freed; NULL if there are
+ * too many classes. */
 static int describe_in_checkpoint(const struct run_setup *setup, struct run_state *state,
                                   char **ret, struct error *err) {
     const struct model_config config = describe_model(setup, state);
@@ -85,7 +87,7 @@ static int save_present(struct training_run *job, const struct bn_statistics *st
         memcpy(arrays + w.count, statistics->arrays, statistics->count * sizeof(*arrays));
     struct error why = {0};
     if (nan_check_weights(&w, &why) != 0) {
-        /* To go on from it would fail again: what was kept before is worth more. */
+        /* Resuming from it would fail again: earlier checkpoints are worth more. */
         log_warning("no checkpoint of step %" PRId64 ": %s; those before it stay", job->state.step,
                     why.text);
         return 0;
@@ -114,7 +116,7 @@ int save_checkpoint(struct training_run *job, struct error *err) {
     return 0;
 }
 
-/* "RUN", then words for people. */
+/* The run's id, then text for people. */
 static void describe_job(const struct run_state *state, char text[FOLDER_LOCK_TEXT]) {
     char host[64] = "", since[32] = "";
     time_t now = time(NULL);
@@ -126,8 +128,8 @@ static void describe_job(const struct run_state *state, char text[FOLDER_LOCK_TE
                    (long)getpid(), since);
 }
 
-/* FOLDER for this job alone. An earlier attempt at the same job may still sit on a host that was
- * lost: it does not count. */
+/* Locks FOLDER for this job. An earlier attempt of the same job may still hold it on a host that
+ * was lost; that one is ignored. */
 static int lock_folder(const struct run_state *state, struct folder_lock *lock,
                        const char own[FOLDER_LOCK_TEXT], const char *flag, const char *folder,
                        struct error *err) {
@@ -144,12 +146,12 @@ static int lock_folder(const struct run_state *state, struct folder_lock *lock,
         return 0;
     }
     return error_set(err, EXIT_CODE_CONFIG,
-                     "%s: another job is writing to %s (%s); two would remove each other's files: "
-                     "give this one another folder",
+                     "%s: another job is writing to %s (%s); the two would remove each other's "
+                     "files: give this one another folder",
                      flag, folder, who);
 }
 
-/* The model of the last step would take the best one's place there. */
+/* Fails if the model of the last step would overwrite the best one. */
 static int check_best(const struct best *best, const char *model, const struct model_config *config,
                       struct error *err) {
     if (best->folder[0] == '\0')

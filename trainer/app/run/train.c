@@ -18,7 +18,7 @@
 
 #include <inttypes.h>
 
-/* How long the next mark of progress may take, in seconds. */
+/* Seconds until the next mark of progress is due. */
 enum { STEP_PATIENCE = 600 };
 
 /* A first report that is further away than this is announced. */
@@ -75,7 +75,7 @@ static void show_standing(struct training_run *job) {
                     run_setup_epoch(&job->setup, &job->state));
 }
 
-/* Where the first report is long in coming, a word when to expect it. */
+/* If the first report will take long, logs when to expect it. */
 static void tell_pace(const struct training_run *job) {
     const struct run_state *s = &job->state;
     int64_t every = job->setup.options->report_every;
@@ -88,12 +88,12 @@ static void tell_pace(const struct training_run *job) {
         return;
     status_duration(report, sizeof(report), (double)until * seconds);
     status_duration(all, sizeof(all), (double)left * seconds);
-    log_info("a first step took %.1f s: at that pace the first report comes after step %" PRId64
+    log_info("the first step took %.1f s: at that speed the first report comes after step %" PRId64
              " in %s, and all %" PRId64 " steps take %s",
              seconds, s->step + until, report, left, all);
 }
 
-/* All ranks together, so that they count the same faults of the data. */
+/* Collective, so that all ranks count the same faults of the data. */
 static int report(struct training_run *job, double penalty, double rate, struct error *err) {
     struct error excess = {0};
     if (sample_health_share(job->setup.comm, &job->setup.data.training, job->setup.data.bad_allowed,
@@ -102,7 +102,7 @@ static int report(struct training_run *job, double penalty, double rate, struct 
             *err = excess;
             return -1;
         }
-        /* All ranks found more bad files than are allowed: this step still counts. */
+        /* All ranks found more bad files than allowed: this step still counts. */
         job->steps.failure = excess;
         job->steps.cannot_go_on = true;
     }
@@ -118,18 +118,18 @@ static int report(struct training_run *job, double penalty, double rate, struct 
     return report_row(&job->reports.report, &row, err);
 }
 
-/* No rank had a picture that can be used, and all ranks know: the step counts, and is the last. */
+/* No rank had a usable picture, and all ranks know it: the step counts, and is the last. */
 static void fail_empty_step(struct training_run *job) {
     (void)error_set(&job->steps.failure, EXIT_CODE_DATA,
                     "%s: none of the %" PRId64 " pictures of step %" PRId64
-                    " can be used (--bad-samples %.64s): there is nothing to learn from; mend the "
-                    "files, or give a larger --batch-size",
+                    " can be used (--bad-samples %.64s): there is nothing to learn from; repair "
+                    "the files, or give a larger --batch-size",
                     job->setup.data.training.source.name, job->state.global_batch, job->state.step,
                     job->setup.options->bad_samples);
     job->steps.cannot_go_on = true;
 }
 
-/* What a step that has run means for the job. */
+/* Updates the job for a step that has run. */
 static int account(struct training_run *job, const struct step_outcome *outcome, bool *ret_stop,
                    struct error *err) {
     const double rate = schedule_rate(&job->setup.schedule, job->state.step);
@@ -155,7 +155,7 @@ static int account(struct training_run *job, const struct step_outcome *outcome,
                                             : 0;
 }
 
-/* Waits for the step that is under way on a device. */
+/* Waits for the step under way on a device. */
 static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
     struct step_outcome outcome;
     if (host_stepper_settle(&job->steps.stepper, &outcome, err) != 0)
@@ -163,8 +163,8 @@ static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
     return account(job, &outcome, ret_stop, err);
 }
 
-/* What a step that began at BEGUN took of this rank's own time. On a device that computes and waits
- * for other ranks by itself only the wait for data is known to be it. */
+/* Records how much of a step that began at BEGUN was this rank's own work, to find stragglers. On
+ * a device, which also waits for other ranks by itself, only the wait for data is known. */
 static void tell_work(struct training_run *job, int64_t begun) {
     bool device = job->setup.backend->table->device != NULL;
     int64_t own = device ? job->steps.data_waited : clock_now() - begun - job->steps.stepper.waited;
@@ -172,8 +172,8 @@ static void tell_work(struct training_run *job, int64_t begun) {
     progress_work(&job->reports.progress, (uint64_t)own, (uint64_t)job->steps.data_waited);
 }
 
-/* Takes the next step. At the end of an epoch, of the run, where a checkpoint is due and after a
- * stop none is under way when it returns. */
+/* Takes the next step. At the end of an epoch or of the run, when a checkpoint is due, and after a
+ * stop request no step is under way on return. */
 static int step_once(struct training_run *job, bool *ret_stop, struct error *err) {
     const struct run_state *s = &job->state;
     int pending = host_stepper_pending(&job->steps.stepper);
@@ -198,7 +198,7 @@ static int step_once(struct training_run *job, bool *ret_stop, struct error *err
     return last || ends ? settle(job, ret_stop, err) : 0;
 }
 
-/* A loss that is not finite may mend itself while there are steps to come. */
+/* A loss that is not finite may recover while there are steps to come. */
 static int judge_score(const struct training_run *job, const struct evaluation *e,
                        struct error *err) {
     struct error bad = {0};
@@ -234,7 +234,7 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     return judge_score(job, &e, err) != 0 ? -1 : best_take(job, &e, err);
 }
 
-/* Saves what there is; then all ranks leave with the error of the first that cannot go on. */
+/* Saves what there is; then all ranks leave with the error of the first that cannot continue. */
 static int leave_failed(struct training_run *job, struct error *err) {
     struct error failures_of_one = job->steps.failure;
     int ranks = comm_size(job->setup.comm);
@@ -249,7 +249,7 @@ static int leave_failed(struct training_run *job, struct error *err) {
         rank++;
     *err = job->steps.failure.code != 0 ? job->steps.failure : all[rank];
     if (job->steps.failure.code == 0)
-        (void)error_wrap(err, "rank %d cannot go on", rank);
+        (void)error_wrap(err, "rank %d cannot continue", rank);
     return -1;
 }
 
@@ -258,7 +258,7 @@ static bool evaluation_is_due(const struct training_run *job) {
     return every > 0 && job->state.epoch % every == 0;
 }
 
-/* After the last step of an epoch that is not the last of the run. */
+/* After the last step of an epoch other than the run's last. */
 static int end_epoch(struct training_run *job, bool *ret_stop, struct error *err) {
     if (save_checkpoint(job, err) != 0)
         return -1;
@@ -268,7 +268,7 @@ static int end_epoch(struct training_run *job, bool *ret_stop, struct error *err
     return 0;
 }
 
-/* Within an epoch. The clock of the speed stands still. */
+/* Saves a checkpoint within an epoch, with the clock of the speed stopped. */
 static int keep_between(struct training_run *job, struct error *err) {
     if (save_checkpoint(job, err) != 0)
         return -1;
@@ -276,7 +276,7 @@ static int keep_between(struct training_run *job, struct error *err) {
     return 0;
 }
 
-/* Steps until the end or a stop; all ranks leave after the same one. */
+/* Takes steps until the end or a stop; all ranks leave after the same one. */
 static int run_steps(struct training_run *job, bool *ret_stop, struct error *err) {
     if (start_loader(job, err) != 0)
         return -1;
@@ -303,13 +303,13 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
         if (*ret_stop)
             return 0;
     }
-    /* What was asked for is done: a stop has nothing left to stop. */
+    /* All work is done: a stop request has no effect any more. */
     *ret_stop = false;
     run_steps_stop_loader(&job->steps);
     return save_checkpoint(job, err);
 }
 
-/* All ranks together: a stop that some of them were asked for while they got ready. */
+/* Collective. Handles stop requests that some ranks got while they started. */
 static int stop_before_first(struct training_run *job, bool *ret_stop, struct error *err) {
     double asked = stop_signal_requested() ? 1 : 0;
     if (comm_size(job->setup.comm) > 1 && comm_sum(job->setup.comm, &asked, 1, COMM_F64, err) != 0)
@@ -353,7 +353,7 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
         return -1;
     closing_sum_up(job);
     if (cut_short && job->setup.first)
-        log_info("training is complete; asked to stop during its last evaluation");
+        log_info("training is complete; a stop was requested during its last evaluation");
     return training_run_leave(job, err);
 }
 

@@ -1,5 +1,5 @@
-/* `ringtrain train`: steps until the end of the schedule or a request to stop, with an evaluation
- * and a checkpoint after each epoch, and the finished model at last. */
+/* Main loop of `ringtrain train`: steps until the end of the schedule or a request to stop, an
+ * evaluation and a checkpoint after each epoch, and the finished model at the end. */
 #ifndef TRAINER_APP_RUN_TRAIN_H
 #define TRAINER_APP_RUN_TRAIN_H
 
@@ -8,8 +8,8 @@
 #include "trainer/app/options/options.h"
 #include "trainer/comm/comm.h"
 
-/* *RET_CODE is EXIT_CODE_OK, or EXIT_CODE_STOPPED when it was asked to stop before the end and has
- * saved a checkpoint. */
+/* *RET_CODE is EXIT_CODE_OK, or EXIT_CODE_STOPPED if a stop was requested before the end and a
+ * checkpoint was saved. */
 int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err);
 
 #endif

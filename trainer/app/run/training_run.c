@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sampler, steps and learning rate follow from data and ranks. */
+/* Derives the sampler, the number of steps and the learning rate from data and ranks. */
 static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, struct error *err) {
     const struct options *o = setup->options;
     setup->sampler = (struct sampler){
@@ -40,7 +40,7 @@ static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, stru
 
 enum { ANNOUNCED_MAX = 4096 };
 
-/* Networks that find objects have canvases in place of a size. */
+/* Detection networks have canvases instead of an image size. */
 static int tell_run(struct buf *out, const struct run_setup *setup, int64_t global_batch,
                     struct error *err) {
     const struct options *o = setup->options;
@@ -56,7 +56,7 @@ static int tell_run(struct buf *out, const struct run_setup *setup, int64_t glob
                       global_batch);
 }
 
-/* What canvases leave out their task tells. */
+/* Pictures that canvases leave out are reported by the task. */
 static int tell_left_out(struct buf *out, const struct run_setup *setup, int64_t global_batch,
                          struct error *err) {
     const int64_t images = (int64_t)setup->data.training.source.count;
@@ -75,8 +75,8 @@ static void tell(struct buf *line) {
     buf_consume(line, line->size);
 }
 
-/* What begins, and what it makes of what was asked for: before the work begins that may take a
- * while, as compiling the network, tuning, the first step. */
+/* Logs the settings of the run before the slow work begins: compiling the network, tuning, the
+ * first step. */
 static int announce(const struct run_setup *setup, int64_t global_batch, struct error *err) {
     cleanup_buf struct buf text = {0};
     buf_init(&text, ANNOUNCED_MAX);
@@ -144,7 +144,7 @@ static int open_network(struct training_run *job, struct error *err) {
     return host_stepper_open(&job->steps.stepper, &job->steps.net, job->setup.comm, &step, err);
 }
 
-/* The end of a path; whole characters of UTF-8. */
+/* Copies the end of PATH, in whole characters of UTF-8. */
 static void keep_end(char ret[RUN_STATE_TEXT], const char *path) {
     size_t length = strlen(path);
     if (length >= RUN_STATE_TEXT)
@@ -196,7 +196,7 @@ static int describe(const struct run_setup *setup, struct run_state *s, struct e
     return 0;
 }
 
-/* The best model is that of an evaluation. */
+/* The best model needs evaluations. */
 static int open_best(struct best *b, const struct run_setup *setup, struct error *err) {
     const struct options *o = setup->options;
     if (best_open(b, o->keep_best, setup->inputs.checkpoints, setup->ask.model, err) != 0)
@@ -214,8 +214,8 @@ static int open_best(struct best *b, const struct run_setup *setup, struct error
     return 0;
 }
 
-/* All that can be told before folders are looked through and networks compiled, which takes long.
- */
+/* Checks all that can be checked before folders are scanned and networks compiled, which takes
+ * long. */
 static int check_flags(const struct run_setup *setup, struct error *err) {
     const struct task_ask *ask = &setup->ask;
     if (ask->model->task == MODEL_CLASSIFY &&
@@ -269,8 +269,8 @@ void training_run_done(struct training_run *job) {
     folder_lock_done(&job->saves.lock);
     report_done(&job->reports.report);
     progress_done(&job->reports.progress);
-    /* Sums first: whatever frees what the device may use waits for them. Where the device does not
-     * let go, all of it stays until the process ends. */
+    /* Closes all-reduces first: freeing memory that the device uses waits for them. If the device
+     * does not finish, its memory stays until the process ends. */
     if (device_sum_close(job->steps.sums) != 0)
         return;
     host_stepper_done(&job->steps.stepper);
@@ -291,7 +291,7 @@ void training_run_give_up(struct training_run *job) {
 }
 
 int training_run_leave(struct training_run *job, struct error *err) {
-    /* Nobody leaves while rank 0 still writes: the launcher would end it. */
+    /* No rank leaves while rank 0 still writes: the launcher would end it. */
     if (comm_barrier(job->setup.comm, err) != 0)
         return -1;
     host_stepper_done(&job->steps.stepper);

@@ -27,8 +27,8 @@ struct run_reports {
 struct run_saves {
     struct checkpoint_policy keeping;
     struct best best;              /* on rank 0 */
-    struct folder_lock lock;       /* of the checkpoints, on rank 0 */
-    struct folder_lock model_lock; /* of the model's folder, on rank 0 */
+    struct folder_lock lock;       /* lock of the checkpoint folder, on rank 0 */
+    struct folder_lock model_lock; /* lock of the model's folder, on rank 0 */
 };
 
 struct training_run {
@@ -39,14 +39,14 @@ struct training_run {
     struct run_saves saves;
 };
 
-/* COMM is the caller's, so that it can tell the others when this fails. */
+/* COMM is borrowed, so that the caller can notify the other ranks if this fails. */
 int training_run_open(struct training_run *job, const struct options *o, struct comm *comm,
                       struct error *err);
 void training_run_done(struct training_run *job);
-/* In place of training_run_done after an error. The thread that speaks to the other ranks may still
- * sit in a sum, so what it works on stays until the process ends, which is at once. */
+/* Call instead of training_run_done after an error. The thread that communicates with other ranks
+ * may still be in an all-reduce, so its memory stays until the process ends, which must follow. */
 void training_run_give_up(struct training_run *job);
-/* All ranks together, at the end of a run that went well: after it the job can only be closed. */
+/* Collective, at the end of a successful run: afterwards the job can only be closed. */
 int training_run_leave(struct training_run *job, struct error *err);
 
 #endif

@@ -9,23 +9,23 @@
 
 enum { GROUP = STORE_ALIGNMENT / sizeof(float), FLAG_BYTES = STORE_FLAGS * sizeof(float) };
 
-/* A step is under way while the host prepares the next one. */
+/* The host prepares the next step while one is under way. */
 enum { STEPS_AHEAD = 2 };
 
-/* Behind the program's marks. */
+/* Events follow those of the program. */
 enum { MARK_FEED = STREAMS_MARKS, MARK_OUTCOME = MARK_FEED + 2 };
 
-/* What crosses between host and device in a step, in memory that both reach; a step and the next
- * one take turns, so that neither side touches what the other one still needs. */
+/* What host and device exchange in a step, in memory that both can access. Two successive steps
+ * use different ones, so that neither side overwrites what the other still reads. */
 struct mail {
     struct sgd_rule sgd;
     float flags_in[STORE_FLAGS];
     float flags_out[STORE_FLAGS];
     struct backend_sgd_state state;
-    double squares; /* where the penalty was wanted */
+    double squares; /* if the weight decay penalty was requested */
 };
 
-/* What the host remembers of a step under way. */
+/* What the host keeps about a step under way. */
 struct launched {
     double rate;
     bool penalty;
@@ -41,19 +41,20 @@ struct device_stepper {
     float *flags_in;       /* device memory: the host's flags of this step */
     unsigned char *groups; /* device memory */
     size_t group_count;
-    float *states;    /* device memory: running statistics as they were before this step */
-    bool states_kept; /* in this step */
-    float *sum;       /* device memory: gradients of the micro-batches so far; NULL with one */
-    struct device_sum *sums; /* borrowed; NULL for one rank, and where the host sums */
-    float *host_gradients;   /* for those; else NULL */
+    float *states;    /* device memory: running statistics before this step */
+    bool states_kept; /* true if states were saved in this step */
+    float *sum;       /* device memory: gradients accumulated over the micro-batches so far; NULL
+                       * with one */
+    struct device_sum *sums; /* borrowed; NULL with one rank, and if the host all-reduces */
+    float *host_gradients;   /* for all-reduce on the host; else NULL */
     struct canvas_state {
-        /* Of a micro-batch, by whether weights are packed first (a step's first one) and whether
-         * all that follows the last one comes behind. */
+        /* Recordings of a micro-batch, indexed by: weights are packed first (in a step's first
+         * one), and all that follows the last micro-batch is included. */
         void *recordings[2][2];
-        bool warm; /* its first step runs unrecorded, so that libraries warm up */
-    } canvases[NETWORK_CANVASES_MAX]; /* as net->train */
-    int64_t steps;                    /* taken so far */
-    int64_t told;                     /* those whose outcome is known */
+        bool warm; /* the first step on a canvas runs unrecorded, so that libraries warm up */
+    } canvases[NETWORK_CANVASES_MAX]; /* indexed as net->train */
+    int64_t steps;                    /* steps started so far */
+    int64_t told;                     /* steps whose outcome is known */
     bool void_step;
 };
 
@@ -65,7 +66,7 @@ static float *gradients(const struct device_stepper *d) {
     return d->s->net->store.arena[STORE_GRADIENTS];
 }
 
-/* Whether this step's gradients are added to something: then all of them are in f32. */
+/* Returns true if gradients are accumulated or all-reduced; then all of them are f32. */
 static bool sums_up(const struct device_stepper *d) {
     return d->sum != NULL || d->sums != NULL || d->host_gradients != NULL;
 }
@@ -142,7 +143,7 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
 void device_stepper_close(struct device_stepper *d) {
     if (d == NULL)
         return;
-    /* A step may be under way where the run failed. */
+    /* After a failure a step may still be under way. */
     (void)d->backend->table->sync(d->backend, NULL);
     for (int i = 0; i < NETWORK_CANVASES_MAX; i++)
         for (int k = 0; k < 4; k++)
@@ -164,8 +165,8 @@ void device_stepper_close(struct device_stepper *d) {
     free(d);
 }
 
-/* The flags of this step: the host's, then those from the device's metrics. With several
- * micro-batches the latter are added up behind the sum of their gradients. */
+/* Writes the flags of this step: those of the host, then those from the device's metrics. With
+ * several micro-batches the latter are accumulated after the sum of their gradients. */
 static int put_flags(struct device_stepper *d, struct error *err) {
     const float *metrics = program_address(&d->s->pass->program, d->s->pass->metrics);
     float *flags = gradients(d) + d->s->net->store.flags;
@@ -179,7 +180,7 @@ static int put_flags(struct device_stepper *d, struct error *err) {
     return 0;
 }
 
-/* Called by the program when a bucket's gradients are made. */
+/* Callback of the program: the gradients of a bucket are complete. */
 static int on_bucket(void *user, int index, struct error *err) {
     struct device_stepper *d = user;
     struct stepper *s = d->s;
@@ -202,8 +203,8 @@ static int on_bucket(void *user, int index, struct error *err) {
                                   err);
 }
 
-/* For MARK, or for everything: then it is negative. Where the sums went wrong, what the queue says
- * of it is the lesser news. */
+/* Waits for event MARK, or if it is negative for everything. If the all-reduce failed, its error
+ * takes precedence over the queue's. */
 static int wait_for(const struct device_stepper *d, int mark, struct error *err) {
     device_sum_expect(d->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
     int result = mark >= 0 && d->ops->reach != NULL ? d->ops->reach(d->backend, mark, err)
@@ -211,13 +212,14 @@ static int wait_for(const struct device_stepper *d, int mark, struct error *err)
     return device_sum_check(d->sums, err) != 0 ? -1 : result;
 }
 
-/* A device tells of a fault when it is waited for. */
+/* An error of the device is reported by the next wait. */
 static int wait_for_operator(void *user, int step, struct error *err) {
     (void)step;
     return wait_for(user, -1, err);
 }
 
-/* The first step of a canvas, in which most faults would show, waits for each operator. */
+/* Waits for each operator in the first step on a canvas, when most errors would appear, so that
+ * the error names its operator. */
 static int run_program(struct device_stepper *d, struct error *err) {
     struct program_hooks hooks = {.user = d, .bucket_ready = on_bucket};
     if (d->s->check_operators || !canvas(d)->warm)
@@ -225,7 +227,7 @@ static int run_program(struct device_stepper *d, struct error *err) {
     return program_run(&d->s->pass->program, &hooks, err);
 }
 
-/* The gradients over a communicator in host memory. */
+/* All-reduces the gradients through a communicator in host memory. */
 static int sum_on_host(struct device_stepper *d, struct error *err) {
     size_t bytes = gradient_count(d) * sizeof(float);
     const struct backend_table *table = d->backend->table;
@@ -252,7 +254,7 @@ static struct backend_sgd update_of(const struct device_stepper *d) {
                                 .state_count = store->count[STORE_STATE]};
 }
 
-/* Everything between the batch and the new weights. */
+/* Enqueues everything between the batch and the new weights. */
 static int enqueue_step(struct device_stepper *d, struct error *err) {
     struct backend_sgd update = update_of(d);
     if (run_program(d, err) != 0)
@@ -275,11 +277,12 @@ static int replay(struct device_stepper *d, void *recording, struct error *err) 
     return 0;
 }
 
-/* ENQUEUE, by its recording once there is one. */
+/* Runs ENQUEUE, or replays its recording once there is one. */
 static int launch(struct device_stepper *d,
                   int (*enqueue)(struct device_stepper *d, struct error *err), struct error *err) {
     bool stale = program_stale(&d->s->pass->program);
-    /* In front of a recording: it is stale where the host has changed the weights, seldom. */
+    /* Must precede a replay: the half-precision copy is stale if the host has changed the weights,
+     * which is rare. */
     if (store_narrow(&d->s->net->store, err) != 0)
         return -1;
     void **recording = &canvas(d)->recordings[stale][d->s->last_micro];
@@ -290,14 +293,16 @@ static int launch(struct device_stepper *d,
     if (d->ops->record_begin(d->backend, err) != 0)
         return -1;
     int result = enqueue(d, err);
-    /* Recording has to end even where a step could not be enqueued; its error is the first. */
+    /* Recording must end even if the step could not be enqueued; that first error is the one to
+     * report. */
     if (d->ops->record_end(d->backend, recording, result == 0 ? err : NULL) != 0 || result != 0)
         return -1;
     return replay(d, *recording, err);
 }
 
-/* A forward pass moves running statistics at once, long before it is known whether the step counts,
- * and with a step given up it runs, too. The update puts them back where it does not. */
+/* A forward pass updates the running statistics immediately, long before it is known whether the
+ * step counts; it also runs in a step that is given up. The optimizer kernel restores this copy if
+ * the step does not count. */
 static int keep_states(struct device_stepper *d, struct error *err) {
     if (d->states_kept || state_bytes(d) == 0)
         return 0;
@@ -315,11 +320,11 @@ int device_stepper_micro(struct device_stepper *d, const struct batch *batch, st
 int device_stepper_give_up(struct device_stepper *d, struct error *err) {
     d->void_step = true;
     d->s->last_micro = true;
-    /* Its inputs may be another program's by now. */
+    /* The memory of its inputs may have been reused by another program. */
     return keep_states(d, err) != 0 ? -1 : input_staging_clear(&d->feed, d->s->pass, err);
 }
 
-/* What the host has to say of the step, in front of it. */
+/* Writes the host's part of the step's mail, before the step is enqueued. */
 static int post_mail(struct device_stepper *d, struct mail *mail, struct error *err) {
     memset(mail, 0, sizeof(*mail));
     mail->sgd = d->s->sgd;
@@ -331,8 +336,8 @@ static int post_mail(struct device_stepper *d, struct mail *mail, struct error *
     return d->ops->set_sgd(d->backend, &mail->sgd, err);
 }
 
-/* What the step has to say, behind it. The sum of the micro-batches starts the next step at zero,
- * and so do its flags: those before the last one have none. */
+/* Copies the device's part of the mail, after the step. Resets the accumulated gradients to zero
+ * for the next step, and the flags with them: micro-batches before the last one have none. */
 static int collect_mail(struct device_stepper *d, struct mail *mail, int mark, struct error *err) {
     const float *flags = gradients(d) + d->s->net->store.flags;
     struct backend_sgd update = update_of(d);
@@ -347,7 +352,7 @@ static int collect_mail(struct device_stepper *d, struct mail *mail, int mark, s
     return d->ops->mark != NULL ? d->ops->mark(d->backend, mark, err) : 0;
 }
 
-/* The outcome of the oldest step under way. */
+/* Waits for the oldest step under way and returns its outcome. */
 static int tell(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
     int turn = (int)(d->told++ % STEPS_AHEAD);
     const struct mail *mail = &d->mail[turn];

@@ -9,11 +9,11 @@ enum { PART_W, PART_GAMMA, PART_BETA, PART_MEAN, PART_VARIANCE, PARTS };
 static const int slot_of[PARTS] = {AFFINE_W, AFFINE_GAMMA, AFFINE_BETA, AFFINE_MEAN,
                                    AFFINE_VARIANCE};
 
-/* A convolution with its norm: values in host memory. */
+/* A convolution and its norm, as values in host memory. */
 struct folded {
     float *part[PARTS]; /* owned */
     size_t count[PARTS];
-    const char *norm; /* the name of its gamma */
+    const char *norm; /* name of the norm's gamma */
 };
 
 static void folded_done(struct folded *f) {
@@ -33,7 +33,7 @@ static int read_part(struct folded *f, int part, struct store *store, const char
     return store_read(store, slot, slot->home, f->part[part], err);
 }
 
-/* The largest of an output's folded weights, and its bias. */
+/* Returns the largest magnitude among an output channel's folded weights and its bias. */
 static double largest_of(const struct folded *f, size_t channel, double epsilon) {
     size_t row = f->count[PART_W] / f->count[PART_GAMMA];
     double scale = (double)f->part[PART_GAMMA][channel] /
@@ -50,8 +50,8 @@ static int check(const struct folded *f, double epsilon, struct error *err) {
         double largest = largest_of(f, channel, epsilon);
         if (largest > F16_LARGEST)
             return error_set(err, EXIT_CODE_DATA,
-                             "%s: channel %zu makes a weight or bias of %g of the convolution in "
-                             "front of it, and f16 holds %g at most; use --dtype bf16",
+                             "%s: channel %zu gives the convolution before it a weight or bias of "
+                             "%g, but f16 holds at most %g; use --dtype bf16",
                              f->norm, channel, largest, F16_LARGEST);
     }
     return 0;

@@ -1,14 +1,13 @@
-/* Whether f16 holds what frozen norms make of the weights in front of them. */
+/* Range check for frozen norms that are folded into f16 weights. */
 #ifndef TRAINER_APP_STEP_FP16_FOLD_CHECK_H
 #define TRAINER_APP_STEP_FP16_FOLD_CHECK_H
 
 #include "common/error.h"
 #include "trainer/app/step/network.h"
 
-/* Of a network in f16 whose weights were just loaded or started, on the host: EXIT_CODE_DATA with
- * the norm and the channel where a weight or the bias of a convolution with a frozen norm folded
- * into it is beyond f16's largest number (a variance of nearly nothing makes such scales). Other
- * types hold them. */
+/* Call for a network in f16 whose weights were just loaded or initialized, on the host. Fails with
+ * EXIT_CODE_DATA and the norm and channel if folding a frozen norm makes a weight or bias exceed
+ * f16's largest number; a variance near zero causes that. Other types always pass. */
 int fp16_fold_check(struct network *net, struct error *err);
 
 #endif

@@ -63,7 +63,7 @@ static int send_bucket(struct stepper *s, int index, struct error *err) {
                           &s->ticket, err);
 }
 
-/* Of the micro-batch whose forward pass has run. */
+/* Adds the metrics of the micro-batch whose forward pass has run. */
 static int add_metrics(struct stepper *s, struct error *err) {
     float metrics[MODEL_METRICS_MAX];
     if (pass_metrics(s->pass, metrics, err) != 0)
@@ -92,8 +92,8 @@ static int on_bucket(void *user, int index, struct error *err) {
     return send_bucket(s, index, err);
 }
 
-/* A forward pass moves running statistics at once, long before it is known whether the step counts.
- */
+/* A forward pass updates the running statistics immediately, long before it is known whether the
+ * step counts: this copy allows them to be restored. */
 static void keep_states(struct stepper *s) {
     const struct store *store = &s->net->store;
     if (!s->states_kept)
@@ -137,8 +137,8 @@ int host_stepper_give_up(struct stepper *s, struct error *err) {
     return 0;
 }
 
-/* Parameters of one group that lie behind each other go together: what lies between them is zero
- * and stays so. */
+/* Adjacent parameters of one group are updated in one call: the padding between them is zero and
+ * stays zero. */
 static void apply(struct stepper *s) {
     const struct store *store = &s->net->store;
     float *weights = store->arena[STORE_PARAMETERS];
@@ -171,7 +171,7 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
     s->states_kept = false;
     memset(s->metrics, 0, sizeof(s->metrics));
     s->void_step = false;
-    /* The loss is one of the flags behind the gradients. */
+    /* The loss is one of the flags after the gradients. */
     const struct backend_sgd_state state = {
         .finite = sgd_finite(gradients(s), s->net->store.count[STORE_GRADIENTS]), .loss_scale = 1};
     if (step_tell(s, gradients(s) + s->net->store.flags, &state, (double)s->sgd.step.rate, ret,

@@ -1,6 +1,6 @@
-/* One optimizer step over all ranks: micro-batches forward and backward, gradient buckets summed
- * while backward goes on, then SGD. What a step means is step.h's; here is the host's way, and the
- * choice between it and a device's. */
+/* One optimizer step over all ranks: forward and backward of micro-batches, gradient buckets
+ * all-reduced while backward goes on, then SGD. step.h defines the semantics; this is the host's
+ * implementation, and the choice between it and device_stepper.h. */
 #ifndef TRAINER_APP_STEP_HOST_STEPPER_H
 #define TRAINER_APP_STEP_HOST_STEPPER_H
 
@@ -10,34 +10,36 @@
 struct host_stepper_options {
     int accumulate;
     struct sgd_step sgd;
-    bool decay_all;                /* else only weights of two and more dimensions */
-    bool decay_biases;             /* those too, but for norms' */
-    float bias_rate;               /* of biases, but for norms': times the rate of the rest; 0: 1 */
-    float clip_norm;               /* of the mean gradient; 0: none */
-    struct device_sum *device_sum; /* comm/device_sum.h; borrowed, NULL where the host sums */
+    bool decay_all;                /* weight decay applies to all parameters; else only to weights
+                                    * of two and more dimensions */
+    bool decay_biases;             /* also to biases, but not those of norms */
+    float bias_rate;               /* learning rate of biases (but norms') relative to the rest; 0:
+                                    * 1 */
+    float clip_norm;               /* of the mean gradient; 0: no clipping */
+    struct device_sum *device_sum; /* comm/device_sum.h; borrowed, NULL if the host all-reduces */
     bool check_operators;
     float loss_scale; /* that the backend was opened with; 0: 1 */
 };
-/* NET must have its training pass. */
+/* NET must have a training pass. */
 int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                       const struct host_stepper_options *options, struct error *err);
 void host_stepper_done(struct stepper *s);
 
-/* Forward and backward of one micro-batch, 0 .. accumulate - 1; the last one starts the sums. On a
- * device BATCH lies in its host_alloc memory and stays as it is until the next call for a
- * micro-batch has returned. */
+/* Runs forward and backward of one micro-batch, 0 .. accumulate - 1; the last one starts the
+ * all-reduce. On a device BATCH must lie in host_alloc memory and stay unchanged until the next
+ * call for a micro-batch has returned. */
 int host_stepper_micro(struct stepper *s, const struct batch *batch, struct error *err);
-/* In place of the micro-batches that are still missing: the step is given up. */
+/* Gives the step up: call it instead of the remaining micro-batches. */
 int host_stepper_give_up(struct stepper *s, struct error *err);
-/* Takes the step at RATE and tells its outcome. A device is left to work on it: then the outcome is
- * that of the step before, which is known, or of none. All ranks hear of a step at the same time.
- */
+/* Takes the step with learning rate RATE and returns an outcome. A device then still works on this
+ * step, and the outcome is that of the step before, or unknown if there was none. All ranks learn
+ * of a step at the same time. */
 int host_stepper_finish(struct stepper *s, double rate, struct step_outcome *ret,
                         struct error *err);
 
-/* Steps that were taken and whose outcome is not known: 0 or 1. */
+/* Returns the number of steps whose outcome is unknown: 0 or 1. */
 int host_stepper_pending(const struct stepper *s);
-/* Waits for that one. */
+/* Waits for that step and returns its outcome. */
 int host_stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 #include "trainer/app/step/input_staging.h"
 
-/* Behind device_feed.first_mark. */
+/* Events, counted from first_mark. */
 enum { MARK_COPIED, MARK_CONSUMED };
 
 static size_t input_bytes(const struct pass *pass, int i) {
@@ -26,7 +26,7 @@ int input_staging_open(struct input_staging *f, struct network *net, int first_m
     f->staging = f->backend->table->alloc(f->backend, f->bytes, err);
     if (f->staging == NULL)
         return error_wrap(err, "the next input");
-    /* It is cleared on the main lane, and filled on another. */
+    /* The main stream clears it, the copy stream fills it. */
     return f->backend->table->sync(f->backend, err);
 }
 
@@ -36,7 +36,8 @@ void input_staging_done(struct input_staging *f) {
     *f = (struct input_staging){0};
 }
 
-/* On the copy lane, as soon as the input before has left the staging buffer. */
+/* Enqueues the copy on the copy stream, as soon as the previous input has left the staging
+ * buffer. */
 static int copy_batch(struct input_staging *f, const struct pass *pass, const void *const *values,
                       struct error *err) {
     const struct backend_device *ops = f->backend->table->device;
@@ -60,7 +61,7 @@ static int consume(struct input_staging *f, const struct pass *pass, struct erro
     return ops->mark(f->backend, f->first_mark + MARK_CONSUMED, err);
 }
 
-/* On a device without lanes. */
+/* For a device without streams. */
 static int copy_at_once(struct input_staging *f, const struct pass *pass, const void *const *values,
                         struct error *err) {
     for (int i = 0; i < pass->input_count; i++)
@@ -79,7 +80,7 @@ int input_staging_put(struct input_staging *f, const struct pass *pass, const st
             return -1;
     if (f->staging == NULL)
         return copy_at_once(f, pass, values, err);
-    /* The batch before has long been copied, but for the first moments of a step. */
+    /* The previous batch was copied long ago, except in the first moments of a step. */
     if (table->device->reach(f->backend, f->first_mark + MARK_COPIED, err) != 0 ||
         table->device->select(f->backend, LANE_COPY, err) != 0)
         return -1;

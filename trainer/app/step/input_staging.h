@@ -1,11 +1,13 @@
-/* The way of a batch onto a device: from the loader's pinned memory into a staging buffer, on the
- * copy lane, while the step before still computes; from there, in front of the step, into the
- * program's inputs, on the main lane. So a recorded step reads from the same addresses always, and
- * staging is free again as soon as its step begins.
+/* Double-buffered input of a device.
  *
- * The second copy moves what a step reads of the picture once more within the device, 0.15 MB an
- * image of the hundreds of MB that the step moves; the other way, one recording for each of two
- * input buffers, would double bound steps and recordings instead. */
+ * A batch is copied from the loader's pinned memory to a staging buffer on the copy stream, while
+ * the previous step computes. At the start of its own step it is copied from there to the
+ * program's inputs on the main stream. A recorded step thus always reads the same addresses, and
+ * the staging buffer is free again as soon as the step begins.
+ *
+ * The second copy costs 0.15 MB an image within the device, of hundreds of MB that the step moves.
+ * The alternative, one recording for each of two input buffers, would double the bound steps and
+ * recordings. */
 #ifndef TRAINER_APP_STEP_INPUT_STAGING_H
 #define TRAINER_APP_STEP_INPUT_STAGING_H
 
@@ -13,21 +15,21 @@
 
 struct input_staging {
     struct backend *backend; /* borrowed */
-    int first_mark;          /* of two that are the feed's */
-    size_t bytes;            /* for the largest input of the passes that train */
-    char *staging;           /* device memory; NULL on a device without lanes */
+    int first_mark;          /* first of the two events that belong to the staging */
+    size_t bytes;            /* size of the largest input of the training passes */
+    char *staging;           /* device memory; NULL on a device without streams */
 };
 
 int input_staging_open(struct input_staging *f, struct network *net, int first_mark,
                        struct error *err);
 void input_staging_done(struct input_staging *f);
 
-/* The batch becomes the input of what is enqueued next of PASS on the main lane. BATCH lies in
- * host_alloc memory and stays unchanged until the next put has returned, or all lanes have run dry.
- */
+/* Makes BATCH the input of what is next enqueued of PASS on the main stream. BATCH must lie in
+ * host_alloc memory and stay unchanged until the next call has returned, or all streams are
+ * idle. */
 int input_staging_put(struct input_staging *f, const struct pass *pass, const struct batch *batch,
                       struct error *err);
-/* All zero, in place of a batch. */
+/* Sets the input to zero instead. */
 int input_staging_clear(struct input_staging *f, const struct pass *pass, struct error *err);
 
 #endif

@@ -2,10 +2,11 @@
 
 #include <string.h>
 
-/* On a device pictures are padded to four channels: convolutions of three find slower kernels. */
+/* On a device pictures are padded to four channels: libraries have slower kernels for convolutions
+ * of three. */
 enum { DEVICE_STEM_CHANNELS = 4 };
 
-/* Of a network's metrics, those that nobody asks for with them. */
+/* At most this many outputs of a network, in addition to its metrics. */
 enum { PASS_OUTPUTS_MAX = 64 };
 
 static void pass_done(struct pass *pass) {
@@ -22,8 +23,8 @@ void network_done(struct network *net) {
     store_done(&net->store);
 }
 
-/* What a step is fed with, and where it tells of it. A network may tell nothing but what it keeps
- * for the task where it evaluates. */
+/* Finds the inputs and the metrics of a pass. In evaluation a network may have no metrics, only
+ * outputs for the task. */
 static int find_ends(struct pass *pass, struct error *err) {
     for (int i = 0; i < pass->graph.tensor_count; i++) {
         if (pass->graph.tensors[i].role != TENSOR_INPUT)
@@ -35,11 +36,11 @@ static int find_ends(struct pass *pass, struct error *err) {
     pass->metrics = graph_find(&pass->graph, "metrics");
     return pass->metrics != TENSOR_NONE || !pass->graph.training
                ? 0
-               : error_set(err, EXIT_CODE_INTERNAL, "it has no output metrics");
+               : error_set(err, EXIT_CODE_INTERNAL, "the network has no output named metrics");
 }
 
-/* A batch norm that trains needs two values a channel: of one alone the variance is 0, and what
- * comes out is its bias whatever went in. */
+/* A batch norm in training needs two values a channel: of a single value the variance is 0, and
+ * the output is the bias whatever the input. */
 static int check_norms(const struct graph *graph, int batch, struct error *err) {
     for (int i = 0; graph->training && i < graph->op_count; i++) {
         const struct op *op = &graph->ops[i];
@@ -48,11 +49,10 @@ static int check_norms(const struct graph *graph, int batch, struct error *err) 
         const struct shape *x = &graph->tensors[op->inputs[NORM_X]].shape;
         if (x->dim[0] * x->dim[1] * x->dim[2] > 1)
             continue;
-        return error_set(
-            err, EXIT_CODE_USAGE,
-            "%s is of a batch norm with one value a channel, from which nothing can be "
-            "learnt: give a --batch-size of more than %d, or a larger --image-size",
-            graph->tensors[op->inputs[NORM_GAMMA]].name, batch);
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%s belongs to a batch norm with one value a channel, which cannot be "
+                         "trained: give a --batch-size above %d, or a larger --image-size",
+                         graph->tensors[op->inputs[NORM_GAMMA]].name, batch);
     }
     return 0;
 }
@@ -96,7 +96,7 @@ int network_open(struct network *net, struct backend *backend, const struct netw
     struct program *programs[2 * NETWORK_CANVASES_MAX];
     struct graph *graphs[2 * NETWORK_CANVASES_MAX];
     int count = 0;
-    /* Those that train first: one of them lays out the store. */
+    /* Training passes come first: one of them determines the layout of the store. */
     for (int trains = training ? 1 : 0; trains >= 0; trains--) {
         for (int i = 0; i < net->canvases; i++, count++) {
             struct pass *pass = trains == 1 ? &net->train[i] : &net->eval[i];
@@ -129,8 +129,9 @@ struct pass *network_pass(const struct network *net, struct pass *passes, const 
                           struct error *err) {
     if (batch->canvas >= 0 && batch->canvas < net->canvases)
         return &passes[batch->canvas];
-    (void)error_set(err, EXIT_CODE_INTERNAL, "a batch of canvas %d, the network has %d",
-                    batch->canvas, net->canvases);
+    (void)error_set(err, EXIT_CODE_INTERNAL,
+                    "a batch has canvas %d, but the network has %d canvases", batch->canvas,
+                    net->canvases);
     return NULL;
 }
 
@@ -140,7 +141,7 @@ const void *pass_values(const struct pass *pass, int input, const struct batch *
     int field = batch_layout_find(batch->layout, tensor->name);
     if (field >= 0 && batch->layout->fields[field].bytes == tensor_bytes(tensor))
         return batch->fields[field];
-    (void)error_set(err, EXIT_CODE_INTERNAL, "%s takes %s of %zu bytes, a batch has %zu",
+    (void)error_set(err, EXIT_CODE_INTERNAL, "%s takes %s of %zu bytes, but a batch has %zu",
                     pass->model->name, tensor->name, tensor_bytes(tensor),
                     field >= 0 ? batch->layout->fields[field].bytes : 0);
     return NULL;

@@ -1,6 +1,8 @@
-/* A model with what it runs on: one store of parameters, and compiled programs over it that take
- * turns in one memory: for each canvas, a size of its input, one that evaluates and, if it is
- * trained, one that trains. */
+/* Model with its parameters and compiled programs.
+ *
+ * One store of parameters is shared by a program for each canvas (a size of the input), one for
+ * evaluation and, if the network is trained, one for training. The programs run in turn and share
+ * their memory. */
 #ifndef TRAINER_APP_STEP_NETWORK_H
 #define TRAINER_APP_STEP_NETWORK_H
 
@@ -20,7 +22,7 @@ struct network_canvas {
 struct network_options {
     const char *model;
     int batch;
-    int image_size; /* of the one canvas where canvas_count is 0 */
+    int image_size; /* of the only canvas if canvas_count is 0 */
     struct network_canvas canvases[NETWORK_CANVASES_MAX];
     int canvas_count;
     int classes;
@@ -28,7 +30,7 @@ struct network_options {
     bool zero_gamma;
     enum dtype dtype;
     enum fusion fusion;
-    double label_smoothing; /* in training alone; evaluation tells the plain loss */
+    double label_smoothing; /* in training only; evaluation reports the plain loss */
     const double *mean;     /* of pixels in 0..1, RGB */
     const double *std;
     bool one_lane;                /* compile_options */
@@ -39,9 +41,9 @@ struct pass {
     const struct model *model; /* borrowed */
     struct graph graph;
     struct program program;
-    int inputs[BATCH_FIELDS_MAX]; /* tensors */
+    int inputs[BATCH_FIELDS_MAX]; /* tensor numbers */
     int input_count;
-    int metrics; /* the tensor */
+    int metrics; /* tensor number */
 };
 
 struct network {
@@ -49,33 +51,32 @@ struct network {
     const struct model *model; /* borrowed */
     struct store store;
     struct program_memory memory;
-    int canvases;                            /* passes in each list; those of a batch: its canvas */
+    int canvases;                            /* number of passes in each list, indexed by the
+                                              * canvas of a batch */
     struct pass train[NETWORK_CANVASES_MAX]; /* empty without training */
     struct pass eval[NETWORK_CANVASES_MAX];
 };
 
 void network_done(struct network *net);
-/* Builds and compiles all passes, or those that evaluate alone. The store is all zero then: start
- * or load it. NET stays where it is. */
+/* Builds and compiles all passes, or only those for evaluation. The store is all zero afterwards:
+ * initialize or load it. NET must not move. */
 int network_open(struct network *net, struct backend *backend, const struct network_options *o,
                  bool training, struct error *err);
 
-/* Whether MODEL takes pictures of that side: a look before there are data, which compiles nothing.
- */
+/* Fails if MODEL cannot take pictures with that side. Needs no data and compiles nothing. */
 int network_check_side(const struct model *model, int side, struct error *err);
 
-/* The pass of PASSES (net->train or net->eval) that takes BATCH; NULL where there is no such
- * canvas.
- */
+/* Returns the pass of PASSES (net->train or net->eval) for BATCH, or NULL if there is no such
+ * canvas. */
 struct pass *network_pass(const struct network *net, struct pass *passes, const struct batch *batch,
                           struct error *err);
-/* What BATCH has for an input of PASS, 0 .. input_count - 1; NULL where it has no such field, or
- * one of another size. */
+/* Returns the values of BATCH for an input of PASS, 0 .. input_count - 1, or NULL if BATCH lacks
+ * that field or its size differs. */
 const void *pass_values(const struct pass *pass, int input, const struct batch *batch,
                         struct error *err);
-/* The batch becomes the input of the next run of PASS. */
+/* Makes BATCH the input of the next run of PASS. */
 int pass_feed(struct pass *pass, const struct batch *batch, struct error *err);
-/* What the last run tells, in the order of the model's list. */
+/* Returns the metrics of the last run, in the order of the model's list. */
 int pass_metrics(struct pass *pass, float ret_metrics[MODEL_METRICS_MAX], struct error *err);
 
 #endif

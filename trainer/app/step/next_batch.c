@@ -3,7 +3,7 @@
 #include "common/clock.h"
 #include "trainer/app/step/stop_signal.h"
 
-/* A signal does not end a wait on a condition; so long may a stop go unheard. */
+/* A signal does not end a wait on a condition: look for a stop request this often. */
 static const int64_t HEARING = CLOCK_SECOND / 5;
 
 enum next_batch_result next_batch_batch(struct loader *loader, const struct batch **ret,
@@ -26,8 +26,10 @@ enum next_batch_result next_batch_batch(struct loader *loader, const struct batc
         if (stop_signal_requested())
             return NEXT_BATCH_STOP;
         if (now > end) {
-            (void)error_set(err, EXIT_CODE_STALLED, "no data for %d seconds",
-                            NEXT_BATCH_DATA_SECONDS);
+            (void)error_set(
+                err, EXIT_CODE_STALLED,
+                "no data for %d seconds; the data may lie on storage that does not answer",
+                NEXT_BATCH_DATA_SECONDS);
             return NEXT_BATCH_ERROR;
         }
     }

@@ -1,4 +1,4 @@
-/* Waiting for data without growing deaf: the next batch, the end, or a request to stop. */
+/* Wait for the next batch, the end of the data, or a request to stop. */
 #ifndef TRAINER_APP_STEP_NEXT_BATCH_H
 #define TRAINER_APP_STEP_NEXT_BATCH_H
 
@@ -10,11 +10,10 @@ enum next_batch_result {
     NEXT_BATCH_BATCH = 0,
     NEXT_BATCH_END = 1,
     NEXT_BATCH_STOP = 2,
-    NEXT_BATCH_BAD =
-        3, /* like an error, but of the data: all else is well, a checkpoint can be saved */
+    NEXT_BATCH_BAD = 3, /* the data failed; all else is well and a checkpoint can be saved */
 };
 
-/* Data that does not come within this time is an error. */
+/* Fail if no data arrives within this time. */
 enum { NEXT_BATCH_DATA_SECONDS = 600 };
 
 enum next_batch_result next_batch_batch(struct loader *loader, const struct batch **ret,

@@ -11,8 +11,9 @@ enum {
     MIB = 1024 * 1024,
     TRIES = 8,
     EVALUATION_DEPTH = 3, /* batches of an evaluation's ring */
-    DECODER_PICTURES = 4, /* a thread's file, decoded picture and rows, in pictures of a batch */
-    STACK_MIB = 8,        /* of a thread */
+    DECODER_PICTURES = 4, /* pictures of a batch that a decoder thread's file, decoded picture and
+                           * rows take */
+    STACK_MIB = 8,        /* of each thread */
     REST_MIB = 64,        /* compiled kernels, operators, messages, checkpoints */
 };
 
@@ -25,7 +26,7 @@ int room_largest(const struct room_need *need, int batch, int64_t left) {
     int64_t each = high > low ? (high - low + batch - 2) / (batch - 1) : 1;
     int64_t fits = 1 + (left - low) / each;
     fits = fits < batch ? fits : batch - 1;
-    /* Memory grows about in line with the batch, so that few looks are enough. */
+    /* Memory grows almost linearly with the batch, so a few tries are enough. */
     for (int i = 0; i < TRIES && fits > 1; i++) {
         int64_t wanted = need->of(need->user, (int)fits);
         if (wanted >= 0 && wanted <= left)
@@ -48,7 +49,7 @@ static int64_t mib_up(int64_t bytes) {
     return (bytes + MIB - 1) / MIB;
 }
 
-/* Rings of both sets, and what the threads that fill them decode. */
+/* Rings of both sets, and the buffers of their decoder threads. */
 static int64_t data_bytes(const struct room *r, int batch) {
     int own = r->network->batch;
     int64_t training = (int64_t)r->data->training.source.layout.bytes / own;
@@ -66,14 +67,14 @@ static int64_t beside_bytes(const struct kind *kind, int batch) {
     return kind->data ? data_bytes(kind->room, batch) + rest_bytes(kind->room) : 0;
 }
 
-/* Ends the compilation of a network that is asked alone what it takes. */
+/* Callback that stops the compilation of a network compiled only for its sizes. */
 static int note_sizes(void *user, const struct sizes *sizes, struct error *err) {
     (void)err;
     *(int64_t *)user = (int64_t)sizes_sum(sizes);
     return -1;
 }
 
-/* Of a plan for that batch. */
+/* Returns the memory that a plan for that batch size needs. */
 static int64_t need_of(void *user, int batch) {
     const struct kind *kind = user;
     struct network_options n = *kind->room->network;
@@ -100,7 +101,7 @@ static int refuse(const struct kind *kind, const struct sizes *sizes, int64_t wa
         (void)snprintf(advice, sizeof(advice), "--batch-size %d fits", fits);
     else
         (void)snprintf(advice, sizeof(advice),
-                       "not even --batch-size 1 fits: it takes a smaller network or more memory");
+                       "not even --batch-size 1 fits: use a smaller network or more memory");
     if (kind->network)
         sizes_text(sizes, text, sizeof(text));
     if (kind->data)
@@ -109,10 +110,11 @@ static int refuse(const struct kind *kind, const struct sizes *sizes, int64_t wa
                        " MiB",
                        kind->network ? "; " : "", mib_up(data_bytes(r, r->network->batch)),
                        mib_up(rest_bytes(r)));
-    return error_set(
-        err, code,
-        "memory: %" PRId64 " MiB wanted for --batch-size %d, %" PRId64 " MiB there (%s): %s (%s%s)",
-        mib_up(wanted), r->network->batch, left->bytes / MIB, left->bounds, advice, text, more);
+    return error_set(err, code,
+                     "memory: %" PRId64 " MiB needed for --batch-size %d, %" PRId64
+                     " MiB available (%s): %s (%s%s)",
+                     mib_up(wanted), r->network->batch, left->bytes / MIB, left->bounds, advice,
+                     text, more);
 }
 
 static int check(const struct kind *kind, const struct sizes *sizes, const struct memory_left *left,

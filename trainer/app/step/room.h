@@ -1,6 +1,6 @@
-/* Whether a network, its batches and the threads that fill them have room in memory: asked before
- * any of it is taken, so that a batch that is too large is an error which names one that fits, and
- * not the end of the process, or of the container, in the middle of a run. */
+/* Memory check for a network, its batches and its threads, before any memory is taken. A batch
+ * that is too large becomes an error that names one that fits, instead of an out-of-memory kill of
+ * the process or container during the run. */
 #ifndef TRAINER_APP_STEP_ROOM_H
 #define TRAINER_APP_STEP_ROOM_H
 
@@ -10,28 +10,28 @@
 #include "trainer/app/task/task.h"
 #include "trainer/comm/comm.h"
 
-/* What is asked for, all borrowed. */
+/* Input of the check; all borrowed. */
 struct room {
     struct backend *backend;
     struct comm *comm;
     const struct task_data *data;
     const struct network_options *network;
     const struct threads *threads;
-    int depth; /* batches of the training set in the ring; 0: nothing is trained */
+    int depth; /* batches of the training set in the ring; 0: no training */
 };
 
-/* For network_options.memory, with a struct room. Too little is EXIT_CODE_CONFIG, on a device
- * EXIT_CODE_DEVICE. */
+/* Callback for network_options.memory; ROOM is a struct room. Too little memory is
+ * EXIT_CODE_CONFIG, on a device EXIT_CODE_DEVICE. */
 int room_check(void *room, const struct sizes *sizes, struct error *err);
 
-/* What a batch of so many pictures takes, in bytes; -1 where that cannot be told. */
+/* Function that returns the bytes for a batch of that size, or -1 if unknown. */
 struct room_need {
     int64_t (*of)(void *user, int batch);
     void *user;
 };
 
-/* The largest batch below BATCH, which does not fit into LEFT bytes, that was seen to fit; 0: none
- * does. NEED is asked a few times alone, so it may not be the largest there is. */
+/* Returns the largest tried batch below BATCH that fits into LEFT bytes; 0: none does. BATCH
+ * itself does not fit. NEED is called only a few times, so a larger one may fit. */
 int room_largest(const struct room_need *need, int batch, int64_t left);
 
 #endif

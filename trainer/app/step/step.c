@@ -27,7 +27,7 @@ void step_make_groups(struct stepper *s, float decay, float bias_rate) {
             (struct sgd_group){.rate = i < 2 ? 1 : bias_rate, .decay = i % 2 == 0 ? decay : 0};
 }
 
-/* Whether SLOT is a bias, and not a norm's. */
+/* Returns true if SLOT is a bias, and not one of a norm. */
 static bool is_bias(const struct store *store, const struct store_slot *slot) {
     const char *end = strrchr(slot->name, '.');
     char mean[TENSOR_NAME_SIZE + 16];
@@ -43,7 +43,7 @@ int step_group(const struct stepper *s, const struct store_slot *slot) {
     return (bias ? 2 : 0) + (decays ? 0 : 1);
 }
 
-/* Whether the loss or the gradients were not finite, as far as the loss tells. */
+/* Names what was not finite, the loss or the gradients, as far as the loss tells. */
 static const char *what_is_bad(double loss) {
     return isfinite(loss) ? "a gradient" : "the loss";
 }
@@ -56,13 +56,13 @@ static int count_bad_step(struct stepper *s, const struct backend_sgd_state *sta
         return 0;
     if (!s->was_finite && !isfinite(loss))
         return error_set(err, EXIT_CODE_CONFIG,
-                         "training never began: the loss of the first %d steps was not finite; "
-                         "look at the weights it started from (--init, or a checkpoint that it "
-                         "goes on from: --resume none begins anew) and at the data",
+                         "training never started: the loss of the first %d steps was not finite; "
+                         "check the initial weights (--init, or the checkpoint that it resumes "
+                         "from: --resume none starts over) and the data",
                          s->bad_steps);
     if (isfinite(loss) && state->loss_scale > 1)
         return error_set(err, EXIT_CODE_CONFIG,
-                         "%d steps in a row changed nothing: gradients overflow at a fixed "
+                         "%d steps in a row were skipped: gradients overflow at a fixed "
                          "--loss-scale of %g; give a smaller one, or --loss-scale-growth",
                          s->bad_steps, (double)state->loss_scale);
     return error_set(err, EXIT_CODE_CONFIG,

@@ -10,28 +10,29 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Who forwards a signal to a process and to its group sends it twice: that is one wish. */
+/* A launcher that forwards a signal to a process and to its group sends it twice: count these as
+ * one. */
 static const int64_t ECHO = CLOCK_SECOND * 3 / 10;
 
 static volatile sig_atomic_t requested;
 static volatile sig_atomic_t descriptor = -1;
 
-/* What the first signal is answered with; NULL: with nothing. */
+/* message printed for the first signal; NULL: none */
 static const char *volatile answer;
 static volatile sig_atomic_t leaves;
-static volatile int64_t asked_at; /* by the first signal */
+static volatile int64_t asked_at; /* time of the first signal */
 
-/* Only what a signal handler may call, from here on. */
+/* From here on only functions that a signal handler may call. */
 static void answer_first(void) {
     const char *words = answer;
     if (words == NULL)
         return;
-    /* On a terminal over the line of progress and the ^C. */
+    /* On a terminal, overwrite the status line and the ^C. */
     const char *before = isatty(STDERR_FILENO) ? "\r\033[K" : "";
     const struct iovec line[] = {
         {(void *)before, strlen(before)}, {(void *)words, strlen(words)}, {(void *)"\n", 1}};
     ssize_t written = writev(STDERR_FILENO, line, sizeof(line) / sizeof(line[0]));
-    (void)written; /* nobody reads it, then */
+    (void)written; /* nothing to do if nobody reads it */
     if (leaves)
         _exit(EXIT_CODE_STOPPED);
 }
@@ -40,7 +41,7 @@ static void answer_again(int number) {
     if (answer == NULL || number != SIGINT || clock_now() - asked_at < ECHO)
         return;
     (void)signal(SIGINT, SIG_DFL);
-    (void)raise(SIGINT); /* once this handler has returned */
+    (void)raise(SIGINT); /* delivered once this handler has returned */
 }
 
 static void on_signal(int number) {
@@ -66,7 +67,7 @@ int stop_signal_listen(struct error *err) {
         return error_set_errno(err, EXIT_CODE_INTERNAL, "listening for a stop");
     memset(&action, 0, sizeof(action));
     action.sa_handler = on_signal;
-    /* A read or write of ours goes on; the loops notice at their next look. */
+    /* Reads and writes of ours continue; loops notice the request at their next check. */
     action.sa_flags = SA_RESTART;
     if (sigaction(SIGTERM, &action, NULL) != 0 || sigaction(SIGINT, &action, NULL) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "listening for a stop");

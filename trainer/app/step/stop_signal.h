@@ -1,6 +1,6 @@
-/* The wish to stop: SIGTERM or SIGINT sets a flag that the loops look at. The first signal asks,
- * and training ends with a checkpoint after the step it is in; signals after it change nothing,
- * but where somebody sits in front of the process (stop_signal_answer). */
+/* Stop requests by signal: SIGTERM or SIGINT sets a flag that the loops check. Training then ends
+ * with a checkpoint after the present step. Later signals have no effect, unless a person runs the
+ * process directly (stop_signal_answer). */
 #ifndef TRAINER_APP_STEP_STOP_SIGNAL_H
 #define TRAINER_APP_STEP_STOP_SIGNAL_H
 
@@ -10,14 +10,14 @@
 
 int stop_signal_listen(struct error *err);
 bool stop_signal_requested(void);
-/* Readable once a stop is asked for, for waits on descriptors; -1 before stop_signal_listen. */
+/* Returns a descriptor that is readable once a stop is requested, for waits on descriptors; -1
+ * before stop_signal_listen. */
 int stop_signal_descriptor(void);
 
-/* For a process that no launcher runs. From here on the first signal is answered with WORDS, which
- * stay where they are, on stderr at once, and a SIGINT after it ends the process as it would
- * without us: by the signal. */
+/* For a process that no launcher runs. From here on the first signal prints WORDS (not copied) on
+ * stderr, and a later SIGINT kills the process as by default. */
 void stop_signal_answer(const char *words);
-/* The same while there is nothing to save: the first signal ends the process, with
+/* For a phase with nothing to save: the first signal prints WORDS and ends the process with
  * EXIT_CODE_STOPPED. */
 void stop_signal_answer_and_leave(const char *words);
 

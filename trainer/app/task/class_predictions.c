@@ -15,7 +15,8 @@
 
 #define TEXT_MAX ((size_t)1 << 32)
 
-/* On the screen: so many classes of a picture, and none but the best that is less probable. */
+/* Number of classes of a picture that are printed; those below a least probability are left out,
+ * except the best. */
 enum { SHOWN = 3 };
 static const double LEAST_SHOWN = 0.005;
 
@@ -98,7 +99,7 @@ int class_predictions_check(const struct task_data *data, const struct task_tell
     return path_of(how, path, err) != 0 ? -1 : output_path_check(path, &KIND, "--out", err);
 }
 
-/* Text of any bytes as JSON's UTF-8. */
+/* Converts text of any bytes to JSON's UTF-8. */
 static json_t *text_json(const char *text) {
     cleanup_buf struct buf clean = {.max = 3 * PATH_MAX + 1};
     json_t *value = json_string(text);
@@ -107,7 +108,7 @@ static json_t *text_json(const char *text) {
     return value;
 }
 
-/* Of CLASSES logits; a NaN is behind all others. */
+/* Orders CLASSES logits; NaN comes last. */
 static bool goes_before(const float *logits, size_t a, size_t b) {
     if (isnan(logits[a]) || isnan(logits[b]))
         return !isnan(logits[a]);
@@ -116,10 +117,10 @@ static bool goes_before(const float *logits, size_t a, size_t b) {
 
 struct guess {
     size_t class;
-    double probability; /* not finite where the logits are not */
+    double probability; /* not finite if the logits are not */
 };
 
-/* The MOST best classes, the first of equals first, into BEST. Returns how many those are. */
+/* Finds the MOST best classes, among equals the first, in BEST. Returns their number. */
 static size_t find_best(const struct class_predictions *g, const float *logits, size_t most,
                         struct guess *best) {
     const size_t classes = g->config->classes;
@@ -157,7 +158,7 @@ static json_t *best_json(const struct class_predictions *g, const struct guess *
     return list;
 }
 
-/* "PATH  rose 67 %, tulip 25 %": the best class, and others of which there is something to see. */
+/* Prints "PATH  rose 67 %, tulip 25 %": the best class, and others that are not negligible. */
 static void print_best(const struct class_predictions *g, const char *path,
                        const struct guess *best, size_t count) {
     printf("%s ", path);

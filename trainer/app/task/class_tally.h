@@ -1,5 +1,5 @@
-/* How many pictures of each class a network tells right: its best class, the first of equals, is
- * theirs. Of its outputs it reads "logits", f32 [N, classes]. */
+/* Top-1 accuracy by class: counts the pictures of each class whose best class, among equals the
+ * first, is the true one. Reads the network's output "logits", f32 [N, classes]. */
 #ifndef TRAINER_APP_TASK_CLASS_TALLY_H
 #define TRAINER_APP_TASK_CLASS_TALLY_H
 
@@ -13,7 +13,7 @@
 
 struct class_tally {
     size_t classes;
-    double *sums;  /* owned; [2 * classes]: pictures of each class, then those that are right */
+    double *sums;  /* owned; [2 * classes]: pictures of each class, then the correct ones */
     float *logits; /* owned; of one batch */
     size_t bytes;
 };
@@ -23,11 +23,11 @@ void class_tally_done(struct class_tally *tally);
 
 int class_tally_add(struct class_tally *tally, const struct batch *batch,
                     const struct task_outputs *outputs, struct error *err);
-/* All ranks together. */
+/* Collective. */
 int class_tally_sum(struct class_tally *tally, struct comm *comm, struct error *err);
 
-/* A table of the classes that have pictures, the worst first, of which CLASS_TALLY_SHOWN are shown;
- * NAMES has one for each class. */
+/* Prints a table of the classes that have pictures, the worst first, at most CLASS_TALLY_SHOWN.
+ * NAMES has one name for each class. */
 enum { CLASS_TALLY_SHOWN = 20 };
 int class_tally_print(const struct class_tally *tally, char *const *names, struct buf *out,
                       struct error *err);

@@ -17,7 +17,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const struct numbered *)a)->name, ((const struct numbered *)b)->name);
 }
 
-/* Sorted by name; the caller's. */
+/* Numbers sorted by class name; owned by the caller. */
 static struct numbered *number(const struct classes *classes) {
     struct numbered *list = calloc(classes->count + 1, sizeof(*list));
     for (size_t i = 0; list != NULL && i < classes->count; i++)
@@ -41,7 +41,7 @@ int classes_map(const struct classes *set, const struct classes *all, int32_t *m
         const struct numbered *found = find(list, all->count, set->names[i]);
         if (found == NULL)
             return error_set(err, EXIT_CODE_DATA,
-                             "class '%s' of %s is none of the %zu classes of %s ('%s'%s)",
+                             "class '%s' of %s is not one of the %zu classes of %s ('%s'%s)",
                              set->names[i], set->where, all->count, all->where,
                              all->count > 0 ? all->names[0] : "", all->count > 1 ? ", ..." : "");
         map[i] = found->number;

@@ -1,5 +1,5 @@
-/* Classes go by their names: which numbers those of a set have in what it is held against, the
- * model's classes or those of the training data. */
+/* Mapping of classes by name, from the numbers in a data set to those of the model or of the
+ * training data. */
 #ifndef TRAINER_APP_TASK_CLASSES_H
 #define TRAINER_APP_TASK_CLASSES_H
 
@@ -11,15 +11,15 @@
 struct classes {
     char *const *names;
     size_t count;
-    const char *where; /* what holds them, for the error */
+    const char *where; /* where they come from, for errors */
 };
 
-/* Fills MAP[i] with the number that class i of SET has in ALL. A class that is not there is an
- * error (EXIT_CODE_DATA) that names it; SET may lack some of ALL's. */
+/* Fills MAP[i] with the number in ALL of class i of SET. A class that ALL lacks is an error
+ * (EXIT_CODE_DATA) that names it; SET may lack some of ALL's. */
 int classes_map(const struct classes *set, const struct classes *all, int32_t *map,
                 struct error *err);
 
-/* Writes "'a', 'b', ..." of ALL's classes that SET lacks. Returns how many those are. */
+/* Writes "'a', 'b', ..." of ALL's classes that SET lacks. Returns their number. */
 size_t classes_missing(const struct classes *set, const struct classes *all, char *text,
                        size_t size);
 

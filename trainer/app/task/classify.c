@@ -1,4 +1,4 @@
-/* Classes of pictures: a folder of class folders, or a synthetic set. */
+/* Image classification: a folder of class folders, or a synthetic set. */
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "trainer/app/device/ranks.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A synthetic set is evaluated on one of so many of its pictures. */
+/* One of this many pictures of a synthetic set is for evaluation. */
 enum { SYNTHETIC_VALIDATION = 10 };
 
 /* Sides of pictures, in pixels. */
@@ -24,10 +24,10 @@ struct classify {
     struct dataset validation;
     struct labelled train;
     struct labelled score;
-    const struct model_config *trained; /* borrowed; pictures without labels are looked at by it */
+    const struct model_config *trained; /* borrowed; set if pictures without labels are predicted */
 };
 
-/* Means over a labelled set are the default's. */
+/* For labelled sets the default computes the means. */
 static int score_open(struct task_data *data, void **ret_score, struct error *err) {
     const struct classify *c = data->own;
     *ret_score = NULL;
@@ -80,7 +80,7 @@ static int settle_training(struct task_data *data, const struct task_ask *ask, s
     return labelled_source(&data->training.source, &c->train, (int)o->batch_size, err);
 }
 
-/* The short side before the centre crop. */
+/* Returns the short side before the centre crop. */
 static int resize_side(const struct task_ask *ask) {
     struct augment crop;
     augment_defaults_eval(&crop, ask->image_size);
@@ -97,7 +97,7 @@ static int settle_validation(struct task_data *data, const struct task_ask *ask,
     c->score.augment.resize_side = resize_side(ask);
     data->validation.canvases[0] = (struct canvas){ask->image_size, ask->image_size};
     data->validation.canvas_count = 1;
-    /* A batch is computed whole, however few pictures are in it. */
+    /* A batch is computed as a whole, however few pictures are in it. */
     int64_t batch = ask->options->batch_size;
     if (ask->pictures != NULL && (int64_t)c->validation.count < batch)
         batch = (int64_t)c->validation.count;
@@ -111,7 +111,7 @@ static int agree(const struct task_ask *ask, struct sample_health *samples, cons
     return ranks_agree(ask->comm, what, set->hash, EXIT_CODE_DATA, err);
 }
 
-/* SET's classes are some of ALL's: they get the numbers that they have there. */
+/* Maps SET's classes, a subset of ALL's, to the numbers they have there. */
 static int place_classes(struct dataset *set, const char *where, const struct classes *all,
                          const struct task_ask *ask, struct error *err) {
     const struct classes own = {set->class_names, set->classes, where};
@@ -128,17 +128,18 @@ static int place_classes(struct dataset *set, const char *where, const struct cl
     return dataset_place_classes(set, all->names, all->count, map, err);
 }
 
-/* There is nothing to tell apart. */
+/* With a single class there is nothing to learn. */
 static int check_count(const struct dataset *set, struct error *err) {
-    return set->classes > 1 ? 0
-                            : error_set(err, EXIT_CODE_DATA,
-                                        "%s has one class folder, %s; a network that tells classes "
-                                        "apart needs two or more",
-                                        set->root, set->class_names[0]);
+    return set->classes > 1
+               ? 0
+               : error_set(
+                     err, EXIT_CODE_DATA,
+                     "%s has one class folder, %s; a classification network needs two or more",
+                     set->root, set->class_names[0]);
 }
 
-/* Small pictures want a network that was made for them: another one enlarges them, and takes its
- * time. */
+/* Small pictures suit networks made for them: others enlarge the pictures, which takes much
+ * longer. */
 static void tell_small(const struct task_ask *ask, const struct dataset *set) {
     cleanup_picture_reader struct picture_reader reader = {0};
     char path[INPUT_PATH_MAX];
@@ -149,8 +150,8 @@ static void tell_small(const struct task_ask *ask, const struct dataset *set) {
     dataset_sample_name(set, 0, path, sizeof(path));
     if (picture_reader_size(&reader, path, &width, &height, NULL) == 0 && width <= SMALL_SIDE &&
         height <= SMALL_SIDE)
-        log_warning("the pictures are small (the first is %dx%d px) and become %d px for %s; "
-                    "--model resnet20 is for pictures of 32 px, and many times faster",
+        log_warning("the pictures are small (the first is %dx%d px) and are scaled to %d px for "
+                    "%s; --model resnet20 is for pictures of 32 px, and many times faster",
                     width, height, ask->image_size, ask->model->name);
 }
 
@@ -206,7 +207,8 @@ static int open_training(struct task_data *data, const struct task_ask *ask, str
     return settle_training(data, ask, err);
 }
 
-/* How the folders were read, and that nothing is evaluated where nobody has said so. */
+/* Logs how the folders were interpreted, and a warning if nothing is evaluated although the user
+ * did not ask for that. */
 static void tell_inputs(const struct task_ask *ask) {
     const struct inputs *in = ask->inputs;
     if (comm_rank(ask->comm) != 0)
@@ -220,7 +222,7 @@ static void tell_inputs(const struct task_ask *ask) {
             "some out with --val-split 0.2");
 }
 
-/* Pictures that nobody has labelled. */
+/* Opens pictures without labels. */
 static int open_given(struct task_data *data, const struct task_ask *ask, struct error *err) {
     struct classify *c = data->own;
     const struct picture_list *pictures = ask->pictures;

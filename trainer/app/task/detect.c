@@ -1,4 +1,4 @@
-/* Objects in pictures: a COCO data set. */
+/* Object detection: a COCO data set. */
 #include "trainer/app/task/detect_data.h"
 #include "trainer/app/task/detect_predictions.h"
 #include "trainer/app/task/detect_rules_io.h"

@@ -16,12 +16,12 @@ static int group(struct detect_part *part, const struct bucket_plan *plan, struc
                                                         &part->samples.recipe.sizes, plan, err);
 }
 
-/* Whether pictures get another size in each epoch. */
+/* Returns true if pictures get another size in each epoch. */
 static bool draws(const struct detect_part *part) {
     return part->set.count > 0 && part->samples.recipe.short_step > 0;
 }
 
-/* Pictures to learn from that fill no batch: of each epoch the same. */
+/* Warns of training pictures that never fill a batch: the same ones in each epoch. */
 static void tell_never(const struct detect_data *d, const struct task_ask *ask, size_t global) {
     cleanup_buf struct buf where = {.max = WHERE_MAX};
     size_t pictures = 0;
@@ -34,12 +34,12 @@ static void tell_never(const struct detect_data *d, const struct task_ask *ask, 
                          d->plan.canvases[c].height, d->plan.canvases[c].width);
     }
     if (pictures > 0 && comm_rank(ask->comm) == 0)
-        log_warning("%s: %zu pictures are never learnt from: a step takes %zu of one canvas, and "
-                    "there are %s (--canvases)",
+        log_warning("%s: %zu pictures are never used for training: a step takes %zu of one canvas, "
+                    "and there are %s (--canvases)",
                     d->training.json, pictures, global, buf_text(&where));
 }
 
-/* What canvases have beyond whole steps: other pictures in each epoch. */
+/* Reports pictures beyond whole steps of a canvas: different ones in each epoch. */
 static void tell_rest(const struct detect_data *d, const struct task_ask *ask, size_t global) {
     const struct detection_groups *groups = &d->training.groups;
     size_t pictures = 0;
@@ -51,8 +51,8 @@ static void tell_rest(const struct detect_data *d, const struct task_ask *ask, s
                  d->training.json, pictures, d->training.set.count, global);
 }
 
-/* Canvases suit what is trained on; what is scored lies on the same, unless one of its pictures
- * has no place there. */
+/* Chooses canvases that suit the training set. Validation uses the same, unless one of its
+ * pictures fits none. */
 static int choose_canvases(struct detect_data *d, const struct task_ask *ask, size_t global,
                            struct error *err) {
     const struct options *o = ask->options;
@@ -84,9 +84,9 @@ static int plan_canvases(struct detect_data *d, const struct task_ask *ask, stru
     return 0;
 }
 
-/* Pictures that a rank takes at once. What is scored by a model takes no more places than a canvas
- * has pictures for, as every place is computed. That hangs on no number of ranks: libraries choose
- * kernels by the batch, and so the last bits of what is found. */
+/* Returns the pictures of a batch on one rank. An evaluation's batch is no larger than the number
+ * of pictures of a canvas, because all places are computed. It does not depend on the number of
+ * ranks: libraries choose kernels, and thus the last bits of results, by the size of the batch. */
 static int batch_of(const struct detect_part *part, const struct task_ask *ask) {
     const size_t batch = (size_t)ask->options->batch_size;
     size_t most = 1;
@@ -97,7 +97,7 @@ static int batch_of(const struct detect_part *part, const struct task_ask *ask) 
     return (int)(most < batch ? most : batch);
 }
 
-/* Bytes of masks of a picture of PART that find room in any batch, up to the ceilings. */
+/* Measures the bytes of masks that a picture of PART may have in a batch, up to the limits. */
 static int measure_masks(const struct detect_part *part, const struct task_ask *ask, int64_t *ret,
                          struct error *err) {
     const struct detection_samples *samples = &part->samples;
@@ -111,8 +111,8 @@ static int measure_masks(const struct detect_part *part, const struct task_ask *
     return 0;
 }
 
-/* Both parts' pictures get the room of the larger ones: networks that train and that evaluate have
- * one input. */
+/* Gives both sets the limits of the larger one: the networks for training and evaluation have the
+ * same input. */
 static int share_room(struct detect_data *d, const struct task_ask *ask, struct error *err) {
     size_t bytes = 0;
     int64_t masks = 0;
@@ -134,7 +134,7 @@ static int share_room(struct detect_data *d, const struct task_ask *ask, struct 
     return 0;
 }
 
-/* How they become batches. */
+/* Makes the source of batches. */
 static int make_source(struct task_data *data, struct detect_part *part,
                        struct sample_health *samples, const struct task_ask *ask,
                        struct error *err) {

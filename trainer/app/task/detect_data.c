@@ -22,16 +22,16 @@
 
 enum { TEXT_MAX = 4096 };
 
-/* What a preset says of data. */
+/* A preset's rules for data. */
 struct preset {
     const char *name;
     enum detect_size_rule rule;
     enum detection_pick pick;
     enum mask_paste_rule paste;
     bool host_scale;
-    bool outlines;   /* masks are drawn from outlines, where there are any */
-    bool last_pixel; /* boxes hold their last pixels */
-    bool many_sizes; /* short sides are drawn */
+    bool outlines;   /* masks are rasterized from polygons, if there are any */
+    bool last_pixel; /* boxes include their last pixels */
+    bool many_sizes; /* short sides are drawn at random */
 };
 
 static const struct preset PRESETS[] = {
@@ -43,7 +43,7 @@ static const struct preset PRESETS[] = {
                               true, true, false},
 };
 
-/* Detectron2's six short sides, 640, 672 ... 800, in proportion. */
+/* Detectron2's six short sides, 640, 672 ... 800, as fractions. */
 enum { SHORT_STEPS = 5, SHORT_PARTS = 25 };
 
 static void part_done(struct detect_part *part) {
@@ -65,7 +65,7 @@ void detect_close(struct task_data *data) {
     free(d);
 }
 
-/* One set of the folder PATH, or of the JSON. */
+/* Finds one set of the folder PATH, or of the JSON file. */
 static int find_set(struct detect_part *part, const char *path, const char *name,
                     const char *prefix, const char *flag, struct error *err) {
     cleanup_coco_folder struct coco_folder folder = {0};
@@ -75,14 +75,14 @@ static int find_set(struct detect_part *part, const char *path, const char *name
     if (set == NULL)
         return -1;
     if (set->pictures[0] == '\0')
-        return error_set(err, EXIT_CODE_DATA, "%s: no folder of the pictures of '%s' beside it",
+        return error_set(err, EXIT_CODE_DATA, "%s: no folder with the pictures of '%s' beside it",
                          set->json, set->name);
     memcpy(part->json, set->json, sizeof(part->json));
     memcpy(part->pictures, set->pictures, sizeof(part->pictures));
     return 0;
 }
 
-/* Whether a set can be scored on: now, not after the first epoch. */
+/* Checks now, and not after the first epoch, that a set can be scored. */
 static int check_scored(const struct detect_part *part, bool aloud, struct error *err) {
     struct coco_task_ids ids;
     char text[512];
@@ -94,8 +94,8 @@ static int check_scored(const struct detect_part *part, bool aloud, struct error
     return 0;
 }
 
-/* What is evaluated after each epoch is missed before the first: pictures without a file, of which
- * each rank looks for its share. */
+/* Finds missing files of the validation set before the first epoch rather than after it; each rank
+ * checks its share. */
 static int check_files(const struct detect_part *part, const struct task_ask *ask, int64_t allowed,
                        struct error *err) {
     int64_t missing = 0;
@@ -110,10 +110,11 @@ static int check_files(const struct detect_part *part, const struct task_ask *as
     }
     if (missing <= allowed)
         return 0;
-    return error_set(err, EXIT_CODE_DATA,
-                     "%.500s (%" PRId64 " such files; ringtrain inspect coco finds all, "
-                     "--bad-samples skip goes on without them)",
-                     first.text, missing);
+    return error_set(
+        err, EXIT_CODE_DATA,
+        "%.500s (%" PRId64
+        " such files; ringtrain inspect coco finds all, --bad-samples skip continues without them)",
+        first.text, missing);
 }
 
 static int read_set(struct detect_data *d, struct detect_part *part, const struct task_ask *ask,
@@ -139,7 +140,7 @@ static int read_set(struct detect_data *d, struct detect_part *part, const struc
     return 0;
 }
 
-/* From which short side on, and in which steps, one is drawn. */
+/* Determines the least random short side and the step between sizes. */
 static void settle_sides(struct detection_recipe *recipe, const struct preset *preset,
                          const struct options *o) {
     const int most = recipe->sizes.short_side;
@@ -152,7 +153,7 @@ static void settle_sides(struct detection_recipe *recipe, const struct preset *p
     }
 }
 
-/* How PART's samples are made. */
+/* Determines how PART's samples are made. */
 static int settle(const struct task_data *data, struct detect_part *part,
                   const struct task_ask *ask, bool training, struct error *err) {
     const struct options *o = ask->options;
@@ -177,7 +178,7 @@ static int settle(const struct task_data *data, struct detect_part *part,
                             : 0;
 }
 
-/* Objects that will not be learnt from, for want of slots. */
+/* Warns of objects that training ignores because pictures have more than --gt-slots. */
 static void tell_slots(const struct detect_part *part, const struct task_ask *ask) {
     const int64_t slots = ask->options->gt_slots;
     size_t objects = 0, pictures = 0;
@@ -192,7 +193,7 @@ static void tell_slots(const struct detect_part *part, const struct task_ask *as
                     part->json, pictures, (long long)slots, (unsigned)part->set.most, objects);
 }
 
-/* Pictures that do not reach the network as they are. */
+/* Warns of pictures that are scaled before they reach the network. */
 static void tell_scaled(const struct detect_part *part, const struct task_ask *ask) {
     const struct detection_recipe *recipe = &part->samples.recipe;
     const size_t pictures = detection_host_scaled(&part->set, recipe);
@@ -202,7 +203,7 @@ static void tell_scaled(const struct detect_part *part, const struct task_ask *a
                  part->set.folder, pictures, part->set.count, (long long)recipe->pixels_max);
 }
 
-/* Opens the set that PATH, NAME and PREFIX say, the same on all ranks. */
+/* Collective. Opens the set that PATH, NAME and PREFIX name, the same on all ranks. */
 static int open_part(struct task_data *data, struct detect_part *part,
                      struct sample_health *samples, const struct task_ask *ask, const char *path,
                      bool training, struct error *err) {
@@ -226,14 +227,14 @@ static int open_part(struct task_data *data, struct detect_part *part,
     return 0;
 }
 
-/* One line each. */
+/* Logs one line for each unusable name. */
 static void tell_bad(const struct picture_index *given) {
     const char *line = buf_text(&given->bad);
     for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
         log_warning("cannot be used: %.*s", (int)(end - line), line);
 }
 
-/* Pictures that nobody has labelled, in place of a set to score on. */
+/* Opens pictures without labels instead of a set to score on. */
 static int open_given(struct task_data *data, const struct task_ask *ask, struct error *err) {
     struct detect_data *d = data->own;
     struct detect_part *part = &d->validation;
@@ -258,8 +259,8 @@ static int open_given(struct task_data *data, const struct task_ask *ask, struct
     return detect_labels_name(data, &part->set, err);
 }
 
-/* Weights that are given bring their norms along, which stay as they are, and so do the first
- * layers (torchvision's trainable_backbone_layers = 3). */
+/* With given weights all norms are frozen, and so are the first layers (torchvision's
+ * trainable_backbone_layers = 3). */
 enum { FROZEN_STAGES = 2 };
 
 static void describe_network(struct task_data *data, const struct task_ask *ask) {
@@ -286,7 +287,7 @@ static void describe_network(struct task_data *data, const struct task_ask *ask)
     };
 }
 
-/* The most that a picture of COCO 2017 has. */
+/* Maximum over the pictures of COCO 2017. */
 enum { UNSEEN_SIDE = 640, UNSEEN_CHANNELS = 3 };
 
 void detect_objects_unseen(struct model_objects *ret, const struct options *o) {
@@ -305,7 +306,7 @@ void detect_objects_unseen(struct model_objects *ret, const struct options *o) {
     };
 }
 
-/* As the data has it; texts and numbers are borrowed. */
+/* Describes the model by the data; texts and numbers are borrowed. */
 void detect_describe(const struct task_data *data, const struct task_ask *ask,
                      struct model_config *ret) {
     const struct detect_data *d = data->own;
@@ -355,7 +356,7 @@ static int open_parts(struct task_data *ret, const struct task_ask *ask, struct 
                : detect_labels_fit(ret, ask->trained, d->validation.json, err);
 }
 
-/* As the model that is scored has them, or as the options say. */
+/* Uses the sizes of the model that is scored, else those of the options. */
 static int settle_sizes(struct detect_data *d, const struct task_ask *ask, struct error *err) {
     const struct options *o = ask->options;
     const struct model_config *trained = ask->trained;
@@ -368,7 +369,7 @@ static int settle_sizes(struct detect_data *d, const struct task_ask *ask, struc
             if (strcmp(PRESETS[d->preset].name, trained->preset) == 0)
                 break;
         if (d->preset == count)
-            return error_set(err, EXIT_CODE_DATA, "%s/config.json: preset '%.64s' is not known",
+            return error_set(err, EXIT_CODE_DATA, "%s/config.json: unknown preset '%.64s'",
                              ask->inputs->model, trained->preset);
         d->sizes.short_side = trained->short_side;
         d->sizes.long_side = trained->long_side;
@@ -378,7 +379,7 @@ static int settle_sizes(struct detect_data *d, const struct task_ask *ask, struc
     return detect_sizes_check(&d->sizes, err);
 }
 
-/* What cannot be, and what is likely a mistake. */
+/* Rejects impossible settings, and warns of likely mistakes. */
 static int check_start(const struct detect_data *d, const struct task_ask *ask, struct error *err) {
     const struct options *o = ask->options;
     if (o->frozen_stages > 0 && o->init == NULL && ask->trained == NULL)

@@ -10,8 +10,8 @@
 
 #define PREDICTOR "roi_heads.box_predictor.cls_score.weight"
 
-/* Rows of the predictor in the file, under any prefix; 0: there is none. A run that goes on from a
- * checkpoint may name a file that is not there any more. */
+/* Counts the rows of the predictor in the file, under any prefix; 0: there is none. A resumed run
+ * may name a file that does not exist any more. */
 static int predictor_rows(const char *path, int64_t *ret, struct error *err) {
     cleanup_safetensors struct safetensors file = {0};
     const size_t tail = strlen(PREDICTOR);
@@ -20,7 +20,8 @@ static int predictor_rows(const char *path, int64_t *ret, struct error *err) {
     if (safetensors_open(&file, path, &why) != 0) {
         if (why.os_errno != 0 && !file_is_absence(why.os_errno))
             return error_set(err, EXIT_CODE_CONFIG, "--init: %s", why.text);
-        log_warning("the classes of --init are not known, categories are counted: %s", why.text);
+        log_warning("cannot read the classes of --init, so labels are category numbers: %s",
+                    why.text);
         return 0;
     }
     for (size_t i = 0; i < file.count; i++) {
@@ -47,11 +48,10 @@ int detect_labels_choose(bool *ret_ids, const struct coco_index *index, const st
         return -1;
     for (size_t c = 0; c < index->category_count; c++)
         most = index->categories[c].id > most ? index->categories[c].id : most;
-    /* One row is the background's. */
+    /* One row is that of the background. */
     *ret_ids = rows - 1 == most && rows != (int64_t)index->category_count + 1;
     if (*ret_ids && first)
-        log_info("%s has %lld rows of classes: labels are the ids of categories, which go up to "
-                 "%lld",
+        log_info("%s has %lld rows of classes: labels are category ids, which go up to %lld",
                  ask->options->init, (long long)rows, (long long)most);
     return 0;
 }
@@ -89,14 +89,14 @@ int detect_labels_name(struct task_data *data, const struct detection_set *set, 
 int detect_labels_agree(const struct detect_part *a, const struct detect_part *b,
                         struct error *err) {
     if (a->index.category_count != b->index.category_count)
-        return error_set(err, EXIT_CODE_DATA, "%s has %zu categories, %s %zu", a->json,
+        return error_set(err, EXIT_CODE_DATA, "%s has %zu categories, but %s has %zu", a->json,
                          a->index.category_count, b->json, b->index.category_count);
     for (size_t c = 0; c < a->index.category_count; c++) {
         const struct coco_category *one = &a->index.categories[c], *two = &b->index.categories[c];
         if (one->id != two->id || strcmp(coco_index_name(&a->index, one->name),
                                          coco_index_name(&b->index, two->name)) != 0)
             return error_set(err, EXIT_CODE_DATA,
-                             "category %lld is '%.64s' in %s, and category %lld '%.64s' in %s",
+                             "category %lld is '%.64s' in %s, but category %lld '%.64s' in %s",
                              (long long)one->id, coco_index_name(&a->index, one->name), a->json,
                              (long long)two->id, coco_index_name(&b->index, two->name), b->json);
     }
@@ -107,15 +107,15 @@ int detect_labels_fit(const struct task_data *data, const struct model_config *t
                       const char *json, struct error *err) {
     const struct detect_data *d = data->own;
     if (data->classes != trained->classes)
-        return error_set(err, EXIT_CODE_DATA, "%s has %zu categories, the model %zu", json,
+        return error_set(err, EXIT_CODE_DATA, "%s has %zu categories, but the model has %zu", json,
                          data->classes, trained->classes);
     for (size_t c = 0; c < data->classes; c++)
         if (d->category_ids[c] != trained->category_ids[c] ||
             strcmp(d->class_names[c], trained->class_names[c]) != 0)
-            return error_set(err, EXIT_CODE_DATA,
-                             "label %zu is category %lld '%.64s' in %s, and category %lld '%.64s' "
-                             "in the model",
-                             c + 1, (long long)d->category_ids[c], d->class_names[c], json,
-                             (long long)trained->category_ids[c], trained->class_names[c]);
+            return error_set(
+                err, EXIT_CODE_DATA,
+                "label %zu is category %lld '%.64s' in %s, but category %lld '%.64s' in the model",
+                c + 1, (long long)d->category_ids[c], d->class_names[c], json,
+                (long long)trained->category_ids[c], trained->class_names[c]);
     return 0;
 }

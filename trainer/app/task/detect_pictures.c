@@ -12,11 +12,11 @@
 
 enum { QUALITY = 90 };
 
-/* Keys of the choice, apart from all other numbers that a seed gives. */
+/* Keys of the random choice, distinct from all others of the seed. */
 enum { STREAM_EPOCH = INT32_MAX };
 
 struct choice {
-    bool empty; /* nothing to be found in it */
+    bool empty; /* it has no objects */
     uint64_t key;
     size_t sample;
 };
@@ -35,7 +35,7 @@ static int by_sample(const void *a, const void *b) {
     return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/* The first COUNT of RET, which has one for each picture, become those that are shown. */
+/* Reorders RET, which has an entry for each picture, so that the first COUNT are those to show. */
 static void choose(const struct detection_set *set, uint64_t seed, size_t count,
                    struct choice *ret) {
     for (size_t i = 0; i < set->count; i++) {
@@ -47,7 +47,7 @@ static void choose(const struct detection_set *set, uint64_t seed, size_t count,
     qsort(ret, count, sizeof(*ret), by_sample);
 }
 
-/* What the pictures of one call share. */
+/* State shared by the pictures of one call. */
 struct showing {
     const struct detection_set *set;
     const struct task_show *show;

@@ -15,7 +15,7 @@
 #define PREDICTIONS "predictions.json"
 #define PICTURES "pictures.json"
 
-enum { SHOWN = 5 }; /* objects of a picture on the screen */
+enum { SHOWN = 5 }; /* objects of a picture that are printed */
 
 static const char *const LIST_STARTS[] = {"[\n{\"image_id\":", "[]", NULL};
 static const struct output_path_kind LIST_KIND = {"a list of detections", LIST_STARTS};
@@ -67,7 +67,7 @@ static int write_lists(const struct detect_data *d, const struct coco_results *f
     return path_in(how, PICTURES, path, err) != 0 ? -1 : picture_index_write(&d->given, path, err);
 }
 
-/* What the pictures share. */
+/* State shared by all pictures. */
 struct painting_all {
     struct painter_ask ask;
     struct painter painter;
@@ -76,7 +76,7 @@ struct painting_all {
     bool png;
 };
 
-/* The first of RESULTS, which are sorted by image, that are of IMAGE. */
+/* Returns the first of RESULTS, which are sorted by image, that belongs to IMAGE. */
 static size_t find_first(const struct coco_results *results, int64_t image) {
     size_t low = 0, high = results->count;
     while (low < high) {
@@ -89,7 +89,8 @@ static size_t find_first(const struct coco_results *results, int64_t image) {
     return low;
 }
 
-/* "PATH  2 objects: dog 98 %, cat 91 %", the surest first as the detector tells them. */
+/* Prints "PATH  2 objects: dog 98 %, cat 91 %", the highest score first, in the detector's
+ * order. */
 static void print_found(const struct painter_ask *ask, const struct draw_target *target) {
     const struct coco_results *results = ask->results;
     size_t first = find_first(results, target->image->id), count = 0;

@@ -1,10 +1,10 @@
-/* What a network has found in pictures that nobody has labelled, as files:
+/* Predictions of a detection network for pictures without labels, as files:
  *
- *     OUT/predictions.json   a list that pycocotools' loadRes takes: image_id, category_id, bbox,
- *                            segmentation (runs), score; by image
- *     OUT/pictures.json      the pictures' ids, names and sizes and the categories, as COCO's JSON
- *                            without annotations: what loadRes is asked of
- *     OUT/NAME.jpg, .png     each picture with its objects painted over it (draw_targets.h)
+ *     OUT/predictions.json   a list for pycocotools' loadRes: image_id, category_id, bbox,
+ *                            segmentation (run-length encoded), score; sorted by image
+ *     OUT/pictures.json      ids, names and sizes of the pictures, and the categories, as
+ *                            COCO's JSON without annotations: the data set for loadRes
+ *     OUT/NAME.jpg, .png     each picture with its objects drawn over it (draw_targets.h)
  *
  * Ids of pictures are those of detect/picture_index.h. */
 #ifndef TRAINER_APP_TASK_DETECT_PREDICTIONS_H
@@ -13,12 +13,12 @@
 #include "trainer/app/task/task.h"
 #include "trainer/data/coco/coco_results.h"
 
-/* As struct task has it. */
+/* Function of struct task. */
 int detect_predictions_check(const struct task_data *data, const struct task_tell *how,
                              struct error *err);
 
-/* FOUND is sorted, and loses what is below the least score. A line for each painted picture goes to
- * standard output. */
+/* FOUND must be sorted; results below the least score are removed from it. Prints a line for each
+ * drawn picture on standard output. */
 int detect_predictions(struct task_data *data, struct coco_results *found,
                        const struct task_tell *how, struct error *err);
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-_Static_assert((int)DETECT_RULES <= (int)MODEL_RULES_MAX, "what a model's description holds");
+_Static_assert((int)DETECT_RULES <= (int)MODEL_RULES_MAX, "the model's description");
 
 int detect_settle_rules(struct detect_rules *ret, const char *preset, const struct task_ask *ask,
                         struct error *err) {
@@ -39,7 +39,7 @@ void detect_complete_rules(struct model_config *config) {
     detect_describe_rules(&rules, config);
 }
 
-/* The plan of canvases orders an epoch, and hangs on what is scored, too. */
+/* The canvas plan determines the order of an epoch, and also depends on the validation set. */
 int detect_record(const struct task_data *data, struct buf *out, struct error *err) {
     const struct model_objects *objects = &data->objects;
     const struct sample_health *samples = &data->training;
@@ -53,8 +53,8 @@ int detect_record(const struct task_data *data, struct buf *out, struct error *e
     return 0;
 }
 
-/* Weights of one preset mean nothing in another, which sees other pixels; and what is constant has
- * no momentum to go on with. */
+/* Weights of one preset are useless with another, which uses other pixel values; and frozen
+ * parameters have no momentum to resume with. */
 const struct task_fixed DETECT_FIXED[] = {{"preset", "of --preset", false},
                                           {"norms", "of a network whose norms are", true},
                                           {"frozen", "of a training with --frozen-stages", true},

@@ -22,7 +22,7 @@
 
 enum { KINDS = 2 };
 
-/* Bytes of detections over all ranks. */
+/* Limit of the bytes of detections over all ranks. */
 #define GATHERED_MAX ((size_t)16 << 30)
 
 /* In the order of eval/coco_stats.h: boxes, masks. */
@@ -42,12 +42,12 @@ static const char *const KIND_NAMES[KINDS] = {"bbox", "segm"};
 
 _Static_assert((int)KINDS *(int)COCO_STATS <= (int)EVALUATION_FIGURES_MAX, "room for all");
 
-/* What a batch said; owned. */
+/* Outputs of a batch; owned. */
 struct found {
     float *box, *score, *mask;
     int32_t *label, *count, *nan;
-    int room; /* detections of a picture */
-    int side; /* of a mask; 0: there are none */
+    int room; /* detections per picture that the arrays hold */
+    int side; /* side of a mask; 0: there are none */
 };
 
 struct detect_score {
@@ -58,7 +58,7 @@ struct detect_score {
     struct detections_room room;
     struct found found;
     size_t left_out;
-    size_t unanswered; /* pictures for which the network has no numbers */
+    size_t unanswered; /* pictures with NaN outputs */
     bool begun;
     bool masks;
 };
@@ -87,7 +87,7 @@ void detect_score_close(void *score) {
     free(s);
 }
 
-/* All of the output NAME, in memory that is kept from batch to batch. */
+/* Reads the output NAME into memory that is kept from batch to batch. */
 static int read_all(const struct task_outputs *o, const char *name, void **values, size_t bytes,
                     struct error *err) {
     if (*values == NULL)
@@ -97,7 +97,7 @@ static int read_all(const struct task_outputs *o, const char *name, void **value
     return o->read(o->user, name, *values, bytes, err);
 }
 
-/* How much room there is in the outputs; the same in every batch. */
+/* Determines the sizes of the outputs; the same in every batch. */
 static int measure(struct detect_score *s, const struct task_outputs *o, struct error *err) {
     size_t pictures = o->bytes(o->user, "found_count") / sizeof(int32_t);
     size_t scores = o->bytes(o->user, "found_score") / sizeof(float);
@@ -170,7 +170,8 @@ int detect_score_batch(void *score, const struct batch *batch, const struct task
     return 0;
 }
 
-/* Every rank's results on rank 0, as if one had found them all; the others have none. */
+/* Collects the results of all ranks on rank 0, as if one had found them all; the others get
+ * none. */
 static int gather(struct detect_score *s, struct comm *comm, struct coco_results *ret,
                   struct error *err) {
     cleanup_buf struct buf own = {0};
@@ -189,7 +190,7 @@ static int gather(struct detect_score *s, struct comm *comm, struct coco_results
     return coco_results_sort(ret, err);
 }
 
-/* Rank 0 scores; all hear what came of it, or that it failed. */
+/* Rank 0 scores; it broadcasts the result, or its failure. */
 static int score_all(const struct detect_score *s, struct comm *comm,
                      const struct coco_results *all, struct detection_scores *ret,
                      struct error *err) {
@@ -211,9 +212,10 @@ static int score_all(const struct detect_score *s, struct comm *comm,
 
 static void tell_doubts(double left_out, double unanswered) {
     if (left_out > 0)
-        log_warning("%.0f detections of no category, or of no numbers, do not count", left_out);
+        log_warning("%.0f detections with an unknown category or invalid numbers are ignored",
+                    left_out);
     if (unanswered > 0)
-        log_warning("the network answers with NaN for %.0f pictures: it has diverged, and finds "
+        log_warning("the network's output is NaN for %.0f pictures: it has diverged, and finds "
                     "little or nothing there",
                     unanswered);
 }
@@ -221,7 +223,7 @@ static void tell_doubts(double left_out, double unanswered) {
 int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, struct error *err) {
     struct detect_score *s = score;
     struct detection_scores scores;
-    /* A rank that had no picture does not know whether there are masks. */
+    /* A rank without pictures does not know whether there are masks. */
     double told[] = {s->masks, (double)s->left_out, (double)s->unanswered};
     coco_results_done(&s->all);
     if (comm_sum(comm, told, 3, COMM_F64, err) != 0)

@@ -1,19 +1,18 @@
-/* The score of a network that finds objects: COCO's twelve numbers for boxes and, where the network
- * has masks, twelve for these. What each rank has found is gathered, and scored by rank 0.
+/* Evaluation of a detection network: COCO's twelve metrics for boxes and, if the network has
+ * masks, twelve for masks. The results of all ranks are gathered and scored by rank 0.
  *
- * Of the network's outputs it reads, for N pictures with room for D detections each:
+ * Outputs of the network that it reads, for N pictures with up to D detections each:
  *
  *     found_box    f32 [N, D, 4], in pixels of the scaled picture   found_score  f32 [N, D]
  *     found_label  i32 [N, D], from 1                               found_count  i32 [N]
- *     found_nan    i32 [N], not 0: it answers with NaN
- *     found_mask   f32 [N * D, side, side], logits; may be missing
- */
+ *     found_nan    i32 [N], not 0: the outputs are NaN
+ *     found_mask   f32 [N * D, side, side], logits; may be missing */
 #ifndef TRAINER_APP_TASK_DETECT_SCORE_H
 #define TRAINER_APP_TASK_DETECT_SCORE_H
 
 #include "trainer/app/task/detect_data.h"
 
-/* As struct task has them. */
+/* Functions of struct task. */
 int detect_score_open(struct task_data *data, void **ret_score, struct error *err);
 int detect_score_batch(void *score, const struct batch *batch, const struct task_outputs *outputs,
                        int64_t *ret_images, struct error *err);

@@ -22,21 +22,21 @@ struct detect_part {
     struct detection_set set;
     struct detection_samples samples;
     struct detection_groups groups;
-    struct detection_choice choice; /* of their canvases, where sizes are drawn */
+    struct detection_choice choice; /* the choice of their canvases, if sizes are random */
 };
 
 struct detect_data {
     struct detect_part training;
     struct detect_part validation;
-    struct picture_index given; /* pictures without labels: what is scored on then */
+    struct picture_index given; /* pictures without labels, which replace the validation set */
     struct bucket_plan plan;    /* of both */
     int preset;                 /* enum option_preset */
-    struct detect_rules rules;  /* as the model has them, or the preset */
+    struct detect_rules rules;  /* of the model, or of the preset */
     struct detect_sizes sizes;  /* of pictures */
-    bool id_labels;             /* a label is its category's id (detect_labels.h) */
-    int64_t *category_ids;      /* owned; of labels 1, 2, ...; -1 where no category has one */
-    char **class_names;         /* owned; of labels 1, 2, ...; what no category has is "" */
-    struct draw_names names;    /* of the validation set, once pictures were shown */
+    bool id_labels;             /* labels are category ids (detect_labels.h) */
+    int64_t *category_ids;      /* owned; of labels 1, 2, ...; -1 for a label without a category */
+    char **class_names;         /* owned; of labels 1, 2, ...; "" for a label without a category */
+    struct draw_names names;    /* of the validation set, once pictures were drawn */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* What came of an evaluation: named figures, in the order in which they are told. */
+/* Result of an evaluation: named metrics, in the order in which they are printed. */
 #ifndef TRAINER_APP_TASK_EVALUATION_H
 #define TRAINER_APP_TASK_EVALUATION_H
 
@@ -14,15 +14,16 @@ struct evaluation {
     struct metric_field figures[EVALUATION_FIGURES_MAX]; /* names are borrowed */
     int count;
     int64_t images;  /* that were scored */
-    int64_t bad;     /* files of the set that were not, so far */
-    int64_t damaged; /* and that were read as far as they go */
-    bool stopped;    /* a stop came first: the figures mean nothing */
+    int64_t bad;     /* files of the set that could not be used, so far */
+    int64_t damaged; /* files that were damaged and decoded as far as possible */
+    bool stopped;    /* interrupted by a stop request: the metrics are meaningless */
 };
 
 void evaluation_add(struct evaluation *e, const char *name, double value);
-/* 0 where there is none of that name. */
+/* Returns the metric NAME; 0 if there is none. */
 double evaluation_figure(const struct evaluation *e, const char *name);
-/* The names of figures that are means of MODEL's metrics: number I, NULL behind the last. */
+/* Returns the name of metric I among those that are means of MODEL's metrics; NULL after the
+ * last. */
 const char *evaluation_name(const struct model *model, int i);
 
 #endif

@@ -15,12 +15,12 @@
 
 enum { BOOT_ID_MAX = 256 };
 
-/* Where a rank's memory can be had; of one that reads for its host alone. */
+/* Location of a rank's shared memory, as told to ranks of the same host. */
 struct offer {
-    uint64_t host; /* the same for ranks that see one another's processes; 0: not known */
-    int64_t pid;   /* 0: there is nothing to be had */
+    uint64_t host; /* equal for ranks that can see each other's processes; 0: unknown */
+    int64_t pid;   /* 0: there is no memory to share */
     int64_t fd;
-    uint64_t device, inode; /* of what is behind it */
+    uint64_t device, inode; /* identify the memory file */
 };
 
 static uint64_t host_of(void) {
@@ -33,7 +33,7 @@ static uint64_t host_of(void) {
     return str_hash(host, &processes.st_ino, sizeof(processes.st_ino));
 }
 
-/* The first rank of this one's host. */
+/* Returns the first rank of this one's host. */
 static int first_of(const struct offer *all, int rank) {
     int first = 0;
     while (first < rank && (all[rank].host == 0 || all[first].host != all[rank].host))
@@ -81,15 +81,15 @@ int host_index_load(struct coco_index *ret, const char *json, struct comm *comm,
         return -1;
     const int first = first_of(all, rank);
     int failed = first == rank ? read_for_host(ret, json, &fd, &own, err) : 0;
-    /* Where the first one fails the others find out by themselves what is wrong; its error is the
-     * first. */
+    /* If the first rank fails, the others read the file themselves and find out why; the first
+     * rank's own error is reported. */
     if (comm_gather(comm, &own, sizeof(own), all, failed == 0 ? err : NULL) != 0)
         return -1;
     if (first != rank && map_offered(ret, json, &all[first]) != 0)
         failed = coco_load(ret, json, NULL, err);
     if (failed != 0)
         return -1;
-    /* Memory stays while somebody maps it; until then the first one holds it. */
+    /* The memory exists while it is mapped; until then the first rank holds it. */
     if (comm_barrier(comm, err) == 0)
         return 0;
     coco_index_done(ret);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Faults that a rank tells the others in one round, and names in the last line of a run. */
+/* Faults that a rank sends in one round, and that the summary at the end names. */
 enum { SHARED_AT_ONCE = 64, SUMMED_UP = 8 };
 
 int sample_health_open(struct dataset *set, const char *folder, bool aloud, struct error *err) {
@@ -37,14 +37,15 @@ int sample_health_parse_allowed(const char *text, int64_t *ret, struct error *er
     }
     if (str_parse_whole(text, 0, DATASET_SAMPLES_MAX, ret, NULL) == 0)
         return 0;
-    return error_set(err, EXIT_CODE_USAGE,
-                     "--bad-samples: '%.64s' is none of fail, skip and 0 to %d", text,
-                     DATASET_SAMPLES_MAX);
+    return error_set(
+        err, EXIT_CODE_USAGE,
+        "--bad-samples: unknown value '%.64s'; expected fail, skip or a number from 0 to %d", text,
+        DATASET_SAMPLES_MAX);
 }
 
 static const char *words(enum bad_sample_kind kind, int64_t allowed) {
     if (kind == BAD_SAMPLE_DAMAGED)
-        return "damaged, read as far as it goes";
+        return "damaged, decoded as far as possible";
     return allowed > 0 ? "skipped" : "cannot be used";
 }
 
@@ -65,29 +66,30 @@ int sample_health_refuse(struct sample_health *samples, int64_t allowed, struct 
     if (allowed > 0)
         return error_set(err, first.code,
                          "%.500s (%" PRId64 " files cannot be used; --bad-samples %" PRId64
-                         " are the most)",
+                         " are allowed)",
                          first.text, bad, allowed);
     return error_set(err, first.code,
                      "%.500s (%" PRId64 " such files so far; ringtrain inspect %s finds all, "
-                     "--bad-samples skip goes on without them)",
+                     "--bad-samples skip continues without them)",
                      first.text, bad, samples->source.table->inspect);
 }
 
 #define MASKS_WITHOUT_ROOM                                                                         \
-    "masks, the smallest of a batch, had no room in it; their boxes and labels count"
+    "masks, the smallest of a batch, did not fit into it; their boxes and labels are used"
 
 void sample_health_count(struct sample_health *samples, const struct batch *batch) {
     if (samples->source.table->dropped == NULL)
         return;
     const struct source_dropped now = samples->source.table->dropped(batch);
     if (now.masks > 0 && samples->masks_dropped == 0)
-        log_warning("%s: %" PRId64 " " MASKS_WITHOUT_ROOM "; more of them are counted",
+        log_warning("%s: %" PRId64 " " MASKS_WITHOUT_ROOM "; further ones are only counted",
                     samples->source.name, now.masks);
     samples->masks_dropped += now.masks;
     samples->dropped += now.objects + now.masks;
 }
 
-/* One round: what every rank found, to every rank. Returns how many are left over all ranks. */
+/* One round: distributes the faults of each rank to all. Returns how many are left over all
+ * ranks. */
 static int share_round(struct comm *comm, struct bad_samples *faults, bool *ret_more,
                        struct error *err) {
     struct share {
@@ -130,7 +132,7 @@ int sample_health_share(struct comm *comm, struct sample_health *samples, int64_
     if (allowed == 0 || bad <= allowed)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
-                     "%s: %" PRId64 " files cannot be used; --bad-samples %" PRId64 " are the most",
+                     "%s: %" PRId64 " files cannot be used; --bad-samples %" PRId64 " are allowed",
                      samples->source.name, bad, allowed);
 }
 

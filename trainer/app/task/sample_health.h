@@ -1,6 +1,6 @@
-/* What a command tells of its data: what is left out of a folder when it is opened, and which files
- * cannot be used or were damaged while it is read. Files are named in the log, the first
- * BAD_SAMPLES_TOLD_MAX of each kind a rank, and all are counted. */
+/* Reports on the files of a data set: those left out when a folder is opened, and those found
+ * unusable or damaged while it is read. All are counted, and the first BAD_SAMPLES_TOLD_MAX of
+ * each kind on a rank are logged by name. */
 #ifndef TRAINER_APP_TASK_SAMPLE_HEALTH_H
 #define TRAINER_APP_TASK_SAMPLE_HEALTH_H
 
@@ -15,45 +15,47 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A set of samples and what is wrong with them. */
+/* A set of samples and its faults. */
 struct sample_health {
-    struct source source; /* no samples: there is no such set */
+    struct source source; /* without samples if there is no such set */
     struct bad_samples faults;
-    int64_t dropped;              /* objects and masks without room in this rank's batches since
-                                     sample_health_share */
-    int64_t dropped_all;          /* and of all ranks' in the time before */
+    int64_t dropped;              /* objects and masks beyond the limits in this rank's batches
+                                   * since sample_health_share */
+    int64_t dropped_all;          /* the same over all ranks, in the period before */
     int64_t masks_dropped;        /* in this rank's batches, since the beginning */
-    struct sampler_groups groups; /* by canvas; borrowed */
-    struct canvas {               /* of each group; one without groups */
+    struct sampler_groups groups; /* samples by canvas; borrowed */
+    struct canvas {               /* of each group; a single one without groups */
         int height, width;
     } canvases[SAMPLER_GROUPS_MAX];
     int canvas_count;
 };
 
-/* dataset_open_folder, with a line in the log when ALOUD. */
+/* Calls dataset_open_folder, and logs the result if ALOUD. */
 int sample_health_open(struct dataset *set, const char *folder, bool aloud, struct error *err);
 
-/* The value of --bad-samples: so many files of a set may be unusable. fail is 0, skip is all. */
+/* Parses --bad-samples, the number of files of a set that may be unusable: fail is 0, skip is
+ * all. */
 int sample_health_parse_allowed(const char *text, int64_t *ret, struct error *err);
 
-/* Counts what found no room in BATCH. The first masks are told of: their objects still count. */
+/* Counts the objects and masks of BATCH beyond the limits. Warns of the first such masks: their
+ * objects are still used. */
 void sample_health_count(struct sample_health *samples, const struct batch *batch);
 
-/* Names what this rank has found since the last call. */
+/* Logs the names of the faults that this rank has found since the last call. */
 void sample_health_tell(struct sample_health *samples, int64_t allowed);
 
-/* In place of a batch came NEXT_BATCH_BAD with ERR: names what is known, and adds to ERR how many
- * files that are and what can be done. Returns -1. */
+/* Call when the loader returned NEXT_BATCH_BAD with ERR: logs the known faults, and adds to ERR
+ * their number and what to do. Returns -1. */
 int sample_health_refuse(struct sample_health *samples, int64_t allowed, struct error *err);
 
-/* All ranks together: each tells what it found, and from then on all count alike. An error on all
- * of them, of the data, when more than ALLOWED (not 0: then the rank that meets the file says so)
- * cannot be used. */
+/* Collective. Distributes the faults, after which all ranks have the same counts. Fails on all of
+ * them, with a data error, if more than ALLOWED are unusable. (With ALLOWED 0 the rank that meets
+ * the file fails.) */
 int sample_health_share(struct comm *comm, struct sample_health *samples, int64_t allowed,
                         struct error *err);
 
-/* At the end of a run, by one rank: how many there were of each kind, and the first by name; how
- * many masks found no room. */
+/* Call at the end of a run, on one rank: logs the number of faults of each kind, the first by
+ * name, and how many masks did not fit. */
 void sample_health_sum_up(struct sample_health *samples, int64_t allowed);
 
 #endif

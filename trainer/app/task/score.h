@@ -1,4 +1,5 @@
-/* An evaluation as the task scores it: batch by batch on each rank, then all ranks together. */
+/* Evaluation in progress: batch by batch on each rank, then all ranks together, as the task
+ * defines it. */
 #ifndef TRAINER_APP_TASK_SCORE_H
 #define TRAINER_APP_TASK_SCORE_H
 
@@ -15,10 +16,11 @@ struct score {
 int score_open(struct score *score, struct task_data *data, struct error *err);
 void score_close(struct score *score);
 
-/* *RET_IMAGES counts on those that were scored. */
+/* Adds the number of scored pictures to *RET_IMAGES. */
 int score_batch(struct score *score, const struct batch *batch, const struct task_outputs *outputs,
                 int64_t *ret_images, struct error *err);
-/* Appends the figures to RET, which tells how many images all ranks have scored: at least one. */
+/* Collective. Appends the metrics to RET, in which the number of images that all ranks have
+ * scored, at least one, is set. */
 int score_end(struct score *score, struct comm *comm, struct evaluation *ret, struct error *err);
 
 #endif

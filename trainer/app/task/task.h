@@ -1,6 +1,8 @@
-/* What a run is about: which samples there are, how they become batches, what a trained model is
- * worth and what is to be known of it. A table of functions, one for each enum model_task; NULL
- * where the default will do. Nothing here knows of a run: what a function needs is handed in. */
+/* Interface of a task (classification, detection): its samples, how they become batches, how a
+ * trained model is evaluated and described.
+ *
+ * A table of functions for each enum model_task; NULL where the default applies. It knows nothing
+ * of a run: functions get all they need as arguments. */
 #ifndef TRAINER_APP_TASK_TASK_H
 #define TRAINER_APP_TASK_TASK_H
 
@@ -22,38 +24,39 @@
 struct task_data {
     const struct task *task;
     const struct model *model;
-    struct sample_health training;   /* none where a model is scored */
-    struct sample_health validation; /* none: no evaluation */
-    uint64_t hash;            /* of the training set; ranks whose hashes differ have other sets */
+    struct sample_health training;   /* empty if a model is scored */
+    struct sample_health validation; /* empty: no evaluation */
+    uint64_t hash;            /* hash of the training set; ranks whose hashes differ have other
+                               * sets */
     char *const *class_names; /* borrowed from `own` */
     size_t classes;
-    int64_t bad_given;            /* pictures that are none: not among the samples */
-    int64_t bad_allowed;          /* so many bad files of a set are skipped */
-    struct model_objects objects; /* what a network that finds objects has to know */
-    void *own;                    /* the task's */
+    int64_t bad_given;            /* given pictures that are unusable: not among the samples */
+    int64_t bad_allowed;          /* limit of bad files in a set */
+    struct model_objects objects; /* settings that a detection network needs */
+    void *own;                    /* private to the task */
 };
 
-/* All of it borrowed. */
+/* Input of task->open; all borrowed. */
 struct task_ask {
     const struct options *options;
     const struct inputs *inputs;
     struct comm *comm;
     const struct model *model;
     int image_size;
-    const struct model_config *trained;  /* the model that is scored; NULL: one is trained */
-    const struct picture_list *pictures; /* that nobody has labelled, in place of a set to score
-                                            TRAINED on; NULL: none */
+    const struct model_config *trained;  /* the model to score; NULL: train one */
+    const struct picture_list *pictures; /* pictures without labels that TRAINED is applied to,
+                                          * instead of a set to score on; NULL: none */
 };
 
-/* What a network said of the batch that it has seen last. */
+/* Outputs of the network for the last batch. */
 struct task_outputs {
-    const float *metrics; /* in the order of the model's list; zeros where it tells none */
-    size_t (*bytes)(void *user, const char *name); /* 0: there is no such output */
+    const float *metrics; /* in the order of the model's list; zeros if it has none */
+    size_t (*bytes)(void *user, const char *name); /* returns 0 if there is no such output */
     int (*read)(void *user, const char *name, void *ret_values, size_t bytes, struct error *err);
     void *user;
 };
 
-/* A picture of what was found, as a JPEG; all of it lives during the call alone. */
+/* A picture of predictions, as a JPEG; valid only during the call. */
 struct task_picture {
     int64_t id; /* of the sample, in its set */
     int height, width;
@@ -61,75 +64,74 @@ struct task_picture {
     size_t size;
 };
 
-/* Which pictures are asked for, and where they go. */
+/* Which pictures to draw, and where they go. */
 struct task_show {
     size_t count;       /* at most */
-    uint64_t seed;      /* which: the same ones for the same set */
-    double least_score; /* of what is painted */
+    uint64_t seed;      /* seed of the choice: the same pictures for the same set */
+    double least_score; /* least score of drawn objects */
     int (*take)(void *user, const struct task_picture *picture, struct error *err);
     void *user;
 };
 
-/* How predictions are told. */
+/* Output of predictions. */
 struct task_tell {
     const char *folder;
-    double least_score; /* of objects */
-    size_t most;        /* classes of a picture */
-    bool png;           /* painted pictures: JPEGs else */
-    const char *font;   /* of their labels, before the system's; NULL: these alone */
+    double least_score; /* least score of objects */
+    size_t most;        /* number of classes per picture */
+    bool png;           /* drawn pictures are PNGs; else JPEGs */
+    const char *font;   /* for labels, tried before the system's; NULL: only the system's */
 };
 
-/* Something recorded of a run (task's `record`, or an option) without which its weights mean
- * nothing: a run that has it otherwise does not go on. */
+/* A recorded setting (task's `record`, or an option) that weights depend on: a run with another
+ * value cannot resume. */
 struct task_fixed {
-    const char *option, *words; /* its name in the record; "of --preset" */
-    bool by_init;               /* --init settles it */
+    const char *option, *words; /* its name in the record; words for the error, "of --preset" */
+    bool by_init;               /* --init determines it */
 };
 
 struct task {
-    /* Opens the sets of a training, or the one that a model is scored on, and settles how they
-     * become batches; all ranks together. RET is zeroed; task_close in any case. */
+    /* Collective. Opens the sets of a training, or the one that a model is scored on, and
+     * determines how they become batches. RET is zeroed; call task_close in any case. */
     int (*open)(struct task_data *ret, const struct task_ask *ask, struct error *err);
     void (*close)(struct task_data *data);
 
-    /* What is to be known of a model that was trained on DATA, but for its name and its weights.
-     * Texts are borrowed. */
+    /* Describes a model trained on DATA, except for its name and weights. Texts are borrowed. */
     void (*describe)(const struct task_data *data, const struct task_ask *ask,
                      struct model_config *ret);
 
-    /* Adds " NAME=VALUE" of what is recorded beside the options. NULL: nothing. */
+    /* Appends " NAME=VALUE" for settings that are recorded in addition to options. NULL: none. */
     int (*record)(const struct task_data *data, struct buf *out, struct error *err);
-    const struct task_fixed *fixed; /* a row without an option ends the list; NULL: none */
-    bool init_counts_classes;       /* their number follows from --init, too */
-    const char *dropped;            /* the name of the count of what had no room; NULL: none */
+    const struct task_fixed *fixed; /* ends with a row without an option; NULL: none */
+    bool init_counts_classes;       /* --init also determines the number of classes */
+    const char *dropped;            /* name of the count of objects beyond the limits; NULL: none */
 
-    /* An evaluation, batch by batch, on each rank; *RET_IMAGES counts on those that were scored.
-     * Then all ranks together. NULL, all of them: the
-     * means of the model's metrics, the loss last. */
+    /* An evaluation, batch by batch on each rank, which adds the scored pictures to *RET_IMAGES;
+     * then all ranks together. NULL, all of them: means of the model's metrics, the loss last. */
     int (*score_open)(struct task_data *data, void **ret_score, struct error *err);
     int (*score_batch)(void *score, const struct batch *batch, const struct task_outputs *outputs,
                        int64_t *ret_images, struct error *err);
     int (*score_end)(void *score, struct comm *comm, struct evaluation *ret, struct error *err);
     void (*score_close)(void *score);
 
-    /* What was found, on rank 0 after score_end: as a file in place of PATH, and painted beside the
-     * truth. A picture that cannot be read is warned of and left out. NULL, both: there is nothing
-     * of the kind. */
+    /* Evaluation artifacts, on rank 0 after score_end: detections as a file that replaces PATH,
+     * and pictures drawn beside the ground truth. A picture that cannot be read is warned of and
+     * left out. NULL, both: the task has none. */
     int (*score_write)(void *score, const char *path, struct error *err);
     int (*score_show)(void *score, const struct task_show *show, struct error *err);
 
-    /* Predictions, where data was opened for pictures without labels: score_open and score_batch
-     * gather them, and in place of score_end they become files in HOW->folder, which is there. The
-     * first asks before the work whether they can, and costs nobody a file. */
+    /* Predictions for pictures without labels: score_open and score_batch gather them, and instead
+     * of score_end they are written to HOW->folder, which exists. tell_check tests before the work
+     * that they can be written, without damaging existing files. */
     int (*tell_check)(const struct task_data *data, const struct task_tell *how, struct error *err);
     int (*tell)(void *score, const struct task_tell *how, struct error *err);
 
-    /* Number I of the names of figures that an evaluation of MODEL tells; NULL behind the last. */
+    /* Returns the name of metric I of an evaluation of MODEL; NULL after the last. */
     const char *(*figure)(const struct model *model, int i);
-    /* Of these, which say how good a model is, the first one that there is; NULL ends the list. */
+    /* Metrics that rank models: the first that an evaluation has is used; ends with NULL. */
     const char *best[3];
 
-    /* One or more lines for people, without the last line's end. NULL: names and values. */
+    /* Appends one or more lines for people, without the end of the last one. NULL: names and
+     * values. */
     int (*print)(struct buf *out, double epoch, const struct evaluation *e, struct error *err);
 };
 

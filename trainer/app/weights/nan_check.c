@@ -39,8 +39,8 @@ int nan_check_evaluation(const struct evaluation *e, const char *what, struct er
         const struct metric_field *figure = &e->figures[i];
         if (!isfinite(figure->value))
             return error_set(err, EXIT_CODE_DATA,
-                             "%s gives a %s that is not finite (%s) over %" PRId64
-                             " images: its scores mean nothing",
+                             "%s gives a non-finite %s (%s) over %" PRId64
+                             " images: its scores are meaningless",
                              what, figure->name, isnan(figure->value) ? "nan" : "inf", e->images);
     }
     return 0;

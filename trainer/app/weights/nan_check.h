@@ -1,4 +1,4 @@
-/* What is not finite is told, and not given to anybody as a result. */
+/* Rejection of NaN and infinity in weights and evaluation results. */
 #ifndef TRAINER_APP_WEIGHTS_NAN_CHECK_H
 #define TRAINER_APP_WEIGHTS_NAN_CHECK_H
 
@@ -6,11 +6,11 @@
 #include "trainer/app/task/evaluation.h"
 #include "trainer/app/weights/weights.h"
 
-/* EXIT_CODE_CONFIG with the first tensor's name and how many values of it are NaN or infinite,
- * where any of W, in host memory and F32, is. */
+/* Fails with EXIT_CODE_CONFIG, the first tensor's name and the number of bad values if a value of
+ * W is NaN or infinite. W lies in host memory, in F32. */
 int nan_check_weights(const struct weights *w, struct error *err);
 
-/* EXIT_CODE_DATA where a figure of E is not finite: WHAT, a model, gives such results. */
+/* Fails with EXIT_CODE_DATA if a metric of E is not finite. WHAT names the model in the message. */
 int nan_check_evaluation(const struct evaluation *e, const char *what, struct error *err);
 
 #endif

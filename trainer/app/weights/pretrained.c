@@ -16,17 +16,17 @@
 
 enum { SHOWN = 5, PREFIX_MAX = ARRAY_NAME_MAX };
 
-/* What one reading holds. */
+/* State of one reading. */
 struct reading {
     struct store *store;
     struct safetensors file;
     struct weights weights;
     char prefix[PREFIX_MAX];
-    /* "fc", of HEAD_SIZE characters: the network's last layer whose weight has two axes. */
+    /* The network's last layer whose weight has two axes: "fc", of HEAD_SIZE characters. */
     const char *head;
     size_t head_size;
-    const struct model_names *names; /* not NULL: the head is what they say */
-    bool body_only; /* the file has nothing but the body of those: all else is head */
+    const struct model_names *names; /* not NULL: these names define the head */
+    bool body_only; /* the file holds only the body of those names: all else is head */
     bool *used;     /* owned: entries of the file */
     struct buf *notes;
 };
@@ -52,7 +52,7 @@ static bool of_body(const struct reading *r, const char *name) {
     return r->names != NULL && begins(name, r->names->body);
 }
 
-/* Under its name, its old one, or that of a body alone. */
+/* Looks TENSOR up by its name, its old name, or its name in a file of the body alone. */
 static const struct safetensors_entry *find(const struct reading *r, const char *prefix,
                                             const char *name) {
     char old[ARRAY_NAME_MAX];
@@ -69,7 +69,7 @@ static bool same_shape(const struct safetensors_entry *entry, const struct array
            memcmp(entry->shape, array->shape, (size_t)entry->rank * sizeof(entry->shape[0])) == 0;
 }
 
-/* How much of the model is in the file under PREFIX. */
+/* Returns how many of the model's tensors the file has under PREFIX. */
 static size_t agreement(const struct reading *r, const char *prefix) {
     size_t count = 0;
     for (size_t i = 0; i < r->weights.count; i++) {
@@ -80,12 +80,13 @@ static size_t agreement(const struct reading *r, const char *prefix) {
     return count;
 }
 
-/* Where array I lies in the network: a store has its slots in the order of their gradients. */
+/* Returns where array I lies in the network: a store has its slots in the order of their
+ * gradients. */
 static int place(const struct reading *r, size_t i) {
     return r->store->slots[i].tensor;
 }
 
-/* The network's first weight. */
+/* Returns the name of the network's first weight. */
 static const char *first_name(const struct reading *r) {
     size_t first = 0;
     for (size_t i = 1; i < r->weights.count; i++)
@@ -94,7 +95,7 @@ static const char *first_name(const struct reading *r) {
     return r->weights.arrays[first].name;
 }
 
-/* What stands in front of WANTED in NAME, if that ends with it. */
+/* Copies what precedes WANTED in NAME if NAME ends with WANTED. */
 static bool prefix_of(const char *name, const char *wanted, char ret[PREFIX_MAX]) {
     size_t size = strlen(name), length = strlen(wanted);
     if (size <= length || size - length >= PREFIX_MAX || name[size - length - 1] != '.' ||
@@ -104,8 +105,8 @@ static bool prefix_of(const char *name, const char *wanted, char ret[PREFIX_MAX]
     return true;
 }
 
-/* The prefix under which most of the model is: of all that stand in front of its first name, be it
- * that of a body alone. */
+/* Chooses, among all prefixes that precede the first weight's name (also as in a body alone), the
+ * one that matches most of the model. */
 static void choose_prefix(struct reading *r) {
     const char *whole = first_name(r);
     const char *const names[] = {whole, of_body(r, whole) ? whole + strlen(r->names->body) : NULL};
@@ -164,7 +165,7 @@ static double value_of(const void *values, enum array_type type, size_t i) {
     }
 }
 
-/* From any of the floating types, in the file's order of axes, into ARRAY. */
+/* Converts any floating type, in the file's order of axes, into ARRAY. */
 static int convert(const struct reading *r, const struct safetensors_entry *entry,
                    const struct array *array, struct error *err) {
     size_t count = (size_t)array_count(array);
@@ -205,11 +206,11 @@ static int read_array(struct reading *r, const struct safetensors_entry *entry,
         return error_set(err, EXIT_CODE_DATA, "%s: %s: %s", r->file.path, entry->name,
                          entry->unusable);
     if (!same_shape(entry, array))
-        return error_set(err, EXIT_CODE_DATA, "%s: %s: has another shape than the model's",
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: its shape differs from the model's",
                          r->file.path, entry->name);
     if (entry->type != ARRAY_F32 && entry->type != ARRAY_F16 && entry->type != ARRAY_BF16 &&
         entry->type != ARRAY_F64)
-        return error_set(err, EXIT_CODE_DATA, "%s: %s: is %s; F32, F16, BF16 and F64 can be taken",
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: has type %s; expected F32, F16, BF16 or F64",
                          r->file.path, entry->name, array_type_name(entry->type));
     return convert(r, entry, array, err);
 }
@@ -231,34 +232,35 @@ static int read_body(struct reading *r, struct error *err) {
     }
     if (missing > 0)
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: %zu of the model's %zu tensors are not there, the first is %s%s",
+                         "%s: %zu of the model's %zu tensors are missing, the first is %s%s",
                          r->file.path, missing, r->weights.count, r->prefix, first);
     return 0;
 }
 
-/* The head keeps its start values: why. OTHER is of the model, THERE in the file, or nothing. */
+/* Reports why the head keeps its initial values. OTHER is of the model, THERE in the file, or
+ * NULL. */
 static int tell_head(const struct reading *r, const struct array *other,
                      const struct safetensors_entry *there, struct error *err) {
     int size = r->names != NULL ? (int)strlen(other->name) : (int)r->head_size - 1;
     const char *head = r->names != NULL ? other->name : r->head;
-    const char *more = r->names != NULL ? " and what else depends on the classes" : "";
+    const char *more = r->names != NULL ? " and the other layers that depend on the classes" : "";
     const char *keeps = r->names != NULL ? "keep their" : "keeps its";
     if (there == NULL)
-        return buf_printf(r->notes, err, "%s has no %s%s: %.*s%s %s start values\n", r->file.path,
+        return buf_printf(r->notes, err, "%s has no %s%s: %.*s%s %s initial values\n", r->file.path,
                           r->prefix, other->name, size, head, more, keeps);
     return buf_printf(r->notes, err,
                       "%s is for %" PRId64 " classes, the data has %" PRId64
-                      ": %.*s%s %s start values\n",
+                      ": %.*s%s %s initial values\n",
                       r->file.path, there->shape[0], other->shape[0], size, head, more, keeps);
 }
 
-/* Whether A's rows are rather the classes than those of B: the narrowest matrix has one for each.
- */
+/* Returns true if A's rows are more likely the classes than B's: the narrowest matrix has one row
+ * for each class. */
 static bool counts_classes(const struct array *a, const struct array *b) {
     return a->rank == 2 && (b->rank != 2 || a->shape[0] < b->shape[0]);
 }
 
-/* All of the classifier, or nothing of it. */
+/* Reads all of the classifier, or none of it. */
 static int read_head(struct reading *r, struct error *err) {
     const struct array *other = NULL;
     const struct safetensors_entry *there = NULL;
@@ -266,7 +268,7 @@ static int read_head(struct reading *r, struct error *err) {
         const struct array *array = &r->weights.arrays[i];
         const struct safetensors_entry *entry = find(r, r->prefix, array->name);
         if (of_head(r, array) && entry != NULL)
-            r->used[entry - r->file.entries] = true; /* what becomes of it is told below */
+            r->used[entry - r->file.entries] = true; /* reported below in either case */
         if (!of_head(r, array) || (entry != NULL && same_shape(entry, array)))
             continue;
         if (other == NULL || counts_classes(array, other)) {
@@ -284,7 +286,7 @@ static int read_head(struct reading *r, struct error *err) {
     return 0;
 }
 
-/* What a checkpoint of training holds besides, and counters, are not told of. */
+/* Not reported: what a training checkpoint holds in addition to the model, and counters. */
 static bool is_expected(const char *name) {
     const char *counter = ".num_batches_tracked";
     size_t size = strlen(name), tail = strlen(counter);
@@ -309,14 +311,15 @@ static int tell_unused(const struct reading *r, struct error *err) {
                       buf_text(&names), count > SHOWN ? ", ..." : "");
 }
 
-/* How much of a detector came from a body's file. */
+/* Reports how much of a detector came from a file of the body alone. */
 static int tell_body(const struct reading *r, struct error *err) {
     size_t taken = 0;
     for (size_t i = 0; i < r->weights.count; i++)
         taken += of_body(r, r->weights.arrays[i].name);
-    return buf_printf(r->notes, err,
-                      "%s holds a body alone: %zu tensors are taken, %zu keep their start values\n",
-                      r->file.path, taken, r->weights.count - taken);
+    return buf_printf(
+        r->notes, err,
+        "%s holds a body alone: %zu tensors are taken, %zu keep their initial values\n",
+        r->file.path, taken, r->weights.count - taken);
 }
 
 static int take_prefix(struct reading *r, const char *prefix, struct error *err) {
@@ -325,7 +328,7 @@ static int take_prefix(struct reading *r, const char *prefix, struct error *err)
     memcpy(r->prefix, prefix, strlen(prefix) + 1);
     if (agreement(r, prefix) > 0)
         return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: no weight of the model under the prefix \"%s\"",
+    return error_set(err, EXIT_CODE_DATA, "%s: no weight of the model has the prefix \"%s\"",
                      r->file.path, prefix);
 }
 
@@ -338,8 +341,8 @@ static int read_all(struct reading *r, const char *prefix, struct error *err) {
     if (read_body(r, err) != 0 || (r->body_only ? tell_body(r, err) : read_head(r, err)) != 0)
         return -1;
     if (r->prefix[0] != '\0' &&
-        buf_printf(r->notes, err, "%s calls the model by the prefix \"%s\"\n", r->file.path,
-                   r->prefix) != 0)
+        buf_printf(r->notes, err, "%s names the model's tensors with the prefix \"%s\"\n",
+                   r->file.path, r->prefix) != 0)
         return -1;
     if (store_push(r->store, STORE_PARAMETERS, err) != 0 ||
         store_push(r->store, STORE_STATE, err) != 0 ||
@@ -371,7 +374,7 @@ int pretrained_path(const char *given, char ret[PATH_MAX], struct error *err) {
     return error_set(err, EXIT_CODE_USAGE, "--init: %.64s...: path too long", given);
 }
 
-/* Whether a checkpoint may be there to go on from, in place of --init. */
+/* Sets *RET to true if a checkpoint may be there to resume from, which makes --init unnecessary. */
 static int may_resume(const struct options *o, const char *checkpoints, bool *ret,
                       struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list there = {0};

@@ -41,7 +41,7 @@ static void add_slot(struct weights *w, void *const arenas[STORE_ARENAS],
         array->rank = 2;
         array->shape[1] = dim[1] * dim[2] * dim[3];
     } else if (slot->shape.rank == 4) {
-        /* OHWI here, OIHW there. */
+        /* OHWI in the store, OIHW in the file. */
         array->ohwi = true;
         array->shape[1] = dim[3];
         array->shape[2] = dim[1];
@@ -59,7 +59,7 @@ static bool is_mean(const struct store_slot *slot, size_t *ret_prefix) {
     return true;
 }
 
-/* Whether WHAT speaks of ARENA. */
+/* Returns true if WHAT includes ARENA. */
 static bool concerns(unsigned what, enum store_arena arena) {
     switch (arena) {
     case STORE_PARAMETERS:

@@ -1,6 +1,5 @@
-/* The store's contents as the named arrays of a safetensors file, under torchvision's names and in
- * its order of axes. The arrays point into the store; they are read by writers and filled by
- * readers. */
+/* Contents of a store as named arrays of a safetensors file, with torchvision's names and order of
+ * axes. The arrays point into the store; writers read from them, readers fill them. */
 #ifndef TRAINER_APP_WEIGHTS_WEIGHTS_H
 #define TRAINER_APP_WEIGHTS_WEIGHTS_H
 
@@ -30,10 +29,10 @@ struct weights {
 };
 
 void weights_done(struct weights *w);
-/* BATCHES is the value of every num_batches_tracked. W must stay where it is. */
+/* BATCHES is the value of every num_batches_tracked. W must not move. */
 int weights_list(struct weights *w, struct store *store, unsigned what, int64_t batches,
                  struct error *err);
-/* Fills all arrays, and with them the store, from FILE. */
+/* Fills all arrays, and so the store, from FILE. */
 int weights_read(const struct weights *w, const struct safetensors *file, struct error *err);
 
 /* Rank 0's parameters, statistics and constants for all, and where MOMENTUM is true what the
