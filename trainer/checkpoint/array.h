@@ -1,5 +1,5 @@
-/* What a checkpoint holds: a list of named arrays somewhere in memory. The caller owns names and
- * data; nothing here allocates or copies. */
+/* Named arrays of a checkpoint, as views of memory. Names and data belong to the caller; nothing
+ * here allocates or copies. */
 #ifndef TRAINER_CHECKPOINT_ARRAY_H
 #define TRAINER_CHECKPOINT_ARRAY_H
 
@@ -29,27 +29,27 @@ struct array {
     int rank;                      /* 0 for a single value */
     int64_t shape[ARRAY_RANK_MAX]; /* as in the file; see ohwi */
     void *data;                    /* read by writers, written by readers */
-    /* The memory holds [O][H][W][I] where the file has [O][I][H][W]: a convolution's weight of this
-     * trainer. `shape` is then the file's O, I, H, W, F32 alone; or O and I*H*W, a matrix on a flat
-     * picture, with I in `inputs`. */
+    /* The memory holds [O][H][W][I] and the file [O][I][H][W]: a convolution's weight of this
+     * trainer. `shape` is then the file's O, I, H, W, F32 only; or O and I*H*W, for a matrix
+     * applied to a flattened picture, with I in `inputs`. */
     bool ohwi;
     int64_t inputs;
 };
 
-/* "F32" and so on; bytes of one value. */
+/* Returns "F32" and so on, and below the bytes of one value. */
 const char *array_type_name(enum array_type type);
 size_t array_type_size(enum array_type type);
 
-/* Values and bytes; -1 when a dimension is negative or the product does not fit. */
+/* Return the number of values and bytes; -1 if a dimension is negative or the product overflows. */
 int64_t array_count(const struct array *array);
 int64_t array_bytes(const struct array *array);
 
-/* I of an ohwi array; 0 where it is none that can be brought into another order. */
+/* Returns I of an ohwi array; 0 if the array cannot be transposed. */
 int64_t array_inputs(const struct array *array);
-/* Its H*W. */
+/* Returns its H*W. */
 int64_t array_plane(const struct array *array);
 
-/* OUT = IN with the axes brought into the other order. Sizes are of the OIHW view. */
+/* OUT = IN, transposed to the other order of axes. Sizes are those of the OIHW view. */
 void array_ohwi_to_oihw(const float *in, float *out, int64_t o, int64_t i, int64_t h, int64_t w);
 void array_oihw_to_ohwi(const float *in, float *out, int64_t o, int64_t i, int64_t h, int64_t w);
 

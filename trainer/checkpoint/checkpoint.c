@@ -18,7 +18,7 @@ static int remove_item(const char *folder, const struct checkpoint_item *item, s
     return 0;
 }
 
-/* All but the newest few, and never the one of STEP, which has just been written. */
+/* Removes all but the newest few, but never the one of STEP, which has just been written. */
 static int remove_old(const char *folder, int64_t step, struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     int kept = 1;
@@ -34,7 +34,8 @@ static int remove_old(const char *folder, int64_t step, struct error *err) {
     return 0;
 }
 
-/* Whether ITEM is known to be damaged: what the system does not let us read may be valid. */
+/* Returns true if ITEM is known to be damaged. A file that the system does not let us read may be
+ * valid. */
 static bool is_damaged(const char *folder, const struct checkpoint_item *item) {
     char path[CHECKPOINT_PATH_MAX];
     struct safetensors file;
@@ -58,7 +59,7 @@ static int make_room(const char *folder, bool *ret_made, struct buf *notes, stru
     while (needed < list.count && is_damaged(folder, &list.items[needed]))
         needed++;
     if (needed < list.count && !list.items[needed].readable)
-        return 0; /* nobody knows whether it is the newest */
+        return 0; /* unknown whether it is the newest */
     for (size_t i = list.count; i-- > 0;) {
         const struct checkpoint_item *item = &list.items[i];
         if (i == needed || !item->readable)
@@ -66,10 +67,11 @@ static int make_room(const char *folder, bool *ret_made, struct buf *notes, stru
         if (remove_item(folder, item, err) != 0)
             return -1;
         *ret_made = true;
-        return notes == NULL ? 0
-                             : buf_printf(notes, err,
-                                          "no room in %s: its oldest checkpoint, step %lld, went\n",
-                                          folder, (long long)item->place.step);
+        return notes == NULL
+                   ? 0
+                   : buf_printf(notes, err,
+                                "no room in %s: removed its oldest checkpoint, step %lld\n", folder,
+                                (long long)item->place.step);
     }
     return 0;
 }
@@ -147,7 +149,7 @@ static int refuse_newer(const char *folder, const struct checkpoint_list *list, 
     return 0;
 }
 
-/* The list of FOLDER, in which every valid checkpoint has its place. */
+/* Reads the list of FOLDER; fails if a file that may be valid cannot be placed in the order. */
 static int read_settled(struct checkpoint_list *list, const char *folder, struct error *err) {
     return checkpoint_list_read(list, folder, err) != 0 ||
                    checkpoint_list_check(list, folder, err) != 0 ||

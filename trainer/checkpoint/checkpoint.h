@@ -1,17 +1,18 @@
 /* Checkpoints of a run in one folder: step-%09d.safetensors, the newest two kept, in the order of
- * checkpoint_list.h. Written by rank 0 alone; found again by itself.
+ * checkpoint_list.h. Written by rank 0 only.
  *
- * The state is a JSON text of the caller's, kept in the file's metadata under "state". Its
- * "course", "samples" and "step" are the place of the checkpoint. Under "config" it may say how to
- * build the network (checkpoint/model_config.h), so that others can score it. A checkpoint is valid
- * when header and every tensor agree with their checksums; finding passes damaged ones over, newest
- * first, and tells about each. A file that the system does not let us read (EACCES, EIO, ESTALE,
- * EMFILE, no memory, ...) is not damaged: whoever looks for a place to go on from ends with an
- * error instead of taking an older one.
+ * The state is the caller's JSON text, stored in the file's metadata under "state". Its "course",
+ * "samples" and "step" are the checkpoint's position. Under "config" the metadata may describe the
+ * network (checkpoint/model_config.h), so that others can score it.
  *
- * What cannot be read as a checkpoint is never removed, nor what another job is writing; what a
- * killed write has left is. Where the disk is full, older checkpoints make room, but never the
- * newest valid one. */
+ * A checkpoint is valid if its header and all tensors match their checksums. A search goes from
+ * the newest to the oldest, skips damaged files and reports each. A file that the system does not
+ * let us read (EACCES, EIO, ESTALE, EMFILE, out of memory, ...) does not count as damaged: the
+ * search fails, instead of resuming from an older checkpoint.
+ *
+ * Files that cannot be read as a checkpoint are never removed, nor are files that another job is
+ * writing; leftovers of a killed write are removed. If the disk is full, older checkpoints are
+ * removed to make room, but never the newest valid one. */
 #ifndef TRAINER_CHECKPOINT_CHECKPOINT_H
 #define TRAINER_CHECKPOINT_CHECKPOINT_H
 
@@ -27,32 +28,32 @@ enum { CHECKPOINT_KEEP = 2 };
 
 struct checkpoint_words {
     const char *state;
-    const char *config; /* NULL: not told */
+    const char *config; /* NULL: unknown */
 };
 
-/* Publishes FOLDER/step-STEP.safetensors and removes all but the newest CHECKPOINT_KEEP. FOLDER is
- * made when missing. A line for each checkpoint that had to make room goes to NOTES; RET_PATH and
- * NOTES may be NULL. A disk that stays full is EXIT_CODE_CONFIG. */
+/* Writes FOLDER/step-STEP.safetensors atomically and removes all but the newest CHECKPOINT_KEEP.
+ * Creates FOLDER if it is missing. Adds a line to NOTES for each checkpoint removed to make room.
+ * RET_PATH and NOTES may be NULL. A disk that stays full is EXIT_CODE_CONFIG. */
 int checkpoint_save(const char *folder, int64_t step, const struct array *arrays, size_t count,
                     const struct checkpoint_words *words, char ret_path[CHECKPOINT_PATH_MAX],
                     struct buf *notes, struct error *err);
 
-/* Finds the newest valid checkpoint that is older than BELOW (NULL: any) and leaves it open in
- * FILE. *RET_FOUND is false, without error, when there is no folder or no valid file in it. One
- * line for each damaged file goes to NOTES (may be NULL). The state is safetensors_note(FILE,
- * CHECKPOINT_STATE). A folder or file that the system does not let us read is an error
- * (EXIT_CODE_CONFIG, os_errno), and so is a checkpoint of a later format version. */
+/* Finds the newest valid checkpoint older than BELOW (NULL: any) and leaves it open in FILE; its
+ * state is safetensors_note(FILE, CHECKPOINT_STATE). *RET_FOUND is false, without an error, if
+ * there is no folder or no valid file in it. Adds one line for each damaged file to NOTES (may be
+ * NULL). Fails for a folder or file that the system does not let us read (EXIT_CODE_CONFIG,
+ * os_errno), and for a checkpoint of a later format version. */
 int checkpoint_find(const char *folder, const struct checkpoint_place *below,
                     struct safetensors *file, struct checkpoint_place *ret_place, bool *ret_found,
                     struct buf *notes, struct error *err);
 
-/* The newest place in FOLDER, of a valid checkpoint or not; false if there is none. The same
- * errors. */
+/* Returns the newest position in FOLDER, of a valid checkpoint or not; false if there is none. The
+ * same errors. */
 int checkpoint_newest(const char *folder, struct checkpoint_place *ret_place, bool *ret_found,
                       struct error *err);
 
-/* Opens PATH as a checkpoint: valid in the sense above, or an error: EXIT_CODE_CONFIG where the
- * system does not let us read what is there, else EXIT_CODE_DATA. */
+/* Opens PATH as a checkpoint and verifies it as above. EXIT_CODE_CONFIG if the system does not let
+ * us read it, EXIT_CODE_DATA for an invalid file. */
 int checkpoint_open(const char *path, struct safetensors *file, struct error *err);
 
 #endif

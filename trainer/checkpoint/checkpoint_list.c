@@ -35,7 +35,7 @@ int checkpoint_path(const char *folder, int64_t step, char path[CHECKPOINT_PATH_
     return 0;
 }
 
-/* The step in a checkpoint's file name, -1 for any other name. */
+/* Returns the step in a checkpoint's file name, or -1 for any other name. */
 static int64_t parse_name(const char *name) {
     const size_t prefix = sizeof(PREFIX) - 1;
     int64_t step = 0;
@@ -83,7 +83,7 @@ int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place 
     if (place.step < 0 || place.course < 0 ||
         (!told &&
          (global_batch < 1 || __builtin_mul_overflow(place.step, global_batch, &place.samples))))
-        return error_set(err, EXIT_CODE_DATA, "%s: its state tells no place", file->path);
+        return error_set(err, EXIT_CODE_DATA, "%s: its state holds no position", file->path);
     *ret = place;
     return 0;
 }
@@ -101,7 +101,7 @@ static void look_into(const char *path, struct checkpoint_item *item) {
                      format_version_check_file(&file, &item->newer, &why) == 0 &&
                      checkpoint_place_of(&file, &item->place, &why) == 0;
     item->os_errno = item->readable ? 0 : why.os_errno;
-    item->place.step = step; /* the file is known by its name */
+    item->place.step = step; /* the file name tells the step */
 }
 
 static int add(struct checkpoint_list *list, const char *folder, int64_t step, struct error *err) {
@@ -119,7 +119,7 @@ static int add(struct checkpoint_list *list, const char *folder, int64_t step, s
     struct checkpoint_item *item = &list->items[list->count];
     *item = (struct checkpoint_item){.place.step = step};
     look_into(path, item);
-    /* Whoever writes there may have removed it since its name was read. */
+    /* It may have been removed by its writer since its name was read. */
     if (item->os_errno == 0 || !checkpoint_is_gone(path))
         list->count++;
     return 0;

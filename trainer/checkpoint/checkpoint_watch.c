@@ -22,8 +22,8 @@ int checkpoint_watch_open(struct checkpoint_watch *w, const char *folder, struct
     if (w->owned == NULL)
         return error_no_memory(err, "watching a folder");
     w->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    /* Checkpoints are renamed into place; what copies a folder may write them there. Where the
-     * kernel has no more watches to give, looks from time to time do. */
+    /* Checkpoints are renamed into place; a program that copies a folder may write them in place.
+     * If the kernel's inotify watches are used up, polling alone finds them. */
     if (w->events >= 0 &&
         inotify_add_watch(w->events, folder, IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR) < 0) {
         (void)close(w->events);
@@ -39,7 +39,7 @@ void checkpoint_watch_done(struct checkpoint_watch *w) {
     *w = (struct checkpoint_watch)CHECKPOINT_WATCH_CLOSED;
 }
 
-/* What has come is seen by a look at the folder: that something has is all there is to know. */
+/* Discards the events: the folder is read anyway, so only their arrival matters. */
 static void drain(const struct checkpoint_watch *w) {
     char events[EVENTS_SIZE];
     while (read(w->events, events, sizeof(events)) > 0)
@@ -58,8 +58,8 @@ int checkpoint_watch_wait(struct checkpoint_watch *w, int stop, int64_t deadline
     return 0;
 }
 
-/* One that its training has removed meanwhile is none. One that the system does not let us read is
- * an error: to pass it over would leave it out for good. */
+/* Opens the checkpoint. One that its training has removed meanwhile is skipped. One that the
+ * system does not let us read is an error: skipping it would leave it out for good. */
 static int take(const struct checkpoint_watch *w, int64_t step, struct safetensors *file,
                 bool *ret_found, struct buf *notes, struct error *err) {
     char path[CHECKPOINT_PATH_MAX];

@@ -1,9 +1,9 @@
-/* Looks on while a training writes checkpoints into a folder, on this host or on another one that
- * shares the folder.
+/* Watcher of a folder into which a training writes checkpoints, on this host or on another one
+ * that shares the folder.
  *
- * The kernel tells of files that come to the folder from this host (inotify). Of what other hosts
- * write to a shared file system (NFS, EFS, FSx) it tells nothing: so a wait is never longer than
- * CHECKPOINT_WATCH_SECONDS, after which the folder is worth a look in any case. */
+ * The kernel reports files created from this host (inotify), but not those that other hosts write
+ * to a shared file system (NFS, EFS, FSx). So no wait is longer than CHECKPOINT_WATCH_SECONDS,
+ * after which the folder is read in any case. */
 #ifndef TRAINER_CHECKPOINT_CHECKPOINT_WATCH_H
 #define TRAINER_CHECKPOINT_CHECKPOINT_WATCH_H
 
@@ -18,26 +18,26 @@
 enum { CHECKPOINT_WATCH_SECONDS = 20 };
 
 struct checkpoint_watch {
-    int events;   /* -1: none, looks alone */
-    int64_t look; /* nanoseconds between two looks: CHECKPOINT_WATCH_SECONDS */
+    int events;   /* inotify descriptor; -1: none, polling only */
+    int64_t look; /* nanoseconds between two polls: CHECKPOINT_WATCH_SECONDS */
     char *owned;  /* the folder */
 };
 
 #define CHECKPOINT_WATCH_CLOSED                                                                    \
     { .events = -1 }
 
-/* FOLDER is made when missing: the training may begin later. */
+/* Creates FOLDER if it is missing: the training may start later. */
 int checkpoint_watch_open(struct checkpoint_watch *watch, const char *folder, struct error *err);
 void checkpoint_watch_done(struct checkpoint_watch *watch);
 
-/* Returns when a file has come, STOP is readable (-1: none), DEADLINE has passed, or it is time for
- * another look. */
+/* Returns when a file has arrived, STOP is readable (-1: none), DEADLINE has passed, or it is time
+ * for another poll. */
 int checkpoint_watch_wait(struct checkpoint_watch *watch, int stop, int64_t deadline,
                           struct error *err);
 
-/* Opens the oldest valid checkpoint that is newer than AFTER, which moves on to it and past those
- * that are not valid; a line for each of these goes to NOTES. Who has FILE open can read it even
- * when its training removes it. */
+/* Opens the oldest valid checkpoint newer than AFTER. Advances AFTER to it and past invalid ones,
+ * with a line for each of these in NOTES. An open FILE stays readable even if its training removes
+ * it. */
 int checkpoint_watch_next(const struct checkpoint_watch *watch, struct checkpoint_place *after,
                           struct safetensors *file, bool *ret_found, struct buf *notes,
                           struct error *err);

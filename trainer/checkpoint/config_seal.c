@@ -10,7 +10,7 @@
 #define ZEROS "00000000"
 enum { DIGITS = sizeof(ZEROS) - 1 };
 
-/* The digits that TEXT should have at PLACE. */
+/* Computes the digits that TEXT should have at PLACE. */
 static void make_digits(const char *text, size_t size, size_t place, char ret[DIGITS + 1]) {
     uint32_t crc = crc32c(0, text, place);
     crc = crc32c(crc, ZEROS, DIGITS);
@@ -22,7 +22,8 @@ int config_seal_add(struct buf *out, const char *text, struct error *err) {
     const char *comma = strstr(text, ",\n");
     char digits[DIGITS + 1];
     if (comma == NULL)
-        return error_set(err, EXIT_CODE_INTERNAL, "a checksum for what is no indented object");
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "a checksum for a text that is not an indented object");
     const size_t begun = out->size, first = (size_t)(comma - text) + 2;
     if (buf_add(out, text, first, err) != 0 || buf_add_text(out, "  " START, err) != 0)
         return -1;
@@ -34,7 +35,7 @@ int config_seal_add(struct buf *out, const char *text, struct error *err) {
     return 0;
 }
 
-/* Quotes inside of strings are escaped, so that START stands at the key alone. */
+/* Quotes inside strings are escaped, so START can only match the key itself. */
 int config_seal_check(const char *text, size_t size, const char *path, bool *ret_sealed,
                       struct error *err) {
     const char *found = memmem(text, size, START, sizeof(START) - 1);
@@ -50,6 +51,6 @@ int config_seal_check(const char *text, size_t size, const char *path, bool *ret
     }
     return error_set(err, EXIT_CODE_DATA,
                      "%s: does not match its checksum: it was damaged or edited; remove the line "
-                     "\"" CONFIG_SEAL_KEY "\" to have it taken as it is",
+                     "\"" CONFIG_SEAL_KEY "\" to accept it as it is",
                      path);
 }

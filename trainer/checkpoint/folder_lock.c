@@ -20,7 +20,7 @@ static void read_holder(int fd, char holder[FOLDER_LOCK_TEXT]) {
     holder[got > 0 ? got : 0] = '\0';
 }
 
-/* The holder before may have removed the file between our open and our lock. */
+/* The previous holder may have removed the file between our open and our lock. */
 static int look_again(int fd, const char *path, bool *ret_same, struct error *err) {
     struct stat ours, there;
     bool found = false;
@@ -33,12 +33,12 @@ static int look_again(int fd, const char *path, bool *ret_same, struct error *er
     return 0;
 }
 
-/* Whether a flock that failed says that the file system knows no locks. */
+/* Returns true if a flock failed because the file system does not support locks. */
 static bool knows_no_locks(int number) {
     return number == EOPNOTSUPP || number == ENOSYS || number == ENOLCK || number == EINVAL;
 }
 
-/* 1: locked, or not to be; 0: somebody else's. */
+/* Returns 1 if locked, or if locks are not supported; 0 if another job holds the lock. */
 static int lock_file(int fd, const char *path, struct error *err) {
     int failed = 0;
     do
@@ -72,7 +72,7 @@ int folder_lock_take(struct folder_lock *lock, const char *folder, const char *w
             return -1;
         if (!same)
             continue;
-        /* What cannot be told, on a full disk, is not told. */
+        /* On a full disk the holder's name cannot be written; the lock holds all the same. */
         if (ftruncate(fd, 0) == 0)
             (void)file_write_all(fd, who, strlen(who), NULL);
         lock->fd = take_fd(&fd);
@@ -80,7 +80,7 @@ int folder_lock_take(struct folder_lock *lock, const char *folder, const char *w
         *ret_taken = true;
         return 0;
     }
-    return error_set(err, EXIT_CODE_CONFIG, "%s: changes hands all the time", lock->path);
+    return error_set(err, EXIT_CODE_CONFIG, "%s: the lock changes hands all the time", lock->path);
 }
 
 void folder_lock_done(struct folder_lock *lock) {

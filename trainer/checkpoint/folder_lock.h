@@ -1,6 +1,7 @@
-/* One job at a time writes its checkpoints, or its model, to a folder: two would remove each
- * other's. The lock is a file, .ringtrain.lock, which names its holder; it goes when the holder
- * ends, however that is. Where a file system knows no locks, nobody is kept out. */
+/* Lock of a folder for one job that writes its checkpoints, or its model, there: two would remove
+ * each other's files. The lock is a file, .ringtrain.lock, which names its holder; the kernel
+ * releases it when the holder ends, however that happens. On a file system without locks it has no
+ * effect. */
 #ifndef TRAINER_CHECKPOINT_FOLDER_LOCK_H
 #define TRAINER_CHECKPOINT_FOLDER_LOCK_H
 
@@ -11,16 +12,16 @@
 enum { FOLDER_LOCK_TEXT = 512 };
 
 struct folder_lock {
-    int fd; /* when held */
+    int fd; /* open while held */
     bool held;
     char path[4096];
 };
 
-/* WHO names this job. *RET_TAKEN is false when another one holds the lock, whose words are then in
- * HOLDER ("" where it has not written them yet). */
+/* WHO names this job. *RET_TAKEN is false if another job holds the lock; HOLDER is then its WHO
+ * ("" if not written yet). */
 int folder_lock_take(struct folder_lock *lock, const char *folder, const char *who,
                      char holder[FOLDER_LOCK_TEXT], bool *ret_taken, struct error *err);
-/* Fine for a zeroed lock. */
+/* Releases the lock; a zeroed lock is fine. */
 void folder_lock_done(struct folder_lock *lock);
 
 #endif

@@ -10,8 +10,8 @@ int format_version_check(int64_t version, const char *path, struct error *err) {
                          "versions up to %d",
                          path, (long long)version, FORMAT_VERSION);
     if (version < FORMAT_VERSION_FIRST)
-        return error_set(err, EXIT_CODE_DATA, "%s: " FORMAT_VERSION_KEY " %lld is none", path,
-                         (long long)version);
+        return error_set(err, EXIT_CODE_DATA, "%s: " FORMAT_VERSION_KEY " %lld does not exist",
+                         path, (long long)version);
     return 0;
 }
 

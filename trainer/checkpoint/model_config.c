@@ -39,7 +39,7 @@ static json_t *rules_json(const struct model_config *config) {
     return rules;
 }
 
-/* For a network that finds objects; takes NAMES. */
+/* For a detection network; takes ownership of NAMES. */
 static json_t *objects_json(const struct model_config *config, const char *weights, json_t *names) {
     json_t *ids = json_array();
     for (size_t c = 0; c < config->classes; c++)
@@ -57,7 +57,7 @@ static json_t *objects_json(const struct model_config *config, const char *weigh
         "epochs", config->epochs, "rules", rules_json(config));
 }
 
-/* NULL when a name is not UTF-8. */
+/* Returns NULL if a name is not UTF-8. */
 static json_t *config_json(const struct model_config *config, const char *weights) {
     json_t *names = json_array();
     for (size_t c = 0; c < config->classes; c++) {
@@ -92,7 +92,7 @@ int model_config_text(const struct model_config *config, const char *weights, co
     *ret_text = NULL;
     if (root != NULL && add_score(root, &config->score) == 0)
         *ret_text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(NUMBER_DIGITS));
-    if (*ret_text == NULL) /* a class folder's name may be any bytes */
+    if (*ret_text == NULL) /* the name of a class folder may hold any bytes */
         return error_set(err, EXIT_CODE_DATA, "%s: a class name is not UTF-8", where);
     return 0;
 }
@@ -111,7 +111,7 @@ static int read_side(const json_t *root, const char *path, const char *key, int 
     return 0;
 }
 
-/* Three numbers of at most MAX, as the network's floats can hold them. */
+/* Reads three numbers of at most MAX, so that the network's floats can hold them. */
 static int read_three(const json_t *root, const char *path, const char *key, double min,
                       double ret[3], struct error *err) {
     static const double max = 1e6;
@@ -150,7 +150,7 @@ static int read_classes(const json_t *root, const char *path, struct model_confi
     return 0;
 }
 
-/* Which version it is, and of which weights. */
+/* Reads the format version and the checksum of the weights. */
 static int read_origin(const json_t *root, const char *path, struct model_config *config,
                        struct error *err) {
     const json_t *version = json_object_get(root, FORMAT_VERSION_KEY);
@@ -168,7 +168,7 @@ static int read_origin(const json_t *root, const char *path, struct model_config
     return 0;
 }
 
-/* There were none in earlier versions. */
+/* Earlier versions have no rules. */
 static int read_rules(const json_t *root, const char *path, struct model_config *config,
                       struct error *err) {
     json_t *rules = json_object_get(root, "rules"), *value;
@@ -180,8 +180,8 @@ static int read_rules(const json_t *root, const char *path, struct model_config 
     json_object_foreach(rules, name, value) {
         struct model_rule *rule = &config->rules[config->rule_count];
         if (!json_is_number(value) || strlen(name) >= sizeof(rule->name))
-            return error_set(err, EXIT_CODE_DATA, "%s: \"rules\": '%.64s' is not a number's name",
-                             path, name);
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s: \"rules\": '%.64s' is not the name of a number", path, name);
         (void)snprintf(rule->name, sizeof(rule->name), "%s", name);
         rule->value = json_number_value(value);
         config->rule_count++;
@@ -189,7 +189,7 @@ static int read_rules(const json_t *root, const char *path, struct model_config 
     return 0;
 }
 
-/* What a network that finds objects has in place of a crop's sides. */
+/* Reads what a detection network has instead of a crop's sides. */
 static int read_objects(const json_t *root, const char *path, struct model_config *config,
                         struct error *err) {
     const char *preset = json_string_value(json_object_get(root, "preset"));
@@ -233,7 +233,7 @@ static int read_sizes(const json_t *root, const char *path, struct model_config 
                : 0;
 }
 
-/* Most models have none. */
+/* Optional. */
 static int read_score(const json_t *root, const char *path, struct model_score *ret,
                       struct error *err) {
     const json_t *score = json_object_get(root, "score");
@@ -272,7 +272,7 @@ static int read_config(const json_t *root, const char *path, struct model_config
     return read_score(root, path, &config->score, err);
 }
 
-/* What a later version or a slip of the pen has put there. */
+/* Lists keys of a later version, and misspelled ones. */
 static void list_unknown(json_t *root, const struct model_config *config, char *ret, size_t size) {
     static const char *const known[] = {
         FORMAT_VERSION_KEY, "weights",       "model",      "classes",     "mean", "std",

@@ -23,7 +23,7 @@
 #define CONFIG "config.json"
 
 enum { COPY_BLOCK = 1 << 20 };
-/* Of config.json, bytes. */
+/* Limit of config.json's size in bytes. */
 enum { CONFIG_TEXT_MAX = 64 * 1024 * 1024 };
 
 static int path_in(const char *folder, const char *name, char path[PATH_MAX], struct error *err) {
@@ -41,8 +41,8 @@ static int config_text(const char *folder, const struct model_config *config, co
                : model_config_text(config, weights, path, ret_text, err);
 }
 
-/* Whether a publish may write over what lies in the folder: only over what one has written. Our
- * weights carry checksums in every version, those of other programs do not. */
+/* Only a model written by ringtrain may be overwritten. Its weights carry checksums in every
+ * version; those of other programs do not. */
 static int check_replaced(const char *folder, struct error *err) {
     static const char *const starts[] = {"{\n  \"format_version\"", "{\n  \"model\"", NULL};
     static const struct output_path_kind kind = {"a ringtrain model's description", starts};
@@ -59,10 +59,10 @@ static int check_replaced(const char *folder, struct error *err) {
         return 0;
     if (why.os_errno != 0)
         return error_set(err, EXIT_CODE_CONFIG,
-                         "%s: it is not known whose file this is; give another folder", why.text);
+                         "%s: the owner of this file is unknown; give another folder", why.text);
     return error_set(err, EXIT_CODE_CONFIG,
-                     "%s holds no model that ringtrain has written, or a damaged one, and would be "
-                     "lost; move it away, or give another folder",
+                     "%s holds a model that ringtrain has not written, or a damaged one, which "
+                     "would be lost; move it away, or give another folder",
                      path);
 }
 
@@ -166,8 +166,8 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
         return -1;
     if (access(path, F_OK) != 0 && errno == ENOENT)
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: no model is there (%s is missing); --model-dir names the folder that "
-                         "a training has published",
+                         "%s: no model there (%s is missing); --model-dir names the folder of a "
+                         "finished training's model",
                          folder, CONFIG);
     if (file_read(path, &text, err) != 0 ||
         json_parse(buf_text(&text), text.size, path, &root, err) != 0) {
@@ -179,8 +179,8 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
         return -1;
     if (!sealed && json_object_get(root, CONFIG_SEAL_KEY) != NULL)
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: \"" CONFIG_SEAL_KEY "\" is not a checksum; remove it to have the "
-                         "file taken as it is",
+                         "%s: \"" CONFIG_SEAL_KEY
+                         "\" is not a checksum; remove it to accept the file as it is",
                          path);
     if (model_config_read(root, path, ret_config, err) != 0)
         return -1;
@@ -200,14 +200,14 @@ static int check_pair(const char *folder, const struct model_config *config,
     if (told && !file->checked)
         return error_set(err, EXIT_CODE_DATA,
                          "%s: " CONFIG " belongs to other weights (%s) than " WEIGHTS
-                         ", which another program has written; without \"weights\" in " CONFIG
-                         " they are taken",
+                         ", which another program has written; remove \"weights\" from " CONFIG
+                         " to accept them",
                          folder, config->weights);
     if (told ? strcmp(config->weights, digest) == 0 : !ours)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
                      "%s: " CONFIG " belongs to other weights (%s) than " WEIGHTS
-                     " (%s): a publish was interrupted, or these are files of two models",
+                     " (%s): a publish was interrupted, or the files belong to two models",
                      folder, told ? config->weights : "of an earlier version", digest);
 }
 

@@ -1,12 +1,12 @@
-/* The model directory: what a finished training leaves for others.
+/* Model directory: the result of a finished training.
  *
  *     model.safetensors   torchvision's names, OIHW, F32, num_batches_tracked as I64
  *     config.json         how to build the model and to prepare a picture for it
  *
- * Both are published whole, the weights first. config.json names the checksum of the weights that
- * it belongs to ("weights"), so that a kill between the two, or files of two models, are seen, and
- * carries one of itself (config_seal.h), which files of earlier versions lack. What a killed
- * publish has left is removed by the next one. */
+ * Each file is replaced atomically, the weights first. config.json holds the checksum of its
+ * weights ("weights"), so that a kill between the two, or files of two models, are detected, and a
+ * checksum of itself (config_seal.h), which files of earlier versions lack. The next publish
+ * removes leftovers of a killed one. */
 #ifndef TRAINER_CHECKPOINT_MODEL_DIR_H
 #define TRAINER_CHECKPOINT_MODEL_DIR_H
 
@@ -17,23 +17,23 @@
 
 #include <stddef.h>
 
-/* Whether model_dir_save would write CONFIG to FOLDER, which is made when missing: to be asked
- * before the work whose result goes there. */
+/* Checks that model_dir_save could write CONFIG to FOLDER; creates FOLDER if it is missing. Call
+ * it before the work whose result goes there. */
 int model_dir_check(const char *folder, const struct model_config *config, struct error *err);
 
-/* Makes FOLDER when missing. */
+/* Creates FOLDER if it is missing. */
 int model_dir_save(const char *folder, const struct model_config *config,
                    const struct array *arrays, size_t count, struct error *err);
 
-/* Publishes what lies in FROM, which is whole, in FOLDER. */
+/* Publishes the complete model in FROM to FOLDER. */
 int model_dir_copy(const char *from, const char *folder, struct error *err);
 
-/* Reads config.json; every field is checked. */
+/* Reads config.json and checks every field. */
 int model_dir_config(const char *folder, struct model_config *ret_config, struct error *err);
 
-/* Opens FOLDER/model.safetensors, which must be the file that CONFIG belongs to. Weights of
- * other programs, without checksums, go with a configuration that names none; so do files of the
- * first format version. */
+/* Opens FOLDER/model.safetensors, which must be the file that CONFIG belongs to. A CONFIG that
+ * names no weights accepts weights without checksums from other programs, and files of format
+ * version 1. */
 int model_dir_open(const char *folder, const struct model_config *config, struct safetensors *file,
                    struct error *err);
 

@@ -1,4 +1,4 @@
-/* What writer and reader of the format share. */
+/* Constants shared by writer and reader of the safetensors format. */
 #ifndef TRAINER_CHECKPOINT_SAFETENSORS_FORM_H
 #define TRAINER_CHECKPOINT_SAFETENSORS_FORM_H
 
@@ -11,11 +11,11 @@
 
 enum {
     SAFETENSORS_HEAD = 8,   /* bytes of the header's length */
-    SAFETENSORS_DIGITS = 8, /* of a checksum as text */
+    SAFETENSORS_DIGITS = 8, /* digits of a checksum as text */
 };
 
-/* Where the digits of the header's own checksum stand. Quotes inside of strings are escaped, so
- * the pattern cannot stand anywhere but at the key itself. NULL when it is not there. */
+/* Finds the digits of the header's own checksum, or NULL. Quotes inside strings are escaped, so
+ * the pattern can only match the key itself. */
 static inline char *safetensors_crc_digits(char *header, size_t size) {
     static const char key[] = "\"" SAFETENSORS_CRC "\":\"";
     char *found = memmem(header, size, key, sizeof(key) - 1);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Pieces in which a tensor is read to be checked. */
+/* Size of the pieces in which a tensor is read for its checksum. */
 enum { PIECE = 1 << 20 };
 
 void safetensors_done(struct safetensors *file) {
@@ -32,7 +32,7 @@ static int refuse(const struct safetensors *file, struct error *err, const char 
     return error_set(err, EXIT_CODE_DATA, "%s: %s%s%s", file->path, name, *name ? ": " : "", why);
 }
 
-/* SIZE bytes at OFFSET of the file, wherever it is. */
+/* Reads SIZE bytes at OFFSET, from the file or memory. */
 static int bytes_at(const struct safetensors *file, size_t offset, void *out, size_t size,
                     struct error *err) {
     if (!file->is_open) {
@@ -59,7 +59,8 @@ static int parse_digits(const char *text, uint32_t *ret) {
     char *end;
     unsigned long value = strtoul(text, &end, 16);
     snprintf(again, sizeof(again), "%08lx", value & 0xffffffffUL);
-    if (strcmp(again, text) != 0) /* one spelling alone: a changed bit is always seen */
+    if (strcmp(again, text) != 0) /* only one spelling is accepted, so that a changed bit is always
+                                   * detected */
         return -1;
     *ret = (uint32_t)value;
     return 0;
@@ -94,7 +95,7 @@ static int parse_type(const json_t *text, struct safetensors_entry *entry) {
     return 0;
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or what is wrong. */
 static const char *parse_entry(const json_t *value, size_t data_size,
                                struct safetensors_entry *entry) {
     const json_t *offsets = json_object_get(value, "data_offsets");
@@ -125,7 +126,7 @@ static int compare_entries(const void *a, const void *b) {
     return x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* Every byte behind the header belongs to exactly one tensor. */
+/* Each byte after the header must belong to exactly one tensor. */
 static int check_cover(struct safetensors *file, struct error *err) {
     if (file->count > 0)
         qsort(file->entries, file->count, sizeof(*file->entries), compare_entries);
@@ -136,7 +137,7 @@ static int check_cover(struct safetensors *file, struct error *err) {
         at += file->entries[i].size;
     }
     if (at != file->data_size)
-        return refuse(file, err, "", "bytes that belong to no tensor, or a file cut short");
+        return refuse(file, err, "", "bytes that belong to no tensor, or a truncated file");
     return 0;
 }
 
@@ -174,13 +175,13 @@ static int take_metadata(struct safetensors *file, json_t *root, struct error *e
         return refuse(file, err, SAFETENSORS_METADATA, "not an object");
     json_object_foreach(metadata, key, value) {
         if (!json_is_string(value))
-            return refuse(file, err, SAFETENSORS_METADATA, "holds something that is no string");
+            return refuse(file, err, SAFETENSORS_METADATA, "holds a value that is not a string");
     }
     file->notes = json_incref(metadata);
     return 0;
 }
 
-/* The header's own checksum, taken with its digits as zeros over length and text. */
+/* Checks the header's own checksum, computed over length and text with its digits as zeros. */
 static int check_header(struct safetensors *file, struct buf *header, struct error *err) {
     const char *stated = safetensors_note(file, SAFETENSORS_CRC);
     if (stated == NULL)
@@ -226,12 +227,12 @@ static int parse_header(struct safetensors *file, struct buf *header, struct err
     return check_header(file, header, err);
 }
 
-/* What PyTorch's torch.save writes: a ZIP archive, or in older days a pickle alone. */
+/* Recognizes files of PyTorch's torch.save: a ZIP archive, or in old versions a bare pickle. */
 static bool is_pickle(const uint8_t head[SAFETENSORS_HEAD]) {
     return memcmp(head, "PK\x03\x04", 4) == 0 || (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5);
 }
 
-/* From the source that is set, SIZE bytes long. */
+/* Reads the header from the source that is set, SIZE bytes long. */
 static int read_header(struct safetensors *file, size_t size, struct error *err) {
     cleanup_buf struct buf header;
     buf_init(&header, SAFETENSORS_HEADER_MAX + SAFETENSORS_HEAD);
@@ -253,7 +254,7 @@ static int read_header(struct safetensors *file, size_t size, struct error *err)
         length = length << 8 | head[i];
     if (length > SAFETENSORS_HEADER_MAX || length > size - sizeof(head))
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: not a safetensors file, or cut short: a header of %llu bytes",
+                         "%s: not a safetensors file, or truncated: a header of %llu bytes",
                          file->path, (unsigned long long)length);
     size_t all = SAFETENSORS_HEAD + (size_t)length;
     if (buf_reserve(&header, all, err) != 0 || bytes_at(file, 0, header.data, all, err) != 0)
@@ -339,7 +340,7 @@ int safetensors_verify(const struct safetensors *file, struct error *err) {
     return 0;
 }
 
-/* Filter by filter, each through SCRATCH. */
+/* Reads filter by filter, each through SCRATCH. */
 static int read_filters(const struct safetensors *file, const struct safetensors_entry *entry,
                         const struct array *array, uint32_t *ret_crc, struct error *err) {
     float *data = array->data;
@@ -365,11 +366,11 @@ int safetensors_read(const struct safetensors *file, const struct array *array, 
     if (entry->unusable != NULL)
         return refuse(file, err, array->name, entry->unusable);
     if (entry->type != array->type)
-        return error_set(err, EXIT_CODE_DATA, "%s: %s: is %s, not %s", file->path, array->name,
-                         array_type_name(entry->type), array_type_name(array->type));
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: has type %s, expected %s", file->path,
+                         array->name, array_type_name(entry->type), array_type_name(array->type));
     if (entry->rank != array->rank ||
         memcmp(entry->shape, array->shape, (size_t)entry->rank * sizeof(entry->shape[0])) != 0)
-        return refuse(file, err, array->name, "has another shape than the model's");
+        return refuse(file, err, array->name, "its shape differs from the model's");
     uint32_t crc = 0;
     if (array_inputs(array) > 0) {
         if (read_filters(file, entry, array, &crc, err) != 0)

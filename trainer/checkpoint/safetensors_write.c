@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What passes through a sink: the file, or the checksum. */
+/* Destination of the bytes: the file and the checksum. */
 struct sink {
-    int fd; /* -1: checksum alone */
+    int fd; /* -1: checksum only */
     uint32_t crc;
 };
 
@@ -22,7 +22,7 @@ static int sink_take(struct sink *sink, const void *bytes, size_t size, struct e
     return 0;
 }
 
-/* The array's bytes in the file's order; an OHWI array goes through SCRATCH. */
+/* Writes the array's bytes in the file's order; an OHWI array is transposed in SCRATCH. */
 static int stream_array(const struct array *array, float *scratch, struct sink *sink,
                         struct error *err) {
     if (array->ohwi)
@@ -31,7 +31,8 @@ static int stream_array(const struct array *array, float *scratch, struct sink *
     return sink_take(sink, array->ohwi ? scratch : array->data, (size_t)array_bytes(array), err);
 }
 
-/* Names go into JSON as they are and into file names of other tools: plain characters only. */
+/* Names are copied into JSON unescaped and become file names of other tools: plain characters
+ * only. */
 static bool is_plain_name(const char *name) {
     size_t length = strlen(name);
     if (length == 0 || length > ARRAY_NAME_MAX)
@@ -44,11 +45,11 @@ static bool is_plain_name(const char *name) {
 
 static int check_array(const struct array *array, struct error *err) {
     if (!is_plain_name(array->name))
-        return error_set(err, EXIT_CODE_INTERNAL, "\"%s\" is no name of a tensor", array->name);
+        return error_set(err, EXIT_CODE_INTERNAL, "\"%s\" is not a valid tensor name", array->name);
     if (array_bytes(array) < 0)
         return error_set(err, EXIT_CODE_INTERNAL, "%s: impossible shape", array->name);
     if (array->ohwi && array_inputs(array) == 0)
-        return error_set(err, EXIT_CODE_INTERNAL, "%s: OHWI is for four axes of F32", array->name);
+        return error_set(err, EXIT_CODE_INTERNAL, "%s: OHWI needs four axes of F32", array->name);
     return 0;
 }
 
@@ -75,26 +76,27 @@ static int add_checksum(json_t *metadata, const struct array *array, float *scra
     return 0;
 }
 
-/* The header as JSON, its own checksum still zeros. */
+/* Builds the header as JSON, with zeros as its own checksum. */
 static int header_json(const struct array *arrays, size_t count,
                        const struct safetensors_note *notes, size_t note_count, float *scratch,
                        json_t **ret_root, struct error *err) {
     cleanup_json json_t *root = json_object();
-    json_t *metadata = json_object(); /* handed to root */
+    json_t *metadata = json_object(); /* root takes ownership */
     if (json_object_set_new(root, SAFETENSORS_METADATA, metadata) != 0 ||
         json_object_set_new(metadata, "format", json_string("pt")) != 0 ||
         json_object_set_new(metadata, SAFETENSORS_CRC, json_string(SAFETENSORS_ZEROS)) != 0)
         return error_no_memory(err, "checkpoint header");
     for (size_t i = 0; i < note_count; i++)
         if (json_object_set_new(metadata, notes[i].key, json_string(notes[i].text)) != 0)
-            return error_set(err, EXIT_CODE_INTERNAL, "note %s is no text", notes[i].key);
+            return error_set(err, EXIT_CODE_INTERNAL, "note %s is not text", notes[i].key);
     int64_t begin = 0;
     for (size_t i = 0; i < count; i++) {
         const struct array *array = &arrays[i];
         if (check_array(array, err) != 0)
             return -1;
         if (json_object_get(root, array->name) != NULL)
-            return error_set(err, EXIT_CODE_INTERNAL, "%s: two tensors of this name", array->name);
+            return error_set(err, EXIT_CODE_INTERNAL, "%s: two tensors with this name",
+                             array->name);
         if (add_checksum(metadata, array, scratch, err) != 0)
             return -1;
         if (json_object_set_new(root, array->name, entry_json(array, begin)) != 0)
@@ -105,15 +107,16 @@ static int header_json(const struct array *arrays, size_t count,
     return 0;
 }
 
-/* Length and header, padded with blanks to a multiple of eight, with their checksum in place. */
+/* Writes length and header, padded with blanks to a multiple of eight, with the checksum filled
+ * in. */
 static int header_bytes(const json_t *root, struct buf *out, struct error *err) {
     cleanup_free char *text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
     if (text == NULL)
         return error_no_memory(err, "checkpoint header");
     size_t length = (strlen(text) + 7) / 8 * 8;
     if (length > SAFETENSORS_HEADER_MAX)
-        return error_set(err, EXIT_CODE_INTERNAL, "a header of %zu bytes; %d are the most", length,
-                         SAFETENSORS_HEADER_MAX);
+        return error_set(err, EXIT_CODE_INTERNAL, "a header of %zu bytes; at most %d are allowed",
+                         length, SAFETENSORS_HEADER_MAX);
     char head[SAFETENSORS_HEAD];
     for (int i = 0; i < SAFETENSORS_HEAD; i++)
         head[i] = (char)(uint8_t)(length >> (8 * i));
@@ -140,7 +143,7 @@ static int write_all(int fd, const struct buf *header, const struct array *array
     return 0;
 }
 
-/* Room for the largest array that is transposed. */
+/* Allocates memory for the largest array that is transposed. */
 static float *transpose_scratch(const struct array *arrays, size_t count) {
     int64_t most = 1;
     for (size_t i = 0; i < count; i++)
@@ -158,8 +161,8 @@ int safetensors_write(const char *path, const struct array *arrays, size_t count
     if (scratch == NULL)
         return error_no_memory(err, "checkpoint");
     if (count > SAFETENSORS_TENSORS_MAX)
-        return error_set(err, EXIT_CODE_INTERNAL, "%s: %zu tensors; %d are the most", path, count,
-                         SAFETENSORS_TENSORS_MAX);
+        return error_set(err, EXIT_CODE_INTERNAL, "%s: %zu tensors; at most %d are allowed", path,
+                         count, SAFETENSORS_TENSORS_MAX);
     if (header_json(arrays, count, notes, note_count, scratch, &root, err) != 0 ||
         header_bytes(root, &header, err) != 0)
         return error_wrap(err, "%s", path);
