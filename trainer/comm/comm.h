@@ -1,18 +1,17 @@
-/* What the ranks of a job say to each other. One struct comm a process; every rank makes the same
+/* Communicator between the ranks of a job. One struct comm a process; every rank makes the same
  * calls in the same order, on one thread.
  *
- * Sums are started and awaited apart, so that gradients travel while backward goes on:
+ * All-reduces are started and awaited separately, so that gradients travel while backward goes on:
  *
  *     comm_sum_start(comm, slice, count, COMM_F32, &ticket, err);   ... compute ...
  *     comm_wait(comm, ticket, err);
  *
- * Between start and wait the slice belongs to the communicator. Sums are in place, and every rank
- * gets the same bits; two ranks get exactly a + b. Sizes are in elements of the type for sums, in
- * bytes elsewhere. Every call that waits gives up with EXIT_CODE_STALLED after
- * COMM_DEADLINE_SECONDS.
+ * Between start and wait the slice belongs to the communicator. Sums are in place, and all ranks
+ * get the same bits; two ranks get exactly a + b. Sizes are in elements of the type for sums, in
+ * bytes elsewhere. A call that waits fails with EXIT_CODE_STALLED after COMM_DEADLINE_SECONDS.
  *
  * A rank that fails must not leave the others waiting: it calls comm_abort and ends its process
- * with a code other than 0 at once; the launcher then ends the others. */
+ * immediately with a code other than 0; the launcher then ends the others. */
 #ifndef TRAINER_COMM_COMM_H
 #define TRAINER_COMM_COMM_H
 
@@ -26,25 +25,25 @@ enum { COMM_DEADLINE_SECONDS = 900 };
 
 struct comm;
 
-/* One rank: no library is touched. */
+/* Opens a communicator of a single rank; uses no library. */
 int comm_self_open(struct comm **ret, struct error *err);
 
-/* Says goodbye together with all other ranks. NULL is fine. */
+/* Collective. Finalizes and frees. NULL is fine. */
 void comm_close(struct comm *c);
-/* Leaves without the others and frees nothing that may still be in use; see above. */
+/* Leaves without the others and does not free memory that may still be in use; see above. */
 void comm_abort(struct comm *c);
 
 int comm_rank(const struct comm *c);
 int comm_size(const struct comm *c);
-/* Among the ranks that the launcher put on the same host. */
+/* Rank among those that the launcher placed on the same host. */
 int comm_local_rank(const struct comm *c);
 int comm_local_size(const struct comm *c);
 
 int comm_sum_start(struct comm *c, void *values, size_t count, enum comm_type type,
                    uint64_t *ret_ticket, struct error *err);
-/* Waits for the sum of this ticket and all that were started before it. */
+/* Waits for the sum of this ticket and all started before it. */
 int comm_wait(struct comm *c, uint64_t ticket, struct error *err);
-/* Both at once. */
+/* Starts a sum and waits for it. */
 int comm_sum(struct comm *c, void *values, size_t count, enum comm_type type, struct error *err);
 
 int comm_broadcast(struct comm *c, void *bytes, size_t size, int root, struct error *err);

@@ -1,4 +1,4 @@
-/* What a communicator has to bring; see comm.h for the meaning of each call. comm.c checks
+/* Interface of a communicator's implementation; comm.h documents each call. comm.c checks
  * arguments and forwards; a driver embeds struct comm as its first member. */
 #ifndef TRAINER_COMM_COMM_DRIVER_H
 #define TRAINER_COMM_COMM_DRIVER_H

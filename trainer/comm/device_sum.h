@@ -1,23 +1,22 @@
-/* Sums over all ranks of slices in device memory, enqueued beside the device's own queues, so that
- * they can be part of a recorded step:
+/* All-reduce of slices in device memory, enqueued beside the device's own queues, so that it can
+ * be part of a recorded step:
  *
- *     device_sum_start(sum, queue, slice, count, err);  behind what QUEUE holds so far
+ *     device_sum_start(sum, queue, slice, count, err);  after what QUEUE holds so far
  *     ... more work is enqueued ...
- *     device_sum_join(sum, queue, err);                 what QUEUE gets from here on sees all sums
+ *     device_sum_join(sum, queue, err);                 later work in QUEUE sees all sums
  *
- * Neither call waits for the sum. Sums are of f32, in place; every rank makes the same calls in the
- * same order and gets the same bits. Everything else that ranks say to each other goes over struct
- * comm.
+ * Neither call waits for the sum. Sums are of f32, in place; all ranks make the same calls in the
+ * same order and get the same bits. All other communication between ranks uses struct comm.
  *
- * A peer that is gone must not leave the host waiting for its device forever, so a wait for a queue
- * with sums in it is announced, and judged when it is over:
+ * The host must not wait forever for its device if a peer is gone. So it announces a wait for a
+ * queue with sums in it, and checks the result afterwards:
  *
- *     device_sum_expect(sum, deadline);     sums that are not through by then are given up, so that
- *     ... wait for the queue ...            the queue runs dry
- *     device_sum_check(sum, err);           whether all of them were summed
+ *     device_sum_expect(sum, deadline);     sums unfinished by then are aborted, so that
+ *     ... wait for the queue ...            the queue becomes idle
+ *     device_sum_check(sum, err);           fails unless all of them finished
  *
- * A recording that holds sums is given back before device_sum_finish. Sums that a recording must
- * not hold say so (`unrecorded`): then steps with them are enqueued anew each time. */
+ * Destroy a recording that contains sums before device_sum_finish. An implementation whose sums
+ * cannot be recorded sets `unrecorded`: steps are then enqueued anew each time. */
 #ifndef TRAINER_COMM_DEVICE_SUM_H
 #define TRAINER_COMM_DEVICE_SUM_H
 
@@ -44,7 +43,7 @@ struct device_sum {
     bool unrecorded;
 };
 
-/* QUEUE as backend_device.queue gives it. */
+/* QUEUE as returned by backend_device.queue. */
 static inline int device_sum_start(struct device_sum *s, void *queue, void *values, size_t count,
                                    struct error *err) {
     return s->driver->start(s, queue, values, count, err);
@@ -64,13 +63,14 @@ static inline int device_sum_check(struct device_sum *s, struct error *err) {
     return s == NULL ? 0 : s->driver->check(s, err);
 }
 
-/* Says goodbye together with all other ranks, after the last sum. NULL is fine. */
+/* Collective, after the last sum: leaves together with all other ranks. NULL is fine. */
 static inline int device_sum_finish(struct device_sum *s, struct error *err) {
     return s == NULL ? 0 : s->driver->finish(s, err);
 }
 
-/* Leaves, without the others where they have not finished together. NULL is fine. -1: the device
- * cannot be made to let go; what a sum may still use must not be freed, the process has to end. */
+/* Leaves; without the others if they have not finished together. NULL is fine. Returns -1 if the
+ * device cannot be made to stop: memory that a sum may still use must then not be freed, and the
+ * process has to end. */
 static inline int device_sum_close(struct device_sum *s) {
     return s == NULL ? 0 : s->driver->close(s);
 }

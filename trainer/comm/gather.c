@@ -13,7 +13,7 @@ void gathered_done(struct gathered *gathered) {
     *gathered = (struct gathered){0};
 }
 
-/* Everybody's size, as offsets. */
+/* Gathers the sizes of all ranks and turns them into offsets. */
 static int gather_sizes(struct comm *c, size_t size, uint64_t max, struct gathered *ret,
                         uint64_t *ret_most, struct error *err) {
     const uint64_t own = size;
@@ -28,8 +28,8 @@ static int gather_sizes(struct comm *c, size_t size, uint64_t max, struct gather
     for (size_t i = 0; i < ranks; i++) {
         if (sizes[i] > max - ret->offsets[i])
             return error_set(err, EXIT_CODE_INTERNAL,
-                             "rank %zu tells %" PRIu64 " bytes; over all ranks %" PRIu64
-                             " are the most",
+                             "rank %zu sends %" PRIu64 " bytes; over all ranks %" PRIu64
+                             " are allowed",
                              i, sizes[i], max);
         ret->offsets[i + 1] = ret->offsets[i] + sizes[i];
         *ret_most = sizes[i] > *ret_most ? sizes[i] : *ret_most;
@@ -41,7 +41,7 @@ static size_t least(uint64_t a, uint64_t b) {
     return (size_t)(a < b ? a : b);
 }
 
-/* What is left of rank RANK's block from AT on, at most PIECE bytes. */
+/* Returns how much of RANK's block is left from AT on, at most PIECE bytes. */
 static size_t left_of(const struct gathered *g, int rank, uint64_t at, size_t piece) {
     uint64_t size = g->offsets[rank + 1] - g->offsets[rank];
     return at < size ? least(size - at, piece) : 0;
@@ -76,7 +76,7 @@ int comm_gather_blocks(struct comm *c, const void *bytes, size_t size, int root,
     }
     if (is_root) {
         gathered.bytes.size = (size_t)total;
-        gathered.bytes.data[total] = '\0'; /* as buf_text has it */
+        gathered.bytes.data[total] = '\0'; /* terminator, as buf_text has it */
     }
     *ret = gathered;
     gathered = (struct gathered){0};

@@ -1,5 +1,5 @@
-/* Blocks of different sizes from all ranks to one: sizes first, then rounds of equal pieces, so
- * that no rank needs room for everybody's largest block. */
+/* Gather of blocks of different sizes to one rank: sizes first, then rounds of equal pieces, so
+ * that no rank needs memory for the largest block of each. */
 #ifndef TRAINER_COMM_GATHER_H
 #define TRAINER_COMM_GATHER_H
 
@@ -13,15 +13,15 @@
 /* Bytes of one round over all ranks. */
 enum { GATHER_ROUND_BYTES = 64 * 1024 * 1024 };
 
-/* Where each rank's block begins in what was gathered, and behind the last one the end. */
+/* Offsets of the ranks' blocks in the gathered bytes; the last one is the end. */
 struct gathered {
-    struct buf bytes;  /* of all ranks in their order; empty on ranks other than the root */
+    struct buf bytes;  /* blocks of all ranks, in order; empty on ranks other than the root */
     uint64_t *offsets; /* owned; [ranks + 1] */
 };
 
 void gathered_done(struct gathered *gathered);
 
-/* Called by all ranks at the same point. More than MAX bytes in all are an error on all of them. */
+/* Collective. More than MAX bytes in all are an error on all ranks. */
 int comm_gather_blocks(struct comm *c, const void *bytes, size_t size, int root, uint64_t max,
                        struct gathered *ret, struct error *err);
 

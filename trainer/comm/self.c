@@ -1,4 +1,4 @@
-/* The communicator of one rank: every sum is there already. */
+/* Communicator of a single rank: every sum is complete at once. */
 #include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 

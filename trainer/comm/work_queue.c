@@ -29,7 +29,7 @@ void work_queue_done(struct work_queue *q) {
     (void)pthread_cond_destroy(&q->changed);
 }
 
-/* One wait for a change; false once DEADLINE has passed. */
+/* Waits once for a change; returns false if DEADLINE has passed. */
 static bool wait_change(struct work_queue *q, int64_t deadline) {
     struct timespec until = {
         .tv_sec = (time_t)(deadline / CLOCK_SECOND),
@@ -38,7 +38,7 @@ static bool wait_change(struct work_queue *q, int64_t deadline) {
     return pthread_cond_timedwait(&q->changed, &q->lock, &until) != ETIMEDOUT;
 }
 
-/* With the lock held: 0, or -1 with what went wrong. */
+/* Call with the lock held. Returns 0, or -1 with the error. */
 static int check(const struct work_queue *q, bool in_time, const char *what, struct error *err) {
     if (q->failed) {
         if (err != NULL)

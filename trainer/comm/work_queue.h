@@ -1,9 +1,9 @@
-/* The bounded queue between the thread that computes and the one thread that talks to the other
- * ranks. Work is taken in the order in which it was posted; a ticket is the count of works posted
- * so far, so waiting for one is waiting for a number to be reached.
+/* Bounded queue between the computing thread and the one thread that communicates with other
+ * ranks. Work is taken in the order in which it was posted. A ticket is the number of works posted
+ * so far, so waiting for one means waiting until that many are finished.
  *
- * After a failure nothing more is taken and every post and wait returns that failure. Memory that
- * a posted work points to stays the caller's and must live until the work has finished. */
+ * After a failure no more work is taken, and every post and wait returns that failure. Memory that
+ * a posted work points to stays the caller's and must live until the work is finished. */
 #ifndef TRAINER_COMM_WORK_QUEUE_H
 #define TRAINER_COMM_WORK_QUEUE_H
 
@@ -16,7 +16,7 @@ enum work_kind { WORK_SUM, WORK_BROADCAST, WORK_GATHER, WORK_BARRIER };
 
 struct work {
     enum work_kind kind;
-    void *data;        /* summed or broadcast in place; where gathered bytes go */
+    void *data;        /* summed or broadcast in place; result of a gather */
     const void *input; /* gather: this rank's bytes */
     size_t count;      /* elements of a sum, else bytes */
     enum comm_type type;
@@ -40,17 +40,17 @@ struct work_queue {
 int work_queue_init(struct work_queue *q, struct error *err);
 void work_queue_done(struct work_queue *q);
 
-/* DEADLINE bounds the wait for room; see clock.h. */
+/* DEADLINE limits the wait for space in the queue; see clock.h. */
 int work_queue_post(struct work_queue *q, const struct work *work, int64_t deadline,
                     uint64_t *ret_ticket, struct error *err);
 int work_queue_wait(struct work_queue *q, uint64_t ticket, int64_t deadline, struct error *err);
-/* No more posts; what is there is still done. */
+/* No more posts are accepted; posted work is still done. */
 void work_queue_close(struct work_queue *q);
 
-/* The other side. Blocks until there is work (true), or the queue is closed and empty or has
- * failed (false). */
+/* For the communicating thread. Blocks until there is work (true), or the queue is closed and
+ * empty, or has failed (false). */
 bool work_queue_take(struct work_queue *q, struct work *ret);
-/* The work taken last is done. */
+/* Marks the work taken last as finished. */
 void work_queue_finish(struct work_queue *q);
 void work_queue_fail(struct work_queue *q, const struct error *failure);
 

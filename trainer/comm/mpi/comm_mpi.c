@@ -15,16 +15,16 @@
 enum {
     INIT_DEADLINE_SECONDS = 300,
     FINALIZE_DEADLINE_SECONDS = 60,
-    /* MPI counts are ints; a longer slice goes in pieces of this many elements. */
+    /* MPI counts are ints; longer slices are split into pieces of this many elements. */
     PIECE_MAX = 1 << 30,
 };
 
-/* Between two looks at whether a rank has come, ns. */
+/* Shortest sleep between two checks whether all ranks have arrived, ns. */
 static const int64_t NAP_LEAST = 5000;
 static const int64_t NAP_MOST = 250000;
 
 struct mpi_comm {
-    struct comm base; /* first, so that the two can be cast into each other */
+    struct comm base; /* must be first: the two are cast into each other */
     struct work_queue queue;
     pthread_t thread;
 };
@@ -36,7 +36,7 @@ static int mpi_error(struct error *err, const char *what, int code) {
     return error_set(err, EXIT_CODE_INTERNAL, "MPI: %s: %s", what, text);
 }
 
-/* After so long a wait, for a twentieth of it: no wait gets much longer by that. */
+/* Sleeps for a twentieth of the time waited so far, so that no wait becomes much longer. */
 static void doze(int64_t waited) {
     int64_t nap = waited / 20;
     if (nap < NAP_LEAST)
@@ -45,8 +45,8 @@ static void doze(int64_t waited) {
     (void)nanosleep(&span, NULL);
 }
 
-/* Until every rank has come this far. MPI's own waiting keeps a core busy, which threads that
- * compute and other ranks need: this one sleeps between two looks. */
+/* Waits until all ranks have come this far. MPI's own waiting keeps a core busy, which compute
+ * threads and other ranks need: this one sleeps between two checks. */
 static int meet(struct error *err) {
     MPI_Request request = MPI_REQUEST_NULL;
     int64_t began = clock_now();
@@ -140,8 +140,8 @@ static int begin(struct mpi_comm *m, struct error *err) {
     return find_local(&m->base, err);
 }
 
-/* From init to finalize. The first work that the opener posts is a barrier: once it is finished,
- * all ranks are there. */
+/* Makes all MPI calls, from init to finalize. The first posted work is a barrier: once it is
+ * finished, all ranks are there. */
 static void *talk(void *argument) {
     struct mpi_comm *m = argument;
     struct error err = {0};
@@ -210,14 +210,14 @@ static void mpi_close(struct comm *c) {
         .tv_sec = (time_t)(deadline / CLOCK_SECOND),
         .tv_nsec = (long)(deadline % CLOCK_SECOND),
     };
-    /* A rank that cannot finalize keeps its memory until the process ends. */
+    /* If finalize hangs, the memory is kept until the process ends. */
     if (pthread_clockjoin_np(m->thread, NULL, CLOCK_MONOTONIC, &until) != 0)
         return;
     work_queue_done(&m->queue);
     free(m);
 }
 
-/* The thread may sit in a call that never returns, so nothing is joined and nothing is freed. */
+/* The thread may be in a call that never returns, so nothing is joined or freed. */
 static void mpi_abort(struct comm *c) {
     struct mpi_comm *m = (struct mpi_comm *)c;
     struct error err = {0};
@@ -248,7 +248,7 @@ int comm_mpi_open(struct comm **ret, struct error *err) {
         .gather = mpi_gather,
         .barrier = mpi_barrier,
     };
-    /* Waiting calls give their core away: data threads and other ranks need it. */
+    /* Makes MPI's waiting calls yield their core: data threads and other ranks need it. */
     (void)setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 
     struct mpi_comm *m = calloc(1, sizeof(*m));
@@ -269,7 +269,7 @@ int comm_mpi_open(struct comm **ret, struct error *err) {
     int64_t deadline = deadline_in(INIT_DEADLINE_SECONDS);
     if (work_queue_post(&m->queue, &hello, deadline, &ticket, err) != 0 ||
         work_queue_wait(&m->queue, ticket, deadline, err) != 0) {
-        /* What the thread still uses is left to the end of the process. */
+        /* What the thread still uses is kept until the process ends. */
         (void)pthread_detach(m->thread);
         return error_wrap(err, "joining the other ranks");
     }

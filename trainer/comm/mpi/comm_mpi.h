@@ -1,7 +1,7 @@
-/* The communicator over Open MPI. One thread makes every MPI call from init to finalize
- * (MPI_THREAD_FUNNELED on it); it takes work from a bounded queue in the order in which it was
- * posted and runs the blocking calls while the caller computes. Signals are blocked on it and on
- * whatever threads the library starts. */
+/* Communicator over Open MPI. One thread makes all MPI calls from init to finalize
+ * (MPI_THREAD_FUNNELED on it). It takes work from a bounded queue in the order of posting and runs
+ * the blocking calls while the caller computes. Signals are blocked on it and on all threads that
+ * the library starts. */
 #ifndef TRAINER_COMM_MPI_COMM_MPI_H
 #define TRAINER_COMM_MPI_COMM_MPI_H
 
@@ -10,7 +10,7 @@
 /* Only for a process that a launcher started as a rank. */
 int comm_mpi_open(struct comm **ret, struct error *err);
 
-/* "Open MPI v4.1.4, ..."; needs no init. */
+/* Returns "Open MPI v4.1.4, ..."; needs no init. */
 const char *comm_mpi_library(void);
 
 #endif

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 struct nccl_sum {
-    struct device_sum base; /* first */
+    struct device_sum base; /* must be first */
     struct guard guard;
-    cudaStream_t stream; /* the sums' own */
-    cudaEvent_t made;    /* what a sum reads is there */
+    cudaStream_t stream; /* the sums' own stream */
+    cudaEvent_t made;    /* recorded when a sum's input is complete */
     cudaEvent_t summed;
-    ncclWindow_t window; /* NULL where nothing is registered */
+    ncclWindow_t window; /* NULL if nothing is registered */
 };
 
 static struct nccl_sum *nccl_of(struct device_sum *s) {
@@ -49,7 +49,9 @@ void comm_nccl_free(void *memory) {
 
 static int enqueue_sum(struct nccl_sum *n, void *values, size_t count, struct error *err) {
     guard_lock(&n->guard);
-    ncclResult_t result = n->guard.comm == NULL ? ncclSuccess /* failed; settling tells how */
+    ncclResult_t result = n->guard.comm == NULL ? ncclSuccess /* After a failure there is no
+                                                               * communicator; guard_settle reports
+                                                               * the error. */
                                                 : ncclAllReduce(values, values, count, ncclFloat32,
                                                                 ncclSum, n->guard.comm, n->stream);
     guard_unlock(&n->guard);
@@ -57,8 +59,8 @@ static int enqueue_sum(struct nccl_sum *n, void *values, size_t count, struct er
                         err);
 }
 
-/* NCCL enqueues on a thread of its own, so what comes behind the sum waits until it has: an event
- * that is recorded before would not cover it, in a recording it would be lost. */
+/* A nonblocking communicator enqueues on a thread of NCCL's. Wait until it has before returning:
+ * an event recorded earlier would not cover the sum, and in a recording it would be lost. */
 static int start(struct device_sum *s, void *queue, void *values, size_t count, struct error *err) {
     struct nccl_sum *n = nccl_of(s);
     if (cuda_check(cudaEventRecord(n->made, queue), "starting a sum", err) != 0 ||
@@ -118,7 +120,7 @@ static int open_stream(struct nccl_sum *n, struct error *err) {
     return cuda_check(cudaEventCreateWithFlags(&n->summed, cudaEventDisableTiming), "event", err);
 }
 
-/* Every rank hears of all GPUs, so that all of them refuse together. */
+/* All ranks get the list of GPUs, so that all of them refuse together. */
 static int compare_gpus(struct comm *comm, struct error *err) {
     struct cudaDeviceProp properties;
     struct peer own = {0};
@@ -150,7 +152,7 @@ static int open_guard(struct nccl_sum *n, struct comm *comm, struct error *err) 
                       in_seconds(COMM_NCCL_INIT_SECONDS), err);
 }
 
-/* Whether a sum of the float at VALUE, on N's stream, is in a recording of that stream. */
+/* Returns true if a sum of the float at VALUE, on N's stream, is in a recording of that stream. */
 static bool sum_is_recorded(struct nccl_sum *n, float *value) {
     struct error err = {0};
     cudaGraph_t graph = NULL;
@@ -170,7 +172,7 @@ static bool sum_is_recorded(struct nccl_sum *n, float *value) {
     return recorded;
 }
 
-/* Every rank tries; RET: it works on all of them. */
+/* Collective. All ranks try; RET: it works on all of them. */
 static int try_recording(struct nccl_sum *n, struct comm *comm, bool *ret, struct error *err) {
     float *value = NULL;
     if (cuda_check(cudaMalloc((void **)&value, sizeof(*value)), "memory", err) != 0)
@@ -179,14 +181,14 @@ static int try_recording(struct nccl_sum *n, struct comm *comm, bool *ret, struc
     (void)cudaFree(value);
     cleanup_free unsigned char *all = calloc((size_t)comm_size(comm), 1);
     if (all == NULL)
-        return error_no_memory(err, "what all ranks say of recordings");
+        return error_no_memory(err, "the test of recordings on all ranks");
     if (comm_gather(comm, &own, sizeof(own), all, err) != 0)
         return -1;
     *ret = memchr(all, 0, (size_t)comm_size(comm)) == NULL;
     return 0;
 }
 
-/* A communicator whose recording failed has been aborted. */
+/* A communicator whose recording failed has been aborted and is opened again. */
 static int open_checked(struct nccl_sum *n, struct comm *comm, struct error *err) {
     bool recorded = false;
     if (open_guard(n, comm, err) != 0 || try_recording(n, comm, &recorded, err) != 0)
@@ -195,27 +197,27 @@ static int open_checked(struct nccl_sum *n, struct comm *comm, struct error *err
         return 0;
     n->base.unrecorded = true;
     if (guard_close(&n->guard, in_seconds(COMM_NCCL_ABORT_SECONDS)) != 0)
-        return error_set(err, EXIT_CODE_DEVICE, "NCCL: a recorded sum could not be given up");
+        return error_set(err, EXIT_CODE_DEVICE, "NCCL: a recorded sum could not be discarded");
     n->guard = (struct guard){0};
     if (guard_init(&n->guard, err) != 0)
         return -1;
     return open_guard(n, comm, err);
 }
 
-/* Every rank registers its arena at the same offset of its memory, or none does. Where ranks cannot
- * reach each other's memory, NCCL makes a registration with its network or transport of it. */
+/* All ranks register their arena at the same offset of its memory, or none does. If ranks cannot
+ * reach each other's memory, NCCL registers it with its network or transport. */
 static int open_window(struct nccl_sum *n, void *memory, size_t bytes, struct error *err) {
     if (memory == NULL)
         return 0;
     guard_lock(&n->guard);
-    /* The symmetric kernels of 2.28 wait for peers without looking at the abort flag. */
+    /* The symmetric kernels of 2.28 wait for peers without checking the abort flag. */
     ncclResult_t result =
         n->guard.comm == NULL
             ? ncclSuccess
             : ncclCommWindowRegister(n->guard.comm, memory, bytes, &n->window, NCCL_WIN_DEFAULT);
     guard_unlock(&n->guard);
     return guard_settle(&n->guard, result,
-                        "registering the gradients (NCCL_WIN_ENABLE=0 does without)",
+                        "registering the gradients (NCCL_WIN_ENABLE=0 turns that off)",
                         in_seconds(COMM_NCCL_INIT_SECONDS), err);
 }
 

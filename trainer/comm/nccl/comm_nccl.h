@@ -1,16 +1,17 @@
-/* Sums over NCCL: a communicator of one GPU a rank, on a high-priority stream of its own. It is
- * opened without blocking, watched by a thread (guard.h), and aborted where a peer is gone, so that
- * no rank hangs in a sum. What is summed lies in NCCL's own kind of memory, registered with the
- * communicator, so that sums may do without copies; but not as a symmetric window, whose kernels
- * cannot be aborted. Where it cannot register, it sums all the same. NCCL_WIN_ENABLE=0 and
- * NCCL_LOCAL_REGISTER=0 switch that off.
+/* All-reduce over NCCL, one GPU a rank, on a high-priority stream of its own.
  *
- * A sum that does not block is put on its stream by a thread of NCCL's, also into a recording. NCCL
- * says nowhere that this holds, so it is tried at the start: a sum of one number is recorded and
- * thrown away. Where on any rank recording fails or the recording is empty, all ranks open the
- * communicator anew and no step is recorded (device_sum.unrecorded): slower by what its launches
- * cost the host. A communicator that blocks could be recorded, but not be given up in time when a
- * peer does not come. */
+ * The communicator is nonblocking, watched by a thread (guard.h), and aborted if a peer is gone,
+ * so that no rank hangs in a sum. Summed memory is allocated by NCCL and registered with the
+ * communicator, so that sums may avoid copies; but not as a symmetric window, whose kernels cannot
+ * be aborted. If registration fails, sums work all the same. NCCL_WIN_ENABLE=0 and
+ * NCCL_LOCAL_REGISTER=0 turn it off.
+ *
+ * With a nonblocking communicator a thread of NCCL's puts a sum on its stream, also in a
+ * recording. NCCL does not document that this works, so it is tested at the start: a sum of one
+ * number is recorded and discarded. If on any rank recording fails or the recording is empty, all
+ * ranks open the communicator anew and no step is recorded (device_sum.unrecorded): slower by the
+ * host's launch overhead. A blocking communicator could be recorded, but not aborted in time when
+ * a peer does not come. */
 #ifndef TRAINER_COMM_NCCL_COMM_NCCL_H
 #define TRAINER_COMM_NCCL_COMM_NCCL_H
 
@@ -19,19 +20,18 @@
 
 enum { COMM_NCCL_INIT_SECONDS = 300, COMM_NCCL_FINISH_SECONDS = 60, COMM_NCCL_ABORT_SECONDS = 10 };
 
-/* Memory on the current device that can be registered. What comm_nccl_alloc gives is not cleared;
- * NULL on failure. */
+/* Allocates memory on the current device that can be registered, not cleared. NULL on failure. */
 void *comm_nccl_alloc(size_t bytes, struct error *err);
 void comm_nccl_free(void *memory);
 
-/* All ranks of COMM together, each with its device current on the calling thread; two ranks on one
- * GPU are an error of all of them. MEMORY, of comm_nccl_alloc, holds everything that will be
- * summed, and has to outlive the sums; NULL: nothing is registered. COMM carries NCCL's id and is
- * not needed afterwards. */
+/* Collective, with each rank's device current on the calling thread. Two ranks on one GPU are an
+ * error on all ranks. MEMORY, of comm_nccl_alloc, must contain everything that will be summed and
+ * outlive the sums; NULL: nothing is registered. COMM carries NCCL's id and is not needed
+ * afterwards. */
 int comm_nccl_open(struct device_sum **ret, struct comm *comm, void *memory, size_t bytes,
                    struct error *err);
 
-/* "NCCL 2.28.9": what this build was made with, and what is loaded. */
+/* Returns "NCCL 2.28.9": the version this build was made with, and the one loaded. */
 const char *comm_nccl_text(void);
 const char *comm_nccl_loaded(void);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* How often the thread asks, and how often a call that is under way is asked for its end. */
+/* Interval of the thread's checks, and of checks for the end of a call in progress. */
 enum { WATCH_MS = 200, SETTLE_MS = 1 };
 
 static struct timespec timespec_of(int64_t at) {
@@ -13,7 +13,7 @@ static struct timespec timespec_of(int64_t at) {
                              .tv_nsec = (long)(at % CLOCK_SECOND)};
 }
 
-/* Under the lock. */
+/* Call with the lock held. */
 static void wait_ms(struct guard *g, int ms) {
     struct timespec until = timespec_of(clock_now() + ms * CLOCK_MILLISECOND);
     (void)pthread_cond_timedwait(&g->changed, &g->lock, &until);
@@ -22,13 +22,13 @@ static void wait_ms(struct guard *g, int ms) {
 int guard_error(ncclResult_t result, const char *what, struct error *err) {
     const char *words = ncclGetLastError(NULL);
     bool more = words != NULL && words[0] != '\0';
-    /* A peer or the way to it is gone: not this device's fault. */
+    /* A lost peer or connection is not this device's fault. */
     enum exit_code code = result == ncclRemoteError ? EXIT_CODE_HOST_LOST : EXIT_CODE_DEVICE;
     return error_set(err, code, "NCCL: %s: %s%s%.256s", what, ncclGetErrorString(result),
                      more ? ": " : "", more ? words : "");
 }
 
-/* Under the lock: the state of what was begun last. */
+/* Call with the lock held. Returns the state of the last call. */
 static ncclResult_t ask(const struct guard *g) {
     ncclResult_t state = ncclSuccess;
     ncclResult_t asked = ncclCommGetAsyncError(g->comm, &state);
@@ -41,22 +41,22 @@ static void fail(struct guard *g, const struct error *failure) {
     (void)pthread_cond_broadcast(&g->changed);
 }
 
-/* Under the lock, with a communicator. */
+/* Call with the lock held and a communicator. */
 static void look(struct guard *g) {
     struct error failure = {0};
     ncclResult_t state = ask(g);
     if (state != ncclSuccess && state != ncclInProgress)
         (void)guard_error(state, "summing over ranks", &failure);
     else if (g->deadline != 0 && clock_now() > g->deadline)
-        (void)error_set(&failure, EXIT_CODE_STALLED,
-                        "NCCL: a sum over ranks is not through at its deadline: a rank is gone or "
-                        "stands still");
+        (void)error_set(
+            &failure, EXIT_CODE_STALLED,
+            "NCCL: an all-reduce did not finish by its deadline: a rank is gone or hangs");
     else
         return;
     fail(g, &failure);
 }
 
-/* Whoever has to abort does it on this thread, because that may never return. */
+/* Aborts happen on this thread, because they may never return. */
 static void *watch(void *argument) {
     struct guard *g = argument;
     (void)pthread_mutex_lock(&g->lock);
@@ -114,7 +114,7 @@ int guard_settle(struct guard *g, ncclResult_t result, const char *what, int64_t
             break;
         if (clock_now() > deadline) {
             (void)error_set(&failure, EXIT_CODE_STALLED,
-                            "NCCL: %s: not all ranks were there at the deadline", what);
+                            "NCCL: %s: not all ranks had joined by the deadline", what);
             fail(g, &failure);
         } else {
             wait_ms(g, SETTLE_MS);

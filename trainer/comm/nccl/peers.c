@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The first rank before RANK with the same GPU, or -1. */
+/* Returns the first rank before RANK with the same GPU, or -1. */
 static int twin_of(const struct peer *all, int rank) {
     for (int i = 0; i < rank; i++)
         if (memcmp(all[i].uuid, all[rank].uuid, sizeof(all[i].uuid)) == 0)
@@ -16,7 +16,7 @@ int peers_check(const struct peer *all, int count, struct error *err) {
         if (twin >= 0)
             return error_set(err, EXIT_CODE_DEVICE,
                              "NCCL: ranks %d (%.64s) and %d (%.64s) have the same GPU %.16s; NCCL "
-                             "needs one GPU a rank, --comm mpi lets ranks share",
+                             "needs one GPU per rank, --comm mpi lets ranks share one",
                              twin, all[twin].host, rank, all[rank].host, all[rank].address);
     }
     return 0;
