@@ -26,9 +26,9 @@ static int make_room(struct coco_curve_room *room, size_t count, struct error *e
     return 0;
 }
 
-/* Precision and score at each true positive of the first LIMIT detections of every image. Between
- * true positives recall stays and precision only falls, so nothing else shapes the curve. Returns
- * their number. */
+/* Collects precision and score at each true positive among the first LIMIT detections of each
+ * image. Between true positives recall is constant and precision only falls, so nothing else
+ * shapes the curve. Returns their number. */
 static size_t collect(struct coco_curve_room *room, const struct coco_curve_input *input,
                       size_t limit, unsigned bit) {
     size_t hit = 0, missed = 0;
@@ -47,7 +47,7 @@ static size_t collect(struct coco_curve_room *room, const struct coco_curve_inpu
     return hit;
 }
 
-/* The score of the first detection of all: where recall 0 is read. */
+/* Returns the score of the very first detection: the value at recall 0. */
 static double first_score(const struct coco_curve_input *input, size_t limit) {
     for (size_t i = 0; i < input->count; i++)
         if (input->hits[input->sorted[i].number].rank < limit)

@@ -1,5 +1,4 @@
-/* From one category's outcomes to its precision over recall, for one area range and one limit of
- * detections. */
+/* Precision-recall curve of one category, for one area range and one limit of detections. */
 #ifndef TRAINER_EVAL_COCO_CURVE_H
 #define TRAINER_EVAL_COCO_CURVE_H
 
@@ -20,7 +19,7 @@ struct coco_curve_input {
     size_t truth_count; /* objects that count in this area range; above 0 */
 };
 
-/* What a thread keeps from one curve to the next. Zeroed is ready. */
+/* Scratch memory that a thread reuses from curve to curve. Initialize with zeros. */
 struct coco_curve_room {
     double *precision; /* owned: at each true positive */
     double *score;     /* owned */

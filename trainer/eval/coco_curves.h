@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* All owned; -1 where a category has nothing to find. Index order as in pycocotools' eval:
- * precision and score [threshold][recall][category][area][limit], recall without [recall]. */
+/* All owned; -1 if a category has no objects. Index order as in pycocotools' eval: precision and
+ * score [threshold][recall][category][area][limit], recall without [recall]. */
 struct coco_curves {
     double *precision;
     double *score;

@@ -12,10 +12,10 @@
 
 enum { PAIRS_AT_ONCE = 64 };
 
-/* The failure with the lowest number of all threads': the one that a single thread would meet
+/* The error with the lowest pair number over all threads: the one that a single thread would meet
  * first. */
 struct first_error {
-    ptrdiff_t number; /* of the pair; -1 for none */
+    ptrdiff_t number; /* number of the pair; -1: none */
     struct error err;
 };
 
@@ -57,17 +57,17 @@ static int match_all(const struct coco_input *input, const struct coco_pairs *pa
     return -1;
 }
 
-/* Everything the curves are made from. */
+/* Input of the curves. */
 struct lines {
     const struct coco_pairs *pairs;
     const struct coco_hit *hits;
-    struct coco_scored *sorted; /* all detections, each category's by falling score */
+    struct coco_scored *sorted; /* all detections, within each category by falling score */
     struct coco_scored *scratch;
     size_t (*truth_count)[COCO_AREAS]; /* of each category */
     size_t category_count;
 };
 
-/* Where the detections of CATEGORY begin. */
+/* Returns where the detections of CATEGORY begin. */
 static size_t line_start(const struct lines *lines, size_t category) {
     size_t pair = lines->pairs->category_start[category];
     return pair < lines->pairs->count ? lines->pairs->list[pair].hits : lines->pairs->hit_count;

@@ -1,16 +1,15 @@
-/* COCO's detection scores, bit for bit those of pycocotools (the Python module cocoeval and numpy's
+/* COCO detection metrics, bit for bit those of pycocotools (the Python module cocoeval and numpy's
  * order of summation), for boxes and for masks.
  *
- * The caller gives ground truth and detections as two lists in file order, with images and
- * categories already numbered in ascending order of their ids. Objects are brought together by
- * (category, image); each such pair is matched for 10 overlap thresholds and 4 ranges of area;
- * then each category's detections are lined up by score and give precision over recall. Pairs and
- * categories are spread over threads; each result has its place, so that the numbers do not depend
- * on how many threads there are.
+ * Input are ground truth and detections, two lists in file order, with images and categories
+ * numbered in ascending order of their ids. Objects are grouped by (category, image). Each such
+ * pair is matched for 10 overlap thresholds and 4 ranges of area; then each category's detections
+ * are sorted by score, which gives precision over recall. Threads share pairs and categories; each
+ * result has its own place, so the numbers do not depend on the number of threads.
  *
- * Masks are asked for when a pair is matched and dropped behind it: memory does not grow with the
- * size of masks. Every mask is asked for, also where no pair needs it, so that a damaged one is
- * found always; of several the error of the first pair is returned. */
+ * Masks are requested when a pair is matched and dropped afterwards: memory does not grow with the
+ * size of masks. All masks are requested, even if no pair needs them, so that a damaged one is
+ * always found; of several errors that of the first pair is returned. */
 #ifndef TRAINER_EVAL_COCO_EVAL_H
 #define TRAINER_EVAL_COCO_EVAL_H
 

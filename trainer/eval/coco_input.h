@@ -22,15 +22,15 @@ enum {
 struct coco_object {
     uint32_t image;
     uint32_t category;
-    bool crowd;   /* truth: a region that detections may hit at will */
-    bool id_zero; /* truth: its id is 0, which the reference takes for "no match" */
+    bool crowd;   /* truth: a region that any number of detections may match */
+    bool id_zero; /* truth: its id is 0, which the reference mistakes for "no match" */
     double score; /* detections; finite */
     double area;
     double box[4]; /* x, y, width, height */
 };
 
-/* Gives the mask of object NUMBER. Called from several threads at once, each with its own BRUSH
- * and RET. */
+/* Callback that returns the mask of object NUMBER. Called from several threads at once, each with
+ * its own BRUSH and RET. */
 typedef int coco_mask_function(const void *user, size_t number, struct rle_brush *brush,
                                struct rle *ret, struct error *err);
 
@@ -46,8 +46,8 @@ struct coco_input {
     struct coco_objects found;
     size_t image_count;
     size_t category_count;
-    bool masks;  /* compare masks; else boxes */
-    int threads; /* 0: OpenMP's own number */
+    bool masks;  /* score masks; else boxes */
+    int threads; /* 0: OpenMP's default */
 };
 
 #endif

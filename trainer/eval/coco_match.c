@@ -26,7 +26,7 @@ void coco_matcher_done(struct coco_matcher *matcher) {
     *matcher = (struct coco_matcher){0};
 }
 
-/* Makes *ITEMS hold NEW items of SIZE bytes, those behind OLD zeroed. */
+/* Grows *ITEMS to NEW items of SIZE bytes, and zeroes those from OLD on. */
 static int grow(void *items, size_t size, size_t old, size_t new, struct error *err) {
     char *grown = realloc(*(void **)items, new *size);
     if (grown == NULL)
@@ -36,7 +36,7 @@ static int grow(void *items, size_t size, size_t old, size_t new, struct error *
     return 0;
 }
 
-/* On failure some arrays are longer than their capacity says, which harms nothing. */
+/* On failure some arrays are longer than their capacity says, which is harmless. */
 static int make_room(struct coco_matcher *m, size_t truth, size_t found, struct error *err) {
     if (truth > m->truth_capacity) {
         size_t old = m->truth_capacity, new = truth + truth / 2 + 16;
@@ -69,7 +69,7 @@ static int make_room(struct coco_matcher *m, size_t truth, size_t found, struct 
     return 0;
 }
 
-/* One pair, as the functions below see it. */
+/* One pair, as the functions below use it. */
 struct view {
     const struct coco_input *input;
     const uint32_t *truth; /* numbers in the list of truth */
@@ -141,7 +141,7 @@ static void order_truth(struct coco_matcher *m, const struct view *v, size_t are
         }
 }
 
-/* The place in the order that a detection takes, or -1. */
+/* Returns the position in that order of the object that a detection takes, or -1. */
 static ptrdiff_t choose(const struct coco_matcher *m, const struct view *v, const double *row,
                         double least) {
     double best = least < 1 - 1e-10 ? least : 1 - 1e-10;
@@ -181,7 +181,7 @@ static void match_area(struct coco_matcher *m, const struct view *v, size_t area
     }
 }
 
-/* Detections that are not matched and lie outside the area range do not count. */
+/* Unmatched detections outside the area range do not count. */
 static void ignore_outside(const struct coco_matcher *m, const struct view *v,
                            struct coco_hit *hits) {
     for (size_t d = 0; d < v->found_count; d++)

@@ -1,7 +1,7 @@
-/* Matching within one pair: which detection takes which object, for every overlap threshold and
- * area range. Detections go by falling score, the first 100 of them; each takes the free object
- * with the largest overlap, the later one of two equals; objects that do not count (crowds, those
- * outside the area range) only when no other is taken. */
+/* Matching of detections to objects within one pair, for all overlap thresholds and area ranges.
+ * Detections go in order of falling score, the first 100 of them. Each takes the free object with
+ * the largest overlap, of two equals the later one; objects that do not count (crowds, those
+ * outside the area range) only if no other is taken. */
 #ifndef TRAINER_EVAL_COCO_MATCH_H
 #define TRAINER_EVAL_COCO_MATCH_H
 
@@ -13,11 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What became of a detection. Bit area * COCO_THRESHOLDS + threshold. */
+/* Outcome of a detection. Bit area * COCO_THRESHOLDS + threshold. */
 struct coco_hit {
     double score;
     uint64_t matched;
-    uint64_t ignored; /* counts neither way */
+    uint64_t ignored; /* neither true nor false positive */
     uint32_t rank;    /* within its pair, by score */
 };
 
@@ -25,10 +25,10 @@ static inline unsigned coco_hit_bit(size_t area, size_t threshold) {
     return (unsigned)(area * COCO_THRESHOLDS + threshold);
 }
 
-/* What a thread keeps from one pair to the next. Zeroed is ready. */
+/* Scratch memory that a thread reuses from pair to pair. Initialize with zeros. */
 struct coco_matcher {
     struct rle_brush brush;
-    struct rle spare;        /* masks that are only checked */
+    struct rle spare;        /* masks that are only validated */
     struct rle *truth_masks; /* owned, as all below */
     struct rle *found_masks;
     double (*truth_boxes)[4];
@@ -36,7 +36,7 @@ struct coco_matcher {
     struct coco_scored *sorted;
     struct coco_scored *scratch;
     double *overlaps; /* [detection][object] */
-    bool *hopeful;    /* detections that reach the lowest threshold somewhere */
+    bool *hopeful;    /* detections that reach the lowest threshold with some object */
     uint32_t *order;  /* objects, those that count first */
     bool *ignored;    /* objects, in that order */
     bool *taken;

@@ -32,7 +32,7 @@ static void sort_pass(const struct coco_objects *objects, bool by_category, cons
     }
 }
 
-/* The numbers of OBJECTS in order of category, image, place in the list. */
+/* Sorts the numbers of OBJECTS by category, image, position in the list. */
 static int make_order(const struct coco_objects *objects, const struct coco_input *input,
                       uint32_t **ret, struct error *err) {
     size_t keys =
@@ -48,7 +48,7 @@ static int make_order(const struct coco_objects *objects, const struct coco_inpu
     return 0;
 }
 
-/* One of the two sorted lists while they are walked together. */
+/* One of the two sorted lists during the merge. */
 struct side {
     const struct coco_objects *objects;
     const uint32_t *order;
@@ -69,7 +69,7 @@ static uint32_t take(struct side *side, uint64_t key) {
     return (uint32_t)(side->at - start);
 }
 
-/* Walks both lists; counts the pairs, and writes them where there is a list. */
+/* Walks both lists together; counts the pairs, and writes them if there is a list. */
 static void walk(struct coco_pairs *pairs, struct side truth, struct side found) {
     size_t count = 0, hits = 0;
     for (;;) {
@@ -96,8 +96,7 @@ static void walk(struct coco_pairs *pairs, struct side truth, struct side found)
 static int check(const struct coco_objects *objects, const struct coco_input *input,
                  struct error *err) {
     if (objects->count > COCO_OBJECTS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "%zu objects are more than can be scored",
-                         objects->count);
+        return error_set(err, EXIT_CODE_DATA, "%zu objects: too many to be scored", objects->count);
     for (size_t i = 0; i < objects->count; i++)
         if (objects->list[i].image >= input->image_count ||
             objects->list[i].category >= input->category_count)

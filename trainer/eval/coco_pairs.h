@@ -1,5 +1,5 @@
-/* Ground truth and detections brought together: a pair is what one image has of one category.
- * Pairs come in order of category, then image; objects within a pair in the order of the list. */
+/* Pairs of image and category: the ground truth and the detections of one category in one image.
+ * Pairs are ordered by category, then image; objects within a pair as in the list. */
 #ifndef TRAINER_EVAL_COCO_PAIRS_H
 #define TRAINER_EVAL_COCO_PAIRS_H
 
@@ -21,7 +21,7 @@ struct coco_pair {
 struct coco_pairs {
     uint32_t *truth_order; /* owned, like all below: numbers in the list */
     uint32_t *found_order;
-    struct coco_pair *list; /* those with any object */
+    struct coco_pair *list; /* pairs with at least one object */
     size_t count;
     size_t *category_start; /* category c: pairs category_start[c] to [c + 1] */
     size_t hit_count;

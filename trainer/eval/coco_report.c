@@ -51,7 +51,7 @@ int coco_report_lines(const struct coco_report *report, struct buf *out, struct 
     return 0;
 }
 
-/* Characters of UTF-8 text: its bytes but those that continue one. */
+/* Returns the characters of UTF-8 text: all bytes but continuation bytes. */
 static int width_of(const char *text) {
     int width = 0;
     for (; *text != '\0'; text++)

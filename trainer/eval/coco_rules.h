@@ -1,17 +1,17 @@
-/* The fixed numbers of the COCO detection challenge, as the doubles that numpy makes of them. */
+/* Constants of the COCO detection challenge, as the doubles that numpy computes. */
 #ifndef TRAINER_EVAL_COCO_RULES_H
 #define TRAINER_EVAL_COCO_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Threshold 0..9 of overlap: 0.5 to 0.95. The ninth lies one bit below 0.9. */
+/* Overlap threshold 0..9: 0.5 to 0.95. The ninth lies one bit below 0.9. */
 double coco_threshold(size_t number);
 
-/* Point 0..100 of recall: 0 to 1. */
+/* Recall point 0..100: 0 to 1. */
 double coco_recall(size_t number);
 
-/* Area range 0..3: its name, and whether AREA lies outside; both ends lie inside. */
+/* Name of area range 0..3, and whether AREA lies outside it; both ends lie inside. */
 const char *coco_area_name(size_t number);
 bool coco_area_outside(size_t number, double area);
 

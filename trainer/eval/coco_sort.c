@@ -14,7 +14,7 @@ static void insertion(struct coco_scored *items, size_t count) {
     }
 }
 
-/* Merges two sorted stretches, FROM[0..left) and FROM[left..count), into TO. */
+/* Merges two sorted runs, FROM[0..left) and FROM[left..count), into TO. */
 static void merge(const struct coco_scored *from, size_t left, size_t count,
                   struct coco_scored *to) {
     size_t a = 0, b = left, out = 0;

@@ -1,4 +1,4 @@
-/* A stable sort by falling score: equal scores keep their order, which the reference's numbers
+/* Stable sort by falling score: equal scores keep their order, which the reference's numbers
  * depend on. */
 #ifndef TRAINER_EVAL_COCO_SORT_H
 #define TRAINER_EVAL_COCO_SORT_H
@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 struct coco_scored {
-    double score; /* no NaN */
+    double score; /* not NaN */
     uint32_t number;
 };
 
-/* Sorts COUNT items; SCRATCH has room for as many. */
+/* Sorts COUNT items; SCRATCH holds as many. */
 void coco_sort(struct coco_scored *items, size_t count, struct coco_scored *scratch);
 
 #endif

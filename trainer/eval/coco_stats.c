@@ -41,7 +41,7 @@ double coco_sum(const double *numbers, size_t count) {
     return coco_sum(numbers, half) + coco_sum(numbers + half, count - half);
 }
 
-/* The categories FIRST to END. */
+/* Categories FIRST to END. */
 struct span {
     size_t first;
     size_t end;

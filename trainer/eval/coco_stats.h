@@ -1,6 +1,6 @@
-/* The twelve numbers that sum up an evaluation: means over the entries of the curves that exist,
- * summed in numpy's order (pairwise, blocks of 128 with eight partial sums), which the last bits
- * depend on. -1 where no entry exists. */
+/* The twelve summary metrics of an evaluation: means over the valid entries of the curves, in
+ * numpy's order of summation (pairwise, blocks of 128 with eight partial sums), which the last
+ * bits depend on. -1 if no entry is valid. */
 #ifndef TRAINER_EVAL_COCO_STATS_H
 #define TRAINER_EVAL_COCO_STATS_H
 
@@ -12,7 +12,7 @@
 
 struct coco_stat {
     bool precision; /* average precision; else average recall */
-    int threshold;  /* number of the only one; -1 for the mean of all */
+    int threshold;  /* index of the only one; -1: mean over all */
     size_t area;
     size_t limit;
 };
@@ -23,11 +23,11 @@ extern const struct coco_stat COCO_STAT_ROWS[COCO_STATS];
 
 /* Over all categories. */
 int coco_stats(const struct coco_curves *curves, double ret[COCO_STATS], struct error *err);
-/* Over one. */
+/* For one category. */
 int coco_stats_category(const struct coco_curves *curves, size_t category, double ret[COCO_STATS],
                         struct error *err);
 
-/* The sum of COUNT numbers as numpy adds them. */
+/* Returns the sum of COUNT numbers in numpy's order. */
 double coco_sum(const double *numbers, size_t count);
 
 #endif

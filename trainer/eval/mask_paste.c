@@ -8,30 +8,30 @@
 
 enum { RING = 1, PADDED_MAX = MASK_PASTE_SIDE_MAX + 2 * RING };
 
-/* Of values in 0..1 a bilinear mean is at most this far off in f32: beyond, both ends of a span say
- * what all between them are. */
+/* A bilinear mean of values in 0..1 is at most this far off in f32. Beyond that from the
+ * threshold, both ends of a span decide for all pixels between them. */
 static const float UNSURE = 0x1p-20f;
 
-/* One direction: which pixels of the picture the box reaches, and where they lie in the padded
+/* One axis: the pixels of the picture that the box reaches, and their positions in the padded
  * square. */
 struct axis {
     enum mask_paste_rule rule;
     int side;
     int64_t first; /* pixels first .. end-1 */
     int64_t end;
-    int64_t origin; /* tv: the whole box's first pixel... */
-    float scale;    /* ...and source places a pixel */
+    int64_t origin; /* tv: the first pixel of the whole box... */
+    float scale;    /* ...and source positions per pixel */
     float start;    /* d2: the box's ends */
     float stop;
 };
 
-/* Between source places LOW and LOW + 1, by WEIGHT. */
+/* Interpolates between source positions LOW and LOW + 1 with WEIGHT. */
 struct tap {
     int low;
     float weight;
 };
 
-/* Rows of the picture between the same two source rows. */
+/* Rows of the picture that lie between the same two source rows. */
 struct span {
     int low;
     int64_t end;
@@ -120,7 +120,7 @@ static inline bool is_in(enum mask_paste_rule rule, float value) {
     return rule == MASK_PASTE_TV ? value > 0.5f : value >= 0.5f;
 }
 
-/* The logits as probabilities inside a ring of zeros. */
+/* Converts the logits to probabilities, surrounded by a ring of zeros. */
 static void pad(const struct mask_paste *paste, float ret[PADDED_MAX][PADDED_MAX]) {
     const int side = paste->side, last = side + 2 * RING - 1;
     for (int i = 0; i <= last; i++)
@@ -152,7 +152,7 @@ static int find_rows(struct rows *rows, struct mask_paster *paster, const struct
     return 0;
 }
 
-/* Ones from place FROM to END of the picture; they come in order. */
+/* Adds ones from position FROM to END of the picture; calls must be in order. */
 static int add_ones(struct rle *mask, uint64_t *at, uint64_t from, uint64_t end,
                     struct error *err) {
     if (mask->count > 0 && from == *at) {
@@ -167,7 +167,7 @@ static int add_ones(struct rle *mask, uint64_t *at, uint64_t from, uint64_t end,
     return 0;
 }
 
-/* A column of the picture, whose values at the source rows are COLUMN. */
+/* Adds a column of the picture, whose values at the source rows are COLUMN. */
 static int add_column(struct rle *mask, uint64_t *at, const struct rows *rows,
                       const struct axis *down, int64_t x, const float *column, struct error *err) {
     const int last = down->side + 2 * RING - 1;
@@ -219,7 +219,8 @@ int mask_paste(struct rle *ret, struct mask_paster *paster, const struct mask_pa
                struct error *err) {
     if (paste->side < 1 || paste->side > MASK_PASTE_SIDE_MAX ||
         !rle_size_fits(paste->height, paste->width))
-        return error_set(err, EXIT_CODE_INTERNAL, "a square of %d cannot be pasted into %u x %u",
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "a mask of side %d cannot be pasted into a picture of %u x %u",
                          paste->side, paste->width, paste->height);
     ret->height = paste->height;
     ret->width = paste->width;

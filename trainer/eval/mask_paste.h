@@ -1,17 +1,18 @@
-/* From a mask head's small square to the picture: the logits of one detection's class, pasted into
- * its box, as run lengths. No bitmap is made: of each column the few source rows between which the
- * value passes one half are looked at pixel by pixel, all others give whole runs.
+/* Pasting of a mask head's small square into the picture: the logits of one detection's class,
+ * resized to its box, as run lengths. No bitmap is made: in each column only the few source rows
+ * between which the value crosses one half are evaluated pixel by pixel, all others give whole
+ * runs.
  *
- * Two rules:
- * MASK_PASTE_TV, as torchvision's paste_masks_in_image (after Mask R-CNN's first implementation):
- * the square of probabilities gets a ring of zeros, the box grows by the same share about its
- * centre, its corners are cut to whole pixels toward zero, the square is resized to that box
- * (bilinear, half-pixel centres, edges repeated); a pixel is in the mask above one half.
- * MASK_PASTE_D2, as detectron2: the centre of each pixel is looked up in the square laid over the
- * box with its fractions (bilinear, zeros outside); in the mask from one half on.
+ * Two rules: MASK_PASTE_TV, as torchvision's paste_masks_in_image (after Mask R-CNN's first
+ * implementation): the square of probabilities is padded with a ring of zeros, the box grows by
+ * the same share about its centre, its corners are truncated to whole pixels, the square is
+ * resized to that box (bilinear, half-pixel centres, edges repeated); a pixel is in the mask above
+ * one half. MASK_PASTE_D2, as detectron2: the centre of each pixel is sampled in the square
+ * stretched over the unrounded box (bilinear, zeros outside); a pixel is in the mask from one half
+ * on.
  *
  * f32 in the order of torch's own kernels; where a value is within rounding of one half, builds of
- * torch differ among themselves, too. A number that is no number is in no mask. */
+ * torch differ from each other as well. A NaN is in no mask. */
 #ifndef TRAINER_EVAL_MASK_PASTE_H
 #define TRAINER_EVAL_MASK_PASTE_H
 
@@ -24,7 +25,7 @@ enum mask_paste_rule { MASK_PASTE_TV, MASK_PASTE_D2 };
 
 enum {
     MASK_PASTE_SIDE_MAX = 126,  /* of the square */
-    MASK_PASTE_REACH = 1 << 24, /* pixels; a box beyond, or of no numbers, gives an empty mask */
+    MASK_PASTE_REACH = 1 << 24, /* pixels; a box beyond this, or with NaN, gives an empty mask */
 };
 
 struct mask_paste {
@@ -36,15 +37,15 @@ struct mask_paste {
     uint32_t width;
 };
 
-/* Scratch of one thread. Zeroed is ready. */
+/* Scratch memory of one thread. Initialize with zeros. */
 struct mask_paster {
-    float *weights; /* owned; of the picture's rows */
+    float *weights; /* owned; weights of the picture's rows */
     size_t capacity;
 };
 
 void mask_paster_done(struct mask_paster *paster);
 
-/* A box outside of the picture gives a mask without ones. */
+/* A box outside the picture gives a mask without ones. */
 int mask_paste(struct rle *ret, struct mask_paster *paster, const struct mask_paste *paste,
                struct error *err);
 

@@ -67,7 +67,7 @@ void rle_decode(const struct rle *mask, const struct rle_pixels *ret_pixels) {
     }
 }
 
-/* A walk over the runs of one mask: what is left of the current run, and its value. */
+/* Iterator over the runs of one mask: what is left of the current run, and its value. */
 struct walk {
     const uint32_t *next;
     const uint32_t *end;
@@ -80,7 +80,7 @@ static struct walk walk_start(const struct rle *mask) {
         .next = mask->runs + 1, .end = mask->runs + mask->count, .left = mask->runs[0]};
 }
 
-/* Goes LENGTH pixels on, at most to the start of the next run. */
+/* Advances by LENGTH pixels, at most to the start of the next run. */
 static inline void walk_on(struct walk *walk, uint32_t length) {
     walk->left -= length;
     if (walk->left == 0 && walk->next < walk->end) {
@@ -89,9 +89,9 @@ static inline void walk_on(struct walk *walk, uint32_t length) {
     }
 }
 
-/* True while both walks have pixels to go, as the reference has it: it also stops where both stand
- * in an empty run at once. The second test matters only for masks whose runs do not add up, which
- * would hang it. */
+/* Returns true while both walks have pixels left, as the reference does: it also stops if both are
+ * in an empty run at once. The second test matters only for masks whose runs do not add up, for
+ * which the reference would loop forever. */
 static inline bool walk_both(const struct walk *a, const struct walk *b) {
     if (a->left == 0 && b->left == 0)
         return false;
@@ -161,7 +161,7 @@ void rle_box(const struct rle *mask, double ret_box[4]) {
             bottom = bottom > end_y ? bottom : end_y;
         }
     }
-    /* Where every run of ones is empty, the reference's unsigned sides wrap around; so do these. */
+    /* If every run of ones is empty, the reference's unsigned sides wrap around; so do these. */
     ret_box[0] = left;
     ret_box[1] = top;
     ret_box[2] = right - left + 1;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to so many crossings of one column are sorted by insertion. */
+/* Up to this many crossings of one column are sorted by insertion. */
 enum { INSERTION_MAX = 32 };
 
 void rle_brush_done(struct rle_brush *brush) {
@@ -30,8 +30,8 @@ static int grow(uint32_t **numbers, size_t *capacity, size_t count, struct error
     return 0;
 }
 
-/* Adds where the edge between two points crosses columns: pixel indices column * height + row,
- * counted by column; a crossing below the last row is one above the next column. */
+/* Adds the crossings of columns by the edge between two points, as pixel indices column * height +
+ * row, counted by column; a crossing below the last row is one above the next column. */
 static int add_edge(struct rle_brush *brush, const struct polygon_edge *edge, uint32_t height,
                     struct error *err) {
     if (edge->first > edge->last)
@@ -80,8 +80,8 @@ static void sort_few(uint32_t *numbers, size_t count) {
     }
 }
 
-/* Sorts the crossings into brush->sorted, with the end of the picture behind them: into columns by
- * counting, then within each. */
+/* Sorts the crossings into brush->sorted, followed by the end of the picture: into columns by
+ * counting sort, then within each column. */
 static int sort_crossings(struct rle_brush *brush, uint32_t height, uint32_t width,
                           struct error *err) {
     if (grow(&brush->sorted, &brush->sorted_capacity, brush->crossing_count + 1, err) != 0)
@@ -109,8 +109,8 @@ static int sort_crossings(struct rle_brush *brush, uint32_t height, uint32_t wid
     return 0;
 }
 
-/* The distances between the sorted crossings are the runs, but that two crossings at one pixel
- * undo each other. */
+/* The distances between sorted crossings are the runs, except that two crossings at the same pixel
+ * cancel out. */
 static int runs_from_crossings(struct rle *ret, const struct rle_brush *brush, struct error *err) {
     size_t count = brush->crossing_count + 1;
     if (rle_reserve(ret, count, err) != 0)
@@ -131,9 +131,8 @@ static int runs_from_crossings(struct rle *ret, const struct rle_brush *brush, s
 int rle_check_points(const double *points, size_t count, struct error *err) {
     for (size_t i = 0; i < 2 * count; i++)
         if (!(fabs(points[i]) <= POLYGON_LIMIT))
-            return error_set(err, EXIT_CODE_DATA,
-                             "coordinate %g of a polygon lies beyond %d pixels", points[i],
-                             POLYGON_LIMIT);
+            return error_set(err, EXIT_CODE_DATA, "coordinate %g of a polygon exceeds %d pixels",
+                             points[i], POLYGON_LIMIT);
     return 0;
 }
 

@@ -36,16 +36,16 @@ int rle_end(const struct rle *mask, struct error *err) {
     return 0;
 }
 
-/* Reads one number; *TEXT moves behind it. */
+/* Reads one number; advances *TEXT past it. */
 static int parse_number(const char **text, const char *end, int64_t *ret, struct error *err) {
     uint64_t bits = 0;
     for (unsigned group = 0; group < GROUPS_MAX; group++) {
         if (*text == end)
-            return error_set(err, EXIT_CODE_DATA, "the mask's string breaks off within a number");
+            return error_set(err, EXIT_CODE_DATA, "the mask's string ends within a number");
         unsigned value = (unsigned)(unsigned char)**text - FIRST_CHARACTER;
         if (value > 63)
             return error_set(err, EXIT_CODE_DATA,
-                             "byte 0x%02x in the mask's string is not of its alphabet",
+                             "byte 0x%02x in the mask's string is not in its alphabet",
                              (unsigned)(unsigned char)**text);
         (*text)++;
         bits |= (uint64_t)(value & (GROUP_MORE - 1)) << (GROUP_BITS * group);
