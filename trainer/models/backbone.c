@@ -7,7 +7,7 @@
 static const double MOMENTUM = 0.1;
 enum { EXPANSION = 4, NAME_SIZE = TENSOR_NAME_SIZE - 32 };
 
-/* A block's place: "layer2.0", its channels and stride. */
+/* Position of a block: "layer2.0", its channels and stride. */
 struct block {
     const struct backbone *backbone;
     char name[NAME_SIZE];
@@ -30,7 +30,7 @@ static int norm(struct graph *graph, const struct backbone *backbone, const char
     return x;
 }
 
-/* Convolution number NUMBER of BLOCK and the norm behind it. */
+/* Adds convolution NUMBER of BLOCK and the norm after it. */
 static int conv_norm(struct graph *graph, const struct block *block, int number, int x,
                      int64_t inputs, int64_t outputs, struct op_window window,
                      enum tensor_init gamma) {

@@ -1,11 +1,11 @@
-/* The body of a ResNet: stem and stages, from the normalised image to the map of each stage. Behind
- * the last one a classifier has its head (models/resnet.h); a detector takes all four.
+/* Body of a ResNet: stem and stages, from the normalized image to the feature map of each stage. A
+ * classifier adds its head to the last one (models/resnet.h); a detector uses all four.
  *
- * v1.5: the stride of a bottleneck lies in its 3x3, as in torchvision, unless `stride_first` (He et
- * al. 2015 have it in the first 1x1). Names are torchvision's, behind a prefix:
+ * v1.5: the stride of a bottleneck is in its 3x3, as in torchvision, unless `stride_first` (He et
+ * al. 2015 have it in the first 1x1). Names are torchvision's, after a prefix:
  * "layer1.0.conv1.weight".
  *
- * Start values: convolutions normal with fan out, norms 1 and 0. */
+ * Initial values: convolutions normal by fan out, norms 1 and 0. */
 #ifndef TRAINER_MODELS_BACKBONE_H
 #define TRAINER_MODELS_BACKBONE_H
 
@@ -18,26 +18,27 @@ enum { BACKBONE_STAGES = 4 };
 struct backbone_family {
     const char *name;
     bool bottleneck; /* 1x1, 3x3, 1x1 with four times the channels; else two 3x3 */
-    bool cifar;      /* 3x3 stem without pool */
-    int channels;    /* of the stem and of the first stage's inner maps; twice as many each stage */
+    bool cifar;      /* 3x3 stem without pooling */
+    int channels;    /* of the stem and of the first stage's inner maps; doubled in each further
+                      * stage */
     int blocks[BACKBONE_STAGES]; /* 0: no such stage */
 };
 
 struct backbone {
     const struct backbone_family *family;
-    const char *prefix; /* of all names: "", "backbone.body." */
+    const char *prefix; /* prefix of all names: "", "backbone.body." */
     double epsilon;     /* of the norms */
-    bool stride_first;  /* the stride of a bottleneck in its first 1x1 */
+    bool stride_first;  /* the stride of a bottleneck is in its first 1x1 */
     bool zero_gamma;    /* the last norm of each block starts at 0: blocks start as identities */
-    bool frozen_norms;  /* norms are constants and use their running statistics */
-    int frozen_stages;  /* what is constant as a whole: 1 the stem, 2 layer1, too, ... */
+    bool frozen_norms;  /* norms are frozen and use their running statistics */
+    int frozen_stages;  /* frozen stages: 1 the stem, 2 also layer1, ... */
 };
 
-/* Of the map that stage STAGE makes, from 0. */
+/* Returns the channels of the map of stage STAGE, from 0. */
 int64_t backbone_channels(const struct backbone_family *family, int stage);
 
-/* X: normalised images [N,H,W,C], C at least 3. Fills the map of each stage, TENSOR_NONE where
- * there is none. */
+/* X: normalized images [N,H,W,C], C at least 3. Fills the map of each stage; TENSOR_NONE for a
+ * missing stage. */
 void backbone_build(struct graph *graph, const struct backbone *backbone, int x,
                     int ret_stages[BACKBONE_STAGES]);
 

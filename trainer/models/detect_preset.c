@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What all of them have in common: how many anchors and regions are learnt from, which count as
- * matching, how a region's box is coded, how many proposals a training keeps before NMS; and of the
- * rules how long the lists are and what is dropped from them. */
+/* Values shared by all presets: the numbers of sampled anchors and regions, the IoUs of a match,
+ * the box coding, and the proposals that training keeps before NMS; of the rules the lengths of
+ * the lists and what is dropped from them. */
 #define COMMON_SAMPLES                                                                             \
     .anchor_samples = 256, .anchor_positives = 128, .anchor_foreground = 0.7F,                     \
     .anchor_background = 0.3F, .region_samples = 512, .region_positives = 128,                     \
@@ -75,7 +75,7 @@ const char *detect_preset_names(void) {
     return "tv, d2, mlperf";
 }
 
-/* The pyramid: levels of 4, 8, ... pixels a cell, and their anchors. */
+/* Sets the pyramid: levels with strides of 4, 8, ... pixels, and their anchors. */
 static void set_levels(struct detect_attr *attr, const struct detect_preset *preset,
                        const struct detect_canvas *canvas, int levels) {
     attr->canvas_h = canvas->height;
@@ -98,12 +98,12 @@ static void set_levels(struct detect_attr *attr, const struct detect_preset *pre
     }
 }
 
-/* Scored are a picture's own proposals, whatever else is in the batch. */
+/* Evaluation uses each picture's own proposals, whatever else is in the batch. */
 static unsigned flags_of(const struct detect_preset *preset, const struct detect_canvas *canvas) {
     return preset->flags & (canvas->training ? ~0U : ~(unsigned)DETECT_TOP_OF_BATCH);
 }
 
-/* OWN samples, or WANTED; of which are positive as many as POSITIVES of OWN. */
+/* Uses OWN samples, or WANTED if given, with the same share of POSITIVES among them. */
 static void set_samples(struct detect_attr *attr, int own, int positives, int wanted) {
     attr->samples = wanted > 0 ? wanted : own;
     attr->positives = attr->samples * positives / own;
@@ -113,7 +113,7 @@ static float rule_of(const struct detect_preset *preset, enum detect_rule rule) 
     return (float)preset->rules.value[rule];
 }
 
-/* How many are kept before NMS (RULE_PRE_NMS), or behind it (RULE_POST_NMS). */
+/* Returns how many are kept before NMS (RULE_PRE_NMS) or after it (RULE_POST_NMS). */
 static int kept(const struct detect_preset *preset, const struct detect_canvas *canvas,
                 enum detect_rule rule) {
     if (!canvas->training)

@@ -29,7 +29,8 @@ int detect_rules_set(struct detect_rules *rules, const char *name, double value,
     while (rule < DETECT_RULES && strcmp(RULES[rule].name, name) != 0)
         rule++;
     if (rule == DETECT_RULES)
-        return error_set(err, EXIT_CODE_DATA, "'%.64s' is no rule that this version knows", name);
+        return error_set(err, EXIT_CODE_DATA, "'%.64s' is not a rule that this version knows",
+                         name);
     if (!(value >= RULES[rule].min && value <= RULES[rule].max) ||
         (RULES[rule].whole && value != (double)(int)value))
         return error_set(err, EXIT_CODE_DATA, "%s: %g is not %s from %g to %g", name, value,

@@ -1,4 +1,4 @@
-/* Private to this room: what the parts of a detector share while its graph is described. */
+/* Shared declarations of the parts of a detector's graph; private to this folder. */
 #ifndef TRAINER_MODELS_DETECTOR_H
 #define TRAINER_MODELS_DETECTOR_H
 
@@ -12,9 +12,9 @@
 struct detector_family {
     const char *name;
     struct backbone_family backbone;
-    int pyramid;                    /* channels of its maps and of the heads' convolutions */
-    int anchors[DETECT_LEVELS_MAX]; /* sides of the square ones */
-    int hidden;                     /* of the box head */
+    int pyramid;                    /* channels of the pyramid and of the heads' convolutions */
+    int anchors[DETECT_LEVELS_MAX]; /* sides of the square anchors */
+    int hidden;                     /* width of the box head */
     int mask_convs;
 };
 
@@ -28,28 +28,28 @@ struct detector {
     int maps[DETECT_LEVELS_MAX]; /* P2 .. P6 */
 };
 
-/* Appends an operator of detection; RET_OUTPUTS gets all it makes, TENSOR_NONE once building has
- * failed. */
+/* Appends an operator of detection. RET_OUTPUTS gets all its outputs, TENSOR_NONE once building
+ * has failed. */
 void detector_op(const struct detector *d, enum op_kind kind, const char *name, const int *inputs,
                  const struct op_attr *attr, int ret_outputs[OP_OUTPUTS_MAX]);
 
-/* NAME.weight [outputs, kernel, kernel, inputs] that starts as INIT says, and NAME.bias, zero. */
+/* Adds NAME.weight [outputs, kernel, kernel, inputs], initialized by INIT, and NAME.bias, zero. */
 struct graph_weights detector_conv_weights(const struct detector *d, const char *name,
                                            int64_t inputs, int64_t outputs, int kernel,
                                            enum tensor_init init);
 
-/* Maps of the backbone's stages -> `maps` (models/fpn.c). */
+/* Builds the feature pyramid: maps of the backbone's stages -> `maps` (models/fpn.c). */
 void detector_pyramid(struct detector *d, const int stages[BACKBONE_STAGES]);
 
-/* The region proposal network (models/rpn.c). */
+/* Outputs of the region proposal network (models/rpn.c). */
 struct detector_proposals {
     int box, count; /* f32 [N, K, 4], i32 [N] */
-    int nan;        /* i32 [N]: so many of the network's logits are no numbers */
+    int nan;        /* i32 [N]: number of NaN logits of the network */
     int losses;     /* training: wide [RPN_LOSSES] */
 };
 struct detector_proposals detector_rpn(const struct detector *d);
 
-/* Heads on regions (models/roi_heads.c): a step's losses, or what is found. */
+/* Heads on regions (models/roi_heads.c): the losses of a step, or the detections. */
 void detector_learn(const struct detector *d, const struct detector_proposals *proposals);
 void detector_find(const struct detector *d, const struct detector_proposals *proposals);
 

@@ -8,13 +8,13 @@ static const char *const pyramids[] = {"backbone.fpn.inner_blocks.", "backbone.f
 #define RPN "rpn.head.conv."
 #define MASK "roi_heads.mask_head."
 
-/* The text behind START, NULL where NAME does not begin with it. */
+/* Returns the text after START, or NULL if NAME does not begin with it. */
 static const char *behind(const char *name, const char *start) {
     size_t size = strlen(start);
     return strncmp(name, start, size) == 0 ? name + size : NULL;
 }
 
-/* Reads "N.0." in front of what it returns; NULL where it is not there. */
+/* Reads "N.0." and returns the text after it, or NULL. */
 static const char *layer(const char *text, long *ret_number) {
     char *end = NULL;
     if (text == NULL || *text < '0' || *text > '9')

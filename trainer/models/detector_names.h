@@ -1,5 +1,5 @@
-/* Under which names a detector's weights lie in files: its body, what depends on the classes, and
- * what torchvision's detectors had before version 0.12, as many files still do. */
+/* Names of a detector's weights in files: its body, the layers that depend on the classes, and the
+ * names of torchvision's detectors before version 0.12, which many files still have. */
 #ifndef TRAINER_MODELS_DETECTOR_NAMES_H
 #define TRAINER_MODELS_DETECTOR_NAMES_H
 

@@ -1,6 +1,6 @@
-/* The feature pyramid (Lin et al. 2017, section 3): a 1x1 convolution of each stage's map, the
- * coarser one added at twice its size, then a 3x3. P6, for anchors alone, is every other pixel of
- * P5 (torchvision's LastLevelMaxPool). */
+/* Feature pyramid network (Lin et al. 2017, section 3): a 1x1 convolution of each stage's map,
+ * plus the upsampled coarser level, then a 3x3. P6, for anchors only, is every other pixel of P5
+ * (torchvision's LastLevelMaxPool). */
 #include "trainer/graph/build/build.h"
 #include "trainer/models/detector.h"
 

@@ -53,33 +53,38 @@ static int check(const struct maskrcnn_config *config, struct error *err) {
     char known[128];
     list_families(known, sizeof(known));
     if (!maskrcnn_known(config->model))
-        return error_set(err, EXIT_CODE_USAGE, "model '%s' is none of %s", config->model, known);
+        return error_set(err, EXIT_CODE_USAGE, "unknown model '%s'; expected one of %s",
+                         config->model, known);
     if (detect_preset_find(config->preset) == NULL)
-        return error_set(err, EXIT_CODE_USAGE, "preset '%s' is none of %s", config->preset,
-                         detect_preset_names());
+        return error_set(err, EXIT_CODE_USAGE, "unknown preset '%s'; expected one of %s",
+                         config->preset, detect_preset_names());
     if (!is_canvas(config->canvas_h) || !is_canvas(config->canvas_w))
         return error_set(err, EXIT_CODE_USAGE,
-                         "a canvas of %d x %d is not of multiples of %d up to %d", config->canvas_h,
-                         config->canvas_w, MASKRCNN_CANVAS_STEP, CANVAS_MAX);
+                         "a canvas of %d x %d: both sides must be multiples of %d up to %d",
+                         config->canvas_h, config->canvas_w, MASKRCNN_CANVAS_STEP, CANVAS_MAX);
     if (config->classes < 1 || config->classes > CLASSES_MAX)
-        return error_set(err, EXIT_CODE_USAGE, "%d classes are not within 1 to %d", config->classes,
+        return error_set(err, EXIT_CODE_USAGE, "%d classes: expected 1 to %d", config->classes,
                          CLASSES_MAX);
     if (config->batch < 1 || config->image_bytes < 1)
-        return error_set(err, EXIT_CODE_USAGE, "a batch of %d images cannot be", config->batch);
+        return error_set(err, EXIT_CODE_USAGE, "a batch of %d images: expected at least 1",
+                         config->batch);
     if (config->training && (config->objects < 1 || config->mask_bytes < 1))
-        return error_set(err, EXIT_CODE_USAGE, "%d objects a picture cannot be", config->objects);
+        return error_set(err, EXIT_CODE_USAGE, "%d objects per picture: expected at least 1",
+                         config->objects);
     if (config->polygons < 0 || config->points < 0 ||
         (config->polygons > 0) != (config->points > 0))
-        return error_set(err, EXIT_CODE_USAGE, "%d polygons of %d points cannot be",
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%d polygons of %d points: expected both above 0, or neither",
                          config->polygons, config->points);
     if (config->anchor_samples < 0 || config->region_samples < 0 || config->anchor_samples == 1 ||
         (config->region_samples > 0 && config->region_samples < 4))
         return error_set(err, EXIT_CODE_USAGE,
-                         "%d anchors and %d regions of a picture are too few to learn from",
+                         "%d anchors and %d regions sampled per picture are too few",
                          config->anchor_samples, config->region_samples);
     for (int i = 0; i < 3; i++)
         if (!(config->std[i] > 0))
-            return error_set(err, EXIT_CODE_USAGE, "a standard deviation of %g cannot be",
+            return error_set(err, EXIT_CODE_USAGE,
+                             "a standard deviation of %g: expected more than 0",
                              (double)config->std[i]);
     return 0;
 }
@@ -106,7 +111,7 @@ static void add_inputs(const struct detector *d) {
     t->point = graph_input(d->graph, "point", DTYPE_F32, shape_2(n * c->points, 2));
 }
 
-/* The pictures at their place on the canvas, normalised. */
+/* Places the pictures on the canvas, scaled and normalized. */
 static int resize(const struct detector *d) {
     struct op_attr attr = {.detect = d->regions,
                            .channels =

@@ -2,12 +2,12 @@
  * Networks", 2017) on a ResNet, as torchvision builds it:
  *
  *   maskrcnn_resnet50_fpn   the published network
- *   maskrcnn_tiny           the same in small, for tests and small pictures: a bottleneck a stage
- *                           from 16 channels, pyramid of 64, anchors from 8 px
+ *   maskrcnn_tiny           a small version for tests and small pictures: one bottleneck per
+ *                           stage from 16 channels, pyramid of 64, anchors from 8 px
  *
- * All shapes are static: a batch lies on one canvas, what its pictures lack is empty slots. Names
- * are torchvision's ("backbone.body.layer1.0.conv1.weight", "rpn.head.conv.0.0.bias",
- * "roi_heads.box_head.fc6.weight"), and so are start values. */
+ * All shapes are static: a batch lies on one canvas, and slots that its pictures do not fill are
+ * empty. Names are torchvision's ("backbone.body.layer1.0.conv1.weight", "rpn.head.conv.0.0.bias",
+ * "roi_heads.box_head.fc6.weight"), and so are initial values. */
 #ifndef TRAINER_MODELS_MASKRCNN_H
 #define TRAINER_MODELS_MASKRCNN_H
 
@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-/* Describes the model in GRAPH, which it initialises: call graph_done in any case. */
+/* Builds the model in GRAPH, which it initializes: call graph_done in any case. */
 int maskrcnn_build(struct graph *graph, const struct maskrcnn_config *config,
                    struct maskrcnn_tensors *ret_tensors, struct error *err);
 

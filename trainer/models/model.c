@@ -149,8 +149,9 @@ const struct model *model_need(const char *name, struct error *err) {
     struct nearest nearest = nearest_begin(name, strlen(name));
     for (size_t i = 0; i < MODEL_COUNT; i++)
         nearest_try(&nearest, MODELS[i].name);
-    (void)error_set(err, EXIT_CODE_USAGE, "--model: '%.64s' is none of %s%s", name,
-                    model_names(MODEL_CLASSIFY | MODEL_DETECT), nearest_words(&nearest, words));
+    (void)error_set(err, EXIT_CODE_USAGE, "--model: unknown model '%.64s'; expected one of %s%s",
+                    name, model_names(MODEL_CLASSIFY | MODEL_DETECT),
+                    nearest_words(&nearest, words));
     return NULL;
 }
 

@@ -10,45 +10,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is learnt; bits. */
+/* Tasks, as bits. */
 enum model_task { MODEL_CLASSIFY = 1, MODEL_DETECT = 2 };
 
 enum { MODEL_METRICS_MAX = 12 };
 
 enum model_metric_kind {
-    METRIC_MEAN, /* a sum over samples: told divided by their number */
-    METRIC_SUM,  /* told as it is */
+    METRIC_MEAN, /* a sum over samples, reported divided by their number */
+    METRIC_SUM,  /* reported as it is */
 };
 
 struct model_metric {
     const char *name; /* in metric lines; NULL ends a list */
-    int index;        /* in "metrics" */
+    int index;        /* index in "metrics" */
     enum model_metric_kind kind;
-    bool of_steps; /* told of training steps, too; such come first in the list */
+    bool of_steps; /* also reported for training steps; these come first in the list */
 };
 
-/* The first two of every list: the loss that is gone down, times samples, and how many those are.
- */
+/* The first two of every list: the loss times the number of samples, and that number. */
 enum { METRIC_LOSS, METRIC_SAMPLES };
 
-/* A default of the trainer's flags that suits a network, in place of the flag's own. */
+/* A default flag value for a network, which replaces the flag's own. */
 struct model_setting {
     const char *flag; /* without "--"; NULL ends a list */
     const char *value;
 };
 
-/* For networks that find objects. */
+/* For detection networks. */
 struct model_objects {
     const char *preset;               /* models/detect_preset.h */
-    const struct detect_rules *rules; /* in place of the preset's; NULL: those; borrowed */
-    int slots;                        /* for objects of a picture */
-    int anchor_samples;               /* training: of a picture, that the proposals learn from, */
-    int region_samples;               /* and the heads; 0: the preset's */
-    int64_t image_bytes;              /* of a picture's slot, */
+    const struct detect_rules *rules; /* replace the preset's; NULL: the preset's; borrowed */
+    int slots;                        /* for the objects of a picture */
+    int anchor_samples;               /* training: anchors sampled from a picture for the
+                                       * proposals, */
+    int region_samples;               /* and regions for the heads; 0: the preset's */
+    int64_t image_bytes;              /* bytes of a picture's slot, */
     int64_t mask_bytes;               /* and of a batch's masks */
-    int polygons, points;             /* outlines: slots a picture; 0: masks are bits alone */
-    bool frozen_norms;                /* norms as they were given, */
-    int frozen_stages;                /* and of stem and stages so many constant */
+    int polygons, points;             /* outlines: slots per picture; 0: masks are bitmaps only */
+    bool frozen_norms;                /* norms are frozen, */
+    int frozen_stages;                /* and so are this many of stem and stages */
 };
 
 struct model_options {
@@ -61,25 +61,26 @@ struct model_options {
     enum dtype dtype; /* of activations */
     double label_smoothing;
     float mean[3], std[3]; /* of pixel values in 0..1 */
-    int stem_channels; /* channels of the normalised image: 3, or more with zeros behind; 0: 3 */
+    int stem_channels; /* channels of the normalized image: 3, or more, padded with zeros; 0: 3 */
     struct model_objects objects;
 };
 
-/* Of weights in files, where they are more than a classifier's. */
+/* Names of weights in files, for networks with more than a classifier's. */
 struct model_names {
-    const char *body;         /* what stands in front of those that a classifier has, too */
-    const char *const *heads; /* what depends on the classes begins so; NULL ends the list */
-    /* Whether NAME was another one in older files; fills that in. */
+    const char *body;         /* prefix of the tensors that a classifier has as well */
+    const char *const *heads; /* prefixes of the tensors that depend on the classes; NULL ends the
+                               * list */
+    /* Writes the name that NAME had in older files; false if it is the same. */
     bool (*old_name)(const char *name, char *ret_old, size_t size);
 };
 
 struct model {
     const char *name;
     enum model_task task;
-    /* Describes the network in GRAPH, which it initialises: call graph_done in any case. */
+    /* Builds the network in GRAPH, which it initializes: call graph_done in any case. */
     int (*build)(struct graph *graph, const struct model *model,
                  const struct model_options *options, struct error *err);
-    int image_size; /* side of the images that it was made for */
+    int image_size; /* side of the images that it was designed for */
     const struct model_metric *metrics;
     const struct model_setting *settings; /* NULL: none */
     const struct model_names *names;      /* NULL: a classifier's */

@@ -38,7 +38,7 @@ int resnet_default_image_size(const char *model) {
     return family != NULL && family->cifar ? 32 : 224;
 }
 
-/* The map of the last stage. */
+/* Returns the map of the last stage. */
 static int body(struct graph *graph, const struct resnet_config *config, int x) {
     const struct backbone backbone = {.family = find_family(config->model),
                                       .prefix = "",
@@ -54,19 +54,21 @@ static int body(struct graph *graph, const struct resnet_config *config, int x) 
 
 static int check(const struct resnet_config *config, struct error *err) {
     if (!resnet_known(config->model))
-        return error_set(err, EXIT_CODE_USAGE, "model '%s' is none of %s", config->model,
-                         resnet_names());
+        return error_set(err, EXIT_CODE_USAGE, "unknown model '%s'; expected one of %s",
+                         config->model, resnet_names());
     if (config->image_size < IMAGE_SIZE_MIN || config->image_size > IMAGE_SIZE_MAX)
-        return error_set(err, EXIT_CODE_USAGE, "image size %d is not within %d to %d",
+        return error_set(err, EXIT_CODE_USAGE, "image size %d: expected %d to %d",
                          config->image_size, IMAGE_SIZE_MIN, IMAGE_SIZE_MAX);
     if (config->classes < 2 || config->classes > CLASSES_MAX)
-        return error_set(err, EXIT_CODE_USAGE, "%d classes are not within 2 to %d", config->classes,
+        return error_set(err, EXIT_CODE_USAGE, "%d classes: expected 2 to %d", config->classes,
                          CLASSES_MAX);
     if (config->batch < 1)
-        return error_set(err, EXIT_CODE_USAGE, "a batch of %d images cannot be", config->batch);
+        return error_set(err, EXIT_CODE_USAGE, "a batch of %d images: expected at least 1",
+                         config->batch);
     for (int i = 0; i < 3; i++)
         if (!(config->std[i] > 0))
-            return error_set(err, EXIT_CODE_USAGE, "a standard deviation of %g cannot be",
+            return error_set(err, EXIT_CODE_USAGE,
+                             "a standard deviation of %g: expected more than 0",
                              (double)config->std[i]);
     return 0;
 }

@@ -1,14 +1,14 @@
-/* The ResNet families as one table: ResNet-18/34/50/101/152 (He et al. 2015, table 1) made for 224
- * px, and the CIFAR family ResNet-20/32/44/56/110 (the same paper, section 4.2: a 3x3 stem without
- * pool, three stages of 16, 32, 64 channels).
+/* The ResNet families: ResNet-18/34/50/101/152 (He et al. 2015, table 1), designed for 224 px, and
+ * the CIFAR family ResNet-20/32/44/56/110 (the same paper, section 4.2: a 3x3 stem without
+ * pooling, three stages of 16, 32, 64 channels).
  *
- * Names are torchvision's ("conv1.weight", "layer1.0.bn1.running_mean", "layer2.0.downsample.0.
- * weight", "fc.bias"), so that a checkpoint loads there. CIFAR shortcuts that change shape are 1x1
- * projections with batch norm (option B of the paper, which used A, a padded copy): they cost a few
- * thousand parameters and need no operator of their own.
+ * Names are torchvision's ("conv1.weight", "layer1.0.bn1.running_mean",
+ * "layer2.0.downsample.0.weight", "fc.bias"), so that a checkpoint loads there. CIFAR shortcuts
+ * that change shape are 1x1 projections with batch norm (option B of the paper, which used A, a
+ * padded copy): they cost a few thousand parameters and need no operator of their own.
  *
- * Start values: those of the body (models/backbone.h), the classifier uniform with fan in:
- * torchvision's. */
+ * Initial values are torchvision's: those of the body (models/backbone.h), the classifier uniform
+ * by fan in. */
 #ifndef TRAINER_MODELS_RESNET_H
 #define TRAINER_MODELS_RESNET_H
 
@@ -27,10 +27,10 @@ struct resnet_config {
     enum dtype dtype; /* of activations */
     double label_smoothing;
     float mean[3], std[3]; /* of pixel values in 0..1 */
-    int stem_channels; /* channels of the normalised image: 3, or more with zeros behind; 0: 3 */
+    int stem_channels; /* channels of the normalized image: 3, or more, padded with zeros; 0: 3 */
 };
 
-/* The tensors to fill before and to read after a step; numbers of the graph. */
+/* Numbers of the tensors to fill before and to read after a step. */
 struct resnet_tensors {
     int image;   /* input "image", u8 [N,H,W,3] */
     int label;   /* input "label", i32 [N], 0-based */
@@ -39,14 +39,14 @@ struct resnet_tensors {
     int metrics; /* kept, "metrics" [LOSS_METRICS], f32 (enum loss_metric) */
 };
 
-/* Describes the model in GRAPH, which it initialises: call graph_done in any case. */
+/* Builds the model in GRAPH, which it initializes: call graph_done in any case. */
 int resnet_build(struct graph *graph, const struct resnet_config *config,
                  struct resnet_tensors *ret_tensors, struct error *err);
 
-/* "resnet18, resnet34, ..." for messages and help. */
+/* Returns "resnet18, resnet34, ..." for messages and help. */
 const char *resnet_names(void);
 bool resnet_known(const char *model);
-/* The side of the images that the family was made for: 224 or 32. */
+/* Returns the side of the images that the family was designed for: 224 or 32. */
 int resnet_default_image_size(const char *model);
 
 #endif

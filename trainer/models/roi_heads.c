@@ -1,5 +1,5 @@
-/* The heads on regions (He et al. 2017, section 3): which regions they learn from, the box head
- * (two hidden layers on 7 x 7), the mask head (convolutions on 14 x 14, a transposed one, a logit a
+/* Heads on regions (He et al. 2017, section 3): sampling of regions, the box head (two hidden
+ * layers on 7 x 7) and the mask head (convolutions on 14 x 14, a transposed one, one logit per
  * pixel of the region's own class). */
 #include "trainer/graph/build/build.h"
 #include "trainer/models/detector.h"
@@ -8,7 +8,7 @@
 
 enum { BOX_SIDE = 7, MASK_ROI_SIDE = MASKRCNN_MASK_SIDE / 2 };
 
-/* Regions as the heads see them: ROW is TENSOR_NONE, or picks rows of them. */
+/* Regions as the heads get them: ROW is TENSOR_NONE, or selects rows of them. */
 struct regions {
     int roi, label, row;
 };
@@ -27,7 +27,7 @@ static int align(const struct detector *d, const char *name, const struct region
     return outputs[ROI_ALIGN_Y];
 }
 
-/* Wide [R, classes + 1] and [R, 4 * (classes + 1)]. */
+/* Outputs activations [R, classes + 1] and [R, 4 * (classes + 1)]. */
 static void box_head(const struct detector *d, const struct regions *regions, int *ret_logits,
                      int *ret_deltas) {
     static const char fc6[] = "roi_heads.box_head.fc6", fc7[] = "roi_heads.box_head.fc7",
@@ -44,7 +44,7 @@ static void box_head(const struct detector *d, const struct regions *regions, in
     *ret_deltas = graph_linear(d->graph, box, x, (int64_t)4 * classes);
 }
 
-/* Wide [R, 28, 28]: logits of each row's class. */
+/* Outputs activations [R, 28, 28]: logits of each row's class. */
 static int mask_head(const struct detector *d, const struct regions *regions, int row_label) {
     static const char deconv[] = "roi_heads.mask_predictor.conv5_mask",
                       logits[] = "roi_heads.mask_predictor.mask_fcn_logits";
@@ -71,7 +71,7 @@ static int mask_head(const struct detector *d, const struct regions *regions, in
     return outputs[CLASS_CONV_Y];
 }
 
-/* The mask's loss on the rows of the batch that have one, which lie at the front. */
+/* Computes the mask loss on the rows of the batch that have a mask, which come first. */
 static int learn_masks(const struct detector *d, const int targets[OP_OUTPUTS_MAX]) {
     struct op_attr attr = {.gradient_scale = 1, .detect = d->regions};
     int rows[OP_OUTPUTS_MAX], masks[OP_OUTPUTS_MAX], loss[OP_OUTPUTS_MAX];

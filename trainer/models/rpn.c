@@ -1,12 +1,12 @@
-/* The region proposal network (Ren et al. 2015, section 3): one head of shared weights on every
- * level, the proposals that it makes, and in training what it is taught. */
+/* Region proposal network (Ren et al. 2015, section 3): one head with shared weights on all
+ * levels, its proposals, and in training its losses. */
 #include "trainer/graph/build/build.h"
 #include "trainer/graph/build/build_rpn.h"
 #include "trainer/models/detector.h"
 
 #include <stdio.h>
 
-/* Wide [N * pixels, 3] and [N * pixels, 12] of each level. */
+/* Activations [N * pixels, 3] and [N * pixels, 12] of each level. */
 struct levels {
     int logits[DETECT_LEVELS_MAX], deltas[DETECT_LEVELS_MAX];
 };

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Channels of the convolutions; 0: a pool. */
+/* Channels of the convolutions; 0: a pooling layer. */
 static const int layers[] = {64, 64,  0,   128, 128, 0,   256, 256, 256,
                              0,  512, 512, 512, 0,   512, 512, 512, 0};
 enum { LAYERS = sizeof(layers) / sizeof(layers[0]), HIDDEN = 4096, POOLS = 5, SIDE = 7 };
 
-/* NAME.NUMBER, as torchvision counts the members of a sequence. */
+/* Returns NAME.NUMBER, as torchvision numbers the members of a sequence. */
 static const char *member(char text[TENSOR_NAME_SIZE], const char *name, int number) {
     (void)snprintf(text, TENSOR_NAME_SIZE, "%s.%d", name, number);
     return text;
@@ -38,12 +38,12 @@ static int features(struct graph *graph, int x, int inputs, int narrow) {
         x = graph_conv2d_bias(graph, member(name, "features", number), x, inputs, outputs, conv,
                               true);
         inputs = outputs;
-        number += 2; /* the ReLU counts */
+        number += 2; /* the ReLU has a number, too */
     }
     return x;
 }
 
-/* A layer of the classifier; W is the shape of its weights. */
+/* Adds a layer of the classifier; W is the shape of its weights. */
 static int linear(struct graph *graph, int number, int x, struct shape w, bool last) {
     char name[TENSOR_NAME_SIZE];
     member(name, "classifier", number);
@@ -64,8 +64,9 @@ static int check(const struct model_options *o, struct error *err) {
         return error_set(err, EXIT_CODE_USAGE, "vgg16 takes pictures of %d to %d pixels, not %d",
                          SIDE << POOLS, ((SIDE + 1) << POOLS) - 1, o->height);
     if (o->batch < 1 || o->classes < 2)
-        return error_set(err, EXIT_CODE_USAGE, "vgg16: %d images of %d classes cannot be", o->batch,
-                         o->classes);
+        return error_set(err, EXIT_CODE_USAGE,
+                         "vgg16: %d images of %d classes: expected at least 1 image and 2 classes",
+                         o->batch, o->classes);
     return 0;
 }
 
