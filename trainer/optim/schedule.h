@@ -1,5 +1,5 @@
-/* The learning rate as a pure function of the step: warm-up, then a decay to the end of the run. A
- * warm-up keeps its slope where the run ends before it.
+/* Learning rate schedule: a pure function of the step. Warm-up, then decay to the end of the run.
+ * A warm-up keeps its slope if the run ends before it.
  *
  *     warm-up     step s of W: peak * (s + 1) / W (linear; W may be 0), or, from a share f of the
  *                 peak on, peak * (f + (1 - f) * s / W) (torch's LinearLR)
@@ -10,8 +10,7 @@
  *     milestones  peak * factor^k from the k-th milestone on (torch's MultiStepLR); one that lies
  *                 within the warm-up counts there, too
  *     poly2       peak * (1 - t)^2
- *     cosine      peak * (1 + cos(pi t)) / 2 (Loshchilov and Hutter, arXiv 1608.03983)
- */
+ *     cosine      peak * (1 + cos(pi t)) / 2 (Loshchilov and Hutter, arXiv 1608.03983) */
 #ifndef TRAINER_OPTIM_SCHEDULE_H
 #define TRAINER_OPTIM_SCHEDULE_H
 
@@ -32,17 +31,18 @@ struct schedule {
     double peak;
     int64_t warmup_steps;
     int64_t total_steps;
-    double warmup_from;                          /* f; 0: the first rule of warm-up */
+    double warmup_from;                          /* f; 0: the first formula of warm-up */
     int64_t milestones[SCHEDULE_MILESTONES_MAX]; /* steps, ascending */
     int milestone_count;
     double factor;
 };
 
-/* The rate of step STEP, counted from 0. Steps behind the end get that of the last one. */
+/* Returns the learning rate of step STEP, counted from 0. Steps after the end get that of the last
+ * one. */
 double schedule_rate(const struct schedule *s, int64_t step);
 
-/* The linear scaling rule: LR is meant for BATCH images a step, the job takes GLOBAL_BATCH. A BATCH
- * of 0 leaves LR as it is. */
+/* Linear scaling rule: LR refers to BATCH images a step, the job takes GLOBAL_BATCH. A BATCH of 0
+ * returns LR unchanged. */
 double schedule_scale(double lr, int64_t batch, int64_t global_batch);
 
 #endif

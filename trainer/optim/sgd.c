@@ -34,7 +34,8 @@ bool sgd_finite(const float *values, size_t count) {
     return bad == 0;
 }
 
-/* In lanes that are added at the end: one sum alone would wait for each of its additions. */
+/* Sums in several lanes, added at the end: with a single sum each addition would wait for the one
+ * before. */
 static double square_sum_of_piece(const float *weight, size_t count) {
     double sums[SQUARE_LANES] = {0}, all = 0;
     size_t whole = count / SQUARE_LANES * SQUARE_LANES;
@@ -49,7 +50,7 @@ static double square_sum_of_piece(const float *weight, size_t count) {
     return all;
 }
 
-/* Fixed pieces, added in order: the same bits on any number of threads. */
+/* Fixed pieces, added in order: the same bits with any number of threads. */
 double sgd_square_sum(const float *weight, size_t count) {
     double sums[SQUARE_PIECES];
 #pragma omp parallel for schedule(static) if (count >= PARALLEL_LEAST)

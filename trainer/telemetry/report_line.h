@@ -1,11 +1,11 @@
-/* The two metric lines that rank 0 prints for scrapers (common/metric_line.h):
+/* Metric lines for scrapers, printed by rank 0 (common/metric_line.h):
  *
  *     train step=20 epoch=1.25 loss=2.30259 lr=0.1 images_per_second=812.5 data_wait=0.015
  *         skipped=0
  *     eval epoch=1 top1=0.9125 top5=1 loss=0.31 images=400
  *
- * What a network tells of its steps beside the loss comes behind that, and so for an evaluation.
- * bad_files= and damaged_files= come behind them as soon as there is such a file. */
+ * Further metrics of a network's steps or evaluations follow these. bad_files= and damaged_files=
+ * are appended once there is such a file. */
 #ifndef TRAINER_TELEMETRY_REPORT_LINE_H
 #define TRAINER_TELEMETRY_REPORT_LINE_H
 
@@ -23,7 +23,7 @@ struct eval_figures {
     struct file_faults faults;
 };
 
-/* One line without its end. */
+/* Appends one line without its end. */
 int report_line_train(struct buf *out, const struct table_row *row, struct error *err);
 int report_line_eval(struct buf *out, const struct eval_figures *figures, struct error *err);
 

@@ -19,7 +19,7 @@
 enum { KEPT_MAX = 256 * 1024, LINE_MAX_SIZE = 512 * 1024 };
 
 static struct {
-    struct buf kept; /* lines of the log before it is opened */
+    struct buf kept; /* lines of the log from before it is opened */
     struct log_listener before;
     bool listens;
     int log, numbers; /* descriptors; -1: closed */
@@ -33,10 +33,10 @@ static void close_files(void) {
     run.log = run.numbers = -1;
 }
 
-/* Closed before the warning, which would be written there, too. */
+/* Closes before the warning, which would be written there, too. */
 static void give_up(const struct error *why) {
     close_files();
-    log_warning("no more of this run is written to run.log and run.jsonl: %s", why->text);
+    log_warning("run.log and run.jsonl are not written any more: %s", why->text);
 }
 
 static void hear(void *context, enum log_level level, const char *text) {
@@ -53,7 +53,7 @@ static void hear(void *context, enum log_level level, const char *text) {
         str_add_utf8(&line, text, strlen(text), NULL) != 0 || buf_add(&line, "\n", 1, NULL) != 0)
         return;
     if (run.log < 0)
-        (void)buf_add(&run.kept, buf_text(&line), line.size, NULL); /* as long as there is room */
+        (void)buf_add(&run.kept, buf_text(&line), line.size, NULL); /* kept while it fits */
     else if (file_write_all(run.log, buf_text(&line), line.size, &why) != 0)
         give_up(&why);
 }

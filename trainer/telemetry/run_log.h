@@ -1,13 +1,13 @@
-/* What a run leaves for later: its log and its numbers, as two files that grow.
+/* Log and metrics of a run as two growing files:
  *
  *     FOLDER/run.log      the lines of the log, from the program's start on
- *     FOLDER/run.jsonl    one JSON object a line: "kind" is run (what was asked for), train, eval
- * or end; "time" is UTC
+ *     FOLDER/run.jsonl    one JSON object a line: "kind" is run (the settings), train, eval
+ *                         or end; "time" is UTC
  *
- * A run that goes on, or another one in the same folder, appends; each begins with a line of kind
- * run. Nothing of a training hangs on it: a file that cannot be written is warned of once, and no
- * more is written. There is one in a process, and what is said before it is opened is kept for it.
- * For one thread. */
+ * A resumed run, or another one in the same folder, appends; each begins with a line of kind run.
+ * Training does not depend on it: a file that cannot be written is warned of once, and no more is
+ * written. There is one in a process; log lines from before it is opened are kept for it. Not
+ * thread-safe. */
 #ifndef TRAINER_TELEMETRY_RUN_LOG_H
 #define TRAINER_TELEMETRY_RUN_LOG_H
 
@@ -16,16 +16,17 @@
 
 #include <stddef.h>
 
-/* From here on lines of the log are kept for run_log_open, up to a ceiling. */
+/* Starts keeping lines of the log for run_log_open, up to a limit. */
 void run_log_begin(void);
-/* Makes FOLDER where it is missing. EXIT_CODE_CONFIG where the files cannot be written. */
+/* Creates FOLDER if it is missing. EXIT_CODE_CONFIG if the files cannot be written. */
 int run_log_open(const char *folder, struct error *err);
-/* Forgets what is kept, and writes no more. */
+/* Drops the kept lines and closes the files. */
 void run_log_close(void);
 
-/* A line of KIND with numbers; what is not finite becomes null. Does nothing while none is open. */
+/* Writes a line of KIND with numbers; non-finite numbers become null. Does nothing while none is
+ * open. */
 void run_log_add(const char *kind, const struct metric_field *fields, size_t count);
-/* The same with MEMBERS, which are JSON behind a comma: "\"model\":\"resnet18\"". */
+/* The same with MEMBERS, JSON that begins with a comma: ",\"model\":\"resnet18\"". */
 void run_log_add_json(const char *kind, const char *members);
 
 #endif

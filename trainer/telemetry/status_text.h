@@ -7,13 +7,13 @@
 
 #include <stdint.h>
 
-/* Where a training run stands. */
+/* Progress of a training run. */
 struct status_training {
     int64_t step;
     int64_t steps;
     double epoch;
     double loss;
-    double step_seconds; /* of late; 0: not known yet */
+    double step_seconds; /* mean of recent steps; 0: unknown yet */
     int64_t step_images;
 };
 void status_text_training(char text[STATUS_LINE_MAX], const struct status_training *at);

@@ -7,7 +7,7 @@ int table_header(struct buf *out, struct error *err) {
                       "FinLoss", "LR");
 }
 
-/* The sign of a NaN says nothing, and printf shows it. */
+/* The sign of a NaN is meaningless, but printf prints it. */
 static double unsigned_nan(double value) {
     return isnan(value) ? fabs(value) : value;
 }

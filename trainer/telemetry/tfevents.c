@@ -19,7 +19,7 @@ enum {
     EVENT_MAX = 64 + TFEVENTS_SCALARS_MAX * (VALUE_MAX + 4),
 };
 
-/* A message under way. Sizes are bounded by the limits above, so nothing is checked here. */
+/* A message under construction. The limits above bound its size, so nothing is checked here. */
 struct message {
     uint8_t bytes[EVENT_MAX];
     size_t size;
@@ -69,14 +69,14 @@ static void put_float(struct message *m, unsigned field, float value) {
     put(m, bytes, sizeof(bytes));
 }
 
-/* Frames the SIZE bytes that lie behind the record's head already. */
+/* Adds the frame to the SIZE bytes that already follow the record's head. */
 static void seal_record(uint8_t *record, size_t size) {
     put_little(record, size, 8);
     put_little(record + RECORD_HEAD - 4, crc32c_mask(crc32c(0, record, 8)), 4);
     put_little(record + RECORD_HEAD + size, crc32c_mask(crc32c(0, record + RECORD_HEAD, size)), 4);
 }
 
-/* One write a record: what a killed run leaves is whole but for the last. */
+/* One write for each record: a killed run leaves whole records, except possibly the last. */
 static int write_record(int fd, const struct message *m, struct error *err) {
     uint8_t record[EVENT_MAX + RECORD_EXTRA];
     memcpy(record + RECORD_HEAD, m->bytes, m->size);
@@ -84,7 +84,7 @@ static int write_record(int fd, const struct message *m, struct error *err) {
     return file_write_all(fd, record, m->size + RECORD_EXTRA, err);
 }
 
-/* The head of an event, to which its summary is added. */
+/* Writes the head of an event; its summary follows. */
 static void begin_event(struct message *m, int64_t wall, int64_t step) {
     put_double(m, EVENT_WALL_TIME, (double)wall / (double)CLOCK_SECOND);
     put_key(m, EVENT_STEP, WIRE_VARINT);
@@ -95,7 +95,7 @@ static int check_tag(const char *tag, struct error *err) {
     size_t length = strlen(tag);
     if (length <= TFEVENTS_TAG_MAX)
         return 0;
-    return error_set(err, EXIT_CODE_INTERNAL, "%s: a tag of %zu bytes", tag, length);
+    return error_set(err, EXIT_CODE_INTERNAL, "%s: a tag of %zu bytes is too long", tag, length);
 }
 
 int tfevents_open(struct tfevents *events, const char *folder, const char *host, int64_t wall,
@@ -138,8 +138,8 @@ int tfevents_add(struct tfevents *events, int64_t wall, int64_t step,
     struct message m = {.size = 0};
     struct message summary = {.size = 0};
     if (count > TFEVENTS_SCALARS_MAX)
-        return error_set(err, EXIT_CODE_INTERNAL, "%zu scalars at once; %d are the most", count,
-                         TFEVENTS_SCALARS_MAX);
+        return error_set(err, EXIT_CODE_INTERNAL, "%zu scalars at once; at most %d are allowed",
+                         count, TFEVENTS_SCALARS_MAX);
     for (size_t i = 0; i < count; i++) {
         struct message value = {.size = 0};
         if (check_tag(scalars[i].tag, err) != 0)
@@ -155,13 +155,13 @@ int tfevents_add(struct tfevents *events, int64_t wall, int64_t step,
     return 0;
 }
 
-/* The bytes of messages around a picture, from the innermost out: each says how much is in it. */
+/* Writes the heads of the messages around a picture; each holds the number of bytes inside it. */
 static void put_nested(struct message *m, unsigned field, size_t inside) {
     put_key(m, field, WIRE_BYTES);
     put_varint(m, inside);
 }
 
-/* What stands in front of the picture's bytes, which end the event. */
+/* Writes what precedes the picture's bytes, which end the event. */
 static void put_picture_head(struct message *m, const struct tfevents_picture *picture) {
     struct message image = {.size = 0}, value = {.size = 0}, summary = {.size = 0};
     put_key(&image, IMAGE_HEIGHT, WIRE_VARINT);

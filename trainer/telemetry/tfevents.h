@@ -1,9 +1,11 @@
-/* TensorBoard event files, written without TensorFlow: records of u64 length, masked CRC32C of the
- * length, data, masked CRC32C of the data; the data is an Event message in protobuf's wire format
- * (tensorflow/core/util/event.proto, tensorflow/core/framework/summary.proto, record framing in
- * tensorflow/core/lib/io/record_writer.cc). Scalars and pictures.
+/* Writer of TensorBoard event files (scalars and pictures), without TensorFlow.
  *
- * Each add is one write, so a killed run leaves whole records but for the last. */
+ * A file is a sequence of records: u64 length, masked CRC32C of the length, data, masked CRC32C of
+ * the data. The data is an Event message in protobuf's wire format
+ * (tensorflow/core/util/event.proto, tensorflow/core/framework/summary.proto; framing in
+ * tensorflow/core/lib/io/record_writer.cc).
+ *
+ * Each add is one write, so a killed run leaves whole records, except possibly the last. */
 #ifndef TRAINER_TELEMETRY_TFEVENTS_H
 #define TRAINER_TELEMETRY_TFEVENTS_H
 
@@ -26,17 +28,16 @@ struct tfevents_scalar {
 #define TFEVENTS_CLOSED                                                                            \
     { .fd = -1 }
 
-/* Makes FOLDER and in it events.out.tfevents.SECONDS.HOST; WALL is clock_wall(). */
+/* Creates FOLDER, and in it events.out.tfevents.SECONDS.HOST; WALL is clock_wall(). */
 int tfevents_open(struct tfevents *events, const char *folder, const char *host, int64_t wall,
                   struct error *err);
-/* A run begins with STEP: readers drop what earlier files of the folder hold of this step and later
- * ones, which a run that was killed behind its last checkpoint has left. */
+/* Marks the begin of a run at STEP: readers then ignore what earlier files of the folder hold of
+ * this step and later ones, written by a run that was killed after its last checkpoint. */
 int tfevents_start(struct tfevents *events, int64_t wall, int64_t step, struct error *err);
 int tfevents_add(struct tfevents *events, int64_t wall, int64_t step,
                  const struct tfevents_scalar *scalars, size_t count, struct error *err);
 
-/* A picture, as TensorBoard shows under "Images": its encoded bytes, PNG or JPEG, are copied as
- * they are. */
+/* A picture for TensorBoard's "Images"; its encoded bytes, PNG or JPEG, are copied unchanged. */
 struct tfevents_picture {
     const char *tag;
     int height;

@@ -30,7 +30,7 @@ enum {
 
 enum {
     RECORD_HEAD = 12,  /* length and its checksum */
-    RECORD_EXTRA = 16, /* that, and the data's checksum */
+    RECORD_EXTRA = 16, /* the head, and the checksum of the data */
 };
 
 /* Bytes of the largest record (tfevents.h). */
