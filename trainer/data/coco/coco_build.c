@@ -12,17 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "images": [...] and "categories": [...]: the named things. */
+/* The named lists, "images": [...] and "categories": [...]. */
 struct naming {
     const char *one, *many;
-    const char *key; /* of the name */
+    const char *key; /* key of the name */
     size_t max;
 };
 
 static const struct naming IMAGES = {"image", "images", "file_name", COCO_IMAGES_MAX};
 static const struct naming CATEGORIES = {"category", "categories", "name", COCO_CATEGORIES_MAX};
 
-/* The key that is KEY among those that are read, NULL for the others. */
+/* Returns KEY if it is one of those that are read, else NULL. */
 static const char *known_key(const struct json_text *key, const struct naming *naming) {
     const char *const keys[] = {"id", "width", "height", naming->key};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -132,7 +132,7 @@ static int read_annotations(struct coco_builder *b, struct error *err) {
     return more;
 }
 
-/* The list that KEY names, or whatever else stands there. */
+/* Reads the list named KEY, or skips any other value. */
 static int read_part(struct coco_builder *b, const struct json_text *key, struct error *err) {
     if (json_text_is(key, "images")) {
         b->head.lists |= COCO_LIST_IMAGES;

@@ -38,7 +38,7 @@ int coco_read_side(struct json_stream *s, uint32_t *ret, struct error *err) {
     if (json_stream_integer(s, &side, err) != 0)
         return -1;
     if (side < 0 || side > RLE_PIXELS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "%" PRId64 " pixels; 0 to %d are possible", side,
+        return error_set(err, EXIT_CODE_DATA, "%" PRId64 " pixels; expected 0 to %d", side,
                          RLE_PIXELS_MAX);
     *ret = (uint32_t)side;
     return 0;
@@ -61,7 +61,7 @@ int coco_name_record(const struct coco_builder *b, const char *what, size_t numb
     case COCO_ID_FOUND:
         return error_wrap(err, "%s %" PRId64, what, id);
     case COCO_ID_UNREADABLE:
-        return error_wrap(err, "%s number %zu (its id is no whole number of 64 bits)", what,
+        return error_wrap(err, "%s number %zu (its id is not a whole number of 64 bits)", what,
                           number + 1);
     default:
         return error_wrap(err, "%s number %zu (without id)", what, number + 1);
@@ -73,6 +73,6 @@ int coco_begin_file(struct coco_builder *b, struct error *err) {
     buf_init(&b->names, NAMES_MAX);
     b->written = 0;
     b->head.sections[COCO_SECTION_SEGMENTS].offset = sizeof(b->head);
-    /* The first name is the empty one, for what has none. */
+    /* The first name is the empty one, used for items without a name. */
     return buf_add(&b->names, "", 1, err);
 }

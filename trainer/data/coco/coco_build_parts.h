@@ -1,5 +1,5 @@
-/* Inside the making of an index: what is gathered while the JSON is read, and how it is laid out
- * in the file when the end is reached. */
+/* State of the index conversion: what is collected while the JSON is read, and how it is written
+ * to the file at the end. Private to the conversion. */
 #ifndef TRAINER_DATA_COCO_COCO_BUILD_PARTS_H
 #define TRAINER_DATA_COCO_COCO_BUILD_PARTS_H
 
@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An image or a category as it was read. */
+/* An image or a category as read. */
 struct coco_named {
     int64_t id;
-    uint64_t order; /* in the JSON */
+    uint64_t order; /* position in the JSON */
     uint64_t name;
     uint32_t width;
     uint32_t height;
@@ -28,7 +28,7 @@ struct coco_named_list {
     size_t capacity;
 };
 
-/* An annotation before images and categories are numbered: they may come behind it. */
+/* An annotation before images and categories are numbered; they may follow it in the JSON. */
 struct coco_pending {
     struct coco_annotation annotation;
     int64_t image_id;
@@ -44,7 +44,7 @@ struct coco_builder {
     struct json_stream stream;
     struct coco_head head;
     struct coco_outline outline;
-    struct buf segments; /* read, not yet written */
+    struct buf segments; /* read but not yet written */
     uint64_t segments_flushed;
     struct buf names;
     struct coco_named_list images;
@@ -60,15 +60,15 @@ int coco_named_add(struct coco_named_list *list, const struct coco_named *item, 
 
 /* Reads a picture's width or height. */
 int coco_read_side(struct json_stream *s, uint32_t *ret, struct error *err);
-/* Reads a name and keeps it; the last of two counts. */
+/* Reads a name and keeps it; of two for one item the last is used. */
 int coco_add_name(struct coco_builder *b, uint64_t *ret, struct error *err);
 
-/* Puts what a record is, with its id when it has one to be found, in front of ERR; returns -1. */
+/* Prepends what a record is, with its id if one can be found, to ERR; returns -1. */
 int coco_name_record(const struct coco_builder *b, const char *what, size_t number, uint64_t offset,
                      struct error *err);
 
 int coco_begin_file(struct coco_builder *b, struct error *err);
-/* Writes the outlines that wait, once they are many, or ALL. */
+/* Writes the pending outlines once they are many, or if ALL. */
 int coco_flush_segments(struct coco_builder *b, bool all, struct error *err);
 /* Sorts, numbers and writes everything else. */
 int coco_end_file(struct coco_builder *b, struct error *err);

@@ -10,7 +10,7 @@
 
 enum { FLUSH_SIZE = 1024 * 1024, ANNOTATIONS_AT_ONCE = 4096 };
 
-/* Writes at the end of the file. */
+/* Appends to the file. */
 static int append(struct coco_builder *b, const void *bytes, size_t size, struct error *err) {
     if (b->written == 0 && lseek(b->fd, sizeof(b->head), SEEK_SET) < 0)
         return error_set_errno(err, file_write_code(errno), "writing an index of annotations");
@@ -31,7 +31,7 @@ int coco_flush_segments(struct coco_builder *b, bool all, struct error *err) {
     return 0;
 }
 
-/* Begins a section at the next multiple of eight. */
+/* Starts a section at the next multiple of eight. */
 static int begin_section(struct coco_builder *b, enum coco_section section, uint64_t size,
                          struct error *err) {
     static const char ZEROS[8] = {0};
@@ -49,7 +49,7 @@ static int compare_named(const void *a, const void *b) {
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
-/* Sorts by id and keeps the last of each; returns how many went. */
+/* Sorts by id and keeps the last item of each id; returns how many were removed. */
 static uint64_t sort_named(struct coco_named_list *list) {
     size_t kept = 0;
     if (list->count == 0)
@@ -57,7 +57,7 @@ static uint64_t sort_named(struct coco_named_list *list) {
     qsort(list->items, list->count, sizeof(*list->items), compare_named);
     for (size_t i = 0; i < list->count; i++) {
         if (kept > 0 && list->items[kept - 1].id == list->items[i].id)
-            kept--; /* the one that came later counts */
+            kept--; /* the later one replaces it */
         list->items[kept++] = list->items[i];
     }
     uint64_t gone = list->count - kept;
@@ -77,8 +77,8 @@ static uint32_t find_named(const struct coco_named_list *list, int64_t id) {
     return low < list->count && list->items[low].id == id ? (uint32_t)low : COCO_NUMBER_NONE;
 }
 
-/* Numbers the annotations' images and categories. STARTS[i] becomes where image i's annotations
- * begin, STARTS[images] where those without an image do; ORDER lists all in that order. */
+/* Numbers the annotations' images and categories. STARTS[i] becomes the first annotation of image
+ * i, STARTS[images] the first one without an image; ORDER lists all annotations in that order. */
 static void order_annotations(struct coco_builder *b, size_t *starts, uint32_t *order) {
     size_t images = b->images.count;
     for (size_t i = 0; i < b->annotation_count; i++) {
@@ -94,7 +94,7 @@ static void order_annotations(struct coco_builder *b, size_t *starts, uint32_t *
         size_t image = b->annotations[i].annotation.image;
         order[starts[image < images ? image : images]++] = (uint32_t)i;
     }
-    /* Each start has moved to its image's end: the next one's start. */
+    /* Each start has advanced to its image's end, which is the next one's start. */
     for (size_t i = images + 1; i > 0; i--)
         starts[i] = starts[i - 1];
     starts[0] = 0;

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How far the area that is given and the mask's may lie apart: outlines and pixels never agree
- * exactly, small and thin objects least. */
+/* Tolerance between the given area and the mask's: outlines and pixels never agree exactly, least
+ * for small and thin objects. */
 static const double AREA_SHARE = 0.1;
 static const double AREA_PIXELS = 20;
 
@@ -22,7 +22,7 @@ static void check_box(struct coco_check *check, const struct coco_annotation *a,
         coco_findings_add(check->findings, COCO_NO_BOX, a->id);
         return;
     }
-    /* A pixel of grace: boxes are often rounded outwards. */
+    /* One pixel of tolerance: boxes are often rounded outwards. */
     bool outside = a->box[0] < -1 || a->box[1] < -1 || a->box[0] + a->box[2] > image->width + 1.0 ||
                    a->box[1] + a->box[3] > image->height + 1.0;
     if (a->box[2] <= 0 || a->box[3] <= 0)
@@ -31,7 +31,7 @@ static void check_box(struct coco_check *check, const struct coco_annotation *a,
         coco_findings_add(check->findings, COCO_BOX_OUTSIDE, a->id);
 }
 
-/* What masks are made with. */
+/* State for making masks. */
 struct masks {
     struct coco_outline room;
     struct rle_brush brush;
@@ -49,7 +49,7 @@ static void check_outline(struct coco_check *check, const struct coco_index *ind
     }
     if (a->kind == COCO_SEGMENT_POLYGONS &&
         !rle_size_fits(index->images[a->image].height, index->images[a->image].width))
-        return; /* told as an image without a size */
+        return; /* already reported as an image without a size */
     if (coco_index_mask(index, a, &masks->room, &masks->brush, &masks->mask, &ignored) != 0) {
         coco_findings_add(check->findings, COCO_BAD_OUTLINE, a->id);
         return;

@@ -1,5 +1,5 @@
-/* Looks through a set of annotations for what trips up training or scoring, and counts what is
- * there. Nothing here is an error: a set with findings can be used, and who uses it decides. */
+/* Checks of a COCO data set for what disturbs training or scoring, with statistics. Findings are
+ * not errors: the data set can still be used, and the caller decides. */
 #ifndef TRAINER_DATA_COCO_COCO_CHECK_H
 #define TRAINER_DATA_COCO_COCO_CHECK_H
 
@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 struct coco_check {
-    const char *missing; /* the first list that is not there, or NULL */
+    const char *missing; /* the first missing list, or NULL */
     struct coco_finding findings[COCO_FINDINGS];
     size_t crowds;
-    size_t polygons; /* annotations with polygons, and with runs */
+    size_t polygons; /* annotations with polygons, and with run lengths */
     size_t runs;
     size_t empty_images;
     size_t empty_categories;
@@ -29,16 +29,16 @@ struct coco_check {
 
 void coco_check_done(struct coco_check *check);
 
-/* PICTURES is the folder of the images' files, or NULL to leave them out. Every file is decoded, on
- * all cores that OpenMP gives. */
+/* PICTURES is the folder of the images' files, or NULL to skip them. Decodes all files, on all
+ * cores that OpenMP gives. */
 int coco_check_make(struct coco_check *ret, const struct coco_index *index, const char *pictures,
                     struct error *err);
 
-/* True when something was found that makes training or scoring fail or go wrong: not so for boxes,
- * outlines and areas that are odd, as they are in COCO itself. */
+/* Returns true if a finding makes training or scoring fail or go wrong. Odd boxes, outlines and
+ * areas do not count: COCO itself has them. */
 bool coco_check_broken(const struct coco_check *check);
 
-/* Appends a page of text. */
+/* Appends the report as text. */
 int coco_check_print(const struct coco_check *check, const struct coco_index *index,
                      struct buf *out, struct error *err);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* What became of a picture; the last one stands for "nothing was found". */
+/* Result of a picture; the last value stands for "no finding". */
 enum { IN_ORDER = COCO_FINDINGS };
 
 static uint8_t check_picture(const struct coco_index *index, const struct coco_image *image,

@@ -1,4 +1,4 @@
-/* The part of coco_check.h that looks into the pictures. */
+/* Checks of the pictures for coco_check.h. */
 #ifndef TRAINER_DATA_COCO_COCO_CHECK_PICTURES_H
 #define TRAINER_DATA_COCO_COCO_CHECK_PICTURES_H
 
@@ -6,8 +6,8 @@
 #include "trainer/data/coco/coco_findings.h"
 #include "trainer/data/coco/coco_index.h"
 
-/* Decodes every image's file under the folder PICTURES and counts what is missing, damaged or of
- * another size. */
+/* Decodes all images' files in the folder PICTURES and counts those that are missing, damaged or
+ * of another size. */
 int coco_check_pictures(struct coco_finding findings[COCO_FINDINGS], const struct coco_index *index,
                         const char *pictures, struct error *err);
 

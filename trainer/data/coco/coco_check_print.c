@@ -7,14 +7,14 @@
 
 struct wording {
     const char *what;
-    const char *of; /* what the ids are of */
-    bool broken;    /* coco_check_broken */
+    const char *of; /* what the ids refer to */
+    bool broken;    /* counts for coco_check_broken */
 };
 
 static const struct wording WORDS[COCO_FINDINGS] = {
-    [COCO_REPEATED_IMAGES] = {"image ids given again (the last counts)", NULL, true},
-    [COCO_REPEATED_CATEGORIES] = {"category ids given again (the last counts)", NULL, true},
-    [COCO_REPEATED_ANNOTATIONS] = {"annotation ids given again", "annotation", true},
+    [COCO_REPEATED_IMAGES] = {"repeated image ids (the last counts)", NULL, true},
+    [COCO_REPEATED_CATEGORIES] = {"repeated category ids (the last counts)", NULL, true},
+    [COCO_REPEATED_ANNOTATIONS] = {"repeated annotation ids", "annotation", true},
     [COCO_UNKNOWN_IMAGE] = {"annotations of images that are not listed", "annotation", true},
     [COCO_UNKNOWN_CATEGORY] = {"annotations of categories that are not listed", "annotation", true},
     [COCO_ZERO_ID] = {"annotations with id 0 (pycocotools never matches them)", "annotation", true},
@@ -24,10 +24,10 @@ static const struct wording WORDS[COCO_FINDINGS] = {
     [COCO_DEGENERATE_BOX] = {"boxes without width or height", "annotation", false},
     [COCO_BOX_OUTSIDE] = {"boxes that leave the image", "annotation", false},
     [COCO_BAD_OUTLINE] = {"outlines that give no mask", "annotation", true},
-    [COCO_AREA_MISMATCH] = {"areas that the mask does not have", "annotation", false},
+    [COCO_AREA_MISMATCH] = {"areas that differ from the mask's", "annotation", false},
     [COCO_NO_SIZE] = {"images without width or height", "image", true},
     [COCO_NO_FILE] = {"images without a file", "image", true},
-    [COCO_BAD_FILE] = {"images whose file is no whole JPEG or PNG", "image", true},
+    [COCO_BAD_FILE] = {"images whose file is not a whole JPEG or PNG", "image", true},
     [COCO_OTHER_SIZE] = {"images whose file has another size", "image", true},
 };
 
@@ -85,7 +85,7 @@ static int print_findings(const struct coco_check *check, struct buf *out, struc
         if (print_finding(finding, &WORDS[i], out, err) != 0)
             return -1;
     }
-    return kinds > 0 ? 0 : buf_add_text(out, "found: nothing out of order\n", err);
+    return kinds > 0 ? 0 : buf_add_text(out, "found: nothing wrong\n", err);
 }
 
 static int print_category(const struct coco_check *check, const struct coco_index *index,

@@ -30,7 +30,7 @@ static bool head_is_ours(const struct coco_head *head) {
            head->checksum == head_checksum(head);
 }
 
-/* Sections lie within the file, aligned, and hold whole items. */
+/* Sections must lie within the file, aligned, and hold whole items. */
 static bool sections_fit(const struct coco_head *head, uint64_t file_size) {
     static const size_t ITEM[COCO_SECTIONS] = {1, 1, sizeof(struct coco_image),
                                                sizeof(struct coco_category),
@@ -46,7 +46,7 @@ static bool sections_fit(const struct coco_head *head, uint64_t file_size) {
                head->sections[COCO_SECTION_ANNOTATIONS].size / sizeof(struct coco_annotation);
 }
 
-/* What readers index by without looking: each image's share of the annotations. */
+/* Readers use these as indices without further checks: each image's range of annotations. */
 static bool images_fit(const struct coco_index *index) {
     uint64_t first = 0;
     for (size_t i = 0; i < index->image_count; i++) {
@@ -83,7 +83,7 @@ static void take_sections(struct coco_index *ret, const struct coco_head *head) 
     ret->lists = head->lists;
 }
 
-/* Checks what INDEX maps and makes it ready. */
+/* Checks the mapped INDEX and makes it ready. */
 static int take(struct coco_index *index, const char *name, struct error *err) {
     const struct coco_head *head = index->map;
     if (index->map_size < sizeof(*head) || memcmp(head->magic, MAGIC, sizeof(MAGIC)) != 0)

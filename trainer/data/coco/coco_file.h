@@ -1,6 +1,7 @@
-/* The index file: a head, then the sections it names, each at a multiple of eight bytes. Written
- * and read by the same machine type; the mark tells another byte order. Every byte is under one of
- * two checksums, the head's and the body's: a changed bit is found before anything is believed. */
+/* Format of the index file: a head, then the sections that it lists, each at a multiple of eight
+ * bytes. Written and read by the same kind of machine; the mark detects another byte order. Each
+ * byte is covered by one of two checksums, the head's or the body's, so a changed bit is found
+ * before anything is used. */
 #ifndef TRAINER_DATA_COCO_COCO_FILE_H
 #define TRAINER_DATA_COCO_COCO_FILE_H
 
@@ -25,9 +26,9 @@ struct coco_head {
     uint32_t mark;     /* byte order and version of the format */
     uint32_t checksum; /* CRC32C of the head with this field 0 */
     uint64_t file_size;
-    struct coco_key source; /* of the JSON it was made from; zeros in memory */
-    uint32_t body;          /* CRC32C of all behind the head */
-    uint32_t lists;         /* that the JSON has: bits of enum coco_list */
+    struct coco_key source; /* key of the JSON it was made from; zeros in memory */
+    uint32_t body;          /* CRC32C of all after the head */
+    uint32_t lists;         /* lists in the JSON: bits of enum coco_list */
     uint64_t placed_count;
     uint64_t repeated_images;
     uint64_t repeated_categories;
@@ -40,15 +41,15 @@ struct coco_head {
 /* Fills in magic, mark and checksum. */
 void coco_head_seal(struct coco_head *head);
 
-/* Files that an index may replace (common/output_path.h). */
+/* Files that an index may overwrite (common/output_path.h). */
 extern const struct output_path_kind COCO_FILE_KIND;
 
-/* Maps what FD, memory that nobody else can shorten, holds; NAME is for errors, and kept in the
- * index. The descriptor may be closed afterwards. */
+/* Maps the contents of FD, memory that no other process can shorten. NAME is for errors, and kept
+ * in the index. FD may be closed afterwards. */
 int coco_file_map(struct coco_index *ret, int fd, const char *name, struct error *err);
 
-/* The same for a file, whose bytes are copied: one that becomes shorter under a map would end the
- * program with SIGBUS. */
+/* The same for a file, but copies its bytes: a mapped file that another process shortens would end
+ * the program with SIGBUS. */
 int coco_file_read(struct coco_index *ret, int fd, const char *name, struct error *err);
 
 #endif

@@ -18,7 +18,7 @@ void coco_folder_done(struct coco_folder *folder) {
     *folder = (struct coco_folder){0};
 }
 
-/* Copies NAME of instances_NAME.json; false for other file names. */
+/* Copies NAME from instances_NAME.json; false for other file names. */
 static bool set_name(const char *file, char *ret, size_t size) {
     size_t length = strlen(file), prefix = strlen(PREFIX), suffix = strlen(SUFFIX);
     if (length <= prefix + suffix || strncmp(file, PREFIX, prefix) != 0 ||
@@ -33,7 +33,7 @@ static int too_long(struct error *err, const char *path) {
     return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", path);
 }
 
-/* Adds the set whose annotations are FILE in ANNOTATIONS, with pictures under ROOT. */
+/* Adds the set with annotations FILE in ANNOTATIONS, and pictures in ROOT. */
 static int add_set(struct coco_folder *folder, const char *root, const char *annotations,
                    const char *file, struct error *err) {
     struct coco_set *set = &folder->sets[folder->count];
@@ -87,7 +87,7 @@ static int add_folder(struct coco_folder *folder, const char *path, struct error
     return failed;
 }
 
-/* A JSON of its own: pictures are looked for as if it lay in a set's annotations. */
+/* For a single JSON file: looks for pictures as if it were in a set's annotations folder. */
 static int add_file(struct coco_folder *folder, const char *path, struct error *err) {
     char annotations[PATH_MAX], root[PATH_MAX];
     const char *slash = strrchr(path, '/');

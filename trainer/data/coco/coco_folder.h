@@ -1,5 +1,5 @@
-/* Where a COCO data set keeps its parts: FOLDER/annotations/instances_NAME.json and the pictures in
- * FOLDER/NAME, as COCO's own archives unpack (train2017, val2017). */
+/* Layout of a COCO data set: FOLDER/annotations/instances_NAME.json and pictures in FOLDER/NAME,
+ * as COCO's own archives unpack (train2017, val2017). */
 #ifndef TRAINER_DATA_COCO_COCO_FOLDER_H
 #define TRAINER_DATA_COCO_COCO_FOLDER_H
 
@@ -13,23 +13,23 @@ enum { COCO_SETS_MAX = 64 };
 struct coco_set {
     char name[NAME_MAX + 1];
     char json[PATH_MAX];
-    char pictures[PATH_MAX]; /* "" when there is no such folder */
+    char pictures[PATH_MAX]; /* "" if there is no such folder */
 };
 
 struct coco_folder {
-    struct coco_set *sets; /* owned, by name */
+    struct coco_set *sets; /* owned, sorted by name */
     size_t count;          /* at least one */
 };
 
 void coco_folder_done(struct coco_folder *folder);
 
-/* PATH is a data set's folder, or a JSON file of annotations, whose pictures are then looked for
- * beside the folder it lies in. */
+/* PATH is a data set's folder, or a JSON file of annotations; for the latter pictures are expected
+ * beside the folder that contains it. */
 int coco_folder_open(struct coco_folder *ret, const char *path, struct error *err);
 
-/* The set called NAME; without a name the one whose name begins with PREFIX, or the only one where
- * PATH, what the folder was opened with, is a JSON. The error lists what is there, and says that
- * FLAG names another. */
+/* Returns the set NAME; without a name the one whose name begins with PREFIX, or the only one if
+ * PATH, with which the folder was opened, is a JSON file. The error lists the sets and names FLAG,
+ * which selects one. */
 const struct coco_set *coco_folder_pick(const struct coco_folder *folder, const char *path,
                                         const char *name, const char *prefix, const char *flag,
                                         struct error *err);

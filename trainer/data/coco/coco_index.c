@@ -50,7 +50,7 @@ const char *coco_index_name(const struct coco_index *index, uint64_t name) {
     return name < index->names_size ? index->names + name : "";
 }
 
-/* Whether NAME has a part ".." or begins at the root. */
+/* Returns true if NAME is absolute or has a part "..". */
 static bool leads_out(const char *name) {
     if (*name == '/')
         return true;
@@ -71,8 +71,7 @@ int coco_index_picture(const struct coco_index *index, const struct coco_image *
     if (leads_out(name))
         return error_set(err, EXIT_CODE_DATA,
                          "%s: image %" PRId64
-                         ": \"file_name\": '%.200s' is no place in the folder of "
-                         "pictures",
+                         ": \"file_name\": '%.200s' leads out of the folder of pictures",
                          index->path, image->id, name);
     const int length = snprintf(ret, size, "%s/%s", folder, name);
     if (length >= 0 && (size_t)length < size)

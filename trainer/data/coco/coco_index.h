@@ -1,12 +1,12 @@
-/* COCO annotations in a compact form that can be kept in a file, made once from the JSON.
+/* COCO annotations in a compact form that can be stored in a file, made once from the JSON.
  *
- * Images and categories come in ascending order of their ids and are numbered so; annotations are
- * grouped by image, in the order of the JSON within each; those whose image is not listed come
- * last. Of ids given twice the last one counts for images and categories, as in pycocotools;
- * annotations with the same id are all kept. Outlines stay packed (coco_segment.h).
+ * Images and categories are sorted by id and numbered in that order. Annotations are grouped by
+ * image, within an image in the order of the JSON; those of unlisted images come last. Of repeated
+ * ids of images and categories the last one is used, as in pycocotools; annotations with the same
+ * id are all kept. Outlines stay packed (coco_segment.h).
  *
- * The index does not change after it was opened and may be read by any number of threads. It is in
- * memory as a whole, so that nothing that becomes of its file is felt. */
+ * The index is constant after opening and may be read by any number of threads. It is wholly in
+ * memory, so later changes to its file have no effect. */
 #ifndef TRAINER_DATA_COCO_COCO_INDEX_H
 #define TRAINER_DATA_COCO_COCO_INDEX_H
 
@@ -19,22 +19,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* No image or category of that id. */
+/* No image or category with that id. */
 #define COCO_NUMBER_NONE UINT32_MAX
 
-/* What an annotation says beside the numbers. */
+/* Flags of an annotation: it is a crowd, it has a box, it has an area. */
 enum { COCO_ANNOTATION_CROWD = 1, COCO_ANNOTATION_BOX = 2, COCO_ANNOTATION_AREA = 4 };
 
-/* The lists of a JSON; bits. */
+/* Lists in a JSON, as bits. */
 enum coco_list { COCO_LIST_IMAGES = 1, COCO_LIST_CATEGORIES = 2, COCO_LIST_ANNOTATIONS = 4 };
 
-/* The three below are as they lie in the file. */
+/* The three structs below are laid out as in the file. */
 struct coco_image {
     int64_t id;
     uint64_t name;  /* offset of the file name in the names */
-    uint64_t first; /* its annotations */
+    uint64_t first; /* its annotations: the first one */
     uint32_t count;
-    uint32_t width; /* 0 when not given */
+    uint32_t width; /* 0 if not given */
     uint32_t height;
     uint32_t unused;
 };
@@ -52,7 +52,7 @@ struct coco_annotation {
     uint32_t segment_size;
     uint32_t image; /* number or COCO_NUMBER_NONE, both */
     uint32_t category;
-    uint32_t order; /* in the JSON */
+    uint32_t order; /* position in the JSON */
     uint16_t kind;  /* enum coco_segment_kind */
     uint16_t flags;
     uint32_t unused;
@@ -64,18 +64,18 @@ struct coco_index {
     const struct coco_category *categories;
     size_t category_count;
     const struct coco_annotation *annotations;
-    size_t annotation_count; /* all */
-    size_t placed_count;     /* those with an image: the first ones */
+    size_t annotation_count; /* all annotations */
+    size_t placed_count;     /* those with a listed image; they come first */
     const char *names;
     size_t names_size;
     const uint8_t *segments;
     size_t segments_size;
-    uint64_t repeated_images; /* ids that came again, when the index was made */
+    uint64_t repeated_images; /* repeated ids, counted when the index was made */
     uint64_t repeated_categories;
 
-    const char *path; /* what to name in errors: borrowed, the JSON or the index file */
+    const char *path; /* name for errors: borrowed, the JSON or the index file */
     struct coco_key source;
-    unsigned lists; /* that the JSON has */
+    unsigned lists; /* lists in the JSON */
 
     void *map; /* owned */
     size_t map_size;
@@ -83,26 +83,27 @@ struct coco_index {
 
 void coco_index_done(struct coco_index *index);
 
-/* The first of the three lists that the JSON does not have, or NULL. */
+/* Returns the first of the three lists that the JSON lacks, or NULL. */
 const char *coco_index_missing(const struct coco_index *index);
 
-/* The number of an image or category, or COCO_NUMBER_NONE. */
+/* Returns the number of an image or category, or COCO_NUMBER_NONE. */
 uint32_t coco_index_image(const struct coco_index *index, int64_t id);
 uint32_t coco_index_category(const struct coco_index *index, int64_t id);
 
-/* Never NULL; "" when there is none. */
+/* Never NULL; "" if there is none. */
 const char *coco_index_name(const struct coco_index *index, uint64_t name);
 
-/* The path of an image's file in FOLDER. An error, which names path, id, key and value, for a name
- * that is none, is absolute or has a part "..": annotations do not choose what else is read. */
+/* Writes the path of an image's file in FOLDER. A missing name, an absolute one or one with a part
+ * ".." is an error that names path, id, key and value: annotations must not choose files
+ * elsewhere. */
 int coco_index_picture(const struct coco_index *index, const struct coco_image *image,
                        const char *folder, char *ret, size_t size, struct error *err);
 
-/* The outline of an annotation; kind NONE where it has none or the index is damaged there. */
+/* Returns the outline of an annotation; kind NONE if it has none or the index is damaged there. */
 struct coco_segment coco_index_segment(const struct coco_index *index,
                                        const struct coco_annotation *annotation);
 
-/* The mask of an annotation; the error names its id. */
+/* Makes the mask of an annotation; the error names its id. */
 int coco_index_mask(const struct coco_index *index, const struct coco_annotation *annotation,
                     struct coco_outline *room, struct rle_brush *brush, struct rle *ret,
                     struct error *err);

@@ -1,4 +1,4 @@
-/* Opening COCO's JSON files, and telling one from another by content. */
+/* Opening of COCO's JSON files, and a key of their content. */
 #ifndef TRAINER_DATA_COCO_COCO_JSON_H
 #define TRAINER_DATA_COCO_COCO_JSON_H
 
@@ -7,18 +7,19 @@
 
 #include <stdint.h>
 
-/* What tells a file's content from another's. */
+/* Key that distinguishes the content of files. */
 struct coco_key {
     uint64_t size; /* bytes */
     uint64_t hash;
 };
 
-/* As json_stream_open; what is no JSON in UTF-8 but was meant to be (packed, UTF-16, with a byte
- * order mark) is refused with what it is. */
+/* Calls json_stream_open. A file that is not UTF-8 JSON (compressed, UTF-16, with a byte order
+ * mark) is refused with an error that names its format. */
 int coco_json_open(struct json_stream *s, const char *path, struct error *err);
 
-/* Reads the whole file behind FD, whose place stays. The hash takes eight bytes a step and every
- * step is one to one, so that files that differ in one word never agree; PATH is for the error. */
+/* Reads the whole file of FD, whose position is kept. The hash takes eight bytes a step, and each
+ * step is a bijection, so that files that differ in one word never have the same key. PATH is for
+ * the error. */
 int coco_json_key(int fd, const char *path, struct coco_key *ret, struct error *err);
 
 #endif

@@ -50,7 +50,7 @@ int coco_load_boxes(struct coco_index *ret, const char *json, struct error *err)
     return load_sealed(ret, json, COCO_OUTLINES_NONE, &fd, err);
 }
 
-/* True when the index file CACHE is whole and was made from what is in JSON now. */
+/* Returns true if the index file CACHE is valid and was made from the present content of JSON. */
 static bool take_cached(struct coco_index *ret, const char *json, const char *cache) {
     cleanup_coco_index struct coco_index index = {0};
     struct coco_key key;

@@ -34,8 +34,8 @@ int coco_unpack_count(struct coco_bytes *in, uint64_t max, uint64_t *ret, struct
     return error_set(err, EXIT_CODE_DATA, "a packed outline is damaged");
 }
 
-/* True when VALUE is a whole number of hundredths: dividing it again gives the same double, since
- * the quotient is rounded once, like the decimal digits it was read from. */
+/* Returns true if VALUE is a whole number of hundredths. Dividing by 100 again then gives the same
+ * double, since the quotient is rounded once, like the decimal digits it was read from. */
 static bool hundredths(double value, int64_t *ret) {
     double scaled = nearbyint(value * 100);
     if (!(fabs(scaled) <= HUNDREDTHS_MAX) || scaled / 100 != value ||
@@ -77,7 +77,7 @@ int coco_unpack_points(struct coco_bytes *in, double *ret, size_t count, struct 
         return -1;
     if (form == FORM_DOUBLES) {
         if ((size_t)(in->end - in->at) / sizeof(*ret) < count)
-            return error_set(err, EXIT_CODE_DATA, "a packed outline is cut off");
+            return error_set(err, EXIT_CODE_DATA, "a packed outline is truncated");
         memcpy(ret, in->at, count * sizeof(*ret));
         in->at += count * sizeof(*ret);
         return 0;
@@ -88,7 +88,7 @@ int coco_unpack_points(struct coco_bytes *in, double *ret, size_t count, struct 
         if (coco_unpack_count(in, UINT64_C(1) << 40, &folded, err) != 0)
             return -1;
         int64_t step = (int64_t)(folded >> 1);
-        /* Sums cannot pass 64 bits: 2^22 steps of 2^39 at most. */
+        /* Sums stay within 64 bits: at most 2^22 steps of 2^39. */
         last[i % 2] += (folded & 1) != 0 ? -step - 1 : step;
         ret[i] = (double)last[i % 2] / 100;
     }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How far behind the beginning of a damaged record its id is looked for. */
+/* Limit of the search for the id of a damaged record, in bytes from its beginning. */
 enum { FIND_MAX = 4 * 1024 * 1024 };
 
 static int read_box(struct json_stream *s, struct coco_record *ret, struct error *err) {
@@ -24,13 +24,13 @@ static int read_box(struct json_stream *s, struct coco_record *ret, struct error
         count++;
     }
     if (more == 0 && count != 0 && count != 4)
-        return error_set(err, EXIT_CODE_DATA, "%d numbers, a box has 4", count);
+        return error_set(err, EXIT_CODE_DATA, "%d numbers; a box has 4", count);
     if (count == 4)
         ret->has |= COCO_HAS_BOX;
     return more;
 }
 
-/* 0, 1, true, false. */
+/* Reads 0, 1, true or false. */
 static int read_flag(struct json_stream *s, bool *ret, struct error *err) {
     enum json_kind kind = JSON_KIND_END;
     int64_t number = 0;
@@ -127,7 +127,7 @@ int coco_record_read(struct json_stream *s, struct coco_outline *room, struct bu
     return 0;
 }
 
-/* The end of the string that begins at AT, behind its quote. */
+/* Returns the end of the string that begins at AT, after the opening quote. */
 static const char *string_end(const char *at, const char *end) {
     while (at < end && *at != '"')
         at += *at == '\\' && at + 1 < end ? 2 : 1;

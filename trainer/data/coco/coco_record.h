@@ -1,4 +1,4 @@
-/* One object of "annotations" or of a result list, read from JSON: the two have the same keys. */
+/* Reader of one object of "annotations" or of a result list in JSON: both have the same keys. */
 #ifndef TRAINER_DATA_COCO_COCO_RECORD_H
 #define TRAINER_DATA_COCO_COCO_RECORD_H
 
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which keys were there; null counts as absent, an empty "bbox" too. */
+/* Keys that were present; null counts as absent, and so does an empty "bbox". */
 enum {
     COCO_HAS_ID = 1,
     COCO_HAS_IMAGE = 2,
@@ -19,7 +19,7 @@ enum {
     COCO_HAS_BOX = 8,
     COCO_HAS_AREA = 16,
     COCO_HAS_SCORE = 32,
-    COCO_BOXES_ALONE = 64, /* of needs: the outline is passed over, whatever it is */
+    COCO_BOXES_ALONE = 64, /* for NEEDS: skip the outline, whatever it contains */
 };
 
 struct coco_record {
@@ -32,19 +32,19 @@ struct coco_record {
     double box[4]; /* x, y, width, height */
     double area;
     double score;
-    size_t segment; /* where its packed outline begins in the buffer it was added to */
+    size_t segment; /* offset of its packed outline in the buffer */
     size_t segment_size;
 };
 
-/* Reads one object; its outline is appended to SEGMENTS. NEEDS are keys (bits above) that must be
- * there, and COCO_BOXES_ALONE. Keys it does not know are skipped. */
+/* Reads one object and appends its outline to SEGMENTS. NEEDS are required keys (bits above), and
+ * COCO_BOXES_ALONE. Unknown keys are skipped. */
 int coco_record_read(struct json_stream *s, struct coco_outline *room, struct buf *segments,
                      unsigned needs, struct coco_record *ret, struct error *err);
 
 enum coco_id { COCO_ID_NONE, COCO_ID_FOUND, COCO_ID_UNREADABLE };
 
-/* The "id" of the object that begins at byte OFFSET of file PATH, however damaged the rest of it
- * is: for error messages. */
+/* For error messages: finds the "id" of the object at byte OFFSET of file PATH, even if the rest
+ * of it is damaged. */
 enum coco_id coco_record_find_id(const char *path, uint64_t offset, int64_t *ret);
 
 #endif

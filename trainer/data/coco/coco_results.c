@@ -63,7 +63,7 @@ int coco_results_add(struct coco_results *results, const struct coco_result *res
     return coco_results_append(results, &added, err);
 }
 
-/* What the first result has decides what all must have. */
+/* All results must have what the first one has. */
 static int check_kind(struct coco_results *results, const struct coco_record *record,
                       struct error *err) {
     bool box = (record->has & COCO_HAS_BOX) != 0, mask = record->kind != COCO_SEGMENT_NONE;
@@ -73,7 +73,7 @@ static int check_kind(struct coco_results *results, const struct coco_record *re
     }
     results->masks &= mask;
     if (results->boxes && !box)
-        return error_set(err, EXIT_CODE_DATA, "no \"bbox\", which the first result has");
+        return error_set(err, EXIT_CODE_DATA, "no \"bbox\", although the first result has one");
     if (!results->boxes && !mask)
         return error_set(err, EXIT_CODE_DATA, "neither \"bbox\" nor \"segmentation\"");
     return 0;

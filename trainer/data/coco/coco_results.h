@@ -1,8 +1,9 @@
 /* Detections from a result file: a list of {image_id, category_id, score, bbox, segmentation}.
  *
- * Read as pycocotools' loadRes reads it: when the first result has a box, all must, and areas are
- * the boxes'; else all must have masks, and areas are the masks', boxes too where none is given.
- * Result number i is the i-th of the list, from 1. Masks stay packed (coco_segment.h). */
+ * Interpreted as by pycocotools' loadRes: if the first result has a box, all must, and areas are
+ * those of the boxes; else all must have masks, areas are those of the masks, and missing boxes
+ * are made from them. Result i is the i-th of the list, from 1. Masks stay packed
+ * (coco_segment.h). */
 #ifndef TRAINER_DATA_COCO_COCO_RESULTS_H
 #define TRAINER_DATA_COCO_COCO_RESULTS_H
 
@@ -35,22 +36,22 @@ struct coco_results {
     size_t capacity;
     struct buf segments;
     const char *path; /* borrowed; named in errors */
-    bool boxes;       /* the first result has a box; all do then */
-    bool masks;       /* every result has a mask; false for none at all */
+    bool boxes;       /* the first result has a box, and so do all */
+    bool masks;       /* every result has a mask; false for an empty list */
 };
 
 void coco_results_done(struct coco_results *results);
 /* PATH must outlive the results. */
 int coco_results_read(struct coco_results *ret, const char *path, struct error *err);
 
-/* Results of our own instead, to be added one by one: all with boxes, and with masks where MASKS
- * says so. NAME is what errors call them, and must outlive them. */
+/* Begins a list of our own results, to be added one by one: all with boxes, and with masks if
+ * MASKS. NAME is for errors, and must outlive the list. */
 void coco_results_begin(struct coco_results *ret, const char *name, bool masks);
-/* Appends RESULT, whose segment is not looked at, with MASK (NULL without masks). */
+/* Appends RESULT, ignoring its segment, with MASK (NULL without masks). */
 int coco_results_add(struct coco_results *results, const struct coco_result *result,
                      const struct rle *mask, struct error *err);
 
-/* Appends RESULT as it is; its segment lies, or will lie, in the segments. */
+/* Appends RESULT as it is; its segment is, or will be, in the segments. */
 int coco_results_append(struct coco_results *results, const struct coco_result *result,
                         struct error *err);
 

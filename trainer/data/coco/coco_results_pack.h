@@ -1,4 +1,4 @@
-/* Results as bytes that ranks of one job send each other. */
+/* Serialization of results, for transfer between ranks of a job. */
 #ifndef TRAINER_DATA_COCO_COCO_RESULTS_PACK_H
 #define TRAINER_DATA_COCO_COCO_RESULTS_PACK_H
 
@@ -10,12 +10,12 @@
 
 /* Appends RESULTS to OUT. */
 int coco_results_pack(const struct coco_results *results, struct buf *out, struct error *err);
-/* Appends what was packed to RESULTS, which were begun. Damaged bytes are refused. */
+/* Appends packed bytes to RESULTS, after coco_results_begin. Damaged bytes are refused. */
 int coco_results_unpack(struct coco_results *results, const void *bytes, size_t size,
                         struct error *err);
 
-/* By image; those of one image keep their order. So what many ranks found in turn stands as if one
- * had found it. */
+/* Sorts by image, stably. So the results of several ranks, gathered in rank order, are as if one
+ * rank had found them. */
 int coco_results_sort(struct coco_results *results, struct error *err);
 
 #endif

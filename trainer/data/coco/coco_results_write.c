@@ -12,7 +12,7 @@ static int add_box(struct buf *out, const double box[4], struct error *err) {
                       box[3]);
 }
 
-/* The alphabet of runs has one character that JSON escapes. */
+/* The alphabet of run strings has one character that JSON escapes. */
 static int add_text(struct buf *out, const char *text, size_t length, struct error *err) {
     for (size_t from = 0, at = 0; at <= length; at++) {
         if (at < length && text[at] != '\\')

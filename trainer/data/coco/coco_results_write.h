@@ -1,8 +1,8 @@
-/* Results as the JSON that pycocotools' loadRes takes. Numbers have 17 digits, so that they come
- * back to the bit.
+/* Writer of results as JSON for pycocotools' loadRes. Numbers have 17 digits, which restore every
+ * bit.
  *
- * loadRes takes a result's area from its box where it has one, also when masks are scored, as
- * COCO's own evaluation of masks does not mean it: for that write COCO_PARTS_MASKS. */
+ * If a result has a box, loadRes takes its area from the box, also when masks are scored, which
+ * COCO's own evaluation of masks does not intend: write COCO_PARTS_MASKS for that. */
 #ifndef TRAINER_DATA_COCO_COCO_RESULTS_WRITE_H
 #define TRAINER_DATA_COCO_COCO_RESULTS_WRITE_H
 
@@ -11,8 +11,7 @@
 
 enum coco_parts { COCO_PARTS_BOXES = 1, COCO_PARTS_MASKS = 2, COCO_PARTS_BOTH = 3 };
 
-/* Replaces PATH, all at once. A part that a result does not have is an error that names its number.
- */
+/* Replaces PATH atomically. A part that a result lacks is an error that names its number. */
 int coco_results_write(const struct coco_results *results, enum coco_parts parts, const char *path,
                        struct error *err);
 

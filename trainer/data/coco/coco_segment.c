@@ -27,7 +27,7 @@ static int grow(void *items, size_t item, size_t *capacity, size_t count, struct
 
 static int make_room(struct coco_outline *o, size_t parts, size_t numbers, struct error *err) {
     if (parts > COCO_PARTS_MAX || numbers > COCO_NUMBERS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "an outline of over %d polygons or %d numbers",
+        return error_set(err, EXIT_CODE_DATA, "an outline of more than %d polygons or %d numbers",
                          COCO_PARTS_MAX, COCO_NUMBERS_MAX);
     if (grow(&o->sizes, sizeof(*o->sizes), &o->size_capacity, parts, err) != 0)
         return -1;
@@ -41,9 +41,9 @@ static int add_number(struct coco_outline *room, double number, struct error *er
     return 0;
 }
 
-/* The polygon whose numbers begin at START is read as pycocotools reads it: a number that is left
- * over does not count, and a single point, or none, covers nothing. Of five numbers two points are
- * left, which must not be taken for the four numbers of a box: the first of them is given again. */
+/* Interprets the polygon whose numbers begin at START as pycocotools does: an odd last number is
+ * ignored, and a single point, or none, covers nothing. Five numbers leave two points, which must
+ * not be mistaken for the four numbers of a box: the first point is appended again. */
 static int settle_polygon(struct coco_outline *room, size_t start, struct error *err) {
     size_t size = room->number_count - start;
     if (size < 4) {
@@ -110,7 +110,7 @@ static int read_size(struct json_stream *s, int64_t size[2], struct error *err) 
         count++;
     }
     if (more == 0 && count != 2)
-        return error_set(err, EXIT_CODE_DATA, "a mask's size of %d numbers", count);
+        return error_set(err, EXIT_CODE_DATA, "a mask's size of %d numbers; expected 2", count);
     return more;
 }
 
@@ -126,7 +126,7 @@ static int read_run_list(struct json_stream *s, struct rle *runs, struct error *
     return more;
 }
 
-/* "counts": a list, which goes to ROOM's runs, or a string, which goes to TEXT. */
+/* Reads "counts": a list, stored in ROOM's runs, or a string, stored in TEXT. */
 static int read_counts(struct json_stream *s, struct coco_outline *room, struct buf *text,
                        struct error *err) {
     enum json_kind kind = JSON_KIND_END;

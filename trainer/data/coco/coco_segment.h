@@ -1,15 +1,15 @@
-/* An object's outline, packed into a few bytes: what annotations and results say under
- * "segmentation", as polygons, as a list of runs or as a string of runs.
+/* Packed outline of an object: the content of "segmentation" in annotations and results, as
+ * polygons, as a list of runs or as a string of runs, in a few bytes.
  *
- * Polygons: their number, then for each its size and its numbers. Numbers with at most two decimals
- * (COCO's) are kept as differences in hundredths, two bytes each mostly; others as doubles. Either
- * gives back the double that the JSON's digits name, to the bit. Runs: height, width, and the
- * string of runs. Small numbers are base 128, low groups first.
+ * Polygons: their number, then for each its size and its numbers. Numbers with at most two
+ * decimals (as in COCO) are stored as differences in hundredths, mostly two bytes each; others as
+ * doubles. Either restores, bit for bit, the double that the JSON's digits denote. Runs: height,
+ * width, and the string of runs. Small numbers are base 128, low groups first.
  *
- * Reading checks everything but that runs add up and that coordinates are within reach, which the
- * making of a mask does. Polygons are read as pycocotools reads them: of an odd number of
- * coordinates the last does not count, and what has fewer than four of them is left out. Outlines
- * of which nothing is left ([], [[]], null) count as none. */
+ * Reading checks everything except that runs add up and that coordinates are within limits, which
+ * is checked when a mask is made. Polygons are interpreted as by pycocotools: an odd last
+ * coordinate is ignored, and polygons with fewer than four coordinates are left out. If nothing
+ * remains ([], [[]], null) the annotation has no outline. */
 #ifndef TRAINER_DATA_COCO_COCO_SEGMENT_H
 #define TRAINER_DATA_COCO_COCO_SEGMENT_H
 
@@ -35,11 +35,11 @@ struct coco_segment {
     size_t size;
 };
 
-/* Unpacked polygons; used again and again by one thread. Zeroed is ready. */
+/* Unpacked polygons; reusable by one thread. Initialize with zeros. */
 struct coco_outline {
-    double *numbers; /* owned: x, y, x, y... of one polygon behind the other */
+    double *numbers; /* owned: x, y, x, y..., polygon after polygon */
     uint32_t *sizes; /* owned: how many numbers each polygon has */
-    size_t count;    /* polygons */
+    size_t count;    /* number of polygons */
     size_t number_count;
     size_t size_capacity;
     size_t number_capacity;
@@ -48,15 +48,15 @@ struct coco_outline {
 
 void coco_outline_done(struct coco_outline *outline);
 
-/* Reads the value that S stands before and appends it, packed, to OUT. */
+/* Reads the next value of S and appends it, packed, to OUT. */
 int coco_segment_read(struct json_stream *s, struct coco_outline *room, struct buf *out,
                       enum coco_segment_kind *ret, struct error *err);
 
 /* Appends a mask, packed as a segment of runs. */
 int coco_segment_add_runs(const struct rle *mask, struct buf *out, struct error *err);
 
-/* The string of a segment of runs as COCO's JSON has it (borrowed, no NUL), and its size. Damaged
- * bytes are refused. */
+/* The run string of a segment as in COCO's JSON (borrowed, no NUL), and its size. Damaged bytes
+ * are refused. */
 struct coco_runs {
     const char *text;
     size_t length;
@@ -69,7 +69,7 @@ int coco_segment_runs(const struct coco_segment *segment, struct coco_runs *ret,
 int coco_segment_outline(const struct coco_segment *segment, struct coco_outline *ret,
                          struct error *err);
 
-/* The mask, for a picture of HEIGHT x WIDTH (runs bring their own size). */
+/* Makes the mask for a picture of HEIGHT x WIDTH (runs have their own size). */
 int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *room,
                       struct rle_brush *brush, uint32_t height, uint32_t width, struct rle *ret,
                       struct error *err);

@@ -16,7 +16,7 @@ void coco_task_done(struct coco_task *task) {
     *task = (struct coco_task){0};
 }
 
-/* The room to unpack an outline belongs to the thread that asks. */
+/* Each calling thread has its own scratch memory for an unpacked outline. */
 static int truth_mask(const void *user, size_t number, struct rle_brush *brush, struct rle *ret,
                       struct error *err) {
     const struct coco_task *task = user;
@@ -59,8 +59,8 @@ static int compare_keyed(const void *a, const void *b) {
     return left->number < right->number ? -1 : left->number > right->number;
 }
 
-/* Fills STANDS[i] with the number of the annotation that stands for annotation i: the last of its
- * id in the JSON. */
+/* Sets STANDS[i] to the annotation that represents annotation i: the last one with its id in the
+ * JSON. */
 static int find_standing(const struct coco_index *index, uint32_t *stands, struct error *err) {
     size_t count = index->annotation_count;
     cleanup_free struct keyed *keyed = calloc(count + 1, sizeof(*keyed));
@@ -84,7 +84,7 @@ static int find_standing(const struct coco_index *index, uint32_t *stands, struc
     return 0;
 }
 
-/* What scoring needs of an annotation; MASKS: its box may be missing. */
+/* Checks what scoring needs of an annotation; with MASKS its box may be missing. */
 static int check_truth(const struct coco_index *index, const struct coco_annotation *a, bool masks,
                        struct error *err) {
     const char *missing = (a->flags & COCO_ANNOTATION_AREA) == 0            ? "area"
@@ -125,8 +125,8 @@ void coco_task_ids_text(const struct coco_task_ids *ids, char *text, size_t size
     used = strlen(text);
     if (used > 0)
         (void)snprintf(text + used, size - used,
-                       "; scores may be too low, as pycocotools' are: give annotations "
-                       "different ids from 1 on");
+                       "; scores may be too low, as are pycocotools': give annotations different "
+                       "ids from 1 on");
 }
 
 int coco_task_check(const struct coco_index *index, struct error *err) {
@@ -176,7 +176,7 @@ static int fill_truth(struct coco_task *task, bool masks, struct error *err) {
     return 0;
 }
 
-/* Area and box where the mask has to give them. */
+/* Computes area and box from the mask if needed. */
 static int measure_mask(const struct coco_task *task, size_t number, struct rle_brush *brush,
                         struct rle *mask, struct coco_object *object, struct error *err) {
     if (result_mask(task->index, task->results, number, brush, mask, err) != 0)

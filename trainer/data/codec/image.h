@@ -1,5 +1,5 @@
-/* A picture in memory: 8 bits a channel, interleaved RGB (NHWC for one image), rows without gaps.
- * One struct is used again and again for pictures of changing size; it grows and never shrinks. */
+/* Picture in memory: 8 bits a channel, interleaved RGB (NHWC for one image), rows without gaps. A
+ * struct can be reused for pictures of different sizes; its memory grows and never shrinks. */
 #ifndef TRAINER_DATA_CODEC_IMAGE_H
 #define TRAINER_DATA_CODEC_IMAGE_H
 
@@ -14,12 +14,12 @@ struct image {
     uint8_t *pixels; /* owned; [height][width][3] */
     int width;
     int height;
-    size_t capacity; /* bytes behind pixels */
+    size_t capacity; /* allocated bytes */
 };
 
 void image_done(struct image *image);
 
-/* Gives the image WIDTH x HEIGHT pixels of undefined content. */
+/* Sets the size to WIDTH x HEIGHT; the pixels are undefined. */
 int image_resize(struct image *image, int width, int height, struct error *err);
 
 static inline uint8_t *image_row(const struct image *image, int y) {
@@ -30,7 +30,7 @@ static inline uint8_t *image_pixel(const struct image *image, int x, int y) {
     return image_row(image, y) + (size_t)x * IMAGE_CHANNELS;
 }
 
-/* A rectangle of pixels: left and top inclusive. */
+/* A rectangle of pixels; left and top are inclusive. */
 struct rect {
     int left;
     int top;

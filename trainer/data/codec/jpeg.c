@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* jpeglib.h wants stdio.h before it. */
+/* jpeglib.h needs stdio.h before it. */
 #include <jerror.h>
 #include <jpeglib.h>
 
@@ -18,8 +18,8 @@ struct jpeg_library {
     char text[JMSG_LENGTH_MAX];
     int warnings; /* of this picture */
     char damage[JMSG_LENGTH_MAX];
-    bool made;     /* `in` is to be destroyed */
-    JSAMPLE *line; /* one row that is not the caller's: CMYK, or more than it wants */
+    bool made;     /* `in` needs to be destroyed */
+    JSAMPLE *line; /* scratch row: for CMYK, or if the row has more pixels than the caller needs */
     size_t line_size;
 };
 
@@ -42,7 +42,7 @@ static void say_nothing(j_common_ptr common) {
     (void)common;
 }
 
-/* Called once a row of blocks: the place to give up on a file with thousands of scans. */
+/* Called once per row of blocks: gives up on a file with thousands of scans. */
 static void check_scans(j_common_ptr common) {
     struct jpeg_library *library = common->client_data;
     if (library->in.input_scan_number <= JPEG_SCANS_MAX)
@@ -66,7 +66,7 @@ int jpeg_decoder_init(struct jpeg_decoder *decoder, struct error *err) {
     return 0;
 }
 
-/* Gives up what the picture before left. */
+/* Cleans up after the previous picture. */
 static void close_picture(struct jpeg_decoder *decoder) {
     struct jpeg_library *library = decoder->library;
     decoder->width = decoder->height = 0;
@@ -75,8 +75,8 @@ static void close_picture(struct jpeg_decoder *decoder) {
     library->made = false;
 }
 
-/* A decompressor of its own for each picture: libjpeg's abort keeps quantization and Huffman
- * tables, which a file without any would then be decoded with. Inside the library. */
+/* Each picture gets a new decompressor: libjpeg's abort keeps quantization and Huffman tables,
+ * with which a file that has none would then be decoded. Inside the library. */
 static void open_library(struct jpeg_library *library) {
     jpeg_create_decompress(&library->in); /* zeroes all but `err` and `client_data` */
     library->made = true;
@@ -93,14 +93,14 @@ void jpeg_decoder_done(struct jpeg_decoder *decoder) {
     *decoder = (struct jpeg_decoder){0};
 }
 
-/* What the library has warned of so far. */
+/* Records the library's warnings so far. */
 static void tell_damage(struct jpeg_decoder *decoder) {
     decoder->warnings = decoder->library->warnings;
     decoder->damage = decoder->warnings > 0 ? decoder->library->damage : NULL;
 }
 
-/* Coded data never holds FF D9 but as the end marker, so its absence behind the headers means that
- * the file was cut. Seen here, before any decoding: a crop may never reach the cut. */
+/* Coded data never contains FF D9 except as the end marker, so if it is missing after the headers,
+ * the file is truncated. Checked before decoding, because a crop may never reach the end. */
 static bool has_end(const uint8_t *coded, size_t size) {
     while (size >= 2) {
         const uint8_t *mark = memrchr(coded + 1, 0xd9, size - 1);
@@ -122,7 +122,7 @@ static J_COLOR_SPACE rgb_or_cmyk(J_COLOR_SPACE coded) {
     return coded == JCS_CMYK || coded == JCS_YCCK ? JCS_CMYK : JCS_RGB;
 }
 
-/* After an error of the library: the file's fault, but for a machine without memory. */
+/* Fills the error after a failure in the library: the file's fault unless memory is short. */
 static int give_up(struct jpeg_decoder *decoder, struct error *err) {
     struct jpeg_library *library = decoder->library;
     bool memory = library->errors.msg_code == JERR_OUT_OF_MEMORY;
@@ -130,7 +130,7 @@ static int give_up(struct jpeg_decoder *decoder, struct error *err) {
     return error_set(err, memory ? EXIT_CODE_INTERNAL : EXIT_CODE_DATA, "JPEG: %s", library->text);
 }
 
-/* NULL, or what else people call a picture. */
+/* Returns the name of another known image format, or NULL. */
 static const char *other_kind(const uint8_t *bytes, size_t size) {
     static const struct {
         size_t at;
@@ -164,7 +164,7 @@ int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, s
     if (size < 4 || bytes[0] != 0xff || bytes[1] != 0xd8)
         return refuse_kind(bytes, size, err);
     if (size > JPEG_BYTES_MAX)
-        return error_set(err, EXIT_CODE_DATA, "a JPEG of %zu bytes; %d are the most", size,
+        return error_set(err, EXIT_CODE_DATA, "a JPEG of %zu bytes; at most %d are allowed", size,
                          JPEG_BYTES_MAX);
     if (!has_end(bytes, size))
         return refuse_truncated(size, err);
@@ -175,12 +175,13 @@ int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, s
     open_library(library);
     jpeg_mem_src(in, bytes, (unsigned long)size);
     jpeg_read_header(in, TRUE);
-    tell_damage(decoder); /* the source ran dry and made up an end marker */
+    tell_damage(decoder); /* the source ran out of data and made up an end marker */
     if ((uint64_t)in->image_width * in->image_height > JPEG_PIXELS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "JPEG: %u x %u pixels; %d in all are the most",
+        return error_set(err, EXIT_CODE_DATA, "JPEG: %u x %u pixels; at most %d in all are allowed",
                          in->image_width, in->image_height, JPEG_PIXELS_MAX);
     size_t coded = in->src->bytes_in_buffer < size ? in->src->bytes_in_buffer : 0;
-    if (!has_end(bytes + (size - coded), coded)) /* the marker found before was a thumbnail's */
+    if (!has_end(bytes + (size - coded), coded)) /* the marker found before belonged to a
+                                                  * thumbnail */
         return refuse_truncated(size, err);
     in->out_color_space = rgb_or_cmyk(in->jpeg_color_space);
     decoder->width = (int)in->image_width;
@@ -188,13 +189,13 @@ int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, s
     return 0;
 }
 
-/* a * b / 255, rounded, as Pillow has it. */
+/* Returns a * b / 255, rounded as in Pillow. */
 static unsigned times(unsigned a, unsigned b) {
     unsigned product = a * b + 128;
     return ((product >> 8) + product) >> 8;
 }
 
-/* Values are light, not ink, as Adobe writes them; Pillow takes them so without the marker, too. */
+/* Values are light, not ink, as Adobe writes them; Pillow assumes that even without the marker. */
 static void cmyk_to_rgb(const JSAMPLE *in, uint8_t *out, JDIMENSION width) {
     for (JDIMENSION x = 0; x < width; x++, in += 4, out += IMAGE_CHANNELS)
         for (int c = 0; c < IMAGE_CHANNELS; c++)
@@ -213,7 +214,7 @@ static int reserve_line(struct jpeg_library *library, size_t size, struct error 
     return 0;
 }
 
-/* Rows top .. top+height-1 of the crop that is set. Inside the library: may longjmp. */
+/* Reads rows top .. top+height-1 of the current crop. Inside the library: may longjmp. */
 static void read_rows(struct jpeg_library *library, JDIMENSION top, struct image *out) {
     struct jpeg_decompress_struct *in = &library->in;
     bool cmyk = in->out_color_space == JCS_CMYK;
@@ -226,10 +227,11 @@ static void read_rows(struct jpeg_library *library, JDIMENSION top, struct image
             cmyk_to_rgb(library->line, image_row(out, y), in->output_width);
     }
     if (in->output_scanline == in->output_height)
-        jpeg_finish_decompress(in); /* reads to the end marker: warns of what lies before it */
+        jpeg_finish_decompress(in); /* reads to the end marker, with warnings of damage before it */
 }
 
-/* The places of a shrunk line of SIZE that cover BEGIN .. BEGIN+LENGTH-1 of the full one. */
+/* Computes the range of a reduced line of SIZE that covers BEGIN .. BEGIN+LENGTH-1 of the full
+ * one. */
 static void shrink_range(int begin, int length, int shrink, int margin, int size, int *ret_begin,
                          int *ret_length) {
     int end = (begin + length + shrink - 1) / shrink + margin;
@@ -240,8 +242,8 @@ static void shrink_range(int begin, int length, int shrink, int margin, int size
     *ret_length = end - begin;
 }
 
-/* Chroma is interpolated between neighbours, which the library lacks at a crop's edge: columns
- * this near to one differ from the whole picture's. */
+/* Chroma is interpolated between neighbours, which the library does not have at a crop's edge:
+ * columns this near to one differ from the whole picture's. */
 enum { CHROMA_MARGIN = 2 };
 
 int jpeg_decode(struct jpeg_decoder *decoder, const struct rect *region, int shrink,
@@ -276,7 +278,7 @@ int jpeg_decode(struct jpeg_decoder *decoder, const struct rect *region, int shr
         return -1;
     }
     read_rows(library, (JDIMENSION)ret_at->top, out);
-    close_picture(decoder); /* what lies below is not wanted */
+    close_picture(decoder); /* the rows below are not needed */
     tell_damage(decoder);
     return 0;
 }

@@ -1,20 +1,20 @@
-/* JPEG in and out through libjpeg-turbo.
+/* JPEG decoder and encoder, based on libjpeg-turbo.
  *
- * A decoder is used by one thread, for any number of files. Opening reads the header, so that the
- * caller can choose a crop from the picture's size; decoding then does the work for that crop
- * alone: rows above and below are skipped, columns left and right are not transformed, and a crop
- * far larger than needed is shrunk by 2, 4 or 8 inside the inverse DCT.
+ * A decoder belongs to one thread and can be used for any number of files. Opening reads the
+ * header, so that the caller can choose a crop from the picture's size; decoding then does the
+ * work for that crop only: rows above and below are skipped, columns left and right are not
+ * transformed, and a crop far larger than needed is reduced by 2, 4 or 8 inside the inverse DCT.
  *
- * A picture depends on its bytes alone: tables of the file before are forgotten. A file without
+ * A picture depends on its bytes alone: tables of the previous file are discarded. A file without
  * Huffman tables (a frame of Motion JPEG) is read with the standard ones (ITU-T T.81, annex K.3),
  * one without quantization tables is refused.
  *
- * Gray pictures become RGB. CMYK and YCCK are taken as inverted (255 is no ink), with Adobe's
- * marker and without, and become RGB by Pillow's formula. Refused with EXIT_CODE_DATA: what is no
- * JPEG, a picture above the limits (a hostile header costs nothing), a file that ends before its
- * end-of-image marker ("truncated"), too many scans. Damage that the library can decode over is
- * counted and told; of a crop, as far down as it reaches. The orientation tag is not looked at, as
- * in torchvision's ImageFolder. Errors do not name the file: the caller knows it. */
+ * Gray pictures become RGB. CMYK and YCCK are assumed to be inverted (255 is no ink), with Adobe's
+ * marker and without, and become RGB by Pillow's formula. Refused with EXIT_CODE_DATA: files that
+ * are not JPEG, pictures above the limits (a hostile header costs nothing), files that end before
+ * the end-of-image marker ("truncated"), too many scans. Damage that the library can decode over
+ * is counted and reported; for a crop, only as far down as it reaches. The orientation tag is
+ * ignored, as by torchvision's ImageFolder. Errors do not name the file: the caller knows it. */
 #ifndef TRAINER_DATA_CODEC_JPEG_H
 #define TRAINER_DATA_CODEC_JPEG_H
 
@@ -27,8 +27,8 @@
 
 enum {
     JPEG_PIXELS_MAX = 178956970,         /* most pixels of a picture, 0.5 GiB as RGB */
-    JPEG_MEMORY_MAX = 512 * 1024 * 1024, /* most that the library may keep for one picture */
-    JPEG_SCANS_MAX = 256,                /* of a progressive file; ordinary ones have ten */
+    JPEG_MEMORY_MAX = 512 * 1024 * 1024, /* most memory that the library may use for one picture */
+    JPEG_SCANS_MAX = 256,                /* of a progressive file; usual ones have ten */
     JPEG_BYTES_MAX = 256 * 1024 * 1024,  /* of a file */
 };
 
@@ -39,18 +39,18 @@ struct jpeg_decoder {
     int width;                    /* of the open picture */
     int height;
     int warnings;       /* damage of this picture that was decoded over */
-    const char *damage; /* the first of it in libjpeg's words, NULL for none; until the next one */
+    const char *damage; /* the first of it in libjpeg's words, or NULL; valid until the next one */
 };
 
 int jpeg_decoder_init(struct jpeg_decoder *decoder, struct error *err);
 void jpeg_decoder_done(struct jpeg_decoder *decoder);
 
-/* Reads the header of SIZE bytes, which must stay until the decode. Fills width and height. */
+/* Reads the header of SIZE bytes, which must stay valid until decoding. Fills width and height. */
 int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, struct error *err);
 
 /* Decodes at least REGION (within the picture) at 1/SHRINK of its size (1, 2, 4 or 8) into OUT.
- * *RET_AT says where OUT lies, in pixels of the shrunk picture; it covers REGION and, because of
- * the blocks, a little more. Once an open picture. */
+ * *RET_AT is the position of OUT, in pixels of the reduced picture; because of the blocks it
+ * covers a little more than REGION. Call it once for each opened picture. */
 int jpeg_decode(struct jpeg_decoder *decoder, const struct rect *region, int shrink,
                 struct image *out, struct rect *ret_at, struct error *err);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* jpeglib.h wants stdio.h before it. */
+/* jpeglib.h needs stdio.h before it. */
 #include <jpeglib.h>
 
 struct encoder {

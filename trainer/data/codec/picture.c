@@ -8,7 +8,7 @@
 
 enum { QUALITY = 95 };
 
-/* The decoder may give a few pixels more than asked for; these stay. */
+/* Crops to the requested pixels; the decoder may return a few more. */
 static void crop(struct image *image, const struct rect *at, int width, int height) {
     size_t row = (size_t)width * IMAGE_CHANNELS;
     size_t from = (size_t)(-at->left) * IMAGE_CHANNELS;
@@ -46,7 +46,7 @@ static int read_jpeg(struct picture_reader *reader, const uint8_t *bytes, size_t
     return 0;
 }
 
-/* The file's bytes, to reader->encoded. */
+/* Reads the file's bytes to reader->encoded. */
 static int read_bytes(struct picture_reader *reader, const char *path, struct error *err) {
     struct buf *bytes = &reader->encoded;
     reader->damage = NULL;

@@ -1,4 +1,4 @@
-/* Whole pictures from and to files. */
+/* Reading and writing of whole pictures as files. */
 #ifndef TRAINER_DATA_CODEC_PICTURE_H
 #define TRAINER_DATA_CODEC_PICTURE_H
 
@@ -9,25 +9,26 @@
 
 #include <stdbool.h>
 
-/* A JPEG or PNG, whatever it is called, in full size. Errors name the file. */
+/* Reads a JPEG or PNG, whatever its suffix, in full size. Errors name the file. */
 int picture_read(const char *path, struct image *ret, struct error *err);
 
-/* The same for many, by one thread. Zeroed is ready. */
+/* The same for many pictures, on one thread. Initialize with zeros. */
 struct picture_reader {
     struct jpeg_decoder decoder;
     struct buf encoded;
-    const char *damage; /* of the last picture, decoded over: in words; NULL for none */
+    const char *damage; /* damage of the last picture that was decoded over: in words; NULL for
+                         * none */
 };
 
 void picture_reader_done(struct picture_reader *reader);
 int picture_reader_read(struct picture_reader *reader, const char *path, struct image *ret,
                         struct error *err);
 
-/* What the file's head says its size is, which is within the limits of decoding. */
+/* Reads the size from the file's header; fails if it is above the limits of decoding. */
 int picture_reader_size(struct picture_reader *reader, const char *path, int *ret_width,
                         int *ret_height, struct error *err);
 
-/* A PNG, or a JPEG of high quality; replaces what is there. */
+/* Writes a PNG, or a JPEG of high quality; replaces an existing file. */
 int picture_write(const struct image *image, bool png, const char *path, struct error *err);
 
 #define cleanup_picture_reader __attribute__((cleanup(picture_reader_done)))

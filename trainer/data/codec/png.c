@@ -17,7 +17,7 @@ static uint32_t number_at(const uint8_t *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* IHDR is the first chunk: behind the signature come its length, its name, width and height. */
+/* IHDR is the first chunk: the signature is followed by its length, its name, width and height. */
 int png_size(const uint8_t *bytes, size_t size, int *ret_width, int *ret_height,
              struct error *err) {
     enum { NAME = 12, WIDTH = 16, HEIGHT = 20, END = 24 };
@@ -25,14 +25,14 @@ int png_size(const uint8_t *bytes, size_t size, int *ret_width, int *ret_height,
         return error_set(err, EXIT_CODE_DATA, "PNG: truncated");
     uint32_t width = number_at(bytes + WIDTH), height = number_at(bytes + HEIGHT);
     if (width == 0 || height == 0 || (uint64_t)width * height > JPEG_PIXELS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "PNG: %u x %u pixels; 1 to %d in all are possible",
-                         width, height, JPEG_PIXELS_MAX);
+        return error_set(err, EXIT_CODE_DATA, "PNG: %u x %u pixels; expected 1 to %d in all", width,
+                         height, JPEG_PIXELS_MAX);
     *ret_width = (int)width;
     *ret_height = (int)height;
     return 0;
 }
 
-/* The bytes that libpng reads from, and where it leaves to on an error. */
+/* The bytes that libpng reads, and where it jumps to on an error. */
 struct source {
     const uint8_t *at;
     size_t left;
@@ -46,7 +46,7 @@ static void leave_library(png_structp png, png_const_charp text) {
     longjmp(source->out_of_library, 1);
 }
 
-/* Most files that libpng warns of have a profile that it does not like: no damage. */
+/* Most files that libpng warns of have a colour profile that it rejects, which is no damage. */
 static void say_nothing(png_structp png, png_const_charp text) {
     (void)png;
     (void)text;
@@ -61,30 +61,30 @@ static void read_bytes(png_structp png, png_bytep to, size_t size) {
     source->left -= size;
 }
 
-/* The one error that is not the file's fault. */
+/* The only error that is not the file's fault. */
 static bool is_lack_of_memory(const struct source *source) {
     return strcmp(source->text, "Out of memory") == 0;
 }
 
-/* Every kind of PNG as RGB of 8 bits. Inside the library. */
+/* Converts every kind of PNG to RGB of 8 bits. Inside the library. */
 static void set_output(png_structp png) {
-    png_set_expand(png); /* palettes, few bits of grey; a tRNS chunk becomes alpha... */
+    png_set_expand(png); /* palettes, grey of few bits; a tRNS chunk becomes alpha... */
     png_set_strip_16(png);
-    png_set_strip_alpha(png); /* ...which goes */
+    png_set_strip_alpha(png); /* ...which is dropped */
     png_set_gray_to_rgb(png);
 }
 
-/* Inside the library but for the pixels' memory. */
+/* Inside the library, except for the allocation of pixels. */
 static int read_picture(png_structp png, png_infop info, struct source *source, struct image *out,
                         struct error *err) {
-    /* Colours are as they are coded: gamma, profiles, text and the like are not even read. */
+    /* Colours are taken as coded: gamma, profiles, text and the like are not even read. */
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_set_read_fn(png, source, read_bytes);
     png_read_info(png, info);
     png_uint_32 width = png_get_image_width(png, info);
     png_uint_32 height = png_get_image_height(png, info);
     if ((uint64_t)width * height > JPEG_PIXELS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "PNG: %u x %u pixels; %d in all are the most",
+        return error_set(err, EXIT_CODE_DATA, "PNG: %u x %u pixels; at most %d in all are allowed",
                          (unsigned)width, (unsigned)height, JPEG_PIXELS_MAX);
     set_output(png);
     int passes = png_set_interlace_handling(png);

@@ -1,4 +1,4 @@
-/* PNG in and out, through libpng. */
+/* PNG decoder and encoder, based on libpng. */
 #ifndef TRAINER_DATA_CODEC_PNG_H
 #define TRAINER_DATA_CODEC_PNG_H
 
@@ -11,19 +11,19 @@
 
 enum { PNG_BYTES_MAX = 1 << 30 };
 
-/* Do these bytes begin as a PNG does? */
+/* Returns true if the bytes begin like a PNG. */
 bool png_is(const uint8_t *bytes, size_t size);
 
-/* The size that the head of a PNG says. */
+/* Reads the size from the header of a PNG. */
 int png_size(const uint8_t *bytes, size_t size, int *ret_width, int *ret_height, struct error *err);
 
 /* Decodes SIZE bytes into OUT: grey, palette and 16 bits become RGB of 8, transparency is dropped,
- * and gAMA and colour profiles are not looked at, all as Pillow's convert("RGB") does (but for 16
- * bits of grey, of which Pillow cuts off all above 255). A picture above JPEG_PIXELS_MAX pixels and
- * damage are errors with EXIT_CODE_DATA that do not name the file. */
+ * gAMA and colour profiles are ignored, all as by Pillow's convert("RGB") (except for 16 bits of
+ * grey, where Pillow clips all values above 255). Damage, or more than JPEG_PIXELS_MAX pixels, is
+ * an error with EXIT_CODE_DATA that does not name the file. */
 int png_decode(const uint8_t *bytes, size_t size, struct image *out, struct error *err);
 
-/* Appends IMAGE as an RGB PNG; OUT's ceiling bounds it. */
+/* Appends IMAGE as an RGB PNG; OUT's limit bounds it. */
 int png_encode(const struct image *image, struct buf *out, struct error *err);
 
 #endif

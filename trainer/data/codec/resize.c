@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A shrink by more than this reads more than a picture's limits allow on any side. */
+/* A larger reduction would read more than a picture's limits allow on any side. */
 enum { TAPS_MAX = 1 << 20 };
 
 void resizer_done(struct resizer *resizer) {
@@ -16,7 +16,7 @@ void resizer_done(struct resizer *resizer) {
     *resizer = (struct resizer){0};
 }
 
-/* At least SIZE bytes in place of OLD, whose content is not kept; NULL when there are none. */
+/* Replaces OLD by at least SIZE bytes, whose content is undefined; returns NULL without memory. */
 static void *grown(void *old, size_t *capacity, size_t size) {
     if (size <= *capacity)
         return old;
@@ -42,8 +42,8 @@ static double triangle(double x) {
     return x < 1.0 ? 1.0 - x : 0.0;
 }
 
-/* The taps of the place whose centre lies at CENTER, from input places LOW .. HIGH-1. The
- * rounding's rest goes to the largest, so that a flat colour stays what it is. */
+/* Computes the weights of the output place with its centre at CENTER, over input places LOW ..
+ * HIGH-1. The rounding error is added to the largest, so that a flat colour is preserved. */
 static int place_weights(double center, double support, int low, int high, int taps,
                          int16_t *weights) {
     int begin = (int)floor(center - support + 0.5);
@@ -75,7 +75,7 @@ static int place_weights(double center, double support, int low, int high, int t
     return begin;
 }
 
-/* Moves leading zeros away, so that the passes may stop at the first tap of weight 0. */
+/* Removes leading zeros, so that the passes may stop at the first weight of 0. */
 static int drop_leading_zeros(int16_t *weights, int taps, int first) {
     int zeros = 0;
     while (zeros < taps - 1 && weights[zeros] == 0)
@@ -87,13 +87,13 @@ static int drop_leading_zeros(int16_t *weights, int taps, int first) {
     return first + zeros;
 }
 
-/* Weights for places begin .. begin+count-1 of a direction in which LENGTH input pixels from START
- * become VIRTUAL_LENGTH. SIZE is the input's. */
+/* Makes the weights for places begin .. begin+count-1 of an axis on which LENGTH input pixels from
+ * START become VIRTUAL_LENGTH. SIZE is the input's. */
 static int axis_make(struct resize_axis *axis, double start, double length, int virtual_length,
                      int begin, int count, int size, struct error *err) {
     double scale = length / virtual_length;
     double support = scale > 1.0 ? scale : 1.0;
-    int taps = ((int)fmin(ceil(2 * support), TAPS_MAX) + 1) / 2 * 2; /* the most a place has */
+    int taps = ((int)fmin(ceil(2 * support), TAPS_MAX) + 1) / 2 * 2; /* the maximum for a place */
     int low = (int)fmax(floor(start), 0);
     int high = (int)fmin(ceil(start + length), size);
     if (high <= low)

@@ -1,9 +1,9 @@
-/* Resampling with a triangle filter that widens when shrinking ("bilinear with antialias", as
- * Pillow and torchvision do it): integer arithmetic, the same bits on every processor. Weights have
- * 14 bits and add up to one exactly; between the passes a value keeps 7 bits behind the point.
+/* Resampling with a triangle filter that widens when shrinking ("bilinear with antialias", as in
+ * Pillow and torchvision): integer arithmetic, the same bits on every processor. Weights have 14
+ * bits and add up to exactly one; between the passes a value keeps 7 fractional bits.
  *
  * A box of the input (fractions of pixels allowed) is scaled to a virtual picture, of which only a
- * window is computed. The filter sees nothing outside of the box. */
+ * window is computed. The filter sees no pixels outside the box. */
 #ifndef TRAINER_DATA_CODEC_RESIZE_H
 #define TRAINER_DATA_CODEC_RESIZE_H
 
@@ -19,13 +19,13 @@ struct resize_map {
     double top;
     double width;
     double height;
-    int virtual_width; /* what the box is scaled to */
+    int virtual_width; /* the size that the box is scaled to */
     int virtual_height;
-    struct rect window; /* of the virtual picture; what lies outside of it becomes black */
-    bool flip;          /* mirror the window left and right */
+    struct rect window; /* of the virtual picture; black outside of it */
+    bool flip;          /* mirror the window horizontally */
 };
 
-/* Scratch for one thread. Zeroed is ready. */
+/* Scratch memory of one thread. Initialize with zeros. */
 struct resizer {
     struct resize_axis across;
     struct resize_axis down;

@@ -59,7 +59,7 @@ static __m128i weight_pair(const int16_t *weights) {
     return _mm_set1_epi32(pair);
 }
 
-/* Sixteen columns: taps go in pairs, so that one multiply-add takes two rows. */
+/* Sixteen columns: weights in pairs, so that one multiply-add takes two rows. */
 static void down_sixteen(const uint8_t *in, size_t stride, const int16_t *weights, int taps,
                          int16_t *out) {
     const __m128i zero = _mm_setzero_si128();
@@ -87,8 +87,8 @@ static void down_sixteen(const uint8_t *in, size_t stride, const int16_t *weight
 }
 
 #if defined(__x86_64__)
-/* The same on thirty-two columns. The halves of a register stay apart from the unpacking to the
- * packing; only the stores bring them into order. */
+/* The same for thirty-two columns. The halves of a register stay separate from unpacking to
+ * packing; only the stores restore their order. */
 __attribute__((target("avx2"))) static void
 down_thirty_two(const uint8_t *in, size_t stride, const int16_t *weights, int taps, int16_t *out) {
     const __m256i zero = _mm256_setzero_si256();
@@ -141,7 +141,7 @@ void resize_down(const uint8_t *first, size_t stride, const int16_t *weights, in
     down_from(first, stride, weights, taps, i, size, out);
 }
 
-/* Two neighbouring pixels at once; the fourth lane is the next pixel's red and is dropped. */
+/* Two neighbouring pixels at once; the fourth lane holds the next pixel's red and is dropped. */
 static inline __m128i across_pairs(const int16_t *in, const int16_t *weights, int taps) {
     __m128i sum = _mm_set1_epi32(1 << (ACROSS_SHIFT - 1));
     for (int k = 0; k < taps; k += 2, in += PAIR) {
@@ -170,7 +170,7 @@ static inline void across_row(const int16_t *row, const struct resize_axis *axis
     }
 }
 
-/* A number of taps that the compiler knows lets it unroll: the usual ones have copies. */
+/* A compile-time number of weights allows unrolling: the usual ones have their own copies. */
 void resize_across(const int16_t *row, const struct resize_axis *axis, int count, bool flip,
                    uint8_t *out) {
     if (axis->taps == 2)

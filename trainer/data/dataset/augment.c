@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum {
-    SMALL_SIDE = 40,   /* pictures up to here are trained whole */
+    SMALL_SIDE = 40,   /* pictures up to this size are used whole in training */
     CROP_TRIES = 10,   /* of the random resized crop */
     SIDE_MAX = 1 << 14 /* of the result */
 };
@@ -33,32 +33,31 @@ void augment_defaults_eval(struct augment *augment, int image_size) {
 
 int augment_check(const struct augment *augment, struct error *err) {
     if (augment->image_size < 1 || augment->image_size > SIDE_MAX)
-        return error_set(err, EXIT_CODE_USAGE, "image_size is %d; 1 to %d are possible",
+        return error_set(err, EXIT_CODE_USAGE, "image_size is %d; expected 1 to %d",
                          augment->image_size, SIDE_MAX);
     if (augment->mode == AUGMENT_CENTER_CROP &&
         (augment->resize_side < augment->image_size || augment->resize_side > SIDE_MAX))
-        return error_set(err, EXIT_CODE_USAGE,
-                         "resize_side is %d; %d (image_size) to %d are "
-                         "possible",
+        return error_set(err, EXIT_CODE_USAGE, "resize_side is %d; expected %d (image_size) to %d",
                          augment->resize_side, augment->image_size, SIDE_MAX);
     if (augment->mode == AUGMENT_PAD_CROP &&
         (augment->pad < 0 || augment->pad > augment->image_size))
-        return error_set(err, EXIT_CODE_USAGE, "pad is %d; 0 to %d (image_size) are possible",
+        return error_set(err, EXIT_CODE_USAGE, "pad is %d; expected 0 to %d (image_size)",
                          augment->pad, augment->image_size);
     if (augment->mode == AUGMENT_RANDOM_RESIZED_CROP &&
         !(augment->area_min > 0 && augment->area_min <= augment->area_max &&
           augment->area_max <= 1))
-        return error_set(err, EXIT_CODE_USAGE, "area is %g to %g; it must lie within 0 to 1",
+        return error_set(err, EXIT_CODE_USAGE, "area is %g to %g; expected a range within 0 to 1",
                          augment->area_min, augment->area_max);
     if (augment->mode == AUGMENT_RANDOM_RESIZED_CROP &&
         !(augment->aspect_min > 0 && augment->aspect_min <= augment->aspect_max &&
           augment->aspect_max <= 100))
-        return error_set(err, EXIT_CODE_USAGE, "aspect is %g to %g; it must lie within 0 to 100",
+        return error_set(err, EXIT_CODE_USAGE,
+                         "aspect is %g to %g; expected a range within 0 to 100",
                          augment->aspect_min, augment->aspect_max);
     return 0;
 }
 
-/* The largest box within the aspect limits, in the middle. */
+/* Returns the largest central box within the limits of the aspect ratio. */
 static struct rect central_box(const struct augment *augment, int width, int height) {
     struct rect box = {0, 0, width, height};
     double aspect = (double)width / height;
@@ -93,8 +92,8 @@ static struct rect random_box(const struct augment *augment, int width, int heig
     return central_box(augment, width, height);
 }
 
-/* The whole picture with its short side brought to SIDE; the long one rounded down, the window's
- * place to the even neighbour, as torchvision's Resize and CenterCrop do. */
+/* Scales the whole picture so that its short side is SIDE; the long side is rounded down, the
+ * window's position to the even neighbour, as by torchvision's Resize and CenterCrop. */
 static void plan_center(const struct augment *augment, int width, int height, int side,
                         struct augment_plan *plan) {
     plan->source = (struct rect){0, 0, width, height};

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bits of `known`, for each kind two: it is known, and the other ranks need not hear of it. */
+/* Each kind has two bits of `known`: the fault is known, and it is shared with the other ranks. */
 static uint8_t known_bit(enum bad_sample_kind kind) {
     return (uint8_t)(1 << (2 * kind));
 }
@@ -32,7 +32,7 @@ void bad_samples_done(struct bad_samples *f) {
     *f = (struct bad_samples){0};
 }
 
-/* With the lock held; false when it was known. */
+/* Call with the lock held; returns false if it was known. */
 static bool add(struct bad_samples *f, int64_t sample, enum bad_sample_kind kind) {
     if (sample < 0 || (size_t)sample >= f->samples || (f->known[sample] & known_bit(kind)) != 0)
         return false;
@@ -119,7 +119,7 @@ void bad_samples_learn(struct bad_samples *f, int64_t number) {
         f->known[sample] |= shared_bit(kind);
     } else if (sample >= 0 && (size_t)sample < f->samples &&
                (f->known[sample] & shared_bit(kind)) == 0) {
-        f->known[sample] |= shared_bit(kind); /* found here, too, and not told */
+        f->known[sample] |= shared_bit(kind); /* found here as well, and not shared yet */
         f->fresh--;
     }
     pthread_mutex_unlock(&f->lock);

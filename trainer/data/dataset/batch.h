@@ -9,7 +9,7 @@
 
 enum {
     BATCH_FIELDS_MAX = 16,
-    BATCH_ALIGNMENT = 64, /* of a field in its block, bytes */
+    BATCH_ALIGNMENT = 64, /* alignment of a field in its block, bytes */
 };
 
 struct batch_field {
@@ -21,24 +21,25 @@ struct batch_field {
 struct batch_layout {
     struct batch_field fields[BATCH_FIELDS_MAX];
     int count;
-    size_t bytes; /* of the block */
+    size_t bytes; /* size of the block */
 };
 
-/* Appends a field; returns its number, which begins with 0. */
+/* Appends a field; returns its number, counted from 0. */
 int batch_layout_add(struct batch_layout *layout, const char *name, size_t bytes);
-/* The number of the field NAME, -1 where there is none. */
+/* Returns the number of the field NAME, or -1. */
 int batch_layout_find(const struct batch_layout *layout, const char *name);
 
 struct batch {
     uint32_t epoch;
     int64_t step;                      /* within the epoch */
     int micro;                         /* 0 .. accumulate-1 */
-    int canvas;                        /* whose network takes it: its samples' group (sampler.h) */
-    int count;                         /* samples that are not padding; they come first */
+    int canvas;                        /* canvas of the network that takes it: its samples' group
+                                        * (sampler.h) */
+    int count;                         /* samples without the padding; they come first */
     const struct batch_layout *layout; /* borrowed */
     void *fields[BATCH_FIELDS_MAX];    /* in the layout's order */
-    int64_t *samples; /* one a place: the sample's number, SAMPLER_PADDING where padding */
-    void *own;        /* what the source keeps beside it (source.h) */
+    int64_t *samples; /* the number of each place's sample, SAMPLER_PADDING for padding */
+    void *own;        /* private to the source (source.h) */
 };
 
 #endif

@@ -94,7 +94,7 @@ int dataset_open_files(struct dataset *set, char *const *paths, size_t count, st
     if (count > 0 && count <= DATASET_SAMPLES_MAX && list_files(set, paths, err) == 0)
         return 0;
     dataset_done(set);
-    return error_set(err, EXIT_CODE_DATA, "%zu pictures; 1 to %d are possible", count,
+    return error_set(err, EXIT_CODE_DATA, "%zu pictures; expected 1 to %d", count,
                      DATASET_SAMPLES_MAX);
 }
 
@@ -115,10 +115,10 @@ int dataset_open_synthetic(struct dataset *set, size_t count, size_t classes, st
     if (count == 0 || count > DATASET_SAMPLES_MAX || classes == 0 ||
         classes > DATASET_CLASSES_MAX) {
         *set = (struct dataset){0};
-        return error_set(err, EXIT_CODE_USAGE,
-                         "a synthetic set of %zu pictures in %zu classes; 1 to %d in 1 to %d are "
-                         "possible",
-                         count, classes, DATASET_SAMPLES_MAX, DATASET_CLASSES_MAX);
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "a synthetic set of %zu pictures in %zu classes; expected 1 to %d in 1 to %d", count,
+            classes, DATASET_SAMPLES_MAX, DATASET_CLASSES_MAX);
     }
     set->labels = malloc(count * sizeof(*set->labels));
     if (set->labels == NULL || name_synthetic_classes(set, err) != 0) {

@@ -1,14 +1,13 @@
-/* A labelled set of encoded pictures: N samples, a class for each, a name for each class.
+/* Labelled set of encoded pictures: N samples, a class for each, a name for each class.
  *
- * Sources: a folder of class folders with JPEGs and PNGs, files that nobody has labelled, and
- * `synthetic`, which has no files.
- * Classes are the folder's subfolders and samples the files in them and below, in an order that
- * every host finds alike (dataset/folder.h); names that begin with a dot are skipped. The hash
- * covers class names, file names and file sizes: ranks whose hashes differ do not see the same
- * files.
+ * Sources: a folder of class folders with JPEGs and PNGs, files without labels, and `synthetic`,
+ * which has no files. Classes are the folder's subfolders, and samples the files in them and
+ * below, in an order that is the same on every host (dataset/folder.h); names that begin with a
+ * dot are skipped. The hash covers class names, file names and file sizes: ranks with different
+ * hashes do not see the same files.
  *
- * A dataset does not change after it was opened and may be read by any number of threads. Errors
- * carry EXIT_CODE_DATA and name folder or file. */
+ * A dataset is constant after opening and may be read by any number of threads. Errors have
+ * EXIT_CODE_DATA and name folder or file. */
 #ifndef TRAINER_DATA_DATASET_DATASET_H
 #define TRAINER_DATA_DATASET_DATASET_H
 
@@ -37,36 +36,36 @@ struct dataset {
     uint64_t hash;      /* of classes, names and sizes; the same on every host for the same files */
     int64_t bytes;      /* of all files together; 0 without files */
 
-    char *root;  /* owned; the folder, NULL without one */
-    char *names; /* owned; paths below the class folder one after the other, each with its NUL */
+    char *root;      /* owned; the folder, NULL without one */
+    char *names;     /* owned; paths below the class folder, each with its NUL */
     size_t *name_at; /* owned; [count], offsets into names */
 
-    struct skipped_files left_out; /* owned; what lies there and is no sample */
+    struct skipped_files left_out; /* owned; files that are not samples */
 };
 
 void dataset_done(struct dataset *set);
 
-/* FOLDER/CLASS/FILE, FOLDER/CLASS/SUB/FILE and so on. Files count as pictures by their suffix in
- * any case: .jpg .jpeg .jpe .jfif .png; they are read as what they are, whichever of these they are
- * called. A class folder without any is an error that names it. */
+/* Opens FOLDER/CLASS/FILE, FOLDER/CLASS/SUB/FILE and so on. Pictures are recognized by their
+ * suffix in any case: .jpg .jpeg .jpe .jfif .png; the content determines how they are decoded. A
+ * class folder without pictures is an error that names it. */
 int dataset_open_folder(struct dataset *set, const char *folder, struct error *err);
 
-/* The set is one of COUNT classes of these NAMES, of which some may have no sample: its class i is
- * number MAP[i] of them. The hash stays. */
+/* Renumbers the classes: class i of the set becomes MAP[i] of COUNT classes with these NAMES, some
+ * of which may have no sample. The hash is kept. */
 int dataset_place_classes(struct dataset *set, char *const *names, size_t count, const int32_t *map,
                           struct error *err);
 
-/* COUNT files by their paths, all of the one class "". */
+/* Opens COUNT files by their paths, all of one class named "". */
 int dataset_open_files(struct dataset *set, char *const *paths, size_t count, struct error *err);
 
-/* COUNT samples over CLASSES classes, sample i of class i mod CLASSES. Its pixels are noise around
- * a colour of the class, see dataset_paint. */
+/* Makes COUNT samples of CLASSES classes; sample i has class i mod CLASSES. Its pixels are noise
+ * around a colour of the class, see dataset_paint. */
 int dataset_open_synthetic(struct dataset *set, size_t count, size_t classes, struct error *err);
 
-/* Writes the path of a sample, or "synthetic/I", to TEXT (cut when too long). For messages. */
+/* Writes the path of a sample, or "synthetic/I", to TEXT, truncated if necessary. For messages. */
 void dataset_sample_name(const struct dataset *set, size_t sample, char *text, size_t size);
 
-/* Puts the encoded bytes of a sample in place of what OUT held. Not for synthetic sets. */
+/* Replaces the content of OUT by the encoded bytes of a sample. Not for synthetic sets. */
 int dataset_read(const struct dataset *set, size_t sample, struct buf *out, struct error *err);
 
 /* Fills SIDE x SIDE x 3 bytes with the picture of a synthetic sample. */

@@ -19,11 +19,11 @@ void fetcher_done(struct fetcher *fetcher) {
     buf_done(&fetcher->encoded);
 }
 
-/* What the decoder must leave for the resampling to shrink: with less, edges differ visibly from
- * those of a picture that is resampled from its full size. */
+/* The decoder's reduction must leave at least this factor for the resampling: with less, edges
+ * differ visibly from those of a picture that is resampled from its full size. */
 enum { SHRINK_LEFT = 2 };
 
-/* The strongest shrink of the decoder that leaves that much. */
+/* Returns the strongest reduction of the decoder that leaves that much. */
 static int decoder_shrink(const struct augment_plan *plan) {
     for (int shrink = 8; shrink > 1; shrink /= 2)
         if (plan->source.width >= plan->width * shrink * SHRINK_LEFT &&
@@ -32,7 +32,8 @@ static int decoder_shrink(const struct augment_plan *plan) {
     return 1;
 }
 
-/* The part LENGTH of the source that a window of the scaled picture draws on, filter included. */
+/* Computes the range of the source that a window of the scaled picture needs, including the
+ * filter's support. */
 static void needed_part(int source, int length, int scaled, int window, int side, int *ret_begin,
                         int *ret_length) {
     double scale = (double)length / scaled;
@@ -49,7 +50,7 @@ static void needed_part(int source, int length, int scaled, int window, int side
     *ret_length = (int)(end - begin);
 }
 
-/* Data sets of JPEGs hold a PNG by another name now and then, ImageNet itself one. */
+/* Data sets of JPEGs sometimes contain a PNG with another suffix; ImageNet itself has one. */
 static int open_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size, int *ret_width,
                         int *ret_height, struct error *err) {
     fetcher->whole = png_is(bytes, size);
@@ -61,7 +62,8 @@ static int open_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t si
     return 0;
 }
 
-/* The part NEED of the open picture, at 1/SHRINK, into `picture`; *RET_AT says what lies there. */
+/* Decodes the part NEED of the open picture, at 1/SHRINK, into `picture`; *RET_AT is its
+ * position. */
 static int decode(struct fetcher *fetcher, const struct rect *need, int shrink, struct rect *ret_at,
                   struct error *err) {
     if (!fetcher->whole)
@@ -70,7 +72,7 @@ static int decode(struct fetcher *fetcher, const struct rect *need, int shrink, 
     return 0;
 }
 
-/* The open picture, as planned. */
+/* Renders the open picture by the plan. */
 static int render(struct fetcher *fetcher, const struct augment_plan *plan, int side,
                   uint8_t *pixels, struct error *err) {
     const int shrink = fetcher->whole ? 1 : decoder_shrink(plan);
@@ -131,7 +133,7 @@ int fetch_sample(struct fetcher *fetcher, const struct dataset *set, size_t samp
         return 0;
     }
     if (dataset_read(set, sample, &fetcher->encoded, err) != 0)
-        return -1; /* names the file already */
+        return -1; /* the error already names the file */
     if (fetch_picture(fetcher, (const uint8_t *)fetcher->encoded.data, fetcher->encoded.size,
                       augment, seed, epoch, sample, pixels, err) == 0)
         return 0;

@@ -19,7 +19,7 @@ void folder_listing_done(struct folder_listing *list) {
     *list = (struct folder_listing){0};
 }
 
-/* Room for the files of one more class; names are packed into one block. */
+/* Reserves memory for the files of one more class; names are packed into one block. */
 static int reserve_samples(struct folder_listing *list, const struct listing *files,
                            size_t names_size, struct error *err) {
     size_t extra = 0;
@@ -86,11 +86,10 @@ static int scan(struct folder_listing *list, const char *folder, struct error *e
         return -1;
     if (classes.count == 0)
         return error_set(err, EXIT_CODE_DATA,
-                         "%s: no class folders; pictures are expected as CLASS/FILE.jpg in it",
-                         folder);
+                         "%s: no class folders; expected pictures as CLASS/FILE.jpg in it", folder);
     if (classes.count > FOLDER_CLASSES_MAX)
-        return error_set(err, EXIT_CODE_DATA, "%s: %zu class folders; %d are the most", folder,
-                         classes.count, FOLDER_CLASSES_MAX);
+        return error_set(err, EXIT_CODE_DATA, "%s: %zu class folders; at most %d are allowed",
+                         folder, classes.count, FOLDER_CLASSES_MAX);
     list->class_names = calloc(classes.count, sizeof(*list->class_names));
     if (list->class_names == NULL)
         return error_no_memory(err, "listing files");

@@ -1,8 +1,8 @@
-/* Lists the pictures in FOLDER/CLASS and below, numbered as torchvision's ImageFolder
- * does: classes by name, within a class folders by path and within a folder files by name, all
- * bytewise, so that the order does not depend on the file system. Links to folders and files are
- * followed, but not in circles. Whatever is not taken is counted in `left_out`, but for
- * names that begin with a dot. */
+/* List of the pictures in FOLDER/CLASS and below, numbered as by torchvision's ImageFolder:
+ * classes by name, within a class folders by path and within a folder files by name, all bytewise,
+ * so that the order does not depend on the file system. Links to folders and files are followed,
+ * but not in circles. Everything else is counted in `left_out`, except names that begin with a
+ * dot. */
 #ifndef TRAINER_DATA_DATASET_FOLDER_H
 #define TRAINER_DATA_DATASET_FOLDER_H
 
@@ -23,7 +23,7 @@ struct folder_listing {
     char **class_names;
     size_t count;    /* pictures */
     int32_t *labels; /* [count], 0 .. classes-1 */
-    char *names;     /* paths below the class folder one after the other, each with its NUL */
+    char *names;     /* paths below the class folder, each with its NUL */
     size_t *name_at; /* [count], offsets into names */
     uint64_t hash;   /* of classes, names and sizes */
     int64_t bytes;   /* of all files together */

@@ -13,8 +13,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* One listing under way. Paths of entries are relative to `base`; what is left out is named below
- * the set's folder, with `prefix` ("CLASS/" or "") in front. */
+/* One walk in progress. Paths of entries are relative to `base`; files that are left out are named
+ * relative to the set's folder, with `prefix` ("CLASS/" or ""). */
 struct walk {
     const char *base;
     const char *prefix;
@@ -22,7 +22,7 @@ struct walk {
     struct skipped_files *left;
 };
 
-/* An open folder and those that it lies in. */
+/* An open folder and those that contain it. */
 struct level {
     const struct level *above;
     int fd;
@@ -62,7 +62,7 @@ static int listing_add(struct listing *list, const char *path, int64_t size, str
     return 0;
 }
 
-/* By folder, then by name: Python's sorted(os.walk(...)), then sorted(names). */
+/* Order by folder, then by name: Python's sorted(os.walk(...)), then sorted(names). */
 static int compare_entries(const void *first, const void *second) {
     const struct entry *a = first;
     const struct entry *b = second;
@@ -97,7 +97,7 @@ static int join(char to[PATH_MAX], const char *a, const char *between, const cha
     return 0;
 }
 
-/* For messages: BASE/PATH/NAME, empty parts left out. */
+/* Fails with a message about BASE/PATH/NAME; empty parts are left out. */
 static int fail_at(const struct walk *walk, const char *path, const char *name, struct error *err) {
     return error_set_errno(err, EXIT_CODE_DATA, "%s%s%s%s%s", walk->base,
                            path[0] != '\0' ? "/" : "", path, name[0] != '\0' ? "/" : "", name);
@@ -119,8 +119,8 @@ static bool goes_in_circles(const struct level *level, const struct stat *st) {
     return false;
 }
 
-/* What to do with the entry PATH of a folder. A link in *ST is one that leads nowhere, of size 0.
- */
+/* Callback for the entry PATH of a folder. If *ST is a link, the link is dangling, and its size is
+ * 0. */
 typedef int (*visit)(const struct walk *walk, const struct level *level, const char *path,
                      const struct stat *st, struct error *err);
 
@@ -160,7 +160,7 @@ static int walk_level(const struct walk *walk, const struct level *level, visit 
     }
 }
 
-/* Opens the folder NAME of PARENT (a descriptor, or AT_FDCWD) and visits what is in it. */
+/* Opens the folder NAME of PARENT (a descriptor, or AT_FDCWD) and visits its entries. */
 static int enter(const struct walk *walk, const struct level *above, int parent, const char *name,
                  const char *path, visit each, struct error *err) {
     cleanup_fd int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -179,12 +179,12 @@ static int enter(const struct walk *walk, const struct level *above, int parent,
 static int visit_picture(const struct walk *walk, const struct level *level, const char *path,
                          const struct stat *st, struct error *err) {
     const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
-    /* A link that leads nowhere is a bad sample, with which happens what was asked for. */
+    /* A dangling link is a bad sample, to be handled as --bad-samples says. */
     if (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode))
         return folder_takes(name) ? listing_add(walk->list, path, st->st_size, err)
                                   : leave_out(walk, NULL, false, path, err);
     if (!S_ISDIR(st->st_mode))
-        return leave_out(walk, "that are no files", false, path, err);
+        return leave_out(walk, "that are not files", false, path, err);
     if (goes_in_circles(level, st))
         return leave_out(walk, "links to a folder around them", false, path, err);
     if (level->depth == FOLDER_DEPTH_MAX)

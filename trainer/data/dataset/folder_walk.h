@@ -1,4 +1,4 @@
-/* The entries of folders, sorted: what folder.c makes a data set of. */
+/* Sorted entries of folders, from which folder.c makes a data set. */
 #ifndef TRAINER_DATA_DATASET_FOLDER_WALK_H
 #define TRAINER_DATA_DATASET_FOLDER_WALK_H
 
@@ -11,13 +11,13 @@
 
 enum { FOLDER_DEPTH_MAX = 16 }; /* folders below a class */
 
-/* The suffixes of pictures, in any case, for messages. */
+/* Suffixes of pictures, in any case, for messages. */
 #define FOLDER_SUFFIXES ".jpg .jpeg .jpe .jfif .png"
 
 bool folder_takes(const char *name);
 
 struct entry {
-    char *path;    /* owned; below the folder that was walked */
+    char *path;    /* owned; relative to the folder of the walk */
     size_t folder; /* bytes of it up to the last '/', 0 without one */
     int64_t size;  /* of the file */
 };
@@ -30,10 +30,10 @@ struct listing {
 
 void listing_done(struct listing *list);
 
-/* The folders in ROOT; files in it are left out. */
+/* Lists the folders in ROOT; files in it are left out. */
 int folder_list_classes(const char *root, struct listing *list, struct skipped_files *left,
                         struct error *err);
-/* The pictures in ROOT/NAME and below; their paths are relative to it. */
+/* Lists the pictures in ROOT/NAME and below; their paths are relative to it. */
 int folder_list_pictures(const char *root, const char *name, struct listing *list,
                          struct skipped_files *left, struct error *err);
 

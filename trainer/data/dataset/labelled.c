@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands in the place of a picture that cannot be used: near the mean of any normalisation. */
+/* Replaces an unusable picture; near the mean of any normalization. */
 enum { GREY = 128 };
 
 static size_t picture_bytes(int side) {
@@ -38,7 +38,7 @@ static void worker_close(void *worker) {
     free(worker);
 }
 
-/* Label and weight of a place; returns its pixels. */
+/* Sets the label and weight of a place; returns its pixels. */
 static uint8_t *begin(const struct source *source, const struct batch *batch, int place,
                       float weight) {
     const struct labelled *l = source->set;

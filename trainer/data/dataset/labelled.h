@@ -1,10 +1,10 @@
-/* Batches of a labelled set, for a network that tells classes apart:
+/* Batches of a labelled set, for a classification network:
  *
  *     image    u8 [batch][image_size][image_size][3], RGB
- *     label    i32 [batch]; 0 where padding
- *     weight   f32 [batch]; 1, or 0 where padding or not usable
+ *     label    i32 [batch]; 0 for padding
+ *     weight   f32 [batch]; 1, or 0 for padding and unusable pictures
  *
- * A picture that cannot be used is grey. */
+ * An unusable picture becomes grey. */
 #ifndef TRAINER_DATA_DATASET_LABELLED_H
 #define TRAINER_DATA_DATASET_LABELLED_H
 
@@ -23,10 +23,10 @@ struct labelled {
     uint64_t seed;
 };
 
-/* The layout of BATCH pictures of SIDE x SIDE pixels. */
+/* Returns the layout of BATCH pictures of SIDE x SIDE pixels. */
 struct batch_layout labelled_layout(int batch, int side);
 
-/* A source of LABELLED, which outlives it. Fails where its recipe is none. */
+/* Makes a source of LABELLED, which must outlive it. Fails if its recipe is invalid. */
 int labelled_source(struct source *ret, const struct labelled *labelled, int batch,
                     struct error *err);
 

@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Batches are numbered from the loader's start: number n lies in slot n mod depth. Three counters
- * walk over them: `handed` (next sample to be taken by a worker), `given` (next batch for the
- * consumer) and `released` (first batch still held). A worker may take samples of batch n while
- * n < released + depth, so a slot is never written while the consumer holds it. */
+/* Batches are numbered from the loader's start: number n uses slot n mod depth. Three counters
+ * advance over them: `handed` (next sample for a worker), `given` (next batch for the consumer)
+ * and `released` (first batch still held). A worker may take samples of batch n while n < released
+ * + depth, so a slot is never written while the consumer holds it. */
 struct slot {
     struct batch batch;
-    char *block;         /* that its fields lie in */
+    char *block;         /* memory of its fields */
     int missing;         /* samples not done yet */
     int failed;          /* place of the first sample that failed, INT_MAX for none */
-    struct error *error; /* of that sample; allocated with the slot */
+    struct error *error; /* error of that sample; allocated with the slot */
 };
 
 struct loader {
@@ -30,15 +30,15 @@ struct loader {
     pthread_t *threads;
     int started;
 
-    /* Made by one worker, without the lock, while all others wait; read with it. */
+    /* Written by one worker, without the lock, while all others wait; read with the lock held. */
     struct sampler_epoch order;
 
-    pthread_mutex_t lock; /* over what follows */
-    pthread_cond_t work;  /* for workers: a slot is free, or the end */
-    pthread_cond_t ready; /* for the consumer */
+    pthread_mutex_t lock; /* protects all below */
+    pthread_cond_t work;  /* signals workers: a slot is free, or the end */
+    pthread_cond_t ready; /* signals the consumer */
     bool stopping;
     bool interrupted;
-    bool ordering; /* a worker makes the order of the next batch's epoch */
+    bool ordering; /* a worker is making the order of the next batch's epoch */
     int64_t handed_batch;
     int handed_place;
     int64_t given;
@@ -56,7 +56,7 @@ static uint32_t epoch_of(const struct loader *l, int64_t number) {
     return o->epoch + (uint32_t)(micros / (l->steps * o->sampler.accumulate));
 }
 
-/* Which samples batch NUMBER has, of an epoch whose order is at hand. */
+/* Sets the samples of batch NUMBER; its epoch's order must be made. */
 static void slot_begin(struct loader *l, int64_t number) {
     const struct loader_options *o = &l->options;
     struct slot *slot = slot_of(l, number);
@@ -77,7 +77,7 @@ static void slot_begin(struct loader *l, int64_t number) {
     slot->failed = INT_MAX;
 }
 
-/* With the lock held, which it lets go meanwhile: batches that are ready can be taken. */
+/* Call with the lock held; releases it meanwhile, so that ready batches can be taken. */
 static void make_order(struct loader *l, uint32_t epoch) {
     l->ordering = true;
     pthread_mutex_unlock(&l->lock);
@@ -87,7 +87,7 @@ static void make_order(struct loader *l, uint32_t epoch) {
     pthread_cond_broadcast(&l->work);
 }
 
-/* With the lock held: waits until a sample can be taken. False at the end. */
+/* Call with the lock held: waits until a sample can be taken. Returns false at the end. */
 static bool wait_for_work(struct loader *l) {
     while (!l->stopping && l->handed_batch < l->total) {
         const uint32_t epoch = epoch_of(l, l->handed_batch);
@@ -101,7 +101,8 @@ static bool wait_for_work(struct loader *l) {
     return false;
 }
 
-/* Takes the next sample, with the lock held; waits for a free slot. False at the end. */
+/* Call with the lock held: waits for a free slot and takes the next sample. Returns false at the
+ * end. */
 static bool take_work(struct loader *l, struct slot **ret_slot, int *ret_place) {
     if (!wait_for_work(l))
         return false;
@@ -116,7 +117,7 @@ static bool take_work(struct loader *l, struct slot **ret_slot, int *ret_place) 
     return true;
 }
 
-/* The sample of a place was refused with ERR. Returns 0 when it may stay away. */
+/* The sample of a place failed with ERR. Returns 0 if the place may stay empty. */
 static int judge(const struct loader *l, const struct batch *batch, int place,
                  const struct error *err) {
     const struct loader_options *o = &l->options;
@@ -132,8 +133,8 @@ static int judge(const struct loader *l, const struct batch *batch, int place,
     return 0;
 }
 
-/* Without the lock: a slot's batch is only read once it has begun, and each place has one worker.
- */
+/* Call without the lock: a slot's batch is only read once it has begun, and each place has one
+ * worker. */
 static int fill_place(const struct loader *l, void *own, const struct slot *slot, int place,
                       struct error *err) {
     const struct loader_options *o = &l->options;
@@ -150,7 +151,7 @@ static int fill_place(const struct loader *l, void *own, const struct slot *slot
     return 0;
 }
 
-/* With the lock held, which it lets go meanwhile: the last place of SLOT is filled. */
+/* Call with the lock held, which it releases meanwhile, after the last place of SLOT is filled. */
 static int finish_slot(struct loader *l, const struct slot *slot, struct error *err) {
     const struct source *source = l->options.source;
     if (source->table->finish == NULL)
@@ -199,17 +200,18 @@ static int check_options(const struct loader_options *o, struct error *err) {
     if (sampler_check(&o->sampler, err) != 0)
         return -1;
     if (o->threads < 1 || o->threads > LOADER_THREADS_MAX)
-        return error_set(err, EXIT_CODE_USAGE, "%d data threads; 1 to %d are possible", o->threads,
+        return error_set(err, EXIT_CODE_USAGE, "%d data threads; expected 1 to %d", o->threads,
                          LOADER_THREADS_MAX);
     if (o->depth < 2 || o->depth > LOADER_DEPTH_MAX)
-        return error_set(err, EXIT_CODE_USAGE, "%d batches ahead; 2 to %d are possible", o->depth,
+        return error_set(err, EXIT_CODE_USAGE, "%d batches ahead; expected 2 to %d", o->depth,
                          LOADER_DEPTH_MAX);
     if (o->sampler.count != o->source->count || o->sampler.batch != o->source->batch)
-        return error_set(err, EXIT_CODE_INTERNAL,
-                         "the sampler is for %zu pictures in batches of %d, not %zu of %d",
-                         o->sampler.count, o->sampler.batch, o->source->count, o->source->batch);
+        return error_set(
+            err, EXIT_CODE_INTERNAL,
+            "the sampler is for %zu pictures in batches of %d, the source has %zu in batches of %d",
+            o->sampler.count, o->sampler.batch, o->source->count, o->source->batch);
     if (o->bad_allowed > 0 && (o->faults == NULL || o->faults->samples != o->source->count))
-        return error_set(err, EXIT_CODE_INTERNAL, "nobody counts what cannot be used");
+        return error_set(err, EXIT_CODE_INTERNAL, "bad_allowed needs a list of faults to count in");
     if (o->step < 0 || o->step > sampler_steps(&o->sampler) || o->epoch > o->epochs)
         return error_set(err, EXIT_CODE_DATA, "no step %lld in an epoch of %lld, or epoch %u of %u",
                          (long long)o->step, (long long)sampler_steps(&o->sampler), o->epoch,
@@ -268,7 +270,7 @@ static int slots_make(struct loader *l, struct error *err) {
     return 0;
 }
 
-/* Deadlines are on the monotonic clock, so the conditions wait on it. */
+/* Deadlines are on the monotonic clock, so the conditions use it. */
 static int sync_make(struct loader *l, struct error *err) {
     pthread_condattr_t monotonic;
     if (pthread_condattr_init(&monotonic) != 0)
@@ -345,7 +347,8 @@ void loader_done(struct loader *l) {
     free(l);
 }
 
-/* Has every worker delivered batch NUMBER? Its slot counts only once work on it has begun. */
+/* Returns true if all workers have delivered batch NUMBER. Its slot only counts once work on it
+ * has begun. */
 static bool is_ready(struct loader *l, int64_t number) {
     bool begun = number < l->handed_batch || (number == l->handed_batch && l->handed_place > 0);
     return begun && slot_of(l, number)->missing == 0;
@@ -355,7 +358,8 @@ static bool is_next_ready(struct loader *l) {
     return is_ready(l, l->given);
 }
 
-/* With the lock held: true when IT is so, false at the deadline or an interruption. */
+/* Call with the lock held: returns true when IT is true, false at the deadline or an
+ * interruption. */
 static bool wait_until(struct loader *l, bool (*it)(struct loader *l), int64_t deadline) {
     const struct timespec until = {.tv_sec = (time_t)(deadline / CLOCK_SECOND),
                                    .tv_nsec = (long)(deadline % CLOCK_SECOND)};
@@ -370,7 +374,7 @@ static bool wait_until(struct loader *l, bool (*it)(struct loader *l), int64_t d
     return false;
 }
 
-/* Is every batch read that may be read ahead? */
+/* Returns true if all batches that may be read ahead are ready. */
 static bool is_all_ready(struct loader *l) {
     int64_t end = l->released + l->options.depth;
     bool ready = true;
@@ -379,7 +383,7 @@ static bool is_all_ready(struct loader *l) {
     return ready;
 }
 
-/* The next batch is ready, with the lock held. */
+/* Call with the lock held: returns the next batch when it is ready. */
 static enum loader_result give(struct loader *l, int64_t deadline, const struct batch **ret_batch,
                                struct error *err) {
     const struct slot *slot = slot_of(l, l->given);
@@ -417,7 +421,7 @@ enum loader_result loader_next(struct loader *l, int64_t deadline, const struct 
 }
 
 void loader_release(struct loader *l, const struct batch *batch) {
-    (void)batch; /* released in order, so it is the oldest held */
+    (void)batch; /* batches are released in order, so it is the oldest one held */
     pthread_mutex_lock(&l->lock);
     if (l->released < l->given)
         l->released++;

@@ -1,4 +1,4 @@
-/* Ready batches, in order, from worker threads that fill them ahead from a source.
+/* Data loader: ready batches, in order, filled ahead from a source by worker threads.
  *
  *     struct loader_options options = {...};
  *     struct loader *loader = NULL;
@@ -7,18 +7,19 @@
  *     loader_release(loader, batch);
  *     loader_done(loader);
  *
- * Batches are slots of a ring allocated once, each one block; workers write straight into them.
- * Their order and content depend on source, sampler, epoch and step alone, not on the
- * number of threads. When shuffling, the loader runs on from epoch to epoch up to `epochs`; a
- * loader started at (epoch, step) gives exactly what the earlier one would have given from there.
+ * Batches are slots of a ring allocated once, each one block; workers write directly into them.
+ * Their order and content depend only on source, sampler, epoch and step, not on the number of
+ * threads. When shuffling, the loader continues from epoch to epoch up to `epochs`; a loader
+ * started at (epoch, step) returns exactly the batches that an earlier one would have returned
+ * from there.
  *
- * A sample that cannot be read or decoded is LOADER_BAD, with an error that names its file; it
- * comes from loader_next in place of the batch which it belongs to, so earlier batches are not
- * lost, and when all batches ahead are read too, so that `faults` holds what else is bad there.
- * Where some may be bad (`bad_allowed`) it counts for nothing (source.h): places stay what they
- * are.
+ * A sample that cannot be read or decoded gives LOADER_BAD, with an error that names its file.
+ * loader_next returns it in place of the sample's batch, so that earlier batches are not lost, and
+ * after all batches ahead are read, so that `faults` includes their faults. If some may be bad
+ * (`bad_allowed`), their places are marked as unused (source.h) and the other places stay the
+ * same.
  *
- * One consumer thread. loader_done may be called at any time; it waits for samples in work. */
+ * One consumer thread. loader_done may be called at any time; it waits for samples in progress. */
 #ifndef TRAINER_DATA_DATASET_LOADER_H
 #define TRAINER_DATA_DATASET_LOADER_H
 
@@ -36,7 +37,7 @@ enum {
     LOADER_DEPTH_MAX = 64, /* slots of the ring */
 };
 
-/* Where the batches of the ring lie, for a device that copies from there; ALLOC gives zeroed
+/* Allocator of the ring's batches, for a device that copies from them. ALLOC returns zeroed
  * memory, NULL on failure. Called by the thread that starts and ends the loader. */
 struct loader_memory {
     void *(*alloc)(void *user, size_t bytes, struct error *err);
@@ -45,23 +46,24 @@ struct loader_memory {
 };
 
 struct loader_options {
-    struct loader_memory memory; /* zeroed: the heap */
+    struct loader_memory memory; /* zeroed: use the heap */
     const struct source *source; /* must outlive the loader */
     struct sampler sampler;
-    uint32_t epoch;  /* where to begin... */
-    int64_t step;    /* ...0 .. steps of an epoch (the next one then) */
+    uint32_t epoch;  /* start here... */
+    int64_t step;    /* ...0 .. steps of an epoch (the last means the next epoch) */
     uint32_t epochs; /* end before this epoch: epoch + 1 for one pass */
     int threads;     /* workers, at least 1 */
-    int depth;       /* batches ready or in work at once, at least 2 */
+    int depth;       /* batches ready or in progress at once, at least 2 */
 
-    struct bad_samples *faults; /* notes what is wrong with samples; borrowed, NULL: nobody does */
-    int64_t bad_allowed; /* so many of `faults` may be BAD_SAMPLE_BAD; needs faults when not 0 */
+    struct bad_samples *faults; /* records faults of samples; borrowed, NULL: not recorded */
+    int64_t bad_allowed;        /* limit of BAD_SAMPLE_BAD in `faults`, which is required if this is
+                                 * not 0 */
 };
 
 enum loader_result {
     LOADER_ERROR = -1,
     LOADER_BATCH = 0,
-    LOADER_END = 1,      /* all epochs given */
+    LOADER_END = 1,      /* the last epoch has ended */
     LOADER_DEADLINE = 2, /* nothing ready yet; ask again */
     LOADER_BAD = 3,      /* like an error, but of the data: the next batch cannot be made */
 };
@@ -70,24 +72,24 @@ struct loader;
 
 int loader_start(const struct loader_options *options, struct loader **ret_loader,
                  struct error *err);
-/* Ends the workers alone, where a device may not let go of the batches; NULL is fine. */
+/* Ends only the workers, for the case that a device may not release the batches; NULL is fine. */
 void loader_stop(struct loader *loader);
 /* Stops and frees; NULL is fine. */
 void loader_done(struct loader *loader);
 
 /* Waits for the next batch until DEADLINE (common/clock.h). *RET_BATCH stays valid until it is
- * released; at most depth - 1 may be held at once, and they are released in order. */
+ * released; at most depth - 1 may be held at once, and they must be released in order. */
 enum loader_result loader_next(struct loader *loader, int64_t deadline,
                                const struct batch **ret_batch, struct error *err);
 void loader_release(struct loader *loader, const struct batch *batch);
 
-/* Makes a waiting loader_next return LOADER_DEADLINE, now or at its next call, once. From any
- * thread; not from a signal handler. */
+/* Makes a waiting loader_next return LOADER_DEADLINE, now or at its next call, once. May be called
+ * from any thread, but not from a signal handler. */
 void loader_interrupt(struct loader *loader);
 
 struct loader_figures {
-    int64_t wait_ns; /* time that loader_next has waited: the step's stall */
-    int64_t batches; /* given out */
+    int64_t wait_ns; /* time that loader_next has waited: the stall of the steps */
+    int64_t batches; /* batches returned */
     int ready;       /* batches ready now */
 };
 void loader_figures(struct loader *loader, struct loader_figures *ret_figures);

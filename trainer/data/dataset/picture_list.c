@@ -15,7 +15,7 @@ void picture_list_done(struct picture_list *list) {
     *list = (struct picture_list){0};
 }
 
-/* FOLDER/NAME, or NAME alone. */
+/* Adds FOLDER/NAME, or NAME alone. */
 static int add(struct picture_list *list, const char *folder, const char *name, struct error *err) {
     size_t length = strlen(folder);
     const char *slash = length > 0 && folder[length - 1] != '/' ? "/" : "";

@@ -6,13 +6,13 @@
 
 enum { FEISTEL_ROUNDS = 8 };
 
-/* Permutations of one (seed, epoch) differ by their number: that of all samples, that of the
- * batches of all groups, and those of the groups' samples. */
+/* Permutations of one (seed, epoch) are distinguished by number: that of all samples, that of the
+ * batches of all groups, and one for each group's samples. */
 enum { ORDER_OF_SAMPLES, ORDER_OF_BATCHES, ORDER_OF_GROUPS, ORDER_SHIFT = 8 };
 
 /* One pass of the network over two halves of BITS bits each. Philox (math/random.h) is the round
- * function: counter (half, epoch, round and number of the order, mark), key seed. The mark keeps
- * these numbers apart from the streams of samples, whose counters end in the high half of a
+ * function: counter (half, epoch, round and number of the order, mark), key seed. The mark
+ * separates these numbers from the streams of samples, whose counters end in the high half of a
  * sample's number. */
 static uint64_t feistel(uint64_t value, int bits, const uint32_t key[2], uint32_t epoch,
                         uint32_t order) {
@@ -38,7 +38,7 @@ static size_t permute(uint64_t seed, uint32_t epoch, uint32_t order, size_t coun
     uint64_t value = place;
     do
         value = feistel(value, bits, key, epoch, order);
-    while (value >= count); /* walks its own cycle, which passes through PLACE < COUNT: it ends */
+    while (value >= count); /* follows its cycle, which passes through PLACE < COUNT: it ends */
     return (size_t)value;
 }
 
@@ -76,11 +76,11 @@ static int check_groups(const struct sampler *s, struct error *err) {
     return 0;
 }
 
-/* No step can be taken, as none is begun that cannot be filled. */
+/* No step is possible, because incomplete steps are not taken. */
 static int refuse_few(const struct sampler *s, struct error *err) {
     size_t parts = (size_t)s->ranks * (size_t)s->accumulate;
     char way_out[64] = "fewer ranks, or a smaller --accumulate";
-    size_t most = s->groups.count > 0 ? 0 : s->count; /* a step is of one group */
+    size_t most = s->groups.count > 0 ? 0 : s->count; /* a step is of a single group */
     for (int g = 0; g < s->groups.count; g++)
         most = s->groups.sizes[g] > most ? s->groups.sizes[g] : most;
     if (most >= parts)
@@ -95,7 +95,7 @@ static int refuse_few(const struct sampler *s, struct error *err) {
 int sampler_check(const struct sampler *s, struct error *err) {
     if (s->ranks < 1 || s->rank < 0 || s->rank >= s->ranks || s->batch < 1 || s->accumulate < 1)
         return error_set(err, EXIT_CODE_USAGE,
-                         "rank %d of %d with batches of %d x %d makes no shards", s->rank, s->ranks,
+                         "rank %d of %d with batches of %d x %d: no such shard", s->rank, s->ranks,
                          s->accumulate, s->batch);
     if (s->count == 0)
         return error_set(err, EXIT_CODE_DATA, "the data set is empty");
@@ -106,7 +106,7 @@ int sampler_check(const struct sampler *s, struct error *err) {
     return 0;
 }
 
-/* Where a step's samples stand: batch BATCH of a group. */
+/* Location of a step's samples: batch BATCH of a group. */
 struct batch_place {
     int group;
     size_t first; /* of the group's samples, in groups.samples */

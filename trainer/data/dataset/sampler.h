@@ -1,20 +1,20 @@
-/* Which sample stands where: the order of an epoch and its division among ranks. Pure functions,
- * so any rank and thread can ask about any place.
+/* Sampler: the order of an epoch and its division among ranks. Pure functions, so any rank and
+ * thread can compute the sample of any place.
  *
  * Training: the samples of an epoch are permuted, keyed by (seed, epoch), and cut into global
  * batches of ranks x accumulate x batch consecutive places; the incomplete one at the end is
  * dropped. Rank r takes places r x accumulate x batch onwards of each, as `accumulate`
- * micro-batches of `batch`. So the global batches depend on their size alone, and one rank with
- * accumulate = N sees as its micro-batches, in order, what N ranks see as their batches.
+ * micro-batches of `batch`. So the global batches depend only on their size, and one rank with
+ * accumulate = N has as micro-batches, in order, the batches of N ranks.
  *
- * Evaluation: no permutation, every sample once over all ranks, in global batches too; places
- * beyond the end are padding, which carries weight 0.
+ * Evaluation: no permutation, each sample once over all ranks, also in global batches; places
+ * beyond the end are padding, with weight 0.
  *
- * Samples may come in groups that never share a batch (pictures of one canvas): each group is
+ * Samples may belong to groups that never share a batch (pictures of one canvas): each group is
  * permuted and cut into whole global batches as above, and the batches of all groups are permuted
- * once more. What a group has beyond its whole batches is dropped, other samples in each epoch. In
- * evaluation group follows group, and each has its own padding. Samples that suit another group in
- * every epoch are sampler_epoch.h's.
+ * once more. The samples beyond a group's whole batches are dropped, other ones in each epoch. In
+ * evaluation group follows group, and each has its own padding. sampler_epoch.h handles samples
+ * whose group changes from epoch to epoch.
  *
  * The permutation is a Feistel network over the next power of four with cycle walking (Black and
  * Rogaway, Ciphers with Arbitrary Finite Domains, 2002): no memory, any place in constant time. */
@@ -29,15 +29,15 @@
 
 enum { SAMPLER_GROUPS_MAX = 8 };
 
-/* Zeroed: none, all samples belong together. */
+/* Zeroed: no groups, all samples belong together. */
 struct sampler_groups {
-    const uint32_t *samples; /* those of group 0, then those of group 1...; borrowed */
+    const uint32_t *samples; /* samples of group 0, then of group 1...; borrowed */
     size_t sizes[SAMPLER_GROUPS_MAX];
     int count;
 
-    /* Training: the group that SAMPLE suits best in EPOCH, in which it can be as well as in its
-     * own, a function of both alone; below 0: its own. NULL: that is always so. Heard by
-     * sampler_epoch.h alone. From any thread. */
+    /* Training: returns the group that suits SAMPLE best in EPOCH, a function of both alone; it
+     * can also be in its own group. Below 0: its own. NULL: always its own. Used only by
+     * sampler_epoch.h, from any thread. */
     int (*choose)(const void *user, uint32_t epoch, uint32_t sample);
     const void *user; /* borrowed */
 };
@@ -53,22 +53,23 @@ struct sampler {
     struct sampler_groups groups; /* their sizes add up to `count` */
 };
 
-/* What is wrong with it, or that the set is smaller than one global batch of training. */
+/* Fails if the sampler is invalid, or the set is smaller than one global batch of training. */
 int sampler_check(const struct sampler *sampler, struct error *err);
 
-/* Steps (global batches) of an epoch: whole ones when shuffling, all of them otherwise. */
+/* Returns the steps (global batches) of an epoch: only whole ones when shuffling, all otherwise. */
 int64_t sampler_steps(const struct sampler *sampler);
 
 enum { SAMPLER_PADDING = -1 };
 
-/* The sample at place I (0 .. batch-1) of this rank's micro-batch MICRO (0 .. accumulate-1) of step
- * STEP (0 .. steps-1) of EPOCH; SAMPLER_PADDING behind the end of an evaluation. */
+/* Returns the sample at place I (0 .. batch-1) of this rank's micro-batch MICRO (0 ..
+ * accumulate-1) of step STEP (0 .. steps-1) of EPOCH; SAMPLER_PADDING after the end of an
+ * evaluation. */
 int64_t sampler_at(const struct sampler *sampler, uint32_t epoch, int64_t step, int micro, int i);
 
-/* The group that step STEP's samples are of, on all ranks; 0 without groups. */
+/* Returns the group of step STEP's samples, the same on all ranks; 0 without groups. */
 int sampler_group(const struct sampler *sampler, uint32_t epoch, int64_t step);
 
-/* Place PLACE of the permutation of 0 .. count-1 for (seed, epoch). */
+/* Returns place PLACE of the permutation of 0 .. count-1 for (seed, epoch). */
 size_t sampler_permute(uint64_t seed, uint32_t epoch, size_t count, size_t place);
 
 #endif

@@ -6,7 +6,7 @@ static size_t global_batch(const struct sampler *s) {
     return (size_t)s->ranks * (size_t)s->accumulate * (size_t)s->batch;
 }
 
-/* The same steps, of one rank: places of a step are those of all ranks, in turn. */
+/* The same steps for a single rank: places of a step are those of all ranks in turn. */
 static struct sampler whole_of(const struct sampler *s) {
     struct sampler whole = *s;
     whole.rank = 0;
@@ -23,7 +23,7 @@ int sampler_epoch_init(struct sampler_epoch *ret, const struct sampler *sampler,
     if (sampler->groups.choose == NULL)
         return 0;
     if (!sampler->shuffle)
-        return error_set(err, EXIT_CODE_INTERNAL, "groups are chosen for a training alone");
+        return error_set(err, EXIT_CODE_INTERNAL, "the choice of groups is only for training");
     const size_t steps = (size_t)ret->steps, groups = (size_t)sampler->groups.count;
     ret->samples = calloc(steps * global + 1, sizeof(*ret->samples));
     ret->groups = calloc(steps + 1, sizeof(*ret->groups));
@@ -43,12 +43,13 @@ void sampler_epoch_done(struct sampler_epoch *e) {
     *e = (struct sampler_epoch){0};
 }
 
-/* Of one group's steps: what has gathered, and the step that the next batch takes. */
+/* State for one group's steps: the samples gathered so far, and the step that the next batch
+ * takes. */
 struct gathering {
     struct sampler_epoch *e;
     int own;
     size_t global;
-    size_t sizes[SAMPLER_GROUPS_MAX]; /* of the bins */
+    size_t sizes[SAMPLER_GROUPS_MAX]; /* sizes of the bins */
     size_t next;
 };
 
@@ -69,7 +70,7 @@ static void gather(struct gathering *g, int group, uint32_t sample) {
         take_step(g, group);
 }
 
-/* What is chosen for SAMPLE, or its own group where that is none. */
+/* Returns the chosen group for SAMPLE, or its own group if none is chosen. */
 static int choose(const struct gathering *g, uint32_t epoch, uint32_t sample) {
     const struct sampler_groups *groups = &g->e->sampler.groups;
     int group = groups->choose(groups->user, epoch, sample);

@@ -1,17 +1,18 @@
-/* The order of an epoch whose groups are chosen anew (sampler_groups.choose): pictures that are
- * scaled to other sizes in each epoch, and so fit other canvases.
+/* Order of an epoch with groups that are chosen anew each time (sampler_groups.choose): pictures
+ * that are scaled to other sizes in each epoch, and so fit other canvases.
  *
- * Every sample has its own group, whatever an epoch chooses for it: by that one samples are
- * permuted, steps counted, and the rest dropped, as sampler.h says. The samples of a group's
- * steps, in their order, then gather by what is chosen for them. Where those of one choice fill a
- * global batch it takes the group's next step; those that fill none share the group's last steps,
- * as samples of their own group, in which each of them has a place. So every epoch has the same
- * number of steps, whom it drops hangs on no choice, and where nothing is chosen the order is
- * sampler.h's.
+ * Each sample has its own group, whatever an epoch chooses for it: that group determines the
+ * permutation, the number of steps and the dropped samples, as in sampler.h. The samples of a
+ * group's steps, in their order, are then gathered by chosen group. When those of one choice fill
+ * a global batch, it takes the group's next step. The leftovers share the group's last steps, as
+ * samples of their own group, in which each of them fits. So all epochs have the same number of
+ * steps, the choice does not affect which samples are dropped, and without choices the order is
+ * that of sampler.h.
  *
- * It is a function of seed, epoch and size of the global batch, and so the same on all ranks, on
- * any number of them, and after a resume. Made as a whole: 118,000 samples take a tenth of a
- * second and four bytes each (bench/sampler_epoch.c). Without a choice nothing is made or kept. */
+ * The order is a function of seed, epoch and size of the global batch, and so the same on all
+ * ranks, for any number of them, and after a resume. It is made as a whole: 118,000 samples take a
+ * tenth of a second and four bytes each (bench/sampler_epoch.c). Without a choice nothing is made
+ * or stored. */
 #ifndef TRAINER_DATA_DATASET_SAMPLER_EPOCH_H
 #define TRAINER_DATA_DATASET_SAMPLER_EPOCH_H
 
@@ -23,27 +24,27 @@
 #include <stdint.h>
 
 struct sampler_epoch {
-    struct sampler sampler; /* what `groups` borrows must outlive this */
+    struct sampler sampler; /* everything that `groups` borrows must outlive this */
     int64_t steps;          /* of an epoch */
     bool is_made;
-    uint32_t epoch; /* that is made */
+    uint32_t epoch; /* epoch whose order is made */
 
-    uint32_t *samples; /* owned; of all ranks, step by step; NULL where nothing is chosen */
-    uint8_t *groups;   /* owned; of steps */
-    uint8_t *own;      /* owned; the groups that the samples of steps have */
-    uint32_t *bins;    /* owned; a global batch of each choice */
+    uint32_t *samples; /* owned; of all ranks, step by step; NULL without choices */
+    uint8_t *groups;   /* owned; group of each step */
+    uint8_t *own;      /* owned; the own group of each step's samples */
+    uint32_t *bins;    /* owned; a global batch for each choice */
 };
 
-/* For a sampler that is checked (sampler_check). */
+/* SAMPLER must be checked (sampler_check). */
 int sampler_epoch_init(struct sampler_epoch *ret, const struct sampler *sampler, struct error *err);
 void sampler_epoch_done(struct sampler_epoch *e);
 
-/* Whether the order of EPOCH is at hand; if not, sampler_epoch_make makes it, in place of the one
- * before. */
+/* Returns true if the order of EPOCH is available; if not, sampler_epoch_make makes it and
+ * replaces the previous one. */
 bool sampler_epoch_has(const struct sampler_epoch *e, uint32_t epoch);
 void sampler_epoch_make(struct sampler_epoch *e, uint32_t epoch);
 
-/* As sampler_group and sampler_at, of an epoch that is at hand. */
+/* As sampler_group and sampler_at, for an epoch whose order is available. */
 int sampler_epoch_group(const struct sampler_epoch *e, uint32_t epoch, int64_t step);
 int64_t sampler_epoch_at(const struct sampler_epoch *e, uint32_t epoch, int64_t step, int micro,
                          int i);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Pictures to others, torchvision among them, that are not read here. */
+/* Formats that other programs, such as torchvision, read, but not this one. */
 static const char *const suffixes[] = {".ppm",  ".pgm",  ".pbm", ".pnm",  ".bmp",
                                        ".tif",  ".tiff", ".gif", ".webp", ".avif",
                                        ".heic", ".heif", ".jp2", ".jxl",  ".tga"};

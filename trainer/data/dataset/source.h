@@ -1,7 +1,7 @@
-/* What batches are made of: numbered samples, and how one becomes its place in the fields of a
- * batch. A table of functions; NULL where nothing is to be done. Of one batch different places are
- * filled by different threads at once. What a place holds depends on its sample and its epoch
- * alone. */
+/* Interface of a source of batches: numbered samples, and a function that writes one to its place
+ * in the fields of a batch. A table of functions; NULL where nothing is to be done. Several
+ * threads fill different places of one batch at the same time. The content of a place depends only
+ * on its sample and its epoch. */
 #ifndef TRAINER_DATA_DATASET_SOURCE_H
 #define TRAINER_DATA_DATASET_SOURCE_H
 
@@ -13,48 +13,49 @@
 
 struct source {
     const struct source_table *table;
-    const void *set;  /* borrowed: what TABLE's functions know it as */
-    const char *name; /* borrowed: where its samples lie, for people */
+    const void *set;  /* borrowed: private data of TABLE's functions */
+    const char *name; /* borrowed: location of the samples, for people */
     size_t count;     /* samples */
-    int batch;        /* places */
+    int batch;        /* places in a batch */
     struct batch_layout layout;
 };
 
 struct source_dropped {
     int64_t objects;
-    int64_t masks; /* of objects that did */
+    int64_t masks; /* masks of objects that did fit */
 };
 
 struct source_table {
-    /* What a thread keeps between samples, and what a slot of the loader keeps beside its batch. */
+    /* State that a thread keeps between samples, and that a slot of the loader keeps beside its
+     * batch. */
     int (*worker_open)(const struct source *source, void **ret_worker, struct error *err);
     void (*worker_close)(void *worker);
     int (*batch_open)(const struct source *source, struct batch *batch, struct error *err);
     void (*batch_close)(struct batch *batch);
 
-    /* Place PLACE becomes the sample that it is to hold. *RET_DAMAGE: it was damaged and read as
-     * far as it goes, in words. Errors name the sample; source_is_at_fault. */
+    /* Fills place PLACE with its sample. *RET_DAMAGE: describes damage that was decoded over.
+     * Errors name the sample; source_is_at_fault tells whether it is at fault. */
     int (*fill)(const struct source *source, void *worker, const struct batch *batch, int place,
                 const char **ret_damage, struct error *err);
-    /* Place PLACE counts for nothing: it is padding, or its sample cannot be used. */
+    /* Marks place PLACE as unused: it is padding, or its sample cannot be used. */
     void (*clear)(const struct source *source, const struct batch *batch, int place);
-    /* All places are filled. */
+    /* Called when all places are filled. */
     int (*finish)(const struct source *source, const struct batch *batch, struct error *err);
 
-    /* What of the batch's pictures found no room in it; NULL: all always does. */
+    /* Returns what did not fit into the batch; NULL: everything always fits. */
     struct source_dropped (*dropped)(const struct batch *batch);
 
-    const char *inspect; /* the kind of data set that `ringtrain inspect` looks through */
+    const char *inspect; /* the kind of data set for `ringtrain inspect` */
 
-    /* The sample's name, cut when too long. For messages. */
+    /* Writes the sample's name, truncated if necessary. For messages. */
     void (*sample_name)(const struct source *source, size_t sample, char *text, size_t size);
 };
 
-/* Whether ERR is the sample's fault, and not that of a machine that lacks descriptors or memory for
- * a while. */
+/* Returns true if ERR is the sample's fault, and not that of a machine that is temporarily short
+ * of descriptors or memory. */
 bool source_is_at_fault(const struct error *err);
 
-/* TEXT without "NAME: " in front, where it begins with a sample's NAME. */
+/* Returns TEXT without a leading "NAME: ", a sample's name. */
 const char *source_without_name(const char *name, const char *text);
 
 #endif

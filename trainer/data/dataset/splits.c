@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* Where a folder stands among the names of parts. */
+/* Kind of a folder by its name. */
 enum part { PART_NONE, PART_TRAINING, PART_VALIDATION };
 
 static const char *const TRAINING[] = {"train", "training", NULL};
@@ -22,9 +22,9 @@ static const char *const VALIDATION[] = {"validation", "valid", "val",     "dev"
 struct candidate {
     char name[NAME_MAX + 1];
     enum part part;
-    int rank;               /* in the list of names: the lowest is taken */
+    int rank;               /* position in the list of names: the lowest is chosen */
     bool nested;            /* it holds class folders */
-    struct listing folders; /* in it */
+    struct listing folders; /* its folders */
 };
 
 struct candidates {
@@ -51,9 +51,9 @@ static void close_folder(DIR **folder) {
         (void)closedir(*folder);
 }
 
-/* Whether a picture lies in the folder NAME of PARENT or below; the first that is found will do.
- * With BELOW one in a folder of it. A folder that cannot be read holds none: who scans it says so.
- */
+/* Returns true if there is a picture in the folder NAME of PARENT or below; stops at the first.
+ * With BELOW it must be in a subfolder. A folder that cannot be read counts as empty: the later
+ * scan reports it. */
 static bool holds_picture(int parent, const char *name, int depth, bool below) {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     __attribute__((cleanup(close_folder))) DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -105,7 +105,7 @@ static int list_folders(const char *dir, const char *name, struct listing *ret, 
     return result;
 }
 
-/* A part that cannot be read must not look like one that is empty. */
+/* A part that cannot be read must not be mistaken for an empty one. */
 static int check_part(const struct candidates *all, int dir, const char *name, struct error *err) {
     cleanup_fd int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool part = rank_in(TRAINING, name) >= 0 || rank_in(VALIDATION, name) >= 0;
@@ -151,7 +151,7 @@ static bool share(const struct listing *a, const struct listing *b) {
     return false;
 }
 
-/* The preferred one that can be a part, NULL without one. */
+/* Returns the preferred folder for a part, or NULL. */
 static const struct candidate *find_part(const struct candidates *c, enum part part) {
     const struct candidate *best = NULL;
     for (size_t i = 0; i < c->count; i++)
@@ -161,7 +161,7 @@ static const struct candidate *find_part(const struct candidates *c, enum part p
     return best;
 }
 
-/* Adds "a/, b/" for those that are WANTED. */
+/* Adds "a/, b/" for the candidates that are WANTED. */
 static void add_names(char *text, size_t size, const struct candidates *c,
                       bool (*wanted)(const struct candidate *c)) {
     size_t shown = 0;
@@ -224,12 +224,12 @@ static void take_parts(struct splits *ret, const struct candidates *c,
         memcpy(ret->validation, validation->name, sizeof(ret->validation));
 }
 
-/* Nothing but folders with names of parts. */
+/* For a folder in which all folders have names of parts. */
 static int choose_among_parts(struct splits *ret, const struct candidates *c, struct error *err) {
     const struct candidate *training = find_part(c, PART_TRAINING);
     if (count(c, could_be_part) == 0 && c->count > 1)
         return refuse(c, "pictures without class folders", err);
-    if (count(c, could_be_part) == 0) { /* who scans it says what is missing */
+    if (count(c, could_be_part) == 0) { /* the later scan reports what is missing */
         take_parts(ret, c, c->list, c->list);
         return 0;
     }
@@ -237,14 +237,13 @@ static int choose_among_parts(struct splits *ret, const struct candidates *c, st
     if (count(c, has_part_name_alone) == 0)
         return 0;
     (void)snprintf(ret->note, sizeof(ret->note),
-                   "%.256s: not used, as no class folders are in it: ", c->dir);
+                   "%.256s: not used, because they have no class folders: ", c->dir);
     add_names(ret->note, sizeof(ret->note), c, has_part_name_alone);
     return 0;
 }
 
-/* Whether a folder in one that could be a part is called as a folder beside it: DIR/val/cat,
- * DIR/cat.
- */
+/* Returns true if a folder within a candidate has the name of a folder beside it: DIR/val/cat,
+ * DIR/cat. */
 static bool repeats_others(const struct candidates *c) {
     for (size_t i = 0; i < c->count; i++)
         for (size_t j = 0; j < c->count; j++)
@@ -298,8 +297,8 @@ int splits_find(struct splits *ret, const char *dir, struct error *err) {
     *ret = (struct splits){.parts = false};
     if (list_folders(dir, "", &folders, err) != 0)
         return -1;
-    /* The rule, and the common case: nothing has such a name, and nobody looks for pictures twice.
-     */
+    /* The common case: no folder has the name of a part, and the search for pictures is not
+     * needed. */
     int result = !has_part_name(&folders) ? 0 : gather(&all, &folders, err);
     if (result == 0)
         result = choose(ret, &all, err);

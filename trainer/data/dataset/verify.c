@@ -14,11 +14,11 @@ struct work {
     struct verification *v;
     atomic_size_t next;
     atomic_bool failed;
-    pthread_mutex_t lock; /* over error */
-    struct error error;   /* the first that is not of the data */
+    pthread_mutex_t lock; /* protects error */
+    struct error error;   /* the first that is not the data's fault */
 };
 
-/* Returns -1 for an error that is not the file's. */
+/* Returns -1 for an error that is not the file's fault. */
 static int look_at(struct fetcher *fetcher, const struct dataset *set, size_t sample,
                    struct verified *item, struct error *err) {
     const char *why = NULL;
@@ -91,7 +91,7 @@ int verify_set(struct verification *ret, const struct dataset *set, int threads,
                struct error *err) {
     *ret = (struct verification){.set = set};
     if (threads < 1 || threads > VERIFY_THREADS_MAX || set->kind != DATASET_FOLDER)
-        return error_set(err, EXIT_CODE_USAGE, "%d threads; 1 to %d are possible", threads,
+        return error_set(err, EXIT_CODE_USAGE, "%d threads; expected 1 to %d", threads,
                          VERIFY_THREADS_MAX);
     ret->items = calloc(set->count + 1, sizeof(*ret->items));
     if (ret->items == NULL)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pictures that none of the offered canvases holds (rules that round up can exceed the long side a
- * little) share one more. */
+/* Pictures that fit none of the offered canvases share one more: rules that round up can exceed
+ * the long side a little. */
 enum { SHAPES = 3, OFFERED = 2 * SHAPES, ODD = OFFERED, GROUPS };
 
 static int up_to_step(double side) {
@@ -50,14 +50,14 @@ static void offer(const struct detect_sizes *sizes, struct detect_size ret[OFFER
     }
 }
 
-/* Pixels more when canvases A and B become one. */
+/* Returns the additional pixels if canvases A and B become one. */
 static double cost_of_joining(const struct bucket_plan *plan, int a, int b) {
     double joined = area(both(plan->canvases[a], plan->canvases[b]));
     return (double)plan->pictures[a] * (joined - area(plan->canvases[a])) +
            (double)plan->pictures[b] * (joined - area(plan->canvases[b]));
 }
 
-/* Joins canvas FROM with the one where that costs least. */
+/* Merges canvas FROM with the one for which that costs least. */
 static void join(struct bucket_plan *plan, int from) {
     int into = -1;
     for (int i = 0; i < plan->count; i++)
@@ -70,8 +70,8 @@ static void join(struct bucket_plan *plan, int from) {
         plan->canvases[i] = plan->canvases[i + 1];
 }
 
-/* The canvas with the fewest pictures to learn from, if these are below a global batch; else -1.
- * One that only scored pictures need costs nobody a picture. */
+/* Returns the canvas with the fewest training pictures, if these are fewer than a global batch;
+ * else -1. A canvas needed only for validation does not lose any picture. */
 static int too_small(const struct bucket_plan *plan, size_t global_batch) {
     int least = -1;
     for (int i = 0; i < plan->count; i++)
@@ -81,7 +81,7 @@ static int too_small(const struct bucket_plan *plan, size_t global_batch) {
     return least;
 }
 
-/* The canvases on offer, each cut down to what its pictures need. */
+/* Crops the offered canvases to what their pictures need. */
 static void cut_down(struct bucket_plan *plan, const struct detect_sizes *sizes,
                      const struct detect_size *pictures, size_t count) {
     struct detect_size offered[OFFERED], needed[GROUPS] = {0};
@@ -99,7 +99,7 @@ static void cut_down(struct bucket_plan *plan, const struct detect_sizes *sizes,
                 (struct detect_size){up_to_step(needed[i].height), up_to_step(needed[i].width)};
 }
 
-/* Counts each canvas' pictures; those without any go. */
+/* Counts the pictures of each canvas and removes canvases without any. */
 static void count_pictures(struct bucket_plan *plan, const struct detect_sizes *sizes,
                            const struct detect_size *pictures, size_t count, size_t learnt) {
     int used = 0;
@@ -138,15 +138,15 @@ int bucket_plan_make(struct bucket_plan *ret, const struct detect_sizes *sizes,
     return 0;
 }
 
-/* Does every picture of the largest size exceed CANVAS? Its short side is the largest then, or its
- * long one, a pixel less where a rule rounds down. */
+/* Returns true if every picture of the largest size exceeds CANVAS: its short side has the largest
+ * length, or its long one does, minus a pixel if a rule rounds down. */
 static bool is_below(const struct detect_sizes *sizes, struct detect_size canvas) {
     int low = canvas.height < canvas.width ? canvas.height : canvas.width;
     int high = canvas.height < canvas.width ? canvas.width : canvas.height;
     return low + 1 < sizes->short_side && high + 1 < sizes->long_side;
 }
 
-/* Adds one for the pictures that OFFERED holds when they are scaled to SIZES. */
+/* Adds a canvas for the pictures that OFFERED holds when they are scaled to SIZES. */
 static void add_smaller(struct bucket_plan *plan, const struct detect_sizes *sizes,
                         struct detect_size offered, const struct detect_size *pictures,
                         size_t count, size_t least) {
@@ -179,7 +179,7 @@ void bucket_plan_add_smaller(struct bucket_plan *plan, const struct detect_sizes
             add_smaller(plan, &smaller, offered[i], pictures, count, 2 * global_batch);
 }
 
-/* A side; *TEXT moves behind it. */
+/* Parses a side and advances *TEXT. */
 static int parse_side(const char **text, int *ret) {
     char *end = NULL;
     if (**text < '0' || **text > '9')

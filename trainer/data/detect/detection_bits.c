@@ -16,11 +16,11 @@ void detection_crop_done(struct detection_crop *crop) {
     *crop = (struct detection_crop){0};
 }
 
-/* Appends a crop of zeros; AT has its place in the picture and its size. */
+/* Appends a crop of zeros; AT has its position in the picture and its size. */
 static int add_zeros(struct detection_bits *bits, int32_t at[MASK_FIELDS], struct error *err) {
     size_t size = (size_t)mask_bits_bytes(at[MASK_WIDTH], at[MASK_HEIGHT]);
     if (size > DETECTION_BITS_MAX - bits->size)
-        return error_set(err, EXIT_CODE_DATA, "masks of over %d bytes in one picture",
+        return error_set(err, EXIT_CODE_DATA, "masks of more than %d bytes in one picture",
                          DETECTION_BITS_MAX);
     if (bits->size + size > bits->capacity) {
         size_t capacity = bits->size + size + bits->capacity / 2;
@@ -43,7 +43,7 @@ int detection_bits_add_empty(struct detection_bits *bits, int32_t ret_at[MASK_FI
     return add_zeros(bits, ret_at, err);
 }
 
-/* Pixels Y .. END-1 of column X of the crop. */
+/* Sets pixels Y .. END-1 of column X of the crop. */
 static void set_column(uint8_t *crop, int32_t stride, uint32_t x, uint32_t y, uint32_t end) {
     const uint8_t bit = (uint8_t)(1 << x % 8);
     uint8_t *byte = crop + x / 8 + (size_t)y * (size_t)stride;
@@ -84,7 +84,7 @@ int detection_bits_add(struct detection_bits *bits, const struct rle *mask,
     return 0;
 }
 
-/* One axis of a mask that is scaled: the pixel of the source that pixel I of the target takes. */
+/* One axis of a scaled mask: the source pixel that target pixel I takes. */
 struct nearest {
     int32_t from;
     int32_t to;
@@ -98,7 +98,7 @@ static int32_t nearest_at(const struct nearest *axis, int32_t i) {
     return axis->from - 1 - bilinear_nearest(axis->to - 1 - i, scale, axis->from);
 }
 
-/* Which pixels of the target take one of the source's FIRST .. FIRST + COUNT - 1. */
+/* Returns the target pixels that take one of the source pixels FIRST .. FIRST + COUNT - 1. */
 static void nearest_range(const struct nearest *axis, int32_t first, int32_t count,
                           int32_t *ret_first, int32_t *ret_count) {
     *ret_first = *ret_count = 0;
@@ -133,7 +133,7 @@ int detection_bits_add_scaled(struct detection_bits *bits, const struct detectio
     return 0;
 }
 
-/* A mask of the batch: which object, and how large. */
+/* A mask of the batch: its object and its size. */
 struct wanted {
     size_t object; /* place * slots + slot */
     int64_t pixels;
@@ -147,7 +147,7 @@ static int larger_first(const void *a, const void *b) {
     return (left->object > right->object) - (left->object < right->object);
 }
 
-/* Takes masks away until the others fit. */
+/* Removes the smallest masks until the others fit. */
 static int drop_small(const struct detection_fields *fields, int count, int64_t *ret_dropped,
                       struct error *err) {
     size_t objects = (size_t)count * (size_t)fields->slots, found = 0, used = 0;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Coordinates stay within f32, and far from where its steps are pixels. */
+/* Limits coordinates to a range in which f32 still resolves pixels. */
 static const double FAR = 1e6;
 
 static void box_tv(const struct detection_draw *draw, struct detect_size picture,

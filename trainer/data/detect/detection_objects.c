@@ -36,7 +36,7 @@ static int compare_numbers(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* The numbers of the SLOTS largest objects, ascending, to room->order. */
+/* Writes the numbers of the SLOTS largest objects, ascending, to room->order. */
 static int choose_objects(struct detection_objects_room *room,
                           const struct detection_object *objects, uint32_t count, uint32_t slots,
                           struct error *err) {
@@ -62,7 +62,7 @@ static int choose_objects(struct detection_objects_room *room,
     return 0;
 }
 
-/* A place that is filled. */
+/* State for filling one place. */
 struct filling {
     const struct detection_set *set;
     const struct detection_draw *draw;
@@ -73,7 +73,7 @@ struct filling {
     struct detection_outline_used used;
 };
 
-/* The crop of room->mask, of the picture's size or of the scaled one's. */
+/* Appends the crop of room->mask, at the picture's size or the scaled one. */
 static int put_crop(struct detection_objects_room *room, const struct filling *f,
                     int32_t ret_at[MASK_FIELDS], struct error *err) {
     if (!f->draw->host_scaled)
@@ -106,7 +106,7 @@ static int fill_mask(struct detection_objects_room *room, struct filling *f, siz
     const struct coco_segment segment = coco_index_segment(f->set->index, annotation);
     if (f->fields->polygons == 0 || segment.kind != COCO_SEGMENT_POLYGONS)
         return fill_bits(room, f, annotation, ret_at, err);
-    /* As where it becomes bits: the same set is refused by every preset. */
+    /* The same checks as for bitmaps: every preset refuses the same sets. */
     if (coco_segment_outline(&segment, &room->outline, err) != 0 ||
         rle_check_points(room->outline.numbers, room->outline.number_count / 2, err) != 0)
         return error_wrap(err, "%s: annotation %" PRId64, f->set->index->path, annotation->id);

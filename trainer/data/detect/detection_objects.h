@@ -1,7 +1,7 @@
-/* What is to be found in one picture, in the form of the network's inputs: boxes in pixels of the
- * scaled and mirrored picture (detection_draw.h); labels; masks as crops of the picture before both
- * (math/mask_bits.h), or as outlines where there is room for them. Of more objects than there
- * are slots the largest stay, in their order. */
+/* Objects of one picture as inputs of the network: boxes in pixels of the scaled and mirrored
+ * picture (detection_draw.h); labels; masks as crops of the original picture (math/mask_bits.h),
+ * or as outlines while they fit. If there are more objects than slots, the largest are kept, in
+ * their order. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_OBJECTS_H
 #define TRAINER_DATA_DETECT_DETECTION_OBJECTS_H
 
@@ -19,20 +19,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a thread keeps between pictures. Zeroed is ready. */
+/* Scratch memory that a thread reuses between pictures. Initialize with zeros. */
 struct detection_objects_room {
     struct coco_outline outline;
     struct rle_brush brush;
     struct rle mask;
-    struct detection_crop crop; /* a mask before it is scaled */
+    struct detection_crop crop; /* a mask before scaling */
     uint32_t *order;            /* owned; objects, largest first */
     size_t order_capacity;
 };
 
 void detection_objects_room_done(struct detection_objects_room *room);
 
-/* Fills gt_box, gt_label, gt_count, gt_mask_at and outlines of place I, which is empty; the masks
- * themselves go to BITS, which is empty, too. Errors name the JSON and the annotation. */
+/* Fills gt_box, gt_label, gt_count, gt_mask_at and outlines of place I, which is empty; the
+ * bitmaps go to BITS, which must be empty, too. Errors name the JSON and the annotation. */
 int detection_objects_fill(struct detection_objects_room *room, const struct detection_set *set,
                            size_t sample, const struct detection_draw *draw,
                            const struct detection_fields *fields, int i,

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* Detectron2 leaves polygons of fewer out (data/detection_utils.py). */
+/* Detectron2 ignores polygons with fewer (data/detection_utils.py). */
 enum { POINTS_LEAST = 3 };
 
 static void count(const struct coco_outline *outline, int64_t *polygons, int64_t *points) {

@@ -1,8 +1,8 @@
-/* Outlines of objects in the form of the network's inputs (math/mask_target.h): for trainings
- * that draw a mask anew on the grid of each region instead of reading it from bits.
+/* Outlines of objects as inputs of the network (math/mask_target.h), for trainings that rasterize
+ * a mask anew on the grid of each region instead of reading it from a bitmap.
  *
- * A place of the batch has room of its own for so many polygons and points, which its objects take
- * in their order. One whose outline does not fit any more has bits instead. */
+ * A place of the batch has its own capacity of polygons and points, used by its objects in order.
+ * An object whose outline does not fit any more gets a bitmap instead. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_OUTLINE_H
 #define TRAINER_DATA_DETECT_DETECTION_OUTLINE_H
 
@@ -14,15 +14,15 @@
 
 #include <stdbool.h>
 
-/* Of a place, at most. */
+/* Limits for one place. */
 enum { DETECTION_POLYGONS_MAX = 4096, DETECTION_POINTS_MAX = 1 << 16 };
 
-/* Polygons and points that a place needs for any picture of the set, at least one of each. Errors
- * name the JSON and the annotation. */
+/* Returns the capacity that fits any picture of the set, at least one polygon and one point.
+ * Errors name the JSON and the annotation. */
 int detection_outline_measure(const struct detection_set *set, int *ret_polygons, int *ret_points,
                               struct error *err);
 
-/* How much of a place is taken. */
+/* How much of a place is in use. */
 struct detection_outline_used {
     int polygons, points;
 };
@@ -33,7 +33,7 @@ enum detection_outline_answer {
     DETECTION_OUTLINE_NONE  /* or has no polygon of three points: nothing was changed */
 };
 
-/* Puts OUTLINE, of a picture of this size, behind what place I has, as object OBJECT's. */
+/* Appends OUTLINE, of a picture of this size, to place I, as object OBJECT's. */
 enum detection_outline_answer
 detection_outline_add(const struct detection_fields *fields, int i, size_t object,
                       const struct coco_outline *outline, const struct detection_draw *draw,

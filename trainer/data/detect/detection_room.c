@@ -1,4 +1,4 @@
-/* How much room the samples of a set need. */
+/* Memory that the samples of a set need. */
 #include "trainer/data/detect/detection_sample.h"
 
 #include "common/cleanup.h"
@@ -9,10 +9,11 @@
 
 enum { BYTES_STEP = 64 };
 
-/* Pixels that a mask may reach out of its box: outlines are rounded, boxes may hold last pixels. */
+/* Margin by which a mask may exceed its box, in pixels: outlines are rounded, and boxes may
+ * include their last pixels. */
 enum { MARGIN = 2 };
 
-/* As large as it is handed to the network, when it is scaled to the largest size. */
+/* Returns the size in which a picture reaches the network, at the largest scale. */
 static struct detect_size handed(const struct detection_recipe *recipe,
                                  struct detect_size picture) {
     const struct detect_size scaled = detect_resized(&recipe->sizes, picture);
@@ -40,8 +41,8 @@ size_t detection_host_scaled(const struct detection_set *set,
     return count;
 }
 
-/* Pixels of a crop along an axis of the picture, which has FROM pixels and is handed over with TO.
- */
+/* Returns the pixels of a crop along an axis of the picture, which has FROM pixels and reaches the
+ * network with TO. */
 static int32_t extent(float first, float last, int from, int to) {
     double pixels = fmin(ceil((double)last) - floor((double)first) + MARGIN, from);
     if (from != to)

@@ -24,8 +24,9 @@ int detection_recipe_check(const struct detection_recipe *recipe, struct error *
         (recipe->short_step > 0 &&
          (recipe->short_low < 1 || recipe->short_low > sizes->short_side ||
           (sizes->short_side - recipe->short_low) % recipe->short_step != 0)))
-        return error_set(err, EXIT_CODE_USAGE, "short sides from %d by %d do not end at %d",
-                         recipe->short_low, recipe->short_step, sizes->short_side);
+        return error_set(err, EXIT_CODE_USAGE,
+                         "short sides from %d in steps of %d do not end at %d", recipe->short_low,
+                         recipe->short_step, sizes->short_side);
     if (recipe->pixels_max < 1 || recipe->pixels_max > INT32_MAX / IMAGE_CHANNELS)
         return error_set(err, EXIT_CODE_USAGE, "pictures of at most %" PRId64 " pixels",
                          recipe->pixels_max);
@@ -39,7 +40,7 @@ bool detection_is_host_scaled(const struct detection_recipe *recipe, struct dete
            (pixels > recipe->pixels_max && (int64_t)scaled.height * scaled.width < pixels);
 }
 
-/* How many short sides there are to draw from. */
+/* Returns how many short sides there are to draw from. */
 static int sides_of(const struct detection_recipe *recipe) {
     return recipe->short_step > 0
                ? (recipe->sizes.short_side - recipe->short_low) / recipe->short_step + 1
@@ -51,8 +52,8 @@ int detection_middle_side(const struct detection_recipe *recipe) {
     return recipe->sizes.short_side - above * recipe->short_step;
 }
 
-/* Canvases and room are measured by the largest size, which Detectron2's rounding of a smaller side
- * can exceed by a pixel, as where both are half of one. */
+/* Canvases and capacities are measured at the largest size, which Detectron2's rounding of a
+ * smaller side can exceed by a pixel, for example if both are odd halves: clamp to it. */
 static struct detect_size at_most(struct detect_size size, struct detect_size most) {
     return (struct detect_size){size.height < most.height ? size.height : most.height,
                                 size.width < most.width ? size.width : most.width};
@@ -73,7 +74,7 @@ struct detection_draw detection_draw(const struct detection_recipe *recipe,
     return draw;
 }
 
-/* Reads the picture, which must be as large as the annotations say. */
+/* Reads the picture, whose size must match the annotations. */
 static int read_picture(struct detection_worker *worker, const struct detection_set *set,
                         size_t sample, struct error *err) {
     const struct detection_picture *picture = &set->pictures[sample];
@@ -90,7 +91,8 @@ static int read_picture(struct detection_worker *worker, const struct detection_
     return error_set(
         err, EXIT_CODE_DATA, "%s: %d x %d pixels, but %d x %d in %s%s", path, worker->picture.width,
         worker->picture.height, picture->width, picture->height, set->index->path,
-        turned ? "; it is stored turned: EXIF is not applied, turn the file itself" : "");
+        turned ? "; it is stored rotated: the EXIF orientation is ignored, rotate the file itself"
+               : "");
 }
 
 static int fill_image(struct detection_worker *worker, const struct detection_draw *draw,

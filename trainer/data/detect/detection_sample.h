@@ -1,13 +1,12 @@
-/* One sample of a detector: picture, boxes, labels and masks, in the form of the network's inputs.
+/* One sample of a detector: picture, boxes, labels and masks, as inputs of the network.
  *
- * The picture goes as it is, 8 bits a channel at its own size: scaling, mirroring and padding are
- * the network's first operator, and `image_size` tells it what to do. What is to be found
- * in it is detection_objects.h's. A picture that has too many pixels is
- * scaled here already, with Pillow's filter, its masks by the nearest pixel; `image_size` has twice
- * the same size then.
+ * The picture is passed unchanged, 8 bits a channel at its own size: the network's first operator
+ * scales, mirrors and pads it as `image_size` says. detection_objects.h provides the objects. A
+ * picture with too many pixels is scaled here instead, with Pillow's filter, and its masks by
+ * nearest neighbour; `image_size` then has the same size twice.
  *
- * Mirroring and scale are drawn from (seed, epoch, sample) alone, so that nothing of a sample
- * depends on threads, ranks or the past. */
+ * Mirroring and scale are drawn from (seed, epoch, sample) alone, so that nothing depends on
+ * threads, ranks or history. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_SAMPLE_H
 #define TRAINER_DATA_DETECT_DETECTION_SAMPLE_H
 
@@ -25,66 +24,67 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pictures above this many pixels are scaled by the host when that makes them smaller. */
+/* The host scales pictures with more pixels than this, if that makes them smaller. */
 enum { DETECTION_PIXELS_DEFAULT = 1500 * 1000 };
 
 struct detection_recipe {
     struct detect_sizes sizes;
-    int short_low;      /* multi-scale: the short side is drawn from short_low, short_low + */
+    int short_low;      /* random scale: the short side is drawn from short_low, short_low + */
     int short_step;     /* short_step .. sizes.short_side; 0: always sizes.short_side */
-    bool flip;          /* mirror left and right, one time in two */
-    bool host_scale;    /* all pictures are scaled by the host */
+    bool flip;          /* mirror horizontally with probability 1/2 */
+    bool host_scale;    /* the host scales all pictures */
     int64_t pixels_max; /* see DETECTION_PIXELS_DEFAULT */
     uint64_t seed;
 };
 
-/* Is this a recipe that can be run? The error names the field. */
+/* Fails if the recipe is invalid; the error names the field. */
 int detection_recipe_check(const struct detection_recipe *recipe, struct error *err);
 
-/* Of the short sides that are drawn the one that half of them do not exceed. */
+/* Returns the median of the random short sides: half of them do not exceed it. */
 int detection_middle_side(const struct detection_recipe *recipe);
 
-/* What becomes of a picture in an epoch: no larger than by the recipe's sizes. */
+/* Draws the size and mirroring of a picture in an epoch: no larger than the recipe's sizes. */
 struct detection_draw detection_draw(const struct detection_recipe *recipe,
                                      struct detect_size picture, uint32_t epoch, uint64_t sample);
 
-/* Whether the host scales a picture that becomes SCALED. */
+/* Returns true if the host scales a picture that becomes SCALED. */
 bool detection_is_host_scaled(const struct detection_recipe *recipe, struct detect_size picture,
                               struct detect_size scaled);
 
-/* Bytes that an image's slot needs for any picture of the set, whatever is drawn; a multiple of 64.
- */
+/* Returns the bytes that an image's slot needs for any picture of the set at any scale; a multiple
+ * of 64. */
 size_t detection_image_bytes(const struct detection_set *set,
                              const struct detection_recipe *recipe);
 
-/* Pictures that are scaled by the host for their pixels alone. */
+/* Returns the number of pictures that the host scales because they have too many pixels. */
 size_t detection_host_scaled(const struct detection_set *set,
                              const struct detection_recipe *recipe);
 
-/* Bytes of masks of any picture's objects, of which the largest SLOTS count, by their boxes: an
- * upper bound where these hold their masks. OUTLINES: those that have polygons need next to none.
- */
+/* Computes the bytes of masks of any picture, counting its largest SLOTS objects, from their
+ * boxes: an upper bound if boxes contain their masks. OUTLINES: objects with polygons need almost
+ * nothing. */
 int detection_mask_bytes(const struct detection_set *set, const struct detection_recipe *recipe,
                          int slots, bool outlines, int64_t *ret, struct error *err);
 
-/* What a thread keeps between samples. Zeroed is ready. */
+/* State that a thread keeps between samples. Initialize with zeros. */
 struct detection_worker {
     struct picture_reader reader;
     struct image picture;
     struct resizer resizer;
     struct detection_objects_room objects;
-    const char *damage; /* of the last picture, decoded over: in words; NULL for none */
+    const char *damage; /* damage of the last picture that was decoded over: in words; NULL for
+                         * none */
 };
 
 void detection_worker_done(struct detection_worker *worker);
 
-/* An empty place: for padding. */
+/* Makes a place empty, for padding. */
 void detection_sample_clear(const struct detection_fields *fields, int i,
                             struct detection_bits *bits);
 
-/* Fills place I of FIELDS but for its masks, which go to BITS until the batch is whole
- * (detection_bits_gather). Errors name the file, or the JSON and the annotation; those with
- * EXIT_CODE_DATA are the sample's fault, whose place is left empty then. */
+/* Fills place I of FIELDS except for its masks, which stay in BITS until the batch is complete
+ * (detection_bits_gather). Errors name the file, or the JSON and the annotation; with
+ * EXIT_CODE_DATA the sample is at fault, and its place is left empty. */
 int detection_sample_fill(struct detection_worker *worker, const struct detection_set *set,
                           const struct detection_recipe *recipe, size_t sample, uint32_t epoch,
                           const struct detection_fields *fields, int i, struct detection_bits *bits,

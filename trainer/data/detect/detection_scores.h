@@ -1,6 +1,6 @@
-/* The 24 numbers of an evaluation: COCO's twelve for boxes and for masks (eval/coco_stats.h). Areas
- * are the boxes' where boxes are scored and the masks' where masks are, as when each is scored from
- * a file of its own. */
+/* The 24 numbers of an evaluation: COCO's twelve for boxes and for masks (eval/coco_stats.h).
+ * Areas are those of boxes for box scores and those of masks for mask scores, as if each were
+ * scored from its own file. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_SCORES_H
 #define TRAINER_DATA_DETECT_DETECTION_SCORES_H
 
@@ -13,13 +13,13 @@
 #include <stddef.h>
 
 struct detection_scores {
-    double box[COCO_STATS]; /* -1 where there is nothing to be found */
+    double box[COCO_STATS]; /* -1 if there is nothing to detect */
     double mask[COCO_STATS];
-    bool masks;      /* whether there are masks to score */
-    size_t left_out; /* results of categories that are not listed */
+    bool masks;      /* there are masks to score */
+    size_t left_out; /* results of unlisted categories */
 };
 
-/* THREADS: 0 for as many as there are processors; the numbers do not depend on it. */
+/* THREADS: 0 for as many as processors; the numbers do not depend on it. */
 int detection_scores(const struct coco_index *index, const struct coco_results *results,
                      int threads, struct detection_scores *ret, struct error *err);
 

@@ -62,17 +62,17 @@ static int number_labels(struct detection_set *set, bool id_labels, struct error
         return error_no_memory(err, "labels");
     for (size_t i = 0; i < index->category_count; i++) {
         const int64_t id = index->categories[i].id, label = id_labels ? id : (int64_t)i + 1;
-        /* What has no category has -1 in a model's list (config.json). */
+        /* -1 stands for a missing category in a model's list (config.json). */
         if (id < 0)
             return error_set(err, EXIT_CODE_DATA, "%s: category %" PRId64 ": \"id\": it is below 0",
                              index->path, id);
         if (label < 1 || label > DETECTION_LABELS_MAX)
             return error_set(err, EXIT_CODE_DATA,
                              "%s: category %" PRId64 " would have label %" PRId64
-                             "; 1 to %d are possible",
+                             "; expected 1 to %d",
                              index->path, id, label, DETECTION_LABELS_MAX);
         set->label_of[i] = (int32_t)label;
-        set->labels = (int32_t)label; /* categories come by id */
+        set->labels = (int32_t)label; /* categories are sorted by id */
     }
     return 0;
 }
@@ -84,13 +84,13 @@ static int check_image(const struct detection_set *set, const struct coco_image 
         image->height > DETECTION_PICTURE_SIDE_MAX)
         return error_set(
             err, EXIT_CODE_DATA,
-            "%s: image %" PRId64 ": width %" PRIu32 " and height %" PRIu32 "; 1 to %d are possible",
+            "%s: image %" PRId64 ": width %" PRIu32 " and height %" PRIu32 "; expected 1 to %d",
             index->path, image->id, image->width, image->height, DETECTION_PICTURE_SIDE_MAX);
     char path[PATH_MAX];
     return set->paths ? 0 : coco_index_picture(index, image, set->folder, path, sizeof(path), err);
 }
 
-/* What is wrong with an annotation that is no crowd, or 0. */
+/* Returns what is wrong with an annotation that is no crowd, or NULL. */
 static int check_annotation(const struct coco_index *index, const struct coco_image *image,
                             const struct coco_annotation *annotation, struct error *err) {
     if (annotation->category >= index->category_count)
@@ -114,7 +114,7 @@ static float clamp(float value, float most) {
     return value < 0 ? 0 : value > most ? most : value;
 }
 
-/* The box within the picture; false where nothing is left of it. */
+/* Clips the box to the picture; returns false if nothing is left of it. */
 static bool clamp_box(struct detection_set *set, const struct coco_image *image,
                       const double xywh[4], float ret[4]) {
     const float plus = set->last_pixel ? 1 : 0;
@@ -137,8 +137,8 @@ static bool is_larger_than_a_pixel(const struct coco_annotation *annotation) {
            annotation->box[3] > 1;
 }
 
-/* Adds the objects of IMAGE; *RET_PICK says whether an annotation makes the picture one of
- * torchvision's. */
+/* Adds the objects of IMAGE; *RET_PICK: an annotation qualifies the picture by torchvision's
+ * rule. */
 static int add_objects(struct detection_set *set, const struct coco_image *image, bool *ret_pick,
                        struct error *err) {
     const struct coco_index *index = set->index;
@@ -198,7 +198,7 @@ static int add_pictures(struct detection_set *set, enum detection_pick pick, str
                                                 : set->object_count > first;
         if (!used) {
             set->object_count = first;
-            set->left_out.outlines = before.outlines; /* of objects that are used */
+            set->left_out.outlines = before.outlines; /* only counts objects that are used */
             set->left_out.clamped = before.clamped;
             set->left_out.pictures++;
             continue;
@@ -213,8 +213,9 @@ static int add_pictures(struct detection_set *set, enum detection_pick pick, str
         set->hash = hash_picture(set->hash, set, picture);
     }
     if (set->count == 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: none of %zu images has an object to learn from",
-                         index->path, index->image_count);
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: none of its %zu images has an object to train on", index->path,
+                         index->image_count);
     return 0;
 }
 
@@ -241,8 +242,8 @@ int detection_set_describe(const struct detection_set *set, struct buf *out, str
         size_t count;
         const char *what;
     } words[] = {
-        {set->index->repeated_images, "image ids given again (the last counts)"},
-        {set->index->repeated_categories, "category ids given again (the last counts)"},
+        {set->index->repeated_images, "repeated image ids (the last counts)"},
+        {set->index->repeated_categories, "repeated category ids (the last counts)"},
         {set->index->annotation_count - set->index->placed_count,
          "annotations of images that are not listed left out"},
         {left->pictures, "pictures without objects left out"},

@@ -1,23 +1,22 @@
-/* A COCO set as samples for a detector: which of its pictures are used, and what is to be found in
- * each. Made from an index (coco_index.h); pictures keep the index' order, by id.
+/* COCO data set as samples for a detector: the pictures that are used, and the objects in each.
+ * Made from an index (coco_index.h); pictures keep the index' order, by id.
  *
- * An object is used when it is no crowd and its box, clamped to the picture in f32 as torchvision
- * clamps it, has an area. With `last_pixel` x2 and y2 are the last pixels inside, clamped to width
- * and height - 1, as maskrcnn-benchmark has them (structures/bounding_box.py). Labels go from 1 on;
- * 0 is the background. Which pictures a training uses:
+ * An object is used if it is no crowd and its box, clipped to the picture in f32 as by
+ * torchvision, has an area. With `last_pixel` x2 and y2 are the last pixels inside, clipped to
+ * width and height - 1, as in maskrcnn-benchmark (structures/bounding_box.py). Labels start at 1;
+ * 0 is the background. Pictures used for training:
  *
  * DETECTION_PICK_TV    those with an annotation, crowds included, whose box is larger than a pixel
- *                      both ways (torchvision's reference training)
- * DETECTION_PICK_USED  those with an object that is used
- * DETECTION_PICK_ALL   all: for evaluation
+ *                   in both directions (torchvision's reference training)
+ * DETECTION_PICK_USED  those with an object that is used DETECTION_PICK_ALL   all: for evaluation
  *
- * Nothing is left out in silence: `left_out` counts it. What cannot be is an error with
- * EXIT_CODE_DATA that names the JSON and the id: no images, no categories, no annotations where
- * they are needed, a category whose id is below 0, a picture without sizes, without file name or
- * with one that leads out of the folder, an annotation without box or of a category that is not
- * listed, runs of another size than the picture's.
+ * Everything left out is counted in `left_out`. Invalid input is an error with EXIT_CODE_DATA that
+ * names the JSON and the id: no images, no categories, no annotations where they are needed, a
+ * category with id below 0, a picture without sizes, without file name or with one that leads out
+ * of the folder, an annotation without box or of an unlisted category, runs whose size differs
+ * from the picture's.
  *
- * A set does not change after it was made and may be read by any number of threads. */
+ * A set is constant after it was made and may be read by any number of threads. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_SET_H
 #define TRAINER_DATA_DETECT_DETECTION_SET_H
 
@@ -38,50 +37,51 @@ enum {
 };
 
 struct detection_object {
-    float box[4];        /* x1, y1, x2, y2 in the picture's pixels, within it */
+    float box[4];        /* x1, y1, x2, y2 in the picture's pixels, clipped to it */
     int32_t label;       /* 1 .. labels */
     uint32_t annotation; /* its number in the index */
-    bool outlined;       /* has a mask */
+    bool outlined;       /* it has a mask */
 };
 
 struct detection_picture {
     uint32_t image; /* its number in the index */
-    uint32_t count; /* of its objects... */
-    size_t first;   /* ...which begin here */
+    uint32_t count; /* number of its objects... */
+    size_t first;   /* ...and the first of them */
     uint16_t height;
     uint16_t width;
 };
 
 struct detection_left_out {
-    size_t pictures;   /* not used: nothing in them by the rule */
-    size_t crowds;     /* annotations of crowds */
+    size_t pictures;   /* not used: no object in them by the rule */
+    size_t crowds;     /* crowd annotations */
     size_t degenerate; /* objects whose box has no area within the picture */
-    size_t outlines;   /* objects that are used and have no mask */
-    size_t clamped;    /* objects that are used and whose box reached out of the picture */
+    size_t outlines;   /* used objects without a mask */
+    size_t clamped;    /* used objects whose box was clipped */
 };
 
 struct detection_options {
     enum detection_pick pick;
-    bool paths;     /* file names are paths: there is no folder of pictures */
-    bool id_labels; /* a label is its category's id, as COCO_V1 weights have it; else its number + 1
-                     */
-    bool last_pixel; /* boxes hold their last pixels */
+    bool paths;      /* file names are paths: there is no folder of pictures */
+    bool id_labels;  /* labels are category ids, as in COCO_V1 weights; else the category's number +
+                      * 1 */
+    bool last_pixel; /* boxes include their last pixels */
 };
 
 struct detection_set {
     const struct coco_index *index;     /* borrowed, both */
     const char *folder;                 /* of the pictures */
-    bool paths;                         /* that file names are without the folder */
+    bool paths;                         /* file names are paths */
     struct detection_picture *pictures; /* owned */
     size_t count;
     struct detection_object *objects; /* owned; in the JSON's order within a picture */
     size_t object_count;
-    bool last_pixel;   /* as the options have it */
+    bool last_pixel;   /* see the options */
     int32_t labels;    /* the largest label: classes without the background */
     int32_t *label_of; /* owned; [index->category_count] */
-    uint32_t most;     /* objects of one picture */
+    uint32_t most;     /* maximum of objects in one picture */
     struct detection_left_out left_out;
-    uint64_t hash; /* of ids, sizes, boxes and labels: ranks whose hashes differ have other sets */
+    uint64_t hash; /* of ids, sizes, boxes and labels: ranks with different hashes have different
+                    * sets */
 };
 
 void detection_set_done(struct detection_set *set);
@@ -90,14 +90,14 @@ int detection_set_make(struct detection_set *ret, const struct coco_index *index
                        const char *folder, const struct detection_options *options,
                        struct error *err);
 
-/* The category that LABEL stands for, COCO_NUMBER_NONE for none. */
+/* Returns the category of LABEL, COCO_NUMBER_NONE for none. */
 uint32_t detection_set_category(const struct detection_set *set, int32_t label);
 
-/* The path of a picture's file; the error names its id where that is too long. */
+/* Writes the path of a picture's file; the error names its id if it is too long. */
 int detection_set_path(const struct detection_set *set, size_t sample, char *ret, size_t size,
                        struct error *err);
 
-/* One line: how many pictures and objects there are, and what was left out. */
+/* Appends one line: the numbers of pictures and objects, and of everything left out. */
 int detection_set_describe(const struct detection_set *set, struct buf *out, struct error *err);
 
 static inline struct detect_size detection_picture_size(const struct detection_picture *picture) {

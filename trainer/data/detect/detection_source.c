@@ -27,7 +27,7 @@ enum field {
     POINT
 };
 
-/* What a batch keeps beside its fields. */
+/* Kept beside the fields of a batch. */
 struct masks {
     struct detection_bits *places; /* owned; [count] */
     int count;
@@ -153,15 +153,15 @@ static int check(const struct detection_samples *samples, int batch, struct erro
     if (detection_recipe_check(&samples->recipe, err) != 0)
         return -1;
     if (samples->slots < 1 || samples->slots > DETECTION_SLOTS_MAX)
-        return error_set(err, EXIT_CODE_USAGE, "%d slots for objects; 1 to %d are possible",
+        return error_set(err, EXIT_CODE_USAGE, "%d slots for objects; expected 1 to %d",
                          samples->slots, DETECTION_SLOTS_MAX);
     if (batch < 1 || batch > DETECTION_BATCH_MAX)
-        return error_set(err, EXIT_CODE_USAGE, "a batch of %d pictures; 1 to %d are possible",
-                         batch, DETECTION_BATCH_MAX);
+        return error_set(err, EXIT_CODE_USAGE, "a batch of %d pictures; expected 1 to %d", batch,
+                         DETECTION_BATCH_MAX);
     if (samples->bits_of_picture < 1 || samples->bits_of_picture > DETECTION_BITS_PICTURE_MAX ||
         samples->bits_of_picture > INT32_MAX / batch)
         return error_set(err, EXIT_CODE_USAGE,
-                         "%" PRId64 " bytes of masks for each of %d pictures; 1 to %d are possible",
+                         "%" PRId64 " bytes of masks for each of %d pictures; expected 1 to %d",
                          samples->bits_of_picture, batch, DETECTION_BITS_PICTURE_MAX);
     if (samples->polygons > DETECTION_POLYGONS_MAX || samples->points > DETECTION_POINTS_MAX ||
         samples->points > INT32_MAX / batch)

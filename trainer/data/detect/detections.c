@@ -12,14 +12,14 @@ static float cut(float value, float most) {
     return fminf(fmaxf(value, 0), most);
 }
 
-/* A network that diverged gives anything. */
+/* A diverged network can output NaN or infinity. */
 static bool is_finite(const struct detections *found, int number) {
     const float *box = &found->box[(size_t)number * 4];
     return isfinite(found->score[number]) && isfinite(box[0]) && isfinite(box[1]) &&
            isfinite(box[2]) && isfinite(box[3]);
 }
 
-/* Box NUMBER in the picture's pixels; false where the rule drops it. */
+/* Transforms box NUMBER to the picture's pixels; returns false if the rule drops it. */
 static bool bring_back(const struct detections *found, int number, struct detect_size picture,
                        enum mask_paste_rule rule, float ret[4]) {
     const float *box = &found->box[(size_t)number * 4];

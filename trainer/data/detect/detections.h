@@ -1,10 +1,10 @@
-/* What a detection network says of one picture, brought back to the picture: boxes to its pixels,
- * masks pasted, labels to categories' ids, as results that are scored and written.
+/* Detections of a network, transformed back to the original picture: boxes scaled to its pixels,
+ * masks pasted, labels mapped to category ids, as results for scoring and writing.
  *
- * Boxes are scaled in f32 as torchvision's (DETECTIONS_TV) or detectron2's postprocessing does it;
- * the latter also cuts them at the picture's edge and drops those without area. Widths and heights
- * are taken in f32, too. A label without category, and a score or box of no numbers,
- * are left out and counted. */
+ * Boxes are scaled in f32 as by the postprocessing of torchvision (DETECTIONS_TV) or detectron2;
+ * the latter also clips them to the picture and drops those without area. Widths and heights are
+ * computed in f32, too. A detection with an unknown label, or a non-finite score or box, is left
+ * out and counted. */
 #ifndef TRAINER_DATA_DETECT_DETECTIONS_H
 #define TRAINER_DATA_DETECT_DETECTIONS_H
 
@@ -23,14 +23,14 @@ struct detections {
     const float *box;     /* [count][4]: x1, y1, x2, y2 in pixels of the scaled picture */
     const float *score;   /* [count] */
     const int32_t *label; /* [count] */
-    const float *logits;  /* [count][side][side] of each one's class; NULL: no masks */
+    const float *logits;  /* [count][side][side] of each detection's class; NULL: no masks */
     int side;
     int count;
     bool last_pixel; /* x2 and y2 are the last pixels inside: maskrcnn-benchmark's boxes */
-    struct detect_size scaled; /* the picture as the network saw it, without padding */
+    struct detect_size scaled; /* size of the picture in the network, without padding */
 };
 
-/* Scratch of one thread. Zeroed is ready. */
+/* Scratch memory of one thread. Initialize with zeros. */
 struct detections_room {
     struct mask_paster paster;
     struct rle mask;
@@ -38,7 +38,7 @@ struct detections_room {
 
 void detections_room_done(struct detections_room *room);
 
-/* Appends what was FOUND in picture SAMPLE of SET to RESULTS; *LEFT_OUT counts on. */
+/* Appends the detections FOUND in picture SAMPLE of SET to RESULTS; adds to *LEFT_OUT. */
 int detections_add(struct coco_results *results, struct detections_room *room,
                    const struct detection_set *set, size_t sample, const struct detections *found,
                    enum mask_paste_rule rule, size_t *left_out, struct error *err);

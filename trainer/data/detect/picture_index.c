@@ -43,8 +43,8 @@ static int add_picture(struct picture_index *p, struct picture_reader *reader, c
     if (picture_reader_size(reader, path, &width, &height, &why) != 0)
         return note_bad(p, path, &why, err);
     if (width > DETECTION_PICTURE_SIDE_MAX || height > DETECTION_PICTURE_SIDE_MAX) {
-        (void)error_set(&why, EXIT_CODE_DATA, "%d x %d pixels; sides of %d are the most", width,
-                        height, DETECTION_PICTURE_SIDE_MAX);
+        (void)error_set(&why, EXIT_CODE_DATA, "%d x %d pixels; sides of at most %d are allowed",
+                        width, height, DETECTION_PICTURE_SIDE_MAX);
         return note_bad(p, path, &why, err);
     }
     *image = (struct coco_image){
@@ -53,7 +53,7 @@ static int add_picture(struct picture_index *p, struct picture_reader *reader, c
     return add_name(p, path, &image->name, err);
 }
 
-/* The number that the file is called by; false where it is called otherwise. */
+/* Parses the file's name as a number; returns false if it is not one. */
 static bool number_of(const char *path, int64_t *ret) {
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
@@ -75,7 +75,7 @@ static void sort(struct picture_index *p) {
     qsort(p->images, p->index.image_count, sizeof(*p->images), by_id);
 }
 
-/* Where every picture has a number of its own, these are the ids. */
+/* If every picture has a distinct number, these are the ids. */
 static int take_numbers(struct picture_index *p, struct error *err) {
     const size_t count = p->index.image_count;
     cleanup_free struct coco_image *places = malloc(count * sizeof(*places));
@@ -127,7 +127,7 @@ static int make(struct picture_index *p, char *const *paths, size_t count,
         if (add_picture(p, &reader, paths[i], i, err) != 0)
             return -1;
     if (p->index.image_count == 0)
-        return error_set(err, EXIT_CODE_DATA, "none of %zu files is a picture: %.*s", count,
+        return error_set(err, EXIT_CODE_DATA, "none of the %zu files is a picture: %.*s", count,
                          (int)strcspn(buf_text(&p->bad), "\n"), buf_text(&p->bad));
     if (take_numbers(p, err) != 0 || add_categories(p, categories, err) != 0)
         return -1;
@@ -149,7 +149,7 @@ int picture_index_make(struct picture_index *ret, char *const *paths, size_t cou
     return -1;
 }
 
-/* A path may be any bytes; JSON wants UTF-8. */
+/* A path may hold any bytes, but JSON needs UTF-8. */
 static json_t *text_json(const char *text) {
     cleanup_buf struct buf clean = {.max = TEXT_MAX};
     json_t *value = json_string(text);

@@ -1,9 +1,9 @@
-/* Pictures without annotations in the form of an index of annotations (coco_index.h), so that a
- * detector takes them as it takes a COCO set. Their sizes are read from their files.
+/* Pictures without annotations, in the form of an index of annotations (coco_index.h), so that a
+ * detector can be applied to them as to a COCO set. Sizes are read from the files.
  *
- * A picture's id is the number that its file is called by (000000000139.jpg: 139), as in COCO's own
- * sets, where all of them are called by numbers and no two by the same; else its place in the list,
- * from 1. Images come by id. */
+ * A picture's id is the number in its file's name (000000000139.jpg: 139), as in COCO's own sets,
+ * if all names are distinct numbers; else its position in the list, from 1. Images are sorted by
+ * id. */
 #ifndef TRAINER_DATA_DETECT_PICTURE_INDEX_H
 #define TRAINER_DATA_DETECT_PICTURE_INDEX_H
 
@@ -15,25 +15,26 @@
 #include <stdint.h>
 
 struct picture_index {
-    struct coco_index index; /* its lists lie below; no coco_index_done */
+    struct coco_index index; /* points to the lists below; do not call coco_index_done */
     struct coco_image *images;
     struct coco_category *categories;
     struct buf names;
-    struct buf bad; /* "PATH: why" a line, of files that are no pictures: they are not in it */
+    struct buf bad; /* one line "PATH: why" for each file that is not a picture; these are left
+                     * out */
     size_t bad_count;
 };
 
-/* What can be found: labels 1 ..., as a trained model has them. */
+/* Categories of labels 1 ..., from a trained model. */
 struct picture_categories {
     char *const *names;
-    const int64_t *ids; /* -1: no category has the label */
+    const int64_t *ids; /* -1: the label has no category */
     size_t count;
 };
 
 void picture_index_done(struct picture_index *index);
 
-/* For COUNT files. Fails where none of them is a picture, and where the categories' ids do not
- * ascend (EXIT_CODE_DATA). */
+/* Makes an index of COUNT files. Fails if none of them is a picture, or if the category ids are
+ * not ascending (EXIT_CODE_DATA). */
 int picture_index_make(struct picture_index *ret, char *const *paths, size_t count,
                        const struct picture_categories *categories, struct error *err);
 

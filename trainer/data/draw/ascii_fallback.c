@@ -24,7 +24,7 @@ static const char *const LATIN[LAST - FIRST + 1] = {
 };
 /* clang-format on */
 
-/* A size at which a letter is looked for in fonts. */
+/* Font size for checking whether a font has a letter. */
 enum { ANY_EM = 16 };
 
 static bool is_plain(struct fonts *fonts, uint32_t character) {

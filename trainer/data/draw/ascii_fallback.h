@@ -1,5 +1,5 @@
-/* Text in UTF-8 spelled with the letters that there are: ASCII's, which labels always have, and
- * those of fonts. Other Latin letters lose their marks ("Kase" for "Käse"), every other character
+/* Transliteration of UTF-8 text to the available letters: ASCII, which labels can always draw, and
+ * those of fonts. Other Latin letters lose their accents ("Kase" for "Käse"), any other character
  * becomes U+ and its number. */
 #ifndef TRAINER_DATA_DRAW_ASCII_FALLBACK_H
 #define TRAINER_DATA_DRAW_ASCII_FALLBACK_H
@@ -10,10 +10,10 @@
 
 #include <stdbool.h>
 
-/* True where all of TEXT can be written as it is. FONTS may be NULL: printable ASCII alone. */
+/* Returns true if all of TEXT can be drawn as it is. FONTS NULL: printable ASCII only. */
 bool ascii_fallback_is_plain(struct fonts *fonts, const char *text);
 
-/* Appends TEXT so that ascii_fallback_is_plain is true of it. */
+/* Appends TEXT, transliterated so that ascii_fallback_is_plain is true. */
 int ascii_fallback(struct fonts *fonts, const char *text, struct buf *out, struct error *err);
 
 #endif

@@ -5,14 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Shares of 255. */
+/* Opacities, as shares of 255. */
 enum { TINT = 95, CROWD_TINT = 40, STRIPE_TINT = 170, OUTLINE_TINT = 255, EDGE_TINT = 140 };
 
 enum { STRIPE = 8, STRIPE_WIDTH = 2 };
 
 static const struct color BLACK = {{0, 0, 0}};
 
-/* Hue, saturation and value to RGB; HUE in turns. */
+/* Converts hue, saturation and value to RGB; HUE in turns. */
 static struct color from_hue(double hue, double saturation, double value) {
     struct color color;
     for (int c = 0; c < IMAGE_CHANNELS; c++) {
@@ -24,7 +24,7 @@ static struct color from_hue(double hue, double saturation, double value) {
 }
 
 struct color color_of(uint32_t number) {
-    /* Steps of the golden ratio never come back near an earlier hue soon. */
+    /* Steps of the golden ratio do not come near an earlier hue for a long time. */
     double hue = fmod(0.05 + number * 0.61803398874989485, 1);
     return from_hue(hue, number % 2 == 0 ? 0.85 : 0.65, number % 3 == 0 ? 0.85 : 1);
 }
@@ -43,7 +43,7 @@ void canvas_fill(struct image *image, const struct rect *rect, struct color colo
             canvas_blend(image, x, y, color, share);
 }
 
-/* True where a pixel of the mask has a neighbour that is none. */
+/* Returns true if a pixel of the mask has a neighbour outside it. */
 static bool on_outline(const uint8_t *bits, int width, int height, int x, int y) {
     const uint8_t *at = bits + (size_t)y * (size_t)width + x;
     return x == 0 || y == 0 || x == width - 1 || y == height - 1 || !at[-1] || !at[1] ||
@@ -83,7 +83,7 @@ static void frame(struct image *image, const struct rect *r, struct color color,
         canvas_fill(image, &sides[i], color, share);
 }
 
-/* A coordinate as a pixel, kept near the picture. */
+/* Converts a coordinate to a pixel, clamped near the picture. */
 static int pixel_of(double place, int size) {
     return place < -1 ? -1 : place > size ? size : (int)lrint(place);
 }

@@ -1,5 +1,5 @@
-/* What is painted over a picture to show detections: masks, boxes and what labels (label.h) are
- * made of. All of it clips at the picture's edge. */
+/* Drawing of masks, boxes and the elements of labels (label.h) over a picture. Everything is
+ * clipped to the picture. */
 #ifndef TRAINER_DATA_DRAW_CANVAS_H
 #define TRAINER_DATA_DRAW_CANVAS_H
 
@@ -13,20 +13,20 @@ struct color {
     uint8_t channel[IMAGE_CHANNELS];
 };
 
-/* Colour NUMBER of an endless list of bright ones; neighbours differ most. */
+/* Returns colour NUMBER of an endless list of bright ones; neighbours differ most. */
 struct color color_of(uint32_t number);
 
-/* SHARE of 255 of COLOR over a pixel, or over all of RECT. */
+/* Blends COLOR with opacity SHARE of 255 over a pixel, or over all of RECT. */
 void canvas_blend(struct image *image, int x, int y, struct color color, int share);
 void canvas_fill(struct image *image, const struct rect *rect, struct color color, int share);
 
-/* Tints the mask's pixels and draws its outline; HATCHED in stripes, for crowds. A mask of another
- * size than the picture is refused. */
+/* Tints the mask's pixels and draws its outline; HATCHED for crowds. The mask must have the
+ * picture's size. */
 int canvas_mask(struct image *image, const struct rle *mask, struct color color, bool hatched,
                 struct error *err);
 
-/* The frame of a box, THICK pixels wide, with a thin dark edge that keeps it visible on ground of
- * its own colour. */
+/* Draws the frame of a box, THICK pixels wide, with a thin dark edge that keeps it visible on a
+ * background of the same colour. */
 void canvas_box(struct image *image, const double box[4], struct color color, int thick);
 
 #endif

@@ -7,13 +7,13 @@
 
 enum {
     PALETTE = 24,
-    FAR_APART = 300 /* sum over channels from which two colours do not conflict */
+    FAR_APART = 300 /* difference, summed over channels, from which two colours count as distinct */
 };
 
 /* A neighbour of the same colour is worse than any number of distant ones. */
 static const double BESIDE = 1000;
 
-/* Objects count as neighbours when their boxes, widened by this share of their sides, meet. */
+/* Objects are neighbours if their boxes, enlarged by this share of their sides, overlap. */
 static const double REACH = 0.15;
 
 static bool beside(const struct coco_drawing *a, const struct coco_drawing *b) {
@@ -26,7 +26,7 @@ static bool beside(const struct coco_drawing *a, const struct coco_drawing *b) {
     return true;
 }
 
-/* 1 for the same colour, 0 from FAR_APART on. */
+/* Returns 1 for the same colour, 0 from FAR_APART on. */
 static double likeness(uint32_t a, uint32_t b) {
     struct color x = color_of(a), y = color_of(b);
     int apart = 0;

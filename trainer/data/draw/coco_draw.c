@@ -11,7 +11,7 @@
 /* Dots of letters are one pixel on small pictures and grow with the shorter side. */
 enum { SIDE_A_DOT = 400 };
 
-/* A label over a label is worse than one over a small object. */
+/* Covering a label is worse than covering a small object. */
 enum { LABEL_COST = 4, SMALL_BOX = 4 };
 
 static int dot_size(const struct image *image) {
@@ -34,7 +34,7 @@ static bool overlap(const struct rect *a, const struct rect *b) {
            a->top < b->top + b->height && b->top < a->top + a->height;
 }
 
-/* The pixels of all rects that lie under RECT. */
+/* Returns the number of pixels of all rects that lie under RECT. */
 static int64_t covered(const struct rect *rect, const struct rect *taken, size_t count) {
     int64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -59,12 +59,12 @@ static int within(int place, int size, int whole) {
     return place < 0 ? 0 : place;
 }
 
-/* What labels keep clear of. */
+/* What labels must not cover. */
 struct layout {
     const struct image *image;
     struct fonts *fonts;
     int dot;
-    struct rect *taken; /* labels that are written */
+    struct rect *taken; /* labels that are placed */
     size_t taken_count;
     struct rect *small; /* boxes that a label would hide */
     size_t small_count;
@@ -76,8 +76,8 @@ static struct rect rect_of(const double box[4]) {
                          (int)lrint(box[1] + box[3]) - top};
 }
 
-/* Where the label goes: on top of its box, below, inside, further off; the first place that covers
- * nothing, else the one that covers least. */
+/* Chooses the label's position: on top of its box, below, inside, further away; the first that
+ * covers nothing, else the one that covers least. */
 static struct rect place_label(const struct layout *layout, const struct coco_drawing *drawing) {
     struct label_size size = label_measure(layout->fonts, drawing->label, layout->dot);
     int width = size.width, height = size.height;
@@ -102,7 +102,7 @@ static struct rect place_label(const struct layout *layout, const struct coco_dr
     return best;
 }
 
-/* Boxes not much larger than their label. */
+/* Lists boxes not much larger than their label. */
 static void list_small(struct layout *layout, const struct coco_drawing *list, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct label_size size = label_measure(layout->fonts, list[i].label, layout->dot);

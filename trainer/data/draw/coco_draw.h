@@ -1,6 +1,6 @@
-/* Paints a picture's objects over it: masks first, then boxes, then labels, large objects before
- * small ones, so that everything can be seen, and each in a colour of its own (coco_colors.h).
- * Labels sit on their box's upper edge, and move where another label already is. */
+/* Drawing of a picture's objects over it: masks first, then boxes, then labels, large objects
+ * before small ones, so that everything stays visible, each in its own colour (coco_colors.h).
+ * Labels are placed on their box's upper edge, or elsewhere if another label is there. */
 #ifndef TRAINER_DATA_DRAW_COCO_DRAW_H
 #define TRAINER_DATA_DRAW_COCO_DRAW_H
 

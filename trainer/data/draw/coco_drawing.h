@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a name these characters are written; a label has 15 bytes more, and a NUL. */
+/* This many characters of a name are drawn; a label has 15 more bytes, and a NUL. */
 enum { COCO_NAME_MAX = 48, COCO_LABEL_MAX = 4 * COCO_NAME_MAX + 16 };
 
 struct coco_drawing {
@@ -15,7 +15,7 @@ struct coco_drawing {
     bool has_box;
     bool crowd;
     const struct rle *mask;     /* borrowed; NULL for none */
-    uint32_t color;             /* number of the colour; coco_draw chooses it */
+    uint32_t color;             /* number of the colour; set by coco_draw */
     char label[COCO_LABEL_MAX]; /* UTF-8 */
 };
 

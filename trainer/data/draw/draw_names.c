@@ -28,8 +28,7 @@ static bool all_plain(struct fonts *fonts, const struct coco_report_category *ca
     return true;
 }
 
-/* FONT first, then the system's first one, which has ASCII, and others while letters are missing.
- */
+/* Adds FONT, then the system's first one, which has ASCII, and others while letters are missing. */
 static int add_fonts(struct fonts *fonts, const struct coco_report_category *categories,
                      size_t count, const char *font, struct error *err) {
     if (font != NULL && fonts_add(fonts, font, err) != 0)
@@ -39,7 +38,7 @@ static int add_fonts(struct fonts *fonts, const struct coco_report_category *cat
         if ((i > 0 && all_plain(fonts, categories, count)) || access(FONTS_KNOWN[i], F_OK) != 0)
             continue;
         if (fonts_add(fonts, FONTS_KNOWN[i], &why) != 0)
-            log_warning("%s: labels do without it", why.text);
+            log_warning("%s: not used for labels", why.text);
     }
     return 0;
 }
@@ -59,7 +58,7 @@ int draw_names_make(struct draw_names *ret, const struct coco_report_category *c
         if (ascii_fallback(ret->fonts, name, &ret->spelled, err) != 0)
             return -1;
         if (!ascii_fallback_is_plain(ret->fonts, name))
-            log_warning("category %" PRId64 " is spelled '%s' on the pictures", categories[c].id,
+            log_warning("category %" PRId64 " is written as '%s' on the pictures", categories[c].id,
                         ret->spelled.data + ret->starts[c]);
         if (buf_add(&ret->spelled, "", 1, err) != 0)
             return -1;

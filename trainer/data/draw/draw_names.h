@@ -1,4 +1,4 @@
-/* How the categories of a data set are written on pictures, and with what fonts. */
+/* Category names of a data set as drawn on pictures, and the fonts for them. */
 #ifndef TRAINER_DATA_DRAW_DRAW_NAMES_H
 #define TRAINER_DATA_DRAW_DRAW_NAMES_H
 
@@ -11,17 +11,17 @@
 
 struct draw_names {
     struct fonts *fonts; /* owned */
-    struct buf spelled;  /* each name with its NUL */
-    size_t *starts;      /* owned: where each begins */
+    struct buf spelled;  /* each name, with its NUL */
+    size_t *starts;      /* owned: start of each name */
     size_t count;
 };
 
 void draw_names_done(struct draw_names *names);
 
-/* The names of COUNT categories, in the letters of FONT (a file, or NULL) and of the system's
- * fonts; one of those that is damaged is warned of and done without. A name that has other letters,
- * too, is spelled, and a warning says how. An error of FONT's names it. RET is draw_names_done's in
- * any case. */
+/* Prepares the names of COUNT categories, for the letters of FONT (a file, or NULL) and of the
+ * system's fonts; a damaged system font is skipped with a warning. Names with other letters are
+ * transliterated, with a warning that shows how. An error of FONT names it. Call draw_names_done
+ * on RET in any case. */
 int draw_names_make(struct draw_names *ret, const struct coco_report_category *categories,
                     size_t count, const char *font, struct error *err);
 
@@ -29,8 +29,8 @@ int draw_names_make(struct draw_names *ret, const struct coco_report_category *c
 int draw_names_of_index(struct draw_names *ret, const struct coco_index *index, const char *font,
                         struct error *err);
 
-/* Writes the beginning of the name of CATEGORY, whole characters, and SUFFIX behind it (15 bytes at
- * most); "?" for a category that is not there. */
+/* Writes the beginning of the name of CATEGORY, in whole characters, and SUFFIX (at most 15
+ * bytes); "?" for a category that does not exist. */
 void draw_names_label(const struct draw_names *names, uint32_t category, const char *suffix,
                       char label[COCO_LABEL_MAX]);
 

@@ -17,7 +17,8 @@ void draw_targets_done(struct draw_targets *targets) {
     *targets = (struct draw_targets){0};
 }
 
-/* NAME without its ending, and without what would lead out of a folder: "..", a leading slash. */
+/* Copies NAME without its suffix, and without anything that leads out of a folder: "..", a leading
+ * slash. */
 static void clean_stem(const char *name, char *ret, size_t size) {
     size_t used = 0;
     ret[0] = '\0';
@@ -39,11 +40,11 @@ static void clean_stem(const char *name, char *ret, size_t size) {
         (void)snprintf(ret, size, "image");
 }
 
-/* What the paths of all pictures share. */
+/* State shared by the paths of all pictures. */
 struct place {
     const struct coco_index *index;
     const char *out, *extension;
-    size_t skip; /* of the names */
+    size_t skip; /* bytes of the names to skip */
 };
 
 static int set_path(struct draw_target *target, const struct place *p, bool with_id,
@@ -65,7 +66,8 @@ static int by_path(const void *a, const void *b) {
     return strcmp((*x)->path, (*y)->path);
 }
 
-/* Images that share a path get their ids; they may still meet one whose name has such an end. */
+/* Appends ids to images that share a path; the result may still collide with an image whose name
+ * ends like that. */
 static int part(struct draw_target **sorted, size_t count, const struct place *p,
                 struct error *err) {
     qsort(sorted, count, sizeof(*sorted), by_path);

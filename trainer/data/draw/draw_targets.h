@@ -1,7 +1,6 @@
-/* Where painted pictures go: OUT/FOLDERS/STEM.EXTENSION for an image that is called
- * FOLDERS/STEM.ANYTHING; images that would meet in one file get their ids behind the stem. Nothing
- * that is there already is ever written over, and all of this is settled before the first picture
- * is painted. */
+/* Output paths of drawn pictures: OUT/FOLDERS/STEM.EXTENSION for an image named
+ * FOLDERS/STEM.ANYTHING; images with the same path get their ids after the stem. Existing files
+ * are never overwritten, and all paths are determined before the first picture is drawn. */
 #ifndef TRAINER_DATA_DRAW_DRAW_TARGETS_H
 #define TRAINER_DATA_DRAW_DRAW_TARGETS_H
 
@@ -22,13 +21,12 @@ struct draw_targets {
 
 void draw_targets_done(struct draw_targets *targets);
 
-/* How many bytes of their names COUNT images of INDEX from FIRST on have in common, up to the last
- * '/': the folder in which all of them lie. */
+/* Returns how many leading bytes the names of COUNT images of INDEX from FIRST on share, up to the
+ * last '/': the folder that contains all of them. */
 size_t draw_targets_shared(const struct coco_index *index, size_t first, size_t count);
 
-/* For COUNT images of INDEX from FIRST on, without the first SKIP bytes of their names. Makes the
- * folders. An error has EXIT_CODE_CONFIG and
- * names the file that is in the way. */
+/* Makes the paths for COUNT images of INDEX from FIRST on, without the first SKIP bytes of their
+ * names. Creates the folders. Errors have EXIT_CODE_CONFIG and name the existing file. */
 int draw_targets_make(struct draw_targets *ret, const struct coco_index *index, size_t first,
                       size_t count, size_t skip, const char *out, const char *extension,
                       struct error *err);

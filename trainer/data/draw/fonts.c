@@ -9,10 +9,10 @@
 #include FT_FREETYPE_H
 #include FT_OUTLINE_H
 
-/* Letters larger than so many ems in a direction are taken for damage. */
+/* Letters larger than this many ems in a direction are considered damaged. */
 enum { REACH = 3 };
 
-/* Letters that are kept, each in the one place that its number gives it. */
+/* Size of the cache of letters; each letter has a fixed slot. */
 enum { PLACES = 512 };
 
 #define TEXT_OF(number) #number
@@ -28,7 +28,7 @@ const char *const FONTS_KNOWN[] = {
 
 struct font {
     FT_Face face;
-    struct buf bytes; /* the file, which the face reads from */
+    struct buf bytes; /* contents of the file, from which the face reads */
 };
 
 struct place {
@@ -96,9 +96,9 @@ static int font_open(struct font *font, FT_Library library, const char *path, st
                          "%s: not a font, or damaged (FreeType's error 0x%02x)", path,
                          (unsigned)failed);
     if (!FT_IS_SCALABLE(font->face))
-        return error_set(err, EXIT_CODE_DATA, "%s: a font of dots, without outlines", path);
+        return error_set(err, EXIT_CODE_DATA, "%s: a bitmap font, without outlines", path);
     if (FT_Select_Charmap(font->face, FT_ENCODING_UNICODE) != 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: a font without Unicode's numbers", path);
+        return error_set(err, EXIT_CODE_DATA, "%s: a font without a Unicode character map", path);
     return 0;
 }
 
@@ -119,8 +119,8 @@ size_t fonts_count(const struct fonts *fonts) {
     return fonts == NULL ? 0 : fonts->count;
 }
 
-/* Leaves the letter's coverage in the face's slot. The light hinter is FreeType's own: the programs
- * that fonts carry do not run. */
+/* Renders the letter's coverage into the face's slot. Uses FreeType's own light hinter, so that
+ * programs in fonts are not run. */
 static bool render(FT_Face face, uint32_t character, int em) {
     FT_UInt index = FT_Get_Char_Index(face, character);
     if (index == 0 || FT_Set_Pixel_Sizes(face, 0, (FT_UInt)em) != 0 ||

@@ -1,4 +1,4 @@
-/* Fonts of a build without FreeType: none. */
+/* Fonts in a build without FreeType: none. */
 #include "trainer/data/draw/fonts.h"
 
 const char *const FONTS_KNOWN[] = {NULL};

@@ -1,4 +1,4 @@
-/* The shape of a letter as it is painted. */
+/* Glyph: the shape of a letter as drawn. */
 #ifndef TRAINER_DATA_DRAW_GLYPH_H
 #define TRAINER_DATA_DRAW_GLYPH_H
 
@@ -9,7 +9,7 @@ struct glyph {
     int width;
     int height;
     int left;    /* from the pen to the first column, in pixels; may be negative */
-    int top;     /* how many rows are above the baseline */
+    int top;     /* rows above the baseline */
     int advance; /* from this letter's pen to the next one's, not negative */
 };
 

@@ -1,5 +1,5 @@
-/* The letters that labels in pictures are written with: printable ASCII, 5 x 7 dots and two rows
- * below the line, one dot of space between letters. */
+/* Built-in bitmap font for labels: printable ASCII, 5 x 7 dots and two rows below the baseline,
+ * one dot between letters. */
 #ifndef TRAINER_DATA_DRAW_GLYPHS_H
 #define TRAINER_DATA_DRAW_GLYPHS_H
 
@@ -7,7 +7,8 @@
 
 enum { GLYPH_WIDTH = 5, GLYPH_HEIGHT = 9, GLYPH_STEP = GLYPH_WIDTH + 1 };
 
-/* The rows of a character from the top, the leftmost dot in bit 4; '?' for what is not there. */
+/* Returns the rows of a character from the top, the leftmost dot in bit 4; '?' for a missing
+ * character. */
 const uint8_t *glyph_rows(char character);
 
 #endif

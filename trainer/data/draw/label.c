@@ -3,15 +3,16 @@
 #include "trainer/data/draw/glyphs.h"
 #include "trainer/data/draw/utf8.h"
 
-/* In dots. The plate's margins; rows above and below the line that each plate has room for, with
- * letters in dots alone and with fonts, and the fonts' em, at which they are as wide as dots. */
+/* In dots: the plate's margins; rows above and below the baseline for which a plate has space,
+ * with the bitmap font alone and with fonts; and the fonts' em, at which they are as wide as the
+ * bitmap font. */
 enum { MARGIN_LEFT = 2, MARGIN_RIGHT = 1, MARGIN_ROWS = 1 };
 enum { DOTS_ABOVE = 7, DOTS_BELOW = GLYPH_HEIGHT - DOTS_ABOVE };
 enum { FONT_ABOVE = 10, FONT_BELOW = 3, FONT_EM = 11 };
 
 enum { WHOLE = 255 };
 
-/* Coverage of a letter in dots. */
+/* Coverage of a bitmap letter. */
 struct dots {
     uint8_t coverage[GLYPH_HEIGHT * LABEL_DOT_MAX * GLYPH_WIDTH * LABEL_DOT_MAX];
 };
@@ -31,7 +32,7 @@ static struct glyph in_dots(uint32_t character, int dot, struct dots *room) {
                           .advance = GLYPH_STEP * dot};
 }
 
-/* Where letters go when they are painted; they stand on BASE. */
+/* Where letters are drawn; they stand on BASE. */
 struct sheet {
     struct image *image;
     int left;
@@ -50,8 +51,7 @@ static int larger(int a, int b) {
     return a > b ? a : b;
 }
 
-/* Sets the letters of TEXT behind each other and says what room they take; paints them where there
- * is a SHEET. */
+/* Lays out the letters of TEXT and returns their size; draws them if there is a SHEET. */
 static struct label_size set(struct fonts *fonts, const char *text, int dot,
                              const struct sheet *sheet) {
     bool plain = fonts_count(fonts) == 0;
@@ -63,7 +63,7 @@ static struct label_size set(struct fonts *fonts, const char *text, int dot,
         uint32_t character = utf8_next(&text);
         const struct glyph *known = fonts_glyph(fonts, character, FONT_EM * dot);
         struct glyph glyph = known != NULL ? *known : in_dots(character, dot, &room);
-        /* What reaches to the left of the first letter's pen has the margin alone. */
+        /* The part left of the first letter's pen may only use the margin. */
         int left = larger(pen + glyph.left, -MARGIN_LEFT * dot);
         if (sheet != NULL)
             put(sheet, &glyph, left);
@@ -85,7 +85,7 @@ struct label_size label_measure(struct fonts *fonts, const char *text, int dot) 
     return set(fonts, text, in_bounds(dot), NULL);
 }
 
-/* Black or white, whichever is easier to read on the plate (weights of ITU-R BT.601). */
+/* Returns black or white, whichever has more contrast with the plate (weights of ITU-R BT.601). */
 static struct color ink_on(struct color plate) {
     int light = (299 * plate.channel[0] + 587 * plate.channel[1] + 114 * plate.channel[2]) / 1000;
     return light > 110 ? (struct color){{0, 0, 0}} : (struct color){{255, 255, 255}};

@@ -1,6 +1,5 @@
-/* Labels: a line of text on a plate. A character is painted from the first of the fonts that has
- * it, else in dots (glyphs.h), '?' where they have none, too. Sizes come from the code that paints.
- */
+/* Labels: a line of text on a plate. A character is drawn from the first font that has it, else
+ * from the bitmap font (glyphs.h), else as '?'. The drawing code itself computes the sizes. */
 #ifndef TRAINER_DATA_DRAW_LABEL_H
 #define TRAINER_DATA_DRAW_LABEL_H
 
@@ -14,14 +13,15 @@ enum { LABEL_DOT_MAX = 8 };
 struct label_size {
     int width;
     int height;
-    int base; /* from its upper edge down to the line on which letters stand */
+    int base; /* from its upper edge to the baseline */
 };
 
-/* How large the plate of TEXT (UTF-8) is, at DOT pixels a dot (1 to LABEL_DOT_MAX; others are taken
- * for the nearest). FONTS may be NULL. */
+/* Returns the size of the plate of TEXT (UTF-8), at DOT pixels a dot (clamped to 1 to
+ * LABEL_DOT_MAX). FONTS may be NULL. */
 struct label_size label_measure(struct fonts *fonts, const char *text, int dot);
 
-/* TEXT on a plate of COLOR whose left upper corner is at X, Y. Nothing of it lies outside. */
+/* Draws TEXT on a plate of COLOR with its upper left corner at X, Y. Nothing is drawn outside the
+ * plate. */
 void label_paint(struct image *image, int x, int y, struct fonts *fonts, const char *text,
                  struct color color, int dot);
 

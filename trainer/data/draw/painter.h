@@ -1,5 +1,5 @@
-/* Pictures of a data set with its objects painted over them: what is true, what was found, or both
- * side by side. Used again and again; zeroed is ready. Not thread safe. */
+/* Drawing of a data set's pictures with their objects: ground truth, detections, or both side by
+ * side. Reusable; initialize with zeros. Not thread safe. */
 #ifndef TRAINER_DATA_DRAW_PAINTER_H
 #define TRAINER_DATA_DRAW_PAINTER_H
 
@@ -17,24 +17,25 @@
 struct painter {
     struct painting truth;
     struct painting found;
-    struct image second; /* for what was found, beside the truth */
+    struct image second; /* for detections, beside the ground truth */
     struct image both;
 };
 
 void painter_done(struct painter *painter);
 
-/* All of it borrowed. */
+/* Input of painter_paint; all borrowed. */
 struct painter_ask {
     const struct coco_index *index;
-    const struct coco_results *results; /* what was found; NULL: the truth alone */
-    bool truth;                         /* with results: the truth to the left of them */
-    double least_score;                 /* of the results that are painted */
+    const struct coco_results *results; /* detections; NULL: only the ground truth */
+    bool truth;                         /* with results: draw the ground truth to the left of
+                                         * them */
+    double least_score;                 /* least score of drawn results */
     const struct draw_names *names;     /* of the index' categories */
 };
 
-/* Paints over PICTURE, which is image number IMAGE of the index. *RET is what came of it: PICTURE,
- * or one of PAINTER's until the next call; *RET_OBJECTS of what was found, or of the truth alone.
- * Errors name the JSON, and what is wrong in it. */
+/* Draws over PICTURE, image number IMAGE of the index. *RET is the result: PICTURE, or a picture
+ * of PAINTER's that is valid until the next call; *RET_OBJECTS is the number of detections, or of
+ * ground truth objects without detections. Errors name the JSON, and what is wrong in it. */
 int painter_paint(struct painter *painter, const struct painter_ask *ask, uint32_t image,
                   struct image *picture, const struct image **ret, size_t *ret_objects,
                   struct error *err);

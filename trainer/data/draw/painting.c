@@ -22,7 +22,7 @@ void painting_clear(struct painting *p) {
     p->count = 0;
 }
 
-/* Room for another object, zeroed. */
+/* Appends another object, zeroed. */
 static struct coco_drawing *add_object(struct painting *p, struct error *err) {
     if (p->count == p->capacity) {
         size_t capacity = p->capacity * 2 + 64;

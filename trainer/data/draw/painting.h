@@ -1,5 +1,5 @@
-/* The objects of one picture while they are gathered, and then painted over it (coco_draw.h): what
- * its annotations say, or what was found in it. */
+/* Objects of one picture, collected and then drawn over it (coco_draw.h): its annotations, or
+ * detections. */
 #ifndef TRAINER_DATA_DRAW_PAINTING_H
 #define TRAINER_DATA_DRAW_PAINTING_H
 
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Used again and again. Zeroed is empty. */
+/* Reusable. Initialize with zeros: empty. */
 struct painting {
     struct coco_drawing *list; /* owned */
     struct rle *masks;         /* owned, one for each */
@@ -29,22 +29,22 @@ struct painting {
 void painting_done(struct painting *painting);
 void painting_clear(struct painting *painting);
 
-/* The annotations of image number IMAGE; NAMES are those of the index' categories. The error names
- * the annotation. */
+/* Adds the annotations of image number IMAGE; NAMES are those of the index' categories. The error
+ * names the annotation. */
 int painting_add_annotations(struct painting *painting, const struct coco_index *index,
                              uint32_t image, const struct draw_names *names, struct error *err);
 
-/* Result NUMBER, with its score, which was found in PICTURE, as one of category CATEGORY of NAMES.
- * The error names its number. */
+/* Adds result NUMBER, with its score, found in PICTURE, as an object of category CATEGORY of
+ * NAMES. The error names its number. */
 int painting_add_result(struct painting *painting, const struct coco_results *results,
                         size_t number, const struct image *picture, const struct draw_names *names,
                         uint32_t category, struct error *err);
 
-/* Over IMAGE, of the size that the masks have. */
+/* Draws over IMAGE, which must have the size of the masks. */
 int painting_paint(struct painting *painting, struct image *image, struct fonts *fonts,
                    struct error *err);
 
-/* LEFT and RIGHT, of one height, side by side with a white line between. */
+/* Joins LEFT and RIGHT, of equal height, with a white line between them. */
 int painting_beside(struct image *ret, const struct image *left, const struct image *right,
                     struct error *err);
 

@@ -3,7 +3,7 @@
 enum { LAST_CHARACTER = 0x10ffff, SURROGATES = 0xd800, SURROGATES_END = 0xdfff };
 
 uint32_t utf8_next(const char **text) {
-    /* The least character of each length: less of them is a longer spelling, which is none. */
+    /* Least character of each length: smaller ones are overlong encodings, which are invalid. */
     static const uint32_t LEAST[] = {0, 0x80, 0x800, 0x10000};
     const unsigned char *at = (const unsigned char *)*text;
     int more = *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : *at >= 0xc0 ? 1 : 0;

@@ -24,7 +24,7 @@ static const double REACH = 1.2;
 const struct coco_scene_category COCO_SCENE_CATEGORY_ROWS[COCO_SCENE_CATEGORIES] = {
     {3, SHAPE_CIRCLE}, {17, SHAPE_SQUARE}, {90, SHAPE_TRIANGLE}};
 
-/* Drawing one picture. */
+/* State for drawing one picture. */
 struct painter {
     const struct coco_scene *scene;
     struct random random;
@@ -72,7 +72,7 @@ static void random_shape(struct painter *p, double least, double most, struct dr
     while (!stands_out(p, ret->color) && ++tries < COLOR_TRIES);
 }
 
-/* The outline in hundredths of a pixel, as the JSON will say it. */
+/* Returns the outline in hundredths of a pixel, as it will be written to the JSON. */
 static size_t outline_of(const struct drawn_shape *shape, double points[CORNERS_MAX]) {
     size_t count = shape_outline(shape, points, CORNERS_MAX / 2);
     for (size_t i = 0; i < 2 * count; i++)
@@ -164,7 +164,7 @@ static int draw_object(struct painter *p, struct error *err) {
     return begin_annotation(p, &a, err) == 0 ? add_runs(p, &p->mask, false, err) : -1;
 }
 
-/* Little circles around one place, as one region. */
+/* Draws little circles around one place, annotated as one region. */
 static int draw_crowd(struct painter *p, struct error *err) {
     struct drawn_shape middle = {0};
     random_shape(p, 1.0 / 5, 1.0 / 4, &middle);

@@ -1,5 +1,4 @@
-/* One picture of the sample detection set: its shapes, drawn, and what the annotations say of
- * them. */
+/* One picture of the sample detection set: its shapes and their annotations. */
 #ifndef TRAINER_DATA_SHAPES_COCO_SCENE_H
 #define TRAINER_DATA_SHAPES_COCO_SCENE_H
 
@@ -22,8 +21,8 @@ struct coco_scene_category {
 extern const struct coco_scene_category COCO_SCENE_CATEGORY_ROWS[COCO_SCENE_CATEGORIES];
 
 /* Draws picture NUMBER of the set SEED on WIDTH x HEIGHT pixels, and appends its annotations,
- * joined by commas, to JSON; *NEXT_ID counts them on, from 1. The first two annotations get a wrong
- * area where WRONG_AREAS says so. */
+ * joined by commas, to JSON; *NEXT_ID numbers them, from 1. Annotations with ids up to wrong_areas
+ * get a wrong area. */
 struct coco_scene {
     uint64_t seed;
     uint64_t number;

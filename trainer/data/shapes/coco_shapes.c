@@ -25,14 +25,14 @@ static int make_path(char path[PATH_MAX], const char *folder, const char *rest, 
     return 0;
 }
 
-/* Makes FOLDER/PART, which must not be there. */
+/* Creates FOLDER/PART, which must not exist yet. */
 static int make_part(const char *folder, const char *part, struct error *err) {
     char path[PATH_MAX];
     struct stat st;
     if (make_path(path, folder, part, err) != 0)
         return -1;
     if (lstat(path, &st) == 0)
-        return error_set(err, EXIT_CODE_USAGE, "%s is there already; nothing was written", path);
+        return error_set(err, EXIT_CODE_USAGE, "%s exists already; nothing was written", path);
     return file_make_dirs(path, err);
 }
 
@@ -68,7 +68,7 @@ static int write_picture(const struct prepare_options *o, const char *part, int 
     return 0;
 }
 
-/* Pictures FIRST .. FIRST+COUNT-1 of the set into PART. */
+/* Writes pictures FIRST .. FIRST+COUNT-1 of the set to PART. */
 static int write_part(const struct prepare_options *o, const char *part, int first, int count,
                       struct error *err) {
     cleanup_image struct image image = {0};
@@ -109,7 +109,7 @@ int coco_shapes_write(const struct prepare_options *o, struct error *err) {
     if (make_part(o->folder, "train", err) != 0 || make_part(o->folder, "val", err) != 0 ||
         make_part(o->folder, "annotations", err) != 0)
         return -1;
-    /* Validation goes on where training ends: no picture is in both. */
+    /* Validation continues the numbering after training: no picture is in both. */
     if (write_part(o, "train", 0, o->train, err) != 0)
         return -1;
     return write_part(o, "val", o->train, o->validation, err);

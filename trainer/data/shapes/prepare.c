@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Sum over channels by which a shape stands out from both colours of its ground. */
+/* Minimum contrast, summed over channels, between a shape and both colours of its background. */
 enum { CONTRAST = 120, COLOR_TRIES = 100 };
 
-/* Values of a channel: grounds are rather dark, shapes rather light, and they overlap. */
+/* Ranges of channel values: backgrounds are rather dark, shapes rather light, and they overlap. */
 enum { GROUND_SPAN = 190, SHAPE_SPAN = 190 };
 
 void prepare_defaults(struct prepare_options *options) {
@@ -24,7 +24,7 @@ void prepare_defaults(struct prepare_options *options) {
 }
 
 static int refuse(struct error *err, const char *name, int64_t value, int64_t min, int64_t max) {
-    return error_set(err, EXIT_CODE_USAGE, "%s is %lld; %lld to %lld are possible", name,
+    return error_set(err, EXIT_CODE_USAGE, "%s is %lld; expected %lld to %lld", name,
                      (long long)value, (long long)min, (long long)max);
 }
 
@@ -49,14 +49,14 @@ static int distance(const uint8_t a[IMAGE_CHANNELS], const uint8_t b[IMAGE_CHANN
     return sum;
 }
 
-/* Channels of BASE .. BASE+SPAN-1. */
+/* Draws channels in BASE .. BASE+SPAN-1. */
 static void random_color(struct random *random, int base, uint32_t span,
                          uint8_t color[IMAGE_CHANNELS]) {
     for (int c = 0; c < IMAGE_CHANNELS; c++)
         color[c] = (uint8_t)(base + (int)random_below(random, span));
 }
 
-/* Picture NUMBER: its form is NUMBER mod classes, all else is chance. */
+/* Draws picture NUMBER: its form is NUMBER mod classes, all else is random. */
 static int draw_picture(const struct prepare_options *o, uint64_t number, struct image *image,
                         struct error *err) {
     struct random random = random_stream(o->seed, 0, number);
@@ -82,7 +82,7 @@ static int draw_picture(const struct prepare_options *o, uint64_t number, struct
 }
 
 static int write_file(const char *path, const struct buf *bytes, struct error *err) {
-    cleanup_file FILE *file = fopen(path, "wbxe"); /* never over what is there */
+    cleanup_file FILE *file = fopen(path, "wbxe"); /* never overwrites a file */
     if (file == NULL)
         return error_set_errno(err, EXIT_CODE_USAGE, "%s", path);
     if (fwrite(bytes->data, 1, bytes->size, file) != bytes->size || fflush(file) != 0)
@@ -119,7 +119,7 @@ static int make_folders(const struct prepare_options *o, const char *part, struc
     struct stat st;
     snprintf(path, sizeof(path), "%s/%s", o->folder, part);
     if (lstat(path, &st) == 0)
-        return error_set(err, EXIT_CODE_USAGE, "%s is there already; nothing was written", path);
+        return error_set(err, EXIT_CODE_USAGE, "%s exists already; nothing was written", path);
     for (int c = 0; c < o->classes; c++) {
         snprintf(path, sizeof(path), "%s/%s/%s", o->folder, part, shape_name((enum shape_form)c));
         if (file_make_dirs(path, err) != 0)
@@ -132,7 +132,7 @@ int prepare_shapes(const struct prepare_options *o, struct error *err) {
     if (check_options(o, err) != 0 || make_folders(o, "train", err) != 0 ||
         make_folders(o, "val", err) != 0)
         return -1;
-    /* Validation goes on where training ends: no picture is in both. */
+    /* Validation continues the numbering after training: no picture is in both. */
     uint64_t first =
         (uint64_t)(o->train + o->classes - 1) / (uint64_t)o->classes * (uint64_t)o->classes;
     if (write_part(o, "train", 0, o->train, 0, err) != 0)

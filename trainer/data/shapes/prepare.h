@@ -1,9 +1,10 @@
-/* Sample data that needs no download: JPEGs of coloured shapes on a noisy ground, in class folders,
+/* Sample data that needs no download: JPEGs of coloured shapes on a noisy background, in class
+ * folders,
  *
  *     FOLDER/train/CLASS/NNNNN.jpg     FOLDER/val/CLASS/NNNNN.jpg
  *
- * the same bytes for the same options and JPEG library. Place, size, turn and colours are random;
- * only the form tells the classes apart. */
+ * The same options and JPEG library give the same bytes. Position, size, rotation and colours are
+ * random; only the form distinguishes the classes. */
 #ifndef TRAINER_DATA_SHAPES_PREPARE_H
 #define TRAINER_DATA_SHAPES_PREPARE_H
 
@@ -18,14 +19,14 @@ enum {
 };
 
 struct prepare_options {
-    const char *folder; /* made when missing; must not hold train or val yet */
+    const char *folder; /* created if missing; must not contain train or val yet */
     int train;          /* pictures in all, spread evenly over the classes */
     int validation;
     int classes;   /* 2 .. SHAPE_FORMS */
-    int side;      /* of the square pictures, pixels; */
-    int long_side; /* of a detection set whose pictures lie and stand in turns: the longer one; 0:
-                      all are square */
-    int quality;   /* of the JPEGs, 1..100 */
+    int side;      /* side of the square pictures, pixels */
+    int long_side; /* longer side of a detection set's pictures, which are landscape and portrait
+                    * in turn; 0: all are square */
+    int quality;   /* quality of the JPEGs, 1..100 */
     uint64_t seed;
     /* Called after each picture with the number of those that are written; NULL: not at all. */
     void (*written)(void *context, int64_t done);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { CIRCLE_CORNERS = 24 }; /* of its outline */
+enum { CIRCLE_CORNERS = 24 }; /* corners of a circle's outline */
 static const double CIRCLE_RADIUS = .92;
 
 struct point {
@@ -15,7 +15,7 @@ struct point {
 
 struct polygon {
     const char *name;
-    const struct point *corners; /* NULL for the forms made of circles */
+    const struct point *corners; /* NULL for forms made of circles */
     int count;
 };
 
@@ -53,7 +53,7 @@ const char *shape_name(enum shape_form form) {
     return forms[form].name;
 }
 
-/* Distance of P to the segment AB. */
+/* Returns the distance of P to the segment AB. */
 static double segment_distance(struct point p, struct point a, struct point b) {
     double dx = b.x - a.x, dy = b.y - a.y;
     double along = ((p.x - a.x) * dx + (p.y - a.y) * dy) / (dx * dx + dy * dy);
@@ -61,7 +61,7 @@ static double segment_distance(struct point p, struct point a, struct point b) {
     return hypot(p.x - a.x - along * dx, p.y - a.y - along * dy);
 }
 
-/* Distance to the outline, negative inside (an odd number of edges crossed by a ray). */
+/* Returns the distance to the outline, negative inside (a ray crosses an odd number of edges). */
 static double polygon_distance(const struct polygon *form, struct point p) {
     double nearest = INFINITY;
     int inside = 0;
@@ -84,7 +84,7 @@ static double form_distance(enum shape_form form, struct point p) {
         return circle_distance(p, 0, 0, CIRCLE_RADIUS);
     case SHAPE_RING:
         return fabs(circle_distance(p, 0, 0, .7)) - .25;
-    case SHAPE_MOON: /* a disc less another */
+    case SHAPE_MOON: /* a disc minus another */
         return fmax(circle_distance(p, 0, 0, .95), -circle_distance(p, .45, 0, .75));
     case SHAPE_HEART: /* two discs over a triangle */
         return fmin(polygon_distance(&forms[form], p),
@@ -103,7 +103,7 @@ double shape_cover(const struct drawn_shape *shape, int px, int py) {
     return cover < 0 ? 0 : cover > 1 ? 1 : cover;
 }
 
-/* Corner I of the form in its square. */
+/* Returns corner I of the form in its square. */
 static struct point outline_corner(enum shape_form form, size_t i) {
     if (form != SHAPE_CIRCLE)
         return forms[form].corners[i];
@@ -113,7 +113,7 @@ static struct point outline_corner(enum shape_form form, size_t i) {
 
 size_t shape_outline(const struct drawn_shape *shape, double *ret_points, size_t max) {
     size_t count = shape->form == SHAPE_CIRCLE  ? CIRCLE_CORNERS
-                   : shape->form == SHAPE_HEART ? 0 /* its corners are but a part of it */
+                   : shape->form == SHAPE_HEART ? 0 /* the polygon is only a part of it */
                                                 : (size_t)forms[shape->form].count;
     if (count > max)
         return 0;
@@ -131,7 +131,8 @@ static int clip(double place, int size) {
 }
 
 struct rect shape_bounds(const struct drawn_shape *shape, int width, int height) {
-    double reach = shape->radius * 1.25 + 1; /* a corner of the turned square, half a pixel soft */
+    double reach = shape->radius * 1.25 + 1; /* a corner of the turned square, with half a pixel of
+                                              * soft edge */
     int left = clip(floor(shape->x - reach), width);
     int top = clip(floor(shape->y - reach), height);
     int right = clip(ceil(shape->x + reach), width);

@@ -1,7 +1,7 @@
-/* Shapes drawn with soft edges into pictures, for sample data. A form is a signed distance-like
- * function over its own square [-1, 1] x [-1, 1] (negative inside), turned, scaled and placed. The
- * same function gives the pixel's colour and an exact mask, so classification and detection sets
- * share it. */
+/* Shapes drawn with soft edges into pictures, for sample data. A form is a signed-distance-like
+ * function over its own square [-1, 1] x [-1, 1] (negative inside), rotated, scaled and placed.
+ * The same function gives the pixel's colour and an exact mask, so classification and detection
+ * sets share it. */
 #ifndef TRAINER_DATA_SHAPES_SHAPES_H
 #define TRAINER_DATA_SHAPES_SHAPES_H
 
@@ -33,20 +33,21 @@ struct drawn_shape {
     uint8_t color[IMAGE_CHANNELS];
 };
 
-/* "circle", "square"... also the class folder's name. */
+/* Returns "circle", "square"...; also the class folder's name. */
 const char *shape_name(enum shape_form form);
 
-/* Share of pixel (px, py) that the shape covers, 0..1. */
+/* Returns the share of pixel (px, py) that the shape covers, 0..1. */
 double shape_cover(const struct drawn_shape *shape, int px, int py);
 
-/* The pixels that the shape may touch, clipped to WIDTH x HEIGHT (empty: width 0). */
+/* Returns the pixels that the shape may touch, clipped to WIDTH x HEIGHT (empty: width 0). */
 struct rect shape_bounds(const struct drawn_shape *shape, int width, int height);
 
-/* The outline of a form with straight sides, or of the circle as a polygon of 24 corners: x and y
- * in turn, in pixels. Returns how many corners; 0 for the other forms, or when MAX are too few. */
+/* Writes the outline of a form with straight sides, or of the circle as a polygon of 24 corners: x
+ * and y alternating, in pixels. Returns the number of corners; 0 for other forms, or if MAX is too
+ * small. */
 size_t shape_outline(const struct drawn_shape *shape, double *ret_points, size_t max);
 
-/* Draws over what is there. */
+/* Draws over existing pixels. */
 void shape_draw(const struct drawn_shape *shape, struct image *image);
 
 /* Fills the picture with a smooth gradient of two colours and noise, keyed by (seed, picture). */
