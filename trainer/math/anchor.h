@@ -1,5 +1,5 @@
-/* Anchors: the boxes that a region proposal network moves (Ren et al. 2015, section 3.1), a few
- * shapes about every pixel of every feature map. Numbered level by level from the largest map, in
+/* Anchors: the reference boxes of a region proposal network (Ren et al. 2015, section 3.1), a few
+ * shapes around every pixel of every feature map. Numbered level by level from the largest map, in
  * a map by rows, then columns, then shapes. */
 #ifndef TRAINER_MATH_ANCHOR_H
 #define TRAINER_MATH_ANCHOR_H
@@ -13,22 +13,22 @@ enum { ANCHOR_LEVELS_MAX = 5, ANCHOR_SHAPES = 3 };
 struct anchor_level {
     int first;                    /* number of its first anchor */
     int height, width;            /* of the feature map */
-    int step_y, step_x;           /* pixels of the picture from one pixel of the map to the next */
-    float cell[ANCHOR_SHAPES][4]; /* the boxes about pixel (0, 0) */
+    int step_y, step_x;           /* stride in pixels of the picture */
+    float cell[ANCHOR_SHAPES][4]; /* the boxes around pixel (0, 0) */
 };
 
 struct anchor_grid {
     int levels;
-    int count; /* of all anchors */
+    int count; /* total number of anchors */
     struct anchor_level level[ANCHOR_LEVELS_MAX];
 };
 
-/* Anchors of one level. */
+/* Returns the number of anchors of one level. */
 KERNEL int anchor_level_count(const struct anchor_level *level) {
     return level->height * level->width * ANCHOR_SHAPES;
 }
 
-/* The level that anchor NUMBER belongs to. */
+/* Returns the level of anchor NUMBER. */
 KERNEL int anchor_level_of(const struct anchor_grid *grid, int number) {
     int level = 0;
     while (level + 1 < grid->levels && number >= grid->level[level + 1].first)
@@ -36,7 +36,7 @@ KERNEL int anchor_level_of(const struct anchor_grid *grid, int number) {
     return level;
 }
 
-/* The box of a level's own anchor INDEX. */
+/* Computes the box of a level's anchor INDEX. */
 KERNEL void anchor_box_at(const struct anchor_level *level, int index, float ret[4]) {
     int pixel = index / ANCHOR_SHAPES;
     const float *cell = level->cell[index % ANCHOR_SHAPES];
@@ -53,17 +53,18 @@ KERNEL void anchor_box(const struct anchor_grid *grid, int number, float ret[4])
     anchor_box_at(level, number - level->first, ret);
 }
 
-/* How the three shapes of a cell come about. */
+/* How the three shapes of a cell are computed. */
 enum anchor_rule {
-    ANCHOR_EXACT,   /* sides as they come out (detectron2) */
-    ANCHOR_ROUNDED, /* half sides in whole pixels, halves to the even one (torchvision) */
-    ANCHOR_SCALED   /* rounded at one cell, then enlarged; the last pixel counts (Detectron) */
+    ANCHOR_EXACT,   /* exact sides (detectron2) */
+    ANCHOR_ROUNDED, /* half sides rounded to whole pixels, ties to even (torchvision) */
+    ANCHOR_SCALED   /* rounded at the base size, then enlarged; boxes include the last pixel
+                     * (Detectron) */
 };
 
-/* The three shapes of about SIZE * SIZE pixels, height / width 1/2, 1 and 2. About
- * (0, 0): torchvision's models/detection/anchor_utils.py, detectron2's
- * modeling/anchor_generator.py; maskrcnn-benchmark's modeling/rpn/anchor_generator.py, whose boxes
- * lie about the middle of a cell of STRIDE pixels, moved here to (0, 0). */
+/* Computes the three shapes of about SIZE * SIZE pixels, height / width 1/2, 1 and 2, around (0,
+ * 0): torchvision's models/detection/anchor_utils.py, detectron2's modeling/anchor_generator.py;
+ * maskrcnn-benchmark's modeling/rpn/anchor_generator.py, whose boxes are centred in a cell of
+ * STRIDE pixels, moved here to (0, 0). */
 KERNEL void anchor_cell(double size, double stride, enum anchor_rule rule,
                         float cell[ANCHOR_SHAPES][4]) {
     for (int shape = 0; shape < ANCHOR_SHAPES; shape++) {

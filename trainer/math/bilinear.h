@@ -1,6 +1,6 @@
-/* Where a pixel of a resized picture comes from: torch's interpolate with align_corners False and
- * no antialiasing, in f32, one rounding an operation. The scale of an axis is that of the sizes
- * themselves (recompute_scale_factor), not the factor that the sizes were made by. */
+/* Source positions of the pixels of a resized picture: torch's interpolate with align_corners
+ * False and without antialiasing, in f32, one rounding per operation. The scale of an axis is the
+ * ratio of the sizes (recompute_scale_factor), not the factor from which they were computed. */
 #ifndef TRAINER_MATH_BILINEAR_H
 #define TRAINER_MATH_BILINEAR_H
 
@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Pixels of the source a pixel of the target, along one axis. */
+/* Returns source pixels per target pixel, along one axis. */
 KERNEL float bilinear_scale(int32_t source, int32_t target) {
     return (float)source / (float)target;
 }
@@ -19,8 +19,8 @@ struct bilinear_tap {
     float fraction;
 };
 
-/* Of pixel I of the target; SOURCE pixels lie on the axis. Pixel centres are at whole numbers and a
- * half; before the first centre and behind the last one its value holds. */
+/* Returns the source of target pixel I; the axis has SOURCE pixels. Pixel centres are at
+ * half-integers; the border values extend beyond the first and last centre. */
 KERNEL struct bilinear_tap bilinear_source(int32_t i, float scale, int32_t source) {
     struct bilinear_tap tap;
     float position = ((float)i + 0.5f) * scale - 0.5f;
@@ -33,7 +33,7 @@ KERNEL struct bilinear_tap bilinear_source(int32_t i, float scale, int32_t sourc
     return tap;
 }
 
-/* The one pixel that interpolation by the nearest takes: masks. */
+/* Returns the pixel of nearest-neighbour interpolation, for masks. */
 KERNEL int32_t bilinear_nearest(int32_t i, float scale, int32_t source) {
     int32_t at = (int32_t)((float)i * scale);
     return at < source - 1 ? at : source - 1;

@@ -1,24 +1,25 @@
-/* Boxes (x1, y1, x2, y2) in pixels, f32: overlap, and the coder between a box and its distance from
- * another one (Girshick et al. 2014, appendix C). The order of operations is torchvision's
- * (ops/boxes.py, models/detection/_utils.py, csrc/ops/cpu/nms_kernel.cpp), one rounding each, so
- * that a box on the border of a threshold falls on the same side.
+/* Boxes (x1, y1, x2, y2) in pixels, f32: overlap, and the encoding of a box relative to another
+ * one (Girshick et al. 2014, appendix C). The order of operations is torchvision's (ops/boxes.py,
+ * models/detection/_utils.py, csrc/ops/cpu/nms_kernel.cpp), with one rounding each, so that a box
+ * at a threshold falls on the same side.
  *
- * PLUS is 0, or 1 where x2 and y2 are the last pixels inside, as in Detectron of 2018: then a box
- * is x2 - x1 + 1 wide. Compile with -ffp-contract=off (-fmad=false on the GPU). */
+ * PLUS is 0, or 1 if x2 and y2 are the last pixels inside, as in Detectron of 2018: then a box is
+ * x2 - x1 + 1 wide. Compile with -ffp-contract=off (-fmad=false on the GPU). */
 #ifndef TRAINER_MATH_BOX_H
 #define TRAINER_MATH_BOX_H
 
 #include "trainer/math/exact_math.h"
 #include "trainer/math/kernel.h"
 
-/* What a box's side grows by at most: log(1000 / 16). */
+/* Maximum growth of a box's side: log(1000 / 16). */
 #define BOX_GROWTH_MAX 4.135166556742356f
 
 KERNEL float box_area(const float box[4], float plus) {
     return (box[2] - box[0] + plus) * (box[3] - box[1] + plus);
 }
 
-/* Intersection over union, of areas from box_area(). NaN where both are empty or one is NaN. */
+/* Returns the intersection over union, given areas from box_area(). NaN if both are empty or one
+ * is NaN. */
 KERNEL float box_iou_of_areas(const float a[4], float area_a, const float b[4], float area_b,
                               float plus) {
     float x1 = a[0] > b[0] ? a[0] : b[0], y1 = a[1] > b[1] ? a[1] : b[1];
@@ -32,7 +33,7 @@ KERNEL float box_iou(const float a[4], const float b[4], float plus) {
     return box_iou_of_areas(a, box_area(a, plus), b, box_area(b, plus), plus);
 }
 
-/* How far TO lies from FROM: centres in widths and heights, sides as logarithms; times WEIGHT. */
+/* Encodes TO relative to FROM: centres in widths and heights, sides as logarithms; times WEIGHT. */
 KERNEL void box_encode(const float from[4], const float to[4], const float weight[4], float plus,
                        float ret[4]) {
     for (int axis = 0; axis < 2; axis++) {
@@ -45,7 +46,7 @@ KERNEL void box_encode(const float from[4], const float to[4], const float weigh
     }
 }
 
-/* The box that lies DELTA from FROM: the inverse, but for a limit to growth. */
+/* Decodes DELTA relative to FROM: the inverse, except that growth is limited. */
 KERNEL void box_decode(const float from[4], const float delta[4], const float weight[4], float plus,
                        float ret[4]) {
     for (int axis = 0; axis < 2; axis++) {
@@ -60,7 +61,7 @@ KERNEL void box_decode(const float from[4], const float delta[4], const float we
     }
 }
 
-/* Into a picture of this size; NaN stays NaN. */
+/* Clips to a picture of this size; NaN stays NaN. */
 KERNEL void box_clip(float box[4], float height, float width, float plus) {
     for (int i = 0; i < 4; i++) {
         float most = (i % 2 == 0 ? width : height) - plus;
@@ -69,7 +70,7 @@ KERNEL void box_clip(float box[4], float height, float width, float plus) {
     }
 }
 
-/* Whether both sides are LEAST or longer (EXCLUSIVE: longer). NaN is no side. */
+/* Returns true if both sides are at least LEAST (EXCLUSIVE: longer). False for NaN. */
 KERNEL int box_is_large(const float box[4], float plus, float least, int exclusive) {
     float width = box[2] - box[0] + plus, height = box[3] - box[1] + plus;
     return exclusive ? width > least && height > least : width >= least && height >= least;

@@ -1,5 +1,5 @@
-/* The losses of a detector's heads, each of one number; sums and normalisers are the operators'. In
- * double: heads have few numbers beside a network's activations. */
+/* Losses of a detector's heads for single numbers; the operators do sums and normalization. In
+ * double: heads have few numbers compared with a network's activations. */
 #ifndef TRAINER_MATH_DETECT_LOSS_H
 #define TRAINER_MATH_DETECT_LOSS_H
 
@@ -8,8 +8,8 @@
 #include <math.h>
 
 /* Smooth L1 of difference D (Girshick, "Fast R-CNN", 2015, equation 3, with the width of its
- * quadratic part as a parameter): |d| - beta / 2, and d^2 / (2 beta) where |d| < beta. beta 0 is
- * |d|. */
+ * quadratic part as a parameter): |d| - beta / 2, and d^2 / (2 beta) where |d| < beta. For beta 0
+ * it is |d|. */
 KERNEL double smooth_l1(double d, double beta) {
     double size = fabs(d);
     return size < beta ? 0.5 * d * d / beta : size - 0.5 * beta;
@@ -22,8 +22,8 @@ KERNEL double smooth_l1_gradient(double d, double beta) {
     return d > 0 ? 1 : d < 0 ? -1 : d;
 }
 
-/* Binary cross entropy of TARGET in 0..1 with the probability that LOGIT stands for:
- * -target log p - (1 - target) log(1 - p), without overflow for any logit. */
+/* Binary cross entropy of TARGET in 0..1 with the probability sigmoid(LOGIT): -target log p - (1 -
+ * target) log(1 - p), without overflow for any logit. */
 KERNEL double logit_loss(double logit, double target) {
     double above = logit > 0 ? logit : logit == logit ? 0 : logit;
     return above - logit * target + log1p(exp(-fabs(logit)));

@@ -1,9 +1,9 @@
-/* exp, log, log2 and sigmoid of f32 with the same bits on every processor, for what decides which
- * boxes are taken: a library's last bit would make other choices on another machine.
+/* exp, log, log2 and sigmoid of f32 with the same bits on every processor, for decisions about
+ * boxes: the last bit of a library's function would change them from machine to machine.
  *
- * Worked out in double by sums, products and quotients alone, which IEEE 754 fixes, and rounded
- * once: within 0.501 units in the last place, subnormal results included. A product and the sum
- * behind it must be rounded one after the other: compile the users of this header with
+ * Computed in double with sums, products and quotients only, which IEEE 754 defines exactly, and
+ * rounded once: within 0.501 units in the last place, subnormal results included. A product and
+ * the following sum must be rounded separately: compile the users of this header with
  * -ffp-contract=off (-fmad=false on the GPU). */
 #ifndef TRAINER_MATH_EXACT_MATH_H
 #define TRAINER_MATH_EXACT_MATH_H
@@ -23,8 +23,8 @@ KERNEL double exact_power_of_two(int n) {
     return value;
 }
 
-/* e^x for |x| <= 700; NaN stays NaN. x = n ln 2 + r, |r| <= ln 2 / 2; e^r by Taylor's series, whose
- * first term left out is 3e-14. */
+/* e^x for |x| <= 700; NaN stays NaN. x = n ln 2 + r, |r| <= ln 2 / 2; e^r by Taylor series, with a
+ * truncation error of 3e-14. */
 KERNEL double exact_exp_double(double x) {
     if (!(x == x))
         return x;
@@ -45,13 +45,13 @@ KERNEL double exact_exp_double(double x) {
 }
 
 KERNEL float exact_exp(float x) {
-    /* Beyond these every f32 result is infinite, or 0. */
+    /* Beyond these bounds every f32 result is infinite, or 0. */
     double bounded = x > 90 ? 90 : x < -110 ? -110 : (double)x;
     return (float)exact_exp_double(bounded);
 }
 
-/* Takes a finite x > 0 apart: x = m 2^RET, m in [sqrt(1/2), sqrt(2)); returns log m. As
- * 2 artanh s, s = (m - 1) / (m + 1), |s| < 0.172, by its series. */
+/* Splits a finite x > 0: x = m 2^RET, m in [sqrt(1/2), sqrt(2)); returns log m, computed as the
+ * series of 2 artanh s, s = (m - 1) / (m + 1), |s| < 0.172. */
 KERNEL double exact_log_fraction(double x, int *ret_exponent) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof(bits));
@@ -76,7 +76,7 @@ KERNEL double exact_log_fraction(double x, int *ret_exponent) {
     return 2 * s * (sum * z + 1);
 }
 
-/* Where a logarithm of an f32 is no sum of a series: of 0, of less, of infinity and NaN. */
+/* Logarithms that are not computed by the series: of 0, negative numbers, infinity and NaN. */
 KERNEL int exact_log_special(float x, float *ret) {
     float zero = 0;
     if (x > 0 && x <= 3.402823466e+38f)

@@ -1,8 +1,8 @@
-/* What every header of this room starts from. Bodies here are written once, in the common subset
- * of C11 and C++17 (no designated initialisers, no compound literals, no VLAs, no restrict), as
- * small inline functions on plain pointers and numbers: the host loops over them, the GPU launches
- * them, and so the arithmetic that runs there is tested everywhere. They allocate nothing, keep no
- * state and cannot fail. */
+/* Macro that every header of this folder uses. Functions here are written once, in the common
+ * subset of C11 and C++17 (no designated initializers, no compound literals, no VLAs, no
+ * restrict), as small inline functions on plain pointers and numbers: the host calls them in loops
+ * and the GPU in kernels, so tests on the host cover the GPU's arithmetic. They allocate nothing,
+ * keep no state and cannot fail. */
 #ifndef TRAINER_MATH_KERNEL_H
 #define TRAINER_MATH_KERNEL_H
 

@@ -1,6 +1,6 @@
-/* What the mask head should say of a region: the object's mask, averaged over the region's bins, or
- * its outline drawn on their grid. In f32, and bit for bit the same everywhere: users compile with
- * -ffp-contract=off (-fmad=false on the GPU). */
+/* Target of the mask head for a region: the object's mask, averaged over the region's bins, or its
+ * outline rasterized on their grid. In f32, and bit for bit the same everywhere: compile the users
+ * of this header with -ffp-contract=off (-fmad=false on the GPU). */
 #ifndef TRAINER_MATH_MASK_TARGET_H
 #define TRAINER_MATH_MASK_TARGET_H
 
@@ -13,11 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An object's bits as they lie in the resized picture. */
+/* An object's bitmap as seen in the resized picture. */
 struct mask_view {
     const uint8_t *pool;
     const int32_t *at, *size; /* MASK_FIELDS, IMAGE_SIZE_FIELDS */
-    float scale_y, scale_x;   /* pixels of the source a pixel */
+    float scale_y, scale_x;   /* source pixels per pixel */
 };
 
 KERNEL struct mask_view mask_view_of(const uint8_t *pool, const int32_t *at, const int32_t *size) {
@@ -30,7 +30,7 @@ KERNEL struct mask_view mask_view_of(const uint8_t *pool, const int32_t *at, con
     return view;
 }
 
-/* The row and the column of the source that a pixel of the resized picture shows. */
+/* Return the row and the column of the source for a pixel of the resized picture. */
 KERNEL int32_t mask_view_row(const struct mask_view *view, int32_t y) {
     return bilinear_nearest(y, view->scale_y, view->size[IMAGE_SIZE_SOURCE_H]);
 }
@@ -45,7 +45,7 @@ KERNEL int mask_view_pixel(const struct mask_view *view, int32_t y, int32_t x) {
     return mask_bits_get(view->pool, view->at, mask_view_column(view, x), mask_view_row(view, y));
 }
 
-/* The mean of bin (P, Q). */
+/* Returns the mean of bin (P, Q). */
 KERNEL float mask_view_bin(const struct mask_view *view, const struct roi_axis *y,
                            const struct roi_axis *x, int p, int q) {
     float sum = 0.0f, count = (float)y->grid * (float)x->grid;
@@ -66,18 +66,18 @@ KERNEL float mask_view_bin(const struct mask_view *view, const struct roi_axis *
     return count > 0.0f ? sum / count : 0.0f;
 }
 
-/* An object's outline: polygons, together, in pixels of the resized picture. */
+/* An object's outline: the union of polygons, in pixels of the resized picture. */
 enum mask_part_field { MASK_PART_FIRST, MASK_PART_COUNT, MASK_PART_FIELDS };
 struct mask_outline {
     const float *points;     /* x, y of all polygons of the batch */
     const int32_t *part;     /* of each polygon its first point, and how many */
-    int32_t first, count;    /* the object's polygons */
-    double left, top;        /* of the region */
-    double scale_x, scale_y; /* cells of the grid a pixel */
-    int32_t bins;            /* cells along an axis */
+    int32_t first, count;    /* the object's polygons: the first and their number */
+    double left, top;        /* corner of the region */
+    double scale_x, scale_y; /* grid cells per pixel */
+    int32_t bins;            /* cells along each axis */
 };
 
-/* A region's sides count as LEAST pixels at least (Detectron2's structures/masks.py 0.1,
+/* Sets the region; its sides count as at least LEAST pixels (Detectron2's structures/masks.py 0.1,
  * maskrcnn-benchmark's 1). */
 KERNEL void mask_outline_place(struct mask_outline *outline, const float box[4], float least) {
     float width = box[2] - box[0], height = box[3] - box[1];
@@ -87,15 +87,14 @@ KERNEL void mask_outline_place(struct mask_outline *outline, const float box[4],
     outline->scale_y = outline->bins / (double)(height > least ? height : least);
 }
 
-/* A point in fifths of a cell; what lies far outside, or nowhere, comes to the rim of far outside.
- */
+/* Converts a coordinate to fifths of a cell; clamps points far outside, and NaN. */
 KERNEL int mask_outline_fine(double coordinate) {
     const double most = POLYGON_LIMIT;
     double bounded = coordinate < most ? coordinate : most;
     return polygon_fine(bounded > -most ? bounded : -most);
 }
 
-/* Whether cell (P, Q) lies inside an odd number of the polygon's windings. */
+/* Returns true if cell (P, Q) is inside an odd number of the polygon's windings. */
 KERNEL bool mask_outline_inside(const struct mask_outline *o, int32_t part, int p, int q) {
     const int32_t *range = o->part + (int64_t)part * MASK_PART_FIELDS;
     const float *points = o->points + 2 * (int64_t)range[MASK_PART_FIRST];
@@ -114,7 +113,7 @@ KERNEL bool mask_outline_inside(const struct mask_outline *o, int32_t part, int 
     return inside;
 }
 
-/* Whether one of the polygons covers cell (P, Q). */
+/* Returns true if one of the polygons covers cell (P, Q). */
 KERNEL bool mask_outline_covers(const struct mask_outline *o, int p, int q) {
     for (int32_t part = o->first; part < o->first + o->count; part++)
         if (mask_outline_inside(o, part, p, q))

@@ -1,4 +1,4 @@
-/* What a box is by its overlap with the object that it overlaps most (Ren et al. 2015, section
+/* Matching of a box by its overlap with the object that it overlaps most (Ren et al. 2015, section
  * 3.1.2). */
 #ifndef TRAINER_MATH_MATCH_H
 #define TRAINER_MATH_MATCH_H
@@ -13,12 +13,12 @@ KERNEL int match_label(float best, float background_iou, float foreground_iou) {
                                    : MATCH_OBJECT;
 }
 
-/* How many of SLOTS slots are taken where COUNT is said: what lies behind them is not read. */
+/* Returns how many of SLOTS slots are used if COUNT is given: later ones are not read. */
 KERNEL int match_count(int count, int slots) {
     return count < 0 ? 0 : count < slots ? count : slots;
 }
 
-/* Whether a box lies within a picture of this size. */
+/* Returns true if a box lies within a picture of this size. */
 KERNEL int match_inside(const float box[4], float height, float width) {
     return box[0] >= 0 && box[1] >= 0 && box[2] < width && box[3] < height;
 }

@@ -1,10 +1,11 @@
-/* Functions of elements, one line each, for all backends: the reference computes them in double,
- * the CPU's loops and the GPU's kernels in float. From this list come the operators themselves
- * (graph/ops_dense.def), so that a line here is a whole operator with its gradient.
+/* Elementwise functions, one line each, for all backends: the reference computes them in double,
+ * the CPU's loops and the GPU's kernels in float. The list also defines the operators
+ * (graph/ops_dense.def), so one line here adds a whole operator with its gradient.
  *
- * POINTWISE_FUNCTIONS: y of x, here `a`; and its gradient by dy, here `a`, and y, here `b`.
- * POINTWISE adds functions of two tensors, whose gradients are other operators', and is called with
- * the number of tensors that a body reads. EXP is exp or expf. NaN is kept (math/relu.h). */
+ * POINTWISE_FUNCTIONS: y as a function of x, here `a`; and its gradient as a function of dy, here
+ * `a`, and y, here `b`. POINTWISE adds functions of two tensors, whose gradients are other
+ * operators, and takes the number of tensors that a body reads. EXP is exp or expf. NaN is
+ * preserved (math/relu.h). */
 #ifndef TRAINER_MATH_POINTWISE_H
 #define TRAINER_MATH_POINTWISE_H
 

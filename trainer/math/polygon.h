@@ -1,16 +1,16 @@
-/* Where the outline of a polygon crosses the columns of a pixel grid: the arithmetic of COCO's
+/* Intersections of a polygon's outline with the columns of a pixel grid: the arithmetic of COCO's
  * polygon masks, bit for bit, without walking along the outline.
  *
  * The reference draws every edge with five points a pixel along its longer axis and looks at each
- * pair of neighbouring points whose x differ; such a pair counts where it straddles the middle of
- * a column, which is between the fine positions 5c + 2 and 5c + 3. Those two points are computed
- * here directly. An edge crosses a column at most once, and within an edge x changes by one a step
- * at most, so the direction of travel does not matter; between edges x changes only left of the
- * picture, where nothing counts. That holds for coordinates up to POLYGON_LIMIT: beyond it the
- * rounding of slope times step would show.
+ * pair of neighbouring points whose x differ; such a pair counts if it straddles the middle of a
+ * column, which is between the fine positions 5c + 2 and 5c + 3. Here those two points are
+ * computed directly. An edge crosses a column at most once, and within an edge x changes by at
+ * most one a step, so the direction of travel does not matter; between edges x changes only left
+ * of the picture, where nothing counts. That holds for coordinates up to POLYGON_LIMIT: beyond it
+ * the rounding of slope times step would matter.
  *
- * A product and the sum behind it must be rounded one after the other: compile the users of this
- * header with -ffp-contract=off (-fmad=false on the GPU), or masks change by pixels. */
+ * A product and the following sum must be rounded separately: compile the users of this header
+ * with -ffp-contract=off (-fmad=false on the GPU), or masks change by pixels. */
 #ifndef TRAINER_MATH_POLYGON_H
 #define TRAINER_MATH_POLYGON_H
 
@@ -26,7 +26,7 @@ struct polygon_edge {
     int x, y;     /* the end that is lower on the longer axis, in fifths of a pixel */
     int steps;    /* along the longer axis */
     bool along_x; /* the longer axis */
-    double slope; /* of the other axis, a step */
+    double slope; /* of the other axis, per step */
     int first;    /* columns crossed, clipped to the grid; none when first > last */
     int last;
 };
@@ -36,7 +36,7 @@ KERNEL int polygon_fine(double coordinate) {
     return (int)(POLYGON_SCALE * coordinate + 0.5);
 }
 
-/* The edge between two points in fifths of a pixel, over a grid of WIDTH columns. */
+/* Returns the edge between two points in fifths of a pixel, over a grid of WIDTH columns. */
 KERNEL struct polygon_edge polygon_edge_between(int ax, int ay, int bx, int by, int width) {
     struct polygon_edge edge;
     int dx = ax < bx ? bx - ax : ax - bx;
@@ -57,14 +57,14 @@ KERNEL struct polygon_edge polygon_edge_between(int ax, int ay, int bx, int by, 
     return edge;
 }
 
-/* The other axis's position at STEP. */
+/* Returns the position on the other axis at STEP. */
 KERNEL int polygon_edge_at(const struct polygon_edge *edge, int step) {
     int start = edge->along_x ? edge->y : edge->x;
     return (int)(start + edge->slope * step + 0.5);
 }
 
-/* For an edge that is longer in y: the first step at which x has passed the middle of a column
- * whose fine positions are LOW and LOW + 1, in the edge's own direction. */
+/* For an edge that is longer in y: returns the first step at which x has passed the middle of the
+ * column with fine positions LOW and LOW + 1, in the edge's own direction. */
 KERNEL int polygon_edge_passing(const struct polygon_edge *edge, int low) {
     bool rising = edge->slope > 0;
     int step = (int)((low + 0.5 - edge->x) / edge->slope);
@@ -78,7 +78,8 @@ KERNEL int polygon_edge_passing(const struct polygon_edge *edge, int low) {
     return step;
 }
 
-/* The row, 0..HEIGHT, from which on the pixels of COLUMN (first..last) lie on the other side. */
+/* Returns the row, 0..HEIGHT, from which on the pixels of COLUMN (first..last) lie on the other
+ * side. */
 KERNEL int polygon_edge_row(const struct polygon_edge *edge, int column, int height) {
     int low = POLYGON_SCALE * column + 2;
     int fine;

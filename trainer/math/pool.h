@@ -1,5 +1,5 @@
-/* The order of values under a max pool: NaN comes before every number, so that one that goes in
- * comes out; among equals the first one counts. */
+/* Order of values in a max pool: NaN ranks before every number, so that a NaN input is preserved;
+ * of equal values the first is taken. */
 #ifndef TRAINER_MATH_POOL_H
 #define TRAINER_MATH_POOL_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Whether VALUE takes the place of BEST, which stands before it in the window. */
+/* Returns true if VALUE replaces BEST, which comes before it in the window. */
 KERNEL bool pool_exceeds(double value, double best) {
     return !(value <= best) && best == best;
 }

@@ -1,4 +1,4 @@
-/* What proposals are ranked by, and when one proposal makes another one superfluous. */
+/* Ranking score of proposals. */
 #ifndef TRAINER_MATH_PROPOSAL_H
 #define TRAINER_MATH_PROPOSAL_H
 
@@ -9,12 +9,12 @@
 struct proposal_rule {
     float plus;     /* box.h */
     float min_side; /* in pixels */
-    int exclusive;  /* sides have to be above it */
-    int by_logit;   /* the logit ranks, else its probability */
+    int exclusive;  /* sides must be longer than that, not just as long */
+    int by_logit;   /* rank by the logit, else by its probability */
 };
 
-/* The score of a candidate with this logit and clipped box: minus infinity if it is none, as all
- * are of a picture that is not VALID (IMAGE_SIZE_VALID). */
+/* Returns the score of a candidate with this logit and clipped box: minus infinity if it is
+ * excluded, as all are in a picture that is not VALID (IMAGE_SIZE_VALID). */
 KERNEL float proposal_score(const struct proposal_rule *rule, int valid, float logit,
                             const float box[4]) {
     if (!valid || !(logit == logit) ||

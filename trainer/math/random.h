@@ -2,10 +2,10 @@
  * Random Numbers: As Easy as 1, 2, 3", SC 2011, section 4.3), a keyed bijection from a 128-bit
  * counter to 128 random bits.
  *
- * A stream is named by (seed, epoch, sample): the numbers that augment one sample in one epoch, or
- * that initialise one parameter (sample = hash of its name), are the same on any thread, rank or
- * device and after a resume. Streams do not overlap: each has 2^32 blocks of four numbers of its
- * own. A struct random is a value: copy it to fork, discard it when done. */
+ * A stream is identified by (seed, epoch, sample): the numbers that augment one sample in one
+ * epoch, or that initialize one parameter (sample = hash of its name), are the same on any thread,
+ * rank or device and after a resume. Streams do not overlap: each has its own 2^32 blocks of four
+ * numbers. A struct random is a value: copy it to fork, discard it when done. */
 #ifndef TRAINER_MATH_RANDOM_H
 #define TRAINER_MATH_RANDOM_H
 
@@ -18,7 +18,7 @@ struct random {
     uint32_t key[2];     /* seed */
     uint32_t counter[4]; /* block, epoch, sample low, sample high */
     uint32_t block[4];   /* the numbers of the current block */
-    int used;            /* how many of them are spent */
+    int used;            /* how many of them are used */
 };
 
 KERNEL void random_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
@@ -40,7 +40,7 @@ KERNEL void random_philox(const uint32_t counter[4], const uint32_t key[2], uint
     out[3] = c3;
 }
 
-/* The start of stream (SEED, EPOCH, SAMPLE). */
+/* Returns the start of stream (SEED, EPOCH, SAMPLE). */
 KERNEL struct random random_stream(uint64_t seed, uint32_t epoch, uint64_t sample) {
     struct random r;
     r.key[0] = (uint32_t)seed;
@@ -80,7 +80,7 @@ KERNEL double random_between(struct random *r, double low, double high) {
     return low + (high - low) * random_double(r);
 }
 
-/* Uniform in 0 .. n-1, n > 0, without bias (numbers of the incomplete last run are drawn anew). */
+/* Uniform in 0 .. n-1, n > 0, without bias (numbers of the incomplete last range are redrawn). */
 KERNEL uint32_t random_below(struct random *r, uint32_t n) {
     uint32_t rest = (uint32_t)(0u - n) % n; /* 2^32 mod n */
     uint32_t number = random_u32(r);
@@ -89,7 +89,8 @@ KERNEL uint32_t random_below(struct random *r, uint32_t n) {
     return number % n;
 }
 
-/* Normal with mean 0 and deviation 1: Box and Muller 1958, of whose pair the second is dropped. */
+/* Normal with mean 0 and deviation 1: Box and Muller 1958; the second number of each pair is
+ * dropped. */
 KERNEL double random_normal(struct random *r) {
     double radius = sqrt(-2.0 * log(1.0 - random_double(r)));
     return radius * cos(6.283185307179586476925287 * random_double(r));

@@ -1,6 +1,6 @@
-/* The order of scores, as whole numbers that a sort or a radix select needs nothing else for: the
- * greater number is in front. The higher score comes first; of equal ones, and +0 and -0 are equal,
- * the lower place; NaN comes last. */
+/* Order of scores as integers, so that a sort or a radix select needs nothing else: the greater
+ * integer comes first. The higher score comes first; of equal ones, and +0 and -0 are equal, the
+ * lower position; NaN comes last. */
 #ifndef TRAINER_MATH_RANK_H
 #define TRAINER_MATH_RANK_H
 
@@ -18,7 +18,7 @@ KERNEL uint32_t rank_of_score(float score) {
     return bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
 }
 
-/* Of a score and its place; no two are equal. */
+/* Returns the integer for a score and its position; no two are equal. */
 KERNEL uint64_t rank_of(float score, int place) {
     return (uint64_t)rank_of_score(score) << 32 | (uint32_t) ~(uint32_t)place;
 }

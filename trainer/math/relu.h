@@ -1,5 +1,5 @@
-/* The rectifier: 0 for what is 0 or less, and everything else as it is. NaN is not less than 0 and
- * stays NaN, so that a network that has broken down shows it; its gradient passes there, too. */
+/* The rectifier: 0 for values of 0 or less, all others unchanged. NaN is not less than 0 and stays
+ * NaN, so that a diverged network is noticed; its gradient passes as well. */
 #ifndef TRAINER_MATH_RELU_H
 #define TRAINER_MATH_RELU_H
 
@@ -15,7 +15,7 @@ KERNEL float relu_float(float x) {
     return x <= 0 ? 0 : x;
 }
 
-/* Whether the gradient passes; X is what went into the ReLU, or what came out of it. */
+/* Returns true if the gradient passes; X is the input or the output of the ReLU. */
 KERNEL bool relu_passes(double x) {
     return !(x <= 0);
 }

@@ -1,10 +1,10 @@
-/* Where RoIAlign (He et al., "Mask R-CNN", 2017, section 3) takes its samples, along one axis.
+/* Sampling positions of RoIAlign (He et al., "Mask R-CNN", 2017, section 3) along one axis.
  *
  * A region is cut into equal bins, a bin has a grid of samples, a sample is the bilinear value
- * between four pixels, and a bin's value is the mean of its samples. All of that is a product of an
- * axis y and an axis x: the weight of pixel (y, x) in bin (p, q) is that of y in p times that of x
- * in q. So what a region weighs is worked out once an axis, in f32 with the order of operations of
- * torchvision's operator (ops/cpu/roi_align_common.h), and shared by all channels. */
+ * between four pixels, and a bin's value is the mean of its samples. That is separable: the weight
+ * of pixel (y, x) in bin (p, q) is the weight of y in p times that of x in q. So a region's
+ * weights are computed once per axis, in f32 with the order of operations of torchvision's
+ * operator (ops/cpu/roi_align_common.h), and shared by all channels. */
 #ifndef TRAINER_MATH_ROI_AXIS_H
 #define TRAINER_MATH_ROI_AXIS_H
 
@@ -23,14 +23,15 @@ struct roi_axis {
     int32_t size;     /* pixels on the axis */
 };
 
-/* What does not depend on the region. */
+/* Parameters that do not depend on the region. */
 struct roi_rule {
     int32_t bins;
-    int32_t sampling; /* samples of a bin; 0: as many as it has pixels, rounded up */
-    bool aligned; /* pixel centres at whole numbers, no least size; else at 0.5, at least a pixel */
+    int32_t sampling; /* samples of a bin; 0: as many as its pixels, rounded up */
+    bool aligned;     /* pixel centres at integers, no least size; else at 0.5, at least a pixel */
 };
 
-/* Of a region from LOW to HIGH pixels of the picture, on a map with SCALE pixels a pixel. */
+/* Returns the axis of a region from LOW to HIGH in pixels of the picture, on a map with SCALE
+ * pixels per pixel. */
 KERNEL struct roi_axis roi_axis_between(float low, float high, float scale, int32_t size,
                                         const struct roi_rule *rule) {
     struct roi_axis axis;
@@ -49,7 +50,7 @@ KERNEL struct roi_axis roi_axis_between(float low, float high, float scale, int3
     return axis;
 }
 
-/* Sample I of a bin; false where it lies more than a pixel outside, or nowhere: then it is 0. */
+/* Computes sample I of a bin; false if it is more than a pixel outside, or NaN: then it is 0. */
 KERNEL bool roi_axis_sample(const struct roi_axis *axis, int32_t bin, int32_t i,
                             struct bilinear_tap *ret) {
     float at =
@@ -68,7 +69,8 @@ KERNEL bool roi_axis_sample(const struct roi_axis *axis, int32_t bin, int32_t i,
     return true;
 }
 
-/* What pixel PIXEL weighs in bin BIN: the sum over its samples, over their number. */
+/* Returns the weight of pixel PIXEL in bin BIN: the sum over its samples, divided by their
+ * number. */
 KERNEL float roi_axis_weight(const struct roi_axis *axis, int32_t bin, int32_t pixel) {
     float sum = 0.0f;
     for (int32_t i = 0; i < axis->grid; i++) {
@@ -81,8 +83,8 @@ KERNEL float roi_axis_weight(const struct roi_axis *axis, int32_t bin, int32_t p
     return axis->grid > 0 ? sum / (float)axis->grid : 0.0f;
 }
 
-/* Whether some bin may weigh something at a pixel in [begin, end): a sample reaches two pixels, and
- * those outside the map the border's. False only where nothing does. */
+/* Returns true if some bin may have a weight at a pixel in [begin, end): a sample uses two pixels,
+ * and one outside the map uses the border. False only if none has. */
 KERNEL bool roi_axis_reaches(const struct roi_axis *axis, int32_t bins, int32_t begin,
                              int32_t end) {
     float one = axis->start, other = axis->start + axis->bin * (float)bins;
@@ -90,7 +92,7 @@ KERNEL bool roi_axis_reaches(const struct roi_axis *axis, int32_t bins, int32_t 
     return !(last + 2.0f < (float)begin) && !(first - 1.0f > (float)end);
 }
 
-/* The pixels *RET_LOW .. *RET_HIGH hold all that bin BIN weighs; none when low > high. */
+/* Pixels *RET_LOW .. *RET_HIGH contain all nonzero weights of bin BIN; none if low > high. */
 KERNEL void roi_axis_span(const struct roi_axis *axis, int32_t bin, int32_t *ret_low,
                           int32_t *ret_high) {
     struct bilinear_tap tap;

@@ -1,7 +1,7 @@
-/* Which map of a feature pyramid a region is read from (Lin et al., "Feature Pyramid Networks",
- * 2017, equation 1): one of the size of ImageNet's pictures from the fourth, half of it from the
+/* Pyramid level from which a region is pooled (Lin et al., "Feature Pyramid Networks", 2017,
+ * equation 1): a region of the size of ImageNet's pictures uses the fourth, half that size the
  * third. In f32 with the order of operations of torchvision (ops/poolers.py), so that a region on
- * the border is read from the same map. */
+ * the border uses the same level. */
 #ifndef TRAINER_MATH_ROI_LEVEL_H
 #define TRAINER_MATH_ROI_LEVEL_H
 
@@ -12,10 +12,11 @@
 #include <math.h>
 #include <stdbool.h>
 
-enum { ROI_LEVEL_FIRST = 2 /* of the maps: 2^2 pixels of the picture a pixel */ };
+enum { ROI_LEVEL_FIRST = 2 /* the first map has a stride of 2^2 pixels */ };
 
-/* 0 .. LEVELS - 1, counted from the first map. EPSILON is added to the logarithm, or INSIDE it to
- * what it is taken of. PLUS is that of box.h. A region without area, and NaN, is of the first. */
+/* Returns 0 .. LEVELS - 1, counted from the first map. EPSILON is added to the logarithm, or with
+ * INSIDE to its argument. PLUS as in box.h. A region without area, or with NaN, gets the first
+ * level. */
 KERNEL int roi_level(const float box[4], int levels, float epsilon, bool inside, float plus) {
     float side = sqrtf(box_area(box, plus));
     float part = side / 224.0f;

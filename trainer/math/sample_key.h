@@ -1,6 +1,6 @@
-/* Which of many candidates are sampled: those with the smallest keys. A candidate's key is a random
- * number that depends on (seed, epoch, sample) and its own number alone, so that the choice is the
- * same on any rank, thread and device and after a resume. */
+/* Random sampling of candidates: those with the smallest keys are taken. A candidate's key is a
+ * random number that depends only on (seed, epoch, sample) and its own number, so the choice is
+ * the same on any rank, thread and device and after a resume. */
 #ifndef TRAINER_MATH_SAMPLE_KEY_H
 #define TRAINER_MATH_SAMPLE_KEY_H
 
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* What a picture's random choices are made from, as four i32 of the tensor `key`. */
+/* Source of a picture's random choices, as four i32 of the tensor `key`. */
 enum sample_key_word {
     SAMPLE_KEY_SEED_LOW,
     SAMPLE_KEY_SEED_HIGH,
@@ -18,8 +18,8 @@ enum sample_key_word {
     SAMPLE_KEY_WORDS
 };
 
-/* One number for each choice that is made of a picture. They are far from what numbers the samples
- * of augmentation (random.h: a stream's fourth word is the upper half of a sample's number). */
+/* One number for each kind of choice. They cannot collide with the sample numbers of augmentation
+ * (random.h: a stream's fourth word is the upper half of a sample's number). */
 enum sample_kind { SAMPLE_RPN = 0x52504e00, SAMPLE_ROI = 0x524f4900 };
 
 KERNEL uint32_t sample_key(const int32_t key[SAMPLE_KEY_WORDS], enum sample_kind kind, int i) {
@@ -34,8 +34,7 @@ KERNEL uint32_t sample_key(const int32_t key[SAMPLE_KEY_WORDS], enum sample_kind
     return out[0];
 }
 
-/* The order of candidates, all different: the smallest keys first, of equal ones the lower number.
- */
+/* Order of candidates, all different: the smallest keys first, of equal ones the lower number. */
 KERNEL uint64_t sample_order(uint32_t key, int i) {
     return (uint64_t)key << 32 | (uint32_t)i;
 }

@@ -1,5 +1,6 @@
 /* Softmax cross entropy with label smoothing (Szegedy et al. 2016, section 7) for one sample, as
- * OP_SOFTMAX_CROSS_ENTROPY defines it. In double: a batch has few logits beside its activations. */
+ * defined by OP_SOFTMAX_CROSS_ENTROPY. In double: a batch has few logits compared with its
+ * activations. */
 #ifndef TRAINER_MATH_SOFTMAX_LOSS_H
 #define TRAINER_MATH_SOFTMAX_LOSS_H
 
@@ -34,14 +35,15 @@ KERNEL double softmax_loss_gradient(const double *logits, int classes, int label
     return exp(logits[k] - log_sum) - target;
 }
 
-/* Whether class K with logit OTHER is in front of LABEL with logit OWN: it is greater, or the same
- * and of a lower number. A NaN is in front of everything, and everything is in front of a NaN: what
- * is not a number is never a right answer. */
+/* Returns true if class K with logit OTHER ranks before LABEL with logit OWN: it is greater, or
+ * equal with a lower number. A NaN ranks before everything, and everything before a NaN: NaN is
+ * never a right answer. */
 KERNEL bool softmax_before(double other, double own, int k, int label) {
     return !(other <= own) || (other == own && k < label);
 }
 
-/* Whether a label that so many classes are in front of is among the first TOP of CLASSES. */
+/* Returns true if a label is among the first TOP of CLASSES, given how many classes rank before
+ * it. */
 KERNEL bool softmax_among(int before, int top, int classes) {
     return before < (top < classes ? top : classes);
 }
