@@ -1,13 +1,14 @@
-/* The seam between the engine and a device: {query, bind, run}. A backend is asked about every
- * operator of a compiled graph before anything is allocated (supports, query), is then given the
- * addresses once (bind), and afterwards is only run.
+/* Interface between the engine and a device: query, bind, run.
  *
- * Implementations live in backend/ref, backend/cpu, backend/cuda; each has one function that opens
- * it and returns a struct backend *. A backend and what it bound are used by one thread at a time;
- * inside a step it may use as many threads as it was opened with. Errors name operator and shape.
+ * A backend is asked about every operator of a compiled graph before anything is allocated
+ * (supports, query), then gets all addresses once (bind), and afterwards is only run.
+ * Implementations are in backend/ref, backend/cpu and backend/cuda; each has one function that
+ * opens it and returns a struct backend *. A backend and everything it bound are used by one
+ * thread at a time; inside a step it may use as many threads as it was opened with. Errors name
+ * operator and shape.
  *
- * Who owns what: the engine owns arenas (through alloc and free); a bound step's context belongs to
- * the backend and is given back with `release`. Nothing is allocated while steps run. */
+ * Ownership: the engine owns arenas (through alloc and free). A bound step's context belongs to
+ * the backend and is freed with `release`. Nothing is allocated while steps run. */
 #ifndef TRAINER_GRAPH_BACKEND_H
 #define TRAINER_GRAPH_BACKEND_H
 
@@ -24,20 +25,21 @@ struct backend;
 /* Alignment of every address in a site. */
 enum { BACKEND_ALIGNMENT = 64 };
 
-/* So many bytes or the few more that keep what lies behind them aligned. */
+/* Rounds BYTES up so that what follows them stays aligned. */
 static inline size_t backend_aligned(size_t bytes) {
     return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
 }
 
-/* What one operator wants from the memory plan, in bytes. Zeroed is nothing. */
+/* Memory that an operator needs, in bytes. Zeroed: none. */
 struct backend_needs {
-    size_t scratch; /* during the operator alone */
+    size_t scratch; /* used only while the operator runs */
     size_t saved;   /* of a forward operator: kept until its gradient operators have run */
-    size_t packed;  /* kept between steps, this operator's own: weights in the backend's layout */
-    bool in_place;  /* outputs may take the place of inputs, as the operator table allows */
+    size_t packed;  /* kept between steps for this operator alone: weights in the backend's
+                     * layout */
+    bool in_place;  /* outputs may reuse the memory of inputs, as the operator table allows */
 };
 
-/* What suits both MOST and OTHER, whose in_place is the same. */
+/* Takes the maximum of each field; in_place must be equal. */
 static inline void backend_needs_most(struct backend_needs *most,
                                       const struct backend_needs *other) {
     most->scratch = most->scratch > other->scratch ? most->scratch : other->scratch;
@@ -46,8 +48,8 @@ static inline void backend_needs_most(struct backend_needs *most,
     most->in_place = other->in_place;
 }
 
-/* A copy of the parameters' arena in the type of activations, element for element: what products
- * read. NARROW is NULL where there is none. */
+/* A copy of the parameter arena in the type of activations, element for element, which the
+ * products read. NARROW is NULL if there is none. */
 struct backend_narrow {
     const float *wide;
     void *narrow;
@@ -55,15 +57,17 @@ struct backend_narrow {
     int type; /* enum dtype */
 };
 
-/* Gradients of the parameters, element for element, and behind them the flags. What a product makes
- * in the type of activations stays so until it is added to something or used: it is in NARROW
- * where NARROWED has a 1 for its group of STORE_ALIGNMENT bytes of WIDE; all else is in WIDE.
- * NARROW is NULL where there is no such gradient.
+/* Gradients of the parameters, element for element, followed by the flags.
  *
- * Narrow gradients hold what the loss scale has made of them. One too large for the type is
- * infinite, which the update finds as it finds any other; one too small is zero, which is what the
- * scale is there for. Sums over micro-batches and ranks are in f32: in f16 a sum of N ranks would
- * overflow at an N-th of the scale, and be rounded once a rank in an order that hangs on N. */
+ * A gradient that a product makes in the type of activations stays in that type until it is added
+ * to something or used: it is in NARROW wherever NARROWED has a 1 for its group of STORE_ALIGNMENT
+ * bytes of WIDE. All others are in WIDE. NARROW is NULL if there is no such gradient.
+ *
+ * Half-precision gradients include the loss scale. One too large for the type becomes infinite,
+ * which the update detects like any other infinity; one too small becomes zero, which the loss
+ * scale exists to prevent. Sums over micro-batches and ranks are in f32: in f16, a sum of N ranks
+ * would overflow at 1/N of the scale, and would be rounded once per rank in an order that depends
+ * on N. */
 struct backend_gradients {
     float *wide;
     void *narrow;
@@ -71,7 +75,7 @@ struct backend_gradients {
     int type; /* enum dtype, of NARROW */
 };
 
-/* TO[i] = SUM[i] + gradient i, of COUNT elements from FIRST on. SUM is NULL for zeros; TO may be
+/* TO[i] = SUM[i] + gradient i, for COUNT elements from FIRST on. SUM is NULL for zeros; TO may be
  * SUM or WIDE. */
 struct backend_sum {
     float *to;
@@ -80,8 +84,8 @@ struct backend_sum {
     size_t first, count;
 };
 
-/* The addresses of one operator. Slots as in graph/op.h; NULL for absent ones. The arrays are
- * the engine's and go away after bind: copy what you need. In the sites of gradients `saved` is
+/* Addresses of one operator. Slots as in graph/op.h; NULL for absent ones. The arrays belong to
+ * the engine and are invalid after bind: copy what you need. For gradient operators `saved` is
  * that of the forward operator. */
 struct backend_site {
     void *const *inputs;
@@ -98,7 +102,7 @@ struct bound_step {
     void *context;
 };
 
-/* What bind makes of one operator. */
+/* Result of binding one operator. */
 struct backend_bound {
     struct bound_step step;
     /* Brings `packed` up to date with the parameters: runs before the first step and after each
@@ -108,15 +112,14 @@ struct backend_bound {
 };
 
 /* One update of whole arenas (math/sgd.h), all in device memory. GROUPS has a byte for every
- * STORE_ALIGNMENT bytes of weights: their group. CLIPS: the rule has a clip_norm. A step that is
- * void
- * (*VOID_FLAG is above 0), or of which a gradient or *LOSS is not finite, changes nothing: then
- * STATES, running statistics that its forward pass has moved, become STATES_BEFORE again. The
- * narrow copy of the weights is kept up to date. */
+ * STORE_ALIGNMENT bytes of weights: the number of their group. CLIPS: the rule has a clip_norm. A
+ * step that is void (*VOID_FLAG is above 0), or of which a gradient or *LOSS is not finite,
+ * changes nothing: STATES, the running statistics updated by its forward pass, are restored from
+ * STATES_BEFORE. The half-precision copy of the weights is updated as well. */
 struct backend_sgd {
     float *weights, *momentum;
     struct backend_gradients gradients;
-    struct backend_narrow narrow; /* of the weights */
+    struct backend_narrow narrow; /* copy of the weights */
     const unsigned char *groups;
     bool clips;
     const float *void_flag, *loss;
@@ -126,111 +129,111 @@ struct backend_sgd {
     size_t state_count;
 };
 
-/* What an update leaves behind for the host and for the next one. */
+/* Result of an update, for the host and for the next update. */
 struct backend_sgd_state {
-    int finite;       /* loss and gradients were; or the step was void */
-    float loss_scale; /* of the next step; 1 where there is none */
-    int good_steps;   /* since the scale last changed, where it is a growing one */
+    int finite;       /* loss and gradients were finite, or the step was void */
+    float loss_scale; /* of the next step; 1: none */
+    int good_steps;   /* steps since a growing scale last changed */
 };
 
-/* Where device memory comes from, for those who have their own kind (comm/device_sum.h). What ALLOC
- * gives need not be cleared; NULL on failure. */
+/* Allocator of device memory, for libraries with their own kind (comm/device_sum.h). ALLOC need
+ * not clear the memory; it returns NULL on failure. */
 struct backend_memory {
     void *(*alloc)(size_t bytes, struct error *err);
     void (*free)(void *memory);
 };
 
-/* The queues of a device. Each runs what it was given in order, beside the others; marks and waits
- * order them. */
+/* Queues of a device (CUDA streams). Each runs its work in order, concurrently with the others;
+ * only events and waits order them. */
 enum backend_lane {
     LANE_MAIN,
     LANE_SIDE, /* weight gradients (program/streams.h) */
-    LANE_COPY, /* the input of the next step */
+    LANE_COPY, /* input of the next step */
     BACKEND_LANES
 };
 
 enum { BACKEND_MARKS = 16 };
 
-/* What a device with memory and queues of its own brings, so that a whole step needs no host:
- * everything here, and the bound steps, is enqueued on the selected lane, and no call waits for it.
- * alloc, copy_in, copy_out and sync of the table are the main lane's; it is the selected one but
- * between two selects. */
+/* Functions of a device with its own memory and queues, which allow a whole step without the host.
+ * All of them, and the bound steps, enqueue on the selected stream, and none waits for it. alloc,
+ * copy_in, copy_out and sync of the table use the main stream, which is the selected one except
+ * between two calls of select. */
 struct backend_device {
-    /* What is enqueued from here on goes to LANE. NULL: there is only one, and mark, wait and reach
-     * are NULL, too. */
+    /* Selects the stream for work enqueued from here on. NULL: there is only one stream, and mark,
+     * wait and reach are NULL, too. */
     int (*select)(struct backend *backend, enum backend_lane lane, struct error *err);
-    /* Mark NUMBER, of BACKEND_MARKS, stands behind what the selected lane holds now; the one it had
-     * before is forgotten. */
+    /* Records event NUMBER, below BACKEND_MARKS, after all work in the selected stream. Replaces
+     * the earlier event with that number. */
     int (*mark)(struct backend *backend, int number, struct error *err);
-    /* The selected lane goes on when what was in front of mark NUMBER has run; one that was never
-     * set does not hold it. */
+    /* The selected stream waits for event NUMBER; an event that was never recorded does not block
+     * it. */
     int (*wait)(struct backend *backend, int number, struct error *err);
-    /* The host does. */
+    /* The host waits for event NUMBER. */
     int (*reach)(struct backend *backend, int number, struct error *err);
-    /* The selected lane itself, for a library that enqueues on it (comm/device_sum.h): a
+    /* Returns the selected stream itself, for a library that enqueues on it (comm/device_sum.h): a
      * cudaStream_t. */
     void *(*queue)(struct backend *backend);
-    /* What is enqueued between begin and end is recorded instead of run; replay enqueues all of it
-     * at once, on the main lane. Another lane takes part from where it waits for a mark of the
-     * recording, and must be waited for before the end; marks from before are not known inside,
-     * those from inside not behind it. record_begin may be NULL: the device cannot record. A
-     * recording is given back with `forget`. */
+    /* Work enqueued between begin and end is recorded instead of run; replay enqueues all of it at
+     * once, on the main stream (a CUDA graph). Another stream joins the recording where it waits
+     * for an event of it, and must be waited for before the end. Events from before the recording
+     * are unknown inside, and those from inside after it. record_begin may be NULL: the device
+     * cannot record. `forget` destroys a recording. */
     int (*record_begin)(struct backend *backend, struct error *err);
     int (*record_end)(struct backend *backend, void **ret_recording, struct error *err);
     int (*replay)(struct backend *backend, void *recording, struct error *err);
     void (*forget)(struct backend *backend, void *recording);
 
-    /* Device memory as of the backend's alloc, for what is summed over ranks. May be NULL: alloc
-     * serves for that, too. */
+    /* Allocates device memory that will be all-reduced. May be NULL: alloc serves for that, too. */
     void *(*alloc_summed)(struct backend *backend, size_t bytes, struct error *err);
     void (*free_summed)(struct backend *backend, void *memory, size_t bytes);
 
-    /* Device memory that is free, in bytes; 0 where the device does not say. May be NULL. */
+    /* Returns the free device memory in bytes; 0 if unknown. May be NULL. */
     size_t (*memory_left)(struct backend *backend);
 
-    /* Host memory that the device reads and writes by itself, zeroed; NULL on failure. */
+    /* Allocates host memory that the device can access (pinned), zeroed; NULL on failure. */
     void *(*host_alloc)(struct backend *backend, size_t bytes, struct error *err);
     void (*host_free)(struct backend *backend, void *memory);
-    /* Between device memory and device or host_alloc memory. */
+    /* Copies between device memory and device or host_alloc memory. */
     int (*copy)(struct backend *backend, void *to, const void *from, size_t bytes,
                 struct error *err);
     int (*clear)(struct backend *backend, void *memory, size_t bytes, struct error *err);
-    /* All of the copy becomes what stands in WIDE, rounded. NULL: the device wants no such copy. */
+    /* Converts all of WIDE to the half-precision copy, rounded. NULL: the device needs no such
+     * copy. */
     int (*narrow)(struct backend *backend, const struct backend_narrow *copy, struct error *err);
-    /* Which output of OP is a weight gradient that comes out in the type of activations, if the
-     * graph wants it so (struct backend_gradients); -1: none. Programs that share weights get the
-     * same answer. May be NULL: none ever. */
+    /* Returns the output of OP that is a weight gradient in the type of activations, if the graph
+     * accepts that (struct backend_gradients); -1: none. Programs that share weights get the same
+     * answer. May be NULL: always none. */
     int (*narrow_gradient)(const struct backend *backend, const struct graph *graph,
                            const struct op *op);
     int (*add)(struct backend *backend, const struct backend_sum *sum, struct error *err);
-    /* The optimizer's numbers for the updates to come; recorded updates read them when they run.
-     * RULE lies in host_alloc memory and stays until this has run. */
+    /* Sets the optimizer's numbers for subsequent updates; recorded updates read them when they
+     * run. RULE must lie in host_alloc memory and stay unchanged until this has run. */
     int (*set_sgd)(struct backend *backend, const struct sgd_rule *rule, struct error *err);
     int (*sgd)(struct backend *backend, const struct backend_sgd *update, struct error *err);
-    /* *RET, in host_alloc memory, becomes what the update before it has left. */
+    /* Copies the state after the last update to *RET, in host_alloc memory. */
     int (*sgd_state)(struct backend *backend, struct backend_sgd_state *ret, struct error *err);
-    /* The loss scale goes on from STATE; may wait. */
+    /* Sets the loss scale and its history from STATE; may wait. */
     int (*set_sgd_state)(struct backend *backend, const struct backend_sgd_state *state,
                          struct error *err);
-    /* *RET, in host_alloc memory, becomes the sum of the squares of weights, each times the decay
-     * of its group. */
+    /* Writes the sum of squared weights, each times the decay of its group, to *RET, in host_alloc
+     * memory. */
     int (*squares)(struct backend *backend, const struct backend_sgd *update, double *ret,
                    struct error *err);
 };
 
 struct backend_table {
     const char *name; /* "ref", "cpu", "cuda" */
-    /* NULL: arenas lie in host memory, and a step has run when its call returns. */
+    /* NULL: arenas are in host memory, and a step has run when its call returns. */
     const struct backend_device *device;
 
-    /* Whether it has this operator with these types. Fusion asks before it rewrites; a plain
-     * operator that is not supported is an error of compilation. */
+    /* Returns true if the backend has this operator for these types. Fusion asks before it
+     * rewrites; a plain operator without support is a compile error. */
     bool (*supports)(const struct backend *backend, const struct graph *graph, const struct op *op);
     /* Fills NEEDS (zeroed by the caller). */
     int (*query)(struct backend *backend, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err);
-    /* Binds the operator to addresses. `step.context` is released once, with `release`; the
-     * refresh step may share it. */
+    /* Binds the operator to addresses. `step.context` is freed once, with `release`; the refresh
+     * step may share it. */
     int (*bind)(struct backend *backend, const struct graph *graph, const struct op *op,
                 const struct backend_site *site, struct backend_bound *ret_bound,
                 struct error *err);
@@ -239,18 +242,18 @@ struct backend_table {
     int (*refreshed)(struct backend *backend, struct error *err);
     void (*release)(struct backend *backend, void *context);
 
-    /* Device memory, aligned to BACKEND_ALIGNMENT, zeroed. alloc returns NULL on failure. */
+    /* Allocates device memory, aligned to BACKEND_ALIGNMENT, zeroed; NULL on failure. */
     void *(*alloc)(struct backend *backend, size_t bytes, struct error *err);
     void (*free)(struct backend *backend, void *memory, size_t bytes);
-    /* Between host memory and the device's; both sides may be used when they return. */
+    /* Copy between host memory and device memory; complete on return. */
     int (*copy_in)(struct backend *backend, void *device, const void *host, size_t bytes,
                    struct error *err);
     int (*copy_out)(struct backend *backend, void *host, const void *device, size_t bytes,
                     struct error *err);
-    /* Waits until all steps that were run have finished. */
+    /* Waits until all steps have finished. */
     int (*sync)(struct backend *backend, struct error *err);
 
-    /* One line for the run's record: library versions, instruction set, threads. */
+    /* Returns one line for the run's record: library versions, instruction set, threads. */
     const char *(*describe)(const struct backend *backend);
     void (*close)(struct backend *backend);
 };

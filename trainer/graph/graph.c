@@ -22,7 +22,7 @@ int graph_finish(const struct graph *graph, struct error *err) {
     return -1;
 }
 
-/* Doubles *ITEMS of SIZE bytes each; *CAPACITY stays at or below MAX. */
+/* Doubles *ITEMS of SIZE bytes each; *CAPACITY does not exceed MAX. */
 static int grow(void **items, int *capacity, int max, size_t size, const char *what,
                 struct error *err) {
     int wanted = *capacity == 0 ? 64 : *capacity * 2;
@@ -58,7 +58,7 @@ static int check_dimensions(const char *name, const struct shape *shape, struct 
         if (shape->dim[i] < 1 || shape->dim[i] > INT32_MAX || count > INT64_MAX / 16 / INT32_MAX) {
             char text[SHAPE_TEXT_SIZE];
             return error_set(err, EXIT_CODE_CONFIG,
-                             "%s: a tensor of shape %s is too large, or has no elements; give a "
+                             "%s: a tensor of shape %s is too large, or has no elements; use a "
                              "smaller batch or smaller pictures",
                              name, shape_text(shape, text));
         }
@@ -99,7 +99,7 @@ int graph_reserve(struct graph *graph, struct error *err) {
 }
 
 int graph_insert(struct graph *graph, int number, const struct op *op, struct error *err) {
-    struct op own = *op; /* it may lie in graph->ops, which moves */
+    struct op own = *op; /* it may point into graph->ops, which can be reallocated */
     if (graph_reserve(graph, err) != 0)
         return -1;
     memmove(&graph->ops[number + 1], &graph->ops[number],

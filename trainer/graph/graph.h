@@ -23,9 +23,9 @@ struct graph {
     struct op *ops;
     int op_count, op_capacity;
     int *gradient;                /* per tensor, for gradients.c */
-    int losses[GRAPH_LOSSES_MAX]; /* the operators that backward starts from */
+    int losses[GRAPH_LOSSES_MAX]; /* the operators where backward starts */
     int loss_count;
-    int rows;           /* of the operators that are appended (struct op) */
+    int rows;           /* of the operators to be appended (struct op) */
     bool frozen;        /* graph_freeze */
     struct error error; /* of the first builder call that failed */
     bool failed;
@@ -33,19 +33,20 @@ struct graph {
 
 void graph_init(struct graph *graph, enum dtype dtype, bool training);
 void graph_done(struct graph *graph);
-/* 0, or the first error of the calls before. */
+/* Returns 0, or -1 with the first error of the calls before. */
 int graph_finish(const struct graph *graph, struct error *err);
 
 int graph_tensor(struct graph *graph, const char *name, enum dtype dtype, struct shape shape,
                  enum tensor_role role, struct error *err);
 /* Room for one more operator. */
 int graph_reserve(struct graph *graph, struct error *err);
-/* Puts OP, whose outputs exist, in front of operator NUMBER; it and those behind move up by one. */
+/* Inserts OP, whose outputs exist, before operator NUMBER, which moves up by one, as do those
+ * after it. */
 int graph_insert(struct graph *graph, int number, const struct op *op, struct error *err);
 /* For shape rules: makes output SLOT, an activation. */
 int graph_set_output(struct graph *graph, struct op *op, int slot, enum dtype dtype,
                      struct shape shape, struct error *err);
-/* The tensor called NAME, or TENSOR_NONE. */
+/* Returns the tensor with this name, or TENSOR_NONE. */
 int graph_find(const struct graph *graph, const char *name);
 
 #endif

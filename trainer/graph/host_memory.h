@@ -1,8 +1,8 @@
-/* The memory functions of a backend whose arenas lie in host memory: rows of its backend_table.
+/* Memory functions for backends with arenas in host memory: rows of their backend_table.
  *
- * An arena from HOST_MEMORY_PAGE bytes on is a mapping of its own. The kernel gives it out zeroed,
- * page by page as a step first touches it, so that opening a large network does not touch its
- * memory, and pages that no step uses are never there. */
+ * An arena of HOST_MEMORY_PAGE bytes or more has its own mapping. The kernel provides zeroed pages
+ * when a step first touches them, so opening a large network does not touch its memory, and pages
+ * that no step uses are never allocated. */
 #ifndef TRAINER_GRAPH_HOST_MEMORY_H
 #define TRAINER_GRAPH_HOST_MEMORY_H
 
@@ -13,15 +13,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A huge page, where the system has them: fewer misses of the address cache. */
+/* A huge page, if the system has them: fewer TLB misses. */
 enum { HOST_MEMORY_PAGE = 2 << 20 };
 
 static inline size_t host_memory_pages(size_t bytes) {
     return (bytes + HOST_MEMORY_PAGE - 1) / HOST_MEMORY_PAGE * HOST_MEMORY_PAGE;
 }
 
-/* The kernel aligns mappings to small pages: one that is a huge page longer holds an aligned one.
- */
+/* The kernel aligns mappings to small pages: allocate a huge page more, which contains an aligned
+ * one. */
 static inline void *host_memory_map(size_t bytes) {
     const size_t size = host_memory_pages(bytes);
     if (size < bytes || size > SIZE_MAX - HOST_MEMORY_PAGE)
@@ -72,7 +72,7 @@ static inline int host_memory_copy(struct backend *backend, void *to, const void
     return 0;
 }
 
-/* Where a step has run when its call returns. */
+/* A step has run when its call returns, so there is nothing to wait for. */
 static inline int host_memory_sync(struct backend *backend, struct error *err) {
     (void)backend;
     (void)err;

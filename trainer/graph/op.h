@@ -1,14 +1,14 @@
-/* The operators. All of them stand in one list (ops.def), from which the enum, the table of rules
- * and every backend's own table are made; what an operator means is written in backend/ref, and the
- * comments of the list say the same in words. Adding an operator: one row of the list, one body in
- * backend/ref, one step in every other backend, one line in tests/ops/.
+/* Operators of the graph. All are listed in ops.def, from which the enum, the table of rules and
+ * every backend's own table are made. backend/ref defines their semantics; the comments in the
+ * list say the same in words. To add an operator: one row in the list, one body in backend/ref,
+ * one step in every other backend, one line in tests/ops/.
  *
- * Operators name their tensors by slot: inputs and outputs are fixed positions, listed per kind
- * below; an optional input that is absent is TENSOR_NONE, and so is an output nobody wants. x, y,
- * dx, dy have the activation type; weights, statistics and everything per channel has the wide type
- * (f32, or f64 in double mode). dX is the gradient of the loss by X. Geometry (boxes, scores, what
- * they are compared with) is f32 and numbers, labels and counts are i32 in every mode: what was
- * chosen stays chosen under finite differences. */
+ * Operators refer to their tensors by slot: inputs and outputs have fixed positions, listed per
+ * kind below; an absent optional input is TENSOR_NONE, and so is an unused output. x, y, dx, dy
+ * have the activation type; weights, statistics and all per-channel values have the wide type
+ * (f32, or f64 in double mode). dX is the gradient of the loss by X. Geometry (boxes, scores,
+ * thresholds) is f32, and numbers, labels and counts are i32 in every mode: selections must not
+ * change under finite differences. */
 #ifndef TRAINER_GRAPH_OP_H
 #define TRAINER_GRAPH_OP_H
 
@@ -27,30 +27,30 @@ enum op_kind {
     OP_KINDS
 };
 
-/* OP_SOFTMAX_CROSS_ENTROPY's output: sums over the batch, each sample times its weight. A class is
- * in front of another if its logit is greater, or equal with a lower number; a label with a NaN is
- * never among the first. TOP5 is top-min(5, classes). */
+/* OP_SOFTMAX_CROSS_ENTROPY's output: sums over the batch, each sample times its weight. A class
+ * ranks before another if its logit is greater, or equal with a lower number; a label with a NaN
+ * logit is never among the first. TOP5 is top-min(5, classes). */
 enum loss_metric { LOSS_SUM, LOSS_TOP1, LOSS_TOP5, LOSS_WEIGHT, LOSS_METRICS };
 
-/* What becomes of a norm: attr.form of the three kinds of norm. A gradient has the form of what it
- * is the gradient of. */
+/* What follows a norm within its operator: attr.form of the three kinds of norm. A gradient has
+ * the form of its forward operator. */
 enum norm_form {
     NORM_PLAIN,         /* y = norm(x) */
     NORM_RELU,          /* y = relu(norm(x)) */
     NORM_ADD_RELU,      /* y = relu(norm(x) + side) */
     NORM_DUAL_ADD_RELU, /* y = relu(norm(x) + norm2(side)) */
-    NORM_RELU_MAX_POOL, /* y = max_pool(relu(norm(x))), and the pool's index: with batch statistics
-                         */
+    NORM_RELU_MAX_POOL, /* y = max_pool(relu(norm(x))), and the pool's index: batch statistics
+                         * only */
     NORM_FORMS
 };
 
-/* Slots of the forward norms. The second five are for the DUAL form, NORM_SIDE for the ADD form
- * too. SAVED: per channel mean and 1 / sqrt(variance + epsilon), biased, of this batch. */
+/* Slots of the forward norms. The second five are for the DUAL form; NORM_SIDE also for the ADD
+ * form. SAVED: per-channel mean and 1 / sqrt(variance + epsilon), biased, of this batch. */
 enum norm_slot {
     NORM_X,
     NORM_GAMMA,
     NORM_BETA,
-    NORM_MEAN, /* running; updated by the training kinds */
+    NORM_MEAN, /* running statistics; updated by the training kinds */
     NORM_VARIANCE,
     NORM_SIDE,
     NORM_GAMMA2,
@@ -68,7 +68,7 @@ enum norm_slot {
     NORM_POOL_INDEX = NORM_SAVED_MEAN2 /* of NORM_RELU_MAX_POOL */
 };
 
-/* Slots of their gradients; what a kind does not need is TENSOR_NONE. */
+/* Slots of their gradients; TENSOR_NONE for those a kind does not need. */
 enum norm_grad_slot {
     NORM_GRAD_DY,
     NORM_GRAD_DY2, /* optional: a second gradient of y, added to the first */
@@ -96,7 +96,7 @@ enum norm_grad_slot {
 
 enum frozen_norm_grad_slot {
     FROZEN_GRAD_DY,
-    FROZEN_GRAD_Y, /* the forward output, where it is rectified */
+    FROZEN_GRAD_Y, /* the forward output, if it has a ReLU */
     FROZEN_GRAD_GAMMA,
     FROZEN_GRAD_VARIANCE,
     FROZEN_GRAD_GAMMA2, /* DUAL */
@@ -123,7 +123,7 @@ enum affine_slot {
 enum affine_grad_slot {
     AFFINE_GRAD_DY,
     AFFINE_GRAD_W,
-    AFFINE_GRAD_GAMMA, /* of the frozen norm behind the convolution; both or none */
+    AFFINE_GRAD_GAMMA, /* of the frozen norm after the convolution; both or none */
     AFFINE_GRAD_VARIANCE,
     AFFINE_GRAD_Y,        /* the convolution's input, rectified, or TENSOR_NONE: no mask */
     AFFINE_GRAD_SHORTCUT, /* a second gradient of it, or TENSOR_NONE */
@@ -139,7 +139,7 @@ enum fused_conv_slot {
     FUSED_CONV_W, /* absent in the APPLY kinds */
     FUSED_CONV_SCALE,
     FUSED_CONV_BIAS,
-    FUSED_CONV_SIDE, /* JOIN: what is added; DUAL: x of the second norm */
+    FUSED_CONV_SIDE, /* JOIN: the summand; DUAL: x of the second norm */
     FUSED_CONV_SCALE2,
     FUSED_CONV_BIAS2,
     FUSED_CONV_INPUTS,
@@ -147,7 +147,7 @@ enum fused_conv_slot {
     FUSED_CONV_Y = 0,
     FUSED_CONV_SUM,
     FUSED_CONV_SQUARE_SUM,
-    FUSED_CONV_JOIN, /* JOIN and DUAL: the convolution's input, written out */
+    FUSED_CONV_JOIN, /* JOIN and DUAL: the convolution's input, written to memory */
     FUSED_CONV_OUTPUTS
 };
 
@@ -171,12 +171,12 @@ enum grad_data_norm_slot {
     GRAD_DATA_NORM_DY, /* of the convolution's output */
     GRAD_DATA_NORM_W,
     GRAD_DATA_NORM_SHORTCUT, /* ADD: a second gradient of the convolution's input */
-    GRAD_DATA_NORM_X,        /* of the norm in front of the convolution */
+    GRAD_DATA_NORM_X,        /* of the norm before the convolution */
     GRAD_DATA_NORM_GAMMA,
     GRAD_DATA_NORM_BETA,
     GRAD_DATA_NORM_MEAN, /* saved */
     GRAD_DATA_NORM_INVSTD,
-    GRAD_DATA_NORM_SIDE, /* JOIN: what was added; DUAL: x of the second norm */
+    GRAD_DATA_NORM_SIDE, /* JOIN: the summand; DUAL: x of the second norm */
     GRAD_DATA_NORM_GAMMA2,
     GRAD_DATA_NORM_BETA2,
     GRAD_DATA_NORM_MEAN2,
@@ -194,19 +194,19 @@ enum grad_data_norm_slot {
 };
 
 enum conv_backward_slot {
-    CONV_BACKWARD_G, /* as OP_NORM_GRAD_APPLY: of the norm behind */
+    CONV_BACKWARD_G, /* as OP_NORM_GRAD_APPLY: of the norm after the convolution */
     CONV_BACKWARD_Z,
     CONV_BACKWARD_COEFFICIENTS,
     CONV_BACKWARD_W,
-    CONV_BACKWARD_X,     /* NORM, JOIN: of the norm in front */
-    CONV_BACKWARD_SCALE, /* NORM: it as OP_NORM_CONV2D_GRAD_WEIGHT has it */
+    CONV_BACKWARD_X,     /* NORM, JOIN: of the norm before the convolution */
+    CONV_BACKWARD_SCALE, /* NORM: as in OP_NORM_CONV2D_GRAD_WEIGHT */
     CONV_BACKWARD_BIAS,
-    CONV_BACKWARD_GAMMA, /* and as OP_CONV2D_GRAD_DATA_NORM has it */
+    CONV_BACKWARD_GAMMA, /* as in OP_CONV2D_GRAD_DATA_NORM */
     CONV_BACKWARD_BETA,  /* not JOIN */
     CONV_BACKWARD_MEAN,
     CONV_BACKWARD_INVSTD,
     CONV_BACKWARD_SHORTCUT, /* JOIN: a second gradient of y */
-    CONV_BACKWARD_Y,        /* what the convolution read, but where NORM has it made from x */
+    CONV_BACKWARD_Y,        /* the convolution's input, unless NORM recomputes it from x */
     CONV_BACKWARD_INPUTS,
 
     CONV_BACKWARD_DX = 0, /* as GRAD_DATA_NORM_G .. GRAD_DATA_NORM_COEFFICIENTS */
@@ -235,29 +235,30 @@ struct op_attr {
     double gradient_scale;     /* gradient of the loss: 1 / N for a mean over N samples */
     float mean[3], std[3];     /* OP_IMAGE_NORMALIZE, of values in 0..1 */
     int channels;              /* OP_IMAGE_NORMALIZE: C */
-    bool relu;                 /* OP_BIAS, OP_LINEAR, OP_CONV2D_AFFINE: y is rectified */
+    bool relu;                 /* OP_BIAS, OP_LINEAR, OP_CONV2D_AFFINE: y has a ReLU */
     bool activation;           /* OP_LINEAR: y is an activation */
-    bool side;                 /* OP_FROZEN_NORM_GRAD: dside, OP_CONV2D_GRAD_DATA_AFFINE: dbias is
-                                  wanted */
-    struct shape target;       /* the output's shape, where the inputs do not settle it */
+    bool side;                 /* OP_FROZEN_NORM_GRAD: compute dside, OP_CONV2D_GRAD_DATA_AFFINE:
+                                * compute dbias */
+    struct shape target;       /* the output's shape, if the inputs do not determine it */
     struct detect_attr detect; /* operators of detection */
 };
 
 struct op {
     enum op_kind kind;
-    int inputs[OP_INPUTS_MAX]; /* tensors of the graph, or TENSOR_NONE; so are all the rest */
+    int inputs[OP_INPUTS_MAX]; /* tensors of the graph, or TENSOR_NONE, like all below */
     int outputs[OP_OUTPUTS_MAX];
-    /* i32 [1], or TENSOR_NONE for all: so many rows count, from the first one, of the activations
-     * whose rows (first dimension) are counted there (graph_rows). Those behind are undefined in
-     * outputs, NaN even, so that who reads there chooses by row or label and multiplies nothing by
-     * 0. A backend may compute all of them. */
+    /* i32 [1], or TENSOR_NONE for all: how many leading rows count, of the activations whose rows
+     * (first dimension) it counts (graph_rows). Later rows of outputs are undefined, possibly NaN,
+     * so a reader must select rows by number or label instead of multiplying by 0. A backend may
+     * compute all rows. */
     int rows;
     struct op_attr attr;
-    int forward;                 /* of a gradient: the operator it is the gradient of, else -1 */
-    char name[TENSOR_NAME_SIZE]; /* for people */
+    int forward;                 /* of a gradient: number of its forward operator; else -1 */
+    char name[TENSOR_NAME_SIZE]; /* for messages */
 };
 
-/* What OP reads: slots 0 to OP_READS_MAX - 1, its inputs and `rows`; TENSOR_NONE in empty ones. */
+/* Tensors that OP reads: slots 0 to OP_READS_MAX - 1, its inputs and `rows`; TENSOR_NONE in empty
+ * ones. */
 enum { OP_READS_MAX = OP_INPUTS_MAX + 1 };
 static inline int op_reads(const struct op *op, int slot) {
     return slot < OP_INPUTS_MAX ? op->inputs[slot] : op->rows;
@@ -265,9 +266,9 @@ static inline int op_reads(const struct op *op, int slot) {
 
 /* "conv2d_grad_data". */
 const char *op_name(enum op_kind kind);
-/* Which body of math/pointwise.h KIND is; POINTWISE_KINDS: none of them. */
+/* Returns the body of math/pointwise.h for KIND; POINTWISE_KINDS: none. */
 enum pointwise op_pointwise(enum op_kind kind);
-/* Whether KIND also writes its input SLOT: running statistics. */
+/* Returns true if KIND also writes its input SLOT: running statistics. */
 bool op_updates(enum op_kind kind, int slot);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* Whether OP does something that outlives the step: a result that is kept, a gradient of a
- * parameter, new running statistics. */
+/* Returns true if OP has an effect beyond the step: a kept result, a gradient of a parameter, new
+ * running statistics. */
 static bool has_effect(const struct graph *graph, const struct op *op) {
     for (int i = 0; i < OP_OUTPUTS_MAX; i++) {
         if (op->outputs[i] == TENSOR_NONE)

@@ -1,8 +1,8 @@
-/* What a tensor is: element type, static shape, role. No data: addresses come from the memory plan
- * and the store when a graph is compiled.
+/* Description of a tensor: element type, static shape, role. Without data: the memory plan and the
+ * store provide addresses when a graph is compiled.
  *
  * Activations are NHWC, weights of convolutions OHWI, of linear layers [out, in], dense and
- * row-major (the last dimension is contiguous) on every backend. A shape counts elements. */
+ * row-major (the last dimension is contiguous) on every backend. Sizes count elements. */
 #ifndef TRAINER_GRAPH_TENSOR_H
 #define TRAINER_GRAPH_TENSOR_H
 
@@ -14,8 +14,8 @@ enum dtype { DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_F64, DTYPE_U8, DTYPE_I32, D
 
 size_t dtype_size(enum dtype type);
 const char *dtype_name(enum dtype type);
-/* The type of parameters, statistics, gradients of parameters and losses beside activations of
- * TYPE: F64 beside F64 (finite differences), else F32. */
+/* Returns the type of parameters, statistics, gradients of parameters and losses if activations
+ * have TYPE: F64 for F64 (finite differences), else F32. */
 enum dtype dtype_wide(enum dtype type);
 
 enum { SHAPE_RANK_MAX = 4 };
@@ -35,19 +35,20 @@ enum { SHAPE_TEXT_SIZE = 96 };
 /* Writes "[32, 56, 56, 64]"; returns TEXT. */
 const char *shape_text(const struct shape *shape, char text[SHAPE_TEXT_SIZE]);
 
-/* Where a tensor lives and who fills it. */
+/* Where a tensor is stored and who writes it. */
 enum tensor_role {
-    TENSOR_ACTIVATION, /* made and used within a step: placed by the memory plan */
-    TENSOR_INPUT,      /* filled by the caller before a step, kept during it */
-    TENSOR_OUTPUT,     /* made by a step, kept until the next */
+    TENSOR_ACTIVATION, /* written and used within a step: placed by the memory plan */
+    TENSOR_INPUT,      /* written by the caller before a step, kept during it */
+    TENSOR_OUTPUT,     /* written by a step, kept until the next */
     TENSOR_PARAMETER,  /* trained: in the store's parameter arena */
-    TENSOR_GRADIENT,   /* of a parameter: in the store's gradient arena, same place */
-    TENSOR_STATE,      /* kept, not trained (running statistics): in the store's state arena */
-    TENSOR_CONSTANT    /* given, never changed (frozen layers): in the store's constant arena */
+    TENSOR_GRADIENT,   /* gradient of a parameter: in the store's gradient arena, at the same
+                        * place */
+    TENSOR_STATE,      /* kept but not trained (running statistics): in the store's state arena */
+    TENSOR_CONSTANT    /* never changed (frozen layers): in the store's constant arena */
 };
 
-/* How a parameter, state or constant starts. FAN_IN counts the inputs of one output element,
- * FAN_OUT the outputs that one input element reaches (kernel area x channels). */
+/* Initialization of a parameter, state or constant. FAN_IN counts the inputs of one output
+ * element, FAN_OUT the outputs that one input element affects (kernel area x channels). */
 enum tensor_init {
     INIT_ZERO,
     INIT_ONE,
@@ -58,10 +59,10 @@ enum tensor_init {
     INIT_UNIFORM_FAN_IN_3 /* uniform within +-sqrt(3 / fan in): He et al. 2015, without a ReLU */
 };
 
-/* How a parameter lies in a file of torch's, beside its axes here. */
+/* Layout of a parameter in torch's files, in addition to the order of axes. */
 enum tensor_file {
-    FILE_PLAIN,    /* the same axes; of four: O, I, H, W for O, H, W, I */
-    FILE_MATRIX,   /* four axes: a matrix [O, I*H*W] on a flat picture */
+    FILE_PLAIN,    /* the same axes; four axes: O, I, H, W for O, H, W, I */
+    FILE_MATRIX,   /* four axes: a matrix [O, I*H*W] applied to a flattened picture */
     FILE_PIXELWISE /* two axes: a 1x1 convolution [O, I, 1, 1] */
 };
 
@@ -72,11 +73,11 @@ struct tensor {
     enum dtype dtype;
     struct shape shape;
     enum tensor_role role;
-    enum tensor_init init; /* parameters, states and constants */
+    enum tensor_init init; /* of parameters, states and constants */
     int64_t init_fan;      /* INIT_UNIFORM_BIAS */
     enum tensor_file file;
-    int producer;  /* the operator that makes it, or -1 */
-    int parameter; /* of a TENSOR_GRADIENT: whose gradient; else TENSOR_NONE */
+    int producer;  /* the operator that writes it, or -1 */
+    int parameter; /* of a TENSOR_GRADIENT: its parameter; else TENSOR_NONE */
 };
 
 /* Cuts TEXT where it is too long. */

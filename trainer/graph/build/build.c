@@ -12,7 +12,7 @@ static int add_tensor(struct graph *graph, const char *name, enum dtype dtype, s
     if (graph->failed)
         return TENSOR_NONE;
     if (graph_find(graph, name) != TENSOR_NONE) {
-        (void)error_set(&err, EXIT_CODE_INTERNAL, "two tensors are called %s", name);
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "two tensors have the name %s", name);
         return builder_fail(graph, &err);
     }
     int tensor = graph_tensor(graph, name, dtype, shape, role, &err);
@@ -49,8 +49,8 @@ void graph_file(struct graph *graph, int parameter, enum tensor_file file) {
     struct tensor *tensor = &graph->tensors[parameter];
     int rank = file == FILE_MATRIX ? 4 : file == FILE_PIXELWISE ? 2 : tensor->shape.rank;
     if (tensor->shape.rank != rank) {
-        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s has not the %d axes of this form of file",
-                        tensor->name, rank);
+        (void)error_set(&err, EXIT_CODE_INTERNAL,
+                        "%s does not have the %d axes of this file layout", tensor->name, rank);
         (void)builder_fail(graph, &err);
         return;
     }
@@ -66,13 +66,13 @@ int graph_keep(struct graph *graph, int tensor, const char *name) {
     if (graph->failed)
         return TENSOR_NONE;
     if (graph_find(graph, name) != TENSOR_NONE) {
-        (void)error_set(&err, EXIT_CODE_INTERNAL, "two tensors are called %s", name);
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "two tensors have the name %s", name);
         return builder_fail(graph, &err);
     }
     if (graph->tensors[tensor].role != TENSOR_ACTIVATION) {
         (void)error_set(
             &err, EXIT_CODE_INTERNAL,
-            "%s cannot be kept as %s: it is no result of an operator, or is kept already",
+            "%s cannot be kept as %s: it is not the result of an operator, or is kept already",
             graph->tensors[tensor].name, name);
         return builder_fail(graph, &err);
     }
@@ -88,7 +88,7 @@ void graph_rows(struct graph *graph, int rows) {
         return;
     if (rows != TENSOR_NONE && (graph->tensors[rows].dtype != DTYPE_I32 ||
                                 !shape_equal(&graph->tensors[rows].shape, &one))) {
-        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s is no count of rows: that is i32 [1]",
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s is not a count of rows: expected i32 [1]",
                         graph->tensors[rows].name);
         (void)builder_fail(graph, &err);
         return;
@@ -102,7 +102,7 @@ void graph_loss(struct graph *graph, int tensor) {
         return;
     int producer = graph->tensors[tensor].producer;
     if (producer < 0 || gradient_rule(graph->ops[producer].kind) == NULL)
-        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s is no loss: its operator has no gradient",
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s is not a loss: its operator has no gradient",
                         graph->tensors[tensor].name);
     else if (graph->loss_count == GRAPH_LOSSES_MAX)
         (void)error_set(&err, EXIT_CODE_INTERNAL, "a graph has at most %d losses",

@@ -13,26 +13,26 @@ int graph_input(struct graph *graph, const char *name, enum dtype dtype, struct 
 int graph_parameter(struct graph *graph, const char *name, struct shape shape,
                     enum tensor_init init, int64_t init_fan);
 int graph_state(struct graph *graph, const char *name, struct shape shape, enum tensor_init init);
-/* How PARAMETER lies in files; FILE_PLAIN at first. */
+/* Sets the layout of PARAMETER in files; FILE_PLAIN by default. */
 void graph_file(struct graph *graph, int parameter, enum tensor_file file);
-/* While FROZEN, parameters and states that are made become constants, and norms use their running
- * statistics in training, too. */
+/* While FROZEN, new parameters and states become constants, and norms use their running statistics
+ * even in training. */
 void graph_freeze(struct graph *graph, bool frozen);
-/* Keeps TENSOR, the result of an operator, after a step and calls it NAME, by which program_read
- * finds it. Returns TENSOR. */
+/* Keeps TENSOR, the result of an operator, after a step under NAME, for program_read. Returns
+ * TENSOR. */
 int graph_keep(struct graph *graph, int tensor, const char *name);
-/* Of the operators that are made from here on, and of their gradients, only so many leading rows
- * count as ROWS, i32 [1], says in each step (struct op); TENSOR_NONE: all, as at first. */
+/* For operators added from here on, and their gradients, only the leading rows count, as many as
+ * ROWS, i32 [1], holds in each step (struct op); TENSOR_NONE, the default: all. */
 void graph_rows(struct graph *graph, int rows);
-/* The operator that makes TENSOR is one of the graph's losses: backward starts at all of them, and
- * parameters get the gradients of their sum. */
+/* Marks the operator of TENSOR as a loss: backward starts at all of them, and parameters get the
+ * gradients of their sum. */
 void graph_loss(struct graph *graph, int tensor);
 
 /* --- operators -------------------------------------------------------------------------------- */
 int graph_image_normalize(struct graph *graph, int image, const float mean[3], const float std[3],
                           int channels);
-/* What an operator learns or was given, TENSOR_NONE where it has none. Made once, it may serve
- * several operators (the _with functions): its gradient is the sum of what they send. */
+/* Weights of an operator, TENSOR_NONE for those it does not have. Weights made once can be used by
+ * several operators (the _with functions): the gradient is the sum over all of them. */
 struct graph_weights {
     int weight, bias;   /* of a norm: gamma, beta */
     int mean, variance; /* of a norm: running */
@@ -49,15 +49,15 @@ int graph_conv2d(struct graph *graph, const char *name, int x, int64_t inputs, i
 /* Makes NAME.bias. */
 int graph_bias_parameter(struct graph *graph, const char *name, int64_t channels,
                          enum tensor_init init, int64_t init_fan);
-/* x + BIAS, rectified if RELU. */
+/* x + BIAS, followed by a ReLU if RELU. */
 int graph_bias(struct graph *graph, const char *name, int x, int bias, bool relu);
-/* A convolution with a bias, given or (the second) made, which starts at 0. */
+/* A convolution with a bias; the second function makes the bias, initialized to 0. */
 int graph_conv2d_bias_with(struct graph *graph, const char *name, int x,
                            const struct graph_weights *weights, struct op_window window, bool relu);
 int graph_conv2d_bias(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
                       struct op_window window, bool relu);
-/* The transposed convolution of x [N,H,W,INPUTS]: the gradient of one with WINDOW, by its input
- * [N,stride*H,stride*W,OUTPUTS]. Makes NAME.weight [INPUTS,k,k,OUTPUTS] and NAME.bias. */
+/* The transposed convolution of x [N,H,W,INPUTS]: the gradient of a convolution with WINDOW by its
+ * input [N,stride*H,stride*W,OUTPUTS]. Makes NAME.weight [INPUTS,k,k,OUTPUTS] and NAME.bias. */
 int graph_conv_transpose2d(struct graph *graph, const char *name, int x, int64_t inputs,
                            int64_t outputs, struct op_window window, bool relu);
 struct norm_options {
@@ -76,7 +76,7 @@ int graph_batch_norm(struct graph *graph, const char *name, int x, struct norm_o
 int graph_pointwise(struct graph *graph, enum op_kind kind, int x);
 int graph_relu(struct graph *graph, int x);
 int graph_add(struct graph *graph, int a, int b);
-/* a + b at twice its height and width, each pixel four times. */
+/* a + b upsampled by two: each pixel of b is added to four of a. */
 int graph_upsample_add(struct graph *graph, int a, int b);
 int graph_max_pool(struct graph *graph, int x, struct op_window window);
 int graph_global_avg_pool(struct graph *graph, int x);
@@ -90,15 +90,16 @@ int graph_linear_with(struct graph *graph, const char *name, int x,
                       const struct graph_weights *weights);
 /* Both. */
 int graph_linear(struct graph *graph, const char *name, int x, int64_t outputs);
-/* A layer inside a network: its result is an activation, rectified if RELU. */
+/* A hidden layer: its result is an activation, followed by a ReLU if RELU. */
 int graph_linear_hidden_with(struct graph *graph, const char *name, int x,
                              const struct graph_weights *weights, bool relu);
-/* The metrics tensor (enum loss_metric); a loss of the graph: the mean over the batch. */
+/* Returns the metrics tensor (enum loss_metric); marks it as a loss of the graph: the mean over
+ * the batch. */
 int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
                                 double label_smoothing);
 
-/* Any operator, for those that have no function of their own here: as graph_append, but the first
- * error is kept. Returns the operator's number or -1. */
+/* Appends any operator, for those without their own function here: as graph_append, but keeps the
+ * first error. Returns the operator's number or -1. */
 int graph_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
              const struct op_attr *attr);
 

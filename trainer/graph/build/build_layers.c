@@ -1,4 +1,5 @@
-/* The builder functions of layers with weights: made once, then used by one operator or several. */
+/* Builder functions of layers with weights: weights are made once, then used by one or more
+ * operators. */
 #include "trainer/graph/build/build.h"
 #include "trainer/graph/build/builder.h"
 
@@ -53,7 +54,8 @@ int graph_conv2d_bias(struct graph *graph, const char *name, int x, int64_t inpu
 
 int graph_conv_transpose2d(struct graph *graph, const char *name, int x, int64_t inputs,
                            int64_t outputs, struct op_window window, bool relu) {
-    /* Rows of the weights belong to what it reads, which a convolution makes. */
+    /* The rows of its weights are the channels of its input: the weights are those of the
+     * convolution whose gradient it is. */
     struct graph_weights w = graph_conv2d_weights(graph, name, outputs, inputs, window.kernel);
     w.bias = graph_bias_parameter(graph, name, outputs, INIT_UNIFORM_BIAS,
                                   outputs * window.kernel * window.kernel);

@@ -1,5 +1,5 @@
-/* Builder functions, as graph.h's, for what lies around a region proposal network (op_rpn.h).
- * LOGITS and DELTAS hold a tensor for each of attr->levels. */
+/* Builder functions for the operators around a region proposal network (op_rpn.h), as in graph.h.
+ * LOGITS and DELTAS have a tensor for each of attr->levels. */
 #ifndef TRAINER_GRAPH_BUILD_BUILD_RPN_H
 #define TRAINER_GRAPH_BUILD_BUILD_RPN_H
 
@@ -9,8 +9,8 @@ struct rpn_proposals {
     int box, score, count; /* of OP_PROPOSALS */
     int nan;               /* of OP_RPN_TOP_K */
 };
-/* The best candidates of each level, their boxes, suppression, the best of all. Nothing flows back.
- */
+/* Adds the operators that select proposals: the best candidates of each level, their boxes,
+ * non-maximum suppression, the best over all levels. Without gradients. */
 struct rpn_proposals graph_proposals(struct graph *graph, const char *name, const int *logits,
                                      const int *deltas, int image_size,
                                      const struct detect_attr *attr);
@@ -22,7 +22,7 @@ struct rpn_samples graph_rpn_targets(struct graph *graph, const char *name, int 
                                      int gt_count, int image_size, int key,
                                      const struct detect_attr *attr);
 
-/* The losses (enum rpn_loss); one of the graph's. */
+/* Adds the losses (enum rpn_loss); marked as one of the graph's losses. */
 int graph_rpn_loss(struct graph *graph, const char *name, const int *logits, const int *deltas,
                    const struct rpn_samples *samples, const struct detect_attr *attr);
 

@@ -4,7 +4,7 @@
 
 #include "trainer/graph/graph.h"
 
-/* Keeps ERR, if it is the first; TENSOR_NONE. */
+/* Keeps ERR if it is the first; returns TENSOR_NONE. */
 int builder_fail(struct graph *graph, const struct error *err);
 /* As graph_append, but the first error is kept. Returns the operator's number or -1. */
 int builder_append(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
@@ -14,7 +14,7 @@ int builder_op(struct graph *graph, enum op_kind kind, const char *name, const i
                const struct op_attr *attr);
 /* Writes "NAME.PART"; returns TEXT. */
 const char *builder_join(char text[TENSOR_NAME_SIZE], const char *name, const char *part);
-/* The last dimension of TENSOR, the channels; 1 when the builder has failed. */
+/* Returns the last dimension of TENSOR, the channels; 1 after a failure of the builder. */
 int64_t builder_channels(const struct graph *graph, int tensor);
 
 #endif

@@ -18,15 +18,16 @@ int fusion_parse(const char *name, enum fusion *ret, struct error *err) {
             return 0;
         }
     }
-    return error_set(err, EXIT_CODE_USAGE, "fusion '%s' is none of none, norm, all, conv", name);
+    return error_set(err, EXIT_CODE_USAGE,
+                     "unknown fusion level '%s'; expected one of none, norm, all, conv", name);
 }
 
 const char *fusion_name(enum fusion level) {
     return names[level];
 }
 
-/* The norm without a ReLU, of batch or running statistics, that makes TENSOR for one reader alone;
- * else NULL. */
+/* Returns the norm without a ReLU, with batch or running statistics, that produces TENSOR, if
+ * TENSOR has exactly one reader; else NULL. */
 static struct op *only_norm(const struct fuser *f, int tensor) {
     struct op *norm = fuser_only_for_one(f, tensor, OP_BATCH_NORM);
     if (norm == NULL)
@@ -47,14 +48,14 @@ static bool fuse_norm_relu(struct fuser *f, struct op *relu) {
     return fuser_replace(f, relu, &fused, norm, NULL, NULL);
 }
 
-/* Whether one operator can be both norms: it has one epsilon and one momentum. */
+/* Returns true if one operator can compute both norms: it has a single epsilon and momentum. */
 static bool are_alike(const struct op *norm, const struct op *other) {
     return norm->kind == other->kind && norm->attr.epsilon == other->attr.epsilon &&
            norm->attr.momentum == other->attr.momentum;
 }
 
-/* relu(norm(x) + norm2(side)), else relu(norm(x) + side); the later norm is the first one, since
- * the other is the shortcut. */
+/* relu(norm(x) + norm2(side)), else relu(norm(x) + side). The later norm becomes the first one,
+ * since the other belongs to the shortcut. */
 static bool fuse_join(struct fuser *f, struct op *relu) {
     struct op *add = relu->kind == OP_RELU ? fuser_only_for_one(f, relu->inputs[0], OP_ADD) : NULL;
     if (add == NULL)
@@ -92,7 +93,7 @@ static bool fuse_add_relu(struct fuser *f, struct op *relu) {
     return fuser_replace(f, relu, &fused, add, NULL, NULL);
 }
 
-/* max_pool(relu(norm(x))), in training: inference keeps no index and gains little. */
+/* max_pool(relu(norm(x))), in training only: inference keeps no index and gains little. */
 static bool fuse_norm_pool(struct fuser *f, struct op *pool) {
     if (pool->kind != OP_MAX_POOL || !f->graph->training)
         return false;
@@ -107,7 +108,7 @@ static bool fuse_norm_pool(struct fuser *f, struct op *pool) {
     return fuser_replace(f, pool, &fused, norm, NULL, NULL);
 }
 
-/* The gradient of a norm reads a sum of two gradients: it adds them itself. */
+/* A norm's gradient reads a sum of two gradients: it can add them itself. */
 static bool fuse_gradient_sum(struct fuser *f, struct op *grad) {
     if (grad->kind != OP_BATCH_NORM_GRAD || grad->inputs[NORM_GRAD_DY2] != TENSOR_NONE)
         return false;
@@ -120,7 +121,7 @@ static bool fuse_gradient_sum(struct fuser *f, struct op *grad) {
     return fuser_replace(f, grad, &fused, add, NULL, NULL);
 }
 
-/* Tried in this order at every operator. */
+/* Patterns, tried in this order at every operator. */
 static const struct {
     enum fusion level;
     bool (*apply)(struct fuser *f, struct op *op);
@@ -140,7 +141,7 @@ int graph_fuse(struct graph *graph, const struct backend *backend, enum fusion l
         for (size_t k = 0; k < sizeof(patterns) / sizeof(patterns[0]); k++)
             if (patterns[k].level <= level && graph->ops[i].kind != OP_KINDS)
                 (void)patterns[k].apply(&f, &graph->ops[i]);
-    /* Last, as ReLUs and sums go into norms first. */
+    /* Last, because ReLUs and sums are first fused with norms. */
     for (int i = 0; i < graph->op_count && level >= FUSION_NORM; i++)
         fuse_affine(&f, &graph->ops[i]);
     return graph_compact(graph, err);

@@ -1,6 +1,6 @@
 #include "trainer/graph/fuse/fuser.h"
 
-/* CONV with what is behind it; the slots of that are still empty. */
+/* Returns CONV as an operator with slots, still empty, for the bias or norm after it. */
 static struct op affine_of(const struct op *conv) {
     struct op fused = *conv;
     fused.kind = OP_CONV2D_AFFINE;
@@ -36,7 +36,7 @@ static void fuse_norm(struct fuser *f, struct op *norm) {
     (void)fuser_replace(f, norm, &fused, conv, NULL, NULL);
 }
 
-/* The second norm goes into its own convolution, whose result is then what the first one adds. */
+/* The second norm is fused with its own convolution, whose result the first one then adds. */
 static void fuse_dual(struct fuser *f, struct op *norm) {
     struct op *side = fuser_only_for_one(f, norm->inputs[NORM_SIDE], OP_CONV2D);
     struct op *conv = fuser_only_for_one(f, norm->inputs[NORM_X], OP_CONV2D);

@@ -1,18 +1,20 @@
-/* The backward half of FUSION_CONV for convolutions with a bias or a frozen norm behind them, in
- * two passes:
+/* Backward half of FUSION_CONV for convolutions followed by a bias or a frozen norm, in two
+ * passes:
  *
- *     frozen norm gradient -> both gradients of the convolution   becomes   ReLU mask -> these,
- * with the norm's scale data gradient (-> sum) -> ReLU mask (-> bias gradient)      becomes   one
- * operator
+ *     frozen norm gradient -> both gradients of the convolution
+ *         becomes   ReLU mask -> these, with the norm's scale
+ *     data gradient (-> sum) -> ReLU mask (-> bias gradient)
+ *         becomes   one operator
  *
- * A norm's scale is one number a channel: it goes into the weights, which are packed once a step,
- * and into the weights' gradient, so that no pass over the activations is left for it. */
+ * A norm's scale is one number per channel: it is multiplied into the weights, which are packed
+ * once a step, and into the weight gradient, so that no pass over the activations is left for
+ * it. */
 #include "trainer/graph/fuse/fuser.h"
 
 enum { READERS_MAX = 2 };
 
-/* A gradient of the convolution in front of frozen norm gradient NORM, by G, which NORM would have
- * scaled; kind OP_KINDS where OP is none. */
+/* Returns a gradient of the convolution before frozen norm gradient NORM that reads G, unscaled;
+ * kind OP_KINDS if OP is not such a gradient. */
 static struct op scaled_gradient(const struct op *op, const struct op *norm, int g) {
     struct op scaled = *op;
     bool weight = op->kind == OP_CONV2D_GRAD_WEIGHT;
@@ -28,8 +30,8 @@ static struct op scaled_gradient(const struct op *op, const struct op *norm, int
     return scaled;
 }
 
-/* What reads tensor DX, each as it would be by G instead; returns how many, or -1 where one has no
- * such form. */
+/* Finds the readers of tensor DX, each rewritten to read G instead; returns how many, or -1 if one
+ * cannot be rewritten. */
 static int find_scaled(const struct fuser *f, const struct op *norm, int dx, int g,
                        int numbers[READERS_MAX], struct op scaled[READERS_MAX]) {
     int count = 0;
@@ -49,7 +51,7 @@ static int find_scaled(const struct fuser *f, const struct op *norm, int dx, int
     return count;
 }
 
-/* What is left of NORM without its scale: the mask, or nothing. */
+/* Returns what is left of NORM without its scale: the mask, or nothing. */
 static struct op mask_of(const struct op *norm, int g) {
     struct op mask = *norm;
     mask.kind = norm->inputs[FROZEN_GRAD_Y] == TENSOR_NONE ? OP_KINDS : OP_RELU_GRAD;
@@ -74,7 +76,7 @@ int fuse_frozen_gradient(struct fuser *f, int number, struct error *err) {
     bool rectified = norm.inputs[FROZEN_GRAD_Y] != TENSOR_NONE;
     if (!rectified && dside != TENSOR_NONE)
         return 0;
-    /* What the side gets is the masked gradient anyway. */
+    /* The side gets the masked gradient in any case. */
     int g = dside != TENSOR_NONE ? dside : rectified ? dx : norm.inputs[FROZEN_GRAD_DY];
     int numbers[READERS_MAX];
     struct op scaled[READERS_MAX], mask = mask_of(&norm, g);
@@ -88,7 +90,8 @@ int fuse_frozen_gradient(struct fuser *f, int number, struct error *err) {
     return 0;
 }
 
-/* The data gradient without a mask that makes TENSOR for one reader alone; else NULL. */
+/* Returns the data gradient without a mask that produces TENSOR, if TENSOR has exactly one reader;
+ * else NULL. */
 static struct op *only_data_gradient(const struct fuser *f, int tensor) {
     struct op *data = fuser_only_for_one(f, tensor, OP_CONV2D_GRAD_DATA);
     if (data == NULL)
@@ -105,7 +108,7 @@ static struct op *bias_gradient(const struct fuser *f, int g) {
     return NULL;
 }
 
-/* DATA and what is behind it as one; SUM is the addition of OTHER between them, or NULL. */
+/* Fuses DATA with the operators after it; SUM is the addition of OTHER between them, or NULL. */
 static bool fuse_mask(struct fuser *f, struct op *mask, struct op *data, struct op *sum,
                       int other) {
     if (data == NULL)

@@ -1,6 +1,6 @@
 #include "trainer/graph/fuse/fuser.h"
 
-/* Who reads a tensor: a data gradient and a weight gradient of one convolution, and nobody else. */
+/* The readers of a tensor: exactly a data gradient and a weight gradient of one convolution. */
 struct readers {
     int data, weight;
 };
@@ -39,7 +39,7 @@ static bool find_readers(const struct graph *graph, int tensor, struct readers *
     return ret->data >= 0 && ret->weight >= 0 && graph->tensors[tensor].role == TENSOR_ACTIVATION;
 }
 
-/* Whether Y is the join that DATA's mask is that of. */
+/* Returns true if Y is the join whose mask DATA applies. */
 static bool is_join_of(const struct graph *graph, int y, const struct op *data) {
     int producer = graph->tensors[y].producer;
     const struct op *join = producer < 0 ? NULL : &graph->ops[producer];
@@ -50,7 +50,7 @@ static bool is_join_of(const struct graph *graph, int y, const struct op *data) 
            join->inputs[FUSED_CONV_SIDE] == data->inputs[GRAD_DATA_NORM_SIDE];
 }
 
-/* What both gradients together are; OP_KINDS: not one operator. */
+/* Returns the fused kind of both gradients; OP_KINDS: none. */
 static enum op_kind kind_of(const struct graph *graph, const struct op *data,
                             const struct op *weight) {
     if (weight->kind == OP_NORM_CONV2D_GRAD_WEIGHT)
@@ -65,7 +65,7 @@ static enum op_kind kind_of(const struct graph *graph, const struct op *data,
                : OP_KINDS;
 }
 
-/* The norm in front and what its gradient makes. */
+/* Adds the preceding norm and the outputs of its gradient. */
 static void take_norm(struct op *fused, const struct op *data) {
     fused->inputs[CONV_BACKWARD_X] = data->inputs[GRAD_DATA_NORM_X];
     for (int i = 0; i < 4; i++)
@@ -120,8 +120,8 @@ int fuse_conv_backward(struct fuser *f, int number, struct error *err) {
     struct op fused = backward_op(kind, apply, data, weight);
     if (!fuser_supports(f, &fused))
         return 0;
-    /* Where the data gradient stood, in front of which a shortcut's was made. Nothing in a step
-     * reads that of the weights. */
+    /* Placed at the data gradient, because a shortcut's gradient was made before it. Nothing in a
+     * step reads the weight gradient. */
     apply->kind = data->kind = weight->kind = OP_KINDS;
     graph->ops[readers.data] = fused;
     fuser_claim_outputs(graph, readers.data);

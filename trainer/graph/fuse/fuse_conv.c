@@ -1,14 +1,14 @@
-/* FUSION_CONV, in four passes over a graph that has its backward pass and FUSION_ALL behind it:
+/* FUSION_CONV, in four passes over a graph with its backward pass, after FUSION_ALL:
  *
  *     data gradient -> norm gradient     becomes  data gradient with mask and reductions -> apply
  *     conv -> norm + ReLU                becomes  conv with statistics -> finalize -> apply
  *     apply -> conv with statistics      becomes  conv with that prologue
  *     apply -> both gradients of a 1x1   becomes  one operator
  *
- * in front of which fuse_affine_grad.c does the like for biases and frozen norms.
+ * fuse_affine_grad.c does the same for biases and frozen norms before that.
  *
  * Each rewrite asks the backend about the operators that it would make, one convolution at a time,
- * and leaves alone what the backend lacks. */
+ * and leaves the graph unchanged if the backend lacks them. */
 #include "common/cleanup.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/fuse/fuser.h"
@@ -30,13 +30,14 @@ static struct op empty_op(enum op_kind kind, const char *name) {
 
 /* --- statistics in the epilogue --------------------------------------------------------------- */
 
-/* What one norm becomes: its convolution with statistics, and the operator that finishes them. */
+/* Result of splitting one norm: its convolution with statistics, and the operator that finalizes
+ * them. */
 struct split {
     int conv;
     struct op with_stats, finalize;
 };
 
-/* Whether the norm of OP whose slots start at FIRST can be split; fills SPLIT. */
+/* Checks whether the norm of OP whose slots start at FIRST can be split; fills SPLIT. */
 static int split_norm(struct fuser *f, const struct op *op, int first, struct split *split,
                       bool *ret_can, struct error *err) {
     struct graph *graph = f->graph;
@@ -99,7 +100,7 @@ static struct op apply_op(const struct op *norm, const struct split *splits) {
     return apply;
 }
 
-/* Splits the norm at NUMBER, if it is one and can be. */
+/* Splits the norm at NUMBER, if it is one and can be split. */
 static int fuse_statistics(struct fuser *f, int number, struct error *err) {
     struct graph *graph = f->graph;
     struct op norm = graph->ops[number];
@@ -114,7 +115,7 @@ static int fuse_statistics(struct fuser *f, int number, struct error *err) {
         if (!can)
             return 0;
     }
-    /* One convolution under both norms would have to give its statistics twice. */
+    /* A single convolution before both norms would have to output its statistics twice. */
     if (count == 2 && splits[0].conv == splits[1].conv)
         return 0;
     struct op apply = apply_op(&norm, splits);
@@ -133,7 +134,7 @@ static int fuse_statistics(struct fuser *f, int number, struct error *err) {
 
 /* --- the prologue of the next convolution ----------------------------------------------------- */
 
-/* The inputs of APPLY in front of CONV. */
+/* Returns CONV with the inputs of APPLY as its prologue. */
 static struct op with_prologue(const struct op *conv, const struct op *apply, enum op_kind kind) {
     struct op fused = *conv;
     fused.kind = kind;
@@ -152,8 +153,8 @@ static struct op weight_with_prologue(const struct op *weight, const struct op *
     return fused;
 }
 
-/* Normalise + ReLU goes into its readers, if these are one convolution and gradients by its
- * weights: then nobody needs the activation itself. */
+/* Normalization + ReLU is fused with its readers if these are one convolution and its weight
+ * gradients: then nothing needs the activation itself. */
 static bool fuse_norm_prologue(struct fuser *f, int number) {
     struct graph *graph = f->graph;
     struct op *apply = &graph->ops[number];
@@ -187,7 +188,7 @@ static bool fuse_norm_prologue(struct fuser *f, int number) {
     return true;
 }
 
-/* A join goes into its first reader, which writes it out for the others. */
+/* A join is fused with its first reader, which writes it to memory for the others. */
 static bool fuse_join_prologue(struct fuser *f, int number) {
     struct graph *graph = f->graph;
     struct op *apply = &graph->ops[number];
@@ -232,7 +233,7 @@ static bool fuse_prologue(struct fuser *f, int number) {
 static int run_pass(struct graph *graph, const struct backend *backend,
                     int (*apply)(struct fuser *f, int number, struct error *err),
                     struct error *err) {
-    /* Rewrites add tensors: at most a handful for each operator. */
+    /* Rewrites add tensors: at most a handful per operator. */
     size_t most = (size_t)graph->tensor_count + 16 * (size_t)graph->op_count;
     cleanup_free int *readers = calloc(most + 1, sizeof(*readers));
     if (readers == NULL)

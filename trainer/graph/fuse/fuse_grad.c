@@ -1,6 +1,6 @@
 #include "trainer/graph/fuse/fuser.h"
 
-/* The fused kind for the gradient of a norm; OP_KINDS where there is none. */
+/* Returns the fused kind for the gradient of a norm; OP_KINDS: none. */
 static enum op_kind fused_kind(enum norm_form form, bool shortcut) {
     switch (form) {
     case NORM_RELU:
@@ -37,7 +37,7 @@ static int new_coefficients(struct graph *graph, const struct op *op, int64_t ch
                         TENSOR_ACTIVATION, err);
 }
 
-/* g is the masked gradient: what the join sends to its side anyway. */
+/* g is the masked gradient, which the join sends to its side anyway. */
 static int make_outputs(struct graph *graph, const struct op *grad, struct op *fused,
                         struct error *err) {
     int64_t channels = fused->attr.target.dim[3];
@@ -77,7 +77,7 @@ static struct op apply_op(const struct op *grad, const struct op *fused, bool se
     return apply;
 }
 
-/* Whether the gradient that arrives in SLOT could be fused; then does it. */
+/* Fuses the gradient that arrives in SLOT, if possible. */
 static int fuse_slot(struct fuser *f, int number, int slot, bool *ret_done, struct error *err) {
     struct graph *graph = f->graph;
     struct op grad = graph->ops[number];

@@ -1,14 +1,15 @@
-/* The backward pass of a region proposal network's head on one level as one operator: the losses
- * see a few hundred of a hundred thousand anchors, and what lies behind them multiplies zeros. */
+/* Fusion of the backward pass of a region proposal network's head on one level into one operator:
+ * the losses involve a few hundred of a hundred thousand anchors, and the separate operators would
+ * mostly multiply zeros. */
 #include "trainer/graph/fuse/fuser.h"
 
-/* What stands behind OP_RPN_LOSS_GRAD: t = relu(conv3x3(x) + bias), and two predictors of t. */
+/* The head before OP_RPN_LOSS_GRAD: t = relu(conv3x3(x) + bias), and two predictors of t. */
 struct rpn_head {
     struct op *cls_weight, *cls_data, *box_weight, *box_data; /* of the predictors */
     struct op *sum, *mask, *bias, *conv_weight, *conv_data;
 };
 
-/* The first operator of KIND that reads TENSOR in SLOT. */
+/* Returns the first operator of KIND that reads TENSOR in SLOT. */
 static struct op *reader(const struct fuser *f, int tensor, enum op_kind kind, int slot) {
     for (int i = 0; i < f->graph->op_count && tensor != TENSOR_NONE; i++)
         if (f->graph->ops[i].kind == kind && f->graph->ops[i].inputs[slot] == tensor)
@@ -16,7 +17,8 @@ static struct op *reader(const struct fuser *f, int tensor, enum op_kind kind, i
     return NULL;
 }
 
-/* The operators that turn DY, which nobody else reads, into gradients of a predictor and of t. */
+/* Finds the operators that compute gradients of a predictor and of t from DY, if DY has no other
+ * readers. */
 static bool find_predictor(const struct fuser *f, int dy, struct op **ret_weight,
                            struct op **ret_data) {
     *ret_weight = reader(f, dy, OP_LINEAR_GRAD_WEIGHT, 0);

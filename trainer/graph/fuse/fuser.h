@@ -1,11 +1,11 @@
-/* Private to this room: what the fusion patterns share. */
+/* Helpers shared by the fusion patterns; private to this folder. */
 #ifndef TRAINER_GRAPH_FUSE_FUSER_H
 #define TRAINER_GRAPH_FUSE_FUSER_H
 
 #include "trainer/graph/backend.h"
 #include "trainer/graph/graph.h"
 
-/* A pass over the graph with the readers of every tensor at hand. */
+/* A pass over the graph with the number of readers of each tensor. */
 struct fuser {
     struct graph *graph;
     const struct backend *backend;
@@ -13,12 +13,12 @@ struct fuser {
 };
 
 void fuser_count_readers(struct fuser *f);
-/* The operator of KIND that makes TENSOR as its output 0, if it makes it for one reader alone; else
- * NULL. */
+/* Returns the operator of KIND that produces TENSOR as its output 0, if TENSOR has exactly one
+ * reader; else NULL. */
 struct op *fuser_only_for_one(const struct fuser *f, int tensor, enum op_kind kind);
 
-/* Puts FUSED in the place of AT and removes the operators it swallowed (NULLs are fine), if the
- * backend has it. */
+/* Replaces AT by FUSED and removes the operators that it includes (NULLs are fine), if the backend
+ * has it. */
 bool fuser_replace(struct fuser *f, struct op *at, const struct op *fused, struct op *first,
                    struct op *second, struct op *third);
 
@@ -26,7 +26,7 @@ static inline bool fuser_supports(const struct fuser *f, const struct op *op) {
     return f->backend->table->supports(f->backend, f->graph, op);
 }
 
-/* Notes in the tensors who makes the outputs of operator NUMBER. */
+/* Records operator NUMBER as the producer of its outputs. */
 static inline void fuser_claim_outputs(struct graph *graph, int number) {
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)
         if (graph->ops[number].outputs[i] != TENSOR_NONE)
@@ -36,21 +36,21 @@ static inline void fuser_claim_outputs(struct graph *graph, int number) {
 /* fuse_rpn.c: the pattern that begins at an OP_RPN_LOSS_GRAD. */
 bool fuse_rpn_head(struct fuser *f, struct op *loss_grad);
 
-/* fuse_affine.c: a bias or a frozen norm at OP, with all that it does, goes into the convolution in
- * front of it. */
+/* fuse_affine.c: fuses a bias or a frozen norm at OP, with everything it includes, with the
+ * convolution before it. */
 void fuse_affine(struct fuser *f, struct op *op);
 
-/* fuse_grad.c: tries to put the data gradient in front of norm gradient NUMBER, its ReLU mask and
- * the reductions into one operator. May insert operators behind it. */
+/* fuse_grad.c: tries to fuse the data gradient before norm gradient NUMBER with its ReLU mask and
+ * the reductions. May insert operators after it. */
 int fuse_data_gradient(struct fuser *f, int number, struct error *err);
 
-/* fuse_affine_grad.c: tries to take the scale out of frozen norm gradient NUMBER, and to put ReLU
- * mask NUMBER into the data gradient in front of it. */
+/* fuse_affine_grad.c: tries to remove the scale from frozen norm gradient NUMBER, and to fuse ReLU
+ * mask NUMBER with the data gradient before it. */
 int fuse_frozen_gradient(struct fuser *f, int number, struct error *err);
 int fuse_relu_gradient(struct fuser *f, int number, struct error *err);
 
-/* fuse_backward.c: tries to put the norm gradient's last pass NUMBER and both gradients of the 1x1
- * convolution that reads it into one operator. */
+/* fuse_backward.c: tries to fuse the norm gradient's last pass NUMBER with both gradients of the
+ * 1x1 convolution that read it. */
 int fuse_conv_backward(struct fuser *f, int number, struct error *err);
 
 #endif

@@ -20,7 +20,7 @@ static void mark_unwanted(struct graph *graph) {
     }
 }
 
-/* Whether operator NUMBER is a loss or a gradient has come to one of its outputs. */
+/* Returns true if operator NUMBER is a loss or one of its outputs has a gradient. */
 static bool has_gradient(const struct graph *graph, int number) {
     for (int i = 0; i < graph->loss_count; i++)
         if (graph->losses[i] == number)

@@ -1,11 +1,11 @@
-/* Reverse-mode differentiation on the graph: the gradient of every operator is more operators, so
- * the backward pass is fused, planned and tested by the same code as the forward pass.
+/* Reverse-mode differentiation on the graph. The gradient of an operator is more operators, so the
+ * backward pass is fused, planned and tested by the same code as the forward pass.
  *
- * The operators are walked from last to first; the rule of a loss, and of each operator that got a
- * gradient for any of its outputs, adds operators that turn the gradients of its outputs into
- * gradients of its inputs. A tensor with several readers gets the sum of what they send, by OP_ADD,
- * in the order of the walk. Gradients of parameters become tensors of
- * role TENSOR_GRADIENT. What leads to no parameter gets none. */
+ * Operators are visited from last to first. The rule of a loss, and of each operator with a
+ * gradient for any of its outputs, adds operators that compute the gradients of its inputs from
+ * those of its outputs. The gradients of a tensor with several readers are summed by OP_ADD, in
+ * the order of the visit. Gradients of parameters become tensors with role TENSOR_GRADIENT.
+ * Tensors that depend on no parameter get none. */
 #ifndef TRAINER_GRAPH_GRADIENT_BACKWARD_H
 #define TRAINER_GRAPH_GRADIENT_BACKWARD_H
 

@@ -1,5 +1,4 @@
-/* The gradient rules of the operators on regions and masks. Boxes are where they are: nothing flows
- * to them. */
+/* Gradient rules of the operators on regions and masks. Boxes get no gradient. */
 #include "trainer/graph/gradient/gradient_rules.h"
 #include "trainer/graph/gradient/gradients.h"
 #include "trainer/graph/op_roi.h"
@@ -11,7 +10,7 @@ int gradient_roi_align(struct graph *graph, int number, struct error *err) {
                                          [ROI_ALIGN_GRAD_ROI] = op.inputs[ROI_ALIGN_ROI],
                                          [ROI_ALIGN_GRAD_LABEL] = op.inputs[ROI_ALIGN_LABEL],
                                          [ROI_ALIGN_GRAD_ROW] = op.inputs[ROI_ALIGN_ROW]};
-    /* A map has several readers: what has come from others is added on the way. */
+    /* A map has several readers: gradients from the others are added in the same operator. */
     for (int l = 0; l < ROI_LEVELS_MAX; l++)
         inputs[ROI_ALIGN_GRAD_BEFORE + l] = gradients_of(graph, op.inputs[ROI_ALIGN_MAP + l]);
     int added = gradients_append(graph, OP_ROI_ALIGN_GRAD, &op, inputs, &op.attr, err);

@@ -1,5 +1,5 @@
-/* The gradients of a region proposal network's losses: one operator a level, so that each level's
- * part of the network can go on by itself, and its memory with it. */
+/* Gradient rules of a region proposal network's losses: one operator per level, so that backward
+ * can proceed level by level and free each level's memory. */
 #include "trainer/graph/gradient/gradient_rules.h"
 #include "trainer/graph/gradient/gradients.h"
 #include "trainer/graph/op_rpn.h"

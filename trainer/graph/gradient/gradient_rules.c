@@ -1,11 +1,11 @@
-/* The gradient rules of the operator table. The gradient by the weights comes before that by the
- * data: its bucket is ready one operator earlier, and the forward activation dies before its
- * gradient is made. */
+/* Gradient rules of the operator table. The weight gradient comes before the data gradient: its
+ * bucket is ready one operator earlier, and the forward activation is freed before its gradient is
+ * allocated. */
 #include "trainer/graph/gradient/gradient_rules.h"
 #include "trainer/graph/gradient/gradients.h"
 
-/* What the convolution of OP sends to its input and weights, if DY is the gradient of its result.
- */
+/* Sends the gradients of OP's convolution to its input and weights; DY is the gradient of the
+ * convolution's result. */
 static int send_conv2d(struct graph *graph, const struct op *op, int dy, struct error *err) {
     int x = op->inputs[0], w = op->inputs[1];
     struct op_attr attr = {.window = op->attr.window, .target = graph->tensors[w].shape};
@@ -36,7 +36,7 @@ int gradient_conv_transpose2d(struct graph *graph, int number, struct error *err
     return gradients_append_to(graph, OP_CONV2D, &op, (int[]){dy, w}, &attr, x, err);
 }
 
-/* The gradient of op's output, in front of the ReLU that attr.relu says. */
+/* Returns the gradient of op's output before the ReLU, if attr.relu has one. */
 static int before_relu(struct graph *graph, const struct op *op, int *ret_dy, struct error *err) {
     *ret_dy = gradients_of(graph, op->outputs[0]);
     if (!op->attr.relu)
@@ -61,7 +61,7 @@ int gradient_bias(struct graph *graph, int number, struct error *err) {
     return gradients_send(graph, op.inputs[0], dy, err);
 }
 
-/* In front of the frozen norm of OP, whose side gets its own. */
+/* Returns the gradient before the frozen norm of OP; the side input gets its own. */
 static int before_frozen_norm(struct graph *graph, const struct op *op, int *ret_dy,
                               struct error *err) {
     int side = op->inputs[AFFINE_SIDE];
@@ -83,8 +83,8 @@ static int before_frozen_norm(struct graph *graph, const struct op *op, int *ret
                : 0;
 }
 
-/* Mask and scale are one pass over the gradient in any case, so that its products are those of the
- * plain convolution. */
+/* Mask and scale take one pass over the gradient in any case; after it the products are those of
+ * the plain convolution. */
 int gradient_conv2d_affine(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int dy, bias = op.inputs[AFFINE_BIAS];
@@ -181,7 +181,7 @@ int gradient_frozen_norm(struct graph *graph, int number, struct error *err) {
     return attr.side ? gradients_send(graph, op.inputs[NORM_SIDE], dside, err) : 0;
 }
 
-/* The list has each function's gradient behind it. */
+/* In the list each function is followed by its gradient. */
 int gradient_pointwise(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int inputs[] = {gradients_of(graph, op.outputs[0]), op.outputs[0]};

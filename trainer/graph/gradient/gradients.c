@@ -34,7 +34,7 @@ void gradients_take(struct graph *graph, int tensor, int gradient) {
 
 int gradients_append(struct graph *graph, enum op_kind kind, const struct op *op, const int *inputs,
                      const struct op_attr *attr, struct error *err) {
-    struct op_attr own = *attr; /* attr may lie in graph->ops, which moves */
+    struct op_attr own = *attr; /* attr may point into graph->ops, which can be reallocated */
     return graph_append(graph, kind, op->name, inputs, &own, err);
 }
 

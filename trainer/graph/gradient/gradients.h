@@ -7,19 +7,20 @@
 
 #include <stdbool.h>
 
-/* In graph->gradient beside TENSOR_NONE ("nothing yet"): no parameter lies behind this tensor. */
+/* Value in graph->gradient, beside TENSOR_NONE ("no gradient yet"): this tensor depends on no
+ * parameter. */
 enum { GRADIENT_UNWANTED = -2 };
 
-/* The gradient of TENSOR so far, TENSOR_NONE if nothing flows: zero. */
+/* Returns the gradient of TENSOR so far, TENSOR_NONE if there is none: zero. */
 int gradients_of(const struct graph *graph, int tensor);
-/* Whether anybody wants the gradient of TENSOR: it is a parameter or depends on one. */
+/* Returns true if TENSOR needs a gradient: it is a parameter or depends on one. */
 bool gradients_wanted(const struct graph *graph, int tensor);
-/* GRADIENT flows to TENSOR: kept, or added to what is there. */
+/* Adds GRADIENT to the gradient of TENSOR, or makes it the first. */
 int gradients_send(struct graph *graph, int tensor, int gradient, struct error *err);
-/* GRADIENT holds what had come to TENSOR so far, and takes its place. */
+/* Replaces the gradient of TENSOR by GRADIENT, which includes what was there so far. */
 void gradients_take(struct graph *graph, int tensor, int gradient);
-/* Appends a gradient operator of OP, a copy of the forward one. Returns its number or -1; what it
- * makes is sent one by one. ATTR may lie in the graph. */
+/* Appends a gradient operator of OP, a copy of the forward one. Returns its number or -1; the
+ * caller sends each of its outputs. ATTR may point into the graph. */
 int gradients_append(struct graph *graph, enum op_kind kind, const struct op *op, const int *inputs,
                      const struct op_attr *attr, struct error *err);
 /* The same, and sends output 0 to TENSOR. */

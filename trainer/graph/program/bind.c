@@ -49,7 +49,7 @@ static void *stored_address(const struct program *program, int number, struct er
     }
     if (!shape_equal(&slot->shape, &owner->shape)) {
         char is[SHAPE_TEXT_SIZE], wanted[SHAPE_TEXT_SIZE];
-        (void)error_set(err, EXIT_CODE_CONFIG, "%s is %s in the store, wanted %s", owner->name,
+        (void)error_set(err, EXIT_CODE_CONFIG, "%s is %s in the store, expected %s", owner->name,
                         shape_text(&slot->shape, is), shape_text(&owner->shape, wanted));
         return NULL;
     }
@@ -62,12 +62,11 @@ static void *stored_address(const struct program *program, int number, struct er
     void *address = gradient ? store_gradient_at(program->store, slot)
                              : store_at(program->store, slot, slot->home);
     if (address == NULL)
-        (void)error_set(err, EXIT_CODE_INTERNAL, "the store keeps no such values of %s",
-                        owner->name);
+        (void)error_set(err, EXIT_CODE_INTERNAL, "the store has no such values of %s", owner->name);
     return address;
 }
 
-/* Fills ADDRESSES, one per tensor; tensors that no operator touches get NULL. */
+/* Fills ADDRESSES, one per tensor; NULL for tensors that no operator uses. */
 static int resolve_addresses(const struct program *program, void **addresses, struct error *err) {
     const struct graph *graph = program->graph;
     for (int i = 0; i < graph->tensor_count; i++) {
@@ -130,8 +129,8 @@ static bool pack_the_same(const struct program *program, int i, int k) {
            program->graph->ops[i].inputs[1] == program->graph->ops[k].inputs[1];
 }
 
-/* Refresh steps in the order of operators, but those that pack the same weights in a row: the later
- * ones find them in the caches. */
+/* Lists refresh steps in the order of operators, except that those that pack the same weights
+ * follow each other: the later ones find them in the caches. */
 static void collect_refresh(struct program *program) {
     for (int i = 0; i < program->graph->op_count; i++) {
         int first = 0;
@@ -163,12 +162,12 @@ int program_bind(struct program *program, struct error *err) {
             packed += plan_aligned(program->needs[i].packed);
     }
     collect_refresh(program);
-    /* Who times plans may have written over it. */
+    /* A backend that times plans may have overwritten it. */
     program->store->narrow_stale = true;
     return 0;
 }
 
-/* The operator that makes the gradient of the parameter called SLOT->name, or -1. */
+/* Returns the operator that produces the gradient of the parameter SLOT->name, or -1. */
 static int gradient_producer(const struct graph *graph, const struct store_slot *slot) {
     int parameter = graph_find(graph, slot->name);
     for (int i = 0; i < graph->tensor_count; i++)
@@ -195,9 +194,10 @@ int program_make_buckets(struct program *program, size_t bucket_bytes, struct er
         }
         int producer = gradient_producer(program->graph, &store->slots[i]);
         if (producer < 0 && store->slots[i].trained)
-            return error_set(err, EXIT_CODE_INTERNAL,
-                             "%s is trained by another program over this store, not by this one",
-                             store->slots[i].name);
+            return error_set(
+                err, EXIT_CODE_INTERNAL,
+                "%s is trained by another program with this store, but not by this one",
+                store->slots[i].name);
         if (producer > open.after)
             open.after = producer;
     }

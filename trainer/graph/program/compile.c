@@ -1,4 +1,4 @@
-/* The passes of a compile, for programs that share a store and a memory. */
+/* Passes of a compile, for programs that share a store and memory. */
 #include "trainer/graph/gradient/backward.h"
 #include "trainer/graph/program/bind.h"
 #include "trainer/graph/program/sizes.h"
@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-/* Weight gradients that the device's products make in the type of activations stay so. */
+/* Lets weight gradients that the device's products make in the type of activations stay in that
+ * type. */
 static void narrow_gradients(struct graph *graph, const struct backend *backend) {
     const struct backend_device *device = backend->table->device;
     if (device == NULL || device->narrow_gradient == NULL)
@@ -45,7 +46,7 @@ static int ask_backend(struct program *program, struct error *err) {
     for (int i = 0; i < graph->op_count; i++) {
         const struct op *op = &graph->ops[i];
         if (!backend->table->supports(backend, graph, op)) {
-            (void)error_set(err, EXIT_CODE_CONFIG, "backend %s has no such operator in %s",
+            (void)error_set(err, EXIT_CODE_CONFIG, "backend %s has no such operator for %s",
                             backend->table->name, dtype_name(graph->dtype));
             return program_op_error(graph, op, err);
         }
@@ -68,7 +69,7 @@ static int make_plan(struct program *program, bool one_lane, struct error *err) 
     return 0;
 }
 
-/* From a described graph to a plan of its memory. */
+/* From a built graph to a plan of its memory. */
 static int prepare(struct program *program, const struct compile_options *options,
                    struct error *err) {
     if (rewrite(program->graph, program->backend, options->fusion, err) != 0 ||
@@ -93,8 +94,8 @@ static int allocate(struct program *program, struct program_memory *memory, bool
     return program_allocate(memory, err);
 }
 
-/* Memory for the store, if PROGRAM lays it out, and for programs. Where it is not enough, the error
- * tells what everything takes. */
+/* Allocates memory for the store, if PROGRAM lays it out, and for programs. If that fails, the
+ * error lists all sizes. */
 static int find_memory(struct program *program, struct program_memory *memory,
                        const struct compile_memory *ask, struct error *err) {
     char text[SIZES_TEXT_SIZE];

@@ -39,7 +39,7 @@ static int plan_allocate(struct plan *plan, const struct graph *graph, struct er
     return complete ? 0 : -1;
 }
 
-/* What a plan is made from. */
+/* Input of a plan. */
 struct planner {
     struct plan *plan;
     const struct graph *graph;
@@ -78,7 +78,7 @@ static void find_last_uses(const struct planner *p) {
                 p->last_use[op_reads(&p->graph->ops[i], k)] = i;
 }
 
-/* Whether nobody but operator NUMBER may still be at BLOCK when that runs. */
+/* Returns true if only operator NUMBER can still access BLOCK when it runs. */
 static bool is_left_to(const struct planner *p, const struct plan_block *block, int number) {
     for (int lane = 0; lane < LANES; lane++)
         if (block->end[lane] >= 0 && block->end[lane] != number &&
@@ -87,8 +87,9 @@ static bool is_left_to(const struct planner *p, const struct plan_block *block, 
     return true;
 }
 
-/* The block of the input that dies at operator NUMBER and whose place output SLOT may take, or -1.
- * A block that another output has taken already lives past NUMBER or is no longer its input's. */
+/* Returns the block of the input that is last used by operator NUMBER and that output SLOT may
+ * reuse, or -1. A block that another output reuses already lives past NUMBER or is no longer its
+ * input's. */
 static int dying_block(const struct planner *p, int number, int slot) {
     const struct plan *plan = p->plan;
     const struct op *op = &p->graph->ops[number];
@@ -145,7 +146,8 @@ static void collect_blocks(const struct planner *p) {
     }
 }
 
-/* Whether all that touches A has surely run before anything that touches B starts. */
+/* Returns true if everything that touches A has surely run before anything that touches B
+ * starts. */
 static bool is_over(const struct streams *lanes, const struct plan_block *a,
                     const struct plan_block *b) {
     for (int i = 0; i < LANES; i++)
@@ -169,7 +171,7 @@ static int compare_sizes(const void *a, const void *b) {
 }
 
 /* Finds BLOCK's offset: the tightest gap between those of PLACED (sorted by offset) that live at
- * the same time, else behind the last of them. */
+ * the same time, else after the last of them. */
 static size_t tightest_gap(const struct streams *lanes, const struct plan_block *block,
                            struct plan_block *const *placed, int count) {
     size_t end = 0, best = 0, best_gap = SIZE_MAX;

@@ -1,5 +1,5 @@
-/* The proof of a memory plan. It knows nothing of the planner's lifetimes: what each operator reads
- * and writes comes from the graph, what surely runs before what from the waits. */
+/* Proof of a memory plan, independent of the planner's lifetimes: the graph says what each
+ * operator reads and writes, the waits say what surely runs before what. */
 #include "trainer/graph/program/plan.h"
 #include "trainer/graph/rules/op_table.h"
 
@@ -7,13 +7,13 @@
 
 #include <stdlib.h>
 
-/* What one operator makes and others read: a tensor, saved bytes, or scratch, which it reads
- * itself. */
+/* What one operator writes and others read: a tensor, saved bytes, or scratch, which the operator
+ * reads itself. */
 struct value {
     size_t offset, bytes;
     int writer;
     int tensor;     /* or TENSOR_NONE */
-    int end[LANES]; /* the last that touches it on each lane, or -1 */
+    int end[LANES]; /* the last operator that touches it on each stream, or -1 */
 };
 
 struct proof {
@@ -38,12 +38,12 @@ static int add_value(struct proof *p, int block, int writer, int tensor) {
     return p->count++;
 }
 
-/* Operator READER finds a value that surely has been made. */
+/* Checks that operator READER reads a value that has surely been written. */
 static int add_read(struct proof *p, int value, int writer, int reader) {
     if (writer >= 0 && !streams_before(p->lanes, writer, reader))
         return error_set(p->err, EXIT_CODE_INTERNAL,
-                         "operator %d reads what operator %d may not have made yet", reader,
-                         writer);
+                         "operator %d reads the result of operator %d, which may not have run yet",
+                         reader, writer);
     if (value >= 0)
         p->values[value].end[streams_of(p->lanes, reader)] = reader;
     return 0;
@@ -82,7 +82,7 @@ static int collect(struct proof *p) {
     return 0;
 }
 
-/* Whether operator NUMBER may write its output TO over its input FROM. */
+/* Returns true if operator NUMBER may write its output TO over its input FROM. */
 static bool may_take_place(const struct graph *graph, int number, int from, int to) {
     const struct op *op = &graph->ops[number];
     const struct op_rule *rule = op_rule(op->kind);
@@ -93,7 +93,7 @@ static bool may_take_place(const struct graph *graph, int number, int from, int 
     return false;
 }
 
-/* Whether nobody needs A any more when B is written. */
+/* Returns true if nothing needs A any more when B is written. */
 static bool is_over(const struct proof *p, const struct value *a, const struct value *b) {
     for (int lane = 0; lane < LANES; lane++) {
         int last = a->end[lane];
@@ -113,7 +113,7 @@ static int compare_pairs(const struct proof *p) {
         const struct value *a = &p->values[i];
         if (a->offset % PLAN_ALIGNMENT != 0 || a->offset + a->bytes > p->plan->arena_bytes)
             return error_set(p->err, EXIT_CODE_INTERNAL,
-                             "what operator %d makes lies at %zu + %zu of %zu", a->writer,
+                             "the result of operator %d is at %zu + %zu of %zu", a->writer,
                              a->offset, a->bytes, p->plan->arena_bytes);
         for (int k = 0; k < i; k++) {
             const struct value *b = &p->values[k];

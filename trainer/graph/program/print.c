@@ -1,4 +1,4 @@
-/* Tables for people: the memory plan and the compiled program. */
+/* Printed tables of the memory plan and the compiled program. */
 #include "trainer/graph/program/program.h"
 
 #include "common/cleanup.h"

@@ -48,11 +48,11 @@ int program_op_error(const struct graph *graph, const struct op *op, struct erro
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* Where a run has come to. LANE is selected on a device with lanes. */
+/* State of a run. LANE is selected on a device with streams. */
 struct run {
     struct program *program;
     const struct program_hooks *hooks;
-    const struct backend_device *device; /* NULL: one lane */
+    const struct backend_device *device; /* NULL: a single stream */
     int lane;
     int bucket; /* the next one */
 };
@@ -64,7 +64,7 @@ static int select_lane(struct run *r, int lane, struct error *err) {
     return r->device->select(r->program->backend, (enum backend_lane)lane, err);
 }
 
-/* Lane TO goes on behind all that lane FROM holds; TO is selected then. */
+/* Makes stream TO wait for all work in stream FROM, and selects TO. */
 static int chain_lanes(struct run *r, int from, int to, struct error *err) {
     if (r->device == NULL)
         return 0;
@@ -152,7 +152,7 @@ void *program_address(const struct program *program, int tensor) {
     return (char *)program->memory->kept + program->place[tensor];
 }
 
-/* The address of the tensor called NAME, whose size has to be BYTES. */
+/* Returns the address of the tensor NAME, which must have BYTES bytes. */
 static void *find_kept(const struct program *program, const char *name, size_t bytes,
                        struct error *err) {
     int tensor = graph_find(program->graph, name);

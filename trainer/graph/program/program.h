@@ -1,21 +1,22 @@
-/* Compile and run. program_compile takes a described graph through the passes
+/* Compilation and execution of a graph. program_compile takes a built graph through the passes
  *
- *     fuse (forward) -> gradients -> fuse (backward) -> schedule -> lanes -> query -> plan -> bind
+ *     fuse (forward) -> gradients -> fuse (backward) -> schedule -> streams -> query -> plan ->
+ * bind
  *
- * and leaves an array of bound steps; a training step is a walk over it. Compiling rewrites the
- * graph, which is borrowed and must outlive the program, as must store and backend.
+ * to an array of bound steps; a training step is a walk over it. Compiling rewrites the graph,
+ * which is borrowed and must outlive the program, as must store and backend.
  *
- *     resnet_build(&graph, ...);                        describe
+ *     resnet_build(&graph, ...);                        build
  *     program_compile(&train, &graph, &store, ...);     compile; the first one lays out the store
  *     store_start(&store, seed, err);                   or load a checkpoint
  *     for each batch:
  *         fill program_host_input(...)s;  program_run(&train, &hooks, err);
  *         all-reduce, optimizer;          store_changed(&store);
  *
- * Several programs over one store, of which one runs at a time (canvases, training and evaluation),
- * are compiled together: they take turns in one memory.
+ * Several programs with one store, only one of which runs at a time (canvases, training and
+ * evaluation), are compiled together and share their memory.
  *
- * A program is used by one thread at a time, and stays where it was compiled. */
+ * A program is used by one thread at a time, and must not move. */
 #ifndef TRAINER_GRAPH_PROGRAM_PROGRAM_H
 #define TRAINER_GRAPH_PROGRAM_PROGRAM_H
 
@@ -35,8 +36,8 @@ enum { PROGRAM_BUCKET_BYTES = 25 * 1024 * 1024 };
 
 struct sizes; /* program/sizes.h */
 
-/* Asked whether there is memory for all programs and their store, before any of it is taken. A
- * refusal, -1 with an error, ends the compilation. */
+/* Callback that decides, before any memory is allocated, whether there is enough for all programs
+ * and their store. A refusal, -1 with an error, ends the compilation. */
 struct compile_memory {
     int (*check)(void *user, const struct sizes *sizes, struct error *err);
     void *user;
@@ -44,32 +45,34 @@ struct compile_memory {
 
 struct compile_options {
     enum fusion fusion;
-    size_t bucket_bytes; /* least size of a gradient bucket but the last; 0: PROGRAM_BUCKET_BYTES */
-    bool one_lane; /* all on the device's main lane, to time or compare operators one by one */
-    struct compile_memory memory; /* zeroed: nobody is asked */
+    size_t bucket_bytes; /* least size of a gradient bucket except the last; 0:
+                          * PROGRAM_BUCKET_BYTES */
+    bool one_lane; /* all on the device's main stream, to time or compare operators one by one */
+    struct compile_memory memory; /* zeroed: no check */
 };
 
-/* A slice of the gradient arena whose gradients are complete once step `after` and those before it
- * have run. Buckets cover the arena without gaps, in order, the last one with the store's flags. */
+/* Gradient bucket: a slice of the gradient arena whose gradients are complete once step `after`
+ * and those before it have run. Buckets cover the arena without gaps, in order; the last one
+ * includes the store's flags. */
 struct bucket {
     size_t first, count; /* elements */
     int after;
 };
 
-/* What programs take turns in, each part as large as the largest of them wants it. A program's
- * inputs and outputs are good until another one is fed. */
+/* Memory that programs share, each part as large as the largest of them needs. A program's inputs
+ * and outputs are valid until another program gets its input. */
 struct program_memory {
     struct backend *backend; /* borrowed */
     void *arena;             /* within a step */
     void *kept;              /* inputs and outputs */
     void *packed;            /* what backends keep between steps */
     size_t arena_bytes, kept_bytes, packed_bytes;
-    /* Whose weights lie packed, as they were at that version of the store; NULL: nobody's. */
+    /* The program whose weights are packed, as of that version of the store; NULL: none. */
     const struct program *packed_by;
     uint64_t packed_version;
 };
 
-/* In program->place: neither input nor output. */
+/* Value in program->place: neither input nor output. */
 #define PROGRAM_NO_PLACE SIZE_MAX
 
 struct program {
@@ -88,7 +91,7 @@ struct program {
     struct plan plan;
     struct program_memory *memory; /* borrowed, or `own` */
     struct program_memory own;
-    size_t kept_bytes, packed_bytes; /* that this program wants */
+    size_t kept_bytes, packed_bytes; /* needed by this program */
     size_t *place;                   /* per tensor: offset in `kept`, for inputs and outputs */
 };
 
@@ -96,11 +99,11 @@ struct program {
 struct program_hooks {
     void *user;
     /* The gradients of bucket INDEX are complete; later steps do not touch them. On a device they
-     * are so on the lane that is selected then, which is what work on them is enqueued on: the
-     * main lane goes on without waiting for it. NULL: nobody wants to know. */
+     * are complete in the order of the stream that is selected at the call, and work on them is to
+     * be enqueued there: the main stream does not wait for it. NULL: not needed. */
     int (*bucket_ready)(void *user, int index, struct error *err);
-    /* After each step: for timing, traces, and to find the step that fails on a device. NULL
-     * mostly. */
+    /* Called after each step: for timing, traces, and to find the step that fails on a device.
+     * Usually NULL. */
     int (*after_step)(void *user, int step, struct error *err);
 };
 
@@ -108,42 +111,43 @@ void program_done(struct program *program);
 int program_compile(struct program *program, struct graph *graph, struct store *store,
                     struct backend *backend, const struct compile_options *options,
                     struct error *err);
-/* Compiles COUNT GRAPHS to PROGRAMS that take turns in MEMORY, which is zeroed and must outlive
- * them. The first graph lays out an empty store, so it names all that the others do. Those that
- * train have gradients for the same parameters, in buckets with the same bounds. On failure, too,
- * everything is released by the _done functions, programs first. */
+/* Compiles COUNT GRAPHS to PROGRAMS that share MEMORY, which is zeroed and must outlive them. The
+ * first graph lays out an empty store, so it must contain all parameters of the others. Those for
+ * training have gradients for the same parameters, in buckets with the same bounds. Even after a
+ * failure everything must be released with the _done functions, programs first. */
 int programs_compile(struct program *const *programs, struct graph *const *graphs, int count,
                      struct program_memory *memory, struct store *store, struct backend *backend,
                      const struct compile_options *options, struct error *err);
 void program_memory_done(struct program_memory *memory);
 
-/* One step, on packed weights that are brought up to date first where they are stale. HOOKS may be
- * NULL. */
+/* Runs one step; packs stale weights first. HOOKS may be NULL. */
 int program_run(struct program *program, const struct program_hooks *hooks, struct error *err);
-/* Whether the store has changed since PROGRAM's weights were packed, or another program has packed
- * its own in the same memory. */
+/* Returns true if the store has changed since PROGRAM's weights were packed, or another program
+ * has packed its own in the same memory. */
 bool program_stale(const struct program *program);
-/* Packs them, stale or not. */
+/* Packs the weights, stale or not. */
 int program_refresh(struct program *program, struct error *err);
-/* They are packed: for a caller who has replayed a recording of program_refresh. */
+/* Marks the weights as packed, for a caller that has replayed a recording of program_refresh. */
 void program_refreshed(struct program *program);
 
-/* Copies a whole input in, a kept output out; NAME as in the graph. Sizes must be those of the
+/* Copy a whole input in, or a kept output out; NAME as in the graph. Sizes must be those of the
  * tensor. */
 int program_write(struct program *program, const char *name, const void *values, size_t bytes,
                   struct error *err);
 int program_read(struct program *program, const char *name, void *ret_values, size_t bytes,
                  struct error *err);
-/* Where input or output TENSOR lies: host memory on ref and cpu, to be filled without a copy. */
+/* Returns the address of input or output TENSOR: host memory on ref and cpu, which can be written
+ * without a copy. */
 void *program_address(const struct program *program, int tensor);
 
-/* Wraps an error of operator OP, with its shape. */
+/* Prepends operator OP and its shape to an error. */
 int program_op_error(const struct graph *graph, const struct op *op, struct error *err);
 
-/* FLOPs and bytes of all operators. */
+/* Returns FLOPs and bytes of all operators. */
 struct op_cost program_cost(const struct program *program);
-/* A table for people: every operator with its tensors, cost, scratch, saved and packed bytes, its
- * lane and what of the other one it waits for, then the buckets and the memory plan. */
+/* Appends a table: every operator with its tensors, cost, scratch, saved and packed bytes, its
+ * stream and the operator of the other stream it waits for; then the buckets and the memory
+ * plan. */
 int program_print(const struct program *program, struct buf *out, struct error *err);
 
 #endif

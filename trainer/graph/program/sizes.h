@@ -1,4 +1,4 @@
-/* What a program takes of the device's memory, by use: for errors, tables and reports. */
+/* Device memory of a program, by use: for errors, tables and reports. */
 #ifndef TRAINER_GRAPH_PROGRAM_SIZES_H
 #define TRAINER_GRAPH_PROGRAM_SIZES_H
 
@@ -6,20 +6,22 @@
 
 enum { SIZES_TEXT_SIZE = 320 };
 
-/* Bytes. */
+/* In bytes. */
 struct sizes {
     size_t weights, gradients, optimizer, statistics; /* the store's */
-    size_t activations;                               /* one arena, with saved values and scratch */
-    size_t workspace;                                 /* of those: the largest operator's scratch */
-    size_t inputs;                                    /* and outputs */
+    size_t activations;                               /* one arena, including saved values and
+                                                       * scratch */
+    size_t workspace;                                 /* largest scratch of an operator, part of
+                                                       * activations */
+    size_t inputs;                                    /* inputs and outputs */
     size_t packed;                                    /* weights in the backend's layout */
 };
 
-/* Of a program whose backend was asked and whose store is laid out, with what others have in the
- * same memory; nothing has to be allocated. */
+/* Returns the sizes of a program whose backend was queried and whose store is laid out, including
+ * those of other programs in the same memory; nothing has to be allocated. */
 struct sizes sizes_of(const struct program *program);
 size_t sizes_sum(const struct sizes *s);
-/* "weights 97.5, gradients 97.5, ...: 5498.4 MiB in all". */
+/* Writes "weights 97.5, gradients 97.5, ...: 5498.4 MiB in all". */
 void sizes_text(const struct sizes *s, char *text, size_t size);
 
 #endif

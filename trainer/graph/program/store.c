@@ -12,7 +12,7 @@ static size_t arena_bytes(const struct store *store, enum store_arena arena) {
     return store->count[arena] * dtype_size(store->dtype);
 }
 
-/* Gradients are summed over ranks: a device may have memory for that. */
+/* Gradients are all-reduced: a device may have memory for that. */
 static const struct backend_device *summing_device(const struct store *store,
                                                    enum store_arena arena) {
     const struct backend_device *device = store->backend->table->device;
@@ -103,7 +103,7 @@ static int open_narrow(struct store *store, enum dtype type, struct error *err) 
     return store->narrow.narrow == NULL ? -1 : 0;
 }
 
-/* Which groups of elements the products make narrow. */
+/* Determines which groups of elements the products make in half precision. */
 static int open_narrowed(struct store *store, struct error *err) {
     const struct backend_table *table = store->backend->table;
     size_t count = group_count(store), unit = STORE_ALIGNMENT / dtype_size(store->dtype);
@@ -176,8 +176,8 @@ static void add_slot(struct store *store, const struct graph *graph, int number)
     store->count[home] += round_up(store, slot->count);
 }
 
-/* Parameters in the order in which their gradients are made, then those without gradient, then
- * states and constants in the order of the graph. */
+/* Adds parameters in the order in which their gradients are made, then those without gradient,
+ * then states and constants in the order of the graph. */
 static int add_slots(struct store *store, const struct graph *graph, struct error *err) {
     cleanup_free bool *seen = calloc((size_t)graph->tensor_count + 1, sizeof(*seen));
     store->slots = calloc((size_t)graph->tensor_count + 1, sizeof(*store->slots));
@@ -326,7 +326,7 @@ static double start_value(const struct store_slot *slot, struct random *random, 
     return 0;
 }
 
-/* Deviation of a normal, bound of a uniform start. */
+/* Returns the deviation of a normal, or the bound of a uniform initialization. */
 static double start_spread(const struct store_slot *slot) {
     const int64_t *dim = slot->shape.dim;
     double area = slot->shape.rank == 4 ? (double)(dim[1] * dim[2]) : 1;

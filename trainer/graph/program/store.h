@@ -1,13 +1,13 @@
-/* What outlives a step: parameters, their gradients, optimizer state, running statistics and
- * constants, each in one arena that the backend allocated. A training and an evaluation program
- * share one store.
+/* Store: the tensors that outlive a step. Parameters, their gradients, optimizer state, running
+ * statistics and constants, each in one arena allocated by the backend. A training and an
+ * evaluation program share one store.
  *
- * A parameter has the same place in the parameter, gradient and momentum arenas. The order is that
- * in which backward makes the gradients, so that a bucket of an all-reduce is a slice
- * [first, first + count). Places are aligned to STORE_ALIGNMENT bytes; what lies between them is
- * zero and stays zero under sums and optimizers. Behind the last parameter lie STORE_FLAGS more
- * elements in the gradient arena, part of the last bucket: small values that ride along (a stop
- * request, a loss). Elements are f32, or f64 beside an f64 graph. Offsets count elements. */
+ * A parameter has the same offset in the parameter, gradient and momentum arenas. The order is
+ * that in which backward produces the gradients, so that a bucket of an all-reduce is a slice
+ * [first, first + count). Offsets are aligned to STORE_ALIGNMENT bytes; the padding in between is
+ * zero and stays zero under sums and optimizers. After the last parameter the gradient arena has
+ * STORE_FLAGS more elements, part of the last bucket: small values that are all-reduced with it
+ * (stop requested, loss). Elements are f32, or f64 for an f64 graph. Offsets count elements. */
 #ifndef TRAINER_GRAPH_PROGRAM_STORE_H
 #define TRAINER_GRAPH_PROGRAM_STORE_H
 
@@ -20,9 +20,9 @@ enum { STORE_ALIGNMENT = 64, STORE_FLAGS = 16 };
 enum store_arena {
     STORE_PARAMETERS,
     STORE_GRADIENTS, /* training only */
-    STORE_MOMENTUM,  /* training only; the optimizer's, zero at first */
+    STORE_MOMENTUM,  /* training only; state of the optimizer, initially zero */
     STORE_STATE,     /* running statistics */
-    STORE_CONSTANTS, /* what frozen layers were given: no step changes it */
+    STORE_CONSTANTS, /* frozen layers: never changed by a step */
     STORE_ARENAS
 };
 
@@ -32,11 +32,11 @@ struct store_slot {
     enum tensor_init init;
     int64_t init_fan;
     enum tensor_file file;
-    int tensor;            /* its number in the graph: rising from the network's input on */
+    int tensor;            /* its number in the graph: ascending from the network's input on */
     enum store_arena home; /* of its values: STORE_PARAMETERS, STORE_STATE or STORE_CONSTANTS */
-    bool trained;          /* a parameter with a gradient: others stay as they are */
-    bool narrow_gradient;  /* that has the type of activations, beside STORE_GRADIENTS */
-    size_t first;          /* element of its arena(s) */
+    bool trained;          /* a parameter with a gradient; others are never updated */
+    bool narrow_gradient;  /* its gradient has the type of activations, beside STORE_GRADIENTS */
+    size_t first;          /* offset in its arena(s), in elements */
     size_t count;
 };
 
@@ -45,61 +45,62 @@ struct store {
     enum dtype dtype;        /* F32 or F64 */
     struct store_slot *slots;
     int slot_count;
-    void *arena[STORE_ARENAS];  /* the backend's memory; NULL if there is none */
-    void *mirror[STORE_ARENAS]; /* host copies of a device's arenas, once asked for */
-    size_t count[STORE_ARENAS]; /* elements, flags included */
-    size_t trained;             /* elements of the parameters that have a gradient: the first */
+    void *arena[STORE_ARENAS];  /* memory of the backend; NULL if there is none */
+    void *mirror[STORE_ARENAS]; /* host copies of a device's arenas, allocated on demand */
+    size_t count[STORE_ARENAS]; /* elements, including flags */
+    size_t trained;             /* elements of the parameters with a gradient: the first ones */
     size_t flags;               /* first of STORE_FLAGS elements of STORE_GRADIENTS */
-    /* Of a training in f16 or bf16 on a device that wants it: the parameters in that type. Programs
-     * bring it up to date before they run; the optimizer writes both. */
+    /* For training in f16 or bf16 on a device that needs it: the parameters in that type. Programs
+     * update it before they run; the optimizer writes both. */
     struct backend_narrow narrow;
     bool narrow_stale;
-    /* Of a training: WIDE is STORE_GRADIENTS. */
+    /* For training: WIDE is STORE_GRADIENTS. */
     struct backend_gradients gradients;
-    unsigned char *narrowed; /* owned: what `gradients` points at */
-    uint64_t version;        /* grows when values change: packed copies are of some version */
+    unsigned char *narrowed; /* owned: the mask in `gradients` */
+    uint64_t version;        /* incremented when values change: packed copies belong to a version */
 };
 
 void store_done(struct store *store);
-/* Parameters, states or constants were changed in their arenas: programs pack them anew before they
- * run next. The functions below that write say so themselves. */
+/* Call after changing parameters, states or constants in their arenas: programs then pack them
+ * again before they run. The functions below that write do so themselves. */
 void store_changed(struct store *store);
-/* The same by an update that has written the narrow copy, too. */
+/* The same after an update that has also written the half-precision copy. */
 void store_updated(struct store *store);
-/* Brings the narrow copy up to date where there is one and it is stale. */
+/* Updates the half-precision copy if there is one and it is stale. */
 int store_narrow(struct store *store, struct error *err);
 /* Lays out arenas for GRAPH's parameters, states and constants; gradients of the scheduled graph
- * decide the order. program_compile calls this, then store_allocate, for an empty (zeroed) store.
- */
+ * determine the order. program_compile calls this, then store_allocate, for an empty (zeroed)
+ * store. */
 int store_lay_out(struct store *store, struct backend *backend, const struct graph *graph,
                   struct error *err);
-/* Takes the memory for a store that was laid out for GRAPH, all zero. */
+/* Allocates the memory of a store that was laid out for GRAPH, all zero. */
 int store_allocate(struct store *store, const struct graph *graph, struct error *err);
-/* Both. */
+/* Calls both. */
 int store_init(struct store *store, struct backend *backend, const struct graph *graph,
                struct error *err);
-/* Brings STORE_GRADIENTS up to date with what lies beside it; `read` and `pull` below do so
+/* Updates STORE_GRADIENTS from the half-precision gradients; `read` and `pull` below do so
  * themselves. Enqueues on a device. */
 int store_widen_gradients(struct store *store, struct error *err);
-/* Bytes that lie beside STORE_GRADIENTS. */
+/* Returns the bytes of half-precision gradients. */
 size_t store_beside_gradients(const struct store *store);
-/* Where the step makes the gradient of SLOT. */
+/* Returns the address where the step writes the gradient of SLOT. */
 void *store_gradient_at(const struct store *store, const struct store_slot *slot);
-/* The slot called NAME, or NULL. */
+/* Returns the slot NAME, or NULL. */
 const struct store_slot *store_find(const struct store *store, const char *name);
-/* Address of SLOT in ARENA, NULL where it has none. Host memory on ref and cpu. */
+/* Returns the address of SLOT in ARENA, or NULL. Host memory on ref and cpu. */
 void *store_at(const struct store *store, const struct store_slot *slot, enum store_arena arena);
-/* Copies between SLOT and dense host memory of the store's type. */
+/* Copy between SLOT and dense host memory of the store's type. */
 int store_read(struct store *store, const struct store_slot *slot, enum store_arena arena,
                void *ret_values, struct error *err);
 int store_write(struct store *store, const struct store_slot *slot, enum store_arena arena,
                 const void *values, struct error *err);
-/* ARENA in host memory, as it is now: the arena itself on ref and cpu, else a copy, which is the
- * store's and good until the next call for this arena. A changed copy goes back with store_push. */
+/* Returns the present values of ARENA in host memory: the arena itself on ref and cpu, else a
+ * copy, which belongs to the store and is valid until the next call for this arena. store_push
+ * writes a changed copy back. */
 int store_pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err);
 int store_push(struct store *store, enum store_arena arena, struct error *err);
-/* Sets parameters, states and constants to their start values; the numbers depend on SEED, name and
- * element alone. */
+/* Initializes parameters, states and constants; the numbers depend only on SEED, name and
+ * element. */
 int store_start(struct store *store, uint64_t seed, struct error *err);
 
 #endif

@@ -31,7 +31,7 @@ static int allocate(struct streams *lanes, int count, struct error *err) {
     return 0;
 }
 
-/* Whether OP makes gradients of parameters and nothing else. */
+/* Returns true if OP only makes gradients of parameters. */
 static bool is_side_work(const struct graph *graph, const bool *read, const struct op *op) {
     bool any = false;
     for (int i = 0; i < OP_OUTPUTS_MAX; i++) {
@@ -61,7 +61,7 @@ static int choose_lanes(struct streams *lanes, const struct graph *graph, struct
     return 0;
 }
 
-/* The last operator of the main lane that makes an input of OP, or -1. */
+/* Returns the last operator of the main stream that makes an input of OP, or -1. */
 static int last_maker(const struct streams *lanes, const struct graph *graph, const struct op *op) {
     int last = -1;
     for (int k = 0; k < OP_READS_MAX; k++) {
@@ -73,9 +73,9 @@ static int last_maker(const struct streams *lanes, const struct graph *graph, co
     return last;
 }
 
-/* An operator of the side lane waits for the main one as far as that has come, where something it
- * reads was made there since its lane waited last; the lane's first one always, so that nothing of
- * it runs before the step. */
+/* An operator of the side stream waits for the main stream's present position if one of its inputs
+ * was made there since the side stream's last wait. The first one always waits, so that none of
+ * them runs before the step. */
 static int choose_waits(struct streams *lanes, const struct graph *graph, struct error *err) {
     cleanup_free int *side = calloc((size_t)lanes->side_count + 1, sizeof(*side));
     if (side == NULL)
@@ -105,7 +105,7 @@ void streams_settle(struct streams *lanes) {
             known[lane] = lanes->wait[i];
         lanes->known[i] = known[lane];
         lanes->mark[i] = -1;
-        /* The main lane's mark is waited for before the next one is set. */
+        /* The main stream's event is waited for before it is recorded again. */
         if (lane == LANE_SIDE)
             lanes->mark[i] = 1 + side++ % (STREAMS_LAG + 1);
         if (lane == LANE_SIDE && lanes->wait[i] >= 0)

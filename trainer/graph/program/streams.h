@@ -1,14 +1,15 @@
-/* Lanes: operators of a compiled graph that a device may run side by side. Each lane runs its
- * operators in the order of the graph; between lanes only waits order them. Weight gradients go to
- * the side lane, since nothing in a step reads them: the chain of data gradients then does not
- * wait for them.
+/* Streams: operators of a compiled graph that a device may run concurrently. Each stream runs its
+ * operators in the order of the graph; only waits order the streams. Weight gradients go to the
+ * side stream, since nothing in a step reads them: the chain of data gradients then does not wait
+ * for them.
  *
- * The fork and join points are part of the compiled program: `wait` says of an operator what of the
- * other lane has to have run before it starts, `mark` what is noted down for that. Who runs the
- * program obeys both, starts the side lane behind all that the main lane held before, and joins the
- * side lane at the end. The memory plan and its proof (plan.h) rest on nothing else.
+ * The fork and join points are part of the compiled program: `wait` is the operator of the other
+ * stream that must have run before an operator starts, `mark` the event recorded for that. Code
+ * that runs the program must obey both, start the side stream after all earlier work in the main
+ * stream, and join the side stream at the end. The memory plan and its proof (plan.h) depend on
+ * nothing else.
  *
- * A zeroed struct is one lane. */
+ * A zeroed struct is a single stream. */
 #ifndef TRAINER_GRAPH_PROGRAM_STREAMS_H
 #define TRAINER_GRAPH_PROGRAM_STREAMS_H
 
@@ -18,28 +19,29 @@
 
 enum {
     LANES = 2, /* LANE_MAIN and LANE_SIDE */
-    /* So many operators of the side lane may be behind: the main lane waits for the one before
-     * them. It bounds what has to stay alive for them: in ResNet-50 at batch 256 in f16 the arena
-     * is 0.3 % larger than on one lane, without a bound 8 % (FUSION_NORM) and 25 % (FUSION_CONV).
-     */
+    /* At most this many operators of the side stream may be pending: the main stream waits for the
+     * one before them. That limits the memory kept alive for them: for ResNet-50 at batch 256 in
+     * f16 the arena is 0.3 % larger than with one stream; without the limit 8 % (FUSION_NORM) and
+     * 25 % (FUSION_CONV). */
     STREAMS_LAG = 4,
-    /* Marks of a program: one of the main lane, and those of the side lane that may be waited for.
-     */
+    /* Events of a program: one of the main stream, and those of the side stream that may be waited
+     * for. */
     STREAMS_MARKS = 1 + STREAMS_LAG + 1
 };
 
 struct streams {
     int op_count;
-    int side_count;      /* operators of the side lane */
-    unsigned char *lane; /* per operator: enum backend_lane; NULL: one lane */
-    int *wait;           /* per operator: the last of the other lane that must have run, or -1 */
-    int *mark;           /* per operator: the mark set when it has run, or -1 */
-    int *known;          /* per operator: the last of the other lane that has surely run when it
-                          * starts, by this wait and those before it; -1 for none */
+    int side_count;      /* operators of the side stream */
+    unsigned char *lane; /* per operator: enum backend_lane; NULL: one stream */
+    int *wait;           /* per operator: the last operator of the other stream that must have run,
+                          * or -1 */
+    int *mark;           /* per operator: the event recorded after it, or -1 */
+    int *known;          /* per operator: the last operator of the other stream that has surely run
+                          * when it starts, by this wait and earlier ones; -1: none */
 };
 
 void streams_done(struct streams *lanes);
-/* Spreads GRAPH, scheduled, over COUNT lanes (1 or 2). */
+/* Distributes GRAPH, scheduled, over COUNT streams (1 or 2). */
 int streams_make(struct streams *lanes, const struct graph *graph, int count, struct error *err);
 /* Fills `mark` and `known` from `lane` and `wait`; part of streams_make. */
 void streams_settle(struct streams *lanes);
@@ -48,7 +50,7 @@ static inline int streams_of(const struct streams *lanes, int op) {
     return lanes->lane == NULL ? LANE_MAIN : lanes->lane[op];
 }
 
-/* Whether operator A has surely ended when B starts. */
+/* Returns true if operator A has surely finished when B starts. */
 bool streams_before(const struct streams *lanes, int a, int b);
 
 #endif

@@ -6,8 +6,8 @@ static double count_of(const struct graph *graph, int tensor) {
     return (double)tensor_count(&graph->tensors[tensor]);
 }
 
-/* Elementwise work and reductions are bound by memory; their cost is one FLOP for each element of
- * the widest tensor, so that a sum over a graph stays a meaningful number. */
+/* Elementwise work and reductions are bound by memory. Their cost is one FLOP per element of the
+ * widest tensor, so that a sum over a graph stays a meaningful number. */
 static double flops_elements(const struct graph *graph, const struct op *op) {
     double most = 0;
     for (int i = 0; i < OP_INPUTS_MAX; i++)
@@ -16,7 +16,7 @@ static double flops_elements(const struct graph *graph, const struct op *op) {
     return most;
 }
 
-/* The larger tensor of a convolution's channels and taps: 2 x outputs x taps x input channels. */
+/* 2 x outputs x taps x input channels of a convolution. */
 static double conv_flops(const struct graph *graph, int y, const struct shape *w) {
     return 2.0 * count_of(graph, y) * (double)(w->dim[1] * w->dim[2] * w->dim[3]);
 }
@@ -50,22 +50,23 @@ static double flops_linear_grad_weight(const struct graph *graph, const struct o
            (double)graph->tensors[op->inputs[0]].shape.dim[0];
 }
 
-/* Sums over the samples of a bin: four pixels each, four samples where their number is the bin's.
- */
+/* Sums over the samples of a bin: four pixels each; assumes four samples if the number depends on
+ * the bin. */
 static double flops_roi_align(const struct graph *graph, const struct op *op) {
     int sampling = op->attr.detect.sampling > 0 ? op->attr.detect.sampling : 2;
     int bins = op->kind == OP_ROI_ALIGN ? op->outputs[ROI_ALIGN_Y] : op->inputs[ROI_ALIGN_GRAD_DY];
     return 2.0 * count_of(graph, bins) * 4 * sampling * sampling;
 }
 
-/* One product a value of x, whichever way it goes. */
+/* One product per value of x, forward or backward. */
 static double flops_class_conv(const struct graph *graph, const struct op *op) {
     double x = op->kind == OP_CLASS_CONV_GRAD_DATA ? count_of(graph, op->outputs[0])
                                                    : flops_elements(graph, op);
     return 2.0 * x;
 }
 
-/* At most: two products of the convolution and two of the predictors for each slot of a sample. */
+/* An upper bound: two products of the convolution and two of the predictors for each slot of a
+ * sample. */
 static double flops_rpn_head_grad(const struct graph *graph, const struct op *op) {
     double predictors = count_of(graph, op->inputs[RPN_HEAD_GRAD_W_CLS]) +
                         count_of(graph, op->inputs[RPN_HEAD_GRAD_W_BOX]);
@@ -79,7 +80,7 @@ static double flops_rpn_head_grad(const struct graph *graph, const struct op *op
 #define PLACE_4(o1, i1, o2, i2, o3, i3, o4, i4)                                                    \
     .in_place = {{o1, i1, 0}, {o2, i2, 0}, {o3, i3, 0}, {o4, i4, 0}}, .in_place_count = 4
 
-/* Of norms; a pool's result is smaller than what it reads. */
+/* In-place pairs of norms; not for pools, whose result is smaller than their input. */
 enum {
     FORM_ADD = 1 << NORM_ADD_RELU,
     FORM_DUAL = 1 << NORM_DUAL_ADD_RELU,

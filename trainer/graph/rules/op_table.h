@@ -10,24 +10,24 @@
 #include <stdbool.h>
 
 struct op_cost {
-    double flops; /* a multiply-add counts two */
+    double flops; /* a multiply-add counts as two */
     double bytes; /* each tensor read or written once, however many passes that takes */
 };
 
-/* OUTPUT may take the place of INPUT when that dies here: each element is read before, or when,
- * the one of the same index is written. */
+/* OUTPUT may reuse the memory of INPUT if that is not needed afterwards: each element is read no
+ * later than the one with the same index is written. */
 struct op_in_place {
     int output, input;
-    unsigned forms; /* bits of enum norm_form in which it may; 0: always */
+    unsigned forms; /* bits of enum norm_form for which it may; 0: always */
 };
 
 enum { OP_IN_PLACE_MAX = 4 };
 
 struct op_rule {
     const char *name; /* "conv2d_grad_data" */
-    int inputs;       /* slots, optional ones included */
+    int inputs;       /* slots, including optional ones */
     int outputs;
-    /* Checks the inputs and fills shape and type of the outputs. */
+    /* Checks the inputs and sets shape and type of the outputs. */
     int (*shape)(struct graph *graph, struct op *op, struct error *err);
     double (*flops)(const struct graph *graph, const struct op *op);
     struct op_in_place in_place[OP_IN_PLACE_MAX]; /* tried in this order */
@@ -35,7 +35,7 @@ struct op_rule {
 };
 
 const struct op_rule *op_rule(enum op_kind kind);
-/* Whether PLACE, one of its rule's, is open to OP as it is. */
+/* Returns true if PLACE, one of its rule's, is allowed for OP. */
 static inline bool op_may_place(const struct op *op, const struct op_in_place *place) {
     return place->forms == 0 || (place->forms >> op->attr.form & 1) != 0;
 }

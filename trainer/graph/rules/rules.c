@@ -6,10 +6,10 @@ int rule_expect_rank(const struct graph *graph, const struct op *op, int slot, e
     if (tensor == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "input %d is missing", slot);
     if (tensor->dtype != dtype)
-        return error_set(err, EXIT_CODE_INTERNAL, "input %d is %s, wanted %s", slot,
+        return error_set(err, EXIT_CODE_INTERNAL, "input %d is %s, expected %s", slot,
                          dtype_name(tensor->dtype), dtype_name(dtype));
     if (tensor->shape.rank != rank)
-        return error_set(err, EXIT_CODE_INTERNAL, "input %d has %d dimensions, wanted %d", slot,
+        return error_set(err, EXIT_CODE_INTERNAL, "input %d has %d dimensions, expected %d", slot,
                          tensor->shape.rank, rank);
     return 0;
 }
@@ -21,7 +21,7 @@ int rule_expect(const struct graph *graph, const struct op *op, int slot, enum d
     const struct tensor *tensor = rule_input(graph, op, slot);
     if (!shape_equal(&tensor->shape, shape)) {
         char is[SHAPE_TEXT_SIZE], wanted[SHAPE_TEXT_SIZE];
-        return error_set(err, EXIT_CODE_INTERNAL, "input %d is %s, wanted %s", slot,
+        return error_set(err, EXIT_CODE_INTERNAL, "input %d is %s, expected %s", slot,
                          shape_text(&tensor->shape, is), shape_text(shape, wanted));
     }
     return 0;
@@ -35,7 +35,7 @@ int rule_check_window(const struct op_window *window, const struct shape *x, str
     char text[SHAPE_TEXT_SIZE];
     if (window->kernel < 1 || window->stride < 1 || window->pad < 0 ||
         window->pad >= window->kernel)
-        return error_set(err, EXIT_CODE_INTERNAL, "kernel %d, stride %d, padding %d cannot be",
+        return error_set(err, EXIT_CODE_INTERNAL, "kernel %d, stride %d, padding %d are impossible",
                          window->kernel, window->stride, window->pad);
     if (x->dim[1] + (int64_t)2 * window->pad < window->kernel ||
         x->dim[2] + (int64_t)2 * window->pad < window->kernel)

@@ -10,33 +10,33 @@ static inline const struct tensor *rule_input(const struct graph *graph, const s
     return op->inputs[slot] == TENSOR_NONE ? NULL : &graph->tensors[op->inputs[slot]];
 }
 
-/* A dimension of input SLOT, which is there. */
+/* Returns a dimension of input SLOT, which must be present. */
 static inline int64_t rule_dim(const struct graph *graph, const struct op *op, int slot, int axis) {
     return rule_input(graph, op, slot)->shape.dim[axis];
 }
 
-/* Fails unless input SLOT is there with this type and shape. */
+/* Fails unless input SLOT is present with this type and shape. */
 int rule_expect(const struct graph *graph, const struct op *op, int slot, enum dtype dtype,
                 const struct shape *shape, struct error *err);
 static inline int rule_expect_of(const struct graph *graph, const struct op *op, int slot,
                                  enum dtype dtype, struct shape shape, struct error *err) {
     return rule_expect(graph, op, slot, dtype, &shape, err);
 }
-/* Fails unless input SLOT is there with this type and rank. */
+/* Fails unless input SLOT is present with this type and rank. */
 int rule_expect_rank(const struct graph *graph, const struct op *op, int slot, enum dtype dtype,
                      int rank, struct error *err);
 
-/* What a window makes of a side of SIZE pixels. */
+/* Returns the output size of a window over a side of SIZE pixels. */
 int64_t rule_window(int64_t size, const struct op_window *window);
 /* Fails unless WINDOW is one and fits into X. */
 int rule_check_window(const struct op_window *window, const struct shape *x, struct error *err);
-/* The shape of the output of a window over X with CHANNELS channels. */
+/* Returns the output shape of a window over X with CHANNELS channels. */
 struct shape rule_window_output(const struct shape *x, const struct op_window *window,
                                 int64_t channels);
 /* Fails unless W [O,KH,KW,I] fits a picture X, of whose channels those beyond I are padding. */
 int rule_check_weights(const struct op_window *window, const struct shape *x, const struct shape *w,
                        struct error *err);
-/* The shape of a convolution of input 0 with input 1, both checked. */
+/* Computes the output shape of a convolution of input 0 with input 1, both checked. */
 int rule_conv_output(const struct graph *graph, const struct op *op, struct shape *ret_shape,
                      struct error *err);
 

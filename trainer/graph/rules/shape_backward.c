@@ -1,8 +1,8 @@
 #include "trainer/graph/rules/rules.h"
 
-/* The slots of a kind's own operands: [C] each, or as y. */
+/* The slots of a kind's own operands: [C] each, or shaped as y. */
 struct operands {
-    int first, last; /* of those of the norm in front; first > last: none */
+    int first, last; /* those of the preceding norm; first > last: none */
     bool x, shortcut, y;
 };
 
@@ -64,7 +64,7 @@ int shape_conv2d_backward(struct graph *graph, struct op *op, struct error *err)
     struct shape g = y;
     g.dim[3] = w.dim[0];
     if (op->attr.window.kernel != 1 || op->attr.window.stride != 1 || op->attr.window.pad != 0)
-        return error_set(err, EXIT_CODE_INTERNAL, "%s is of windows of 1x1", op_name(op->kind));
+        return error_set(err, EXIT_CODE_INTERNAL, "%s needs 1x1 windows", op_name(op->kind));
     if (rule_expect(graph, op, CONV_BACKWARD_G, graph->dtype, &g, err) != 0 ||
         rule_expect(graph, op, CONV_BACKWARD_Z, graph->dtype, &g, err) != 0 ||
         rule_expect_of(graph, op, CONV_BACKWARD_COEFFICIENTS, wide, shape_2(3, g.dim[3]), err) !=

@@ -65,7 +65,7 @@ int shape_max_pool(struct graph *graph, struct op *op, struct error *err) {
     if (rule_check_window(&op->attr.window, &x, err) != 0)
         return -1;
     if (op->attr.window.kernel > 15)
-        return error_set(err, EXIT_CODE_INTERNAL, "a window of %d has no 8-bit index",
+        return error_set(err, EXIT_CODE_INTERNAL, "a window of %d does not fit an 8-bit index",
                          op->attr.window.kernel);
     struct shape y = rule_window_output(&x, &op->attr.window, x.dim[3]);
     if (graph_set_output(graph, op, 0, graph->dtype, y, err) != 0)

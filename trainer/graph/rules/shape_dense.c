@@ -1,10 +1,10 @@
 #include "trainer/graph/rules/rules.h"
 
-/* Of any shape. */
+/* Accepts any shape. */
 static int expect_activation(const struct graph *graph, const struct op *op, struct error *err) {
     const struct tensor *x = rule_input(graph, op, 0);
     if (x == NULL || x->dtype != graph->dtype)
-        return error_set(err, EXIT_CODE_INTERNAL, "input 0 is no activation");
+        return error_set(err, EXIT_CODE_INTERNAL, "input 0 is not an activation");
     return 0;
 }
 
@@ -19,7 +19,7 @@ int shape_pair(struct graph *graph, struct op *op, struct error *err) {
     if (a == NULL || rule_expect(graph, op, 1, a->dtype, &a->shape, err) != 0)
         return a == NULL ? error_set(err, EXIT_CODE_INTERNAL, "input 0 is missing") : -1;
     if (a->dtype != graph->dtype && a->dtype != dtype_wide(graph->dtype))
-        return error_set(err, EXIT_CODE_INTERNAL, "sums of %s are none of this graph's",
+        return error_set(err, EXIT_CODE_INTERNAL, "sums of %s do not occur in this graph",
                          dtype_name(a->dtype));
     return graph_set_output(graph, op, 0, a->dtype, a->shape, err);
 }
@@ -57,13 +57,13 @@ int shape_upsample_grad(struct graph *graph, struct op *op, struct error *err) {
         return -1;
     struct shape b = rule_input(graph, op, 0)->shape;
     if (b.dim[1] % 2 != 0 || b.dim[2] % 2 != 0)
-        return error_set(err, EXIT_CODE_INTERNAL, "sides to halve are even");
+        return error_set(err, EXIT_CODE_INTERNAL, "sides to be halved must be even");
     b.dim[1] /= 2;
     b.dim[2] /= 2;
     return graph_set_output(graph, op, 0, graph->dtype, b, err);
 }
 
-/* N, I and O of a linear layer whose X and W are these. */
+/* Computes N, I and O of a linear layer from the shapes of X and W. */
 static int linear_sizes(const struct shape *x, const struct shape *w, int64_t *ret_rows,
                         int64_t *ret_inputs, struct error *err) {
     if (w->rank < 2 || w->dim[0] < 1 || shape_count(w) < 1)
@@ -90,7 +90,7 @@ int shape_linear(struct graph *graph, struct op *op, struct error *err) {
         linear_sizes(&x->shape, &w->shape, &rows, &inputs, err) != 0)
         return -1;
     if (op->attr.relu && !op->attr.activation)
-        return error_set(err, EXIT_CODE_INTERNAL, "what is rectified is an activation");
+        return error_set(err, EXIT_CODE_INTERNAL, "only activations can have a ReLU");
     return graph_set_output(graph, op, 0, op->attr.activation ? graph->dtype : wide,
                             shape_2(rows, bias.dim[0]), err);
 }

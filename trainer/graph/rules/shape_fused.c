@@ -1,6 +1,6 @@
 #include "trainer/graph/rules/rules.h"
 
-/* COUNT inputs from SLOT on, each with a value per channel. */
+/* COUNT inputs from SLOT on, each with one value per channel. */
 static int expect_channels(const struct graph *graph, const struct op *op, int slot, int count,
                            enum dtype dtype, int64_t channels, struct error *err) {
     struct shape shape = shape_1(channels);
@@ -23,7 +23,7 @@ static bool is_dual(enum op_kind kind) {
     return kind == OP_DUAL_JOIN_CONV2D_STATS || kind == OP_DUAL_JOIN_APPLY_RELU;
 }
 
-/* x with its scale and bias, and side as the kind wants it. */
+/* x with its scale and bias, and side if the kind has one. */
 static int expect_prologue(const struct graph *graph, const struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, FUSED_CONV_X, graph->dtype, 4, err) != 0)
         return -1;

@@ -1,4 +1,4 @@
-/* Shapes of the operators on masks. */
+/* Shape rules of the operators on masks. */
 #include "trainer/graph/op_roi.h"
 #include "trainer/graph/rules/rules.h"
 #include "trainer/math/image_size.h"
@@ -67,7 +67,7 @@ int shape_mask_targets(struct graph *graph, struct op *op, struct error *err) {
                             shape_3(rule_dim(graph, op, MASK_TARGETS_ROW, 0), bins, bins), err);
 }
 
-/* Weights of one row a class, whatever their rank, for CHANNELS. */
+/* Weights with one row per class, whatever their rank, for CHANNELS. */
 static int expect_weights(const struct graph *graph, const struct op *op, int slot,
                           int64_t channels, struct error *err) {
     const struct tensor *w = rule_input(graph, op, slot);
@@ -84,7 +84,7 @@ static int expect_labels(const struct graph *graph, const struct op *op, int slo
                          struct error *err) {
     const struct tensor *label = rule_input(graph, op, slot);
     if (label == NULL || label->dtype != DTYPE_I32 || tensor_count(label) != rows)
-        return error_set(err, EXIT_CODE_INTERNAL, "labels are not one a row");
+        return error_set(err, EXIT_CODE_INTERNAL, "expected one label per row");
     return 0;
 }
 
@@ -122,7 +122,7 @@ int shape_class_conv_grad_weight(struct graph *graph, struct op *op, struct erro
         expect_labels(graph, op, CLASS_CONV_GRAD_WEIGHT_LABEL, x.dim[0], err) != 0)
         return -1;
     if (shape_count(&w) != w.dim[0] * x.dim[3])
-        return error_set(err, EXIT_CODE_INTERNAL, "weights of other channels");
+        return error_set(err, EXIT_CODE_INTERNAL, "the weights have other channels");
     if (graph_set_output(graph, op, CLASS_CONV_GRAD_WEIGHT_DW, wide, w, err) != 0)
         return -1;
     return graph_set_output(graph, op, CLASS_CONV_GRAD_WEIGHT_DB, wide, shape_1(w.dim[0]), err);

@@ -38,7 +38,7 @@ static int check_form(const struct op *op, struct error *err) {
     return error_set(err, EXIT_CODE_INTERNAL, "%s in form %d", op_name(op->kind), form);
 }
 
-/* COUNT inputs from SLOT on, each with a value per channel. */
+/* COUNT inputs from SLOT on, each with one value per channel. */
 static int expect_channels(const struct graph *graph, const struct op *op, int slot, int count,
                            const struct shape *channels, struct error *err) {
     for (int i = slot; i < slot + count; i++)
@@ -89,7 +89,7 @@ int shape_batch_norm(struct graph *graph, struct op *op, struct error *err) {
     return set_channels(graph, op, NORM_SAVED_INVSTD2, &channels, err);
 }
 
-/* What the kind reads beside dy, x and the first norm's channels. */
+/* The kind's inputs in addition to dy, x and the first norm's channels. */
 static int expect_grad_extras(const struct graph *graph, const struct op *op, const struct shape *x,
                               const struct shape *dy, const struct shape *channels,
                               struct error *err) {

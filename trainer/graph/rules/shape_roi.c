@@ -1,5 +1,5 @@
-/* Shapes of the operators on regions: targets, RoIAlign, the box head's loss, detections, a step's
- * numbers. */
+/* Shape rules of the operators on regions: targets, RoIAlign, the box head's loss, detections,
+ * metrics of a step. */
 #include "trainer/graph/detect_grid.h"
 #include "trainer/graph/rules/rules.h"
 #include "trainer/math/image_size.h"
@@ -48,16 +48,15 @@ int shape_roi_targets(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, ROI_TARGETS_TARGET, DTYPE_F32, shape_3(n, samples, 4), err);
 }
 
-/* The map of LEVEL. */
+/* Returns the shape of LEVEL's map. */
 static struct shape map_shape(const struct detect_attr *detect, int level, int64_t images,
                               int64_t channels) {
     return shape_4(images, detect_cells(detect->canvas_h, level),
                    detect_cells(detect->canvas_w, level), channels);
 }
 
-/* Checks attributes and the slots of regions, of which the first is ROI; *RET_ROWS is of the
- * output.
- */
+/* Checks attributes and the slots of regions, of which the first is ROI; *RET_ROWS are the rows of
+ * the output. */
 static int expect_regions(const struct graph *graph, const struct op *op, int roi,
                           int64_t *ret_rows, struct error *err) {
     const struct detect_attr *detect = &op->attr.detect;
@@ -81,7 +80,8 @@ static int expect_regions(const struct graph *graph, const struct op *op, int ro
         return rule_expect_of(graph, op, label, DTYPE_I32, shape_2(n, slots), err);
     }
     if (op->inputs[label] != TENSOR_NONE)
-        return error_set(err, EXIT_CODE_INTERNAL, "rows and labels both say which rows are empty");
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "rows and labels both mark empty rows; expected one of them");
     if (rule_expect_rank(graph, op, row, DTYPE_I32, 1, err) != 0)
         return -1;
     *ret_rows = rule_dim(graph, op, row, 0);
@@ -124,13 +124,13 @@ int shape_roi_align_grad(struct graph *graph, struct op *op, struct error *err) 
     return 0;
 }
 
-/* A head's logits and deltas, of rows in as many slots a picture as *RET_SLOTS says. */
+/* A head's logits and deltas, of *RET_SLOTS rows per picture. */
 static int expect_head(const struct graph *graph, const struct op *op, int64_t n, int64_t slots,
                        struct error *err) {
     enum dtype wide = dtype_wide(graph->dtype);
     int64_t classes = op->attr.detect.classes + 1;
     if (classes < 2)
-        return error_set(err, EXIT_CODE_INTERNAL, "no class but the background");
+        return error_set(err, EXIT_CODE_INTERNAL, "no class except the background");
     if (rule_expect_of(graph, op, BOX_LOSS_LOGITS, wide, shape_2(n * slots, classes), err) != 0)
         return -1;
     return rule_expect_of(graph, op, BOX_LOSS_DELTAS, wide, shape_2(n * slots, 4 * classes), err);

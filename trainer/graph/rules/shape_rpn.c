@@ -13,7 +13,7 @@ static int check_attr(const struct detect_attr *attr, struct error *err) {
     return 0;
 }
 
-/* The inputs from SLOT on are one a level: wide, [N * pixels, COLUMNS]. Fills N. */
+/* The inputs from SLOT on, one per level: wide, [N * pixels, COLUMNS]. Fills N. */
 static int expect_levels(const struct graph *graph, const struct op *op, int slot, int columns,
                          int64_t *ret_pictures, struct error *err) {
     const struct anchor_grid grid = detect_grid(&op->attr.detect);
@@ -21,7 +21,7 @@ static int expect_levels(const struct graph *graph, const struct op *op, int slo
         if (i >= grid.levels && op->inputs[slot + i] == TENSOR_NONE)
             continue;
         if (i >= grid.levels)
-            return error_set(err, EXIT_CODE_INTERNAL, "input %d is of no level", slot + i);
+            return error_set(err, EXIT_CODE_INTERNAL, "input %d has no level", slot + i);
         if (rule_expect_rank(graph, op, slot + i, dtype_wide(graph->dtype), 2, err) != 0)
             return -1;
         int64_t pixels = (int64_t)grid.level[i].height * grid.level[i].width;
@@ -68,7 +68,7 @@ int shape_rpn_boxes(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, RPN_BOXES_RANKED_BY, DTYPE_F32, list, err);
 }
 
-/* Input SLOT is the candidates' boxes and the next one their scores. Fills N. */
+/* Input SLOT has the candidates' boxes and the next one their scores. Fills N. */
 static int expect_candidates(const struct graph *graph, const struct op *op, int slot,
                              int64_t *ret_pictures, struct error *err) {
     if (check_attr(&op->attr.detect, err) != 0 ||
@@ -100,7 +100,7 @@ int shape_proposals(struct graph *graph, struct op *op, struct error *err) {
         return -1;
     if (slots < 1)
         return error_set(err, EXIT_CODE_INTERNAL, "%d proposals", attr->post_nms);
-    if (pooled) /* they may all be one picture's */
+    if (pooled) /* all may belong to one picture */
         slots = candidates(op) < slots * pictures ? candidates(op) : slots * pictures;
     if (graph_set_output(graph, op, PROPOSALS_BOX, DTYPE_F32, shape_3(pictures, slots, 4), err) !=
             0 ||
@@ -135,7 +135,7 @@ int shape_rpn_targets(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, RPN_TARGETS_COUNT, DTYPE_I32, shape_2(pictures, 2), err);
 }
 
-/* Inputs SLOT to SLOT + 2 are the samples of so many pictures: index, label, target. */
+/* Inputs SLOT to SLOT + 2 are the samples of that many pictures: index, label, target. */
 static int expect_samples(const struct graph *graph, const struct op *op, int slot,
                           int64_t pictures, struct error *err) {
     if (rule_expect_rank(graph, op, slot, DTYPE_I32, 2, err) != 0)
@@ -156,13 +156,13 @@ int shape_rpn_loss(struct graph *graph, struct op *op, struct error *err) {
         expect_samples(graph, op, RPN_LOSS_INDEX, pictures, err) != 0)
         return -1;
     if (again != pictures)
-        return error_set(err, EXIT_CODE_INTERNAL, "logits and deltas of other pictures");
+        return error_set(err, EXIT_CODE_INTERNAL, "logits and deltas of different pictures");
     return graph_set_output(graph, op, RPN_LOSS_VALUES, dtype_wide(graph->dtype),
                             shape_1(RPN_LOSSES), err);
 }
 
 /* The inputs of a level's gradient: logits, deltas and samples in slots 0 to 4 (both kinds). Fills
- * shapes of logits and deltas. */
+ * the shapes of logits and deltas. */
 static int expect_level(const struct graph *graph, const struct op *op, struct shape *ret_logits,
                         struct shape *ret_deltas, struct error *err) {
     const struct detect_attr *attr = &op->attr.detect;
@@ -191,7 +191,7 @@ int shape_rpn_loss_grad(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, RPN_LOSS_GRAD_DDELTAS, graph->dtype, deltas, err);
 }
 
-/* Makes output SLOT, a gradient of weights of this shape, and the one behind it, of the bias. */
+/* Makes output SLOT, a gradient of weights of this shape, and the next one, of the bias. */
 static int set_weight_outputs(struct graph *graph, struct op *op, int slot, struct shape weights,
                               struct error *err) {
     enum dtype wide = dtype_wide(graph->dtype);
