@@ -19,7 +19,7 @@ static const char *isa_name(void) {
 const char *cpu_describe_machine(void) {
     static _Thread_local char text[128];
     const dnnl_version_t *version = dnnl_version();
-    (void)loops_available(); /* asks for tile registers, which oneDNN looks for */
+    (void)loops_available(); /* requests AMX's tile registers, which oneDNN looks for */
     (void)snprintf(text, sizeof text, "oneDNN %d.%d.%d %s, loops %s", version->major,
                    version->minor, version->patch, isa_name(), loops_best()->name);
     return text;
@@ -122,8 +122,9 @@ static const struct backend_table table = {.name = "cpu",
                                            .describe = describe,
                                            .close = close_cpu};
 
-/* Whether oneDNN's bf16 is one to train with: it also says yes where it emulates the products,
- * slower than f32's (AVX-512 alone), or has no fast weight gradients (AVX2-VNNI-2). */
+/* Returns true if oneDNN's bf16 is useful for training: it also claims support if it emulates the
+ * products, slower than f32 (AVX-512 without BF16), or has no fast weight gradients
+ * (AVX2-VNNI-2). */
 static bool has_bf16(void) {
     return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) ==
            dnnl_cpu_isa_avx512_core_bf16;
@@ -133,12 +134,12 @@ int cpu_open(struct backend **ret, const struct cpu_options *options, struct err
     if (options->threads < 1 || options->threads > CPU_THREADS_MAX)
         return error_set(err, EXIT_CODE_USAGE, "the cpu backend runs on 1 to %d threads, not %d",
                          CPU_THREADS_MAX, options->threads);
-    /* oneDNN's primitives are cut for so many and wait for each of them. */
+    /* oneDNN's primitives are made for that many threads and wait for each of them. */
     int team = parallel_team(options->threads);
     if (team < options->threads)
         return error_set(err, EXIT_CODE_CONFIG,
-                         "the cpu backend: OpenMP gives %d of %d threads (OMP_THREAD_LIMIT)", team,
-                         options->threads);
+                         "the cpu backend: OpenMP gives only %d of %d threads (OMP_THREAD_LIMIT)",
+                         team, options->threads);
     struct cpu *cpu = calloc(1, sizeof *cpu);
     if (cpu == NULL)
         return error_no_memory(err, "the cpu backend");
@@ -152,7 +153,7 @@ int cpu_open(struct backend **ret, const struct cpu_options *options, struct err
         return error_set(err, EXIT_CODE_DEVICE, "oneDNN has no engine for this processor");
     }
     cpu->has_bf16 = has_bf16();
-    /* Measured on such machines; with AMX oneDNN's are the faster ones. */
+    /* Measured on such machines; with AMX oneDNN's are faster. */
     cpu->own_products = dnnl_get_effective_cpu_isa() == dnnl_cpu_isa_avx512_core_bf16;
     (void)snprintf(cpu->description, sizeof cpu->description, "%s, %d threads%s",
                    cpu_describe_machine(), cpu->threads,

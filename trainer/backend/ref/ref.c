@@ -14,7 +14,7 @@ static ref_body *const bodies[OP_KINDS] = {
 #include "trainer/graph/ops.def"
 };
 
-/* A bound operator: the body's call, and where its tensors really lie. */
+/* A bound operator: the body's call, and the real addresses of its tensors. */
 struct ref_step {
     struct ref_call call;
     enum dtype in_type[OP_INPUTS_MAX], out_type[OP_OUTPUTS_MAX];

@@ -1,5 +1,5 @@
-/* Column sums of a matrix in f32, as bias gradients are: chunks of its rows are added up in f32,
- * side by side, and the chunks in double. The result does not depend on the number of threads. */
+/* Column sums of a matrix in f32, for bias gradients: chunks of its rows are summed in f32, side
+ * by side, and the chunks in double. The result does not depend on the number of threads. */
 #ifndef TRAINER_BACKEND_CPU_BASE_COLUMNS_H
 #define TRAINER_BACKEND_CPU_BASE_COLUMNS_H
 

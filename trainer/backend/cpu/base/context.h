@@ -1,5 +1,5 @@
-/* What the CPU backend's rooms share: the open backend, the operators' form and the form of what
- * bind leaves. Private to trainer/backend/cpu. */
+/* Types shared by all of the CPU backend: the open backend, the form of an operator and the
+ * context that bind creates. Private to trainer/backend/cpu. */
 #ifndef TRAINER_BACKEND_CPU_BASE_CONTEXT_H
 #define TRAINER_BACKEND_CPU_BASE_CONTEXT_H
 
@@ -16,8 +16,9 @@
 struct cpu {
     struct backend backend;
     int threads;
-    bool has_bf16;     /* products by oneDNN; else they are made in f32 (dnn_call_tensor) */
-    bool own_products; /* our kernels are the faster ones (conv_weight.c, conv_bf16.h) */
+    bool has_bf16;     /* products in bf16 by oneDNN; else they are computed in f32
+                        * (dnn_call_tensor) */
+    bool own_products; /* our kernels are faster (conv_weight.c, conv_bf16.h) */
     enum cpu_convs convs;
     const struct loops *loops;
     dnnl_engine_t engine;
@@ -25,31 +26,32 @@ struct cpu {
     char description[160];
 };
 
-/* First member of every context that bind hands out. `done` frees what it holds, not itself. */
+/* First member of every context that bind creates. `done` frees its contents, not the struct. */
 struct cpu_step {
     const struct cpu *cpu;
     void (*done)(void *context);
 };
 
-/* How one kind of operator is run here. */
+/* Implementation of one kind of operator. */
 struct cpu_operator {
-    /* NULL: every one of its kind in f32 and bf16. */
+    /* NULL: all of its kind in f32 and bf16. */
     bool (*has)(const struct cpu *cpu, const struct graph *graph, const struct op *op);
     int (*query)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                 struct backend_needs *ret_needs, struct error *err); /* NULL: needs nothing */
+                 struct backend_needs *ret_needs, struct error *err); /* NULL: needs no memory */
     int (*bind)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                 const struct backend_site *site, struct backend_bound *ret_bound,
                 struct error *err);
 };
 
-/* Frees a context that bind has handed out; NULL is none. */
+/* Frees a context that bind created; NULL is fine. */
 void cpu_step_release(void *context);
 
-/* The query of operators that need nothing and may write where they read. */
+/* Query of operators that need no memory and can work in place. */
 int cpu_query_in_place(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                        struct backend_needs *ret_needs, struct error *err);
 
-/* A zeroed context of BYTES with its cpu_step filled, in RET_BOUND's step; NULL and an error. */
+/* Allocates a zeroed context of BYTES with its cpu_step filled, in RET_BOUND's step; NULL with an
+ * error. */
 void *cpu_step_new(const struct cpu *cpu, size_t bytes,
                    int (*run)(void *context, struct error *err), void (*done)(void *context),
                    struct backend_bound *ret_bound, struct error *err);
@@ -68,7 +70,7 @@ static inline enum elem cpu_elem(enum dtype type) {
     return type == DTYPE_BF16 ? ELEM_BF16 : ELEM_F32;
 }
 
-/* Parts of BY each, the last one maybe smaller. */
+/* Returns the number of parts of size BY, the last one possibly smaller. */
 static inline size_t cpu_least(size_t a, size_t b) {
     return a < b ? a : b;
 }
@@ -77,7 +79,7 @@ static inline size_t cpu_divided(size_t total, size_t by) {
     return (total + by - 1) / by;
 }
 
-/* All dimensions but the last, multiplied: rows of channels. */
+/* Returns the product of all dimensions but the last: rows of channels. */
 static inline size_t cpu_rows(const struct shape *shape) {
     return (size_t)(shape_count(shape) / shape->dim[shape->rank - 1]);
 }
@@ -86,7 +88,7 @@ static inline size_t cpu_channels(const struct shape *shape) {
     return (size_t)shape->dim[shape->rank - 1];
 }
 
-/* In ops.def, of what this backend lacks. */
+/* Entry in ops.def for operators that this backend lacks. */
 extern const struct cpu_operator cpu_none;
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda)                   \
     extern const struct cpu_operator cpu_##cpu;

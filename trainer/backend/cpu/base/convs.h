@@ -1,9 +1,9 @@
-/* Which convolutions a user of the CPU backend asks for. */
+/* The user's choice of convolution kernels of the CPU backend. */
 #ifndef TRAINER_BACKEND_CPU_BASE_CONVS_H
 #define TRAINER_BACKEND_CPU_BASE_CONVS_H
 
-/* Whose convolutions: the fastest ones by measured rules; the same but for Winograd's, which round
- * otherwise than plain sums; or those of one kind wherever it has one, and oneDNN's elsewhere. */
+/* The fastest kernels by measured rules; the same without Winograd, which rounds differently from
+ * plain sums; or those of one kind wherever it is available, and oneDNN's elsewhere. */
 enum cpu_convs {
     CPU_CONVS_AUTO,
     CPU_CONVS_DIRECT,

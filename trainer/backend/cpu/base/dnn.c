@@ -22,7 +22,7 @@ int dnn_check(dnnl_status_t status, const char *what, struct error *err) {
     if (status == dnnl_success)
         return 0;
     return error_set(err, status == dnnl_out_of_memory ? EXIT_CODE_CONFIG : EXIT_CODE_INTERNAL,
-                     "%s: oneDNN says: %s (%d)", what, status_words(status), (int)status);
+                     "%s: oneDNN error: %s (%d)", what, status_words(status), (int)status);
 }
 
 bool dnn_widens(const struct cpu *cpu, enum dtype type) {
@@ -239,7 +239,7 @@ void dnn_parts_end(const struct cpu *cpu) {
     parallel_set_threads(cpu->threads);
 }
 
-/* As many threads as it was described for: its scratchpad is for no more. */
+/* Uses as many threads as the primitive was described for: its scratchpad is for no more. */
 static void run_part(void *context, int thread, size_t number) {
     (void)thread;
     struct dnn_parts *parts = context;

@@ -27,7 +27,7 @@ void parallel_run(int threads, parallel_work *work, void *context) {
     work(context, (struct share){.index = omp_get_thread_num(), .count = omp_get_num_threads()});
 }
 
-/* Each thread comes back for work about as often as this. */
+/* Each thread takes new work about this often. */
 enum { UNIT_TURNS = 32 };
 
 void parallel_units(int threads, size_t units, parallel_unit *work, void *context) {

@@ -1,5 +1,4 @@
-/* Adds up, in order and on all threads, what parts of one sum have left. Private to
- * trainer/backend/cpu. */
+/* Summation, in order and on all threads, of partial sums. Private to trainer/backend/cpu. */
 #ifndef TRAINER_BACKEND_CPU_BASE_PARTS_H
 #define TRAINER_BACKEND_CPU_BASE_PARTS_H
 

@@ -14,7 +14,7 @@ static double *totals_of(const struct reduce *r, size_t piece) {
     return (double *)(void *)r->scratch + padded(r->channels) * (size_t)r->sums * piece;
 }
 
-/* A piece of many has a sixteenth of a block at least. */
+/* A piece of many rows has at least a sixteenth of a block. */
 enum { BLOCK_SHARES = 16 };
 
 static size_t piece_rows(const struct reduce *r) {
@@ -65,7 +65,7 @@ static void add_group(void *context, int thread, size_t group) {
         add_piece(r, thread, piece);
 }
 
-/* The first piece's totals become all pieces'. */
+/* Adds the totals of all pieces to those of the first. */
 static void add_totals(void *context, struct share share) {
     const struct reduce *r = context;
     size_t begin, end;

@@ -1,25 +1,26 @@
-/* Sums a channel over many rows, on all threads. The rows are cut into pieces of one size, as many
- * as their number says, which threads take as they become free; a piece's rows are added in f32 by
- * blocks and the blocks in double, and the pieces' totals are added in order. So the result does
- * not depend on the number of threads, and its error hardly on the number of rows. */
+/* Per-channel sums over many rows, on all threads. The rows are cut into equal pieces, whose
+ * number depends only on the number of rows and which threads take as they become free. A piece's
+ * rows are summed in f32 by blocks and the blocks in double; the pieces' totals are added in
+ * order. So the result does not depend on the number of threads, and its error hardly on the
+ * number of rows. */
 #ifndef TRAINER_BACKEND_CPU_BASE_REDUCE_H
 #define TRAINER_BACKEND_CPU_BASE_REDUCE_H
 
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 
-/* Pieces of few rows, whose totals would cost as much as they do, and of many: numbers that most
+/* Pieces of few rows, whose totals would cost as much as the rows, and of many: numbers that most
  * numbers of threads divide. */
 enum { REDUCE_ROWS = 1024, REDUCE_SUMS_MAX = 3, REDUCE_PIECES_LEAST = 32, REDUCE_PIECES_MOST = 96 };
 
 struct reduce {
     const struct cpu *cpu;
     size_t rows, block; /* block: rows of one f32 sum */
-    size_t grain;       /* pieces are multiples of it; 0: of 1 */
+    size_t grain;       /* pieces are multiples of this; 0: 1 */
     size_t group;       /* pieces that a thread takes together; 0: 1 */
     size_t channels;
     int sums; /* sums a channel: at most REDUCE_SUMS_MAX */
-    /* NULL, or makes the rows [begin, end) of a group before they are added. */
+    /* NULL, or computes the rows [begin, end) of a group before they are added. */
     void (*make)(void *context, int thread, size_t begin, size_t end);
     /* Adds rows [begin, end) into sum[i][channel]. */
     void (*add)(void *context, int thread, float *const *sum, size_t begin, size_t end);
@@ -27,10 +28,10 @@ struct reduce {
     char *scratch; /* reduce_scratch() bytes, aligned to 64 */
 };
 
-/* How many there are. */
+/* Returns their number. */
 size_t reduce_pieces(const struct reduce *reduce);
 size_t reduce_scratch(const struct cpu *cpu, size_t channels, int sums);
-/* The totals lie in RET[i][channel], in the scratch, until that is used again. */
+/* The totals are in RET[i][channel], in the scratch, until that is reused. */
 void reduce_run(const struct reduce *reduce, const double *ret[REDUCE_SUMS_MAX]);
 
 #endif

@@ -28,7 +28,7 @@ struct bucket_op {
     const int32_t *count;
     int64_t rows[BUCKETS];
     struct backend_bound bound[BUCKETS];
-    int packed; /* the bucket whose weights lie packed, -1: they are stale */
+    int packed; /* the fraction whose weights are packed, -1: stale */
 };
 
 static int run(void *context, struct error *err) {
@@ -45,7 +45,7 @@ static int run(void *context, struct error *err) {
     return bound->step.run(bound->step.context, err);
 }
 
-/* Which bucket will want them is not known yet. */
+/* The fraction that will need them is not known yet. */
 static int refresh(void *context, struct error *err) {
     (void)err;
     ((struct bucket_op *)context)->packed = -1;

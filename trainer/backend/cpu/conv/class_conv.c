@@ -1,6 +1,5 @@
-/* The one channel of a 1x1 convolution that is wanted of each row, and its gradients. A row is a
- * unit of work; the weights' gradient is summed by row and then, class by class, in the rows'
- * order. */
+/* 1x1 convolution with one output channel per row, and its gradients. A row is a unit of work; the
+ * weight gradient is summed by row and then, class by class, in the rows' order. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/op_roi.h"
@@ -19,10 +18,10 @@ struct class_op {
     float *dw, *db;
     char *own;        /* for each thread: a row of weights and one of dy in f32 */
     size_t own_bytes; /* of one of them */
-    float *parts;     /* for each row: channels of dw, and db */
+    float *parts;     /* for each row: gradients of the channels' weights, and of the bias */
 };
 
-/* Values in f32, in TO unless they are so already. */
+/* Returns values in f32, converted into TO if necessary. */
 static const float *wide_of(const struct class_op *op, const void *from, size_t first, size_t count,
                             float *to) {
     if (op->elem == ELEM_F32)
@@ -31,7 +30,7 @@ static const float *wide_of(const struct class_op *op, const void *from, size_t 
     return to;
 }
 
-/* The weights of LABEL, rounded to the activations' type. */
+/* Returns the weights of LABEL, rounded to the activations' type. */
 static const float *weights_of(const struct class_op *op, int thread, int32_t label) {
     const float *w = op->w + (size_t)label * op->channels;
     float *rounded = (float *)(void *)(op->own + (size_t)thread * op->own_bytes);
@@ -88,7 +87,7 @@ static void weight_row(void *context, int thread, size_t row) {
     part[op->channels] = (float)sum;
 }
 
-/* Channel C of the sum over the rows of a class; behind the channels is the bias. */
+/* Returns channel C of the sum over the rows of a class; the bias follows the channels. */
 static float sum_of(const struct class_op *op, size_t label, size_t c) {
     double sum = 0;
     for (size_t row = 0; row < op->rows; row++)

@@ -1,7 +1,7 @@
 /* Convolution and its data gradient by oneDNN. Activations are NHWC; the primitive chooses the
- * layout of the weights. Each keeps a packed copy in that layout (and in the activation type),
- * which `refresh` makes anew from the f32 master weights; where the master weights lie as the
- * primitive wants them, it reads them. */
+ * layout of the weights. Each operator keeps a packed copy in that layout (and in the activation
+ * type), which `refresh` updates from the f32 master weights; if the master weights already have
+ * the required layout, the primitive reads them directly. */
 #include "trainer/backend/cpu/conv/conv_plan.h"
 
 #include <string.h>
@@ -9,8 +9,9 @@
 struct conv {
     struct cpu_step step;
     struct dnn_call call;
-    struct dnn_call reorder; /* weights in; primitive NULL: none */
-    void *cleared;           /* before each run: a gradient of channels that no weight reads */
+    struct dnn_call reorder; /* packs the weights; primitive NULL: not needed */
+    void *cleared;           /* before each run: gradient of channels without weights, set to
+                              * zero */
     size_t cleared_bytes;
 };
 
@@ -74,7 +75,7 @@ int conv_plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct c
                    const struct op *op, struct error *err) {
     const int64_t *x = t->x->shape.dim, *w = t->w->shape.dim, *y = t->y->shape.dim;
     const struct op_window *window = &op->attr.window;
-    /* The shape rule cuts off what does not fill a window: the far padding may be less. */
+    /* The shape rule drops what does not fill a window, so the far padding may be smaller. */
     dnnl_dims_t pads[2] = {
         {window->pad, window->pad},
         {(y[1] - 1) * window->stride + w[1] - x[1] - window->pad,
@@ -129,7 +130,7 @@ static void done(void *context) {
     dnn_call_done(&conv->reorder);
 }
 
-/* The numbers by which oneDNN knows the first operand, the weights and the result. */
+/* oneDNN's argument numbers of the first operand, the weights and the result. */
 struct conv_args {
     int first, second, result;
 };

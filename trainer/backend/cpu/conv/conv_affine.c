@@ -1,5 +1,5 @@
-/* A convolution with the bias or the frozen norm behind it, a sum and a ReLU, as one primitive of
- * oneDNN. A norm is folded (conv_fold.h). */
+/* A convolution with the bias or frozen norm after it, a sum and a ReLU, as one oneDNN primitive.
+ * A norm is folded into the weights (conv_fold.h). */
 #include "trainer/backend/cpu/base/dnn.h"
 #include "trainer/backend/cpu/conv/conv_fold.h"
 #include "trainer/backend/cpu/conv/conv_kernel.h"

@@ -6,7 +6,7 @@ static bool is_gradient(const struct op *op) {
     return op->kind != OP_CONV2D;
 }
 
-/* The channels that are read and made: of a gradient the forward outputs and inputs. */
+/* The channels of input and result: for a gradient the forward outputs and inputs. */
 static void channels_of(const struct graph *graph, const struct op *op, size_t *ret_in,
                         size_t *ret_out) {
     *ret_in = cpu_channels(&cpu_input(graph, op, 0)->shape);
@@ -43,7 +43,7 @@ bool conv_bf16_has(const struct cpu *cpu, const struct graph *graph, const struc
 
 enum { UNITS_A_THREAD = 4 };
 
-/* Few rows are cut smaller, so that every thread has some. */
+/* A small number of rows is cut into smaller units, so that every thread gets some. */
 static void plan_point(struct conv_bf16 *conv) {
     size_t rows = conv->rows / ((size_t)conv->cpu->threads * UNITS_A_THREAD);
     rows = cpu_divided(rows + 1, POINT_GRAIN) * POINT_GRAIN;
@@ -51,7 +51,7 @@ static void plan_point(struct conv_bf16 *conv) {
     conv->units = cpu_divided(conv->rows, conv->unit_rows);
 }
 
-/* Whole lines of tiles, as many as share one reading of the weights, equally many for each
+/* Whole lines of tiles, as many as share one pass over the weights, equally many for each
  * thread. */
 static void plan_winograd(struct conv_bf16 *conv) {
     const struct winograd *w = &conv->winograd;
@@ -99,7 +99,8 @@ void conv_bf16_lines(const struct conv_bf16 *conv, int thread, size_t begin, siz
     conv->cpu->loops->winograd_run(&form, begin * columns, end * columns);
 }
 
-/* The first pixel of a line of tiles; an odd picture's last line has one row of pixels alone. */
+/* Returns the first pixel of a line of tiles; the last line of an odd picture has a single row of
+ * pixels. */
 size_t conv_bf16_line_pixel(const struct conv_bf16 *conv, size_t line) {
     const struct winograd *w = &conv->winograd;
     size_t lines = winograd_tiles(w->height);

@@ -1,22 +1,21 @@
-/* Weight gradients by oneDNN. How a primitive adds up hangs on the number of threads that it runs
- * on. So the pictures are cut into parts, as many as the shape says; each is one thread's, with
- * sums of its own, which are added up in order: results are the same for any number of threads.
- * Only large ones in bf16, of few pictures or with sums that would take more memory than what is
- * read, are one primitive's on all threads. They are made in the primitive's layout and brought
- * into the OHWI arena. */
+/* Weight gradients by oneDNN. The order in which a primitive sums depends on its number of
+ * threads. So the pictures are cut into parts, whose number depends on the shape; each part is one
+ * thread's, with its own sums, which are added in order: results are the same for any number of
+ * threads. Only large gradients in bf16, of few pictures or with sums that would take more memory
+ * than the input, are computed by one primitive on all threads. They are made in the primitive's
+ * layout and reordered into the OHWI arena. */
 #include "trainer/backend/cpu/base/parts.h"
 #include "trainer/backend/cpu/conv/conv_plan.h"
 
-/* Parts: as many as are enough for many threads. What a cache of one thread holds
- * costs little, whoever makes it. */
+/* Enough parts for many threads. Sums that fit one thread's cache cost little in any case. */
 enum { PARTS_ENOUGH = 8, SMALL_BYTES = 1 << 20 };
 
 struct weight {
     struct cpu_step step;
     struct dnn_parts parts;
-    bool divided; /* each part runs on one thread; else there is one, which runs on all */
+    bool divided; /* each part runs on one thread; else there is a single one, which runs on all */
     struct parts sums;
-    struct dnn_call reorder; /* primitive NULL: none */
+    struct dnn_call reorder; /* primitive NULL: not needed */
 };
 
 /* How the work is cut, and the tensors of one part. */
@@ -31,8 +30,8 @@ static size_t read_bytes(const struct conv_tensors *t) {
     return tensor_bytes(t->x) + tensor_bytes(t->y);
 }
 
-/* Equal parts whose sums take no more memory than what is read, or little. Pictures of one tensor
- * that the other one lacks are not hidden by a division. */
+/* Equal parts whose sums take no more memory than the input, or little. Checks that both tensors
+ * have as many pictures, which a division would hide. */
 static size_t parts_for(const struct conv_tensors *t) {
     size_t images = (size_t)t->x->shape.dim[0], others = (size_t)t->y->shape.dim[0], best = 1;
     size_t sums = (size_t)tensor_count(t->w) * sizeof(float);

@@ -1,6 +1,6 @@
-/* The bias or the frozen norm behind a convolution (OP_CONV2D_AFFINE), made part of it: a norm's
- * scales times the weights, and its bias. What is folded lies in front of a kernel's own packed
- * weights, conv_fold_bytes() in all. Private to trainer/backend/cpu. */
+/* Folding of the bias or frozen norm after a convolution (OP_CONV2D_AFFINE) into it: the norm's
+ * scales times the weights, and its bias. The folded values precede a kernel's own packed weights,
+ * conv_fold_bytes() in all. Private to trainer/backend/cpu. */
 #ifndef TRAINER_BACKEND_CPU_CONV_CONV_FOLD_H
 #define TRAINER_BACKEND_CPU_CONV_CONV_FOLD_H
 
@@ -9,15 +9,15 @@
 struct conv_fold {
     float *weights, *bias; /* of the folded convolution, [O][H][W][I] and [O]; not owned */
     const float *w, *gamma, *beta, *mean, *variance; /* gamma NULL: there is no norm */
-    size_t outputs, row;                             /* row: weights of an output */
+    size_t outputs, row;                             /* row: number of weights of an output */
     double epsilon;
 };
 
-/* A multiple of BACKEND_ALIGNMENT; 0 without a norm. */
+/* Returns a multiple of BACKEND_ALIGNMENT; 0 without a norm. */
 size_t conv_fold_bytes(const struct graph *graph, const struct op *op);
 void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const struct op *op,
                      const struct backend_site *site);
-/* Brings `weights` and `bias` up to date. */
+/* Updates `weights` and `bias`. */
 void conv_fold_refresh(struct conv_fold *fold, const struct cpu *cpu);
 
 #endif

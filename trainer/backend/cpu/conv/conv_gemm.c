@@ -1,15 +1,16 @@
-/* Convolutions and data gradients in f32 as products of matrices of our own (loop_conv_rows.c).
- * The data gradient of stride 2 is four of them: places with odd and even rows and columns see
- * other taps, and no product with 0 is made. Work is cut into blocks of positions, and those into
- * groups of outputs where there are few; every sum is made whole by who has its block, so that
- * results do not depend on the number of threads. */
+/* f32 convolutions and data gradients as our own matrix products (loop_conv_rows.c). The data
+ * gradient of stride 2 consists of four of them: positions with odd and even rows and columns have
+ * different taps, and no product with 0 is computed. Work is cut into blocks of positions, and
+ * those into groups of outputs if there are few. Every sum is computed by one thread, so results
+ * do not depend on the number of threads. */
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/conv/conv_fold.h"
 #include "trainer/backend/cpu/conv/conv_kernel.h"
 
 enum { CLASSES_MAX = 4 };
 
-/* One class of places, and its share of the units: blocks of positions for each group of panels. */
+/* One class of positions, and its share of the units: blocks of positions for each group of
+ * panels. */
 struct class {
     struct conv_rows rows;
     struct conv_rows_pack pack;
@@ -52,7 +53,7 @@ static struct class forward_class(const struct conv_tensors *t, const struct op_
     return class;
 }
 
-/* The places (stride * i + row, stride * j + column) of dx. */
+/* The positions (stride * i + row, stride * j + column) of dx. */
 static struct class gradient_class(const struct conv_tensors *t, const struct op_window *window,
                                    int row, int column) {
     const int64_t *x = t->x->shape.dim, *w = t->w->shape.dim, *y = t->y->shape.dim;
@@ -100,8 +101,8 @@ static void find_classes(struct conv_gemm *conv, const struct graph *graph, cons
 
 /* --- how it is cut ---------------------------------------------------------------------------- */
 
-/* Blocks of equal size, as many for each thread; where a thread has fewer than TURNS of them,
- * outputs are cut, too, into groups of GROUP_PANELS at least. */
+/* Blocks of equal size, as many for each thread; if a thread would get fewer than TURNS of them,
+ * outputs are also cut, into groups of at least GROUP_PANELS. */
 enum { TURNS = 4, GROUP_PANELS = 4, ROWS_LEAST = 14 };
 
 static void cut(struct class *class, size_t most, size_t panels, size_t threads) {
@@ -239,15 +240,14 @@ static bool has(const struct cpu *cpu, const struct graph *graph, const struct o
            op->attr.window.stride <= STRIDE_MAX;
 }
 
-/* Against oneDNN 3.2 held to AVX2, f32, on two cores of a Zen 4, sums over the layers of a
- * ResNet-50 of 224 px. 1x1 of 12544 positions and more (batch 16): 1.1 forward, 1.1 data gradient;
- * of fewer 0.7 to 1.1 (batch 2: 0.8). Data gradients of stride 2: 1.1 to 1.3. All other 3x3 lose,
- * 0.8 to 0.9.
- * With AVX-512, on two cores of a Xeon with AMX, layers of Mask R-CNN in its own step: 1x1 of
- * SHALLOW inputs, whose rows are read where they lie, 1.1, with a sum behind them 1.2, and of
- * stride 2 1.0 to 1.2; of more inputs 0.85 to 0.9.
- * On AMX, one thread of it, beside oneDNN's AVX-512 on layers of Mask R-CNN: 1x1 1.1 to 1.8, of
- * stride 2 1.4, 3x3 of stride 2 1.2 to 1.4, of stride 1 1.7. */
+/* Speed relative to oneDNN 3.2 limited to AVX2, f32, on two cores of a Zen 4, summed over the
+ * layers of a ResNet-50 of 224 px. 1x1 of 12544 positions and more (batch 16): 1.1 forward, 1.1
+ * data gradient; of fewer 0.7 to 1.1 (batch 2: 0.8). Data gradients of stride 2: 1.1 to 1.3. All
+ * other 3x3 are slower, 0.8 to 0.9. With AVX-512, on two cores of a Xeon with AMX, layers of Mask
+ * R-CNN in its own step: 1x1 of SHALLOW inputs, whose rows are read in place, 1.1, with a
+ * following sum 1.2, and of stride 2 1.0 to 1.2; of more inputs 0.85 to 0.9. On AMX, one thread of
+ * it, relative to oneDNN's AVX-512 on layers of Mask R-CNN: 1x1 1.1 to 1.8, of stride 2 1.4, 3x3
+ * of stride 2 1.2 to 1.4, of stride 1 1.7. */
 enum { TILE_POSITIONS = 256 };
 enum { MANY_POSITIONS = 12544, SOME_POSITIONS = 512, SHALLOW = 256, AVX2_LANES = 8 };
 

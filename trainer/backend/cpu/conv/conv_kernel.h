@@ -6,10 +6,10 @@
 #include "trainer/backend/cpu/base/context.h"
 
 struct conv_kernel {
-    enum cpu_convs family; /* CPU_CONVS_GEMM and so on: which choice of the user's it belongs to */
-    /* Whether it can make OP at all. */
+    enum cpu_convs family; /* CPU_CONVS_GEMM and so on: the user's choice that it belongs to */
+    /* Returns true if it can compute OP at all. */
     bool (*has)(const struct cpu *cpu, const struct graph *graph, const struct op *op);
-    /* Whether it is the fastest one then; NULL: always. */
+    /* Returns true if it is then the fastest one; NULL: always. */
     bool (*wins)(const struct cpu *cpu, const struct graph *graph, const struct op *op);
     int (*query)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err);
@@ -21,12 +21,12 @@ struct conv_kernel {
 extern const struct conv_kernel conv_winograd4_kernel,
     conv_winograd4_weight_kernel; /* f32, 3x3; conv_winograd4.h */
 extern const struct conv_kernel conv_bf16_kernel,
-    conv_weight_kernel; /* bf16, weight gradients in f32, too, beside AVX-512 BF16; conv_bf16.h */
+    conv_weight_kernel; /* bf16, also weight gradients in f32, with AVX-512 BF16; conv_bf16.h */
 extern const struct conv_kernel conv_gemm_kernel, conv_gemm_weight_kernel; /* f32; conv_gemm.c */
 extern const struct conv_kernel conv_dnn_kernel, conv_dnn_weight_kernel, conv_dnn_affine_kernel;
 
-/* Whether oneDNN's weight gradients of OP can be cut by pictures into parts enough for many threads
- * (conv_dnn_weight.c). */
+/* Returns true if oneDNN's weight gradients of OP can be cut by pictures into enough parts for
+ * many threads (conv_dnn_weight.c). */
 bool conv_dnn_weight_divides(const struct graph *graph, const struct op *op);
 
 /* Shapes of a convolution or of one of its gradients. */

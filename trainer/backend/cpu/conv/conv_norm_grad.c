@@ -1,8 +1,8 @@
-/* Data gradients with the ReLU mask and the reductions of the norm in front of the convolution, and
- * the rest of that norm's gradient. As soon as a part of the data gradient is made, and while it is
- * in the caches, the sum with the shortcut is masked in place and added up; what that reads from
- * memory was asked for during the products. How sums are cut follows from the shape; how many of
- * their pieces a thread makes together, from the number of threads. */
+/* Data gradients with the ReLU mask and the reductions of the norm before the convolution, and the
+ * rest of that norm's gradient. As soon as a part of the data gradient is computed, and while it
+ * is in the caches, the sum with the shortcut is masked in place and added up; the memory for that
+ * is prefetched during the products. How sums are cut depends on the shape; how many of their
+ * pieces a thread processes together, on the number of threads. */
 #include "trainer/backend/cpu/conv/conv_bf16.h"
 #include "trainer/backend/cpu/dense/norm.h"
 

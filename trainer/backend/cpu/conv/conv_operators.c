@@ -1,6 +1,6 @@
 #include "trainer/backend/cpu/conv/conv_operators.h"
 
-/* The first one that has the operator, may be used and wins. */
+/* The first one that has the operator, is allowed and wins is used. */
 static const struct conv_kernel *const kernels[] = {
     &conv_winograd4_kernel,  &conv_winograd4_weight_kernel,
     &conv_bf16_kernel,       &conv_weight_kernel,
@@ -10,7 +10,7 @@ static const struct conv_kernel *const kernels[] = {
 };
 enum { KERNELS = sizeof(kernels) / sizeof(kernels[0]) };
 
-/* Whether the user's choice lets the kernel make OP. */
+/* Returns true if the user's choice allows the kernel for OP. */
 static bool is_chosen(const struct conv_kernel *kernel, const struct cpu *cpu,
                       const struct graph *graph, const struct op *op) {
     if (kernel->family == CPU_CONVS_ONEDNN || kernel->family == cpu->convs)
@@ -40,7 +40,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     return conv_kernel_of(cpu, graph, op)->bind(cpu, graph, op, site, ret_bound, err);
 }
 
-/* Not where the plain convolution is a kernel of our own that has no such end. */
+/* Not if the plain convolution uses our own kernel, which has no such epilogue. */
 static bool has_affine(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     struct op plain = *op;
     plain.kind = OP_CONV2D;

@@ -1,22 +1,23 @@
-/* What oneDNN makes of a convolution or of one of its gradients. Private to trainer/backend/cpu. */
+/* oneDNN's descriptors for a convolution or one of its gradients. Private to
+ * trainer/backend/cpu. */
 #ifndef TRAINER_BACKEND_CPU_CONV_CONV_PLAN_H
 #define TRAINER_BACKEND_CPU_CONV_CONV_PLAN_H
 
 #include "trainer/backend/cpu/base/dnn.h"
 #include "trainer/backend/cpu/conv/conv_kernel.h"
 
-/* The descriptors of one convolution, and what oneDNN made of them for the threads that
- * parallel_set_threads() has set. */
+/* The descriptors of one convolution, and oneDNN's choices for the number of threads set by
+ * parallel_set_threads(). */
 struct conv_plan {
     dnnl_memory_desc_t x, w, y, master;
     dnnl_primitive_desc_t forward, desc; /* the same for a forward convolution */
-    const_dnnl_memory_desc_t chosen;     /* of the weights; desc's own */
+    const_dnnl_memory_desc_t chosen;     /* of the weights; owned by desc */
     size_t scratchpad;                   /* bytes */
     bool packs;
 };
 
-/* Of OP on tensors T: OP's, or with fewer images. Zeroed before; freed with conv_plan_done(), also
- * after an error. */
+/* Plans OP on tensors T: OP's, or with fewer images. PLAN must be zeroed; free it with
+ * conv_plan_done(), also after an error. */
 int conv_plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct conv_tensors *t,
                    const struct op *op, struct error *err);
 void conv_plan_done(struct conv_plan *plan);

@@ -1,9 +1,9 @@
-/* Weight gradients by kernels of our own (loop_weight.c, loop_winograd_weight.c,
- * loop_gemm_weight.c), where the instruction set has one. The work is a grid: the positions of the
- * sum (output pixels or tiles of them) are cut into parts, and so are the results (units). Parts of
- * positions other than the first have sums of their own, which are added up in order at the end;
- * parts of results pack the same dy again. How positions are cut follows from the shape alone, so
- * that results are the same for any number of threads; how results are, from both. */
+/* Weight gradients by our own kernels (loop_weight.c, loop_winograd_weight.c, loop_gemm_weight.c),
+ * if the instruction set has one. The work is a grid: the positions of the sum (output pixels or
+ * tiles of them) are cut into parts, and so are the results (units). Parts of positions other than
+ * the first have their own sums, which are added in order at the end; parts of results pack the
+ * same dy again. How positions are cut depends only on the shape, so results are the same for any
+ * number of threads; how results are cut depends on both. */
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/base/parts.h"
 #include "trainer/backend/cpu/conv/conv_kernel.h"
@@ -11,7 +11,7 @@
 struct conv_weight {
     struct cpu_step step;
     const struct weight_kernel *kernel;
-    struct weight_part part; /* all of it; threads cut theirs out */
+    struct weight_part part; /* the whole; threads take their parts of it */
     size_t position_parts, unit_parts, units;
     size_t result; /* elements of dw */
     char *scratch;
@@ -19,7 +19,7 @@ struct conv_weight {
     struct parts sums;    /* of the parts of positions */
 };
 
-/* The tensors' shapes; positions and units are the kernel's. */
+/* Sets the tensors' shapes; positions and units depend on the kernel. */
 static struct weight_part shapes_of(const struct graph *graph, const struct op *op) {
     const struct tensor *dy = cpu_input(graph, op, 0), *x = cpu_input(graph, op, 1);
     const int64_t *w = op->attr.target.dim;
@@ -40,7 +40,7 @@ static bool is_winograd(const struct cpu *cpu, const struct conv_weight *conv) {
     return conv->kernel == &cpu->loops->winograd_weight;
 }
 
-/* Which kernel, and all of its positions and units; false where there is none. */
+/* Chooses the kernel and sets all of its positions and units; false if there is none. */
 static bool choose(struct conv_weight *conv, const struct cpu *cpu, const struct graph *graph,
                    const struct op *op) {
     struct weight_part *part = &conv->part;
@@ -65,11 +65,11 @@ static bool has(const struct cpu *cpu, const struct graph *graph, const struct o
            choose(&conv, cpu, graph, op);
 }
 
-/* Of one tile and unit: its products, its transforms. */
+/* For one tile and unit: its products, its transforms. */
 enum { WINOGRAD_CYCLES = 1024 + 300 };
 
-/* Estimated cycles of a thread: two instructions of 16 words at a time, packing at 16 words a
- * cycle, sums added at 8 bytes a cycle. Only the order of such estimates matters. */
+/* Returns the estimated cycles of a thread: two instructions of 16 words at a time, packing at 16
+ * words a cycle, sums added at 8 bytes a cycle. Only the order of such estimates matters. */
 static double cost(const struct conv_weight *conv, bool winograd, size_t threads,
                    size_t position_parts) {
     const struct weight_part *part = &conv->part;
@@ -83,7 +83,7 @@ static double cost(const struct conv_weight *conv, bool winograd, size_t threads
     return positions * each + sums * (double)(position_parts + 1) / 8 / (double)threads;
 }
 
-/* Positions are cut as so many threads would like it. */
+/* Positions are cut as for this many threads, whatever the real number. */
 enum { THREADS_MEANT = 16 };
 
 static size_t best_position_parts(const struct conv_weight *conv, bool winograd) {
@@ -94,10 +94,10 @@ static size_t best_position_parts(const struct conv_weight *conv, bool winograd)
     return best;
 }
 
-/* Parts that a thread takes where they cannot be equally many for each. */
+/* Parts per thread if they cannot be divided equally. */
 enum { TURNS = 4 };
 
-/* As few as give all threads as much to do. */
+/* The fewest that give all threads the same amount of work. */
 static size_t unit_parts_for(size_t position_parts, size_t threads) {
     size_t parts = 1;
     while (position_parts * parts % threads != 0 && position_parts * parts < TURNS * threads)
@@ -105,7 +105,7 @@ static size_t unit_parts_for(size_t position_parts, size_t threads) {
     return parts;
 }
 
-/* What follows from kernel, part and the number of parts of its positions and units. */
+/* Computes what follows from kernel, part and the number of parts of its positions and units. */
 static void measure(struct conv_weight *conv) {
     conv->units = conv->part.unit_end;
     conv->result = conv->part.out * conv->part.taps * conv->part.in;
@@ -120,13 +120,14 @@ static void lay_out(struct conv_weight *conv, const struct cpu *cpu, const struc
     measure(conv);
 }
 
-/* Fewer outputs or inputs are not worth being split for AMX. */
+/* Splitting for AMX does not pay for fewer outputs or inputs. */
 static bool is_wide(const struct weight_part *part) {
     enum { CHANNELS = 128 };
     return part->out >= CHANNELS && part->taps * part->in >= CHANNELS;
 }
 
-/* Few results are cut by pixels, too, for many threads: into so many parts, none of less pixels. */
+/* Few results are also cut by pixels, for many threads: into this many parts, none with fewer
+ * pixels. */
 enum { GEMM_PARTS = 32, GEMM_PIXELS = 1024 };
 
 static void lay_out_gemm(struct conv_weight *conv, const struct cpu *cpu, const struct graph *graph,
@@ -236,13 +237,13 @@ static bool has_gemm(const struct cpu *cpu, const struct graph *graph, const str
            cpu->loops->gemm_weight.supported(&part);
 }
 
-/* As conv_gemm.c measured, batch 16 and batch 2: 3x3 1.3 and 1.7, 3x3 of stride 2 1.7 and 2.6, 1x1
- * of stride 2 1.4, 1x1 of 256 channels and more 1.2 to 1.5 and 1.1 to 1.3; of fewer, batch 16, on a
- * Xeon with AMX held to AVX2, 56x56 0.8 to 1.4 and 28x28 1.0. Of pictures with 3 channels on one
- * thread of a Zen 3: 7x7 of stride 2 1.2, 3x3 0.2 to 0.7. On AMX, beside oneDNN's AVX-512 on one
- * thread of the same Xeon, layers of Mask R-CNN: 1x1 1.1 to 1.6, 3x3 of stride 2 1.7; of 64
- * channels 1.0. Where oneDNN's sums would hang on the number of threads ours are taken in any case.
- */
+/* Measured as in conv_gemm.c, batch 16 and batch 2: 3x3 1.3 and 1.7, 3x3 of stride 2 1.7 and 2.6,
+ * 1x1 of stride 2 1.4, 1x1 of 256 channels and more 1.2 to 1.5 and 1.1 to 1.3; of fewer, batch 16,
+ * on a Xeon with AMX limited to AVX2, 56x56 0.8 to 1.4 and 28x28 1.0. For pictures with 3 channels
+ * on one thread of a Zen 3: 7x7 of stride 2 1.2, 3x3 0.2 to 0.7. On AMX, relative to oneDNN's
+ * AVX-512 on one thread of the same Xeon, layers of Mask R-CNN: 1x1 1.1 to 1.6, 3x3 of stride 2
+ * 1.7; of 64 channels 1.0. If oneDNN's sums would depend on the number of threads ours are used in
+ * any case. */
 enum { FEW_CHANNELS = 16, MANY_COLUMNS = 128, AVX2_LANES = 8 };
 
 static bool gemm_wins(const struct cpu *cpu, const struct graph *graph, const struct op *op) {

@@ -1,11 +1,13 @@
-/* Forward passes and data gradients by Winograd's products, with the end of OP_CONV2D_AFFINE in the
- * last transform. Tiles are cut into blocks whose transformed inputs stay in a thread's second
- * cache; a thread makes all outputs of its block. Where the weights are larger than a cache that
- * all share (WEIGHTS_MOST), or there are few tiles a thread, the inputs of many tiles are
- * transformed first, by all threads, and then each thread makes some outputs of all of them, so
- * that the weights are read once. Either way a result is made whole by one thread and in one order
- * of sums: it does not depend on how many there are. Tiles of a data gradient that see zeros alone
- * are left out (conv_winograd4_skip.c). */
+/* Forward passes and data gradients by Winograd's products, with the epilogue of OP_CONV2D_AFFINE
+ * in the last transform.
+ *
+ * Tiles are cut into blocks whose transformed inputs stay in a thread's L2 cache; a thread
+ * computes all outputs of its block. If the weights are larger than the shared cache
+ * (WEIGHTS_MOST), or there are few tiles per thread, the inputs of many tiles are transformed
+ * first, by all threads, and then each thread computes some outputs of all of them, so that the
+ * weights are read once. Either way a result is computed by one thread and in one order of sums:
+ * it does not depend on the number of threads. Tiles of a data gradient that only read zeros are
+ * skipped (conv_winograd4_skip.c). */
 #include "trainer/backend/cpu/conv/conv_winograd4.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/conv/conv_fold.h"
@@ -13,14 +15,14 @@
 
 enum { SHARE_TILES = 8, WEIGHTS_MOST = 16 << 20, SHARED_BYTES = 16 << 20 };
 
-/* At most: outputs of a unit, tiles of a thread's block and their bytes, tiles of a unit of those
- * that share their inputs, and floats of a panel of weights that is used at a time. */
+/* Maxima: outputs of a unit, tiles of a thread's block and their bytes, tiles of a unit of those
+ * that share their inputs, and floats of a panel of weights used at a time. */
 struct limits {
     size_t outs, block_tiles, block_bytes, group_tiles, panel_floats;
 };
 
-/* On AMX inputs are split for each group of outputs, which is then better all of them, and weights
- * take more memory: read for few tiles, that costs more than their products. */
+/* On AMX inputs are split for each group of outputs, so all outputs together are better, and
+ * weights take more memory: if read for few tiles, that costs more than their products. */
 static const struct limits limits = {128, 42, 2 << 20, 84, 4096};
 enum { LARGE_WEIGHTS = 256 * 256, LARGE_TILES = 128 };
 static const struct limits tile_limits = {256, 128, 8 << 20, 256, 8192};
@@ -33,14 +35,14 @@ struct conv_winograd4 {
     struct winograd4_end end;
     struct conv_fold fold; /* of OP_CONV2D_AFFINE */
     const float *x;
-    struct conv_winograd4_choice choice; /* of a data gradient's tiles */
-    size_t panel, cut; /* columns, and how much of the depth, of the weights are used at a time */
-    size_t block;      /* tiles of a unit, at most */
-    size_t together;   /* tiles whose inputs all threads share; 0: each transforms its own */
-    size_t outs;       /* of a unit of those */
-    size_t begin;      /* the first of the tiles together, while they run */
-    /* Scratch: zeros, shared inputs, each thread's (inputs, sums, what the product wants), then a
-     * data gradient's choice. */
+    struct conv_winograd4_choice choice; /* chosen tiles of a data gradient */
+    size_t panel, cut;                   /* columns, and depth, of the weights used at a time */
+    size_t block;                        /* at most, tiles of a unit */
+    size_t together; /* tiles whose inputs all threads share; 0: each thread transforms its own */
+    size_t outs;     /* of a unit of those */
+    size_t begin;    /* the first of the tiles processed together, during the run */
+    /* Scratch: zeros, shared inputs, each thread's (inputs, sums, scratch of the product), then a
+     * data gradient's choice of tiles. */
     size_t zero_bytes, shared_bytes, thread_bytes, choice_bytes;
     char *scratch;
 };
@@ -75,19 +77,20 @@ bool conv_winograd4_fits(const struct graph *graph, const struct op *op) {
            w[0] % WINOGRAD4_CHANNELS == 0 && w[3] % WINOGRAD4_CHANNELS == 0;
 }
 
-/* Zen 4, 2 threads, times oneDNN 3.2's forward pass, weight and data gradient (AVX-512 BF16
- * machine; held to AVX2), by bench_conv_layers: 16x56x56   64 -> 64    2.3 1.2 2.4    2.1 2.1 2.6
+/* Speed on Zen 4, 2 threads, relative to oneDNN 3.2's forward pass, weight and data gradient
+ * (AVX-512 BF16 machine; limited to AVX2), by bench_conv_layers:
+ *     16x56x56   64 -> 64    2.3 1.2 2.4    2.1 2.1 2.6
  *     16x28x28  128 -> 128   2.5 1.6 2.5    2.7 2.1 2.6
  *     16x14x14  256 -> 256   1.9 1.8 1.8    2.0 2.0 1.9
  *     16x7x7    512 -> 512   1.7 1.8 1.9    1.9 2.9 2.3
  *     1x100x136 256 -> 256   2.9 3.3 2.6    2.8 9.2 2.7
  *     1x50x68   256 -> 256   2.3 2.6 2.4    2.4 3.8 2.5
  *     1x25x34   256 -> 256   1.9 2.6 2.0    2.1 2.4 2.0
- * Where it ends (AVX-512): 16x32x32 of 32 channels 2.0 1.8 2.0, of 16 1.1 0.8 1.1; half of the
- * tiles' pixels outside, 16x6x6 of 256 1.3 1.3 1.2, 16x5x5 0.9 1.1 0.8; weights transformed for few
+ * Limits (AVX-512): 16x32x32 of 32 channels 2.0 1.8 2.0, of 16 1.1 0.8 1.1; half of the tiles'
+ * pixels outside, 16x6x6 of 256 1.3 1.3 1.2, 16x5x5 0.9 1.1 0.8; weights transformed for few
  * pixels, 16x4x4 1.5 1.8 1.5, 1x14x14 1.2 1.3 1.3, 16x3x3 0.9 1.0 0.9, 1x7x7 of 512 0.8 0.5 0.8.
- * On AMX, times the same with AVX-512, one thread of a Xeon: 1x100x136 256 -> 256 1.3 1.3 1.3,
- * 1x50x68 1.1 1.4 1.1; of 64 channels 0.9, so that these keep AVX-512. */
+ * On AMX, relative to the same with AVX-512, one thread of a Xeon: 1x100x136 256 -> 256 1.3 1.3
+ * 1.3, 1x50x68 1.1 1.4 1.1; of 64 channels 0.9, so these keep AVX-512. */
 enum { CHANNELS_LEAST = 32 * 32, PIXELS_LEAST = 192, PANEL_LEAST = 16 /* AVX2 */ };
 
 bool conv_winograd4_wins(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
@@ -122,7 +125,7 @@ static size_t blocks_of(const struct conv_winograd4 *conv) {
     return cpu_divided(cpu_divided(conv->choice.count, conv->block), threads) * threads;
 }
 
-/* Outputs of a unit: OUTS, and fewer where threads would have none. */
+/* Returns the outputs of a unit: OUTS, or fewer if some threads would have none. */
 static size_t outs_for(const struct conv_winograd4 *conv, size_t outs, size_t threads) {
     while (outs > conv->panel && cpu_divided(conv->out.channels, outs) < 2 * threads)
         outs /= 2;
@@ -198,7 +201,7 @@ static float *own_of(const struct conv_winograd4 *conv, int thread) {
                              conv->thread_bytes * (size_t)thread);
 }
 
-/* Tiles of TILES from BEGIN on become rows from ROW on of TO. */
+/* COUNT tiles from BEGIN on become rows from ROW on of TO. */
 static void transform(const struct conv_winograd4 *conv, const struct winograd4_matrix *to,
                       size_t row, size_t begin, size_t count) {
     struct winograd4_matrix from_row = *to;
@@ -235,7 +238,7 @@ static void finish(const struct conv_winograd4 *conv, const struct winograd4_mat
     loops->winograd4_outputs(&conv->out, &sums, begin, count, out, &conv->end);
 }
 
-/* UNIT of UNITS that are a part of TOTAL each, the same but for one. */
+/* Returns UNIT of UNITS parts of TOTAL, equal except for one. */
 static size_t part(size_t total, size_t unit, size_t units, size_t *ret_count) {
     size_t begin = total * unit / units;
     *ret_count = total * (unit + 1) / units - begin;
@@ -277,7 +280,7 @@ static void run_outs(void *context, int thread, size_t unit) {
            own_of(conv, thread));
 }
 
-/* Tiles of a data gradient that see zeros alone. */
+/* Skips tiles of a data gradient that only read zeros. */
 static void leave_out(struct conv_winograd4 *conv) {
     enum { SEEN = WINOGRAD4_SIDE + 2 };
     conv_winograd4_choose(conv->step.cpu, &conv->in, conv->x, (const float *)conv->scratch, SEEN,

@@ -1,15 +1,19 @@
-/* A detector's gradients are zero wherever no region and no sampled anchor lies, most of a picture
- * often: tiles of them are left out. Who does so is told by a few of the tiles first, as dense
- * gradients are the common case. What is left out adds nothing to a sum; but a value that is not
- * finite and meets zeros alone is not seen. Which tiles are left hangs on values, not on threads.
- */
+/* Skipping of zero tiles. A detector's gradients are zero except at regions and sampled anchors,
+ * often in most of a picture: such tiles are skipped. A sample of the tiles decides first whether
+ * to look, because dense gradients are the common case. Skipped tiles contribute nothing to a sum;
+ * but a non-finite value that is only multiplied by zeros goes unnoticed. The choice depends on
+ * values, not on threads. */
 #include "trainer/backend/cpu/conv/conv_winograd4_skip.h"
 
 #include "trainer/backend/cpu/base/parallel.h"
 
 #include <string.h>
 
-enum { SAMPLE = 16, FEW = 8 }; /* one tile of SAMPLE; less than one of FEW unused: not worth it */
+enum {
+    SAMPLE = 16,
+    FEW = 8
+}; /* tests one tile in SAMPLE; fewer than one in FEW unused: not worth
+    * it */
 enum { UNIT_TILES = 32 };
 
 struct search {

@@ -17,12 +17,12 @@ struct conv_winograd4_choice {
 };
 
 size_t conv_winograd4_choice_bytes(size_t tiles);
-/* Those of PICTURE, that FROM is, whose SIDE x SIDE pixels are not all zero; ZEROS are as many as
- * channels. */
+/* Chooses the tiles of PICTURE at FROM whose SIDE x SIDE pixels are not all zero; ZEROS has one
+ * value per channel. */
 void conv_winograd4_choose(const struct cpu *cpu, const struct winograd4_picture *picture,
                            const float *from, const float *zeros, size_t side,
                            struct conv_winograd4_choice *choice);
-/* Zeros into the pixels of Y, that PICTURE is, whose tiles are left out. */
+/* Writes zeros to the pixels of Y, laid out as PICTURE, in skipped tiles. */
 void conv_winograd4_clear(const struct cpu *cpu, const struct winograd4_picture *picture,
                           const struct conv_winograd4_choice *choice, float *y);
 

@@ -1,9 +1,9 @@
-/* Weight gradients by Winograd's products. Of many tiles together, as many as a cache that all
- * share holds, both sides are transformed by all threads: x into panels, dy into rows, as the
- * product over tiles wants them, without packing. Then threads take places, and groups of outputs
- * of them, and add the products to their sums. Each sum has one owner, who adds it up in order:
- * results do not depend on the number of threads, and nothing is reduced at the end. Tiles of dy
- * that are all zero are left out (conv_winograd4_skip.c). */
+/* Weight gradients by Winograd's products. For as many tiles as the shared cache holds, all
+ * threads transform both sides: x into panels, dy into rows, in the layout of the product over
+ * tiles, without packing. Then threads take places, and groups of outputs of them, and add the
+ * products to their sums. Each sum has one owner, which adds in order: results do not depend on
+ * the number of threads, and there is no reduction at the end. Tiles of dy that are all zero are
+ * skipped (conv_winograd4_skip.c). */
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/conv/conv_winograd4.h"
 #include "trainer/backend/cpu/conv/conv_winograd4_skip.h"
@@ -11,27 +11,27 @@
 enum { SHARE_TILES = 8, TOGETHER_MOST = 256, TOGETHER_LEAST = 64 };
 enum { SHARED_BYTES = 24 << 20 };
 
-/* Outputs of a unit, and tiles of the sum at a time: 64 by 64 are half a first cache. On AMX both
- * sides are split for each unit. */
+/* Outputs of a unit, and tiles summed at a time: 64 by 64 are half an L1 cache. On AMX both sides
+ * are split for each unit. */
 enum { OUTS = 64, CUT = 64, TILE_OUTS = 256, TILE_CUT = 128 };
 enum { TAPS = 9, TAP_ROWS = 4 }; /* outputs of a unit of the last transform */
 
 struct conv_winograd4_weight {
     struct cpu_step step;
     const struct loops *loops;
-    size_t outs, cut; /* of a product: outputs of a unit, tiles added up at a time */
+    size_t outs, cut; /* of a product: outputs of a unit, tiles summed at a time */
     struct winograd4_picture in, out;
-    struct winograd4_matrix inputs, gradients; /* of the tiles together */
+    struct winograd4_matrix inputs, gradients; /* of the tiles processed together */
     const float *x, *dy;
     float *dw, *zeros;
     float *sums; /* [36][out][in] */
     struct conv_winograd4_choice choice;
     size_t together, begin;
-    size_t inputs_at, gradients_at, sums_at, choice_at, product_at; /* bytes behind `zeros` */
+    size_t inputs_at, gradients_at, sums_at, choice_at, product_at; /* byte offsets after `zeros` */
     size_t product_floats, scratch_bytes;                           /* of a thread; of all */
 };
 
-/* Where the next FLOATS of the scratch lie. */
+/* Returns the offset of the next FLOATS of the scratch. */
 static size_t take(struct conv_winograd4_weight *conv, size_t floats) {
     size_t at = conv->scratch_bytes;
     conv->scratch_bytes += backend_aligned(floats * sizeof(float));

@@ -1,4 +1,4 @@
-/* A bias for each channel, with a ReLU or without, and its gradient. */
+/* A bias per channel, with or without a ReLU, and its gradient. */
 #include "trainer/backend/cpu/base/columns.h"
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"

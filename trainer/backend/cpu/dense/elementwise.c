@@ -1,4 +1,4 @@
-/* The functions of math/pointwise.h. */
+/* Elementwise functions of math/pointwise.h. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 
@@ -11,7 +11,7 @@ struct pointwise_op {
     void *y;
 };
 
-/* Whole cache lines to a thread. */
+/* Each thread gets whole cache lines. */
 enum { GRAIN = 64 };
 
 static void pointwise_share(void *context, struct share share) {

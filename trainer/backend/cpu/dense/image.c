@@ -1,4 +1,5 @@
-/* Pixels to activations. A byte has 256 values, so the result is looked up in a table a channel. */
+/* Conversion of pixels to activations. A byte has 256 values, so the result is looked up in a
+ * table per channel. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/math/bf16.h"

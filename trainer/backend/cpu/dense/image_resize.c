@@ -1,5 +1,5 @@
-/* Pictures at the size they are used in: normalised by a table of the 256 levels, a row of the
- * canvas to a thread; what a column is made of is worked out once a picture. */
+/* Resizing of pictures: normalized by a table of the 256 levels, one row of the canvas at a time
+ * per thread; the source of each column is computed once per picture. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/op_roi.h"
@@ -9,7 +9,7 @@
 
 enum { COLOURS = 3, LEVELS = 256 };
 
-/* A column of the canvas: bytes of a source row where its two pixels begin. */
+/* A column of the canvas: byte offsets in a source row of its two pixels. */
 struct column {
     int32_t low, high;
     float fraction;

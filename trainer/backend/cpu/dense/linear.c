@@ -1,22 +1,22 @@
-/* The linear layer and its gradients as matrix products of oneDNN: y = x w' + b with x [N,I],
- * w [O,I]. Forward and data gradient keep w packed in the activation type and the layout that the
- * product chose; y is f32. The result is cut into parts, by its rows or its columns, as many as its
- * shape says; each is whole, and one thread's. */
+/* Linear layer and its gradients as oneDNN matrix products: y = x w' + b with x [N,I], w [O,I].
+ * Forward and data gradient keep w packed in the activation type and the layout that the product
+ * chose; y is f32. The result is cut into parts, by rows or by columns, whose number depends on
+ * the shape; each is computed by one thread. */
 #include "trainer/backend/cpu/base/columns.h"
 #include "trainer/backend/cpu/base/dnn.h"
 
 struct linear {
     struct cpu_step step;
-    struct dnn_call whole; /* no primitive: what all parts share */
+    struct dnn_call whole; /* no primitive: shared by all parts */
     struct dnn_parts parts;
-    struct dnn_call reorder[DNN_PARTS_MOST]; /* weights in; primitive NULL: none */
+    struct dnn_call reorder[DNN_PARTS_MOST]; /* packs the weights; primitive NULL: not needed */
     int reorders;
-    struct columns bias; /* bias gradient: the column sums of dy; `sums` NULL: not wanted */
+    struct columns bias; /* bias gradient: the column sums of dy; `sums` NULL: not needed */
 };
 
 /* --- what is computed ------------------------------------------------------------------------- */
 
-/* How many values lie between two rows and two columns of a matrix. */
+/* Distances between two rows and two columns of a matrix, in values. */
 struct steps {
     int64_t row, column;
 };
@@ -24,7 +24,7 @@ struct steps {
 /* result [rows, columns] = first [rows, depth] second [depth, columns], and how it is cut. */
 struct sizes {
     int64_t rows, depth, columns;
-    struct steps first, second, result; /* second: of the master weights, where it is packed */
+    struct steps first, second, result; /* second: of the master weights, if it is packed */
     bool packed;
     size_t row_parts, column_parts; /* one of them is 1 */
 };
@@ -74,7 +74,7 @@ static struct sizes sizes_of(const struct graph *graph, const struct op *op) {
     return s;
 }
 
-/* Of a part: its sizes. */
+/* Sizes of a part. */
 static int64_t part_rows(const struct sizes *s) {
     return s->rows / (int64_t)s->row_parts;
 }
@@ -155,7 +155,7 @@ static size_t scratchpad_of(const struct product *p) {
     return backend_aligned(dnn_chosen_bytes(p->desc, dnnl_query_scratchpad_md));
 }
 
-/* Of the weights of a part; parts that differ in their rows share them. */
+/* Packed weights of a part; parts that differ in their rows share them. */
 static size_t packed_of(const struct product *p) {
     return backend_aligned(dnn_chosen_bytes(p->desc, dnnl_query_weights_md));
 }
@@ -213,7 +213,7 @@ static void done(void *context) {
         dnn_call_done(&linear->reorder[i]);
 }
 
-/* Where the operands lie. */
+/* Addresses of the operands. */
 struct places {
     char *first, *second, *bias, *result, *scratch;
     size_t first_size, second_size, result_size; /* of a value */
@@ -239,7 +239,7 @@ static struct places find_places(struct linear *linear, const struct graph *grap
     return at;
 }
 
-/* Those of the part that begins with ROW and COLUMN. */
+/* Returns those of the part that begins with ROW and COLUMN. */
 static struct places places_at(const struct places *all, const struct product *p, size_t number) {
     const struct sizes *s = &p->sizes;
     size_t row = number / s->column_parts * (size_t)part_rows(s);

@@ -1,5 +1,5 @@
-/* Softmax, cross entropy with label smoothing, and its gradient. Small beside everything else, so
- * in double and without vectors of its own. */
+/* Softmax cross entropy with label smoothing, and its gradient. Small compared with everything
+ * else, so it is computed in double and not vectorized explicitly. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/math/bf16.h"
@@ -38,7 +38,7 @@ static double log_sum_exp(const float *logits, size_t classes) {
     return most + log(sum);
 }
 
-/* How many classes are in front of LABEL. */
+/* Returns how many classes rank before LABEL. */
 static int rank_of(const float *logits, int classes, int label) {
     int before = 0;
     for (int k = 0; k < classes; k++)

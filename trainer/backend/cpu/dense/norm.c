@@ -43,7 +43,7 @@ static void run_average(float *running, double batch, double momentum) {
     *running = (float)((double)*running + momentum * (batch - (double)*running));
 }
 
-/* Mean and variance of channel C from its sums around branch->shift. */
+/* Computes mean and variance of channel C from its sums around branch->shift. */
 struct moments {
     double offset, variance;
 };
@@ -53,10 +53,10 @@ static struct moments moments_of(const double *const *sums, size_t c, size_t row
     return (struct moments){.offset = offset, .variance = relu(sums[1][c] / n - offset * offset)};
 }
 
-/* Sums around a value that lies so many variances from the mean have lost too many digits. */
+/* If the shift is this many variances from the mean, the sums have lost too many digits. */
 static const double far_off = 64;
 
-/* Moves what the sums are taken around to the mean, where it was found to lie far from it. */
+/* Moves the shift to the mean where the mean turned out to be far from it. */
 static bool move_centers(const struct bn_statistics *s, const double *const *sums) {
     bool moved = false;
     for (size_t c = 0; c < s->size->channels; c++) {
@@ -81,9 +81,8 @@ void norm_use_batch(const struct cpu *cpu, const struct norm_size *size,
                             .context = &s,
                             .scratch = scratch};
     const double *sums[REDUCE_SUMS_MAX];
-    /* The sums are taken around the first row: a value of the channel keeps the variance from
-     * cancelling, unless it is one that lies far off. Until the factors are known their place holds
-     * it. */
+    /* The sums are taken around the first row: a value of the channel avoids cancellation in the
+     * variance, unless it is an outlier. Until the factors are known their memory holds it. */
     cpu->loops->sum_columns(branch->x, size->elem, size->channels, 1, branch->shift);
     reduce_run(&reduce, sums);
     if (move_centers(&s, sums))

@@ -1,5 +1,5 @@
-/* Batch norm with what may follow it (ReLU, a join, both norms of a projection block): one pass for
- * the statistics of each input, one that normalises, adds and rectifies. */
+/* Batch norm with what may follow it (ReLU, a join, both norms of a projection block): one pass
+ * for the statistics of each input, one that normalizes, adds and applies the ReLU. */
 #include "trainer/backend/cpu/dense/norm.h"
 
 struct norm_op {

@@ -1,4 +1,4 @@
-/* The gradient of norms whose statistics are constants. */
+/* Gradient of norms with constant statistics. */
 #include "trainer/backend/cpu/dense/norm.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@ struct frozen {
     struct frozen_backward backward;
     size_t rows;
     double epsilon;
-    /* of the norm, and of the one over the side */
+    /* of the norm, and of the one of the side input */
     const float *gamma[2], *variance[2];
     float *scale[2]; /* in scratch */
 };

@@ -1,6 +1,6 @@
-/* Gradients of batch norm and of what is fused with it: one pass masks the gradient by the ReLU and
- * sums, one makes dx (and the other norm's). The mask comes from the forward input, computed again,
- * where that is read anyway, and from the forward output in a join. */
+/* Gradients of batch norm and the operators fused with it: one pass masks the gradient by the ReLU
+ * and sums, one computes dx (and the other norm's). The mask is recomputed from the forward input
+ * where that is read anyway; in a join it comes from the forward output. */
 #include "trainer/backend/cpu/dense/norm.h"
 
 struct grad_op {
@@ -67,7 +67,7 @@ static struct norm_grad_branch branch_at(const struct backend_site *site, int in
                                      .dbeta = site->outputs[out + 1]};
 }
 
-/* What both passes read, before the kinds differ. */
+/* Inputs of both passes, common to all kinds. */
 static struct norm_backward common_form(const struct grad_op *grad, enum elem elem,
                                         const struct backend_site *site) {
     return (struct norm_backward){.elem = elem,

@@ -1,4 +1,4 @@
-/* A training step's numbers. */
+/* Metrics of a training step. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/graph/op_roi.h"
 #include "trainer/graph/op_rpn.h"

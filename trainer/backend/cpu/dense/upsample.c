@@ -1,4 +1,4 @@
-/* A feature map is added to one of twice its sides, and the gradient of that. */
+/* Addition of an upsampled feature map to one of twice its sides, and its gradient. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 

@@ -1,5 +1,5 @@
-/* The box head's losses: few numbers, so in double and without vectors of its own. Rows are scored
- * side by side and summed in their order. */
+/* Losses of the box head: few numbers, so computed in double and not vectorized explicitly. Rows
+ * are computed concurrently and summed in order. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/op_roi.h"
@@ -18,7 +18,7 @@ struct box_op {
     enum elem elem; /* of the gradients */
     void *dlogits, *ddeltas;
     double scale; /* of the gradients */
-    double share; /* of a row in the mean, times that */
+    double share; /* weight of a row in the mean, times that */
 };
 
 static double log_sum_exp(const float *logits, size_t classes) {
@@ -37,7 +37,7 @@ static bool is_right(const float *logits, int classes, int label) {
     return true;
 }
 
-/* The difference of delta I of the label's class and its target. */
+/* Returns the difference of delta I of the label's class from its target. */
 static double apart(const struct box_op *op, size_t row, size_t label, size_t i) {
     return (double)op->deltas[4 * (row * op->classes + label) + i] -
            (double)op->target[4 * row + i];

@@ -1,5 +1,5 @@
-/* What is found in a picture, a picture to a thread: candidates are sorted once, and each is kept
- * unless it overlaps one of its class that is kept already. */
+/* Detections, one picture per thread: candidates are sorted once, and each is kept unless it
+ * overlaps a kept one of its class. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/detect_grid.h"
@@ -12,7 +12,7 @@
 struct detect_op {
     struct cpu_step step;
     struct detect_attr detect;
-    size_t images, proposals, classes; /* with the background */
+    size_t images, proposals, classes; /* including the background */
     const float *logits, *deltas, *box;
     const int32_t *count, *size;
     float *found_box, *found_score;
@@ -69,7 +69,7 @@ static int by_rank(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* Whether one of the first KEPT, which are better, is of the same class and lies over C. */
+/* Returns true if one of the first KEPT, which are better, has the same class and overlaps C. */
 static bool is_covered(const struct picture *p, const struct candidate *c, size_t kept) {
     for (size_t i = 0; i < kept; i++)
         if (p->candidates[i].label == c->label &&
@@ -78,7 +78,7 @@ static bool is_covered(const struct picture *p, const struct candidate *c, size_
     return false;
 }
 
-/* Moves those that are kept to the front. */
+/* Moves the kept ones to the front. */
 static size_t keep(struct picture *p, size_t most) {
     size_t kept = 0;
     for (size_t i = 0; i < p->count && kept < most; i++)

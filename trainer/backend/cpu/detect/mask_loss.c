@@ -1,4 +1,4 @@
-/* The mask head's loss: in double, summed by row and then in the rows' order. */
+/* Loss of the mask head: in double, summed by row and then in the rows' order. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/op_roi.h"

@@ -1,5 +1,5 @@
-/* What masks should be: RoIAlign of an object's bits by axis, a row of the mask head to a thread.
- * Each row of the picture that a bin needs is first summed into the bins along x. */
+/* Targets of the mask head: separable RoIAlign of an object's bitmap, one row of the head per
+ * thread. Each row of the picture that a bin needs is first summed into the bins along x. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/detect/roi_table.h"
@@ -13,7 +13,7 @@ struct mask_op {
     const float *roi;
     const int32_t *match, *row, *at, *size;
     const uint8_t *pool;
-    bool cut; /* to 0 or 1 */
+    bool cut; /* threshold to 0 or 1 */
     float least;
     const int32_t *parts, *part;
     const float *point;
@@ -22,14 +22,14 @@ struct mask_op {
     size_t own_bytes;
 };
 
-/* Turns the taps' columns into those of the source, which are read more than once. */
+/* Maps the taps' columns to those of the source, which are read more than once. */
 static void to_source(const struct mask_view *o, struct roi_table *x) {
     int32_t taps = x->first[x->axis.count];
     for (int32_t t = 0; t < taps; t++)
         x->taps[t].at = mask_view_column(o, x->taps[t].at);
 }
 
-/* sums[bin] += WEIGHT times what row ROW of the source has of the bin. */
+/* sums[bin] += WEIGHT times the contribution of row ROW of the source to the bin. */
 static void add_row(const struct mask_view *o, const struct roi_table *x, int32_t row, float weight,
                     float *sums) {
     if (row < o->at[MASK_Y] || row >= o->at[MASK_Y] + o->at[MASK_HEIGHT])
@@ -42,7 +42,7 @@ static void add_row(const struct mask_view *o, const struct roi_table *x, int32_
     }
 }
 
-/* Bin row P: taps that read one row of the source are one. */
+/* Bin row P: taps that read the same source row are merged. */
 static void fill_bins(const struct mask_view *o, const struct roi_table *y,
                       const struct roi_table *x, size_t p, float *sums) {
     memset(sums, 0, x->axis.count * sizeof *sums);
@@ -55,7 +55,7 @@ static void fill_bins(const struct mask_view *o, const struct roi_table *y,
     }
 }
 
-/* The means of all bins, by axis. */
+/* Computes the means of all bins, axis by axis. */
 static void fill_means(const struct mask_op *op, int thread, const struct mask_view *view,
                        const struct roi_axis *along_y, const struct roi_axis *along_x,
                        float *targets) {
@@ -69,7 +69,8 @@ static void fill_means(const struct mask_op *op, int thread, const struct mask_v
         fill_bins(view, &y, &x, p, targets + p * (size_t)op->rule.bins);
 }
 
-/* 0 or 1: an outline is drawn, and else the means are cut at half, each as kernels/ has it. */
+/* 0 or 1: an outline is rasterized, else the means are thresholded at one half, both as in
+ * math/. */
 static void fill_cut(const struct mask_op *op, const struct mask_view *view, size_t object,
                      const float *box, const struct roi_axis *y, const struct roi_axis *x,
                      float *targets) {
@@ -122,7 +123,7 @@ static struct roi_rule rule_of(const struct op *op) {
                              .aligned = (op->attr.detect.flags & DETECT_MASK_POLYGON) != 0};
 }
 
-/* The longer side of what a resized picture may have. */
+/* Returns the longer side that a resized picture may have. */
 static size_t side_of(const struct op *op) {
     const struct detect_attr *d = &op->attr.detect;
     return (size_t)(d->canvas_h > d->canvas_w ? d->canvas_h : d->canvas_w);

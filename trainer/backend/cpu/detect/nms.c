@@ -1,7 +1,7 @@
-/* Greedy non-maximum suppression. Pieces of work are one level of one picture: its candidates are
- * brought into order, coordinate by coordinate, and each one that is still there strikes out those
- * behind it that it overlaps, several at a time. Compiled without contraction (room.cmake), so that
- * an overlap is the same number everywhere. */
+/* Greedy non-maximum suppression. A unit of work is one level of one picture: its candidates are
+ * sorted, coordinate by coordinate, and each remaining one removes the later ones that it
+ * overlaps, several at a time. Compiled without contraction (room.cmake), so that an overlap is
+ * the same number everywhere. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/detect/rank_select.h"
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* A thread's room for the candidates of one level, in order. */
+/* A thread's memory for the sorted candidates of one level. */
 struct line {
     float *x1, *y1, *x2, *y2, *area;
     int32_t *struck;
@@ -41,8 +41,8 @@ static struct line line_of(const struct nms_op *op, int thread) {
                          .struck = (int32_t *)(floats + op->room * 5)};
 }
 
-/* Strikes out those of [begin, end) that candidate I overlaps too much: box_iou_of_areas, written
- * so that it becomes vectors. */
+/* Removes those of [begin, end) that overlap candidate I too much: box_iou_of_areas, written so
+ * that it vectorizes. */
 static void strike(const struct line *line, size_t i, size_t begin, size_t end, float threshold,
                    float plus) {
     const float ax1 = line->x1[i], ay1 = line->y1[i], ax2 = line->x2[i], ay2 = line->y2[i];

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Fewer than this are sorted rather than parted. */
+/* Fewer than this are sorted directly. */
 enum { SELECT_FEW = 64 };
 
 static int by_falling_rank(const void *a, const void *b) {
@@ -20,9 +20,9 @@ static uint64_t median(uint64_t a, uint64_t b, uint64_t c) {
     return c < low ? low : c > high ? high : c;
 }
 
-/* Quickselect (Hoare 1961, "Algorithm 65: Find"): parts [begin, end), in which the border behind
- * the first K lies, about a pivot until few are left. A pivot that is neither the greatest nor the
- * least leaves two parts that are shorter. */
+/* Quickselect (Hoare 1961, "Algorithm 65: Find"): partitions [begin, end), which contains the
+ * border after the first K, around a pivot until few are left. A pivot that is neither the
+ * greatest nor the least leaves two shorter parts. */
 static void part(uint64_t *ranks, size_t count, size_t k) {
     size_t begin = 0, end = count;
     while (end - begin > SELECT_FEW) {
@@ -42,7 +42,7 @@ static void part(uint64_t *ranks, size_t count, size_t k) {
             ranks[left++] = ranks[right];
             ranks[right--] = swap;
         }
-        /* All in front of LEFT are at least the pivot, it and all behind are at most that. */
+        /* All before LEFT are at least the pivot, those from LEFT on at most. */
         if (k <= left)
             end = left;
         else

@@ -1,7 +1,7 @@
-/* RoIAlign and its gradient: what pixels weigh is worked out once a region and axis, channels are
- * vectors. The forward pass gives regions to threads; the gradient gives bands of a map's rows,
- * each of which walks all regions in order, so that nothing is added by two threads and results do
- * not depend on their number. */
+/* RoIAlign and its gradient: weights of pixels are computed once per region and axis, channels are
+ * vectorized. The forward pass gives regions to threads; the gradient gives bands of a map's rows,
+ * each of which visits all regions in order, so that no two threads add to the same value and
+ * results do not depend on their number. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/detect/roi_table.h"
@@ -13,11 +13,11 @@ enum { BAND = 8 /* rows of a map that are one piece of work */ };
 struct map {
     size_t height, width;
     void *values;       /* of all pictures */
-    const void *before; /* of a gradient: what is added to it, or NULL */
+    const void *before; /* of a gradient: summand, or NULL */
     float scale;
 };
 
-/* A region: where it lies on its map. Image -1: an empty row. */
+/* A region: its location on its map. Image -1: an empty row. */
 struct region {
     int32_t image, level;
     struct roi_axis y, x;
@@ -39,7 +39,7 @@ struct align_op {
     size_t band_bytes;
 };
 
-/* The longest side of a map. */
+/* Returns the longest side of a map. */
 static size_t widest(const struct detect_attr *d) {
     int height = detect_cells(d->canvas_h, 0), width = detect_cells(d->canvas_w, 0);
     return (size_t)(height > width ? height : width);
@@ -60,7 +60,7 @@ static const struct tensor *bins_of(const struct graph *graph, const struct op *
                            : cpu_output(graph, op, ROI_ALIGN_Y);
 }
 
-/* Scratch of each kind, in their order. */
+/* Sizes of the kinds of scratch, in order. */
 struct sizes {
     size_t regions, tables, bands;
 };
@@ -214,7 +214,7 @@ static void add_region(const struct align_op *op, const struct band *band, size_
     op->step.cpu->loops->blend(&blend);
 }
 
-/* SUMS begin as what others have sent there, which may be where the result goes. */
+/* SUMS begin as the gradients from other readers, which may be at the result's address. */
 static void begin_band(const struct align_op *op, const void *before, size_t first, size_t count,
                        float *sums) {
     const char *from = (const char *)before + (before == NULL ? 0 : first * elem_size(op->elem));

@@ -2,7 +2,7 @@
 
 #include "trainer/backend/cpu/base/context.h"
 
-/* Two pixels a sample; and a bin has at most three pixels more than it is long. */
+/* Two pixels per sample; and a bin has at most three pixels more than its length. */
 static size_t entries_max(const struct roi_rule *rule, size_t size) {
     size_t bins = (size_t)rule->bins;
     return rule->sampling > 0 ? 2 * bins * (size_t)rule->sampling : size + 3 * bins;
@@ -49,7 +49,7 @@ static void add(struct roi_entry *entries, size_t begin, size_t *end, int32_t pi
     (*end)++;
 }
 
-/* The entries of BIN from END on, by rising pixels; returns their end. */
+/* Adds the entries of BIN from END on, by ascending pixels; returns their end. */
 static size_t add_bin(struct roi_entry *entries, size_t end, const struct roi_axis *axis,
                       int32_t bin) {
     size_t begin = end;
@@ -78,7 +78,8 @@ void roi_table_bins(struct roi_table *t, const struct roi_axis *axis, int32_t bi
         t->taps[i] = (struct blend_tap){t->entries[i].pixel, t->entries[i].weight};
 }
 
-/* By rising pixels, in the order of bins among those of one: they are nearly so already. */
+/* Sorts by ascending pixels, within a pixel in the order of bins: they are almost sorted
+ * already. */
 static void sort_by_pixel(struct roi_entry *entries, size_t count) {
     for (size_t i = 1; i < count; i++) {
         struct roi_entry entry = entries[i];

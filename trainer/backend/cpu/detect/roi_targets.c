@@ -1,5 +1,5 @@
-/* Which regions the heads learn from, a picture to a thread, and which of them have a mask. The
- * sampled ones are found by sorting; backend/ref counts instead. */
+/* Sampling of the regions for the heads, one picture per thread, and selection of those with a
+ * mask. Samples are found by sorting; backend/ref counts instead. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/detect_grid.h"
@@ -21,18 +21,18 @@ struct targets_op {
 };
 
 struct candidate {
-    uint64_t order; /* of sampling */
+    uint64_t order; /* order of sampling */
     int32_t number, match, label;
 };
 
-/* One picture's part of it all. */
+/* State for one picture. */
 struct picture {
     const struct targets_op *op;
     float plus;
     const float *box, *gt_box;
     const int32_t *gt_label, *key;
     int proposals, objects;
-    struct candidate *candidates, *background; /* those with objects, and those without */
+    struct candidate *candidates, *background; /* matched candidates, and background */
     size_t candidate_count, background_count;
     float *areas;
 };
@@ -63,7 +63,7 @@ static const float *box_of(const struct picture *p, int number) {
     return number < p->proposals ? p->box + 4 * number : p->gt_box + 4 * (number - p->proposals);
 }
 
-/* The best object, or -1; the first of several. */
+/* Returns the object of largest overlap, the first of several, or -1. */
 static int best_of(const struct picture *p, const float *box, float *ret_overlap) {
     float area = box_area(box, p->plus);
     int best = -1;
@@ -106,7 +106,7 @@ static int by_number(const void *a, const void *b) {
     return ((const struct candidate *)a)->number - ((const struct candidate *)b)->number;
 }
 
-/* Leaves the LIMIT first ones by order, by rising number; returns how many there are. */
+/* Keeps the first LIMIT in sampling order, by ascending number; returns their number. */
 static size_t sample(struct candidate *candidates, size_t count, size_t limit) {
     if (count <= limit)
         return count;

@@ -1,10 +1,9 @@
-/* The gradient of a region proposal network's head on one level, for the pixels of sampled anchors
- * alone (OP_RPN_HEAD_GRAD). Their rows of t and neighbourhoods in x are gathered, so that
- * everything is products of small matrices; what comes back to x is added up pixel by pixel in a
- * fixed order.
+/* Gradient of a region proposal network's head on one level, only for the pixels of sampled
+ * anchors (OP_RPN_HEAD_GRAD). Their rows of t and neighbourhoods in x are gathered, so that the
+ * work is products of small matrices; gradients of x are summed pixel by pixel in a fixed order.
  *
- * U pixels are sampled, each once however many of its anchors are; an anchor makes 1 + 4 of the
- * WIDTH numbers that the head says of a pixel. */
+ * U pixels are sampled, each counted once for all of its anchors; an anchor has 1 + 4 of the WIDTH
+ * outputs of the head per pixel. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/detect/rank_select.h"
@@ -20,15 +19,15 @@ struct head_op {
     struct cpu_step step;
     struct detect_attr attr;
     struct anchor_level level;
-    int next; /* the number of the first anchor behind the level */
+    int next; /* number of the first anchor after the level */
     double scale;
     size_t slots, samples, pictures, in, out; /* slots: of all pictures; in, out: channels */
     enum elem elem;
     const void *input[RPN_HEAD_GRAD_INPUTS];
     void *output[RPN_HEAD_GRAD_OUTPUTS];
-    /* In scratch, a row for each sampled pixel */
-    uint64_t *order, *touched;      /* pixel and slot; pixel of x, and whose tap it is */
-    uint32_t *pixel, *group;        /* of the whole batch; where a pixel of x begins in touched */
+    /* In scratch, one row per sampled pixel */
+    uint64_t *order, *touched;      /* pixel and slot; pixel of x, and its tap */
+    uint32_t *pixel, *group;        /* of the whole batch; start of each pixel of x in touched */
     float *gradient;                /* [U, WIDTH], of logits and deltas */
     float *t, *dt, *patch, *dpatch; /* [U, out], [U, TAPS * in] */
     float *sum;                     /* [threads, in] */
@@ -103,7 +102,7 @@ static void read_row(const struct head_op *op, const void *map, size_t pixel, si
         row[c] = bf16_to_f32(from[c]);
 }
 
-/* The pixel of x that TAP of PIXEL reads, if it lies in the map. */
+/* Computes the pixel of x that TAP of PIXEL reads; false if it is outside the map. */
 static bool neighbour(const struct head_op *op, size_t pixel, size_t tap, size_t *ret) {
     size_t width = (size_t)op->level.width, height = (size_t)op->level.height;
     size_t x = pixel % width + tap % 3, y = pixel / width % height + tap / 3;
@@ -134,7 +133,7 @@ static void clear_share(void *context, struct share share) {
     memset((char *)op->output[RPN_HEAD_GRAD_DX] + begin, 0, end - begin);
 }
 
-/* Fills touched and group: whatever is added to a pixel of x stands together, in order. */
+/* Fills touched and group: all contributions to a pixel of x are adjacent, in order. */
 static void order_touched(struct head_op *op) {
     size_t found = 0, to;
     for (size_t u = 0; u < op->count; u++)
@@ -169,7 +168,7 @@ static void add_to_pixel(void *context, int thread, size_t number) {
 
 /* --- products --------------------------------------------------------------------------------- */
 
-/* C [m, n] = (or +=) A [m, k] (A transposed: [k, m]) * B [k, n]; LDA: of a row of A. */
+/* C [m, n] = (or +=) A [m, k] (A transposed: [k, m]) * B [k, n]; LDA: row stride of A. */
 static int product(bool transposed, size_t m, size_t n, size_t k, const float *a, size_t lda,
                    const float *b, bool add, float *c, struct error *err) {
     if (k == 0) {
@@ -248,7 +247,7 @@ static int run(void *context, struct error *err) {
 
 /* --- binding ---------------------------------------------------------------------------------- */
 
-/* Hands out parts of the scratch; counts alone while MEMORY is NULL. */
+/* Allocates a part of the scratch; only counts while MEMORY is NULL. */
 static void *take(char **memory, size_t *used, size_t bytes) {
     void *part = *memory == NULL ? NULL : *memory + *used;
     *used += backend_aligned(bytes);

@@ -1,5 +1,5 @@
-/* A region proposal network's losses and their gradient: a few hundred anchors a picture, in double
- * and always in the same order. */
+/* Losses of a region proposal network and their gradient: a few hundred anchors per picture, in
+ * double and always in the same order. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/graph/detect_grid.h"
@@ -31,7 +31,7 @@ static double divisor(const struct rpn_loss_op *op) {
     return found > 0 ? (double)found : 1;
 }
 
-/* The row of slot I's anchor in its level's matrices of logits. */
+/* Returns the row of slot I's anchor in its level's matrices of logits. */
 static size_t row_of(const struct rpn_loss_op *op, size_t i, const struct anchor_level *level) {
     return i / op->samples * (size_t)anchor_level_count(level) +
            (size_t)(op->index[i] - level->first);

@@ -1,5 +1,6 @@
-/* From what a region proposal network says to proposals. What is chosen has to be the same on every
- * backend: this file is compiled without contraction (room.cmake), and the order is total. */
+/* Selection of proposals from the outputs of a region proposal network. The choice must be the
+ * same on every backend: this file is compiled without contraction (room.cmake), and the order is
+ * total. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/detect/rank_select.h"
@@ -14,12 +15,12 @@ struct select_op {
     struct detect_candidates places;
     struct proposal_rule rule;
     size_t pictures, slots; /* slots: of proposals */
-    size_t pool;            /* pictures whose proposals are chosen together */
+    size_t pool;            /* pictures whose proposals are selected together */
     const void *in[OP_INPUTS_MAX];
     void *out[OP_OUTPUTS_MAX];
     uint64_t *ranks; /* in scratch, `room` for each thread */
     size_t room;
-    int32_t *nan; /* in scratch: of each picture and level */
+    int32_t *nan; /* in scratch: for each picture and level */
 };
 
 static size_t candidates(const struct select_op *op) {
@@ -28,15 +29,15 @@ static size_t candidates(const struct select_op *op) {
 
 /* --- top k ------------------------------------------------------------------------------------ */
 
-/* Ranks in whose upper half nothing decides yet are few: above the border they are taken, below it
- * they are not, and only those of its own 16 bits have to be compared. */
+/* The upper half of a rank decides for almost all candidates: above the border they are taken,
+ * below it they are not, and only those with the border's 16 bits need comparing. */
 enum { DIGITS = 1 << 16 };
 
 static uint32_t digit_of(float logit) {
     return rank_of_score(logit) >> 16;
 }
 
-/* The smallest digit of which the K best have some. */
+/* Returns the smallest digit among the K best. */
 static uint32_t border_digit(const float *logits, int count, int k, uint32_t *histogram) {
     memset(histogram, 0, DIGITS * sizeof(*histogram));
     for (int i = 0; i < count; i++)
@@ -158,7 +159,7 @@ static size_t pool_of(const struct op *op, size_t pictures) {
     return (op->attr.detect.flags & DETECT_TOP_OF_BATCH) != 0 ? pictures : 1;
 }
 
-/* Numbers of 8 bytes that each thread works in. */
+/* Returns the 8-byte numbers of scratch that each thread needs. */
 static size_t room_of(const struct op *op, size_t pictures) {
     const struct anchor_grid grid = detect_grid(&op->attr.detect);
     const struct detect_candidates places = detect_candidates(&op->attr.detect);

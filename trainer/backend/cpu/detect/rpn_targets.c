@@ -1,7 +1,7 @@
-/* What a region proposal network is taught. A picture is a piece of work. An anchor overlaps few
- * objects, and those that an object overlaps lie in a rectangle of each map: so the work goes by
- * object, level and rectangle, and overlaps of 0 are never worked out. Compiled without contraction
- * (room.cmake): overlaps that are equal decide. */
+/* Targets of a region proposal network. A picture is a unit of work. An anchor overlaps few
+ * objects, and the anchors that an object overlaps form a rectangle in each map: so the work goes
+ * by object, level and rectangle, and overlaps of 0 are never computed. Compiled without
+ * contraction (room.cmake): ties between equal overlaps matter. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/detect/rank_select.h"
@@ -24,7 +24,7 @@ struct targets_op {
     char *scratch; /* room() bytes for each thread */
 };
 
-/* A thread's view of the picture it works on. */
+/* A thread's view of its current picture. */
 struct picture {
     const struct targets_op *op;
     const float *objects;
@@ -32,7 +32,7 @@ struct picture {
     const int32_t *size, *key;
     uint64_t *candidates; /* room for all anchors */
     float *best;          /* of each anchor: the largest overlap, */
-    int32_t *object;      /* and whose */
+    int32_t *object;      /* and its object */
     signed char *label;
     float *most; /* of each object: the largest overlap */
 };
@@ -42,9 +42,9 @@ static size_t room(size_t anchors, size_t objects) {
                            (objects + 16) * sizeof(float));
 }
 
-/* The cells [begin, end) along an axis whose anchors may overlap [LOW, HIGH]; an anchor reaches
- * from FIRST to LAST beside its cell. A cell more on either side makes up for rounding; NaN is all.
- */
+/* Computes the cells [begin, end) along an axis whose anchors may overlap [LOW, HIGH]; an anchor
+ * extends from FIRST to LAST relative to its cell. An extra cell on either side covers rounding;
+ * for NaN returns all. */
 static void cells_near(float low, float high, float first, float last, int step, int cells,
                        int *ret_begin, int *ret_end) {
     float begin = (low - last) / (float)step - 2, end = (high - first) / (float)step + 3;
@@ -54,7 +54,8 @@ static void cells_near(float low, float high, float first, float last, int step,
 
 typedef void visitor(struct picture *p, int anchor, int object, float overlap);
 
-/* Calls VISIT for all anchors of a level and a shape that OBJECT may overlap, and some more. */
+/* Calls VISIT for all anchors of a level and a shape that OBJECT may overlap, and possibly
+ * others. */
 static void visit_near(struct picture *p, int object, int number, int shape, visitor *visit) {
     const struct anchor_level *level = &p->op->grid.level[number];
     const float *box = p->objects + object * 4, *cell = level->cell[shape];
@@ -114,7 +115,7 @@ static void match(struct picture *p) {
     }
 }
 
-/* The anchors of this label with the smallest keys, at most MOST, by rising number. */
+/* Finds the anchors of this label with the smallest keys, at most MOST, by ascending number. */
 static size_t sample(struct picture *p, int label, size_t most, uint32_t *ret_numbers) {
     size_t count = 0;
     for (int a = 0; a < p->op->grid.count; a++)

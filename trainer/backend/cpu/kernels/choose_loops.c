@@ -17,8 +17,8 @@ extern const struct loops loops_avx2, loops_avx512, loops_avx512bf16, loops_amx;
 
 enum { ARCH_REQUEST_PERMISSION = 0x1023, ARCH_TILE_DATA = 18 };
 
-/* Linux gives the tile registers of AMX only to a process that asked; an error means that there are
- * none. */
+/* Linux grants the tile registers of AMX only to a process that requests them; an error means that
+ * there are none. */
 static bool ask_for_tiles(void) {
     return syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, ARCH_TILE_DATA) == 0;
 }

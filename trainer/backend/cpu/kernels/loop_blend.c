@@ -1,10 +1,10 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
-/* Vectors that one walk over the taps sums up. */
+/* Vectors that are summed in one pass over the taps. */
 enum { BLOCK = 4 };
 
-/* What an item of both axes takes, channels [C, C + VECTORS * LANES) of it. */
+/* Sums one pair of items, for channels [C, C + VECTORS * LANES). */
 VEC_INLINE void sum_block(const struct blend *b, size_t i, size_t k, size_t c, size_t vectors,
                           enum elem elem, vecf *sum) {
     const struct blend_axis *y = &b->y, *x = &b->x;
@@ -19,7 +19,7 @@ VEC_INLINE void sum_block(const struct blend *b, size_t i, size_t k, size_t c, s
     }
 }
 
-/* The same of the last N channels, fewer than a vector. */
+/* The same for the last N channels, fewer than a vector. */
 VEC_INLINE vecf sum_rest(const struct blend *b, size_t i, size_t k, size_t c, size_t n,
                          enum elem elem) {
     const struct blend_axis *y = &b->y, *x = &b->x;

@@ -1,21 +1,21 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
-/* Rows summed in registers before they are added to memory, and how many elements ahead they are
- * asked for. */
+/* Rows summed in registers before they are added to memory, and the prefetch distance in
+ * elements. */
 enum { ROWS = 8, AHEAD = 256 };
 
-/* Where the ReLU's mask comes from. */
+/* Source of the ReLU's mask. */
 enum mask { MASK_NONE, MASK_Y, MASK_X, MASK_SIDE, MASK_BOTH };
 
-/* What is known when a loop is compiled. */
+/* Compile-time constants of a loop. */
 struct form {
     enum elem elem;
     bool dy2;
     enum mask mask;
 };
 
-/* The inputs' vectors at one place. */
+/* The inputs' vectors at one position. */
 struct place {
     size_t at, c, n;
     vecf x, other;
@@ -57,7 +57,7 @@ VEC_INLINE void add_n(float *sum, const struct place *p, vecf value) {
     vec_store_n(sum, p->c, vec_load_n(sum, p->c, p->n, ELEM_F32) + value, p->n, ELEM_F32);
 }
 
-/* A block's rows are read side by side, which the processor's own prefetching does not follow. */
+/* A block's rows are read side by side, which the hardware prefetcher does not follow. */
 VEC_INLINE void prefetch(const struct norm_backward *b, struct form f, size_t at) {
     vec_prefetch(b->x, at, f.elem);
     vec_prefetch(b->dy, at, f.elem);
@@ -69,7 +69,7 @@ VEC_INLINE void prefetch(const struct norm_backward *b, struct form f, size_t at
         vec_prefetch(b->other, at, f.elem);
 }
 
-/* One vector of channels over a few rows. */
+/* Sums one vector of channels over a few rows. */
 VEC_INLINE void sums_at(const struct norm_backward *b, const struct norm_grad_sums *sums,
                         struct form f, struct place p, size_t begin, size_t end) {
     size_t ahead = p.c + AHEAD < b->channels ? AHEAD : AHEAD + (ROWS - 1) * b->channels;
@@ -97,8 +97,8 @@ VEC_INLINE void sums_at(const struct norm_backward *b, const struct norm_grad_su
         add_n(sums->dz_other, &p, so);
 }
 
-/* The arguments are copied: what is stored through a pointer cannot change them, so that they stay
- * in registers. */
+/* The arguments are copied: stores through pointers cannot alias them, so they stay in
+ * registers. */
 VEC_INLINE void sums_of(const struct norm_backward *norm, const struct norm_grad_sums *into,
                         struct form f, size_t begin, size_t end) {
     const struct norm_backward b = *norm;
@@ -149,7 +149,7 @@ static enum mask mask_of(const struct norm_backward *b) {
     return b->y != NULL ? MASK_Y : MASK_X;
 }
 
-/* Calls BODY with the form that NORM has, known to the compiler. */
+/* Calls BODY with NORM's form as compile-time constants. */
 #define WITH_MASK(body, norm, element, both)                                                       \
     switch (mask_of(norm)) {                                                                       \
     case MASK_NONE:                                                                                \

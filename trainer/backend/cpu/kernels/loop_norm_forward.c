@@ -1,8 +1,8 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
-/* Rows summed in registers before they are added to memory, and how many elements ahead they are
- * asked for: read side by side, the processor's own prefetching does not follow them. */
+/* Rows summed in registers before they are added to memory, and the prefetch distance in elements:
+ * the hardware prefetcher does not follow rows that are read side by side. */
 enum { ROWS = 8, AHEAD = 256 };
 
 VEC_INLINE void sums_at(const void *x, enum elem elem, size_t channels, const float *around,
@@ -60,8 +60,8 @@ VEC_INLINE void forward_at(const struct norm_forward *f, enum elem elem, size_t 
         vec_store_n(f->y, at, z, n, elem);
 }
 
-/* The arguments are copied: what is stored through a pointer cannot change them, so that they stay
- * in registers. */
+/* The arguments are copied: stores through pointers cannot alias them, so they stay in
+ * registers. */
 VEC_INLINE void forward_of(const struct norm_forward *norm, enum elem elem, size_t begin,
                            size_t end) {
     const struct norm_forward f = *norm;

@@ -1,11 +1,11 @@
-/* The functions of math/pointwise.h over elements: plain loops over floats, which the compiler
- * makes vectors of. Other types go through blocks of floats that stay in the nearest cache. */
+/* Elementwise functions of math/pointwise.h: plain loops over floats, which the compiler
+ * vectorizes. Other types are converted in blocks of floats that stay in the L1 cache. */
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
 enum { BLOCK = 512 };
 
-/* Each element is read before the one of its number is written, so that y may be a or b. */
+/* Each element is read before the one with its index is written, so y may be a or b. */
 #define ROW(kind, name, tensors, value)                                                            \
     static void name##_row(const float *a, const float *b, float *y, size_t count) {               \
         _Pragma("GCC ivdep") for (size_t i = 0; i < count; i++) y[i] =                             \

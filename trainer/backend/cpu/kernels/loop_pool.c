@@ -12,7 +12,7 @@ VEC_INLINE void bytes_store(uint8_t *base, size_t at, vecu value, size_t n) {
     memcpy(base + at, &bytes, n);
 }
 
-/* One output pixel's place in its image and the window's rows and columns inside it. */
+/* Position of an output pixel in its image, and the window's rows and columns inside the image. */
 struct window {
     size_t top, left; /* of the window, plus pad */
     size_t row_begin, row_end, column_begin, column_end;
@@ -77,7 +77,7 @@ void LOOP(max_pool)(const struct pool *pool, size_t begin, size_t end) {
         pool_rows(pool, ELEM_BF16, begin, end);
 }
 
-/* The windows [*first, *last) of an axis that hold input cell AT. */
+/* Computes the windows [*first, *last) of an axis that contain input cell AT. */
 VEC_INLINE void windows_over(const struct pool *p, size_t at, size_t outputs, size_t *first,
                              size_t *last) {
     size_t padded = at + p->pad;
@@ -87,7 +87,7 @@ VEC_INLINE void windows_over(const struct pool *p, size_t at, size_t outputs, si
         *last = outputs;
 }
 
-/* The gradients of a pooled pixel: dy, and dy2 added where it is given. */
+/* The gradients of a pooled pixel: dy, and dy2 added if given. */
 struct pool_gradient {
     const void *dy, *dy2;
 };
@@ -101,9 +101,9 @@ VEC_INLINE vecf gather(const struct pool *p, const struct pool_gradient *g, enum
     return vec_keep(where == (vecu){0} + (uint32_t)cell, dy);
 }
 
-/* The windows over one input pixel: of the output's rows and columns, the first and how many; and
- * the cell that the pixel is in the first of them. The next window of an axis sees it STRIDE cells
- * earlier. */
+/* The windows that contain one input pixel: the first of the output's rows and columns and their
+ * number, and the pixel's cell in the first one. In the next window along an axis the cell is
+ * STRIDE lower. */
 struct cover {
     size_t rows, columns, out, cell;
 };

@@ -1,9 +1,9 @@
-/* One register full of floats, as wide as the instruction set that the file is compiled for, and
- * loads and stores between it and rows of f32 or bf16 in memory. For loop_*.c alone.
+/* One register of floats, as wide as the instruction set for which the file is compiled, with
+ * loads and stores between it and rows of f32 or bf16 in memory. For loop_*.c only.
  *
- * Arithmetic is the compiler's vector extension (a * b + c on vecf). ELEM arguments are constants
- * at every call, so that one body serves both types. bf16 rounds to nearest, ties to even; a NaN
- * stays a NaN. The first N lanes of a partial load are memory's, the others 0. */
+ * Arithmetic uses the compiler's vector extension (a * b + c on vecf). ELEM arguments are
+ * constants at every call, so that one body serves both types. bf16 rounds to nearest, ties to
+ * even; NaN stays NaN. The first N lanes of a partial load come from memory, the others are 0. */
 #ifndef TRAINER_BACKEND_CPU_KERNELS_VEC_H
 #define TRAINER_BACKEND_CPU_KERNELS_VEC_H
 
@@ -47,7 +47,7 @@ VEC_INLINE vecf vec_select(veci mask, vecf yes, vecf no) {
     return (vecf)(((veci)yes & mask) | ((veci)no & ~mask));
 }
 
-/* math/relu.h: where the gradient passes, and the function itself. NaN is kept. */
+/* math/relu.h: where the gradient passes, and the function itself. NaN is preserved. */
 VEC_INLINE veci vec_passes(vecf value) {
     return ~(value <= vec_set(0));
 }
@@ -56,8 +56,8 @@ VEC_INLINE vecf vec_relu(vecf value) {
     return vec_keep(vec_passes(value), value);
 }
 
-/* Between 32 and fewer bits a lane. Compilers take the generic conversion apart, so the single
- * instructions are named where there are some. */
+/* Conversions between 32 and fewer bits per lane. Compilers split the generic conversion, so
+ * single instructions are used explicitly. */
 VEC_INLINE vecu vec_from_u16(vech value) {
 #if defined(__AVX512F__)
     return (vecu)_mm512_cvtepu16_epi32((__m256i)value);
@@ -148,8 +148,8 @@ VEC_INLINE void vec_store_n(void *base, size_t at, vecf value, size_t n, enum el
     }
 }
 
-/* Past the caches, where that exists: for results too large to be read again from them. The address
- * is aligned to the stored bytes; vec_fence() before anyone else reads. */
+/* Stores past the caches, if possible: for results too large to be read back from them. The
+ * address must be aligned to the stored bytes; call vec_fence() before another thread reads. */
 VEC_INLINE void vec_stream(void *base, size_t at, vecf value, enum elem elem) {
 #if defined(__AVX512F__)
     if (elem == ELEM_F32)
@@ -167,7 +167,7 @@ VEC_INLINE void vec_stream(void *base, size_t at, vecf value, enum elem elem) {
 #endif
 }
 
-/* 16 words, a whole line, past the caches: weights are all written before any is read. */
+/* Stores 16 words, a whole line, past the caches: all weights are written before any is read. */
 VEC_INLINE void vec_stream_line(uint32_t *to, const uint32_t line[16]) {
 #ifdef __AVX512F__
     _mm512_stream_si512((void *)to, _mm512_loadu_si512(line));
@@ -180,7 +180,7 @@ VEC_INLINE void vec_stream_line(uint32_t *to, const uint32_t line[16]) {
 #endif
 }
 
-/* Asks for the cache line of an element that will be read soon; any address is fine. */
+/* Prefetches the cache line of an element; any address is fine. */
 VEC_INLINE void vec_prefetch(const void *base, size_t at, enum elem elem) {
     __builtin_prefetch((const char *)base + at * elem_size(elem), 0, 3);
 }
@@ -191,8 +191,8 @@ VEC_INLINE void vec_fence(void) {
 #endif
 }
 
-/* Lane i of each row becomes row i: at each step blocks of `half` lanes trade places across the
- * diagonal (Eklundh 1972). */
+/* Transposes: lane i of each row becomes row i. At each step blocks of `half` lanes are exchanged
+ * across the diagonal (Eklundh 1972). */
 VEC_INLINE void vec_transpose(vecf *rows) {
 #pragma GCC unroll 4
     for (size_t half = 1; half < LANES; half *= 2) {
@@ -213,7 +213,7 @@ VEC_INLINE void vec_transpose(vecf *rows) {
     }
 }
 
-/* Of LANES rows, FROM_ROW floats apart, columns [0, 16) become rows of LANES, TO_ROW apart. */
+/* Columns [0, 16) of LANES rows, FROM_ROW floats apart, become rows of LANES, TO_ROW apart. */
 VEC_INLINE void vec_turn(const float *from, size_t from_row, float *to, size_t to_row) {
     for (size_t column = 0; column < 16; column += LANES) {
         vecf rows[LANES];

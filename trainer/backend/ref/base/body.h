@@ -18,23 +18,22 @@ typedef int ref_body(const struct ref_call *call, struct error *err);
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, ...) ref_body ref_##ref;
 #include "trainer/graph/ops.def"
 
-/* Brings input 1, weights, to what the activation type holds of it. */
+/* Rounds input 1, weights, to the activation type. */
 void ref_round_weights(const struct ref_call *call);
 
-/* Moves the running statistics of one channel by those of a batch of ROWS values; VARIANCE is the
- * biased one. */
+/* Updates the running statistics of one channel from a batch of ROWS values; VARIANCE is biased. */
 void ref_move_running(const struct op_attr *attr, double mean, double variance, int64_t rows,
                       double *running_mean, double *running_variance);
 
-/* A norm whose gradient comes from its masked dy, G [COUNT / CHANNELS, CHANNELS]: adds to dgamma
- * and dbeta, and makes the coefficients of OP_NORM_GRAD_APPLY. */
+/* A norm whose gradient is computed from its masked dy, G [COUNT / CHANNELS, CHANNELS]: adds to
+ * dgamma and dbeta, and computes the coefficients of OP_NORM_GRAD_APPLY. */
 struct ref_norm {
     const double *x, *gamma, *beta, *mean, *invstd;
     double *dgamma, *dbeta, *coefficients;
 };
 void ref_norm_reduce(const struct ref_norm *norm, const double *g, int64_t count, int64_t channels);
 
-/* The value of norm number WHICH (0 or 1) of a forward call at element I of its x, with the given
+/* Returns the value of norm number WHICH (0 or 1) of a forward call at element I of its x, given
  * mean and 1 / deviation per channel. */
 static inline double ref_norm_at(const struct ref_call *call, int which, const double *mean,
                                  const double *invstd, int64_t i) {

@@ -6,7 +6,7 @@
 
 void ref_widen(double *to, const void *from, enum dtype type, size_t count);
 void ref_narrow(void *to, const double *from, enum dtype type, size_t count);
-/* VALUE as an activation of DTYPE holds it. */
+/* Returns VALUE rounded as an activation of DTYPE. */
 double ref_round(enum dtype dtype, double value);
 
 #endif

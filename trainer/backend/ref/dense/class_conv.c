@@ -1,4 +1,4 @@
-/* The one channel of a 1x1 convolution that is wanted of each row. */
+/* 1x1 convolution with one output channel per row. */
 #include "trainer/backend/ref/base/body.h"
 
 static int64_t pixels_of(const struct shape *shape) {

@@ -1,12 +1,12 @@
 #include "trainer/backend/ref/base/body.h"
 
-/* One pairing of an output pixel with a tap of the window that lies inside the image: offsets of
- * the first channel in x, in y, and of the tap in w (of output channel 0). */
+/* A pair of an output pixel and a tap of the window inside the image: offsets of the first channel
+ * in x, in y, and of the tap in w (of output channel 0). */
 struct tap {
     int64_t x, y, w;
 };
 
-/* The sides of a convolution: x [N,H,W,C], y [N,P,Q,O], w [O,K,K,I]. */
+/* Dimensions of a convolution: x [N,H,W,C], y [N,P,Q,O], w [O,K,K,I]. */
 struct sides {
     int64_t n, h, w, c, p, q, o, k, i;
     struct op_window window;
@@ -47,7 +47,7 @@ struct arrays {
     double *x, *y, *w;
 };
 
-/* Four output channels side by side: one's sums wait for each other's additions. */
+/* Four output channels side by side: their additions can overlap. */
 static void forward_four(const struct arrays *a, const struct tap *t, int64_t o, int64_t step) {
     const double *x = a->x + t->x, *w0 = a->w + o * step + t->w;
     const double *w1 = w0 + step, *w2 = w1 + step, *w3 = w2 + step;

@@ -47,7 +47,8 @@ int ref_bias_grad(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
-/* Element I of a tensor of SHAPE lies over this one of the tensor of half its height and width. */
+/* Returns the element of a tensor of half the height and width under element I of a tensor of
+ * SHAPE. */
 static int64_t halved(const struct shape *shape, int64_t i) {
     int64_t c = i % shape->dim[3], q = i / shape->dim[3] % shape->dim[2];
     int64_t row = i / shape->dim[3] / shape->dim[2]; /* of all pictures: their heights are even */

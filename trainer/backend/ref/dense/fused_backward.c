@@ -1,5 +1,5 @@
-/* The backward pass of a 1x1 convolution in front of a norm: composed of the three bodies that it
- * stands for. Inputs are this call's own copies, so what works on them in place may. */
+/* Backward pass of a 1x1 convolution before a norm: composed of the three bodies that it replaces.
+ * Inputs are this call's own copies, so they can be modified. */
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/backend/ref/base/value.h"
 #include "trainer/math/relu.h"
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* The gradient behind the norm behind, as an activation holds it. */
+/* The gradient through the norm after the convolution, rounded as an activation. */
 static int apply(const struct ref_call *call, double *dz, struct error *err) {
     struct ref_call part = {.op = call->op, .dtype = call->dtype};
     part.op.kind = OP_NORM_GRAD_APPLY;
@@ -25,7 +25,7 @@ static int apply(const struct ref_call *call, double *dz, struct error *err) {
     return 0;
 }
 
-/* What lies in front is a norm that y is made from. */
+/* A norm precedes the convolution, and y is recomputed from it. */
 static int gradient_into_norm(const struct ref_call *call, double *dz, struct error *err) {
     struct ref_call part = {.op = call->op, .dtype = call->dtype};
     part.op.kind = OP_CONV2D_GRAD_DATA_NORM;
@@ -56,7 +56,7 @@ static int plain_gradient(const struct ref_call *call, double *dz, struct error 
     return ref_conv2d_grad_data(&part, err);
 }
 
-/* y says itself what its ReLU let pass. */
+/* y itself gives the mask of its ReLU. */
 static int gradient_into_join(const struct ref_call *call, double *dz, struct error *err) {
     const struct shape *shape = &call->out_shape[CONV_BACKWARD_DX];
     const double *y = call->in[CONV_BACKWARD_Y], *shortcut = call->in[CONV_BACKWARD_SHORTCUT];

@@ -1,12 +1,12 @@
-/* Convolutions with the norms around them: composed of the plain bodies. Inputs are this call's own
- * copies, so a prologue may work on them in place. */
+/* Convolutions with the norms around them: composed of the plain bodies. Inputs are this call's
+ * own copies, so a prologue may work in place. */
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/backend/ref/base/value.h"
 #include "trainer/math/relu.h"
 
 #include <math.h>
 
-/* relu(x * scale + bias [+ side [* scale2 + bias2]]) at element I, as an activation holds it. */
+/* relu(x * scale + bias [+ side [* scale2 + bias2]]) at element I, rounded as an activation. */
 static double normalized(const struct ref_call *call, const double *x, const double *scale,
                          const double *bias, int64_t i, int64_t channels) {
     int64_t c = i % channels;
@@ -78,7 +78,7 @@ int ref_norm_conv2d_grad_weight(const struct ref_call *call, struct error *err) 
     return ref_conv2d_grad_weight(call, err);
 }
 
-/* Each output's ROW weights times gamma / sqrt(variance + epsilon), where there is a gamma. */
+/* Multiplies each output's ROW weights by gamma / sqrt(variance + epsilon), if there is a gamma. */
 static void scale_outputs(const struct ref_call *call, const struct shape *shape, double *w,
                           const double *gamma, const double *variance) {
     int64_t row = shape_count(shape) / shape->dim[0];

@@ -1,7 +1,7 @@
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/math/relu.h"
 
-/* One of the (up to) two norms in front of the convolution. */
+/* Returns one of the (up to) two norms before the convolution. */
 static struct ref_norm norm_of(const struct ref_call *call, bool second) {
     struct ref_norm norm;
     norm.x = call->in[second ? GRAD_DATA_NORM_SIDE : GRAD_DATA_NORM_X];

@@ -27,7 +27,7 @@ void ref_move_running(const struct op_attr *attr, double mean, double variance, 
     *running_variance += attr->momentum * (unbiased - *running_variance);
 }
 
-/* Fills the saved statistics of norm WHICH and moves its running ones. */
+/* Computes the saved statistics of norm WHICH and updates its running ones. */
 static void norm_statistics(const struct ref_call *call, int which, double *mean, double *invstd) {
     const struct shape *x = &call->in_shape[NORM_X];
     int first = which == 0 ? NORM_X : NORM_SIDE;
@@ -42,7 +42,7 @@ static void norm_statistics(const struct ref_call *call, int which, double *mean
     }
 }
 
-/* Statistics per channel of both norms. */
+/* Per-channel statistics of both norms. */
 struct bn_statistics {
     double *mean[2], *invstd[2];
 };
@@ -62,7 +62,7 @@ static double output_at(const struct ref_call *call, const struct bn_statistics 
     }
 }
 
-/* The pool behind a norm, as OP_MAX_POOL. */
+/* The pool after a norm, as OP_MAX_POOL. */
 static void pool_outputs(const struct ref_call *call, const struct bn_statistics *s) {
     const struct shape *x = &call->in_shape[NORM_X], *y = &call->out_shape[NORM_Y];
     const struct op_window *window = &call->op.attr.window;
@@ -112,7 +112,8 @@ int ref_batch_norm_inference(const struct ref_call *call, struct error *err) {
     int64_t channels = call->in_shape[NORM_X].dim[3];
     struct bn_statistics s = {{call->in[NORM_MEAN], call->in[NORM_MEAN2]},
                               {call->in[NORM_VARIANCE], call->in[NORM_VARIANCE2]}};
-    /* The copies in call->in are this call's own: the variance becomes 1 / deviation in place. */
+    /* The arrays in call->in are this call's own copies: the variance becomes 1 / deviation in
+     * place. */
     for (int which = 0; which < 2; which++)
         for (int64_t c = 0; s.invstd[which] != NULL && c < channels; c++)
             s.invstd[which][c] = 1.0 / sqrt(s.invstd[which][c] + call->op.attr.epsilon);

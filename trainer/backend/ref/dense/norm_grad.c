@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The slots of one of the (up to) two norms. */
+/* Slots of one of the (up to) two norms. */
 struct norm {
     const double *x, *gamma, *beta, *mean, *invstd;
     double *dgamma, *dbeta;
@@ -29,8 +29,8 @@ static double hat(const struct norm *norm, int64_t i) {
     return (norm->x[i] - norm->mean[c]) * norm->invstd[c];
 }
 
-/* G is the gradient of the norm's output: fills dgamma and dbeta, writes dx, which may be G. Ioffe
- * and Szegedy 2015, section 3. */
+/* G is the gradient of the norm's output: computes dgamma and dbeta, writes dx, which may be G.
+ * Ioffe and Szegedy 2015, section 3. */
 static void norm_backward(const struct norm *norm, const double *g, double *dx) {
     int64_t count = norm->rows * norm->channels;
     memset(norm->dgamma, 0, (size_t)norm->channels * sizeof(double));
@@ -51,7 +51,7 @@ static double incoming(const struct ref_call *call, int64_t i) {
     return call->in[NORM_GRAD_DY2] == NULL ? dy : dy + call->in[NORM_GRAD_DY2][i];
 }
 
-/* Sends the pool's gradient to where its index says; G starts at zero. */
+/* Scatters the pool's gradient by its index; G starts at zero. */
 static void scatter_pool(const struct ref_call *call, double *g) {
     const struct shape *x = &call->in_shape[NORM_GRAD_X], *y = &call->in_shape[NORM_GRAD_DY];
     const struct op_window *window = &call->op.attr.window;
@@ -66,7 +66,7 @@ static void scatter_pool(const struct ref_call *call, double *g) {
     }
 }
 
-/* The gradient of what stands before the ReLU, in G. */
+/* Computes the gradient before the ReLU, in G. */
 static void masked_gradient(const struct ref_call *call, const struct norm *norm, double *g) {
     int64_t count = norm->rows * norm->channels;
     enum norm_form form = call->op.attr.form;

@@ -1,7 +1,7 @@
 #include "trainer/math/pool.h"
 #include "trainer/backend/ref/base/body.h"
 
-/* The element of X under tap TAP of the window of element I of Y, -1 outside the image. */
+/* Returns the element of X under tap TAP of the window of element I of Y, -1 outside the image. */
 static int64_t under(const struct shape *x, const struct shape *y, const struct op_window *window,
                      int64_t i, int tap) {
     int64_t c = i % y->dim[3], q = i / y->dim[3] % y->dim[2];
@@ -19,7 +19,7 @@ int ref_max_pool(const struct ref_call *call, struct error *err) {
     const struct op_window *window = &call->op.attr.window;
     for (int64_t i = 0; i < shape_count(y); i++) {
         double most = 0;
-        int index = -1; /* no window is all outside */
+        int index = -1; /* no window is entirely outside */
         for (int tap = 0; tap < window->kernel * window->kernel; tap++) {
             int64_t at = under(x, y, window, i, tap);
             if (at >= 0 && (index < 0 || pool_exceeds(call->in[0][at], most))) {

@@ -1,4 +1,4 @@
-/* The box head's losses, and a training step's numbers. */
+/* Losses of the box head, and metrics of a training step. */
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/math/detect_loss.h"
 #include "trainer/math/image_size.h"
@@ -15,7 +15,7 @@ static double sampled_of(const struct ref_call *call) {
     return sampled;
 }
 
-/* The place of the label's deltas in row R, which has an object. */
+/* Returns the position of the label's deltas in row R, which has an object. */
 static int64_t deltas_of(const struct ref_call *call, int64_t r) {
     return 4 * (r * call->in_shape[BOX_LOSS_LOGITS].dim[1] + (int64_t)call->in[BOX_LOSS_LABEL][r]);
 }

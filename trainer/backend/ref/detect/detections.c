@@ -1,5 +1,5 @@
-/* What is found in a picture: the best candidate is taken and those of its class that it overlaps
- * are struck out, until none is left. */
+/* Detections of a picture: takes the best candidate and removes those of its class that it
+ * overlaps, until none is left. */
 #include "common/cleanup.h"
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/backend/ref/detect/region.h"
@@ -15,13 +15,13 @@
 struct candidate {
     float box[4], score;
     int label;
-    uint64_t rank; /* the greatest first; 0: struck out */
+    uint64_t rank; /* the greatest first; 0: removed */
 };
 
 struct picture {
     const struct ref_call *call;
     int64_t number;
-    int classes; /* with the background */
+    int classes; /* including the background */
     float height, width, plus;
     struct candidate *candidates;
     int count;
@@ -31,7 +31,7 @@ static float at(const struct ref_call *call, int slot, int64_t place) {
     return (float)call->in[slot][place];
 }
 
-/* The candidate of one proposal and class, if it is one. */
+/* Adds the candidate of one proposal and class, if it is one. */
 static void consider(struct picture *p, int proposal, int label, float score) {
     const struct ref_call *call = p->call;
     const struct detect_attr *d = &call->op.attr.detect;
@@ -66,7 +66,7 @@ static void find_candidates(struct picture *p, float *logits) {
     }
 }
 
-/* The best that is left, or NULL. */
+/* Returns the best remaining one, or NULL. */
 static const struct candidate *best_of(const struct picture *p) {
     const struct candidate *best = NULL;
     for (int i = 0; i < p->count; i++)

@@ -1,4 +1,4 @@
-/* Pictures at the size they are used in. */
+/* Resizing of pictures. */
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/backend/ref/detect/region.h"
 #include "trainer/math/bilinear.h"
@@ -11,7 +11,7 @@ struct picture {
     int channel;
 };
 
-/* The normalised value of a pixel of the source, counted as the resized picture goes. */
+/* Returns the normalized value of a source pixel, in the orientation of the resized picture. */
 static double source_at(const struct picture *p, int32_t row, int32_t column) {
     const struct op_attr *attr = &p->call->op.attr;
     int32_t width = p->size[IMAGE_SIZE_SOURCE_W];

@@ -1,8 +1,8 @@
-/* The mask head's loss. */
+/* Loss of the mask head. */
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/math/detect_loss.h"
 
-/* Values of the rows that count. */
+/* Returns the number of values in the rows that count. */
 static int64_t counted(const struct ref_call *call) {
     const struct shape *logits = &call->in_shape[MASK_LOSS_LOGITS];
     return (int64_t)call->in[MASK_LOSS_ROWS][0] * logits->dim[1] * logits->dim[2];

@@ -1,4 +1,4 @@
-/* What masks should be. */
+/* Targets of the mask head. */
 #include "common/cleanup.h"
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/backend/ref/detect/region.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* The inputs whose numbers kernels/ reads by themselves, in their own types; owned. */
+/* Inputs that math/ reads directly, in their own types; owned. */
 struct pools {
     uint8_t *bits;
     int32_t *part;
@@ -40,7 +40,7 @@ static int pools_open(struct pools *p, const struct ref_call *call, struct error
     return 0;
 }
 
-/* A row of the head: its region, and the object of that. */
+/* A row of the head: its region, and the region's object. */
 struct row {
     float box[4];
     int32_t at[MASK_FIELDS], size[IMAGE_SIZE_FIELDS], parts[MASK_PART_FIELDS];

@@ -1,11 +1,11 @@
-/* Private to this room: geometry and numbers are f32 and i32 in every mode, and come and go as
- * doubles without loss. */
+/* Access to geometry and numbers, which are f32 and i32 in every mode and convert to doubles
+ * without loss; private to this folder. */
 #ifndef TRAINER_BACKEND_REF_DETECT_REGION_H
 #define TRAINER_BACKEND_REF_DETECT_REGION_H
 
 #include <stdint.h>
 
-/* Box NUMBER of an array of them. */
+/* Returns box NUMBER of an array. */
 static inline void ref_box(const double *boxes, int64_t number, float ret[4]) {
     for (int i = 0; i < 4; i++)
         ret[i] = (float)boxes[4 * number + i];
@@ -16,7 +16,7 @@ static inline void ref_set_box(double *boxes, int64_t number, const float box[4]
         boxes[4 * number + i] = (double)box[i];
 }
 
-/* COUNT whole numbers from FROM, COUNT small. */
+/* Copies COUNT integers from FROM; COUNT must be small. */
 static inline void ref_ints(const double *from, int count, int32_t *ret) {
     for (int i = 0; i < count; i++)
         ret[i] = (int32_t)from[i];

@@ -5,15 +5,15 @@
 #include "trainer/math/roi_axis.h"
 #include "trainer/math/roi_level.h"
 
-/* A row of the output: where its samples lie. */
+/* A row of the output: positions of its samples. */
 struct row {
     int64_t image;
     int level;
     struct roi_axis y, x;
 };
 
-/* Slots: ROI and the two behind it, as in both operators. MAPS are the shapes of the levels. False
- * where row R is empty. */
+/* Slots: ROI and the two after it, as in both operators. MAPS are the shapes of the levels.
+ * Returns false if row R is empty. */
 static bool find_row(const struct ref_call *call, int roi, const struct shape *maps, int64_t r,
                      struct row *ret) {
     const struct detect_attr *d = &call->op.attr.detect;
@@ -36,7 +36,7 @@ static bool find_row(const struct ref_call *call, int roi, const struct shape *m
     return true;
 }
 
-/* What a sample weighs at the four pixels around it. */
+/* Weights of a sample's four pixels. */
 struct four {
     int64_t place[4]; /* of channel 0 */
     double weight[4];
@@ -57,8 +57,8 @@ static bool find_sample(const struct row *row, const struct shape *map, int p, i
     return true;
 }
 
-/* Carries values between bin (P, Q) of ROW and the map, of all channels: what the map has there
- * into BIN, or, BACK, what BIN has into the map. */
+/* Transfers values of all channels between bin (P, Q) of ROW and the map: from the map into BIN
+ * or, if BACK, from BIN into the map. */
 static void carry_bin(const struct row *row, const struct shape *map, double *values, int p, int q,
                       bool back, double *bin) {
     struct four four;

@@ -1,4 +1,4 @@
-/* Which regions the heads learn from, and which of them have a mask. */
+/* Sampling of the regions for the heads, and selection of those with a mask. */
 #include "common/cleanup.h"
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/backend/ref/detect/region.h"
@@ -13,7 +13,7 @@
 struct candidate {
     float box[4];
     int match, label; /* label: -1 is ignored */
-    uint64_t order;   /* of sampling */
+    uint64_t order;   /* order of sampling */
 };
 
 /* Candidates of one picture. */
@@ -62,7 +62,7 @@ static void find_candidates(struct picture *p) {
     }
 }
 
-/* Whether fewer than LIMIT candidates of candidate I's kind come before it. */
+/* Returns true if fewer than LIMIT candidates of candidate I's kind precede it. */
 static bool is_sampled(const struct picture *p, int i, int limit) {
     const struct candidate *c = p->candidates;
     int before = 0;
@@ -87,7 +87,7 @@ static void put(const struct picture *p, int64_t slot, const struct candidate *c
     ref_set_box(call->out[ROI_TARGETS_TARGET], slot, code);
 }
 
-/* Fills slots from SLOT on with the sampled of one kind; returns how many. */
+/* Fills slots from SLOT on with the samples of one kind; returns how many. */
 static int put_sampled(const struct picture *p, bool objects, int limit, int64_t slot) {
     int count = 0;
     for (int i = 0; i < p->count; i++) {

@@ -1,11 +1,12 @@
-/* What a region proposal network's answers cost, and the gradient of that. */
+/* Losses of a region proposal network and their gradient. */
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/graph/detect_grid.h"
 #include "trainer/math/detect_loss.h"
 #include "trainer/math/match.h"
 #include "trainer/math/relu.h"
 
-/* Over how much the sums of the losses are means; the slots lie in input SLOT and behind it. */
+/* Returns the divisor that turns the losses' sums into means; the slots are in input SLOT and
+ * after it. */
 static double divisor(const struct ref_call *call, int slot) {
     double found = 0;
     int64_t count = shape_count(&call->in_shape[slot]);
@@ -72,7 +73,7 @@ int ref_rpn_loss_grad(const struct ref_call *call, struct error *err) {
 
 /* --- the head behind it ----------------------------------------------------------------------- */
 
-enum { HEAD_WIDTH = ANCHOR_SHAPES + 4 * ANCHOR_SHAPES }; /* numbers that the head says of a pixel */
+enum { HEAD_WIDTH = ANCHOR_SHAPES + 4 * ANCHOR_SHAPES }; /* outputs of the head per pixel */
 
 /* One sampled anchor. */
 struct head_sample {

@@ -1,5 +1,5 @@
-/* From what a region proposal network says to proposals. Geometry is f32 (graph/op.h), so bodies
- * take the numbers back to float before they reckon with them. */
+/* Selection of proposals from the outputs of a region proposal network. Geometry is f32
+ * (graph/op.h), so bodies convert the numbers back to float before they compute. */
 #include "common/cleanup.h"
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/graph/detect_grid.h"
@@ -76,8 +76,8 @@ int ref_rpn_boxes(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
-/* A picture's candidates of one level, places FIRST to END - 1, best first; those that are none are
- * left out. Returns how many. */
+/* Sorts a picture's candidates of one level, positions FIRST to END - 1, best first, without
+ * excluded ones. Returns how many. */
 static int order_level(const double *score, int first, int end, uint64_t *ranks) {
     int count = 0;
     for (int i = first; i < end; i++)
@@ -120,8 +120,8 @@ int ref_nms(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
-/* Orders those of N pictures' candidates that are kept, from picture FIRST on, best first: ranks of
- * places counted over these pictures. Returns how many. */
+/* Sorts the kept candidates of N pictures, from picture FIRST on, best first: ranks of positions
+ * counted over these pictures. Returns how many. */
 static int order_kept(const struct ref_call *call, int64_t first, int64_t n, uint64_t *ranks) {
     int64_t all = call->in_shape[PROPOSALS_KEEP].dim[1];
     int count = 0;
@@ -132,7 +132,7 @@ static int order_kept(const struct ref_call *call, int64_t first, int64_t n, uin
     return count;
 }
 
-/* Candidate FROM, of the batch, is the next proposal of its picture. */
+/* Candidate FROM of the batch becomes the next proposal of its picture. */
 static void put_proposal(const struct ref_call *call, int64_t from) {
     int64_t n = from / call->in_shape[PROPOSALS_KEEP].dim[1];
     int64_t to =
@@ -146,7 +146,7 @@ int ref_proposals(const struct ref_call *call, struct error *err) {
     const struct detect_attr *attr = &call->op.attr.detect;
     int64_t pictures = call->in_shape[PROPOSALS_KEEP].dim[0];
     int64_t all = call->in_shape[PROPOSALS_KEEP].dim[1];
-    int64_t pool = (attr->flags & DETECT_TOP_OF_BATCH) != 0 ? pictures : 1; /* chosen together */
+    int64_t pool = (attr->flags & DETECT_TOP_OF_BATCH) != 0 ? pictures : 1; /* selected together */
     cleanup_free uint64_t *ranks = new_ranks(pool * all, err);
     if (ranks == NULL)
         return -1;

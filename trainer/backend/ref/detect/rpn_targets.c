@@ -1,4 +1,4 @@
-/* What a region proposal network is taught: which anchors, and what they should say. */
+/* Targets of a region proposal network: which anchors are sampled, and their labels and boxes. */
 #include "common/cleanup.h"
 #include "trainer/backend/ref/base/body.h"
 #include "trainer/graph/detect_grid.h"
@@ -28,7 +28,7 @@ static float overlap(const struct picture *p, int object, int anchor) {
     return box_iou(other, box, detect_plus(p->attr));
 }
 
-/* Label and best object of every anchor. */
+/* Finds the label and best object of every anchor. */
 static void match(struct picture *p) {
     for (int a = 0; a < p->grid->count; a++) {
         float best = -1;
@@ -67,7 +67,7 @@ static int by_rising_number(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* The anchors of this label with the smallest keys, at most MOST, by rising number, in
+/* Finds the anchors of this label with the smallest keys, at most MOST, by ascending number, in
  * p->candidates. Returns how many. */
 static int sample(struct picture *p, int label, int most) {
     int count = 0;

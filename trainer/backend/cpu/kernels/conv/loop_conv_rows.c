@@ -1,11 +1,11 @@
-/* Convolutions in f32 as products of matrices (loops.h, struct conv_rows). A block of positions has
- * its pixels' channels copied side by side, tap after tap, at most GEMM_DEPTH values of each at
- * once (im2col, of a piece that stays in the second cache), while all weights pass by. */
+/* f32 convolutions as matrix products (loops.h, struct conv_rows). For a block of positions, the
+ * channels of their pixels are copied side by side, tap after tap, at most GEMM_DEPTH values of
+ * each at a time (im2col, in pieces that stay in the L2 cache), and multiplied by all weights. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 
 enum { BLOCK = GEMM_ROWS == 32 ? 8 * 32 : GEMM_ROWS == 14 ? 8 * 14 : 16 * 6 };
 
-/* From row to row of the copies: another set of the first cache each. */
+/* Stride of the copied rows: each row starts in another set of the L1 cache. */
 static size_t stride_of(size_t depth) {
     return GEMM_STEP > 1 ? gemm_floats(gemm_steps(depth)) : GEMM_DEPTH + 16;
 }
@@ -52,7 +52,7 @@ static void find_places(const struct conv_rows *c, size_t begin, size_t count, s
     }
 }
 
-/* The channels of one tap, or NULL outside of the picture. */
+/* Returns the channels of one tap, or NULL outside the picture. */
 VEC_INLINE const float *pixel_of(const struct conv_rows *c, const struct places *at, size_t i,
                                  const struct conv_tap *tap) {
     ptrdiff_t y = at->y[i] + tap->y, x = at->x[i] + tap->x;
@@ -61,7 +61,7 @@ VEC_INLINE const float *pixel_of(const struct conv_rows *c, const struct places 
     return at->image[i] + ((size_t)y * c->width + (size_t)x) * c->in;
 }
 
-/* Values [k, k + COUNT) of a row of copies; zeros without FROM. */
+/* Copies values [k, k + COUNT) of a row; zeros if FROM is NULL. */
 VEC_INLINE void copy(float *to, size_t stride, size_t row, size_t k, const float *from,
                      size_t count) {
 #ifdef __AMX_BF16__
@@ -76,7 +76,7 @@ VEC_INLINE void copy(float *to, size_t stride, size_t row, size_t k, const float
 #endif
 }
 
-/* Values [k, k + depth) of each of a block's rows, and zeros behind them. */
+/* Copies values [k, k + depth) of each of a block's rows, followed by zeros. */
 static void gather(const struct conv_rows *c, const struct places *at, size_t count, size_t k,
                    size_t depth, float *to) {
     size_t done = 0, stride = stride_of(depth);
@@ -92,17 +92,17 @@ static void gather(const struct conv_rows *c, const struct places *at, size_t co
         copy(to, stride, i, done, NULL, gemm_steps(depth) - done);
 }
 
-/* Whether x's rows are the matrix as they lie: positions follow one another as pixels do. */
+/* Returns true if x's rows already form the matrix: positions are consecutive pixels. */
 static bool is_matrix(const struct conv_rows *c) {
     return c->taps == 1 && c->step == 1 && c->tap[0].y == 0 && c->tap[0].x == 0 &&
            c->grid_height == c->height && c->grid_width == c->width;
 }
 
-/* What is asked for meanwhile: by a panel's first tile the panel of weights behind it, by the
- * others what the next block reads; on AMX by each its share of both. */
+/* Memory to prefetch meanwhile: a panel's first tile prefetches the next panel of weights, the
+ * other tiles what the next block reads; on AMX each tile a share of both. */
 struct ahead {
-    const char *at, *end; /* of the next block */
-    size_t bytes;         /* for one tile */
+    const char *at, *end; /* input of the next block */
+    size_t bytes;         /* per tile */
 };
 
 static struct ahead ahead_of(const struct conv_rows *c, size_t end, size_t count, size_t panels) {
@@ -117,7 +117,7 @@ static struct ahead ahead_of(const struct conv_rows *c, size_t end, size_t count
     return ahead;
 }
 
-/* Of tile TILE of COUNT of a panel. */
+/* Sets the prefetches of tile TILE of COUNT of a panel. */
 VEC_INLINE void ask(const struct conv_rows *c, struct ahead *ahead, size_t tile, size_t count,
                     struct gemm_tile *to) {
     const char *panel =
@@ -139,14 +139,14 @@ VEC_INLINE void ask(const struct conv_rows *c, struct ahead *ahead, size_t tile,
     }
 }
 
-/* A piece of k: where a block's rows lie for it, and what is done with the sums behind it. */
+/* A piece of k: the block's rows for it, and what follows the sums. */
 struct piece {
     const float *a;
     size_t stride, k, depth;
     bool complete;
 };
 
-/* The tiles of panel PANEL of outputs. */
+/* Computes the tiles of panel PANEL of outputs. */
 static void multiply(const struct conv_rows *c, const struct places *at, size_t count,
                      const struct piece *piece, size_t panel, struct ahead *ahead,
                      struct gemm_queue *queue) {
@@ -190,8 +190,8 @@ void LOOP(conv_rows_run)(const struct conv_rows *c, size_t begin, size_t end, si
         clear(c, &at, count);
     struct ahead ahead =
         ahead_of(c, end, count, (last - first) * ((all + GEMM_DEPTH - 1) / GEMM_DEPTH));
-    /* Rows that lie in few sets of the first cache are copied, and those whose last tile would read
-     * behind the tensor. */
+    /* Copy rows that map to few sets of the L1 cache, and rows whose last tile would read past the
+     * tensor; read all others directly. */
     bool direct = GEMM_STEP == 1 && is_matrix(c) && c->in <= GEMM_DEPTH &&
                   begin + (count + GEMM_ROWS - 1) / GEMM_ROWS * GEMM_ROWS <= conv_rows_positions(c);
     LOOP(gemm_begin)(&queue);

@@ -1,5 +1,5 @@
-/* Weights as loop_conv_rows.c reads them: for each GEMM_COLUMNS outputs, tap after tap and input
- * after input, the outputs' weights side by side. A last panel that is not full has zeros. */
+/* Packed weights for loop_conv_rows.c: for each GEMM_COLUMNS outputs, tap after tap and input
+ * after input, the outputs' weights side by side. An incomplete last panel is filled with zeros. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 
 enum { SQUARE = 16 };
@@ -15,7 +15,7 @@ static void pack_forward(const struct conv_rows_pack *p, size_t tap, size_t in, 
     vec_turn(w + in, p->kernel_taps * p->in, to, GEMM_COLUMNS);
 }
 
-/* The same from [in][kernel_taps][out], where they lie side by side already. */
+/* The same from [in][kernel_taps][out], where they are side by side already. */
 static void pack_gradient(const struct conv_rows_pack *p, size_t tap, size_t in, size_t out,
                           size_t count, float *to) {
     for (size_t i = 0; i < SQUARE; i++)
@@ -33,7 +33,7 @@ static void pack_some(const struct conv_rows_pack *p, size_t tap, size_t in, siz
         pack_forward(p, tap, in, out + o, to + o);
 }
 
-/* Outputs [out, out + count), which begin a panel. */
+/* Packs outputs [out, out + count), which begin a panel. */
 static void pack_panel(const struct conv_rows_pack *p, size_t out, size_t count) {
     size_t all = p->taps * p->in;
     float *panel = p->weights + gemm_floats(out * gemm_steps(all));

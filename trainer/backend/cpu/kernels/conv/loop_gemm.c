@@ -1,12 +1,13 @@
-/* 12 sums of 8 (6 rows x 16 columns) fill AVX2's registers, 28 of 16 (14 x 32) those of AVX-512:
- * a step over k is two loads of B and a broadcast a row, for two products each. */
+/* Inner product kernel. 12 sums of 8 values (6 rows x 16 columns) fill AVX2's registers, 28 of 16
+ * (14 x 32) those of AVX-512: a step over k is two loads of B and one broadcast per row, for two
+ * products each. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 
 #ifndef __AMX_BF16__
 
 enum { PARTS = 2 };
 
-/* The products of one k. */
+/* Adds the products of one k. */
 VEC_INLINE void add_products(vecf sum[][PARTS], const float *a, const float *b, size_t count,
                              size_t row) {
     vecf b0 = vec_load(b, 0, ELEM_F32), b1 = vec_load(b, LANES, ELEM_F32);
@@ -18,7 +19,7 @@ VEC_INLINE void add_products(vecf sum[][PARTS], const float *a, const float *b, 
     }
 }
 
-/* COUNT rows; their elements lie ROW floats from one another, and those of a row STEP. */
+/* COUNT rows; elements are ROW floats apart between rows, and STEP within a row. */
 VEC_INLINE void product(const struct gemm_tile *t, size_t count, size_t row, size_t step,
                         enum gemm_end end) {
     vecf sum[GEMM_ROWS][PARTS];
@@ -69,7 +70,7 @@ VEC_INLINE void tile_of(const struct gemm_tile *t, size_t count, size_t row, siz
     }
 }
 
-/* One body for each size that gemm_rows_read() knows. */
+/* One function body for each size that gemm_rows_read() returns. */
 #define SIZES(row, step)                                                                           \
     switch (gemm_rows_read(tile->rows)) {                                                          \
     case 2:                                                                                        \

@@ -1,21 +1,21 @@
-/* A weight gradient in f32 as a product of matrices: [out][pixels] of dy times [pixels][taps * in]
- * of x. Both sides of a block of pixels are packed for one group of results at a time, so that they
- * stay in the second cache; taps are followed on the way. With wide registers, where the products
- * are quick beside the packing, groups are larger and packed less often. */
+/* f32 weight gradient as a matrix product: [out][pixels] of dy times [pixels][taps * in] of x.
+ * Both sides of a block of pixels are packed for one group of results at a time, so that they stay
+ * in the L2 cache; packing gathers the taps. With wide registers, where products are fast compared
+ * with packing, groups are larger and packed less often. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 
-/* Pixels of a block, and the most outputs and columns of a group. A panel begins a line late, so
- * that panels lie in different sets of the caches. */
+/* Pixels of a block, and the most outputs and columns of a group. Panels are offset by a cache
+ * line, so that they use different sets of the caches. */
 enum { PIXELS = 192, GROUP = GEMM_ROWS == 6 ? 256 : 512, LINE = 16 };
 enum { SPLIT = GEMM_STEP > 1, A_FLOATS = PIXELS * GEMM_ROWS * GEMM_HALVES / 2 };
 enum { A_PANEL = A_FLOATS + 2 * LINE, B_PANEL = PIXELS * GEMM_COLUMNS + LINE };
-/* A panel of columns that is split. */
+/* Size of a split panel of columns. */
 enum { B_SPLIT = SPLIT ? PIXELS * GEMM_COLUMNS * GEMM_HALVES / 2 : 0 };
 enum { A_PANELS = (GROUP + GEMM_ROWS - 1) / GEMM_ROWS, B_PANELS = GROUP / GEMM_COLUMNS };
 enum { TILE = GEMM_ROWS * GEMM_COLUMNS, SUMS = A_PANELS * B_PANELS * TILE };
 
-/* Of a picture with few channels the taps of a row lie side by side, and a row of the window takes
- * whole registers of columns; what they read behind it becomes sums that nobody reads. */
+/* For a picture with few channels, the taps of a row are side by side, and a row of the window
+ * takes whole registers of columns; values read past it become sums that are never used. */
 static size_t window_row(const struct weight_part *p) {
     return (p->kernel * p->in + LANES - 1) / LANES * LANES;
 }
@@ -39,7 +39,7 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* One group of results and the block of pixels that is added. */
+/* One group of results and the block of pixels to add. */
 struct block {
     const struct weight_part *part;
     size_t out, outs, column, columns; /* of dw */
@@ -49,7 +49,7 @@ struct block {
 };
 
 #ifdef __AMX_BF16__
-/* Outputs become rows of pixels, zeros behind the last one. */
+/* Packs outputs as rows of pixels, followed by zeros. */
 static void pack_outputs(const struct block *k) {
     const float *dy = (const float *)k->part->dy + k->pixel * k->part->out + k->out;
     size_t stride = gemm_floats(gemm_steps(k->pixels));
@@ -59,8 +59,8 @@ static void pack_outputs(const struct block *k) {
                           dy + p * k->part->out + o, k->part->out, k->pixels - p);
 }
 #else
-/* [panel][pixel][GEMM_ROWS] of dy, by whole registers, each over the end of the one before. They
- * may read on into the next pixel; behind the last one there is nothing to read. */
+/* Packs [panel][pixel][GEMM_ROWS] of dy, in whole registers, each overwriting the end of the one
+ * before. They may read into the next pixel; after the last pixel there is nothing to read. */
 static void pack_outputs(const struct block *k) {
     const float *dy = (const float *)k->part->dy + k->pixel * k->part->out + k->out;
     for (size_t p = 0; p < k->pixels; p++, dy += k->part->out) {
@@ -77,7 +77,7 @@ static void pack_outputs(const struct block *k) {
 }
 #endif
 
-/* Where a tap's pixels lie: NULL outside of the picture. */
+/* Finds a tap's pixels: NULL outside the picture. */
 static void find_pixels(const struct block *k, size_t tap, const float **pixel) {
     const struct weight_part *p = k->part;
     size_t column = k->pixel % p->out_width, row = k->pixel / p->out_width % p->out_height;
@@ -97,7 +97,7 @@ static void find_pixels(const struct block *k, size_t tap, const float **pixel) 
     }
 }
 
-/* [panel][pixel][GEMM_COLUMNS] of x, pixel by pixel, as it lies in memory. */
+/* Packs [panel][pixel][GEMM_COLUMNS] of x, pixel by pixel, in memory order. */
 static void pack_columns(const struct block *k) {
     const float *pixel[PIXELS];
     size_t in = k->part->in, some;
@@ -116,7 +116,7 @@ static void pack_columns(const struct block *k) {
     }
 }
 
-/* A window's row that leaves the picture, from COLUMN on, or is its last one. */
+/* Copies a window's row that leaves the picture, from COLUMN on, or is its last one. */
 static void copy_row(const struct weight_part *p, const float *row, size_t column, float *to) {
     size_t left = column < p->pad ? p->pad - column : 0, right = p->width + p->pad - column;
     size_t end = smaller(right, p->kernel);
@@ -126,7 +126,7 @@ static void copy_row(const struct weight_part *p, const float *row, size_t colum
                (end - left) * p->in * sizeof(float));
 }
 
-/* One output pixel: as pack_columns(), all taps together. */
+/* Packs one output pixel: as pack_columns(), all taps together. */
 VEC_INLINE void pack_window(const struct block *k, const float *picture, size_t row, size_t column,
                             float *to) {
     const struct weight_part *p = k->part;
@@ -165,8 +165,8 @@ static void pack_windows(const struct block *k) {
     }
 }
 
-/* What the next block packs: of a pixel with each tile what lies in dy and, where there is one tap
- * and no stride, in x. */
+/* Memory that the next block packs: with each tile a pixel of dy and, with a single tap and no
+ * stride, of x is prefetched. */
 struct ahead {
     const float *dy, *dy_end, *x;
 };
@@ -193,13 +193,13 @@ VEC_INLINE void ask(const struct block *k, struct ahead *ahead, struct gemm_tile
     }
 }
 
-/* Where a tile's sums lie until they are complete: side by side, for rows of dw are apart by a
- * multiple of a page and would fall into the same few sets of the caches. */
+/* Location of a tile's sums until they are complete: side by side, because rows of dw are a
+ * multiple of a page apart and would map to the same few sets of the caches. */
 VEC_INLINE float *sums_at(const struct block *k, size_t out, size_t column) {
     return k->sums + (column / GEMM_COLUMNS * A_PANELS + out / GEMM_ROWS) * TILE;
 }
 
-/* Columns from COLUMN on, as a tile reads them, and the product that does. */
+/* Columns from COLUMN on, as a tile reads them, and the product. */
 #ifdef __AMX_BF16__
 #define PRODUCT LOOP(gemm_rows)
 static const float *panel_of(const struct block *k, size_t column) {
@@ -213,7 +213,7 @@ static const float *panel_of(const struct block *k, size_t column) {
 }
 #endif
 
-/* Adds the block's products to the group's sums; the first one sets them. */
+/* Adds the block's products to the group's sums; the first block sets them. */
 static void multiply(const struct block *k, bool add) {
     struct ahead ahead = ahead_of(k);
     struct gemm_queue queue;

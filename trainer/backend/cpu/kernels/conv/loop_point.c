@@ -1,7 +1,7 @@
-/* A 1x1 convolution of stride 1 in bf16: a product of rows of pixels and weights. A block of rows
- * stays in the second cache while all weights pass by; the kernel keeps 7 rows x 64 outputs in
- * registers. Products leave most of the memory's time unused: meanwhile what is read next is asked
- * for, two lines at each step over the inputs. */
+/* 1x1 convolution of stride 1 in bf16: a matrix product of pixels and weights. A block of rows
+ * stays in the L2 cache and is multiplied by all weights; the kernel keeps 7 rows x 64 outputs in
+ * registers. Products leave memory bandwidth unused: meanwhile the next data is prefetched, two
+ * cache lines at each step over the inputs. */
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
@@ -28,7 +28,7 @@ bool LOOP(point_supported)(const struct point *p) {
     return p->in % PACK_INS == 0 && p->out % TILE_OUTS == 0;
 }
 
-/* Stretches of memory that are asked for line by line. */
+/* Ranges of memory to be prefetched line by line. */
 struct ahead {
     const char *at[4], *end[4];
     size_t now, count;
@@ -39,7 +39,7 @@ static void ahead_add(struct ahead *ahead, const char *base, size_t bytes) {
     ahead->end[ahead->count++] = base + bytes;
 }
 
-/* The next LINES lines, where there are any. */
+/* Returns the next LINES lines, if there are any. */
 static struct tile_soon ahead_take(struct ahead *ahead, size_t lines) {
     while (ahead->now < ahead->count && ahead->at[ahead->now] >= ahead->end[ahead->now])
         ahead->now++;

@@ -1,11 +1,11 @@
-/* Weights of a 1x1 convolution as loop_point.c reads them: for each 64 outputs the pairs of
+/* Packed weights of a 1x1 convolution for loop_point.c: for each 64 outputs the pairs of
  * neighbouring inputs in bf16, one pair for 64 outputs side by side. */
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
 enum { OUTS = PACK_OUTS, INS = PACK_INS, PAIRS = INS / 2, WIDE = 16 };
 
-/* WIDE neighbours as bf16. */
+/* Converts WIDE neighbours to bf16. */
 static void round_wide(const float *w, uint16_t *ret) {
     for (size_t i = 0; i < WIDE; i += LANES)
         vec_store(ret, i, vec_load(w, i, ELEM_F32), ELEM_BF16);

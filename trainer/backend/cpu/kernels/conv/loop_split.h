@@ -1,15 +1,15 @@
-/* Products in f32 on the tile registers of AMX, which multiply bf16 alone. An f32 is three bf16,
- * x = x0 + x1 + x2, exactly: each is what the ones before it leave, rounded to 8 bits. Of the nine
- * products of two such numbers six are taken,
+/* f32 products on the tile registers of AMX, which only multiply bf16. An f32 is the exact sum of
+ * three bf16, x = x0 + x1 + x2: each is the remainder of the ones before it, rounded to 8 bits. Of
+ * the nine products of two such numbers six are computed,
  *     x0 y0 + (x0 y1 + x1 y0) + (x0 y2 + x1 y1 + x2 y0),
- * each of which is exact in f32, as are the registers' sums; what is left out is below 2^-23 of
- * x y, no more than f32's own rounding (Henry, Tang and Heinecke 2019, arXiv:1904.06376). Numbers
- * below 1e-33 lose their last bits, as bf16's are 0 below 1e-38. An infinity becomes NaN,
- * and so does a number above 3.39e38.
+ * each of which is exact in f32; sums are in f32. The omitted products are below 2^-23 of x y, no
+ * more than f32's own rounding (Henry, Tang and Heinecke 2019, arXiv:1904.06376). Numbers below
+ * 1e-33 lose their last bits, because bf16 is 0 below 1e-38. Infinity becomes NaN, and so does a
+ * number above 3.39e38.
  *
- * For bodies compiled with AMX_BF16. Layouts are those of loop_gemm.h, all aligned to 64 bytes:
- *     A   rows, 16 of them together: [rows / 16][k / 32][part][16 rows][32 values]
- *     B   a panel of 32 columns:     [k / 32][part][column / 16][16 pairs of k][16 columns][2] */
+ * For functions compiled with AMX_BF16. Layouts are those of loop_gemm.h, all aligned to 64 bytes:
+ *     A   rows, in groups of 16:  [rows / 16][k / 32][part][16 rows][32 values]
+ *     B   a panel of 32 columns:  [k / 32][part][column / 16][16 pairs of k][16 columns][2] */
 #ifndef TRAINER_BACKEND_CPU_KERNELS_CONV_LOOP_SPLIT_H
 #define TRAINER_BACKEND_CPU_KERNELS_CONV_LOOP_SPLIT_H
 
@@ -19,7 +19,8 @@
 enum { SPLIT_PARTS = 3, SPLIT_STEP = 32, SPLIT_SIDE = 16, SPLIT_TILE = 1024, SPLIT_LINE = 64 };
 enum { SPLIT_ROWS_STEP = SPLIT_PARTS * SPLIT_TILE, SPLIT_PANEL_STEP = 2 * SPLIT_ROWS_STEP };
 
-/* Each word is a part and 16 zero bits, as of an f32. To nearest, ties away from 0. */
+/* Each word is a part followed by 16 zero bits, as in an f32. Rounded to nearest, ties away from
+ * 0. */
 VEC_INLINE void split_value(vecf value, vecu ret[SPLIT_PARTS]) {
 #pragma GCC unroll 2
     for (int part = 0; part < SPLIT_PARTS - 1; part++) {
@@ -29,8 +30,8 @@ VEC_INLINE void split_value(vecf value, vecu ret[SPLIT_PARTS]) {
     ret[SPLIT_PARTS - 1] = (vecu)value;
 }
 
-/* Where value K of row ROW lies in its first part; a row takes STRIDE floats of each 16 together.
- */
+/* Returns the address of value K of row ROW in its first part; rows are STRIDE floats apart within
+ * a group of 16. */
 VEC_INLINE char *split_row(float *a, size_t stride, size_t row, size_t k) {
     return (char *)(a + row / SPLIT_SIDE * SPLIT_SIDE * stride) + k / SPLIT_STEP * SPLIT_ROWS_STEP +
            row % SPLIT_SIDE * SPLIT_LINE + k % SPLIT_STEP * sizeof(uint16_t);
@@ -64,7 +65,7 @@ VEC_INLINE void split_whole(float *a, size_t stride, size_t row, size_t k, vecf 
             _mm512_permutex2var_epi16((__m512i)first[part], upper, (__m512i)second[part]));
 }
 
-/* COUNT values of a row from K on, a multiple of 16 as K is. */
+/* COUNT values of a row from K on; COUNT and K are multiples of 16. */
 VEC_INLINE void split_values(float *a, size_t stride, size_t row, size_t k, const float *from,
                              size_t count) {
     size_t i = 0;
@@ -89,7 +90,7 @@ VEC_INLINE void split_pair(vecf even, vecf odd, vecu ret[SPLIT_PARTS]) {
         ret[part] = (first[part] >> 16) | (second[part] & 0xffff0000);
 }
 
-/* Where part 0 of value K's line of columns [column, column + 16) lies in a panel. */
+/* Returns the address of part 0 of value K's line of columns [column, column + 16) in a panel. */
 VEC_INLINE char *split_line(float *panel, size_t k, size_t column) {
     return (char *)panel + k / SPLIT_STEP * SPLIT_PANEL_STEP + column / SPLIT_SIDE * SPLIT_TILE +
            k % SPLIT_STEP / 2 * SPLIT_LINE;
@@ -97,7 +98,7 @@ VEC_INLINE char *split_line(float *panel, size_t k, size_t column) {
 
 enum { SPLIT_PANEL_PART = 2 * SPLIT_TILE };
 
-/* From [k][32] in f32; zeros behind it up to a multiple of SPLIT_STEP. */
+/* From [k][32] in f32, followed by zeros up to a multiple of SPLIT_STEP. */
 VEC_INLINE void split_panel(float *panel, const float *from, size_t k) {
     enum { ROW = 2 * SPLIT_SIDE };
     for (size_t i = 0; i < (k + SPLIT_STEP - 1) / SPLIT_STEP * SPLIT_STEP; i += 2)
@@ -113,8 +114,8 @@ VEC_INLINE void split_panel(float *panel, const float *from, size_t k) {
         }
 }
 
-/* Rows [row, row + 16) and k [k, k + 32) of A from [k][row] in f32, of which COUNT k are there: the
- * others are 0. FROM_ROW floats lie between two k. */
+/* Rows [row, row + 16) and k [k, k + 32) of A from [k][row] in f32; only COUNT of k exist, the
+ * others are 0. Successive k are FROM_ROW floats apart. */
 VEC_INLINE void split_columns(float *a, size_t stride, size_t row, size_t k, const float *from,
                               size_t from_row, size_t count) {
     vecf halves[2][SPLIT_SIDE];

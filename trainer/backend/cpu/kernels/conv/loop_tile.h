@@ -1,5 +1,5 @@
-/* The inner product of our bf16 convolutions: up to 7 rows of inputs times 64 outputs, kept in
- * registers over all inputs. For bodies compiled with AVX512_BF16. */
+/* Inner product of our bf16 convolutions: up to 7 rows of inputs times 64 outputs, kept in
+ * registers over all inputs. For functions compiled with AVX512_BF16. */
 #ifndef TRAINER_BACKEND_CPU_KERNELS_CONV_LOOP_TILE_H
 #define TRAINER_BACKEND_CPU_KERNELS_CONV_LOOP_TILE_H
 
@@ -7,7 +7,7 @@
 
 enum { TILE_ROWS = 7, TILE_OUTS = 64, TILE_GROUP = TILE_OUTS / 16, TILE_LINE = 64 };
 
-/* What is asked for meanwhile: two lines at each pair of inputs. */
+/* Memory to prefetch meanwhile: two lines at each pair of inputs. */
 struct tile_soon {
     const char *at;
     size_t step; /* 0: nothing */
@@ -18,7 +18,7 @@ struct tile {
 };
 
 /* COUNT rows of PAIRS pairs of inputs, ROW bytes apart; each pair's weights are four lines. COUNT
- * and ASKS are constants. */
+ * and ASKS are compile-time constants. */
 VEC_INLINE void tile_products(struct tile *tile, const char *rows, size_t row, const char *weights,
                               size_t pairs, size_t count, bool asks, struct tile_soon soon) {
 #pragma GCC unroll 7
@@ -48,7 +48,7 @@ VEC_INLINE void tile_products(struct tile *tile, const char *rows, size_t row, c
     }
 }
 
-/* Calls BODY(count) with a constant count, 4 to 7; BODY(1) for each row where there are fewer. */
+/* Calls BODY(count) with a constant count, 4 to 7; for fewer rows BODY(1) for each row. */
 #define TILE_COUNTS(count, body, each)                                                             \
     switch (count) {                                                                               \
     case 7:                                                                                        \

@@ -1,12 +1,12 @@
-/* The inner product of loop_gemm.h on the tile registers of AMX (loop_split.h): four of them hold
- * the sums of 32 rows and 32 columns, or two those of 16 rows; the others two tiles of either side.
- * A result's sum is the same in both: groups of 32 values of k in order, of each the six products
- * in order. */
+/* Inner product of loop_gemm.h on the tile registers of AMX (loop_split.h): four of them hold the
+ * sums of 32 rows and 32 columns, or two those of 16 rows; the others hold two tiles of either
+ * side. A result's sum is the same in both cases: groups of 32 values of k in order, for each of
+ * them the six products in order. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 
 #ifdef __AMX_BF16__
 
-/* The registers: sums (row, column half), A, B. */
+/* Registers: sums (row, column half), A, B. */
 #define SUM_00 0
 #define SUM_01 1
 #define SUM_10 2
@@ -21,10 +21,10 @@
     _tile_loadd(B_##half, b + (part)*SPLIT_PANEL_PART + (half)*SPLIT_TILE, SPLIT_LINE)
 #define ADD(row, half) _tile_dpbf16ps(SUM_##row##half, A_##row, B_##half)
 
-/* What is done beside the products, some of it with each of the six: rows of the sums that wait are
- * finished, and what will be read or written soon is asked for. */
+/* Work beside the products, part of it with each of the six: rows of the pending sums are
+ * finished, and memory is prefetched. */
 struct beside {
-    size_t rows, lines; /* with each */
+    size_t rows, lines; /* with each of them */
     size_t waiting, row, line;
 };
 
@@ -52,7 +52,7 @@ VEC_INLINE void finish_row(const struct gemm_tile *t, const float *sums, size_t 
         gemm_finish(t, row, 1, second);
 }
 
-/* T is multiplied, the sums of LAST wait. */
+/* Multiplies T while the sums of LAST are pending. */
 VEC_INLINE void turn(const struct gemm_tile *t, const struct gemm_tile *last, const float *sums,
                      struct beside *b, enum gemm_end end) {
     for (size_t i = 0; i < b->rows; i++, b->row++) {
@@ -70,7 +70,7 @@ VEC_INLINE void turn(const struct gemm_tile *t, const struct gemm_tile *last, co
     }
 }
 
-/* One of the six products of all registers of sums. */
+/* One of the six products for all registers of sums. */
 #define ADD_TWO(row)                                                                               \
     do {                                                                                           \
         ADD(row, 0);                                                                               \
@@ -125,7 +125,7 @@ VEC_INLINE void products(const struct gemm_queue *q, bool two, enum gemm_end end
     }
 }
 
-/* Its sums wait: what is done with them hides beside the next tile's products. */
+/* Leaves its sums pending: the work on them is hidden by the next tile's products. */
 static void leave(struct gemm_queue *q, bool two) {
     enum { ROW = sizeof(q->sums[0]) };
     _tile_stored(SUM_00, q->sums[0], ROW);
@@ -155,7 +155,7 @@ VEC_INLINE void products_of(struct gemm_queue *q, bool two) {
 }
 
 void LOOP(gemm_rows)(struct gemm_queue *queue) {
-    /* Loads of tiles say nothing of memory to the compiler. */
+    /* The compiler does not know that tile loads read memory. */
     __asm__ volatile("" ::: "memory");
     if (queue->slots[queue->current].tile.rows > SPLIT_SIDE)
         products_of(queue, true);
@@ -163,11 +163,11 @@ void LOOP(gemm_rows)(struct gemm_queue *queue) {
         products_of(queue, false);
 }
 
-/* Registers of 16 rows of 64 bytes (Intel's manual, LDTILECFG). */
+/* Configures registers of 16 rows of 64 bytes (Intel's manual, LDTILECFG). */
 void LOOP(gemm_begin)(struct gemm_queue *queue) {
 #define EIGHT(value) value, value, value, value, value, value, value, value
-    /* GCC takes the instruction for one that reads 8 bytes: what a function writes itself may be
-     * left out. */
+    /* GCC assumes that the instruction reads only 8 bytes, and could drop stores to a local
+     * variable. */
     _Alignas(SPLIT_LINE) static const struct {
         uint8_t palette, start, reserved[14];
         uint16_t row_bytes[16];

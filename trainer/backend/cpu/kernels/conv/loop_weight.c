@@ -1,13 +1,12 @@
 /* Weight gradient of a convolution: dw[o][tap][i] = sum over output pixels of dy[pixel][o] *
- * x[pixel at tap][i], in f32 with AVX-512 and in bf16 where the processor multiplies lines
- * (vdpbf16ps).
+ * x[pixel at tap][i], in f32 with AVX-512, and in bf16 if the processor has vdpbf16ps.
  *
  * It is a matrix product over pixels. A block of pixels is packed: a panel holds 16 channels, a
  * line of 64 bytes in it those channels of one pixel (f32) or of two, interleaved (bf16). dy is
- * packed once a block, x once a block and tap, so that any stride and padding is only another row
- * of x (or a row of zeros). The kernel keeps 4 x 64 results in registers, reads the lines of x as
- * they are and broadcasts words of dy. The blocking follows Goto and van de Geijn 2008: packed x of
- * one group of channels stays in the first cache, packed dy in the second. */
+ * packed once per block, x once per block and tap, so that stride and padding only change the row
+ * of x (or make it a row of zeros). The kernel keeps 4 x 64 results in registers, reads the lines
+ * of x directly and broadcasts words of dy. The blocking follows Goto and van de Geijn 2008:
+ * packed x of one group of channels stays in the L1 cache, packed dy in L2. */
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
@@ -40,12 +39,12 @@ bool LOOP(weight_supported)(const struct weight_part *part) {
     return part->in % PANEL == 0 && part->out % PANEL == 0;
 }
 
-/* Pixels of a line. */
+/* Pixels per line. */
 static size_t line_pixels(enum elem elem) {
     return elem == ELEM_BF16 ? 2 : 1;
 }
 
-/* A block's pixels: their rows in dy, and where their window begins in x. */
+/* A block's pixels: their rows in dy, and the position of their windows in x. */
 struct block {
     size_t count, lines;
     const char *dy[2 * BLOCK], *x[2 * BLOCK];
@@ -53,8 +52,8 @@ struct block {
     const char *rows[2 * BLOCK]; /* of x at one tap */
 };
 
-/* The rows of dy and of x that the next block begins to pack, and how much of them to ask for in
- * the time of a tile. */
+/* The rows of dy and of x that the next block packs first, and how much of them to prefetch during
+ * a tile. */
 struct ahead {
     const char *at[2], *end[2];
     size_t step[2];
@@ -70,8 +69,8 @@ static size_t padded(size_t bytes) {
     return (bytes + LINE - 1) / LINE * LINE;
 }
 
-/* From one panel to the next: an odd number of lines, so that they do not all fall into one set of
- * the cache. */
+/* Distance between panels: an odd number of lines, so that they do not all map to one set of the
+ * cache. */
 static size_t panel_bytes(size_t lines) {
     return (lines | 1) * LINE;
 }
@@ -119,7 +118,7 @@ static void find_pixels(const struct weight_part *p, struct block *b, size_t beg
         b->dy[b->count] = zeros;
 }
 
-/* Where the block's pixels see tap (ROW, COLUMN), from channel FIRST on. */
+/* Finds the pixels that the block reads at tap (ROW, COLUMN), from channel FIRST on. */
 static void find_tap(const struct weight_part *p, struct block *b, size_t row, size_t column,
                      size_t first, const char *zeros) {
     ptrdiff_t offset =
@@ -167,7 +166,7 @@ static void pack_bf16(const char *const *rows, size_t lines, size_t panels, char
     }
 }
 
-/* Packs PANELS panels of the LINES that ROWS make. */
+/* Packs PANELS panels of the LINES formed by ROWS. */
 static void pack(const struct weight_part *p, const char *const *rows, size_t lines, size_t panels,
                  char *to) {
     if (p->elem == ELEM_F32)
@@ -176,7 +175,7 @@ static void pack(const struct weight_part *p, const char *const *rows, size_t li
         pack_bf16(rows, lines, panels, to);
 }
 
-/* sum + dy * x a lane: one product of f32, or two of bf16. */
+/* sum + dy * x per lane: one product of f32, or two of bf16. */
 VEC_INLINE __m512 multiply(__m512 sum, __m512i dy, __m512i x, enum elem elem) {
 #ifdef __AVX512BF16__
     if (elem == ELEM_BF16)
@@ -186,7 +185,7 @@ VEC_INLINE __m512 multiply(__m512 sum, __m512i dy, __m512i x, enum elem elem) {
     return _mm512_fmadd_ps((__m512)dy, (__m512)x, sum);
 }
 
-/* 4 outputs x PANELS * 16 inputs over all lines of a block, added to (or set in) C. */
+/* 4 outputs x PANELS * 16 inputs over all lines of a block, added to C or set in it. */
 VEC_INLINE void tile(const char *dy, const char *x, size_t lines, size_t panels, enum elem elem,
                      float *c, size_t stride, bool set) {
     __m512 sum[TILE][GROUP];
@@ -221,7 +220,7 @@ VEC_INLINE void tile(const char *dy, const char *x, size_t lines, size_t panels,
         }
 }
 
-/* Asks for a share of what the next block will pack. */
+/* Prefetches a share of what the next block will pack. */
 static void fetch_ahead(struct ahead *ahead) {
     for (size_t i = 0; i < 2; i++) {
         if (ahead->at[i] == NULL || ahead->at[i] >= ahead->end[i])
@@ -276,7 +275,7 @@ static void run_unit(const struct weight_part *p, struct memory *m, size_t unit,
         tiles_of(p, m, count / PANEL, ELEM_BF16, c, set);
 }
 
-/* Pixels [BEGIN, END) of the next block. Windows of more than a pixel see rows that are still in
+/* Pixels [BEGIN, END) of the next block. Windows larger than a pixel read rows that are still in
  * the caches. */
 static struct ahead ahead_of(const struct weight_part *p, size_t begin, size_t end) {
     size_t tiles = (p->unit_end - p->unit_begin) * (p->out / TILE);

@@ -1,14 +1,14 @@
-/* A 3x3 convolution of stride 1 in bf16 by Winograd's F(2x2, 3x3) (Lavin and Gray 2016): four
+/* 3x3 convolution of stride 1 in bf16 by Winograd's F(2x2, 3x3) (Lavin and Gray 2016): four
  * outputs from sixteen products instead of thirty-six.
  *
- * Pictures are cut into tiles of 2x2 outputs, which see 4x4 inputs. Of a block of tiles the inputs
- * are transformed (B'dB), for each of the 16 places there is a matrix product over channels, and
- * the sums are transformed back (A'mA). Sums and transforms are f32; transformed inputs and
- * weights are rounded to bf16 once. A block's transformed inputs stay in the second cache; the
- * kernel keeps 7 tiles x 64 outputs in registers.
+ * Pictures are cut into tiles of 2x2 outputs, which read 4x4 inputs. The inputs of a block of
+ * tiles are transformed (B'dB), for each of the 16 places there is a matrix product over channels,
+ * and the sums are transformed back (A'mA). Sums and transforms are f32; transformed inputs and
+ * weights are rounded to bf16 once. A block's transformed inputs stay in the L2 cache; the kernel
+ * keeps 7 tiles x 64 outputs in registers.
  *
  * Order of channels in transformed inputs: of each 32 the even ones, then the odd ones, as they
- * fall out of lines of bf16. The weights (loop_winograd_pack.c) follow. */
+ * result from splitting lines of bf16. The weights (loop_winograd_pack.c) have the same order. */
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
@@ -40,19 +40,19 @@ void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end) {
 #include "trainer/backend/cpu/kernels/conv/loop_tile.h"
 
 enum { PLACES = 16, GROUP = TILE_GROUP, OUTS = PACK_OUTS, ROWS = TILE_ROWS, LINE = TILE_LINE };
-enum { INPUT_BYTES = 384 << 10 }; /* of a block's transformed inputs, about */
+enum { INPUT_BYTES = 384 << 10 }; /* approximate size of a block's transformed inputs */
 
 bool LOOP(winograd_supported)(const struct winograd *w) {
     return w->in % PACK_INS == 0 && w->out % OUTS == 0;
 }
 
-/* Tiles of a block: a multiple of what the kernel takes at once. */
+/* Tiles of a block: a multiple of what the kernel processes at once. */
 size_t LOOP(winograd_block)(const struct winograd *w) {
     size_t tiles = INPUT_BYTES / (PLACES * w->in * sizeof(uint16_t)) / ROWS * ROWS;
     return tiles < ROWS ? ROWS : tiles > 8 * ROWS ? 8 * ROWS : tiles;
 }
 
-/* From one tile's channels to the next one's: an odd number of lines. */
+/* Distance between the channels of two tiles: an odd number of lines. */
 static size_t row_bytes(const struct winograd *w) {
     return w->in * sizeof(uint16_t) + LINE;
 }
@@ -62,7 +62,7 @@ size_t LOOP(winograd_scratch)(const struct winograd *w) {
            w->in * sizeof(uint16_t);
 }
 
-/* Where a tile lies. */
+/* Position of a tile. */
 struct corner {
     size_t image, row, column;
 };
@@ -74,7 +74,7 @@ static struct corner corner_of(const struct winograd *w, size_t number) {
                            .column = 2 * (number % columns)};
 }
 
-/* The 16 pixels a tile sees; ZEROS outside the picture. */
+/* Finds the 16 pixels that a tile reads; ZEROS outside the picture. */
 static void find_pixels(const struct winograd *w, struct corner t, const char *zeros,
                         const char *ret[PLACES]) {
     for (size_t i = 0; i < PLACES; i++) {
@@ -164,7 +164,7 @@ VEC_INLINE void back_two(const __m512 *m, size_t step, __m512 *ret, size_t ret_s
     ret[ret_step] = _mm512_sub_ps(rest, m[3 * step]);
 }
 
-/* 16 outputs of one tile to the pixels of it that exist. */
+/* Writes 16 outputs of one tile to those of its pixels that exist. */
 VEC_INLINE void transform_back(const float *sums, size_t place, uint16_t *const *pixels,
                                size_t offset) {
     __m512 m[PLACES], half[8], y[4];

@@ -1,9 +1,9 @@
-/* Tiles of pictures into their 36 places and back (winograd4.h): of each 16 channels, or as many as
- * a register holds, all places of a tile at once. */
+/* Transforms of tiles into their 36 places and back (winograd4.h): for each 16 channels, or as
+ * many as a register holds, all places of a tile at once. */
 #include "trainer/backend/cpu/kernels/conv/loop_winograd4.h"
 #include "trainer/backend/cpu/kernels/loop_names.h"
 
-/* Where a tile lies. */
+/* Position of a tile. */
 struct corner {
     size_t image, row, column;
 };
@@ -16,7 +16,7 @@ static struct corner corner_of(const struct winograd4_picture *p, size_t tile) {
                            .column = tile % p->columns * WINOGRAD4_SIDE};
 }
 
-/* The SIDE x SIDE pixels that are taken of a tile; ZEROS outside the picture. */
+/* Finds the SIDE x SIDE pixels that are read for a tile; ZEROS outside the picture. */
 VEC_INLINE void find_pixels(const struct winograd4_picture *p, const float *from, size_t tile,
                             size_t side, const float *zeros, const float **ret) {
     struct corner at = corner_of(p, tile);
@@ -70,7 +70,7 @@ VEC_INLINE void store_places(float *to, size_t places, const vecf *values) {
         vec_store(to, i * places, values[i], ELEM_F32);
 }
 
-/* One tile of x or, of a GRADIENT, of dy. */
+/* One tile of x or, with GRADIENT, of dy. */
 VEC_INLINE void transform_tile(const struct winograd4_picture *p, const float *const *pixels,
                                const struct winograd4_matrix *to, size_t tile, bool gradient) {
     for (size_t first = 0; first < p->channels; first += to->width) {
@@ -106,7 +106,7 @@ void LOOP(winograd4_gradients)(const struct winograd4_picture *p, const float *d
     }
 }
 
-/* Whether a pixel of a tile has a value but zeros. */
+/* Returns true if a pixel of a tile has a nonzero value. */
 static bool is_used(const float *const *pixels, size_t count, size_t channels) {
     for (size_t i = 0; i < count; i++) {
         veci any = {0};
@@ -130,8 +130,8 @@ void LOOP(winograd4_used)(const struct winograd4_picture *p, const float *from, 
 
 /* --- back ------------------------------------------------------------------------------------- */
 
-/* A tile's sums of some channels on their way to ROWS x COLUMNS pixels from AT on,
- * where y and side have channel OUT. */
+/* Transforms a tile's sums of some channels back to ROWS x COLUMNS pixels from AT on, where y and
+ * side have channel OUT. */
 VEC_INLINE void transform_back(const struct winograd4_picture *p, const float *from, size_t places,
                                const struct winograd4_end *end, size_t at, size_t rows,
                                size_t columns, size_t out) {

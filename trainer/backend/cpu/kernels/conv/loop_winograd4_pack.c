@@ -1,4 +1,5 @@
-/* Weights of a 3x3 convolution into the 36 places of winograd4.h and their gradient back. */
+/* Transforms of the weights of a 3x3 convolution into the 36 places of winograd4.h, and of their
+ * gradient back. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 #include "trainer/backend/cpu/kernels/conv/loop_winograd4.h"
 
@@ -29,8 +30,8 @@ VEC_INLINE void widen_line(float taps[TAPS][WIDE], vecf ret[PARTS][PLACES]) {
     }
 }
 
-/* INS inputs from IN on into a panel's 36 places, whole lines past the caches, as all weights are
- * written before any is read. */
+/* INS inputs from IN on into a panel's 36 places, in whole lines that bypass the caches, because
+ * all weights are written before any is read. */
 #ifdef __AMX_BF16__
 static void pack_lines(float taps[INS][TAPS][WIDE], size_t in, float *panel, size_t places) {
     for (size_t i = 0; i < INS; i += 2) {
@@ -60,7 +61,7 @@ static void pack_lines(float taps[INS][TAPS][WIDE], size_t in, float *panel, siz
 }
 #endif
 
-/* Taps of INS inputs for OUTS outputs. */
+/* Loads the taps of INS inputs for OUTS outputs. */
 static void take_forward(const struct winograd4_pack *p, size_t in, size_t out, size_t outs,
                          float ret[INS][TAPS][WIDE]) {
     for (size_t tap = 0; tap < TAPS; tap++)
@@ -101,7 +102,7 @@ void LOOP(winograd4_pack)(const struct winograd4_pack *p, size_t begin, size_t e
     vec_fence();
 }
 
-/* G'uG: sums [36][out][in] into dw [out][9][in], rows of outputs [begin, end). */
+/* G'uG: sums [36][out][in] into dw [out][9][in], rows [begin, end) of outputs. */
 void LOOP(winograd4_taps)(const float *sums, size_t in, size_t out, float *dw, size_t begin,
                           size_t end) {
     for (size_t o = begin; o < end; o++)

@@ -1,18 +1,18 @@
-/* The product of matrices at one place of winograd4.h, tile by tile of the kernel: the depth is cut
- * so that a panel of b stays in the first cache while all rows pass by. */
+/* Matrix product at one place of winograd4.h, in tiles of the kernel: the depth is cut so that a
+ * panel of b stays in the L1 cache while all rows are multiplied with it. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 
-/* The rows that whole tiles have. */
+/* Rows, rounded up to whole tiles. */
 static size_t gemm_rows_up(size_t rows) {
     return (rows + GEMM_ROWS - 1) / GEMM_ROWS * GEMM_ROWS;
 }
 
-/* What is asked for: by a panel's first tile the panel behind it, by the others a of the next call,
- * whose pieces lie behind each other or, where a has columns, one at each k. On AMX each tile asks
- * for its share of the panel. */
+/* Memory to prefetch: a panel's first tile prefetches the next panel, the other tiles a of the
+ * next call, whose pieces are consecutive or, if a is stored by columns, one at each k. On AMX
+ * each tile prefetches its share of the panel. */
 struct ahead {
     const float *panel, *piece, *end;
-    size_t floats, step; /* of a piece, and to the next */
+    size_t floats, step; /* size of a piece, and distance to the next */
 };
 
 static struct ahead ahead_of(const struct winograd4_product *p) {
@@ -23,7 +23,7 @@ static struct ahead ahead_of(const struct winograd4_product *p) {
     return ahead;
 }
 
-/* By tile TILE of COUNT of a panel. */
+/* Sets the prefetches of tile TILE of COUNT of a panel. */
 static void ask(struct ahead *ahead, size_t tile, size_t count, struct gemm_tile *to) {
     size_t bytes = gemm_floats(to->k * GEMM_COLUMNS) * sizeof(float);
     if (GEMM_STEP > 1 && ahead->panel != NULL) {
@@ -128,7 +128,7 @@ static void few_rows(const struct winograd4_product *p, const struct sides *s, s
     multiply(p, s, row, tile);
 }
 
-/* What a panel's tiles ask for: the one behind it; of panels that are split, what is split next. */
+/* What a panel's tiles prefetch: the next panel; if panels are split, what is split next. */
 static const float *behind(const struct winograd4_product *p, const struct sides *s,
                            size_t column) {
     size_t each = GEMM_STEP > 1 && p->by_columns ? GEMM_COLUMNS : gemm_floats(GEMM_COLUMNS);

@@ -1,5 +1,5 @@
-/* Weights of a 3x3 convolution as loop_winograd.c reads them: G w G' in bf16; for each 64 outputs
- * and each of the 16 places the pairs of inputs, one pair for 64 outputs side by side.
+/* Packed weights of a 3x3 convolution for loop_winograd.c: G w G' in bf16; for each 64 outputs and
+ * each of the 16 places the pairs of inputs, one pair for 64 outputs side by side.
  *
  * Pairs follow the order of channels there: of each 32 inputs 0 and 2, 4 and 6 ... 28 and 30, then
  * 1 and 3 and so on. */
@@ -8,7 +8,7 @@
 
 enum { PLACES = 16, OUTS = PACK_OUTS, INS = PACK_INS, PAIRS = INS / 2, WIDE = 16 };
 
-/* One dimension of G w, of WIDE values side by side: four of three, STEP apart. */
+/* One dimension of G w, for WIDE values side by side: four from three, STEP apart. */
 static void widen(const float *a, size_t step, float *ret, size_t ret_step) {
     const float *b = a + step, *c = b + step;
     for (size_t i = 0; i < WIDE; i++) {
@@ -20,7 +20,7 @@ static void widen(const float *a, size_t step, float *ret, size_t ret_step) {
     }
 }
 
-/* G w G' of WIDE neighbours in memory; taps lie STEP apart, backwards where STEP is negative. */
+/* G w G' of WIDE neighbours in memory; taps are STEP apart, backwards if STEP is negative. */
 static void transform(const float *w, ptrdiff_t step, uint16_t ret[PLACES][WIDE]) {
     float taps[9][WIDE], half[12][WIDE], all[PLACES][WIDE];
     for (ptrdiff_t tap = 0; tap < 9; tap++)
@@ -56,7 +56,7 @@ static void pack_forward(const struct own_pack *p, size_t in, size_t out, uint32
         }
 }
 
-/* The same from [in][9][out], the taps turned round. */
+/* The same from [in][9][out], with the taps rotated by 180 degrees. */
 static void pack_gradient(const struct own_pack *p, size_t in, size_t out, uint32_t *to) {
     uint16_t low[PLACES][WIDE], high[PLACES][WIDE];
     size_t place_words = p->in / 2 * OUTS;

@@ -1,11 +1,11 @@
 /* Weight gradient of a 3x3 convolution of stride 1 in bf16 by Winograd's F(2x2, 3x3), the gradient
- * of loop_winograd.c: of a tile of 2x2 outputs dy becomes A dy A', the 4x4 inputs B'xB; for each of
- * the 16 places there is a product over tiles, and G'uG makes 3x3 of the sums.
+ * of loop_winograd.c: in a tile of 2x2 outputs dy becomes A dy A', the 4x4 inputs B'xB; for each
+ * of the 16 places there is a product over tiles, and G'uG reduces the sums to 3x3.
  *
- * A unit is 64 inputs by 64 outputs. Of a block of tiles both sides are transformed and packed in
+ * A unit is 64 inputs by 64 outputs. Both sides of a block of tiles are transformed and packed in
  * panels as in loop_weight.c: a line of 64 bytes holds 16 channels of two tiles, interleaved. The
- * sums of a unit stay in the second cache. Panels hold the even or the odd ones of 32 channels,
- * which are put in order at the end. */
+ * sums of a unit stay in the L2 cache. Panels hold the even or the odd ones of 32 channels, which
+ * are put in order at the end. */
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
@@ -28,11 +28,11 @@ void LOOP(winograd_weight_run)(const struct weight_part *part) {
 #else
 
 enum { PLACES = 16, PANEL = 16, PANELS = 4, WIDE = WEIGHT_GROUP, TILE = 4, LINE = 64 };
-enum { LINES = 56 }; /* of a block, each of two tiles */
+enum { LINES = 56 }; /* of a block, each with two tiles */
 
-/* An odd number of lines, so that panels do not all fall into one set of the cache. */
+/* An odd number of lines, so that panels do not all map to one set of the cache. */
 enum { PANEL_BYTES = (LINES | 1) * LINE, PLACE_BYTES = PANELS * PANEL_BYTES };
-enum { SUM_FLOATS = WIDE * WIDE }; /* of one place */
+enum { SUM_FLOATS = WIDE * WIDE }; /* for one place */
 
 bool LOOP(winograd_weight_supported)(const struct weight_part *part) {
     return part->elem == ELEM_BF16 && part->kernel == 3 && part->stride == 1 && part->pad == 1 &&
@@ -60,8 +60,8 @@ static struct memory memory_of(const struct weight_part *p) {
     return m;
 }
 
-/* A square of SIDE x SIDE pixels whose first one is that many before the tile's; ZEROS outside the
- * picture, and all of it for a tile that does not exist. */
+/* Finds a square of SIDE x SIDE pixels that begins that many pixels before the tile's; ZEROS
+ * outside the picture, and for all of a tile that does not exist. */
 static void find_pixels(const struct weight_part *p, size_t tile, size_t side, const char *zeros,
                         const char **ret) {
     size_t columns = winograd_tiles(p->width), rows = winograd_tiles(p->height);
@@ -104,7 +104,7 @@ VEC_INLINE void transform_x(const char *const *pixels, size_t offset, bool odd, 
         inputs_four(a + 4 * i, 1);
 }
 
-/* One dimension of A dy: four of two. */
+/* One dimension of A dy: four from two. */
 VEC_INLINE void outputs_four(__m512 a, __m512 b, __m512 *ret, size_t step) {
     ret[0] = a;
     ret[step] = _mm512_add_ps(a, b);
@@ -146,7 +146,7 @@ VEC_INLINE void pack_line(const char *const *first, const char *const *second, s
             _mm512_permutexvar_epi16(interleave, (__m512i)_mm512_cvtne2ps_pbh(b[i], a[i])));
 }
 
-/* The pixels of tiles TILE and TILE + 1; what will be read of them is asked for. */
+/* Finds the pixels of tiles TILE and TILE + 1, and prefetches them. */
 VEC_INLINE void find_pair(const struct weight_part *p, const char *zeros, size_t tile,
                           size_t channel, bool is_x, const char *ret[2][PLACES]) {
     size_t side = is_x ? 4 : 2;
@@ -216,7 +216,7 @@ static void products(const struct memory *m, size_t lines, bool set) {
                 m->x + place * PLACE_BYTES, lines, set, m->sums + place * SUM_FLOATS + o * WIDE);
 }
 
-/* One dimension of G'u: three of four. */
+/* One dimension of G'u: three from four. */
 VEC_INLINE void three_of(const __m512 *u, size_t step, __m512 *ret, size_t ret_step) {
     const __m512 half = _mm512_set1_ps(0.5F);
     __m512 sum = _mm512_mul_ps(half, _mm512_add_ps(u[step], u[2 * step]));
@@ -239,7 +239,7 @@ VEC_INLINE void taps_of(const float *sums, __m512 ret[9]) {
         three_of(half + 4 * i, 1, ret + 3 * i, 1);
 }
 
-/* Line O of the sums, in the panels' order, is this output of the 64. */
+/* Returns which of the 64 outputs is line O of the sums, in the panels' order. */
 static size_t channel_of(size_t o) {
     return o / 32 * 32 + o % 16 * 2 + o / 16 % 2;
 }
