@@ -9,7 +9,7 @@
 
 enum { VERSION_TEXT = 32 };
 
-/* cuBLAS counts 130002 for 13.0.2. */
+/* cuBLAS encodes 13.0.2 as 130002. */
 static void cublas_text(size_t version, char text[VERSION_TEXT]) {
     (void)snprintf(text, VERSION_TEXT, "%zu.%zu.%zu", version / 10000, version / 100 % 100,
                    version % 100);

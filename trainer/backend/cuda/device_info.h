@@ -1,5 +1,5 @@
-/* What `ringtrain inspect --cuda` says of driver, libraries and GPUs. Opens nothing on a GPU but to
- * ask for its properties, and needs neither driver nor GPU. */
+/* Information on driver, libraries and GPUs for `ringtrain inspect --cuda`. Needs neither driver
+ * nor GPU, and does not use a GPU except to query its properties. */
 #ifndef TRAINER_BACKEND_CUDA_DEVICE_INFO_H
 #define TRAINER_BACKEND_CUDA_DEVICE_INFO_H
 
@@ -21,13 +21,14 @@ struct cuda_gpu {
 
 enum { CUDA_GPUS_MAX = 64 };
 
-/* Lines for driver, runtime, cuBLASLt, cuDNN, each as this build was made with and as it was found,
- * and for the architectures that it has code for. */
+/* Appends lines for driver, runtime, cuBLASLt and cuDNN, each with the version this build was made
+ * with and the one found, and for the architectures that the build has code for. */
 int cuda_device_info_libraries(struct buf *out, struct error *err);
 /* Fills GPUS and *RET_COUNT. No driver, or one that is too old, is an error with EXIT_CODE_DEVICE.
  */
 int cuda_device_info_gpus(struct cuda_gpu gpus[CUDA_GPUS_MAX], int *ret_count, struct error *err);
-/* 0 if a network can train on one of the COUNT GPUS; else the first reason why not. */
+/* Returns 0 if a network can train on one of the COUNT GPUS; else fails with the first reason why
+ * not. */
 int cuda_device_info_verdict(const struct cuda_gpu *gpus, int count, struct error *err);
 
 #endif

@@ -23,7 +23,7 @@ static cudaError_t add_node(cudaGraph_t graph, const cudaGraphNode_t *behind,
     return status;
 }
 
-/* Whether the driver takes such a node, tried on a graph that never runs. */
+/* Tests whether the driver accepts such a node, on a graph that never runs. */
 static cudaError_t try_node(void) {
     cudaGraph_t graph = NULL, bodies[ROW_PARTS];
     cudaGraphExec_t ready = NULL;
@@ -43,7 +43,8 @@ static cudaError_t try_node(void) {
     return status;
 }
 
-/* A node in what STREAM records, behind all that it has; *RET_CAPTURING: it records at all. */
+/* Adds a node to what STREAM records, after all earlier work; *RET_CAPTURING: it is recording at
+ * all. */
 static cudaError_t add_to_recording(cudaStream_t stream, const struct switch_choice *choice,
                                     bool *ret_capturing, cudaGraph_t bodies[ROW_PARTS]) {
     enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -70,7 +71,7 @@ static cudaError_t add_to_recording(cudaStream_t stream, const struct switch_cho
     return status;
 }
 
-/* BODY is enqueued on a stream of its own, which records into GRAPH. */
+/* Enqueues BODY on a separate stream, which records into GRAPH. */
 static int record_body(struct cuda *cuda, cudaGraph_t graph, const struct bound_step *body,
                        struct error *err) {
     cudaStream_t stream = cuda->stream;
@@ -112,7 +113,7 @@ static int check_node(struct error *err) {
 
 #else
 
-/* Such nodes are older, but had other names. */
+/* Such nodes exist in older versions, but with other names. */
 static int check_node(struct error *err) {
     return error_set(err, EXIT_CODE_DEVICE, "--row-choice on: built with a CUDA older than 13");
 }

@@ -36,7 +36,8 @@ int cuda_probe(char name[CUDA_NAME_SIZE], struct error *why) {
     return count;
 }
 
-/* A report is called MODEL-GPU.md, what is no letter or digit of the GPU's name being a dash. */
+/* A report is named MODEL-GPU.md, with dashes for all characters of the GPU's name but letters and
+ * digits. */
 static bool is_report_on(const char *file, size_t size, const char *name) {
     static const char suffix[] = ".md";
     size_t length = strlen(name), end = sizeof(suffix) - 1;

@@ -16,11 +16,12 @@ static int check(cudaError_t status, const char *what, struct error *err) {
 int cuda_queue_open(struct cuda *cuda, struct error *err) {
     int least = 0, greatest = 0;
     cudaError_t status = cudaDeviceGetStreamPriorityRange(&least, &greatest);
-    /* Nothing waits for a weight gradient but the optimizer: it yields to the chain of the rest. */
+    /* Only the optimizer waits for a weight gradient: give its stream a lower priority than the
+     * main chain. */
     for (int i = 0; i < BACKEND_LANES && status == cudaSuccess; i++)
         status = cudaStreamCreateWithPriority(&cuda->lanes[i], cudaStreamNonBlocking,
                                               i == LANE_MAIN ? greatest : least);
-    /* A host that waits for a mark leaves its core to those that decode pictures. */
+    /* Blocking waits for an event leave the host's core to threads that decode pictures. */
     for (int i = 0; i < BACKEND_MARKS && status == cudaSuccess; i++)
         status = cudaEventCreateWithFlags(&cuda->marks[i],
                                           cudaEventDisableTiming | cudaEventBlockingSync);
@@ -62,7 +63,7 @@ static void *queue(struct backend *backend) {
     return cuda_of(backend)->stream;
 }
 
-/* Thread-local: what other threads of this process do with CUDA is not part of the step. */
+/* Thread-local mode: CUDA calls of other threads of this process are not part of the step. */
 static int record_begin(struct backend *backend, struct error *err) {
     return check(cudaStreamBeginCapture(cuda_of(backend)->stream, cudaStreamCaptureModeThreadLocal),
                  "recording a step", err);
@@ -133,7 +134,7 @@ static void *host_alloc(struct backend *backend, size_t bytes, struct error *err
 }
 
 static void host_free(struct backend *backend, void *memory) {
-    /* Nobody copies from it any more. */
+    /* Wait until no copy from it is pending. */
     (void)cudaStreamSynchronize(cuda_of(backend)->lanes[LANE_COPY]);
     (void)cudaFreeHost(memory);
 }

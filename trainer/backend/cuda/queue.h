@@ -1,5 +1,5 @@
-/* The CUDA backend as a device with a queue of its own: see struct backend_device. Enqueuing works
- * the same where kernels run on the host (in tests); recording needs a GPU. */
+/* CUDA backend as a device with its own queues: see struct backend_device. Enqueuing works the
+ * same if kernels run on the host (in tests); recording needs a GPU. */
 #ifndef TRAINER_BACKEND_CUDA_QUEUE_H
 #define TRAINER_BACKEND_CUDA_QUEUE_H
 
@@ -7,11 +7,11 @@
 
 extern const struct backend_device cuda_queue;
 
-/* Lanes and marks; the main lane is selected then. */
+/* Creates streams and events; the main stream is selected then. */
 int cuda_queue_open(struct cuda *cuda, struct error *err);
 void cuda_queue_close(struct cuda *cuda);
 
-/* Those that only launch kernels of our own; squares leaves its sum in `control`. */
+/* Functions that only launch our own kernels; squares leaves its sum in `control`. */
 int cuda_queue_add(struct backend *backend, const struct backend_sum *sum, struct error *err);
 int cuda_queue_narrow(struct backend *backend, const struct backend_narrow *copy,
                       struct error *err);

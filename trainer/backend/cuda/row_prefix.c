@@ -72,7 +72,7 @@ int cuda_row_prefix_bind(struct cuda *cuda, const struct cuda_row_prefix_of *of,
         if (of->bind(&cuda->base, &part.graph, &part.op, site, &s->bound[i], err) != 0)
             return -1;
     }
-    /* What is packed does not hang on how many rows there are. */
+    /* Packed weights do not depend on the number of rows. */
     ret_bound->refresh = s->bound[ROW_PARTS - 1].refresh;
     return 0;
 }

@@ -17,10 +17,10 @@
 #include <sys/mman.h>
 
 struct described {
-    struct cuda cuda; /* first: the steps see this */
+    struct cuda cuda; /* must be first: steps use this */
     struct backend_table table;
     struct launch_count own;
-    struct cuda_launches calls; /* of libraries, and copies; the rest of it is zero */
+    struct cuda_launches calls; /* of libraries, and copies; the other counts stay zero */
     char name[CUDA_NAME_SIZE];
     int major, minor;
     size_t memory, used; /* bytes */
@@ -33,7 +33,7 @@ static struct described *described_of(struct backend *backend) {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Addresses of no page: who follows one is told at once. */
+/* Returns addresses of unmapped pages: an access fails immediately. */
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
     struct described *d = described_of(backend);
     if (bytes > d->memory - d->used) {
@@ -101,7 +101,7 @@ static int squares(struct backend *backend, const struct backend_sgd *update, do
                : copy(backend, ret, NULL, sizeof(*ret), err);
 }
 
-/* Order is nothing that a launch is counted for. */
+/* The order of launches does not matter for counting. */
 static int select_lane(struct backend *backend, enum backend_lane lane, struct error *err) {
     (void)backend, (void)lane, (void)err;
     return 0;
@@ -117,7 +117,8 @@ static int sync(struct backend *backend, struct error *err) {
     return 0;
 }
 
-/* Where a recording would choose among shares of rows, the kernel that chooses and all rows. */
+/* Where a recording would choose among fractions of rows, counts the selecting kernel and the body
+ * with all rows. */
 static int choose(struct cuda *cuda, const struct switch_choice *choice,
                   const struct bound_step bodies[ROW_PARTS], struct error *err) {
     (void)cuda;
@@ -161,7 +162,7 @@ static const struct backend_device queue = {
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* What we ask of a description ourselves; cuDNN reads the rest. */
+/* Reads the members that we need ourselves; cuDNN reads the rest. */
 static int read_description(struct described *d, const char *path, struct error *err) {
     cleanup_json json_t *root = NULL;
     const char *name = NULL;

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* CMake's list of them, "80 89 90 100". Each stands for its machine code and for what a driver
- * compiles for newer ones. */
+/* CMake's list, "80 89 90 100". Each entry stands for its machine code and for what a driver
+ * compiles from it for newer GPUs. */
 #define LIST RINGMASTER_CUDA_SM
 
 const char *cuda_architectures(void) {

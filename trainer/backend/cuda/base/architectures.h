@@ -1,11 +1,11 @@
-/* Which GPUs this build has code for. */
+/* GPU architectures that this build has code for. */
 #ifndef TRAINER_BACKEND_CUDA_BASE_ARCHITECTURES_H
 #define TRAINER_BACKEND_CUDA_BASE_ARCHITECTURES_H
 
 #include <stdbool.h>
 
-/* What this build has code for, "sm 80 89 90 100", and whether a GPU of compute capability
- * MAJOR.MINOR can run it. */
+/* Return the list, "sm 80 89 90 100", and whether a GPU of compute capability MAJOR.MINOR can run
+ * the code. */
 const char *cuda_architectures(void);
 bool cuda_has_code(int major, int minor);
 

@@ -1,4 +1,4 @@
-/* Inside the CUDA backend: its state, and what a bound step is. */
+/* Internal state of the CUDA backend, and the form of a bound step. */
 #ifndef TRAINER_BACKEND_CUDA_BASE_CONTEXT_H
 #define TRAINER_BACKEND_CUDA_BASE_CONTEXT_H
 
@@ -14,7 +14,7 @@ struct convs; /* dnn/convs.h */
 struct cuda;
 struct cuda_launches; /* launches.h */
 
-/* How bodies are chosen: enqueues the one of BODIES that CHOICE asks for. */
+/* Callback that enqueues the one of BODIES that CHOICE selects. */
 typedef int cuda_switch(struct cuda *cuda, const struct switch_choice *choice,
                         const struct bound_step bodies[ROW_PARTS], struct error *err);
 
@@ -24,11 +24,11 @@ struct cuda {
     int ordinal;
     int multiprocessors;
     bool own_backward;   /* steps/backward.h */
-    cudaStream_t stream; /* the selected one of LANES: what steps enqueue on */
+    cudaStream_t stream; /* the selected one of LANES: steps enqueue on it */
     cudaStream_t lanes[BACKEND_LANES];
-    cuda_switch
-        *choose; /* of rows (cuda/row_prefix.h), while a recording runs; NULL: all are computed */
-    cudaStream_t bodies; /* what it records on */
+    cuda_switch *choose; /* of rows (cuda/row_prefix.h), while a recording runs; NULL: all rows are
+                          * computed */
+    cudaStream_t bodies; /* stream for recording bodies */
     cudaEvent_t marks[BACKEND_MARKS];
     cublasLtHandle_t lt;
     struct convs *convs;     /* NULL without cuDNN */
@@ -38,13 +38,13 @@ struct cuda {
         int count;
         enum dtype type;
     } folds; /* base/folds.h */
-    /* Of a device that is described and not there: calls of libraries are counted here in place of
-     * being made, as launches of our own are (launch_count_in). NULL: there is one. */
+    /* For a simulated device: library calls are counted here instead of being made, as launches of
+     * our own are (launch_count_in). NULL: a real device. */
     struct cuda_launches *counted;
     char description[256];
 };
 
-/* Whether a library's call is counted, and not to be made. */
+/* Returns true if a library's call is to be counted instead of made. */
 bool cuda_is_counted(struct cuda *cuda);
 
 /* First member of every step's context. NAME, of the operator, is for errors. */
@@ -53,45 +53,46 @@ struct cuda_step {
     enum dtype type;
     char name[TENSOR_NAME_SIZE];
     char shape[SHAPE_TEXT_SIZE];
-    void (*done)(struct cuda_step *step); /* frees what the step owns, but not itself; or NULL */
+    void (*done)(struct cuda_step *step); /* frees what the step owns, but not the step itself; or
+                                           * NULL */
 };
 
-/* A zeroed context of SIZE bytes that begins with a filled struct cuda_step. */
+/* Allocates a zeroed context of SIZE bytes that begins with a filled struct cuda_step. */
 void *cuda_step_new(struct cuda *cuda, const struct graph *graph, const struct op *op, size_t size,
                     struct error *err);
 void cuda_step_free(struct cuda_step *step);
-/* 0 for success; else fills ERR with the operator's name and shape. */
+/* Returns 0 for success; else fills ERR with the operator's name and shape. */
 int cuda_step_check(const struct cuda_step *step, cudaError_t status, struct error *err);
 
 const struct tensor *cuda_input(const struct graph *graph, const struct op *op, int slot);
 const struct tensor *cuda_output(const struct graph *graph, const struct op *op, int slot);
-/* What libraries work in has to lie at a multiple of this; arenas promise less (BACKEND_ALIGNMENT).
- * Scratch that begins with such a workspace asks for cuda_workspace_bytes of it. */
+/* Alignment that libraries need for workspaces; arenas guarantee less (BACKEND_ALIGNMENT). Scratch
+ * that begins with a workspace needs cuda_workspace_bytes of it. */
 enum { CUDA_WORKSPACE_ALIGNMENT = 256 };
 size_t cuda_workspace_bytes(size_t bytes);
 void *cuda_workspace(void *scratch);
 
-/* Whether parameter TENSOR has a narrow copy (backend.h), and where that of its values at ADDRESS
- * is. */
+/* Returns whether parameter TENSOR has a half-precision copy (backend.h), and the address of the
+ * copy of its values at ADDRESS. */
 bool cuda_is_narrowed(const struct graph *graph, const struct tensor *tensor);
 void *cuda_narrow(const struct graph *graph, const struct backend_site *site, const void *address);
 
-/* As narrow_gradient of backend.h: the output of a convolution's weight gradient whose channels
- * cuDNN takes as they are. */
+/* See narrow_gradient of backend.h: the output of a convolution's weight gradient whose channels
+ * cuDNN can use directly. */
 int cuda_narrow_gradient(const struct backend *backend, const struct graph *graph,
                          const struct op *op);
 
-/* Rows of a tensor seen as a matrix [rows, last dimension]. */
+/* Returns the rows of a tensor seen as a matrix [rows, last dimension]. */
 size_t cuda_rows(const struct tensor *tensor);
 int cuda_channels(const struct tensor *tensor);
-/* Into how many chunks the norms' kernels split the rows of TENSOR. */
+/* Returns the number of chunks into which the norms' kernels split the rows of TENSOR. */
 int cuda_norm_chunks(const struct cuda *cuda, const struct tensor *tensor);
 
-/* FULL is the tensor before pooling, SMALL the one behind it. */
+/* FULL is the tensor before pooling, SMALL the one after it. */
 struct pool_args cuda_pool_shape(const struct tensor *full, const struct tensor *small,
                                  const struct op_window *window);
 
-/* How one kind of operator is queried and bound. QUERY may be NULL: nothing is needed. */
+/* How one kind of operator is queried and bound. QUERY may be NULL: no memory is needed. */
 struct cuda_rule {
     int (*query)(struct cuda *cuda, const struct graph *graph, const struct op *op,
                  struct backend_needs *needs, struct error *err);
@@ -99,11 +100,11 @@ struct cuda_rule {
                 const struct backend_site *site, struct backend_bound *bound, struct error *err);
 };
 
-/* For rules whose outputs may take the place of inputs and that want nothing else. */
+/* For rules that can work in place and need no memory. */
 int cuda_query_in_place(struct cuda *cuda, const struct graph *graph, const struct op *op,
                         struct backend_needs *needs, struct error *err);
 
-/* In ops.def, of what this backend lacks. */
+/* Entry in ops.def for operators that this backend lacks. */
 extern const struct cuda_rule cuda_none_rule;
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda)                   \
     extern const struct cuda_rule cuda_##cuda##_rule;

@@ -15,7 +15,7 @@ void cuda_version_text(int version, char text[16]) {
     snprintf(text, 16, "%d.%d", version / 1000, version % 1000 / 10);
 }
 
-/* After these a GPU takes nothing more from this process. */
+/* After these errors a GPU accepts no more work from this process. */
 static bool is_sticky(cudaError_t status) {
     switch (status) {
     case cudaErrorIllegalAddress:
@@ -49,7 +49,7 @@ int cuda_memory_error(size_t wanted, struct error *err) {
                       (double)wanted / 1048576, (double)left / 1048576, (double)total / 1048576);
 }
 
-/* The oldest driver for a major version of CUDA: all minor ones run on it. */
+/* Returns the oldest driver for a major version of CUDA: all minor ones run on it. */
 static const char *oldest_driver(int runtime) {
     switch (runtime / 1000) {
     case 11:
@@ -67,7 +67,7 @@ void cuda_driver_name(const char *text, char name[32]) {
     const char *at = strstr(text, "Module");
     name[0] = '\0';
     while (at != NULL && *at != '\0' && *at != '\n' && !isdigit((unsigned char)*at)) {
-        /* "for x86_64" is no version */
+        /* "for x86_64" is not a version */
         if (strncmp(at, "x86_64", 6) == 0)
             at += 6;
         else

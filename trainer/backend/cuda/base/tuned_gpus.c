@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* An entry comes with its report. */
+/* Each entry needs a report in bench/results. */
 static const struct {
     enum cuda_choice choice;
     const char *name; /* NULL: the end */

@@ -12,15 +12,15 @@
 struct convs {
     cudnnHandle_t dnn;
     struct dnn_device device;
-    double bytes_per_ms;         /* of a copy on the device; 0: not measured yet */
+    double bytes_per_ms;         /* bandwidth of a copy on the device; 0: not measured yet */
     float *zeros, *ones;         /* CONV_CHANNELS_MAX each, on the device; one allocation */
     struct conv_choice *choices; /* list; one for each distinct convolution pass */
 };
 
 enum {
-    CONV_CANDIDATES = DNN_PLANS_MAX /* timed when tuning: all that the heuristics offer */
+    CONV_CANDIDATES = DNN_PLANS_MAX /* number timed when tuning: all that the heuristics offer */
 };
-/* Of what a constant or a result that nobody reads is made for. */
+/* Size of constants, and of results that are not used. */
 enum { CONV_CHANNELS_MAX = 8192 };
 #define CONV_WORKSPACE_MAX (INT64_C(1) << 30)
 
@@ -33,16 +33,16 @@ struct conv_choice {
     struct dnn_conv conv;
     struct dnn_graph graph;
     struct dnn_plan_list plans;
-    int64_t workspace;   /* the most that a candidate wants */
-    int chosen;          /* index into plans, -1 before it is settled */
-    float ms;            /* what it takes; 0: nobody has timed it */
-    enum conv_pays pays; /* a fused one, against what would stand in its place */
+    int64_t workspace;   /* maximum over the candidates */
+    int chosen;          /* index into plans, -1 while undecided */
+    float ms;            /* its time; 0: not measured */
+    enum conv_pays pays; /* for a fused one: whether it is faster than the unfused operators */
 };
 
 struct conv_operands {
     int64_t ids[CONV_OPERANDS_MAX];
     void *addresses[CONV_OPERANDS_MAX];
-    size_t scratch[CONV_OPERANDS_MAX]; /* bytes that tuning may write over; 0: it must not */
+    size_t scratch[CONV_OPERANDS_MAX]; /* bytes that tuning may overwrite; 0: none */
     int count;
     void *workspace;
 };

@@ -32,8 +32,9 @@ static void choice_free(struct conv_choice *choice) {
     free(choice);
 }
 
-/* Only precompiled plans: a network has hundreds of passes, and compiling takes up to a second a
- * candidate. Every plain convolution has one (tests/plans), a fused one without falls back. */
+/* Only precompiled plans: a network has hundreds of passes, and compiling takes up to a second per
+ * candidate. Every plain convolution has a precompiled plan (tests/plans); a fused one without
+ * falls back to separate operators. */
 static int search(struct cuda *cuda, struct conv_choice *c, struct error *err) {
     const struct cuda_options *o = &cuda->options;
     struct dnn_plan_query query = {.device = &cuda->convs->device,
@@ -51,7 +52,7 @@ static int search(struct cuda *cuda, struct conv_choice *c, struct error *err) {
     return 0;
 }
 
-/* A pass without plans is kept, too, so that its question is not asked again for each operator. */
+/* A pass without plans is cached as well, so that it is not queried again for each operator. */
 static int check_found(const struct conv_choice *c, struct error *err) {
     if (c->plans.count > 0)
         return 0;

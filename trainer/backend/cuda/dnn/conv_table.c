@@ -16,7 +16,7 @@
 #define NORMED                                                                                     \
     IN(DNN_UID_X, FUSED_CONV_X), IN(DNN_UID_W, FUSED_CONV_W), IN(DNN_UID_SCALE, FUSED_CONV_SCALE), \
         IN(DNN_UID_BIAS, FUSED_CONV_BIAS)
-/* The bias is the given one, or what a norm folds to. */
+/* The bias is the given one, or a folded norm's. */
 #define BIASED                                                                                     \
     IN(DNN_UID_X, AFFINE_X), IN(DNN_UID_W, AFFINE_W), IN(DNN_UID_BIAS, AFFINE_BIAS),               \
         OUT(DNN_UID_Y, 0)
@@ -34,8 +34,8 @@
         COEFFICIENTS(DNN_UID_COEFFICIENT, GRAD_DATA_NORM_COEFFICIENTS)
 #define FILL(uid_, parts_, fill_)                                                                  \
     { .uid = (uid_), .parts = (parts_), .fill = (fill_) }
-/* What the convolution read is masked by itself, as by a norm that changes nothing; the sums of
- * that norm's beta are a bias's. */
+/* The convolution's input is masked by itself, as by an identity norm; the sums for that norm's
+ * beta are the bias's gradient. */
 #define MASKED                                                                                     \
     IN(DNN_UID_Y, AFFINE_GRAD_DY), IN(DNN_UID_W, AFFINE_GRAD_W), OUT(DNN_UID_DX, AFFINE_GRAD_G),   \
         IN(DNN_UID_NORM + DNN_NORM_X, AFFINE_GRAD_Y),                                              \
@@ -97,7 +97,7 @@ static const struct conv_table forms[] = {
      {IN(DNN_UID_Y, 0), IN(DNN_UID_X, 1), OUT(DNN_UID_W, 0)}},
 };
 
-/* Which of the graphs of OP_CONV2D_AFFINE; DNN_PATTERN_COUNT: none. */
+/* Returns the graph for OP_CONV2D_AFFINE; DNN_PATTERN_COUNT: none. */
 static enum dnn_pattern affine_pattern(const struct op *op) {
     bool side = op->inputs[AFFINE_SIDE] != TENSOR_NONE;
     if (side)
@@ -105,7 +105,7 @@ static enum dnn_pattern affine_pattern(const struct op *op) {
     return op->attr.relu ? DNN_FORWARD_BIAS_RELU : DNN_FORWARD_BIAS;
 }
 
-/* And of OP_CONV2D_GRAD_DATA_AFFINE. */
+/* The same for OP_CONV2D_GRAD_DATA_AFFINE. */
 static enum dnn_pattern affine_grad_pattern(const struct op *op) {
     bool masked = op->inputs[AFFINE_GRAD_Y] != TENSOR_NONE;
     bool more = op->inputs[AFFINE_GRAD_SHORTCUT] != TENSOR_NONE;

@@ -1,5 +1,5 @@
-/* Which of cuDNN's operation graphs serves a kind of operator, and which of the operator's tensors
- * stand behind the graph's ids: one table for the plain convolutions and all fused forms. */
+/* Table of cuDNN's operation graph for each kind of convolution operator, plain or fused, and of
+ * the operator's tensors for the graph's ids. */
 #ifndef TRAINER_BACKEND_CUDA_DNN_CONV_TABLE_H
 #define TRAINER_BACKEND_CUDA_DNN_CONV_TABLE_H
 
@@ -8,15 +8,15 @@
 
 enum { CONV_OPERANDS_MAX = 24, CONV_TABLE_ROWS = 20 };
 
-/* What stands behind an id where it is no tensor of the operator: numbers of the input's channels
- * that are all the same, or room for results that nobody reads. */
+/* What an id stands for if it is not a tensor of the operator: a constant for each input channel,
+ * or memory for results that are not used. */
 enum conv_fill { CONV_TENSOR, CONV_ZEROS, CONV_ONES, CONV_SPARE };
 
 struct conv_row {
     int64_t uid; /* 0: end of the rows */
-    bool output; /* of the operator, else an input */
-    int slot;    /* what is absent there is CONV_SPARE */
-    int parts;   /* ids uid .. uid + parts - 1 share the tensor, a row of channels each; 0: one */
+    bool output; /* an output of the operator, else an input */
+    int slot;    /* an absent tensor counts as CONV_SPARE */
+    int parts;   /* ids uid .. uid + parts - 1 share the tensor, one row of channels each; 0: one */
     enum conv_fill fill;
 };
 
@@ -26,17 +26,18 @@ struct conv_table {
     struct conv_row rows[CONV_TABLE_ROWS];
 };
 
-/* NULL for what is no convolution, and for one that no operation graph serves. */
+/* Returns NULL for an operator that is not a convolution, or has no operation graph. */
 const struct conv_table *conv_table(const struct op *op);
-/* Any that PATTERN serves. */
+/* Returns any row with PATTERN. */
 const struct conv_table *conv_table_of_pattern(enum dnn_pattern pattern);
-/* OP is a convolution, whether a graph serves it or not. */
+/* Returns true if OP is a convolution, with or without an operation graph. */
 bool conv_table_is_conv(const struct op *op);
 
-/* The convolution itself: the shapes of its input and weights, wherever the operator has them. */
+/* Returns the convolution itself: the shapes of its input and weights, from whatever slots have
+ * them. */
 struct dnn_conv conv_table_shape(const struct conv_table *form, const struct graph *graph,
                                  const struct op *op);
-/* The operator's weights, or their gradient. */
+/* Returns the operator's weights, or their gradient. */
 const struct tensor *conv_table_weights(const struct conv_table *form, const struct graph *graph,
                                         const struct op *op);
 

@@ -7,12 +7,12 @@
 
 enum { WARM_UP = 1, TIMED = 5 };
 
-/* What the runs of one tuning share. */
+/* State shared by the runs of one tuning. */
 struct tuning {
     struct cuda *cuda;
     const struct conv_operands *operands;
     cudaEvent_t begin, end;
-    void *cold; /* written over between two runs, so that the caches hold nothing of the operands */
+    void *cold; /* overwritten between runs to flush the operands from the caches */
     size_t cold_bytes;
 };
 
@@ -56,7 +56,7 @@ static void tuning_close(struct tuning *t) {
         (void)cudaFree(t->cold);
 }
 
-/* Milliseconds of one run behind a write over the caches. */
+/* Measures the milliseconds of one run with cold caches. */
 static int time_run(const struct tuning *t, const struct dnn_pack *pack,
                     const struct dnn_plan *plan, float *ret_ms, struct error *err) {
     cudaStream_t stream = t->cuda->stream;
@@ -75,7 +75,7 @@ static int time_run(const struct tuning *t, const struct dnn_pack *pack,
     return check(status, err);
 }
 
-/* The least of several runs: what disturbs one only makes it longer. */
+/* The minimum of several runs: disturbances only make a run longer. */
 static int time_plan(const struct tuning *t, const struct dnn_plan *plan, float *ret_ms,
                      struct error *err) {
     const struct conv_operands *o = t->operands;
@@ -104,7 +104,7 @@ int conv_tune(struct cuda *cuda, struct conv_choice *choice, const struct conv_o
         }
     }
     tuning_close(&t);
-    /* What a plan that did not run left behind is not the next launch's error. */
+    /* The error of a plan that did not run must not be reported by the next launch. */
     (void)cudaGetLastError();
     if (best < 0)
         return error_wrap(err, "no plan for %s ran", dnn_pattern_name(choice->pattern));

@@ -34,7 +34,7 @@ int convs_open(struct cuda *cuda, const char *name, struct error *err) {
     return open_constants(cuda, convs, err);
 }
 
-/* Nobody reads its constants: they have addresses. */
+/* Its constants are never read: any address will do. */
 int convs_describe(struct cuda *cuda, const char *path, struct error *err) {
     struct convs *convs = calloc(1, sizeof(*convs));
     if (convs == NULL)
@@ -76,7 +76,7 @@ bool convs_support(struct cuda *cuda, const struct graph *graph, const struct op
         return true;
     struct dnn_conv conv = conv_table_shape(form, graph, op);
     struct conv_choice *choice = NULL;
-    /* The choices that an answer rests on are kept. */
+    /* Caches the choices on which the answer is based. */
     return dnn_pattern_applies(form->pattern, &conv) && conv.in_channels <= CONV_CHANNELS_MAX &&
            conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, NULL) == 0 &&
            (!cuda->options.decide || fusion_autotune(cuda, choice));

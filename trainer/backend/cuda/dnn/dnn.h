@@ -1,8 +1,9 @@
-/* A thin layer over cuDNN's backend descriptors: each call checked, each failure turned into a
- * struct error that says which descriptor, which attribute and cuDNN's own reason.
+/* Thin layer over cuDNN's backend descriptors: each call is checked, and a failure becomes a
+ * struct error that names descriptor, attribute and cuDNN's own reason.
  *
- * Descriptors belong to a struct dnn_pool, which frees them all at once; an operation graph is a
- * few dozen of them. No handle and no GPU are needed: devices are described (dnn_device.h). */
+ * Descriptors belong to a struct dnn_pool, which frees them all at once; an operation graph
+ * consists of a few dozen. No handle and no GPU are needed: devices can be described
+ * (dnn_device.h). */
 #ifndef TRAINER_BACKEND_CUDA_DNN_DNN_H
 #define TRAINER_BACKEND_CUDA_DNN_DNN_H
 
@@ -19,10 +20,10 @@ struct dnn_pool {
 };
 
 void dnn_pool_done(struct dnn_pool *pool);
-/* DESC of FROM is TO's from here on; TO must have room. */
+/* Transfers the ownership of DESC from FROM to TO, which must have space. */
 void dnn_pool_move(struct dnn_pool *from, struct dnn_pool *to, cudnnBackendDescriptor_t desc);
 
-/* A new descriptor of TYPE, owned by POOL. WHAT names it in errors. */
+/* Makes a new descriptor of TYPE, owned by POOL. WHAT names it in errors. */
 int dnn_new(struct dnn_pool *pool, cudnnBackendDescriptorType_t type, const char *what,
             cudnnBackendDescriptor_t *ret, struct error *err);
 int dnn_set(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,

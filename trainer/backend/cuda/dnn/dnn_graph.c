@@ -44,8 +44,8 @@ void dnn_graph_done(struct dnn_graph *g) {
 
 typedef cudnnBackendDescriptor_t desc_t;
 
-/* What the steps of one build share. The first failure sticks: later steps do nothing, so that a
- * pattern reads as the formula that it is. */
+/* State shared by the steps of one build. The first failure is kept and later steps do nothing, so
+ * that a pattern reads like its formula. */
 struct build {
     struct dnn_graph *g;
     const struct dnn_conv *conv;
@@ -81,7 +81,7 @@ static desc_t tensor(struct build *b, int64_t uid, const int64_t dims[4], cudnnD
     return t;
 }
 
-/* What never reaches memory is f32: an engine that takes the type at its word must not round it. */
+/* Values that never reach memory are f32: an engine that honours the type must not round them. */
 static desc_t virtual_tensor(struct build *b, const int64_t dims[4]) {
     return tensor(b, b->g->next_virtual++, dims, CUDNN_DATA_FLOAT);
 }
@@ -90,7 +90,7 @@ static desc_t channel_tensor(struct build *b, int64_t uid, int64_t channels, cud
     return tensor(b, uid, (int64_t[4]){1, channels, 1, 1}, type);
 }
 
-/* A new operation of TYPE, listed in the graph; finished by finish_op. */
+/* Makes a new operation of TYPE, listed in the graph; finished by finish_op. */
 static desc_t new_op(struct build *b, cudnnBackendDescriptorType_t type, const char *what) {
     desc_t op = NULL;
     if (!b->failed)
@@ -148,8 +148,8 @@ static desc_t filter(struct build *b) {
                   b->activation);
 }
 
-/* The three passes of a convolution have the same operands under names of their own. IMAGE is the
- * convolution's input or its gradient, RESPONSE the output or its. */
+/* The three passes of a convolution have the same operands under different names. IMAGE is the
+ * convolution's input or its gradient, RESPONSE the output or its gradient. */
 struct conv_pass {
     cudnnBackendDescriptorType_t type;
     const char *what;
@@ -193,7 +193,7 @@ static void convolve(struct build *b, enum dnn_pattern pattern, desc_t image, de
     finish_op(b, op, pass->what);
 }
 
-/* The convolution's output, or its gradient. */
+/* Returns the convolution's output, or its gradient. */
 static desc_t response(struct build *b) {
     return tensor(b, DNN_UID_Y, b->out_dims, b->activation);
 }
@@ -263,7 +263,7 @@ static void statistics(struct build *b, desc_t y) {
     finish_op(b, op, "statistics");
 }
 
-/* A batch norm whose normalised value the backward pass recomputes. */
+/* A batch norm whose normalized value the backward pass recomputes. */
 struct norm {
     desc_t x, mean, inv_std, gamma, beta;
 };
@@ -286,7 +286,7 @@ static desc_t normalise(struct build *b, const struct norm *n) {
     return pointwise_virtual(b, CUDNN_POINTWISE_ADD, scaled, n->beta);
 }
 
-/* g = gradient where the ReLU's input was positive; written out. */
+/* g = gradient where the ReLU's input was positive; written to memory. */
 static desc_t relu_grad(struct build *b, desc_t input, desc_t gradient) {
     desc_t g = tensor(b, DNN_UID_DX, b->in_dims, b->activation);
     desc_t d = pointwise_descriptor(b, CUDNN_POINTWISE_RELU_BWD);
@@ -352,8 +352,9 @@ static void build_forward(struct build *b, enum dnn_pattern pattern) {
         statistics(b, y);
 }
 
-/* What cuDNN 9.19 has precompiled of this: f32 between the operations, the bias in the activation's
- * type, and the residual added before it. A residual without a ReLU it has not. */
+/* The form that cuDNN 9.19 has precompiled: f32 between the operations, the bias in the
+ * activation's type, and the residual added before it. A residual without a ReLU is not
+ * available. */
 static void build_forward_bias(struct build *b, enum dnn_pattern pattern) {
     desc_t sum = virtual_tensor(b, b->out_dims);
     convolve(b, DNN_FORWARD, tensor(b, DNN_UID_X, b->in_dims, b->activation), sum);

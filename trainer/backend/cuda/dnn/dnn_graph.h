@@ -1,13 +1,14 @@
-/* Operation graphs for cuDNN: the convolutions of a training step with what is fused around them.
+/* Operation graphs for cuDNN: the convolutions of a training step with the operators fused around
+ * them.
  *
- * A pattern is one such graph. Which of them an architecture serves with a precompiled kernel
- * decides the fusion level: the plain three are L0 and L1, those with statistics L2, those with
- * the normalise prologue or the batch-norm reduction epilogue L3, the joins L3+. Those with a bias
- * serve networks whose norms are frozen.
+ * A pattern is one such graph. The patterns with precompiled kernels on an architecture determine
+ * the fusion level: the plain three are L0 and L1, those with statistics L2, those with the
+ * normalization prologue or the batch norm reduction epilogue L3, the joins L3+. Those with a bias
+ * are for networks with frozen norms.
  *
- * Tensors are NHWC in memory; cuDNN wants dimensions in the order N C H W and strides that say so.
- * Filters are OHWI in memory. Tensors of a pattern that the caller must supply at run time have the
- * ids of enum dnn_uid; all others are virtual. Per-channel operands are [1, C, 1, 1]. */
+ * Tensors are NHWC in memory; cuDNN needs dimensions in the order N C H W with matching strides.
+ * Filters are OHWI in memory. Tensors that the caller must supply at run time have the ids of enum
+ * dnn_uid; all others are virtual. Per-channel operands are [1, C, 1, 1]. */
 #ifndef TRAINER_BACKEND_CUDA_DNN_DNN_GRAPH_H
 #define TRAINER_BACKEND_CUDA_DNN_DNN_GRAPH_H
 
@@ -47,17 +48,17 @@ enum dnn_uid {
     DNN_UID_X2, /* the second branch of a dual join */
     DNN_UID_SCALE2,
     DNN_UID_BIAS2,
-    DNN_UID_RESIDUAL, /* as the convolution's input, or as y where that is what it is added to */
-    DNN_UID_JOIN,     /* z, written out */
+    DNN_UID_RESIDUAL, /* shaped as the convolution's input, or as y if it is added to y */
+    DNN_UID_JOIN,     /* z, written to memory */
     DNN_UID_SHORTCUT,
     DNN_UID_NORM = 32,        /* operands of the batch norm of xn: + enum dnn_norm_uid, and */
     DNN_UID_NORM2 = 40,       /* those of the second branch */
     DNN_UID_COEFFICIENT = 48, /* + 0 dy scale, + 1 x scale, + 2 bias of dx = a dy + b x + c */
     DNN_UID_COEFFICIENT2 = 52,
-    DNN_UID_VIRTUAL = 64 /* and up: never in memory */
+    DNN_UID_VIRTUAL = 64 /* from here on: never in memory */
 };
 
-/* A batch norm's operands in a backward pattern, added to DNN_UID_NORM or DNN_UID_NORM2. */
+/* Operands of a batch norm in a backward pattern, added to DNN_UID_NORM or DNN_UID_NORM2. */
 enum dnn_norm_uid {
     DNN_NORM_X,
     DNN_NORM_MEAN,
@@ -84,13 +85,12 @@ struct dnn_graph {
 
 const char *dnn_pattern_name(enum dnn_pattern pattern);
 
-/* False where the form has no meaning: joins in front of a strided convolution. */
+/* Returns false if the form has no meaning: joins before a strided convolution. */
 bool dnn_pattern_applies(enum dnn_pattern pattern, const struct dnn_conv *conv);
 
 /* Builds and finalizes the operation graph; ACTIVATION is CUDNN_DATA_HALF, _BFLOAT16 or _FLOAT.
- * Filter gradients come out in
- * the activation's type: no precompiled engine of cuDNN 9.19 writes f32 from half inputs.
- * dnn_graph_done() is safe on a half-built graph. */
+ * Filter gradients have the activation's type: no precompiled engine of cuDNN 9.19 writes f32 from
+ * half-precision inputs. dnn_graph_done() is safe on a half-built graph. */
 int dnn_graph_build(struct dnn_graph *g, enum dnn_pattern pattern, const struct dnn_conv *conv,
                     cudnnDataType_t activation, struct error *err);
 void dnn_graph_done(struct dnn_graph *g);

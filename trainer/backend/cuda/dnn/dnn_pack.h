@@ -1,4 +1,5 @@
-/* Running a plan: the addresses behind the graph's tensor ids, bound once. */
+/* Variant pack: the addresses for a graph's tensor ids, bound once, and the execution of a plan
+ * with them. */
 #ifndef TRAINER_BACKEND_CUDA_DNN_DNN_PACK_H
 #define TRAINER_BACKEND_CUDA_DNN_DNN_PACK_H
 
@@ -9,7 +10,7 @@ struct dnn_pack {
     cudnnBackendDescriptor_t pack;
 };
 
-/* COUNT ids with their addresses in device memory; WORKSPACE may be NULL where none is needed. */
+/* COUNT ids with their addresses in device memory; WORKSPACE may be NULL if none is needed. */
 int dnn_pack_init(struct dnn_pack *pack, const int64_t *ids, void *const *addresses, int count,
                   void *workspace, struct error *err);
 void dnn_pack_done(struct dnn_pack *pack);

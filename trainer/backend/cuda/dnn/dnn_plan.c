@@ -14,7 +14,7 @@ void dnn_plan_list_done(struct dnn_plan_list *list) {
         plan_done(&list->plans[--list->count]);
 }
 
-/* Whether an engine with this note computes with less than f32 has. */
+/* Returns true if an engine with this note computes with less precision than f32. */
 static bool loses_bits(cudnnBackendNumericalNote_t note) {
     switch (note) {
     case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
@@ -28,7 +28,7 @@ static bool loses_bits(cudnnBackendNumericalNote_t note) {
     }
 }
 
-/* Reads the engine behind PLAN's configuration: its index and what it says of itself. */
+/* Reads the engine of PLAN's configuration: its index and properties. */
 static int describe(struct dnn_plan *plan, desc_t config, struct error *err) {
     enum { NOTES_MAX = 16 };
     desc_t engine = NULL;
@@ -65,7 +65,7 @@ static int describe(struct dnn_plan *plan, desc_t config, struct error *err) {
     return 0;
 }
 
-/* For whom PLAN is: the handle that will run it, or a device by its description. */
+/* Sets the target of PLAN: the handle that will run it, or a device description. */
 static int set_target(desc_t plan, const struct dnn_device *device, struct error *err) {
     if (device->handle != NULL)
         return dnn_set(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
@@ -73,7 +73,7 @@ static int set_target(desc_t plan, const struct dnn_device *device, struct error
     return dnn_set_desc(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, device->properties, err);
 }
 
-/* Makes and finalizes the plan; -1 with the reason when this engine does not serve. */
+/* Makes and finalizes the plan; -1 with the reason if this engine is not usable. */
 static int finalize(struct dnn_plan *plan, desc_t config, const struct dnn_device *device,
                     struct error *err) {
     if (dnn_new(&plan->pool, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "plan", &plan->plan, err) !=
@@ -88,7 +88,7 @@ static int finalize(struct dnn_plan *plan, desc_t config, const struct dnn_devic
     return status == CUDNN_STATUS_SUCCESS ? 0 : dnn_error(status, "workspace size", err);
 }
 
-/* Asks the heuristics of MODE for configurations; their descriptors belong to POOL. */
+/* Queries the heuristics of MODE for configurations; their descriptors belong to POOL. */
 static int ask(struct dnn_pool *pool, const struct dnn_graph *graph,
                const struct dnn_device *device, cudnnBackendHeurMode_t mode,
                desc_t configs[DNN_PLANS_MAX], int64_t *ret_count, struct error *err) {
@@ -100,7 +100,7 @@ static int ask(struct dnn_pool *pool, const struct dnn_graph *graph,
         return -1;
     *ret_count = 0;
     if (cudnnBackendFinalize(heuristics) != CUDNN_STATUS_SUCCESS)
-        return 0; /* nothing for this graph on this device */
+        return 0; /* no configuration for this graph on this device */
     for (int i = 0; i < DNN_PLANS_MAX; i++)
         if (dnn_new(pool, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "configuration", &configs[i], err) !=
             0)

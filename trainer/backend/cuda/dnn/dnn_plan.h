@@ -1,5 +1,5 @@
-/* Execution plans for an operation graph: which engines the heuristics offer, which of them
- * finalize, what they need. */
+/* Execution plans for an operation graph: the engines that the heuristics offer, those that
+ * finalize, and their needs. */
 #ifndef TRAINER_BACKEND_CUDA_DNN_DNN_PLAN_H
 #define TRAINER_BACKEND_CUDA_DNN_DNN_PLAN_H
 
@@ -15,26 +15,27 @@ struct dnn_plan {
     int64_t workspace; /* bytes */
     bool runtime_compiled;
     bool deterministic;
-    bool rounds; /* f32 loses bits on the way: TF32, Winograd and the like */
+    bool rounds; /* f32 loses bits: TF32, Winograd and the like */
 };
 
 struct dnn_plan_list {
     struct dnn_plan plans[DNN_PLANS_MAX];
     int count;
-    int needs_driver; /* runtime-compiled engines that a described device cannot finalize */
+    int needs_driver; /* runtime-compiled engines that cannot be finalized for a described device */
 };
 
 struct dnn_plan_query {
     const struct dnn_device *device;
-    int64_t workspace_max; /* plans that want more are left out */
+    int64_t workspace_max; /* plans that need more are left out */
     int most;              /* stop after this many; at most DNN_PLANS_MAX */
-    bool precompiled;      /* leave out what has to be compiled first, up to a second a plan */
-    bool deterministic;    /* leave out what may give other bits in another run */
-    bool exact;            /* leave out what rounds f32 */
+    bool precompiled;      /* leave out engines that must be compiled first, up to a second per
+                            * plan */
+    bool deterministic;    /* leave out engines that may give different bits in another run */
+    bool exact;            /* leave out engines that round f32 */
 };
 
-/* Fills LIST in the heuristics' order (mode A, then the fallback list). No plan is not an error:
- * count is 0 then. */
+/* Fills LIST in the heuristics' order (mode A, then the fallback list). If there is no plan, count
+ * is 0, without an error. */
 int dnn_plan_list_find(struct dnn_plan_list *list, const struct dnn_graph *graph,
                        const struct dnn_plan_query *query, struct error *err);
 void dnn_plan_list_done(struct dnn_plan_list *list);

@@ -5,7 +5,7 @@
 
 enum { COPIED_BYTES = 256 * 1024 * 1024, COPIES = 5, ALIGNMENT = 256 };
 
-/* Milliseconds of the COPIES-th best of one copy between two halves of MEMORY. */
+/* Milliseconds of the best of COPIES copies between two halves of MEMORY. */
 static cudaError_t time_copies(struct cuda *cuda, char *memory, cudaEvent_t begin, cudaEvent_t end,
                                float *ret_ms) {
     cudaError_t status = cudaSuccess;
@@ -27,7 +27,7 @@ static cudaError_t time_copies(struct cuda *cuda, char *memory, cudaEvent_t begi
     return status;
 }
 
-/* Of this device's copy; 0 where it could not be measured. */
+/* Of this device's copy; 0 if it could not be measured. */
 static double bytes_per_ms(struct cuda *cuda) {
     cudaEvent_t begin = NULL, end = NULL;
     char *memory = NULL;
@@ -67,7 +67,7 @@ static void place(struct conv_operands *o, int64_t uid, char *memory, size_t byt
     o->scratch[o->count++] = bytes;
 }
 
-/* Settles CHOICE on memory of its own, so that its time is known. */
+/* Times CHOICE on separate memory, so that its time is known. */
 static int settle(struct cuda *cuda, struct conv_choice *choice, struct error *err) {
     const struct conv_table *form = conv_table_of_pattern(choice->pattern);
     struct conv_operands o = {0};

@@ -2,12 +2,13 @@
 
 #include <stddef.h>
 
-/* What a launch costs beside its bytes, in ms. */
+/* Overhead of a launch, in ms. */
 #define LAUNCH_MS 0.002
 
-/* A bias or a frozen norm is a pass over the output, statistics are one that reads it. A norm in
- * front is one over the input, written out, and so is a join, which also reads what it adds. Behind
- * a data gradient comes the pass that masks it and sums, which reads all that tells the mask. */
+/* A bias or a frozen norm is a pass over the output; statistics are one that reads it. A preceding
+ * norm is a pass over the input, written to memory, and so is a join, which also reads the
+ * summand. A data gradient is followed by the pass that masks and sums it, which reads everything
+ * the mask depends on. */
 static const struct fusion_baseline rivals[DNN_PATTERN_COUNT] = {
     [DNN_FORWARD_STATS] = {DNN_FORWARD, 0, 1, 1},
     [DNN_NORM_FORWARD_STATS] = {DNN_FORWARD_STATS, 2, 0, 1},

@@ -1,4 +1,4 @@
-/* What stands in for convs.c and all of cuDNN in a build without it. */
+/* Replacement for convs.c in a build without cuDNN. */
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/dnn/convs.h"
 
@@ -23,7 +23,7 @@ void convs_close(struct convs *convs) {
     (void)convs;
 }
 
-/* Which rule serves a kind, by its row in the list. */
+/* The rule of each kind, by its row in the list. */
 static const char *const rules[OP_KINDS] = {
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda)                   \
     [OP_##kind] = #cuda,
@@ -47,7 +47,7 @@ static int refuse_query(struct cuda *cuda, const struct graph *graph, const stru
                      "(RINGMASTER_CUDNN)");
 }
 
-/* Never reached: nothing is bound that was refused before. */
+/* Never reached: refused operators are not bound. */
 static int refuse_bind(struct cuda *cuda, const struct graph *graph, const struct op *op,
                        const struct backend_site *site, struct backend_bound *bound,
                        struct error *err) {

@@ -22,7 +22,7 @@ static void key_of(const struct cuda *cuda, const struct conv_choice *choice, ch
              c->out_channels, c->kernel, c->stride, c->padding);
 }
 
-/* The place that VALUE, "ENGINE\tINDEX\tMS", names for this choice, or -1. */
+/* Returns the index that VALUE, "ENGINE\tINDEX\tMS", gives for this choice, or -1. */
 static int place_in(const char *value, const struct conv_choice *choice, float *ret_ms) {
     char *end = NULL;
     long engine = strtol(value, &end, 10);
@@ -40,7 +40,7 @@ static bool begins(const char *line, const char *word) {
     return strncmp(line, word, strlen(word)) == 0;
 }
 
-/* What stands behind KEY in LINE or one of those after it, or NULL; *LINE becomes the next one. */
+/* Returns what follows KEY in LINE or a later line, or NULL; *LINE becomes the next one. */
 static const char *next_value(const char **line, const char *key) {
     while (*line != NULL) {
         const char *own = *line;

@@ -4,11 +4,11 @@
 #include "trainer/backend/cuda/dnn/conv_table.h"
 #include "trainer/backend/cuda/dnn/dnn_pack.h"
 
-/* A convolution pass, plain or fused. cuDNN wants weights in the activation's type and with the
- * input's channels. The narrow copy of the parameters has them so; where that does not serve,
- * `packed` does: a stem's channels are padded, a frozen norm is folded in, what is constant has no
- * such copy. A weight gradient comes out in that form, too: where the graph has it in f32 (a
- * stem's, or one that is added to another), it is brought there behind the product. */
+/* A convolution pass, plain or fused. cuDNN needs weights in the activation's type and with the
+ * input's channels. The half-precision copy of the parameters has that form. Where it is not
+ * usable, `packed` is: a stem's channels are padded, a frozen norm is folded in, and constants
+ * have no such copy. A weight gradient is computed in that form, too; if the graph needs it in f32
+ * (a stem's, or one that is added to another), it is converted after the product. */
 struct conv_step {
     struct cuda_step step;
     const struct dnn_plan *plan;
@@ -18,10 +18,10 @@ struct conv_step {
     int in, in_padded;
     void *arena;
     void *packed, *bias;   /* what cuDNN reads or writes */
-    size_t packed_bytes;   /* of the weights there that tuning may write over */
-    struct fold_args fold; /* of one with a bias or a frozen norm, and of its gradients */
-    void *spare;           /* results that nobody reads, behind one another */
-    /* of a data gradient with norms behind it */
+    size_t packed_bytes;   /* bytes of the weights there that tuning may overwrite */
+    struct fold_args fold; /* for a bias or a frozen norm, and its gradients */
+    void *spare;           /* results that are not used, one after another */
+    /* of a data gradient followed by norm gradients */
     struct norm_coefficients_args coefficients[LAUNCH_NORMS_MAX];
     int norms;
 };
@@ -30,7 +30,8 @@ static bool has_bias(const struct op *op) {
     return op->kind == OP_CONV2D_AFFINE;
 }
 
-/* The slot of the gamma of a frozen norm behind OP's convolution, with its variance; -1: none. */
+/* Returns the slot of the gamma of a frozen norm after OP's convolution, which its variance
+ * follows; -1: none. */
 static int gamma_slot(const struct op *op) {
     int slot = op->kind == OP_CONV2D_AFFINE               ? AFFINE_GAMMA
                : op->kind == OP_CONV2D_GRAD_DATA_AFFINE   ? AFFINE_GRAD_GAMMA
@@ -39,7 +40,7 @@ static int gamma_slot(const struct op *op) {
     return slot >= 0 && op->inputs[slot] != TENSOR_NONE ? slot : -1;
 }
 
-/* Whether cuDNN reads the parameters' narrow copy, bias included. */
+/* Returns true if cuDNN reads the parameters' half-precision copy, bias included. */
 static bool reads_narrow(const struct graph *graph, const struct op *op, const struct tensor *w,
                          const struct dnn_conv *conv) {
     return cuda_is_narrowed(graph, w) && conv->in_channels == w->shape.dim[3] &&
@@ -47,14 +48,14 @@ static bool reads_narrow(const struct graph *graph, const struct op *op, const s
            (!has_bias(op) || cuda_is_narrowed(graph, cuda_input(graph, op, AFFINE_BIAS)));
 }
 
-/* Whether W is a gradient that cuDNN writes as it is. */
+/* Returns true if W is a gradient that cuDNN writes directly. */
 static bool is_made_narrow(const struct graph *graph, const struct tensor *w,
                            const struct dnn_conv *conv) {
     return w->role == TENSOR_GRADIENT && w->dtype == graph->dtype &&
            conv->in_channels == w->shape.dim[3];
 }
 
-/* Whether cuDNN can use neither that nor the arena's own weights. */
+/* Returns true if cuDNN can use neither that nor the arena's own weights. */
 static bool needs_packing(const struct graph *graph, const struct op *op, const struct tensor *w,
                           const struct dnn_conv *conv) {
     if (reads_narrow(graph, op, w, conv) || is_made_narrow(graph, w, conv))
@@ -86,7 +87,7 @@ static bool is_weight_gradient(const struct conv_table *form) {
     return form->pattern == DNN_GRAD_WEIGHT || form->pattern == DNN_NORM_GRAD_WEIGHT;
 }
 
-/* How many rows of the input's channels a form writes for nobody. */
+/* Returns how many rows of input channels a form writes that are not used. */
 static size_t spare_rows(const struct conv_table *form, const struct op *op) {
     size_t rows = 0;
     for (const struct conv_row *row = form->rows; row->uid != 0; row++)
@@ -121,8 +122,8 @@ static int run_conv(void *context, struct error *err) {
     return 0;
 }
 
-/* What cuDNN means by the coefficients that its reduction can write is documented nowhere: they are
- * ours, from its dgamma and dbeta, which are. */
+/* cuDNN does not document the meaning of the coefficients that its reduction can write, so they
+ * are computed here from its dgamma and dbeta, which are documented. */
 static int run_grad_data_norm(void *context, struct error *err) {
     struct conv_step *s = context;
     if (run_conv(context, err) != 0)
@@ -213,7 +214,7 @@ static void fill_fold(struct conv_step *s, const struct op *op, const struct ten
     s->fold.mean = site->inputs[AFFINE_MEAN];
 }
 
-/* Where weights and bias are; `packed` of a gradient is in its scratch. */
+/* Sets the addresses of weights and bias; `packed` of a gradient is in its scratch. */
 static void place_weights(struct conv_step *s, const struct graph *graph, const struct op *op,
                           const struct backend_site *site, const struct tensor *w,
                           const struct dnn_conv *conv) {
@@ -230,7 +231,7 @@ static void place_weights(struct conv_step *s, const struct graph *graph, const 
     }
 }
 
-/* The bytes of a tensor that lives in the step's own arena; 0 for parameters and the like. */
+/* Returns the bytes of a tensor in the step's own arena; 0 for parameters and the like. */
 static size_t arena_bytes(const struct graph *graph, const struct op *op,
                           const struct conv_row *row) {
     const struct tensor *t =
@@ -238,7 +239,7 @@ static size_t arena_bytes(const struct graph *graph, const struct op *op,
     return t->role == TENSOR_ACTIVATION ? tensor_bytes(t) : 0;
 }
 
-/* Where the tensor of ROW is; *RET_SCRATCH: bytes there that tuning may write over. */
+/* Returns the address of ROW's tensor; *RET_SCRATCH: bytes there that tuning may overwrite. */
 static char *operand(const struct conv_step *s, const struct graph *graph, const struct op *op,
                      const struct backend_site *site, const struct conv_row *row,
                      size_t *ret_scratch) {

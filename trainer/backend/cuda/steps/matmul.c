@@ -38,7 +38,7 @@ static int layout(cublasLtMatrixLayout_t *ret, enum dtype type, int rows, int co
         "layout", err);
 }
 
-/* In column-major terms D' = B' A', so that the library's first operand is our B. */
+/* In column-major terms D' = B' A', so the library's first operand is our B. */
 static int describe(struct matmul *m, const struct matmul_shape *s, struct error *err) {
     cublasOperation_t first = s->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasOperation_t second = s->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -71,7 +71,7 @@ static int describe(struct matmul *m, const struct matmul_shape *s, struct error
     return check(status, "operation", err);
 }
 
-/* The library takes addresses for multiples of 256 unless it is told. */
+/* Without this the library assumes addresses aligned to 256. */
 static cublasStatus_t prefer(cublasLtMatmulPreference_t preference) {
     static const cublasLtMatmulPreferenceAttributes_t operands[] = {
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,

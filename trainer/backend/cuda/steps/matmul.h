@@ -1,6 +1,5 @@
-/* One matrix product by cuBLASLt, chosen once, run many times. Matrices are row-major here, at
- * addresses aligned to MATMUL_ALIGNMENT; the library's column-major view of them is this file's
- * business alone. */
+/* Matrix product by cuBLASLt, chosen once, run many times. Matrices here are row-major, at
+ * addresses aligned to MATMUL_ALIGNMENT; the library's column-major view is hidden in this file. */
 #ifndef TRAINER_BACKEND_CUDA_STEPS_MATMUL_H
 #define TRAINER_BACKEND_CUDA_STEPS_MATMUL_H
 
@@ -10,13 +9,13 @@
 #include <cublasLt.h>
 #include <stdbool.h>
 
-/* What cuBLAS's documents advise for Hopper. */
+/* As cuBLAS's documentation recommends for Hopper. */
 enum { MATMUL_WORKSPACE = 32 * 1024 * 1024 };
-/* As a parameter's narrow copy is: half of what the parameter is (backend.h). */
+/* The alignment of a parameter's half-precision copy: half that of the parameter (backend.h). */
 enum { MATMUL_ALIGNMENT = 32 };
 
-/* D [rows, columns] = A B (+ bias over the columns), rectified or not, where A is [rows, inner], or
- * [inner, rows] when transposed, and B is [inner, columns], or [columns, inner] when transposed. */
+/* D [rows, columns] = A B (+ bias over the columns), with or without a ReLU. A is [rows, inner],
+ * or [inner, rows] if transposed; B is [inner, columns], or [columns, inner] if transposed. */
 struct matmul_shape {
     int rows, columns, inner;
     bool transpose_a, transpose_b;
@@ -24,7 +23,7 @@ struct matmul_shape {
     bool tf32;         /* f32 may be rounded to TF32 */
     enum dtype d_type; /* of D */
     const void *bias;  /* device memory, of D's type, or NULL */
-    bool relu;         /* D is rectified */
+    bool relu;         /* apply a ReLU to D */
 };
 
 struct matmul {
@@ -33,8 +32,7 @@ struct matmul {
     cublasLtMatmulAlgo_t algorithm;
 };
 
-/* HANDLE is NULL for a device that is described (cuda/simulated_gpu.h): no algorithm is chosen
- * then. */
+/* HANDLE is NULL for a simulated device (cuda/simulated_gpu.h): then no algorithm is chosen. */
 int matmul_init(struct matmul *m, cublasLtHandle_t handle, const struct matmul_shape *shape,
                 struct error *err);
 void matmul_done(struct matmul *m);

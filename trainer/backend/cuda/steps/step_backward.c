@@ -1,5 +1,5 @@
-/* The backward pass of a 1x1 convolution in front of a norm as one operator, where there is a
- * kernel of our own for it. */
+/* Backward pass of a 1x1 convolution before a norm as one operator, where we have a kernel for
+ * it. */
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/kernels/launch_backward.h"
 #include "trainer/backend/cuda/steps/backward.h"
@@ -9,7 +9,7 @@
 struct backward_step {
     struct cuda_step step;
     struct conv_backward_args args;
-    /* Of weights that have no narrow copy: the arena's, and args.w, this step's own copy. */
+    /* For weights without a half-precision copy: the arena's, and args.w, this step's own copy. */
     const float *weights;
     void *packed;
 };

@@ -2,14 +2,14 @@
 
 #include "trainer/backend/cuda/steps/matmul.h"
 
-/* The classifier and its gradients: one product each. */
+/* Linear layer and its gradients: one product each. */
 struct linear_step {
     struct cuda_step step;
     struct matmul product;
     const void *a, *b;
     void *d, *workspace;
-    /* forward and data gradient: weights in the activation's type, the parameters' narrow copy or
-     * packed */
+    /* forward and data gradient: weights in the activation's type, the parameters' half-precision
+     * copy or packed */
     const float *weights, *bias;
     void *packed, *bias_packed; /* the second may be NULL */
     size_t outputs;
@@ -25,8 +25,8 @@ static const struct tensor *weights_of(const struct graph *graph, const struct o
     return op->kind == OP_LINEAR_GRAD_WEIGHT ? cuda_output(graph, op, 0) : cuda_input(graph, op, 1);
 }
 
-/* The weights in the activation's type, and behind them, where that is y's type, the bias: the
- * library wants it in y's. */
+/* The weights in the activation's type, followed, if that is y's type, by the bias: the library
+ * needs it in y's type. */
 static size_t packed_weights(const struct graph *graph, const struct op *op) {
     size_t bytes = (size_t)tensor_count(weights_of(graph, op)) * dtype_size(graph->dtype);
     return backend_aligned(bytes);
@@ -94,7 +94,7 @@ static void linear_done(struct cuda_step *step) {
     matmul_done(&((struct linear_step *)step)->product);
 }
 
-/* A new step with what the three kinds share. */
+/* Makes a new step with the common members of the three kinds. */
 static struct linear_step *new_step(struct cuda *cuda, const struct graph *graph,
                                     const struct op *op, const struct backend_site *site,
                                     struct error *err) {

@@ -1,4 +1,4 @@
-/* The heads' losses and the operators on masks (graph/op_roi.h). */
+/* Losses of the heads, and the operators on masks (graph/op_roi.h). */
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 

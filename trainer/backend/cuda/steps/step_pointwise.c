@@ -22,7 +22,7 @@ static int bind_pointwise(struct cuda *cuda, const struct graph *graph, const st
     if (s == NULL)
         return -1;
     s->function = op_pointwise(op->kind);
-    s->step.type = cuda_output(graph, op, 0)->dtype; /* sums are of wide tensors, too */
+    s->step.type = cuda_output(graph, op, 0)->dtype; /* wide tensors are summed as well */
     s->a = site->inputs[0];
     s->b = site->inputs[1];
     s->y = site->outputs[0];

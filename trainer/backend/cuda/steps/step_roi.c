@@ -1,5 +1,5 @@
-/* The operators behind the proposals (graph/op_roi.h): pictures, regions, detections, a step's
- * numbers. */
+/* Operators after the proposals (graph/op_roi.h): pictures, regions, detections, metrics of a
+ * step. */
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/graph/detect_grid.h"

@@ -1,4 +1,4 @@
-/* The operators around a region proposal network (graph/op_rpn.h). */
+/* Operators around a region proposal network (graph/op_rpn.h). */
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 
@@ -28,7 +28,7 @@ static struct rpn_args rpn_args(const struct graph *graph, const struct op *op) 
         .pictures = (int)cuda_output(graph, op, 0)->shape.dim[0]};
 }
 
-/* What a block sorts has a limit. */
+/* A block can only sort a limited number. */
 static int check_limit(const struct op *op, int count, struct error *err) {
     if (count <= LAUNCH_CANDIDATES_MAX)
         return 0;

@@ -1,4 +1,4 @@
-/* The one channel of a 1x1 convolution that is wanted of each row. */
+/* 1x1 convolution with one output channel per row. */
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 

@@ -62,7 +62,7 @@ cudaError_t launch_roi_align_grad(cudaStream_t stream, enum dtype type,
                                   const struct roi_align_args *args);
 
 /* --- roi_targets.cu --------------------------------------------------------------------------- */
-enum { ROI_SAMPLES_MAX = 2048 }; /* of a picture */
+enum { ROI_SAMPLES_MAX = 2048 }; /* per picture */
 struct roi_targets_args {
     int images, proposals, objects, samples, positives;
     float foreground_iou, background_iou, plus, coder[4];
