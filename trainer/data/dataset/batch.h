@@ -1,6 +1,6 @@
-/* A batch: named fields, each the values of one input of a network, in one block of memory. What
- * the fields are and how many bytes each takes is a layout; shapes and types are the network's,
- * which takes a field by its name and wants all of its bytes (step/network.h). */
+/* Batch: named fields, each the values of one input of a network, in one block of memory. A layout
+ * lists the fields and their sizes in bytes. Shapes and types belong to the network, which takes a
+ * field by name and requires its size to match (step/network.h). */
 #ifndef TRAINER_DATA_DATASET_BATCH_H
 #define TRAINER_DATA_DATASET_BATCH_H
 
