@@ -4,12 +4,21 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 # Function and line for whoever reads a stack; variables' places take as long to compile as the code.
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+if(RINGMASTER_ONE_FILE)
+    set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g0 -DNDEBUG") # it is to be small
+endif()
 
 add_library(ringmaster_flags INTERFACE)
 target_compile_definitions(ringmaster_flags INTERFACE _GNU_SOURCE
     RINGMASTER_VERSION="${PROJECT_VERSION}")
+if(RINGMASTER_ONE_FILE)
+    target_compile_definitions(ringmaster_flags INTERFACE RINGMASTER_ONE_FILE
+        RINGMASTER_C_LIBRARY="${RINGMASTER_C_LIBRARY}")
+endif()
 target_compile_options(ringmaster_flags INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wstrict-prototypes;-Wmissing-prototypes;-Wvla;-Wformat=2;-Wwrite-strings;-Wundef;-Werror>
+    # The house's constants are enumerations.
+    $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-enum-float-conversion>
     $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong;-fno-common;-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
     target_compile_options(ringmaster_flags INTERFACE

@@ -41,8 +41,8 @@ uint32_t crc32c_table(uint32_t crc, const void *bytes, size_t size) {
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 
-__attribute__((target("sse4.2"))) static uint32_t crc32c_instruction(uint32_t crc, const uint8_t *p,
-                                                                     size_t size) {
+__attribute__((target("sse4.2,crc32"))) static uint32_t
+crc32c_instruction(uint32_t crc, const uint8_t *p, size_t size) {
     uint64_t sum = (uint32_t)~crc;
     for (; size >= 8; p += 8, size -= 8) {
         uint64_t word;

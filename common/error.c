@@ -1,5 +1,7 @@
 #include "common/error.h"
 
+#include "common/os_error_text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,9 +30,8 @@ int error_set_errno(struct error *err, enum exit_code code, const char *format, 
     vsnprintf(err->text, sizeof(err->text), format, args);
     va_end(args);
     size_t used = strlen(err->text);
-    char words[128];
-    snprintf(err->text + used, sizeof(err->text) - used, ": %s",
-             strerror_r(saved, words, sizeof(words)));
+    char words[OS_ERROR_TEXT_SIZE];
+    snprintf(err->text + used, sizeof(err->text) - used, ": %s", os_error_text(saved, words));
     errno = saved;
     return -1;
 }

@@ -5,6 +5,7 @@
 #include "common/file.h"
 #include "common/str.h"
 #include "entrypoint/job/machine/library_folders.h"
+#include "entrypoint/job/machine/multiarch.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -61,7 +62,7 @@ static bool find_in(const char *folder, const struct library *l, char ret[LIBRAR
 /* Where programs would find it, in that order. */
 static bool find_file(const char *root, char *const *environment, const struct library *l,
                       char ret[LIBRARIES_VERSION_SIZE]) {
-    static const char *const usual[] = {"/usr/local/lib",      "/usr/lib/x86_64-linux-gnu",
+    static const char *const usual[] = {"/usr/local/lib",      "/usr/lib/" MULTIARCH,
                                         "/usr/lib64",          "/usr/local/cuda/lib64",
                                         "/usr/local/cuda/lib", NULL};
     struct library_folders folders;

@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/redact.h"
 #include "common/standard_streams.h"
+#include "common/str.h"
 #include "common/terminal.h"
 #include "entrypoint/docs.h"
 #include "entrypoint/host/observe/failure_writer.h"
@@ -24,6 +25,9 @@
 #include "entrypoint/plan.h"
 #include "entrypoint/probe.h"
 #include "entrypoint/trainer_flags.h"
+#ifdef RINGMASTER_ONE_FILE
+#include "entrypoint/transfer/transfer.h"
+#endif
 #include "entrypoint/versions.h"
 #include "entrypoint/wire/tls.h"
 
@@ -47,7 +51,7 @@ static int end_printing(void) {
     if (whole && ferror(stdout) == 0)
         return EXIT_CODE_OK;
     log_error("standard output: cannot be written: %s", strerror(number));
-    return file_write_code(number);
+    return (int)file_write_code(number);
 }
 
 static int print_buf(const struct buf *text) {
@@ -377,7 +381,22 @@ static void keep_own_rights(void) {
     (void)umask(umask(0) & ~(mode_t)S_IRWXU);
 }
 
+#ifdef RINGMASTER_ONE_FILE
+/* `ringmaster transfer`, or a link named ringmaster-transfer: how many words stand before those of
+ * that program; -1: something else is asked for. */
+static int find_transfer(int argc, char **argv) {
+    if (argc >= 1 && str_ends_with(argv[0], "ringmaster-transfer"))
+        return 0;
+    return argc >= 2 && strcmp(argv[1], "transfer") == 0 ? 1 : -1;
+}
+#endif
+
 int main(int argc, char **argv) {
+#ifdef RINGMASTER_ONE_FILE
+    int before = find_transfer(argc, argv);
+    if (before >= 0)
+        return transfer_main(argc - before, argv + before);
+#endif
     (void)standard_streams_fill();
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
     keep_own_rights();

@@ -1,6 +1,11 @@
 # The launcher's rooms, from the ground up; os and job do not know each other. Arrows go one way.
 room(entrypoint/os USES common)
 room(entrypoint/wire USES common entrypoint/os LINKS OpenSSL::SSL OpenSSL::Crypto)
+if(RINGMASTER_ONE_FILE)
+    # musl's macro for the next control message compares lengths of two kinds.
+    set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/wire/passed_fds.c PROPERTIES
+        COMPILE_OPTIONS -Wno-sign-compare)
+endif()
 
 # What fetches and sends is a program of its own, beside ringmaster: so that no other process of a
 # job loads libcurl. It knows no job, and of other rooms only how the job's key makes TLS.
@@ -22,11 +27,12 @@ if(RINGMASTER_HAVE_SOURCES)
         entrypoint/transfer/peers entrypoint/transfer/fetch entrypoint/transfer/upload LINKS
         PkgConfig::curl
         EXCLUDE main.c)
-    add_executable(ringmaster-transfer ${CMAKE_CURRENT_LIST_DIR}/transfer/main.c)
-    target_link_libraries(ringmaster-transfer PRIVATE entrypoint_transfer PkgConfig::curl
-        PkgConfig::archive PkgConfig::expat
-        ringmaster_flags)
-    install(TARGETS ringmaster-transfer)
+    target_link_libraries(entrypoint_transfer PRIVATE PkgConfig::archive PkgConfig::expat)
+    if(NOT RINGMASTER_ONE_FILE)
+        add_executable(ringmaster-transfer ${CMAKE_CURRENT_LIST_DIR}/transfer/main.c)
+        target_link_libraries(ringmaster-transfer PRIVATE entrypoint_transfer ringmaster_flags)
+        install(TARGETS ringmaster-transfer)
+    endif()
 endif()
 
 # What was asked, from the ground up: what this machine has; its hosts, as platforms name them; what SageMaker
@@ -64,6 +70,9 @@ room(entrypoint
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/main.c)
     add_executable(ringmaster ${CMAKE_CURRENT_LIST_DIR}/main.c)
     target_link_libraries(ringmaster PRIVATE entrypoint ringmaster_flags)
+    if(RINGMASTER_ONE_FILE)
+        target_link_libraries(ringmaster PRIVATE entrypoint_transfer)
+    endif()
     # A container starts it as `train`.
     add_custom_command(TARGET ringmaster POST_BUILD
         COMMAND ${CMAKE_COMMAND} -E create_symlink ringmaster train

@@ -13,11 +13,14 @@
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/tls.h"
 
-#include <gnu/libc-version.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 
 enum { FILE_MAX = 64 * 1024, LINE_MAX_SIZE = 256 };
 
@@ -69,14 +72,24 @@ static int add_openmpi(char *const *environment, struct buf *ret, struct error *
 /* Of what fetches and uploads, where this build does. */
 static int add_transfer(struct buf *ret, struct error *err) {
     static const char *const libraries[] = {"libcurl", "libarchive", "Expat"};
-    char path[PATH_MAX];
-    const char *const question[] = {path, "version", NULL};
-    if (transfer_process_program(path, NULL) == 0 && program_answer(question, ret, NULL) == 0)
+    cleanup_argv struct argv question = {0};
+    if (transfer_process_command(&question, NULL) == 0 &&
+        argv_add(&question, "version", NULL) == 0 &&
+        program_answer((const char *const *)question.items, ret, NULL) == 0)
         return 0;
     for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
         if (add(ret, libraries[i], "", err) != 0)
             return -1;
     return 0;
+}
+
+/* musl has no call for its own. */
+static const char *c_library(void) {
+#ifdef __GLIBC__
+    return gnu_get_libc_version();
+#else
+    return RINGMASTER_C_LIBRARY;
+#endif
 }
 
 static int add_system(struct buf *ret, struct error *err) {
@@ -88,7 +101,7 @@ static int add_system(struct buf *ret, struct error *err) {
     find_line("/proc/driver/nvidia/version", "NVRM version", driver);
     if (add(ret, "system", system, err) != 0 || add(ret, "kernel", kernel.release, err) != 0 ||
         add(ret, "machine", kernel.machine, err) != 0 ||
-        add(ret, "C library", gnu_get_libc_version(), err) != 0)
+        add(ret, "C library", c_library(), err) != 0)
         return -1;
     return add(ret, "NVIDIA driver", driver, err);
 }

@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/signal_name.h"
 #include "entrypoint/host/capacity.h"
 #include "entrypoint/host/observe/output_dirs.h"
 #include "entrypoint/job/key.h"
@@ -32,10 +33,10 @@ const char *supervisor_own_name(const struct supervisor *s) {
 static void pass_on(struct supervisor *s, int number) {
     unsigned ranks = rank_set_signal(&s->host.rank_set, number);
     if (ranks > 0)
-        log_info("SIG%s: passed on to %u %s of this host", sigabbrev_np(number), ranks,
+        log_info("SIG%s: passed on to %u %s of this host", signal_name(number), ranks,
                  ranks == 1 ? "rank" : "ranks");
     else
-        log_info("SIG%s: ignored, as no rank runs on this host", sigabbrev_np(number));
+        log_info("SIG%s: ignored, as no rank runs on this host", signal_name(number));
 }
 
 static void on_signal(void *context, int number) {
@@ -61,7 +62,7 @@ static void on_signal(void *context, int number) {
         return;
     if (!again)
         s->stop_asked = now;
-    log_info("received SIG%s: %s", sigabbrev_np(number),
+    log_info("received SIG%s: %s", signal_name(number),
              again ? "the second stop request ends everything at once" : "stopping the job");
     s->role->stop(s->state, again);
 }

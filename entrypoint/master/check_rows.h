@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum check_status { CHECK_OK, CHECK_WARNING, CHECK_BAD, CHECK_STATUSES };
 

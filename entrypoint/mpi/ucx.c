@@ -1,6 +1,7 @@
 #include "entrypoint/mpi/ucx.h"
 
 #include "common/cleanup.h"
+#include "entrypoint/job/machine/multiarch.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -10,8 +11,8 @@
 
 bool ucx_is_built(const char *mpirun) {
     static const char *const folders[] = {"lib/openmpi", "lib64/openmpi",
-                                          "lib/x86_64-linux-gnu/openmpi/lib/openmpi3",
-                                          "lib/x86_64-linux-gnu/openmpi/lib/openmpi"};
+                                          "lib/" MULTIARCH "/openmpi/lib/openmpi3",
+                                          "lib/" MULTIARCH "/openmpi/lib/openmpi"};
     char path[PATH_MAX];
     cleanup_free char *real = mpirun != NULL ? realpath(mpirun, NULL) : NULL;
     for (int up = 0; up < 2; up++) {

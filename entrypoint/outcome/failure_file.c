@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* TEXT redacted and as valid UTF-8; lines stay lines. */
@@ -239,6 +241,15 @@ void failure_file_none(const char *base_dir) {
         (void)unlinkat(folder, reserve, 0);
 }
 
+/* Fails where TO is there. */
+static int rename_new(int folder, const char *from, const char *to) {
+#ifdef __GLIBC__
+    return renameat2(folder, from, folder, to, RENAME_NOREPLACE);
+#else /* musl 1.2.5 has no function for it */
+    return (int)syscall(SYS_renameat2, folder, from, folder, to, RENAME_NOREPLACE);
+#endif
+}
+
 /* EMPTY: an empty file of that name is there, and may go. */
 static int publish(int folder, const struct buf *text, bool empty, bool *ret_kept,
                    struct error *err) {
@@ -247,7 +258,7 @@ static int publish(int folder, const struct buf *text, bool empty, bool *ret_kep
         return -1;
     if (ftruncate(fd, (off_t)text->size) != 0 || fchmod(fd, 0644) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "writing");
-    if (!empty && renameat2(folder, reserve, folder, name, RENAME_NOREPLACE) == 0)
+    if (!empty && rename_new(folder, reserve, name) == 0)
         return 0;
     *ret_kept = !empty && errno == EEXIST; /* the program was faster */
     if (*ret_kept)

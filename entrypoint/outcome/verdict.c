@@ -1,6 +1,7 @@
 #include "entrypoint/outcome/verdict.h"
 
 #include "common/json.h"
+#include "common/signal_name.h"
 #include "common/str.h"
 
 #include <signal.h>
@@ -128,7 +129,7 @@ static const char *memory_hint(const struct rank_report *r) {
 }
 
 void verdict_describe_end(const struct rank_report *r, char *text, size_t size) {
-    const char *name = r->end == RANK_SIGNALLED ? sigabbrev_np(r->value) : NULL;
+    const char *name = r->end == RANK_SIGNALLED ? signal_name(r->value) : NULL;
     const char *memory = memory_hint(r);
     const char *hint = r->value == SIGBUS ? "; is /dev/shm full?" : "";
     if (r->end == RANK_VANISHED)

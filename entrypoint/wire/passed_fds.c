@@ -8,7 +8,8 @@ static void keep(struct msghdr *header, int *fds, size_t *fd_count) {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
             continue;
-        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        /* A size_t with glibc and a socklen_t with musl, as msg_controllen below. */
+        size_t count = ((size_t)c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t i = 0; i < count; i++) {
             int fd;
             memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
@@ -29,7 +30,7 @@ ssize_t passed_fds_receive(int socket, void *bytes, size_t size, int *fds, size_
     struct msghdr header = {.msg_iov = &piece,
                             .msg_iovlen = 1,
                             .msg_control = control.room,
-                            .msg_controllen = sizeof(control.room)};
+                            .msg_controllen = (socklen_t)sizeof(control.room)};
     ssize_t got = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got >= 0)
         keep(&header, fds, fd_count);
@@ -46,11 +47,11 @@ ssize_t passed_fds_send(int socket, const void *bytes, size_t size, const int *f
     struct msghdr header = {.msg_iov = &piece,
                             .msg_iovlen = 1,
                             .msg_control = control.room,
-                            .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+                            .msg_controllen = (socklen_t)CMSG_SPACE(count * sizeof(int))};
     struct cmsghdr *c = CMSG_FIRSTHDR(&header);
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(count * sizeof(int));
+    c->cmsg_len = (socklen_t)CMSG_LEN(count * sizeof(int));
     memcpy(CMSG_DATA(c), fds, count * sizeof(int));
     return sendmsg(socket, &header, flags);
 }

@@ -6,6 +6,7 @@
 #include "common/sealed_memfd.h"
 #include "common/str.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +39,20 @@ static int make_order(const json_t *order, struct error *err) {
     return fd;
 }
 
-int transfer_process_program(char path[PATH_MAX], struct error *err) {
+#ifdef RINGMASTER_ONE_FILE
+
+int transfer_process_command(struct argv *ret, struct error *err) {
+    char path[PATH_MAX];
+    if (file_self(path, sizeof(path), err) != 0 || argv_add(ret, path, err) != 0)
+        return -1;
+    return argv_add(ret, "transfer", err);
+}
+
+#else
+
+int transfer_process_command(struct argv *ret, struct error *err) {
     static const char name[] = "ringmaster-transfer";
+    char path[PATH_MAX];
     if (file_self(path, PATH_MAX, err) != 0)
         return -1;
     char *slash = strrchr(path, '/');
@@ -48,23 +61,24 @@ int transfer_process_program(char path[PATH_MAX], struct error *err) {
         return error_set(err, EXIT_CODE_INTERNAL, "the path of this program is too long");
     memcpy(path + front, name, sizeof(name));
     if (access(path, X_OK) == 0)
-        return 0;
+        return argv_add(ret, path, err);
     return error_set(err, EXIT_CODE_CONFIG,
                      "this build of ringmaster cannot download or upload files: it was built "
                      "without libcurl, libarchive or Expat (there is no %s)",
                      path);
 }
 
+#endif
+
 int transfer_process_start(struct subprocess *t, const struct transfer_process_options *o,
                            struct error *err) {
-    char path[PATH_MAX];
     char prefix[LINE_SPLITTER_PREFIX_SIZE];
     cleanup_argv struct argv argv = {0};
     cleanup_argv struct argv environment = {0};
-    if (transfer_process_program(path, err) != 0)
+    if (transfer_process_command(&argv, err) != 0)
         return -1;
     cleanup_fd int order = make_order(o->order, err);
-    if (order < 0 || argv_add(&argv, path, err) != 0 || argv_printf(&argv, err, "%d", order) != 0 ||
+    if (order < 0 || argv_printf(&argv, err, "%d", order) != 0 ||
         argv_set_env(&environment, "LANG", "C.UTF-8", err) != 0)
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ",

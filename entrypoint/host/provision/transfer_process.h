@@ -1,19 +1,20 @@
 /* The ringmaster-transfer program as a child.
  *
- * It lies beside this program and gets its order (transfer/download_order.h,
+ * It lies beside this program or is part of it, and gets its order (transfer/download_order.h,
  * transfer/upload_order.h) with the AWS_* variables in sealed memory. */
 #ifndef ENTRYPOINT_HOST_PROVISION_TRANSFER_PROCESS_H
 #define ENTRYPOINT_HOST_PROVISION_TRANSFER_PROCESS_H
 
+#include "common/argv.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/os/subprocess.h"
 
 #include <jansson.h>
-#include <limits.h>
 
-/* Returns the path of the program; an error if this build has none. */
-int transfer_process_program(char path[PATH_MAX], struct error *err);
+/* Appends the words that start the program: its path, or this program's and a command if both are
+ * one file. An error if this build has none. */
+int transfer_process_command(struct argv *ret, struct error *err);
 
 /* Returns the environment part of an order, owned by the caller. */
 json_t *transfer_process_environment(const struct job *job, char *const *environment);

@@ -3,6 +3,7 @@
 #include "common/str.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/job/machine/library_folders.h"
+#include "entrypoint/job/machine/multiarch.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -73,9 +74,9 @@ static bool has_plugin_in(const char *folder) {
 
 static bool has_plugin(const char *root, char *const *environment) {
     static const char *const usual[] = {
-        "/opt/amazon/ofi-nccl/lib",  "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu",
-        "/opt/aws-ofi-nccl/lib",     "/usr/local/lib",
-        "/usr/lib/x86_64-linux-gnu", NULL};
+        "/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib/" MULTIARCH,
+        "/opt/aws-ofi-nccl/lib",    "/usr/local/lib",
+        "/usr/lib/" MULTIARCH,      NULL};
     struct library_folders folders;
     library_folders_begin(&folders, root, environment, usual);
     for (const char *at; (at = library_folders_next(&folders)) != NULL;)

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/os_error_text.h"
 #include "common/str.h"
 #include "entrypoint/transfer/disk/safe_dir.h"
 
@@ -66,10 +67,11 @@ static void note_missed(struct walk *w, size_t size, const char *why, int os_err
     struct scan *l = w->leaving;
     if (l->missed++ > 0)
         return;
+    char words[OS_ERROR_TEXT_SIZE];
     w->path[size] = '\0';
     (void)error_set(&l->first_missed, EXIT_CODE_DATA, "\"%.256s\": %s%s%s",
                     size > 0 ? w->path : ".", why, os_errno != 0 ? ": " : "",
-                    os_errno != 0 ? strerrordesc_np(os_errno) : "");
+                    os_errno != 0 ? os_error_text(os_errno, words) : "");
 }
 
 static int add(struct scan *l, const char *path, const struct stat *st, struct error *err) {

@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "common/str.h"
+#include "entrypoint/transfer/http/ca_bundle.h"
 #include "entrypoint/transfer/http/retry.h"
 #include "entrypoint/wire/tls.h"
 
@@ -214,7 +215,9 @@ static int set_manners(CURL *easy, const char *certificates, struct error *err) 
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(CURLOPT_USERAGENT, "ringmaster/" RINGMASTER_VERSION);
-    if (certificates != NULL && certificates[0] != '\0')
+    if (certificates == NULL || certificates[0] == '\0')
+        certificates = ca_bundle_default();
+    if (certificates != NULL)
         SET(CURLOPT_CAINFO, certificates);
     return 0;
 }

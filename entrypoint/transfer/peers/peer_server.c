@@ -193,8 +193,8 @@ static void *guest(void *context) {
     (void)pthread_mutex_lock(&h->lock);
     (void)close(g->fd);
     g->fd = -1;
+    (void)pthread_cond_signal(&h->left);
     (void)pthread_mutex_unlock(&h->lock);
-    (void)sem_post(&h->places);
     return NULL;
 }
 
@@ -211,7 +211,7 @@ static int start(pthread_t *ret, void *(*run)(void *context), void *context) {
     return result == 0 ? 0 : -1;
 }
 
-/* There is a place, as the semaphore says. FD is taken. */
+/* There is a place. FD is taken. */
 static int seat(struct peer_server *h, int fd) {
     struct peer_server_guest *g = h->guests;
     (void)pthread_mutex_lock(&h->lock);
@@ -238,25 +238,33 @@ static bool is_closing(struct peer_server *h) {
     return closing;
 }
 
-/* Those without the key, who could hold a place with a byte now and then. */
+/* Those without the key, which could hold a place with a byte now and then. Under the lock. */
 static void send_strangers_away(struct peer_server *h) {
     int64_t since = clock_now() - GREET_SECONDS * CLOCK_SECOND;
-    (void)pthread_mutex_lock(&h->lock);
     for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
         if (h->guests[i].fd >= 0 && !h->guests[i].known && h->guests[i].came < since)
             (void)shutdown(h->guests[i].fd, SHUT_RDWR);
-    (void)pthread_mutex_unlock(&h->lock);
 }
 
+/* Under the lock. */
+static bool has_place(const struct peer_server *h) {
+    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
+        if (h->guests[i].fd < 0)
+            return true;
+    return false;
+}
+
+/* No other thread seats guests, so the place stays free. */
 static void wait_for_place(struct peer_server *h) {
-    for (;;) {
+    (void)pthread_mutex_lock(&h->lock);
+    while (!has_place(h)) {
         int64_t until = clock_now() + LOOK_SECONDS * CLOCK_SECOND;
         const struct timespec end = {.tv_sec = until / CLOCK_SECOND,
                                      .tv_nsec = until % CLOCK_SECOND};
-        if (sem_clockwait(&h->places, CLOCK_MONOTONIC, &end) == 0)
-            return;
-        send_strangers_away(h);
+        if (pthread_cond_timedwait(&h->left, &h->lock, &end) != 0)
+            send_strangers_away(h);
     }
+    (void)pthread_mutex_unlock(&h->lock);
 }
 
 /* Who comes while all places are taken waits in the kernel's queue. */
@@ -269,7 +277,9 @@ static void *listen_on(void *context) {
     wait_for_place(h);
     while (!is_closing(h)) {
         (void)poll(&watched, 1, LOOK_SECONDS * 1000);
+        (void)pthread_mutex_lock(&h->lock);
         send_strangers_away(h);
+        (void)pthread_mutex_unlock(&h->lock);
         int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
             (void)poll(NULL, 0, REST_MS); /* who knocks goes on knocking */
@@ -278,6 +288,17 @@ static void *listen_on(void *context) {
         wait_for_place(h);
     }
     return NULL;
+}
+
+static int open_condition(pthread_cond_t *ret) {
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes) != 0)
+        return -1;
+    int result = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    if (result == 0)
+        result = pthread_cond_init(ret, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    return result == 0 ? 0 : -1;
 }
 
 int peer_server_open(struct peer_server *h, int listener, const unsigned char key[TLS_KEY_SIZE],
@@ -290,8 +311,8 @@ int peer_server_open(struct peer_server *h, int listener, const unsigned char ke
         (void)close(listener);
         return -1;
     }
-    if (pthread_mutex_init(&h->lock, NULL) == 0 &&
-        sem_init(&h->places, 0, PEER_SERVER_GUESTS) == 0 && start(&h->thread, listen_on, h) == 0) {
+    if (pthread_mutex_init(&h->lock, NULL) == 0 && open_condition(&h->left) == 0 &&
+        start(&h->thread, listen_on, h) == 0) {
         h->open = true;
         return 0;
     }
@@ -316,7 +337,7 @@ void peer_server_close(struct peer_server *h) {
             (void)pthread_join(h->guests[i].thread, NULL);
     (void)close(h->listener);
     tls_context_free(h->tls);
-    (void)sem_destroy(&h->places);
+    (void)pthread_cond_destroy(&h->left);
     (void)pthread_mutex_destroy(&h->lock);
     h->open = false;
 }

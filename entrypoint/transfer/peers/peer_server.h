@@ -22,7 +22,6 @@
 #include "entrypoint/wire/tls.h"
 
 #include <pthread.h>
-#include <semaphore.h>
 
 /* Two hosts with as many requests as they make at once, and a few more. */
 enum { PEER_SERVER_GUESTS = 2 * POOL_WIDTH + 8 };
@@ -41,8 +40,8 @@ struct peer_server {
     SSL_CTX *tls;
     int listener;
     pthread_t thread;
-    sem_t places;
     pthread_mutex_t lock;
+    pthread_cond_t left; /* a guest has; by the monotonic clock */
     struct peer_server_guest guests[PEER_SERVER_GUESTS];
     bool open;
     bool closing; /* under the lock */

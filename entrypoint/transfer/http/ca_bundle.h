@@ -1,0 +1,13 @@
+/* Certificates of the authorities that a system trusts, for a libcurl that was built without a
+ * place to look: one program runs in images of all distributions, and each has its own. */
+#ifndef ENTRYPOINT_TRANSFER_HTTP_CA_BUNDLE_H
+#define ENTRYPOINT_TRANSFER_HTTP_CA_BUNDLE_H
+
+/* The first of the known files that is readable below ROOT ("" but in tests), else the most usual
+ * one, so that an error names it. Static. */
+const char *ca_bundle_find(const char *root);
+
+/* What libcurl has to be told: NULL where it was built with a place of its own. */
+const char *ca_bundle_default(void);
+
+#endif
