@@ -8,6 +8,7 @@
 # SET   build   compiler, CMake, headers
 #       cuda    what nvcc needs besides the toolkit
 #       fetch   pip, for oneDNN's wheels where the distribution has no oneDNN 3
+#       static  what docker/static.sh and docker/release.sh need besides a compiler, which they fetch
 #       test    what the tests need besides
 #       run     what a built ringmaster and ringtrain need (Open MPI apart, see mpi)
 #       mpi     Open MPI's programs
@@ -49,6 +50,8 @@ names() {
     cuda:*) echo "g++" ;;
     fetch:debian-13*) ;;
     fetch:*) echo "python3-pip ca-certificates" ;;
+    static:*) echo "cmake ninja-build make perl pkg-config patch dpkg-dev xz-utils python3-pip ca-certificates" \
+        "$([ "${2#debian}" = "$2" ] || echo debian-archive-keyring)" ;;
     test:*) echo "libcunit1-dev ccache ninja-build python3-venv codespell fonts-dejavu-core iproute2 iptables util-linux procps strace" ;;
     run:debian-13*) echo "libjansson4 libssl3t64 libjpeg62-turbo libpng16-16t64 libgomp1 libstdc++6 libdnnl3" "$labels" "$sources_t64" ;;
     run:ubuntu-24*) echo "libjansson4 libssl3t64 libjpeg-turbo8 libpng16-16t64 libgomp1 libstdc++6" "$labels" "$sources_t64" ;;

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Brings the compiler of docker/static/zig.lock into a folder, and makes the programs by which
+# builds call it for one architecture: cc, ar, ranlib.
+#
+#   sh docker/static/compiler.sh x86_64|aarch64 FOLDER     the programs lie in FOLDER/tools-ARCH then
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+arch=$1
+folder=$2
+lock=$here/zig.lock
+
+fail() {
+    echo "compiler.sh: $*" >&2
+    exit 1
+}
+
+[ "$(uname -m)" = x86_64 ] || fail "$(uname -m): the compiler is fetched for x86-64 machines alone"
+python3 -m pip --version >/dev/null 2>&1 ||
+    fail "pip is missing (sh docker/packages.sh install static)"
+mkdir -p "$folder"
+if ! cmp -s "$lock" "$folder/zig/lock"; then
+    rm -rf "$folder/zig" "$folder/zig.new"
+    # A network with a proxy of its own has certificates of its own, see docker/build.sh.
+    [ -z "${RINGMASTER_CA:-}" ] || export PIP_CERT="$RINGMASTER_CA"
+    python3 -m pip install --quiet --no-deps --no-compile --require-hashes --only-binary :all: \
+        --root-user-action ignore --target "$folder/zig.new" --requirement "$lock" ||
+        fail "the compiler cannot be fetched"
+    cp "$lock" "$folder/zig.new/lock"
+    mv "$folder/zig.new" "$folder/zig"
+fi
+
+# It builds the C library once for each set of these options, which takes minutes, so they are the
+# same for all that is linked. Undefined behaviour is looked for by the sanitizers' builds. The paths
+# of this machine stay out of what is built.
+tools=$folder/tools-$arch
+mkdir -p "$tools"
+cat >"$tools/cc" <<EOF
+#!/bin/sh
+export ZIG_GLOBAL_CACHE_DIR='$folder/zig-cache' ZIG_LOCAL_CACHE_DIR='$folder/zig-cache'
+exec '$folder/zig/ziglang/zig' cc -target $arch-linux-musl -fno-sanitize=undefined \
+    -Qunused-arguments -O2 -fPIE -pie -s -ffile-prefix-map='$folder'=. "\$@"
+EOF
+for tool in ar ranlib; do
+    printf '#!/bin/sh\nexec %s/zig/ziglang/zig %s "$@"\n' "'$folder'" "$tool" >"$tools/$tool"
+done
+chmod +x "$tools/cc" "$tools/ar" "$tools/ranlib"

@@ -1,0 +1,152 @@
+#!/bin/sh
+# The static launcher (docker/static.sh) in roots that are not ours: Debian 12 and 13 as debootstrap makes
+# them, and one of busybox alone. Nothing is copied in but that one file. In sh tests/run.sh long alone, as
+# the compiler and the roots come from the network; CASES="..." runs some of them.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+dynamic=${RINGMASTER_BIN:-$(cd "$(dirname "$0")/../.." && pwd)/build/release/bin}
+. "$(dirname "$0")/lib.sh"
+
+[ "$DRIVER" = ns ] || skip "its roots are folders of this machine"
+[ -n "${RINGMASTER_LONG:-}${CASES:-}" ] || skip "builds a compiler's worth of libraries: sh tests/run.sh long"
+for program in cmake ninja perl pkg-config debootstrap; do
+    command -v $program >/dev/null || skip "no $program"
+done
+static=$top/build/static-x86_64
+sh "$top/docker/static.sh" || { echo "FAILED: docker/static.sh"; exit 1; }
+file=$static/bin/ringmaster
+roots=$top/.cache/static/roots
+mkdir -p "$roots"
+# A program that the tests time by is this machine's.
+export RINGMASTER_BIN="$dynamic"
+
+it_needs_no_library() {
+    checks=$((checks + 1))
+    headers=$(readelf -lW "$file")
+    check "no loader is asked for" lacks "$headers" INTERP
+    check "no library is needed" lacks "$(readelf -dW "$file")" NEEDED
+    check "it lies at another place each time" holds "$headers" "DYN (Position-Independent"
+    check "it has 6 MB at most" at_most "$(wc -c <"$file")" 6000000
+    check "nothing of this machine is in it" lacks "$(strings "$file" | grep -F "$top" | head -n 3)" "$top"
+    check "it says its libraries" holds "$("$file" version --all)" "libcurl "
+}
+
+# root_of NAME: a folder with that root, made once; 1 where there is no way to its packages.
+root_of() {
+    root=$roots/$1
+    [ ! -e "$root/made" ] || return 0
+    rm -rf "$root"
+    case $1 in
+    debian-*) suite=bookworm
+        [ "$1" = debian-12 ] || suite=trixie
+        debootstrap --variant=minbase "$suite" "$root" http://deb.debian.org/debian >"$root.log" 2>&1 ||
+            { tail -n 3 "$root.log"; return 1; } ;;
+    busybox) busybox_root || return 1 ;;
+    esac
+    mkdir -p "$root/usr/local/bin" "$root/opt" "$root/proc" "$root/dev"
+    : >"$root/made"
+}
+
+# As Alpine's: busybox and its links, and files in /etc.
+busybox_root() {
+    mkdir -p "$root/bin" "$root/etc" "$root/tmp" "$root/run" "$root/var/tmp" "$root/usr/bin"
+    (cd "$roots" && apt-get download busybox-static >/dev/null 2>&1) || return 1
+    dpkg-deb --fsys-tarfile "$roots"/busybox-static_*.deb | tar -C "$root" -xf - ./bin/busybox || return 1
+    for applet in $("$root/bin/busybox" --list); do
+        [ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
+    done
+    echo 'root:x:0:0:root:/root:/bin/sh
+worker:x:4321:4321:worker:/home/worker:/bin/sh' >"$root/etc/passwd"
+    echo 'root:x:0:
+worker:x:4321:' >"$root/etc/group"
+    : >"$root/etc/hosts"
+    : >"$root/etc/resolv.conf"
+}
+
+# A host's first process sees this root from then on, with the host's own folders in it (host_init.sh).
+entering() {
+    echo "root=$root"
+    echo 'for own in opt tmp run var/tmp proc dev dev/shm; do mount --rbind "/$own" "$root/$own" || exit 99; done
+        for own in hosts resolv.conf; do mount --bind "/etc/$own" "$root/etc/$own" || exit 99; done
+        unset folder name
+        exec chroot "$root" /usr/bin/env -i "$@"'
+}
+
+# in_root HOST [-e NAME=VALUE]... COMMAND...: there, with the one file in it.
+in_root() {
+    number=$1
+    shift
+    hosts start "$number" -p "$(entering)" -e PATH=/usr/local/bin:/usr/bin:/bin "$@"
+}
+
+enter() {
+    root_of "$1" || { skip_case "no way to $1's packages"; return 1; }
+    as_root "chroot needs it"
+    install -m 755 "$file" "$root/usr/local/bin/ringmaster"
+    ln -sf ringmaster "$root/usr/local/bin/train"
+    [ -e "$root/usr/bin/env" ] || ln -s ../../bin/busybox "$root/usr/bin/env"
+}
+
+# One rank needs no mpirun: it ends well, badly and when it is told to.
+one_host() {
+    ring 1
+    in_root 1 -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE on $SM_CURRENT_HOST"'
+    all_end 60 0 1 || return
+    check "the rank's line is marked" holds "$(hosts log 1)" "[algo-1 rank 0] rank 0 of 1 on algo-1"
+    ring 1
+    in_root 1 -- train -- sh -c 'echo "no such file" >&2; exit 3'
+    all_end 60 3 1 || return
+    all_name "algo-1 rank 0: exited with 3" 1
+    ring 1
+    in_root 1 -- train -- sh -c 'trap "exit 0" TERM; echo waiting; while :; do sleep 0.1; done'
+    check "it runs" wait_for 60 says 1 'rank 0\] waiting' || return
+    hosts stop 1
+    all_end 60 143 1
+}
+
+# Three hosts meet by the names in /etc/hosts and all tell of what the image lacks.
+three_hosts() {
+    ring 3
+    for host in $everyone; do in_root "$host" -- train -- true; done
+    all_end 90 "$1" $everyone || return
+    all_name "$2" $everyone
+}
+
+# A user by name comes from /etc/passwd.
+a_user() {
+    ring 1
+    in_root 1 -e RINGMASTER_USER="$1" -- train -- sh -c 'id -u'
+    all_end 60 0 1 || return
+    check "the rank is that user" holds "$(hosts log 1)" "rank 0] $2"
+}
+
+jobs_in() {
+    enter "$1" || return 0
+    one_host && three_hosts 127 'the program "mpirun" is not in PATH'
+}
+
+debian_12() { jobs_in debian-12 && a_user nobody 65534; }
+debian_13() { jobs_in debian-13 && a_user nobody 65534; }
+busybox() { jobs_in busybox && a_user worker 4321; }
+
+# Names as a headless service gives them: short ones, a search list, answers that are too long for UDP.
+names_come_from_dns() {
+    enter busybox || return 0
+    ring 3
+    printf 'search other.test jobs.test\nnameserver %s\noptions ndots:5\n' 10.77.0.3 >"$RING/resolv.conf"
+    hosts start 3 -- python3 "$system/dns.py" 10.77.0.3 one.jobs.test=10.77.0.1 two.jobs.test=10.77.0.2
+    check "the name server is ready" wait_for 30 says 3 ready || return
+    for host in 1 2; do
+        rm -f "$(hosts opt "$host")"/input/config/*
+        name=one
+        [ "$host" = 1 ] || name=two
+        in_root "$host" -e RINGMASTER_HOSTS=one,two -e "RINGMASTER_HOST=$name" -- ringmaster check
+    done
+    check "both end" wait_for 90 hosts wait 1 1 2 || return
+    check "two has been found by its short name" holds "$(hosts log 3)" "whole one.jobs.test 10.77.0.1"
+    check "the first host has met the other" holds "$(hosts log 1)" "2 hosts"
+    hosts kill 3
+}
+
+CASES=${CASES:-it_needs_no_library debian_12 debian_13 busybox names_come_from_dns}
+run_cases
+finish
