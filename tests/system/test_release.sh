@@ -1,0 +1,48 @@
+#!/bin/sh
+# What docker/release.sh makes: twice the same bytes, and a wheel that pip takes in an environment of its own, whose
+# ringmaster and train then run. In sh tests/run.sh long alone, as docker/static.sh fetches its compiler.
+# shellcheck disable=SC2154  # check.sh's variables
+set -u
+cd "$(dirname "$0")/../.." || exit 70
+# shellcheck source=/dev/null
+. tests/check.sh
+[ -n "${RINGMASTER_LONG:-}" ] || { echo "skipped: in sh tests/run.sh long alone"; exit 77; }
+for program in cmake ninja perl pkg-config dpkg-deb; do
+    command -v $program >/dev/null || { echo "skipped: no $program"; exit 77; }
+done
+version=$(sed -n 's/^project(ringmaster VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+export RELEASE_ARCHES="${RELEASE_ARCHES:-x86_64}"
+
+made() { sh docker/release.sh "$version" "$1" >"$work/said" 2>&1 || { tail -n 5 "$work/said"; return 1; }; }
+refused() { ! sh docker/release.sh "$1" "$work/none" >"$work/said" 2>&1 && grep -q "$2" "$work/said"; }
+says() { "$@" >"$work/said" 2>&1 || { cat "$work/said"; return 1; }; }
+said() { grep -q "$1" "$work/said" || { cat "$work/said"; return 1; }; }
+
+check "a version that the sources do not have is refused" refused 99.0.0 'CMakeLists.txt says'
+check "it is made" made "$work/one" || exit 1
+check "it is made again" made "$work/two"
+check "twice are the same bytes" diff -r "$work/one" "$work/two"
+check "its sums are right" sh -c "cd '$work/one' && sha256sum --quiet -c SHA256SUMS"
+
+tar -C "$work" -xzf "$work/one/ringmaster-$version-linux-x86_64.tar.gz"
+check "the tarball's program runs" says "$work/ringmaster-$version-linux-x86_64/bin/ringmaster" --version
+check "as that version" said "^ringmaster $version\$"
+check "licences of all libraries are with it" grep -q 'openssl' \
+    "$work/ringmaster-$version-linux-x86_64/share/doc/ringmaster/copyright"
+check "the package needs no other" sh -c "! dpkg-deb -f '$work/one/ringmaster_${version}_amd64.deb' Depends | grep ."
+
+python3 -m venv "$work/venv"
+check "pip takes the wheel" says "$work/venv/bin/pip" install --quiet --no-index \
+    "$work"/one/ringmaster_launcher-"$version"-*_x86_64.whl
+check "ringmaster is on its PATH" says "$work/venv/bin/ringmaster" --version
+check "as that version" said "^ringmaster $version\$"
+job() {
+    env -i PATH="$work/venv/bin:/usr/bin:/bin" SAGEMAKER_BASE_DIR="$work/ml" "$work/venv/bin/train" -- "$@" \
+        >"$work/said" 2>&1
+}
+# shellcheck disable=SC2016  # expanded by the rank
+check "a job of one host ends well" job sh -c 'echo "rank $RANK of $WORLD_SIZE"'
+check "its rank has run" said 'rank 0\] rank 0 of 1'
+job sh -c 'exit 7'
+check "a failing one has its code" test $? = 7
+exit $failed
