@@ -9,7 +9,8 @@ target_link_libraries(test_support PUBLIC PkgConfig::cunit Threads::Threads PRIV
 # Its tests may hold the clock (tests/support/held_clock.h).
 function(with_held_clock target)
     target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/held_clock.c)
-    target_link_options(${target} PRIVATE -Wl,--wrap=clock_gettime,--wrap=epoll_wait)
+    target_link_options(${target} PRIVATE -Wl,--wrap=clock_gettime,--wrap=epoll_wait
+        -Wl,--wrap=timerfd_create,--wrap=timerfd_settime)
 endfunction()
 
 # Its allocations fail one by one (tests/support/no_memory.h).
@@ -81,6 +82,7 @@ if(TARGET entrypoint)
     foreach(entrypoint_room wire job outcome mpi master)
         room_tests(entrypoint/${entrypoint_room} WAITS)
     endforeach()
+    with_held_clock(unit_os)
     with_held_clock(unit_master)
     room_tests(entrypoint/os FROM unit/support/clock NAME unit_support_clock WAITS)
     with_held_clock(unit_support_clock)

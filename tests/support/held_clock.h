@@ -2,8 +2,9 @@
  *
  * While the clock is held, the clocks of common/clock.h stand still but for what a test lets pass,
  * and an event loop that has nothing to read does not wait: time moves on to its next timer. So a
- * test of deadlines takes no time, and a slow machine changes nothing. Other processes and timers
- * of the kernel (os/boot_timer.h) stay in real time: not for tests that wait for these.
+ * test of deadlines takes no time, and a slow machine changes nothing. Timers of the kernel that
+ * are set meanwhile (os/boot_timer.h) follow the held clock. Other processes stay in real time: not
+ * for tests that wait for these.
  *
  * For programs that are linked with with_held_clock() of tests/room.cmake. Not thread-safe. */
 #ifndef TESTS_SUPPORT_HELD_CLOCK_H

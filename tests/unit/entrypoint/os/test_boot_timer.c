@@ -1,6 +1,7 @@
 #include "entrypoint/os/boot_timer.h"
 
 #include "common/clock.h"
+#include "tests/support/held_clock.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@ static void run(int64_t nanoseconds) {
 }
 
 static void open_all(void) {
+    held_clock_begin();
     fires = 0;
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(boot_timer_open(&timer, &loop, fire, &fires, NULL), 0);
@@ -38,16 +40,19 @@ static void open_all(void) {
 static void close_all(void) {
     boot_timer_close(&timer);
     loop_done(&loop);
+    held_clock_end();
 }
 
 static void it_fires_once_and_not_before_its_deadline(void) {
     open_all();
-    int64_t deadline = clock_boot() + 30 * CLOCK_MILLISECOND;
+    int64_t deadline = clock_boot() + 3600 * CLOCK_SECOND + 1;
     boot_timer_set(&timer, deadline);
-    run(10 * CLOCK_SECOND);
+    run(3600 * CLOCK_SECOND); /* until the nanosecond before */
+    CU_ASSERT_EQUAL(fires, 0);
+    run(3600 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(fires, 1);
-    CU_ASSERT(fired_at >= deadline);
-    run(60 * CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL(fired_at, deadline);
+    run(7200 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(fires, 1);
     close_all();
 }
@@ -55,9 +60,11 @@ static void it_fires_once_and_not_before_its_deadline(void) {
 /* As of a machine that has slept over it. */
 static void a_deadline_that_has_passed_fires_at_once(void) {
     open_all();
-    boot_timer_set(&timer, 1);
+    int64_t now = clock_boot();
+    boot_timer_set(&timer, now - 1);
     run(10 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(fires, 1);
+    CU_ASSERT_EQUAL(fired_at, now);
     close_all();
 }
 
@@ -65,11 +72,11 @@ static void it_is_put_off_and_taken_back(void) {
     open_all();
     boot_timer_set(&timer, clock_boot() + 20 * CLOCK_MILLISECOND);
     boot_timer_set(&timer, clock_boot() + 3600 * CLOCK_SECOND);
-    run(60 * CLOCK_MILLISECOND);
+    run(3599 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(fires, 0);
     boot_timer_set(&timer, 1); /* it has passed, and nobody has heard of it yet */
     boot_timer_set(&timer, 0);
-    run(60 * CLOCK_MILLISECOND);
+    run(7200 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(fires, 0);
     close_all();
 }
@@ -98,7 +105,7 @@ static void one_that_is_closed_does_nothing(void) {
     boot_timer_set(&timer, 1);
     boot_timer_close(&timer);
     boot_timer_set(&timer, 1);
-    run(20 * CLOCK_MILLISECOND);
+    run(3600 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(fires, 0);
     close_all();
 }

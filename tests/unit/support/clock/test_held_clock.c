@@ -1,6 +1,7 @@
 #include "tests/support/held_clock.h"
 
 #include "common/clock.h"
+#include "entrypoint/os/boot_timer.h"
 #include "entrypoint/os/loop.h"
 #include "tests/support/unit.h"
 
@@ -77,6 +78,35 @@ static void what_can_be_read_is_read_before_time_passes(void) {
     (void)close(ends[1]);
 }
 
+/* One that is due before the loop's own, one behind it, and one that a test lets pass. */
+static void timers_of_the_kernel_follow_it(void) {
+    struct loop loop;
+    struct error err = {0};
+    struct boot_timer boot;
+    struct timer timer = {.fire = fire, .context = &loop};
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(boot_timer_open(&boot, &loop, fire, &loop, &err), 0);
+    held_clock_begin();
+    const int64_t now = clock_now();
+    loop_after(&loop, &timer, 2 * CLOCK_SECOND);
+    boot_timer_set(&boot, clock_boot() + CLOCK_SECOND + 7);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(fired, now + CLOCK_SECOND + 7);
+    boot_timer_set(&boot, clock_boot() + 2 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_FALSE(timer.active);
+    CU_ASSERT_EQUAL(fired, now + 2 * CLOCK_SECOND + 7); /* a loop waits for whole milliseconds */
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(fired, now + 3 * CLOCK_SECOND + 7);
+    boot_timer_set(&boot, clock_boot() + CLOCK_SECOND);
+    held_clock_pass(CLOCK_SECOND);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(fired, now + 4 * CLOCK_SECOND + 7);
+    held_clock_end();
+    boot_timer_close(&boot);
+    loop_done(&loop);
+}
+
 UNIT_SUITE("support.held_clock", UNIT(a_held_clock_moves_by_what_is_passed_alone),
            UNIT(a_loop_does_not_wait_for_its_timers),
-           UNIT(what_can_be_read_is_read_before_time_passes))
+           UNIT(what_can_be_read_is_read_before_time_passes), UNIT(timers_of_the_kernel_follow_it))
