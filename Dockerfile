@@ -3,10 +3,12 @@
 #   RINGMASTER_CUDA   ON: with the CUDA backend. The build stage then stands on NVIDIA's image with
 #                     the toolkit, and of its libraries the image gets those that ringtrain needs;
 #                     absent: without
+#   RINGMASTER_CUDNN   OFF: with CUDA, but without cuDNN, so that networks with convolutions run on the
+#                     CPU; ON where absent
 #   RINGMASTER_CUDA_ARCHITECTURES   for these GPUs, "80;89;90;100" where absent
 #   BASE              base of the image: Debian 12, with CUDA Ubuntu 24.04
 #   BUILD_BASE        base of the build stage, of the same distribution; with CUDA any that has the
-#                     toolkit, cuDNN 9 and NCCL
+#                     toolkit, cuDNN 9 and NCCL. docker/cuda_base.sh makes one on Debian 12
 #   RINGMASTER_SEED   the image's seed for the control link; a random one where absent
 #   RINGMASTER_VERSION, RINGMASTER_REVISION   for the image's labels: docker/build.sh tells them
 #
@@ -34,10 +36,12 @@ COPY common /src/common
 COPY entrypoint /src/entrypoint
 COPY trainer /src/trainer
 ARG RINGMASTER_CUDA_ARCHITECTURES=80;89;90;100
+ARG RINGMASTER_CUDNN
 RUN cmake -S /src -B /build -DRINGMASTER_TESTS=OFF -DONEDNN_ROOT=/opt/onednn \
         -DRINGMASTER_FREETYPE=ON -DRINGMASTER_SOURCES=ON \
         -DRINGMASTER_CUDA="${RINGMASTER_CUDA:-OFF}" \
-        -DRINGMASTER_CUDNN="${RINGMASTER_CUDA:-AUTO}" -DRINGMASTER_NCCL="${RINGMASTER_CUDA:-AUTO}" \
+        -DRINGMASTER_CUDNN="${RINGMASTER_CUDNN:-${RINGMASTER_CUDA:-AUTO}}" \
+        -DRINGMASTER_NCCL="${RINGMASTER_CUDA:-AUTO}" \
         -DRINGMASTER_CUDA_ARCHITECTURES="$RINGMASTER_CUDA_ARCHITECTURES" \
         -DCMAKE_INSTALL_PREFIX=/usr/local >/dev/null && \
     cmake --build /build --parallel "$(nproc)" && \

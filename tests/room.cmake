@@ -212,7 +212,7 @@ endif()
 
 # Whole jobs on hosts of this machine. Most mostly wait, and measure beside what they time how late the
 # machine is: they run beside each other, and beside those that only compute and time nothing.
-set(system_alone first_failure fork_bomb hosts names_openmpi5 outage sdk)
+set(system_alone cuda_image first_failure fork_bomb hosts names_openmpi5 outage sdk)
 set(system_computing contents faults_ringtrain foreign maskrcnn_example quickstart straggler
     strangers)
 # The longest first, and what others wait for: the image, and the build that two examples share one

@@ -1,6 +1,7 @@
 # An engine for the tests of images and containers, and the image. Sourced; a script that finds no engine
-# runs again with one of its own, for the time that it takes.
-# shellcheck shell=sh disable=SC2034  # image and failed are for who sources it
+# runs again with one of its own, for the time that it takes. With own_image set, the script builds an
+# image of its own, and the usual one is not made.
+# shellcheck shell=sh disable=SC2034,SC2154  # image and failed are for the sourcing script
 system=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$system/../.." && pwd)
 
@@ -44,6 +45,6 @@ fi
 
 # Where an engine answers, an image can be had.
 sh "$top/docker/base.sh" || { echo "FAILED: no base image"; exit 1; }
-sh "$top/docker/build.sh" || exit 1
+[ -n "${own_image:-}" ] || sh "$top/docker/build.sh" || exit 1
 image=${RINGMASTER_IMAGE:-ringmaster:latest}
 failed=0
