@@ -144,7 +144,7 @@ says "No such file or directory (1 such files; ringtrain inspect coco finds all"
 
 echo "ids that are odd, or come again"
 refused 'category -3: "id": it is below 0' "{$IMAGES,\"categories\":[{\"id\":-3,\"name\":\"form\"}],\"annotations\":[{$OBJECT}]}"
-refused 'category number 1 (its id is not at a whole number of 64 bits): "id": ' \
+refused 'category number 1 (its id is not a whole number of 64 bits): "id": ' \
     "{$IMAGES,\"categories\":[{\"id\":9223372036854775808,\"name\":\"form\"}],\"annotations\":[{$OBJECT}]}"
 train 0 "{\"images\":[{\"id\":7,\"file_name\":\"gone.jpg\",\"width\":9,\"height\":9},{\"id\":7,\"file_name\":\"a.jpg\",\"width\":128,\"height\":128}],
     \"categories\":[{\"id\":0,\"name\":\"a\"},{\"id\":2147483648,\"name\":\"b\"},{\"id\":0,\"name\":\"c\"}],

@@ -13,7 +13,7 @@ static void expect_refusal(struct backend *backend, const struct graph *graph, c
     struct error err = {0};
     CU_ASSERT_EQUAL(backend->table->query(backend, graph, op, &needs, &err), -1);
     ASSERT_CONTAINS(err.text, what);
-    ASSERT_CONTAINS(err.text, "oneDNN says: invalid arguments");
+    ASSERT_CONTAINS(err.text, "oneDNN error: invalid arguments");
     err = (struct error){0};
     CU_ASSERT_EQUAL(backend->table->bind(backend, graph, op, &site, &bound, &err), -1);
     ASSERT_CONTAINS(err.text, what);

@@ -31,11 +31,11 @@ static void expect_refusal(struct backend *backend, const struct graph *graph,
     struct backend_bound bound = {0};
     struct error err = {0};
     CU_ASSERT_EQUAL(backend->table->query(backend, graph, op, &needs, &err), -1);
-    ASSERT_CONTAINS(err.text, "oneDNN says: invalid arguments");
+    ASSERT_CONTAINS(err.text, "oneDNN error: invalid arguments");
     CU_ASSERT_EQUAL(needs.scratch + needs.packed, 0);
     err = (struct error){0};
     CU_ASSERT_EQUAL(backend->table->bind(backend, graph, op, &site, &bound, &err), -1);
-    ASSERT_CONTAINS(err.text, "oneDNN says: invalid arguments");
+    ASSERT_CONTAINS(err.text, "oneDNN error: invalid arguments");
     CU_ASSERT_PTR_NULL(bound.step.context);
 }
 
