@@ -1,87 +1,274 @@
-#include "tests/support/lag.h"
-#include "tests/unit/entrypoint/stage.h"
+#include "entrypoint/host/ranks/rank_monitor.h"
 
-#include <sys/stat.h>
+#include "common/clock.h"
+#include "common/json.h"
+#include "entrypoint/host/monitor/cpu_time.h"
+#include "entrypoint/host/ranks/rank_slot.h"
+#include "entrypoint/wire/frame.h"
+#include "tests/support/held_clock.h"
+#include "tests/support/unit.h"
 
-static struct stage_host host;
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-/* dd writes one mark and a patience of a second into the slot: marks, step, patience, each 8 bytes.
- */
-static const char mark_once[] =
-    "printf '\\1\\0\\0\\0\\0\\0\\0\\0\\1\\0\\0\\0\\0\\0\\0\\0\\1' | "
-    "dd of=$RINGMASTER_PROGRESS conv=notrunc 2>/dev/null; echo marked; exec sleep 60";
+/* A host with one rank, on a held clock: what its monitor tells the master, and when. What follows
+ * from it for a whole job is for tests/system (test_job.sh, faults.sh). */
+static struct job job;
+static struct loop loop;
+static struct rank_slot slot;
+static struct rank_slot *slots = &slot;
+static struct rank_monitor monitor;
+static int memory; /* for its progress */
+static struct progress program;
+static int64_t begun;
 
-/* Looks are 4 s apart at most: one sees the mark, and the next that none has followed. All is out
- * 2 s later. */
+/* The rank's processor time, as long as a test says so. */
+static int64_t cpu;
+static bool cpu_is_told;
+int64_t __real_cpu_time_below(pid_t parent);
+int64_t __wrap_cpu_time_below(pid_t parent);
+int64_t __wrap_cpu_time_below(pid_t parent) {
+    return cpu_is_told ? cpu : __real_cpu_time_below(parent);
+}
+
+static json_t *told; /* the last message */
+static unsigned tellings;
+static int64_t told_at; /* since the beginning, ns */
+
+static void tell(void *context, json_t *message) {
+    (void)context;
+    json_decref(told);
+    told = message;
+    told_at = clock_now() - begun;
+    tellings++;
+}
+
+static const struct crew_sinks sinks = {.tell = tell};
+
+static void begin(size_t hosts, int64_t stall, int64_t idle) {
+    held_clock_begin();
+    begun = clock_now();
+    job = (struct job){.settings = {.stall_seconds = stall, .idle_seconds = idle},
+                       .cluster = {.count = hosts}};
+    slot = (struct rank_slot){.rank = 3, .shim = getpid()};
+    cpu = 0;
+    cpu_is_told = true;
+    tellings = 0;
+    memory = progress_create(NULL);
+    CU_ASSERT_EQUAL_FATAL(progress_adopt(&slot.progress, memory, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
+    rank_monitor_init(&monitor, &loop, &job, &sinks, &slots);
+    rank_monitor_seat(&monitor, &slot, memory);
+    rank_monitor_begin(&monitor);
+}
+
+static void end(void) {
+    rank_monitor_leave(&monitor, &slot);
+    rank_monitor_close(&monitor);
+    loop_done(&loop);
+    progress_done(&slot.progress);
+    progress_done(&program);
+    (void)close(memory);
+    json_decref(told);
+    told = NULL;
+    cpu_is_told = false;
+    held_clock_end();
+}
+
+static void end_loop(void *context) {
+    loop_end(context);
+}
+
+/* Until so many nanoseconds after the beginning. */
+static void run_until(int64_t nanoseconds) {
+    struct timer last = {.fire = end_loop, .context = &loop};
+    loop_at(&loop, &last, begun + nanoseconds);
+    CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
+}
+
+static bool is_told(const char *type, int64_t seconds) {
+    return tellings > 0 && strcmp(frame_type(told), type) == 0 &&
+           json_integer_value(json_object_get(told, "rank")) == 3 &&
+           told_at == seconds * CLOCK_SECOND;
+}
+
+static int64_t told_seconds(void) {
+    return json_integer_value(json_object_get(told, "seconds"));
+}
+
+/* As the rank's program does. */
+static void open_memory(void) {
+    char path[32];
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
+    CU_ASSERT_EQUAL_FATAL(progress_open(&program, path, NULL), 0);
+}
+
+/* Once its program has opened the memory, a host alone looks every 4 s: one look sees the mark, and
+ * the next that none has followed. */
 static void a_rank_that_falls_silent_is_stalled(void) {
-    const char *words[] = {"--", "sh", "-c", mark_once, NULL};
-    struct lag lag;
-    stage_start(&host, "silent", NULL, words);
-    lag_begin(&lag);
-    CU_ASSERT_EQUAL(stage_end(&host), EXIT_CODE_STALLED);
-    ASSERT_WITHIN(&lag, 10 * CLOCK_SECOND);
-    ASSERT_CONTAINS(stage_failure(&host), "rank 0");
-    ASSERT_CONTAINS(stage_failure(&host), "stalled");
+    begin(1, 600, 0);
+    run_until(10 * CLOCK_SECOND);
+    open_memory();
+    progress_mark(&program, 1, 4);
+    run_until(30 * CLOCK_SECOND);
+    CU_ASSERT(is_told("stalled", 18));
+    CU_ASSERT_EQUAL(told_seconds(), 4);
+    run_until(3600 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(tellings, 1);
+    end();
 }
 
-static void a_rank_that_never_showed_progress_is_not(void) {
-    const char *const settings[] = {"RINGMASTER_STALL_SECONDS=1", NULL};
-    const char *words[] = {"--", "sleep", "5", NULL};
-    stage_start(&host, "quiet", settings, words);
-    CU_ASSERT_EQUAL(stage_end(&host), 0);
+static void a_second_more_of_patience_is_a_look_more(void) {
+    begin(1, 600, 0);
+    open_memory();
+    progress_mark(&program, 1, 5);
+    run_until(30 * CLOCK_SECOND);
+    CU_ASSERT(is_told("stalled", 12));
+    end();
 }
 
-/* It works for two seconds of a processor, which is more than the limit, and then does nothing. */
-static void a_rank_that_has_worked_and_rests_for_ever_is_stalled(void) {
-    static const char work[] = "(ulimit -t 2; while :; do :; done); exec sleep 600";
-    const char *const settings[] = {"RINGMASTER_IDLE_SECONDS=1", "RINGMASTER_STALL_SECONDS=0",
-                                    NULL};
-    const char *words[] = {"--", "sh", "-c", work, NULL};
-    stage_start(&host, "resting", settings, words);
-    CU_ASSERT_EQUAL(stage_end(&host), EXIT_CODE_STALLED);
-    ASSERT_CONTAINS(stage_output(&host),
-                    "rank 0 has printed nothing and used no processor for 1 s");
-    ASSERT_CONTAINS(stage_output(&host), "sleep: 1 S");
-    ASSERT_CONTAINS(stage_output(&host), "all ranks are silent and idle");
-    ASSERT_CONTAINS(stage_failure(&host), "stalled");
+/* Until the first mark looks become rare, but no rarer than that. */
+static void a_rank_that_marks_late_is_seen_all_the_same(void) {
+    begin(1, 600, 0);
+    open_memory();
+    run_until(10 * CLOCK_SECOND); /* looks at 4 and 12 s, and the next after 16 more */
+    progress_mark(&program, 1, 4);
+    run_until(60 * CLOCK_SECOND);
+    CU_ASSERT(is_told("stalled", 16));
+    end();
 }
 
-/* The limit is the user's, so no work has to come before it: hung from its first line on, or
- * stopped by itself. */
-static void a_rank_that_never_worked_is_stalled_where_that_is_asked_for(void) {
-    static const char *const programs[] = {"exec sleep 600", "kill -STOP $$"};
-    const char *const settings[] = {"RINGMASTER_IDLE_SECONDS=1", NULL};
-    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-        const char *words[] = {"--", "sh", "-c", programs[i], NULL};
-        stage_start(&host, i == 0 ? "hung" : "stopped", settings, words);
-        CU_ASSERT_EQUAL(stage_end(&host), EXIT_CODE_STALLED);
-        ASSERT_CONTAINS(stage_output(&host), "all ranks are silent and idle");
-        ASSERT_CONTAINS(stage_output(&host), i == 0 ? "sleep: 1 S" : "sh: 1 T");
+/* Beside a master that listens for others anyway. A look sees each mark 3 s later. */
+static void a_host_among_others_looks_every_four_seconds(void) {
+    begin(2, 600, 0);
+    open_memory();
+    for (int64_t step = 0; step < 100; step++) {
+        run_until((1 + step * 8) * CLOCK_SECOND);
+        progress_mark(&program, (uint64_t)step, 8);
+    }
+    run_until(1000 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(tellings, 1);
+    CU_ASSERT(is_told("stalled", 804));
+    end();
+}
+
+static void a_rank_that_never_showed_progress_is_not_stalled(void) {
+    begin(1, 80, 0);
+    cpu = 10 * CLOCK_SECOND - 1; /* which is no work yet */
+    run_until(3600 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(tellings, 0);
+    end();
+}
+
+/* Of 80 s of silence, 10 pass before its processor time is read. */
+static void a_rank_that_has_worked_and_rests_is_quiet(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        (void)raise(SIGSTOP);
+        _exit(0);
+    }
+    CU_ASSERT_EQUAL(waitpid(child, NULL, WUNTRACED), child);
+    begin(1, 80, 0);
+    cpu = 10 * CLOCK_SECOND;
+    run_until(100 * CLOCK_SECOND);
+    CU_ASSERT(is_told("quiet", 80));
+    CU_ASSERT_EQUAL(told_seconds(), 80);
+    ASSERT_CONTAINS(json_string_value(json_object_get(told, "states")), ": 1 T");
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+    run_until(1000 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(tellings, 1); /* it may rest on */
+    end();
+}
+
+/* A fiftieth of a processor, between looks that are 80 s apart. */
+static void a_quiet_rank_that_works_again_is_busy(void) {
+    for (int64_t less = 0; less < 2; less++) {
+        begin(1, 80, 0);
+        cpu = 10 * CLOCK_SECOND;
+        run_until(100 * CLOCK_SECOND);
+        cpu += 80 * CLOCK_SECOND / 50 - less;
+        run_until(200 * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(is_told("busy", 160), less == 0);
+        end();
     }
 }
 
-/* As a server does: where nobody asks for its end, it is told of alone, and rests on until it is
- * let go. */
-static void a_rank_that_has_worked_may_rest(void) {
-    static const char work[] = "(ulimit -t 2; while :; do :; done); exec cat \"$1\"";
-    const char *const settings[] = {"RINGMASTER_STALL_SECONDS=1", NULL};
-    char end[STAGE_PATH_SIZE + 32];
-    const char *words[] = {"--", "sh", "-c", work, "sh", end, NULL};
-    (void)snprintf(end, sizeof(end), "%s/server", unit_temp_dir());
-    CU_ASSERT_EQUAL_FATAL(file_make_dirs(end, NULL), 0);
-    (void)snprintf(end, sizeof(end), "%s/server/end", unit_temp_dir());
-    CU_ASSERT_EQUAL_FATAL(mkfifo(end, 0644), 0);
-    stage_start(&host, "server", settings, words);
-    CU_ASSERT(stage_wait_for(&host, "rank 0 has printed nothing and used no processor for 1 s"));
-    int let_go = open(end, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    CU_ASSERT(let_go >= 0);
-    CU_ASSERT_EQUAL(waitpid(host.pid, NULL, WNOHANG), 0);
-    (void)close(let_go);
-    CU_ASSERT_EQUAL(stage_end(&host), 0);
+static void a_quiet_rank_that_prints_or_marks_is_busy(void) {
+    begin(1, 80, 0);
+    cpu = 10 * CLOCK_SECOND;
+    run_until(100 * CLOCK_SECOND);
+    slot.error_out.bytes++;
+    run_until(165 * CLOCK_SECOND);
+    CU_ASSERT(is_told("busy", 160));
+    end();
+    begin(1, 80, 0);
+    cpu = 10 * CLOCK_SECOND;
+    run_until(100 * CLOCK_SECOND);
+    open_memory();
+    progress_mark(&program, 1, 0);
+    run_until(110 * CLOCK_SECOND);
+    CU_ASSERT(is_told("busy", 104));
+    end();
 }
 
-STAGE_SUITE("host.crew_watch", UNIT(a_rank_that_falls_silent_is_stalled),
-            UNIT(a_rank_that_never_showed_progress_is_not),
-            UNIT(a_rank_that_has_worked_and_rests_for_ever_is_stalled),
-            UNIT(a_rank_that_never_worked_is_stalled_where_that_is_asked_for),
-            UNIT(a_rank_that_has_worked_may_rest))
+/* The limit is the user's, so no work has to come before it. Looks at 4, 12, 22 s and so on: the
+ * second one reads its processor time. */
+static void a_rank_that_never_worked_is_quiet_where_that_is_asked_for(void) {
+    begin(1, 0, 80);
+    run_until(90 * CLOCK_SECOND);
+    CU_ASSERT(is_told("quiet", 82));
+    CU_ASSERT_EQUAL(told_seconds(), 80);
+    end();
+}
+
+/* Four seconds late is what a busy machine makes of a look; later, this container was paused. */
+static void time_in_which_this_process_stood_still_does_not_count(void) {
+    for (int64_t more = 0; more < 2; more++) {
+        begin(1, 80, 0);
+        cpu = 10 * CLOCK_SECOND;
+        run_until(20 * CLOCK_SECOND);
+        held_clock_pass(64 * CLOCK_SECOND + more);
+        run_until(86 * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(tellings, more == 0);
+        run_until(160 * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(tellings, more == 0);
+        run_until(170 * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(tellings, 1);
+        CU_ASSERT_EQUAL(told_at / CLOCK_SECOND, 84 + more * 80);
+        end();
+    }
+}
+
+static void a_rank_that_has_reported_is_left_alone(void) {
+    begin(1, 80, 80);
+    cpu = 10 * CLOCK_SECOND;
+    open_memory();
+    progress_mark(&program, 1, 4);
+    slot.reported = true;
+    run_until(3600 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(tellings, 0);
+    end();
+}
+
+static void nothing_is_looked_at_where_nobody_asks(void) {
+    begin(2, 0, 0);
+    CU_ASSERT_FALSE(monitor.look.active);
+    end();
+}
+
+UNIT_SUITE("host.rank_monitor", UNIT(a_rank_that_falls_silent_is_stalled),
+           UNIT(a_second_more_of_patience_is_a_look_more),
+           UNIT(a_rank_that_marks_late_is_seen_all_the_same),
+           UNIT(a_host_among_others_looks_every_four_seconds),
+           UNIT(a_rank_that_never_showed_progress_is_not_stalled),
+           UNIT(a_rank_that_has_worked_and_rests_is_quiet),
+           UNIT(a_quiet_rank_that_works_again_is_busy),
+           UNIT(a_quiet_rank_that_prints_or_marks_is_busy),
+           UNIT(a_rank_that_never_worked_is_quiet_where_that_is_asked_for),
+           UNIT(time_in_which_this_process_stood_still_does_not_count),
+           UNIT(a_rank_that_has_reported_is_left_alone),
+           UNIT(nothing_is_looked_at_where_nobody_asks))
