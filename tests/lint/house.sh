@@ -48,7 +48,6 @@ fi
 # (tests/support/held_clock.h), and what needs real time in tests/system. These meet other processes,
 # threads or the kernel, and are to become fewer.
 cat >"${sleepers:=$(mktemp)}" <<END
-entrypoint/host/monitor/test_thread_states.c
 entrypoint/host/observe/test_failure_writer.c
 entrypoint/host/ranks/test_rank_shim.c
 entrypoint/host/test_supervisor.c
