@@ -1,13 +1,14 @@
 #!/bin/sh
-# Builds the launcher as one program that needs no shared library, for any image with kernel 5.4 or
-# later: `ringmaster`, and the links `train` and `ringmaster-transfer` to it.
+# Builds the launcher as one program that needs no shared library: `ringmaster`, and the links
+# `train` and `ringmaster-transfer` to it.
 #
 #   sh docker/static.sh [x86_64|aarch64] [FOLDER]
 #
-# ARCHITECTURE is that of the image, x86_64 unless said; FOLDER is build/static-ARCHITECTURE unless
-# said, and its bin/ has the program. The compiler comes from PyPI (docker/static/zig.lock) with the
-# C library musl, the other libraries are built from Debian's sources. All of it is kept in
-# .cache/static, so the first call takes minutes and the next ones seconds.
+# The first argument is the processor of the image, x86_64 by default (for aarch64 nothing has been
+# tested). FOLDER is build/static-ARCHITECTURE by default, and its bin/ has the program. The compiler
+# comes from PyPI (docker/static/zig.lock) with the C library musl, the other libraries are built from
+# Debian's sources. All of it is kept in .cache/static, so the first call takes minutes and the next
+# ones seconds.
 #
 # Nothing of this machine or of the time is in the program: the same tree gives the same bytes.
 set -eu
