@@ -6,7 +6,7 @@
 #include "entrypoint/job/cluster/platform_table.h"
 #include "entrypoint/job/settings.h"
 #include "entrypoint/manual.h"
-#include "entrypoint/master/phase.h"
+#include "entrypoint/master/state/phase.h"
 #include "entrypoint/mpi/custom_options.h"
 #include "entrypoint/outcome/explain.h"
 #include "entrypoint/outcome/record.h"

@@ -59,9 +59,21 @@ room(entrypoint/host
     USES common entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job/cluster
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
     entrypoint/host/ranks entrypoint/host/provision)
-room(entrypoint/master USES common entrypoint/os entrypoint/wire entrypoint/job/cluster
+# The master, from the ground up: what it knows and its table of states; what `ringmaster check` does;
+# the hosts that take part; how a job survives the loss of its master; and on top the rest.
+room(entrypoint/master/state USES common entrypoint/os entrypoint/wire entrypoint/job/cluster
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
     entrypoint/host)
+room(entrypoint/master/preflight USES common entrypoint/os entrypoint/wire entrypoint/outcome
+    entrypoint/mpi entrypoint/host/preflight entrypoint/master/state)
+room(entrypoint/master/members USES common entrypoint/wire entrypoint/job/cluster entrypoint/outcome
+    entrypoint/host entrypoint/master/state)
+room(entrypoint/master/failover USES common entrypoint/wire entrypoint/outcome
+    entrypoint/master/state entrypoint/master/members)
+room(entrypoint/master USES common entrypoint/os entrypoint/wire entrypoint/job/cluster
+    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
+    entrypoint/host entrypoint/master/state entrypoint/master/preflight entrypoint/master/members
+    entrypoint/master/failover)
 room(entrypoint
     USES common entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job
     entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight

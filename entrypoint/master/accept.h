@@ -7,7 +7,7 @@
 #ifndef ENTRYPOINT_MASTER_ACCEPT_H
 #define ENTRYPOINT_MASTER_ACCEPT_H
 
-#include "entrypoint/master/state.h"
+#include "entrypoint/master/state/state.h"
 
 /* Callbacks of the listener; the context is the master. */
 extern const struct listener_events accept_events;

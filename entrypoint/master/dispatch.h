@@ -4,7 +4,7 @@
 #ifndef ENTRYPOINT_MASTER_DISPATCH_H
 #define ENTRYPOINT_MASTER_DISPATCH_H
 
-#include "entrypoint/master/state.h"
+#include "entrypoint/master/state/state.h"
 
 /* Implements master.raise. An action may raise events itself, which are handled before its row
  * continues. If an action fails, the rest of its row is skipped and LAUNCH_FAILED follows. */

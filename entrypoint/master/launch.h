@@ -3,7 +3,7 @@
 #ifndef ENTRYPOINT_MASTER_LAUNCH_H
 #define ENTRYPOINT_MASTER_LAUNCH_H
 
-#include "entrypoint/master/state.h"
+#include "entrypoint/master/state/state.h"
 
 /* Chooses the interface that leads to the other hosts. */
 int launch_choose_interface(struct master *m, struct error *err);

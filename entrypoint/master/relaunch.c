@@ -3,7 +3,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "entrypoint/master/lease.h"
+#include "entrypoint/master/members/lease.h"
 #include "entrypoint/outcome/restart.h"
 #include "entrypoint/wire/message.h"
 

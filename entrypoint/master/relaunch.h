@@ -6,7 +6,7 @@
 #ifndef ENTRYPOINT_MASTER_RELAUNCH_H
 #define ENTRYPOINT_MASTER_RELAUNCH_H
 
-#include "entrypoint/master/state.h"
+#include "entrypoint/master/state/state.h"
 
 void relaunch_init(struct master *m);
 void relaunch_close(struct master *m);

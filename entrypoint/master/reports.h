@@ -5,7 +5,7 @@
 #ifndef ENTRYPOINT_MASTER_REPORTS_H
 #define ENTRYPOINT_MASTER_REPORTS_H
 
-#include "entrypoint/master/state.h"
+#include "entrypoint/master/state/state.h"
 
 void reports_init(struct master *m);
 void reports_close(struct master *m);

@@ -3,7 +3,7 @@
 #ifndef ENTRYPOINT_MASTER_STOP_H
 #define ENTRYPOINT_MASTER_STOP_H
 
-#include "entrypoint/master/state.h"
+#include "entrypoint/master/state/state.h"
 
 void stop_init(struct master *m);
 void stop_close(struct master *m);

@@ -6,7 +6,7 @@
 #ifndef ENTRYPOINT_MASTER_STRAGGLERS_H
 #define ENTRYPOINT_MASTER_STRAGGLERS_H
 
-#include "entrypoint/master/state.h"
+#include "entrypoint/master/state/state.h"
 
 void stragglers_open(struct master *m);
 void stragglers_close(struct master *m);

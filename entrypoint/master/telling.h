@@ -6,7 +6,7 @@
 #ifndef ENTRYPOINT_MASTER_TELLING_H
 #define ENTRYPOINT_MASTER_TELLING_H
 
-#include "entrypoint/master/state.h"
+#include "entrypoint/master/state/state.h"
 
 /* Sends the verdict to all connected hosts. */
 void telling_begin(struct master *m);

@@ -5,7 +5,7 @@
 #ifndef ENTRYPOINT_MASTER_UPLOADS_H
 #define ENTRYPOINT_MASTER_UPLOADS_H
 
-#include "entrypoint/master/state.h"
+#include "entrypoint/master/state/state.h"
 
 /* Returns true if the hosts of this job upload. */
 bool uploads_wanted(const struct master *m);

@@ -12,16 +12,16 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "entrypoint/master/accept.h"
-#include "entrypoint/master/duplicate_name.h"
-#include "entrypoint/master/join.h"
-#include "entrypoint/master/leader_query.h"
+#include "entrypoint/master/failover/rejoin.h"
+#include "entrypoint/master/failover/shared_dir.h"
+#include "entrypoint/master/failover/takeover.h"
 #include "entrypoint/master/master.h"
-#include "entrypoint/master/preflight.h"
-#include "entrypoint/master/rejoin.h"
+#include "entrypoint/master/members/duplicate_name.h"
+#include "entrypoint/master/members/join.h"
+#include "entrypoint/master/members/leader_query.h"
+#include "entrypoint/master/preflight/preflight.h"
 #include "entrypoint/master/relaunch.h"
 #include "entrypoint/master/reports.h"
-#include "entrypoint/master/shared_dir.h"
-#include "entrypoint/master/takeover.h"
 #include "entrypoint/master/uploads.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"
@@ -42,8 +42,8 @@ static int far_ends[WORDS_MAX];
 static size_t links;
 static bool ended; /* this host is the master of nobody any more */
 
-/* Of what the table (master/phase.c) does next so much as belongs to who comes; with other events
- * this one is no master any more. */
+/* Of what the table (master/state/phase.c) does next so much as belongs to who comes; with other
+ * events this one is no master any more. */
 static void raise_event(struct master *master, const struct raised *what) {
     CHECK(master == &m && what->event < EVENT_COUNT);
     if (what->event == EVENT_ALL_JOINED && m.phase == PHASE_JOINING)

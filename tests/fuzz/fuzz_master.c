@@ -3,11 +3,11 @@
  * upload), then a list of messages as [host, message], or one of the second host. Who comes and
  * joins is fuzz_accept.c's. Counts stay within the job, texts and lines within their room. */
 #include "common/json.h"
-#include "entrypoint/master/lease.h"
+#include "entrypoint/master/failover/shared_dir.h"
 #include "entrypoint/master/master.h"
-#include "entrypoint/master/preflight.h"
+#include "entrypoint/master/members/lease.h"
+#include "entrypoint/master/preflight/preflight.h"
 #include "entrypoint/master/relaunch.h"
-#include "entrypoint/master/shared_dir.h"
 #include "entrypoint/master/uploads.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"

@@ -7,7 +7,7 @@
 #include "entrypoint/host/preflight/host_info.h"
 #include "entrypoint/host/provision/fetch_progress.h"
 #include "entrypoint/job/sagemaker/metric_definitions.h"
-#include "entrypoint/master/check_rows.h"
+#include "entrypoint/master/preflight/check_rows.h"
 #include "entrypoint/outcome/metric_counts.h"
 #include "entrypoint/outcome/pattern.h"
 #include "tests/fuzz/check.h"

@@ -51,7 +51,7 @@ cat >"${sleepers:=$(mktemp)}" <<END
 entrypoint/host/observe/test_failure_writer.c
 entrypoint/host/ranks/test_rank_shim.c
 entrypoint/host/test_supervisor.c
-entrypoint/master/test_join.c
+entrypoint/master/members/test_join.c
 entrypoint/master/test_stop.c
 entrypoint/os/test_child.c
 entrypoint/os/test_console.c

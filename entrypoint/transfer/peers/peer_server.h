@@ -7,9 +7,9 @@
  *
  * Hosts form a tree: host N asks host (N - 1) / 2, so that each serves at most two others, whatever
  * the number of hosts, and all know their place without communication; if hosts are only counted,
- * the first one gives each the address of its upstream host (master/fetch_wait.h). A file is passed
- * on as soon as it is here, so many files flow through all levels at once; a single server for all
- * would send each byte as often as there are hosts.
+ * the first one gives each the address of its upstream host (master/members/fetch_wait.h). A file
+ * is passed on as soon as it is here, so many files flow through all levels at once; a single
+ * server for all would send each byte as often as there are hosts.
  *
  * Each connection has a thread, as each waits for its files, its peer or the disk by itself. The
  * number of connections is limited, and so is the silence of each, and the time until it has proved

@@ -16,7 +16,7 @@
 #include "entrypoint/job/sagemaker/hyperparameters.h"
 #include "entrypoint/job/sagemaker/metric_definitions.h"
 #include "entrypoint/job/sagemaker/mpi_options.h"
-#include "entrypoint/master/join.h"
+#include "entrypoint/master/members/join.h"
 #include "entrypoint/mpi/custom_options.h"
 #include "entrypoint/mpi/daemon_command.h"
 #include "entrypoint/outcome/pattern.h"

@@ -2,8 +2,8 @@
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "entrypoint/master/join.h"
-#include "entrypoint/master/lease.h"
+#include "entrypoint/master/members/join.h"
+#include "entrypoint/master/members/lease.h"
 #include "entrypoint/master/relaunch.h"
 #include "entrypoint/master/reports.h"
 #include "entrypoint/master/stop.h"

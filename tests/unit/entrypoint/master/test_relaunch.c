@@ -1,6 +1,6 @@
 #include "entrypoint/master/master.h"
 #include "entrypoint/master/relaunch.h"
-#include "entrypoint/master/state.h"
+#include "entrypoint/master/state/state.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/lag.h"
 #include "tests/unit/entrypoint/stage.h"

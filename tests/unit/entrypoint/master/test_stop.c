@@ -1,7 +1,7 @@
 #include "tests/support/lag.h"
 #include "tests/unit/entrypoint/stage.h"
 
-#include "entrypoint/master/attempt.h"
+#include "entrypoint/master/state/attempt.h"
 #include "entrypoint/master/stop.h"
 
 static struct stage_host host;

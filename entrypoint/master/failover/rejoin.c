@@ -1,0 +1,186 @@
+#include "entrypoint/master/failover/rejoin.h"
+
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/master/members/join.h"
+#include "entrypoint/master/members/leader_query.h"
+#include "entrypoint/master/members/lease.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/message.h"
+
+#include <string.h>
+
+bool rejoin_is(const struct master *m, const json_t *message) {
+    bool follows = json_object_get(message, "succession") != NULL &&
+                   !json_is_true(json_object_get(message, "back"));
+    return m->phase == PHASE_GATHERING ? !follows : m->phase != PHASE_JOINING;
+}
+
+/* Returns the number of the attempt that would readmit the host. */
+static unsigned next_attempt(const struct master *m) {
+    if (m->phase == PHASE_GATHERING)
+        return quorum_last(&m->s.role_state->quorum)->number + 1;
+    return m->attempt.number + (m->phase == PHASE_RUNNING);
+}
+
+/* Returns true if waiting makes sense: for an attempt, or for a verdict that is almost known. */
+static bool is_open(const struct master *m) {
+    const struct settings *settings = &m->s.job->settings;
+    bool runs =
+        m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_GATHERING;
+    bool more = (int64_t)next_attempt(m) <= settings->restarts + 1;
+    return settings->shrink && settings->restarts > 0 &&
+           ((runs && more) || m->phase == PHASE_UPLOADING);
+}
+
+/* Reads what the host knows of the job: returns 1, or 0 if it knows nothing because it was
+ * restarted. */
+static int parse(const struct master *m, const json_t *message, char run[ATTEMPT_RUN_SIZE],
+                 struct quorum *quorum, struct error *err) {
+    int64_t quiet = 0;
+    const json_t *told = json_object_get(message, "succession");
+    if (told == NULL)
+        return 0;
+    size_t places = m->s.job->cluster.count;
+    return role_state_parse(told, places, run, quorum, &quiet, err) == 0 ? 1 : -1;
+}
+
+int rejoin_check(const struct member *b, const json_t *message, struct error *err) {
+    const struct master *m = b->master;
+    char run[ATTEMPT_RUN_SIZE];
+    struct quorum quorum;
+    if (!is_open(m))
+        return error_set(err, EXIT_CODE_HOST_LOST, "the job has begun without it");
+    if (!b->lost && m->phase != PHASE_GATHERING)
+        return error_set(err, EXIT_CODE_NOT_READY, "attempt %u still includes that host",
+                         m->attempt.number);
+    int told = parse(m, message, run, &quorum, err);
+    if (told < 0)
+        return -1;
+    if (told > 0 && strcmp(run, m->s.host.run) != 0)
+        return error_set(err, EXIT_CODE_HOST_LOST, "it was part of another run of this job");
+    return 0;
+}
+
+/* Refuses the host for good and frees its link. */
+static void refuse(struct member *b, const struct error *why) {
+    struct error error = {0};
+    (void)error_set(&error, EXIT_CODE_HOST_LOST, "the job continues without it: %.400s", why->text);
+    log_warning("%s was refused: %s", member_name(b), error.text);
+    master_refuse(b->link, FRAME_VERSION, &error);
+    b->link = NULL;
+}
+
+void rejoin_told(struct member *b, const json_t *message) {
+    struct error fault = {0};
+    if (message_kind(message) == MESSAGE_ALIVE)
+        lease_alive(b, message);
+    if (message_kind(message) != MESSAGE_JOIN)
+        return;
+    json_decref(b->pending_join);
+    b->pending_join = json_incref((json_t *)(uintptr_t)message);
+    join_clocks(b, message);
+    join_weigh(b, message, &fault);
+    if (fault.code != 0)
+        refuse(b, &fault);
+    else
+        master_raise_about(b, EVENT_HOST_REJOINED, NULL);
+}
+
+void rejoin_meet(struct member *b, struct link *link, const struct net_address *peer,
+                 const json_t *message) {
+    struct master *m = b->master;
+    link_free(b->link); /* the old link of a host that waited or took part and is silent */
+    if (m->phase == PHASE_GATHERING)
+        join_left(b);
+    json_decref(b->pending_join);
+    b->pending_join = NULL;
+    b->link = link;
+    b->address = *peer;
+    b->is_standby = true;
+    b->trip = 0;
+    link_own(link, m->accept.events, b);
+    link_set_silence(link, m->s.job->settings.dead_seconds);
+    member_heard(b);
+    link_send(link, message_with(MESSAGE_STANDBY, json_pack("{s:s}", "run", m->s.host.run)));
+    lease_greet(b);
+    log_info("%s is back, and waits for the next attempt", member_name(b));
+    event_log_put(&m->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", member_name(b)));
+    rejoin_told(b, message);
+}
+
+/* Returns true if the host fits into attempt NUMBER. QUORUM learns what it knows, if this master
+ * has the right to act by that. */
+static bool fits(const struct member *b, unsigned number, struct quorum *quorum) {
+    const struct master *m = b->master;
+    char run[ATTEMPT_RUN_SIZE];
+    struct quorum theirs;
+    struct quorum both = *quorum;
+    if (!member_is_standby(b) || b->pending_join == NULL)
+        return false;
+    if (!role_state_is_on(m->s.role_state) || parse(m, b->pending_join, run, &theirs, NULL) <= 0)
+        return true;
+    quorum_learn(&both, &theirs);
+    if (quorum_last(&theirs)->number >= number || !lease_allows(m, &both))
+        return false;
+    *quorum = both;
+    return true;
+}
+
+static struct quorum known(const struct master *m) {
+    return m->s.role_state != NULL ? m->s.role_state->quorum : (struct quorum){0};
+}
+
+size_t rejoin_count(const struct master *m) {
+    struct quorum quorum = known(m);
+    size_t count = 0;
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        count += fits(&m->members[i], next_attempt(m), &quorum);
+    return count;
+}
+
+static void take(struct member *b) {
+    struct master *m = b->master;
+    json_decref(b->pending_join);
+    b->pending_join = NULL;
+    b->is_standby = b->lost = b->uploaded = false;
+    b->uncounted = true;
+    b->cleared = m->attempt.number;
+    m->join.count += !b->joined;
+    b->joined = true;
+    link_send(b->link, message_with(MESSAGE_WELCOME, json_pack("{s:s}", "run", m->s.host.run)));
+    log_info("%s is one of the next attempt's hosts", member_name(b));
+}
+
+void rejoin_take(struct master *m) {
+    struct quorum quorum = known(m);
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (fits(&m->members[i], m->attempt.number, &quorum))
+            take(&m->members[i]);
+    if (m->s.role_state != NULL)
+        m->s.role_state->quorum = quorum;
+}
+
+static void send_on(struct member *b) {
+    struct error why = {0};
+    if (leader_query_elsewhere(b->master, &why) == 0)
+        (void)error_set(&why, EXIT_CODE_NOT_READY, "it no longer leads a job");
+    master_refuse(b->link, FRAME_VERSION, &why);
+    b->link = NULL;
+    join_left(b);
+}
+
+void rejoin_redirect(struct master *m) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (m->members[i].link != NULL && (m->leader_query.leader > 0 || m->members[i].is_standby))
+            send_on(&m->members[i]);
+}
+
+void rejoin_ask(struct master *m) {
+    const size_t leader = m->leader_query.leader;
+    struct role_state *s = m->s.role_state;
+    s->back = true;
+    s->anew = leader > 0;
+    s->turn = m->s.job->cluster.hosts[leader].place;
+    supervisor_follow(&m->s);
+}

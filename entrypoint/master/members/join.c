@@ -1,0 +1,341 @@
+#include "entrypoint/master/members/join.h"
+
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/host/capacity.h"
+#include "entrypoint/master/members/fetch_wait.h"
+#include "entrypoint/master/members/leader_query.h"
+#include "entrypoint/master/members/lease.h"
+#include "entrypoint/wire/message.h"
+#include "entrypoint/wire/tls.h"
+
+#include <stdlib.h>
+
+enum {
+    ANNOUNCE_SECONDS = 5,
+    FAULT_SECONDS = 30, /* for hosts to join and hear that there is no job */
+    HURRY_SECONDS = 5,  /* for the same after a stop */
+    BUSY_SECONDS = 30,  /* between two lines while all are here, and some fetch */
+};
+
+static void announce(void *context) {
+    struct master *m = context;
+    char missing[FETCH_WAIT_NAMES_MAX];
+    char busy[FETCH_WAIT_NAMES_MAX];
+    bool any_missing = fetch_wait_missing(m, missing) > 0;
+    bool any_busy = fetch_wait_busy(m, busy) > 0;
+    log_info("%zu of %zu hosts are ready%s%s%s%s", m->join.count, m->s.job->cluster.count,
+             any_missing ? ", missing" : "", missing, any_busy ? ", fetching:" : "", busy);
+    loop_after(&m->s.loop, &m->join.announce,
+               (any_missing ? ANNOUNCE_SECONDS : BUSY_SECONDS) * CLOCK_SECOND);
+}
+
+static void blame_stranger(struct master *m, int host, const struct net_address *address,
+                           const char *missing) {
+    char peer[NET_ADDRESS_TEXT];
+    net_address_text(address, peer);
+    (void)error_set(&m->fault, EXIT_CODE_KEY_REFUSED,
+                    "missing%s; %s at %s was refused: " TLS_ANOTHER_KEY, missing,
+                    supervisor_host_name(&m->s, (size_t)host), peer);
+}
+
+/* Makes a download without progress the fault. */
+static void blame_fetching(struct master *m, const struct member *b) {
+    const char *text = b->fetching.mark.text;
+    m->fault_host = (int)b->index;
+    (void)error_set(&m->fault, EXIT_CODE_NOT_READY, "%s: downloads have stalled for %lld s%s%s",
+                    member_name(b), (long long)m->s.job->settings.ready_seconds,
+                    text[0] != '\0' ? "; last progress: " : "", text);
+}
+
+/* Makes missing hosts the fault. LATE is the first one. */
+static void blame_late(struct master *m, const struct member *late) {
+    char missing[FETCH_WAIT_NAMES_MAX];
+    struct net_address address = {0};
+    int stranger = rejected_peers_host(&m->accept.rejected_peers, &address);
+    m->fault_host = -1;
+    (void)fetch_wait_missing(m, missing);
+    if (late->fetching.busy)
+        blame_fetching(m, late);
+    else if (stranger >= 0)
+        blame_stranger(m, stranger, &address, missing);
+    else
+        (void)error_set(&m->fault, EXIT_CODE_NOT_READY,
+                        "only %zu of %zu hosts within %lld s, missing%s", m->join.count,
+                        m->s.job->cluster.count, (long long)m->s.job->settings.ready_seconds,
+                        missing);
+}
+
+/* Hosts with progress have moved their own deadline. */
+static void deadline_passed(void *context) {
+    struct master *m = context;
+    if (m->check) { /* whoever is not here is a row */
+        master_raise(m, EVENT_READY_DEADLINE);
+        return;
+    }
+    int64_t due = 0;
+    const struct member *late = fetch_wait_first(m, &due);
+    bool ending = m->attempt.stop_asked != 0 || m->fault.code != 0;
+    if (!ending && late == NULL)
+        return;
+    if (!ending && m->leader_query.leader > 0) /* they have a job, and this host fetches for it */
+        due = clock_now() + m->s.job->settings.ready_seconds * CLOCK_SECOND;
+    if (!ending && due > clock_now()) {
+        loop_at(&m->s.loop, &m->join.deadline, due);
+        return;
+    }
+    if (!ending)
+        blame_late(m, late);
+    master_raise(m, EVENT_READY_DEADLINE);
+}
+
+/* Returns true for a master that has taken over from a lost one. */
+static bool gathers(const struct master *m) {
+    return m->phase == PHASE_GATHERING;
+}
+
+static void begin_if_complete(struct master *m) {
+    if (m->join.count < m->s.job->cluster.count)
+        return;
+    loop_cancel(&m->s.loop, &m->join.deadline);
+    loop_cancel(&m->s.loop, &m->join.announce);
+    leader_query_close(m);
+    /* For hosts that connect again all at once after an outage, and for those that come too late.
+     */
+    size_t most = capacity_guests(&m->s.job->cluster);
+    size_t wanted = LISTENER_GUESTS_LEAST + m->s.job->cluster.count;
+    listener_set_room(&m->accept.listener, wanted < most ? wanted : most);
+    master_raise(m, EVENT_ALL_JOINED);
+}
+
+/* All hosts that must hear of a stop or fault have done so: the deadline can be short. */
+static void hurry_if_all_hear(struct master *m) {
+    if ((m->fault.code == 0 && m->attempt.stop_asked == 0) || m->duplicate_name.pending)
+        return;
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (m->members[i].link == NULL)
+            return;
+    loop_at(&m->s.loop, &m->join.deadline, clock_now());
+}
+
+/* Keeps a fault of a host during a check, where it is one row of many; the first fault of a host
+ * counts. */
+static void keep_own_fault(struct member *b, const struct error *fault) {
+    if (b->fault == NULL && (b->fault = malloc(sizeof(*b->fault))) != NULL)
+        *b->fault = *fault;
+    log_warning("%s: %s", member_name(b), fault->text);
+}
+
+void join_fault(struct master *m, const struct error *fault, int host) {
+    if (m->fault.code != 0)
+        return;
+    if (m->check) { /* the others have the time that they had */
+        keep_own_fault(&m->members[host], fault);
+        return;
+    }
+    m->fault = *fault;
+    m->fault_host = host;
+    log_error("%s: %s", supervisor_host_name(&m->s, (size_t)host), fault->text);
+    int64_t left = m->s.job->settings.ready_seconds < FAULT_SECONDS
+                       ? m->s.job->settings.ready_seconds
+                       : FAULT_SECONDS;
+    loop_after(&m->s.loop, &m->join.deadline, left * CLOCK_SECOND);
+    hurry_if_all_hear(m);
+}
+
+/* Returns the exit code of the fault in a join, 0 if there is none. */
+static int fault_code(const json_t *message) {
+    json_int_t code = json_integer_value(json_object_get(message, "fault_code"));
+    return code > 0 && code <= UINT8_MAX ? (int)code : 0;
+}
+
+void join_clocks(struct member *b, const json_t *message) {
+    int64_t boot = -1;
+    int64_t clock = -1;
+    (void)json_member_int(message, "join", "boot", &boot, NULL);
+    (void)json_member_int(message, "join", "clock", &clock, NULL);
+    if (boot >= 0 && boot <= RANK_REPORT_TIME_MAX)
+        b->offset = boot - clock_boot(); /* until a heartbeat tells it better */
+    if (clock >= 0)
+        b->skew = clock - clock_wall();
+}
+
+void join_weigh(struct member *b, const json_t *message, struct error *fault) {
+    struct host_info ours;
+    int code = fault_code(message);
+    const char *text = NULL;
+    (void)json_member_string(message, "join", "fault_text", &text, NULL);
+    host_info_gather(b->master->s.job, &b->master->s.tools, &ours);
+    bool sound = host_info_parse(message, &b->facts, fault) == 0;
+    if (code > 0)
+        (void)error_set(fault, (enum exit_code)code, "%s",
+                        text != NULL && text[0] != '\0' ? text : "a fault");
+    else if (sound && b->master->s.fault.code == 0 && !b->master->check)
+        (void)host_info_compare(&ours, &b->facts, fault);
+    b->master->s.job->cluster.hosts[b->index].address = b->facts.address;
+    json_int_t port = json_integer_value(json_object_get(message, "examine_port"));
+    b->examine_port = port > 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
+}
+
+/* Open MPI accepts connections only from addresses that their hosts know as their own. */
+static void warn_of_translation(struct member *b, const json_t *message) {
+    const char *text = NULL;
+    struct net_address own;
+    char seen[NET_ADDRESS_TEXT];
+    (void)json_member_string(message, "join", "address", &text, NULL);
+    b->sends = (struct net_address){0};
+    if (text == NULL || !net_address_parse(text, &own) || net_address_equal(&own, &b->address))
+        return;
+    b->sends = own;
+    net_address_text(&b->address, seen);
+    log_warning("%s sends from %s and arrives from %s: something between the hosts translates "
+                "addresses (a masquerade rule, NAT), and Open MPI drops such connections",
+                member_name(b), text, seen);
+}
+
+static void admit(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    b->joined = true;
+    m->join.count++;
+    link_send(b->link, message_with(MESSAGE_WELCOME, json_pack("{s:s}", "run", m->s.host.run)));
+    lease_greet(b);
+    warn_of_translation(b, message);
+    struct error fault = {0};
+    join_weigh(b, message, &fault);
+    if (fault.code != 0)
+        join_fault(m, &fault, (int)b->index);
+    log_info("%s is here, %zu of %zu", member_name(b), m->join.count,
+             cluster_hosts_left(&m->s.job->cluster));
+    event_log_put(
+        &m->s.event_log, RECORD_JOINED,
+        json_pack("{s:s, s:I}", "which", member_name(b), "count", (json_int_t)m->join.count));
+    if (gathers(m))
+        master_raise_word(b, EVENT_PEER_ARRIVED, message);
+    else
+        begin_if_complete(m);
+}
+
+/* Returns true if the master knows what the host has to match, or need not, and that this is the
+ * only first host. */
+static bool may_be_taken_in(const struct master *m, const json_t *message) {
+    return !m->duplicate_name.pending && (m->join.begun || fault_code(message) != 0);
+}
+
+void join_told(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    struct fetch_progress mark;
+    if ((m->phase != PHASE_JOINING && !gathers(m)) || b->joined)
+        return;
+    if (message_kind(message) != MESSAGE_JOIN) {
+        fetch_progress_parse(message, &mark);
+        fetch_wait_told(b, &mark);
+        return;
+    }
+    join_clocks(b, message);
+    if (may_be_taken_in(m, message)) {
+        admit(b, message);
+    } else {
+        json_decref(b->pending_join);
+        b->pending_join = json_incref((json_t *)(uintptr_t)message);
+    }
+}
+
+void join_meet(struct member *b, struct link *link, const struct net_address *peer,
+               const json_t *message) {
+    struct master *m = b->master;
+    if (b->link != NULL) { /* silent by now: it was started again before we saw its link end */
+        link_free(b->link);
+        join_left(b);
+    }
+    b->link = link;
+    b->address = *peer;
+    link_own(link, m->accept.events, b);
+    link_set_silence(link, m->s.job->settings.dead_seconds);
+    member_heard(b);
+    join_told(b, message);
+    if (m->phase == PHASE_JOINING)
+        hurry_if_all_hear(m);
+}
+
+void join_left(struct member *b) {
+    struct master *m = b->master;
+    bool was_here = b->joined || b->pending_join != NULL || b->fetching.busy;
+    m->join.count -= b->joined;
+    b->joined = b->is_standby = false;
+    b->trip = 0;
+    json_decref(b->pending_join);
+    b->pending_join = NULL;
+    fetch_wait_left(b);
+    if (was_here)
+        log_warning("%s has disconnected", member_name(b));
+}
+
+void join_shorten(struct master *m) {
+    loop_after(&m->s.loop, &m->join.deadline, HURRY_SECONDS * CLOCK_SECOND);
+    hurry_if_all_hear(m);
+}
+
+void join_init(struct master *m) {
+    m->fault_host = -1;
+    m->join.deadline = (struct timer){.fire = deadline_passed, .context = m};
+    m->join.announce = (struct timer){.fire = announce, .context = m};
+}
+
+/* Draws a run ID that differs from any other run's, also of a job of the same name. */
+static int name_run(struct master *m, struct error *err) {
+    char run[ATTEMPT_RUN_SIZE];
+    if (master_draw_name(run, err) != 0)
+        return -1;
+    executor_set_run(&m->s.host, run);
+    return 0;
+}
+
+void join_open(struct master *m) {
+    const struct job *job = m->s.job;
+    log_info("waiting for %zu hosts on port %u", job->cluster.count - 1, job->ports.control);
+    loop_after(&m->s.loop, &m->join.announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
+    if (m->attempt.stop_asked == 0)
+        loop_after(&m->s.loop, &m->join.deadline, job->settings.ready_seconds * CLOCK_SECOND);
+}
+
+static void admit_those_who_asked(struct master *m) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
+        struct member *b = &m->members[i];
+        if (b->pending_join == NULL || !may_be_taken_in(m, b->pending_join))
+            continue;
+        cleanup_json json_t *message = b->pending_join;
+        b->pending_join = NULL;
+        if (m->phase == PHASE_JOINING || gathers(m))
+            admit(b, message);
+    }
+}
+
+void join_go_on(struct master *m) {
+    admit_those_who_asked(m);
+    if (m->phase == PHASE_JOINING)
+        hurry_if_all_hear(m);
+}
+
+int join_begin(struct master *m, struct error *err) {
+    if (name_run(m, err) != 0)
+        return -1;
+    m->join.begun = true;
+    m->members[0].joined = true;
+    m->join.count++;
+    host_info_gather(m->s.job, &m->s.tools, &m->members[0].facts);
+    if (m->s.fault.code != 0)
+        join_fault(m, &m->s.fault, 0);
+    admit_those_who_asked(m);
+    if (m->phase == PHASE_JOINING)
+        leader_query_go_on(m);
+    if (m->phase == PHASE_JOINING)
+        begin_if_complete(m);
+    return 0;
+}
+
+void join_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->join.deadline);
+    loop_cancel(&m->s.loop, &m->join.announce);
+}

@@ -1,0 +1,245 @@
+#include "entrypoint/master/members/lease.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/wire/message.h"
+
+#include <stdio.h>
+
+/* Time between the first and the last check; what is queued here is read meanwhile. */
+static const int64_t again = 50 * CLOCK_MILLISECOND;
+
+/* All hosts answer at almost the same time: the answers wake this host once if nothing else is
+ * going on. */
+static const int64_t answers = 50 * CLOCK_MILLISECOND;
+
+/* Returns how long an answer counts. */
+static int64_t lease_of(const struct master *m) {
+    return settings_dead(&m->s.job->settings);
+}
+
+/* Returns true if the host had not switched to another master at SINCE and remembers the views that
+ * it has accepted. */
+static bool is_heard(const struct member *b, int64_t since) {
+    if (b->master->phase == PHASE_GATHERING)
+        return b->joined;
+    return b->index == 0 || (!b->lost && !b->uncounted && b->last_ack >= since);
+}
+
+struct host_set lease_hosts(const struct master *m) {
+    struct host_set set = {0};
+    int64_t since = clock_boot() - lease_of(m);
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        if (is_heard(&m->members[i], since))
+            host_set_add(&set, m->s.job->cluster.hosts[i].place);
+    return set;
+}
+
+bool lease_allows(const struct master *m, const struct quorum *quorum) {
+    const struct host_set set = lease_hosts(m);
+    unsigned place = (unsigned)m->s.job->cluster.hosts[0].place;
+    return quorum_allows_on(quorum, &set, place, m->first);
+}
+
+bool lease_is_out(const struct master *m) {
+    bool acts =
+        m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
+    if (!role_state_is_on(m->s.role_state) || !acts)
+        return false;
+    return !lease_allows(m, &m->s.role_state->quorum);
+}
+
+/* Returns when the first answer expires, unless its host answers again; 0 if no answer counts. */
+static int64_t next_silence(const struct master *m) {
+    int64_t since = clock_boot() - lease_of(m);
+    int64_t first = 0;
+    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
+        const struct member *b = &m->members[i];
+        if (!b->lost && b->last_ack >= since && (first == 0 || b->last_ack < first))
+            first = b->last_ack;
+    }
+    return first == 0 ? 0 : first + lease_of(m) + 1;
+}
+
+/* Heartbeats postpone it again and again: it fires when answers are missing, or at once. */
+static void watch_own(struct master *m) {
+    boot_timer_set(&m->lease.out, lease_is_out(m) ? clock_boot() : next_silence(m));
+}
+
+static json_t *beat_now(void) {
+    return message_with(MESSAGE_BEAT, json_pack("{s:I}", "time", (json_int_t)clock_boot()));
+}
+
+/* Returns true if ranks run, no stop was requested and no answer is missing. */
+static bool is_calm(const struct master *m) {
+    const struct attempt *a = &m->attempt;
+    return !m->lease.doubts && m->phase == PHASE_RUNNING && attempt_is_seated(a) && !a->failed &&
+           !a->ending && a->stop_asked == 0 && a->report_count == 0;
+}
+
+void lease_ask(struct master *m) {
+    json_t *message = beat_now();
+    /* without memory for it no link is closed: the next heartbeat comes soon */
+    for (size_t i = 1; message != NULL && i < m->s.job->cluster.count; i++)
+        master_send(m, i, json_incref(message));
+    json_decref(message);
+}
+
+static void beat(void *context) {
+    struct master *m = context;
+    lease_ask(m);
+    if (is_calm(m)) {
+        master_flush(m);
+        loop_rest(&m->s.loop, answers);
+    }
+    watch_own(m);
+    loop_after(&m->s.loop, &m->lease.beat,
+               settings_beat(&m->s.job->settings, m->s.job->cluster.count));
+}
+
+bool lease_answered(const struct member *b, int64_t since) {
+    return b->index == 0 || b->lost || b->last_ack >= since;
+}
+
+static bool all_answered(const struct master *m, int64_t since) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (!lease_answered(&m->members[i], since))
+            return false;
+    return true;
+}
+
+bool lease_is_sure(struct master *m) {
+    if (all_answered(m, clock_boot() - lease_of(m) / 2)) {
+        m->lease.asked = 0;
+        return true;
+    }
+    if (m->lease.asked == 0) {
+        m->lease.asked = clock_boot();
+        lease_ask(m);
+    }
+    return false;
+}
+
+/* A host that is asked again answers what was sent since, so that no answer is too old. */
+static void note_answer(struct master *m) {
+    if (m->lease.asked == 0 || !all_answered(m, m->lease.asked))
+        return;
+    m->lease.asked = 0;
+    master_raise(m, EVENT_ALL_ANSWERED);
+}
+
+/* The fastest heartbeat gives the best estimate of the clock difference. */
+void lease_alive(struct member *b, const json_t *message) {
+    int64_t sent = 0;
+    int64_t theirs = 0;
+    int64_t now = clock_boot();
+    if (json_member_int(message, "alive", "echo", &sent, NULL) != 0 ||
+        json_member_int(message, "alive", "time", &theirs, NULL) != 0 || sent <= 0 || sent > now ||
+        theirs < 0 || theirs > RANK_REPORT_TIME_MAX)
+        return;
+    if (sent > b->last_ack)
+        b->last_ack = sent;
+    int64_t trip = now - sent + 1;
+    if (b->trip == 0 || trip < b->trip) {
+        b->trip = trip;
+        b->offset = theirs - (sent + trip / 2);
+    }
+    note_answer(b->master);
+}
+
+/* The answer is read as soon as it is here, unlike later ones, as it sets the clock difference. */
+void lease_greet(struct member *b) {
+    master_send(b->master, b->index, beat_now());
+}
+
+void lease_lose(struct member *b, const char *why) {
+    b->lost = true;
+    b->master->lease.last_loss = clock_now();
+    log_error("%s is lost: %s", member_name(b), why);
+    event_log_put(&b->master->s.event_log, RECORD_HOST_LOST,
+                  json_pack("{s:s, s:o}", "which", member_name(b), "why", record_text(why)));
+    attempt_lose(&b->master->attempt, b->index, clock_boot(), why);
+    watch_own(b->master);
+}
+
+static void silent(struct member *b) {
+    char why[64];
+    (void)snprintf(why, sizeof(why), "no heartbeat for %lld s",
+                   (long long)b->master->s.job->settings.dead_seconds);
+    link_free(b->link);
+    b->link = NULL;
+    master_raise_about(b, EVENT_HOST_GONE, why);
+}
+
+/* If this container itself was paused, the hosts get a second chance: what they sent meanwhile is
+ * still unread. A short pause may go unnoticed, so that one check alone never loses a host. If all
+ * answer, the next check coincides with a heartbeat. */
+static void look(void *context) {
+    struct master *m = context;
+    int64_t now = clock_now();
+    int64_t first = now;
+    bool doubts = false;
+    bool stood_still = now - m->lease.look.deadline > CLOCK_SECOND;
+    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
+        struct member *b = &m->members[i];
+        if (b->link == NULL)
+            continue;
+        if (stood_still)
+            b->heard = now;
+        const bool unheard = now - b->heard >= lease_of(m);
+        if (unheard && b->doubted)
+            silent(b);
+        else if (!unheard && b->heard < first)
+            first = b->heard;
+        doubts |= unheard && !b->doubted;
+        b->doubted = unheard;
+    }
+    m->lease.doubts = doubts;
+    if (doubts) {
+        loop_rest(&m->s.loop, 0); /* which may have begun a moment ago */
+        loop_after(&m->s.loop, &m->lease.look, again);
+    } else {
+        loop_within(&m->s.loop, &m->lease.look, first + lease_of(m) - now);
+    }
+}
+
+size_t lease_heard(const struct master *m) {
+    const struct host_set set = lease_hosts(m);
+    return host_set_common(&set, &quorum_last(&m->s.role_state->quorum)->hosts);
+}
+
+void lease_begin(struct master *m, int64_t since) {
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        if (!m->members[i].lost && since > m->members[i].last_ack)
+            m->members[i].last_ack = since;
+    watch_own(m);
+}
+
+static void look_at_own(void *context) {
+    struct master *m = context;
+    if (lease_is_out(m))
+        master_raise(m, EVENT_QUORUM_LOST);
+    else
+        watch_own(m);
+}
+
+int lease_open(struct master *m, struct error *err) {
+    if (role_state_is_on(m->s.role_state) &&
+        boot_timer_open(&m->lease.out, &m->s.loop, look_at_own, m, err) != 0)
+        return -1;
+    m->lease.beat = (struct timer){.fire = beat, .context = m};
+    m->lease.look = (struct timer){.fire = look, .context = m};
+    if (m->s.job->cluster.count == 1)
+        return 0;
+    loop_after(&m->s.loop, &m->lease.beat,
+               settings_beat(&m->s.job->settings, m->s.job->cluster.count));
+    loop_within(&m->s.loop, &m->lease.look, lease_of(m));
+    return 0;
+}
+
+void lease_close(struct master *m) {
+    boot_timer_close(&m->lease.out);
+    loop_cancel(&m->s.loop, &m->lease.beat);
+    loop_cancel(&m->s.loop, &m->lease.look);
+}

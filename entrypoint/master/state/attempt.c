@@ -1,0 +1,318 @@
+#include "entrypoint/master/state/attempt.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void place_ranks(struct attempt *a, const struct cluster *cluster) {
+    for (size_t i = 0; i < a->ranks; i++)
+        a->rank_host[i] = (unsigned)cluster_host_of_rank(cluster, i);
+}
+
+int attempt_open(struct attempt *a, unsigned number, const struct cluster *cluster,
+                 struct error *err) {
+    a->number = number;
+    a->ranks = cluster_ranks(cluster);
+    a->hosts = cluster->count;
+    a->rank_host = calloc(a->ranks, sizeof(*a->rank_host));
+    a->seated = calloc(a->ranks, sizeof(*a->seated));
+    a->reported = calloc(a->ranks, sizeof(*a->reported));
+    a->quiet = (char **)calloc(a->ranks, sizeof(*a->quiet));
+    a->reports = calloc(a->ranks, sizeof(*a->reports));
+    a->lost = calloc(a->hosts, sizeof(*a->lost));
+    a->losses = calloc(a->hosts, sizeof(*a->losses));
+    if (a->rank_host == NULL || a->seated == NULL || a->reported == NULL || a->quiet == NULL ||
+        a->reports == NULL || a->lost == NULL || a->losses == NULL)
+        return error_no_memory(err, "reports");
+    place_ranks(a, cluster);
+    return straggler_open(&a->straggler, a->ranks, err);
+}
+
+void attempt_done(struct attempt *a) {
+    free(a->rank_host);
+    free(a->seated);
+    free(a->reported);
+    for (size_t i = 0; a->quiet != NULL && i < a->ranks; i++)
+        free(a->quiet[i]);
+    free((void *)a->quiet);
+    free(a->reports);
+    free(a->lost);
+    for (size_t i = 0; i < a->loss_count; i++)
+        free((char *)(uintptr_t)a->losses[i].why);
+    free(a->losses);
+    straggler_done(&a->straggler);
+    *a = (struct attempt){.number = a->number};
+}
+
+void attempt_forget(struct attempt *a) {
+    attempt_done(a);
+    a->number++;
+}
+
+bool attempt_is_rank_of(const struct attempt *a, size_t host, int64_t rank) {
+    return rank >= 0 && (uint64_t)rank < a->ranks && a->rank_host[rank] == host;
+}
+
+static bool is_good(const struct rank_report *r) {
+    return r->end == RANK_EXITED && r->value == 0;
+}
+
+/* --- what happens to it ---------------------------------------------------------------------- */
+
+void attempt_launched(struct attempt *a, int64_t now) {
+    a->launched = now;
+}
+
+bool attempt_seat(struct attempt *a, size_t host, int64_t rank) {
+    if (!attempt_is_rank_of(a, host, rank) || a->seated[rank])
+        return false;
+    a->seated[rank] = true;
+    a->seated_count++;
+    return attempt_is_seated(a);
+}
+
+bool attempt_report(struct attempt *a, const struct rank_report *r) {
+    size_t at = 0;
+    if (!attempt_is_rank_of(a, r->host, r->rank))
+        return false;
+    while (at < a->report_count && a->reports[at].rank != r->rank)
+        at++;
+    if (at < a->report_count && (is_good(r) || !is_good(&a->reports[at])))
+        return false;
+    a->reports[at] = *r;
+    a->report_count += at == a->report_count;
+    a->reported[r->rank] = true;
+    return true;
+}
+
+void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why) {
+    if (host >= a->hosts || a->lost[host])
+        return;
+    a->lost[host] = true;
+    a->losses[a->loss_count++] =
+        (struct verdict_loss){.host = (unsigned)host, .time = now, .why = strdup(why)};
+}
+
+static void add_states(struct attempt *a, const char *states) {
+    size_t used = strlen(a->stalled_states);
+    size_t room = sizeof(a->stalled_states) - used;
+    if (states[0] == '\0' || room < 2)
+        return;
+    if (used > 0) {
+        a->stalled_states[used++] = '\n';
+        room--;
+    }
+    rank_report_clean(states, a->stalled_states + used, room);
+}
+
+enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states,
+                                 int64_t now) {
+    if (!attempt_is_rank_of(a, host, rank) || a->stalled_count >= ATTEMPT_STALLED_MAX)
+        return ATTEMPT_STALL_NOTHING;
+    a->stalled_count++;
+    add_states(a, states);
+    if (a->stalled != 0)
+        return ATTEMPT_STALL_LATER;
+    a->stalled = now;
+    a->stalled_rank = (unsigned)rank;
+    a->stalled_host = (unsigned)host;
+    return ATTEMPT_STALL_FIRST;
+}
+
+bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *source, int64_t now) {
+    if (a->dropped != 0 || rank < 0 || (uint64_t)rank >= a->ranks)
+        return false;
+    a->dropped = now;
+    a->dropped_rank = (unsigned)rank;
+    a->dropped_source = *source;
+    return true;
+}
+
+void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *states) {
+    if (!attempt_is_rank_of(a, host, rank))
+        return;
+    free(a->quiet[rank]);
+    a->quiet[rank] = states != NULL ? strndup(states, RANK_REPORT_EVIDENCE_SIZE - 1) : NULL;
+}
+
+int64_t attempt_all_quiet(const struct attempt *a) {
+    int64_t first = -1;
+    for (size_t i = a->ranks; i-- > 0;) {
+        if (a->reported[i])
+            continue;
+        if (a->quiet[i] == NULL)
+            return -1;
+        first = (int64_t)i;
+    }
+    return first;
+}
+
+void attempt_pace(struct attempt *a, size_t host, int64_t rank,
+                  const struct straggler_point *point) {
+    if (attempt_is_rank_of(a, host, rank))
+        straggler_put(&a->straggler, (size_t)rank, point);
+}
+
+bool attempt_find_slow(struct attempt *a, int64_t now, struct straggler_finding *ret) {
+    return straggler_judge(&a->straggler, a->reported, now, ret);
+}
+
+void attempt_mpirun_ended(struct attempt *a, int code) {
+    a->mpirun_code = code;
+    a->mpirun_ended = true;
+}
+
+static void note_end(struct attempt *a, const struct attempt_tool *t) {
+    char end[VERDICT_END_SIZE];
+    if (t->signal > 0)
+        verdict_describe_signal(t->signal, t->memory, end, sizeof(end));
+    a->tool = (struct verdict_tool){.time = t->time, .host = t->host, .signal = t->signal};
+    if (t->signal > 0)
+        (void)snprintf(a->tool_note, sizeof(a->tool_note), "%s: %s was %s", t->host_name, t->name,
+                       end);
+    else
+        (void)snprintf(a->tool_note, sizeof(a->tool_note),
+                       "%s: %s ended with %d though no rank had failed: something sent it a "
+                       "signal, or it lost its connection to mpirun",
+                       t->host_name, t->name, t->code);
+}
+
+/* A daemon that ends while its ranks run ends them, too; it exits with 0 after failed ranks. */
+enum attempt_note attempt_note_tool(struct attempt *a, const struct attempt_tool *t) {
+    bool noted = a->tool.time != 0;
+    if (noted && a->tool.signal == 0 && t->signal > 0) {
+        note_end(a, t);
+        return ATTEMPT_NOTE_NOTHING;
+    }
+    if (noted || t->code == 0 || a->mpirun_ended || a->ending)
+        return ATTEMPT_NOTE_NOTHING;
+    a->note_is_refusal = t->refusal[0] != '\0';
+    if (!a->note_is_refusal) {
+        note_end(a, t);
+        return ATTEMPT_NOTE_FAILURE;
+    }
+    (void)snprintf(a->tool_note, sizeof(a->tool_note), "%s started no %s: %s", t->host_name,
+                   t->name, t->refusal);
+    return ATTEMPT_NOTE_REFUSAL;
+}
+
+enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name, int64_t seconds,
+                                       int64_t time) {
+    if (a->seated_count >= a->ranks || a->tool.time != 0 || a->mpirun_ended || a->ending)
+        return ATTEMPT_NOTE_NOTHING;
+    a->note_is_refusal = false;
+    a->tool = (struct verdict_tool){.time = time};
+    (void)snprintf(a->tool_note, sizeof(a->tool_note),
+                   "%s: mpirun had started %zu of %zu ranks %" PRId64
+                   " s after the launch; it may lack processes or memory (check ulimit -u and the "
+                   "container's limits)",
+                   host_name, a->seated_count, a->ranks, seconds);
+    return ATTEMPT_NOTE_FAILURE;
+}
+
+bool attempt_fail(struct attempt *a) {
+    bool first = !a->failed;
+    if (first)
+        a->failed = a->gathering = true;
+    return first;
+}
+
+void attempt_end_ranks(struct attempt *a) {
+    a->gathering = false;
+}
+
+void attempt_begin_end(struct attempt *a) {
+    a->ending = true;
+}
+
+/* --- a stop ---------------------------------------------------------------------------------- */
+
+void attempt_stop(struct attempt *a, size_t host, int64_t now) {
+    a->stop_asked = now;
+    a->stop_host = (unsigned)host;
+}
+
+void attempt_stop_late(struct attempt *a, size_t host, int64_t now) {
+    if (attempt_stop_began(a) != 0)
+        return;
+    a->stop_host = (unsigned)host;
+    a->stop_late = now;
+}
+
+int64_t attempt_stop_began(const struct attempt *a) {
+    return a->stop_asked != 0 ? a->stop_asked : a->stop_late;
+}
+
+bool attempt_send_stop(struct attempt *a) {
+    bool first = !a->stop_sent;
+    a->stop_sent = true;
+    return first;
+}
+
+void attempt_kill(struct attempt *a, int64_t now) {
+    a->killed = now;
+}
+
+/* --- questions ------------------------------------------------------------------------------- */
+
+bool attempt_holds(const struct attempt *a) {
+    return a->stop_sent && a->killed == 0;
+}
+
+uint64_t attempt_step(const struct attempt *a) {
+    uint64_t furthest = 0;
+    for (size_t i = 0; i < a->report_count; i++)
+        if (a->reports[i].step > furthest)
+            furthest = a->reports[i].step;
+    uint64_t heard = straggler_furthest(&a->straggler);
+    return heard > furthest ? heard : furthest;
+}
+
+bool attempt_is_seated(const struct attempt *a) {
+    return a->seated_count == a->ranks;
+}
+
+bool attempt_is_complete(const struct attempt *a) {
+    for (size_t i = 0; i < a->ranks; i++)
+        if (!a->reported[i] && !a->lost[a->rank_host[i]])
+            return false;
+    return true;
+}
+
+bool attempt_misses(const struct attempt *a, size_t host) {
+    for (size_t i = 0; i < a->ranks; i++)
+        if (a->rank_host[i] == host && !a->reported[i])
+            return true;
+    return false;
+}
+
+bool attempt_knows_why(const struct attempt *a) {
+    return a->failed || a->loss_count > 0 || a->killed != 0;
+}
+
+void attempt_facts(const struct attempt *a, const struct cluster *cluster, const char *mpirun_words,
+                   struct verdict_facts *ret) {
+    *ret = (struct verdict_facts){.cluster = cluster,
+                                  .ranks = a->ranks,
+                                  .seated = a->seated_count,
+                                  .rank_host = a->rank_host,
+                                  .reports = a->reports,
+                                  .report_count = a->report_count,
+                                  .losses = a->losses,
+                                  .loss_count = a->loss_count,
+                                  .stop_asked = a->stop_asked,
+                                  .stop_host = a->stop_host,
+                                  .killed = a->killed,
+                                  .stalled = a->stalled,
+                                  .stalled_rank = a->stalled_rank,
+                                  .stalled_host = a->stalled_host,
+                                  .stalled_states = a->stalled_states,
+                                  .dropped = a->dropped,
+                                  .dropped_rank = a->dropped_rank,
+                                  .dropped_source = &a->dropped_source,
+                                  .mpirun_code = a->mpirun_ended ? a->mpirun_code : -1,
+                                  .tool = a->tool,
+                                  .tool_words = a->tool_note,
+                                  .mpirun_words = mpirun_words};
+}
