@@ -345,21 +345,21 @@ hosts_are_checked() {
     ring 3
     start_all -- ringmaster check
     all_well || return
-    for row in 'ok       host       all 3 hosts: here' "ok       cores      all 3 hosts: $(nproc) for 1 ranks" \
-        'ok       reach      all 3 hosts: 6 ways' 'ok       bandwidth  all 3 hosts: '; do
+    for row in 'ok       host       all 3 hosts: joined' "ok       cores      all 3 hosts: $(nproc) for 1 ranks" \
+        'ok       reach      all 3 hosts: 6 connections' 'ok       bandwidth  all 3 hosts: '; do
         check "there is a row '$row'" holds "$(hosts log 1)" "$row"
     done
     check "it says that the job can run" holds "$(hosts log 1)" '3 hosts can run 3 ranks'
     check "no rank was started" lacks "$(hosts log 1)$(hosts log 2)" ' rank '
 }
 
-# More of them, which try all ways at once.
+# More of them, which try all connections at once.
 many_hosts_are_checked() {
     for many in 8 16; do
         ring "$many"
         start_all -- ringmaster check
         all_well || return
-        check "all ways are tried" holds "$(hosts log 1)" "ok       reach      all $many hosts: $((many * (many - 1))) ways"
+        check "all connections are tried" holds "$(hosts log 1)" "ok       reach      all $many hosts: $((many * (many - 1))) connections"
     done
 }
 
@@ -379,7 +379,7 @@ a_silent_host_holds_no_check_up() {
     within 5000 $others
     in_time "the first host is out" $(($(last_ended 1) - fault_at)) 6000
     check "it is named" holds "$(hosts log 1)" 'bad      host       algo-2: it did not report its findings in time'
-    check "the others are told of" holds "$(hosts log 1)" 'ok       reach      all 16 hosts: 210 ways'
+    check "the others are told of" holds "$(hosts log 1)" 'ok       reach      all 16 hosts: 210 connections'
     hosts thaw 2
     all_end 30 69 2
 }
