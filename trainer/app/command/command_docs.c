@@ -17,8 +17,8 @@ static void print_flags(unsigned command) {
         const char *title;
         unsigned tasks;
     } parts[] = {{NULL, 0},
-                 {"Networks that tell classes apart", MODEL_CLASSIFY},
-                 {"Networks that find objects", MODEL_DETECT}};
+                 {"Classification networks", MODEL_CLASSIFY},
+                 {"Detection networks", MODEL_DETECT}};
     size_t count = 0;
     const struct flag *flags = options_flags(&count);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -33,7 +33,7 @@ void command_inspect_help(FILE *out, int argc, char *const *argv) {
     wrap_printf(
         out,
         "usage: ringtrain inspect --cuda\n\nPrints driver, libraries and GPUs, as this program was "
-        "made with and as it finds them; %d where it cannot train on GPUs here.\n\n",
+        "built with and as it finds them; exits with %d if it cannot train on GPUs here.\n\n",
         EXIT_CODE_DEVICE);
     command_inspect_data_help(out);
     command_inspect_coco_help(out);

@@ -102,9 +102,9 @@ void command_inspect_plan_help(FILE *out, int argc, char *const *argv) {
     wrap_printf(
         out,
         "usage: ringtrain inspect plan [--FLAG VALUE]...\n\nPrints the compiled training step: "
-        "operators, gradient buckets, memory plan. With --device, as on a GPU that is described, "
-        "with what a step launches there. A network that finds objects is one for %d classes with "
-        "constant norms, as with --init, on canvases of %s pixels.\n\n",
+        "operators, gradient buckets, memory plan. With --device it is compiled for a simulated "
+        "GPU, and the kernel launches of a step are counted. A detection network gets %d classes, "
+        "frozen norms as with --init, and canvases of %s pixels.\n\n",
         COCO_CLASSES, UNSEEN_CANVAS);
     options_print(out, COMMAND_PLAN, argc, argv);
 }

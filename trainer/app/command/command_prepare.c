@@ -31,12 +31,12 @@ enum { PREPARE = 1 };
     }
 
 static const struct flag FLAGS[] = {
-    ROW("train", train, 2, PREPARE_COUNT_MAX, "pictures to train on"),
-    ROW("validation", validation, 2, PREPARE_COUNT_MAX, "pictures to evaluate on"),
+    ROW("train", train, 2, PREPARE_COUNT_MAX, "training pictures"),
+    ROW("validation", validation, 2, PREPARE_COUNT_MAX, "validation pictures"),
     ROW("classes", classes, 2, SHAPE_FORMS, "forms"),
-    ROW("side", side, PREPARE_SIDE_MIN, PREPARE_SIDE_MAX, "of the square pictures, pixels"),
-    ROW("quality", quality, 1, 100, "of the JPEGs"),
-    ROW("seed", seed, 0, 9e15, "of everything drawn"),
+    ROW("side", side, PREPARE_SIDE_MIN, PREPARE_SIDE_MAX, "side of the square pictures, in pixels"),
+    ROW("quality", quality, 1, 100, "quality of the JPEGs"),
+    ROW("seed", seed, 0, 9e15, "seed of the random shapes"),
 };
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };

@@ -34,14 +34,15 @@ static const struct flag FLAGS[] = {
      .offset = offsetof(struct flags, folder),
      .commands = PREPARE_COCO,
      .value = "DIR",
-     .help = "where to write the set"},
-    ROW("train", train, "300", 1, PREPARE_COUNT_MAX, "pictures to train on"),
-    ROW("validation", validation, "60", 1, PREPARE_COUNT_MAX, "pictures to evaluate on"),
-    ROW("side", side, "128", PREPARE_SIDE_MIN, PREPARE_SIDE_MAX, "of the square pictures, pixels"),
+     .help = "output folder of the set"},
+    ROW("train", train, "300", 1, PREPARE_COUNT_MAX, "training pictures"),
+    ROW("validation", validation, "60", 1, PREPARE_COUNT_MAX, "validation pictures"),
+    ROW("side", side, "128", PREPARE_SIDE_MIN, PREPARE_SIDE_MAX,
+        "side of the square pictures, in pixels"),
     ROW("long-side", long_side, "0", 0, PREPARE_SIDE_MAX,
-        "pictures lie and stand in turns, and this is their longer side (0: they are square)"),
-    ROW("quality", quality, "90", 1, 100, "of the JPEGs"),
-    ROW("seed", seed, "1", 0, 9e15, "of everything drawn"),
+        "longer side of pictures that are landscape and portrait in turn (0: square)"),
+    ROW("quality", quality, "90", 1, 100, "quality of the JPEGs"),
+    ROW("seed", seed, "1", 0, 9e15, "seed of the random shapes"),
 };
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };

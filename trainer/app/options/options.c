@@ -62,7 +62,7 @@ enum { C = MODEL_CLASSIFY, D = MODEL_DETECT, ANY_TASK = MODEL_CLASSIFY | MODEL_D
 static const struct flag FLAGS[] = {
     TEXT("model", model, MODEL_STANDARD, T | P, "NAME", "network, see below"),
     TEXT("recipe", recipe, NULL, T, "NAME",
-         "a named set of flags, see below; flags on the command line win"),
+         "a named set of flags, see below; flags on the command line override it"),
     TEXT_OF(
         C, "data", data, NULL, E, "DIR",
         "folder of class folders, or a folder that holds val/; without it SageMaker's channels"),
@@ -72,8 +72,8 @@ static const struct flag FLAGS[] = {
         "no files; without it SageMaker's channels. Pictures are .jpg .jpeg .jpe .jfif .png, in "
         "the class folders and below; EXIF orientation is ignored, as by torchvision"),
     TEXT_OF(D, "data", data, NULL, T | E, "DIR",
-            "to find objects: a COCO folder, annotations/instances_NAME.json with the pictures of "
-            "each set in NAME/, or such a JSON; without it SageMaker's channels"),
+            "detection: a COCO folder, annotations/instances_NAME.json with the pictures of each "
+            "set in NAME/, or such a JSON file; without it SageMaker's channels"),
     TEXT_OF(C, "validation", validation, NULL, T, "DIR",
             "folder of class folders to evaluate on; none: no evaluation"),
     TEXT_OF(C, "validation", validation, NULL, E, "DIR",
@@ -82,10 +82,10 @@ static const struct flag FLAGS[] = {
             "share of each class's pictures that is held out of the training and evaluated on, for "
             "data without a part for that; drawn by --seed and the files' names (0: none)"),
     TEXT_OF(D, "validation", validation, NULL, T, "DIR",
-            "to find objects: COCO folder, or JSON, to evaluate on; without it --data's; none: no "
+            "detection: COCO folder, or JSON file, to evaluate on; without it --data's; none: no "
             "evaluation"),
     TEXT_OF(D, "validation", validation, NULL, E, "DIR",
-            "to find objects: COCO folder, or JSON, to evaluate on, when it is not --data's"),
+            "detection: COCO folder, or JSON file, to evaluate on, when it is not --data's"),
     TEXT_OF(D, "train-set", train_set, NULL, T, "NAME",
             "set of a COCO folder to train on, as in instances_NAME.json; without it the one whose "
             "name begins with train"),
@@ -93,196 +93,199 @@ static const struct flag FLAGS[] = {
             "set to evaluate on; without it the one whose name begins with val"),
     TEXT("bad-samples", bad_samples, "fail", T | E | R, "fail|skip|N",
          "a file that cannot be read or decoded: end the run, leave it out of its batch, or leave "
-         "out N of a data set at most"),
+         "out at most N of a data set"),
     INT_OF(C, "synthetic-images", synthetic_images, "1280", 1, 1e8, T, "N",
            "pictures in the synthetic set"),
     INT_OF(C, "synthetic-classes", synthetic_classes, "10", 2, 65536, T | P, "N",
            "classes in the synthetic set"),
     INT("epochs", epochs, "90", 1, 1e6, T, "N", "passes over the data"),
     INT("steps", steps, "0", 0, 999999999, T, "N",
-        "stop after so many steps; the schedule ends there too (0: epochs decide)"),
+        "stop after this many steps; the schedule ends there too (0: epochs decide)"),
     INT("batch-size", batch_size, "32", 1, 65536, ALL, "N",
         "images per rank and batch; the last batch of an evaluation may have fewer"),
     INT("accumulate", accumulate, "1", 1, 65536, T, "N",
-        "batches that a rank adds up for one step"),
+        "batches whose gradients a rank accumulates for one step"),
     INT_OF(C, "image-size", image_size, "0", 0, 4096, T | P, "N",
            "side of the network's input in pixels (0: the model's own, 224 or 32)"),
     INT_OF(C, "resize", resize, "0", 0, 16384, T | E | R, "N",
            "evaluation: short side before the centre crop (0: 8/7 of the image size)"),
     CHOICE_OF(D, "preset", preset, presets, "tv", T | P,
-              "flavour of Mask R-CNN: torchvision's, detectron2's or MLPerf's"),
+              "variant of Mask R-CNN: torchvision's, detectron2's or MLPerf's"),
     TEXT_OF(D, "canvases", canvases, "auto", T | P, "auto|HxW,...",
-            "input sizes that pictures are laid on, with a network compiled for each; auto: up to "
-            "eight that suit the set"),
+            "input sizes that pictures are padded to, with a network compiled for each; auto: up "
+            "to eight that suit the set"),
     INT_OF(D, "gt-slots", gt_slots, "128", 1, 1024, T | P, "N",
-           "objects per picture that count; of more the largest are kept"),
+           "objects used per picture; of more, the largest are kept"),
     INT_OF(D, "anchor-samples", anchor_samples, "0", 0, 4096, T | P, "N",
-           "anchors per picture that proposals learn from (0: the preset's)"),
+           "anchors sampled per picture for the loss of the region proposal network (0: the "
+           "preset's)"),
     INT_OF(D, "region-samples", region_samples, "0", 0, 4096, T | P, "N",
-           "regions per picture that the heads learn from (0: the preset's)"),
+           "proposals sampled per picture for the losses of the heads (0: the preset's)"),
     INT_OF(D, "short-side", short_side, "800", 16, 8192, T, "N",
-           "short side that pictures are scaled to, unless the long side would exceed --long-side"),
-    INT_OF(D, "long-side", long_side, "1333", 16, 8192, T, "N", "largest long side"),
-    INT_OF(
-        D, "short-low", short_low, "0", 0, 8192, T, "N",
-        "training: the short side is drawn for each picture and epoch, from this value on in steps "
-        "of --short-step (0: always --short-side; preset d2: six sizes from four fifths of it on)"),
+           "pictures are scaled so that their short side has this length, unless the long side "
+           "would exceed --long-side"),
+    INT_OF(D, "long-side", long_side, "1333", 16, 8192, T, "N", "maximum length of the long side"),
+    INT_OF(D, "short-low", short_low, "0", 0, 8192, T, "N",
+           "training: the short side is drawn at random for each picture and epoch, from this "
+           "value on in steps of --short-step (0: always --short-side; preset d2: six sizes from "
+           "four fifths of it on)"),
     INT_OF(D, "short-step", short_step, "32", 1, 8192, T, "N",
-           "distance of the sizes, which end at --short-side"),
+           "step between the random sizes, which end at --short-side"),
     CHOICE_OF(C, "augment", augment, augments, "auto", T,
               "training crop: random resized, padded, none; auto: by image size"),
     REAL_OF(C, "min-area", min_area, "0", 0, 1, T, "SHARE",
-            "smallest share of the picture that a random resized crop keeps (0: 0.08)"),
-    BOOL("flip", flip, "true", T, "mirror every second picture in training"),
+            "smallest share of the picture's area that a random resized crop keeps (0: 0.08)"),
+    BOOL("flip", flip, "true", T, "mirror each picture with probability 1/2 in training"),
     CHOICE("dtype", dtype, dtypes, "f32", ALL,
-           "type of activations and of the weights in use; master weights stay f32"),
-    BOOL_OF(C, "zero-gamma", zero_gamma, "false", T, "start the last norm of each block at zero"),
+           "type of activations and of the weights that kernels read; master weights stay f32"),
+    BOOL_OF(C, "zero-gamma", zero_gamma, "false", T,
+            "initialize the scale of the last norm of each residual block to zero"),
     TEXT("init", init, NULL, T, "FILE|DIR",
          "start from the weights in a safetensors file, or in a published model's folder "
          "(torchvision's names, under any prefix; f32, f16, bf16); a classifier for other classes "
          "is left out"),
     TEXT("init-prefix", init_prefix, NULL, T, "TEXT",
-         "prefix of the weights' names in --init's file (\"model.\"); without it the one under "
-         "which most of the network is found"),
+         "prefix of the weights' names in --init's file (\"model.\"); default: the prefix that "
+         "matches most of the network"),
     INT_OF(D, "frozen-stages", frozen_stages, "-1", -1, 5, T, "N",
-           "stages that stay as in --init: 1 the stem, 2 also layer1, ... (-1: 2 with --init); "
-           "with --init norms stay too, without it nothing does"),
-    REAL_OF(
-        D, "norm-epsilon", norm_epsilon, "-1", -1, 1, T, "X",
-        "added to the variances of the backbone's norms (-1: 0.00001, with --init the preset's, "
-        "of mlperf 0); torchvision's first weights (COCO_V1) want 0"),
+           "stages frozen as in --init: 1 the stem, 2 also layer1, ... (-1: 2 with --init); with "
+           "--init all norms are frozen too, without it nothing is"),
+    REAL_OF(D, "norm-epsilon", norm_epsilon, "-1", -1, 1, T, "X",
+            "added to the variances of the backbone's norms (-1: 0.00001, with --init the "
+            "preset's, of mlperf 0); torchvision's first weights (COCO_V1) need 0"),
     INT("seed", seed, "0", 0, 9e15, T, "N",
         "seed of initial weights, order of samples and augmentation"),
     REAL("lr", lr, "0.1", 0, 1e6, T, "X",
-         "peak learning rate for --lr-batch images a step; scaled in proportion to the images that "
+         "peak learning rate for --lr-batch images a step; scaled linearly with the images that "
          "the whole job takes a step"),
     INT("lr-batch", lr_batch, "256", 0, 1e9, T, "N",
-        "images a step that --lr is meant for (0: --lr is taken as it is)"),
-    CHOICE("schedule", schedule, schedules, "cosine", T, "learning rate after warm-up"),
+        "images a step that --lr refers to (0: --lr is not scaled)"),
+    CHOICE("schedule", schedule, schedules, "cosine", T,
+           "shape of the learning rate after warm-up"),
     REAL("warmup-epochs", warmup_epochs, "0", 0, 1e6, T, "X",
-         "rise from 0 to the peak, linear by step; also where the run ends before it"),
+         "epochs in which the rate rises linearly from 0 to the peak, step by step; the same also "
+         "if the run ends earlier"),
     INT("warmup-steps", warmup_steps, "0", 0, 999999999, T, "N",
         "the same in steps (0: --warmup-epochs decides)"),
     REAL("warmup-from", warmup_from, "0", 0, 1, T, "SHARE",
-         "share of the peak in the first step of warm-up (0: one step's part of the rise)"),
+         "share of the peak in the first step of warm-up (0: that of one linear step)"),
     TEXT("milestones", milestones, NULL, T, "X,Y,...",
-         "schedule milestones: epochs at which the rate falls, fractions allowed"),
+         "schedule milestones: epochs at which the rate is reduced, fractions allowed"),
     REAL("milestone-factor", milestone_factor, "0.1", 0, 1, T, "X",
-         "factor by which the rate falls at each milestone"),
+         "factor applied to the rate at each milestone"),
     REAL("momentum", momentum, "0.9", 0, 1, T, "X", "momentum of SGD"),
-    BOOL("nesterov", nesterov, "false", T, "Nesterov's momentum"),
+    BOOL("nesterov", nesterov, "false", T, "Nesterov momentum"),
     REAL("weight-decay", weight_decay, "0.0001", 0, 1e3, T, "X",
-         "added to the gradient, times the weight"),
-    BOOL("decay-all", decay_all, "true", T, "decay norms and biases too"),
+         "L2 penalty: this times the weight is added to the gradient"),
+    BOOL("decay-all", decay_all, "true", T, "also decay norms and biases"),
     BOOL("decay-biases", decay_biases, "false", T,
-         "without --decay-all: decay biases except norms'"),
+         "without --decay-all: decay all biases but those of norms"),
     REAL("bias-rate", bias_rate, "1", 0.001, 100, T, "X",
-         "learning rate of biases except norms', relative to the rest"),
+         "learning rate of biases (but norms'), relative to the rest"),
     REAL("clip-norm", clip_norm, "0", 0, 1e9, T, "X",
          "gradients with a larger norm, over all ranks and parameters, are scaled down to it (0: "
          "never)"),
     REAL_OF(C, "label-smoothing", label_smoothing, "0", 0, 1, T, "X",
-            "share of the target that goes to all classes alike"),
+            "share of the target probability that is spread over all classes"),
     CHOICE("backend", backend, backends, "auto", ALL,
            "where to compute; ref is exact and slow; auto: cuda if every rank has a GPU, else cpu"),
     CHOICE("fusion", fusion, fusions, "auto", ALL,
-           "which operators run as one where the backend can; auto: conv on CPUs and on measured "
+           "which operators are fused where the backend can; auto: conv on CPUs and on measured "
            "GPUs, else all"),
     CHOICE("convs", convs, convs, "auto", T | E | R,
-           "cpu: how convolutions are computed; auto: the fastest way by measured rules; direct: "
-           "without Winograd's products, which round differently from plain sums; winograd: by "
-           "these wherever possible (f32, 3x3, stride 1)"),
-    CHOICE(
-        "comm", comm, comms, "auto", T,
-        "cuda: how gradients are summed; mpi goes through host memory and lets ranks share a GPU"),
+           "cpu: convolution algorithm; auto: the fastest one by measured rules; direct: without "
+           "Winograd, which rounds differently from plain sums; winograd: use it wherever possible "
+           "(f32, 3x3, stride 1)"),
+    CHOICE("comm", comm, comms, "auto", T,
+           "cuda: how gradients are all-reduced; mpi goes through host memory and lets ranks share "
+           "a GPU"),
     BOOL("check-operators", check_operators, "false", T,
-         "cuda: run operators one by one and wait for each, so that a fault of the GPU names its "
+         "cuda: run operators one by one and wait for each, so that an error of the GPU names its "
          "operator; slow"),
     BOOL("tune", tune, "true", ALL, "cuda: time cuDNN's kernels on the real buffers at start"),
     TEXT("device", device, NULL, P, "FILE",
-         "cuda: a GPU that need not be here, as cuDNN describes it (H100, H200 and A100: "
+         "cuda: a GPU that need not be present, as cuDNN describes it (H100, H200 and A100: "
          "trainer/backend/cuda/devices)"),
     CHOICE("own-backward", own_backward, owns, "auto", T | P,
-           "cuda, fusion conv: backward passes of 1x1 convolutions before norms by a kernel of our "
-           "own; auto: on GPUs where it was measured to be faster"),
+           "cuda, fusion conv: use our own kernel for the backward passes of 1x1 convolutions "
+           "before norms; auto: on GPUs where it was measured to be faster"),
     CHOICE("launch-overlap", launch_overlap, owns, "auto", T | P,
-           "cuda: small kernels begin while the ones before them end; auto: on GPUs where it was "
-           "measured to be faster"),
+           "cuda: small kernels start before the preceding ones have ended; auto: on GPUs where it "
+           "was measured to be faster"),
     CHOICE("row-choice", row_choice, owns, "auto", T | P,
-           "cuda: while a recorded step runs, compute only as many of a mask head's rows as hold "
-           "objects; auto: on GPUs where it was measured to be faster"),
+           "cuda: in a recorded step, compute only as many rows of a mask head as hold objects; "
+           "auto: on GPUs where it was measured to be faster"),
     BOOL(
         "tf32", tf32, "true", ALL,
-        "cuda: in f32, products may round their inputs to 10 bits of mantissa, as tensor cores do"),
+        "cuda: in f32, products may round their inputs to 10 bits of mantissa (TF32 tensor cores)"),
     BOOL("deterministic", deterministic, "false", ALL,
-         "cuda: only kernels that give the same bits in every run, chosen without timing"),
+         "cuda: use only deterministic kernels, the same bits in every run, chosen without timing"),
     TEXT("plan-cache", plan_cache, NULL, T | E | R, "FILE",
-         "cuda: file that keeps what tuning chose, for later runs"),
+         "cuda: file that stores the results of tuning for later runs"),
     REAL("loss-scale", loss_scale, "1024", 1, 65536, T, "X",
-         "f16: gradients are computed times this and brought back by the optimizer"),
+         "f16: loss scale: gradients are multiplied by this, and divided by it in the optimizer"),
     INT("loss-scale-growth", loss_scale_growth, "0", 0, 1e9, T, "N",
-        "f16: double the scale after so many good steps, halve it after a bad one (0: fixed)"),
+        "f16: double the scale after this many good steps, halve it after a bad one (0: fixed)"),
     INT("threads", threads, "0", 0, 4096, ALL, "N",
         "compute threads of a rank (0: its share of the cores)"),
     INT("data-threads", data_threads, "0", 0, 256, T | E | R, "N",
         "threads that decode pictures (0: as many as half the compute threads)"),
     TEXT("model-dir", model_dir, NULL, T, "DIR",
-         "where the finished model goes; default /opt/ml/model, else ./model"),
+         "folder for the finished model; default /opt/ml/model, else ./model"),
     TEXT("model-dir", model_dir, NULL, E | R, "DIR",
-         "where the trained model is; default /opt/ml/model, else ./model"),
+         "folder of the trained model; default /opt/ml/model, else ./model"),
     TEXT("watch", watch, NULL, E, "DIR",
-         "in place of --model-dir: score each checkpoint as a training writes it to this folder, "
-         "until it has ended"),
+         "instead of --model-dir: score each checkpoint that a training writes to this folder, "
+         "until the training has ended"),
     TEXT("watch-patience", watch_patience, "2h", E, "TIME",
          "longest wait for the next checkpoint (45s, 30m, 2h)"),
     TEXT("tensorboard-dir", tensorboard_dir, NULL, E, "DIR",
-         "event files of --watch, in a folder watch of their own there; default "
-         "/opt/ml/output/tensorboard where that exists"),
+         "folder for the event files of --watch, which get a subfolder named watch; default "
+         "/opt/ml/output/tensorboard if that exists"),
     TEXT("checkpoint-dir", checkpoint_dir, NULL, T, "DIR",
-         "where checkpoints go; default /opt/ml/checkpoints, else ./checkpoints"),
-    TEXT(
-        "checkpoint-every", checkpoint_every, "30m", T, "N|TIME",
-        "a checkpoint every N steps or after a time (45s, 30m, 2h), beside those at ends of epochs "
-        "(0: those alone)"),
+         "folder for checkpoints; default /opt/ml/checkpoints, else ./checkpoints"),
+    TEXT("checkpoint-every", checkpoint_every, "30m", T, "N|TIME",
+         "write a checkpoint every N steps or after a time (45s, 30m, 2h), in addition to those at "
+         "the end of each epoch (0: those alone)"),
     TEXT("tensorboard-dir", tensorboard_dir, NULL, T, "DIR",
-         "where event files go; default /opt/ml/output/tensorboard where that exists"),
+         "folder for event files; default /opt/ml/output/tensorboard if that exists"),
     TEXT_OF(D, "out", out, NULL, T, "DIR",
-            "where evaluations leave detections.json and pictures; default $SM_OUTPUT_DATA_DIR, "
-            "else /opt/ml/output/data where that exists"),
+            "folder for an evaluation's detections.json and pictures; default $SM_OUTPUT_DATA_DIR, "
+            "else /opt/ml/output/data if that exists"),
     TEXT_OF(D, "out", out, NULL, E, "DIR",
-            "where to leave detections.json and pictures of the truth beside what was found"),
+            "folder for detections.json and pictures of predictions beside the ground truth"),
     INT_OF(D, "pictures", pictures, "4", 0, 64, T | E, "N",
-           "pictures of an evaluation that --out and TensorBoard get"),
+           "pictures of an evaluation that go to --out and TensorBoard"),
     REAL_OF(D, "score-threshold", score_threshold, "0.5", 0, 1, T | E, "X",
-            "least score that those pictures show"),
-    TEXT("out", out, NULL, R, "DIR", "where predictions.json and painted pictures go"),
+            "least score of an object in those pictures"),
+    TEXT("out", out, NULL, R, "DIR", "folder for predictions.json and annotated pictures"),
     REAL_OF(D, "score-threshold", score_threshold, "0.5", 0, 1, R, "X",
-            "least score that is reported and painted; a network reports nothing below its "
+            "least score that is reported and drawn; a network reports nothing below its "
             "box_score_thresh (config.json)"),
     INT_OF(C, "top", top, "5", 1, 1000, R, "N",
-           "number of classes per picture, the most probable ones"),
-    CHOICE_OF(D, "format", format, formats, "jpeg", R, "format of painted pictures"),
+           "number of classes reported per picture, the most probable ones"),
+    CHOICE_OF(D, "format", format, formats, "jpeg", R, "file format of annotated pictures"),
     TEXT_OF(D, "font", font, NULL, R, "FILE",
-            "a font (TTF, OTF, TTC) for labels, asked before the system's"),
+            "a font (TTF, OTF, TTC) for labels, tried before the system's"),
     TEXT("resume", resume, "auto", T, "auto|none|PATH",
-         "newest valid checkpoint, a fresh start, or this checkpoint"),
+         "start from the newest valid checkpoint, from scratch, or from this checkpoint"),
     INT("report-every", report_every, "20", 1, 1e9, T, "N", "steps between two reports"),
     INT("eval-every", eval_every, "1", 0, 1e6, T, "N",
         "epochs between two evaluations (0: at the end alone)"),
     INT("verify-every", verify_every, "0", 0, 1e9, T, "N",
         "steps between two checks that all ranks hold the same parameters; always at start (0: "
-        "then alone)"),
+        "only then)"),
     TEXT("keep-best", keep_best, "auto", T, "auto|none|METRIC",
-         "keep the model of the evaluation with the best METRIC (the least, where it is a loss) in "
-         "a folder best below the checkpoints; auto: top1, or segm_mAP"),
+         "keep the model of the evaluation with the best METRIC (the lowest, if it is a loss) in a "
+         "folder named best in the checkpoint folder; auto: top1, or segm_mAP"),
     TEXT("log-dir", log_dir, NULL, T, "DIR",
-         "where run.jsonl (flags and metrics) and run.log go; default $SM_OUTPUT_DATA_DIR, else "
-         "/opt/ml/output/data where that exists, else --model-dir"),
+         "folder for run.jsonl (flags and metrics) and run.log; default $SM_OUTPUT_DATA_DIR, else "
+         "/opt/ml/output/data if that exists, else --model-dir"),
     CHOICE("publish", publish, publishes, "last", T,
            "which model goes to --model-dir: that of the last step, or the best one"),
     CHOICE("log", log, logs, "auto", T,
-           "form of the reports: table for people, metric lines for scrapers; auto: the table on a "
-           "terminal, both elsewhere"),
+           "form of the reports: a table for people, metric lines for scrapers; auto: the table on "
+           "a terminal, both elsewhere"),
 };
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
@@ -393,7 +396,7 @@ int options_parse(struct options *o, unsigned command, int argc, char *const *ar
         return 0;
     if (recipe != NULL && (recipe->tasks & model->task) == 0)
         return error_set(err, EXIT_CODE_USAGE,
-                         "--recipe %s is of no use to %s: it is for networks that %s (%s)",
+                         "--recipe %s does not apply to %s: it is for networks that %s (%s)",
                          recipe->name, model->name, model_task_name((enum model_task)recipe->tasks),
                          model_names(recipe->tasks));
     return options_fit(command, model, argc, argv, err);

@@ -105,7 +105,7 @@ static const struct model_setting SHAPES[] = {
 static const struct recipe RECIPES[] = {
     {"imagenet-90", MODEL_CLASSIFY, "Goyal et al. 2017: 90 epochs in large batches", IMAGENET_90},
     {"coco-1x", MODEL_DETECT, "12 epochs of COCO, 16 images a step", COCO_1X},
-    {"aws-24", MODEL_DETECT, "24 epochs, as SageMaker's own example", AWS_24},
+    {"aws-24", MODEL_DETECT, "24 epochs, as in SageMaker's own example", AWS_24},
     {"mlperf", MODEL_DETECT, "18 epochs of 96 images a step, as NVIDIA's in MLPerf", MLPERF},
     {"shapes", MODEL_DETECT, "a small network on drawn shapes, in minutes", SHAPES},
 };

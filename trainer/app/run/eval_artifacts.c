@@ -112,7 +112,7 @@ int eval_artifacts_keep(struct eval_artifacts *f, struct score *score, struct er
         return 0;
     if (f->needed) {
         *err = why;
-        return error_wrap(err, "what was found");
+        return error_wrap(err, "evaluation artifacts");
     }
     log_warning("evaluation artifacts: %s", why.text);
     return 0;

@@ -30,7 +30,8 @@ static int find_ends(struct pass *pass, struct error *err) {
         if (pass->graph.tensors[i].role != TENSOR_INPUT)
             continue;
         if (pass->input_count == BATCH_FIELDS_MAX)
-            return error_set(err, EXIT_CODE_INTERNAL, "more than %d inputs", BATCH_FIELDS_MAX);
+            return error_set(err, EXIT_CODE_INTERNAL, "the network has more than %d inputs",
+                             BATCH_FIELDS_MAX);
         pass->inputs[pass->input_count++] = i;
     }
     pass->metrics = graph_find(&pass->graph, "metrics");

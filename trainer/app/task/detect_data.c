@@ -383,15 +383,15 @@ static int settle_sizes(struct detect_data *d, const struct task_ask *ask, struc
 static int check_start(const struct detect_data *d, const struct task_ask *ask, struct error *err) {
     const struct options *o = ask->options;
     if (o->frozen_stages > 0 && o->init == NULL && ask->trained == NULL)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "--frozen-stages %lld without --init: layers that nothing has trained "
-                         "would stay as they are",
-                         (long long)o->frozen_stages);
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "--frozen-stages %lld needs --init: it would freeze layers with random weights",
+            (long long)o->frozen_stages);
     if (o->init != NULL && d->preset != OPTION_PRESET_TV && comm_rank(ask->comm) == 0)
-        log_warning("--preset %s shows the network pixels of 0 to 255, blue first, and strides in "
-                    "the first convolution of a block: weights that were trained so suit it, "
-                    "torchvision's do not",
-                    PRESETS[d->preset].name);
+        log_warning(
+            "--preset %s gives the network pixels of 0 to 255 in BGR order, and has strides in the "
+            "first convolution of a block: only weights trained that way fit, torchvision's do not",
+            PRESETS[d->preset].name);
     return 0;
 }
 
