@@ -38,7 +38,7 @@ static void more_threads_than_openmp_gives_are_refused(void) {
                     limited ? -1 : 0);
     if (limited) {
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
-        ASSERT_CONTAINS(err.text, "OpenMP gives 2 of 3 threads (OMP_THREAD_LIMIT)");
+        ASSERT_CONTAINS(err.text, "OpenMP gives only 2 of 3 threads (OMP_THREAD_LIMIT)");
     }
     backend_close(backend);
 }
