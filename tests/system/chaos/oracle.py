@@ -81,7 +81,10 @@ def codes_differ(case):
 
 
 def success_alone(case):
-    """A success that untouched hosts have not heard of."""
+    """A success that untouched hosts have not heard of. With SHRINK, a first host that was cut off for too long goes on with
+    the hosts that are left, and those lost to it end with 73."""
+    if case.plan["settings"].get("SHRINK") and 1 in case.effects.apart and set(case.codes.values()) == {73}:
+        return
     if 0 in case.codes.values() or not any(case.codes.values()) or case.effects.leader_torn(case.end, stood=False):
         return
     for host, life in case.living.items():

@@ -91,6 +91,12 @@ class GoodHistories(unittest.TestCase):
             [mark(2, rank, 15000, 20000, world=2) for rank in range(2)]
         self.keeps_all(ended(told, h3=73))
 
+    def test_a_shrinking_job_goes_on_without_the_hosts_it_was_cut_off_from(self):
+        told = attempts(history(RESTARTS=1, DEAD_SECONDS=5, SHRINK=1), None, 0)
+        told["marks"] = [mark for mark in told["marks"] if mark["attempt"] == 1 or mark["rank"] == 0]
+        told["marks"][-1].update(begin=7000, alive=12000, end=12000, world=1)
+        self.keeps_all(with_fault(ended(told, h2=73, h3=73), "cut", 1, 1100, 8000))
+
     def test_a_stopped_job_ends_with_143(self):
         told = all_ended(with_fault(history(), "term", 2, 3000), 143)
         for each in told["marks"]:
