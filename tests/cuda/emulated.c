@@ -224,7 +224,7 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
     struct emulated *e = (struct emulated *)backend;
     if (e->limit > 0 && e->used + bytes > e->limit) {
-        (void)error_set(err, EXIT_CODE_DEVICE, "%.1f MiB wanted, %.1f MiB free",
+        (void)error_set(err, EXIT_CODE_DEVICE, "%.1f MiB needed, %.1f MiB free",
                         (double)bytes / 1048576, (double)(e->limit - e->used) / 1048576);
         return NULL;
     }

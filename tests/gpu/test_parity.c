@@ -93,7 +93,7 @@ static void memory_that_is_not_there_is_an_error_with_numbers(void) {
     struct error err = {0};
     CU_ASSERT_PTR_NULL(backend->table->alloc(backend, (size_t)1 << 46, &err));
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
-    ASSERT_CONTAINS(err.text, "67108864.0 MiB wanted");
+    ASSERT_CONTAINS(err.text, "67108864.0 MiB needed");
     /* And the backend goes on. */
     void *memory = backend->table->alloc(backend, 4096, &err);
     CU_ASSERT_PTR_NOT_NULL(memory);

@@ -37,7 +37,7 @@ static struct described *described_of(struct backend *backend) {
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
     struct described *d = described_of(backend);
     if (bytes > d->memory - d->used) {
-        (void)error_set(err, EXIT_CODE_DEVICE, "%.1f MiB wanted, %.1f MiB free",
+        (void)error_set(err, EXIT_CODE_DEVICE, "%.1f MiB needed, %.1f MiB free",
                         (double)bytes / 1048576, (double)(d->memory - d->used) / 1048576);
         return NULL;
     }

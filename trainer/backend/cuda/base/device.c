@@ -45,7 +45,7 @@ int cuda_memory_error(size_t wanted, struct error *err) {
     size_t left = 0, total = 0;
     if (cudaMemGetInfo(&left, &total) != cudaSuccess)
         (void)cudaGetLastError();
-    return error_wrap(err, "%.1f MiB wanted, %.1f of %.1f MiB free on the GPU",
+    return error_wrap(err, "%.1f MiB needed, %.1f of %.1f MiB free on the GPU",
                       (double)wanted / 1048576, (double)left / 1048576, (double)total / 1048576);
 }
 

@@ -165,7 +165,7 @@ static void faults_that_stay_say_so(void) {
     CU_ASSERT_EQUAL(cuda_error(cudaErrorMemoryAllocation, "memory", &err), -1);
     CU_ASSERT_PTR_NULL(strstr(err.text, "takes no more work"));
     CU_ASSERT_EQUAL(cuda_memory_error((size_t)1 << 30, &err), -1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "1024.0 MiB wanted, 512.0 of 81559.0 MiB free"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "1024.0 MiB needed, 512.0 of 81559.0 MiB free"));
 }
 
 UNIT_SUITE("cuda.device", UNIT(a_host_without_a_driver_is_told_so),
