@@ -40,7 +40,7 @@ locked() {
 exec 9>"$cache/lock"
 locked ""
 sh "$top/docker/static/compiler.sh" "$arch" "$cache"
-[ -r "$cache/sources/list" ] || sh "$top/docker/static/sources.sh" "$cache/sources"
+sh "$top/docker/static/sources.sh" "$cache/sources"
 exec 9>"$cache/lock-$arch"
 locked "-$arch"
 

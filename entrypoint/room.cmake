@@ -42,7 +42,8 @@ room(entrypoint/job/cluster USES common entrypoint/job/machine)
 room(entrypoint/job/sagemaker USES common entrypoint/job/cluster)
 room(entrypoint/job USES common entrypoint/job/machine entrypoint/job/cluster
     entrypoint/job/sagemaker LINKS OpenSSL::Crypto)
-room(entrypoint/outcome USES common entrypoint/job/cluster entrypoint/job/sagemaker entrypoint/job)
+room(entrypoint/outcome USES common entrypoint/job/cluster entrypoint/job/sagemaker entrypoint/job
+    LINKS PkgConfig::pcre2)
 room(entrypoint/mpi USES common entrypoint/os entrypoint/wire entrypoint/job/machine
     entrypoint/job/cluster entrypoint/job)
 # One container, from the ground up: what programs do; what a host leaves for people and machines, what it

@@ -109,6 +109,13 @@ build_expat() {
     described expat 2 -lexpat
 }
 
+build_pcre2() {
+    source_of pcre2
+    with_cmake pcre2 pcre2 -DPCRE2_BUILD_PCRE2_8=ON -DPCRE2_SUPPORT_UNICODE=OFF \
+        -DPCRE2_SUPPORT_JIT=OFF -DPCRE2_BUILD_TESTS=OFF -DPCRE2_BUILD_PCRE2GREP=OFF
+    described libpcre2-8 "$("$prefix/bin/pcre2-config" --version)" -lpcre2-8
+}
+
 # TLS 1.2 and 1.3 with the ciphers and curves of the web, and hashes.
 build_openssl() {
     source_of openssl
@@ -154,6 +161,6 @@ build_libarchive() {
 }
 
 mkdir -p "$prefix"
-for library in ${LIBRARIES:-zlib bzip2 xz zstd jansson expat openssl curl libarchive}; do
+for library in ${LIBRARIES:-zlib bzip2 xz zstd jansson pcre2 expat openssl curl libarchive}; do
     (build_$library)
 done

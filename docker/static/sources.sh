@@ -3,11 +3,12 @@
 # whatever distribution this machine's own lists name.
 #
 #   sh docker/static/sources.sh FOLDER     unpacked and patched as Debian builds them; FOLDER/list
-#                                          says each name and version
+#                                          says each name and version. With all of them there
+#                                          already nothing is fetched
 set -eu
 
 folder=$1
-packages="zlib bzip2 xz-utils libzstd jansson expat openssl curl libarchive"
+packages="zlib bzip2 xz-utils libzstd jansson pcre2 expat openssl curl libarchive"
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 
 fail() {
@@ -20,6 +21,7 @@ for program in apt-get dpkg-source; do
 done
 [ -r "$keys" ] || fail "$keys is missing (sh docker/packages.sh install static)"
 
+[ "$(cat "$folder/packages" 2>/dev/null)" != "$packages" ] || exit 0
 rm -rf "$folder.new"
 mkdir -p "$folder.new/apt/lists/partial" "$folder.new/apt/cache/archives/partial"
 mirror=${RINGMASTER_DEBIAN:-http://deb.debian.org}
@@ -46,6 +48,7 @@ begin "$plain" "deb-src [signed-by=$keys] $mirror/debian-security bookworm-secur
 if ! fetch; then
     # For some hours after a security update a mirror can have its list without its files.
     echo "sources.sh: the mirror lacks files of its security list; the last point release is taken"
+    find "$folder.new" -mindepth 1 -maxdepth 1 ! -name apt -exec rm -rf {} +
     begin "$plain"
     fetch || { tail -n 5 "$folder.new/apt/log" >&2; fail "the sources cannot be fetched"; }
 fi
@@ -53,5 +56,6 @@ for file in "$folder.new"/*.dsc; do
     awk '$1 == "Source:" { name = $2 } $1 == "Version:" && version == "" { version = $2 }
         END { print name, version }' "$file"
 done | sort >"$folder.new/list"
+echo "$packages" >"$folder.new/packages"
 rm -rf "$folder.new/apt" "$folder.new"/*.dsc "$folder.new"/*.tar.* "$folder"
 mv "$folder.new" "$folder"

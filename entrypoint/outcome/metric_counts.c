@@ -11,11 +11,11 @@ static void add(struct metric_counts *c, const char *name, const char *regex,
     struct error err = {0};
     struct metric_count *item = &c->items[c->count++];
     (void)snprintf(item->name, sizeof(item->name), "%s", name);
-    if (pattern_parse(regex, &item->pattern, &err) == 0)
+    if (regex_compile(regex, &item->regex, &err) == 0)
         return;
     item->left_out = true;
-    warnings_add(warnings, "metric %.64s is not counted: its expression has %.192s", name,
-                 err.text);
+    warnings_add(warnings, "metric %.64s is not counted: its regular expression is invalid: %.192s",
+                 name, err.text);
 }
 
 void metric_counts_open(struct metric_counts *c, const struct metric_definitions *list,
@@ -24,8 +24,8 @@ void metric_counts_open(struct metric_counts *c, const struct metric_definitions
     const struct metric_definition *ours = metric_line_definitions(&count);
     *c = (struct metric_counts){.now = clock_now, .asked = list->count > 0};
     c->items = calloc(METRIC_DEFINITIONS_MAX, sizeof(c->items[0]));
-    c->room = calloc(1, sizeof(*c->room));
-    if (c->items == NULL || c->room == NULL) {
+    c->scratch = regex_scratch_new();
+    if (c->items == NULL || c->scratch == NULL) {
         metric_counts_done(c);
         return;
     }
@@ -37,24 +37,10 @@ void metric_counts_open(struct metric_counts *c, const struct metric_definitions
 
 void metric_counts_done(struct metric_counts *c) {
     for (size_t i = 0; i < c->count; i++)
-        pattern_done(&c->items[i].pattern);
+        regex_done(&c->items[i].regex);
     free(c->items);
-    free(c->room);
+    regex_scratch_free(c->scratch);
     *c = (struct metric_counts){0};
-}
-
-/* Neighbours often begin alike: what the line lacks for one it lacks for the next. */
-static bool lacks(const struct pattern *p, const char *line, size_t size,
-                  const struct pattern **before) {
-    if (p->literal_size == 0)
-        return false;
-    if (*before != NULL && (*before)->literal_size == p->literal_size &&
-        memcmp((*before)->literal, p->literal, p->literal_size) == 0)
-        return true;
-    if (memmem(line, size, p->literal, p->literal_size) != NULL)
-        return false;
-    *before = p;
-    return true;
 }
 
 static bool has_time(struct metric_counts *c, int64_t now) {
@@ -68,16 +54,16 @@ static bool has_time(struct metric_counts *c, int64_t now) {
 static void look(struct metric_counts *c, size_t i, const char *line, size_t size,
                  uint64_t *ret_first, uint64_t *ret_left_out) {
     struct metric_count *item = &c->items[i];
-    switch (pattern_match(&item->pattern, line, size, c->room)) {
-    case PATTERN_YES:
+    switch (regex_match(&item->regex, line, size, c->scratch)) {
+    case REGEX_YES:
         if (item->matches++ == 0)
             *ret_first |= UINT64_C(1) << i;
         break;
-    case PATTERN_COSTLY:
+    case REGEX_COSTLY:
         item->left_out = true;
         *ret_left_out |= UINT64_C(1) << i;
         break;
-    case PATTERN_NO:
+    case REGEX_NO:
         break;
     }
 }
@@ -85,7 +71,6 @@ static void look(struct metric_counts *c, size_t i, const char *line, size_t siz
 uint64_t metric_counts_line(struct metric_counts *c, const char *line, size_t size,
                             uint64_t *ret_left_out) {
     uint64_t first = 0;
-    const struct pattern *lacked = NULL;
     *ret_left_out = 0;
     if (c->count == 0)
         return 0;
@@ -98,8 +83,7 @@ uint64_t metric_counts_line(struct metric_counts *c, const char *line, size_t si
     size -= size > 0 && line[size - 1] == '\n';
     size = size < METRIC_COUNTS_HEAD ? size : METRIC_COUNTS_HEAD;
     for (size_t i = 0; i < c->count; i++) {
-        const struct metric_count *item = &c->items[i];
-        if (!item->left_out && !lacks(&item->pattern, line, size, &lacked))
+        if (!c->items[i].left_out)
             look(c, i, line, size, &first, ret_left_out);
     }
     c->spent += c->now() - began;

@@ -3,7 +3,7 @@
  *
  * Lines are looked at as they pass, in the loop: the head of a line only, and for so much of every
  * second at most. Lines beyond that are counted as unread. An expression that takes too long on one
- * line is left out from then on. */
+ * line, or too much memory, is left out from then on. */
 #ifndef ENTRYPOINT_OUTCOME_METRIC_COUNTS_H
 #define ENTRYPOINT_OUTCOME_METRIC_COUNTS_H
 
@@ -11,7 +11,7 @@
 #include "common/clock.h"
 #include "common/warnings.h"
 #include "entrypoint/job/sagemaker/metric_definitions.h"
-#include "entrypoint/outcome/pattern.h"
+#include "entrypoint/outcome/regex.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ enum { METRIC_COUNTS_HEAD = 4096 };
 
 struct metric_count {
     char name[METRIC_NAME_SIZE];
-    struct pattern pattern;
+    struct regex regex;
     uint64_t matches; /* of lines of this host */
     bool elsewhere;   /* it matched on another host */
     bool left_out;
@@ -33,7 +33,7 @@ struct metric_count {
 struct metric_counts {
     struct metric_count *items;
     size_t count;
-    struct pattern_room *room;
+    struct regex_scratch *scratch;
     bool asked; /* the job has definitions of its own; else they are our trainer's */
     uint64_t lines;
     uint64_t unread;

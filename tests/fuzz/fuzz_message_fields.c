@@ -1,6 +1,6 @@
 /* What hosts, shims and agents say in their frames: the first byte chooses who reads it: facts of a
  * join ('f'), a mark ('m'), a host's answer to a check ('c'), a metric's name ('n'), a machine's
- * metric definitions ('d') or an expression and a line ('p'). Reports and verdicts are
+ * metric definitions ('d') or a regular expression and a line ('p'). Reports and verdicts are
  * fuzz_report's. */
 #include "common/json.h"
 #include "entrypoint/host/observe/metric_matcher.h"
@@ -9,7 +9,7 @@
 #include "entrypoint/job/sagemaker/metric_definitions.h"
 #include "entrypoint/master/preflight/check_rows.h"
 #include "entrypoint/outcome/metric_counts.h"
-#include "entrypoint/outcome/pattern.h"
+#include "entrypoint/outcome/regex.h"
 #include "tests/fuzz/check.h"
 
 #include <stdint.h>
@@ -77,28 +77,26 @@ static void try_definitions(const char *text, size_t size) {
     metric_definitions_done(&l);
 }
 
-/* EXPRESSION '\n' LINE. What has to be in a line that matches is in it. */
-static void try_pattern(const char *text, size_t size) {
-    static struct pattern_room room;
-    struct pattern p;
+/* EXPRESSION '\n' LINE. An error names its offset; a line gets the same answer twice.
+ */
+static void try_regex(const char *text, size_t size) {
+    struct regex r;
     struct error err = {0};
     const char *end = memchr(text, '\n', size);
     size_t first = end != NULL ? (size_t)(end - text) : size;
     char *expression = strndup(text, first);
     const char *line = end != NULL ? end + 1 : "";
     size_t rest = end != NULL ? size - first - 1 : 0;
-    CHECK(expression != NULL);
-    if (pattern_parse(expression, &p, &err) == 0) {
-        struct pattern bare = p;
-        CHECK(p.size <= PATTERN_CODE_MAX);
-        bare.literal_size = 0;
-        CHECK(pattern_match(&p, line, rest, &room) == pattern_match(&bare, line, rest, &room) ||
-              memmem(line, rest, p.literal, p.literal_size) == NULL);
-        CHECK(pattern_match(&bare, line, rest, &room) != PATTERN_YES || p.literal_size == 0 ||
-              memmem(line, rest, p.literal, p.literal_size) != NULL);
+    struct regex_scratch *scratch = regex_scratch_new();
+    CHECK(expression != NULL && scratch != NULL);
+    if (regex_compile(expression, &r, &err) == 0) {
+        enum regex_answer answer = regex_match(&r, line, rest, scratch);
+        CHECK(regex_match(&r, line, rest, scratch) == answer);
     } else
-        CHECK(err.text[0] != '\0');
-    pattern_done(&p);
+        CHECK(r.code == NULL &&
+              (strstr(err.text, " at offset ") != NULL || strstr(err.text, " more than ") != NULL));
+    regex_done(&r);
+    regex_scratch_free(scratch);
     free(expression);
 }
 
@@ -108,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     const char *text = (const char *)data + 1;
     if (data[0] == 'p')
-        try_pattern(text, size - 1);
+        try_regex(text, size - 1);
     else if (data[0] == 'd')
         try_definitions(text, size - 1);
     if (json_parse(text, size - 1, "frame", &object, NULL) != 0)

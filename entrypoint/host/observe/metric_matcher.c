@@ -32,7 +32,7 @@ void metric_matcher_line(struct metric_counts *c, const char *line, size_t size,
         if (has(fresh | left_out, i) && c->asked)
             tell(context, c->items[i].name);
         if (has(left_out, i))
-            log_warning("metric %s is not counted: its expression takes too long on a line",
+            log_warning("metric %s is not counted: its regular expression takes too long on a line",
                         c->items[i].name);
     }
 }
@@ -50,7 +50,7 @@ static void say_never(const struct metric_counts *c, const char *names) {
     if (c->unread == 0 && !c->unread_elsewhere)
         log_warning("metric %s matched 0 times", names);
     else
-        log_warning("metric %smatched 0 times; some lines were skipped for lack of time", names);
+        log_warning("metric %s matched 0 times; some lines were skipped for lack of time", names);
 }
 
 void metric_matcher_conclude(const struct metric_counts *c, struct event_log *event_log,

@@ -84,8 +84,8 @@ static void what_went_unread_may_have_matched(void) {
     line(&c, "loss=1\n");
     c.unread = 1;
     metric_matcher_conclude(&c, NULL, true);
-    CU_ASSERT_STRING_EQUAL(said,
-                           "metric accmatched 0 times; some lines were skipped for lack of time\n");
+    CU_ASSERT_STRING_EQUAL(
+        said, "metric acc matched 0 times; some lines were skipped for lack of time\n");
     close_watch(&c);
 }
 
@@ -103,14 +103,14 @@ static void what_went_unread_elsewhere_may_have_matched(void) {
     line(&c, "loss=1\n");
     metric_matcher_told(&c, message);
     metric_matcher_conclude(&c, NULL, true);
-    CU_ASSERT_STRING_EQUAL(said,
-                           "metric accmatched 0 times; some lines were skipped for lack of time\n");
+    CU_ASSERT_STRING_EQUAL(
+        said, "metric acc matched 0 times; some lines were skipped for lack of time\n");
     close_watch(&c);
 }
 
 /* Then this host cannot know. */
 static void one_that_takes_too_long_is_not_called_missing(void) {
-    static struct requested_metric slow[] = {{"slow", "(a|b)*a(a|b){200}c"}};
+    static struct requested_metric slow[] = {{"slow", "(a|b)*a(a|b){200}[cd]"}};
     static char longest[METRIC_COUNTS_HEAD];
     static struct job job = {.metrics = {.items = slow, .count = 1}};
     struct metric_counts c;
@@ -120,8 +120,8 @@ static void one_that_takes_too_long_is_not_called_missing(void) {
     line(&c, longest);
     CU_ASSERT_STRING_EQUAL(told, "slow;");
     metric_matcher_conclude(&c, NULL, true);
-    CU_ASSERT_STRING_EQUAL(said,
-                           "metric slow is not counted: its expression takes too long on a line\n");
+    CU_ASSERT_STRING_EQUAL(
+        said, "metric slow is not counted: its regular expression takes too long on a line\n");
     close_watch(&c);
 }
 
