@@ -10,12 +10,13 @@ bool master_loss_lives_on(const struct master_loss *l, struct role_state *s, con
     bool in_vain = role_state_is_back(s) && !l->joined;
     bool begun = l->begun && (l->ordered || l->waits || role_state_is_again(s));
     bool follows = role_state_may_follow(s, job, why) && !in_vain && !l->waits;
-    bool returns = role_state_may_return(s, job) && begun && !in_vain;
+    bool returns = role_state_may_return(s, job) && begun && !in_vain && !l->stop_requested;
     if (l->joined && !l->ordered && !l->waits && !role_state_is_again(s))
         *why = "; the job had not begun here";
     if (l->stopping || !(follows || returns))
         return false;
     s->back = !follows;
+    s->stopping = s->stopping || l->stop_requested; /* its next master has not heard of it */
     return true;
 }
 

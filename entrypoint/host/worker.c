@@ -81,7 +81,8 @@ static void lose_master(struct worker *w, const char *why) {
                                      .joined = w->joined,
                                      .ordered = w->ordered,
                                      .waits = w->waits,
-                                     .stopping = w->stopping || w->s.host.rank_set.stopping,
+                                     .stopping = w->s.host.rank_set.stopping,
+                                     .stop_requested = w->stopping,
                                      .absent = w->seeking.vain};
     if (master_loss_lives_on(&loss, w->s.role_state, w->s.job, &alone)) {
         log_error("the master, %s, is lost: %s%s", master_name(w), why, alone);

@@ -306,6 +306,8 @@ void dispatch(struct master *m, const struct raised *raised) {
     };
     const struct phase_row *row = phase_find(m->phase, raised->event, holds);
     log_debug("%s: %s", phase_name(m->phase), phase_event_name(raised->event));
+    if (row->next != m->phase)
+        m->phase_before = m->phase;
     m->phase = row->next;
     for (size_t i = 0; i < PHASE_ACTIONS_MAX && row->actions[i] != DO_NOTHING; i++)
         if (!act(m, raised, row->actions[i]))

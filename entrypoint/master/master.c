@@ -225,7 +225,7 @@ static void stop(void *state, bool again) {
 static bool may_leave(void *state) {
     const struct master *m = state;
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        if (m->members[i].link != NULL)
+        if (telling_is_expected(m, i))
             return false;
     return true;
 }

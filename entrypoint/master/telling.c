@@ -58,6 +58,13 @@ static bool waits(const struct member *b) {
     return b->link != NULL || (has_part && clock_now() - b->heard < lease);
 }
 
+bool telling_is_expected(const struct master *m, size_t host) {
+    const struct member *b = &m->members[host];
+    bool missing =
+        m->phase_before == PHASE_GATHERING && !m->s.job->cluster.hosts[host].gone && !b->informed;
+    return b->link != NULL || missing;
+}
+
 bool telling_is_owed(const struct master *m) {
     if (m->verdict.code != EXIT_CODE_OK)
         return false;

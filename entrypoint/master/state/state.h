@@ -110,10 +110,11 @@ struct duplicate_name {
 
 struct master {
     struct supervisor s;
-    enum phase phase;       /* written by raise() alone */
-    bool check;             /* `ringmaster check`: rows instead of a launch */
-    bool json;              /* and as JSON */
-    struct member *members; /* one a host of the cluster */
+    enum phase phase;        /* written by raise() alone */
+    enum phase phase_before; /* before the last transition */
+    bool check;              /* `ringmaster check`: rows instead of a launch */
+    bool json;               /* and as JSON */
+    struct member *members;  /* one a host of the cluster */
     struct attempt attempt;
     unsigned first;                 /* the number of this host's first attempt as a master */
     struct message_queue to_self;   /* orders to this host */

@@ -65,6 +65,13 @@ class Case:
 
 
 def hung(case):
+    """A program that never ends waits for a stop. With SHRINK the job goes on without a host that was stopped while it was cut
+    off from the first one."""
+    effects, settings = case.effects, case.plan["settings"]
+    stops = {fault["host"] for fault in effects.faults if fault["kind"] in ("term", "term-twice")}
+    lost = {host for host in stops if host != 1 and effects.apart & {1, host} and str(host) not in case.history["hung"]}
+    if case.plan["program"]["kind"] in ("hang", "stubborn") and settings.get("SHRINK") and stops and stops == lost:
+        return
     for host, processes in case.history["hung"].items():
         yield "hung", f"algo-{host} has not ended after {case.history['took'] // 1000} s: {processes[:4]}"
 

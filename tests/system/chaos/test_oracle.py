@@ -97,6 +97,17 @@ class GoodHistories(unittest.TestCase):
         told["marks"][-1].update(begin=7000, alive=12000, end=12000, world=1)
         self.keeps_all(with_fault(ended(told, h2=73, h3=73), "cut", 1, 1100, 8000))
 
+    def stopped_while_cut_off(self, host):
+        told = history(RESTARTS=1, SHRINK=1)
+        told["plan"]["program"]["kind"] = "stubborn"
+        told["marks"] = [mark(1, rank, BEGAN, 12000, None) for rank in range(HOSTS)]
+        told["hung"] = {"1": ["chaos_rank"]}
+        return with_fault(with_fault(ended(told, h2=73, h3=73), "cut", 1, 1100, 14000), "term", host, 3000)
+
+    def test_a_job_that_waits_for_a_stop_does_not_hear_of_one_on_a_host_that_is_cut_off(self):
+        self.assertNotIn("hung", dict(oracle.judge(self.stopped_while_cut_off(2))))
+        self.assertIn("hung", dict(oracle.judge(self.stopped_while_cut_off(1))))
+
     def test_a_stopped_job_ends_with_143(self):
         told = all_ended(with_fault(history(), "term", 2, 3000), 143)
         for each in told["marks"]:

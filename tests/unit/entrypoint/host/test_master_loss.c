@@ -88,7 +88,7 @@ static void before_the_first_attempt_it_leaves_at_once(void) {
     }
 }
 
-static void who_is_stopped_leaves(void) {
+static void a_host_whose_ranks_were_ordered_to_stop_leaves(void) {
     const char *why = "";
     struct error err;
     set_up(true);
@@ -98,6 +98,32 @@ static void who_is_stopped_leaves(void) {
     master_loss_error(&loss, &s, &job, "no word", why, &err);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_HOST_LOST);
     CU_ASSERT_STRING_EQUAL(err.text, "the master is lost: no word");
+    role_state_close(&s);
+}
+
+/* The lost master may never have received the request, so that the other hosts would go on. */
+static void a_stop_request_follows_to_the_next_master(void) {
+    const char *why = "";
+    struct master_loss loss = at_work;
+    loss.stop_requested = true;
+    set_up(true);
+    CU_ASSERT(master_loss_lives_on(&loss, &s, &job, &why));
+    CU_ASSERT(s.stopping);
+    CU_ASSERT_FALSE(s.back);
+    role_state_close(&s);
+}
+
+static void a_stopped_host_does_not_ask_to_be_readmitted(void) {
+    const char *why = "";
+    struct master_loss loss = at_work;
+    set_up(false);
+    CU_ASSERT(master_loss_lives_on(&loss, &s, &job, &why));
+    CU_ASSERT_FALSE(s.stopping);
+    role_state_close(&s);
+    loss.stop_requested = true;
+    set_up(false);
+    CU_ASSERT_FALSE(master_loss_lives_on(&loss, &s, &job, &why));
+    CU_ASSERT_FALSE(s.stopping);
     role_state_close(&s);
 }
 
@@ -150,6 +176,8 @@ static void who_finds_nobody_there_says_so(void) {
 UNIT_SUITE("host.loss", UNIT(it_follows_the_next_host_where_it_may),
            UNIT(else_it_asks_to_be_taken_back), UNIT(who_waits_follows_nobody),
            UNIT(without_a_job_that_has_begun_it_leaves),
-           UNIT(before_the_first_attempt_it_leaves_at_once), UNIT(who_is_stopped_leaves),
-           UNIT(no_restarts_are_no_other_life), UNIT(who_has_looked_in_vain_leaves),
-           UNIT(who_finds_nobody_there_says_so))
+           UNIT(before_the_first_attempt_it_leaves_at_once),
+           UNIT(a_host_whose_ranks_were_ordered_to_stop_leaves),
+           UNIT(a_stop_request_follows_to_the_next_master),
+           UNIT(a_stopped_host_does_not_ask_to_be_readmitted), UNIT(no_restarts_are_no_other_life),
+           UNIT(who_has_looked_in_vain_leaves), UNIT(who_finds_nobody_there_says_so))

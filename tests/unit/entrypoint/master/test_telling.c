@@ -145,7 +145,26 @@ static void who_knocks_after_the_end_is_told_it(void) {
     close_stage();
 }
 
+/* A job that is stopped before all hosts have found their new master. */
+static void a_host_that_has_not_come_yet_is_expected(void) {
+    open_stage(EXIT_CODE_STOPPED);
+    drop(1);
+    telling_begin(&m);
+    CU_ASSERT_FALSE(telling_is_expected(&m, 1));
+    CU_ASSERT(telling_is_expected(&m, 2));
+    m.phase_before = PHASE_GATHERING;
+    telling_begin(&m);
+    CU_ASSERT(telling_is_expected(&m, 1));
+    hosts[1].gone = true;
+    CU_ASSERT_FALSE(telling_is_expected(&m, 1));
+    hosts[1].gone = false;
+    telling_heard(&members[1]);
+    CU_ASSERT_FALSE(telling_is_expected(&m, 1));
+    close_stage();
+}
+
 UNIT_SUITE("master.telling", UNIT(a_good_end_is_owed_until_all_have_acknowledged_it),
            UNIT(any_other_end_is_owed_to_nobody),
            UNIT(a_host_without_a_link_is_waited_for_until_its_lease_ends),
-           UNIT(who_knocks_after_the_end_is_told_it))
+           UNIT(who_knocks_after_the_end_is_told_it),
+           UNIT(a_host_that_has_not_come_yet_is_expected))
