@@ -1,5 +1,8 @@
 #include "common/json.h"
+#include "entrypoint/master/members/fetch_wait.h"
 #include "entrypoint/master/members/join.h"
+#include "tests/support/held_clock.h"
+#include "tests/support/quiet_link.h"
 #include "tests/unit/entrypoint/hand.h"
 
 static struct stage_host master;
@@ -13,11 +16,210 @@ static void start_master(const char *ready) {
     stage_start(&master, "master", settings, words);
 }
 
-static void a_missing_host_is_named_at_the_deadline(void) {
-    start_master("RINGMASTER_READY_SECONDS=1");
-    CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_NOT_READY);
-    ASSERT_CONTAINS(stage_failure(&master), "missing 127.0.0.2");
+/* --- deadlines, on a held clock -----------------------------------------------------------------
+ */
+
+/* A master with all that it needs itself, which waits for the others. */
+static struct cluster_host cluster[3];
+static struct job job;
+static struct member members[3];
+static struct master m;
+static int64_t begun;
+static int64_t over_at; /* since then, ns; 0: there is time left */
+static struct buf sent; /* to the second host */
+static int second_end;
+
+static void note_end(struct master *raised, const struct raised *what) {
+    CU_ASSERT_EQUAL(what->event, EVENT_READY_DEADLINE);
+    over_at = clock_now() - begun;
+    loop_end(&raised->s.loop);
 }
+
+static void end_loop(void *context) {
+    loop_end(context);
+}
+
+static void begin_waiting(size_t count, int64_t seconds, bool check) {
+    static const struct net_address address = {0};
+    static const struct link_events events = {.message = quiet_message, .closed = quiet_end};
+    int ends[2];
+    held_clock_begin();
+    begun = clock_now();
+    over_at = 0;
+    job = (struct job){.settings = {.ready_seconds = seconds},
+                       .cluster = {.hosts = cluster, .count = count}};
+    m = (struct master){.s = {.job = &job},
+                        .members = members,
+                        .phase = PHASE_JOINING,
+                        .check = check,
+                        .join = {.begun = true, .count = 1},
+                        .accept = {.events = &events, .rejected_peers = {.known = -1}},
+                        .raise = note_end};
+    for (size_t i = 0; i < count; i++) {
+        cluster[i] = (struct cluster_host){.slots = 1};
+        (void)snprintf(cluster[i].name.text, HOST_NAME_SIZE, "algo-%zu", i + 1);
+        members[i] = (struct member){.master = &m, .index = i, .joined = i == 0};
+    }
+    CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends),
+                          0);
+    members[1].link = link_new(&m.s.loop, ends[0], NULL, true, &quiet_link, NULL, NULL);
+    members[1].address = address;
+    second_end = ends[1];
+    buf_init(&sent, FRAME_MAX);
+    join_init(&m);
+    fetch_wait_open(&m);
+    join_open(&m);
+}
+
+static void end_waiting(void) {
+    for (size_t i = 0; i < job.cluster.count; i++)
+        free(members[i].fault);
+    link_free(members[1].link);
+    (void)close(second_end);
+    loop_cancel(&m.s.loop, &m.join.announce);
+    loop_cancel(&m.s.loop, &m.join.deadline);
+    loop_done(&m.s.loop);
+    buf_done(&sent);
+    held_clock_end();
+}
+
+/* Until so long after the beginning, or the end of the time to join. */
+static void wait_until(int64_t nanoseconds) {
+    struct timer last = {.fire = end_loop, .context = &m.s.loop};
+    loop_at(&m.s.loop, &last, begun + nanoseconds);
+    CU_ASSERT_EQUAL(loop_run(&m.s.loop, NULL), 0);
+    loop_cancel(&m.s.loop, &last);
+}
+
+static void a_missing_host_is_named_at_the_deadline(void) {
+    begin_waiting(2, 60, false);
+    link_free(members[1].link);
+    members[1].link = NULL;
+    wait_until(3600 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(over_at, 60 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(m.fault.code, EXIT_CODE_NOT_READY);
+    CU_ASSERT_STRING_EQUAL(m.fault.text, "only 1 of 2 hosts within 60 s, missing algo-2");
+    end_waiting();
+}
+
+static void tell_fetching(int marks) {
+    cleanup_json json_t *message = frame_new("fetching");
+    (void)json_object_set_new(message, "marks", json_integer(marks));
+    (void)json_object_set_new(message, "text", json_sprintf("train: %d of 99", marks));
+    join_told(&members[1], message);
+}
+
+/* Each step comes a moment before its time is over. */
+static void a_host_that_fetches_has_as_long_as_it_gets_further(void) {
+    begin_waiting(2, 60, false);
+    for (int i = 1; i <= 16; i++) {
+        wait_until(i * (60 * CLOCK_SECOND - CLOCK_MILLISECOND));
+        CU_ASSERT_EQUAL(over_at, 0);
+        tell_fetching(i);
+    }
+    wait_until(3600 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(over_at, 17 * 60 * CLOCK_SECOND - 16 * CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL(m.fault.code, EXIT_CODE_NOT_READY);
+    CU_ASSERT_EQUAL(m.fault_host, 1);
+    CU_ASSERT_STRING_EQUAL(
+        m.fault.text, "algo-2: downloads have stalled for 60 s; last progress: train: 16 of 99");
+    end_waiting();
+}
+
+/* A word of its own that tells of no step, however often, is none. */
+static void a_host_that_stands_still_is_not_waited_for(void) {
+    begin_waiting(2, 60, false);
+    wait_until(10 * CLOCK_SECOND);
+    for (int i = 11; i <= 69; i++) {
+        tell_fetching(3);
+        wait_until(i * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(over_at, 0);
+    }
+    wait_until(3600 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(over_at, 70 * CLOCK_SECOND);
+    ASSERT_CONTAINS(m.fault.text, "algo-2: downloads have stalled for 60 s");
+    end_waiting();
+}
+
+/* What was sent to the second host next; the caller's. */
+static json_t *next_sent(void) {
+    char bytes[4096];
+    json_t *message = NULL;
+    link_flush(members[1].link);
+    ssize_t got = recv(second_end, bytes, sizeof(bytes), 0);
+    if (got > 0)
+        CU_ASSERT_EQUAL(buf_add(&sent, bytes, (size_t)got, NULL), 0);
+    return frame_take(&sent, &message, NULL) == 1 ? message : NULL;
+}
+
+static bool is_sent(const char *type) {
+    cleanup_json json_t *message = next_sent();
+    return message != NULL && strcmp(frame_type(message), type) == 0;
+}
+
+/* However often one with a fault comes, the third host has the time that it had. Clocks are told
+ * apart from the start: a heartbeat follows the welcome. */
+static void a_fault_moves_no_deadline_of_a_check(void) {
+    begin_waiting(3, 60, true);
+    for (int i = 1; i < 60; i++) {
+        cleanup_json json_t *join = frame_new("join");
+        (void)json_object_set_new(join, "fault_code", json_integer(EXIT_CODE_DATA));
+        (void)json_object_set_new(join, "fault_text", json_string("no such object"));
+        wait_until(i * CLOCK_SECOND);
+        join_told(&members[1], join);
+        CU_ASSERT(is_sent("welcome"));
+        CU_ASSERT(is_sent("beat"));
+        join_left(&members[1]);
+    }
+    CU_ASSERT_EQUAL(over_at, 0);
+    wait_until(3600 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(over_at, 60 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(m.fault.code, 0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(members[1].fault);
+    CU_ASSERT_STRING_EQUAL(members[1].fault->text, "no such object");
+    CU_ASSERT_PTR_NULL(members[2].fault);
+    end_waiting();
+}
+
+/* Of a job it shortens it, for the others to hear of it. */
+static void a_fault_of_a_job_leaves_half_a_minute(void) {
+    static const int64_t rows[][2] = {{600, 30}, {20, 20}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct error fault = {.code = EXIT_CODE_DATA, .text = "no such object"};
+        begin_waiting(3, rows[i][0], false);
+        wait_until(7 * CLOCK_SECOND);
+        join_fault(&m, &fault, 1);
+        wait_until(3600 * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(over_at, (7 + rows[i][1]) * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(m.fault.code, EXIT_CODE_DATA);
+        CU_ASSERT_EQUAL(m.fault_host, 1);
+        end_waiting();
+    }
+}
+
+/* A check warns of it: while this host looks whether another one has its name, joins wait. */
+static void a_join_that_waits_tells_the_clocks_of_when_it_came(void) {
+    begin_waiting(2, 60, false);
+    m.duplicate_name.pending = true;
+    struct host_info theirs = {.boot = clock_boot() + 5, .clock = clock_wall() + 60 * CLOCK_SECOND};
+    cleanup_json json_t *join = host_info_json(&theirs);
+    (void)json_object_set_new(join, "type", json_string("join"));
+    join_told(&members[1], join);
+    CU_ASSERT_PTR_NOT_NULL(members[1].pending_join);
+    CU_ASSERT_EQUAL(members[1].skew, 60 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(members[1].offset, 5);
+    held_clock_pass(20 * CLOCK_SECOND);
+    struct error fault = {0};
+    join_weigh(&members[1], members[1].pending_join, &fault);
+    CU_ASSERT_EQUAL(members[1].skew, 60 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(members[1].offset, 5);
+    json_decref(members[1].pending_join);
+    end_waiting();
+}
+
+/* --- whole jobs ----------------------------------------------------------------------------------
+ */
 
 static int hand_fetches(const struct hand *h, int marks) {
     json_t *message = frame_new("fetching");
@@ -42,43 +244,6 @@ static int64_t hand_hears_verdict(struct hand *h) {
         }
     }
     return -1;
-}
-
-static void a_host_that_fetches_has_as_long_as_it_gets_further(void) {
-    enum { STEPS = 16 };
-    struct hand hand;
-    start_master("RINGMASTER_READY_SECONDS=4");
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
-    hand_connect(&hand);
-    for (int i = 1; i <= STEPS; i++) {
-        CU_ASSERT_EQUAL(hand_fetches(&hand, i), 1);
-        (void)poll(NULL, 0, 500); /* twice as long as it may take in all */
-    }
-    CU_ASSERT_EQUAL(waitpid(master.pid, NULL, WNOHANG), 0);
-    ASSERT_CONTAINS(stage_output(&master), "127.0.0.2 is here and downloads what it needs");
-    CU_ASSERT_EQUAL(hand_hears_verdict(&hand), EXIT_CODE_NOT_READY);
-    hand_done(&hand);
-    CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_NOT_READY);
-    ASSERT_CONTAINS(stage_failure(&master),
-                    "127.0.0.2: downloads have stalled for 4 s; last progress: train: 16 of 99");
-}
-
-/* A word of its own that tells of no step, however often, is none. */
-static void a_host_that_stands_still_is_not_waited_for(void) {
-    struct hand hand;
-    start_master("RINGMASTER_READY_SECONDS=4");
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
-    hand_connect(&hand);
-    int times = 0;
-    for (; times < 100 && strstr(stage_output(&master), "downloads have stalled") == NULL;
-         times++) {
-        (void)hand_fetches(&hand, 3);
-        (void)poll(NULL, 0, 100);
-    }
-    CU_ASSERT(times < 100);
-    hand_done(&hand);
-    CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_NOT_READY);
-    ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2: downloads have stalled");
 }
 
 /* Neither a fault of the one nor a stop waits until the other has all. */
@@ -130,71 +295,6 @@ static void a_host_that_fetched_comes_again(void) {
     ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2: no such object");
 }
 
-static int beats; /* with a welcome */
-
-/* Whether it is welcome yet with a fault of its own. */
-static bool hand_is_welcome(struct hand *h) {
-    json_t *join = frame_new("join");
-    (void)json_object_set_new(join, "host", json_string("127.0.0.2"));
-    (void)json_object_set_new(join, "fault_code", json_integer(EXIT_CODE_DATA));
-    (void)json_object_set_new(join, "fault_text", json_string("no such object"));
-    json_t *answer = put_frame(h->ssl, join) == 1 ? next_frame(h->ssl, &h->heard) : NULL;
-    bool is = answer != NULL && strcmp(frame_type(answer), "welcome") == 0;
-    json_t *beat =
-        is ? next_frame(h->ssl, &h->heard) : NULL; /* clocks are told apart from the start */
-    if (beat != NULL && strcmp(frame_type(beat), "beat") == 0)
-        beats++;
-    json_decref(beat);
-    json_decref(answer);
-    return is;
-}
-
-/* However often it comes, the third host has the time that it had. */
-static void a_fault_moves_no_deadline_of_a_check(void) {
-    const char *const settings[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2,127.0.0.3",
-                                    "RINGMASTER_HOST=127.0.0.1", "RINGMASTER_READY_SECONDS=6",
-                                    NULL};
-    bool welcome = true;
-    int times = 0;
-    stage_start(&master, "checked", settings, NULL);
-    CU_ASSERT(stage_wait_for(&master, "waiting for 2 hosts"));
-    for (; welcome && times < 100; times++) {
-        struct hand hand;
-        welcome = hand_reaches(&hand, 3) && hand_is_welcome(&hand);
-        hand_done(&hand);
-        (void)poll(NULL, 0, 100);
-    }
-    CU_ASSERT(times > 1 && times < 100);
-    CU_ASSERT(beats > 1);
-    CU_ASSERT(stage_end(&master) > 0);
-    ASSERT_CONTAINS(stage_output(&master), "127.0.0.2: no such object");
-    ASSERT_CONTAINS(stage_output(&master), "127.0.0.3: missing");
-}
-
-/* A check warns of it: while this host looks whether another one has its name, joins wait. */
-static void a_join_that_waits_tells_the_clocks_of_when_it_came(void) {
-    struct cluster_host two[2] = {{.slots = 1}, {.slots = 1}};
-    struct job job = {.cluster = {.hosts = two, .count = 2}};
-    struct member members[2];
-    struct master m = {.s = {.job = &job}, .members = members, .phase = PHASE_JOINING};
-    m.duplicate_name.pending = true;
-    members[1] = (struct member){.master = &m, .index = 1};
-    struct host_info theirs = {.boot = clock_boot(), .clock = clock_wall() + 60 * CLOCK_SECOND};
-    cleanup_json json_t *join = host_info_json(&theirs);
-    (void)json_object_set_new(join, "type", json_string("join"));
-    join_told(&members[1], join);
-    CU_ASSERT_PTR_NOT_NULL(members[1].pending_join);
-    const int64_t skew = members[1].skew;
-    const int64_t offset = members[1].offset;
-    CU_ASSERT(skew > 0 && skew <= 60 * CLOCK_SECOND);
-    (void)poll(NULL, 0, 20);
-    struct error fault = {0};
-    join_weigh(&members[1], members[1].pending_join, &fault);
-    CU_ASSERT_EQUAL(members[1].skew, skew);
-    CU_ASSERT_EQUAL(members[1].offset, offset);
-    json_decref(members[1].pending_join);
-}
-
 static void a_host_that_was_told_otherwise_is_an_error_for_both(void) {
     const char *const settings[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2:7",
                                     "RINGMASTER_HOST=127.0.0.2", NULL};
@@ -211,6 +311,7 @@ static void a_host_that_was_told_otherwise_is_an_error_for_both(void) {
 }
 
 STAGE_SUITE("master.join", UNIT(a_fault_moves_no_deadline_of_a_check),
+            UNIT(a_fault_of_a_job_leaves_half_a_minute),
             UNIT(a_host_that_fetches_has_as_long_as_it_gets_further),
             UNIT(a_host_that_stands_still_is_not_waited_for),
             UNIT(a_host_that_fetches_hears_of_a_fault_at_once),
