@@ -104,6 +104,7 @@ if(TARGET entrypoint)
     endforeach()
     # Whole jobs in one test (stage.h) have a master, too.
     room_tests(entrypoint/host USES entrypoint_master WAITS)
+    with_held_clock(unit_host)
     foreach(host_room monitor observe preflight ranks provision)
         room_tests(entrypoint/host/${host_room} ALONE output_lock failure_writer transfer_process USES
             entrypoint_master WAITS)

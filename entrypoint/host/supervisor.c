@@ -39,8 +39,7 @@ static void pass_on(struct supervisor *s, int number) {
         log_info("SIG%s: ignored, as no rank runs on this host", signal_name(number));
 }
 
-static void on_signal(void *context, int number) {
-    struct supervisor *s = context;
+void supervisor_signal(struct supervisor *s, int number) {
     if (number == SIGCHLD) {
         process_tree_reaped(&s->sweep, reaper_run(&s->reaper));
         return;
@@ -65,6 +64,10 @@ static void on_signal(void *context, int number) {
     log_info("received SIG%s: %s", signal_name(number),
              again ? "the second stop request ends everything at once" : "stopping the job");
     s->role->stop(s->state, again);
+}
+
+static void on_signal(void *context, int number) {
+    supervisor_signal(context, number);
 }
 
 static int listen_to_signals(struct supervisor *s, struct error *err) {

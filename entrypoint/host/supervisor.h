@@ -115,6 +115,9 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
 int supervisor_run(struct supervisor *s, int *ret_code, struct error *err);
 void supervisor_close(struct supervisor *s);
 
+/* Acts on a signal to this process; called from the loop. */
+void supervisor_signal(struct supervisor *s, int number);
+
 /* Ends the job with a verdict: has it written, ends all processes and exits when the role agrees. A
  * second verdict changes nothing. */
 void supervisor_conclude(struct supervisor *s, const struct verdict *verdict);

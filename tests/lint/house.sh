@@ -50,9 +50,6 @@ fi
 cat >"${sleepers:=$(mktemp)}" <<END
 entrypoint/host/observe/test_failure_writer.c
 entrypoint/host/ranks/test_rank_shim.c
-entrypoint/host/test_supervisor.c
-entrypoint/master/members/test_join.c
-entrypoint/master/test_stop.c
 entrypoint/os/test_child.c
 entrypoint/os/test_console.c
 entrypoint/os/test_file_writer.c

@@ -1,8 +1,11 @@
-#include "entrypoint/os/process_stat.h"
+#include "entrypoint/host/supervisor.h"
+#include "tests/support/held_clock.h"
 #include "tests/unit/entrypoint/stage.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 static struct stage_host host;
 
@@ -14,10 +17,12 @@ static int run(const char *script) {
 
 /* What was killed may take a moment to die on a busy machine. */
 static bool is_gone(pid_t pid) {
-    struct process_stat it;
-    for (int i = 0; i < 2000 && process_stat_read(pid, &it) && !it.dead; i++)
-        (void)poll(NULL, 0, 10);
-    return !process_stat_read(pid, &it) || it.dead;
+    struct pollfd process = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    bool gone =
+        process.fd < 0 ? errno == ESRCH : poll(&process, 1, STAGE_PATIENCE_SECONDS * 1000) == 1;
+    if (process.fd >= 0)
+        (void)close(process.fd);
+    return gone;
 }
 
 /* The script prints the pid of what it leaves behind. */
@@ -180,7 +185,37 @@ static void programs_get_the_limit_of_open_files_that_they_would_have_had(void) 
     ASSERT_CONTAINS(stage_failure(&host), "open files");
 }
 
-STAGE_SUITE("host.supervisor", UNIT(what_a_program_leaves_behind_is_ended),
+static unsigned stops, stops_again;
+
+static void count_stop(void *state, bool again) {
+    (void)state;
+    *(again ? &stops_again : &stops) += 1;
+}
+
+/* A closing terminal, or a wrapper with its group, says it several times at once. */
+static void signals_of_one_second_are_one_stop(void) {
+    static const struct role role = {.stop = count_stop};
+    static const int others[] = {SIGTERM, SIGINT, SIGHUP};
+    for (size_t i = 0; i < 3; i++) {
+        struct supervisor s = {.role = &role};
+        stops = stops_again = 0;
+        held_clock_begin();
+        supervisor_signal(&s, SIGTERM);
+        supervisor_signal(&s, others[i]);
+        held_clock_pass(CLOCK_SECOND - 1);
+        supervisor_signal(&s, others[i]);
+        CU_ASSERT_EQUAL(stops, 1);
+        CU_ASSERT_EQUAL(stops_again, 0);
+        held_clock_pass(1);
+        supervisor_signal(&s, others[i]);
+        CU_ASSERT_EQUAL(stops, 1);
+        CU_ASSERT_EQUAL(stops_again, others[i] != SIGHUP);
+        held_clock_end();
+    }
+}
+
+STAGE_SUITE("host.supervisor", UNIT(signals_of_one_second_are_one_stop),
+            UNIT(what_a_program_leaves_behind_is_ended),
             UNIT(a_stop_reaches_what_left_the_programs_group),
             UNIT(a_failure_file_of_the_program_is_kept_and_an_old_one_is_not),
             UNIT(its_own_ranks_last_words_are_told_once),
