@@ -9,7 +9,7 @@ target_link_libraries(test_support PUBLIC PkgConfig::cunit Threads::Threads PRIV
 # Its tests may hold the clock (tests/support/held_clock.h).
 function(with_held_clock target)
     target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/held_clock.c)
-    target_link_options(${target} PRIVATE -Wl,--wrap=clock_gettime,--wrap=epoll_wait
+    target_link_options(${target} PRIVATE -Wl,--wrap=clock_gettime,--wrap=epoll_wait,--wrap=poll
         -Wl,--wrap=timerfd_create,--wrap=timerfd_settime)
 endfunction()
 
@@ -82,7 +82,9 @@ if(TARGET entrypoint)
     foreach(entrypoint_room wire job outcome mpi master)
         room_tests(entrypoint/${entrypoint_room} WAITS)
     endforeach()
-    with_held_clock(unit_os)
+    foreach(holds unit_os unit_os_child unit_os_file_writer)
+        with_held_clock(${holds})
+    endforeach()
     with_held_clock(unit_master)
     foreach(master_room state preflight members failover)
         room_tests(entrypoint/master/${master_room} USES entrypoint_master WAITS)
@@ -110,6 +112,7 @@ if(TARGET entrypoint)
             entrypoint_master WAITS)
     endforeach()
     with_held_clock(unit_host_ranks)
+    with_held_clock(unit_host_observe_failure_writer)
     # What a rank has used of a processor is what its monitor's test says.
     target_link_options(unit_host_ranks PRIVATE -Wl,--wrap=cpu_time_below)
     room_tests(entrypoint NAME unit_entrypoint ALONE main no_memory WAITS)

@@ -16,10 +16,12 @@ enum {
 /* The linker leads calls of the product here, and __real_ ones to the C library. */
 int __real_clock_gettime(clockid_t id, struct timespec *ret);
 int __real_epoll_wait(int fd, struct epoll_event *events, int most, int timeout_ms);
+int __real_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 int __real_timerfd_create(int clock, int flags);
 int __real_timerfd_settime(int fd, int flags, const struct itimerspec *at, struct itimerspec *old);
 int __wrap_clock_gettime(clockid_t id, struct timespec *ret);
 int __wrap_epoll_wait(int fd, struct epoll_event *events, int most, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 int __wrap_timerfd_create(int clock, int flags);
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *at, struct itimerspec *old);
 
@@ -53,7 +55,7 @@ static void expire(int fd) {
     struct pollfd timer = {.fd = fd, .events = POLLIN};
     timers[fd].due = 0;
     if (__real_timerfd_settime(fd, TFD_TIMER_ABSTIME, &past, NULL) == 0)
-        (void)poll(&timer, 1, PATIENCE_MS);
+        (void)__real_poll(&timer, 1, PATIENCE_MS);
 }
 
 /* The earliest of those that are on; -1: none is. */
@@ -133,4 +135,15 @@ int __wrap_epoll_wait(int fd, struct epoll_event *events, int most, int timeout_
         return count;
     pass_until(timeout_ms);
     return __real_epoll_wait(fd, events, most, 0);
+}
+
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
+    if (!held)
+        return __real_poll(fds, count, timeout_ms);
+    bool forever = timeout_ms < 0 && first_timer() < 0;
+    int ready = __real_poll(fds, count, forever ? -1 : 0);
+    if (ready != 0)
+        return ready;
+    pass_until(timeout_ms);
+    return __real_poll(fds, count, 0);
 }

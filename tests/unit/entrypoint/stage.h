@@ -21,6 +21,7 @@
 #include "entrypoint/mpi/agent.h"
 #include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/tls.h"
+#include "tests/support/ended.h"
 #include "tests/support/ports.h"
 #include "tests/support/unit.h"
 
@@ -31,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,28 +162,34 @@ static inline const char *stage_failure(struct stage_host *h) {
     return stage_read(h, path);
 }
 
+/* Looks when its output grows. */
 static inline bool stage_wait_for(struct stage_host *h, const char *text) {
-    for (int64_t end = clock_now() + STAGE_PATIENCE_SECONDS * CLOCK_SECOND; clock_now() < end;) {
-        if (strstr(stage_output(h), text) != NULL)
-            return true;
-        (void)poll(NULL, 0, 10);
+    const int64_t end = clock_now() + STAGE_PATIENCE_SECONDS * CLOCK_SECOND;
+    struct pollfd growth = {.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), .events = POLLIN};
+    char news[4096];
+    CU_ASSERT(inotify_add_watch(growth.fd, unit_temp_dir(), IN_CREATE | IN_MODIFY) >= 0);
+    bool said = strstr(stage_output(h), text) != NULL;
+    while (!said && poll(&growth, 1, clock_left_ms(end)) == 1) {
+        while (read(growth.fd, news, sizeof(news)) > 0)
+            ;
+        said = strstr(stage_output(h), text) != NULL;
     }
-    printf("\n%s never said \"%s\":\n%s\n", h->base, text, stage_output(h));
-    return false;
+    (void)close(growth.fd);
+    if (!said)
+        printf("\n%s never said \"%s\":\n%s\n", h->base, text, stage_output(h));
+    return said;
 }
 
 /* Its exit code, 128 + n for a signal; -1 when it had to be killed. */
 static inline int stage_end(struct stage_host *h) {
     int status = 0;
-    for (int64_t end = clock_now() + STAGE_PATIENCE_SECONDS * CLOCK_SECOND; clock_now() < end;) {
-        if (waitpid(h->pid, &status, WNOHANG) == h->pid)
-            return child_exit_code(status);
-        (void)poll(NULL, 0, 5);
+    bool gone = ended_within(h->pid, STAGE_PATIENCE_SECONDS * 1000);
+    if (!gone) {
+        printf("\n%s did not end:\n%s\n", h->base, stage_output(h));
+        (void)kill(h->pid, SIGKILL);
     }
-    printf("\n%s did not end:\n%s\n", h->base, stage_output(h));
-    (void)kill(h->pid, SIGKILL);
     (void)waitpid(h->pid, &status, 0);
-    return -1;
+    return gone ? child_exit_code(status) : -1;
 }
 
 /* By the key of a job of COUNT hosts, 127.0.0.1 and those behind it; the caller frees it. */

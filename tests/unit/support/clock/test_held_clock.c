@@ -5,6 +5,7 @@
 #include "entrypoint/os/loop.h"
 #include "tests/support/unit.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -107,6 +108,24 @@ static void timers_of_the_kernel_follow_it(void) {
     loop_done(&loop);
 }
 
+static void poll_does_not_wait_either(void) {
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    struct pollfd p = {.fd = ends[0], .events = POLLIN};
+    held_clock_begin();
+    const int64_t now = clock_now();
+    CU_ASSERT_EQUAL(poll(&p, 1, 3600 * 1000), 0);
+    CU_ASSERT_EQUAL(clock_now(), now + 3600 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(write(ends[1], "x", 1), 1);
+    CU_ASSERT_EQUAL(poll(&p, 1, 3600 * 1000), 1);
+    CU_ASSERT_EQUAL(poll(&p, 1, -1), 1);
+    CU_ASSERT_EQUAL(clock_now(), now + 3600 * CLOCK_SECOND);
+    held_clock_end();
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 UNIT_SUITE("support.held_clock", UNIT(a_held_clock_moves_by_what_is_passed_alone),
            UNIT(a_loop_does_not_wait_for_its_timers),
-           UNIT(what_can_be_read_is_read_before_time_passes), UNIT(timers_of_the_kernel_follow_it))
+           UNIT(what_can_be_read_is_read_before_time_passes), UNIT(timers_of_the_kernel_follow_it),
+           UNIT(poll_does_not_wait_either))

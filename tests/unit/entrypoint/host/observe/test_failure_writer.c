@@ -4,7 +4,8 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "entrypoint/host/observe/output_lock.h"
-#include "tests/support/lag.h"
+#include "tests/support/ended.h"
+#include "tests/support/held_clock.h"
 #include "tests/support/unit.h"
 
 #include <dlfcn.h>
@@ -19,10 +20,10 @@
 #include <unistd.h>
 
 /* A disk that stalls: in place of the library's. */
-static int stall_seconds;
+static bool stalls;
 int renameat2(int from, const char *old, int to, const char *new, unsigned flags) {
-    if (stall_seconds > 0)
-        (void)sleep((unsigned)stall_seconds);
+    while (stalls)
+        (void)pause();
     return (int)syscall(SYS_renameat2, from, old, to, new, flags);
 }
 
@@ -54,8 +55,7 @@ static void open_on(const char *folder) {
 }
 
 static void await_end(void) {
-    for (int64_t end = clock_now() + 60 * CLOCK_SECOND; child.child.pid > 0 && clock_now() < end;
-         (void)poll(NULL, 0, 5))
+    if (child.child.pid > 0 && ended_within(child.child.pid, 60 * 1000))
         (void)reaper_run(&reaper);
     CU_ASSERT_EQUAL(child.child.pid, 0);
 }
@@ -246,22 +246,23 @@ static void without_a_process_it_is_written_later(void) {
 
 static void nobody_waits_for_a_disk_that_stalls(void) {
     open_on("stalling");
-    stall_seconds = 60;
-    struct lag lag;
-    lag_begin(&lag);
+    stalls = true;
+    held_clock_begin();
+    int64_t begun = clock_now();
     failure_writer_run(base, false, &bad);
-    ASSERT_WITHIN(&lag, 1500 * CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL(clock_now() - begun, 1500 * CLOCK_MILLISECOND);
     ASSERT_CONTAINS(said, "the disk did not answer in time");
     said[0] = '\0';
-    lag_begin(&lag);
+    begun = clock_now();
     failure_writer_conclude(&child, &bad);
-    ASSERT_WITHIN(&lag, CLOCK_SECOND);
+    CU_ASSERT_EQUAL(clock_now(), begun);
+    held_clock_end();
     CU_ASSERT(child.child.pid > 0);
     (void)kill(child.child.pid, SIGKILL); /* as the sweep does */
     await_end();
     ASSERT_CONTAINS(said, "the disk did not answer in time");
     failure_writer_conclude(&child, &bad);
-    stall_seconds = 0;
+    stalls = false;
     failure_writer_conclude(&child, &bad); /* takes the stuck one's place */
     await_end();
     CU_ASSERT(is_there("failure"));
@@ -381,14 +382,14 @@ static void it_holds_no_descriptor_of_ours(void) {
     char byte;
     open_on("open");
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
-    stall_seconds = 60;
+    stalls = true;
     failure_writer_conclude(&child, &bad);
     (void)close(ends[1]);
     struct pollfd p = {.fd = ends[0], .events = POLLIN};
     CU_ASSERT_EQUAL(poll(&p, 1, 10 * 1000), 1);
     CU_ASSERT_EQUAL(read(ends[0], &byte, 1), 0);
     CU_ASSERT(child.child.pid > 0 && kill(child.child.pid, 0) == 0);
-    stall_seconds = 0;
+    stalls = false;
     failure_writer_close(&child);
     (void)close(ends[0]);
 }

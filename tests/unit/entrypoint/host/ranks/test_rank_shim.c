@@ -8,6 +8,7 @@
 #include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/link.h"
+#include "tests/support/ended.h"
 #include "tests/support/lag.h"
 #include "tests/support/unit.h"
 
@@ -159,15 +160,11 @@ static bool prints(const char *text) {
 
 static bool leaves_within(int ms, int *ret_code) {
     int status = 0;
-    for (int64_t end = clock_now() + ms * CLOCK_MILLISECOND; clock_now() < end;) {
-        if (waitpid(shim.pid, &status, WNOHANG) == shim.pid) {
-            *ret_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-            shim.pid = 0;
-            return true;
-        }
-        (void)poll(NULL, 0, 10);
-    }
-    return false;
+    if (!ended_within(shim.pid, ms) || waitpid(shim.pid, &status, 0) != shim.pid)
+        return false;
+    *ret_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    shim.pid = 0;
+    return true;
 }
 
 static void done(void) {
