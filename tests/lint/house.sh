@@ -50,11 +50,8 @@ fi
 cat >"${sleepers:=$(mktemp)}" <<END
 entrypoint/host/ranks/test_rank_shim.c
 entrypoint/os/test_console.c
-entrypoint/transfer/faults_stage.h
 entrypoint/transfer/fetch/test_prefix.c
-entrypoint/transfer/http/test_pool.c
 entrypoint/transfer/peers/test_peer_server.c
-entrypoint/transfer/test_download_order.c
 entrypoint/transfer/test_upload_order.c
 entrypoint/transfer/upload/test_upload.c
 entrypoint/wire/test_tcp.c

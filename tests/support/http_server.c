@@ -2,11 +2,13 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -21,6 +23,12 @@ void http_write(struct http_call *call, const char *bytes, size_t size) {
         bytes += done;
         size -= (size_t)done;
     }
+}
+
+void http_await_end(struct http_call *call) {
+    char bytes[4096];
+    while (recv(call->fd, bytes, sizeof(bytes), 0) > 0)
+        ;
 }
 
 void http_reply(struct http_call *call, int status, const char *headers, const char *body,
@@ -104,7 +112,7 @@ static void read_body(struct http_call *call, size_t seen) {
     call->body[call->size] = '\0';
 }
 
-static _Noreturn void serve(int fd, struct http_shared *shared,
+static _Noreturn void serve(int fd, int counted, struct http_shared *shared,
                             void (*answer)(struct http_call *call)) {
     static struct http_call call;
     call.fd = fd;
@@ -115,6 +123,7 @@ static _Noreturn void serve(int fd, struct http_shared *shared,
         if (call.number < HTTP_KEPT_MAX)
             (void)snprintf(shared->targets[call.number], sizeof(shared->targets[0]), "%s %.480s",
                            call.method, call.target);
+        (void)eventfd_write(counted, 1);
         read_body(&call, (size_t)came);
         answer(&call);
         (void)shutdown(fd, SHUT_WR);
@@ -122,7 +131,7 @@ static _Noreturn void serve(int fd, struct http_shared *shared,
     _exit(0);
 }
 
-static _Noreturn void run(int listener, struct http_shared *shared,
+static _Noreturn void run(int listener, int counted, struct http_shared *shared,
                           void (*answer)(struct http_call *call)) {
     (void)signal(SIGCHLD, SIG_IGN);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -132,7 +141,7 @@ static _Noreturn void run(int listener, struct http_shared *shared,
             continue;
         if (fork() == 0) {
             (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-            serve(fd, shared, answer);
+            serve(fd, counted, shared, answer);
         }
         (void)close(fd);
     }
@@ -144,19 +153,29 @@ void http_server_start(struct http_server *s, void (*answer)(struct http_call *c
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     s->shared =
         mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (listener < 0 || s->shared == MAP_FAILED ||
+    s->counted = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (listener < 0 || s->counted < 0 || s->shared == MAP_FAILED ||
         bind(listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
         listen(listener, 64) != 0 || getsockname(listener, (struct sockaddr *)&address, &size) != 0)
         abort();
     s->port = ntohs(address.sin_port);
     s->pid = fork();
     if (s->pid == 0)
-        run(listener, s->shared, answer);
+        run(listener, s->counted, s->shared, answer);
     (void)close(listener);
 }
 
 void http_server_stop(struct http_server *s) {
     (void)kill(s->pid, SIGKILL);
     (void)waitpid(s->pid, NULL, 0);
+    (void)close(s->counted);
     (void)munmap(s->shared, sizeof(*s->shared));
+}
+
+bool http_await_requests(const struct http_server *s, unsigned count, int milliseconds) {
+    struct pollfd more = {.fd = s->counted, .events = POLLIN};
+    eventfd_t added;
+    while (atomic_load(&s->shared->requests) < count && poll(&more, 1, milliseconds) == 1)
+        (void)eventfd_read(s->counted, &added);
+    return atomic_load(&s->shared->requests) >= count;
 }

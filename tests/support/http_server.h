@@ -5,6 +5,7 @@
 #define TESTS_SUPPORT_HTTP_SERVER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -33,6 +34,7 @@ struct http_call {
 struct http_server {
     pid_t pid;
     unsigned port;
+    int counted; /* an eventfd that requests are added to */
     struct http_shared *shared;
 };
 
@@ -40,11 +42,16 @@ struct http_server {
 void http_server_start(struct http_server *s, void (*answer)(struct http_call *call));
 void http_server_stop(struct http_server *s);
 
+/* Whether as many requests have come in all. Each is waited for as long as that. */
+bool http_await_requests(const struct http_server *s, unsigned count, int milliseconds);
+
 /* Status line, HEADERS (lines with CR LF, "" for none), content-length and body. */
 void http_reply(struct http_call *call, int status, const char *headers, const char *body,
                 size_t size);
 void http_reply_text(struct http_call *call, int status, const char *body);
 void http_write(struct http_call *call, const char *bytes, size_t size);
+/* Says nothing until the other side has gone. */
+void http_await_end(struct http_call *call);
 /* FNV-1a of SIZE bytes behind what SUM was made of; it begins with HTTP_SUM. */
 unsigned http_sum(unsigned sum, const char *bytes, size_t size);
 /* The value of a request's header; "" if absent. Valid until the next call. */

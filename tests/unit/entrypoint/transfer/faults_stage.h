@@ -12,6 +12,7 @@
 #include "tests/support/unit.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,20 +225,12 @@ static inline void faults_reset(struct http_call *call) {
     (void)close(call->fd);
 }
 
-static inline void faults_wait(struct http_call *call) {
-    char byte;
-    while (recv(call->fd, &byte, 1, 0) > 0)
-        ;
-}
-
-/* Until the other side has gone. */
+/* A byte a second, until the other side has gone. */
 static inline void faults_drip(struct http_call *call) {
     static const char line[] = "HTTP/1.1 200 Said\r\nX-Slow: ";
-    char byte;
-    for (size_t i = 0; recv(call->fd, &byte, 1, MSG_DONTWAIT) != 0; i++) {
+    struct pollfd gone = {.fd = call->fd, .events = POLLRDHUP};
+    for (size_t i = 0; poll(&gone, 1, i == 0 ? 0 : 1000) == 0; i++)
         http_write(call, i < sizeof(line) - 1 ? line + i : "x", 1);
-        (void)sleep(1);
-    }
 }
 
 static inline void faults_round(struct http_call *call) {
@@ -291,7 +284,7 @@ static inline void faults_misbehave(struct http_call *call, enum kind kind, enum
     else if (fault == RESET)
         faults_reset(call);
     else if (fault == SILENCE)
-        faults_wait(call);
+        http_await_end(call);
     else if (fault == CUT_OFF && kind == HEAD)
         http_write(call, "HTTP/1.1 200 Said\r\nETa", 22);
     else if (fault == CUT_OFF)

@@ -10,6 +10,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -187,10 +188,11 @@ static void an_archive_that_is_none_is_named(void) {
 
 static struct http_server server;
 
-/* Until the test has asked what it wanted. */
+static int asked[2]; /* a pipe that has a byte once the test has asked what it wanted */
+
 static void keep_waiting(struct http_call *call) {
-    while (atomic_load(&call->shared->counters[0]) == 0)
-        (void)poll(NULL, 0, 20);
+    struct pollfd over = {.fd = asked[0], .events = POLLIN};
+    (void)poll(&over, 1, 60 * 1000);
     http_reply_text(call, 405, "");
 }
 
@@ -240,6 +242,7 @@ static void code_that_was_there_before_is_waited_for_by_nobody(void) {
     memset(peer.key, 0x11, sizeof(peer.key));
     CU_ASSERT_EQUAL(mkdir(path_of("mine"), 0755), 0);
     put("mine/train.py", "mine");
+    CU_ASSERT_EQUAL_FATAL(pipe2(asked, O_CLOEXEC), 0);
     http_server_start(&server, keep_waiting);
     (void)snprintf(
         text, sizeof(text),
@@ -254,12 +257,14 @@ static void code_that_was_there_before_is_waited_for_by_nobody(void) {
     CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, work_on, &work), 0);
     ask(&peer, "archive/code", 40, &never);
     ask(&peer, "channel/code", 3, &later);
-    atomic_store(&server.shared->counters[0], 1);
+    CU_ASSERT_EQUAL(write(asked[1], "x", 1), 1);
     (void)pthread_join(other, NULL);
     ASSERT_CONTAINS(never.text, "algo-1 does not have it");
     ASSERT_CONTAINS(later.text, "it was not done in time");
     download_order_done(&work);
     http_server_stop(&server);
+    (void)close(asked[0]);
+    (void)close(asked[1]);
 }
 
 static void the_first_error_has_its_tasks_name(void) {

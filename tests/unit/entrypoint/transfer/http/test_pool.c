@@ -3,7 +3,6 @@
 #include "tests/support/http_server.h"
 #include "tests/support/unit.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,7 +28,7 @@ static void answer(struct http_call *call) {
         http_reply(call, 503, "Retry-After: 99999999999\r\n",
                    "<Error><Code>SlowDown</Code></Error>", 36);
     else if (strcmp(call->target, "/silent") == 0)
-        (void)sleep(60);
+        http_await_end(call);
     else if (strcmp(call->target, "/headers") == 0) {
         http_write(call, "HTTP/1.1 200 OK\r\n", 17);
         for (size_t i = 0; i < 4096; i++)
@@ -90,8 +89,7 @@ static void what_is_busy_or_cut_off_is_tried_again(void) {
 
 /* Those that nobody waited for may still be on their way to be counted. */
 static unsigned requests_since(unsigned before, unsigned expected) {
-    for (int i = 0; i < 2000 && atomic_load(&server.shared->requests) - before < expected; i++)
-        (void)poll(NULL, 0, 10);
+    (void)http_await_requests(&server, before + expected, 20 * 1000);
     return atomic_load(&server.shared->requests) - before;
 }
 
