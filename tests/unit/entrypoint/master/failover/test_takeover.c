@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "entrypoint/master/failover/rejoin.h"
 #include "entrypoint/wire/frame.h"
+#include "tests/support/held_clock.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ static int64_t dead = 10; /* seconds */
 
 /* The second host of five, or of COUNT, follows the first one, which it heard AGO. */
 static void set_up(size_t count, int64_t ago) {
+    held_clock_begin();
     struct error err;
     for (size_t i = 0; i < HOSTS; i++) {
         hosts[i] = (struct cluster_host){.slots = 1};
@@ -59,6 +61,7 @@ static void set_up(size_t count, int64_t ago) {
 }
 
 static void tear_down(void) {
+    held_clock_end();
     takeover_close(&m);
     for (size_t i = 0; i < HOSTS; i++) {
         link_free(members[i].link);
@@ -100,12 +103,12 @@ static void with_all_others_it_begins_a_lease_after_the_last_heartbeat(void) {
     CU_ASSERT(members[1].lost && !members[2].lost);
     come(2, 13 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(raises, 0);
-    int64_t left = m.takeover.look.deadline - clock_now();
-    CU_ASSERT(m.takeover.look.active && left > 0 && left <= CLOCK_SECOND);
+    CU_ASSERT(m.takeover.look.active);
+    CU_ASSERT_EQUAL(m.takeover.look.deadline, clock_now() + CLOCK_SECOND);
     tear_down();
     set_up(3, long_ago);
     takeover_begin(&m);
-    come(2, 15 * CLOCK_SECOND);
+    come(2, 14 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(raises, 1);
     CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
     tear_down();
@@ -116,14 +119,13 @@ static void a_lease_is_what_was_asked_for(void) {
     for (dead = 5; dead <= 60; dead += 55) {
         set_up(3, long_ago);
         takeover_begin(&m);
-        come(2, (dead + 3) * CLOCK_SECOND);
+        come(2, (dead + 4) * CLOCK_SECOND - 1);
         CU_ASSERT_EQUAL(raises, 0);
-        int64_t left = m.takeover.look.deadline - clock_now();
-        CU_ASSERT(left > 0 && left <= CLOCK_SECOND);
+        CU_ASSERT_EQUAL(m.takeover.look.deadline, clock_now() + 1);
         tear_down();
         set_up(3, long_ago);
         takeover_begin(&m);
-        come(2, (dead + 5) * CLOCK_SECOND);
+        come(2, (dead + 4) * CLOCK_SECOND);
         CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
         tear_down();
     }
@@ -136,8 +138,7 @@ static void its_own_last_heartbeat_counts(void) {
     takeover_begin(&m);
     come(2, long_ago);
     CU_ASSERT_EQUAL(raises, 0);
-    int64_t left = m.takeover.look.deadline - clock_now();
-    CU_ASSERT(left > 11 * CLOCK_SECOND && left <= 12 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(m.takeover.look.deadline, clock_now() + 12 * CLOCK_SECOND);
     tear_down();
 }
 
@@ -148,23 +149,23 @@ static void without_some_it_waits_a_lease_longer_and_for_them_to_come(void) {
     come(3, long_ago);
     come(4, long_ago);
     CU_ASSERT_EQUAL(raises, 0);
-    m.takeover.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 12 * CLOCK_SECOND;
     come(2, 20 * CLOCK_SECOND); /* now all are here */
     CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
     tear_down();
     set_up(5, long_ago);
-    m.takeover.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 12 * CLOCK_SECOND;
     takeover_begin(&m);
     come(3, long_ago);
     CU_ASSERT_EQUAL(raises, 0);
-    come(4, 23 * CLOCK_SECOND);
+    come(4, 24 * CLOCK_SECOND - 1);
     CU_ASSERT_EQUAL(raises, 0);
     tear_down();
     set_up(5, long_ago);
-    m.takeover.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 12 * CLOCK_SECOND;
     takeover_begin(&m);
     come(3, long_ago);
-    come(4, 25 * CLOCK_SECOND);
+    come(4, 24 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
     takeover_end(&m);
     CU_ASSERT_EQUAL(m.attempt.number, 2);
@@ -179,7 +180,10 @@ static void too_few_are_out(void) {
     takeover_begin(&m);
     come(2, long_ago);
     CU_ASSERT_EQUAL(raises, 0);
-    m.takeover.opened -= 46 * CLOCK_SECOND;
+    held_clock_pass(45 * CLOCK_SECOND - 1);
+    m.takeover.look.fire(&m);
+    CU_ASSERT_EQUAL(raises, 0);
+    held_clock_pass(1);
     m.takeover.look.fire(&m);
     CU_ASSERT_EQUAL(raises, 1);
     CU_ASSERT_EQUAL(raised, EVENT_QUORUM_LOST);
@@ -231,7 +235,7 @@ static void stay(size_t host, const struct quorum *known) {
 static void three_of_four(void) {
     set_up(5, long_ago);
     job.settings.min_hosts = 4;
-    m.takeover.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 12 * CLOCK_SECOND;
     takeover_begin(&m);
     come(3, long_ago);
     come(4, long_ago);
@@ -272,7 +276,7 @@ static void who_cannot_take_the_next_roll_does_not_count(void) {
 /* Two of five may not go on, whoever waits: what was started anew has forgotten what it took. */
 static void those_that_wait_give_no_right(void) {
     set_up(5, long_ago);
-    m.takeover.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 12 * CLOCK_SECOND;
     takeover_begin(&m);
     come(3, long_ago);
     stay(2, NULL);
@@ -286,7 +290,7 @@ static void those_that_wait_give_no_right(void) {
 static void what_one_of_them_knows_counts_for_all(void) {
     const struct view later = {.number = 2, .master = 0, .hosts = {.words = {0x0d}}};
     set_up(5, long_ago);
-    m.takeover.opened -= 13 * CLOCK_SECOND;
+    m.takeover.opened -= 12 * CLOCK_SECOND;
     takeover_begin(&m);
     const struct quorum before = role_state.quorum;
     CU_ASSERT(quorum_take(&role_state.quorum, &later));
