@@ -52,8 +52,6 @@ entrypoint/host/ranks/test_rank_shim.c
 entrypoint/os/test_console.c
 entrypoint/transfer/fetch/test_prefix.c
 entrypoint/transfer/peers/test_peer_server.c
-entrypoint/transfer/test_upload_order.c
-entrypoint/transfer/upload/test_upload.c
 entrypoint/wire/test_tcp.c
 trainer/checkpoint/test_checkpoint.c
 trainer/comm/nccl/test_guard.c

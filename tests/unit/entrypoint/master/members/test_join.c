@@ -103,6 +103,28 @@ static void a_missing_host_is_named_at_the_deadline(void) {
     end_waiting();
 }
 
+static bool is_missing_here(void *context, size_t host) {
+    (void)context;
+    return members[host].link == NULL;
+}
+
+/* One that came from the missing host's address; from another one it is no reason. */
+static void a_refused_key_is_why_a_host_is_missing(void) {
+    for (int known = -1; known <= 1; known += 2) {
+        begin_waiting(2, 60, false);
+        link_free(members[1].link);
+        members[1].link = NULL;
+        m.accept.rejected_peers.known = known;
+        m.accept.rejected_peers.is_missing = is_missing_here;
+        CU_ASSERT(net_address_parse("10.0.0.2", &m.accept.rejected_peers.known_address));
+        wait_until(3600 * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(over_at, 60 * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(m.fault.code, known < 0 ? EXIT_CODE_NOT_READY : EXIT_CODE_KEY_REFUSED);
+        CU_ASSERT_EQUAL(strstr(m.fault.text, "algo-2 at 10.0.0.2 was refused") != NULL, known > 0);
+        end_waiting();
+    }
+}
+
 static void tell_fetching(int marks) {
     cleanup_json json_t *message = frame_new("fetching");
     (void)json_object_set_new(message, "marks", json_integer(marks));
@@ -312,6 +334,7 @@ static void a_host_that_was_told_otherwise_is_an_error_for_both(void) {
 
 STAGE_SUITE("master.join", UNIT(a_fault_moves_no_deadline_of_a_check),
             UNIT(a_fault_of_a_job_leaves_half_a_minute),
+            UNIT(a_refused_key_is_why_a_host_is_missing),
             UNIT(a_host_that_fetches_has_as_long_as_it_gets_further),
             UNIT(a_host_that_stands_still_is_not_waited_for),
             UNIT(a_host_that_fetches_hears_of_a_fault_at_once),
