@@ -156,8 +156,7 @@ static void master_silent(struct worker *w) {
     lose_master(w, why);
 }
 
-/* Where the first host may be lost this one has been without a master for so long that others may
- * run: what comes now, after a pause of this container, say, is too late. */
+/* Without a master for a lease, others may run with another one: what comes now is too late. */
 static bool is_too_late(const struct worker *w) {
     const struct role_state *s = w->s.role_state;
     return role_state_is_on(s) && w->joined && !w->s.judged && s->heard != 0 &&
