@@ -12,7 +12,7 @@ void argv_done(struct argv *a) {
     *a = (struct argv){0};
 }
 
-/* Steals TEXT, also when it fails. */
+/* Takes ownership of TEXT, also on failure. */
 static int add_owned(struct argv *a, char *text, struct error *err) {
     if (text == NULL)
         return error_no_memory(err, "argument list");
@@ -56,7 +56,7 @@ int argv_add_all(struct argv *a, const char *const *texts, struct error *err) {
     return 0;
 }
 
-/* The index of NAME=..., or count. */
+/* The index of NAME=..., or `count` if there is none. */
 static size_t find_env(const struct argv *a, const char *name) {
     size_t length = strlen(name);
     size_t i = 0;

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* More than any command line of ours needs; the kernel's own limit is far above. */
+/* More than any of our command lines needs; the kernel's own limit is far higher. */
 enum { ARGV_MAX = 65536 };
 
 struct argv {
@@ -25,14 +25,14 @@ int argv_printf(struct argv *a, struct error *err, const char *format, ...)
 /* Adds every string of a NULL-terminated list. */
 int argv_add_all(struct argv *a, const char *const *texts, struct error *err);
 
-/* As an environment: sets NAME=VALUE, in place of an earlier one of that name. */
+/* For an environment: sets NAME=VALUE and replaces an earlier value of that name. */
 int argv_set_env(struct argv *a, const char *name, const char *value, struct error *err);
-/* Removes NAME; what is not there is fine. */
+/* Removes NAME; no error if it is not there. */
 void argv_unset_env(struct argv *a, const char *name);
-/* The value of NAME or NULL. */
+/* The value of NAME, or NULL. */
 const char *argv_get_env(const struct argv *a, const char *name);
 
-/* The same in a NULL-terminated list of NAME=VALUE. */
+/* The value of NAME in a NULL-terminated list of NAME=VALUE, or NULL. */
 const char *env_get(char *const *environment, const char *name);
 
 #define cleanup_argv __attribute__((cleanup(argv_done)))

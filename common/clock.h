@@ -17,12 +17,12 @@ int64_t clock_now(void);
 /* Nanoseconds since 1970, for stamps that other hosts read. */
 int64_t clock_wall(void);
 
-/* Nanoseconds since this machine was started, sleep counted; never steps. For times that other
- * machines put in order, once they know how far apart the clocks are. */
+/* Nanoseconds since this machine was started, including time asleep; never steps. Other machines
+ * can order such times once they know the offset between the clocks. */
 int64_t clock_boot(void);
 
-/* What is left until DEADLINE, in milliseconds rounded up, 0 when it has passed, never above
- * INT_MAX: fit for poll and epoll_wait. */
+/* Milliseconds until DEADLINE, rounded up: 0 once it has passed, at most INT_MAX. Suits poll and
+ * epoll_wait. */
 int clock_left_ms(int64_t deadline);
 
 enum { CLOCK_STAMP_SIZE = 32 };

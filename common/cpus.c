@@ -44,7 +44,7 @@ int cpus_parse_quota(const char *cpu_max) {
     return cpus > MASK_CPUS ? MASK_CPUS : (int)cpus;
 }
 
-/* A small file of the kernel's; an empty text when there is none. */
+/* Reads a small kernel file; the text is empty if there is none. */
 static const char *read_small(const char *root, const char *path, struct buf *text) {
     char whole[PATH_MAX];
     int size = snprintf(whole, sizeof(whole), "%s%s", root, path);
@@ -54,7 +54,8 @@ static const char *read_small(const char *root, const char *path, struct buf *te
     return buf_text(text);
 }
 
-/* Of version 2. Inside a container the namespace shows its own group as the root. */
+/* Control groups version 2. Inside a container the namespace shows the container's own group as the
+ * root. */
 static int read_own_group(const char *root) {
     char path[1024];
     cleanup_buf struct buf groups = {0};
@@ -77,7 +78,7 @@ int cpus_quota(const char *root) {
         quota = cpus_parse_quota(read_small(root, "/sys/fs/cgroup/cpu.max", &all));
     if (quota > 0)
         return quota;
-    /* Version 1 keeps the two numbers in two files. */
+    /* Version 1 keeps quota and period in two files. */
     (void)snprintf(both, sizeof(both), "%.40s %.40s",
                    read_small(root, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &first),
                    read_small(root, "/sys/fs/cgroup/cpu/cpu.cfs_period_us", &second));

@@ -8,22 +8,22 @@
 #include <sched.h>
 #include <stddef.h>
 
-/* The affinity mask, of *RET_SIZE bytes, which are the same on every machine; CPU 0 alone where the
- * kernel does not tell. The caller's, for CPU_FREE; NULL: no memory. */
+/* The affinity mask in *RET_SIZE bytes, which are the same on every machine. It holds CPU 0 alone
+ * if the kernel does not report one. The caller frees it with CPU_FREE. NULL: out of memory. */
 cpu_set_t *cpus_mask(size_t *ret_size);
 
-/* CPUs of that mask, at least 1. */
+/* The number of CPUs in that mask, at least 1. */
 int cpus_affinity(void);
 
-/* Whole CPUs of the control group's quota, at least 1; 0: no quota. ROOT is put in front of /proc
- * and /sys: "" but in tests. */
+/* The control group's CPU quota in whole CPUs, at least 1; 0: no quota. ROOT is a prefix of /proc
+ * and /sys: "" except in tests. */
 int cpus_quota(const char *root);
 
-/* The less of both. */
+/* The smaller of the two. */
 int cpus_usable(const char *root);
 
-/* A quota as version 2's cpu.max tells it ("200000 100000", "max 100000"): rounded up to whole
- * CPUs; 0 for none or text of another form. */
+/* Parses the quota of version 2's cpu.max ("200000 100000", "max 100000"), rounded up to whole
+ * CPUs. Returns 0 if there is no quota or the text has another form. */
 int cpus_parse_quota(const char *cpu_max);
 
 #endif

@@ -8,13 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The checksum of SIZE bytes behind those that CRC already covers; begin with 0. */
+/* The checksum after SIZE more bytes, given the checksum CRC of the bytes before them; start with
+ * 0. */
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t size);
 
-/* The same by table, on every processor: for tests and for the first use. */
+/* The same computed with the table, on any processor. For tests and for processors without the
+ * instruction. */
 uint32_t crc32c_table(uint32_t crc, const void *bytes, size_t size);
 
-/* TensorFlow's masked form, which may be stored among the bytes that it covers. */
+/* TensorFlow's masked checksum, which may be stored among the bytes that it covers. */
 uint32_t crc32c_mask(uint32_t crc);
 
 #endif

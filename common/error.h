@@ -17,7 +17,7 @@ enum { ERROR_TEXT_MAX = 768 };
 
 struct error {
     enum exit_code code;
-    int os_errno; /* 0 where neither a system call nor an allocation failed */
+    int os_errno; /* 0 if no system call or allocation failed */
     char text[ERROR_TEXT_MAX];
 };
 
@@ -31,11 +31,12 @@ int error_set(struct error *err, enum exit_code code, const char *format, ...)
 int error_set_errno(struct error *err, enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts "CONTEXT: " in front of the text; returns -1. What does not fit is cut at the end. */
+/* Prepends "CONTEXT: " to the text; returns -1. A text too long for the buffer is cut at the end.
+ */
 int error_wrap(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Out of memory, with the place's name: EXIT_CODE_CONFIG, as a machine or a limit that is larger
- * mends it; os_errno is ENOMEM. */
+/* Reports that memory ran out for WHAT. The code is EXIT_CODE_CONFIG, because a larger machine or
+ * limit is the remedy; os_errno is ENOMEM. */
 int error_no_memory(struct error *err, const char *what);
 
 #endif

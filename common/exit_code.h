@@ -15,7 +15,7 @@ enum exit_code {
                                  little memory */
     EXIT_CODE_DATA = 66,        /* input data and checkpoints */
     EXIT_CODE_NOT_READY = 69,   /* hosts missing at the deadline, or a stalled download */
-    EXIT_CODE_INTERNAL = 70,    /* a fault of ours, or of the system below */
+    EXIT_CODE_INTERNAL = 70,    /* a fault in this program, or in the system below it */
     EXIT_CODE_DEVICE = 72,      /* device missing or unfit */
     EXIT_CODE_HOST_LOST = 73,   /* a host of the running job vanished */
     EXIT_CODE_STALLED = 74,     /* no progress within the limit */
@@ -30,13 +30,13 @@ struct exit_code_row {
     int code;
     const char *class_name; /* first word of the failure file */
     const char *meaning;
-    bool trainer; /* ringtrain itself ends with it, too */
+    bool trainer; /* also an exit code of ringtrain */
 };
 
-/* All rows in order of code. */
+/* All rows, sorted by code. */
 const struct exit_code_row *exit_code_table(size_t *ret_count);
 
-/* The class for CODE: a row's name, "signal" for 129..192, else "program". Never NULL. */
+/* The class of CODE: a row's class, "signal" for 129..192, else "program". Never NULL. */
 const char *exit_code_class(int code);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* TRAINER: only the rows of ringtrain. */
+/* Prints the rows; with TRAINER set, only those of ringtrain. */
 void exit_code_print(FILE *out, bool trainer);
 
 #endif

@@ -70,7 +70,7 @@ static int read_open_file(int fd, struct buf *out, struct error *err) {
     for (;;) {
         size_t room = out->max - out->size;
         size_t want = room < CHUNK ? room : CHUNK;
-        char last; /* one byte past the ceiling tells a full buffer from a file that is too long */
+        char last; /* One byte past the maximum tells a full buffer from a file that is too long. */
         if (room > 0 && buf_reserve(out, want, err) != 0)
             return -1;
         ssize_t got = room > 0 ? read(fd, out->data + out->size, want) : read(fd, &last, 1);
@@ -110,8 +110,8 @@ static int sync_folder_of(const char *path, struct error *err) {
     else
         snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
     cleanup_fd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* A folder that may be written but not read cannot be synced; some network file systems do not
-     * know how. */
+    /* A folder with write but no read permission cannot be synced, and some network file systems do
+     * not support it. */
     if (fd < 0 && errno == EACCES)
         return 0;
     if (fd >= 0 && (fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP))
@@ -119,12 +119,12 @@ static int sync_folder_of(const char *path, struct error *err) {
     return error_set_errno(err, file_write_code(errno), "%s: fsync", folder);
 }
 
-/* Behind the name of a file that is being written, and six characters behind that. */
+/* Appended to the name of a file that is being written, followed by six random characters. */
 #define PARTIAL ".partial-"
 enum { PARTIAL_RANDOM = 6, PARTIAL_TRIES = 16 };
 
-/* Makes the temporary file. Its writer holds a lock on it for as long as it lives, by which
- * file_tidy tells what is being written from what was left. */
+/* Makes the temporary file. Its writer holds a lock on it as long as it lives, so that file_tidy
+ * can tell a file that is being written from one that was left over. */
 static int open_partial(const char *path, char temp[4096], struct error *err) {
     for (int i = 0; i < PARTIAL_TRIES; i++) {
         int length = snprintf(temp, 4096, "%s" PARTIAL "XXXXXX", path);
@@ -133,12 +133,12 @@ static int open_partial(const char *path, char temp[4096], struct error *err) {
         int fd = mkostemp(temp, O_CLOEXEC);
         if (fd < 0)
             return error_set_errno(err, file_write_code(errno), "%s", path);
-        /* A file system without locks has nothing that could be tidied away either. */
+        /* Without locks in the file system there is nothing that file_tidy could remove either. */
         bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
         struct stat st;
         if (!taken && fstat(fd, &st) == 0 && st.st_nlink > 0)
             return fd;
-        (void)close(fd); /* tidied away before it was locked */
+        (void)close(fd); /* removed by file_tidy before it was locked */
     }
     return error_set(err, EXIT_CODE_INTERNAL, "%s: another process keeps removing temporary files",
                      path);
@@ -162,7 +162,7 @@ int file_publish_commit(int fd, const char *temp, const char *path, struct error
         file_publish_abort(fd, temp);
         return -1;
     }
-    (void)close(fd); /* synced: close has nothing left to report */
+    (void)close(fd); /* already synced, so close has nothing left to report */
     return sync_folder_of(path, err);
 }
 
@@ -194,7 +194,7 @@ int file_put(const char *path, const void *bytes, size_t size, mode_t mode, stru
     return error_wrap(err, "%s", path);
 }
 
-/* The length of the published name in the name of a temporary file; 0 for any other file. */
+/* The length of the published name within the name of a temporary file; 0 for any other file. */
 static size_t partial_stem(const char *name) {
     const size_t tail = sizeof(PARTIAL) - 1 + PARTIAL_RANDOM;
     size_t length = strlen(name);
@@ -266,5 +266,5 @@ void file_cloexec_all(void) {
         return;
     long limit = sysconf(_SC_OPEN_MAX);
     for (int fd = 3; fd < limit && fd < 65536; fd++)
-        (void)fcntl(fd, F_SETFD, FD_CLOEXEC); /* EBADF for the ones that are not open */
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC); /* EBADF if it is not open */
 }

@@ -11,15 +11,15 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Whether this errno of a failed open or stat means that there is nothing by that name (ENOENT,
- * ENOTDIR). Any other one (EACCES, EIO, ESTALE, EMFILE, ...) says nothing about what is there. */
+/* Returns true if this errno of a failed open or stat means that nothing has that name (ENOENT,
+ * ENOTDIR). Any other one (EACCES, EIO, ESTALE, EMFILE, ...) leaves it open. */
 bool file_is_absence(int number);
 
-/* What PATH is, links followed. *RET_THERE is false where there is nothing; where the system does
- * not say, that is an error (EXIT_CODE_CONFIG, os_errno). RET may be NULL. */
+/* Calls stat for PATH, following links. *RET_THERE is false if PATH does not exist. If the system
+ * gives no answer, that is an error (EXIT_CODE_CONFIG, os_errno). RET may be NULL. */
 int file_look(const char *path, struct stat *ret, bool *ret_there, struct error *err);
 
-/* The same: whether PATH is a folder. */
+/* Sets *RET_FOLDER to true if PATH is a folder; otherwise as file_look. */
 int file_look_folder(const char *path, bool *ret_folder, struct error *err);
 
 #endif

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Jansson's own depth limit (2,048) guards the parser's stack; ours guards our own walks. The
- * check is over the text, so it costs nothing to refuse a hostile file. */
+/* Jansson's own depth limit (2,048) guards the parser's stack; this one guards our own recursion.
+ * It scans the text before parsing, so a hostile file is refused at no cost. */
 static bool too_deep(const char *bytes, size_t size) {
     int depth = 0;
     bool in_string = false;
@@ -32,8 +32,8 @@ static bool too_deep(const char *bytes, size_t size) {
     return false;
 }
 
-/* How many bytes of Jansson's words can be told: not what it quotes of the text, which may be a
- * secret's value, unless that is a name. */
+/* How many bytes of Jansson's error text may be shown. Jansson quotes the document, which may hold
+ * a secret, so the quote is left out unless it is a name. */
 static int told_size(const json_error_t *detail) {
     const char *quote = strstr(detail->text, " near '");
     if (quote == NULL || json_error_code(detail) == json_error_duplicate_key)
@@ -128,7 +128,7 @@ static const char *type_name(const json_t *value) {
     }
 }
 
-/* The member, NULL when absent or null. */
+/* The member KEY, NULL if absent or null. */
 static json_t *member(const json_t *object, const char *key) {
     json_t *value = json_object_get(object, key);
     return value == NULL || json_is_null(value) ? NULL : value;

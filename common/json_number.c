@@ -7,14 +7,14 @@
 #include <string.h>
 
 enum {
-    DIGITS_MAX = 19,    /* what always fits into 64 bits */
-    EXPONENT_MAX = 400, /* beyond: nothing but 0 or infinity, whatever the digits */
+    DIGITS_MAX = 19,    /* so many digits always fit into 64 bits */
+    EXPONENT_MAX = 400, /* beyond it a number is 0 or infinite, whatever its digits */
 };
 
 struct decimal {
-    uint64_t digits; /* the first DIGITS_MAX significant ones */
-    int count;       /* significant digits, all of them */
-    int exponent;    /* of ten, for all digits */
+    uint64_t digits; /* the first DIGITS_MAX significant digits */
+    int count;       /* number of all significant digits */
+    int exponent;    /* decimal exponent of the digits, taken as an integer */
     bool negative;
 };
 
@@ -63,7 +63,7 @@ static const char *read_decimal(const char *at, struct decimal *d) {
     return at;
 }
 
-/* The nearest double where one rounding gives it: W. D. Clinger, "How to Read Floating Point
+/* The nearest double, if a single rounding gives it: W. D. Clinger, "How to Read Floating Point
  * Numbers Accurately", PLDI 1990, section 5. Digits below 2^53 and a power of ten up to 22 are
  * exact, so the quotient or product is rounded once. */
 static bool exact_double(const struct decimal *d, double *ret) {
@@ -79,9 +79,9 @@ static bool exact_double(const struct decimal *d, double *ret) {
 }
 
 #if LDBL_MANT_DIG == 64
-/* The same one size up: 64 bits of digits and powers up to 27 are exact in an 80-bit float. Its
- * quotient, rounded again to a double, is the nearest one unless it lies exactly in the middle of
- * two doubles, where the first rounding may have moved it. */
+/* The same with an 80-bit float, in which 64 bits of digits and powers up to 27 are exact. The
+ * quotient, rounded again to a double, is the nearest one unless it lies exactly midway between two
+ * doubles: there the first rounding may have moved it. */
 static bool extended_double(const struct decimal *d, double *ret) {
     static const long double POWERS[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
                                          1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
@@ -109,7 +109,7 @@ static void set_integer(const struct decimal *d, struct json_number *ret) {
         ret->integer = d->negative ? (int64_t)(0 - d->digits) : (int64_t)d->digits;
         ret->is_integer = true;
     } else if (ret->value == floor(ret->value) && fabs(ret->value) < 0x1p63) {
-        /* 1.0, 1e3: beyond 2^53 they are as exact as any program reads them. */
+        /* Integers such as 1.0 and 1e3. Beyond 2^53 they are as exact as any program reads them. */
         ret->integer = (int64_t)ret->value;
         ret->is_integer = true;
     }

@@ -10,12 +10,13 @@
 
 struct json_number {
     double value;
-    int64_t integer; /* the value, where it is one */
-    bool is_integer; /* no fraction, and within int64_t */
+    int64_t integer; /* the value, if is_integer */
+    bool is_integer; /* the value has no fraction and fits into int64_t */
 };
 
-/* Reads the number at TEXT, which must end with a byte that belongs to no number (a NUL does), and
- * returns where it ends; NULL when there is none by JSON's grammar or it is infinite. */
+/* Reads the number at TEXT, which must be followed by a byte that cannot belong to a number (a NUL
+ * will do). Returns the end of the number; NULL if it does not follow JSON's grammar or is
+ * infinite. */
 const char *json_number_read(const char *text, struct json_number *ret);
 
 #endif

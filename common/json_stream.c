@@ -45,7 +45,8 @@ void json_stream_done(struct json_stream *s) {
     *s = (struct json_stream){0};
 }
 
-/* Reads on, keeping the bytes from s->at. 1: there are more now; 0: the file has ended; -1. */
+/* Reads more of the file and keeps the bytes from s->at on. Returns 1 if there are more now, 0 at
+ * the end of the file, -1 on failure. */
 static int refill(struct json_stream *s, struct error *err) {
     if (s->window == NULL)
         return 0;
@@ -73,7 +74,7 @@ static int refill(struct json_stream *s, struct error *err) {
     return got > 0;
 }
 
-/* Skips blanks; the next byte, or -1 at the end of the file, or -2 after an error. */
+/* Skips blanks. Returns the next byte, -1 at the end of the file, or -2 after an error. */
 static int next_byte(struct json_stream *s, struct error *err) {
     for (;;) {
         while (s->at < s->end &&
@@ -87,7 +88,7 @@ static int next_byte(struct json_stream *s, struct error *err) {
     }
 }
 
-/* Takes the byte C, or says what was EXPECTED. */
+/* Consumes the byte C; if another byte is there, the error names what was EXPECTED. */
 static int take(struct json_stream *s, char c, const char *expected, struct error *err) {
     int next = next_byte(s, err);
     if (next == -2)
@@ -128,7 +129,8 @@ int json_stream_array(struct json_stream *s, struct error *err) {
     return take(s, '[', "expected a list", err) == 0 ? enter(s, err) : -1;
 }
 
-/* Between the items of what is open: 1 before another item, 0 behind CLOSER. */
+/* Moves between the items of the open array or object. Returns 1 before another item, 0 after
+ * CLOSER, -1 on failure. */
 static int next_item(struct json_stream *s, char closer, struct error *err) {
     uint64_t bit = UINT64_C(1) << s->depth;
     int next = next_byte(s, err);
@@ -168,7 +170,7 @@ int json_stream_key(struct json_stream *s, struct json_text *ret, struct error *
     return take(s, ':', "expected :", err) == 0 ? 1 : -1;
 }
 
-/* Makes sure that a whole number or word lies in the window. */
+/* Ensures that a number or word lies in the window as a whole. */
 static int whole_word(struct json_stream *s, struct error *err) {
     if (next_byte(s, err) == -2)
         return -1;
@@ -257,7 +259,7 @@ int json_stream_text(struct json_stream *s, struct json_text *ret, struct error 
     return 0;
 }
 
-/* One scalar, or the opening of a list or object. */
+/* Skips one scalar, or the opening bracket of an array or object. */
 static int skip_value(struct json_stream *s, enum json_kind kind, struct error *err) {
     struct json_text text;
     double number;
@@ -285,7 +287,7 @@ static int skip_value(struct json_stream *s, enum json_kind kind, struct error *
 
 int json_stream_skip(struct json_stream *s, struct error *err) {
     int outside = s->depth;
-    uint64_t objects = 0; /* bit d: depth d is an object */
+    uint64_t objects = 0; /* bit d: the container at depth d is an object */
     do {
         int before = s->depth;
         if (before > outside) {

@@ -33,19 +33,19 @@ enum {
 };
 
 struct json_stream {
-    const char *at;  /* next byte */
-    const char *end; /* of the window; a NUL stands there */
-    char *window;    /* owned, as fd is; NULL when reading from memory */
+    const char *at;  /* the next byte */
+    const char *end; /* end of the window, where a NUL follows */
+    char *window;    /* owned, and so is fd; NULL when reading from memory */
     size_t capacity;
-    uint64_t offset; /* of the window's end in the file */
+    uint64_t offset; /* of the window's end, within the file */
     uint64_t opened; /* bit d: an item was read at depth d */
     int depth;
     int fd;
-    char key[JSON_STREAM_KEY_MAX]; /* a key that the window had to move on from */
+    char key[JSON_STREAM_KEY_MAX]; /* holds a key across a move of the window */
 };
 
 enum json_kind {
-    JSON_KIND_END, /* of the file */
+    JSON_KIND_END, /* end of the file */
     JSON_KIND_OBJECT,
     JSON_KIND_ARRAY,
     JSON_KIND_STRING,
@@ -54,40 +54,40 @@ enum json_kind {
     JSON_KIND_NULL,
 };
 
-/* Fails with the path in the error. */
+/* Opens PATH. The error names it. */
 int json_stream_open(struct json_stream *s, const char *path, struct error *err);
-/* Reads SIZE bytes behind which a NUL stands; both are borrowed. */
+/* Reads SIZE bytes, which must be followed by a NUL; the bytes are borrowed. */
 void json_stream_memory(struct json_stream *s, const char *bytes, size_t size);
 void json_stream_done(struct json_stream *s);
 
-/* What the next value is, without reading it. */
+/* The kind of the next value, without reading it. */
 int json_stream_kind(struct json_stream *s, enum json_kind *ret, struct error *err);
 
 /* Enters an object or array. */
 int json_stream_object(struct json_stream *s, struct error *err);
 int json_stream_array(struct json_stream *s, struct error *err);
 
-/* The next key of the object: 1; its end, which is left: 0; -1. */
+/* Reads the next key of the object. Returns 1; 0 at its end, which is consumed; -1 on failure. */
 int json_stream_key(struct json_stream *s, struct json_text *ret, struct error *err);
-/* 1 when the array has another value, 0 at its end, which is left; -1. */
+/* Returns 1 if the array has another value; 0 at its end, which is consumed; -1 on failure. */
 int json_stream_item(struct json_stream *s, struct error *err);
 
-/* The value as the nearest double; one that would be infinite is an error. */
+/* The number as the nearest double; an infinite one is an error. */
 int json_stream_number(struct json_stream *s, double *ret, struct error *err);
-/* A number without a fraction (1, 1.0 and 1e3 are), exact. */
+/* A number without a fraction (1, 1.0 and 1e3 are such), exact. */
 int json_stream_integer(struct json_stream *s, int64_t *ret, struct error *err);
 int json_stream_bool(struct json_stream *s, bool *ret, struct error *err);
-/* The string as it stands in the file; valid until the next call. */
+/* The string as written in the file; valid until the next call. */
 int json_stream_text(struct json_stream *s, struct json_text *ret, struct error *err);
-/* Reads a value of any kind and drops it. */
+/* Skips a value of any kind. */
 int json_stream_skip(struct json_stream *s, struct error *err);
-/* Only blanks may follow. */
+/* Fails if anything but blanks follows. */
 int json_stream_finish(struct json_stream *s, struct error *err);
 
-/* Where the stream stands, in bytes from the start. */
+/* The offset of the next byte from the start. */
 uint64_t json_stream_tell(const struct json_stream *s);
 
-/* An error at the byte where the stream stands. */
+/* Fills ERR with an error at the next byte, which names what was EXPECTED. */
 int json_stream_error(const struct json_stream *s, struct error *err, const char *expected);
 
 static inline void cleanup_json_stream_at(struct json_stream *s) {

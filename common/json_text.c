@@ -24,7 +24,7 @@ static int hex_digit(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The four hex digits at AT; -1 when they are none. */
+/* The value of the four hex digits at AT; -1 if they are not hex digits. */
 static int32_t hex_unit(const char *at, const char *end) {
     int32_t unit = 0;
     if (end - at < 4)
@@ -60,7 +60,7 @@ static int add_code_point(struct buf *out, int32_t point, struct error *err) {
     return buf_add(out, bytes, size, err);
 }
 
-/* Reads behind "\u"; *AT moves on. */
+/* Decodes a Unicode escape after its "\u" and advances *AT. */
 static int add_unicode(const char **at, const char *end, struct buf *out, struct error *err) {
     int32_t unit = hex_unit(*at, end);
     if (unit <= 0)

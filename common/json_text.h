@@ -9,19 +9,19 @@
 #include <stddef.h>
 
 struct json_text {
-    const char *bytes; /* borrowed, no NUL behind them */
+    const char *bytes; /* borrowed; no NUL follows */
     size_t size;
-    bool escaped; /* holds backslashes */
+    bool escaped; /* contains backslashes */
 };
 
-/* True for exactly WORD, written without escapes. */
+/* Returns true if the text is exactly WORD, written without escapes. */
 bool json_text_is(const struct json_text *text, const char *word);
 
-/* Appends the text with its escapes resolved. Half a surrogate pair becomes U+FFFD; an escape that
- * JSON does not know, and an escaped NUL, are errors. */
+/* Appends the text with its escapes decoded. Half a surrogate pair becomes U+FFFD. An escape that
+ * JSON does not define and an escaped NUL are errors. */
 int json_text_add(const struct json_text *text, struct buf *out, struct error *err);
 
-/* Appends SIZE bytes as a JSON string with its quotes; what is no UTF-8 becomes U+FFFD. */
+/* Appends SIZE bytes as a quoted JSON string; invalid UTF-8 becomes U+FFFD. */
 int json_text_quote(struct buf *out, const char *bytes, size_t size, struct error *err);
 
 #endif

@@ -22,7 +22,7 @@ static enum log_level lowest = LOG_INFO;
 static struct log_sink lines_go;
 static struct log_listener listens;
 static enum log_form form = LOG_TEXT;
-static int terminal = -1; /* of LOG_TERMINAL, where its width counts */
+static int terminal = -1; /* descriptor of the terminal whose width LOG_TERMINAL uses */
 static bool coloured;
 
 void log_set_who(const char *who) {
@@ -73,7 +73,8 @@ static int add_text_line(struct buf *line, const char *stamp, const char *level,
     return buf_add(line, "\n", 1, NULL);
 }
 
-/* "12:34:56 warning: ", the level in its colour; AT is the column behind it. */
+/* Appends "12:34:56 warning: ", with the level in its colour. *RET_AT is the column that follows.
+ */
 static int add_terminal_head(struct buf *line, const char *level, size_t *ret_at) {
     char clock[16] = "";
     time_t now = time(NULL);
@@ -93,7 +94,7 @@ static int add_terminal_head(struct buf *line, const char *level, size_t *ret_at
 
 static int add_terminal_line(struct buf *line, const char *stamp, const char *level,
                              const struct buf *text) {
-    enum { INDENT = 9 }; /* below the text, behind the clock */
+    enum { INDENT = 9 }; /* columns of the clock, so that continuation lines align with the text */
     cleanup_buf struct buf said;
     size_t at = 0;
     (void)stamp;

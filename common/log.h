@@ -11,36 +11,38 @@
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 
-/* Text above this length is cut. */
+/* Longer texts are cut. */
 enum { LOG_LINE_MAX = 8192 };
 
-/* WHO stands before each text; a copy is kept, cut at 80 bytes. NULL leaves it out. */
+/* Sets the source that is printed before each text. A copy is kept, cut at 80 bytes. NULL: none. */
 void log_set_who(const char *who);
 /* Lines below LEVEL are dropped; default LOG_INFO. */
 void log_set_level(enum log_level level);
 
-/* Where lines go, each whole and with its '\n'. Without PUT to stderr, however long that takes. */
+/* Destination of log lines, each complete with its '\n'. With PUT NULL they go to stderr, and a
+ * slow reader there delays the caller. */
 struct log_sink {
     void (*put)(void *context, const char *line, size_t size);
     void *context;
 };
-/* Returns the sink until now. */
+/* Returns the previous sink. */
 struct log_sink log_set_sink(struct log_sink sink);
 
-/* Who also hears each line that is not dropped: its text, without secrets, in whatever bytes. */
+/* Listener that also receives each line that is not dropped: its text without secrets, which need
+ * not be UTF-8. */
 struct log_listener {
     void (*hear)(void *context, enum log_level level, const char *text);
     void *context;
 };
-/* Returns the listener until now. */
+/* Returns the previous listener. */
 struct log_listener log_set_listener(struct log_listener listener);
 
-/* People's lines as above, or for machines one JSON object a line with time, level, who and text,
- * or for a terminal, which is narrow, the time of day and a level that is not info. */
+/* Form of log lines: text as above; one JSON object a line with time, level, who and text; or, for
+ * a narrow terminal, the time of day and any level other than info. */
 enum log_form { LOG_TEXT, LOG_JSON, LOG_TERMINAL };
 void log_set_form(enum log_form form);
-/* LOG_TERMINAL for the terminal at FD: lines break between words at its width, and levels have a
- * colour unless NO_COLOR is set. */
+/* Chooses LOG_TERMINAL for the terminal at FD: lines break between words at its width, and levels
+ * have a colour unless NO_COLOR is set. */
 void log_set_terminal(int fd);
 
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Bytes of TEXT that go in a line of ROOM; a word that is longer has a line of its own. */
+/* The number of bytes of TEXT that fit on a line with ROOM columns left; a longer word gets a line
+ * of its own. */
 static size_t line_size(const char *text, size_t room) {
     size_t size = strcspn(text, " ");
     while (text[size] != '\0') {

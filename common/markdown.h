@@ -7,8 +7,8 @@
 
 enum { MARKDOWN_COLUMNS = 100 };
 
-/* Appends TEXT, one paragraph or list item, and a newline. Lines above MARKDOWN_COLUMNS are broken
- * at spaces, and each line after the first is indented by two, as a list item wants it. */
+/* Appends TEXT, one paragraph or list item, and a newline. Lines longer than MARKDOWN_COLUMNS are
+ * broken at spaces; every line after the first is indented by two, which continues a list item. */
 int markdown_wrap(const char *text, struct buf *ret, struct error *err);
 
 #endif

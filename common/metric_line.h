@@ -21,17 +21,17 @@ struct metric_field {
     double value;
 };
 
-/* CreateTrainingJob takes so many. */
+/* Maximum number of definitions that CreateTrainingJob accepts. */
 enum { METRIC_DEFINITIONS_MAX = 40 };
 
-/* One metric as CreateTrainingJob's AlgorithmSpecification.MetricDefinitions wants it. */
+/* One entry of CreateTrainingJob's AlgorithmSpecification.MetricDefinitions. */
 struct metric_definition {
     const char *name;  /* train:loss */
-    const char *regex; /* one group; matches the lines above */
+    const char *regex; /* has one group and matches the lines above */
 };
 
-/* Appends "KIND k=v k=v" without line end. Whole values are written without a point, others with
- * six significant digits, values that are not finite as nan, inf, -inf. */
+/* Appends "KIND k=v k=v" without a newline. Whole values are written without a decimal point,
+ * others with six significant digits; values that are not finite as nan, inf or -inf. */
 int metric_line_format(struct buf *out, const char *kind, const struct metric_field *fields,
                        size_t count, struct error *err);
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BEGINNING_LEAST = 3 }; /* bytes of a beginning that means a name */
+enum { BEGINNING_LEAST = 3 }; /* shortest prefix that counts as an abbreviation of a name */
 
 static char plain(char c) {
     return c == '_' ? '-' : (char)tolower((unsigned char)c);
@@ -15,7 +15,7 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* One row at a time; names are short. */
+/* Levenshtein distance, computed one row at a time because names are short. */
 static size_t distance(const char *name, size_t length, const char *text, size_t size) {
     size_t row[NEAREST_SIZE_MAX + 1];
     for (size_t j = 0; j <= size; j++)

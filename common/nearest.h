@@ -12,22 +12,23 @@
 
 #include <stddef.h>
 
-enum { NEAREST_SIZE_MAX = 64 }; /* of longer names nothing is near */
+enum { NEAREST_SIZE_MAX = 64 }; /* longer names have no near ones */
 
 struct nearest {
     const char *text; /* SIZE bytes, borrowed */
     size_t size;
-    const char *name; /* the nearest so far; NULL: none is near */
+    const char *name; /* the nearest so far; NULL if none is near */
     size_t distance;
 };
 
 struct nearest nearest_begin(const char *text, size_t size);
-/* NAME outlives N. Of names that are equally near the shorter counts, then the first. */
+/* Considers NAME, which must outlive N. Among equally near names the shorter one wins, then the
+ * first. */
 void nearest_try(struct nearest *n, const char *name);
 
 enum { NEAREST_WORDS_MAX = NEAREST_SIZE_MAX + 32 };
 
-/* "; did you mean NAME?" behind a message in TEXT, "" where no name is near. */
+/* Writes "; did you mean NAME?" to TEXT, to be appended to a message; "" if no name is near. */
 const char *nearest_words(const struct nearest *n, char text[NEAREST_WORDS_MAX]);
 
 #endif

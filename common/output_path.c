@@ -32,7 +32,8 @@ static int check_folder(const char *path, const char *option, struct error *err)
     return 0;
 }
 
-/* 1 if PATH begins with one of STARTS, 0 if not, -1 with errno set where that cannot be read. */
+/* Returns 1 if the file PATH begins with one of STARTS, 0 if not, -1 with errno set if it cannot be
+ * read. */
 static int begins(const char *path, const char *const *starts) {
     char head[START_MAX + 1] = "";
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -8,19 +8,19 @@
 
 #include <stdbool.h>
 
-/* What a file that this program may replace begins with. */
+/* A kind of file that may be replaced, recognised by its first bytes. */
 struct output_path_kind {
     const char *what;          /* "an index of annotations" */
     const char *const *starts; /* NULL-terminated */
 };
 
-/* 0 when PATH can be published (file.h): its folder is there and may be written to, and PATH is not
- * there yet, or empty, or a regular file of KIND; with KIND NULL it must not be there. OPTION names
- * the flag in the error, which has EXIT_CODE_CONFIG. */
+/* Returns 0 if PATH can be published (file.h): its folder exists and is writable, and PATH is
+ * missing, or empty, or a regular file of KIND; with KIND NULL it must be missing. Errors name the
+ * flag OPTION and have EXIT_CODE_CONFIG. */
 int output_path_check(const char *path, const struct output_path_kind *kind, const char *option,
                       struct error *err);
 
-/* True when both are one and the same file, also by links. */
+/* Returns true if both paths lead to the same file, also through links. */
 bool output_path_is_same(const char *a, const char *b);
 
 #endif

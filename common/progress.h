@@ -20,29 +20,31 @@
 struct progress_slot;
 
 struct progress {
-    struct progress_slot *slot; /* mapped; NULL: nobody watches, marks go nowhere */
+    struct progress_slot
+        *slot; /* mapped; NULL if no supervisor watches, and marks are then discarded */
 };
 
 struct progress_state {
-    uint64_t marks; /* 0: not one yet */
+    uint64_t marks; /* 0: none yet */
     uint64_t step;
-    uint64_t patience_seconds; /* 0: no limit */
-    uint64_t work_ns;          /* of all steps, waits for other ranks aside; 0: not told */
-    uint64_t data_ns;          /* of that, spent waiting for data */
+    uint64_t patience_seconds; /* longest silence until the next mark; 0: no limit */
+    uint64_t work_ns; /* time of all steps without waits for other ranks; 0: not reported */
+    uint64_t data_ns; /* part of it spent waiting for data */
 };
 
-/* New memory: its descriptor, or -1. */
+/* Creates the memory. Returns its descriptor, or -1. */
 int progress_create(struct error *err);
-/* Maps what FD, which stays the caller's, leads to: the supervisor's side. Memory of another size,
- * or that may change it, is refused. */
+/* For the supervisor: maps the memory of FD, which stays the caller's. Memory of another size, or
+ * whose size is not sealed, is refused. */
 int progress_adopt(struct progress *p, int fd, struct error *err);
-/* Maps what PATH leads to: the program's side. With PATH NULL, or where the descriptor behind it
- * was not inherited, there is nothing to do. */
+/* For the program: maps the memory at PATH. Does nothing if PATH is NULL or its descriptor was not
+ * inherited. */
 int progress_open(struct progress *p, const char *path, struct error *err);
 void progress_done(struct progress *p);
 
 void progress_mark(struct progress *p, uint64_t step, uint64_t patience_seconds);
-/* Adds what a step took, of which DATA_NS for data; the mark of that step follows. */
+/* Adds the time of one step, of which DATA_NS were spent waiting for data. Call it before the mark
+ * of that step. */
 void progress_work(struct progress *p, uint64_t work_ns, uint64_t data_ns);
 struct progress_state progress_read(const struct progress *p);
 

@@ -37,7 +37,7 @@ bool redact_is_secret_name(const char *name) {
                                           "passwd", "credential", "credentials", NULL};
     static const char *const places[] = {"file", "path", "dir", NULL};
     bool secret = false;
-    bool place = false; /* the last word counts: KEY_FILE says where, FILE_KEY is one */
+    bool place = false; /* The last word decides: KEY_FILE names a file, FILE_KEY is a key. */
     for (const char *p = name; *p != '\0';) {
         size_t length = 0;
         while (isalnum((unsigned char)p[length]))
@@ -63,7 +63,7 @@ int redact_add_environment(char *const *environment, struct error *err) {
     return 0;
 }
 
-/* The longest registered value that TEXT begins with, 0 if none. */
+/* The length of the longest registered value that TEXT begins with, 0 if none. */
 static size_t match(const char *text) {
     size_t best = 0;
     for (size_t i = 0; i < value_count; i++) {

@@ -13,21 +13,21 @@
 
 enum { REDACT_MAX = 256, REDACT_SHORTEST = 6 };
 
-/* Registers a copy of VALUE. Values shorter than REDACT_SHORTEST are left out: they would blot
- * out ordinary words. */
+/* Registers a copy of VALUE. Values shorter than REDACT_SHORTEST are ignored, because replacing
+ * them would also hide ordinary words. */
 int redact_add(const char *value, struct error *err);
 
-/* True when a variable or hyperparameter of this name holds a secret by its name: one that has
- * key, token, secret or password among its words and does not end in file, path or dir. */
+/* Returns true if the name of a variable or hyperparameter says that it holds a secret: key, token,
+ * secret or password is among its words, and it does not end in file, path or dir. */
 bool redact_is_secret_name(const char *name);
 
-/* Registers the values of all variables of ENVIRONMENT with secret names. */
+/* Registers the value of every variable in ENVIRONMENT that has a secret's name. */
 int redact_add_environment(char *const *environment, struct error *err);
 
-/* Appends TEXT with every registered value blotted out. */
+/* Appends TEXT with every registered value replaced by "***". */
 int redact_text(struct buf *out, const char *text, struct error *err);
 
-/* Forgets and wipes all values. */
+/* Removes all values and wipes them from memory. */
 void redact_done(void);
 
 #endif

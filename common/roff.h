@@ -8,14 +8,14 @@
 #include "common/buf.h"
 #include "common/error.h"
 
-/* The head: title line, and the NAME section. PROGRAM is in small letters. */
+/* Appends the head of the page: the title line and the NAME section. PROGRAM is in lower case. */
 int roff_head(struct buf *ret, const char *program, const char *version, const char *summary,
               struct error *err);
-/* A section's title, in capitals. */
+/* Appends a section title, in capitals. */
 int roff_section(struct buf *ret, const char *title, struct error *err);
-/* TEXT as a line of its own. */
+/* Appends TEXT as a line of its own. */
 int roff_text(struct buf *ret, const char *text, struct error *err);
-/* NAME in bold, WORDS ("" for none) on a line below it, and TEXT indented. */
+/* Appends NAME in bold, WORDS ("" for none) on the line below, and TEXT indented. */
 int roff_item(struct buf *ret, const char *name, const char *words, const char *text,
               struct error *err);
 

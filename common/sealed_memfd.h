@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A descriptor, close-on-exec, with these bytes; -1 on failure. NAME is for /proc alone. */
+/* Returns a close-on-exec descriptor of new memory with these bytes, or -1. NAME appears only in
+ * /proc. */
 int sealed_memfd_make(const char *name, const void *bytes, size_t size, struct error *err);
 
-/* Returns true if FD is such memory, from any process. */
+/* Returns true if FD is such memory, whichever process made it. */
 bool sealed_memfd_is(int fd);
 
 #endif

@@ -6,8 +6,8 @@
 unsigned standard_streams_fill(void) {
     unsigned filled = 0;
     int fd;
-    /* The lowest free descriptor is the one that is taken. Where there is no /dev/null, a folder
-     * keeps the place: it can be neither read nor written. */
+    /* open() takes the lowest free descriptor. If there is no /dev/null, a folder holds the place:
+     * it can be neither read nor written. */
     do {
         fd = open("/dev/null", O_RDWR | O_NOCTTY);
         if (fd < 0)

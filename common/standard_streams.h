@@ -5,8 +5,8 @@
 #ifndef COMMON_STANDARD_STREAMS_H
 #define COMMON_STANDARD_STREAMS_H
 
-/* Opens /dev/null in place of those that are closed. The first thing that main does. Returns a bit,
- * 1 << descriptor, for each that was closed. */
+/* Opens /dev/null on each closed standard descriptor. Must be the first call in main. Returns a
+ * mask with bit 1 << descriptor set for each that was closed. */
 unsigned standard_streams_fill(void);
 
 #endif

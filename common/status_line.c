@@ -12,7 +12,7 @@
 static const int64_t pause_between = CLOCK_SECOND / 4;
 static const char erase[] = "\r\x1b[K";
 
-/* Columns of a bar with its brackets and the space after it; where less is left there is none. */
+/* Columns of a bar with its brackets and the space after it. A narrower bar is not drawn. */
 enum { BAR_LEAST = 10, BAR_MOST = 14, CODES_MAX = 16 };
 
 static void put_log_line(void *context, const char *text, size_t size) {
@@ -45,7 +45,7 @@ bool status_line_due(const struct status_line *line, int64_t now) {
     return line->fd > 0 && now >= line->next;
 }
 
-/* "[===>   ] " of SIZE columns; "" where there is no bar. */
+/* Writes the bar "[===>   ] ", SIZE columns wide; "" if there is no bar. */
 static void draw_bar(const struct status_line *line, double fraction, size_t size,
                      char ret[BAR_MOST + 2 * CODES_MAX]) {
     static const char full[] = "==============";
@@ -65,7 +65,7 @@ void status_line_show(struct status_line *line, int64_t now, double fraction, co
     char bytes[sizeof(erase) + sizeof(bar) + STATUS_LINE_MAX];
     if (!status_line_due(line, now))
         return;
-    /* The last column stays free, where some terminals wrap. */
+    /* The last column stays free, because some terminals wrap there. */
     size_t most = terminal_columns(line->fd) - 1, columns = strlen(text);
     draw_bar(line, fraction, columns < most ? most - columns : 0, bar);
     most = most < STATUS_LINE_MAX - 1 ? most : STATUS_LINE_MAX - 1;
@@ -82,7 +82,7 @@ void status_line_clear(struct status_line *line) {
     (void)file_write_all(line->fd, erase, sizeof(erase) - 1, NULL);
 }
 
-/* Longer times are told in days. */
+/* From so many hours on, durations are printed in days. */
 enum { DAYS_FROM = 48 };
 
 void status_duration(char *text, size_t size, double seconds) {

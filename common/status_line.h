@@ -20,27 +20,28 @@
 enum { STATUS_LINE_MAX = 256 };
 
 struct status_line {
-    int fd; /* borrowed; -1: silent */
+    int fd; /* borrowed; -1: no output */
     bool colour;
     bool shown;
-    int64_t next; /* clock_now() of the next one */
+    int64_t next; /* clock_now() of the next update */
     struct log_sink before;
 };
 
 #define STATUS_LINE_SILENT ((struct status_line){.fd = -1})
 
 void status_line_open(struct status_line *line, int fd);
-/* Leaves nothing on the screen. Zeroed and silent ones are fine. */
+/* Removes the line from the screen. Accepts zeroed and silent status lines. */
 void status_line_close(struct status_line *line);
 
-/* Is it time for a new text? Never while silent. */
+/* Returns true if a new text is due; never while silent. */
 bool status_line_due(const struct status_line *line, int64_t now);
-/* TEXT is ASCII without control bytes, and cut at the terminal's width. FRACTION of the work is
- * done, 0 to 1: shown as a bar in the columns that TEXT leaves; below 0 there is no bar. */
+/* Shows TEXT, ASCII without control bytes, cut at the terminal's width. FRACTION, the share of the
+ * work that is done (0 to 1), is drawn as a bar in the remaining columns; below 0 there is no bar.
+ */
 void status_line_show(struct status_line *line, int64_t now, double fraction, const char *text);
 void status_line_clear(struct status_line *line);
 
-/* SECONDS as 0:07, 12:34, 1:02:03 or, from two days on, 78 days 4 h. */
+/* Writes SECONDS as 0:07, 12:34, 1:02:03 or, from two days on, 78 days 4 h. */
 void status_duration(char *text, size_t size, double seconds);
 
 #endif

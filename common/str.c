@@ -27,8 +27,8 @@ int str_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret, stru
     return 0;
 }
 
-/* The form of a decimal number, so that strtod never sees "inf", "nan", hexadecimal or blanks. The
- * C locale is in force: no program of ours calls setlocale. */
+/* Checks the form of a decimal number, so that strtod never sees "inf", "nan", hexadecimal or
+ * blanks. The decimal point is '.', because no program of ours calls setlocale. */
 static bool is_decimal(const char *text) {
     const char *p = text + (*text == '-');
     size_t digits = 0;
@@ -50,15 +50,15 @@ static bool is_decimal(const char *text) {
     return *p == '\0';
 }
 
-/* The value of a decimal number (see is_decimal) that is whole, digit by digit, as a double would
- * lose the last ones. Returns false where it is not whole. *RET_BEYOND:
- * no int64_t holds it. */
+/* The value of a whole decimal number (see is_decimal), computed digit by digit, as a double would
+ * lose the last ones. Returns false if it is not whole. *RET_BEYOND: it does not fit into int64_t.
+ */
 static bool whole_value(const char *text, int64_t *ret, bool *ret_beyond) {
     const bool negative = *text == '-';
     const char *digits = text + negative, *end = digits + strcspn(digits, "eE");
     const char *point = memchr(digits, '.', (size_t)(end - digits));
     int64_t exponent = *end != '\0' ? strtoll(end + 1, NULL, 10) : 0;
-    /* How many digits stand in front of the point once the exponent has moved it. */
+    /* The number of digits before the decimal point once the exponent has shifted it. */
     int64_t whole = ((point != NULL ? point : end) - digits);
     whole = exponent > INT32_MAX ? INT32_MAX : exponent < INT32_MIN ? INT32_MIN : whole + exponent;
     int64_t value = 0, place = 0;
@@ -120,7 +120,7 @@ static size_t digit_run(const char *text) {
     return length;
 }
 
-/* Two runs of digits by value: without leading zeros the longer is greater. */
+/* Compares two runs of digits by value: without leading zeros, the longer run is greater. */
 static int compare_runs(const char *a, size_t a_length, const char *b, size_t b_length) {
     while (a_length > 1 && *a == '0') {
         a++;
@@ -169,7 +169,8 @@ bool str_ends_with(const char *text, const char *end) {
     return size >= wanted && strcmp(text + size - wanted, end) == 0;
 }
 
-/* The length of the well-formed UTF-8 sequence at BYTES (Unicode 15, table 3-7), 0 if none. */
+/* The length of the well-formed UTF-8 sequence at BYTES (Unicode 15, table 3-7), 0 if there is
+ * none. */
 static size_t utf8_sequence(const unsigned char *bytes, size_t size) {
     unsigned char lead = bytes[0];
     if (lead < 0x80)

@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { WIDTH_LEAST = 20 }; /* of narrower ones nothing could be made */
+enum { WIDTH_LEAST = 20 }; /* Narrower terminals are treated as this wide. */
 
 bool terminal_can_rewrite(int fd) {
     const char *term = getenv("TERM");

@@ -11,11 +11,11 @@ enum { WARNINGS_MAX = 8, WARNING_SIZE = 384 };
 
 struct warnings {
     char text[WARNINGS_MAX][WARNING_SIZE];
-    size_t count;   /* of text */
-    size_t dropped; /* above WARNINGS_MAX */
+    size_t count;   /* number of lines in `text` */
+    size_t dropped; /* number of warnings beyond WARNINGS_MAX */
 };
 
-/* W may be NULL: then nobody wants to hear it. */
+/* W may be NULL: the warning is then discarded. */
 void warnings_add(struct warnings *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

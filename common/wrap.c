@@ -15,7 +15,7 @@ size_t wrap_columns(const char *text, size_t size) {
     return columns;
 }
 
-/* SIZE bytes without a line end. Returns the column behind them in AT. */
+/* Appends SIZE bytes without a newline. *AT becomes the column after them. */
 static int add_line(struct buf *ret, const char *text, size_t size, size_t *at,
                     const struct wrap *wrap, struct error *err) {
     if (*at + wrap_columns(text, size) <= wrap->width) {
@@ -23,7 +23,7 @@ static int add_line(struct buf *ret, const char *text, size_t size, size_t *at,
         return buf_add(ret, text, size, err);
     }
     const char *end = text + size;
-    bool empty = true; /* the line holds no word of the text yet */
+    bool empty = true; /* no word of the text is on this line yet */
     for (bool first = true; text < end; first = false) {
         size_t spaces = strspn(text, " ");
         spaces = spaces < (size_t)(end - text) ? spaces : (size_t)(end - text);

@@ -31,7 +31,8 @@ bool download_sources_is_archive(const char *text) {
     return false;
 }
 
-/* Only where a program of the user's is asked for: the trainer is in the image. */
+/* Finds the user's code, if the job has a program of the user's: the trainer is part of the image.
+ */
 static void find_code(const struct hyperparameters *h, char *const *environment,
                       struct download_sources *ret) {
     const char *program = hyperparameters_get(h, "sagemaker_program");
@@ -57,7 +58,7 @@ static bool is_listed(const char *list, const char *name) {
     return false;
 }
 
-/* Programs are told which channels are sharded, and what each host has whole is none. */
+/* Programs are told which channels are sharded. A channel that every host has as a whole is not. */
 static int check_shares(const struct download_source *s, const char *variable, struct error *err) {
     if (!s->sharded || str_starts_with(s->address, "s3://"))
         return 0;
@@ -97,7 +98,7 @@ static int add(const struct settings *settings, const char *variable, struct cha
     return channels_add(channels, s->name, s->sharded, err);
 }
 
-/* A name that is misspelt would give each host all of the data. */
+/* A misspelt channel in RINGMASTER_SHARDED would give each host all of the data. */
 static int check_sharded(const struct settings *settings, const struct download_sources *s,
                          struct error *err) {
     const char *list = settings->sharded;

@@ -29,7 +29,7 @@ void job_done(struct job *j) {
     program_done(&j->program);
 }
 
-/* BASE_DIR/input/config/NAME. */
+/* Writes BASE_DIR/input/config/NAME to PATH. */
 static int config_path(const char *base_dir, const char *name, char path[PATH_MAX],
                        struct error *err) {
     int size = snprintf(path, PATH_MAX, "%s/input/config/%s", base_dir, name);
@@ -38,7 +38,7 @@ static int config_path(const char *base_dir, const char *name, char path[PATH_MA
     return 0;
 }
 
-/* --- what was asked for ----------------------------------------------------------------------- */
+/* --- request ---------------------------------------------------------------------------------- */
 
 struct request {
     struct hyperparameters hyperparameters;
@@ -46,7 +46,7 @@ struct request {
     bool once_per_host;
 };
 
-/* Hyperparameters that are secrets by their names stay out of logs and failure file. */
+/* Keeps hyperparameters whose names say that they are secret out of logs and failure file. */
 static int redact_secrets(const struct hyperparameters *h, struct error *err) {
     for (size_t i = 0; i < h->count; i++)
         if (redact_is_secret_name(h->items[i].name) &&
@@ -69,7 +69,7 @@ static int read_request(const char *base_dir, struct request *ret, struct error 
 
 struct hosts {
     struct cluster cluster;
-    char part[HOST_NAME_SIZE]; /* as in struct job */
+    char part[HOST_NAME_SIZE]; /* same as in struct job */
     struct ports ports;
 };
 
@@ -93,8 +93,8 @@ unsigned job_slots(const struct mpi_options *w, size_t hosts, const char *root) 
     return at_most(slots > 0 ? slots : 1, CLUSTER_SLOTS_MAX);
 }
 
-/* A host's slots: one where the program is to run once a host, else RINGMASTER_HOSTS, else what
- * job_slots() says. */
+/* Sets each host's slots: 1 if the program is to run once a host, else the number in
+ * RINGMASTER_HOSTS, else job_slots(). */
 static int fill_slots(const struct request *r, bool plain, struct cluster *ret, struct error *err) {
     if (r->once_per_host)
         cluster_set_slots(ret, 1);
@@ -108,7 +108,7 @@ static int fill_slots(const struct request *r, bool plain, struct cluster *ret, 
     return 0;
 }
 
-/* What goes on without its first host needs somebody who lets it. */
+/* Going on without the first host requires settings and a platform that permit it. */
 static int check_failover(const struct settings *s, const struct cluster *c, struct error *err) {
     if (!s->failover)
         return 0;
@@ -130,7 +130,7 @@ static const char *job_name(const struct hyperparameters *h, char *const *enviro
     return name != NULL && name[0] != '\0' ? name : hyperparameters_get(h, "sagemaker_job_name");
 }
 
-/* The hosts that the platform lists, all of them. */
+/* Finds all hosts that the platform lists. */
 static int find_hosts(const struct settings *s, const char *job, char *const *environment,
                       struct warnings *warnings, struct cluster *ret, struct error *err) {
     if (platform_read(s, environment, job, ret, err) != 0)
@@ -139,7 +139,7 @@ static int find_hosts(const struct settings *s, const char *job, char *const *en
     return told ? 0 : platform_unsupported_check(environment, warnings, err);
 }
 
-/* Leaves those of this host's job, each with its slots: one, where that fails. */
+/* Keeps the hosts of this host's job and sets their slots; 1 each if that fails. */
 static int choose_hosts(const struct request *r, struct hosts *ret, struct error *err) {
     bool plain = false;
     size_t listed = ret->cluster.count;
@@ -186,7 +186,7 @@ static int read_inputs(const struct settings *s, const struct hyperparameters *h
     return download_sources_read(s, h, environment, needs_code, &ret->channels, &ret->sources, err);
 }
 
-/* The trainer that was installed beside this program, NULL if there is none. */
+/* The trainer that is installed next to this program, or NULL. */
 static char *trainer_beside_us(void) {
     char self[PATH_MAX];
     struct error ignored;
@@ -211,7 +211,7 @@ static void note_ignored(const struct hyperparameters *h, struct warnings *warni
                      h->ignored, h->first_ignored);
 }
 
-/* Their ranks and ports would be those of the job around them. */
+/* Warns if another ringmaster started this one: both would use the same ranks and ports. */
 static void note_nested(char *const *environment, struct warnings *warnings) {
     if (env_get(environment, ATTEMPT_RUN_VARIABLE) != NULL)
         warnings_add(warnings,
@@ -240,7 +240,7 @@ int job_resolve(struct job *j, const char *const *arguments, char *const *enviro
     return 0;
 }
 
-/* Nothing of a job hangs on them. */
+/* The job does not depend on the metrics, so errors are only warnings. */
 static void read_metrics(const char *base_dir, struct warnings *warnings,
                          struct metric_definitions *ret) {
     char path[PATH_MAX];
@@ -255,7 +255,7 @@ static void read_metrics(const char *base_dir, struct warnings *warnings,
                      path, ret->passed_over, METRIC_DEFINITIONS_MAX);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- whole job -------------------------------------------------------------------------------- */
 
 struct reading {
     struct settings settings;
@@ -266,9 +266,8 @@ struct reading {
     struct warnings warnings;
 };
 
-/* What goes wrong before the hosts are read is kept, the first of it, and they are read all the
- * same: a host that cannot run joins the others and tells them why, where they would otherwise wait
- * for it in vain. */
+/* Reads all parts of the job. The first error is kept, but the hosts are read all the same: a host
+ * that cannot run joins the others and reports why, so that they do not wait for it in vain. */
 static int read_parts(char *const *environment, bool needs_code, struct reading *r,
                       struct error *err) {
     struct error later;
@@ -288,7 +287,7 @@ static int read_parts(char *const *environment, bool needs_code, struct reading 
     return 0;
 }
 
-/* The job, to which all that R owns goes over. */
+/* Makes the job, which takes ownership of all that R owns. */
 static void assemble(const struct reading *r, struct job *ret) {
     *ret = (struct job){.settings = r->settings,
                         .cluster = r->hosts.cluster,

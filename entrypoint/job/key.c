@@ -24,7 +24,7 @@
 
 enum {
     DIGEST_SIZE = 48,               /* SHA-384 */
-    READ_MAX = KEY_SECRET_MAX + 64, /* of a file, with blanks at its end */
+    READ_MAX = KEY_SECRET_MAX + 64, /* size of a secret's file with blanks at its end */
 };
 
 void key_done(struct key *k) {
@@ -32,7 +32,7 @@ void key_done(struct key *k) {
 }
 
 void key_hide(char *const *environment) {
-    /* The strings of the environment are ours to change, though the list is not. */
+    /* The strings of the environment may be changed, although the list is const. */
     for (; *environment != NULL; environment++) {
         static const char start[] = "RINGMASTER_KEY=";
         if (strncmp(*environment, start, sizeof(start) - 1) == 0) {
@@ -44,10 +44,10 @@ void key_hide(char *const *environment) {
 
 /* --- derivation ------------------------------------------------------------------------------ */
 
-/* SHA-384 of the job's name and its hosts, each with a NUL behind it, so that no two lists read the
- * same. Where the platform tries a job again, hosts that it has left behind are strangers: how
- * often it did comes behind, as no name begins with '#'. A digest, because OpenSSL 3.0 takes no
- * more than 2 KiB of info. */
+/* SHA-384 of the job's name and its hosts, each followed by a NUL, so that no two lists give the
+ * same bytes. If the platform has restarted the job, the number of earlier attempts follows with a
+ * '#', with which no name begins: hosts of an earlier attempt then have another key. A digest,
+ * because OpenSSL 3.0 accepts at most 2 KiB of info. */
 static int digest_job(const struct cluster *cluster, unsigned char *ret, struct error *err) {
     char attempt[16];
     EVP_MD_CTX *context = EVP_MD_CTX_new();
@@ -103,7 +103,7 @@ int key_for(const struct key *k, const char *purpose, unsigned char ret[KEY_SIZE
     return 0;
 }
 
-/* --- where the secret is --------------------------------------------------------------------- */
+/* --- places of the secret -------------------------------------------------------------------- */
 
 static void wipe(struct buf *text) {
     if (text->data != NULL)
@@ -112,15 +112,16 @@ static void wipe(struct buf *text) {
 }
 #define cleanup_secret __attribute__((cleanup(wipe)))
 
-/* Others than root and this process's user may write what ST is of. Of groups those two have, too;
- * in a folder the sticky bit keeps others from what is not theirs. */
+/* Returns true if ST's file or folder is writable by anyone but root and this process's user. Their
+ * own groups are trusted. A sticky folder is safe, because nobody can replace the files of others.
+ */
 static bool is_open_to_others(const struct stat *st) {
     bool group = st->st_gid == 0 || st->st_gid == getegid();
     mode_t others = S_IWOTH | (group ? 0 : S_IWGRP);
     return (st->st_mode & others) != 0 && !(S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) != 0);
 }
 
-/* Every folder on the way to the file that PATH leads to, links followed. */
+/* Checks every folder on the path of the file, with links resolved. */
 static int check_folders(const char *path, struct error *err) {
     struct stat st;
     cleanup_free char *real = realpath(path, NULL);
@@ -149,7 +150,7 @@ static int check_file(int fd, const char *path, struct error *err) {
         return error_set(err, EXIT_CODE_CONFIG,
                          "the key file %s may be written by %s; chmod go-w it", path,
                          (st.st_mode & S_IWOTH) != 0 ? "everybody" : "a group");
-    /* Root may be given a file by whoever started the container. */
+    /* Root accepts a file of any owner: the user who started the container provided it. */
     if (geteuid() != 0 && st.st_uid != 0 && st.st_uid != geteuid())
         return error_set(err, EXIT_CODE_CONFIG,
                          "the key file %s belongs to user %u, neither to root nor to this one, %u",
@@ -157,8 +158,9 @@ static int check_file(int fd, const char *path, struct error *err) {
     return 0;
 }
 
-/* A file's text, with the room taken at once, so that no copy stays behind where it grew. Opened
- * once, so that what was looked at is what is read; a pipe is not waited for. */
+/* Reads a file's text. The buffer has its full size from the start, so that growing leaves no copy
+ * in memory. The file is opened once, so the checked file is the one that is read; a FIFO does not
+ * block. */
 static int read_secret(const char *path, struct buf *ret, struct error *err) {
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
@@ -250,7 +252,7 @@ int key_make(const struct settings *settings, const struct cluster *cluster,
         return derive_from_file(settings->key_file, cluster, KEY_FROM_FILE, ret, err);
     }
     const char *secret = places->docker_secret != NULL ? places->docker_secret : DOCKER_SECRET;
-    /* A secret that cannot be looked at is not a missing one: the next place may be known to all.
+    /* A secret that cannot be checked is not a missing one: the next place's secret may be public.
      */
     bool there = false;
     if (file_look(secret, NULL, &there, err) != 0)

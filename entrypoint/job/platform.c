@@ -47,7 +47,8 @@ static int read_table(const struct settings *settings, char *const *environment,
     return platform_table_read(environment, settings->platform, &own, ret, err);
 }
 
-/* A kernel name that is not a host name (an underscore in it, say) does not stop a host alone. */
+/* If the kernel name is not a valid host name (because of an underscore, say), a single host runs
+ * all the same. */
 static int read_alone(const struct settings *settings, char *const *environment,
                       struct platform_description *ret, struct error *err) {
     (void)environment;
@@ -61,12 +62,12 @@ static int read_alone(const struct settings *settings, char *const *environment,
     return platform_description_add(ret, &ret->self, ret->alone_slots, err);
 }
 
-/* A reader returns 1 where its platform has left no description. */
+/* Reads one platform's description. Returns 1 if there is none. */
 typedef int reader(const struct settings *settings, char *const *environment,
                    struct platform_description *ret, struct error *err);
 static reader *const readers[] = {read_variables, read_sagemaker, read_table, read_alone};
 
-/* Leaves what a platform says of a host that it has alone; that goes by its own name. */
+/* Keeps what a platform tells about a host that has no others. The host then uses its own name. */
 static void keep_alone(struct platform_description *d) {
     struct platform_description kept = {.alone_slots = d->count == 1 ? d->hosts[0].slots : 0,
                                         .grace = d->grace,
@@ -86,7 +87,7 @@ static int read_first(const struct settings *settings, char *const *environment,
     return read;
 }
 
-/* Whatever names a pod's hosts, or that it is alone, Kubernetes stops it. */
+/* Kubernetes stops a pod in this time, whichever platform describes its hosts. */
 static void take_grace(char *const *environment, struct platform_description *ret) {
     if (ret->grace == 0 && env_get(environment, "KUBERNETES_SERVICE_HOST") != NULL)
         ret->grace = PLATFORM_GRACE_KUBERNETES;

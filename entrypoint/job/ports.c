@@ -30,8 +30,8 @@ int ports_plan(int64_t port, unsigned most_slots, struct ports *ret, struct erro
     return 0;
 }
 
-/* With REUSE as a listener of ours would: ports in TIME_WAIT are free. Open MPI's data ports are
- * bound without. A machine without IPv6 has all its ports free. */
+/* Tests whether a port is free. With REUSE, as our listeners do, ports in TIME_WAIT are free; Open
+ * MPI binds its data ports without it. On a machine without IPv6 all its IPv6 ports are free. */
 static bool can_listen(int family, uint16_t port, bool reuse) {
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};

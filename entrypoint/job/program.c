@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { INTERPRETER_MAX = 254 }; /* the kernel reads 256 bytes with the "#!" */
+enum { INTERPRETER_MAX = 254 }; /* the kernel reads 256 bytes including the "#!" */
 
-/* Where code lies that the SDK sends as a channel, below BASE. */
+/* Folder of code that the SDK sends as a channel, below BASE. */
 static const char code_channel[] = "input/data/code";
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -51,8 +51,8 @@ static char *join(const char *directory, size_t size, const char *name) {
     return printed < 0 ? NULL : path;
 }
 
-/* The first folder of PATH that holds NAME: executable, or with ANY_FILE any regular file. *RET is
- * NULL if there is none. */
+/* Finds NAME in the folders of PATH: an executable, or with ANY_FILE any regular file. *RET is NULL
+ * if there is none. */
 static int search(const char *path, const char *name, bool any_file, char **ret,
                   struct error *err) {
     *ret = NULL;
@@ -105,7 +105,7 @@ int program_find(const char *name, const char *path, char **ret, struct error *e
     return 0;
 }
 
-/* Adds the executable NAME with its path. */
+/* Adds the path of the executable NAME. */
 static int add_found(const struct program_inputs *in, const char *name, struct argv *ret,
                      struct error *err) {
     cleanup_free char *found = NULL;
@@ -122,15 +122,15 @@ static const char *either(const struct program_inputs *in, const char *hyperpara
     return text != NULL ? text : env_get(in->environment, variable);
 }
 
-/* The folder that was submitted; NULL where there is none: an archive's content is in BASE/code by
- * now (download_sources.h). */
+/* The submitted folder; NULL if there is none. The content of an archive is already in BASE/code
+ * (download_sources.h). */
 static const char *submitted(const struct program_inputs *in) {
     const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
     return submit == NULL || download_sources_is_archive(submit) ? NULL
                                                                  : download_sources_path(submit);
 }
 
-/* Where the entry point called NAME lies. */
+/* Finds the file of the entry point NAME. */
 static int find_entry(const struct program_inputs *in, const char *name, char **ret,
                       struct error *err) {
     const char *submit = submitted(in);
@@ -153,7 +153,7 @@ static int find_entry(const struct program_inputs *in, const char *name, char **
                            "sagemaker_program \"%.128s\" is in none of %.400s", name, places);
 }
 
-/* The first line of PATH behind "#!"; "" where it does not begin so. */
+/* Reads the first line of PATH after "#!"; "" if the file does not begin with that. */
 static int read_interpreter(const char *path, char line[INTERPRETER_MAX + 1], struct error *err) {
     char text[INTERPRETER_MAX + 3];
     line[0] = '\0';
@@ -179,7 +179,7 @@ static int read_interpreter(const char *path, char line[INTERPRETER_MAX + 1], st
     return 0;
 }
 
-/* As the kernel reads LINE: the interpreter, and whatever follows it as one word. */
+/* Splits LINE as the kernel does: the interpreter, and the rest as one word. */
 static int add_interpreter(char *line, struct argv *ret, struct error *err) {
     static const char blanks[] = " \t";
     char *name = line + strspn(line, blanks);
@@ -194,7 +194,7 @@ static int add_interpreter(char *line, struct argv *ret, struct error *err) {
     return rest[0] != '\0' ? argv_add(ret, rest, err) : 0;
 }
 
-/* The interpreter in front where name or file ask for one. */
+/* Adds the entry point, preceded by an interpreter if its name or content needs one. */
 static int add_entry(const struct program_inputs *in, const char *path, struct argv *ret,
                      struct error *err) {
     char line[INTERPRETER_MAX + 1] = "";
@@ -218,7 +218,8 @@ static int add_entry(const struct program_inputs *in, const char *path, struct a
 
 /* --- Python's packages ------------------------------------------------------------------------ */
 
-/* A file that is called just so is run, not the package. */
+/* Returns true if NAME is a module of the package. If a file of exactly that name exists, that file
+ * runs instead. */
 static bool is_module_of(const char *folder, const char *name, char module[PYTHON_MODULE_MAX],
                          const struct python_code *code) {
     cleanup_free char *path = join(folder, strlen(folder), name);
@@ -226,7 +227,7 @@ static bool is_module_of(const char *folder, const char *name, char module[PYTHO
            (str_ends_with(name, ".py") || !is_file(path)) && python_code_module(name, module);
 }
 
-/* 1 where NAME is no module of a package; else as resolve_entry. */
+/* Returns 1 if NAME is not a module of a package; otherwise like resolve_entry. */
 static int resolve_module(const struct program_inputs *in, const char *name, struct program *ret,
                           struct error *err) {
     const char *submit = submitted(in);
@@ -256,7 +257,7 @@ static int resolve_module(const struct program_inputs *in, const char *name, str
     return 1;
 }
 
-/* What lies in front of NAME in PATH. */
+/* The part of PATH before NAME. */
 static char *root_of(const char *path, const char *name) {
     size_t size = strlen(path) - strlen(name);
     bool whole = name[0] != '/' && size > 1 && strcmp(path + size, name) == 0;
@@ -278,14 +279,14 @@ static int resolve_entry(const struct program_inputs *in, const char *name, stru
         return error_no_memory(err, "a path");
     if (str_ends_with(path, ".py") && python_code_look(ret->root, &ret->code, err) != 0)
         return -1;
-    ret->code.package = false; /* this one runs as a file */
+    ret->code.package = false; /* this entry point runs as a file */
     return add_entry(in, path, &ret->argv, err);
 }
 
-/* --- the three ways -------------------------------------------------------------------------- */
+/* --- three kinds of programs ----------------------------------------------------------------- */
 
 static int resolve_exact(const struct program_inputs *in, struct program *ret, struct error *err) {
-    const char *const *words = in->arguments + 1; /* behind "--" */
+    const char *const *words = in->arguments + 1; /* the words after "--" */
     if (*words == NULL)
         return error_set(err, EXIT_CODE_USAGE, "train --: the program is missing");
     if (add_found(in, *words, &ret->argv, err) != 0)
@@ -293,8 +294,8 @@ static int resolve_exact(const struct program_inputs *in, struct program *ret, s
     return argv_add_all(&ret->user_args, words + 1, err);
 }
 
-/* "python3 x.py", as torchrun and horovodrun take it: all hosts would meet before the trainer said
- * that this is no flag. */
+/* Refuses words that are not flags, such as "python3 x.py", which torchrun and horovodrun accept.
+ * Otherwise all hosts would meet before the trainer refused them. */
 static int check_flags(const char *const *words, struct error *err) {
     char shown[96] = "";
     size_t used = 0;

@@ -20,7 +20,7 @@ static bool path_of(const char *folder, const char *name, char path[PATH_MAX]) {
     return size > 0 && size < PATH_MAX;
 }
 
-/* FOLDER/NAME is a file, whose path is PATH. */
+/* Sets *RET if FOLDER/NAME is a file, and writes its path to PATH. */
 static int has(const char *folder, const char *name, char path[PATH_MAX], bool *ret,
                struct error *err) {
     struct stat st;
@@ -34,7 +34,7 @@ static int has(const char *folder, const char *name, char path[PATH_MAX], bool *
     return 0;
 }
 
-/* A line of FOLDER/NAME begins with START. */
+/* Sets *RET if a line of FOLDER/NAME begins with START. */
 static int has_line(const char *folder, const char *name, const char *start, bool *ret,
                     struct error *err) {
     char path[PATH_MAX];
@@ -120,7 +120,7 @@ static int add_secret(const char *text, size_t size, struct error *err) {
     return result;
 }
 
-/* "user:secret@" behind each "://"; a user without a secret may be a token. */
+/* Redacts "user:secret@" after each "://"; a user without a password may be a token. */
 static int redact_addresses(const char *text, struct error *err) {
     for (const char *at = text; (at = strstr(at, "://")) != NULL;) {
         at += 3;

@@ -18,7 +18,7 @@ struct row {
     const char *name;
     enum kind kind;
     size_t offset;
-    int64_t min, max, fallback; /* NUMBER; the last one of a SWITCH, too */
+    int64_t min, max, fallback; /* NUMBER; SWITCH uses only `fallback` */
     const char *text_fallback;  /* TEXT */
     const char *help;
 };
@@ -111,7 +111,7 @@ static const struct row table[] = {
 };
 enum { ROWS = sizeof(table) / sizeof(table[0]) };
 
-/* Set by ringmaster itself for its children; not a user's business. */
+/* Set by ringmaster for its children; users have no need to set them. */
 static const char *const inner[] = {"RINGMASTER_SOCKET", ATTEMPT_VARIABLE, ATTEMPT_RUN_VARIABLE,
                                     PROGRESS_VARIABLE};
 
@@ -129,7 +129,8 @@ static int parse_logs(const char *value, enum settings_logs *ret, struct error *
     return 0;
 }
 
-/* One of "7" and "40-49" at *AT, which moves behind it and its comma; 0 is no failure. */
+/* Parses one item, "7" or "40-49", at *AT and moves past it and its comma. Code 0 is not a failure.
+ */
 static int parse_codes_item(const char **at, int64_t *from, int64_t *to, struct error *err) {
     char item[16];
     size_t size = strcspn(*at, ",");
@@ -233,7 +234,7 @@ static const struct row *find_row(const char *name, size_t size) {
     return NULL;
 }
 
-/* Where "_PORT_" and a number stand in NAME, with '_' or the end behind them. */
+/* Returns true if NAME contains "_PORT_" and a number, followed by '_' or the end. */
 static bool has_port_number(const char *name, size_t size) {
     static const char port[] = "_PORT_";
     for (size_t at = 0; at + sizeof(port) <= size; at++) {
@@ -253,8 +254,8 @@ static bool is_url(const char *value) {
            str_starts_with(value, "sctp://");
 }
 
-/* What Kubernetes puts into every pod beside a service called ringmaster or ringmaster-..., and
- * docker into a container with a link of that name. */
+/* Returns true for variables that Kubernetes sets in every pod next to a service named ringmaster
+ * or ringmaster-..., and docker in a container with a link of that name. */
 static bool is_of_a_service(const char *variable, size_t size) {
     static const char host[] = "_SERVICE_HOST";
     static const char port[] = "_SERVICE_PORT";
@@ -271,13 +272,13 @@ static bool is_of_a_service(const char *variable, size_t size) {
             str_starts_with(variable, "RINGMASTER_ENV_"));
 }
 
-/* What was ignored so far, told in one line. */
+/* Variables ignored so far, which are reported in one line. */
 struct ignored {
     const char *first;
     size_t count;
 };
 
-/* What all names begin with would make any two of them near. */
+/* The common prefix RINGMASTER_ is left out, as it would make any two names near. */
 static int unknown(const char *variable, size_t size, struct error *err) {
     static const size_t front = sizeof("RINGMASTER_") - 1;
     struct nearest nearest = nearest_begin(variable + front, size - front);
@@ -303,11 +304,11 @@ static int parse_variable(const char *variable, struct settings *ret, struct ign
     size_t size = (size_t)(equals - variable);
     const struct row *row = find_row(variable, size);
     bool ours = str_starts_with(variable, "RINGMASTER_");
-    /* Of services called ringmaster and ringmaster-metrics these are names, too. */
+    /* Services named ringmaster and ringmaster-metrics give rise to these names, too. */
     bool is_port = row != NULL && (strcmp(row->name, "RINGMASTER_PORT") == 0 ||
                                    strcmp(row->name, "RINGMASTER_METRICS_PORT") == 0);
     if (str_starts_with(variable, SETTINGS_CHANNEL))
-        return 0; /* download_sources.c's */
+        return 0; /* parsed by download_sources.c */
     if (ours &&
         ((row == NULL && is_of_a_service(variable, size)) || (is_port && is_url(equals + 1)))) {
         if (ignored->count++ == 0)
@@ -367,7 +368,7 @@ const char *settings_help(size_t number, const char **ret_name) {
     return number == ROWS ? channel : NULL;
 }
 
-/* What a value of ROW may be, and what it is where the variable is not set. */
+/* Prints a row's permitted values and its default. */
 static int page_value(const struct row *row, struct buf *ret, struct error *err) {
     static const char *const forms[] = {[TEXT] = "text",
                                         [SECRET] = "secret",

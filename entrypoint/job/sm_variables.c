@@ -16,13 +16,13 @@
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* All variables by name, as JSON: strings become text as they are, the rest is written as JSON. */
+/* All variables by name, as JSON: a string is used as text, any other value is written as JSON. */
 struct values {
     json_t *all;
-    bool failed; /* out of memory somewhere */
+    bool failed; /* memory ran out */
 };
 
-/* Takes VALUE over. */
+/* Takes ownership of VALUE. */
 static void put(struct values *v, const char *name, json_t *value) {
     v->failed |= json_object_set_new(v->all, name, value) != 0;
 }
@@ -31,12 +31,13 @@ static void put_text(struct values *v, const char *name, const char *text) {
     put(v, name, json_string_any(text));
 }
 
-/* A list is made before it is filled, so appending to NULL and a NULL element both show. */
+/* Appending to NULL or appending NULL fails, so a failed allocation is noticed here. */
 static void append(struct values *v, json_t *list, json_t *value) {
     v->failed |= json_array_append_new(list, value) != 0;
 }
 
-/* PREFIX with NAME in upper case. As in the toolkit '-' stays, though no shell can name it. */
+/* Sets PREFIX followed by NAME in upper case. As in the toolkit '-' stays, although shells cannot
+ * refer to such a variable. */
 static void put_named(struct values *v, const char *prefix, const char *name, const char *text) {
     char variable[320];
     (void)snprintf(variable, sizeof(variable), "%s%s", prefix, name);
@@ -45,7 +46,7 @@ static void put_named(struct values *v, const char *prefix, const char *name, co
     put_text(v, variable, text);
 }
 
-/* What a file held, or an empty object where there was none. */
+/* A new reference to OBJECT, or an empty object for NULL. */
 static json_t *kept(json_t *object) {
     return object != NULL ? json_incref(object) : json_object();
 }
@@ -60,7 +61,7 @@ static bool is_gone(const struct cluster *c, const char *name) {
     return host >= 0 && c->hosts[host].gone;
 }
 
-/* A list of the platform's without the hosts that are gone. */
+/* A copy of a list of the platform's, without hosts that are gone. */
 static json_t *still_here(struct values *v, const struct cluster *c, const json_t *given) {
     json_t *list = json_array();
     for (size_t i = 0; i < json_array_size(given); i++) {
@@ -71,7 +72,7 @@ static json_t *still_here(struct values *v, const struct cluster *c, const json_
     return list;
 }
 
-/* The hosts as the platform listed them where it did, else in our order. */
+/* The hosts in the platform's order if it lists them, else in ours. */
 static json_t *host_list(struct values *v, const struct cluster *c) {
     const json_t *given = json_object_get(c->resource_config, "hosts");
     if (given != NULL)
@@ -83,7 +84,7 @@ static json_t *host_list(struct values *v, const struct cluster *c) {
     return list;
 }
 
-/* The ranks of those HOSTS of the platform's that are in this job. */
+/* The ranks of those hosts in the platform's list HOSTS that are in this job. */
 static json_t *ranks_of(struct values *v, const struct cluster *c, const json_t *hosts) {
     json_t *list = json_array();
     for (size_t rank = 0; rank < cluster_ranks(c); rank++) {
@@ -95,7 +96,7 @@ static json_t *ranks_of(struct values *v, const struct cluster *c, const json_t 
     return list;
 }
 
-/* By the groups' names: who is there, and which ranks of this job are theirs. */
+/* Adds for each named group its hosts, and the ranks that they have in this job. */
 static void put_places(struct values *v, const struct cluster *c, const json_t *names) {
     json_t *hosts = json_object();
     json_t *ranks = json_object();
@@ -109,7 +110,7 @@ static void put_places(struct values *v, const struct cluster *c, const json_t *
     put(v, "SM_INSTANCE_GROUPS_RANKS", ranks);
 }
 
-/* The group of a host whose platform has none, as the toolkit and the service call it. */
+/* This host's group; if the platform has none, the name that the toolkit and the service use. */
 static const char *own_group(const struct cluster *c) {
     return c->group[0] != '\0' ? c->group : "homogeneousCluster";
 }
@@ -140,8 +141,8 @@ static void put_groups(struct values *v, const struct cluster *c) {
         still_here(v, c, instance_groups_of_group(c, own_group(c))));
 }
 
-/* The groups that are one job, and what hosts they have, for SM_TRAINING_ENV. Where there are no
- * groups all hosts are in it, and MPI is of the one group that is not listed. */
+/* The groups that form one job and their hosts, for SM_TRAINING_ENV. Without groups, all hosts are
+ * in the one default group, and MPI applies to it. */
 static json_t *put_distribution(struct values *v, const struct job *job) {
     const struct cluster *c = &job->cluster;
     json_t *groups = instance_groups_groups(&job->mpi_options, c);
@@ -189,7 +190,7 @@ static void put_folders(struct values *v, const char *base) {
         put(v, folders[i].name, json_sprintf("%s/%s", base, folders[i].folder));
 }
 
-/* Returns the folders by channel, which the caller owns. */
+/* Adds the folders by channel and returns them; owned by the caller. */
 static json_t *put_channels(struct values *v, const struct channels *c, const char *base) {
     json_t *names = json_array();
     json_t *folders = json_object();
@@ -207,7 +208,8 @@ static json_t *put_channels(struct values *v, const struct channels *c, const ch
 
 /* --- hyperparameters and program ------------------------------------------------------------- */
 
-/* The value behind the text, as the toolkit decodes it: JSON where it is JSON, else the text. */
+/* The value of a hyperparameter as the toolkit decodes it: JSON if it parses as JSON, else the
+ * text. */
 static json_t *decoded(struct values *v, const struct hyperparameters *h, const char *name) {
     json_t *raw = json_object_get(h->root, name);
     json_t *value = NULL;
@@ -216,7 +218,8 @@ static json_t *decoded(struct values *v, const struct hyperparameters *h, const 
     return value != NULL ? value : json_incref(raw);
 }
 
-/* What the toolkit reads for itself, and passes on to no framework. */
+/* Returns true for hyperparameters that the toolkit consumes itself and does not pass on to
+ * frameworks. */
 static bool is_of_toolkit(const char *name) {
     static const char *const names[] = {"sagemaker_program",
                                         "sagemaker_submit_directory",
@@ -266,7 +269,7 @@ static void put_program(struct values *v, const struct program *p, const char *b
         put(v, "SM_MODULE_DIR", json_sprintf("%s/code", base));
 }
 
-/* Python finds the modules beside the entry point, whatever folder it is started in. */
+/* Lets Python find the modules next to the entry point, whatever the working directory. */
 static void put_python_path(struct values *v, const struct program *p, const char *given) {
     if (p->entry_point == NULL || p->directory == NULL)
         return;
@@ -274,11 +277,11 @@ static void put_python_path(struct values *v, const struct program *p, const cha
     put(v, "PYTHONPATH", json_sprintf("%s%s%s", p->directory, more ? ":" : "", more ? given : ""));
 }
 
-/* By Python's numbers. */
+/* Python's numeric log level. */
 enum { LOG_LEVEL_INFO = 20 };
 
-/* The job's region, else the container's: boto3, which the toolkit asks, takes
- * AWS_DEFAULT_REGION, and the service sets AWS_REGION. */
+/* The job's region, else the container's. The toolkit asks boto3, which uses AWS_DEFAULT_REGION,
+ * and the service sets AWS_REGION. */
 static const char *region_of(const struct hyperparameters *h, const struct argv *given) {
     static const char *const names[] = {"SAGEMAKER_REGION", "AWS_DEFAULT_REGION", "AWS_REGION"};
     const char *region = hyperparameters_get(h, "sagemaker_region");
@@ -290,7 +293,7 @@ static const char *region_of(const struct hyperparameters *h, const struct argv 
     return region;
 }
 
-/* What the toolkit makes of hyperparameters that are meant for it. */
+/* Adds the variables that the toolkit derives from its own hyperparameters. */
 static void put_service(struct values *v, const struct job *job, const struct argv *given) {
     const struct hyperparameters *h = &job->hyperparameters;
     const char *region = region_of(h, given);
@@ -306,10 +309,10 @@ static void put_service(struct values *v, const struct job *job, const struct ar
     put(v, "SM_LOG_LEVEL", json_integer((json_int_t)number));
 }
 
-/* --- all of it in one ------------------------------------------------------------------------ */
+/* --- SM_TRAINING_ENV ------------------------------------------------------------------------- */
 
-/* SM_TRAINING_ENV: members by the toolkit's names, most of them variables of their own too. Takes
- * FOLDERS and DISTRIBUTED over. */
+/* SM_TRAINING_ENV: its members have the toolkit's names, and most are also variables of their own.
+ * Takes ownership of FOLDERS and DISTRIBUTED. */
 static void put_training_env(struct values *v, const struct job *job, json_t *folders,
                              json_t *distributed) {
     static const struct {
@@ -364,8 +367,8 @@ static void put_training_env(struct values *v, const struct job *job, json_t *fo
     put(v, "SM_TRAINING_ENV", inner.all);
 }
 
-/* Each variable has one place for all of a job's values beside those of its own (SM_HPS beside
- * SM_HP_*): better without it than without a program. */
+/* Checks the size of a variable. One that holds all values (SM_HPS) also exists as many small ones
+ * (SM_HP_*), so leaving it out is better than failing to start the program. */
 static bool fits(const char *name, const char *value) {
     size_t size = strlen(name) + 1 + strlen(value) + 1;
     if (size <= SM_VARIABLE_MAX)

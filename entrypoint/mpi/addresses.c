@@ -6,7 +6,7 @@
 
 static const char address_bytes[] = "0123456789.";
 
-/* Why the two cannot be in one job; 0 where they can. */
+/* Returns 0 if both hosts can be in one job, else an error that says why they cannot. */
 static int check_pair(const struct cluster_host *a, const struct cluster_host *b,
                       struct error *err) {
     char first[NET_ADDRESS_TEXT], second[NET_ADDRESS_TEXT];
@@ -69,7 +69,7 @@ int addresses_find(const struct cluster *c, const char *address) {
     return -1;
 }
 
-/* The host whose address the SIZE bytes at WORD are; a full stop may follow them. */
+/* Finds the host whose address is the SIZE bytes at WORD, perhaps followed by a full stop. */
 static int find_word(const struct cluster *c, const char *word, size_t *size) {
     char text[ADDRESSES_NODE_SIZE] = "";
     if (*size > 0 && word[*size - 1] == '.')
@@ -80,7 +80,8 @@ static int find_word(const struct cluster *c, const char *word, size_t *size) {
     return addresses_find(c, text);
 }
 
-/* How many of the SIZE bytes at TEXT are one word: of an address, or of anything else. */
+/* The size of the word at the start of the SIZE bytes at TEXT. *RET_ADDRESS tells whether it could
+ * be an address. */
 static size_t word_size(const char *text, size_t size, bool *ret_address) {
     size_t n = 0;
     *ret_address = isdigit((unsigned char)text[0]) != 0;

@@ -36,8 +36,7 @@ static int ask(int socket, const char *const *words, const char *attempt, struct
     return file_write_all(socket, bytes.data, bytes.size, err);
 }
 
-/* There is no deadline: the answer comes when the job ends, and the socket ends with the
- * supervisor. */
+/* No deadline: the answer comes when the job ends, and the supervisor's end closes the socket. */
 static int await(int socket, json_t **ret, struct error *err) {
     cleanup_buf struct buf in;
     buf_init(&in, (size_t)FRAME_HEADER + FRAME_MAX);
@@ -58,8 +57,8 @@ static int await(int socket, json_t **ret, struct error *err) {
     }
 }
 
-/* mpirun unblocks all signals before it starts an agent, and what a user sends to all processes of
- * a job is not for this one. */
+/* mpirun unblocks all signals before it starts an agent. Signals that a user sends to all processes
+ * of a job are not meant for the agent. */
 static void hold_user_signals(void) {
     sigset_t held;
     (void)sigemptyset(&held);
@@ -72,8 +71,8 @@ int agent_run(const char *const *words, char *const *environment, int *ret_code,
     const char *attempt = env_get(environment, ATTEMPT_VARIABLE);
     if (words[0] == NULL || words[1] == NULL)
         return error_set(err, EXIT_CODE_USAGE, "agent: expected HOST and a command");
-    (void)prctl(PR_SET_DUMPABLE, 0);        /* as the shims (rank.c) */
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* without its mpirun an agent has no purpose */
+    (void)prctl(PR_SET_DUMPABLE, 0);        /* as for the shims (rank.c) */
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* an agent without its mpirun has no purpose */
     (void)signal(SIGPIPE, SIG_IGN);
     hold_user_signals();
     cleanup_fd int socket =

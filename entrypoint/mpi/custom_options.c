@@ -18,8 +18,8 @@ void custom_options_done(struct custom_options *c) {
 
 /* --- words ----------------------------------------------------------------------------------- */
 
-/* The next word of *AT in WORD, which has room for all of the text; its length, or -1 where a quote
- * is not closed. */
+/* Copies the next word at *AT to WORD, which has room for the whole text. Returns its length, or -1
+ * if a quote is not closed. */
 static long next_word(const char **at, char *word) {
     char quote = '\0';
     size_t size = 0;
@@ -53,15 +53,15 @@ static int split(const char *text, struct argv *ret, struct error *err) {
     }
 }
 
-/* --- what a word may be ---------------------------------------------------------------------- */
+/* --- checks of a word ------------------------------------------------------------------------ */
 
 static bool is_identifier(const char *name, size_t size) {
     size_t good = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     return size > 0 && good >= size && !isdigit((unsigned char)name[0]);
 }
 
-/* Frameworks and layers that live in ranks. Not those of daemons (plm, oob, ess, ras, rmaps ...).
- */
+/* Frameworks and layers that run in ranks, and not those of daemons (plm, oob, ess, ras, rmaps
+ * ...). */
 static bool is_of_ranks(const char *parameter) {
     static const char *const known[] = {
         "btl",  "pml",   "mtl",  "coll",           "mpi",   "opal", "io",
@@ -89,7 +89,7 @@ static int refuse(const char *word, const char *why, struct error *err) {
     return error_set(err, EXIT_CODE_CONFIG, "%s: \"%.64s\" %s", key, word, why);
 }
 
-/* What a variable or a parameter may be set to, NAME being its. */
+/* Checks the value of the variable or parameter NAME. */
 static int check_value(const char *name, const char *value, struct error *err) {
     if (strlen(value) > CUSTOM_OPTIONS_VALUE_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "%s: the value of \"%.*s\" has more than %d bytes",
@@ -102,12 +102,12 @@ static int check_value(const char *name, const char *value, struct error *err) {
     return 0;
 }
 
-/* Lists of names, of addresses and of numbers, paths: parameters have nothing else. */
+/* Bytes of parameter values, which are lists of names, addresses or numbers, or paths. */
 static bool is_of_values(char c) {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80 || strchr(",.:;/_+-=%@~*#[]", c);
 }
 
-/* A '^' stands in front of a whole list, which then says what is left out. */
+/* A leading '^' applies to the whole list and means that its components are excluded. */
 static int check_parameter(const char *name, const char *value, struct error *err) {
     if (check_value(name, value, err) != 0)
         return -1;
@@ -133,9 +133,9 @@ static int add_parameter(const char *name, const char *value, struct custom_opti
                : -1;
 }
 
-/* Variables that an option may not set, by the beginning of their names; a name that ends with '='
- * is meant whole. What users set for NCCL, libfabric, OpenMP, the loader's path and the like is
- * none of them. */
+/* Prefixes of variables that an option may not set; a prefix that ends with '=' is a whole name.
+ * They include none of the variables that users set for NCCL, libfabric, OpenMP or the loader's
+ * path. */
 static const struct {
     const char *const *names;
     const char *why;
@@ -181,14 +181,14 @@ static int add_variable(const char *word, struct custom_options *ret, struct err
     return argv_add(&ret->environment, word, err);
 }
 
-/* What may be said of a place. */
+/* Accepted values of --bind-to or --map-by. */
 struct places {
     const char *const *policies;
-    const char *const *modifiers; /* in any case, as Open MPI reads them */
-    bool cores;                   /* also PE=N, how many cores a rank has */
+    const char *const *modifiers; /* case does not matter, as in Open MPI */
+    bool cores;                   /* whether PE=N (cores per rank) is accepted, too */
 };
 
-/* PE=N, N from 1 to 9999. */
+/* Returns true for PE=N with N from 1 to 9999. */
 static bool is_cores(const char *word, size_t size) {
     enum { BEFORE = 3, DIGITS_MAX = 4 };
     size_t digits = size > BEFORE ? strspn(word + BEFORE, "0123456789") : 0;
@@ -203,7 +203,7 @@ static bool is_modifier(const char *word, size_t size, const struct places *plac
     return places->cores && is_cores(word, size);
 }
 
-/* POLICY or POLICY:MODIFIER[,MODIFIER ...]; Open MPI 5.0 has a colon for the comma. */
+/* Accepts POLICY or POLICY:MODIFIER[,MODIFIER ...]; Open MPI 5.0 separates modifiers by colons. */
 static int take_place(const char *value, const struct places *places,
                       char ret[CUSTOM_OPTIONS_PLACE_SIZE], struct error *err) {
     size_t size = strcspn(value, ":");
@@ -220,12 +220,12 @@ static int take_place(const char *value, const struct places *places,
     return 0;
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- table of options ------------------------------------------------------------------------ */
 
 enum kind { VARIABLE, NCCL_DEBUG, PARAMETER, BIND, MAP, NOTHING, NOTHING_WITH_VALUE };
 
 static const struct {
-    const char *name; /* behind one or two dashes */
+    const char *name; /* after one or two dashes */
     enum kind kind;
     int values;
 } known[] = {
@@ -276,7 +276,8 @@ static int take(enum kind kind, const char *word, char *const *values, struct cu
     }
 }
 
-/* Takes the option at WORDS[*AT], NAME=VALUE in one word or in two, and moves *AT behind it. */
+/* Takes the option at WORDS[*AT], with NAME=VALUE in the same word or the next, and moves *AT past
+ * it. */
 static int take_option(const struct argv *words, size_t *at, struct custom_options *ret,
                        struct error *err) {
     char *word = words->items[(*at)++];

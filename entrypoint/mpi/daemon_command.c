@@ -9,14 +9,14 @@
 
 enum { SEEN_MAX = 64 };
 
-/* What has been read of one request. */
+/* Contents of one request, as far as it has been parsed. */
 struct request {
     const struct daemon_command *gate;
     const char *jobid; /* 4.1: ess_base_jobid, 5.0: ess_base_nspace */
     const char *uri;
     int64_t vpid;
     int64_t daemons;
-    const char *seen[SEEN_MAX]; /* names of parameters: each may come once */
+    const char *seen[SEEN_MAX]; /* names of the parameters so far: each may occur once */
     size_t seen_count;
     bool ess;
     bool regex;
@@ -27,7 +27,7 @@ static int refuse(const char *word, const char *why, struct error *err) {
     return gate_refuse(word, strlen(word), why, err);
 }
 
-/* --- the parameters that mpirun makes itself ------------------------------------------------- */
+/* --- parameters that mpirun generates -------------------------------------------------------- */
 
 static bool is_all(const char *text, const char *alphabet) {
     return text[0] != '\0' && text[strspn(text, alphabet)] == '\0';
@@ -48,7 +48,7 @@ static int take_jobid(struct request *r, const char *value, struct error *err) {
     return good ? 0 : refuse(value, "is not a job's number", err);
 }
 
-/* prterun-HOSTNAME-PID@0. HOSTNAME may hold '-'. */
+/* Takes prterun-HOSTNAME-PID@0. HOSTNAME may contain '-'. */
 static int take_nspace(struct request *r, const char *value, struct error *err) {
     static const char start[] = "prterun-";
     r->jobid = value;
@@ -84,7 +84,7 @@ static int take_regex(struct request *r, const char *value, struct error *err) {
     return good ? 0 : refuse(value, "is not an expression of hosts", err);
 }
 
-/* Read last: it repeats the job's number, which may come behind it. */
+/* Parsed after all others, because it repeats the job's number, which may follow it. */
 static int take_uri(struct request *r, const char *value, struct error *err) {
     (void)err;
     r->uri = value;
@@ -108,14 +108,14 @@ static int take_mapping(struct request *r, const char *value, struct error *err)
     return take_policy(value, r->gate->options->map_by, err);
 }
 
-/* Parameters that mpirun adds of its own, by series, with their one value or the function that
- * reads it. */
+/* Parameters that mpirun generates, by series, with their only value or the function that parses
+ * it. */
 struct made {
     const char *name;
-    const char *value; /* the only one; NULL: ask `take` */
+    const char *value; /* the only value; NULL: call `take` */
     int (*take)(struct request *r, const char *value, struct error *err);
-    bool drop; /* not passed on: the daemon's way of running is ours to choose */
-    bool late; /* written at the end, from parsed parts */
+    bool drop; /* not passed on, because we choose how the daemon runs */
+    bool late; /* written last, from parsed parts */
 };
 
 static const struct made made_4[] = {
@@ -169,8 +169,8 @@ static int take_made(struct request *r, const struct made *made, const char *fla
     return made->drop || made->late ? 0 : add_parameter(r, flag, made->name, value, err);
 }
 
-/* A copy of a parameter that the master's ringmaster gave to mpirun: this host has computed the
- * same one. */
+/* Checks a copy of a parameter that the master's ringmaster gave to mpirun: it must equal the one
+ * that this host computed. */
 static int take_option(struct request *r, const char *flag, const char *name, const char *value,
                        struct error *err) {
     for (size_t i = 0; i < r->gate->options->count; i++) {
@@ -198,7 +198,8 @@ static int take_parameter(struct request *r, const char *flag, const char *name,
     return take_option(r, flag, name, value, err);
 }
 
-/* The flag as we write it, NULL if WORD is not one that a name and a value follow. */
+/* The flag in the form that we write, or NULL if WORD is not a flag followed by a name and a value.
+ */
 static const char *parameter_flag(enum openmpi_series series, const char *word) {
     static const char *const flags_5[] = {"--prtemca", "--pmixmca"};
     if (series == OPENMPI_4_1)
@@ -234,7 +235,7 @@ static int take_words(struct request *r, const struct shell_words *words, struct
     return 0;
 }
 
-/* --- the whole ------------------------------------------------------------------------------- */
+/* --- whole request --------------------------------------------------------------------------- */
 
 static int check_daemon(const struct daemon_command *gate, const char *word, struct error *err) {
     const char *slash = strrchr(word, '/');
@@ -248,7 +249,8 @@ static int check_complete(const struct request *r, struct error *err) {
     if (!r->ess || r->jobid == NULL || r->uri == NULL || r->vpid == 0 || r->daemons == 0 ||
         (r->gate->series == OPENMPI_4_1 && !r->regex))
         return gate_refuse("", 0, "lacks one of the words that every daemon gets", err);
-    /* One daemon a host; one more where mpirun did not see that the master is its own host. */
+    /* There is one daemon a host, and one more if mpirun did not recognise the master as its own
+     * host. */
     int64_t hosts = (int64_t)r->gate->hosts;
     if (r->daemons < hosts || r->daemons > hosts + 1 || r->vpid >= r->daemons)
         return error_set(err, EXIT_CODE_INTERNAL,
@@ -257,7 +259,7 @@ static int check_complete(const struct request *r, struct error *err) {
     return 0;
 }
 
-/* The address of mpirun, with nothing kept of what else the request said about it. */
+/* Adds the address of mpirun, built from our own facts and the number of bits in the request. */
 static int add_uri(struct request *r, struct error *err) {
     const struct daemon_command *gate = r->gate;
     bool with_bits = gate->series == OPENMPI_5_0;
@@ -284,7 +286,7 @@ static int check(struct request *r, const struct shell_words *words, struct erro
     if (check_daemon(r->gate, words->items[0], err) != 0 ||
         argv_add(&r->argv, r->gate->daemon, err) != 0)
         return -1;
-    /* Attached in both series, so that the daemon is one process, our direct child. */
+    /* Both series run the daemon attached, so that it is one process and our direct child. */
     if (r->gate->series == OPENMPI_5_0 &&
         (argv_add(&r->argv, "--leave-session-attached", err) != 0 ||
          add_parameter(r, "--prtemca", "ess", OPENMPI_5_0_ESS, err) != 0))

@@ -9,8 +9,8 @@ static int refuse(const char *uri, const char *why, struct error *err) {
     return gate_refuse(uri, strlen(uri), why, err);
 }
 
-/* The index of ADDRESS in the comma-separated list of SIZE bytes at TEXT, -1 if it is not there
- * or if anything in the list is not an address. */
+/* The index of ADDRESS in the comma-separated list of SIZE bytes at TEXT; -1 if it is missing or if
+ * anything in the list is not an address. */
 static int find_address(const char *text, size_t size, const struct net_address *address) {
     int found = -1;
     const char *end = text + size;
@@ -31,8 +31,8 @@ static int find_address(const char *text, size_t size, const struct net_address 
     return found;
 }
 
-/* The entry INDEX of the comma-separated numbers at TEXT; the last one where the list is shorter
- * (one port stands for all addresses). -1 if it is none. */
+/* The number at INDEX of the comma-separated list TEXT, or the last one if the list is shorter (one
+ * port then serves all addresses). -1 if it is not a number. */
 static int64_t number_at(const char *text, size_t size, int index) {
     const char *end = text + size;
     for (; index > 0; index--) {
@@ -50,7 +50,7 @@ static int64_t number_at(const char *text, size_t size, int index) {
     return str_parse_int(one, 0, 65535, &number, NULL) == 0 ? number : -1;
 }
 
-/* The part of a URI up to one of STOP; moves AT behind it. */
+/* The size of the part of a URI before any byte of STOP; moves AT past that byte. */
 static size_t cut_part(const char **at, const char *stop) {
     size_t size = strcspn(*at, stop);
     *at += size;
@@ -59,7 +59,7 @@ static size_t cut_part(const char **at, const char *stop) {
     return size;
 }
 
-/* Moves AT over "tcp://" or "tcp6://[", that of IPV4's family. */
+/* Moves AT past the scheme of the family, "tcp://" for IPV4 or "tcp6://[". */
 static bool skip_scheme(const char **at, bool ipv4) {
     const char *scheme = ipv4 ? "tcp://" : "tcp6://[";
     if (!str_starts_with(*at, scheme))
@@ -68,7 +68,7 @@ static bool skip_scheme(const char **at, bool ipv4) {
     return true;
 }
 
-/* The addresses; those of IPv6 end with a bracket, without which they are none. */
+/* The size of the addresses at AT, 0 if there are none. IPv6 addresses must end with a bracket. */
 static size_t cut_addresses(const char **at, bool ipv4) {
     size_t size = cut_part(at, ipv4 ? ":;" : "];");
     if (ipv4)
@@ -79,7 +79,7 @@ static size_t cut_addresses(const char **at, bool ipv4) {
     return size;
 }
 
-/* ADDRESSES:PORTS[:BITS] at AT, up to a ';' or the end. */
+/* Parses ADDRESSES:PORTS[:BITS] at AT, up to a ';' or the end. */
 static int check_family(const char *uri, const char **at, const struct net_address *master,
                         uint16_t port, unsigned *ret_bits, struct error *err) {
     bool ipv4 = net_address_is_ipv4(master);
@@ -107,7 +107,7 @@ int daemon_uri_check(const char *uri, const char *job, const struct net_address 
     const char *at = uri + strlen(job) + sizeof(number) - 1;
     if (strncmp(uri, job, strlen(job)) != 0 || !str_starts_with(uri + strlen(job), number))
         return refuse(uri, "is not the address of this job's mpirun", err);
-    /* The other family's addresses come first, and are not looked at. */
+    /* The other family's addresses come first and are skipped. */
     if (!ipv4 && skip_scheme(&at, true) && *(at += strcspn(at, ";")) == ';')
         at++;
     if (!skip_scheme(&at, ipv4))

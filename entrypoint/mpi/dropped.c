@@ -8,7 +8,7 @@ static const char head[] = "Open MPI detected an inbound MPI TCP connection requ
 static const char peer[] = "Peer hostname:";
 static const char source[] = "Source IP of socket:";
 
-/* What follows KEY in LINE, without blanks around it; NULL where KEY is not there. */
+/* The text after KEY in LINE, without blanks around it; NULL if LINE does not contain KEY. */
 static const char *value_of(const char *key, const char *line, size_t size, size_t *ret_size) {
     const char *at = memmem(line, size, key, strlen(key));
     const char *end = line + size;
@@ -23,7 +23,7 @@ static const char *value_of(const char *key, const char *line, size_t size, size
     return at;
 }
 
-/* The rank in "algo-2 ([[41210,1],1])"; -1 where there is none. */
+/* The rank in "algo-2 ([[41210,1],1])"; -1 if there is none. */
 static int64_t rank_of(const char *text, size_t size) {
     static const char close[] = "])";
     char number[16] = "";

@@ -12,7 +12,7 @@ static bool begins(const char *line, size_t size, const char *sign) {
     return size >= strlen(sign) && memcmp(line, sign, strlen(sign)) == 0;
 }
 
-/* Behind the process that speaks: "[algo-2:123] *** An error occurred in ...". */
+/* Moves past the prefix that names the process: "[algo-2:123] *** An error occurred in ...". */
 static void skip_speaker(const char **line, size_t *size) {
     static const char mark[] = "*** ";
     const char *at = memmem(*line, *size, mark, strlen(mark));

@@ -8,7 +8,7 @@
 
 enum { WORDS_MAX = 4096 };
 
-/* Only the first line matters; what does not fit does not either. */
+/* Only the first line is needed, so text beyond the buffer's maximum may be lost. */
 static void hear(void *context, const char *line, size_t size) {
     struct mpi_install *t = context;
     (void)buf_add(&t->words, line, size, NULL);
@@ -30,7 +30,7 @@ static void ended(void *context, int code) {
     t->done(t->context, conclude(t, code, &err) == 0 ? NULL : &err);
 }
 
-/* Its end is then heard of like any other. */
+/* Kills the program at the deadline; ended() then runs as for any other end. */
 static void late(void *context) {
     struct mpi_install *t = context;
     subprocess_signal(&t->task, SIGKILL);

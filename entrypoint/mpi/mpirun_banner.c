@@ -23,7 +23,7 @@ void mpirun_banner_add(struct mpirun_banner *b, const char *line, size_t size) {
     b->count++;
 }
 
-/* Where the last MPIRUN_BANNER_TAIL_MAX bytes of whole lines begin. */
+/* The start of the last whole lines that fit into MPIRUN_BANNER_TAIL_MAX bytes. */
 static size_t tail_start(const struct tail *t) {
     if (t->size <= MPIRUN_BANNER_TAIL_MAX)
         return 0;

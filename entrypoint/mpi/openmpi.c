@@ -55,7 +55,7 @@ int openmpi_daemon_name(enum openmpi_series series, const char *node, struct arg
                         struct error *err) {
     if (series != OPENMPI_5_0)
         return 0;
-    /* The daemon's number is ess_base_vpid plus Slurm's of the node. */
+    /* The daemon's number is ess_base_vpid plus Slurm's number of the node. */
     if (argv_set_env(environment, "SLURM_JOBID", "0", err) != 0 ||
         argv_set_env(environment, "SLURM_NODEID", "0", err) != 0)
         return -1;
@@ -72,9 +72,9 @@ int openmpi_has_parameters(const char *custom, struct error *err) {
 }
 
 int openmpi_daemon_topology(const char *custom, struct argv *environment, struct error *err) {
-    /* hwloc's components that look for devices, some in the library and some in plugins, which have
-     * large libraries of their own. It has no word for "no plugins": there are none in a place that
-     * is no folder. */
+    /* These are the components of hwloc that search for devices. Some are built in and some are
+     * plugins, which load large libraries. hwloc has no setting for "no plugins", so the path of
+     * its plugins is not a folder. */
     static const char none[] = "-pci,-linuxpci,-linuxio,-gl,-opencl,-cuda,-nvml,-rsmi,-levelzero";
     int parameters = openmpi_has_parameters(custom, err);
     if (parameters != 0)
@@ -84,9 +84,9 @@ int openmpi_daemon_topology(const char *custom, struct argv *environment, struct
     return argv_set_env(environment, "HWLOC_PLUGINS_PATH", "/dev/null", err);
 }
 
-/* --- the table ------------------------------------------------------------------------------- */
+/* --- table of parameters --------------------------------------------------------------------- */
 
-/* Where a parameter's value comes from. */
+/* Source of a parameter's value. */
 enum source {
     FIXED,
     AGENT,
@@ -105,42 +105,44 @@ enum source {
     ALIVE_INTERVAL
 };
 
-/* One parameter in both series; a NULL name means that the series has no such parameter. */
+/* A parameter in both series; its name is NULL in a series that does not have it. */
 struct row {
     const char *name[2]; /* by enum openmpi_series */
-    const char *flag_5;  /* 4.1 says --mca for all */
+    const char *flag_5;  /* 4.1 uses --mca for all */
     const char *fixed[2];
     enum source source;
     bool own;
 };
 
 static const struct row table[] = {
-    /* How daemons are started: by our agent, all at once, all from the master. */
+    /* Launch of daemons: by our agent, all at once, and all from the master. */
     {{"plm_rsh_agent", "plm_ssh_agent"}, "--prtemca", {0}, AGENT, true},
     {{"plm_rsh_no_tree_spawn", "plm_ssh_no_tree_spawn"}, "--prtemca", {"1", "1"}, FIXED, false},
     {{"plm_rsh_num_concurrent", "plm_ssh_num_concurrent"}, "--prtemca", {0}, HOSTS, false},
-    /* Names as we wrote them: 4.1 cuts a.example.com to a, 5.0 takes a container's kernel name for
-     * another host than the one it was given. */
+    /* Keeps host names as we wrote them. 4.1 would cut a.example.com to a; 5.0 would take a
+       container's kernel name for a different host. */
     {{"orte_keep_fqdn_hostnames", "prte_keep_fqdn_hostnames"},
      "--prtemca",
      {"1", "1"},
      FIXED,
      false},
-    /* 4.1's usual way to write names down ends where the kernel calls the master "my_host". */
+    /* 4.1's default encoding of names fails if the kernel name of the master is "my_host". */
     {{"regx", NULL}, NULL, {"naive", NULL}, FIXED, false},
-    /* By the SIGCONT of a container that goes on after a pause, which mpirun would pass on to its
-     * daemons, it gives a launch up whose daemons it does not know yet. */
+    /* When a paused container resumes, it gets SIGCONT, and mpirun would forward it to its daemons.
+       If it does not know them all yet, it gives up the launch. So it forwards no signals. */
     {{"ess_base_forward_signals", NULL}, NULL, {"none", NULL}, FIXED, false},
     {{NULL, "prte_do_not_resolve"}, "--prtemca", {NULL, "0"}, FIXED, false},
-    /* Where daemons talk. 5.0 ignores a network here, so it is the interface's name in both. One
-     * port each: a range would be opened whole. "Static", because "dynamic" ports cannot be opened
-     * again for a minute after a job (TIME_WAIT), and a relaunch must. */
+    /* Interface and ports of the daemons. 5.0 ignores a network here, so both series get the
+       interface's name. One port each, because a range would be opened in full. "Static" ports,
+       because "dynamic" ones cannot be opened again for a minute after a job (TIME_WAIT), and a
+       relaunch must. */
     {{"oob_tcp_if_include", "prte_if_include"}, "--prtemca", {0}, INTERFACE, true},
     {{"oob_tcp_static_ipv4_ports", "oob_tcp_static_ipv4_ports"}, "--prtemca", {0}, PORT_V4, false},
     {{"oob_tcp_static_ipv6_ports", "oob_tcp_static_ipv6_ports"}, "--prtemca", {0}, PORT_V6, false},
     {{NULL, "ptl_base_if_include"}, "--pmixmca", {NULL, "lo"}, FIXED, false},
-    /* A dead peer, not after 480 s. Ours is the first to say so, and whose: 12 s of 10 pass behind
-     * the first probe without an answer, so that a link that heals in time ends nothing here. */
+    /* Detection of a dead peer; the default takes 480 s. Our own link reports it first and names
+       the host: with its limit of 10 s, 12 s pass here after the first unanswered probe. A link
+       that recovers in time therefore ends nothing here. */
     {{"oob_tcp_keepalive_time", "oob_tcp_keepalive_time"}, "--prtemca", {0}, ALIVE_TIME, false},
     {{"oob_tcp_keepalive_intvl", "oob_tcp_keepalive_intvl"},
      "--prtemca",
@@ -152,10 +154,10 @@ static const struct row table[] = {
      {"6", "6"},
      FIXED,
      false},
-    /* Messages between ranks. Whether they may read each other's memory (CMA) the shims find out
-     * on each host (shm_transport.h). */
+    /* Transports between ranks. Each host's shims find out whether its ranks may read each other's
+       memory (CMA, shm_transport.h). */
     {{"btl", "btl"}, "--mca", {"tcp,self,vader", "tcp,self,sm"}, FIXED, false},
-    /* What ranks talk by is mpirun's word to them; daemons make nothing of it. */
+    /* mpirun passes the transport on to the ranks; daemons ignore it. */
     {{"pml", "pml"}, "--mca", {0}, WAY, true},
     {{"btl_vader_backing_directory", "btl_sm_backing_directory"}, "--mca", {0}, SHARED, false},
     {{"btl_vader_single_copy_mechanism", NULL}, "--mca", {"none", NULL}, FIXED, false},
@@ -172,7 +174,7 @@ static bool is_ipv6(const struct openmpi_request *r) {
     return net_address_is_set(address) && !net_address_is_ipv4(address);
 }
 
-/* Returns true if the request says nothing about ROW. */
+/* Returns true if the request does not set ROW. */
 static bool is_idle(const struct row *row, const struct openmpi_request *r) {
     if (row->source == SHARED)
         return r->shared == NULL || r->shared[0] == '\0';
@@ -195,7 +197,7 @@ static void write_value(const struct row *row, const struct openmpi_request *r, 
         snprintf(value, size, "%s", r->interface->name);
         break;
     case NETWORK:
-        /* Networks of IPv6 are not understood here. */
+        /* This parameter does not accept IPv6 networks. */
         if (is_ipv6(r))
             snprintf(value, size, "%s", r->interface->name);
         else
@@ -271,8 +273,8 @@ static int add_option(const struct row *row, const struct openmpi_request *r,
     return 0;
 }
 
-/* WANTED, else USUAL. Modifiers stand behind a colon, with commas between them in 4.1 and with
- * colons in 5.0, however the user has parted them. */
+/* Writes WANTED, or USUAL if it is empty. Modifiers follow a colon; they are separated by commas
+ * in 4.1 and by colons in 5.0, whichever the user has written. */
 static void write_place(const char *wanted, const char *usual, enum openmpi_series series,
                         char ret[CUSTOM_OPTIONS_PLACE_SIZE]) {
     snprintf(ret, CUSTOM_OPTIONS_PLACE_SIZE, "%s", wanted[0] != '\0' ? wanted : usual);
@@ -281,7 +283,7 @@ static void write_place(const char *wanted, const char *usual, enum openmpi_seri
         *at = series == OPENMPI_4_1 ? ',' : ':';
 }
 
-/* As many ranks as a host has slots, host by host, and nothing bound, unless the user wants it
+/* By default, as many ranks as a host has slots, host by host, without binding; the user may choose
  * otherwise. */
 static int choose_places(const struct openmpi_request *r, struct openmpi_options *ret,
                          struct error *err) {
@@ -307,8 +309,8 @@ int openmpi_options(const struct openmpi_request *request, struct openmpi_option
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-/* The fixed words. Daemons stay attached to their agents (--leave-session-attached), so that an
- * agent that leaves with a code ends mpirun with it at once. */
+/* Adds the fixed words. Daemons stay attached to their agents (--leave-session-attached), so that
+ * an agent that exits with an error ends mpirun at once. */
 static int add_start(const struct openmpi_request *r, const struct openmpi_options *options,
                      struct argv *ret, struct error *err) {
     if (argv_add(ret, r->mpirun, err) != 0 || argv_add(ret, "--allow-run-as-root", err) != 0)
@@ -369,7 +371,8 @@ int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct erro
 bool openmpi_is_noise(const char *line) {
     static const char *const noise[] = {
         "sh: Warning: setpgid(",
-        "local probe returned unhandled shell:", /* of a user without a name; we take no shell */
+        "local probe returned unhandled shell:", /* printed for a user without a name; we use no
+                                                    shell */
     };
     for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++)
         if (strstr(line, noise[i]) != NULL)

@@ -7,10 +7,11 @@
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-/* Bare words: flags, names and numbers. Quoted ones also hold URIs and node expressions. */
+/* Bytes of bare words: flags, names and numbers. Quoted words also hold URIs and node expressions.
+ */
 static const char bare_bytes[] = LETTERS "_.,:^/=+@-";
 static const char quoted_bytes[] = LETTERS "_.,:;^/=+@()[]-";
-/* Values of the path settings, which are dropped: "/usr/lib:${LD_LIBRARY_PATH:-}". */
+/* Bytes in the values of path settings, which are dropped: "/usr/lib:${LD_LIBRARY_PATH:-}". */
 static const char setting_bytes[] = LETTERS "_./:+-${}";
 
 static const char *const settings[] = {"PATH", "PRTE_PREFIX", "PMIX_PREFIX", "LD_LIBRARY_PATH",
@@ -31,7 +32,7 @@ static void skip_blanks(char **at) {
         (*at)++;
 }
 
-/* Moves over WORD if it stands here, with a blank, ';' or the end behind it. */
+/* Moves AT past WORD if it is there, followed by a blank, ';' or the end. */
 static bool take_word(char **at, const char *word) {
     size_t size = strlen(word);
     if (strncmp(*at, word, size) != 0)
@@ -52,8 +53,8 @@ static bool take_semicolon(char **at) {
     return true;
 }
 
-/* "( test ! -r ./.profile || . ./.profile;", where the caller's login shell is sh. RET_FRAMED says
- * whether a ")" must close it. */
+/* Skips "( test ! -r ./.profile || . ./.profile;", which mpirun writes if the login shell is sh.
+ * *RET_FRAMED: a ")" must close it. */
 static int skip_frame(char **at, bool *ret_framed, struct error *err) {
     static const char *const words[] = {"test", "!", "-r", "./.profile", "||", ".", "./.profile"};
     *ret_framed = take_word(at, "(");
@@ -65,7 +66,7 @@ static int skip_frame(char **at, bool *ret_framed, struct error *err) {
     return take_semicolon(at) ? 0 : gate_refuse(*at, strlen(*at), "comes instead of a ';'", err);
 }
 
-/* The name of the setting that starts here, NULL if none does. */
+/* The name of the setting that starts at AT, or NULL. */
 static const char *setting_at(const char *at) {
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
         size_t size = strlen(settings[i]);
@@ -75,7 +76,7 @@ static const char *setting_at(const char *at) {
     return NULL;
 }
 
-/* "NAME=VALUE ; export NAME ;", any number of them. */
+/* Skips any number of "NAME=VALUE ; export NAME ;". */
 static int skip_settings(char **at, struct error *err) {
     for (const char *name = setting_at(*at); name != NULL; name = setting_at(*at)) {
         const char *start = *at;
@@ -89,7 +90,7 @@ static int skip_settings(char **at, struct error *err) {
     return 0;
 }
 
-/* One word, ended in place with a NUL. */
+/* Cuts off one word and ends it in place with a NUL. */
 static int cut_word(char **at, const char **ret, struct error *err) {
     bool quoted = **at == '"';
     char *start = *at + quoted;
@@ -103,7 +104,7 @@ static int cut_word(char **at, const char **ret, struct error *err) {
     if (quoted && **at != ' ' && **at != '\0')
         return gate_refuse(start, size, "goes on behind its closing quote", err);
     skip_blanks(at);
-    *end = '\0'; /* after the move: AT is past it, and past the blank behind a bare word */
+    *end = '\0'; /* last: AT has moved past the word, and past the blank after a bare word */
     *ret = start;
     return 0;
 }

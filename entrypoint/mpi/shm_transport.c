@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A rank's file in both series, and a little for the folder. */
+/* Shared memory of one rank in either series, with a little for the folder. */
 static const int64_t room_a_rank = 4 * 1024 * 1024 + 64 * 1024;
 enum { MIB = 1024 * 1024, READY_MS = 1000, READY = 3 };
 
-/* By series: 4.1, then 5.0, which alone says that it launched. */
+/* By series: 4.1, then 5.0. Only 5.0 sets a variable that tells that it launched the rank. */
 static const char *const backing[] = {"OMPI_MCA_btl_vader_backing_directory",
                                       "OMPI_MCA_btl_sm_backing_directory"};
 static const char transports[] = "OMPI_MCA_btl";
@@ -30,18 +30,19 @@ static bool is_5_0(char *const *launched) {
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* The child opens itself as Open MPI's ranks do: a shim may not be read, nor may what it holds be
- * reached through its child, which first lets go of all but the pipe. */
+/* Runs in a child that opens itself as Open MPI's ranks do. The shim may not be readable itself,
+ * and its secrets may not be reachable through the child, so the child first closes all but the
+ * pipe. */
 static _Noreturn void be_read(int ready) {
     (void)dup2(ready, READY);
     for (int fd = 0; fd < READY; fd++)
         (void)close(fd);
     if (syscall(SYS_close_range, READY + 1U, ~0U, 0U) != 0)
         for (int fd = READY + 1; fd < sysconf(_SC_OPEN_MAX) && fd < 65536; fd++)
-            (void)close(fd); /* a kernel before 5.9 */
+            (void)close(fd); /* for kernels before 5.9 */
     char byte = prctl(PR_SET_DUMPABLE, 1) == 0 ? 'r' : 'x';
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* unknown to kernels without that rule */
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* fails harmlessly on kernels without Yama */
     (void)!write(READY, &byte, 1);
     for (;;)
         (void)pause();
@@ -89,7 +90,7 @@ int64_t shm_transport_room(const char *folder) {
     if (statvfs(folder, &room) != 0)
         return -1;
     if (room.f_blocks == 0)
-        return INT64_MAX; /* a tmpfs without a size */
+        return INT64_MAX; /* a tmpfs without a size limit */
     uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
     return bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX;
 }
@@ -104,13 +105,14 @@ void shm_transport_look(char *const *launched, struct shm_transport_facts *ret) 
     ret->other_room = shm_transport_room(ret->other);
 }
 
-/* --- what follows ---------------------------------------------------------------------------- */
+/* --- choices --------------------------------------------------------------------------------- */
 
 static bool has(const struct argv *environment, const char *name) {
     return argv_get_env(environment, name) != NULL;
 }
 
-/* Of the folder of one attempt its file system is what a reader knows. */
+/* The place to name in a message: users know the file system of an attempt's folder, not the
+ * folder. */
 static const char *place_of(const char *shared) {
     return strncmp(shared, "/dev/shm/", strlen("/dev/shm/")) == 0 ? "/dev/shm" : shared;
 }
@@ -141,7 +143,8 @@ static void say(struct shm_transport_choice *c, const char *text, int number) {
                    number != 0 ? ")" : "");
 }
 
-/* 4.1 is told to by mpirun's command line, which says no; 5.0 does it unless it is told not to. */
+/* Open MPI 4.1 needs to be told to copy once, because mpirun's command line turns it off; 5.0 does
+ * so unless told otherwise. */
 static int choose_copy(const struct shm_transport_facts *f, bool is_5, struct argv *environment,
                        struct shm_transport_choice *ret, struct error *err) {
     static const char mechanism[] = "OMPI_MCA_btl_vader_single_copy_mechanism";

@@ -16,7 +16,7 @@ static int compare_hosts(const void *a, const void *b) {
     return host_name_compare(&first->name, &second->name);
 }
 
-/* In natural order those that are equal are neighbours. */
+/* Equal hosts are neighbours, because the list is in natural order. */
 static int check_twins(const struct cluster *c, struct error *err) {
     for (size_t i = 1; i < c->count; i++)
         if (host_name_equal(&c->hosts[i - 1].name, &c->hosts[i].name))
@@ -39,7 +39,7 @@ static int take_hosts(const struct platform_description *d, struct cluster *ret,
     return check_twins(ret, err);
 }
 
-/* The platform's master comes first, where it has one. */
+/* Moves the platform's master to the front, if the platform names one. */
 static int put_master_first(const struct platform_description *d, struct cluster *ret,
                             struct error *err) {
     if (d->master.text[0] == '\0')
@@ -63,7 +63,7 @@ static int find_self(const struct platform_description *d, struct cluster *ret, 
     return 0;
 }
 
-/* Job names end up in logs and file names of others. */
+/* Checks the job's name, which other programs use in logs and file names. */
 static int take_job(const char *job, struct cluster *ret, struct error *err) {
     size_t good = strspn(job, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
     if (job[0] == '\0' || job[good] != '\0' || good >= sizeof(ret->job))

@@ -17,7 +17,7 @@ size_t host_list_item(const char *text) {
     return size;
 }
 
-/* What is being expanded: the name so far, and where hosts go. */
+/* State of an expansion: the name so far, and the description that receives the hosts. */
 struct expansion {
     struct platform_description *ret;
     unsigned slots;
@@ -34,7 +34,7 @@ static int refuse(const struct expansion *e, const char *why, struct error *err)
 static int expand(struct expansion *e, size_t length, const char *rest, const char *end,
                   struct error *err);
 
-/* One to nine digits. */
+/* Parses a number of one to nine digits. */
 static int take_number(const struct expansion *e, const char **at, const char *end, long *ret,
                        struct error *err) {
     enum { DIGITS_MAX = 9 };
@@ -51,7 +51,7 @@ static int take_number(const struct expansion *e, const char **at, const char *e
     return 0;
 }
 
-/* FROM-TO or one number; WIDTH digits at least. */
+/* Parses FROM-TO or a single number, printed with at least WIDTH digits. */
 static int expand_range(struct expansion *e, size_t length, const char **at, const char *close,
                         const char *end, struct error *err) {
     const char *start = *at;
@@ -78,7 +78,7 @@ static int expand_range(struct expansion *e, size_t length, const char **at, con
     return 0;
 }
 
-/* The ranges from BRACKET, which is a '[', on. */
+/* Expands the ranges from BRACKET on, which is a '['. */
 static int expand_brackets(struct expansion *e, size_t length, const char *bracket, const char *end,
                            struct error *err) {
     const char *close = memchr(bracket, ']', (size_t)(end - bracket));
@@ -94,7 +94,7 @@ static int expand_brackets(struct expansion *e, size_t length, const char *brack
     }
 }
 
-/* The name has LENGTH bytes so far, what follows begins at REST. */
+/* Expands the rest of a name: its first LENGTH bytes are done, and REST holds what follows. */
 static int expand(struct expansion *e, size_t length, const char *rest, const char *end,
                   struct error *err) {
     const char *bracket = memchr(rest, '[', (size_t)(end - rest));

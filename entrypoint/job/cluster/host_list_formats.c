@@ -12,7 +12,7 @@
 
 enum { FILE_MAX = 1024 * 1024 };
 
-/* NAME or NAME:PORT. */
+/* Adds a host given as NAME or NAME:PORT. */
 static int add_name(const char *text, size_t size, unsigned slots, struct platform_description *ret,
                     struct error *err) {
     struct host_name name;
@@ -45,8 +45,8 @@ int host_list_format_hostlist(const char *text, const char *where, struct platfo
     }
 }
 
-/* SLOTS more for a host that is there, or a host with so many. Lines of a host mostly stand
- * together, so the last one is looked at first. */
+/* Adds SLOTS to a host in the list, or a new host with that number of slots. A host's lines are
+ * mostly adjacent, so the search starts at the end of the list. */
 static int add_slots(const struct host_name *name, unsigned slots, struct platform_description *ret,
                      struct error *err) {
     for (size_t i = ret->count; i-- > 0;)
@@ -71,8 +71,8 @@ static int read_slots(const char *text, size_t size, unsigned *ret, struct error
     return 0;
 }
 
-/* A word behind a name: what mpirun's host files and machine files say of slots. That a host may
- * have more processes than slots (max_slots) changes nothing here, where each slot has one. */
+/* Parses a word after a name: mpirun's host files and machine files give slots there. A limit above
+ * the number of slots (max_slots) has no effect, because each slot runs one process. */
 static int read_word(const char *text, size_t size, unsigned *ret, struct error *err) {
     static const char *const keys[] = {"slots=", "max_slots=", "max-slots="};
     unsigned most = 0;
@@ -86,7 +86,7 @@ static int read_word(const char *text, size_t size, unsigned *ret, struct error 
                      size < HOST_NAME_SIZE ? (int)size : HOST_NAME_SIZE, text);
 }
 
-/* NAME, NAME:N or NAME slots=N. */
+/* Adds a line: NAME, NAME:N or NAME slots=N. */
 static int add_line(const char *line, size_t size, struct platform_description *ret,
                     struct error *err) {
     static const char blanks[] = " \t\r";
@@ -120,7 +120,7 @@ int host_list_format_file(const char *path, const char *where, struct platform_d
                : error_wrap(err, "%s: %s", where, path);
 }
 
-/* Editors of some systems begin a file with a byte order mark, which nobody sees. */
+/* Some editors write an invisible byte order mark at the start of a file. */
 int host_list_format_lines(const char *text, struct platform_description *ret, struct error *err) {
     static const char mark[] = "\xef\xbb\xbf";
     size_t size = 0;
@@ -149,7 +149,7 @@ static int add_task(const json_t *cluster, const char *task, struct platform_des
     return 0;
 }
 
-/* Where a platform writes an index: a number, or a number as text. */
+/* Reads an index, which some platforms write as a number and others as text. */
 static int read_index(const json_t *task, size_t *ret, struct error *err) {
     const json_t *value = json_object_get(task, "index");
     char *end = NULL;

@@ -20,8 +20,8 @@ static bool is_label(const char *text, size_t size) {
     return true;
 }
 
-/* Labels with a dot between. A name whose last label is a number would be taken for an address by
- * every resolver, so it must be one. */
+/* Returns true for labels separated by dots. If the last label is a number, resolvers take the
+ * whole for an address, so it must then be one. */
 static bool is_name(const char *text) {
     const char *label = text;
     for (;;) {
@@ -49,7 +49,7 @@ size_t host_name_extent(const char *text, size_t size) {
     return colon == NULL || again ? size : (size_t)(colon - text);
 }
 
-/* An IPv6 address of SIZE bytes, in brackets or not; false where it is something else. */
+/* Parses an IPv6 address of SIZE bytes, in brackets or not. Returns false for anything else. */
 static bool take_ipv6(const char *text, size_t size, struct net_address *ret) {
     char address[NET_ADDRESS_TEXT] = "";
     if (size > 1 && text[0] == '[' && text[size - 1] == ']') {

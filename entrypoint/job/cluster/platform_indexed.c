@@ -40,7 +40,7 @@ static int read_place(const struct platform_indexed *p, char *const *environment
     return read_number(environment, p->main, 0, ret->count - 1, &ret->main, err);
 }
 
-/* Hosts called HEAD, their number, TAIL. */
+/* Adds hosts named HEAD, their number, TAIL. */
 static int add_hosts(const struct place *place, const char *head, size_t head_size,
                      const char *tail, struct platform_description *ret, struct error *err) {
     char text[2 * HOST_NAME_SIZE];
@@ -68,7 +68,8 @@ int platform_indexed_read(const struct platform_indexed *p, char *const *environ
         return read;
     ret->counted = true;
     const char *text = env_get(environment, p->master);
-    if (place.self == place.main) { /* it needs none, and platforms say it as they like */
+    if (place.self == place.main) { /* The master does not need its own address, and platforms give
+                                       it in various forms. */
         if (text != NULL)
             (void)host_name_parse(text, host_name_extent(text, strlen(text)), &ret->master_at,
                                   NULL);
@@ -84,7 +85,7 @@ int platform_indexed_read(const struct platform_indexed *p, char *const *environ
 
 /* --- names by a pattern ---------------------------------------------------------------------- */
 
-/* The domain, with its dot, behind NAME where a line of TEXT holds "NAME.DOMAIN"; else "". */
+/* Finds "NAME.DOMAIN" in a line of TEXT and writes ".DOMAIN" to RET, or "" if there is none. */
 static void find_domain(const char *text, const char *name, char ret[HOST_NAME_SIZE]) {
     size_t size = strlen(name);
     ret[0] = '\0';

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* docker stop -t 120 on the service; compose's own where the SDK runs containers by it. */
+/* The service runs docker stop -t 120; the SDK's local mode has the default of compose. */
 enum { GRACE = 120, GRACE_LOCAL = 10 };
 
 static int parse_name(const char *text, const char *where, const char *key, struct host_name *ret,
@@ -48,7 +48,7 @@ static int read_self(const json_t *root, const char *where, struct platform_desc
     return parse_name(text, where, "current_host", &ret->self, err);
 }
 
-/* A text that may be missing; what has no room is cut. */
+/* Reads a text that may be missing; a text longer than SIZE is cut. */
 static int read_text(const json_t *root, const char *where, const char *key, char *ret, size_t size,
                      struct error *err) {
     const char *text = NULL;
@@ -76,7 +76,7 @@ static int read_rest(const json_t *root, const char *where, struct platform_desc
     return 0;
 }
 
-/* Takes ROOT over. */
+/* Takes ownership of ROOT. */
 static int from_json(json_t *root, const char *where, struct platform_description *ret,
                      struct error *err) {
     ret->source = CLUSTER_SAGEMAKER;

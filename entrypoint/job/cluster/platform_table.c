@@ -14,27 +14,30 @@ enum form { WORDS, HOSTLIST, HOST_FILE, SPEC, COUNTED, PATTERN };
 enum { TASKS_MAX = 4, YIELDS_MAX = 3 };
 
 static const struct row {
-    const char *name;      /* for RINGMASTER_PLATFORM */
-    const char *list;      /* the variable; a '*' stands for any text: all that fit */
-    const char *index;     /* this host's place in the list; NULL: its name or address */
-    const char *master;    /* a variable with its name; NULL: the first of the list */
-    const char *instead;   /* COUNTED: the same, where that one is not set; NULL: none */
-    const char *main;      /* COUNTED: a variable with its index; NULL: 0 */
-    const char *beside;    /* another variable has to be set, too, for the row to be found */
-    const char *absent;    /* hosts read it that are not in it: what to do about that; else NULL */
-    const char *slots;     /* a variable; NULL, or not set: nothing is said of slots */
-    const char *job;       /* the job's name; NULL: none */
-    const char *attempt;   /* a variable that counts attempts at the job; NULL: none */
-    const char *processes; /* counts what was started: it must be one a host */
-    const char *tasks[TASKS_MAX]; /* SPEC */
-    /* Variables that say more, or that those of this row mean something else there. */
+    const char *name; /* value of RINGMASTER_PLATFORM */
+    const char *list; /* the variable; with '*', all variables that match */
+    const char
+        *index; /* variable: this host's place in the list; NULL: find its name or address there */
+    const char *master;  /* variable: the master's name; NULL: the first of the list */
+    const char *instead; /* COUNTED: variable to use if `master` is not set; NULL: none */
+    const char *main;    /* COUNTED: variable: the master's index; NULL: 0 */
+    const char *beside;  /* another variable that must be set for the row to match */
+    const char *absent;  /* advice for a host that is not in the list; NULL: cannot happen */
+    const char *slots;   /* variable: slots of a host; NULL, or not set: unknown */
+    const char *job;     /* variable: the job's name; NULL: none */
+    const char *attempt; /* variable: number of attempts at the job; NULL: none */
+    const char
+        *processes; /* variable: number of processes started, one of which each host must have */
+    const char *tasks[TASKS_MAX]; /* SPEC: names of its tasks */
+    /* Variables that describe the hosts better, or that change the meaning of those in this row. */
     const char *yields[YIELDS_MAX];
     enum form form;
-    unsigned grace; /* seconds between its SIGTERM and SIGKILL, as it comes; 0: not known */
-    int first;      /* what `attempt` says at the first one; it may lack then */
-    bool asked;     /* names that many use: only where RINGMASTER_PLATFORM says so */
-    bool natural;   /* the list has no order that all hosts share: the first by name */
-    bool ends;      /* the job ends with the master's container: no host can follow it */
+    unsigned grace; /* seconds from SIGTERM to SIGKILL by default; 0: unknown */
+    int first;      /* value of `attempt` in the first attempt, where it may also be unset */
+    bool asked;     /* common names: only used if RINGMASTER_PLATFORM asks for this row */
+    bool natural; /* the order of the list differs between hosts, so the first by name is the master
+                   */
+    bool ends;    /* the job ends with the master's container, so no host can take over */
 } rows[] = {
     {.name = "slurm",
      .form = HOSTLIST,
@@ -147,7 +150,7 @@ static const struct row {
      .master = "MASTER_ADDR",
      .beside = "NPROC_PER_NODE",
      .slots = "NPROC_PER_NODE",
-     /* Where hosts have names of their own, or a process has, WORLD_SIZE counts processes. */
+     /* If hosts or processes have variables of their own, WORLD_SIZE counts processes. */
      .yields = {"NNODES", "NODE_RANK", "LOCAL_RANK"}},
     {.name = "torch",
      .form = COUNTED,
@@ -281,7 +284,7 @@ static int read_self(const struct row *row, char *const *environment, const stru
                      struct platform_description *d, struct error *err) {
     int64_t index = 0;
     if (row->form == SPEC)
-        return 0; /* the list has said it */
+        return 0; /* the list already gave the slots */
     if (row->index == NULL)
         return find_own(row, own, d, err);
     if (read_number(environment, row->index, INT32_MAX, &index, err) != 0)
@@ -307,8 +310,8 @@ static int read_master(const struct row *row, char *const *environment,
                : error_wrap(err, "%s", row->master);
 }
 
-/* COUNTED may have torchrun's words: for as many as there are devices, which is left to those, and
- * for as many as there are CPUs. */
+/* For COUNTED the variable may hold torchrun's words. With "auto" and "gpu" the number of slots is
+ * found later from the devices; "cpu" means one a CPU. */
 static int read_slots(const struct row *row, char *const *environment,
                       struct platform_description *d, struct error *err) {
     char cpus[16];
@@ -329,7 +332,7 @@ static int read_slots(const struct row *row, char *const *environment,
     return 0;
 }
 
-/* A ringmaster is one a host: two on a machine would quarrel over its ports. */
+/* Checks that each host has one ringmaster: two on a machine would compete for its ports. */
 static int check_processes(const struct row *row, char *const *environment,
                            const struct platform_description *d, struct error *err) {
     int64_t processes = 0;
@@ -345,7 +348,7 @@ static int check_processes(const struct row *row, char *const *environment,
                      row->processes, (long long)processes, d->count);
 }
 
-/* As far as it can be a job's name here; AWS Batch puts the node's number behind a '#'. */
+/* Copies TEXT as far as it is a valid job name; AWS Batch appends '#' and the node's number. */
 static void take_job(const char *text, char ret[CLUSTER_JOB_SIZE]) {
     static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t size = 0;
@@ -364,10 +367,10 @@ static int read_listed(const struct row *row, char *const *environment,
     if (check_processes(row, environment, ret, err) != 0)
         return -1;
     if (ret->count == 1) {
-        /* One line of a file says no more than that the host is there. */
+        /* A single line in a file lists the host but says nothing about its slots. */
         if (ret->hosts[0].slots == 1)
             ret->hosts[0].slots = 0;
-        /* Where others are listed than those who read it, one is not this one. */
+        /* If hosts outside the list can read it, check that this host is in it. */
         return row->absent == NULL || find_own(row, own, ret, err) == 0 ? 1 : -1;
     }
     if (read_self(row, environment, own, ret, err) != 0)
@@ -422,7 +425,7 @@ int platform_table_read(char *const *environment, const char *only, const struct
     for (size_t i = 0; i < ROWS; i++) {
         if (!applies(&rows[i], environment, only))
             continue;
-        /* Vertex AI writes the other one, too. */
+        /* Vertex AI sets the other variable, too. */
         bool same = chosen != NULL && chosen->form == SPEC && rows[i].form == SPEC;
         if (chosen != NULL && !same)
             return error_set(

@@ -13,25 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a variable counts. */
+/* Form of a variable that tells the number of hosts. */
 enum form {
-    NUMBER,    /* 4, or 1:4 for an elastic job: the larger */
-    LIST,      /* names with commas, blanks or line ends between, perhaps repeated */
-    HOST_FILE, /* the path of a file that begins each line with a name, perhaps repeated */
+    NUMBER,    /* 4, or 1:4 for an elastic job, which counts as 4 */
+    LIST,      /* names separated by commas, blanks or newlines; repetitions allowed */
+    HOST_FILE, /* path of a file with a name at the start of each line; repetitions allowed */
 };
 
 enum { EITHER_MAX = 3, NAMES_MAX = 6, FILE_MAX = 1024 * 1024, SHOWN_MAX = 40 };
 
-/* Of the variables in COUNTS the first that is set tells; a '*' stands for any text, and then all
- * that fit are added up. Names that others use too count only beside one of BESIDE. TF_CONFIG and
- * CLUSTER_SPEC are no rows: they are read wherever they are set (platform_table.h), and not all of
- * whom they list train. */
+/* The first variable of COUNTS that is set decides; with '*', the values of all that match are
+ * added up. Names that other programs use, too, count only if a variable of BESIDE is set.
+ * TF_CONFIG and CLUSTER_SPEC have no row: they are always read (platform_table.h), and some of the
+ * hosts in them do not train. */
 static const struct row {
     const char *platform;
     enum form form;
     const char *counts[EITHER_MAX];
     const char *beside[EITHER_MAX];
-    const char *index; /* shown with it */
+    const char *index; /* shown in the message */
 } rows[] = {
     {"AWS Batch", NUMBER, {"AWS_BATCH_JOB_NUM_NODES"}, {0}, "AWS_BATCH_JOB_NODE_INDEX"},
     {"Slurm",
@@ -64,9 +64,9 @@ static const struct row {
     {"PBS", HOST_FILE, {"PBS_NODEFILE"}, {0}, "PBS_NODENUM"},
 };
 
-/* An index says that there are others, unless one of COUNTS, which some row reads wherever it is
- * set, says how many. With one that a host
- * alone has, too, or whose name others use, the first may be alone. */
+/* An index implies that there are other hosts, unless a variable of COUNTS gives their number; some
+ * row above always reads those. If FIRST_MAY_BE_ALONE is set, index 0 implies nothing: a single
+ * host has the variable, too, or other programs use its name. */
 static const struct index_row {
     const char *platform;
     const char *index;
@@ -135,7 +135,7 @@ static int count_number(const char *text, int64_t *ret, struct error *err) {
     return str_parse_int(colon != NULL ? colon + 1 : text, 0, INT32_MAX, ret, err);
 }
 
-/* 0, 1 or 2 for several: names are compared with the first alone. */
+/* Counts the words in TEXT: 0, 1, or 2 for two or more different ones. */
 static int64_t count_words(const char *text, const char *between) {
     const char *first = NULL;
     size_t first_size = 0;
@@ -153,7 +153,7 @@ static int64_t count_words(const char *text, const char *between) {
     return first != NULL ? 1 : 0;
 }
 
-/* The first word of each line; lines that begin with # say nothing. */
+/* Counts the first words of all lines in a file; lines that begin with # are skipped. */
 static int count_file(const char *path, int64_t *ret, struct error *err) {
     cleanup_buf struct buf text;
     cleanup_buf struct buf names;
@@ -187,7 +187,7 @@ static int count_value(const struct row *row, const char *value, int64_t *ret, s
 
 /* --- the rows -------------------------------------------------------------------------------- */
 
-/* "NAME=VALUE", where the value is short. */
+/* Writes "NAME=VALUE" to TEXT, or the name alone if the value is long. */
 static void show(char text[128], const char *variable) {
     size_t name = strcspn(variable, "=");
     bool brief = strlen(variable + name) <= SHOWN_MAX && strchr(variable, '\n') == NULL;

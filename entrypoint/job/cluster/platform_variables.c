@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What every machine calls itself: a name where there is no other one to take it for. */
+/* Returns true for a name that every machine has; it identifies this host only if it has no other.
+ */
 static bool is_every_machine(const struct host_name *name) {
     static const struct host_name names[] = {{"localhost"}, {"127.0.0.1"}, {"::1"}};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -39,7 +40,7 @@ static int find_self(struct platform_description *d, const struct local_names *o
                      found == 0 ? "none" : "more than one");
 }
 
-/* One "name", "name:slots", "n[1-3]:slots", "fd00::1" or "[fd00::1]:slots" of SIZE bytes. */
+/* Parses one "name", "name:slots", "n[1-3]:slots", "fd00::1" or "[fd00::1]:slots" of SIZE bytes. */
 static int parse_host(const char *text, size_t size, struct platform_description *ret,
                       struct error *err) {
     struct host_name name;
@@ -52,7 +53,7 @@ static int parse_host(const char *text, size_t size, struct platform_description
         if (str_parse_int(number, 1, CLUSTER_SLOTS_MAX, &slots, err) != 0)
             return error_wrap(err, "the slots of \"%.*s\"", (int)name_size, text);
     }
-    if (memchr(text, ':', name_size) == NULL) /* a name, or several */
+    if (memchr(text, ':', name_size) == NULL) /* a name or a range of names */
         return host_list_expand(text, name_size, (unsigned)slots, ret, err);
     if (host_name_parse(text, name_size, &name, err) != 0)
         return -1;

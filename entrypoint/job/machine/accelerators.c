@@ -12,15 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* PREFIX and then digits alone. */
+/* Returns true if NAME is PREFIX followed only by digits. */
 static bool is_numbered(const char *name, const char *prefix) {
     const char *digits = name + strlen(prefix);
     return str_starts_with(name, prefix) && *digits != '\0' &&
            digits[strspn(digits, "0123456789")] == '\0';
 }
 
-/* What EACH makes of every entry of FOLDER called PREFIX and a number, added up; 0 where there is
- * no such folder. */
+/* Adds up the values of EACH for all entries of FOLDER named PREFIX and a number; 0 if there is no
+ * such folder. */
 static unsigned sum(const char *folder, const char *prefix,
                     unsigned (*each)(const char *folder, const char *name)) {
     DIR *open = opendir(folder);
@@ -56,7 +56,7 @@ unsigned accelerators_neurons(const char *sysfs) {
     return size > 0 && (size_t)size < sizeof(path) ? sum(path, "neuron", neuron_cores) : 0;
 }
 
-/* Returns true if the name of FOLDER/NAME's driver begins with PREFIX. */
+/* Returns true if the driver of FOLDER/NAME has a name that begins with PREFIX. */
 static bool is_driven_by(const char *folder, const char *name, const char *prefix) {
     char path[PATH_MAX];
     char driver[PATH_MAX];
@@ -73,11 +73,11 @@ static unsigned is_efa(const char *folder, const char *name) {
     return is_driven_by(folder, name, "efa");
 }
 
-/* --- what this container has a way to --------------------------------------------------------- */
+/* --- devices that this container can open ----------------------------------------------------- */
 
 enum { LINE_MAX_SIZE = ACCELERATORS_PRODUCT_SIZE, PORTS_MAX = 64 };
 
-/* The first line of FOLDER/NAME/FILE; "" where there is none. */
+/* Reads the first line of FOLDER/NAME/FILE; "" if there is none. */
 static void read_line(const char *folder, const char *name, const char *file,
                       char ret[LINE_MAX_SIZE]) {
     char path[PATH_MAX];
@@ -90,8 +90,8 @@ static void read_line(const char *folder, const char *name, const char *file,
     ret[strcspn(ret, "\n")] = '\0';
 }
 
-/* Devices of a host are seen in /sys of all its containers: only those are reached whose file is in
- * /dev, too. */
+/* Returns true if the device's file is in /dev. Every container sees all devices of its host in
+ * /sys. */
 static bool is_reached(const char *root, const char *device) {
     char path[PATH_MAX];
     char verbs[PATH_MAX];
@@ -142,11 +142,11 @@ void accelerators_product(const char *root, char ret[ACCELERATORS_PRODUCT_SIZE])
 
 /* --- for UCX --------------------------------------------------------------------------------- */
 
-/* One that is up, of a device that this container has a way to. */
+/* A port that is up, of a device that this container can open. */
 struct port {
     char device[LINE_MAX_SIZE];
     long number;
-    bool infiniband; /* or Ethernet, for RoCE */
+    bool infiniband; /* false: Ethernet, for RoCE */
 };
 
 static void add_ports(const char *folder, const char *device, struct port *ret, size_t *count) {
@@ -172,7 +172,8 @@ static void add_ports(const char *folder, const char *device, struct port *ret, 
     closedir(open);
 }
 
-/* Those of all devices but libfabric's; FOLDER becomes the one of their devices. */
+/* Finds the ports of all devices except libfabric's. FOLDER becomes the one that lists the devices.
+ */
 static size_t find_ports(const char *root, char folder[PATH_MAX], struct port ret[PORTS_MAX]) {
     size_t count = 0;
     int size = snprintf(folder, PATH_MAX, "%s/sys/class/infiniband", root);

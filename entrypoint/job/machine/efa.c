@@ -12,9 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Types with an adapter, and whether it reads and writes memory of other hosts by itself: nothing
- * else says that without libfabric, and a program that is told so where it is not true is aborted.
- */
+/* Instance types with an adapter, and whether it supports RDMA. Without libfabric there is no other
+ * source for that, and a program that is wrongly told to use RDMA is aborted. */
 static const struct known {
     const char *type;
     bool rdma;
@@ -58,7 +57,7 @@ int efa_add(const char *root, const char *instance_type, struct argv *environmen
                                       : 0;
 }
 
-/* --- what lacks ------------------------------------------------------------------------------ */
+/* --- missing parts --------------------------------------------------------------------------- */
 
 static bool has_plugin_in(const char *folder) {
     static const char *const files[] = {"libnccl-net.so", "libnccl-net-ofi.so",

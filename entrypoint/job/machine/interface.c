@@ -15,10 +15,10 @@ static void cleanup_ifaddrs_at(struct ifaddrs **list) {
 }
 #define cleanup_ifaddrs __attribute__((cleanup(cleanup_ifaddrs_at)))
 
-/* In front of an IPv4 address (common/net_address.h). */
+/* Prefix bits of an IPv4 address in net_address's mapped form (common/net_address.h). */
 enum { IPV4_MAPPED_BITS = 96 };
 
-/* The address where it may carry the job, in FAMILY (AF_UNSPEC: any). */
+/* Returns true and the address if the interface may carry the job, in FAMILY (AF_UNSPEC: any). */
 static bool is_usable(const struct ifaddrs *i, int family, struct net_address *ret) {
     return i->ifa_addr != NULL && i->ifa_netmask != NULL && net_address_of(i->ifa_addr, ret) &&
            (family == AF_UNSPEC || i->ifa_addr->sa_family == family) &&
@@ -66,7 +66,7 @@ static bool find_by_address(const struct ifaddrs *list, const struct net_address
     return false;
 }
 
-/* For a host alone: whatever is not the loopback, else the loopback. */
+/* For a single host: finds any interface but the loopback, else the loopback. */
 static bool find_any(const struct ifaddrs *list, int family, struct interface *ret) {
     struct net_address address;
     bool found = false;
@@ -82,7 +82,7 @@ static bool find_any(const struct ifaddrs *list, int family, struct interface *r
     return found;
 }
 
-/* The local address that the kernel's routes give to packets for PEER. */
+/* Finds the local address that the kernel's routes choose for packets to PEER. */
 static int local_address(const struct net_address *peer, struct net_address *ret,
                          struct error *err) {
     enum { DISCARD_PORT = 9 };

@@ -11,7 +11,7 @@ void library_folders_begin(struct library_folders *f, const char *root, char *co
                            const char *const *usual) {
     const char *paths = env_get(environment, "LD_LIBRARY_PATH");
     f->root = root;
-    f->rest = paths != NULL && paths[0] != '\0' ? paths : NULL; /* an empty list is none */
+    f->rest = paths != NULL && paths[0] != '\0' ? paths : NULL; /* an empty list has no folders */
     f->usual = usual;
 }
 
@@ -25,7 +25,7 @@ static bool set_path(struct library_folders *f, const char *folder, size_t size)
 const char *library_folders_next(struct library_folders *f) {
     while (f->rest != NULL) {
         const char *folder = f->rest;
-        size_t size = strcspn(folder, ":;"); /* the loader takes both */
+        size_t size = strcspn(folder, ":;"); /* The loader accepts both separators. */
         f->rest = folder[size] != '\0' ? folder + size + 1 : NULL;
         if (set_path(f, folder, size))
             return f->path;

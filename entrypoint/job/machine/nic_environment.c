@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* NCCL takes a name for the beginning of one, unless '=' is in front. */
+/* NCCL treats a name as a prefix unless '=' comes before it. */
 static const struct row {
     const char *name;
     const char *before;
-    bool devices; /* knows others than interfaces, and takes those rather */
+    bool devices; /* takes RDMA devices, too, and prefers them to interfaces */
 } rows[] = {
     {"NCCL_SOCKET_IFNAME", "=", false}, {"GLOO_SOCKET_IFNAME", "", false},
     {"TP_SOCKET_IFNAME", "", false},    {"FI_TCP_IFACE", "", false},
@@ -18,7 +18,7 @@ static const struct row {
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* What UCX is told: "" for nothing. */
+/* Finds the device for UCX; "" if it needs none. */
 static void ucx_devices(const char *interface, const char *root, char ret[ACCELERATORS_PORT_SIZE]) {
     accelerators_port(root, interface, ret);
     if (ret[0] == '\0' && !accelerators_infiniband(root))

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* As JSON spells it. */
+/* An escaped NUL in JSON's spelling. */
 static const char MARK[] = "\"\\u0000";
 
 /* --- before parsing -------------------------------------------------------------------------- */
 
-/* Bytes of the string that begins at TEXT with its quote; SIZE if it has no end. */
+/* The size of the string that begins at TEXT with its quote; SIZE if it does not end. */
 static size_t string_size(const char *text, size_t size, bool *ret_nul) {
     static const char nul[] = "\\u0000";
     for (size_t i = 1; i < size; i++) {
@@ -32,7 +32,7 @@ static size_t number_size(const char *text, size_t size) {
     return count;
 }
 
-/* Whether SIZE bytes are an integer by JSON's grammar and beyond int64_t. */
+/* Returns true if SIZE bytes are an integer by JSON's grammar that does not fit into int64_t. */
 static bool is_big(const char *text, size_t size) {
     bool negative = size > 0 && text[0] == '-';
     const char *limit = negative ? "9223372036854775808" : "9223372036854775807";
@@ -46,7 +46,8 @@ static bool is_big(const char *text, size_t size) {
     return count > strlen(limit) || memcmp(digits, limit, count) > 0;
 }
 
-/* What may be marked: there is such an integer, and no string has a NUL of its own. */
+/* Returns true if the text has such an integer, and no string contains a NUL that would look like a
+ * mark. */
 static bool is_wanted(const char *bytes, size_t size) {
     bool any = false;
     bool nul = false;
@@ -59,7 +60,8 @@ static bool is_wanted(const char *bytes, size_t size) {
     return any && !nul;
 }
 
-/* Copies the text with marked integers. They have 19 digits or more: it grows by less than half. */
+/* Copies the text and marks the integers. They have 19 digits or more, so it grows by less than
+ * half. */
 static int mark(const char *bytes, size_t size, struct buf *ret, struct error *err) {
     bool nul = false;
     buf_init(ret, 2 * size + 1);
@@ -99,7 +101,7 @@ int big_integers_decode(const char *text, json_t **ret, struct error *err) {
     return 0;
 }
 
-/* --- after it -------------------------------------------------------------------------------- */
+/* --- after parsing --------------------------------------------------------------------------- */
 
 const char *big_integers_digits(const json_t *value) {
     if (json_string_length(value) == 0 || json_string_value(value)[0] != '\0')

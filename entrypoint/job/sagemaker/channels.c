@@ -42,7 +42,7 @@ static int compare(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Takes CONFIG over. */
+/* Takes ownership of CONFIG. */
 static int from_json(json_t *config, const char *source, struct channels *ret, struct error *err) {
     ret->config = config;
     if (!json_is_object(config))

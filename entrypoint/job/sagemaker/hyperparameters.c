@@ -34,8 +34,8 @@ static bool is_hidden(const char *name) {
            strcmp(name, "_tuning_objective_metric") == 0;
 }
 
-/* What a string holds where that is JSON of a kind that has a spelling of its own as a flag or as a
- * text: true, false, a list, an object, a string. NULL for the rest, which stays as it is. */
+/* Decodes a string that holds JSON which is spelled differently as a flag than as text: true,
+ * false, a list, an object, a string. *RET is NULL for other strings, which stay as they are. */
 static int inside(const char *value, json_t **ret, struct error *err) {
     if (big_integers_decode(value, ret, err) != 0)
         return -1;
@@ -55,11 +55,11 @@ static char *text_of(const json_t *value) {
     return big_integers_dump(value, form);
 }
 
-/* NULL in *RET where the text serves. */
+/* Makes the value's form as a flag; NULL in *RET if the text serves as flag, too. */
 static int flag_of(const json_t *value, char **ret, struct error *err) {
     *ret = NULL;
     if (json_is_string(value) || json_is_number(value) || json_is_null(value))
-        return 0; /* big integers among the strings */
+        return 0; /* big integers are strings here */
     cleanup_buf struct buf text;
     buf_init(&text, (size_t)2 * HYPERPARAMETER_VALUE_MAX);
     if (python_repr_add(value, &text, err) != 0)
@@ -106,7 +106,7 @@ static int compare(const void *a, const void *b) {
     return strcmp(first->name, second->name);
 }
 
-/* Takes ROOT over. */
+/* Takes ownership of ROOT. */
 static int from_json(json_t *root, const char *source, struct hyperparameters *ret,
                      struct error *err) {
     ret->root = root;

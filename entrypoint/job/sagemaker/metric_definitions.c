@@ -27,7 +27,7 @@ static void add(struct metric_definitions *l, const char *name, const json_t *re
             *c = '?';
 }
 
-/* A member by its name in any case. */
+/* The member NAME, ignoring case. */
 static const json_t *member(const json_t *object, const char *name) {
     const char *key = NULL;
     json_t *value = NULL;

@@ -11,7 +11,7 @@ void mpi_options_done(struct mpi_options *w) {
     *w = (struct mpi_options){0};
 }
 
-/* The toolkit takes any text for yes, "False" too; here it means what it says. */
+/* The toolkit takes any text for yes, even "False"; here false means false. */
 static int read_switch(const char *name, const char *text, enum wish *ret, struct error *err) {
     static const struct {
         const char *text;

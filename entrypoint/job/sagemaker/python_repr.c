@@ -10,7 +10,7 @@
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-/* The fewest digits that read back as the same number, as D.DDDe+XX. */
+/* Writes the fewest digits that read back as the same number, as D.DDDe+XX. */
 static void shortest(double number, char *text, size_t size) {
     enum { DIGITS_MAX = 17 };
     for (int digits = 1; digits <= DIGITS_MAX; digits++) {
@@ -20,7 +20,8 @@ static void shortest(double number, char *text, size_t size) {
     }
 }
 
-/* Python's repr: an exponent below 1e-4 and from 1e16 on, ".0" behind what looks whole. */
+/* Formats a number like Python's repr: with an exponent below 1e-4 and from 1e16 on, and with ".0"
+ * if it looks whole. */
 static int add_real(double number, struct buf *ret, struct error *err) {
     char text[40];
     shortest(number, text, sizeof(text));
@@ -77,7 +78,7 @@ static int compare(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names of OBJECT's members; the caller frees the list and not what it points to. */
+/* The names of OBJECT's members; the caller frees the list but not the names. */
 static const char **member_names(const json_t *object, bool sorted, struct error *err) {
     const char **names = calloc(json_object_size(object) + 1, sizeof(*names));
     size_t count = 0;
@@ -95,7 +96,8 @@ static const char **member_names(const json_t *object, bool sorted, struct error
     return names;
 }
 
-/* {'b': 2, 'a': 1} inside another value, as it was written; a=1,b=2 at the top, sorted. */
+/* Members of an object: {'b': 2, 'a': 1} in their order inside another value; a=1,b=2 sorted at the
+ * top. */
 static int add_members(const json_t *object, bool top, struct buf *ret, struct error *err) {
     const char **names = member_names(object, top, err);
     int result = names != NULL ? 0 : -1;
