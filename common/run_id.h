@@ -5,8 +5,7 @@
 #ifndef COMMON_RUN_ID_H
 #define COMMON_RUN_ID_H
 
-#define ATTEMPT_VARIABLE "RINGMASTER_ATTEMPT" /* 1 in the first attempt, one more in each restart  \
-                                               */
+#define ATTEMPT_VARIABLE "RINGMASTER_ATTEMPT"    /* from 1 on, plus 1 for each restart */
 #define ATTEMPT_RUN_VARIABLE "RINGMASTER_RUN_ID" /* 16 hexadecimal digits */
 
 enum { ATTEMPT_RUN_SIZE = 17 };

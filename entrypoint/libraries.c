@@ -18,9 +18,10 @@ enum { PACKAGES_MAX = 32 * 1024 * 1024 };
 
 static const struct library {
     const char *name;
-    const char *file;    /* its name up to the version */
-    const char *package; /* of Debian's or NVIDIA's; NULL: its name has a version */
-    bool numbered;       /* by its version, not by one of its interface alone */
+    const char *file; /* name of its file, up to the version */
+    const char
+        *package;  /* package of Debian's or NVIDIA's; NULL: the file's name has the version */
+    bool numbered; /* the name has the library's version, not just that of its interface */
 } known[] = {{"CUDA runtime", "libcudart.so.", NULL, true},
              {"NCCL", "libnccl.so.", "libnccl2", true},
              {"UCX", "libucp.so.", "libucx0", false}};
@@ -30,8 +31,8 @@ const char *libraries_name(size_t index) {
     return index < KNOWN ? known[index].name : NULL;
 }
 
-/* Of the file that a link leads to, which has the longest number: "2.21.5" of libnccl.so.2. What is
- * no number is of a copy, or of nothing. */
+/* The version in the longest file name that the link leads to: "2.21.5" for libnccl.so.2. A target
+ * without a version gives none. */
 static void number_of(const char *folder, const char *name, const char *start,
                       char ret[LIBRARIES_VERSION_SIZE]) {
     char path[PATH_MAX];
@@ -59,7 +60,7 @@ static bool find_in(const char *folder, const struct library *l, char ret[LIBRAR
     return ret[0] != '\0';
 }
 
-/* Where programs would find it, in that order. */
+/* Searches the folders in the order in which programs do. */
 static bool find_file(const char *root, char *const *environment, const struct library *l,
                       char ret[LIBRARIES_VERSION_SIZE]) {
     static const char *const usual[] = {"/usr/local/lib",      "/usr/lib/" MULTIARCH,

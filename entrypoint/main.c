@@ -1,4 +1,4 @@
-/* ringmaster: the table of contents. What each command does is in the file of its name. */
+/* ringmaster: the table of commands. Each command is in the file of its name. */
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/exit_code_print.h"
@@ -43,7 +43,8 @@ extern char **environ;
 
 static const size_t print_max = (size_t)4 * 1024 * 1024;
 
-/* What was given to a full disk before is forgotten by the last flush, but for the mark. */
+/* The last flush reports only its own error; an earlier failure, on a full disk, leaves just the
+ * stream's error flag. */
 static int end_printing(void) {
     errno = 0;
     bool whole = fflush(stdout) == 0;
@@ -66,7 +67,7 @@ static int refuse_words(const char *const *words, struct error *err) {
     return error_set(err, EXIT_CODE_USAGE, "unexpected %.128s; see `ringmaster help`", words[0]);
 }
 
-/* What looks like an option of COMMAND and is none; WORD may be NULL. */
+/* Refuses WORD, which looks like an option of COMMAND but is not; it may be NULL. */
 static int refuse_option(const char *command, const char *word, struct error *err) {
     const char *nearest = word != NULL ? manual_nearest_option(command, word) : NULL;
     if (nearest == NULL)
@@ -109,7 +110,7 @@ static int run_help(const char *const *words, struct error *err) {
     return manual_help_of(words[0], &text) ? print_buf(&text) : unknown_command(words[0], err);
 }
 
-/* In front of `--`; what follows that is the program's. */
+/* Looks only at words before `--`; later ones are the program's. */
 static bool asks_for_help(const char *const *words) {
     for (; *words != NULL && strcmp(*words, "--") != 0; words++)
         if (strcmp(*words, "--help") == 0 || strcmp(*words, "-h") == 0)
@@ -178,14 +179,14 @@ static int run_docs(const char *const *words, struct error *err) {
 
 static int run_plan(const char *const *words, struct error *err) {
     cleanup_buf struct buf text;
-    cleanup_buf struct buf clean; /* hyperparameters with secret names stand among the words */
+    cleanup_buf struct buf clean; /* the words may include hyperparameters whose names are secret */
     struct job job = {0};
     struct probe probe;
     buf_init(&text, print_max);
     buf_init(&clean, print_max);
     int code = -1;
     if (manual_takes("plan", words[0]))
-        words++; /* the command that is planned, in full */
+        words++; /* the full command line that is planned */
     if (job_read(words, environ, &job, err) == 0 && trainer_flags_check(&job, err) == 0 &&
         probe_settings(&job, err) == 0) {
         probe_run(&job, environ, &probe);
@@ -198,7 +199,7 @@ static int run_plan(const char *const *words, struct error *err) {
     return code;
 }
 
-/* Nobody else knows of this error, so this process writes the failure file itself. BEGUN: programs
+/* No other process knows of this error, so this one writes the failure file itself. BEGUN: programs
  * may have run, and one of them may have written that file. */
 static void leave_failure(const struct job *job, bool begun, const struct error *error) {
     struct verdict verdict;
@@ -207,15 +208,15 @@ static void leave_failure(const struct job *job, bool begun, const struct error 
     failure_writer_run(base, !begun, &verdict);
 }
 
-/* No other process of this user may look into this one, which holds the key, and it leaves no core
- * file. */
+/* Keeps other processes of this user from inspecting this one, which holds the key, and disables
+ * core files. */
 static void close_the_curtains(void) {
     (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* The kernel drops a signal that PID 1 neither handles nor blocks, and of one of the user's another
- * process would end. Blocked from the first moment, a signal that comes this early is heard when
- * the loop begins; commands without a loop end of it. */
+/* The kernel drops a signal that PID 1 neither handles nor blocks; in any other process a user
+ * signal would end the program. Signals are therefore blocked from the start, and the loop handles
+ * early ones when it begins. A command without a loop is ended by them. */
 static void mask_stops(int how) {
     sigset_t stops;
     (void)sigemptyset(&stops);
@@ -226,19 +227,20 @@ static void mask_stops(int how) {
     (void)sigprocmask(how, &stops, NULL);
 }
 
-/* Before and after its loop PID 1 waits for nobody to read its words either, or not for long. */
+/* Before and after its loop, too, PID 1 waits for the reader of its log only briefly. */
 static void put_words(void *context, const char *line, size_t size) {
     static const int64_t patience = CLOCK_SECOND / 4;
     (void)context;
     nonblocking_writer_put(STDERR_FILENO, line, size, patience);
 }
 
-/* Once cluster and ports are known, the other hosts can be told what is wrong with this one. */
+/* Returns true once cluster and ports are known, so that the other hosts can be told what is wrong
+ * with this one. */
 static bool has_others(const struct job *job) {
     return job->cluster.count > 1 && job->ports.control != 0;
 }
 
-/* Words of the user's options for mpirun that change nothing. */
+/* Reports words in the user's options for mpirun that have no effect. */
 static void tell_ignored_options(const struct job *job) {
     struct custom_options custom = {0};
     const char *options = job->mpi_options.options != NULL ? job->mpi_options.options : "";
@@ -249,7 +251,7 @@ static void tell_ignored_options(const struct job *job) {
     custom_options_done(&custom);
 }
 
-/* Also for what is wrong with the job or with the other settings, which are read later. */
+/* Called before the job and other settings are read, so that their errors have this form, too. */
 static void choose_log_form(void) {
     const char *form = getenv("RINGMASTER_LOG");
     if (form != NULL && strcmp(form, "json") == 0)
@@ -295,7 +297,7 @@ static int run_job(const char *const *words, enum what what, struct error *err) 
                                          .check = what != TRAIN,
                                          .json = what == CHECK_JSON,
                                          .begun = &begun};
-    /* Wrong words are wrong on all hosts alike: none waits for the others to hear of it. */
+    /* Usage errors are the same on all hosts, so none has to wait to learn of them. */
     if (complete || (has_others(&job) && fault.code != EXIT_CODE_USAGE))
         code = run_lives(&options, err);
     else
@@ -335,10 +337,10 @@ static int run_agent(const char *const *words, struct error *err) {
 
 static const struct command {
     const char *name;
-    /* WORDS are those behind the name. Returns the code to leave with or -1. */
+    /* WORDS are those after the command's name. Returns the exit code, or -1. */
     int (*run)(const char *const *words, struct error *err);
-    bool hears_stops; /* by its loop */
-    bool helps;       /* --help asks it for help, as people call it */
+    bool hears_stops; /* its loop handles signals that stop it */
+    bool helps;       /* accepts --help, too */
 } commands[] = {
     {"train", run_train, true, true},      {"check", run_check, true, true},
     {"plan", run_plan, false, true},       {"rank", run_rank, false, false},
@@ -357,7 +359,7 @@ static const struct command *find_command(const char *name) {
     return NULL;
 }
 
-/* The links named train and agent are commands of their own. */
+/* The links named train and agent select the commands of those names. */
 static const struct command *choose(const char *const **words, struct error *err) {
     const char *slash = strrchr((*words)[0], '/');
     const char *name = slash != NULL ? slash + 1 : (*words)[0];
@@ -375,8 +377,8 @@ static const struct command *choose(const char *const **words, struct error *err
     return found;
 }
 
-/* What we make we open again, and so do programs: a umask against the owner would end a job far
- * from its cause. */
+/* We and the programs reopen files that we create, so a umask that removes the owner's rights would
+ * make the job fail later, with a puzzling error. */
 static void keep_own_rights(void) {
     (void)umask(umask(0) & ~(mode_t)S_IRWXU);
 }
@@ -398,7 +400,7 @@ int main(int argc, char **argv) {
         return transfer_main(argc - before, argv + before);
 #endif
     (void)standard_streams_fill();
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
+    (void)signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is an error like a full disk */
     keep_own_rights();
     mask_stops(SIG_BLOCK);
     tls_ignore_configuration();

@@ -54,7 +54,7 @@ const struct manual_row *manual_rows(void) {
     return rows;
 }
 
-/* What a row takes as it stands; its size, 0 where there is nothing. */
+/* The literal option in a row. Returns its size, 0 if there is none. */
 static size_t option_of(const struct manual_row *row, const char **ret) {
     *ret = row->words + (row->words[0] == '[');
     size_t size = strcspn(*ret, " ]");
@@ -80,7 +80,7 @@ const char *manual_nearest(const char *word) {
 }
 
 const char *manual_nearest_option(const char *command, const char *word) {
-    static char found[32]; /* the table has it without an end */
+    static char found[32]; /* the table's text has no NUL after it */
     struct nearest nearest = nearest_begin(word, strlen(word));
     for (const struct manual_row *row = rows; row->command != NULL; row++) {
         char name[sizeof(found)];
@@ -99,14 +99,15 @@ const char *manual_nearest_option(const char *command, const char *word) {
     return nearest.name;
 }
 
-/* TEXT in lines of WRAP_WIDTH, from the column AT on; every further line begins at INDENT. */
+/* Appends TEXT wrapped at WRAP_WIDTH, starting at the column AT; continuation lines begin at
+ * INDENT. */
 static int add_wrapped(struct buf *ret, const char *text, size_t at, size_t indent,
                        struct error *err) {
     const struct wrap wrap = {.at = at, .indent = indent, .width = WRAP_WIDTH};
     return wrap_add(ret, text, wrap, err) == 0 ? buf_add(ret, "\n", 1, err) : -1;
 }
 
-/* Of COMMAND, NULL: of all. */
+/* Adds the examples of COMMAND; NULL: of all commands. */
 static int add_examples(struct buf *ret, const char *command, struct error *err) {
     if (buf_add_text(ret, "\nExamples:\n", err) != 0)
         return -1;
@@ -130,7 +131,7 @@ static int help_row(const struct manual_row *row, struct buf *ret, struct error 
     return add_wrapped(ret, row->text, COLUMN, COLUMN, err);
 }
 
-/* What a variable is for, and its default. */
+/* Adds the purpose of a variable, and its default. */
 static int add_meaning(struct buf *ret, const char *help, size_t number, struct error *err) {
     char fallback[SETTINGS_DEFAULT_SIZE];
     settings_default(number, fallback);
@@ -268,7 +269,7 @@ static int add_keys(struct buf *ret, struct error *err) {
     return 0;
 }
 
-/* What each command takes as its first word. */
+/* Adds the possible first words of each command. */
 static int add_options(struct buf *ret, struct error *err) {
     const char *open = "";
     for (const struct manual_row *row = rows; row->command != NULL; row++) {
@@ -287,7 +288,7 @@ static int add_options(struct buf *ret, struct error *err) {
     return buf_add_text(ret, open[0] != '\0' ? "' ;;\n" : "", err);
 }
 
-/* Keys hold colons, at which bash takes words apart: they are put together again. */
+/* bash splits words at colons, which keys contain, so the script joins them again. */
 int manual_completion(struct buf *ret, struct error *err) {
     if (buf_add_text(ret,
                      "# bash completion for ringmaster\n_ringmaster() {\n"

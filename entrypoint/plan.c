@@ -24,7 +24,8 @@ static json_t *hosts_json(const struct cluster *c) {
     return list;
 }
 
-/* A word whose flag in front (or whose own --name=) says that it is a secret is blotted out. */
+/* Words as JSON. A word is replaced if the flag before it, or its own --name=, says that it is
+ * secret. */
 static json_t *words_json(const struct argv *words) {
     json_t *list = json_array();
     bool secret = false;
@@ -56,7 +57,7 @@ static json_t *channels_json(const struct channels *c) {
     return list;
 }
 
-/* Without what stands behind '?' in an address, which may be a secret. */
+/* An address without the part after '?', which may be secret. */
 static json_t *place_json(const char *what, const char *address) {
     bool is_url = str_starts_with(address, "https://") || str_starts_with(address, "http://");
     int size = (int)(is_url ? strcspn(address, "?#") : strlen(address));
@@ -65,7 +66,7 @@ static json_t *place_json(const char *what, const char *address) {
                      from != NULL ? from : json_string("(not UTF-8)"));
 }
 
-/* What would be fetched before the program, which may be among it, is looked up. */
+/* Sources that would be fetched before the program is resolved, as it may be among them. */
 static json_t *fetched_json(const struct download_sources *s) {
     json_t *list = json_array();
     if (s->code != NULL)
@@ -87,7 +88,7 @@ static int compare_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names alone: values are the job's own business, and some are secrets. */
+/* Names of variables without their values, which are private and sometimes secret. */
 static int names_json(const struct job *job, char *const *environment, json_t **ret,
                       struct error *err) {
     cleanup_argv struct argv list = {0};
@@ -101,7 +102,7 @@ static int names_json(const struct job *job, char *const *environment, json_t **
     return 0;
 }
 
-/* What other libraries are told of the interface, and by whom. */
+/* Network variables for other libraries, and where each was set. */
 static json_t *network_json(const struct openmpi_request *request, char *const *environment) {
     cleanup_argv struct argv told = {0};
     json_t *object = json_object();
@@ -119,7 +120,7 @@ static json_t *network_json(const struct openmpi_request *request, char *const *
     return object;
 }
 
-/* How what a reader may wonder about came to be so. */
+/* Reasons for choices that a reader may wonder about. */
 static json_t *why_json(const struct cluster *c, const struct openmpi_request *request) {
     const char *interface = NULL;
     if (request != NULL && strcmp(c->interface, request->interface->name) == 0)
@@ -141,7 +142,7 @@ static json_t *why_json(const struct cluster *c, const struct openmpi_request *r
     return why;
 }
 
-/* The members about mpirun; nulls where there is no request. */
+/* Adds the members about mpirun; they are null if REQUEST is NULL. */
 static int add_launch(const struct openmpi_request *request, char *const *environment, json_t *plan,
                       struct error *err) {
     cleanup_argv struct argv words = {0};

@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-/* Where a running job keeps them lies in a folder with a name of its own each time. */
+/* Paths like those of a running job, which are in a folder with a new name each time. */
 static const char agent[] = "/run/ringmaster-run-XXXXXX/agent";
 static const char shared[] = "/dev/shm/ringmaster-run-XXXXXXXXXXXXXXXX-1";
 static const char hostfile[] = "/run/ringmaster-run-XXXXXX/hostfile";
@@ -44,7 +44,7 @@ static int ask(struct asking *a, char *const *environment, struct argv *ours, st
     return loop_run(&a->loop, err);
 }
 
-/* Hosts of a job need a key; one that is given and bad is told to a host alone as well. */
+/* Jobs of several hosts need a key. A bad key is reported to a single host, too. */
 static int check_key(struct job *job, struct error *err) {
     const struct settings *settings = &job->settings;
     const struct key_places usual = {0};

@@ -22,7 +22,7 @@ static void on_signal(void *context, int number) {
     (void)reaper_run(&a->reaper);
 }
 
-/* What does not fit is left out. */
+/* Output beyond the buffer's maximum is dropped. */
 static void hear(void *context, const char *line, size_t size) {
     struct asking *a = context;
     (void)buf_add(&a->words, line, size, NULL);
@@ -34,7 +34,7 @@ static void ended(void *context, int code) {
     loop_end(&a->loop);
 }
 
-/* Its end is then heard of like any other. */
+/* Kills the program at the deadline; its end is then handled like any other. */
 static void late(void *context) {
     struct asking *a = context;
     subprocess_signal(&a->task, SIGKILL);

@@ -10,7 +10,8 @@
 
 enum { NAME_SIZE = NEAREST_SIZE_MAX + 1 };
 
-/* The name of the flag that a line of help begins with, "  --epochs N  ..."; false: with none. */
+/* Reads the name of the flag at the start of a line of help, "  --epochs N  ...". Returns false if
+ * there is none. */
 static bool read_name(const char *line, char ret[NAME_SIZE]) {
     static const char front[] = "  --";
     if (!str_starts_with(line, front))
@@ -73,7 +74,7 @@ int trainer_flags_check(const struct job *job, struct error *err) {
         size_t size = strcspn(word + 2, "=");
         if (check_flag(buf_text(&help), word + 2, size, err) != 0)
             return -1;
-        i += word[2 + size] == '\0'; /* every flag has a value */
+        i += word[2 + size] == '\0'; /* every flag has a value, here or in the next word */
     }
     return 0;
 }

@@ -32,7 +32,7 @@ static int add_number(struct buf *ret, const char *name, int number, struct erro
     return buf_printf(ret, err, "%-18s %d\n", name, number);
 }
 
-/* What stands behind KEY in the first line of PATH that begins with it; "" where there is none. */
+/* The text after KEY in the first line of PATH that begins with it; "" if there is none. */
 static void find_line(const char *path, const char *key, char value[LINE_MAX_SIZE]) {
     cleanup_buf struct buf text;
     buf_init(&text, FILE_MAX);
@@ -69,7 +69,7 @@ static int add_openmpi(char *const *environment, struct buf *ret, struct error *
     return add(ret, "Open MPI", text, err);
 }
 
-/* Of what fetches and uploads, where this build does. */
+/* Adds the versions of the libraries that fetch and upload, if this build has them. */
 static int add_transfer(struct buf *ret, struct error *err) {
     static const char *const libraries[] = {"libcurl", "libarchive", "Expat"};
     cleanup_argv struct argv question = {0};
@@ -106,7 +106,8 @@ static int add_system(struct buf *ret, struct error *err) {
     return add(ret, "NVIDIA driver", driver, err);
 }
 
-/* Images of one build may have seeds of their own, and then their hosts do not meet. */
+/* Each image may have its own seed, even if built from the same source; hosts with different seeds
+ * cannot meet. */
 static int add_seed(struct buf *ret, struct error *err) {
     char text[KEY_FINGERPRINT_SIZE];
     int found = key_fingerprint(NULL, text, NULL);
@@ -114,7 +115,7 @@ static int add_seed(struct buf *ret, struct error *err) {
                err);
 }
 
-/* What programs may load, whatever this build has of it. */
+/* Adds the libraries that programs may load, whatever this build itself uses. */
 static int add_libraries(char *const *environment, struct buf *ret, struct error *err) {
     char version[LIBRARIES_VERSION_SIZE];
     for (size_t i = 0; libraries_name(i) != NULL; i++) {

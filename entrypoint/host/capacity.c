@@ -6,9 +6,9 @@
 #include <sys/resource.h>
 
 enum {
-    FILES_AT_LEAST = 128, /* libraries, streams, sockets of our own */
-    FILES_DOORS = 2,      /* each with its fewest guests and a spare */
-    FILES_GUESTS = 64,    /* what a door likes to have beyond that */
+    FILES_AT_LEAST = 128, /* libraries, streams and our own sockets */
+    FILES_DOORS = 2,      /* each listener with its minimum of guests and a spare */
+    FILES_GUESTS = 64,    /* guests of a listener beyond that */
     FILES_A_HOST = 2,     /* at the master: its link, and its agent's socket */
     FILES_A_SLOT = 8,     /* a shim's socket and two pipes; mpirun's pipes and sockets */
 };
@@ -23,7 +23,7 @@ int capacity_raise(const struct cluster *cluster, struct error *err) {
     struct rlimit locked;
     if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0) {
         locked.rlim_cur = locked.rlim_max;
-        (void)setrlimit(RLIMIT_MEMLOCK, &locked); /* never above what it may be */
+        (void)setrlimit(RLIMIT_MEMLOCK, &locked); /* never above the hard limit */
     }
     return fd_limits_raise(capacity_files(cluster), (uint64_t)FILES_DOORS * FILES_GUESTS, err);
 }

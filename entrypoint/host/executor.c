@@ -26,11 +26,11 @@ static bool is_forwarded(const struct executor *h) {
 }
 
 void executor_tell_dropped(struct executor *h) {
-    if (h->forward.dropped > 0 && is_forwarded(h)) /* never with a host that is not open */
+    if (h->forward.dropped > 0 && is_forwarded(h)) /* never true before the host is open */
         line_forward_end(&h->forward);
 }
 
-/* A word about this attempt; takes the reference. */
+/* Sends a message about this attempt; takes over the reference. */
 static void tell(struct executor *h, json_t *message) {
     (void)json_object_set_new(message, "attempt", json_integer(h->rank_set.attempt));
     h->tell(h->context, message);
@@ -54,7 +54,7 @@ static void tell_word(void *context, json_t *message) {
     tell(context, message);
 }
 
-/* The lines of a daemon have a prefix, so the text to judge begins behind it. */
+/* A daemon's lines have a prefix, so the text to judge begins after it. */
 void executor_tool_line(void *host, const char *line, size_t size) {
     const struct executor *h = host;
     char text[256];
@@ -170,8 +170,8 @@ static void launch(struct executor *h, const json_t *order) {
 
 /* --- from one attempt to the next ------------------------------------------------------------ */
 
-/* Programs are killed with their seats. What else SIGTERM does not end in so long is killed, too;
- * what even that does not end in so long, never. */
+/* Programs are killed together with their shims. Other processes get SIGTERM and, after this time,
+ * SIGKILL; those that survive even SIGKILL for so long are given up. */
 static const int64_t clear_grace = 500 * CLOCK_MILLISECOND;
 static const int64_t clear_give_up = 10 * CLOCK_SECOND;
 
@@ -186,8 +186,8 @@ static void vacant(void *context, const struct error *failure) {
     tell_cleared(context, failure != NULL ? failure->text : NULL);
 }
 
-/* mpirun calls the agent by one path without words before the host's name: a link to this program,
- * told by its name. */
+/* mpirun can only run its agent by one path without arguments, so that path is a link to this
+ * program, which recognises the link's name. */
 static int link_agent(const struct control_socket *local, struct error *err) {
     char agent[CONTROL_SOCKET_FILE_SIZE];
     char self[CONTROL_SOCKET_FILE_SIZE];
@@ -204,12 +204,13 @@ static int link_agent(const struct control_socket *local, struct error *err) {
     return 0;
 }
 
-/* A program may have removed what a boot makes once and every attempt needs. */
+/* Creates the socket's folder and the agent's link again if a program has removed them: every
+ * attempt needs them. */
 static int renew_folder(struct executor *h, struct error *err) {
     return control_socket_renew(h->local, err) == 0 ? link_agent(h->local, err) : -1;
 }
 
-/* A failure file that the old attempt's program wrote is not the new one's. */
+/* Removes a failure file that the old attempt's program wrote, and starts afresh. */
 static void cleared(void *context, size_t left) {
     struct executor *h = context;
     struct error fault = {0};
@@ -260,7 +261,7 @@ static bool comes_first(const struct executor *h, int64_t attempt) {
     return executor_awaits(h) && attempt > 0 && attempt <= INT32_MAX;
 }
 
-/* Whoever cannot take the roll says nothing, and is not counted. */
+/* Accepts the view of the new attempt. A host that cannot sends nothing and is not counted. */
 static void accept_view(struct executor *h) {
     if (role_state_is_on(h->role_state) &&
         role_state_take(h->role_state, &h->job->cluster, h->rank_set.attempt))
@@ -276,7 +277,8 @@ static void settle(struct executor *h, const json_t *order) {
 static void begin(struct executor *h, const json_t *order) {
     struct error err = {0};
     const json_t *gone = json_object_get(order, "gone");
-    /* The list is whole: whom this host believed gone, the master may have taken in. */
+    /* The list is complete, and the master may have readmitted a host that this one believes gone.
+     */
     for (size_t i = 0; i < h->job->cluster.count; i++)
         h->job->cluster.hosts[i].gone = false;
     for (size_t i = 0; i < json_array_size(gone); i++) {
@@ -301,10 +303,9 @@ static void begin(struct executor *h, const json_t *order) {
     accept_view(h);
 }
 
-/* --- what the job leaves ---------------------------------------------------------------------- */
+/* --- upload of results ------------------------------------------------------------------------ */
 
-/* The verdict is not told yet, as it also hangs on this: so processes get as long as they do then.
- */
+/* Processes get as little time as after the verdict, which waits for the upload. */
 static const int64_t upload_grace = 500 * CLOCK_MILLISECOND;
 static const int64_t upload_give_up = CLOCK_SECOND;
 
@@ -326,7 +327,7 @@ static void programs_gone(void *context, size_t left) {
     output_upload_finish(h->uploading, h->upload_seconds, uploaded, h);
 }
 
-/* A failure file that is there is uploaded with the rest. */
+/* Uploads the results; a failure file is part of them. */
 static void upload(struct executor *h, const json_t *order) {
     struct verdict verdict;
     struct error err = {0};
@@ -359,7 +360,7 @@ void executor_set_run(struct executor *h, const char *run) {
     event_log_set_run(h->event_log, h->run);
 }
 
-/* An order about the attempt that runs here. */
+/* Carries out an order about the attempt that runs here. */
 static void obey(struct executor *h, enum message kind, const json_t *order) {
     switch (kind) {
     case MESSAGE_PROBE_DIR:
@@ -454,7 +455,7 @@ void executor_done(struct executor *h) {
     session_dirs_close(&h->session_dirs);
 }
 
-/* One decision for all libraries, said once with its reason. */
+/* Logs the interface chosen for all libraries, once, with its reason. */
 static void tell_network(struct executor *h, bool configured) {
     char network[INTERFACE_TEXT_SIZE];
     char own[NIC_ENVIRONMENT_TEXT_SIZE];

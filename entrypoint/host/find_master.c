@@ -2,12 +2,12 @@
 
 #include "common/clock.h"
 
-/* One that answers nothing is given up when a handshake would be; of one that nobody listens on, a
- * look is enough. */
+/* A host that does not answer is given up after the time of a handshake; if nothing listens there,
+ * half a second is enough. */
 static const int64_t patience = (LINK_HANDSHAKE_SECONDS + 1) * CLOCK_SECOND;
 static const int64_t look = CLOCK_SECOND / 2;
 
-/* Returns true if this host has to find out which host is the master. */
+/* Returns true if this host must find out which host is the master. */
 static bool seeks(const struct find_master *k) {
     const struct role_state *s = k->s->role_state;
     return role_state_others_lead(s, &k->s->job->cluster) && (s->back || !s->again);
@@ -35,7 +35,7 @@ static bool is_vain(const struct find_master *k) {
            dial_absent(&k->dial) >= FIND_MASTER_ABSENT_SECONDS * CLOCK_SECOND;
 }
 
-/* Whoever has another key is not passed over, but told of. */
+/* Ends the search. A host with another key is reported, and not simply skipped. */
 static void missed(void *context) {
     struct find_master *k = context;
     if (seeks(k) && dial_why(&k->dial)->code != EXIT_CODE_KEY_REFUSED &&
@@ -48,7 +48,7 @@ static void missed(void *context) {
 
 static const struct dial_events events = {opened, told, refused, missed};
 
-/* The first master is looked up by its name or where the platform says. */
+/* The first master is found by its name, or at the address that the platform gives. */
 static const char *master_place(struct find_master *k) {
     const struct cluster *cluster = &k->s->job->cluster;
     const struct cluster_host *master = &cluster->hosts[0];

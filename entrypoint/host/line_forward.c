@@ -7,7 +7,7 @@
 
 enum {
     QUEUE_MAX = LINK_QUEUE_MAX / 2,
-    PART_MAX = 30 * 1024, /* fits into a message even if every byte of it has to be escaped */
+    PART_MAX = 30 * 1024, /* fits into a message even if every byte must be escaped */
 };
 _Static_assert(QUEUE_MAX + 3 * LINE_SPLITTER_MAX < LINK_QUEUE_MAX, "a line more, all escaped");
 

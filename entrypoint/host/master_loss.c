@@ -1,10 +1,11 @@
 #include "entrypoint/host/master_loss.h"
 
-/* A host that has looked for the master in vain, or waits for an attempt, has nobody to follow;
- * nobody goes on with a job that has not begun, or without all that it needs, which a later life
- * does not fetch. Nor does one wait for its first host to be started anew: whoever starts that one
- * again starts this one again, too, and where nobody does it would wait for nothing; and a host
- * that has had no order cannot know that the others have had none. */
+/* Decides whether this host outlives the loss of its master. It follows no other host if its own
+ * search for the master failed or if it waits for an attempt. It does not go on if the job has not
+ * begun, or if inputs are missing, because a later life does not fetch them. Nor does it wait for a
+ * first host that was started again if it has never received an order: a platform that restarts
+ * that host also restarts this one, and this one cannot know that the other hosts have no order
+ * either. */
 bool master_loss_lives_on(const struct master_loss *l, struct role_state *s, const struct job *job,
                           const char **why) {
     bool in_vain = role_state_is_back(s) && !l->joined;

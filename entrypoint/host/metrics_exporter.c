@@ -19,10 +19,10 @@ static int add_metrics(void *context, struct buf *text, struct error *err) {
     return buf_add_text(text, "# EOF\n", err);
 }
 
-/* The file, as things are now. */
+/* Writes the file with the current values. */
 static void write_file(struct metrics_exporter *m) {
     cleanup_buf struct buf text;
-    buf_init(&text, HTTP_PAGE_TEXT_MAX); /* a line a host and a line a rank at most */
+    buf_init(&text, HTTP_PAGE_TEXT_MAX); /* at most one line for each host and each rank */
     if (add_metrics(m, &text, NULL) == 0)
         event_log_put_metrics(m->o.event_log, &text);
 }
@@ -31,7 +31,7 @@ static int64_t pause_of(const struct metrics_exporter *m) {
     return m->o.job->settings.metrics * CLOCK_SECOND;
 }
 
-/* Between two attempts the journal's child rests. */
+/* The journal's process is not running between two attempts. */
 static void look(void *context) {
     struct metrics_exporter *m = context;
     if (!m->o.sweep->running)

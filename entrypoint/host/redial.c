@@ -5,12 +5,12 @@
 #include "entrypoint/wire/dial.h"
 #include "entrypoint/wire/message.h"
 
-/* Between two attempts, shorter than what TCP waits before it repeats the first packet. */
+/* Interval between two dials, shorter than TCP's pause before it repeats the first packet. */
 static const int64_t interval = CLOCK_SECOND / 5;
-/* A peer that was reached has so long to answer. */
+/* Time in which a peer must answer once it was reached. */
 static const int64_t patience = LINK_HANDSHAKE_SECONDS * CLOCK_SECOND;
 
-/* So long the peer may be silent: two heartbeats. */
+/* Longest silence of the peer: two heartbeats. */
 static int64_t quiet_time(const struct redial *r) {
     return 2 * settings_beat(&r->s->job->settings, r->s->job->cluster.count);
 }
@@ -38,8 +38,8 @@ static void late_closed(void *context, const struct error *why) {
 
 static const struct link_events late_events = {.message = leave_alone, .closed = late_closed};
 
-/* The peer may have moved the link to this connection already, and only its answer was lost: to
- * close it would then close the link. */
+/* Keeps the connection, because the peer may have moved the link to it already and only the answer
+ * was lost: closing it would close the link. */
 static void set_aside(struct redial *r) {
     r->late = r->fresh;
     r->fresh = NULL;
@@ -59,7 +59,7 @@ static void opened(void *context) {
     json_t *words = json_pack("{s:s, s:I}", "link", link_name(r->link), "taken",
                               (json_int_t)link_taken(r->link));
     r->asked = clock_now();
-    link_hold(r->link, true); /* what it takes from now on the peer would send a second time */
+    link_hold(r->link, true); /* the peer would send again whatever this link takes from now on */
     link_send(r->fresh, message_with(MESSAGE_RESUME, words));
 }
 
@@ -68,7 +68,7 @@ static void take_resumed(struct redial *r, const json_t *message) {
     struct link *fresh = r->fresh;
     json_int_t taken = json_integer_value(json_object_get(message, "taken"));
     r->events->resumed(r->context);
-    if (r->link == NULL) /* its owner has stopped this */
+    if (r->link == NULL) /* its owner has stopped the redial */
         return;
     r->fresh = NULL;
     r->asked = 0;
@@ -102,7 +102,8 @@ static void closed(void *context, const struct error *why) {
 const struct link_events redial_link_events = {
     .opened = opened, .message = heard, .closed = closed};
 
-/* A handshake that an outage has cut off would also wait for TCP's ever longer pauses. */
+/* Returns true if the current connection may still succeed. A handshake interrupted by an outage
+ * would have to wait for TCP's growing pauses. */
 static bool is_on_its_way(const struct redial *r) {
     if (r->fresh == NULL || link_is_connecting(r->fresh))
         return false;
@@ -137,7 +138,7 @@ void redial_start(struct redial *r, struct supervisor *s, struct link *link,
 void redial_heard(struct redial *r) {
     if (r->link == NULL || r->asked != 0)
         return;
-    if (link_is_stuck(r->link)) { /* it is heard and does not hear us */
+    if (link_is_stuck(r->link)) { /* data arrives here, but ours does not arrive there */
         if (r->fresh == NULL)
             dial(r);
         return;

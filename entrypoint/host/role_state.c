@@ -69,7 +69,7 @@ bool role_state_settle(struct role_state *s, unsigned number, const json_t *orde
     return true;
 }
 
-/* --- how far attempts have come --------------------------------------------------------------- */
+/* --- progress of attempts --------------------------------------------------------------------- */
 
 json_t *role_state_course(const struct restart_progress *c) {
     return json_pack("[I, I]", (json_int_t)(c->best_step & INT64_MAX), (json_int_t)c->fruitless);
@@ -91,7 +91,7 @@ void role_state_note_step(struct role_state *s, uint64_t step) {
         s->progress.fruitless = 0;
 }
 
-/* --- with a join ------------------------------------------------------------------------------ */
+/* --- part of a join --------------------------------------------------------------------------- */
 
 json_t *role_state_json(const struct role_state *s) {
     return json_pack("{s:s, s:o, s:I}", "run", s->run, "ledger", quorum_json(&s->quorum), "quiet",
@@ -112,7 +112,7 @@ int role_state_parse(const json_t *object, size_t places, char run[ATTEMPT_RUN_S
     return 0;
 }
 
-/* --- from one life to the next ---------------------------------------------------------------- */
+/* --- following another host ------------------------------------------------------------------- */
 
 bool role_state_may_follow(const struct role_state *s, const struct job *job, const char **why) {
     size_t self = job->cluster.hosts[job->cluster.self].place;
@@ -140,8 +140,8 @@ static int by_place(const void *a, const void *b) {
     return first->place < second->place ? -1 : first->place > second->place;
 }
 
-/* All that have the same first host have all others in the same order, whoever is gone for them:
- * what one means by an index, the others do. */
+/* Makes the host at PLACE the first. Hosts that agree on the first have the same order of all
+ * others, lost ones included, so an index means the same to all of them. */
 static void lead(struct cluster *c, size_t place) {
     size_t self = c->hosts[c->self].place;
     qsort(c->hosts, c->count, sizeof(*c->hosts), by_place);
@@ -167,7 +167,7 @@ void role_state_follow(struct role_state *s, struct job *job) {
     s->over = s->back = false;
 }
 
-/* --- a host that was lost --------------------------------------------------------------------- */
+/* --- return of a lost host -------------------------------------------------------------------- */
 
 bool role_state_may_return(const struct role_state *s, const struct job *job) {
     if (s == NULL || !s->returns || s->ending || s->stopping)
@@ -185,7 +185,7 @@ int64_t role_state_reach_seconds(const struct role_state *s, const struct settin
                                   : settings->ready_seconds;
 }
 
-/* A silence that TCP has noticed is one, too: this host may be cut off. */
+/* A silence that TCP has noticed counts as silence, too, because this host may be cut off. */
 void role_state_note_end(struct role_state *s, int number) {
     if (s != NULL)
         s->closed = number == 0 || number == ECONNRESET || number == EPIPE;
@@ -197,7 +197,7 @@ void role_state_return(struct role_state *s, struct job *job) {
         c->hosts[i].gone = false;
     s->again = s->back = true;
     s->over = false;
-    if (!s->anew) /* else it begins with the host that leads the job */
+    if (!s->anew) /* otherwise it starts with the host that leads the job */
         s->turn = 0;
     role_state_seek(s, job);
 }
@@ -208,8 +208,8 @@ void role_state_lead(struct role_state *s, struct job *job) {
     s->over = s->back = false;
 }
 
-/* The first host may be the one that is lost: where it may, all others are asked as well, one after
- * the other, and the first one between any two in a life in which it must be there. */
+/* The place to ask next. If the first host may be the lost one, all others are asked in turn. In a
+ * life in which the first host must be there, it is asked again between any two of them. */
 static size_t place_to_ask(const struct role_state *s, const struct cluster *c) {
     size_t turn = s->turn / 2;
     if (!s->on || (!s->back && s->turn % 2 == 0))
@@ -217,7 +217,8 @@ static size_t place_to_ask(const struct role_state *s, const struct cluster *c) 
     return s->back ? s->turn % c->count : 1 + turn % (c->count - 1);
 }
 
-/* Where hosts are only counted no name leads to another one than the first. */
+/* Returns true if the host's address is known. If the platform gives only the number of hosts, only
+ * the first has a name. */
 static bool is_known(const struct role_state *s, const struct cluster *c, size_t place) {
     return !c->counted || place == 0 || (s->again && net_address_is_set(&s->addresses[place]));
 }
@@ -235,7 +236,7 @@ void role_state_seek(struct role_state *s, struct job *job) {
     if (!s->on)
         return;
     if (!found)
-        s->master = self == 0; /* there is nobody whom it could ask, and it is no master */
+        s->master = self == 0; /* no other host can be asked, and this host is not the master */
     lead(c, s->master);
     for (size_t i = 0; s->again && i < c->count; i++)
         c->hosts[i].address = s->addresses[c->hosts[i].place];

@@ -53,8 +53,8 @@ static int compare(const char *path, const char *word) {
     return -1;
 }
 
-/* One that could not be written is not there, and of two hosts that remove one the second has
- * nothing to do. */
+/* Removes a file. One that could not be written does not exist, and of two hosts that remove the
+ * same file the second finds nothing. */
 static int take_away(const char *path, const char *other) {
     int why = unlink(path) == 0 || errno == ENOENT ? 0 : errno;
     if (unlink(other) != 0 && errno != ENOENT && why == 0)
@@ -63,7 +63,7 @@ static int take_away(const char *path, const char *other) {
     return why == 0 ? 0 : -1;
 }
 
-/* The answer is below PIPE_BUF: at once or not at all. */
+/* The answer is smaller than PIPE_BUF, so it is written at once or not at all. */
 static _Noreturn void work(const char *path, const char *other, enum shared_dir_probe_step step,
                            const char *word, int to) {
     (void)dup2(to, 3);
@@ -76,7 +76,7 @@ static _Noreturn void work(const char *path, const char *other, enum shared_dir_
     _exit(0);
 }
 
-/* --- its parent ------------------------------------------------------------------------------- */
+/* --- parent ----------------------------------------------------------------------------------- */
 
 static void forget(struct shared_dir_probe *p) {
     loop_cancel(p->loop, &p->deadline);
@@ -107,7 +107,7 @@ void shared_dir_probe_close(struct shared_dir_probe *p) {
     forget(p);
 }
 
-/* Its end is not waited for: what a disk holds not even SIGKILL ends. */
+/* Does not wait for the child's end: while a disk blocks it, even SIGKILL has no effect. */
 static void late(void *context) {
     struct shared_dir_probe *p = context;
     struct error fault = {0};

@@ -16,7 +16,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* From the first signal on until a second one means more than that. */
+/* A second stop signal within this time counts as the same request. */
 static const int64_t again_after = CLOCK_SECOND;
 enum { FLUSH_SECONDS = 1 };
 
@@ -28,8 +28,8 @@ const char *supervisor_own_name(const struct supervisor *s) {
     return supervisor_host_name(s, s->job->cluster.self);
 }
 
-/* To this host's ranks alone: whoever signals one container, or one task of a job, means that one.
- */
+/* Passes a user signal only to this host's ranks, because its sender addressed one container, or
+ * one task of a job. */
 static void pass_on(struct supervisor *s, int number) {
     unsigned ranks = rank_set_signal(&s->host.rank_set, number);
     if (ranks > 0)
@@ -50,11 +50,11 @@ void supervisor_signal(struct supervisor *s, int number) {
     }
     bool is_stop = number == SIGTERM || number == SIGINT || number == SIGHUP;
     if (is_stop && s->role_state != NULL && s->role_state->over)
-        s->role_state->stopping = true; /* the next life's */
+        s->role_state->stopping = true; /* taken over by the next life */
     if (!is_stop || s->judged)
-        return; /* once the verdict stands nothing changes it */
-    /* One stop often comes as several signals at once: from a terminal and from whoever closes it,
-     * to a wrapper and to its group. HUP never means more than one stop. */
+        return; /* after the verdict a stop changes nothing */
+    /* One request to stop often arrives as several signals: from a terminal and from the process
+     * that closes it, or to a wrapper and to its group. HUP never counts as a second request. */
     int64_t now = clock_now();
     bool again = s->stop_asked != 0;
     if (again && (number == SIGHUP || now - s->stop_asked < again_after))
@@ -143,7 +143,8 @@ static int open_host(struct supervisor *s, struct error *err) {
     return executor_open(&s->host, &options, err);
 }
 
-/* The first fault counts; with one or without, the role begins. */
+/* Starts the role soon. If there was a fault, the first one is kept, and the role starts all the
+ * same. */
 static void begin_soon(struct supervisor *s) {
     loop_at(&s->loop, &s->begin, clock_now());
 }
@@ -167,7 +168,7 @@ static void equip(struct supervisor *s) {
     mpi_setup_start(&s->mpi_setup, &options);
 }
 
-/* What is left to find once all that the job needs is on this host. */
+/* Opens this host and checks it, once all inputs are here. */
 static void find_rest(struct supervisor *s) {
     if (open_host(s, &s->fault) != 0)
         begin_soon(s);
@@ -175,7 +176,7 @@ static void find_rest(struct supervisor *s) {
         equip(s);
 }
 
-/* Warnings of a child are ours, and so are events as well. */
+/* A child's warnings are logged as our own and so become events, too. */
 static void child_line(void *context, const char *line, size_t size) {
     static const char mark[] = "] warning: ";
     struct supervisor *s = context;
@@ -228,7 +229,7 @@ static void installed(void *context, const struct error *failure) {
     begin_soon(s);
 }
 
-/* Its prefix, "[algo-1 pip] ", is for the log. */
+/* The prefix, "[algo-1 pip] ", is for the log only. */
 static void pip_line(void *context, const char *line, size_t size) {
     const char *prefix = memchr(line, ']', size);
     size_t front = prefix != NULL ? (size_t)(prefix + 2 - line) : 0;
@@ -257,7 +258,7 @@ static void install(struct supervisor *s) {
         meet_soon(s);
 }
 
-/* All is fetched. */
+/* Continues after the download. */
 static void go_on(struct supervisor *s) {
     if (s->fault.code != 0)
         begin_soon(s);
@@ -299,7 +300,7 @@ static void stage(struct supervisor *s) {
         meet_soon(s);
 }
 
-/* All that the job needs has been here since the first life. */
+/* The inputs have been here since the first life. */
 static void begin_again(struct supervisor *s) {
     open_uploading(s);
     find_rest(s);
@@ -348,7 +349,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     begin_metrics(s);
     if (tls_contexts_open(&s->contexts, s->job, s->role_state, err) != 0) {
         if (options->fault != NULL)
-            *err = *options->fault; /* what was wrong before, and perhaps why */
+            *err = *options->fault; /* the first fault, which may be the cause */
         return -1;
     }
     key_hide(s->environment);

@@ -45,7 +45,7 @@ void supervisor_examine(struct supervisor *s, const json_t *order) {
                                                     .done = examined,
                                                     .context = s};
     if (s->examining.loop != NULL)
-        return; /* it looks already */
+        return; /* a check is already running */
     if (!s->check)
         tell_fault(s, "it was started for a job, not for a check");
     else if (preflight_probe_start(&s->examining, &options, &err) != 0)

@@ -1,4 +1,4 @@
-/* The end of the job for this container: what is said of it, and who is waited for. */
+/* The end of the job in this container: its report, and the processes that it still waits for. */
 #include "common/clock.h"
 #include "common/log.h"
 #include "entrypoint/host/observe/metric_matcher.h"
@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* From the verdict to the end of all processes: the job is over, so what is left gets a moment to
- * hear of it and no more. Together with LEAVE_SECONDS within the 2 s that leaving may take. */
+/* Time for all remaining processes to end after the verdict: a moment to notice, and no more. With
+ * LEAVE_SECONDS it stays within the 2 s that leaving may take. */
 static const int64_t sweep_grace = 500 * CLOCK_MILLISECOND;
 static const int64_t sweep_give_up = CLOCK_SECOND;
 enum { LEAVE_SECONDS = 1 };
@@ -27,8 +27,8 @@ static void time_is_over(void *context) {
 
 static void swept(void *context, size_t left);
 
-/* A program may have filled the container with processes: where there was none for those that write
- * there is now. */
+/* Starts the writers again. A program may have filled the container with processes, so that
+ * starting them failed before. */
 static bool writes_again(struct supervisor *s) {
     pid_t before = event_log_child(&s->event_log);
     bool again = !s->tried_again && failure_writer_again(&s->failure, &s->verdict);
@@ -59,8 +59,7 @@ void supervisor_may_leave(struct supervisor *s) {
         loop_end(&s->loop);
 }
 
-/* A stop that somebody asked for is no error; a rank that did not end as it was asked to is worth
- * a warning. */
+/* A requested stop is no error; a rank that did not end properly is worth a warning. */
 static enum log_level level_of(const struct verdict *v) {
     if (v->code == EXIT_CODE_OK)
         return LOG_INFO;
@@ -78,8 +77,8 @@ static void tell_lines(enum log_level level, const char *line) {
     }
 }
 
-/* The last lines of the rank that failed, for logs that do not have them: another host's, or one
- * that is read too slowly. */
+/* Logs the last lines of the rank that failed, if this log lacks them: the rank is on another host,
+ * or the log was read too slowly. */
 static void tell_story(const struct supervisor *s, const struct verdict *v) {
     bool own = v->host == (int)s->job->cluster.self;
     if (own && s->console.dropped_ever == 0 && console_waiting(&s->console) == 0)
@@ -105,14 +104,14 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     output_upload_drop(&s->uploading);
     failure_writer_conclude(&s->failure, verdict);
     metrics_exporter_conclude(&s->metrics_exporter, verdict->code);
-    /* A host that has followed a lost one knows nothing of what came before. */
+    /* A host that has followed a lost master does not know the lines before that. */
     metric_matcher_conclude(&s->host.metrics, &s->event_log,
                             cluster_is_master(&s->job->cluster) &&
                                 !role_state_knows(s->role_state));
     event_log_conclude(&s->event_log, verdict);
     process_tree_spare(&s->sweep, s->failure.child.pid, event_log_child(&s->event_log));
     executor_kill_daemon(&s->host);
-    bool proof = shared_dir_check_end(&s->host.proof); /* no program has begun then */
+    bool proof = shared_dir_check_end(&s->host.proof); /* no program has started then */
     process_tree_start(&s->sweep, &s->loop, &s->reaper, s->at_once && !proof ? 0 : sweep_grace,
                        sweep_give_up, swept, s);
 }

@@ -1,9 +1,9 @@
-/* The end of a life whose master is lost, where another host follows it. */
+/* The end of a life whose master is lost: this host will follow another one. */
 #include "common/clock.h"
 #include "common/log.h"
 #include "entrypoint/host/supervisor.h"
 
-/* What even SIGKILL does not end in so long. */
+/* Processes that survive SIGKILL for so long are given up. */
 static const int64_t give_up = 10 * CLOCK_SECOND;
 
 static void conclude_unfit(struct supervisor *s, const char *why) {
@@ -32,7 +32,7 @@ static void swept(void *context, size_t left) {
     port_wait_await(&s->port_wait, &s->loop, s->job, PORT_WAIT_AGAIN_SECONDS, vacant, s);
 }
 
-/* Judged, so that nothing that is still under way here counts. */
+/* Sets `judged`, so that whatever is still under way in this life has no effect. */
 void supervisor_follow(struct supervisor *s) {
     if (s->judged)
         return;

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Silence after which the master counts as dead. */
+/* Silence after which the master is considered dead. */
 static int64_t lease_of(const struct worker *w) {
     return settings_dead(&w->s.job->settings);
 }
@@ -27,7 +27,7 @@ static void drop_link(struct worker *w) {
     w->link = NULL;
 }
 
-/* Of a life's master, once it has taken this host in. */
+/* Notes a heartbeat of the master, once it has admitted this host. */
 static void note_beat(struct worker *w) {
     if (w->s.role_state == NULL || !w->joined)
         return;
@@ -44,13 +44,13 @@ static void take_verdict(struct worker *w, const json_t *message) {
     link_send(w->link, message_new(MESSAGE_HEARD));
 }
 
-/* How long it may be without a link to the master, all in all, until it has joined. */
+/* Limits the total time without a link to the master, until this host has joined. */
 static void count_down(struct worker *w, int64_t left) {
     loop_after(&w->s.loop, &w->deadline, left);
     loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
 }
 
-/* It was reached and has not taken this host in: on, for the time that is left. */
+/* The master was reached, but has not admitted this host: tries again in the time that is left. */
 static void reach_again(struct worker *w) {
     loop_cancel(&w->s.loop, &w->lease);
     drop_link(w);
@@ -73,7 +73,7 @@ static void take_refusal(struct worker *w, const json_t *message) {
     supervisor_conclude_refused(&w->s, &why);
 }
 
-/* The others may run without this host from here on, so that nothing of it may. */
+/* The other hosts may go on without this one from here on, so none of its processes may go on. */
 static void lose_master(struct worker *w, const char *why) {
     struct error err = {0};
     const char *alone = "";
@@ -103,7 +103,7 @@ static void take_run(struct worker *w, const json_t *welcome) {
         executor_set_run(&w->s.host, w->run);
 }
 
-/* The job needs nothing of this host: nobody has to hear of it. */
+/* Stops without a report, because the job does not need this host. */
 static void stop_waiting(struct worker *w) {
     struct error err = {0};
     (void)error_set(&err, EXIT_CODE_STOPPED, "stopped while waiting for the job's next attempt");
@@ -111,7 +111,7 @@ static void stop_waiting(struct worker *w) {
     drop_link(w);
 }
 
-/* The job goes on, and this host has a part in its next attempt. */
+/* Waits for the job's next attempt, of which this host will be a part. */
 static void begin_to_wait(struct worker *w, const json_t *message) {
     if (w->stopping) {
         stop_waiting(w);
@@ -126,7 +126,7 @@ static void begin_to_wait(struct worker *w, const json_t *message) {
     event_log_put(&w->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", master_name(w)));
 }
 
-/* Its first word, or that the attempt that this host waits for will be with it. */
+/* The first message of the master, or the promise that the next attempt will include this host. */
 static void take_welcome(struct worker *w, const json_t *message) {
     if (w->waits) {
         w->counted = true;
@@ -156,14 +156,14 @@ static void master_silent(struct worker *w) {
     lose_master(w, why);
 }
 
-/* Without a master for a lease, others may run with another one: what comes now is too late. */
+/* After a lease without a master, others may follow another one: messages now come too late. */
 static bool is_too_late(const struct worker *w) {
     const struct role_state *s = w->s.role_state;
     return role_state_is_on(s) && w->joined && !w->s.judged && s->heard != 0 &&
            clock_boot() - s->heard > lease_of(w);
 }
 
-/* A check and orders, which have a meaning for a member of a job that is not judged. */
+/* Handles checks and orders, which only a member of an undecided job obeys. */
 static void hear_joined(struct worker *w, enum message kind, const json_t *message) {
     if (!w->joined || w->s.judged)
         return;
@@ -171,8 +171,8 @@ static void hear_joined(struct worker *w, enum message kind, const json_t *messa
         supervisor_examine(&w->s, message);
         return;
     }
-    note_beat(w); /* the master counts its own lease from such an order on, too */
-    input_download_rest(&w->s.input_download); /* the first order comes when all hosts are here */
+    note_beat(w); /* the master restarts its own lease with such an order, too */
+    input_download_rest(&w->s.input_download); /* the first order comes when all hosts have met */
     w->ordered |= kind != MESSAGE_PROBE_DIR;
     executor_order(&w->s.host, message);
     w->waits = w->waits && executor_awaits(&w->s.host);
@@ -228,7 +228,7 @@ static void refused(void *context, const struct error *why);
 static void missed(void *context);
 static const struct dial_events dial_events = {opened, told, refused, missed};
 
-/* The first master is looked up by its name or where the platform says. */
+/* Connects to the master, which is looked up by name, or at the address that the platform gives. */
 static void reach(struct worker *w) {
     int64_t seconds = role_state_reach_seconds(w->s.role_state, &w->s.job->settings);
     w->dialling = true;
@@ -237,7 +237,7 @@ static void reach(struct worker *w) {
     find_master_start(&w->seeking, &w->s, &dial_events, w);
 }
 
-/* A master that closes the link before its welcome may have been started again. */
+/* If the master closed the link before admitting this host, it may have been restarted. */
 static void closed(void *context, const struct error *why) {
     struct worker *w = context;
     loop_cancel(&w->s.loop, &w->lease);
@@ -253,7 +253,7 @@ static void closed(void *context, const struct error *why) {
     }
 }
 
-/* After a stop this host still tries for as long as that may take. */
+/* Handles a failed search for the master. After a stop, this host tries until its deadline. */
 static void missed(void *context) {
     struct worker *w = context;
     if (w->stopping)
@@ -262,7 +262,7 @@ static void missed(void *context) {
     lose_master(w, find_master_why(&w->seeking)->text);
 }
 
-/* The link goes on over another connection. */
+/* The link continues over another connection. */
 static void resumed(void *context) {
     struct worker *w = context;
     if (is_too_late(w)) {
@@ -281,7 +281,7 @@ static void conclude_version(struct worker *w, int64_t version) {
     supervisor_conclude_refused(&w->s, &err);
 }
 
-/* From a master of another version a refusal alone means something. */
+/* From a master of another version only a refusal can be understood. */
 static void foreign(void *context, const json_t *message) {
     struct worker *w = context;
     drop_link(w);
@@ -295,7 +295,7 @@ static void foreign(void *context, const json_t *message) {
 const struct link_events worker_link_events = {
     .message = hear, .foreign = foreign, .closed = closed};
 
-/* From now on the master decides how long is waited for whom. */
+/* From now on the master decides how long to wait for which host. */
 static void opened(void *context, struct link *link, const struct net_address *peer) {
     struct worker *w = context;
     if (link_peer_version(link) != FRAME_VERSION) {
@@ -320,7 +320,7 @@ static void opened(void *context, struct link *link, const struct net_address *p
         worker_send_stop(w->link, false);
 }
 
-/* A fault of this host's own may be why it is refused: without its variables its key is another. */
+/* Reports this host's own fault, which may be why it is refused: it can change the key. */
 static bool conclude_own_fault(struct worker *w) {
     if (w->s.fault.code == 0)
         return false;
@@ -337,8 +337,8 @@ static void refused(void *context, const struct error *why) {
     supervisor_conclude_refused(&w->s, &err);
 }
 
-/* When this container itself stood still, the master gets a new chance: what it sent meanwhile
- * lies unread. Not so where another host may have followed it. */
+/* If this container itself was paused, the master gets another lease: its messages are unread. That
+ * does not hold if another host may have followed it. */
 static void lease_ended(void *context) {
     struct worker *w = context;
     const struct role_state *s = w->s.role_state;
@@ -349,14 +349,14 @@ static void lease_ended(void *context) {
         master_silent(w);
 }
 
-/* The lease's timer stands still while the machine sleeps, and no word may come after it. */
+/* Checks the lease in boot time, which also passes while the machine sleeps. */
 static void look_at_lease(void *context) {
     struct worker *w = context;
     if (is_too_late(w))
         master_silent(w);
 }
 
-/* Of a first host that was started anew: who led the job when it asked is not there any more. */
+/* For a restarted first host: the host that led the job when it asked is no longer there. */
 static void lead_anew(struct worker *w) {
     log_info("no host leads the job any more: this host waits for all others, as at the start");
     w->s.role_state->back = false;
@@ -382,7 +382,8 @@ static void deadline_passed(void *context) {
     if (conclude_own_fault(w))
         return;
     const struct error *why = find_master_why(&w->seeking);
-    if (role_state_is_on(w->s.role_state)) { /* it is the first host that should have been there */
+    if (role_state_is_on(
+            w->s.role_state)) { /* reported is the first host, which should have been there */
         w->s.role_state->turn = 0;
         role_state_seek(w->s.role_state, w->s.job);
     }
@@ -415,7 +416,7 @@ static void start(void *state) {
     if (w->s.judged)
         return;
     w->begun = true;
-    if (w->waits) { /* it was told so before its host was open */
+    if (w->waits) { /* the message came before this host was open */
         executor_await(&w->s.host);
         executor_set_run(&w->s.host, w->run);
     }
@@ -441,7 +442,7 @@ static size_t queued(void *state) {
 static void agent(void *state, struct link *link, const json_t *message) {
     (void)state;
     (void)message;
-    link_free(link); /* mpirun runs on the master */
+    link_free(link); /* only the master runs mpirun */
 }
 
 static void stop(void *state, bool again) {

@@ -91,7 +91,7 @@ void worker_take_above(struct supervisor *s, const json_t *message) {
         input_download_ask(&s->input_download, text);
 }
 
-/* It becomes part of a path. */
+/* The run ID must be safe, because it becomes part of a path. */
 bool worker_read_run(const json_t *message, char ret[ATTEMPT_RUN_SIZE]) {
     const char *run = NULL;
     (void)json_member_string(message, message_type(message_kind(message)), "run", &run, NULL);

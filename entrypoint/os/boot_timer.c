@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One that was set anew since has nothing to read. */
+/* A timer that was set again meanwhile has nothing to read. */
 static void expired(void *context, uint32_t events) {
     struct boot_timer *t = context;
     uint64_t count = 0;

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names and descriptions of notes take whole words. */
+/* Names and descriptions of notes are padded to whole words. */
 static size_t padded(size_t size) {
     return (size + 3) & ~(size_t)3;
 }
 
-/* Of the notes at AT, SIZE bytes. */
+/* Finds the build ID among the notes at AT, SIZE bytes. */
 static void find_note(const char *at, size_t size, char ret[BUILD_ID_SIZE]) {
     static const char owner[] = "GNU";
     ElfW(Nhdr) note;
@@ -29,12 +29,12 @@ static void find_note(const char *at, size_t size, char ret[BUILD_ID_SIZE]) {
     }
 }
 
-/* The program itself comes first, its libraries behind it. */
+/* The program comes first, followed by its libraries. */
 static int look(struct dl_phdr_info *info, size_t size, void *ret) {
     (void)size;
     for (size_t i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_NOTE)
-            /* The loader tells addresses as numbers. */
+            /* The loader gives addresses as integers. */
             find_note((const char *)(info->dlpi_addr + /* NOLINT(performance-no-int-to-ptr) */
                                      info->dlpi_phdr[i].p_vaddr),
                       info->dlpi_phdr[i].p_filesz, ret);

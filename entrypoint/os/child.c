@@ -16,13 +16,14 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* As much of a first line as the kernel reads. */
+/* As many bytes of a script's first line as the kernel reads. */
 enum { INTERPRETER_MAX = 256 };
 
 static void reset_signals(const struct child_options *o) {
     struct sigaction action = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++)
-        (void)sigaction(number, &action, NULL); /* refused for KILL and STOP: nothing to reset */
+        (void)sigaction(number, &action,
+                        NULL); /* refused for KILL and STOP, whose action cannot change */
     sigset_t held;
     (void)sigemptyset(&held);
     for (size_t i = 0; i < CHILD_HOLD_MAX; i++)
@@ -33,7 +34,7 @@ static void reset_signals(const struct child_options *o) {
     (void)sigprocmask(SIG_SETMASK, &held, NULL);
 }
 
-/* Descriptors move above 9 first, so that putting one in its place cannot hit another. */
+/* Descriptors first move above 9, so that dup2() to a low number cannot overwrite another one. */
 static int place_streams(const struct child_options *o) {
     int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     int out = fcntl(o->out >= 0 ? o->out : 1, F_DUPFD_CLOEXEC, 10);
@@ -49,7 +50,7 @@ static int place_streams(const struct child_options *o) {
     return 0;
 }
 
-/* What the child was at when it failed, and the errno; 0: nothing has failed. */
+/* The operation at which the child failed, and its errno; 0: no failure. */
 struct spawn_failure {
     int number;
     enum { AT_USER, AT_STREAMS, AT_FOLDER, AT_PROGRAM } at;
@@ -63,7 +64,7 @@ static _Noreturn void become(const struct child_options *o, pid_t parent, int re
         (void)setpgid(0, 0);
     if (o->as_user)
         failure.number = run_as_become();
-    /* Another user is another process to the kernel, which then forgets this. */
+    /* The kernel clears this setting when the process changes its user, so it is set again. */
     if (failure.number == 0 && o->death_signal != 0 &&
         prctl(PR_SET_PDEATHSIG, o->death_signal) != 0)
         failure.number = errno;
@@ -83,8 +84,8 @@ static _Noreturn void become(const struct child_options *o, pid_t parent, int re
     _exit(EXIT_CODE_NOT_EXECUTABLE);
 }
 
-/* The pipe's other end closes with exec; *RET is not 0 where that failed. False when the deadline
- * has passed: a program on a disk that stalls. */
+/* Waits for exec, which closes the other end of the pipe. *RET is set if exec failed. Returns false
+ * at the deadline, when a program lies on a disk that stalls. */
 static bool await_exec(int from, struct spawn_failure *ret) {
     struct pollfd p = {.fd = from, .events = POLLIN};
     int64_t deadline = clock_now() + CHILD_EXEC_SECONDS * CLOCK_SECOND;
@@ -94,7 +95,7 @@ static bool await_exec(int from, struct spawn_failure *ret) {
     return read(from, ret, sizeof(*ret)) >= 0;
 }
 
-/* What the first line of a script names, "" where there is none. */
+/* Reads the interpreter's path from the first line of a script; "" if there is none. */
 static void read_interpreter(const char *file, char *ret, size_t size) {
     char line[INTERPRETER_MAX] = "";
     cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -105,8 +106,7 @@ static void read_interpreter(const char *file, char *ret, size_t size) {
     (void)snprintf(ret, size, "%.*s", (int)strcspn(name, " \t\r\n"), name);
 }
 
-/* Of a script without its interpreter, and of a program without its loader, the kernel says what it
- * says of a file that is not there. */
+/* The kernel returns ENOENT also if a script's interpreter or a program's loader is missing. */
 static int fail_absent(const char *file, int number, struct error *err) {
     char name[INTERPRETER_MAX];
     if (access(file, F_OK) != 0) {
@@ -144,7 +144,7 @@ int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err
     if (pipe2(ends, O_CLOEXEC) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "starting %s: pipe", o->file);
     cleanup_fd int from = ends[0];
-    cleanup_fd int to = fcntl(ends[1], F_DUPFD_CLOEXEC, 10); /* out of the way of 0, 1 and 2 */
+    cleanup_fd int to = fcntl(ends[1], F_DUPFD_CLOEXEC, 10); /* clear of 0, 1 and 2 */
     (void)close(ends[1]);
     pid_t parent = getpid();
     pid_t pid = to < 0 ? -1 : fork();
@@ -156,7 +156,7 @@ int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err
 
     struct spawn_failure failure = {0};
     if (!await_exec(from, &failure)) {
-        (void)kill(pid, SIGKILL); /* reaped as an orphan when the disk lets go of it */
+        (void)kill(pid, SIGKILL); /* reaped as an orphan once the disk responds */
         return error_set(err, EXIT_CODE_NOT_EXECUTABLE, "%s did not start within %d s", o->file,
                          CHILD_EXEC_SECONDS);
     }

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-/* A terminal may say that it has room and take nothing: asked again after this. */
+/* A terminal may report room and still take no bytes; after this pause it is tried again. */
 static const int64_t retry_after = 50 * CLOCK_MILLISECOND;
-/* A disk that has no room may get some: asked again after this. */
+/* A full disk may get room again; after this pause it is tried again. */
 static const int64_t room_after = CLOCK_SECOND;
-/* While lines are lost all the time, this often it is told how many. */
+/* Interval of the notices while lines are being lost. */
 static const int64_t tell_again = CLOCK_SECOND;
 
 /* Making room moves the rest of the queue, so it is made for many lines at once. */
@@ -34,8 +34,8 @@ static size_t rest_of_first(const struct console_queue *q) {
     return (size_t)(end - q->bytes.data) + 1;
 }
 
-/* Drops whole lines, the oldest first, at least SIZE bytes where there are so many; one that has
- * gone in part stays. */
+/* Drops the oldest whole lines, at least SIZE bytes if there are so many. A partly written line
+ * stays. */
 static void drop_oldest(struct console *c, struct console_queue *q, size_t size) {
     char *data = q->bytes.data;
     size_t first = q->begun ? rest_of_first(q) : 0;
@@ -83,8 +83,8 @@ static void tell_dropped(struct console *c) {
     c->told_at = clock_now();
 }
 
-/* What goes next: a line that was begun, then words, then lines; between lines there may be a gap
- * to be told of. */
+/* The queue to write from next: a partly written line, then our own messages, then lines. A gap
+ * between lines may have to be reported first. */
 static struct console_queue *next(struct console *c) {
     if (c->lines.begun)
         return &c->lines;
@@ -93,8 +93,8 @@ static struct console_queue *next(struct console *c) {
     return c->words.bytes.size > 0 ? &c->words : &c->lines;
 }
 
-/* Whether a file may take again later what it does not take now. A terminal that has hung up says
- * EIO, too, and stays so. */
+/* Returns true if a write that fails with NUMBER may succeed later, as on a full disk. A terminal
+ * that has hung up also fails with EIO, and permanently. */
 static bool may_pass(const struct console *c, int number) {
     switch (number) {
     case EINTR:
@@ -115,7 +115,7 @@ static bool may_pass(const struct console *c, int number) {
     }
 }
 
-/* False when nothing was taken. */
+/* Writes one piece. Returns false if nothing was written. */
 static bool write_piece(struct console *c) {
     struct console_queue *q = next(c);
     const char *data = q->bytes.data;
@@ -152,7 +152,7 @@ static void rest(struct console *c) {
         loop_after(c->loop, &c->retry, c->full ? room_after : retry_after);
 }
 
-/* Plain files cannot be watched, and take what they are given while their disk has room. */
+/* Plain files cannot be watched with epoll; they accept data while their disk has room. */
 static void await_room(void *context) {
     struct console *c = context;
     if (console_waiting(c) == 0 || loop_watch(c->loop, &c->watch, EPOLLOUT, NULL) == 0)
@@ -168,7 +168,7 @@ static void ready(void *context, uint32_t events) {
         rest(c);
 }
 
-/* --- for all --------------------------------------------------------------------------------- */
+/* --- interface ------------------------------------------------------------------------------- */
 
 void console_init(struct console *c, struct loop *loop, int fd) {
     *c = (struct console){.loop = loop, .told_at = clock_now() - tell_again};
@@ -216,7 +216,7 @@ static void write_until(struct console *c, int64_t deadline) {
             (void)poll(NULL, 0, (int)(retry_after / CLOCK_MILLISECOND));
 }
 
-/* What is left of the line that was begun becomes its mark. */
+/* Replaces the rest of the partly written line by a mark. */
 static void cut_begun(struct console *c) {
     static const char mark[] = " [cut: this log is read too slowly]\n";
     struct buf *bytes = &c->lines.bytes;
@@ -230,7 +230,8 @@ static void cut_begun(struct console *c) {
 
 void console_flush(struct console *c, int64_t deadline) {
     push(c);
-    size_t last = c->words.bytes.size + (size_t)2 * CONSOLE_LAST_LINES; /* it may wake late */
+    size_t last =
+        c->words.bytes.size + (size_t)2 * CONSOLE_LAST_LINES; /* the timer may fire late */
     write_until(c, deadline - (int64_t)last * CLOCK_SECOND / CONSOLE_READER_LEAST);
     if (c->lines.begun)
         cut_begun(c);

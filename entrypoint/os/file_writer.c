@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* One burst is no reason to keep so much. */
+/* Memory that an empty queue keeps after a burst. */
 enum { QUEUE_KEPT = 64 * 1024 };
 
-/* Who has just begun has more to do than to start a child: hosts meet and ranks start meanwhile. */
+/* The first child starts after this delay, because hosts meet and ranks start at the beginning. */
 static const int64_t wake_after = CLOCK_SECOND;
 
 /* --- the queue ------------------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ static size_t first_size(const struct file_writer *s) {
     return sizeof(frame) + frame.name + frame.line;
 }
 
-/* Frames that have gone as a whole. */
+/* Removes frames that were sent completely. */
 static void forget_sent(struct file_writer *s) {
     size_t gone = 0;
     while (gone < s->sent) {
@@ -43,7 +43,8 @@ static void forget_sent(struct file_writer *s) {
     }
 }
 
-/* A child is gone: what it had of a frame is lost, and the next one begins with a whole one. */
+/* After a child's end, drops the frame that was sent in part, so that the next child starts with a
+ * complete one. */
 static void drop_begun(struct file_writer *s) {
     if (s->sent == 0)
         return;
@@ -108,7 +109,8 @@ static void ready(void *context, uint32_t events) {
     struct file_writer *s = context;
     if ((events & EPOLLIN) != 0)
         hear(s);
-    if ((events & (EPOLLHUP | EPOLLERR)) != 0) { /* it is as good as gone: ended() follows */
+    if ((events & (EPOLLHUP | EPOLLERR)) !=
+        0) { /* the child has ended, or is about to; ended() follows */
         close_socket(s);
         return;
     }
@@ -116,7 +118,7 @@ static void ready(void *context, uint32_t events) {
     watch(s);
 }
 
-/* Without a child, for want of memory or processes, lines wait until there is one again. */
+/* Starts a child. If that fails, for want of memory or processes, lines wait for a later try. */
 static void begin(void *context) {
     struct file_writer *s = context;
     int ends[2];
@@ -137,7 +139,7 @@ static void begin(void *context) {
     watch(s);
 }
 
-/* --- for all --------------------------------------------------------------------------------- */
+/* --- interface ------------------------------------------------------------------------------- */
 
 void file_writer_open(struct file_writer *s, struct loop *loop, struct reaper *reaper,
                       const struct file_writer_options *options) {
@@ -177,7 +179,7 @@ bool file_writer_put(struct file_writer *s, const char *name, int64_t limit, con
     (void)buf_add(&s->queue, line, size, NULL);
     if (s->child.pid <= 0) {
         s->resting = false;
-        if (s->queue.size > QUEUE_KEPT) /* so much is not left waiting */
+        if (s->queue.size > QUEUE_KEPT) /* An empty queue does not keep so much memory. */
             loop_at(s->loop, &s->wake, clock_now());
         else if (!s->wake.active)
             loop_after(s->loop, &s->wake, wake_after);

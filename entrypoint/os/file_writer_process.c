@@ -19,17 +19,17 @@
 
 enum { SOCKET = 3, READ_SIZE = 64 * 1024 };
 
-/* A disk may be emptied, a file system mounted anew. */
+/* A disk may be cleaned up, or a file system remounted; after this pause writing is tried again. */
 static const int64_t try_again = 5 * CLOCK_SECOND;
 
 struct file {
     char name[LOG_FILE_NAME_SIZE];
     struct log_file log;
-    int64_t again; /* not before; 0: it has not failed */
-    uint64_t lost; /* lines since then */
+    int64_t again; /* time of the next try; 0: it has not failed */
+    uint64_t lost; /* lines lost since the failure */
 };
 
-/* The process's only one, which ends with it. */
+/* State of this process, which has no other and keeps it until its end. */
 static struct {
     const char *base;
     const char *folder_path;
@@ -46,8 +46,8 @@ static void tell(const struct error *why) {
     (void)send(SOCKET, why->text, strlen(why->text), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* What the folder lies in may be the job's user's: a link in its place leads this process, which
- * may be root, nowhere. */
+/* The folder's parent may belong to the job's user, so a symbolic link in its place is not followed
+ * by this process, which may be root. */
 static int open_folder(struct error *err) {
     char above[PATH_MAX];
     if (self.folder >= 0)
@@ -82,7 +82,7 @@ static struct file *find_file(const char *name) {
     return file;
 }
 
-/* A reader sees the old or the new one. */
+/* Replaces the file atomically: a reader sees the old or the new content. */
 static int write_whole(const char *name, const char *text, size_t size, struct error *err) {
     char partial[LOG_FILE_NAME_SIZE + 16];
     (void)snprintf(partial, sizeof(partial), ".%s.partial", name);
@@ -109,7 +109,8 @@ static int write_to(struct file *file, const struct file_writer_frame *frame, co
     return log_file_add(&file->log, self.folder, file->name, frame->limit, line, frame->line, err);
 }
 
-/* It is written again: what is missing in it is said, and the next fault is, too. */
+/* Reports that writing works again and how many lines are missing, and lets the next failure be
+ * reported. */
 static void tell_lost(struct file *file) {
     struct error why;
     if (file->lost == 0)
@@ -139,7 +140,7 @@ static void write_line(const struct file_writer_frame *frame, const char *name, 
     file->lost++;
 }
 
-/* All frames that are whole; returns how many bytes they were, or -1 for what is none of ours. */
+/* Writes all complete frames. Returns their size, or -1 if a frame is invalid. */
 static ssize_t write_frames(const char *bytes, size_t size) {
     size_t at = 0;
     struct file_writer_frame frame;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One line of the tail at most: a report has room for some. */
+/* Limits of the tail: a long line is cut, as a report has room for a few. */
 enum { TAIL_LINE_MAX = 400, MARK_SIZE = 64, PARTIAL_KEPT = 64 * 1024 };
 
 static size_t count_lines(const struct tail *t) {
@@ -76,8 +76,8 @@ void line_splitter_done(struct line_splitter *l) {
     buf_done(&l->partial);
 }
 
-/* RAW, with LOST more bytes that had no room, is one line without its end. Out of memory it is
- * lost: there is nowhere to say so. */
+/* Emits RAW as a line without its end; LOST more bytes did not fit. If memory runs out the line is
+ * lost, because there is no place to report it. */
 static void emit_line(struct line_splitter *l, const char *raw, size_t size, size_t lost) {
     char mark[MARK_SIZE] = "";
     cleanup_buf struct buf line;
@@ -97,7 +97,7 @@ static void emit_line(struct line_splitter *l, const char *raw, size_t size, siz
         l->emit(l->context, line.data, line.size);
 }
 
-/* One long line is no reason to keep so much for all that follow. */
+/* Frees the memory of a very long line rather than keeping it for all that follow. */
 static void forget_line(struct line_splitter *l) {
     if (l->partial.capacity > PARTIAL_KEPT) {
         buf_done(&l->partial);
@@ -107,7 +107,7 @@ static void forget_line(struct line_splitter *l) {
     l->lost = 0;
 }
 
-/* Where room ended within a character, what there is of it goes, too. */
+/* Ends a line. If room ran out within a character, its first bytes are dropped, too. */
 static void end_line(struct line_splitter *l) {
     size_t size = l->partial.size;
     const unsigned char *data = (const unsigned char *)l->partial.data;
@@ -139,7 +139,7 @@ void line_splitter_feed(struct line_splitter *l, const char *bytes, size_t size)
         add_text(l, bytes, (size_t)(at - bytes));
         if (at == end)
             return;
-        bool second_half = *at == '\n' && l->after_return; /* of "\r\n" */
+        bool second_half = *at == '\n' && l->after_return; /* second byte of "\r\n" */
         bool empty_return = *at == '\r' && l->partial.size == 0;
         if (!second_half && !empty_return)
             end_line(l);

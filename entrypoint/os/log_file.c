@@ -22,7 +22,7 @@ void log_file_done(struct log_file *f) {
     log_file_init(f);
 }
 
-/* NAME as it is called in its TURN: a number in front of what follows its last dot. */
+/* The file's name in rotation TURN: the number goes before the last extension. */
 static void name_of(const char *name, unsigned turn, const char *behind,
                     char ret[LOG_FILE_NAME_SIZE + 16]) {
     const char *dot = strrchr(name, '.');
@@ -34,7 +34,8 @@ static void name_of(const char *name, unsigned turn, const char *behind,
                    dot != NULL ? dot : "", behind);
 }
 
-/* Another process has it; where the file system knows no locks, nobody does. */
+/* Returns true if another process has locked the file. Without locks in the file system, none has.
+ */
 static bool is_taken(int fd) {
     return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
@@ -82,8 +83,8 @@ static int open_file(struct log_file *f, int folder, const char *name, struct er
                      name, LOG_FILE_NAMES - 1);
 }
 
-/* Makes room for a new file of the name; a folder that does not let files be renamed keeps the old
- * one, and then what is there is all that comes. */
+/* Rotates the file. If the folder does not permit renaming, the old file stays and nothing more is
+ * written. */
 static int turn_over(struct log_file *f, int folder, const char *name, struct error *err) {
     char own[LOG_FILE_NAME_SIZE + 16];
     char old[LOG_FILE_NAME_SIZE + 16];
@@ -109,7 +110,7 @@ static int append(struct log_file *f, const char *bytes, size_t size, const char
     if (written == (ssize_t)size)
         return 0;
     if (written >= 0)
-        errno = ENOSPC; /* a part alone went out */
+        errno = ENOSPC; /* a short write */
     return error_set_errno(err, EXIT_CODE_CONFIG, "%s", name);
 }
 

@@ -17,7 +17,7 @@ static void close_watch(struct loop *l, struct watch *w) {
     w->fd = -1;
 }
 
-/* One that may fire at NOW. */
+/* A timer that may fire at NOW. */
 static struct timer *find_due(const struct loop *l, int64_t now) {
     if (l->timers != NULL && l->timers->deadline <= now)
         return l->timers;
@@ -27,7 +27,8 @@ static struct timer *find_due(const struct loop *l, int64_t now) {
     return NULL;
 }
 
-/* Those set by callbacks wait for the next round, so that a timer of no delay starves nobody. */
+/* Fires the timers that are due. Timers set by their callbacks wait for the next round, so that a
+ * timer without delay cannot starve the others. */
 static void fire_due(struct loop *l) {
     const int64_t now = clock_now();
     for (struct timer *t; !l->ended && (t = find_due(l, now)) != NULL;) {
@@ -36,9 +37,10 @@ static void fire_due(struct loop *l) {
     }
 }
 
-/* The process stood still for so long: what came meanwhile is older than what is due. */
+/* A timer this late means that the process was paused: input that has arrived meanwhile is older
+ * than the timer and is handled first. */
 static const int64_t stood_still = CLOCK_SECOND / 2;
-/* But whoever sends without end holds nothing up for longer than that. */
+/* Limit of that, so that a peer that sends without end cannot delay timers longer. */
 static const int64_t catching_up_most = CLOCK_SECOND / 5;
 
 static bool is_overdue(const struct loop *l, int64_t now) {
@@ -46,8 +48,8 @@ static bool is_overdue(const struct loop *l, int64_t now) {
     return t != NULL && now - t->deadline > stood_still;
 }
 
-/* Whether to go on reading before timers fire: a deadline has passed for nobody whose words lie
- * here. BEHIND is since when it has been so, 0: it has not. */
+/* Returns true to read more input before timers fire, because a deadline does not apply to a peer
+ * whose data has already arrived. *BEHIND is when that began, 0: it has not. */
 static bool catches_up(const struct loop *l, bool more, int64_t *behind) {
     const int64_t now = clock_now();
     if (!more || !is_overdue(l, now)) {
@@ -112,7 +114,7 @@ void loop_unwatch(struct loop *l, struct watch *w) {
     w->active = false;
 }
 
-/* Where the timer lies, or would. */
+/* The list of T, whether or not T is in it. */
 static struct timer **list_of(struct loop *l, const struct timer *t) {
     return t->slack > 0 ? &l->loose : &l->timers;
 }
@@ -151,7 +153,7 @@ void loop_cancel(struct loop *l, struct timer *t) {
     t->active = false;
 }
 
-/* Until the first deadline, ms, rounded up so that it has passed then; -1: there is none. */
+/* Milliseconds until the first deadline, rounded up so that it has then passed; -1: no timer. */
 static int patience(const struct loop *l) {
     const struct timer *first = l->timers;
     if (first == NULL || (l->loose != NULL && l->loose->deadline < first->deadline))
@@ -165,12 +167,12 @@ static int patience(const struct loop *l) {
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-/* The earlier of two times to wait, ms; -1: for ever. */
+/* The shorter of two times to wait, ms; -1: for ever. */
 static int sooner(int one, int other) {
     return one >= 0 && one < other ? one : other;
 }
 
-/* As epoll_wait() for one event, which may be none while the loop rests. */
+/* epoll_wait() for one event; returns none while the loop rests. */
 static int await(struct loop *l, struct epoll_event *event) {
     int rest = l->rest != 0 ? clock_left_ms(l->rest) : 0;
     if (rest == 0) {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE_MAX = 64 * 1024 }; /* of a line that no pipe takes undivided */
+enum { PIECE_MAX = 64 * 1024 }; /* part of a line too long for any pipe to take whole */
 
 void nonblocking_writer_open(struct nonblocking_writer *o, int fd) {
     struct stat st;
@@ -37,7 +37,7 @@ void nonblocking_writer_close(struct nonblocking_writer *o) {
     *o = (struct nonblocking_writer){.fd = -1};
 }
 
-/* A closed one counts: the write then says so. */
+/* A closed descriptor counts as ready, so that the write reports the error. */
 static bool takes(const struct nonblocking_writer *o, int milliseconds) {
     struct pollfd p = {.fd = o->fd, .events = POLLOUT};
     return poll(&p, 1, milliseconds) > 0;
@@ -71,7 +71,7 @@ bool nonblocking_writer_wait(const struct nonblocking_writer *o, int64_t deadlin
     do {
         if (takes(o, clock_left_ms(deadline)))
             return true;
-    } while (clock_now() < deadline); /* a signal came */
+    } while (clock_now() < deadline); /* interrupted by a signal */
     return false;
 }
 
@@ -79,7 +79,7 @@ void nonblocking_writer_put(int fd, const char *bytes, size_t size, int64_t nano
     int64_t deadline = clock_now() + nanoseconds;
     struct nonblocking_writer o;
     nonblocking_writer_open(&o, fd);
-    /* A terminal may say that it has room and take nothing. */
+    /* A terminal may report room and still take no bytes. */
     while (size > 0 && clock_now() < deadline && nonblocking_writer_wait(&o, deadline)) {
         ssize_t sent = nonblocking_writer_write(&o, bytes, nonblocking_writer_piece(bytes, size));
         if (sent < 0 && errno != EINTR && errno != EAGAIN)

@@ -7,10 +7,11 @@
 
 enum {
     READ_SIZE = 16 * 1024,
-    DRAIN_MAX = 64, /* reads at the end: more than a pipe holds is somebody still writing */
+    DRAIN_MAX =
+        64, /* reads at the end; more than a pipe holds means that somebody is still writing */
 };
 
-/* False at the end of the pipe and when nothing is there. */
+/* Returns false at the end of the pipe and if it is empty. */
 static bool read_some(struct pipe_reader *t, bool *ret_ended) {
     char bytes[READ_SIZE];
     ssize_t got = read(t->watch.fd, bytes, sizeof(bytes));

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What is killed may have forked just before: looked at again so often until all are gone. */
+/* A killed process may have forked just before, so passes are repeated until all are gone. */
 static const int64_t kill_again = 50 * CLOCK_MILLISECOND;
 enum { PASSES = 16 };
 
@@ -34,7 +34,7 @@ static void add_process(struct processes *all, const struct process *p) {
         size_t capacity = all->capacity == 0 ? 64 : 2 * all->capacity;
         struct process *items = realloc(all->items, capacity * sizeof(*items));
         if (items == NULL)
-            return; /* it is found in the next round, when others are gone */
+            return; /* found in the next round, when others are gone */
         all->items = items;
         all->capacity = capacity;
     }
@@ -67,9 +67,9 @@ static struct process *find(const struct processes *all, pid_t pid) {
     return bsearch(&key, all->items, all->count, sizeof(key), by_pid);
 }
 
-/* Walks up from each process until the answer is known, and writes it down for all on the way, so
- * that nobody is walked over twice. A list that was read while processes came and went may hold a
- * circle: a walk ends after as many steps as there are processes. */
+/* Walks up from each process to one whose kinship is known, and records it for all on the way, so
+ * that no process is visited twice. A list that was read while processes came and went may contain
+ * a cycle, so a walk takes at most as many steps as there are processes. */
 static void mark_descendants(struct processes *all) {
     const pid_t self = getpid();
     if (all->count > 0)
@@ -89,9 +89,9 @@ static void mark_descendants(struct processes *all) {
     }
 }
 
-/* A child's pid stays taken until it is reaped here. Of others a pidfd holds on to the process that
- * had the pid when it was opened; if that one was born when the listed one was, the signal cannot
- * hit a newcomer. A stopped process hears SIGTERM only when it goes on. */
+/* A child's pid stays reserved until it is reaped here. Any other process is signalled through a
+ * pidfd: if the start time of the process there matches the listed one, the signal cannot hit a
+ * newcomer. A stopped process receives SIGTERM only when it continues. */
 static void signal_process(const struct process *p, int number) {
     if (p->stat.parent == getpid()) {
         (void)kill(p->stat.pid, number);
@@ -119,7 +119,7 @@ static bool is_spared(const pid_t spared[PROCESS_TREE_SPARED], pid_t pid) {
 }
 
 struct choice {
-    pid_t spared[PROCESS_TREE_SPARED]; /* 0: nobody, as below */
+    pid_t spared[PROCESS_TREE_SPARED]; /* 0: none; likewise below */
     pid_t kept;
     pid_t group;
 };
@@ -129,8 +129,8 @@ static bool is_chosen(const struct choice *c, const struct process *p) {
            (c->kept <= 0 || p->stat.pid != c->kept) && (c->group <= 0 || p->stat.group != c->group);
 }
 
-/* Fills RET with who is there now; TOLD, sorted, is who was there before, and *RET_NEW says whether
- * there is another one. */
+/* Signals all chosen processes and lists them in RET. TOLD is the sorted list of the pass before;
+ * *RET_NEW is true if a process is not in it. */
 static size_t signal_once(int number, const struct choice *c, const struct processes *told,
                           struct processes *ret, bool *ret_new) {
     size_t count = 0;
@@ -158,8 +158,8 @@ static size_t signal_all(int number, const struct choice *c) {
     return count;
 }
 
-/* What has SIGKILL cannot fork any more, and its place is taken until it is reaped: of those that
- * fork without end each pass leaves fewer, up to one that meets nobody new. */
+/* Kills all. A process with a pending SIGKILL cannot fork any more and keeps its pid until it is
+ * reaped, so even for endless forking each pass leaves fewer, until one finds no new process. */
 static size_t kill_all(const struct process_tree *s) {
     const struct choice choice = {.spared = {s->spared[0], s->spared[1]}, .kept = s->kept};
     struct processes told = {0};
@@ -201,7 +201,7 @@ static bool has_others(pid_t kept) {
     return found;
 }
 
-/* Of the children that are left one may stay. */
+/* Returns true when no children are left, or only the one that may stay. */
 static bool is_done(const struct process_tree *s, bool children_left) {
     return !children_left || (s->kept > 0 && !has_others(s->kept));
 }

@@ -18,7 +18,7 @@ static struct {
     gid_t gid;
     gid_t groups[GROUPS_MAX];
     size_t group_count;
-    char name[NAME_SIZE]; /* "": it has none */
+    char name[NAME_SIZE]; /* "": the user has no name */
     char home[PATH_MAX];
 } chosen;
 
@@ -40,7 +40,7 @@ static int take_numbers(const char *text, struct error *err) {
     return 0;
 }
 
-/* What the machine knows of it: a name, a home, a group where none was told. */
+/* Takes the user's entry in the password database: name, home, and group unless one was given. */
 static int take_entry(const struct passwd *entry, bool told_group) {
     int count = GROUPS_MAX;
     chosen.uid = entry->pw_uid;
@@ -74,7 +74,7 @@ int run_as_choose(const char *text, struct error *err) {
     if (find(text, err) != 0)
         return error_wrap(err, "RINGMASTER_USER");
     if (chosen.uid == geteuid())
-        return 0; /* nothing has to be done for that */
+        return 0; /* no change of user needed */
     if (geteuid() != 0)
         return error_set(err, EXIT_CODE_CONFIG,
                          "RINGMASTER_USER: only root can start programs as \"%.64s\", and this "
@@ -103,7 +103,7 @@ int run_as_become(void) {
         setresgid(chosen.gid, chosen.gid, chosen.gid) != 0 ||
         setresuid(chosen.uid, chosen.uid, chosen.uid) != 0)
         return errno;
-    /* One that can come back has not gone. */
+    /* A process that can become root again has not dropped its rights. */
     return chosen.uid != 0 && setuid(0) == 0 ? EPERM : 0;
 }
 

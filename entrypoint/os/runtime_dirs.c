@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A folder may be swept between its making and its locking; then it is made again. */
+/* A folder may be removed between being created and locked; it is then created again. */
 enum { TRIES = 100, DEEPEST = 32 };
 
 static bool is_ours(int fd) {
@@ -24,7 +24,7 @@ static bool is_ours(int fd) {
            (st.st_mode & 07777) == 0700;
 }
 
-/* Does PATH still lead to what FD holds? */
+/* Returns true if PATH still leads to the folder of FD. */
 static bool is_still(const char *path, int fd) {
     struct stat there;
     struct stat here;
@@ -32,8 +32,8 @@ static bool is_still(const char *path, int fd) {
            there.st_dev == here.st_dev;
 }
 
-/* The descriptor of a locked folder; -1 with *RET_GONE and no error where it went away meanwhile.
- */
+/* Returns a descriptor of the folder, locked; -1 with *RET_GONE and no error if it was removed
+ * meanwhile. */
 static int hold(const char *path, bool *ret_gone, struct error *err) {
     cleanup_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     *ret_gone = fd < 0 && errno == ENOENT;
@@ -89,8 +89,8 @@ static bool is_dots(const char *name) {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Empties the folder FD, which it takes over. Folders below are entered but not other file systems
- * and no links. */
+/* Empties the folder FD and closes it. Descends into subfolders, but not into other file systems or
+ * links. */
 static void empty(int fd, dev_t device, int depth) {
     struct stat st;
     bool enter = fstat(fd, &st) == 0 && st.st_dev == device && depth < DEEPEST;
@@ -111,7 +111,7 @@ static void empty(int fd, dev_t device, int depth) {
     (void)closedir(folder);
 }
 
-/* FD is the folder NAME in the folder PLACE, ours, and stays the caller's. */
+/* FD is our folder NAME in the folder PLACE, and remains the caller's. */
 static bool remove_unheld(int place, const char *name, int fd) {
     struct stat st;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &st) != 0)
@@ -150,7 +150,7 @@ size_t runtime_dirs_sweep(const char *place) {
 
 void runtime_dirs_sweep_apart(const char *const *places, size_t count) {
     if (fork() != 0)
-        return; /* an orphan to the reaper; without it the old ones stay a while longer */
+        return; /* reaped as an orphan; if it could not start, old folders stay a little longer */
     (void)syscall(SYS_close_range, 3U, ~0U, 0U);
     for (size_t i = 0; i < count; i++)
         (void)runtime_dirs_sweep(places[i]);

@@ -10,7 +10,7 @@
 #include <strings.h>
 
 static const struct kind {
-    const char *word; /* in front of a number, and for all of them; NULL: neither */
+    const char *word; /* prefix of a number, and name of the whole kind; NULL: none */
     const char *title;
     const char *column;
 } kinds[EXPLAIN_KINDS] = {
@@ -52,7 +52,7 @@ static const struct explain_row *find_number(enum explain_kind kind, int64_t num
     return NULL;
 }
 
-/* Python tells a signal as a negative number. */
+/* Python reports a signal as a negative number. */
 static const struct explain_row *find_code(int64_t number) {
     const struct explain_row *row = find_number(EXPLAIN_CODE, number);
     if (row == NULL && number > 128)
@@ -69,7 +69,7 @@ static const struct explain_row *find_name(const char *text) {
     return NULL;
 }
 
-/* The kind whose word is TEXT up to SIZE; -1: none. */
+/* The kind named by TEXT, SIZE bytes; -1: none. */
 static int find_kind(const char *text, size_t size) {
     for (int i = 0; i < EXPLAIN_KINDS; i++)
         if (strlen(kinds[i].word) == size && strncasecmp(kinds[i].word, text, size) == 0)
@@ -92,7 +92,7 @@ const struct explain_row *explain_find(const char *text) {
     return row != NULL ? row : find_sign(text);
 }
 
-/* Where the last of ROW's signs ends in LINES; NULL: none is there. */
+/* The end of the last of ROW's signs in LINES; NULL if LINES has none. */
 static const char *last_sign(const struct explain_row *row, const char *lines) {
     const char *last = NULL;
     for (size_t i = 0; i < EXPLAIN_SIGNS_MAX && row->signs[i] != NULL; i++) {
@@ -124,7 +124,7 @@ static bool is_mpiruns(const char *line) {
     return strncmp(line, VERDICT_MPIRUN, strlen(VERDICT_MPIRUN)) == 0;
 }
 
-/* The first line of the kernel is the cause of the others. */
+/* The kernel's first line is the cause of those after it. */
 static const struct explain_row *find_first_line(const char *evidence) {
     char line[RANK_REPORT_EVIDENCE_SIZE];
     size_t size = strcspn(evidence, "\n");
@@ -135,7 +135,7 @@ static const struct explain_row *find_first_line(const char *evidence) {
     return find_sign(line);
 }
 
-/* An abort has its reason, which the rank itself may have told. */
+/* An abort has a reason, which the rank itself may have reported. */
 static const struct explain_row *find_mpiruns_line(const char *evidence) {
     const char *last = strrchr(evidence, '\n');
     last = last != NULL ? last + 1 : evidence;
@@ -156,7 +156,8 @@ const struct explain_row *explain_verdict(const struct verdict *v) {
     if (v->code == EXIT_CODE_OK || v->code == EXIT_CODE_STOPPED ||
         strcmp(v->class_name, "program") == 0)
         return NULL;
-    /* Who was killed and had memory was killed by somebody, of whom nothing is known. */
+    /* A process that was killed although memory was available was killed from outside, for unknown
+     * reasons. */
     if (killed && strstr(v->text, "not for lack of memory") != NULL)
         return NULL;
     return own || killed ? row : NULL;
@@ -191,7 +192,7 @@ static int print_kind(int kind, struct buf *ret, struct error *err) {
     return 0;
 }
 
-/* Returns true if ROW is about TEXT. */
+/* Returns true if ROW mentions TEXT. */
 static bool speaks_of(const struct explain_row *row, const char *text) {
     const char *const parts[] = {row->name, explain_means(row), row->see, row->why};
     for (size_t i = 0; i < EXPLAIN_SIGNS_MAX && row->signs[i] != NULL; i++)
@@ -203,7 +204,8 @@ static bool speaks_of(const struct explain_row *row, const char *text) {
     return false;
 }
 
-/* All rows that speak of TEXT; what people call "oom" has several. False where none does. */
+/* Prints all rows that mention TEXT; "oom", as it is often called, has several. Returns false if
+ * there are none. */
 static bool print_about(const char *text, struct buf *ret, struct error *err) {
     static const char memory[] = "out of memory";
     size_t count = 0;
@@ -221,7 +223,7 @@ static bool print_about(const char *text, struct buf *ret, struct error *err) {
     return found;
 }
 
-/* Of names: numbers that are near mean nothing. */
+/* Finds a near key among names only, because near numbers have nothing in common. */
 static const char *near_key(const char *text, char words[NEAREST_WORDS_MAX]) {
     struct nearest nearest = nearest_begin(text, strlen(text));
     char found[EXPLAIN_KEY_SIZE];

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* TEXT redacted and as valid UTF-8; lines stay lines. */
+/* Appends TEXT redacted and as valid UTF-8; newlines are kept. */
 static int add_clean(struct buf *ret, const char *text, struct error *err) {
     cleanup_buf struct buf redacted;
     buf_init(&redacted, (size_t)64 * 1024);
@@ -34,7 +34,7 @@ static int add_clean(struct buf *ret, const char *text, struct error *err) {
     return 0;
 }
 
-/* The end of TEXT, at most MAX bytes, from the start of a line where one begins in it. */
+/* The last MAX bytes of TEXT at most, from the start of a line if one begins there. */
 static const char *last_lines(const char *text, size_t size, size_t max) {
     if (size <= max)
         return text;
@@ -47,7 +47,7 @@ static const char *last_lines(const char *text, size_t size, size_t max) {
     return start;
 }
 
-/* What a line holds that tells of an error. */
+/* Words that mark a line as an error. */
 static const char *const telling[] = {"Error", "ERROR", "error:", "xception", "FATAL", "atal:"};
 
 static bool tells(const char *line, size_t size) {
@@ -57,7 +57,7 @@ static bool tells(const char *line, size_t size) {
     return false;
 }
 
-/* The last line of SIZE bytes at TEXT that tells of an error; NULL: none does. */
+/* The last line of SIZE bytes at TEXT that reports an error; NULL: none. */
 static const char *last_telling(const char *text, size_t size, size_t *ret_size) {
     const char *found = NULL;
     for (const char *end = text + size; text < end;) {
@@ -72,8 +72,8 @@ static const char *last_telling(const char *text, size_t size, size_t *ret_size)
     return found;
 }
 
-/* The end of TEXT in MAX bytes, and in front of it, where it tells of no error, the last line that
- * does: a program's words about its end may be many. */
+/* Adds the end of TEXT in at most MAX bytes. If no line in it reports an error, the last line that
+ * does comes first, because a program may print much after its error. */
 enum { TELLING_MOST = 200, TELLING_ROOM = 400 };
 static int add_log_tail(struct buf *ret, const struct buf *log_tail, size_t max,
                         struct error *err) {
@@ -93,10 +93,10 @@ static int add_log_tail(struct buf *ret, const struct buf *log_tail, size_t max,
                : -1;
 }
 
-/* The end of a story is worth more than advice: so much of it comes in any case. */
+/* The end of the log is worth more than the hint, so this much of it is always included. */
 enum { STORY_LEAST = 400, EVIDENCE_MOST = 360 };
 
-/* Facts, of which the first lines count. */
+/* Adds the evidence from its start, as its first lines matter most. */
 static int add_evidence(struct buf *ret, const struct buf *evidence, size_t used,
                         struct error *err) {
     if (evidence->size == 0 || used + 2 >= FAILURE_FILE_MAX)
@@ -107,8 +107,8 @@ static int add_evidence(struct buf *ret, const struct buf *evidence, size_t used
     return buf_add(ret, evidence->data, fit, err) == 0 ? buf_add(ret, "\n", 1, err) : -1;
 }
 
-/* What the failure means and what to do, where that is known and there is room for it. USED bytes
- * are taken, STORY are still to come. */
+/* Adds what the failure means and what to do, if that is known and fits. USED bytes are taken, and
+ * LOG_TAIL are still to come. */
 static int add_hint(struct buf *ret, const struct verdict *v, size_t used, size_t log_tail,
                     struct error *err) {
     char key[EXPLAIN_KEY_SIZE];
@@ -118,7 +118,8 @@ static int add_hint(struct buf *ret, const struct verdict *v, size_t used, size_
     if (row == NULL)
         return 0;
     explain_key(row, key);
-    bool own = row->kind == EXPLAIN_CODE; /* the class says what it means */
+    bool own =
+        row->kind == EXPLAIN_CODE; /* the class in the first line already gives the meaning */
     if (buf_printf(&hint, err, "hint: %s%s%s (ringmaster explain %s)\n",
                    own ? "" : explain_means(row), own ? "" : ": ", row->act, key) != 0)
         return -1;
@@ -154,7 +155,8 @@ int failure_file_text(const struct verdict *v, struct buf *ret, struct error *er
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-/* Names within BASE/output, which is opened once: whatever its path leads to later. */
+/* Names within BASE/output. The folder is opened once, so later changes of its path have no effect.
+ */
 static const char name[] = "failure";
 static const char success[] = "success";
 static const char reserve[] = ".failure-reserve";
@@ -185,7 +187,7 @@ void failure_file_clear(const char *base_dir, int64_t deadline) {
     }
 }
 
-/* A file of that name which says something: a link, a folder do, too. */
+/* Returns true if NAME exists and is not an empty file; a link or a folder counts, too. */
 static bool stands(int folder) {
     struct stat st;
     return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -211,14 +213,14 @@ int failure_file_reserve(const char *base_dir, struct error *err) {
     cleanup_fd int fd = openat(folder, reserve, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "%s/output", base_dir);
-    /* Bytes, not a hole: room for them is what this is about. */
+    /* Real bytes and not a hole: the file reserves space. */
     if (file_write_all(fd, room, sizeof(room), err) == 0)
         return 0;
     (void)unlinkat(folder, reserve, 0);
     return error_wrap(err, "%s/output", base_dir);
 }
 
-/* The reserve, or a new file where there is none. A link is neither. */
+/* Opens the reserve, or creates a new file if there is none. A link counts as neither. */
 static int open_reserve(int folder, struct error *err) {
     struct stat st;
     int fd = openat(folder, reserve, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -241,7 +243,7 @@ void failure_file_none(const char *base_dir) {
         (void)unlinkat(folder, reserve, 0);
 }
 
-/* Fails where TO is there. */
+/* Renames FROM to TO; fails if TO exists. */
 static int rename_new(int folder, const char *from, const char *to) {
 #ifdef __GLIBC__
     return renameat2(folder, from, folder, to, RENAME_NOREPLACE);
@@ -250,7 +252,7 @@ static int rename_new(int folder, const char *from, const char *to) {
 #endif
 }
 
-/* EMPTY: an empty file of that name is there, and may go. */
+/* Publishes the text. EMPTY: an empty file of that name exists and may be replaced. */
 static int publish(int folder, const struct buf *text, bool empty, bool *ret_kept,
                    struct error *err) {
     cleanup_fd int fd = open_reserve(folder, err);
@@ -260,7 +262,7 @@ static int publish(int folder, const struct buf *text, bool empty, bool *ret_kep
         return error_set_errno(err, EXIT_CODE_INTERNAL, "writing");
     if (!empty && rename_new(folder, reserve, name) == 0)
         return 0;
-    *ret_kept = !empty && errno == EEXIST; /* the program was faster */
+    *ret_kept = !empty && errno == EEXIST; /* the program wrote its own file first */
     if (*ret_kept)
         return unlinkat(folder, reserve, 0);
     if (renameat(folder, reserve, folder, name) != 0)

@@ -60,7 +60,7 @@ bool quorum_allows(const struct quorum *l, const struct host_set *part) {
     return quorum_allows_on(l, part, CLUSTER_HOSTS_MAX, 0);
 }
 
-/* --- what becomes known ----------------------------------------------------------------------- */
+/* --- learning of views ------------------------------------------------------------------------ */
 
 static void drop_settled(struct quorum *l) {
     size_t kept = 0;
@@ -83,8 +83,8 @@ static struct view *first_taken(struct quorum *l) {
     return first;
 }
 
-/* Of more than it holds the last ones stay: when one of them is sure, those before it count for
- * nothing. */
+/* Adds a view. When the list is full, the oldest is dropped: once a later view is committed, those
+ * before it no longer matter. */
 static void add(struct quorum *l, const struct view *r) {
     for (size_t i = 0; i < l->accepted_count; i++)
         if (is_same(&l->accepted[i], r))
@@ -138,7 +138,7 @@ const struct view *quorum_last(const struct quorum *l) {
     return last;
 }
 
-/* How many places PLACE is behind R's master. */
+/* The number of places from R's master to PLACE, in the ring of all places. */
 static size_t behind(const struct view *r, size_t place) {
     return (place + CLUSTER_HOSTS_MAX - r->master) % CLUSTER_HOSTS_MAX;
 }
@@ -178,7 +178,7 @@ json_t *quorum_json(const struct quorum *l) {
     json_t *taken = json_array();
     for (size_t i = 0; i < l->accepted_count; i++)
         if (json_array_append_new(taken, view_json(&l->accepted[i])) != 0) {
-            json_decref(taken); /* a host that does not tell of one may give away a right */
+            json_decref(taken); /* a host that omits a view may give away its right to go on */
             return NULL;
         }
     return json_pack("{s:o, s:o, s:I}", "sure", view_json(&l->committed), "taken", taken, "lost",

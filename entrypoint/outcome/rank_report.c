@@ -12,7 +12,7 @@ static const char *const memories[] = {"unknown", "enough", "killed"};
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* BYTES line by line, each made valid, empty ones left out. */
+/* Copies BYTES line by line, each made valid UTF-8, and leaves out empty lines. */
 static int clean(const char *bytes, size_t size, struct buf *ret) {
     for (const char *end = bytes + size; bytes < end;) {
         const char *line_end = memchr(bytes, '\n', (size_t)(end - bytes));

@@ -54,7 +54,7 @@ static int64_t pause_after(unsigned attempt) {
     return (seconds < PAUSE_MAX_SECONDS ? seconds : PAUSE_MAX_SECONDS) * CLOCK_SECOND;
 }
 
-/* Nothing where no restarts were asked for. */
+/* Describes the decision; says nothing if restarts are off. */
 static void tell(const struct settings *settings, unsigned attempt, const char *why,
                  struct verdict *v) {
     size_t used = strlen(v->text);

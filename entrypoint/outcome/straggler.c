@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 enum { PERCENT = 100, MICROSECONDS = 1000000 };
-/* A wait for data that is more than a tenth of a step is worth a word. */
+/* A wait for data is mentioned if it takes more than a tenth of a step. */
 enum { TELL_DATA = 10 };
 
-/* What is compared: of one rank in this window. */
+/* Values of one rank in this window, which are compared. */
 struct rate {
     double steps_per_second;
-    double work; /* seconds a step; below 0: it does not tell */
+    double work; /* seconds a step; below 0: not reported */
     double data;
 };
 
@@ -41,7 +41,7 @@ static void begin_window(struct straggler *p, int64_t now) {
         p->ranks[i].first = p->ranks[i].last;
 }
 
-/* Numbers that went back are of another count: this window says nothing of the rank. */
+/* A counter that went back belongs to another run, so this window has no values for the rank. */
 void straggler_put(struct straggler *p, size_t rank, const struct straggler_point *point) {
     struct straggler_rank *r = &p->ranks[rank];
     bool back = point->step < r->last.step || point->work_us < r->last.work_us ||
@@ -78,7 +78,7 @@ static bool measure(const struct straggler_rank *r, struct rate *ret) {
     return true;
 }
 
-/* What all ranks that count came to in this window, each in ascending order. */
+/* Values of all ranks that count in this window, each kind in ascending order. */
 struct ranking {
     const double *values;
     size_t count;
@@ -115,12 +115,13 @@ static void survey(struct straggler *p, const bool *ended, struct window *ret) {
                            .work = rank_values(p->sorted[2], telling)};
 }
 
-/* The value in place AT among all but one that is OWN. */
+/* The value at index AT once the rank's OWN value has been removed. */
 static double among_others(const struct ranking *r, double own, size_t at) {
     return r->values[own <= r->values[at] ? at + 1 : at];
 }
 
-/* Of an even number there are two in the middle: the one that accuses less. */
+/* The median of the others. Of the two middle values of an even number, the lower one blames less.
+ */
 static double lower_median(const struct ranking *r, double own) {
     return among_others(r, own, (r->count - 2) / 2);
 }
@@ -129,7 +130,7 @@ static double upper_median(const struct ranking *r, double own) {
     return among_others(r, own, (r->count - 1) / 2);
 }
 
-/* It does not wait for the others, nor they for it. */
+/* Returns true if the rank falls behind without anybody waiting. */
 static bool drifts(const struct window *w, const struct rate *own) {
     return w->rate.count > 1 && own->steps_per_second * PERCENT <
                                     lower_median(&w->rate, own->steps_per_second) * STRAGGLER_SLOW;
@@ -145,7 +146,7 @@ static bool is_behind(const struct window *w, const struct straggler_rank *r,
     return step + STRAGGLER_STEPS <= lower_median(&w->step, step);
 }
 
-/* The share of the time in which the others wait for it, in percent. */
+/* The percentage of time in which the others wait for it. */
 static double share(const struct window *w, const struct rate *own, struct straggler_finding *ret) {
     if (own->work < 0 || w->work.count < 2)
         return 0;
@@ -156,7 +157,7 @@ static double share(const struct window *w, const struct rate *own, struct strag
     return (own->work - ret->others) * own->steps_per_second * PERCENT;
 }
 
-/* Returns true if RANK delays the others in this window, and by how much. */
+/* Returns true if RANK delays the others in this window, and sets by how much. */
 static bool look_at(const struct straggler *p, const struct window *w, size_t rank,
                     double *ret_weight, struct straggler_finding *ret) {
     const struct straggler_rank *r = &p->ranks[rank];
@@ -171,9 +172,9 @@ static bool look_at(const struct straggler *p, const struct window *w, size_t ra
     return *ret_weight >= STRAGGLER_SHARE;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all ranks ------------------------------------------------------------------------------- */
 
-/* A host whose word is late would look slow. */
+/* Returns true if all reports are recent. A host with a late report would look slow. */
 static bool all_are_fresh(const struct straggler *p, const bool *ended, int64_t now) {
     for (size_t i = 0; i < p->count; i++)
         if (counts(p, ended, i) &&
@@ -182,13 +183,13 @@ static bool all_are_fresh(const struct straggler *p, const bool *ended, int64_t 
     return true;
 }
 
-/* Judges by the median rank. */
+/* Returns true if the median rank has made enough steps. */
 static bool has_steps(const struct straggler *p, const struct window *w, int64_t now) {
     double seconds = (double)(now - p->begun) / (double)CLOCK_SECOND;
     return w->rate.count > 1 && w->rate.values[w->rate.count / 2] * seconds >= STRAGGLER_STEPS;
 }
 
-/* Of the ranks that held the others up long enough the worst; NULL: none did. */
+/* Finds the worst of the ranks that have delayed the others long enough; NULL: none. */
 static struct straggler_rank *find_worst(struct straggler *p, const bool *ended,
                                          const struct window *w, struct straggler_finding *ret) {
     struct straggler_rank *worst = NULL;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    CODE_VANISHED = 137, /* what takes a shim away without a word is SIGKILL */
+    CODE_VANISHED = 137, /* a shim that disappears without a report was ended by SIGKILL */
 };
 
 int verdict_program_code(int code) {
@@ -39,7 +39,7 @@ static const char *host_name(const struct verdict_facts *f, unsigned host) {
     return f->cluster->hosts[host].name.text;
 }
 
-/* --- what happened first --------------------------------------------------------------------- */
+/* --- first event ------------------------------------------------------------------------------ */
 
 static bool is_good(const struct rank_report *r) {
     return r->end == RANK_EXITED && r->value == 0;
@@ -59,7 +59,7 @@ static const struct rank_report *first_report(const struct verdict_facts *f) {
     return first;
 }
 
-/* The crash that lies within the tie of FIRST, else FIRST. */
+/* The crash that happened at practically the same time as FIRST, if any, else FIRST. */
 static const struct rank_report *prefer_crash(const struct verdict_facts *f,
                                               const struct rank_report *first) {
     const struct rank_report *chosen = first;
@@ -93,7 +93,8 @@ static bool stop_came_first(const struct verdict_facts *f) {
            (f->dropped == 0 || f->stop_asked <= f->dropped);
 }
 
-/* Its ranks end as soon as they notice, which may be told before it is. */
+/* Returns true if mpirun was killed first. Its ranks end as soon as they notice, and their reports
+ * may arrive before mpirun's end does. */
 static bool tool_was_killed_first(const struct verdict_facts *f) {
     const struct rank_report *report = first_report(f);
     if (f->tool.signal == 0)
@@ -105,8 +106,8 @@ static bool tool_was_killed_first(const struct verdict_facts *f) {
 
 /* --- the outcomes ----------------------------------------------------------------------- */
 
-/* Whether every rank reported and ended with 0 before anybody told it to end: a program that takes
- * that well and leaves with 0 has not done its work. */
+/* Returns true if every rank reported and ended with 0 before it was asked to end: a program that
+ * handles such a request and exits with 0 has not done its work. */
 static bool all_good(const struct verdict_facts *f) {
     for (size_t i = 0; i < f->report_count; i++)
         if (!is_good(&f->reports[i]) || f->reports[i].cause != RANK_CAUSE_NONE)
@@ -118,7 +119,7 @@ static void judge_success(const struct verdict_facts *f, struct verdict *ret) {
     fill(ret, EXIT_CODE_OK, -1, -1, "all %zu ranks ended with 0", f->report_count);
 }
 
-/* What is known of memory where a rank did not end well. */
+/* What is known about memory if a rank failed. */
 static const char *memory_hint(const struct rank_report *r) {
     if (r->memory == RANK_MEMORY_KILLED)
         return "; out of memory: the kernel killed a process of this container for lack of it";
@@ -150,7 +151,7 @@ void verdict_describe_signal(int number, enum rank_memory memory, char *text, si
     verdict_describe_end(&end, text, size);
 }
 
-/* A rank that did worse than end as it was asked to. */
+/* Finds a rank that was asked to end and failed instead. */
 static const struct rank_report *worst_stopped(const struct verdict_facts *f) {
     for (size_t i = 0; i < f->report_count; i++) {
         const struct rank_report *r = &f->reports[i];
@@ -162,7 +163,7 @@ static const struct rank_report *worst_stopped(const struct verdict_facts *f) {
     return NULL;
 }
 
-/* The SIGKILL at the end of the stop's time; as exact as hosts' clocks are known. */
+/* Returns true if we sent the SIGKILL at the end of a stop; as exact as the hosts' clocks. */
 static bool is_ours(const struct verdict_facts *f, const struct rank_report *r) {
     bool killed = r->end == RANK_VANISHED || (r->end == RANK_SIGNALLED && r->value == SIGKILL);
     return killed && f->killed != 0 && r->time + VERDICT_TIE_NS >= f->killed;
@@ -196,13 +197,14 @@ static bool asks_to_end(int number) {
     return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
 }
 
-/* What these codes mean is ours to judge: a program that leaves with one says nothing of hosts. */
+/* Returns true for codes that only the launcher may use: a program that exits with one tells
+ * nothing about hosts. */
 static bool is_launchers(int code) {
     return code == EXIT_CODE_NOT_READY || code == EXIT_CODE_HOST_LOST ||
            code == EXIT_CODE_STALLED || code == EXIT_CODE_KEY_REFUSED;
 }
 
-/* Behind what is known of the rank itself, as it may be a victim that complains. */
+/* Added after what is known of the rank itself, which may only be a victim that complains. */
 static void add_complaint(struct verdict *v, const char *complaint) {
     size_t used = strlen(v->evidence);
     if (complaint == NULL || complaint[0] == '\0')
@@ -211,8 +213,8 @@ static void add_complaint(struct verdict *v, const char *complaint) {
                    VERDICT_MPIRUN, complaint);
 }
 
-/* What a program of ours said of its end, "2026-11-21T02:03:04.567Z error   unknown flag --x": the
- * text behind "error" of the last such line; NULL: there is none. */
+/* The error in our own trainer's log line "2026-11-21T02:03:04.567Z error   unknown flag --x": the
+ * text after "error" in the last such line; NULL: none. */
 static const char *own_error(const char *lines, size_t *ret_size) {
     static const char mark[] = "Z error ";
     const char *found = NULL;
@@ -225,7 +227,8 @@ static const char *own_error(const char *lines, size_t *ret_size) {
     return *ret_size > 0 ? found : NULL;
 }
 
-/* SageMaker shows the first line first: a code that says "usage" or "data" says of what. */
+/* SageMaker shows the first line, so an error class such as "usage" or "data" is followed by its
+ * cause. */
 static void add_cause(const struct rank_report *r, struct verdict *v) {
     enum { CAUSE_MAX = 240 };
     size_t size = 0;
@@ -280,7 +283,7 @@ static void judge_tool(const struct verdict_facts *f, struct verdict *ret) {
     set_log_tail(ret, f->mpirun_words != NULL ? f->mpirun_words : "");
 }
 
-/* All ranks would wait for ever, and another attempt would meet the same rule. */
+/* All ranks would wait for ever, and a further attempt would meet the same firewall rule. */
 static void judge_dropped(const struct verdict_facts *f, struct verdict *ret) {
     char own[NET_ADDRESS_TEXT], source[NET_ADDRESS_TEXT];
     unsigned host = f->rank_host[f->dropped_rank];
@@ -305,8 +308,8 @@ static bool has_report(const struct verdict_facts *f, size_t rank) {
     return false;
 }
 
-/* Nobody failed and nobody of ours asked for it: mpirun was told to end, lost a connection, or did
- * not get as far as the ranks. */
+/* No rank failed and we did not stop the job: somebody ended mpirun, it lost a connection, or it
+ * did not start all ranks. */
 static void judge_mpirun(const struct verdict_facts *f, const char *mpirun, struct verdict *ret) {
     if (f->seated < f->ranks)
         fill(ret, EXIT_CODE_INTERNAL, -1, -1, "%s before all ranks had started (%zu of %zu)",
@@ -377,7 +380,7 @@ void verdict_from_error(const struct error *error, const struct cluster *cluster
 
 /* --- frames ---------------------------------------------------------------------------------- */
 
-/* TEXT as a JSON string whatever bytes it holds: a name in an error may be anything. */
+/* TEXT as a JSON string, whatever bytes it holds: a name in an error may contain any. */
 static json_t *clean_string(const char *text) {
     struct rank_report cleaned;
     rank_report_set_lines(&cleaned, text, strlen(text));

@@ -19,10 +19,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An archive lies so in the folder that it is unpacked into, until that is done: a start that was
- * cut off is not taken for one that was whole. */
+/* Name of an archive inside its target folder until unpacking is complete, so that an interrupted
+ * start is not taken for a complete one. */
 static const char archive[] = ".ringmaster-unpacking";
-/* What all files of ours that are not whole begin with. */
+/* Prefix of all our incomplete files. */
 static const char unfinished[] = ".ringmaster-";
 enum { LINE_MAX_SIZE = 1024, TASK_NAME_MAX = 256 };
 
@@ -32,7 +32,7 @@ void download_order_done(struct download_order *w) {
     *w = (struct download_order){0};
 }
 
-/* --- the order -------------------------------------------------------------------------------- */
+/* --- parsing the order ------------------------------------------------------------------------ */
 
 static int parse_task(const json_t *item, struct download_order_task *ret, struct error *err) {
     static const char where[] = "the order's task";
@@ -103,17 +103,17 @@ int download_order_parse(const char *text, size_t size, struct download_order *r
     return -1;
 }
 
-/* --- the walk --------------------------------------------------------------------------------- */
+/* --- carrying it out -------------------------------------------------------------------------- */
 
 struct walk {
     struct s3 s3;
-    struct sharing *passing; /* NULL: none */
+    struct sharing *passing; /* NULL: no sharing with other hosts */
     int64_t deadline;
     void (*say)(const char *line);
     void (*mark)(const char *line);
 };
 
-/* A channel may be called as the code is, or the checkpoints. */
+/* Unique name of a task: a channel may have the same name as the code or the checkpoints. */
 static void name_task(const struct download_order_task *t, char ret[TASK_NAME_MAX]) {
     const char *kind = t->unpack ? "archive" : t->back ? "back" : "channel";
     (void)snprintf(ret, TASK_NAME_MAX, "%s/%.240s", kind, t->what);
@@ -154,7 +154,7 @@ static int unpack_it(struct walk *w, const struct download_order_task *t, int fd
     return 0;
 }
 
-/* What lies there already is taken, as an image or a mount has brought it. */
+/* Returns true if the code is already there, from an image or a mount, and is used as it is. */
 static bool has_code(const struct walk *w, const struct download_order_task *t, int root) {
     char line[LINE_MAX_SIZE];
     struct stat st;
@@ -167,7 +167,7 @@ static bool has_code(const struct walk *w, const struct download_order_task *t, 
     return true;
 }
 
-/* Hosts that ask for it need not wait until all else is here. */
+/* Offers an empty task, so that other hosts that ask for it need not wait for all the rest. */
 static int offer_nothing(const struct walk *w, const struct download_order_task *t, int root,
                          struct error *err) {
     char task[TASK_NAME_MAX];
@@ -181,8 +181,8 @@ static int offer_nothing(const struct walk *w, const struct download_order_task 
     return 0;
 }
 
-/* The archive that was fetched, or the one that this machine has: then an empty file stands for it
- * until all is unpacked. */
+/* Opens the fetched archive, or one on this machine; an empty file stands for the latter until it
+ * is unpacked. */
 static int open_archive(const struct address *from, int root, struct error *err) {
     bool here = from->kind == ADDRESS_FILE;
     struct stat st;
@@ -212,7 +212,7 @@ static int bring_code(struct walk *w, const struct download_order_task *t,
     return unpack_it(w, t, fd, root, err);
 }
 
-/* The folder that PATH lies in. */
+/* Makes the parent folder of PATH. */
 static int make_parent(const char *path, struct error *err) {
     char parent[4096];
     const char *slash = strrchr(path, '/');
@@ -222,7 +222,8 @@ static int make_parent(const char *path, struct error *err) {
     return file_make_dirs(parent, err);
 }
 
-/* What this machine has is not copied. An empty folder makes room. */
+/* Links to a folder on this machine in place of copying it. An empty folder in its place is
+ * removed. */
 static int link_folder(const struct download_order_task *t, const struct address *from,
                        struct error *err) {
     struct stat st;
@@ -250,8 +251,8 @@ static int bring_objects(struct walk *w, const struct download_order_task *t,
 
 /* --- targets ---------------------------------------------------------------------------------- */
 
-/* A job that finds out at its end that nothing can be uploaded was in vain. Whatever is wrong is a
- * configuration to mend. */
+/* Checks that a target can be uploaded to, so that a job does not find out at its end. Any failure
+ * is a configuration error. */
 static int try_target(struct walk *w, const struct address *to, struct error *err) {
     if (to->kind == ADDRESS_HTTP)
         return error_set(err, EXIT_CODE_CONFIG, "%s: files are uploaded to s3:// or file:// alone",
@@ -263,7 +264,8 @@ static int try_target(struct walk *w, const struct address *to, struct error *er
     return result;
 }
 
-/* Who may not ask what lies there unfinished leaves it to the bucket's own rules. */
+/* Ends old uploads at the target. If this host has no permission to list them, the bucket's own
+ * rules have to. */
 static void tidy_target(struct walk *w, const struct download_order_task *t,
                         const struct address *to) {
     char line[LINE_MAX_SIZE];

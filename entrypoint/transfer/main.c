@@ -1,4 +1,4 @@
-/* ringmaster-transfer, where it is a program of its own. */
+/* ringmaster-transfer as a program of its own. */
 #include "entrypoint/transfer/transfer.h"
 
 int main(int argc, char **argv) {

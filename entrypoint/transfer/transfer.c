@@ -32,12 +32,12 @@ static void put(int fd, const char *line) {
         (void)file_write_all(fd, clean.data, clean.size, NULL);
 }
 
-/* To people. */
+/* Prints a line for people. */
 static void say(const char *line) {
     put(STDERR_FILENO, line);
 }
 
-/* To whoever started this, that it gets further. */
+/* Reports progress to the parent process. */
 static void mark(const char *line) {
     put(STDOUT_FILENO, line);
 }
@@ -82,7 +82,7 @@ static int run(const char *descriptor, struct error *err) {
     return result;
 }
 
-/* `ringmaster-transfer version`, which `ringmaster version --all` asks. */
+/* Implements `ringmaster-transfer version`, which `ringmaster version --all` runs. */
 static int print_versions(void) {
     const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
     const XML_Expat_Version expat = XML_ExpatVersionInfo();
@@ -97,7 +97,7 @@ int transfer_main(int argc, char **argv) {
     struct error err = {.code = EXIT_CODE_INTERNAL};
     const struct rlimit none = {0};
     (void)standard_streams_fill();
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
+    (void)signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is an error like a full disk */
     (void)prctl(PR_SET_DUMPABLE, 0);
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)umask(022);

@@ -1,11 +1,13 @@
-/* ringmaster-transfer DESCRIPTOR: fetches what a job needs, or uploads what it leaves, as a child
- * of the container's first process, which thereby needs no libcurl and waits for no disk. Its order
- * comes in sealed memory, at that descriptor, and so do the credentials: nothing of them is in a
- * command line or an environment. */
+/* ringmaster-transfer DESCRIPTOR: fetches a job's inputs, or uploads its results.
+ *
+ * It runs as a child of the container's first process, which thereby needs no libcurl and waits for
+ * no disk. Its order and credentials arrive in sealed memory at that descriptor; a command line or
+ * an environment never contains them.
+ */
 #ifndef ENTRYPOINT_TRANSFER_TRANSFER_H
 #define ENTRYPOINT_TRANSFER_TRANSFER_H
 
-/* The whole program: ARGV[1] is the descriptor or "version". Returns its exit code. */
+/* Runs the whole program: ARGV[1] is the descriptor or "version". Returns its exit code. */
 int transfer_main(int argc, char **argv);
 
 #endif

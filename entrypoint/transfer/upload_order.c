@@ -9,14 +9,14 @@
 
 enum {
     SECONDS_MAX = 7 * 86400,
-    AGAIN_SECONDS = 30, /* after a failure while the job runs */
+    AGAIN_SECONDS = 30, /* pause after a failure while the job runs */
     LINE_MAX_SIZE = 1024,
 };
 
 static volatile sig_atomic_t finish;
 static volatile sig_atomic_t give_up;
 
-/* --- the order -------------------------------------------------------------------------------- */
+/* --- parsing the order ------------------------------------------------------------------------ */
 
 void upload_order_done(struct upload_order *o) {
     for (size_t i = 0; i < o->count; i++)
@@ -65,7 +65,7 @@ int upload_order_parse(const json_t *uploads, const struct argv *environment, in
     return result;
 }
 
-/* --- its life --------------------------------------------------------------------------------- */
+/* --- life of the process ---------------------------------------------------------------------- */
 
 static void on_signal(int number) {
     if (number == SIGUSR2)
@@ -73,7 +73,7 @@ static void on_signal(int number) {
     finish = 1;
 }
 
-/* One that came before has waited: a job may end as soon as it has begun. */
+/* A signal from before is still pending, because a job may end as soon as it has begun. */
 int upload_order_listen(struct error *err) {
     struct sigaction action = {.sa_handler = on_signal};
     sigset_t both;
@@ -94,7 +94,7 @@ static void warn(const struct upload *u, const struct error *err) {
     u->say(line);
 }
 
-/* One round of what is live; false where some of it failed. */
+/* Runs one round of the live uploads. Returns false if any of it failed. */
 static bool go_round(struct upload_order *o) {
     bool good = true;
     for (size_t i = 0; i < o->count; i++) {
@@ -125,7 +125,7 @@ static int open_watching(const struct upload_order *o, struct inotify_wait *w, s
     return inotify_wait_open(w, folder, err);
 }
 
-/* While the job runs. */
+/* Uploads while the job runs. */
 static int accompany(struct upload_order *o, struct error *err) {
     struct inotify_wait watching;
     if (open_watching(o, &watching, err) != 0)
@@ -138,7 +138,8 @@ static int accompany(struct upload_order *o, struct error *err) {
     return 0;
 }
 
-/* What lies there already is not sent again. Where that cannot be found out all of it is. */
+/* Finds out what the targets already have, so that it is not sent again. If that fails, everything
+ * is sent. */
 static void meet(struct upload_order *o) {
     for (size_t i = 0; i < o->count; i++) {
         struct upload *u = &o->uploads[i];
@@ -149,7 +150,7 @@ static void meet(struct upload_order *o) {
     }
 }
 
-/* As much as goes well; the first failure is told. */
+/* Uploads as much as possible; the first failure is reported. */
 static int end(struct upload_order *o, struct error *err) {
     struct error first = {0};
     int64_t deadline = clock_now() + o->seconds * CLOCK_SECOND;
@@ -170,8 +171,8 @@ static int end(struct upload_order *o, struct error *err) {
     return -1;
 }
 
-/* SIGTERM may reach every process of a container that is stopped: what the job leaves is uploaded
- * all the same. SIGIO comes where somebody opens a file that we have just asked about. */
+/* Stopping a container may send SIGTERM to all its processes; the job's results are uploaded all
+ * the same. SIGIO arrives if a process opens a file on which we just took a lease. */
 static void ignore_others(void) {
     static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGIO};
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* More than a container of a job has: the rest is left out. */
+/* More processes than a job's container has; any others are left out. */
 enum { PROCESSES_MAX = 4096 };
 
 struct process {
@@ -39,7 +39,8 @@ static bool is_marked(const struct process *all, size_t count, pid_t pid) {
     return false;
 }
 
-/* A child mostly has a higher number than its parent, so that one round or two do. */
+/* Marks all descendants. A child usually has a higher PID than its parent, so one or two rounds are
+ * enough. */
 static void mark_below(struct process *all, size_t count, pid_t parent) {
     for (bool more = true; more;) {
         more = false;

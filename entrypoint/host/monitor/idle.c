@@ -2,9 +2,9 @@
 
 #include "common/clock.h"
 
-/* Less of one processor than a fiftieth is what sleeping threads use. */
+/* Sleeping threads use less than a fiftieth of a processor. */
 enum { IDLE_SHARE = 50, LEARNED_TIMES = 4, SILENCE_PART = 8 };
-/* A program that has used less has not begun to work. */
+/* A program that has used less CPU time has not begun to work. */
 static const int64_t busy_least = 10 * CLOCK_SECOND;
 
 static void begin_spell(struct idle *i, int64_t now) {
@@ -31,7 +31,8 @@ void idle_skip(struct idle *i, int64_t now) {
         begin_spell(i, now);
 }
 
-/* How long a rest may last: a limit that the user has set is not stretched by what was seen. */
+/* The longest permitted idle time. Observed idle times extend it, unless the user set it exactly.
+ */
 static int64_t allowed(const struct idle *i, int64_t limit, bool exact) {
     return !exact && i->longest * LEARNED_TIMES > limit ? i->longest * LEARNED_TIMES : limit;
 }
@@ -43,7 +44,7 @@ static bool has_worked(const struct idle *i, const struct idle_facts *f) {
 
 int64_t idle_pause(const struct idle *i, int64_t limit, bool exact, int64_t now) {
     const int64_t first = limit / SILENCE_PART;
-    int64_t due = now + limit; /* for one that is quiet: whether it still is */
+    int64_t due = now + limit; /* for a quiet rank: time to check whether it still is */
     if (!i->quiet && i->asked_at == 0)
         due = i->since + first;
     else if (!i->quiet)
@@ -52,7 +53,7 @@ int64_t idle_pause(const struct idle *i, int64_t limit, bool exact, int64_t now)
 }
 
 enum idle_news idle_look(struct idle *i, const struct idle_facts *f) {
-    int64_t first = f->limit / SILENCE_PART; /* of silence, before anything is asked */
+    int64_t first = f->limit / SILENCE_PART; /* length of silence before CPU time is read */
     if (i->since == 0 || f->printed != i->printed) {
         i->printed = f->printed;
         return end_spell(i, f->now);

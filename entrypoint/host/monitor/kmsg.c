@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 enum {
-    RECORD_SIZE = 8192,  /* the kernel's own ceiling */
-    RECORDS_MAX = 16384, /* in one go */
+    RECORD_SIZE = 8192,  /* the kernel's own maximum */
+    RECORDS_MAX = 16384, /* records read in one go */
     KMSG_MAJOR = 1,
     KMSG_MINOR = 11,
 };
@@ -29,7 +29,7 @@ void kmsg_open(struct kmsg *k, const char *path) {
     k->fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (k->fd < 0)
         return;
-    /* Some runtimes put a link to something else there. */
+    /* Some runtimes put a link to another file there. */
     bool is_log = fstat(k->fd, &st) == 0 && S_ISCHR(st.st_mode) &&
                   major(st.st_rdev) == KMSG_MAJOR && minor(st.st_rdev) == KMSG_MINOR;
     if (!is_log || lseek(k->fd, 0, SEEK_END) < 0)
@@ -49,7 +49,7 @@ static bool holds(const char *text, const char *const *signs, size_t count) {
     return false;
 }
 
-/* The text of a record: behind its numbers, up to the end of its line. */
+/* The text of a record: it follows the numbers and ends at the end of the line. */
 static char *text_of(char *record) {
     char *text = strchr(record, ';');
     if (text == NULL)
@@ -59,8 +59,8 @@ static char *text_of(char *record) {
     return text;
 }
 
-/* Memory that could not be corrected (UE): "EDAC MC0: 1 UE memory read error on ...". What could be
- * (CE) explains no failure. */
+/* Returns true for uncorrected memory errors (UE): "EDAC MC0: 1 UE memory read error on ...".
+ * Corrected ones (CE) explain no failure. */
 static bool is_memory_error(const char *text) {
     const char *edac = strstr(text, "EDAC MC");
     return edac != NULL && strstr(edac, " UE ") != NULL;
@@ -94,7 +94,7 @@ static void take_new(struct kmsg *k) {
     for (unsigned i = 0; k->fd >= 0 && i < RECORDS_MAX; i++) {
         ssize_t got = read(k->fd, record, RECORD_SIZE);
         if (got < 0 && (errno == EPIPE || errno == EINTR))
-            continue; /* some were overwritten before they were read */
+            continue; /* some records were overwritten before they were read */
         if (got <= 0)
             return;
         record[got] = '\0';

@@ -11,7 +11,7 @@
 enum { GROUPS_MAX = 64 * 1024, COUNTS_MAX = 4096 };
 
 static const struct version {
-    const char *line; /* of /proc/self/cgroup, behind its number, up to the group's path */
+    const char *line; /* line of /proc/self/cgroup after its number, up to the group's path */
     const char *mount;
     const char *counts;
 } versions[] = {
@@ -19,7 +19,7 @@ static const struct version {
     {":memory:", "/sys/fs/cgroup/memory", "memory.oom_control"},
 };
 
-/* The number behind "oom_kill" in the lines of TEXT; older kernels count nothing. */
+/* The number after "oom_kill" in TEXT; older kernels have no such counter. */
 static int64_t find_count(const char *text) {
     static const char key[] = "oom_kill ";
     for (const char *at = text; *at != '\0'; at += strspn(at, "\n")) {
@@ -42,7 +42,7 @@ static int64_t read_count(const char *root, const struct version *v, const char 
     return find_count(buf_text(&text));
 }
 
-/* Inside a container its own group is the one that is mounted, whatever its path outside is. */
+/* Inside a container its own group is mounted at the root, whatever its path outside. */
 static int64_t count_of(const char *root, const struct version *v, const char *groups) {
     const char *line = strstr(groups, v->line);
     if (line == NULL)

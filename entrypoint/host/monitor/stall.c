@@ -2,15 +2,15 @@
 
 #include "common/clock.h"
 
-/* Less than SEEN_LEAST teaches nothing: the first steps are the slow ones. */
+/* Fewer marks than SEEN_LEAST teach nothing, because the first steps are slow. */
 enum { LATE_TIMES = 10, STALLED_TIMES = 20, SEEN_LEAST = 10, LIMIT_PART = 8 };
 static const int64_t late_least = 30 * CLOCK_SECOND;
 static const int64_t stalled_least = 60 * CLOCK_SECOND;
-/* Who has just begun may soon say what it needs. */
+/* A program that has just begun may soon set its limits, so looks are frequent at first. */
 static const int64_t pause_least = 4 * CLOCK_SECOND;
 static const int64_t pause_most = 60 * CLOCK_SECOND;
 
-/* TIMES as long as any silence that it has shown, LEAST at the least. */
+/* TIMES the longest silence seen so far, but at least LEAST. */
 static int64_t learned(const struct stall *v, int64_t times, int64_t least) {
     return v->longest * times > least ? v->longest * times : least;
 }
@@ -27,8 +27,8 @@ int64_t stall_limit(const struct stall *v, const struct progress_state *state,
     return limit == 0 || taught < limit ? taught : limit;
 }
 
-/* Between two looks that are far apart many marks may have been made: of that time only what a look
- * has seen of a silence is known to be one. */
+/* Notes new marks. If looks are far apart, many marks may lie between them, so only the silence
+ * until the last look is certain to have been one. */
 static void note(struct stall *v, const struct progress_state *state, int64_t now) {
     const bool close = now - v->looked_at < 2 * pause_least;
     const int64_t silence = (close ? now : v->looked_at) - v->marked_at;

@@ -15,21 +15,21 @@
 enum {
     DEPTH_MAX = 4, /* a shell, a wrapper, the program, its workers */
     PROCESSES_MAX = 8,
-    THREADS_MAX = 1024, /* of a process: the rest is left out */
+    THREADS_MAX = 1024, /* threads of a process; any others are left out */
     KINDS_MAX = 8,
     WORD_SIZE = 64,
     TEXT_MAX = 64 * 1024,
 };
 
-/* Threads that stand in the same place. */
+/* Place at which one or more threads wait. */
 struct place {
     char state;
-    char where[WORD_SIZE]; /* "0": nowhere */
-    char call[WORD_SIZE];  /* number of the system call, "running", "" */
+    char where[WORD_SIZE]; /* "0": none */
+    char call[WORD_SIZE];  /* number of the system call, "running", or "" */
     unsigned count;
 };
 
-/* The first bytes of a file of /proc; returns how many. */
+/* Reads the first bytes of a file in /proc; returns their number. */
 static size_t read_word(const char *path, char *ret, size_t size) {
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd >= 0 ? read(fd, ret, size - 1) : -1;
@@ -43,7 +43,7 @@ static void look_at_thread(pid_t pid, const char *thread, struct place *ret) {
     *ret = (struct place){.state = '?', .count = 1};
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", (int)pid, thread);
     (void)read_word(path, text, sizeof(text));
-    const char *end = strrchr(text, ')'); /* the name may hold anything */
+    const char *end = strrchr(text, ')'); /* the name may contain any byte */
     if (end != NULL && end[1] == ' ' && isalpha((unsigned char)end[2]))
         ret->state = end[2];
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/wchan", (int)pid, thread);
@@ -116,7 +116,7 @@ static pid_t parent_of(pid_t pid) {
     return end != NULL && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
 }
 
-/* Is PID a descendant of PARENT, DEPTH_MAX steps down at most? */
+/* Returns true if PID is a descendant of PARENT, at most DEPTH_MAX levels down. */
 static bool is_below(pid_t pid, pid_t parent) {
     for (unsigned step = 0; step < DEPTH_MAX && pid > 1; step++) {
         pid = parent_of(pid);

@@ -11,7 +11,7 @@
 
 enum { EVENTS_QUEUE_MAX = 512 * 1024, MIB = 1024 * 1024 };
 
-/* A warning is a record, too, but for those about records. */
+/* Logs a warning as an event, except warnings about events themselves. */
 static void heard(void *context, enum log_level level, const char *text) {
     static const char *const names[] = {"debug", "info", "warning", "error"};
     if (level >= LOG_WARNING)
@@ -82,7 +82,7 @@ static bool put(struct event_log *j, enum record_kind kind, const json_t *member
            file_writer_put(&j->writer, name, EVENT_LOG_EVENTS_MAX, line.data, line.size);
 }
 
-/* As soon as there is room again, it is told what had none. */
+/* Reports lost events as soon as there is room again. */
 static void tell_dropped(struct event_log *j) {
     uint64_t dropped = j->writer.dropped;
     if (dropped == j->told)
@@ -91,7 +91,7 @@ static void tell_dropped(struct event_log *j) {
     if (put(j, RECORD_DROPPED, members))
         j->told = dropped;
     else
-        j->writer.dropped = dropped; /* the telling itself does not count */
+        j->writer.dropped = dropped; /* a lost report does not count */
 }
 
 void event_log_put(struct event_log *j, enum record_kind kind, json_t *members) {

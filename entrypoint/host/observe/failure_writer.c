@@ -27,17 +27,17 @@ static const char outer[] =
 static const char left[] = "another host had this output directory; its files are kept";
 _Static_assert(sizeof(((struct error *)NULL)->text) <= OUTPUT_LOCK_TEXT_SIZE, "whole");
 
-/* What this process is to do. VERDICT NULL: the beginning. */
+/* Task of this process. With VERDICT NULL: at the start of the job. */
 struct order {
     const char *base_dir;
     const struct verdict *verdict;
     int64_t clear_by;
-    bool refused; /* the verdict is this host's alone */
-    bool told;    /* a file for this verdict is there */
-    bool last;    /* nothing comes after it */
+    bool refused; /* the verdict concerns this host alone */
+    bool told;    /* a file for this verdict exists */
+    bool last;    /* no further task follows */
 };
 
-/* The answer, "" where there is nothing to say. */
+/* Writes the file. Returns the answer, "" if there is nothing to report. */
 static const char *conclude(const struct order *o, struct error *err) {
     bool is_kept = false;
     if (o->told)
@@ -51,14 +51,14 @@ static const char *conclude(const struct order *o, struct error *err) {
     return is_kept ? kept : "";
 }
 
-/* Whose the folder is. The programs of a job find its run in their environment. */
+/* Names the folder's owner. Programs of a job have its run ID in their environment. */
 static const char *owner(void) {
     return getenv(ATTEMPT_RUN_VARIABLE) != NULL ? outer : anothers;
 }
 
-/* The folder may be another process's, which lives or has left its last word there. Who was refused
- * is not what becomes of the job: where somebody else has the folder, that one's job comes there.
- */
+/* The folder may belong to another process, which is alive or has left its final result there. A
+ * refused host does not decide the job's result: if another process has the folder, that one's job
+ * reports there. */
 static const char *work_in_folder(const struct order *o, struct error *err) {
     const struct verdict *v = o->verdict;
     enum output_lock claim = output_lock_take(v == NULL);
@@ -71,11 +71,11 @@ static const char *work_in_folder(const struct order *o, struct error *err) {
         failure_file_clear(o->base_dir, o->clear_by);
     if (v != NULL)
         return conclude(o, err);
-    (void)failure_file_reserve(o->base_dir, err); /* a disk that is full now may be less so then */
+    (void)failure_file_reserve(o->base_dir, err); /* a disk that is full now may have room later */
     return "";
 }
 
-/* The answer is small: at once or not at all. */
+/* The answer is small, so it is written at once or not at all. */
 static _Noreturn void work(const struct order *o, int to) {
     struct error err = {0};
     output_lock_close_others(to);
@@ -86,7 +86,7 @@ static _Noreturn void work(const struct order *o, int to) {
     _exit(0);
 }
 
-/* Returns the pid, and in *RET_ANSWER the descriptor to read its answer from; -1 on failure. */
+/* Returns the pid, and in *RET_ANSWER the descriptor of the answer; -1 on failure. */
 static pid_t start(const struct order *o, int *ret_answer) {
     int ends[2];
     *ret_answer = -1;
@@ -105,7 +105,8 @@ static pid_t start(const struct order *o, int *ret_answer) {
     return pid;
 }
 
-/* A machine that is no container of SageMaker's kind has no BASE_DIR, which is no fault. */
+/* Reports the child's answer. A machine that is not a SageMaker container has no BASE_DIR, which is
+ * no error. */
 static void tell(const char *base_dir, int answer, int status) {
     char text[OUTPUT_LOCK_TEXT_SIZE];
     output_lock_receive(answer, text);
@@ -139,7 +140,7 @@ static void drop(struct failure_writer *f) {
     char ignored[OUTPUT_LOCK_TEXT_SIZE];
     if (f->child.pid <= 0)
         return;
-    output_lock_receive(f->answer, ignored); /* it may be done, and have the folder */
+    output_lock_receive(f->answer, ignored); /* the child may be done, and hold the folder */
     (void)kill(f->child.pid, SIGKILL);
     output_lock_child_killed();
     reaper_forget(f->reaper, &f->child);
@@ -165,7 +166,7 @@ void failure_writer_close(struct failure_writer *f) {
 static void run(struct failure_writer *f, const struct verdict *verdict, bool last) {
     if (f->check && (verdict == NULL || verdict->code == EXIT_CODE_OK))
         return;
-    drop(f); /* one that is still at it has waited for the disk all this time */
+    drop(f); /* a child that is still running has waited for the disk all this time */
     f->child = (struct child){.ended = ended, .context = f};
     f->writes = verdict != NULL && verdict->code != EXIT_CODE_OK;
     const struct order order = {.base_dir = f->base_dir,
@@ -216,7 +217,7 @@ void failure_writer_run(const char *base_dir, bool clear, const struct verdict *
     bool is_ended = false;
     while (!is_ended && clock_left_ms(deadline) > 0)
         is_ended = poll(&p, 1, clock_left_ms(deadline)) > 0;
-    int status = SIGKILL; /* where it could not be waited for */
+    int status = SIGKILL; /* if waitpid() fails */
     if (is_ended)
         (void)waitpid(pid, &status, 0);
     else

@@ -45,7 +45,8 @@ void metric_matcher_told(struct metric_counts *c, const json_t *message) {
     metric_counts_elsewhere(c, name);
 }
 
-/* Where some lines went unread, a metric that is rare may have been in one of them. */
+/* Reports metrics that never matched, unless some lines were not read: a rare metric may have been
+ * in one of them. */
 static void say_never(const struct metric_counts *c, const char *names) {
     if (c->unread == 0 && !c->unread_elsewhere)
         log_warning("metric %s matched 0 times", names);

@@ -19,7 +19,7 @@ static struct gauge *find(struct openmetrics *g, const char *name) {
     return added;
 }
 
-/* Letters, digits and '_', as a metric's name may hold. */
+/* Returns true for letters, digits and '_', which a metric's name may contain. */
 static bool is_name(const char *text, size_t size) {
     for (size_t i = 0; i < size; i++)
         if (!isalnum((unsigned char)text[i]) && text[i] != '_')
@@ -27,7 +27,7 @@ static bool is_name(const char *text, size_t size) {
     return size > 0;
 }
 
-/* WORD is NAME=NUMBER, whole. */
+/* Takes WORD if it is exactly NAME=NUMBER. */
 static void take_word(struct openmetrics *g, const char *kind, const char *word) {
     char name[GAUGE_NAME_SIZE];
     char *end = NULL;

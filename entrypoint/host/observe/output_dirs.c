@@ -12,7 +12,7 @@ int output_dirs_give(const char *base, struct error *err) {
         char path[PATH_MAX];
         struct stat st;
         int size = snprintf(path, sizeof(path), "%s/%s", base, names[i]);
-        /* A link is somebody's own choice, and where it leads is not ours to give. */
+        /* A link was made by the user, and its target's owner is not ours to change. */
         if (size < 0 || (size_t)size >= sizeof(path) || lstat(path, &st) != 0 ||
             !S_ISDIR(st.st_mode))
             continue;

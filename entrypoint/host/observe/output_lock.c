@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { SOCKET = 3, FILE_PLACE = 4 };
-/* Bytes of the file that are locked. Whoever lives here shares the second one. */
+/* Locked bytes of the file. Every process that uses the folder has a shared lock on THERE. */
 enum { OWNER = 0, THERE = 1 };
 enum { WAIT_US = 500000 };
 
@@ -26,8 +26,8 @@ static const char name[] = "/.failure-owner";
 static struct {
     char base[PATH_MAX];
     int fd;     /* -1: none */
-    bool fresh; /* opened by this child: its parent has none yet */
-    bool waits; /* a child that was killed may have it still */
+    bool fresh; /* opened by this child, and unknown to its parent so far */
+    bool waits; /* a killed child may still hold the lock */
     enum output_lock state;
 } own = {.fd = -1};
 
@@ -54,7 +54,7 @@ void output_lock_begin(const char *base_dir) {
 /* --- in the child ----------------------------------------------------------------------------- */
 
 void output_lock_close_others(int to) {
-    /* Above both places first, so that neither hits the other. */
+    /* Both descriptors first move above their places, so that neither overwrites the other. */
     int high = fcntl(to, F_DUPFD, FILE_PLACE + 1);
     int file = own.fd >= 0 ? fcntl(own.fd, F_DUPFD, FILE_PLACE + 1) : -1;
     (void)dup2(high, SOCKET);
@@ -76,8 +76,8 @@ static void wake(int signal) {
     (void)signal;
 }
 
-/* The kernel lets go of a lock when who had it is gone, a moment after the kill. The timer goes off
- * again: once could be before the wait. */
+/* Waits for the lock: the kernel releases it a moment after its owner is killed. The timer repeats,
+ * because its first signal could arrive before the wait begins. */
 static bool lock_soon(short type, off_t byte) {
     const struct itimerval soon = {.it_value = {.tv_usec = WAIT_US},
                                    .it_interval = {.tv_usec = WAIT_US}};
@@ -99,7 +99,7 @@ static bool is_held(off_t byte) {
     return fcntl(own.fd, F_OFD_GETLK, &one) == 0 && one.l_type != F_UNLCK;
 }
 
-/* What lies BEHIND the folder's name; "": that folder. */
+/* The path of the output folder, followed by BEHIND; "": the folder itself. */
 static bool find(const char *behind, char ret[PATH_MAX]) {
     return snprintf(ret, PATH_MAX, "%s/output%s", own.base, behind) < PATH_MAX;
 }
@@ -118,8 +118,8 @@ static void open_file(void) {
     own.fresh = true;
 }
 
-/* Whoever leaves (output_lock_leave) has the second byte alone, and then the file goes: the next
- * one is another file. */
+/* Returns true if the file is being removed: a process that leaves (output_lock_leave) locks the
+ * second byte exclusively and then unlinks the file. The next process creates a new one. */
 static bool is_going(void) {
     struct stat st;
     if (!lock(F_RDLCK, THERE))

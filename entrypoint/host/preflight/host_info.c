@@ -33,8 +33,8 @@ static uint64_t hash_job(const struct job *job) {
     return str_hash(hash, &job->ports, sizeof(job->ports));
 }
 
-/* Each host starts its own ranks with its own words, which are to be the same. Where the program
- * lies may differ. */
+/* Hash of the arguments, which must be the same on all hosts, because each host starts its own
+ * ranks. The program's path may differ. */
 static uint64_t hash_program(const struct argv *words) {
     uint64_t hash = STR_HASH_START;
     for (size_t i = 0; i < words->count; i++) {
@@ -45,7 +45,7 @@ static uint64_t hash_program(const struct argv *words) {
     return hash;
 }
 
-/* cgroup v2, then v1; "max" and absent files are no limit. */
+/* Memory limit of cgroup v2, else v1; "max" and missing files mean no limit. */
 static int64_t memory_limit_mib(void) {
     static const char *const paths[] = {"/sys/fs/cgroup/memory.max",
                                         "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
@@ -71,7 +71,7 @@ void host_info_gather(const struct job *job, const struct mpi_install *tools,
     (void)statvfs("/dev/shm", &shm);
     (void)getrlimit(RLIMIT_NOFILE, &files);
     if (fd_limits_before() != 0)
-        files.rlim_cur = fd_limits_before(); /* what programs get */
+        files.rlim_cur = fd_limits_before(); /* limit that programs get */
     *ret = (struct host_info){.version = RINGMASTER_VERSION,
                               .job = hash_job(job),
                               .program = hash_program(&job->program.argv),
@@ -120,7 +120,7 @@ static int text_member(const json_t *object, const char *key, char *ret, size_t 
     return 0;
 }
 
-/* Who says nothing of it is of a version that knew none. */
+/* A host whose message lacks the build ID has a version from before it existed. */
 static int build_member(const json_t *object, char ret[BUILD_ID_SIZE], struct error *err) {
     const char *text = NULL;
     if (json_member_string(object, "join", "build", &text, err) != 0)

@@ -18,8 +18,8 @@ enum {
     DIALS_MAX = 64
 };
 
-/* Who has connected and says nothing keeps its line so long, where others want one. A host says its
- * word at once, and waits for the answer much longer. */
+/* How long a connection may stay without a word from its peer while others wait. A host sends its
+ * word at once, but waits much longer for the answer. */
 enum { SILENT_MS = 250 };
 
 enum state { CLOSED, CONNECTING, ASKING, ANSWERED, SENDING, LISTENING, SINKING };
@@ -27,9 +27,9 @@ enum state { CLOSED, CONNECTING, ASKING, ANSWERED, SENDING, LISTENING, SINKING }
 struct line {
     int fd;
     enum state state;
-    struct network_check_way *way; /* of one that was dialled */
+    struct network_check_way *way; /* of a connection that this host dialled */
     int64_t began;
-    size_t got; /* of a word */
+    size_t got; /* bytes of the word received */
     char word[WORD];
 };
 
@@ -39,12 +39,12 @@ struct network_check {
     struct line *lines;
     struct pollfd *polls;
     size_t count;
-    size_t dialled;  /* hosts behind this one, in their order */
-    size_t expected; /* hosts that dial this one */
-    size_t served;   /* of them, those that are done */
+    size_t dialled;  /* hosts after this one, in order, that were considered */
+    size_t expected; /* number of hosts that dial this one */
+    size_t served;   /* number of those that are done */
     char *piece;
     int64_t deadline;
-    int64_t send_end; /* 0: nothing is sent yet */
+    int64_t send_end; /* 0: nothing has been sent yet */
 };
 
 bool network_check_dials(size_t from, size_t to, size_t count) {
@@ -65,7 +65,8 @@ static void fail(struct line *l, const char *why) {
     shut(l);
 }
 
-/* There is one: of both kinds there are no more than was made room for. */
+/* Takes a free line. There is one, because both kinds have no more lines than were allocated for
+ * them. */
 static struct line *take_line(struct network_check *r) {
     size_t slot = 0;
     while (slot < r->count && r->lines[slot].state != CLOSED)
@@ -82,7 +83,7 @@ static struct network_check_way *add_way(struct network_check *r, size_t peer) {
     return way;
 }
 
-/* False where that has failed already. */
+/* Dials a host. Returns false if that failed immediately. */
 static bool dial(struct network_check *r, size_t peer) {
     struct sockaddr_storage to;
     const struct network_check_peer *p = &r->o->peers[peer];
@@ -107,17 +108,17 @@ static void ask(struct network_check *r, struct line *l) {
     }
     l->began = clock_now();
     l->state = ASKING;
-    /* A socket that is new takes a word at once. */
+    /* A new socket accepts a word at once. */
     if (send(l->fd, r->o->ask, WORD, MSG_NOSIGNAL) != WORD)
         fail(l, "the connection was closed");
 }
 
-/* To whom this one sends. */
+/* The host to which this one sends. */
 static size_t next_host(const struct network_check *r) {
     return (r->o->self + 1) % r->o->count;
 }
 
-/* 1 when the word is there, 0 when more of it must come, -1 at the end. */
+/* Returns 1 when the word is complete, 0 if more must come, -1 at the end. */
 static int read_word(struct line *l) {
     ssize_t size = recv(l->fd, l->word + l->got, WORD - l->got, 0);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
@@ -138,7 +139,7 @@ static void hear_answer(struct network_check *r, struct line *l) {
         l->way->trip = clock_now() - l->began;
         l->state = ANSWERED;
         if (l->way->peer != next_host(r))
-            shut(l); /* it has done its part */
+            shut(l); /* the peer has done its part */
     }
 }
 
@@ -150,7 +151,7 @@ static void measure(struct network_check *r, struct line *l) {
     struct network_check_sent *sent = &r->result->sent;
     sent->time = clock_now() - l->began;
     if (getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) {
-        /* What was acknowledged before is a word, and the opening of the connection. */
+        /* The word and the start of the connection were acknowledged before. */
         uint64_t before = WORD + 1;
         sent->bytes = info.tcpi_bytes_acked > before ? info.tcpi_bytes_acked - before : 0;
         sent->path_mtu = info.tcpi_pmtu;
@@ -169,7 +170,7 @@ static bool is_asked(const struct line *l) {
     return l->state == CONNECTING || l->state == ASKING;
 }
 
-/* Those next to this one first. */
+/* Dials the next hosts, nearest first. */
 static void dial_more(struct network_check *r, int64_t now) {
     size_t asked = 0;
     for (size_t i = 0; i < r->count; i++)
@@ -185,8 +186,7 @@ static void dial_more(struct network_check *r, int64_t now) {
     }
 }
 
-/* Once every dial has come to something, the line to the next host becomes that of the measurement.
- */
+/* Starts the measurement once every dial has ended, on the line to the next host. */
 static void begin_to_send(struct network_check *r) {
     int64_t now = clock_now();
     for (size_t i = 0; i < r->count; i++)
@@ -203,9 +203,10 @@ static void begin_to_send(struct network_check *r) {
     }
 }
 
-/* --- being dialled ---------------------------------------------------------------------------- */
+/* --- incoming connections --------------------------------------------------------------------- */
 
-/* Then who comes waits in the kernel, with its word. */
+/* Returns true while no connection is accepted; new ones then wait in the kernel, with their word.
+ */
 static bool is_full(const struct network_check *r) {
     size_t guests = 0;
     for (size_t i = 0; i < r->count; i++)
@@ -224,7 +225,7 @@ static int64_t silence_end(const struct line *l) {
     return l->state == LISTENING ? l->began + SILENT_MS * CLOCK_MILLISECOND : INT64_MAX;
 }
 
-/* For others; returns when there is something to do here next. */
+/* Closes silent lines if others wait. Returns when the next one becomes due. */
 static int64_t make_room(struct network_check *r, int64_t now) {
     int64_t next = INT64_MAX;
     if (!is_full(r))
@@ -251,7 +252,7 @@ static void answer(struct network_check *r, struct line *l) {
 }
 
 static void sink(struct network_check *r, struct line *l) {
-    ssize_t size = recv(l->fd, r->piece, PIECE, MSG_TRUNC); /* nobody looks at the bytes */
+    ssize_t size = recv(l->fd, r->piece, PIECE, MSG_TRUNC); /* the bytes are discarded */
     if (size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR)))
         return;
     r->served++;
@@ -274,7 +275,7 @@ static void fill(const struct network_check *r) {
     for (size_t i = 0; i < r->count; i++) {
         const struct line *l = &r->lines[i];
         bool writes = l->state == CONNECTING || l->state == SENDING;
-        /* Of a line that waits for its turn an end is not of interest. */
+        /* The end of a closed or waiting line is of no interest. */
         bool rests = l->state == CLOSED || l->state == ANSWERED;
         r->polls[1 + i] =
             (struct pollfd){.fd = rests ? -1 : l->fd, .events = writes ? POLLOUT : POLLIN};

@@ -45,7 +45,7 @@ static int take_word(const json_t *order, const char *key, char ret[NETWORK_CHEC
     return 0;
 }
 
-/* A host that is not there has no address. */
+/* A missing host has no address. */
 static void take_peers(const json_t *list, struct network_check_peer *ret) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *pair = json_array_get(list, i);
@@ -77,14 +77,14 @@ static json_t *reach_json(const struct network_check_result *r) {
     return object;
 }
 
-/* Takes over the value. */
+/* Takes ownership of VALUE. */
 static int print(const char *name, json_t *value, struct error *err) {
     cleanup_json json_t *object = json_pack("{s:o}", name, value);
     cleanup_free char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
     if (text == NULL)
         return error_no_memory(err, "what was found");
     size_t size = strlen(text);
-    text[size] = '\n'; /* in place of the end */
+    text[size] = '\n'; /* replaces the final NUL */
     return file_write_all(STDOUT_FILENO, text, size + 1, err);
 }
 

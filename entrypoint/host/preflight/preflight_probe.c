@@ -26,8 +26,8 @@ int preflight_probe_listen(struct preflight_probe *e, const struct net_address *
     return -1;
 }
 
-/* Each of the child's lines is an object; other words of it, or half a line of a child that was
- * killed, are none. */
+/* Takes one line of the child's. Results are objects; other output, and half a line of a child that
+ * was killed, are ignored. */
 static void take_line(void *context, const char *line, size_t size) {
     struct preflight_probe *e = context;
     json_t *object = NULL;
@@ -36,8 +36,8 @@ static void take_line(void *context, const char *line, size_t size) {
     json_decref(object);
 }
 
-/* Whatever it had told before: what it came to last, nobody has looked at. Its last line may be
- * what it found, which is not for people. */
+/* Adds the child's failure, whatever it reported before, because its last check is incomplete. Its
+ * last line may be a result rather than a message for people. */
 static void add_fault(struct preflight_probe *e, int code) {
     char text[sizeof(e->task.tail.text) + 64];
     const char *end = strrchr(e->task.tail.text, '\n');

@@ -34,8 +34,7 @@ static void path_of(const char *root, const char *path, char ret[PATH_MAX]) {
     (void)snprintf(ret, PATH_MAX, "%s%s", root, path);
 }
 
-/* What stands behind KEY and its colon in the first line that begins with it; "" where nothing
- * does. */
+/* The value after KEY and a colon in the first line that begins with KEY; "" if there is none. */
 static void read_value(const char *path, const char *key, char ret[VALUE_SIZE]) {
     cleanup_buf struct buf text;
     buf_init(&text, FILE_TEXT_MAX);
@@ -80,7 +79,7 @@ static int64_t count_names(const char *folder) {
     return count;
 }
 
-/* The threads of USER that can be seen from here; those in other containers cannot. */
+/* The number of threads of USER that are visible here; those in other containers are not. */
 static int64_t count_threads(const char *root, uid_t user) {
     char folder[PATH_MAX];
     char path[PATH_MAX];
@@ -101,8 +100,8 @@ static int64_t count_threads(const char *root, uid_t user) {
     return count;
 }
 
-/* How many processes may be started yet: the least of what control groups (v2, v1) and the user's
- * limit, which root has none of, leave. */
+/* How many more processes may be started: the minimum over control groups (v2, v1) and the user's
+ * limit, from which root is exempt. */
 static int64_t pids_left(const char *root) {
     static const char *const groups[][2] = {
         {"/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids.current"},
@@ -133,7 +132,7 @@ static int64_t free_mib(const char *folder) {
     return room < 0 ? -1 : room / MIB;
 }
 
-/* From the kernel: /sys may be another network's. */
+/* Asks the kernel, because /sys may show another network namespace. */
 static int64_t read_mtu(const char *interface) {
     struct ifreq request = {0};
     cleanup_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -153,7 +152,8 @@ static void read_driver(const char *root, char ret[VALUE_SIZE]) {
                    number != NULL ? number : "");
 }
 
-/* The driver may tell of GPUs that other containers got: of this one's there is a device. */
+/* Returns true if the GPU has a device file here. The driver also lists GPUs of other containers.
+ */
 static bool is_ours(const char *root, const char *information) {
     char path[PATH_MAX];
     char minor[VALUE_SIZE];
@@ -166,7 +166,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(a, b);
 }
 
-/* Each model once, in the same order on every host: "NVIDIA A10G, NVIDIA L4". */
+/* Joins the models, each once, in the same order on every host: "NVIDIA A10G, NVIDIA L4". */
 static void join_models(char (*models)[VALUE_SIZE], size_t count, char *ret, size_t size) {
     ret[0] = '\0';
     qsort(models, count, sizeof(*models), by_name);
@@ -178,7 +178,7 @@ static void join_models(char (*models)[VALUE_SIZE], size_t count, char *ret, siz
     }
 }
 
-/* The driver's files say what is there where no library of its own is. */
+/* Reads the models from the driver's files, because its library may be missing. */
 static void read_models(const char *root, char *ret, size_t size) {
     char folder[PATH_MAX];
     char file[PATH_MAX];
@@ -201,7 +201,7 @@ static void read_models(const char *root, char *ret, size_t size) {
     join_models(models, count, ret, size);
 }
 
-/* Bytes of other alphabets in a file of the kernel's are nobody's name. */
+/* Sets KEY to TEXT; bytes that are not UTF-8 in a kernel file are ignored, as they are no name. */
 static void set_text(json_t *object, const char *key, const char *text) {
     json_t *value = json_string(text);
     (void)json_object_set_new(object, key, value != NULL ? value : json_string(""));

@@ -14,18 +14,18 @@
 #include <string.h>
 
 enum {
-    GRACE_SECONDS = 10, /* its own deadline comes first, and says more */
-    /* So long a host waits for the one that it is to ask, at most half of what all hosts wait for
-     * each other; then it fetches for itself. */
+    GRACE_SECONDS = 10, /* the child's own deadline comes first and gives a better error */
+    /* How long a host waits for the one from which it fetches, at most half of the time for all
+       hosts to meet; then it fetches from the source. */
     PATIENCE_SECONDS = 60,
 };
 
-/* The child's last mark where it stays (transfer/download_order.h). */
+/* The child's last mark; it then stays to serve others (transfer/download_order.h). */
 static const char all_here[] = "all is here\n";
 
 /* --- the order -------------------------------------------------------------------------------- */
 
-/* A file of this machine is there already: nobody asks another host for it. */
+/* With a file of this machine, no host asks another one. */
 static json_t *code_json(const struct job *job, const char *code) {
     return json_pack("{s:s, s:o, s:o, s:b, s:b}", "what", "code", "from",
                      json_sprintf("%s%s", code[0] == '/' ? "file://" : "", code), "to",
@@ -41,8 +41,8 @@ static json_t *channel_json(const struct job *job, const struct download_source 
                      (json_int_t)(s->sharded ? c->count : 1), "pass", !s->sharded);
 }
 
-/* "DIRECTORY/": a target is a folder. Jobs that share it would overwrite each other's model, and
- * give up what another one uploads just then. */
+/* A target is a folder, "DIRECTORY/". Jobs that share one would overwrite each other's model and
+ * abort each other's uploads. */
 static json_t *folder_json(const struct job *job, const char *target, const char *below) {
     const char *slash = str_ends_with(target, "/") ? "" : "/";
     return json_sprintf("%s%s%s%s%s", target, slash, job->part, job->part[0] != '\0' ? "/" : "",
@@ -63,8 +63,8 @@ json_t *input_download_target(const struct job *job, enum input_download_target 
     return folder_json(job, job->settings.output, below);
 }
 
-/* Of what hosts share the first one gives up what a killed start has begun. Where it may be lost
- * another one may lead the job by now, and upload there. */
+/* Returns true if this host may abort old uploads to shared targets: the first host does so. With
+ * failover, another host may lead the job by now and be uploading there. */
 static bool tidies_for_all(const struct job *job) {
     return cluster_is_master(&job->cluster) && !job->settings.failover;
 }
@@ -82,7 +82,7 @@ static json_t *target_json(const struct job *job, const char *what,
                      "target", 1, "tidy", tidies);
 }
 
-/* Whether that can be uploaded is asked first: what is fetched may take hours. */
+/* Adds the targets first, because fetching may take hours before a failure to upload is found. */
 static void add_targets(const struct job *job, json_t *tasks) {
     if (job->settings.output != NULL)
         (void)json_array_append_new(tasks, target_json(job, "output", INPUT_DOWNLOAD_OUTPUT, true));
@@ -113,8 +113,9 @@ static json_t *place_json(const struct job *job, const char *name) {
                         (unsigned)job->ports.passing);
 }
 
-/* The name or address of the host above this one in the tree, as the description has it; NULL where
- * hosts are only counted, and it is not the first one, where it says that one's. */
+/* The name or address of the host above this one in the tree, as in the description. If the
+ * platform gives only the number of hosts, that is known for the first host alone, and perhaps not
+ * even then; NULL: unknown. */
 static const char *known_above(const struct cluster *c) {
     const size_t above = (c->self - 1) / 2;
     if (!c->counted)
@@ -122,7 +123,7 @@ static const char *known_above(const struct cluster *c) {
     return above == 0 ? c->master_at.text : NULL;
 }
 
-/* How long it is waited for. */
+/* How long this host waits for it, in seconds. */
 static int64_t patience_of(const struct job *job) {
     int64_t patience = job->settings.ready_seconds / 2;
     if (patience > PATIENCE_SECONDS)
@@ -172,7 +173,7 @@ static void hear_mark(void *context, const char *line, size_t size) {
     s->o.mark(s->o.context, line, size);
 }
 
-/* Its last words are its error. */
+/* The child's last line is its error. */
 static void ended(void *context, int code) {
     struct input_download *s = context;
     struct error err = {0};
@@ -204,7 +205,7 @@ static void late(void *context) {
     subprocess_signal(&s->task, SIGKILL);
 }
 
-/* It is opened here, so that a port that is not free is the container's own fault to tell. */
+/* The port is opened here, so that a port in use is reported as this container's error. */
 static int add_door(const struct input_download *s, const char *told, json_t *order, int *listener,
                     struct error *err) {
     const struct net_address any = {0};

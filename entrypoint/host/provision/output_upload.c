@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* From giving up to SIGKILL: so long it may take to say so to the server. At most half the time. */
+/* Time between giving up and SIGKILL, to abort uploads at the server; at most half of the limit. */
 enum { ABORT_SECONDS = 5 };
 
 /* --- the order -------------------------------------------------------------------------------- */
@@ -121,12 +121,12 @@ void output_upload_close(struct output_upload *u) {
     u->open = false;
 }
 
-/* A limit that is there and earlier stays. */
+/* Sets a limit; an earlier one that is already set stays. */
 static void limit(struct output_upload *u, int64_t seconds) {
     int64_t end = clock_now() + seconds * CLOCK_SECOND;
     int64_t spare = seconds > (int64_t)2 * ABORT_SECONDS ? ABORT_SECONDS * CLOCK_SECOND
                                                          : seconds * CLOCK_SECOND / 2;
-    if (seconds == 0) { /* also giving up takes a moment */
+    if (seconds == 0) { /* giving up takes a moment, too */
         end += ABORT_SECONDS * CLOCK_SECOND;
         spare = ABORT_SECONDS * CLOCK_SECOND;
     }

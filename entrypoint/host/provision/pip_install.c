@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LAST_WORDS_MAX = 560 }; /* bytes of pip's, within an error's text */
+enum { LAST_WORDS_MAX = 560 }; /* bytes of pip's output in an error */
 
-/* LINE, SIZE bytes without NUL, without secrets. */
+/* Logs LINE, SIZE bytes without a NUL, without secrets. */
 static void hear(void *context, const char *line, size_t size) {
     const struct pip_install *i = context;
     cleanup_buf struct buf raw, clean;
@@ -21,7 +21,7 @@ static void hear(void *context, const char *line, size_t size) {
         i->line(i->context, buf_text(&clean), clean.size);
 }
 
-/* As many of its last lines as have room, in one. */
+/* Joins the last lines that fit into one. */
 static void last_words(const struct tail *tail, char ret[LAST_WORDS_MAX]) {
     cleanup_buf struct buf clean;
     char text[LINE_SPLITTER_TAIL_SIZE + 1];
@@ -36,7 +36,7 @@ static void last_words(const struct tail *tail, char ret[LAST_WORDS_MAX]) {
             break;
     (void)snprintf(ret, LAST_WORDS_MAX, "%s", from);
     for (char *at = ret; (at = strchr(at, '\n')) != NULL;)
-        *at = ';'; /* errors are one line */
+        *at = ';'; /* errors are a single line */
 }
 
 static void ended(void *context, int code) {
@@ -74,9 +74,9 @@ static void pulse(void *context) {
     i->runs(i->context);
 }
 
-/* Its own, as the program's: what a package's setup.py does is the user's, and as its user.
- * Debian's pip refuses to write beside the system's packages, which in a container is what is
- * wanted; so is root. */
+/* pip gets the program's environment and user, because a package's setup.py is the user's code.
+ * Debian's pip refuses to install next to the system's packages, and warns of root; in a container
+ * both are intended. */
 static int make_environment(const struct pip_install_options *o, struct argv *ret,
                             struct error *err) {
     static const char *const defaults[][2] = {{"PIP_BREAK_SYSTEM_PACKAGES", "1"},

@@ -15,7 +15,7 @@
 
 struct passed {
     const char *name;
-    const char *fallback; /* NULL: not set then */
+    const char *fallback; /* NULL: then not set */
 };
 
 int environment_daemon(char *const *own, const char *socket, struct argv *ret, struct error *err) {
@@ -53,12 +53,14 @@ int environment_add_attempt(struct argv *environment, unsigned attempt, const ch
 
 /* --- programs -------------------------------------------------------------------------------- */
 
-/* Not for programs: our settings with their secrets, and what would steer Open MPI. */
+/* Returns true for variables that programs may have: not our settings with their secrets, nor those
+ * that configure Open MPI. */
 static bool is_kept(const char *variable) {
     return !rank_environment_is_mpi(variable) && !str_starts_with(variable, "RINGMASTER_");
 }
 
-/* What the user's options for mpirun set for ranks, over the container's own variables. */
+/* Adds variables that the user's options for mpirun set for ranks; they override the container's.
+ */
 static int add_custom(const char *options, struct argv *ret, struct error *err) {
     struct custom_options custom = {0};
     int result = custom_options_parse(options, &custom, err);
@@ -72,7 +74,7 @@ static int add_custom(const char *options, struct argv *ret, struct error *err) 
     return result;
 }
 
-/* This host's number among those of the attempt: ranks are placed host by host. */
+/* This host's number among those of the attempt, for ranks are placed host by host. */
 static unsigned own_number(const struct cluster *c) {
     unsigned number = 0;
     for (size_t i = 0; i < c->self; i++)
@@ -84,7 +86,8 @@ static int add_default(struct argv *ret, const char *name, const char *value, st
     return argv_get_env(ret, name) != NULL ? 0 : argv_set_env(ret, name, value, err);
 }
 
-/* What torchrun says of hosts; without an agent's store, or all ranks would wait for one. */
+/* Adds torchrun's variables about hosts. The one about an agent's store is left out, or all ranks
+ * would wait for it. */
 static int add_group(const struct job *job, struct argv *ret, struct error *err) {
     const struct cluster *c = &job->cluster;
     if (set_number(ret, "GROUP_RANK", own_number(c), err) != 0 ||
@@ -105,7 +108,8 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
             return -1;
     if (run_as_add(ret, err) != 0)
         return -1;
-    /* Ranks write to a pipe; without this a Python program's words come when it ends. */
+    /* Ranks write to a pipe; without this variable a Python program's output would only arrive at
+     * its end. */
     if (add_default(ret, "PYTHONUNBUFFERED", "1", err) != 0 || add_group(job, ret, err) != 0)
         return -1;
     if (efa_add("", job->cluster.instance_type, ret, err) != 0)
@@ -139,7 +143,7 @@ int environment_set_threads(struct argv *environment, int threads, struct error 
 
 /* --- ranks ----------------------------------------------------------------------------------- */
 
-/* Returns true if ENVIRONMENT has a value for the name of VARIABLE (NAME=VALUE). */
+/* Returns true if ENVIRONMENT has a value for the name in VARIABLE (NAME=VALUE). */
 static bool is_set(const struct argv *environment, const char *variable) {
     size_t size = strcspn(variable, "=") + 1;
     for (size_t i = 0; i < environment->count; i++)
@@ -155,7 +159,8 @@ int environment_add_rank(struct argv *environment, char *const *launched, const 
     if (rank_environment_read(launched, &place, err) != 0 ||
         environment_add_attempt(environment, place.attempt, run != NULL ? run : "", err) != 0)
         return -1;
-    /* What environment_host has set of Open MPI's, the user wants to win over mpirun's word. */
+    /* Variables of Open MPI's in the environment were set by the user and override those of mpirun.
+     */
     for (; *launched != NULL; launched++)
         if (rank_environment_is_mpi(*launched) && !is_set(environment, *launched) &&
             argv_add(environment, *launched, err) != 0)

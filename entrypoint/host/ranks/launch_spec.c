@@ -20,7 +20,7 @@ static int add_all(struct buf *text, const struct argv *list, struct error *err)
     return 0;
 }
 
-/* What execve() counts: each string, its NUL and its pointer. */
+/* Size as execve() counts it: each string with its NUL, and its pointer. */
 static size_t weigh(const struct argv *list, const char **ret_largest) {
     size_t sum = 0;
     size_t most = 0;
@@ -35,7 +35,8 @@ static size_t weigh(const struct argv *list, const char **ret_largest) {
     return sum;
 }
 
-/* A quarter of the stack's limit, 6 MiB at most; a rank's own variables are still to come. */
+/* Limit: a quarter of the stack's limit, at most 6 MiB. A rank's own variables are still to be
+ * added. */
 static int check_size(const struct argv *environment, const struct argv *words, struct error *err) {
     const char *largest = "";
     const char *ignored = "";
@@ -74,7 +75,7 @@ static int malformed(struct error *err) {
     return error_set(err, EXIT_CODE_INTERNAL, "the supervisor's start has no environment");
 }
 
-/* SIZE bytes end with a NUL. */
+/* Splits SIZE bytes, which end with a NUL. */
 static int split(const char *bytes, size_t size, struct argv *environment, struct argv *words,
                  struct error *err) {
     int64_t variables = 0;

@@ -29,14 +29,15 @@ static void close_fd(int *fd) {
     *fd = -1;
 }
 
-/* The group lives as long as one of its processes does, so this reaches the program's children too,
- * and nobody else once the program is gone: its pid stays taken until it is reaped. */
+/* Signals the program's process group, which lives as long as any process in it. This also reaches
+ * the program's children. After the program's end it cannot hit other processes, because its pid
+ * stays reserved until it is reaped. */
 static void signal_program(const struct shim *s, int number) {
     if (s->running)
         (void)kill(-s->program.pid, number);
 }
 
-/* A signal of the user's is for the program itself: those below it may have no handler. */
+/* Passes a user signal to the program only: its children may have no handler. */
 static void pass_on(const struct shim *s, int64_t number) {
     if (s->running && number > 0 && number < NSIG && user_signals_has((int)number))
         (void)kill(s->program.pid, (int)number);
@@ -52,7 +53,7 @@ static void report(struct shim *s, enum rank_end end, int value) {
     link_send(s->link, message);
     link_flush(s->link); /* what follows may end the loop before it writes */
     s->ended = true;
-    /* In a stop the other ranks may still be at work on a checkpoint: leaving would end them. */
+    /* In a stop the other ranks may still be writing a checkpoint, and leaving would end them. */
     if (s->cause != RANK_CAUSE_STOP)
         loop_after(&s->loop, &s->leave, LEAVE_SECONDS * CLOCK_SECOND);
 }
@@ -72,7 +73,7 @@ static void leave_now(void *context) {
     loop_end(&s->loop);
 }
 
-/* Fills the rest of the program's environment in. */
+/* Completes the program's environment. */
 static int build_environment(const struct shim *s, const json_t *start, struct argv *ret,
                              struct error *err) {
     const char *master = NULL;
@@ -93,7 +94,7 @@ static int build_environment(const struct shim *s, const json_t *start, struct a
     return s->progress >= 0 ? argv_set_env(ret, PROGRESS_VARIABLE, path, err) : 0;
 }
 
-/* What was chosen is told once a host, by its first rank. */
+/* Chooses how ranks share memory. The host's first rank reports the choice, once. */
 static int add_memory(struct shim *s, struct argv *environment, struct error *err) {
     struct shm_transport_facts facts;
     struct shm_transport_choice choice;
@@ -145,7 +146,7 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
     return 0;
 }
 
-/* A program that cannot be started says why where its own words would have gone. */
+/* Starts the program. If that fails, the reason goes where the program's output would have gone. */
 static void start(struct shim *s, const json_t *message) {
     struct error err = {0};
     if (start_program(s, message, &err) != 0) {
@@ -157,7 +158,7 @@ static void start(struct shim *s, const json_t *message) {
     close_fd(&s->error_out[1]);
 }
 
-/* What the program ends with from here on is not its own doing. */
+/* The cause of any later end of the program is the teardown. */
 static void tear_down(struct shim *s) {
     if (s->cause == RANK_CAUSE_NONE && !s->ended) {
         s->cause = RANK_CAUSE_TEARDOWN;
@@ -208,7 +209,7 @@ static void hear(void *context, const json_t *message) {
     }
 }
 
-/* Without a supervisor there is nobody to report to, and nothing may outlive it. */
+/* Without a supervisor nobody receives reports, and no process may outlive it. */
 static void supervisor_gone(void *context, const struct error *why) {
     struct shim *s = context;
     (void)why;
@@ -220,8 +221,8 @@ static void supervisor_gone(void *context, const struct error *why) {
 
 const struct link_events shim_events = {.message = hear, .closed = supervisor_gone};
 
-/* SIGTERM and SIGINT here come from mpirun or its daemon, which end the job, and so do the user's
- * signals that mpirun passes on: nobody else signals the shim. */
+/* SIGTERM and SIGINT come from mpirun or its daemon, which end the job, and so do the user signals
+ * that mpirun passes on. No other process signals the shim. */
 static void on_signal(void *context, int number) {
     struct shim *s = context;
     if (number == SIGCHLD) {
@@ -244,7 +245,8 @@ static int listen_to_signals(struct shim *s, struct error *err) {
 }
 
 static int say_hello(struct shim *s, struct error *err) {
-    struct error ignored; /* without it nobody is called stalled: not worth failing a rank for */
+    struct error
+        ignored; /* without it a stall cannot be detected, which is no reason to fail a rank */
     s->progress = progress_create(&ignored);
     if (pipe2(s->out, O_CLOEXEC) != 0 || pipe2(s->error_out, O_CLOEXEC) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "pipes for the program's output");
@@ -274,8 +276,8 @@ static void shim_done(struct shim *s) {
     close_fd(&s->progress);
 }
 
-/* No program of this user may look into a process that says how a rank ended, and it leaves no core
- * file. */
+/* Keeps programs of this user from inspecting the process that reports how a rank ended, and
+ * disables core files. */
 static void close_the_curtains(void) {
     (void)prctl(PR_SET_DUMPABLE, 0);
 }
@@ -287,8 +289,8 @@ int rank_run(char *const *environment, int *ret_code, struct error *err) {
     s.leave = (struct timer){.fire = leave_now, .context = &s};
     close_the_curtains();
     (void)signal(SIGPIPE, SIG_IGN);
-    /* What leaves the program's group, and its parents, stays below this process: a stop finds it.
-     */
+    /* Processes that leave the program's group or lose their parents stay below this process, so
+     * that a stop finds them. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     int result = -1;
     if (rank_environment_read(environment, &s.place, err) == 0 && loop_init(&s.loop, err) == 0 &&

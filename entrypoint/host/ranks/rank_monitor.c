@@ -16,7 +16,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* Or with a heartbeat. */
+/* Interval of looks; other hosts than a single one look with each heartbeat. */
 static const int64_t watch_pause = 4 * CLOCK_SECOND;
 
 static int64_t cpu_of(void *context) {
@@ -24,7 +24,8 @@ static int64_t cpu_of(void *context) {
     return cpu_time_below(s->shim);
 }
 
-/* One rank that rests may wait for another one: what it means when all do, the master knows. */
+/* Reports a quiet rank. It may be waiting for another one; only the master knows whether all are
+ * quiet. */
 static void tell_quiet(const struct rank_monitor *w, const struct rank_slot *s, int64_t limit) {
     char states[RANK_REPORT_EVIDENCE_SIZE];
     thread_states(s->shim, states, sizeof(states));
@@ -41,12 +42,12 @@ static void tell_busy(const struct rank_monitor *w, const struct rank_slot *s) {
     crew_sinks_tell(w->sinks, MESSAGE_BUSY, members);
 }
 
-/* For a rank that reports no progress. */
+/* The limit for a rank that does not report progress. */
 static int64_t silence_limit(const struct settings *s) {
     return (s->idle_seconds > 0 ? s->idle_seconds : s->stall_seconds) * CLOCK_SECOND;
 }
 
-/* Only a limit that ends the job is the user's word on how long a rest may be. */
+/* A limit that ends the job was set by the user and is therefore exact. */
 static bool is_exact(const struct settings *s) {
     return s->idle_seconds > 0;
 }
@@ -89,7 +90,7 @@ static void say_late(const struct rank_slot *s, int64_t now) {
                 s->rank, (now - s->stall.marked_at) / CLOCK_SECOND, states);
 }
 
-/* Returns what limits its silence; 0: nothing does. */
+/* Looks at one rank. Returns the limit of its silence; 0: none. */
 static int64_t look_at(const struct rank_monitor *w, struct rank_slot *s, int64_t now) {
     const struct settings *settings = &w->job->settings;
     const struct stall_rule rule = {.most = settings->stall_seconds * CLOCK_SECOND,
@@ -102,7 +103,7 @@ static int64_t look_at(const struct rank_monitor *w, struct rank_slot *s, int64_
         look_at_silent(w, s, now);
         return silence_limit(settings);
     }
-    if (s->idleness.quiet) /* it is watched by its marks from here on */
+    if (s->idleness.quiet) /* from here on the rank is watched by its marks */
         tell_busy(w, s);
     s->idleness.quiet = false;
     int64_t limit = stall_limit(&s->stall, &state, &rule);
@@ -113,7 +114,7 @@ static int64_t look_at(const struct rank_monitor *w, struct rank_slot *s, int64_
     return limit;
 }
 
-/* --- when it looks --------------------------------------------------------------------------- */
+/* --- schedule -------------------------------------------------------------------------------- */
 
 static bool is_alone(const struct rank_monitor *w) {
     return w->job->cluster.count == 1;
@@ -123,16 +124,17 @@ static bool is_asked_for(const struct settings *s) {
     return s->stall_seconds > 0 || s->idle_seconds > 0 || s->stall_learned;
 }
 
-/* What a look has found. */
+/* Result of a look. */
 struct looked {
-    int64_t limit; /* the least that limits a silence; 0: nothing does */
-    int64_t rest;  /* until one of those without marks may be told of; -1: never */
-    bool taught;   /* all of them */
+    int64_t limit; /* the smallest limit of a silence; 0: none */
+    int64_t rest;  /* time until a rank without marks may have to be reported; -1: never */
+    bool taught;   /* every rank has shown its usual pace */
 };
 
-/* A host alone is woken by nothing else, and a silence is no event. A rank that opens the memory
- * for its progress is one: from then on looks become rare as ranks show what to expect. Before it
- * there are two looks at a silence, one when it has begun and one when its limit is over. */
+/* Schedules the next look. A single host has no heartbeats that would wake it, and silence causes
+ * no event. Once a rank opens the memory for its progress, looks begin and become rarer as ranks
+ * show their pace. Before that, a silence is looked at twice: after it begins and when its limit
+ * ends. */
 static void watch_again(struct rank_monitor *w, const struct looked *l) {
     bool often = w->shown || w->job->settings.idle_seconds > 0;
     if (!is_alone(w))
@@ -146,7 +148,7 @@ static void watch_again(struct rank_monitor *w, const struct looked *l) {
     loop_within(w->loop, &w->look, w->pause);
 }
 
-/* Of one without marks; -1: nobody wants to know. */
+/* The time until a rank without marks may have to be reported; -1: never. */
 static int64_t rest_of(const struct rank_monitor *w, const struct rank_slot *s, int64_t now) {
     int64_t silence = silence_limit(&w->job->settings);
     bool exact = is_exact(&w->job->settings);
@@ -171,7 +173,8 @@ static void look_at_all(struct rank_monitor *w, bool stood_still, int64_t now, s
     }
 }
 
-/* When this process itself stood still (a paused container), silence says nothing about ranks. */
+/* Looks at all ranks. If this process itself was paused (with its container), silence says nothing
+ * about ranks. */
 static void watch(void *context) {
     struct rank_monitor *w = context;
     struct looked looked;
@@ -180,9 +183,10 @@ static void watch(void *context) {
     watch_again(w, &looked);
 }
 
-/* --- who shows progress ---------------------------------------------------------------------- */
+/* --- first sign of progress ------------------------------------------------------------------ */
 
-/* Whether what the kernel tells is that: it also tells of memory that is not looked at any more. */
+/* Returns true if a rank has opened its memory. The kernel also reports memory that is no longer
+ * watched. */
 static bool has_open(int fd) {
     char bytes[16 * sizeof(struct inotify_event)];
     struct inotify_event event;
@@ -196,8 +200,8 @@ static bool has_open(int fd) {
     return found;
 }
 
-/* One rank has opened it: looks begin. The descriptor stays: to close it the kernel waits, some
- * 10 ms, where it still looked at some memory just before. */
+/* Starts the looks when a rank has opened its memory. The descriptor stays open, because closing it
+ * can take the kernel some 10 ms if a watch was removed just before. */
 static void opened(void *context, uint32_t events) {
     struct rank_monitor *w = context;
     const struct looked none = {0};
@@ -210,7 +214,7 @@ static void opened(void *context, uint32_t events) {
         watch_again(w, &none);
 }
 
-/* Memory is a file to the kernel, which tells who opens it. */
+/* Watches the memory with inotify, which works because it is a file to the kernel. */
 static bool watch_memory(struct rank_monitor *w, struct rank_slot *s, int fd) {
     char path[32];
     struct error ignored;

@@ -58,7 +58,7 @@ uint64_t rank_set_step(const struct rank_set *c) {
     return furthest;
 }
 
-/* Whatever a program has written: numbers of JSON have a sign. */
+/* Limits a number from a program to int64_t, which JSON holds. */
 static json_int_t bounded(uint64_t number) {
     return number < INT64_MAX ? (json_int_t)number : INT64_MAX;
 }
@@ -92,12 +92,12 @@ enum rank_memory rank_set_memory(const struct rank_set *c) {
     return kills > c->oom_kills ? RANK_MEMORY_KILLED : RANK_MEMORY_ENOUGH;
 }
 
-/* What the kernel has said since the attempt began. */
+/* Adds what the kernel has logged since the attempt began. */
 static void add_evidence(struct rank_set *c, struct rank_report *r) {
     char words[RANK_REPORT_EVIDENCE_SIZE - 64];
     bool memory = r->memory == RANK_MEMORY_KILLED;
     size_t used = 0;
-    r->evidence[0] = '\0'; /* a shim has none to tell */
+    r->evidence[0] = '\0'; /* a shim sends no evidence */
     kmsg_read(&c->kernel, r->end == RANK_SIGNALLED, memory, words, sizeof(words));
     for (const char *line = words; *line != '\0';) {
         char text[sizeof(words)];
@@ -121,8 +121,8 @@ static void record_end(const struct rank_set *c, const struct rank_report *r) {
                             memory[r->memory]));
 }
 
-/* All that the program wrote lies in its pipes by now, so the lines are complete. What it has left
- * behind may have last words yet. */
+/* All output of the program is in its pipes by now, so lines are complete. Processes that it has
+ * left may still print. */
 static void report(struct rank_slot *s, struct rank_report *r) {
     pipe_reader_drain(&s->out);
     pipe_reader_drain(&s->error_out);
@@ -143,7 +143,7 @@ static void report(struct rank_slot *s, struct rank_report *r) {
     record_end(s->rank_set, r);
 }
 
-/* The shim has made it of what the kernel says, and of paths. */
+/* The text was made by the shim, from facts of the kernel and paths. */
 static void say_memory(const json_t *message) {
     const char *text = json_string_value(json_object_get(message, "text"));
     if (text == NULL)
@@ -169,7 +169,7 @@ static void shim_said(void *context, const json_t *message) {
     case MESSAGE_REPORT:
         if (rank_report_parse(message, (unsigned)cluster_ranks(cluster), (unsigned)cluster->count,
                               &r, &err) == 0)
-            report(s, &r); /* the master weighs a second one */
+            report(s, &r); /* the master decides about a second report */
         break;
     default:
         break;
@@ -283,7 +283,7 @@ static int open_taps(struct rank_slot *s, struct link *link, struct error *err) 
                             s, err);
 }
 
-/* Without it nobody is ever called stalled: not worth failing a rank for. */
+/* Without it a stall cannot be detected, which is no reason to fail a rank. */
 static void adopt_progress(struct rank_slot *s, struct link *link) {
     struct error ignored;
     cleanup_fd int fd = link_take_fd(link);
@@ -339,7 +339,7 @@ static unsigned count_seats(const struct rank_set *c) {
     return count;
 }
 
-/* NULL where RANK may sit down, else why not. */
+/* Returns NULL if RANK may connect, else the reason why not. */
 static const char *refusal(const struct rank_set *c, int64_t rank, const json_t *hello) {
     const struct cluster *cluster = &c->job->cluster;
     if (json_integer_value(json_object_get(hello, "attempt")) != c->attempt)
@@ -405,7 +405,7 @@ void rank_set_stop(struct rank_set *c) {
 
 void rank_set_end(struct rank_set *c) {
     for (struct rank_slot *s = c->seats; s != NULL; s = s->next) {
-        s->cause = RANK_CAUSE_TEARDOWN; /* also where its shim leaves without a report */
+        s->cause = RANK_CAUSE_TEARDOWN; /* also if its shim ends without a report */
         order(s, MESSAGE_END);
     }
 }

@@ -26,7 +26,7 @@ static int copy_bytes(int from, int64_t size, int to, struct error *err) {
     return 0;
 }
 
-/* A file of its own in FOLDER, for this process alone. */
+/* Creates a temporary file in FOLDER with a name that only this process uses. */
 static int make_temp(int folder, char name[TEMP_SIZE], struct error *err) {
     static unsigned number;
     (void)snprintf(name, TEMP_SIZE, ".ringmaster-part-%ld-%u", (long)getpid(), number++);

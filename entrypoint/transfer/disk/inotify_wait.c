@@ -11,7 +11,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* What comes together is looked at together. */
+/* Events that arrive within this time are handled together. */
 static const int64_t settle = 200 * CLOCK_MILLISECOND;
 
 enum {
@@ -19,8 +19,8 @@ enum {
              IN_DONT_FOLLOW | IN_EXCL_UNLINK,
 };
 
-/* FOLDER and those below it. One that is watched already stays so. Where that fails, looking now
- * and then is left. */
+/* Watches FOLDER and its subfolders; an existing watch stays. If watching fails, the periodic scans
+ * still find changes. */
 static unsigned watch(int events, const char *folder, unsigned count) {
     char below[PATH_MAX];
     if (count >= INOTIFY_WAIT_FOLDERS_MAX || inotify_add_watch(events, folder, WANTED) < 0)
@@ -57,7 +57,8 @@ void inotify_wait_done(struct inotify_wait *w) {
     w->events = -1;
 }
 
-/* The signals that set *LEAVE are let in while this waits, and at no other time in it. */
+/* Waits for events. Signals that set *LEAVE are unblocked only inside ppoll(), so that none is
+ * missed. */
 static int wait_for(struct inotify_wait *w, int64_t nanoseconds,
                     const volatile sig_atomic_t *leave) {
     sigset_t blocked;
@@ -83,5 +84,5 @@ void inotify_wait_wait(struct inotify_wait *w, int64_t nanoseconds,
     (void)wait_for(&nothing, settle, leave);
     while (read(w->events, events, sizeof(events)) > 0)
         ;
-    (void)watch(w->events, w->folder, 0); /* folders that are new */
+    (void)watch(w->events, w->folder, 0); /* to watch new folders */
 }

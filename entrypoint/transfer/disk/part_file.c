@@ -15,7 +15,7 @@
 
 enum { BOOT_SIZE = 48, OPEN_TRIES = 16 };
 
-/* Behind the last byte; one byte for each piece follows. */
+/* Stored after the last byte of the file; one byte for each piece follows it. */
 struct note {
     char magic[16];
     char boot[BOOT_SIZE];
@@ -31,7 +31,7 @@ static void temp_name(const char *name, char ret[64]) {
                    str_hash(STR_HASH_START, name, strlen(name)));
 }
 
-/* "" where it is not known: then nothing is gone on with. */
+/* Reads the boot ID; "" if it is unknown, and nothing is then resumed. */
 static void read_boot(char ret[BOOT_SIZE]) {
     memset(ret, 0, BOOT_SIZE);
     cleanup_fd int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -56,7 +56,7 @@ static void clear_here(struct part_file *f) {
     memset(f->here, 0, f->count);
 }
 
-/* What an earlier start has left, where it is of just this version. */
+/* Takes over what an earlier start has left, if it is of exactly this version. */
 static bool take_left(struct part_file *f, const struct note *own) {
     struct note left;
     struct stat st;
@@ -79,15 +79,16 @@ static int begin_anew(struct part_file *f, const struct note *own, struct error 
     return error_set_errno(err, file_write_code(errno), "\"%.256s\"", f->name);
 }
 
-/* Whoever had it before may have published or removed it between its opening and its lock: then it
- * is theirs, or nobody's. */
+/* Returns true if TEMP still names the file of FD. Its previous owner may have published or removed
+ * it between our open and our lock. */
 static bool is_still(int folder, const char *temp, int fd) {
     struct stat own, st;
     return fstat(fd, &own) == 0 && fstatat(folder, temp, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            own.st_dev == st.st_dev && own.st_ino == st.st_ino;
 }
 
-/* Where the file system knows no locks nothing may stay that two could go on with. */
+/* Returns 1 if another process has the file. Without locks in the file system it is removed, so
+ * that no two processes can resume it. */
 static int lock_temp(const struct part_file *f) {
     if (flock(f->fd, LOCK_EX | LOCK_NB) == 0)
         return 0;
@@ -96,7 +97,7 @@ static int lock_temp(const struct part_file *f) {
     return 1;
 }
 
-/* 1 where it is not ours alone. */
+/* Returns 1 if another process uses the file. */
 static int open_temp(struct part_file *f, int flags, struct error *err) {
     for (int i = 0; i < OPEN_TRIES; i++) {
         struct stat st;

@@ -48,7 +48,7 @@ static int fail_part(const char *path, struct error *err) {
                      path, SAFE_DIR_NAME_MAX, SAFE_DIR_DEPTH_MAX);
 }
 
-/* The folder NAME in FOLDER, which is closed. */
+/* Opens the folder NAME in FOLDER, and closes FOLDER. */
 static int step(int folder, const char *name, const char *path, bool make, struct error *err) {
     if (make && mkdirat(folder, name, 0755) != 0 && errno != EEXIST) {
         (void)error_set_errno(err, file_write_code(errno), "a folder for \"%.256s\"", path);

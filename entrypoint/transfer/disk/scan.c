@@ -44,8 +44,8 @@ bool scan_same(const struct scan_stamp *a, const struct scan_stamp *b) {
 
 struct walk {
     struct scan *leaving;
-    size_t most;          /* files that are listed */
-    char path[PATH_SIZE]; /* below the folder, of what is looked at */
+    size_t most;          /* maximum number of files in the list */
+    char path[PATH_SIZE]; /* path of the current entry, relative to the folder */
 };
 
 static bool is_whole(const char *name) {
@@ -62,7 +62,7 @@ static void note_odd(struct scan *l, const char *name) {
     (void)snprintf(l->first, sizeof(l->first), "%s", buf_text(&shown));
 }
 
-/* What lies at the walk's path up to SIZE; the rest is found all the same. */
+/* Records that the entry at the walk's path, up to SIZE, was left out; the walk continues. */
 static void note_missed(struct walk *w, size_t size, const char *why, int os_errno) {
     struct scan *l = w->leaving;
     if (l->missed++ > 0)
@@ -92,7 +92,8 @@ static int add(struct scan *l, const char *path, const struct stat *st, struct e
     return 0;
 }
 
-/* The list ends somewhere: a target with a part of the files is better than one with none. */
+/* Adds a file. Beyond the list's limit files are left out, because uploading a part of them is
+ * better than none. */
 static int add_found(struct walk *w, const struct stat *st, struct error *err) {
     char why[128];
     if (w->leaving->count < w->most)
@@ -109,7 +110,7 @@ static int walk_folder(struct walk *w, int folder, size_t size, unsigned depth, 
 static int look_below(struct walk *w, int folder, const char *name, size_t size, unsigned depth,
                       struct error *err);
 
-/* What goes away while it is looked at was not to stay. */
+/* Looks at one entry. It is no error if the entry disappears meanwhile. */
 static int look(struct walk *w, int folder, const char *name, size_t size, unsigned depth,
                 struct error *err) {
     struct stat st;
@@ -147,7 +148,7 @@ static int look_below(struct walk *w, int folder, const char *name, size_t size,
     return 0;
 }
 
-/* FOLDER is closed. */
+/* Lists one folder, and closes FOLDER. */
 static int walk_folder(struct walk *w, int folder, size_t size, unsigned depth, struct error *err) {
     DIR *listing = fdopendir(folder);
     int result = 0;
@@ -160,7 +161,7 @@ static int walk_folder(struct walk *w, int folder, size_t size, unsigned depth, 
         if (is_whole(e->d_name))
             result = look(w, dirfd(listing), e->d_name, size, depth, err);
     int failed = errno;
-    if (result == 0 && failed != 0) /* there may be more in it */
+    if (result == 0 && failed != 0) /* the listing may be incomplete */
         note_missed(w, size, "the folder cannot be read", failed);
     (void)closedir(listing);
     return result;
@@ -229,7 +230,8 @@ int scan_open(const char *folder, const char *path, struct error *err) {
     return error_set_errno(err, EXIT_CODE_DATA, "reading \"%.256s\"", path);
 }
 
-/* A lease is given where no writer is, and handed back at once: a writer would wait for that. */
+/* A read lease is granted only if no process has the file open for writing. It is returned at once,
+ * because a writer would have to wait for it. */
 bool scan_at_rest(int fd, const struct scan_stamp *stamp, int64_t now) {
     if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
         (void)fcntl(fd, F_SETLEASE, F_UNLCK);

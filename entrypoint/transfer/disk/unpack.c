@@ -29,8 +29,8 @@ static int fail_archive(const struct unpacking *u, struct error *err) {
                      why != NULL ? why : "no reason given");
 }
 
-/* Without "./" in front, "//" and '/' at the end, which tar writes. Too long is "", which is no
- * name. */
+/* PATH without a leading "./", double slashes and a trailing '/', which tar writes. A path that is
+ * too long gives "", which is not a valid name. */
 static void plain_path(const char *path, char ret[4096]) {
     size_t size = 0;
     ret[0] = '\0';
@@ -49,8 +49,9 @@ static void plain_path(const char *path, char ret[4096]) {
     ret[size] = '\0';
 }
 
-/* Whether a link at PATH that names TARGET stays inside: as many ".." as PATH is deep, all in
- * front, and names behind them. Each link being so, no chain of them leads out. */
+/* Returns true if a link at PATH to TARGET stays inside the folder: TARGET has at most as many ".."
+ * as PATH is deep, all before the first name. If every link is such, no chain of links leads
+ * outside. */
 static bool stays_inside(const char *path, const char *target) {
     size_t depth = 0;
     bool named = false;
@@ -69,7 +70,7 @@ static bool stays_inside(const char *path, const char *target) {
     return true;
 }
 
-/* MORE bytes than it has given so far. */
+/* Checks the limit before MORE bytes are added. */
 static int weigh(const struct unpacking *u, int64_t more, struct error *err) {
     if (more <= UNPACK_BYTES_MAX - u->bytes)
         return 0;
@@ -143,7 +144,7 @@ static int add(struct unpacking *u, struct archive_entry *entry, struct error *e
     unsigned type = archive_entry_filetype(entry);
     plain_path(given != NULL ? given : "", path);
     if (path[0] == '\0' && type == AE_IFDIR && given != NULL && given[0] == '.')
-        return 0; /* the archive's own folder */
+        return 0; /* the folder that is unpacked into */
     cleanup_fd int folder = safe_dir_enter(u->root, path, name, err);
     if (folder < 0)
         return error_wrap(err, "the archive");
@@ -153,7 +154,7 @@ static int add(struct unpacking *u, struct archive_entry *entry, struct error *e
                          "files of them",
                          path);
     if (type == AE_IFREG && weigh(u, archive_entry_size(entry), err) != 0)
-        return -1; /* before it fills a disk */
+        return -1; /* fails before it fills the disk */
     if (type == AE_IFREG)
         return make_file(u, folder, name, path, (mode_t)archive_entry_perm(entry), err);
     if (type == AE_IFDIR)
@@ -186,7 +187,7 @@ int unpack(int fd, int root, size_t *ret_count, struct error *err) {
         (void)archive_read_free(u.archive);
         return error_set(err, EXIT_CODE_INTERNAL, "an archive cannot be read from its beginning");
     }
-    /* Filters that would start programs are not among them. */
+    /* Enables the filters in the library; those that would start programs stay disabled. */
     (void)archive_read_support_format_tar(u.archive);
     (void)archive_read_support_filter_gzip(u.archive);
     (void)archive_read_support_filter_bzip2(u.archive);

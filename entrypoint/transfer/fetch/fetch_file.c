@@ -10,7 +10,7 @@ static void end(struct fetch_file *b, const struct error *failure, int64_t size,
     (void)snprintf(b->facts.etag, sizeof(b->facts.etag), "%s", etag);
     (void)snprintf(b->facts.sha256, sizeof(b->facts.sha256), "%s", sha256);
     if (failure == NULL && b->doubted[0] != '\0' && strcmp(b->doubted, sha256) == 0)
-        b->order.passing->no_md5 = true; /* they are the same bytes */
+        b->order.passing->no_md5 = true; /* the bytes are the same */
     free(b->ranges);
     b->ranges = NULL;
     b->order.ended(b->order.context, failure);
@@ -53,7 +53,8 @@ static void ranges_ended(void *context, const struct error *failure) {
     start_stream(b);
 }
 
-/* Nobody knows how large what is behind an address is. */
+/* Returns true if the file may be fetched in pieces. For an https address that is tried, because
+ * the size is unknown so far. */
 static bool may_have_pieces(const struct stream_order *o) {
     return o->s3 == NULL ||
            (o->size >= RANGES_LEAST && o->etag != NULL && stream_is_strong(o->etag));

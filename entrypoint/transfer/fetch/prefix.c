@@ -18,18 +18,18 @@ struct loading {
     const struct prefix_download_order *order;
     struct objects objects;
     size_t front;
-    size_t next; /* to be looked at */
+    size_t next; /* index of the next object to look at */
     size_t done;
-    int64_t total; /* bytes; -1: not known */
+    int64_t total; /* bytes; -1: unknown */
     int64_t fetched;
     int64_t next_word;
     int64_t next_mark;
-    int64_t verified;             /* blocks of files, and places looked at */
-    int64_t marked;               /* bytes, files and blocks, when it was last marked */
-    struct catalog_task *catalog; /* where others find it; NULL: nowhere */
-    struct one *ones;             /* under way */
+    int64_t verified;             /* blocks of local files, and objects looked at */
+    int64_t marked;               /* sum of bytes, files and blocks at the last mark */
+    struct catalog_task *catalog; /* offers the files to other hosts; NULL: none */
+    struct one *ones;             /* files being fetched */
     struct pool pool;
-    struct error failure; /* the first; code 0: none */
+    struct error failure; /* the first failure; code 0: none */
 };
 
 struct one {
@@ -59,14 +59,14 @@ static void say_progress(struct loading *l, bool last) {
     l->order->say(line);
 }
 
-/* A try that begins anew takes bytes away, which is no step forward. What it brings is, as tries
- * that get no further than others are counted. */
+/* Marks progress. A try that starts again takes bytes off the count, which is not progress; the
+ * bytes that it then brings are, because tries that get no further are counted elsewhere. */
 static void mark_progress(struct loading *l) {
     char line[LINE_MAX_SIZE];
     int64_t now = clock_now();
     const struct sharing *passing = l->order->passing;
     int64_t moved = l->fetched + (int64_t)l->done + l->verified;
-    if (passing != NULL) /* whoever waits for another host gets further when that one does */
+    if (passing != NULL) /* a host that waits for another one progresses when that one does */
         moved += (int64_t)passing->peer.moves;
     if (moved < l->marked)
         l->marked = moved;
@@ -97,7 +97,8 @@ static void verified_some(void *context) {
     tick(l);
 }
 
-/* One that was here before goes on by the digest that is made while its ETag is. */
+/* Checks whether a file is already here. Its SHA-256 for other hosts is computed along with its
+ * ETag. */
 static bool is_present(struct loading *l, const char *path, const struct object *object) {
     struct catalog_facts facts = {.size = object->size};
     struct digest sha = {0};
@@ -149,7 +150,7 @@ static void start(struct one *o, const struct stream_order *source) {
     fetch_file_start(&o->fetch, &order, &l->pool);
 }
 
-/* Of a single file: as it was asked for, else as its address has it. */
+/* The name of a single file: as requested, else as in its address. */
 static const char *own_name(const struct prefix_download_order *o) {
     const char *name = o->name != NULL ? o->name : address_name(o->from);
     return name[0] != '\0' ? name : "file";
@@ -159,8 +160,8 @@ static const char *path_of(const struct loading *l, const struct object *object)
     return l->order->name != NULL ? l->order->name : object->key + l->front;
 }
 
-/* Another piece of a file that is under way, or the next object that is not here yet. After a
- * failure none is begun. */
+/* Starts the next piece of a file that is being fetched, or the next object that is not here yet.
+ * After a failure none is started. */
 static bool more(void *context) {
     struct loading *l = context;
     const struct prefix_download_order *o = l->order;
@@ -195,7 +196,7 @@ static bool more(void *context) {
     return true;
 }
 
-/* What is verified may be hundreds of gigabytes that an earlier start has left. */
+/* Verifies files of an earlier start, which may be hundreds of gigabytes. */
 static bool aside(void *context) {
     struct loading *l = context;
     for (struct one *one = l->ones; one != NULL && l->failure.code == 0; one = one->next)
@@ -223,7 +224,7 @@ static int run(struct loading *l, struct error *err) {
     return 0;
 }
 
-/* Others may ask for all of it from now on. */
+/* Offers all objects to other hosts from now on. */
 static int offer(struct loading *l, struct error *err) {
     const struct prefix_download_order *o = l->order;
     if (o->passing == NULL)
@@ -243,7 +244,7 @@ static int offer(struct loading *l, struct error *err) {
     return 0;
 }
 
-/* Bytes that need no more room. */
+/* The number of bytes that are already on this disk. */
 static int64_t present(struct loading *l) {
     int64_t bytes = 0;
     for (size_t i = 0; i < l->objects.count; i++) {

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* At a time: some milliseconds, so that others are not kept waiting. */
+/* Bytes verified at a time: this takes some milliseconds, so other transfers do not stall. */
 #define BLOCK (INT64_C(4) << 20)
 
-/* --- its end ---------------------------------------------------------------------------------- */
+/* --- end of the file -------------------------------------------------------------------------- */
 
 static void finish(struct ranges *r) {
     const struct error failure = r->failure;
@@ -31,14 +31,14 @@ static void fail(struct ranges *r, const struct error *why) {
         r->failure = *why;
 }
 
-/* Nothing of it counts. */
+/* Discards all pieces, because the whole is wrong. */
 static void take_back(const struct ranges *r) {
     for (uint32_t i = 0; r->file.here != NULL && i < r->file.count; i++)
         if (r->file.here[i] != 0)
             *r->order.fetched -= part_file_length(&r->file, i);
 }
 
-/* NULL where all of it is what it should be. */
+/* Verifies the whole file. Returns NULL if it is correct, else what is wrong. */
 static const char *verify(struct ranges *r, struct error *err) {
     char hex[DIGEST_HEX_MAX];
     if (digest_end(&r->md5, hex, err) != 0 || digest_end(&r->sha, r->own_sha256, err) != 0)
@@ -50,7 +50,7 @@ static const char *verify(struct ranges *r, struct error *err) {
                : NULL;
 }
 
-/* No piece is under way, and none is to be begun. */
+/* Ends the file once no piece is being fetched and none will start. */
 static void conclude(struct ranges *r) {
     struct error err = {0};
     const char *wrong = r->failure.code == 0 ? verify(r, &err) : NULL;
@@ -101,7 +101,7 @@ static int64_t silence_of(const struct stream_order *o) {
 
 /* --- a piece ---------------------------------------------------------------------------------- */
 
-/* What comes in chunks may break off behind its last byte: no request can ask for the rest. */
+/* A chunked answer may break off after its last byte, and no request can then ask for the rest. */
 static int prepare_piece(void *context, struct request *ret, struct error *err) {
     struct ranges_piece *p = context;
     const struct ranges *r = p->owner;
@@ -117,8 +117,8 @@ static int prepare_piece(void *context, struct request *ret, struct error *err) 
     return stream_request(&r->order, "GET", ret, err);
 }
 
-/* Behind an address there may be several servers, each with a name of its own for what is the same:
- * one answer with all of it is of one version there. S3's names are the bucket's. */
+/* The address may be served by several servers with different ETags for the same content. A single
+ * answer with the whole file is of one version. S3's ETags belong to the bucket. */
 static int fail_changed(struct ranges *r, struct error *err) {
     r->one_stream = r->order.s3 == NULL;
     return error_set(err, EXIT_CODE_DATA, "it has changed while it was fetched");
@@ -204,7 +204,7 @@ bool ranges_more(struct ranges *r) {
     return true;
 }
 
-/* --- what there is ---------------------------------------------------------------------------- */
+/* --- size and ETag ---------------------------------------------------------------------------- */
 
 static int prepare_question(void *context, struct request *ret, struct error *err) {
     const struct ranges *r = context;
@@ -218,7 +218,7 @@ static int question_refused(void *context, const struct answer *a, struct error 
     return r->order.s3 != NULL ? s3_refused(r->order.s3, a, err) : -1;
 }
 
-/* Whatever does not fit comes in one stream, which tells what is wrong with it. */
+/* If the answer does not permit pieces, the file is fetched as one stream, whose errors say why. */
 static int question_complete(void *context, const struct answer *a, struct error *err) {
     struct ranges *r = context;
     bool same = r->etag[0] == '\0' || strcmp(a->etag, r->etag) == 0;

@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Another host answers every few seconds, and where it is lost there is the source. */
+/* Another host answers every few seconds; if it is lost, the source is still there. */
 enum { PEER_TRIES = 3, PEER_SILENCE = 15 };
 
-/* A fault that says nothing about the other host. */
+/* Fails with an error that is not the other host's fault. */
 static int spare(struct stream *f) {
     f->spared = true;
     return -1;
@@ -93,7 +93,8 @@ static int prepare(void *context, struct request *ret, struct error *err) {
     bool fresh = f->fd < 0;
     if (fresh && open_file(f, err) != 0)
         return -1;
-    /* Without a strong ETag nobody knows whether the rest would be of the same file. */
+    /* Without a strong ETag the rest might be of another version of the file, so it starts again.
+     */
     if ((fresh || !stream_is_strong(f->etag)) && restart(f, err) != 0)
         return -1;
     if (add_range(f, &ret->headers, err) != 0)
@@ -137,7 +138,8 @@ static int begins(void *context, const struct answer *a, struct error *err) {
         return fail_changed(f, err);
     (void)snprintf(f->etag, sizeof(f->etag), "%s", a->etag[0] != '\0' ? a->etag : f->etag);
     (void)snprintf(f->sha256, sizeof(f->sha256), "%s", a->sha256);
-    /* With a key of KMS the ETag is no MD5, though it may look like one; the source says so. */
+    /* For objects encrypted with KMS the ETag is not an MD5, though it may look like one. The
+     * source reports the encryption. */
     f->is_md5 =
         f->order.s3 != NULL && etag_is_md5(f->etag) &&
         (f->order.peer != NULL ? !f->order.no_md5 : !str_starts_with(a->encryption, "aws:kms"));
@@ -146,7 +148,8 @@ static int begins(void *context, const struct answer *a, struct error *err) {
     return take_size(f, a, err);
 }
 
-/* Of what the next try throws away, and of what an earlier one has had, there is none. */
+/* Notes progress. Bytes that the next try would discard, or that an earlier try already had, do not
+ * count. */
 static void note_progress(struct stream *f) {
     if (stream_is_strong(f->etag) && f->have > f->exchange.furthest)
         f->exchange.furthest = f->have;
@@ -169,8 +172,8 @@ static int bytes(void *context, const char *data, size_t size, struct error *err
     return digest_add(&f->sha, data, size, err);
 }
 
-/* Another host's bytes that lack the MD5 are not asked for again: whether the ETag is one the
- * source alone can tell. */
+/* Verifies the whole file. If only the MD5 of another host's bytes is wrong, the host is not asked
+ * again: only the source can tell whether the ETag is an MD5. */
 static int verify(struct stream *f, struct error *err) {
     char hex[DIGEST_HEX_MAX];
     const char *wrong = NULL;
@@ -244,7 +247,7 @@ void stream_start(struct stream *f, const struct stream_order *order, struct poo
     pool_add(pool, &f->exchange);
 }
 
-/* --- what is there ---------------------------------------------------------------------------- */
+/* --- existing files --------------------------------------------------------------------------- */
 
 bool stream_is_there(int root, const char *path, int64_t size, const char *etag,
                      const struct etag_along *along) {

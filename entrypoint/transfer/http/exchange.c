@@ -17,9 +17,12 @@
 enum {
     CONNECT_SECONDS = 10,
     SILENCE_SECONDS = 30,
-    SLOWEST = 512, /* bytes a second, over the silence; below it is as good as none */
+    SLOWEST =
+        512, /* bytes a second, averaged over the permitted silence; slower counts as no answer */
     HEADERS_MAX = 64 * 1024,
-    GOT_ON = 1024 * 1024, /* a try that added so much has got on: counting begins anew */
+    GOT_ON =
+        1024 *
+        1024, /* a try that added so many bytes made progress: tries are counted from 1 again */
 };
 
 void request_done(struct request *r) {
@@ -48,13 +51,14 @@ void exchange_done(struct exchange *e) {
     buf_done(&e->answer.words);
 }
 
-/* --- what comes ------------------------------------------------------------------------------- */
+/* --- answer ----------------------------------------------------------------------------------- */
 
 static bool is_success(const struct exchange *e) {
     return e->answer.status >= 200 && e->answer.status < 300;
 }
 
-/* The value of the header NAME in LINE of SIZE bytes, without blanks around it and cut to fit. */
+/* Returns true if LINE of SIZE bytes is the header NAME; RET gets its value without blanks around
+ * it, cut to fit. */
 static bool field(const char *line, size_t size, const char *name, char ret[EXCHANGE_FIELD_MAX]) {
     size_t at = strlen(name);
     if (size <= at || line[at] != ':' || strncasecmp(line, name, at) != 0)
@@ -72,7 +76,7 @@ static int64_t number(const char *text) {
     return str_parse_int(text, 0, INT64_MAX, &value, NULL) == 0 ? value : -1;
 }
 
-/* "bytes 10-99/100" */
+/* Parses "bytes 10-99/100". */
 static void read_range(struct answer *a, char *text) {
     char *dash = strchr(text, '-');
     char *slash = strchr(text, '/');
@@ -91,7 +95,8 @@ static void unquote(char *etag) {
     }
 }
 
-/* A new status line begins a new answer: that of a redirect, or "100 Continue", is forgotten. */
+/* Starts a new answer at its status line; the one before, a redirect or "100 Continue", is dropped.
+ */
 static void begin_answer(struct answer *a) {
     struct buf words = a->words;
     words.size = 0;
@@ -144,7 +149,7 @@ static size_t on_bytes(char *bytes, size_t one, size_t size, void *context) {
     size *= one;
     (void)curl_easy_getinfo(e->easy, CURLINFO_RESPONSE_CODE, &e->answer.status);
     if (!is_success(e)) {
-        (void)buf_add(&e->answer.words, bytes, size, NULL); /* what is too much is left out */
+        (void)buf_add(&e->answer.words, bytes, size, NULL); /* a longer answer is cut */
         return size;
     }
     if (begin(e) != 0 ||
@@ -174,7 +179,7 @@ static size_t on_send(char *bytes, size_t one, size_t size, void *context) {
     return size;
 }
 
-/* libcurl sends again what it could not finish on a connection that was kept. */
+/* libcurl repeats a request that failed on a reused connection, and rewinds the body for that. */
 static int on_seek(void *context, curl_off_t offset, int origin) {
     struct exchange *e = context;
     if (origin != SEEK_SET)
@@ -183,7 +188,7 @@ static int on_seek(void *context, curl_off_t offset, int origin) {
     return CURL_SEEKFUNC_OK;
 }
 
-/* --- what is asked ---------------------------------------------------------------------------- */
+/* --- request ---------------------------------------------------------------------------------- */
 
 #define SET(option, value)                                                                         \
     do {                                                                                           \
@@ -196,8 +201,9 @@ static CURLcode arm(CURL *easy, void *context, void *key) {
     return tls_arm_client(context, key, NULL) == 0 ? CURLE_OK : CURLE_SSL_CERTPROBLEM;
 }
 
-/* The key has proved who is there when the handshake is done, and there is no certificate to look
- * at: libcurl is told so, and one that comes in place of the key fails in the context itself. */
+/* The handshake with the key authenticates the server, which has no certificate, so libcurl must
+ * not check one. A server that presents a certificate in place of the key fails in the TLS context.
+ */
 static int set_key(CURL *easy, const unsigned char *key, struct error *err) {
     SET(CURLOPT_SSL_CTX_FUNCTION, arm);
     SET(CURLOPT_SSL_CTX_DATA, (void *)(uintptr_t)key);
@@ -222,7 +228,7 @@ static int set_manners(CURL *easy, const char *certificates, struct error *err) 
     return 0;
 }
 
-/* From https nothing leads to http. */
+/* Redirects from https never lead to http. */
 static int set_reach(CURL *easy, const struct request *r, struct error *err) {
     bool safe = str_starts_with(buf_text(&r->url), "https:");
     SET(CURLOPT_URL, buf_text(&r->url));
@@ -252,7 +258,7 @@ static int set_body(CURL *easy, struct exchange *e, struct error *err) {
 
 static int set_headers(CURL *easy, struct exchange *e, struct error *err) {
     struct argv *lines = &e->request.headers;
-    if (argv_add(lines, "Expect:", err) != 0) /* no round trip for permission */
+    if (argv_add(lines, "Expect:", err) != 0) /* saves the round trip of "100 Continue" */
         return -1;
     for (size_t i = 0; i < lines->count; i++) {
         struct curl_slist *grown = curl_slist_append(e->lines, lines->items[i]);
@@ -300,7 +306,7 @@ int exchange_start(struct exchange *e, const char *certificates, struct error *e
     return set_ears(e->easy, e, err);
 }
 
-/* --- what came of it -------------------------------------------------------------------------- */
+/* --- result ----------------------------------------------------------------------------------- */
 
 static enum exchange_end again(struct exchange *e, struct error *ret) {
     uint64_t random = 0;
@@ -317,7 +323,7 @@ static enum exchange_end again(struct exchange *e, struct error *ret) {
     return EXCHANGE_ONCE_MORE;
 }
 
-/* S3's own word for what is wrong, "<Code>SlowDown</Code>", as far as it is one word. */
+/* Adds S3's error code, "<Code>SlowDown</Code>", if the answer has one that is a single word. */
 static void tell_status(const struct exchange *e, struct error *ret) {
     static const char mark[] = "<Code>";
     const char *code = strstr(buf_text(&e->answer.words), mark);

@@ -30,8 +30,8 @@ int percent_add_path(struct buf *out, const char *path, struct error *err) {
     return add(out, path, true, err);
 }
 
-/* '=' sorts behind the digits, so that "a=1" came behind "a1=": a name ends with a NUL while pairs
- * are put in order. */
+/* Orders pairs by encoded name, then value. While they are sorted a NUL ends the name, because '='
+ * sorts after the digits and would place "a=1" after "a1=". */
 static int compare(const void *a, const void *b) {
     const char *first = buf_text(a);
     const char *second = buf_text(b);

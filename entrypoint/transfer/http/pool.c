@@ -59,7 +59,7 @@ static void end_all(struct exchange *e) {
     }
 }
 
-/* Why the first of those that were tried already is not done yet; code 0: none was. */
+/* The failure of the first exchange that has been tried and is not complete; code 0: none. */
 static struct error last_failure(const struct pool *p) {
     const struct exchange *const lists[] = {p->running, p->waiting};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
@@ -103,7 +103,7 @@ static void forget_running(struct pool *p, const struct exchange *e) {
     }
 }
 
-/* Starts those whose pause is over. Returns when the next one's is, or the far end of time. */
+/* Starts the exchanges whose pause is over. Returns when the next one ends, or INT64_MAX. */
 static int64_t start_due(struct pool *p) {
     int64_t first = INT64_MAX;
     for (struct exchange **slot = &p->waiting; *slot != NULL && p->running_count < POOL_WIDTH;) {
@@ -186,13 +186,13 @@ int pool_work(struct pool *p, const struct pool_work *work, struct error *err) {
     return result;
 }
 
-/* --- one question ----------------------------------------------------------------------------- */
+/* --- single request --------------------------------------------------------------------------- */
 
 struct asked {
     const struct question *question;
     struct exchange exchange;
     struct buf *body;
-    size_t kept; /* of the body, from before */
+    size_t kept; /* size of the body before this request */
     struct answer *answer;
     struct error failure;
 };

@@ -14,14 +14,14 @@
 struct item {
     char *path; /* owned */
     struct catalog_facts facts;
-    int fd; /* -1: opened when it is asked for */
+    int fd; /* -1: opened on the first request */
     bool here;
 };
 
 struct catalog_task {
     char *what; /* owned */
     int root;
-    struct item *items; /* owned; by path once it is listed */
+    struct item *items; /* owned; sorted by path once the list is complete */
     size_t count;
     size_t capacity;
     bool listed;
@@ -65,13 +65,13 @@ static void lock(struct catalog *s) {
     (void)pthread_mutex_lock(&s->lock);
 }
 
-/* Whoever waits looks again. */
+/* Unlocks after a change and wakes all waiting threads. */
 static void unlock_changed(struct catalog *s) {
     (void)pthread_cond_broadcast(&s->changed);
     (void)pthread_mutex_unlock(&s->lock);
 }
 
-/* --- what comes ------------------------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 struct catalog_task *catalog_begin(struct catalog *s, const char *what, int root,
                                    struct error *err) {
@@ -174,7 +174,7 @@ void catalog_step(struct catalog *s) {
     (void)pthread_mutex_unlock(&s->lock);
 }
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static struct catalog_task *find_task(const struct catalog *s, const char *what) {
     for (size_t i = 0; i < s->count; i++)
@@ -183,7 +183,7 @@ static struct catalog_task *find_task(const struct catalog *s, const char *what)
     return NULL;
 }
 
-/* A file that has gone from its folder since will not come back. */
+/* Looks a file up. One that has since disappeared from its folder is gone for good. */
 static enum catalog_answer look(struct catalog *s, const char *what, const char *path,
                                 struct catalog_file *ret) {
     const struct catalog_task *t = find_task(s, what);

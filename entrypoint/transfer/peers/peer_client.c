@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    MEET_TRIES = 1000, /* its patience ends first */
+    MEET_TRIES = 1000, /* never reached: the time limit comes first */
     MEET_SILENCE = 10,
     MEET_ANSWER_MAX = 1024,
 };

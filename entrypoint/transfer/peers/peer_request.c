@@ -23,7 +23,7 @@ static int copy(const char *from, size_t size, char *ret, size_t room) {
     return 0;
 }
 
-/* "/TASK/PATH" */
+/* Parses "/TASK/PATH". */
 static int parse_target(const char *target, size_t size, struct peer_request *ret) {
     if (size == 0 || target[0] != '/')
         return -1;
@@ -40,7 +40,7 @@ static int parse_target(const char *target, size_t size, struct peer_request *re
     return ret->path[0] != '\0' && ret->task[0] != '\0' ? 0 : -1;
 }
 
-/* "bytes=10-" or "bytes=10-99" */
+/* Parses "bytes=10-" or "bytes=10-99". */
 static int parse_range(char *text, struct peer_request *ret) {
     char *dash = strchr(text, '-');
     if (!str_starts_with(text, "bytes=") || dash == NULL)

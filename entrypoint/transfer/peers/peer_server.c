@@ -23,11 +23,12 @@
 enum {
     STACK_SIZE = 256 * 1024,
     BLOCK_SIZE = 64 * 1024,
-    GREET_SECONDS = 10,   /* for the handshake, in all */
-    LOOK_SECONDS = 1,     /* between two looks at who takes longer */
-    SILENCE_SECONDS = 60, /* between two requests, or until a guest takes more */
-    WAIT_SECONDS = 5,     /* for a file that is to come, before the guest hears how far we are */
-    REST_MS = 100,        /* while this process has no descriptors left */
+    GREET_SECONDS = 10,   /* for the whole handshake */
+    LOOK_SECONDS = 1,     /* between two checks for slow handshakes */
+    SILENCE_SECONDS = 60, /* between two requests, or without the guest accepting data */
+    WAIT_SECONDS =
+        5, /* for a file that is not complete yet, before the guest gets a progress answer */
+    REST_MS = 100, /* pause while this process has no descriptors left */
     ANSWER_MAX = 1024,
 };
 
@@ -36,7 +37,7 @@ enum {
 struct talk {
     SSL *ssl;
     struct catalog *catalog;
-    size_t size; /* of what has come and is not answered */
+    size_t size; /* of received bytes that are not answered yet */
     char head[PEER_REQUEST_HEAD_MAX];
     char block[BLOCK_SIZE];
 };
@@ -82,7 +83,7 @@ static int send_bytes(struct talk *t, int fd, int64_t at, int64_t end) {
     return 0;
 }
 
-/* The digest as S3 tells it. */
+/* Encodes a digest in base64, as S3 does. */
 static void base64(const char hex[DIGEST_HEX_MAX], char ret[48]) {
     unsigned char raw[DIGEST_SHA256];
     for (size_t i = 0; i < sizeof(raw); i++) {
@@ -131,7 +132,7 @@ static int serve(struct talk *t, const struct peer_request *w) {
     return result;
 }
 
-/* 1 as long as there may be another one. */
+/* Answers the next request. Returns 1 while another may follow. */
 static int serve_next(struct talk *t) {
     struct peer_request wanted;
     size_t whole = 0;
@@ -198,7 +199,7 @@ static void *guest(void *context) {
     return NULL;
 }
 
-/* --- the door --------------------------------------------------------------------------------- */
+/* --- accepting -------------------------------------------------------------------------------- */
 
 static int start(pthread_t *ret, void *(*run)(void *context), void *context) {
     pthread_attr_t attributes;
@@ -211,14 +212,15 @@ static int start(pthread_t *ret, void *(*run)(void *context), void *context) {
     return result == 0 ? 0 : -1;
 }
 
-/* There is a place. FD is taken. */
+/* Gives the connection FD, which it takes over, to a free guest. The caller has made sure
+ * that there is one. */
 static int seat(struct peer_server *h, int fd) {
     struct peer_server_guest *g = h->guests;
     (void)pthread_mutex_lock(&h->lock);
     while (g->fd >= 0)
         g++;
     if (g->started)
-        (void)pthread_join(g->thread, NULL); /* it has let go of its place */
+        (void)pthread_join(g->thread, NULL); /* its thread has released the place */
     g->fd = fd;
     g->came = clock_now();
     g->known = false;
@@ -238,7 +240,8 @@ static bool is_closing(struct peer_server *h) {
     return closing;
 }
 
-/* Those without the key, which could hold a place with a byte now and then. Under the lock. */
+/* Closes connections whose handshake is slow: a client without the key could otherwise hold a place
+ * with a byte now and then. The caller holds the lock. */
 static void send_strangers_away(struct peer_server *h) {
     int64_t since = clock_now() - GREET_SECONDS * CLOCK_SECOND;
     for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
@@ -267,13 +270,15 @@ static void wait_for_place(struct peer_server *h) {
     (void)pthread_mutex_unlock(&h->lock);
 }
 
-/* Who comes while all places are taken waits in the kernel's queue. */
+/* Accepts connections. While all places are taken, new ones wait in the kernel's queue. */
 static void *listen_on(void *context) {
     struct peer_server *h = context;
     struct pollfd watched = {.fd = h->listener, .events = POLLIN};
     sigset_t all;
     (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_BLOCK, &all, NULL); /* guests inherit it: one may leave at any time */
+    (void)pthread_sigmask(
+        SIG_BLOCK, &all,
+        NULL); /* inherited by the guests' threads: their peers may disconnect at any time */
     wait_for_place(h);
     while (!is_closing(h)) {
         (void)poll(&watched, 1, LOOK_SECONDS * 1000);
@@ -282,7 +287,7 @@ static void *listen_on(void *context) {
         (void)pthread_mutex_unlock(&h->lock);
         int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-            (void)poll(NULL, 0, REST_MS); /* who knocks goes on knocking */
+            (void)poll(NULL, 0, REST_MS); /* the connection stays in the queue */
         if (fd < 0 || seat(h, fd) != 0)
             continue;
         wait_for_place(h);

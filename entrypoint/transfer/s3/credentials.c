@@ -18,7 +18,7 @@ enum {
     TOKEN_FILE_MAX = 16 * 1024,
     ASK_SECONDS = 20,
     ASK_SILENCE_SECONDS = 5,
-    METADATA_SECONDS = 6, /* where there is none, nobody answers at all */
+    METADATA_SECONDS = 6, /* short, because without such a service there is no answer at all */
     METADATA_SILENCE_SECONDS = 2,
 };
 
@@ -27,7 +27,7 @@ void credentials_done(struct credential_source *s) {
     s->have = false;
 }
 
-/* --- parts ------------------------------------------------------------------------------------ */
+/* --- fields ----------------------------------------------------------------------------------- */
 
 static int keep(char *ret, size_t size, const char *value, const char *what, struct error *err) {
     if (strlen(value) >= size || value[strcspn(value, "\r\n")] != '\0')
@@ -46,7 +46,7 @@ static int fill(struct credentials *c, const char *id, const char *secret, const
     return redact_add(c->secret, err) == 0 ? redact_add(c->token, err) : -1;
 }
 
-/* "2026-11-22T20:00:00Z", with or without a fraction. */
+/* Parses "2026-11-22T20:00:00Z", with or without a fraction. */
 static int64_t parse_time(const char *text) {
     struct tm parts = {0};
     const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
@@ -96,13 +96,13 @@ bool credentials_may_ask(const char *url) {
     return false;
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 struct asking {
     const char *method;
     const char *url;
     const char *header; /* "name: " */
-    const char *value;  /* NULL: without it */
+    const char *value;  /* NULL: no header */
 };
 
 static int prepare(void *context, struct request *ret, struct error *err) {
@@ -113,7 +113,7 @@ static int prepare(void *context, struct request *ret, struct error *err) {
     return buf_add_text(&ret->url, a->url, err);
 }
 
-/* The answer's text in RET, as a secret. */
+/* Gets an answer's text in RET, which is treated as a secret. */
 static int ask(const struct asking *a, const char *name, bool quick, struct buf *ret,
                struct error *err) {
     struct question q = {.name = name,
@@ -142,7 +142,7 @@ static const char *get(const struct credential_source *s, const char *name) {
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* --- the three places ------------------------------------------------------------------------- */
+/* --- three sources ---------------------------------------------------------------------------- */
 
 static int from_environment(struct credential_source *s, struct error *err) {
     const char *id = get(s, "AWS_ACCESS_KEY_ID");
@@ -154,8 +154,8 @@ static int from_environment(struct credential_source *s, struct error *err) {
     return fill(&s->current, id, secret, get(s, "AWS_SESSION_TOKEN"), err);
 }
 
-/* The token that the container's endpoint wants; *RET is NULL where it wants none. The file is read
- * each time, as its content changes. */
+/* The token for the container's endpoint; *RET is NULL if it needs none. The file is read each
+ * time, because its content changes. */
 static int container_token(const struct credential_source *s, struct buf *file, const char **ret,
                            struct error *err) {
     const char *path = get(s, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
@@ -245,7 +245,7 @@ static int find(struct credential_source *s, struct error *err) {
         (void)error_set(err, EXIT_CODE_CONFIG, "AWS_EC2_METADATA_DISABLED is set");
     }
     if (err != NULL)
-        err->code = EXIT_CODE_CONFIG; /* nothing is wrong with the data */
+        err->code = EXIT_CODE_CONFIG; /* the data is not at fault */
     return error_wrap(err, "no AWS credentials: neither AWS_ACCESS_KEY_ID nor "
                            "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI is set, and "
                            "the instance has none");
@@ -270,6 +270,6 @@ int credentials_get(struct credential_source *s, int64_t now, bool renew,
         return 0;
     }
     s->current = before;
-    /* What still holds goes on while its source is away. */
+    /* Credentials that are still valid are used while their source is unavailable. */
     return s->have && !renew && now < until ? 0 : -1;
 }

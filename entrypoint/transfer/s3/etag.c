@@ -40,12 +40,12 @@ int etag_digest(int fd, int64_t offset, int64_t size, struct digest *const *dige
     return 0;
 }
 
-/* A file that is read, and what is made of it. */
+/* State of reading one file, and the digests computed from it. */
 struct reading {
     int fd;
     const struct etag_along *along; /* or NULL */
     struct digest one;
-    struct digest all; /* of parts */
+    struct digest all; /* MD5 over the parts' MD5s */
 };
 
 static int md5_of(struct reading *r, int64_t at, int64_t size, unsigned char ret[DIGEST_SHA256],
@@ -103,7 +103,7 @@ int etag_of_file(int fd, int64_t size, int64_t part, char ret[ETAG_MAX], struct 
     return of_file(&r, size, part, ret, err);
 }
 
-/* PART 0: in one piece. */
+/* Returns true if the file has this ETag with parts of this size. PART 0: uploaded in one piece. */
 static bool fits(int fd, int64_t size, int64_t part, const char *etag,
                  const struct etag_along *along) {
     struct reading r = {.fd = fd, .along = along};
@@ -112,7 +112,7 @@ static bool fits(int fd, int64_t size, int64_t part, const char *etag,
 }
 
 bool etag_fits(int fd, int64_t size, const char *etag, const struct etag_along *along) {
-    /* Ours, and what the usual tools send. */
+    /* Our own part size, and those of common tools. */
     const int64_t parts[] = {
         etag_part_size(size), 5 * MIB, 8 * MIB, 10 * MIB, 16 * MIB, 32 * MIB, 64 * MIB, 100 * MIB};
     if (etag_is_md5(etag))

@@ -17,7 +17,7 @@ struct asking {
     const struct listing *listing;
     const char *prefix;
     const char *token;
-    bool first; /* the first object alone */
+    bool first; /* list only the first object */
     char name[ADDRESS_MAX + 16];
 };
 
@@ -55,8 +55,8 @@ static int64_t seconds_left(const struct listing *o) {
     return left < ASK_SECONDS ? left : ASK_SECONDS;
 }
 
-/* All pages of one prefix, or the first object there is. A page may have none though others follow:
- * of what is deleted S3 passes over so much at a time. */
+/* Lists all pages of one prefix, or just its first object. A page may be empty although more
+ * follow, because S3 skips a limited number of deleted objects a page. */
 static int list(const struct listing *o, const char *prefix, bool first, struct objects *ret,
                 struct error *err) {
     char token[OBJECTS_TOKEN_MAX] = "";
@@ -105,8 +105,8 @@ static void move(struct objects *l, size_t from, size_t to) {
     memset(&l->items[from], 0, sizeof(l->items[from]));
 }
 
-/* Whether there is an object of just that name, which is then the only one left. The name sorts in
- * front of all that begins with it, so that one answer tells. */
+/* Keeps only the object with exactly this name. Returns false if there is none. It sorts before all
+ * other keys with that prefix, so one page suffices. */
 static bool keep_single(struct objects *l, const char *key) {
     size_t kept = 0;
     for (size_t i = 0; i < l->count; i++) {
@@ -123,7 +123,8 @@ static bool is_mark(const char *key) {
     return str_ends_with(key, "/");
 }
 
-/* A key that ends with a slash names no file. Consoles make empty ones as marks of folders. */
+/* Reports keys that end with a slash, which cannot be files. Consoles create empty ones as folder
+ * markers. */
 static void tell_left_out(const struct objects *l, const char *prefix, const struct listing *o) {
     char line[LINE_SIZE];
     for (size_t i = 0; o->say != NULL && i < l->count; i++) {
@@ -143,7 +144,7 @@ static bool has_key(const struct objects *l, const char *key) {
     return bsearch(&wanted, l->items, l->count, sizeof(l->items[0]), by_key) != NULL;
 }
 
-/* One name cannot be a file and a folder. L is sorted. */
+/* Checks that no name is both a file and a folder. L is sorted. */
 static int check_names(const struct objects *l, const char *prefix, const struct listing *o,
                        struct error *err) {
     char above[ADDRESS_KEY_MAX + 2];
@@ -164,7 +165,7 @@ static int check_names(const struct objects *l, const char *prefix, const struct
     return 0;
 }
 
-/* Marks of folders have no file; of the rest our shard's is kept. */
+/* Removes folder markers, which have no file, and the objects of other shards. */
 static void keep_share(struct objects *l, const char *prefix, const struct listing *o) {
     size_t kept = 0;
     size_t number = 0;
@@ -195,9 +196,9 @@ static int read_folder(const struct listing *o, const char *prefix, struct objec
     return 0;
 }
 
-/* What only begins as the address does, "set_raw/" beside "set", may be any number of objects: they
- * are not asked for. An empty object beside a folder of its name is another form of the folder's
- * mark. */
+/* Lists the object or folder at the address. Keys that merely begin with the same text, "set_raw/"
+ * for "set", may be very many and are not requested. An empty object with the name of a folder is
+ * another form of folder marker. */
 static int read_all(const struct listing *o, struct objects *ret, size_t *front,
                     struct error *err) {
     char prefix[ADDRESS_KEY_MAX + 2];

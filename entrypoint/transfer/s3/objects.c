@@ -14,7 +14,7 @@ struct reading {
     struct objects *objects;
     bool in_object;
     bool truncated;
-    bool encoded; /* EncodingType is url */
+    bool encoded; /* the answer has EncodingType url */
     char *key;
     char *etag;
     int64_t object_size;
@@ -87,7 +87,7 @@ static char *take_etag(struct reading *r) {
     return xml_copy(&r->xml);
 }
 
-/* "2026-11-23T00:10:00.000Z"; what is no such time is none. */
+/* Parses "2026-11-23T00:10:00.000Z"; any other text gives the time 0. */
 static int64_t read_time(const char *text) {
     struct tm parts = {0};
     return strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) != NULL ? (int64_t)timegm(&parts) : 0;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SKEW_LEAST = 60 }; /* seconds that make another clock of it */
+enum { SKEW_LEAST = 60 }; /* seconds; a smaller difference between clocks is ignored */
 
 static const char *get(const struct argv *environment, const char *name) {
     const char *value = argv_get_env(environment, name);
@@ -61,8 +61,8 @@ void s3_close(struct s3 *s) {
     credentials_done(&s->credentials);
 }
 
-/* Scheme and host of BUCKET in PLACE, and the beginning of the path in FRONT. A bucket with a dot
- * would not fit the certificate as a host's name. */
+/* Scheme and host for BUCKET in PLACE, and the start of the path in FRONT. A bucket with a dot goes
+ * into the path, because as part of the host it would not match the certificate. */
 static void find_place(const struct s3 *s, const char *bucket, char place[S3_PLACE_MAX],
                        char front[S3_PLACE_MAX]) {
     const char *china = str_starts_with(s->region, "cn-") ? ".cn" : "";
@@ -85,7 +85,7 @@ static void find_place(const struct s3 *s, const char *bucket, char place[S3_PLA
     }
 }
 
-/* As libcurl writes it into the request: without the port that goes without saying. */
+/* The Host header as libcurl writes it: without a default port. */
 static const char *host_of(const char *place, char ret[S3_PLACE_MAX]) {
     const char *host = strstr(place, "://") + 3;
     const char *usual = str_starts_with(place, "https:") ? ":443" : ":80";
@@ -97,7 +97,7 @@ static const char *host_of(const char *place, char ret[S3_PLACE_MAX]) {
     return ret;
 }
 
-/* What a request is made by: another mark where any of it is another one. */
+/* A number that changes when the region, clock or credentials for requests change. */
 static unsigned mark_of(const struct s3 *s) {
     return s->corrected + s->credentials.serial;
 }
@@ -133,7 +133,7 @@ int s3_prepare(struct s3 *s, const struct s3_request *r, struct request *ret, st
     find_place(s, r->bucket, place, front);
     size_t end = strlen(front);
     if (r->key[0] == '\0' && end > 1)
-        front[end - 1] = '\0'; /* of the bucket itself */
+        front[end - 1] = '\0'; /* request for the bucket itself */
     buf_init(&path, EXCHANGE_URL_MAX);
     buf_init(&query, EXCHANGE_URL_MAX);
     if (percent_add_path(&path, front, err) != 0 || percent_add_path(&path, r->key, err) != 0 ||
@@ -151,7 +151,7 @@ bool s3_says(const struct answer *answer, const char *code) {
     return strstr(buf_text(&answer->words), text) != NULL;
 }
 
-/* Once: the region that the server names. */
+/* Takes the region that the server names; once. */
 static int take_region(struct s3 *s, const struct answer *answer) {
     if (s->region_told || s->endpoint != NULL || !is_region(answer->region) ||
         strcmp(answer->region, s->region) == 0)
@@ -162,7 +162,7 @@ static int take_region(struct s3 *s, const struct answer *answer) {
     return 0;
 }
 
-/* The server's clock in place of ours, where that is another one than it was. */
+/* Takes over the server's clock if it differs from the one that we assume. */
 static int take_clock(struct s3 *s, const struct answer *answer) {
     struct tm parts = {0};
     if (strptime(answer->date, "%a, %d %b %Y %H:%M:%S GMT", &parts) == NULL)
@@ -175,7 +175,7 @@ static int take_clock(struct s3 *s, const struct answer *answer) {
     return 0;
 }
 
-/* Once for each request that is refused: the next one asks anew. */
+/* Requests new credentials, once for each refused request. */
 static int renew(struct s3 *s) {
     s->renew = !s->vain;
     s->vain = false;
@@ -188,9 +188,9 @@ static bool names_our_region(const struct s3 *s, const struct answer *answer) {
 }
 
 int s3_refused(struct s3 *s, const struct answer *answer, struct error *err) {
-    const bool known = answer->mark != mark_of(s); /* by now */
+    const bool known = answer->mark != mark_of(s); /* corrected since that request */
     const bool skewed = s3_says(answer, "RequestTimeTooSkewed");
-    /* A HEAD is refused without words. */
+    /* A refused HEAD has no body that says why. */
     const bool bare = answer->status == 400 && answer->words.size == 0;
     const bool expired = bare || s3_says(answer, "ExpiredToken");
     if (take_region(s, answer) == 0 || s3_says(answer, "RequestTimeout"))

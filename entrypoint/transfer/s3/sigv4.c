@@ -16,12 +16,12 @@ enum {
     NAMES_MAX = 2048,
 };
 
-/* What both halves need. */
+/* Input of canonical request and signature. */
 struct signing {
     const struct sigv4_request *request;
     char stamp[STAMP_SIZE];
     struct buf scope; /* DAY/REGION/SERVICE/aws4_request */
-    struct buf names; /* of headers, ';' between */
+    struct buf names; /* of headers, separated by ';' */
     struct buf canonical;
 };
 
@@ -69,7 +69,7 @@ static int make_canonical(struct signing *s, const struct argv *headers, struct 
     return buf_printf(&s->canonical, err, "\n%s\n%s", buf_text(&s->names), r->payload);
 }
 
-/* The key for a day, a region and a service, made of the secret step by step. */
+/* Derives the key for a day, a region and a service from the secret. */
 static int make_key(const struct signing *s, const char *secret, unsigned char key[DIGEST_SHA256],
                     struct error *err) {
     char first[SIGV4_SECRET_MAX + 4];

@@ -13,8 +13,8 @@ enum { NAME_MAX_SIZE = 64 };
 struct reading {
     struct xml xml;
     char root[NAME_MAX_SIZE];
-    char item[NAME_MAX_SIZE]; /* the element below the root that we are in */
-    const char *child;        /* of xml_fields_text() */
+    char item[NAME_MAX_SIZE]; /* the current element below the root */
+    const char *child;        /* name for xml_fields_text() */
     char *ret;
     size_t ret_size;
     bool found;
@@ -23,7 +23,7 @@ struct reading {
     struct xml_fields_parts *parts;
     struct xml_fields_part part;
     bool truncated;
-    bool encoded; /* keys are */
+    bool encoded; /* keys are URL-encoded */
 };
 
 static void keep_name(char ret[NAME_MAX_SIZE], const char *name) {
@@ -55,7 +55,7 @@ static struct reading *reading_new(void (*end)(struct xml *x, const char *name),
     return r;
 }
 
-/* --- one text --------------------------------------------------------------------------------- */
+/* --- single text ------------------------------------------------------------------------------ */
 
 static void take_text(struct xml *x, const char *name) {
     struct reading *r = x->context;
@@ -85,7 +85,7 @@ int xml_fields_text(const char *document, size_t size, const char *root, const c
                      child);
 }
 
-/* --- uploads in parts ------------------------------------------------------------------------- */
+/* --- multipart uploads ------------------------------------------------------------------------ */
 
 static void forget(struct xml_fields_upload *u) {
     free(u->key);
@@ -100,7 +100,7 @@ void xml_fields_uploads_done(struct xml_fields_uploads *u) {
     *u = (struct xml_fields_uploads){0};
 }
 
-/* Those that lack something are left alone: they are not ours to end. */
+/* Ends one entry. An entry with a missing field is skipped: it is not an upload that we may end. */
 static void end_upload(struct reading *r) {
     struct xml_fields_uploads *u = r->uploads;
     if (r->upload.key != NULL && r->upload.id != NULL && u->count < XML_FIELDS_UPLOADS_MAX) {
@@ -153,7 +153,7 @@ int xml_fields_uploads_read(const char *document, size_t size, struct xml_fields
     return result;
 }
 
-/* --- parts of one ----------------------------------------------------------------------------- */
+/* --- parts of an upload ----------------------------------------------------------------------- */
 
 void xml_fields_parts_done(struct xml_fields_parts *p) {
     free(p->items);

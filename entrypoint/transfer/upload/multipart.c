@@ -18,11 +18,11 @@
 
 enum {
     ASK_SECONDS = 120,
-    FIND_SECONDS = 30,          /* what is left of an earlier start: else all of it is sent */
-    COMPLETE_SECONDS = 600,     /* the server puts the parts together */
-    ABORT_SECONDS = 10,         /* in all, also of a stop that is nearly over */
-    ABORT_TIMES = 2,            /* a part that was under way may arrive behind the first */
-    LIST_MAX = 2 * 1024 * 1024, /* of parts, for the server */
+    FIND_SECONDS = 30, /* to look for parts of an earlier start; after that all parts are sent */
+    COMPLETE_SECONDS = 600,     /* while the server joins the parts */
+    ABORT_SECONDS = 10,         /* in total, even if a stop is nearly over */
+    ABORT_TIMES = 2,            /* a part on its way may arrive after the first request */
+    LIST_MAX = 2 * 1024 * 1024, /* bytes of the list of parts sent to the server */
 };
 
 static const char probe_name[] = ".ringmaster-probe";
@@ -34,10 +34,10 @@ struct sending {
     char id[XML_FIELDS_ID_MAX];
     int64_t part_size;
     unsigned count;
-    unsigned next; /* to be begun, from 0 on */
+    unsigned next; /* index of the next part to send */
     struct resume_part *parts;
     struct pool pool;
-    struct error failure; /* the first; code 0: none */
+    struct error failure; /* the first failure; code 0: none */
 };
 
 struct one {
@@ -50,7 +50,7 @@ static int64_t part_length(const struct sending *s, unsigned number) {
     return left < s->part_size ? left : s->part_size;
 }
 
-/* The last moment of a step that may take SECONDS. */
+/* The deadline of a step that may take SECONDS. */
 static int64_t seconds_for(const struct multipart_order *o, int64_t seconds) {
     int64_t left = (o->deadline - clock_now()) / CLOCK_SECOND;
     left = left > 1 ? left : 1;
@@ -81,8 +81,8 @@ static int begin(struct s3 *s3, const char *bucket, const char *key, const char 
     return 0;
 }
 
-/* Whoever gives up has little time and another error to tell. One that is not there any more is
- * fine: hosts that begin at once tidy the same folder, and find each other's. */
+/* Aborts an upload, with little time, because another error is to be reported. It is no error if
+ * the upload is gone: hosts that start together tidy the same folder and find each other's. */
 static int give_up(struct s3 *s3, const char *bucket, const char *key, const char *name,
                    const char *id, struct error *err) {
     const struct percent_pair pairs[] = {{"uploadId", id}};
@@ -194,7 +194,8 @@ static int whole_etag(const struct sending *s, char ret[ETAG_MAX], struct error 
     return result;
 }
 
-/* Whether TOLD is what all parts' MD5s make, or none that could tell. */
+/* Compares TOLD with the ETag of all parts' MD5s; fails if it is one that could match and does not.
+ */
 static int check_whole(const struct sending *s, const char *told, struct error *err) {
     char own[ETAG_MAX];
     const char *dash = strchr(told, '-');
@@ -208,7 +209,8 @@ static int check_whole(const struct sending *s, const char *told, struct error *
                      s->order->name);
 }
 
-/* A server may have done what it was asked for and said so to nobody. */
+/* Checks whether the object is complete. The server may have finished the request although its
+ * answer was lost. */
 static bool is_there(const struct sending *s) {
     const struct multipart_order *o = s->order;
     struct answer answer = {0};
@@ -247,7 +249,7 @@ static int complete(struct sending *s, struct error *err) {
         return -1;
     if (s3_call(&a, o->name, &page, &answer, err) != 0)
         return is_there(s) ? 0 : -1;
-    /* It may begin with success, and then say that it was none. */
+    /* The answer may have status 200 and yet contain an error. */
     if (xml_fields_text(buf_text(&page), page.size, "CompleteMultipartUploadResult", "ETag", etag,
                         sizeof(etag), err) != 0)
         return is_there(s) ? 0 : error_wrap(err, "%s", o->name);
@@ -280,7 +282,8 @@ static bool take_unfinished(struct sending *s, const struct resume *u, const cha
     return true;
 }
 
-/* With what a killed start has left of just this file, the last of them first. */
+/* Continues with the parts that a killed start has sent of exactly this file; the latest upload
+ * comes first. */
 static bool go_on(struct sending *s) {
     const struct multipart_order *o = s->order;
     const struct resume u = {.s3 = o->s3,
@@ -319,7 +322,7 @@ int multipart_send(const struct multipart_order *order, struct error *err) {
 
 /* --- at a job's start ------------------------------------------------------------------------- */
 
-/* TARGET's key as the name of a folder: with '/' behind it, but for the whole bucket. */
+/* TARGET's key as a folder name: with '/' at its end, unless it is the whole bucket. */
 static void folder_key(const struct address *target, char ret[ADDRESS_KEY_MAX + 2]) {
     size_t size = strlen(target->rest);
     bool open = size > 0 && target->rest[size - 1] != '/';
@@ -336,11 +339,11 @@ int multipart_probe(struct s3 *s3, const struct address *target, struct error *e
     return give_up(s3, target->bucket, key, target->shown, id, err);
 }
 
-/* Whether the file PATH below FROM begins with what UPLOAD has of it. */
+/* Returns true if the parts in UPLOAD match the start of the file PATH below FROM. */
 static bool can_go_on(const struct resume *u, const struct xml_fields_upload *upload,
                       const char *from, const char *path) {
     struct stat st;
-    bool leads_out = strstr(path, "..") != NULL; /* it is what the server says */
+    bool leads_out = strstr(path, "..") != NULL; /* the path comes from the server */
     cleanup_fd int fd = from != NULL && !leads_out ? scan_open(from, path, NULL) : -1;
     if (fd < 0 || fstat(fd, &st) != 0 || etag_part_size(st.st_size) == 0)
         return false;

@@ -51,7 +51,7 @@ static int prepare(void *context, struct request *ret, struct error *err) {
     return s3_prepare(o->s3, &request, ret, err);
 }
 
-/* With a key of KMS the ETag is no MD5, though it may look like one. */
+/* For objects encrypted with KMS the ETag is not an MD5, though it may look like one. */
 static int complete(void *context, const struct answer *a, struct error *err) {
     struct part *p = context;
     char own[DIGEST_HEX_MAX];
@@ -59,14 +59,15 @@ static int complete(void *context, const struct answer *a, struct error *err) {
     if (etag_is_md5(a->etag) && !str_starts_with(a->encryption, "aws:kms") &&
         strcmp(a->etag, own) != 0)
         return exchange_fail_again(err, "the server's ETag is not the MD5 of what was sent");
-    /* An answer has no body, but for one that says success and then something else. */
+    /* A successful answer has no body; one that has contains an error. */
     if (a->etag[0] == '\0' && (p->order.upload_id != NULL || a->length > 0))
         return exchange_fail_again(err, "the server tells no ETag of what was sent");
     (void)snprintf(p->etag, sizeof(p->etag), "%s", a->etag);
     return 0;
 }
 
-/* What came is not what was digested: broken on the way, or the file has changed meanwhile. */
+/* Returns true if the server's bytes differ from those digested: damaged on the way, or the file
+ * has changed meanwhile. */
 static bool is_broken(const struct answer *a) {
     const char *words = buf_text(&a->words);
     return strstr(words, "<Code>BadDigest</Code>") != NULL ||

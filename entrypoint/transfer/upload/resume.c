@@ -34,7 +34,7 @@ int resume_list(const struct resume *u, const char *prefix, struct xml_fields_up
     return xml_fields_uploads_read(buf_text(&page), page.size, ret, err);
 }
 
-/* --- the parts of one ------------------------------------------------------------------------- */
+/* --- parts of an upload ----------------------------------------------------------------------- */
 
 static bool is_ours(const struct xml_fields_part *told, int fd, int64_t size,
                     struct resume_part *part) {
@@ -87,7 +87,7 @@ unsigned resume_parts(const struct resume *u, const char *key, const char *id, i
                 most = 0;
             first = false;
         }
-        /* Pages that go round in circles end. */
+        /* Ends if a server repeats its pages. */
         if (page_parts.next <= marker)
             break;
         marker = page_parts.next;

@@ -27,7 +27,7 @@ struct round {
     struct upload *upload;
     bool last;
     struct scan found;
-    struct scan_file **queue; /* owned; what is to be sent, oldest first */
+    struct scan_file **queue; /* owned; files to send, oldest first */
     size_t count;
     size_t next;
     size_t sent_files;
@@ -35,7 +35,7 @@ struct round {
     int64_t total;
     int64_t next_word;
     struct pool pool;
-    struct error failure; /* the first; code 0: none */
+    struct error failure; /* the first failure; code 0: none */
 };
 
 static void note_failure(struct round *r, const struct error *failure) {
@@ -65,7 +65,7 @@ struct one {
     struct round *round;
     struct scan_file *file;
     int fd;
-    struct scan_stamp stamp; /* when it was opened */
+    struct scan_stamp stamp; /* taken when it was opened */
     char key[ADDRESS_KEY_MAX + 1];
     char name[ADDRESS_MAX];
     struct part piece;
@@ -92,7 +92,8 @@ static void tick_one(void *context) {
     say_progress(o->round);
 }
 
-/* S3 takes names of valid UTF-8 alone, and control characters would not survive its listings. */
+/* Returns true if S3 can store the name: valid UTF-8 without control characters, which would not
+ * survive its listings. */
 static bool is_name(const char *path) {
     cleanup_buf struct buf clean;
     size_t size = strlen(path);
@@ -123,7 +124,7 @@ static int name_it(struct one *o, struct error *err) {
                      ADDRESS_KEY_MAX);
 }
 
-/* 1 where it is to wait for the next round. */
+/* Opens the file. Returns 1 if it has to wait for the next round. */
 static int open_it(struct one *o, struct error *err) {
     struct stat st;
     const struct round *r = o->round;
@@ -144,7 +145,7 @@ static void close_it(struct one *o, const struct error *failure) {
     bool good = failure == NULL;
     if (good && check_same(o, &changed) != 0) {
         good = false;
-        if (r->last) /* else the next round sends it again */
+        if (r->last) /* otherwise the next round sends it again */
             note_failure(r, &changed);
     }
     if (failure != NULL)
@@ -157,7 +158,7 @@ static void close_it(struct one *o, const struct error *failure) {
     free(o);
 }
 
-/* NULL where it is not to be sent now. */
+/* Starts one file. Returns NULL if it is not to be sent now. */
 static struct one *begin_one(struct round *r, struct scan_file *file) {
     struct error err = {0};
     struct one *o = calloc(1, sizeof(*o));
@@ -193,7 +194,7 @@ static bool is_large(const struct scan_file *file) {
     return etag_part_size(file->stamp.size) > 0;
 }
 
-/* The next small one, up to the next large one. */
+/* Starts the next small file; stops before a large one. */
 static bool more(void *context) {
     struct round *r = context;
     while (!r->pool.stop && r->next < r->count && !is_large(r->queue[r->next])) {
@@ -243,16 +244,16 @@ static int send_large(struct one *o, struct error *err) {
     return multipart_send(&order, err);
 }
 
-/* --- one after the other ---------------------------------------------------------------------- */
+/* --- one at a time ---------------------------------------------------------------------------- */
 
-/* A large file, or one of a folder's. */
+/* Sends a large file, or a file of a folder target. */
 static int send_alone(struct round *r, struct error *err) {
     struct one *o = begin_one(r, r->queue[r->next++]);
     const struct upload *u = r->upload;
     if (o == NULL)
         return 0;
     if (u->to.kind == ADDRESS_S3 && etag_part_size(o->stamp.size) == 0) {
-        /* It has shrunk since it was looked at: another round sees it as it is. */
+        /* It has become smaller since the scan: the next round sends its new content. */
         const struct error changed = {.code = EXIT_CODE_DATA, .text = "a file became smaller"};
         close_it(o, &changed);
         return 0;
@@ -324,12 +325,12 @@ static int remove_object(const struct upload *u, const char *path, struct error 
                               .give_up = u->give_up};
     cleanup_buf struct buf page;
     buf_init(&page, S3_CALL_ANSWER_MAX);
-    (void)key_of(&u->to, path, key); /* as it was when it was sent */
+    (void)key_of(&u->to, path, key); /* key at which it was sent */
     return s3_call(&a, path, &page, NULL, err);
 }
 
-/* What lay there in the last round and has gone from the folder. Where that fails it stays: too
- * much is there, not too little. */
+/* Removes objects of the last round whose files have gone from the folder. An object that cannot be
+ * removed stays: too much at the target is better than too little. */
 static void remove_gone(struct round *r) {
     struct upload *u = r->upload;
     char line[LINE_MAX_SIZE];
@@ -363,8 +364,8 @@ static void tell(const struct round *r) {
     u->say(line);
 }
 
-/* The rest has been sent. As it is a failure, nothing at the target counts as gone from the folder.
- */
+/* Reports files that were left out, after the rest was sent. As this is a failure, no file counts
+ * as gone from the folder, and nothing is removed. */
 static void note_missed(struct round *r) {
     const struct scan *l = &r->found;
     struct error why;
@@ -418,7 +419,7 @@ int upload_round(struct upload *u, bool last, struct error *err) {
     return result;
 }
 
-/* --- what is there ---------------------------------------------------------------------------- */
+/* --- what the target has ---------------------------------------------------------------------- */
 
 static bool lies_there(const struct upload *u, const struct scan_file *file,
                        const struct object *object) {
