@@ -31,8 +31,8 @@ const char *libraries_name(size_t index) {
     return index < KNOWN ? known[index].name : NULL;
 }
 
-/* The version in the longest file name that the link leads to: "2.21.5" for libnccl.so.2. A target
- * without a version gives none. */
+/* The version in the name of the file that a link leads to, the longest found: "2.21.5" for
+ * libnccl.so.2. Text that is not a number is no version. */
 static void number_of(const char *folder, const char *name, const char *start,
                       char ret[LIBRARIES_VERSION_SIZE]) {
     char path[PATH_MAX];

@@ -210,7 +210,8 @@ static int renew_folder(struct executor *h, struct error *err) {
     return control_socket_renew(h->local, err) == 0 ? link_agent(h->local, err) : -1;
 }
 
-/* Removes a failure file that the old attempt's program wrote, and starts afresh. */
+/* Prepares this host for the next attempt. A failure file that the old attempt's program wrote does
+ * not count for it. */
 static void cleared(void *context, size_t left) {
     struct executor *h = context;
     struct error fault = {0};

@@ -35,7 +35,8 @@ static bool is_vain(const struct find_master *k) {
            dial_absent(&k->dial) >= FIND_MASTER_ABSENT_SECONDS * CLOCK_SECOND;
 }
 
-/* Ends the search. A host with another key is reported, and not simply skipped. */
+/* The host did not answer. The next one follows soon, unless this one has another key, which is
+ * then reported. */
 static void missed(void *context) {
     struct find_master *k = context;
     if (seeks(k) && dial_why(&k->dial)->code != EXIT_CODE_KEY_REFUSED &&

@@ -86,8 +86,8 @@ static int add_default(struct argv *ret, const char *name, const char *value, st
     return argv_get_env(ret, name) != NULL ? 0 : argv_set_env(ret, name, value, err);
 }
 
-/* Adds torchrun's variables about hosts. The one about an agent's store is left out, or all ranks
- * would wait for it. */
+/* Adds torchrun's variables about hosts. There is no agent with a store, for which all ranks would
+ * otherwise wait. */
 static int add_group(const struct job *job, struct argv *ret, struct error *err) {
     const struct cluster *c = &job->cluster;
     if (set_number(ret, "GROUP_RANK", own_number(c), err) != 0 ||
@@ -159,8 +159,8 @@ int environment_add_rank(struct argv *environment, char *const *launched, const 
     if (rank_environment_read(launched, &place, err) != 0 ||
         environment_add_attempt(environment, place.attempt, run != NULL ? run : "", err) != 0)
         return -1;
-    /* Variables of Open MPI's in the environment were set by the user and override those of mpirun.
-     */
+    /* Open MPI's variables that are already set come from the user and take precedence over
+     * mpirun's. */
     for (; *launched != NULL; launched++)
         if (rank_environment_is_mpi(*launched) && !is_set(environment, *launched) &&
             argv_add(environment, *launched, err) != 0)
