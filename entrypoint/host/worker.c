@@ -382,8 +382,7 @@ static void deadline_passed(void *context) {
     if (conclude_own_fault(w))
         return;
     const struct error *why = find_master_why(&w->seeking);
-    if (role_state_is_on(
-            w->s.role_state)) { /* reported is the first host, which should have been there */
+    if (role_state_is_on(w->s.role_state)) { /* the first host should be there */
         w->s.role_state->turn = 0;
         role_state_seek(w->s.role_state, w->s.job);
     }
