@@ -62,11 +62,10 @@ static bool is_listed(const char *list, const char *name) {
 static int check_shares(const struct download_source *s, const char *variable, struct error *err) {
     if (!s->sharded || str_starts_with(s->address, "s3://"))
         return 0;
-    return error_set(err, EXIT_CODE_CONFIG,
-                     "RINGMASTER_SHARDED: %.*s is \"%.*s\", and only s3:// has objects of which "
-                     "each host gets its share",
-                     (int)strcspn(variable, "="), variable, (int)strcspn(s->address, "?"),
-                     s->address);
+    return error_set(
+        err, EXIT_CODE_CONFIG,
+        "RINGMASTER_SHARDED: %.*s is \"%.*s\", but only a channel from s3:// can be sharded",
+        (int)strcspn(variable, "="), variable, (int)strcspn(s->address, "?"), s->address);
 }
 
 static int add(const struct settings *settings, const char *variable, struct channels *channels,
@@ -77,9 +76,10 @@ static int add(const struct settings *settings, const char *variable, struct cha
     if (address[0] == '\0')
         return 0;
     if (size == 0 || size > CHANNEL_NAME_MAX || ret->count == CHANNELS_MAX)
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "%.*s: a channel has a name of 1 to %d bytes, and there are %d at most",
-                         (int)strcspn(variable, "="), variable, CHANNEL_NAME_MAX, CHANNELS_MAX);
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "%.*s: a channel's name has 1 to %d bytes, and a job has at most %d channels",
+            (int)strcspn(variable, "="), variable, CHANNEL_NAME_MAX, CHANNELS_MAX);
     if (!download_sources_is_remote(address) && !str_starts_with(address, "file:///") &&
         !str_starts_with(address, "http://"))
         return error_set(err, EXIT_CODE_CONFIG,

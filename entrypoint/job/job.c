@@ -250,8 +250,8 @@ static void read_metrics(const char *base_dir, struct warnings *warnings,
         warnings_add(warnings, "metrics are not counted: %s", err.text);
     else if (ret->passed_over > 0)
         warnings_add(warnings,
-                     "%s: %zu entries are no metric definitions, longer than 500 characters or "
-                     "more than %d",
+                     "%s: %zu entries are ignored: not metric definitions, longer than 500 "
+                     "characters, or beyond the first %d",
                      path, ret->passed_over, METRIC_DEFINITIONS_MAX);
 }
 

@@ -133,9 +133,10 @@ static int check_folders(const char *path, struct error *err) {
         if (stat(folder, &st) != 0)
             return error_set_errno(err, EXIT_CODE_CONFIG, "the key file's folder %s", folder);
         if (is_open_to_others(&st))
-            return error_set(err, EXIT_CODE_CONFIG,
-                             "the key file %s: others may write to the folder %s; chmod go-w it",
-                             path, folder);
+            return error_set(
+                err, EXIT_CODE_CONFIG,
+                "the key file %s: its folder %s is writable by others; run chmod go-w on it", path,
+                folder);
     }
     return 0;
 }
@@ -148,13 +149,14 @@ static int check_file(int fd, const char *path, struct error *err) {
         return error_set(err, EXIT_CODE_CONFIG, "the key file %s is not a file", path);
     if (is_open_to_others(&st))
         return error_set(err, EXIT_CODE_CONFIG,
-                         "the key file %s may be written by %s; chmod go-w it", path,
+                         "the key file %s is writable by %s; run chmod go-w on it", path,
                          (st.st_mode & S_IWOTH) != 0 ? "everybody" : "a group");
     /* Root accepts a file of any owner: the user who started the container provided it. */
     if (geteuid() != 0 && st.st_uid != 0 && st.st_uid != geteuid())
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "the key file %s belongs to user %u, neither to root nor to this one, %u",
-                         path, (unsigned)st.st_uid, (unsigned)geteuid());
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "the key file %s belongs to user %u; it must belong to root or to this user, %u", path,
+            (unsigned)st.st_uid, (unsigned)geteuid());
     return 0;
 }
 

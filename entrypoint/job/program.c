@@ -173,7 +173,7 @@ static int read_interpreter(const char *path, char line[INTERPRETER_MAX + 1], st
     line[length] = '\0';
     if (length > 0 && line[length - 1] == '\r')
         return error_set(err, EXIT_CODE_NOT_EXECUTABLE,
-                         "the program %s has line ends of Windows: its interpreter's name would "
+                         "the program %s has Windows line endings: its interpreter's name would "
                          "end with a carriage return",
                          path);
     return 0;

@@ -135,7 +135,7 @@ static int parse_codes_item(const char **at, int64_t *from, int64_t *to, struct 
     char item[16];
     size_t size = strcspn(*at, ",");
     if (size >= sizeof(item))
-        return error_set(err, EXIT_CODE_CONFIG, "\"%.16s...\" is no exit code", *at);
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.16s...\" is not an exit code", *at);
     memcpy(item, *at, size);
     item[size] = '\0';
     *at += size + ((*at)[size] == ',');
@@ -145,8 +145,9 @@ static int parse_codes_item(const char **at, int64_t *from, int64_t *to, struct 
     if (str_parse_int(item, 1, 255, from, err) != 0 ||
         str_parse_int(dash != NULL ? dash + 1 : item, 1, 255, to, err) != 0)
         return -1;
-    return *from <= *to ? 0
-                        : error_set(err, EXIT_CODE_CONFIG, "%s-%s runs backwards", item, dash + 1);
+    return *from <= *to
+               ? 0
+               : error_set(err, EXIT_CODE_CONFIG, "%s-%s is a descending range", item, dash + 1);
 }
 
 static int parse_codes(const char *value, const char **ret, struct error *err) {
@@ -335,8 +336,8 @@ int settings_parse(char *const *environment, struct settings *ret, struct warnin
             result = -1;
     if (ignored.count > 0)
         warnings_add(warnings,
-                     "%.*s%s: ignored, as Kubernetes or docker made it of a service called "
-                     "ringmaster; it is no setting",
+                     "%.*s%s: ignored, because Kubernetes or docker set it for a service named "
+                     "ringmaster; it is not a setting",
                      (int)strcspn(ignored.first, "="), ignored.first,
                      ignored.count > 1 ? " and others like it" : "");
     return result;

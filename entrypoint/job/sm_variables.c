@@ -373,8 +373,8 @@ static bool fits(const char *name, const char *value) {
     size_t size = strlen(name) + 1 + strlen(value) + 1;
     if (size <= SM_VARIABLE_MAX)
         return true;
-    log_warning("%s is left out of the programs' environment: it has %zu bytes, and %d is the most "
-                "that Linux passes on",
+    log_warning("%s is left out of the programs' environment: it has %zu bytes, and Linux passes "
+                "on at most %d",
                 name, size, SM_VARIABLE_MAX);
     return false;
 }

@@ -18,7 +18,7 @@ static int check_pair(const struct cluster_host *a, const struct cluster_host *b
     if (same)
         return error_set(err, EXIT_CODE_CONFIG,
                          "%s and %s both have the address %s on the interface that is to carry the "
-                         "job: RINGMASTER_INTERFACE names another one",
+                         "job: set RINGMASTER_INTERFACE to another one",
                          a->name.text, b->name.text, first);
     return error_set(err, EXIT_CODE_CONFIG,
                      "%s is at %s and %s at %s: all hosts of a job need addresses of one family, "
@@ -38,7 +38,7 @@ int addresses_check(const struct cluster *c, const char *kernel_name, struct err
         if (host->gone)
             continue;
         if (!net_address_is_set(&host->address))
-            return error_set(err, EXIT_CODE_INTERNAL, "%s has not said its address",
+            return error_set(err, EXIT_CODE_INTERNAL, "%s has not reported its address",
                              host->name.text);
         for (size_t k = 0; k < i; k++)
             if (!c->hosts[k].gone && check_pair(&c->hosts[k], host, err) != 0)

@@ -51,7 +51,7 @@ static int await(int socket, json_t **ret, struct error *err) {
         if (size < 0)
             return error_set_errno(err, EXIT_CODE_INTERNAL, "the supervisor");
         if (size == 0)
-            return error_set(err, EXIT_CODE_INTERNAL, "the supervisor has left");
+            return error_set(err, EXIT_CODE_INTERNAL, "the supervisor has ended");
         if (buf_add(&in, bytes, (size_t)size, err) != 0)
             return -1;
     }

@@ -97,7 +97,7 @@ static int check_value(const char *name, const char *value, struct error *err) {
     for (; *value != '\0'; value++)
         if ((unsigned char)*value < ' ' || *value == 0x7f)
             return error_set(err, EXIT_CODE_CONFIG,
-                             "%s: the value of \"%.*s\" has a control character in it", key,
+                             "%s: the value of \"%.*s\" contains a control character", key,
                              (int)strcspn(name, "="), name);
     return 0;
 }
@@ -165,7 +165,7 @@ static int add_variable(const char *word, struct custom_options *ret, struct err
     static const char parameter[] = "OMPI_MCA_";
     size_t size = strcspn(word, "=");
     if (!is_identifier(word, size))
-        return refuse(word, "is no variable for -x", err);
+        return refuse(word, "is not a variable that -x accepts", err);
     if (str_starts_with(word, parameter) && word[size] == '=') {
         cleanup_free char *name = strndup(word + strlen(parameter), size - strlen(parameter));
         return name != NULL ? add_parameter(name, word + size + 1, ret, err)
@@ -215,7 +215,7 @@ static int take_place(const char *value, const struct places *places,
         good = is_modifier(at, size, places);
     }
     if (!good)
-        return refuse(value, "is no place for ranks of one host", err);
+        return refuse(value, "is not a valid placement of a host's ranks", err);
     memcpy(ret, value, strlen(value) + 1);
     return 0;
 }
@@ -293,7 +293,7 @@ static int take_option(const struct argv *words, size_t *at, struct custom_optio
         if (name[size] == '=' && !joined)
             break;
         if (*at + more > words->count)
-            return refuse(word, "lacks its value", err);
+            return refuse(word, "has no value", err);
         char *const *values = joined ? &value : words->items + *at;
         *at += more;
         return take(known[i].kind, word, values, ret, err);

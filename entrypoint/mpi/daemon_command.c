@@ -81,7 +81,7 @@ static int take_daemons(struct request *r, const char *value, struct error *err)
 static int take_regex(struct request *r, const char *value, struct error *err) {
     r->regex = true;
     bool good = is_all(value, LOWER UPPER DIGITS "_.,:@()[]-");
-    return good ? 0 : refuse(value, "is not an expression of hosts", err);
+    return good ? 0 : refuse(value, "is not a host expression", err);
 }
 
 /* Parsed after all others, because it repeats the job's number, which may follow it. */
@@ -227,7 +227,7 @@ static int take_words(struct request *r, const struct shell_words *words, struct
             continue;
         }
         if (i + 2 >= words->count)
-            return refuse(words->items[i], "lacks its name or value", err);
+            return refuse(words->items[i], "has no name or no value", err);
         if (take_parameter(r, flag, words->items[i + 1], words->items[i + 2], err) != 0)
             return -1;
         i += 2;

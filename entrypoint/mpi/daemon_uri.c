@@ -116,6 +116,6 @@ int daemon_uri_check(const char *uri, const char *job, const struct net_address 
         return -1;
     bool more = ipv4 && str_starts_with(at, ";tcp6://") && strchr(at + 1, ';') == NULL;
     if (*at != '\0' && !more)
-        return refuse(uri, "goes on with something unknown", err);
+        return refuse(uri, "is followed by unknown text", err);
     return 0;
 }

@@ -16,8 +16,8 @@ static void hear(void *context, const char *line, size_t size) {
 
 static int conclude(struct mpi_install *t, int code, struct error *err) {
     if (code != 0)
-        return error_set(err, EXIT_CODE_CONFIG, "%s --version ended with %d: %s", t->mpirun, code,
-                         t->task.tail.text);
+        return error_set(err, EXIT_CODE_CONFIG, "%s --version failed with code %d: %s", t->mpirun,
+                         code, t->task.tail.text);
     if (openmpi_parse_version(buf_text(&t->words), t->words.size, &t->version, err) != 0)
         return error_wrap(err, "%s", t->mpirun);
     return program_find(openmpi_daemon(t->version.series), t->path, &t->daemon, err);

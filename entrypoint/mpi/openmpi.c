@@ -36,12 +36,13 @@ int openmpi_parse_version(const char *text, size_t size, struct openmpi *ret, st
         !take_number(&at, end, &v.minor) || !take_dot(&at, end) ||
         !take_number(&at, end, &v.release))
         return error_set(err, EXIT_CODE_CONFIG,
-                         "mpirun --version does not say that it is Open MPI: \"%.*s\"",
+                         "mpirun is not Open MPI: mpirun --version prints \"%.*s\"",
                          (int)(size < 80 ? size : 80), text);
     bool known = (v.major == 4 && v.minor == 1) || v.major == 5;
     if (!known)
-        return error_set(err, EXIT_CODE_CONFIG, "Open MPI %u.%u.%u: 4.1 and 5.0 are supported",
-                         v.major, v.minor, v.release);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "Open MPI %u.%u.%u is not supported; use 4.1 or 5.0", v.major, v.minor,
+                         v.release);
     v.series = v.major == 4 ? OPENMPI_4_1 : OPENMPI_5_0;
     *ret = v;
     return 0;

@@ -63,7 +63,9 @@ static int skip_frame(char **at, bool *ret_framed, struct error *err) {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (!take_word(at, words[i]))
             return gate_refuse(*at, strlen(*at), "is not the known start of a login shell", err);
-    return take_semicolon(at) ? 0 : gate_refuse(*at, strlen(*at), "comes instead of a ';'", err);
+    return take_semicolon(at)
+               ? 0
+               : gate_refuse(*at, strlen(*at), "stands where a ';' is expected", err);
 }
 
 /* The name of the setting that starts at AT, or NULL. */
@@ -85,7 +87,7 @@ static int skip_settings(char **at, struct error *err) {
         skip_blanks(at);
         if (!take_semicolon(at) || !take_word(at, "export") || !take_word(at, name) ||
             !take_semicolon(at))
-            return gate_refuse(start, strlen(start), "is not a known setting of a path", err);
+            return gate_refuse(start, strlen(start), "is not a known path setting", err);
     }
     return 0;
 }
@@ -102,7 +104,7 @@ static int cut_word(char **at, const char **ret, struct error *err) {
         return gate_refuse(start, size + (*end != '\0'), "holds a byte that is not allowed", err);
     *at = end + quoted;
     if (quoted && **at != ' ' && **at != '\0')
-        return gate_refuse(start, size, "goes on behind its closing quote", err);
+        return gate_refuse(start, size, "continues after its closing quote", err);
     skip_blanks(at);
     *end = '\0'; /* last: AT has moved past the word, and past the blank after a bare word */
     *ret = start;
@@ -114,7 +116,7 @@ static int cut_words(char *at, bool framed, struct shell_words *ret, struct erro
         if (framed && take_word(&at, ")")) {
             framed = false;
             if (*at != '\0')
-                return gate_refuse(at, strlen(at), "stands behind the closing ')'", err);
+                return gate_refuse(at, strlen(at), "follows the closing ')'", err);
             break;
         }
         if (ret->count == SHELL_WORDS_MAX)

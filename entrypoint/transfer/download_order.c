@@ -60,7 +60,7 @@ static int parse_environment(const json_t *list, struct download_order *w, struc
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *variable = json_string_value(json_array_get(list, i));
         if (variable == NULL || strchr(variable, '=') == NULL)
-            return error_set(err, EXIT_CODE_INTERNAL, "the order's environment is none");
+            return error_set(err, EXIT_CODE_INTERNAL, "the order has no environment");
         if (argv_add(&w->environment, variable, err) != 0)
             return -1;
     }
@@ -236,8 +236,7 @@ static int link_folder(const struct download_order_task *t, const struct address
     if (make_parent(t->to, err) != 0)
         return -1;
     if (rmdir(t->to) != 0 && errno != ENOENT)
-        return error_set_errno(err, EXIT_CODE_CONFIG, "%s is to become a link to %s", t->to,
-                               from->rest);
+        return error_set_errno(err, EXIT_CODE_CONFIG, "making %s a link to %s", t->to, from->rest);
     return symlink(from->rest, t->to) == 0
                ? 0
                : error_set_errno(err, EXIT_CODE_CONFIG, "%s as a link to %s", t->to, from->rest);
@@ -255,8 +254,8 @@ static int bring_objects(struct walk *w, const struct download_order_task *t,
  * is a configuration error. */
 static int try_target(struct walk *w, const struct address *to, struct error *err) {
     if (to->kind == ADDRESS_HTTP)
-        return error_set(err, EXIT_CODE_CONFIG, "%s: files are uploaded to s3:// or file:// alone",
-                         to->shown);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: files can only be uploaded to s3:// or file://", to->shown);
     int result =
         to->kind == ADDRESS_FILE ? copy_probe(to->rest, err) : multipart_probe(&w->s3, to, err);
     if (result != 0 && err != NULL)
@@ -273,7 +272,7 @@ static void tidy_target(struct walk *w, const struct download_order_task *t,
         to->kind == ADDRESS_S3 ? multipart_tidy(&w->s3, to, t->back ? t->to : NULL, NULL) : 0;
     if (count <= 0)
         return;
-    (void)snprintf(line, sizeof(line), "%s: %d unfinished uploads of an earlier start given up",
+    (void)snprintf(line, sizeof(line), "%s: %d unfinished uploads of an earlier start aborted",
                    t->what, count);
     w->say(line);
 }

@@ -47,7 +47,7 @@ static int parse_upload(const json_t *item, struct upload_order *o, struct error
     u->give_up = &give_up;
     if (u->to.kind != ADDRESS_HTTP)
         return 0;
-    return error_set(err, EXIT_CODE_CONFIG, "%s: files are uploaded to s3:// or file:// alone",
+    return error_set(err, EXIT_CODE_CONFIG, "%s: files can only be uploaded to s3:// or file://",
                      u->to.shown);
 }
 

@@ -178,8 +178,8 @@ int cluster_limit_ranks(struct cluster *c, size_t ranks, struct error *err) {
     for (size_t i = 0; i < c->count; i++) {
         if (left == 0)
             return error_set(err, EXIT_CODE_CONFIG,
-                             "%zu processes leave none for the host \"%s\": ask for more, or for "
-                             "fewer a host",
+                             "%zu processes leave none for the host \"%s\": request more "
+                             "processes, or fewer on each host",
                              ranks, c->hosts[i].name.text);
         if (c->hosts[i].slots > left)
             c->hosts[i].slots = (unsigned)left;

@@ -43,7 +43,7 @@ static int take_number(const struct expansion *e, const char **at, const char *e
     while (*at + size < end && isdigit((unsigned char)(*at)[size]))
         size++;
     if (size == 0 || size > DIGITS_MAX)
-        return refuse(e, "has no number where one is due in its brackets", err);
+        return refuse(e, "lacks a number in its brackets", err);
     memcpy(digits, *at, size);
     digits[size] = '\0';
     *ret = strtol(digits, NULL, 10);
@@ -66,12 +66,12 @@ static int expand_range(struct expansion *e, size_t length, const char **at, con
             return -1;
     }
     if (to < from || to - from >= CLUSTER_HOSTS_MAX)
-        return refuse(e, "has a range that is too long or goes down", err);
+        return refuse(e, "has a range that is too long or descending", err);
     for (long number = from; number <= to; number++) {
         size_t room = sizeof(e->name) - length;
         int written = snprintf(e->name + length, room, "%0*ld", width, number);
         if (written < 0 || (size_t)written >= room)
-            return refuse(e, "makes names that are too long", err);
+            return refuse(e, "expands to names that are too long", err);
         if (expand(e, length + (size_t)written, close + 1, end, err) != 0)
             return -1;
     }
@@ -83,14 +83,14 @@ static int expand_brackets(struct expansion *e, size_t length, const char *brack
                            struct error *err) {
     const char *close = memchr(bracket, ']', (size_t)(end - bracket));
     if (close == NULL)
-        return refuse(e, "has a bracket that is not closed", err);
+        return refuse(e, "has an unclosed bracket", err);
     for (const char *at = bracket + 1;; at++) {
         if (expand_range(e, length, &at, close, end, err) != 0)
             return -1;
         if (at == close)
             return 0;
         if (*at != ',')
-            return refuse(e, "has something else than numbers in its brackets", err);
+            return refuse(e, "has something other than numbers in its brackets", err);
     }
 }
 
@@ -100,7 +100,7 @@ static int expand(struct expansion *e, size_t length, const char *rest, const ch
     const char *bracket = memchr(rest, '[', (size_t)(end - rest));
     size_t plain = (size_t)((bracket != NULL ? bracket : end) - rest);
     if (length + plain >= sizeof(e->name))
-        return refuse(e, "makes names that are too long", err);
+        return refuse(e, "expands to names that are too long", err);
     memcpy(e->name + length, rest, plain);
     length += plain;
     if (bracket != NULL)

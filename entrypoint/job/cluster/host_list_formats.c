@@ -64,9 +64,9 @@ static int read_slots(const char *text, size_t size, unsigned *ret, struct error
     int written = snprintf(number, sizeof(number), "%.*s", (int)size, text);
     if (written < 0 || (size_t)written >= sizeof(number) ||
         str_parse_int(number, 1, CLUSTER_SLOTS_MAX, &slots, err) != 0)
-        return error_set(err, EXIT_CODE_CONFIG, "slots are a number from 1 to %d, not \"%.*s\"",
-                         CLUSTER_SLOTS_MAX, size < HOST_NAME_SIZE ? (int)size : HOST_NAME_SIZE,
-                         text);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "slots: expected a number from 1 to %d, got \"%.*s\"", CLUSTER_SLOTS_MAX,
+                         size < HOST_NAME_SIZE ? (int)size : HOST_NAME_SIZE, text);
     *ret = (unsigned)slots;
     return 0;
 }
@@ -142,7 +142,7 @@ static int add_task(const json_t *cluster, const char *task, struct platform_des
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
         if (name == NULL)
-            return error_set(err, EXIT_CODE_CONFIG, "\"%s\"[%zu] is not a text", task, i);
+            return error_set(err, EXIT_CODE_CONFIG, "\"%s\"[%zu] is not a string", task, i);
         if (add_name(name, strlen(name), 0, ret, err) != 0)
             return error_wrap(err, "\"%s\"", task);
     }
@@ -159,7 +159,7 @@ static int read_index(const json_t *task, size_t *ret, struct error *err) {
     else if (json_is_string(value) && json_string_length(value) > 0)
         index = strtol(json_string_value(value), &end, 10);
     if (index < 0 || index >= CLUSTER_HOSTS_MAX || (end != NULL && *end != '\0'))
-        return error_set(err, EXIT_CODE_CONFIG, "\"task\" has no good \"index\"");
+        return error_set(err, EXIT_CODE_CONFIG, "\"task\": \"index\" is missing or invalid");
     *ret = (size_t)index;
     return 0;
 }

@@ -343,7 +343,7 @@ static int check_processes(const struct row *row, char *const *environment,
     if ((size_t)processes == d->count)
         return 0;
     return error_set(err, EXIT_CODE_CONFIG,
-                     "%s=%lld on %zu hosts: start one ringmaster a host (--ntasks-per-node=1), it "
+                     "%s=%lld on %zu hosts: start one ringmaster a host (--ntasks-per-node=1); it "
                      "starts the ranks",
                      row->processes, (long long)processes, d->count);
 }
@@ -430,8 +430,7 @@ int platform_table_read(char *const *environment, const char *only, const struct
         if (chosen != NULL && !same)
             return error_set(
                 err, EXIT_CODE_CONFIG,
-                "%s and %s both tell of hosts: RINGMASTER_PLATFORM=%s or %s says which "
-                "one counts",
+                "%s and %s both list hosts: set RINGMASTER_PLATFORM=%s or %s to choose one",
                 chosen->list, rows[i].list, chosen->name, rows[i].name);
         if (!same)
             chosen = &rows[i];

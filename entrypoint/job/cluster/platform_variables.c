@@ -36,7 +36,7 @@ static int find_self(struct platform_description *d, const struct local_names *o
         return 0;
     return error_set(err, EXIT_CODE_CONFIG,
                      "RINGMASTER_HOSTS: %s of its hosts has this machine's name or address; set "
-                     "RINGMASTER_HOST to the one that this is",
+                     "RINGMASTER_HOST to this host's name in the list",
                      found == 0 ? "none" : "more than one");
 }
 

@@ -97,6 +97,6 @@ void efa_warn(const char *root, char *const *environment, struct warnings *warni
     bool wanted = provider == NULL || strcmp(provider, "efa") == 0;
     if (accelerators_efa(root) && wanted && env_get(environment, "NCCL_NET_PLUGIN") == NULL &&
         !has_plugin(root, environment))
-        warnings_add(warnings, "an Elastic Fabric Adapter is here, but no plugin of NCCL for it "
-                               "(libnccl-net*.so of aws-ofi-nccl): NCCL takes TCP");
+        warnings_add(warnings, "this host has an Elastic Fabric Adapter, but NCCL's plugin for it "
+                               "is missing (libnccl-net*.so of aws-ofi-nccl): NCCL uses TCP");
 }

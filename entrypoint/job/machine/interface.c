@@ -136,11 +136,10 @@ int interface_choose(const char *configured, const struct net_address *peer, str
     if (find_routed(list, peer, ret, err) != 0)
         return -1;
     if (wanted)
-        snprintf(
-            warning, INTERFACE_WARNING_SIZE,
-            "the configured network interface %s is not there, or not up with %s; taking %s, %s",
-            configured, family_name(peer), ret->name,
-            peer != NULL ? "which leads to the other hosts" : "as this host is alone");
+        snprintf(warning, INTERFACE_WARNING_SIZE,
+                 "the configured network interface %s is missing, or not up with %s; using %s, %s",
+                 configured, family_name(peer), ret->name,
+                 peer != NULL ? "which leads to the other hosts" : "as this host is alone");
     return 0;
 }
 

@@ -114,8 +114,8 @@ static int from_json(json_t *root, const char *source, struct hyperparameters *r
         return error_set(err, EXIT_CODE_CONFIG, "%s: not an object", source);
     size_t count = json_object_size(root);
     if (count > HYPERPARAMETERS_MAX)
-        return error_set(err, EXIT_CODE_CONFIG, "%s: %zu hyperparameters; %d are the most", source,
-                         count, HYPERPARAMETERS_MAX);
+        return error_set(err, EXIT_CODE_CONFIG, "%s: %zu hyperparameters; the maximum is %d",
+                         source, count, HYPERPARAMETERS_MAX);
     ret->items = calloc(count + 1, sizeof(*ret->items));
     if (ret->items == NULL)
         return error_no_memory(err, "the hyperparameters");

@@ -56,10 +56,10 @@ static int read_groups(const char *name, const char *text, json_t **ret, struct 
     *ret = json_loads(text, 0, NULL);
     if (is_list_of_texts(*ret))
         return 0;
-    return error_set(err, EXIT_CODE_CONFIG,
-                     "the hyperparameter %s: \"%.64s\" is not a list of groups' names, as "
-                     "[\"workers\"]",
-                     name, text);
+    return error_set(
+        err, EXIT_CODE_CONFIG,
+        "the hyperparameter %s: \"%.64s\" is not a list of group names such as [\"workers\"]", name,
+        text);
 }
 
 enum { MPI, SLOTS, RANKS, OPTIONS, GROUPS, NAMES };

@@ -201,7 +201,7 @@ int scan_read_one(const char *folder, const char *path, struct scan *ret, struct
         return 0;
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         return add(ret, path, &st, err);
-    return error_set(err, EXIT_CODE_DATA, "%s/%s is no file that can be read", folder, path);
+    return error_set(err, EXIT_CODE_DATA, "%s/%s is not a readable file", folder, path);
 }
 
 const struct scan_file *scan_find(const struct scan *l, const char *path) {

@@ -149,10 +149,9 @@ static int add(struct unpacking *u, struct archive_entry *entry, struct error *e
     if (folder < 0)
         return error_wrap(err, "the archive");
     if (archive_entry_hardlink(entry) != NULL)
-        return error_set(err, EXIT_CODE_DATA,
-                         "the archive has a hard link \"%.256s\"; tar's --hard-dereference makes "
-                         "files of them",
-                         path);
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "the archive has a hard link \"%.256s\"; create it with tar --hard-dereference", path);
     if (type == AE_IFREG && weigh(u, archive_entry_size(entry), err) != 0)
         return -1; /* fails before it fills the disk */
     if (type == AE_IFREG)

@@ -42,12 +42,11 @@ static void take_back(const struct ranges *r) {
 static const char *verify(struct ranges *r, struct error *err) {
     char hex[DIGEST_HEX_MAX];
     if (digest_end(&r->md5, hex, err) != 0 || digest_end(&r->sha, r->own_sha256, err) != 0)
-        return "it has no digest";
+        return "its digest cannot be computed";
     if (r->is_md5 && strcmp(hex, r->etag) != 0)
-        return "its MD5 is not the one that its ETag tells";
-    return digest_told_differs(r->sha256, r->own_sha256)
-               ? "its SHA-256 is not the one that the server tells"
-               : NULL;
+        return "its MD5 does not match its ETag";
+    return digest_told_differs(r->sha256, r->own_sha256) ? "its SHA-256 does not match the server's"
+                                                         : NULL;
 }
 
 /* Ends the file once no piece is being fetched and none will start. */
@@ -121,7 +120,7 @@ static int prepare_piece(void *context, struct request *ret, struct error *err) 
  * answer with the whole file is of one version. S3's ETags belong to the bucket. */
 static int fail_changed(struct ranges *r, struct error *err) {
     r->one_stream = r->order.s3 == NULL;
-    return error_set(err, EXIT_CODE_DATA, "it has changed while it was fetched");
+    return error_set(err, EXIT_CODE_DATA, "it changed while it was being fetched");
 }
 
 static int piece_begins(void *context, const struct answer *a, struct error *err) {
@@ -134,7 +133,7 @@ static int piece_begins(void *context, const struct answer *a, struct error *err
         a->range_total == r->size)
         return 0;
     r->one_stream = true;
-    return error_set(err, EXIT_CODE_DATA, "the server does not give the part that was asked for");
+    return error_set(err, EXIT_CODE_DATA, "the server does not send the requested part");
 }
 
 static int piece_bytes(void *context, const char *data, size_t size, struct error *err) {
@@ -142,7 +141,7 @@ static int piece_bytes(void *context, const char *data, size_t size, struct erro
     struct ranges *r = p->owner;
     int64_t at = part_file_begin(&r->file, p->number) + p->have;
     if (p->have + (int64_t)size > part_file_length(&r->file, p->number))
-        return error_set(err, EXIT_CODE_DATA, "more comes than was asked for");
+        return error_set(err, EXIT_CODE_DATA, "the server sends more than was requested");
     if (pwrite(r->file.fd, data, size, at) != (ssize_t)size)
         return error_set_errno(err, file_write_code(errno), "writing \"%.256s\"", r->order.path);
     p->have += (int64_t)size;
@@ -224,7 +223,7 @@ static int question_complete(void *context, const struct answer *a, struct error
     bool same = r->etag[0] == '\0' || strcmp(a->etag, r->etag) == 0;
     if (!same || !stream_is_strong(a->etag) || a->length < RANGES_LEAST ||
         (r->size >= 0 && a->length != r->size))
-        return error_set(err, EXIT_CODE_DATA, "it is not known well enough for pieces");
+        return error_set(err, EXIT_CODE_DATA, "its size and ETag do not permit pieces");
     (void)snprintf(r->etag, sizeof(r->etag), "%s", a->etag);
     (void)snprintf(r->sha256, sizeof(r->sha256), "%s", a->sha256);
     r->is_md5 =

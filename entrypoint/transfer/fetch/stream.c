@@ -107,7 +107,7 @@ static int prepare(void *context, struct request *ret, struct error *err) {
 }
 
 static int fail_changed(struct stream *f, struct error *err) {
-    (void)error_set(err, EXIT_CODE_DATA, "it has changed while it was fetched");
+    (void)error_set(err, EXIT_CODE_DATA, "it changed while it was being fetched");
     return spare(f);
 }
 
@@ -129,7 +129,8 @@ static int begins(void *context, const struct answer *a, struct error *err) {
     struct stream *f = context;
     if (a->status == 206 && (f->have == 0 || a->range_begin != f->have)) {
         if (restart(f, err) == 0)
-            (void)exchange_fail_again(err, "the server sends another part than was asked for");
+            (void)exchange_fail_again(err,
+                                      "the server sends a different part from the one requested");
         return -1;
     }
     if (a->status != 206 && f->have > 0 && restart(f, err) != 0)
@@ -144,7 +145,7 @@ static int begins(void *context, const struct answer *a, struct error *err) {
         f->order.s3 != NULL && etag_is_md5(f->etag) &&
         (f->order.peer != NULL ? !f->order.no_md5 : !str_starts_with(a->encryption, "aws:kms"));
     if (f->order.peer != NULL && a->sha256[0] == '\0')
-        return error_set(err, EXIT_CODE_DATA, "it comes without its SHA-256");
+        return error_set(err, EXIT_CODE_DATA, "the answer has no SHA-256");
     return take_size(f, a, err);
 }
 
@@ -158,8 +159,8 @@ static void note_progress(struct stream *f) {
 static int bytes(void *context, const char *data, size_t size, struct error *err) {
     struct stream *f = context;
     if (f->size >= 0 && f->have + (int64_t)size > f->size)
-        return error_set(err, EXIT_CODE_DATA, "more comes than the %" PRId64 " bytes announced",
-                         f->size);
+        return error_set(err, EXIT_CODE_DATA,
+                         "the server sends more than the %" PRId64 " bytes announced", f->size);
     if (pwrite(f->fd, data, size, f->have) != (ssize_t)size) {
         (void)error_set_errno(err, file_write_code(errno), "writing \"%.256s\"", f->order.path);
         return spare(f);
@@ -180,9 +181,9 @@ static int verify(struct stream *f, struct error *err) {
     if (digest_end(&f->sha, f->own_sha256, err) != 0)
         return -1;
     if (digest_told_differs(f->sha256, f->own_sha256))
-        wrong = "its SHA-256 is not the one that the server tells";
+        wrong = "its SHA-256 does not match the server's";
     else if (f->is_md5 && (digest_end(&f->md5, hex, err) != 0 || strcmp(hex, f->etag) != 0)) {
-        wrong = "its MD5 is not the one that its ETag tells";
+        wrong = "its MD5 does not match its ETag";
         f->doubted = f->order.peer != NULL;
     }
     if (f->doubted) {

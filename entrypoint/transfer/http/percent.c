@@ -85,7 +85,7 @@ int percent_decode(char *text, struct error *err) {
         int low = high >= 0 ? digit(from[2]) : -1;
         if (low < 0 || high + low == 0)
             return error_set(err, EXIT_CODE_CONFIG,
-                             "'%%' without two digits behind it, or of a NUL");
+                             "'%%' without two hexadecimal digits after it, or an encoded NUL");
         *to++ = (char)(high * 16 + low);
         from += 2;
     }

@@ -17,7 +17,7 @@ static int parse_s3(struct address *a, struct error *err) {
     const char *bucket = a->text + strlen("s3://");
     size_t size = strcspn(bucket, "/");
     if (size < 3 || size >= ADDRESS_BUCKET_MAX || strspn(bucket, bytes) < size)
-        return error_set(err, EXIT_CODE_CONFIG, "%.256s: that is no bucket's name", a->shown);
+        return error_set(err, EXIT_CODE_CONFIG, "%.256s: not a valid bucket name", a->shown);
     a->kind = ADDRESS_S3;
     a->bucket = strndup(bucket, size);
     a->rest = bucket + size + (bucket[size] == '/');
@@ -44,11 +44,11 @@ static int parse_http(struct address *a, struct error *err) {
     size_t size = strcspn(host, "/?#");
     if (size == 0 || memchr(host, '@', size) != NULL)
         return error_set(err, EXIT_CODE_CONFIG,
-                         "https://...: an address has a host, and no user or password in front "
-                         "of it, as addresses end up in logs");
+                         "https://...: an address needs a host and may not contain a user or "
+                         "password, because addresses are logged");
     if (str_starts_with(a->text, "http:") && !is_here(host, size))
         return error_set(err, EXIT_CODE_CONFIG,
-                         "%.256s: http:// is not taken from another machine; use https://",
+                         "%.256s: http:// is only permitted for this machine; use https://",
                          a->shown);
     a->kind = ADDRESS_HTTP;
     a->rest = host + size;
@@ -59,15 +59,15 @@ static int parse_file(struct address *a, struct error *err) {
     a->kind = ADDRESS_FILE;
     a->rest = a->text + strlen("file://");
     if (a->rest[0] != '/')
-        return error_set(err, EXIT_CODE_CONFIG, "%.256s: file:// takes a whole path, file:///...",
-                         a->shown);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%.256s: file:// needs an absolute path, file:///...", a->shown);
     return 0;
 }
 
 static int parse(struct address *a, struct error *err) {
     for (const char *c = a->text; *c != '\0'; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
-            return error_set(err, EXIT_CODE_CONFIG, "an address with a control character in it");
+            return error_set(err, EXIT_CODE_CONFIG, "an address contains a control character");
     if (str_starts_with(a->text, "s3://"))
         return parse_s3(a, err);
     if (str_starts_with(a->text, "https://") || str_starts_with(a->text, "http://"))

@@ -31,8 +31,8 @@ void credentials_done(struct credential_source *s) {
 
 static int keep(char *ret, size_t size, const char *value, const char *what, struct error *err) {
     if (strlen(value) >= size || value[strcspn(value, "\r\n")] != '\0')
-        return error_set(err, EXIT_CODE_CONFIG, "AWS credentials: %s is too long or has line ends",
-                         what);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "AWS credentials: %s is too long or contains line breaks", what);
     (void)snprintf(ret, size, "%s", value);
     return 0;
 }
@@ -73,7 +73,7 @@ int credentials_parse(const char *text, size_t size, struct credentials *ret, st
         return error_set(err, EXIT_CODE_CONFIG, "%s has no AccessKeyId or SecretAccessKey", source);
     ret->expires = expires != NULL ? parse_time(expires) : 0;
     if (ret->expires < 0)
-        return error_set(err, EXIT_CODE_CONFIG, "%s: Expiration \"%.64s\" is no time", source,
+        return error_set(err, EXIT_CODE_CONFIG, "%s: Expiration \"%.64s\" is not a time", source,
                          expires);
     return fill(ret, id, secret, token, err);
 }
@@ -125,8 +125,8 @@ static int ask(const struct asking *a, const char *name, bool quick, struct buf 
     buf_init(ret, ANSWER_MAX);
     if (!credentials_may_ask(a->url))
         return error_set(err, EXIT_CODE_CONFIG,
-                         "%s: credentials are asked for by https, or by http at this machine's or "
-                         "the platform's own addresses alone",
+                         "%s: credentials are only requested over https, or over http from this "
+                         "machine's or the platform's own addresses",
                          name);
     return pool_ask(&q, ret, NULL, err);
 }
@@ -169,7 +169,7 @@ static int container_token(const struct credential_source *s, struct buf *file, 
         *ret = buf_text(file);
     }
     if (*ret != NULL && strpbrk(*ret, "\r\n") != NULL)
-        return error_set(err, EXIT_CODE_CONFIG, "the container's token has line ends in it");
+        return error_set(err, EXIT_CODE_CONFIG, "the container's token contains line breaks");
     return *ret != NULL ? redact_add(*ret, err) : 0;
 }
 

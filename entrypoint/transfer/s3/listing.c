@@ -80,7 +80,8 @@ static int list(const struct listing *o, const char *prefix, bool first, struct 
             return error_wrap(err, "%s", a.name);
         mark_list(o, ret->count);
         if (ret->token[0] != '\0' && strcmp(token, ret->token) == 0)
-            return error_set(err, EXIT_CODE_DATA, "%s: the pages go round in circles", a.name);
+            return error_set(err, EXIT_CODE_DATA, "%s: the server repeats a page of the listing",
+                             a.name);
         memcpy(token, ret->token, sizeof(token));
     } while (token[0] != '\0' && !(first && ret->count > 0));
     return 0;

@@ -147,7 +147,7 @@ int objects_add_page(struct objects *l, const char *text, size_t size, struct er
     l->token[0] = '\0';
     int result = xml_read(&r->xml, text, size, err);
     if (result == 0 && r->truncated && l->token[0] == '\0')
-        result = error_set(err, EXIT_CODE_DATA, "the listing goes on, but does not say where");
+        result = error_set(err, EXIT_CODE_DATA, "the listing continues, but does not say where");
     if (result == 0)
         result = decode_keys(r, from, err);
     if (result == 0 && !r->truncated)

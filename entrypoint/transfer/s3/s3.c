@@ -35,7 +35,7 @@ static int check_endpoint(const char *endpoint, struct error *err) {
     if (scheme && strpbrk(endpoint, "@?# \t\r\n") == NULL && strlen(endpoint) < S3_PLACE_MAX / 2)
         return 0;
     return error_set(err, EXIT_CODE_CONFIG,
-                     "AWS_ENDPOINT_URL_S3 is \"%.*s\": that is no http:// or https:// address "
+                     "AWS_ENDPOINT_URL_S3 is \"%.*s\": expected an http:// or https:// address "
                      "without user and query",
                      (int)strcspn(endpoint, "?"), endpoint);
 }
@@ -52,7 +52,7 @@ int s3_open(struct s3 *s, const struct argv *environment, struct error *err) {
     if (region == NULL)
         region = "us-east-1";
     if (!is_region(region))
-        return error_set(err, EXIT_CODE_CONFIG, "AWS_REGION: \"%.64s\" is no region", region);
+        return error_set(err, EXIT_CODE_CONFIG, "AWS_REGION: \"%.64s\" is not a region", region);
     (void)snprintf(s->region, sizeof(s->region), "%s", region);
     return check_endpoint(s->endpoint, err);
 }
@@ -200,8 +200,8 @@ int s3_refused(struct s3 *s, const struct answer *answer, struct error *err) {
     if ((skewed && take_clock(s, answer) == 0) || (expired && renew(s) == 0))
         return 0;
     if (answer->status == 403)
-        return error_set(err, EXIT_CODE_DATA,
-                         "the server answers 403: the credentials do not allow it, or it is not "
-                         "there");
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "the server answers 403: the credentials do not permit it, or it does not exist");
     return -1;
 }

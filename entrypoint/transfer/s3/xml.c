@@ -66,7 +66,7 @@ int xml_read(struct xml *x, const char *document, size_t size, struct error *err
     XML_SetCharacterDataHandler(x->parser, on_text);
     XML_SetStartDoctypeDeclHandler(x->parser, on_doctype);
     if (XML_Parse(x->parser, document, (int)size, 1) != XML_STATUS_OK && x->fault.code == 0)
-        (void)error_set(&x->fault, EXIT_CODE_DATA, "%s is no XML: %s at line %lu", x->what,
+        (void)error_set(&x->fault, EXIT_CODE_DATA, "%s is not XML: %s at line %lu", x->what,
                         XML_ErrorString(XML_GetErrorCode(x->parser)),
                         (unsigned long)XML_GetCurrentLineNumber(x->parser));
     XML_ParserFree(x->parser);

@@ -172,7 +172,7 @@ static int list_parts(const struct sending *s, struct buf *ret, struct error *er
     for (unsigned i = 0; i < s->count; i++) {
         const char *etag = s->parts[i].etag;
         if (strpbrk(etag, "<>&\"") != NULL)
-            return error_set(err, EXIT_CODE_DATA, "a part's ETag is none: \"%.64s\"", etag);
+            return error_set(err, EXIT_CODE_DATA, "a part has an invalid ETag: \"%.64s\"", etag);
         if (buf_printf(ret, err, "<Part><PartNumber>%u</PartNumber><ETag>\"%s\"</ETag></Part>",
                        i + 1, etag) != 0)
             return -1;
@@ -205,7 +205,7 @@ static int check_whole(const struct sending *s, const char *told, struct error *
         return -1;
     if (strcmp(own, told) == 0)
         return 0;
-    return error_set(err, EXIT_CODE_DATA, "%s: put together it has another ETag than its parts",
+    return error_set(err, EXIT_CODE_DATA, "%s: the joined object's ETag does not match its parts",
                      s->order->name);
 }
 

@@ -58,10 +58,11 @@ static int complete(void *context, const struct answer *a, struct error *err) {
     digest_hex(p->md5, DIGEST_MD5, own);
     if (etag_is_md5(a->etag) && !str_starts_with(a->encryption, "aws:kms") &&
         strcmp(a->etag, own) != 0)
-        return exchange_fail_again(err, "the server's ETag is not the MD5 of what was sent");
+        return exchange_fail_again(err,
+                                   "the server's ETag does not match the MD5 of the bytes sent");
     /* A successful answer has no body; one that has contains an error. */
     if (a->etag[0] == '\0' && (p->order.upload_id != NULL || a->length > 0))
-        return exchange_fail_again(err, "the server tells no ETag of what was sent");
+        return exchange_fail_again(err, "the server's answer has no ETag");
     (void)snprintf(p->etag, sizeof(p->etag), "%s", a->etag);
     return 0;
 }

@@ -83,7 +83,7 @@ static bool still_same(const struct one *o) {
 static int check_same(void *context, struct error *err) {
     const struct one *o = context;
     return still_same(o) ? 0
-                         : error_set(err, EXIT_CODE_DATA, "%s: it has changed while it was read",
+                         : error_set(err, EXIT_CODE_DATA, "%s: it changed while it was being read",
                                      o->file->path);
 }
 
@@ -132,7 +132,7 @@ static int open_it(struct one *o, struct error *err) {
     if (o->fd < 0)
         return !r->last && err->os_errno == ENOENT ? 1 : -1;
     if (fstat(o->fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return error_set(err, EXIT_CODE_DATA, "\"%.256s\" is no file any more", o->file->path);
+        return error_set(err, EXIT_CODE_DATA, "\"%.256s\" is no longer a file", o->file->path);
     scan_stamp(&st, &o->stamp);
     if (!r->last && !scan_at_rest(o->fd, &o->stamp, clock_wall()))
         return 1;
@@ -341,8 +341,8 @@ static void remove_gone(struct round *r) {
             continue;
         if (remove_object(u, file->path, &err) == 0)
             continue;
-        (void)snprintf(line, sizeof(line), "%s: warning: it stays at the target: %s", u->what,
-                       err.text);
+        (void)snprintf(line, sizeof(line), "%s: warning: a removed file stays at the target: %s",
+                       u->what, err.text);
         u->say(line);
     }
 }
@@ -351,10 +351,10 @@ static void tell(const struct round *r) {
     char line[LINE_MAX_SIZE];
     const struct upload *u = r->upload;
     if (r->found.odd > 0 && r->last) {
-        (void)snprintf(line, sizeof(line),
-                       "%s: warning: %zu links or other things that are no files are left out, "
-                       "the first is \"%s\"",
-                       u->what, r->found.odd, r->found.first);
+        (void)snprintf(
+            line, sizeof(line),
+            "%s: warning: %zu links or other non-files are left out, the first is \"%s\"", u->what,
+            r->found.odd, r->found.first);
         u->say(line);
     }
     if (r->sent_files == 0)

@@ -108,13 +108,15 @@ static void what_is_none_is_refused_by_name(void) {
     } cases[] = {
         {"RINGMASTER_CHANNEL_TRAIN=/data?x", NULL, "RINGMASTER_CHANNEL_TRAIN: \"/data\" begins"},
         {"RINGMASTER_CHANNEL_TRAIN=ftp://x", NULL, "neither s3://"},
-        {"RINGMASTER_CHANNEL_=s3://bucket/x", NULL, "a channel has a name"},
+        {"RINGMASTER_CHANNEL_=s3://bucket/x", NULL, "a channel's name has"},
         {"RINGMASTER_CHANNEL_../X=s3://b/x", NULL, "is not a channel's name"},
         {"RINGMASTER_CHANNEL_ZOO=s3://b/x", NULL, "\"zoo\" is in inputdataconfig.json, too"},
         {"RINGMASTER_CHANNEL_TRAIN=s3://b/x", "trian", "RINGMASTER_SHARDED: \"trian\""},
         {"RINGMASTER_CHANNEL_TRAIN=https://h/x?y", "a,train",
-         "RINGMASTER_SHARDED: RINGMASTER_CHANNEL_TRAIN is \"https://h/x\", and only s3://"},
-        {"RINGMASTER_CHANNEL_TRAIN=file:///mnt/set", "train", "\"file:///mnt/set\", and only s3"},
+         "RINGMASTER_SHARDED: RINGMASTER_CHANNEL_TRAIN is \"https://h/x\", but only a channel from "
+         "s3://"},
+        {"RINGMASTER_CHANNEL_TRAIN=file:///mnt/set", "train",
+         "\"file:///mnt/set\", but only a channel from s3"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char variable[64];

@@ -212,8 +212,8 @@ static void modes_of_the_file_and_its_folders_are_looked_at(void) {
         {0660, 0770, OWN, OWN, NULL},
         {0660, 0700, OTHER, OWN, "written by a group"},
         {0602, 0700, OWN, OWN, "written by everybody"},
-        {0600, 0770, OWN, OTHER, "others may write to the folder"},
-        {0600, 0777, OWN, OWN, "others may write to the folder"},
+        {0600, 0770, OWN, OTHER, "is writable by others"},
+        {0600, 0777, OWN, OWN, "is writable by others"},
         {0600, 01777, OWN, OTHER, NULL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -269,7 +269,7 @@ static void a_file_of_another_user_is_refused_to_all_but_root(void) {
     write_file(file, one, 0644);
     CU_ASSERT_EQUAL(chown(file, 4242, 0), 0);
     CU_ASSERT_EQUAL(key_make(&s, &cluster, &p, &k, NULL), 0);
-    assert_nobody_fails(&s, "belongs to user 4242, neither to root nor to this one, 65534");
+    assert_nobody_fails(&s, "belongs to user 4242; it must belong to root or to this user, 65534");
 }
 
 /* As a container's user who is not root meets it. */

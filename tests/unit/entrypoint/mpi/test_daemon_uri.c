@@ -99,7 +99,7 @@ static void what_is_wrong_is_said(void) {
         {"77.0;tcp://10.0.0.11:7071:24", "does not name the master's address"},
         {"77.0;tcp://10.0.0.1:7072:24", "does not name the port of this job's mpirun"},
         {"77.0;tcp://10.0.0.1:7071:33", "has a wrong network mask"},
-        {"77.0;tcp://10.0.0.1:7071:24;usock", "goes on with something unknown"},
+        {"77.0;tcp://10.0.0.1:7071:24;usock", "is followed by unknown text"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct error err = {0};

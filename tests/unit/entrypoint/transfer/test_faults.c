@@ -44,7 +44,7 @@ static const char *const faults[FAULTS] = {"500",
 /* What a fault that comes once ends with, where it is no success: these words. An answer that is
  * whole and wrong is believed to be what the server has to say. */
 static const char *const ends[KINDS][FAULTS] = {
-    [LIST] = {[OTHER_LENGTH] = "no XML",
+    [LIST] = {[OTHER_LENGTH] = "not XML",
               [OTHER_WORDS] = "does not begin with ListBucketResult",
               [ROUND] = "answers 307"},
     [RANGE] = {[ROUND] = "answers 307", [OTHER_ETAG] = "it has changed"},
@@ -53,14 +53,14 @@ static const char *const ends[KINDS][FAULTS] = {
              [ROUND] = "answers 307",
              [OTHER_ETAG] = "it has changed"},
     [PUT] = {[ROUND] = "answers 307"},
-    [CREATE] = {[OTHER_LENGTH] = "no XML",
+    [CREATE] = {[OTHER_LENGTH] = "not XML",
                 [OTHER_WORDS] = "Error without UploadId",
                 [ROUND] = "answers 307"},
     [PART] = {[ROUND] = "answers 307"},
-    [COMPLETE] = {[OTHER_LENGTH] = "no XML",
+    [COMPLETE] = {[OTHER_LENGTH] = "not XML",
                   [OTHER_WORDS] = "Error without ETag",
                   [ROUND] = "answers 307",
-                  [OTHER_ETAG] = "another ETag than its parts"},
+                  [OTHER_ETAG] = "does not match its parts"},
     [ABORT] = {[ROUND] = "answers 307"},
 };
 static struct http_server server;

@@ -47,7 +47,7 @@ static void what_is_no_order_is_refused(void) {
         {"[{\"what\": \"a\", \"from\": \"/b\", \"to\": \"s3://bucket\"}]", "is no folder"},
         {"[{\"what\": \"a\", \"from\": \"/b\", \"to\": \"\"}]", "is no folder"},
         {"[{\"what\": \"a\", \"from\": \"/b\", \"to\": \"https://h/x/\"}]", "s3:// or file://"},
-        {"[{\"what\": \"a\", \"from\": \"/b\", \"to\": \"s3://b/\"}]", "no bucket's name"},
+        {"[{\"what\": \"a\", \"from\": \"/b\", \"to\": \"s3://b/\"}]", "not a valid bucket name"},
         {"[{\"what\": \"a\", \"from\": 1, \"to\": \"s3://bucket/\"}]", "from"},
         {"[1,1,1,1,1,1,1,1,1]", "too many"},
     };

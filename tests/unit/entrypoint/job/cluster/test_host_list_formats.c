@@ -136,7 +136,7 @@ static void a_lone_trainer_is_known_and_others_take_no_part(void) {
         {TASKS "{\"type\":\"evaluator\",\"index\":0}}", "\"evaluator\" takes no part"},
         {TASKS "{\"type\":\"ps\",\"index\":0}}", "\"ps\" takes no part"},
         {TASKS "{\"type\":\"chief\",\"index\":1}}", "\"chief\" has no host number 1"},
-        {TASKS "{\"type\":\"chief\"}}", "no good \"index\""},
+        {TASKS "{\"type\":\"chief\"}}", "\"index\" is missing or invalid"},
         {TASKS "{}}", "\"task\" has no \"type\""},
     };
     static const char *const tasks[] = {"chief", "worker", NULL};

@@ -117,7 +117,7 @@ static void a_device_of_another_kind_wants_memory_alone(void) {
 }
 
 static void an_adapter_without_its_plugin_is_told(void) {
-    static const char words[] = "no plugin of NCCL for it";
+    static const char words[] = "NCCL's plugin for it is missing";
     static char tcp[] = "FI_PROVIDER=tcp", named[] = "NCCL_NET_PLUGIN=x",
                 folders[] = "LD_LIBRARY_PATH=/nowhere::/own";
     (void)snprintf(root, sizeof(root), "%s/efa", unit_temp_dir());

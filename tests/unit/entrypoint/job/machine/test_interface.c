@@ -23,7 +23,7 @@ static void a_missing_one_gives_way_to_the_routed_one_with_a_warning(void) {
     CU_ASSERT_EQUAL_FATAL(interface_choose("ethwe", &peer, &i, warning, NULL), 0);
     CU_ASSERT_STRING_EQUAL(i.name, "lo");
     ASSERT_CONTAINS(warning, "ethwe");
-    ASSERT_CONTAINS(warning, "taking lo");
+    ASSERT_CONTAINS(warning, "using lo");
     CU_ASSERT_EQUAL(interface_choose("", &peer, &i, warning, NULL), 0);
     CU_ASSERT_STRING_EQUAL(warning, "");
 }
@@ -42,7 +42,7 @@ static void a_peer_with_ipv6_is_met_over_ipv6(void) {
     CU_ASSERT_EQUAL(i.prefix, 128);
     CU_ASSERT_STRING_EQUAL(warning, "");
     CU_ASSERT_EQUAL(interface_choose("ethwe", &peer, &i, warning, NULL), 0);
-    ASSERT_CONTAINS(warning, "not up with IPv6; taking lo");
+    ASSERT_CONTAINS(warning, "not up with IPv6; using lo");
 }
 
 static void a_host_alone_takes_what_there_is(void) {

@@ -99,7 +99,7 @@ static void pieces_of_two_versions_never_mix(void) {
         struct result r;
         int64_t fetched = 0;
         CU_ASSERT_FALSE(fetch(keys[i], LARGE_SIZE, &r, &fetched));
-        ASSERT_CONTAINS(r.failure.text, "it has changed while it was fetched");
+        ASSERT_CONTAINS(r.failure.text, "it changed while it was being fetched");
         CU_ASSERT_EQUAL(faccessat(root, keys[i], F_OK, 0), -1);
     }
 }
@@ -109,13 +109,13 @@ static void what_cannot_come_in_pieces_is_left_to_one_stream(void) {
         const char *key, *words;
         unsigned parts;
     } cases[] = {
-        {"weak", "not known well enough", 0},
-        {"small", "not known well enough", 0},
+        {"weak", "do not permit pieces", 0},
+        {"small", "do not permit pieces", 0},
         {"headless", "the server answers 405", 0},
-        {"streams", "the server does not give the part", 0},
-        {"shifts", "the server does not give the part", 5},
-        {"nameless", "the server does not give the part", 5},
-        {"lies", "its MD5 is not the one that its ETag tells", 5},
+        {"streams", "does not send the requested part", 0},
+        {"shifts", "does not send the requested part", 5},
+        {"nameless", "does not send the requested part", 5},
+        {"lies", "its MD5 does not match its ETag", 5},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct result r;

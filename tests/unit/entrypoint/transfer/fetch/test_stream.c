@@ -204,9 +204,9 @@ static void what_is_not_what_was_asked_for_is_not_kept(void) {
         int64_t expected;
         unsigned requests;
     } cases[] = {
-        {"lies", "lies: tried 3 times: its MD5 is not the one", -1, 3},
-        {"sha", "its SHA-256 is not the one", -1, 3},
-        {"changes", "it has changed while it was fetched", -1, 2},
+        {"lies", "lies: tried 3 times: its MD5 does not match", -1, 3},
+        {"sha", "its SHA-256 does not match", -1, 3},
+        {"changes", "it changed while it was being fetched", -1, 2},
         {"larger", "it has 40 bytes where 20 were expected", 20, 1},
         {"huge", "MiB are to come, and the disk has room for", -1, 1},
         {"gone", "gone: the server answers 404 NoSuchKey", -1, 1},

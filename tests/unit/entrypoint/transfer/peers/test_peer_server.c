@@ -115,13 +115,13 @@ static void a_file_that_is_here_arrives_whole(void) {
     CU_ASSERT_STRING_EQUAL(r.failure.text, "");
     CU_ASSERT_TRUE(is_whole("a b", content));
     fetch("a b", "tag-4", &r);
-    ASSERT_CONTAINS(r.failure.text, "it has changed while it was fetched");
+    ASSERT_CONTAINS(r.failure.text, "it changed while it was being fetched");
     /* Its bytes are not those that were verified. */
     make("broken", &content, &facts);
     facts.sha256[0] = facts.sha256[0] == '0' ? '1' : '0';
     catalog_put(&catalog, task, "broken", &facts, false);
     fetch("broken", "tag-3", &r);
-    ASSERT_CONTAINS(r.failure.text, "its SHA-256 is not the one that the server tells");
+    ASSERT_CONTAINS(r.failure.text, "its SHA-256 does not match the server's");
     CU_ASSERT_FALSE(is_whole("broken", content));
     fetch("unknown", NULL, &r);
     ASSERT_CONTAINS(r.failure.text, "algo-1 does not have it");

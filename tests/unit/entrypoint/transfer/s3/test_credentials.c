@@ -129,9 +129,9 @@ static void answers_that_are_none_are_refused(void) {
         {"{}", "no AccessKeyId"},
         {"{\"AccessKeyId\": \"a\"}", "no AccessKeyId or SecretAccessKey"},
         {"{\"AccessKeyId\": 1, \"SecretAccessKey\": \"b\"}", "AccessKeyId"},
-        {"{\"AccessKeyId\": \"a\", \"SecretAccessKey\": \"b\\r\\nx: y\"}", "line ends"},
+        {"{\"AccessKeyId\": \"a\", \"SecretAccessKey\": \"b\\r\\nx: y\"}", "line breaks"},
         {"{\"AccessKeyId\": \"a\", \"SecretAccessKey\": \"b\", \"Expiration\": \"soon\"}",
-         "\"soon\" is no time"},
+         "\"soon\" is not a time"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct credentials got;

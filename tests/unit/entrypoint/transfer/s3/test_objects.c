@@ -69,9 +69,9 @@ static void what_is_no_listing_is_refused(void) {
     static const struct {
         const char *text, *words;
     } cases[] = {
-        {"", "no XML"},
+        {"", "not XML"},
         {"<html><body/></html>", "does not begin with ListBucketResult"},
-        {HEAD, "no XML"},
+        {HEAD, "not XML"},
         {HEAD "<Contents><Key>a</Key></Contents>" TAIL, "without key or size"},
         {HEAD "<Contents><Size>1</Size></Contents>" TAIL, "without key or size"},
         {HEAD "<Contents><Key>a</Key><Size>-1</Size></Contents>" TAIL, "no number"},

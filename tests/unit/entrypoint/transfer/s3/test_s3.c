@@ -62,9 +62,9 @@ static void what_is_no_address_is_refused(void) {
         const char *name, *value, *words;
     } cases[] = {
         {"AWS_ENDPOINT_URL_S3", "minio:9000", "AWS_ENDPOINT_URL_S3 is \"minio:9000\""},
-        {"AWS_ENDPOINT_URL", "https://u:p@host", "no http:// or https://"},
-        {"S3_ENDPOINT_URL", "http://host/?x=secret", "no http:// or https://"},
-        {"AWS_REGION", "US East", "\"US East\" is no region"},
+        {"AWS_ENDPOINT_URL", "https://u:p@host", "expected an http:// or https://"},
+        {"S3_ENDPOINT_URL", "http://host/?x=secret", "expected an http:// or https://"},
+        {"AWS_REGION", "US East", "\"US East\" is not a region"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cleanup_argv struct argv environment = {0};
@@ -153,7 +153,7 @@ static void a_server_corrects_us(void) {
 
     struct answer denied = refusal(403, "<Code>AccessDenied</Code>");
     CU_ASSERT_EQUAL(s3_refused(&s, &denied, &err), -1);
-    ASSERT_CONTAINS(err.text, "403: the credentials do not allow it");
+    ASSERT_CONTAINS(err.text, "403: the credentials do not permit it");
     buf_done(&denied.words);
     s3_close(&s);
 }

@@ -41,8 +41,8 @@ static void what_is_wrong_is_said_once(void) {
     static const struct {
         const char *document, *words;
     } rows[] = {
-        {"", "the letter is no XML"},
-        {"<a>\n<b></a>", "the letter is no XML: mismatched tag at line 2"},
+        {"", "the letter is not XML"},
+        {"<a>\n<b></a>", "the letter is not XML: mismatched tag at line 2"},
         {"<a><stop/><stop/><b>", "the letter is to stop here"},
         {"<!DOCTYPE a><a/>", "the letter has a document type"},
         {"<a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a>", "the letter is nested too deep"},

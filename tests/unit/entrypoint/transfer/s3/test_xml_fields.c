@@ -23,8 +23,8 @@ static void what_is_none_is_an_error(void) {
     static const struct {
         const char *document, *words;
     } cases[] = {
-        {"", "is no XML"},
-        {"<Root>", "is no XML"},
+        {"", "is not XML"},
+        {"<Root>", "is not XML"},
         {"<Root/>", "is a Root without Child"},
         {"<Error><Code>InternalError</Code><Child>x</Child></Error>", "is a Error without Child"},
         {"<Root><In><Child>x</Child></In></Root>", "without Child"},
@@ -68,7 +68,7 @@ static void uploads_are_listed(void) {
 
 static void odd_uploads_are_refused(void) {
     static const char *const bad[] = {
-        "<Error/>", "no XML",
+        "<Error/>", "not XML",
         "<ListMultipartUploadsResult><EncodingType>url</EncodingType><Upload><Key>%</Key>"
         "<UploadId>1</UploadId></Upload></ListMultipartUploadsResult>"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

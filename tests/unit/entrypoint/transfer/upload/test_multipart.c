@@ -229,7 +229,7 @@ static void all(void) {
     expect("busy", 1, 0, "");
     expect("late", 1, 0, "");
     expect("lost", 1, 2, "is a Error without ETag");
-    expect("wrong", 1, 2, "another ETag than its parts");
+    expect("wrong", 1, 2, "does not match its parts");
     expect("refused", 0, 2, "the server answers 403");
     expect("closed", 0, 0, "the server answers 403");
     expect("once", 1, 0, "");

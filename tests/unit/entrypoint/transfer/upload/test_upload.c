@@ -253,7 +253,8 @@ static void a_server_that_does_not_is_left_in_time(void) {
         const char *name;
         const char *words;
     } cases[] = {
-        {"liar", "in time; the last try: the server's ETag is not the MD5 of what was sent"},
+        {"liar",
+         "in time; the last try: the server's ETag does not match the MD5 of the bytes sent"},
         {"silent", "s3://bucket/silent/a: it was not done in time"},
         {"round", "the server answers 307"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
