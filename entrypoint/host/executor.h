@@ -14,8 +14,8 @@
  *   upload seconds   end all, upload it       uploaded code text   all is there, or what is not
  *   hurry seconds    within so many at most
  *   prove step       look at the folder       proved step word fault    with RINGMASTER_FAILOVER
- *   attempt          ... take its roll        begun                     likewise
- *   sure addresses   all have taken it                                  likewise
+ *   attempt          ... accept its view      begun                     likewise
+ *   sure addresses   all have accepted                                  likewise
  *
  * Orders and words carry the number of the attempt that they are about. Each `clear` brings the
  * next number; orders about another one are left alone. */

@@ -197,9 +197,9 @@ static int view_parse(const json_t *object, size_t places, struct view *ret, str
     int64_t master = -1;
     const char *text = NULL;
     *ret = (struct view){0};
-    if (json_member_int(object, "roll", "number", &number, err) != 0 ||
-        json_member_int(object, "roll", "master", &master, err) != 0 ||
-        json_member_string(object, "roll", "hosts", &text, err) != 0)
+    if (json_member_int(object, "view", "number", &number, err) != 0 ||
+        json_member_int(object, "view", "master", &master, err) != 0 ||
+        json_member_string(object, "view", "hosts", &text, err) != 0)
         return -1;
     if (text == NULL || strlen(text) != SET_TEXT_SIZE - 1 ||
         text[strspn(text, "0123456789abcdef")] != '\0')

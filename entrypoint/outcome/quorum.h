@@ -59,27 +59,28 @@ bool quorum_allows(const struct quorum *l, const struct host_set *part);
 bool quorum_allows_on(const struct quorum *l, const struct host_set *part, unsigned master,
                       unsigned first);
 
-/* This host takes R; false where R's number is not above all that it has taken before. */
+/* Accepts R for this host. Returns false if R's number is not above all that it has accepted. */
 bool quorum_take(struct quorum *l, const struct view *r);
-/* All hosts have taken the roll of this number; false where L does not hold it. */
+/* Notes that all hosts have accepted the view of this number. Returns false if L does not hold it.
+ */
 bool quorum_commit(struct quorum *l, unsigned number);
-/* What another host knows, too. */
+/* Adds what another host knows. */
 void quorum_learn(struct quorum *l, const struct quorum *other);
 
-/* The last one that was taken. */
+/* The last view that was accepted. */
 const struct view *quorum_last(const struct quorum *l);
-/* Who becomes the master when the last roll's one is lost, and those after it up to AFTER: the next
- * of its hosts that could have enough with those behind it; -1: there is none. Behind the last host
- * the first one comes. */
+/* The host that becomes master if the last view's master is lost, and those after it up to AFTER:
+ * the next of its hosts that could have a quorum with the hosts after it; -1: none. After the last
+ * host comes the first. */
 int quorum_next_master(const struct quorum *l, size_t after);
-/* The hosts that may come to the new master PLACE: it and those of the last roll behind it, up to
- * the master that is lost. */
+/* The hosts that may join the new master PLACE: it and the hosts after it in the last view, up to
+ * the lost master. */
 void quorum_behind(const struct quorum *l, size_t place, struct host_set *ret);
 
-/* The caller owns it; all of it, or NULL when out of memory. */
+/* The caller owns it; the whole state, or NULL when out of memory. */
 json_t *quorum_json(const struct quorum *l);
-/* Of a job that has had PLACES hosts: a roll of others is refused, as what is kept by place has no
- * room for them. */
+/* Parses the state of a job that started with PLACES hosts. A view with other hosts is refused,
+ * because arrays indexed by place have no room for them. */
 int quorum_parse(const json_t *object, size_t places, struct quorum *ret, struct error *err);
 
 #endif

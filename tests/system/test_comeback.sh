@@ -185,7 +185,7 @@ a_host_that_waits_counts_while_hosts_gather() {
     check "one attempt at a time" never_two
 }
 
-# Two of four, lost and back: a roll of four after one of two.
+# Two of four, lost and back: a view of four after one of two.
 a_roll_grows_by_more_than_it_had() {
     begin_work 4 || return
     hosts kill 4

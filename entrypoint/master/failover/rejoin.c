@@ -109,8 +109,8 @@ void rejoin_meet(struct member *b, struct link *link, const struct net_address *
     rejoin_told(b, message);
 }
 
-/* Returns true if the host fits into attempt NUMBER. QUORUM learns what it knows, if this master
- * has the right to act by that. */
+/* Returns true if the host fits into attempt NUMBER. QUORUM learns what the host knows, if this
+ * master has a quorum by that, too. */
 static bool fits(const struct member *b, unsigned number, struct quorum *quorum) {
     const struct master *m = b->master;
     char run[ATTEMPT_RUN_SIZE];

@@ -1,13 +1,14 @@
 /* Hosts that connect while the job runs: lost hosts that are back, and restarted containers
  * (RINGMASTER_SHRINK).
  *
- * Each waits on a link of its own, which disturbs nobody, until an attempt has failed or the job
- * ends. From then on it is one of the next attempt's hosts, and its loss counts like any other. It
- * cannot replace a host that takes part in the current attempt.
+ * Each waits on a link of its own, without effect on the job, until an attempt has failed or the
+ * job ends. From then on it is one of the next attempt's hosts, and its loss counts like any other.
+ * It cannot replace a host that takes part in the current attempt.
  *
  * With RINGMASTER_FAILOVER the views that it knows are checked first: it is readmitted if this
- * master has the right to act without it by these views, too, and if the attempt's number is above
- * all that it has accepted. Raises HOST_REJOINED. */
+ * master has a quorum without it in these views, too, and if the attempt's number is above all that
+ * it has accepted. Raises HOST_REJOINED.
+ */
 #ifndef ENTRYPOINT_MASTER_FAILOVER_REJOIN_H
 #define ENTRYPOINT_MASTER_FAILOVER_REJOIN_H
 

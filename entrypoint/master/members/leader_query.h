@@ -5,7 +5,7 @@
  * come to it, one after the other; only a master listens.
  *
  *   to a listener   seek host
- *   from it         leads, if it is a master that has the right to act; else refuse code text:
+ *   from it         leads, if it is a master that has a quorum; else refuse code text:
  *     EXIT_CODE_NOT_READY if that may change
  *
  * No answer makes a host a master. After `leads` this host stops being one and asks the leader to

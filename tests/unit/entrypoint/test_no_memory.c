@@ -408,7 +408,7 @@ static const struct no_memory_row rows[] = {{"hyperparameters", answer_hyperpara
                                             {"a join", answer_join},
                                             {"a report", answer_report},
                                             {"a verdict", answer_verdict},
-                                            {"rolls and who is sure of them", answer_succession},
+                                            {"the views that hosts accepted", answer_succession},
                                             {"a daemon's command line", answer_gate},
                                             {"settings", answer_settings},
                                             {"the key", answer_key},

@@ -70,8 +70,8 @@ static void without_a_job_that_has_begun_it_leaves(void) {
     role_state_close(&s);
 }
 
-/* With failover or without: no roll is sure, so that there is nobody to follow and nothing to come
- * back to. */
+/* With failover or without: no view is committed, so that there is nobody to follow and nothing to
+ * come back to. */
 static void before_the_first_attempt_it_leaves_at_once(void) {
     for (int failover = 0; failover < 2; failover++) {
         const char *why = "";

@@ -53,9 +53,9 @@ static void of_two_parts_never_both_go_on(void) {
 
 /* --- what is known ---------------------------------------------------------------------------- */
 
-/* Hosts 3 and 4 of five have taken a roll without 5 and do not know whether all have: their master
+/* Hosts 3 and 4 of five have taken a view without 5 and do not know whether all have: their master
  * may act by it, so that they may not go on with 5 alone. */
-static void a_roll_that_may_have_been_taken_by_all_counts(void) {
+static void a_view_that_may_have_been_taken_by_all_counts(void) {
     struct quorum l = ledger_of(5);
     const struct view next = {.number = 2, .master = 0, .hosts = set_of(0x0f)};
     CU_ASSERT(quorum_take(&l, &next));
@@ -107,7 +107,7 @@ static void too_many_open_rolls_let_nobody_go_on(void) {
     const struct view more = {.number = QUORUM_ACCEPTED_MAX + 2, .master = 0, .hosts = all};
     CU_ASSERT(quorum_take(&l, &more));
     CU_ASSERT_FALSE(quorum_allows(&l, &all));
-    /* Who hears of it may not go on by it either, before a later one is sure. */
+    /* Who hears of it may not go on by it either, before a later one is committed. */
     struct quorum other = ledger_of(3);
     quorum_learn(&other, &l);
     CU_ASSERT_FALSE(quorum_allows(&other, &all));
@@ -268,7 +268,7 @@ static void hosts_that_the_job_never_had_are_refused(void) {
 }
 
 UNIT_SUITE("outcome.ledger", UNIT(more_than_half_goes_on_and_a_tie_with_its_master),
-           UNIT(of_two_parts_never_both_go_on), UNIT(a_roll_that_may_have_been_taken_by_all_counts),
+           UNIT(of_two_parts_never_both_go_on), UNIT(a_view_that_may_have_been_taken_by_all_counts),
            UNIT(who_learns_keeps_the_newest_and_all_that_is_open),
            UNIT(too_many_open_rolls_let_nobody_go_on),
            UNIT(what_there_is_no_room_for_is_the_oldest),

@@ -1,4 +1,4 @@
-/* The rule of rolls as a whole (outcome/quorum.h): masters propose, hosts take, links break
+/* The rule of views as a whole (outcome/quorum.h): masters propose, hosts take, links break
  * anywhere, hosts come back, with all that they know or with nothing. */
 #include "entrypoint/outcome/quorum.h"
 #include "tests/support/unit.h"
@@ -19,21 +19,21 @@ static bool has(unsigned bits, unsigned host) {
     return (bits >> host & 1) != 0;
 }
 
-/* --- every way in which one roll may follow a smaller one, and then every cut --------------------
+/* --- every way in which one view may follow a smaller one, and then every cut --------------------
  *
- * Roll 2 is sure. Its master has lost some of its hosts, offers roll 3 to those that are left and
- * to some that are back, and some of these have taken it when all links break. */
+ * View 2 is committed. Its master has lost some of its hosts, offers view 3 to those that are left
+ * and to some that are back, and some of these have taken it when all links break. */
 
 enum { CUT_HOSTS_MAX = 5 };
 
 struct cut {
     unsigned hosts;
-    unsigned second; /* of roll 2 */
+    unsigned second; /* of view 2 */
     unsigned master; /* of both */
     unsigned stayed; /* with it, and counted */
-    unsigned back;   /* on roll 3, and not counted */
+    unsigned back;   /* on view 3, and not counted */
     unsigned forgot; /* of these */
-    unsigned took;   /* roll 3 */
+    unsigned took;   /* view 3 */
     unsigned told;   /* that all have */
     struct quorum quorum[CUT_HOSTS_MAX];
 };
@@ -58,7 +58,7 @@ static void fill(struct cut *c) {
 }
 
 /* Whether those in PART may go on. The old master counts as it has; a new one those that remember,
- * which are those that have heard of a roll that is sure. */
+ * which are those that have heard of a committed view. */
 static bool may(const struct cut *c, unsigned part) {
     struct quorum all;
     bool complete = c->took == (c->stayed | c->back);
@@ -138,7 +138,7 @@ static unsigned try_rolls(struct cut *c) {
     }
 }
 
-/* Roll 2 is of hosts that had the right by roll 1. */
+/* View 2 is of hosts that had the right by view 1. */
 static unsigned try_hosts(unsigned hosts, unsigned second) {
     const struct quorum before = ledger_of(hosts);
     const struct host_set whole = set_of(second);
@@ -178,11 +178,11 @@ struct model {
     struct view offered[MODEL_HOSTS];
     unsigned took[MODEL_HOSTS]; /* bits, by master: who has taken what it offered */
     bool offers[MODEL_HOSTS];
-    bool acts[MODEL_HOSTS];      /* its roll is taken by all, and it starts ranks */
-    unsigned first[MODEL_HOSTS]; /* as a master: the number of its first roll; 0: none yet */
+    bool acts[MODEL_HOSTS];      /* its view is taken by all, and it starts ranks */
+    unsigned first[MODEL_HOSTS]; /* as a master: the number of its first view; 0: none yet */
     bool mute[MODEL_HOSTS];      /* its master does not count it */
-    bool forgot[MODEL_HOSTS];    /* it was started anew, and has heard of no roll that is sure */
-    unsigned taken_back[2];      /* by rolls that are sure: of those that know all, and nothing */
+    bool forgot[MODEL_HOSTS];    /* it was started anew, and has heard of no committed view */
+    unsigned taken_back[2];      /* by committed views: of those that know all, and nothing */
 };
 
 static unsigned counted(const struct model *m, int master) {
@@ -206,7 +206,7 @@ static bool is_acting(const struct model *m, int master) {
            allows(m, master, &m->quorum[master]);
 }
 
-/* Those that are not counted have a part in the roll where its master has the right without them.
+/* Those that are not counted have a part in the view where its master has the right without them.
  */
 static unsigned take_back(struct model *m, int master, unsigned number) {
     unsigned bits = 0;

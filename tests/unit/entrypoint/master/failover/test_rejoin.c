@@ -304,8 +304,8 @@ static void who_is_started_anew_while_others_gather_has_not_come(void) {
     tear_down();
 }
 
-/* It is not counted for the right of the master before all have taken the roll. */
-static void it_has_no_voice_before_the_roll_is_sure(void) {
+/* It is not counted for the right of the master before all have taken the view. */
+static void it_has_no_voice_before_the_view_is_committed(void) {
     set_up(true);
     CU_ASSERT_FALSE(lease_is_out(&m));
     members[1].last_ack = members[2].last_ack = 0;
@@ -319,7 +319,7 @@ static void it_has_no_voice_before_the_roll_is_sure(void) {
 }
 
 /* Two hosts are a part of five that has no right by what they have offered themselves and not all
- * have taken; the roll before is that of these two. */
+ * have taken; the view before is that of these two. */
 static void a_roll_that_is_offered_takes_no_right(void) {
     set_up(true);
     const struct view two = {.number = 2, .master = 0, .hosts = {.words = {0x03}}};
@@ -401,6 +401,6 @@ UNIT_SUITE("master.comeback", UNIT(who_follows_a_new_master_does_not_come_back),
            UNIT(who_does_not_fit_is_refused_and_nobody_else_hears_of_it),
            UNIT(what_it_has_taken_is_weighed),
            UNIT(who_is_started_anew_while_others_gather_has_not_come),
-           UNIT(it_has_no_voice_before_the_roll_is_sure),
+           UNIT(it_has_no_voice_before_the_view_is_committed),
            UNIT(a_roll_that_is_offered_takes_no_right), UNIT(who_gives_way_sends_the_others_on),
            UNIT(who_is_out_sends_on_who_waits_alone))

@@ -211,7 +211,7 @@ static void end(void *context, const struct error *why) {
 
 static const struct link_events quiet = {.message = say_nothing, .closed = end};
 
-/* HOST was started anew, or knows of the rolls in KNOWN; it waits, and can have a part. */
+/* HOST was started anew, or knows of the views in KNOWN; it waits, and can have a part. */
 static void stay(size_t host, const struct quorum *known) {
     int pair[2];
     json_t *message = known != NULL ? NULL : frame_new("join");
@@ -258,7 +258,7 @@ static void those_that_wait_count(void) {
 }
 
 /* It has taken what another host has offered as the next attempt, and cannot take ours. */
-static void who_cannot_take_the_next_roll_does_not_count(void) {
+static void a_host_that_cannot_take_the_next_view_does_not_count(void) {
     const struct view theirs = {.number = 2, .master = 2, .hosts = {.words = {0x1c}}};
     three_of_four();
     struct quorum known = role_state.quorum;
@@ -286,7 +286,7 @@ static void those_that_wait_give_no_right(void) {
     tear_down();
 }
 
-/* It has taken a later roll, without the host that is here. */
+/* It has taken a later view, without the host that is here. */
 static void what_one_of_them_knows_counts_for_all(void) {
     const struct view later = {.number = 2, .master = 0, .hosts = {.words = {0x0d}}};
     set_up(5, long_ago);
@@ -348,6 +348,7 @@ UNIT_SUITE("master.gather", UNIT(with_all_others_it_begins_a_lease_after_the_las
            UNIT(a_lease_is_what_was_asked_for), UNIT(its_own_last_heartbeat_counts),
            UNIT(without_some_it_waits_a_lease_longer_and_for_them_to_come), UNIT(too_few_are_out),
            UNIT(so_are_fewer_than_were_asked_for), UNIT(those_that_wait_count),
-           UNIT(who_cannot_take_the_next_roll_does_not_count), UNIT(those_that_wait_give_no_right),
-           UNIT(what_one_of_them_knows_counts_for_all), UNIT(who_may_not_come_hears_why),
+           UNIT(a_host_that_cannot_take_the_next_view_does_not_count),
+           UNIT(those_that_wait_give_no_right), UNIT(what_one_of_them_knows_counts_for_all),
+           UNIT(who_may_not_come_hears_why),
            UNIT(attempts_are_held_against_those_under_the_lost_master))
