@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* Returns the name behind "SIG", as "TERM"; NULL for a number without one, as a real-time signal.
- */
+/* Returns the name without "SIG", such as "TERM"; NULL for a number without one, such as a
+ * real-time signal. */
 static inline const char *signal_name(int number) {
 #define NAME(name) [SIG##name] = #name
     static const char *const names[] = {

@@ -7,7 +7,7 @@
 
 enum { LIBRARIES_VERSION_SIZE = 96 };
 
-/* "CUDA runtime", "NCCL", "UCX"; NULL behind the last. */
+/* "CUDA runtime", "NCCL", "UCX"; NULL after the last. */
 const char *libraries_name(size_t index);
 
 /* Writes the version of the library with that INDEX in the directories of LD_LIBRARY_PATH in

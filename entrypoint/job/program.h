@@ -3,7 +3,7 @@
  *   train -- PROGRAM ARGS   PROGRAM ARGS, exactly
  *   train FLAGS             sagemaker_program, if that hyperparameter (or the variable
  *                           SAGEMAKER_PROGRAM) is there, with the other hyperparameters as flags
- *                           and FLAGS behind them; else ringtrain train HYPERPARAMETERS FLAGS
+ *                           and FLAGS after them; else ringtrain train HYPERPARAMETERS FLAGS
  *
  * sagemaker_program is looked up in sagemaker_submit_directory (or SAGEMAKER_SUBMIT_DIRECTORY),
  * BASE/code, BASE/input/data/code (the channel "code") and PATH. X.py runs as `python3 X.py`, in a
@@ -24,7 +24,7 @@
 #include <stdbool.h>
 
 struct program_inputs {
-    const char *const *arguments; /* the words behind `train`, NULL at the end */
+    const char *const *arguments; /* the words after `train`, NULL at the end */
     const struct hyperparameters *hyperparameters;
     const char *base_dir;     /* /opt/ml */
     char *const *environment; /* for PATH and the two variables above */
@@ -38,7 +38,7 @@ struct program {
     char *root;        /* owned; the folder of code that sagemaker_program was found in; or NULL */
     struct python_code code; /* what that asks for before the program can run */
     struct argv user_args;   /* what follows the program's name, for SM_USER_ARGS */
-    bool is_trainer;         /* ringtrain, whose ranks report progress */
+    bool is_trainer;         /* the program is ringtrain, and its ranks report progress */
 };
 
 void program_done(struct program *p);

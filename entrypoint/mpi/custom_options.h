@@ -6,7 +6,7 @@
  *   --NCCL_DEBUG VALUE         the same, as the toolkit has it; also --NCCL_DEBUG=VALUE
  *   --mca NAME VALUE           a parameter of the libraries that ranks load (btl, pml, coll, mpi,
  *                              ...), which wins over ours; also -mca, --gmca, -gmca
- *   --bind-to, --map-by        where ranks run on a host, and behind a colon PE=N, oversubscribe,
+ *   --bind-to, --map-by        where ranks run on a host, and after a colon PE=N, oversubscribe,
  *                              nooversubscribe, overload-allowed, if-supported, with commas or
  *                              colons between; they stay in the order of the hosts
  *   -v, --tag-output and other options about mpirun's own output: nothing, as lines of ranks do not

@@ -3,8 +3,8 @@
  *     JOB.0;tcp://IP[,IP]:PORT[,PORT]               Open MPI 4.1
  *     JOB.0;tcp://IP[,IP]:PORT[,PORT]:BITS[,BITS]   Open MPI 5.0
  *
- * or tcp6://[IP,IP]:... where the interface has IPv6 alone; where it has both, the latter is behind
- * the former, with a ';' between. What counts is the one of the master's family. */
+ * or tcp6://[IP,IP]:... where the interface has IPv6 alone; where it has both, the latter follows
+ * the former after a ';'. Only the address of the master's family is checked. */
 #ifndef ENTRYPOINT_MPI_DAEMON_URI_H
 #define ENTRYPOINT_MPI_DAEMON_URI_H
 

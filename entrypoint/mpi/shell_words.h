@@ -1,5 +1,5 @@
 /* The shell line of mpirun's launcher taken apart without a shell: the login-shell frame and the
- * settings of paths in front of the daemon are recognised and dropped, the rest becomes words. Two
+ * settings of paths before the daemon are recognised and dropped, the rest becomes words. Two
  * forms of word are known, bare and "quoted" whole; each has an alphabet, and any byte outside it
  * is refused. Nothing is expanded. */
 #ifndef ENTRYPOINT_MPI_SHELL_WORDS_H

@@ -37,7 +37,7 @@ struct child_options {
     int hold[CHILD_HOLD_MAX]; /* signals that wait until it lets them come; 0: none */
     bool hold_user_signals;   /* so do those that are for the job's programs (user_signals.h) */
     int death_signal;         /* sent to it when this process dies; 0: none */
-    bool as_user;             /* as whom the job's processes run (run_as.h) */
+    bool as_user;             /* user of the job's processes (run_as.h) */
     uint64_t open_files;      /* soft limit of descriptors (fd_limits.h); 0: as this process's */
 };
 
@@ -48,8 +48,8 @@ enum { CHILD_EXEC_SECONDS = 5 };
  * executed, or not within CHILD_EXEC_SECONDS. */
 int child_spawn(const struct child_options *options, pid_t *ret_pid, struct error *err);
 
-/* A child whose end somebody waits for. Owned by the caller, in place until `ended` was called or
- * reaper_forget(). */
+/* A child with a callback at its end. Owned by the caller; it stays in place until `ended` was
+ * called, or reaper_forget(). */
 struct child {
     pid_t pid;
     void (*ended)(void *context, int status); /* wait status, as of waitpid */

@@ -55,8 +55,8 @@ void console_done(struct console *c);
 
 /* LINE, a program's, ends with '\n'. */
 void console_line(struct console *c, const char *line, size_t size);
-/* The same for words of our own, which should not wait for the loop's next turn: they are written
- * at once if that is possible, behind the lines before them where these can be written, too. */
+/* The same for our own messages, which should not wait for the loop's next turn: they are written
+ * at once if possible, after the lines before them if these can be written, too. */
 void console_word(struct console *c, const char *line, size_t size);
 /* Lines that were dropped on their way here. */
 void console_count_dropped(struct console *c, uint64_t lines);

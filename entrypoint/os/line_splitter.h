@@ -24,11 +24,11 @@ enum {
 struct tail {
     char text[LINE_SPLITTER_TAIL_SIZE];
     size_t size;
-    int64_t last; /* when a line came last, clock_now(); kept by those who read lines */
+    int64_t last; /* time of the last line, clock_now(); set by the reader */
 };
 
 struct line_splitter {
-    char prefix[LINE_SPLITTER_PREFIX_SIZE]; /* with the blank behind it */
+    char prefix[LINE_SPLITTER_PREFIX_SIZE]; /* followed by a blank */
     struct tail *tail;                      /* may be NULL */
     /* LINE has prefix and '\n', but no NUL. */
     void (*emit)(void *context, const char *line, size_t size);
@@ -51,11 +51,11 @@ void tail_add(struct tail *t, const char *line, size_t size);
 /* An error's words and what a buffer held until then are this close together. */
 #define LINE_SPLITTER_TAIL_TOGETHER_NS INT64_C(10000000000)
 
-/* The last lines of a program's two streams in one, standard error behind standard output: errors
- * say more, and programs that end write out what their buffers have held for long. Where standard
- * error fell silent LINE_SPLITTER_TAIL_TOGETHER_NS before the other did, its words are old
- * warnings, and come first. Each gets half of the lines, and what the other leaves over; bytes go
- * to the end. */
+/* The last lines of a program's two streams, joined: standard error comes after standard output,
+ * because errors say more, and programs that end flush output that they have buffered for long. If
+ * standard error fell silent LINE_SPLITTER_TAIL_TOGETHER_NS before the other, its lines are old
+ * warnings, and come first. Each gets half of the lines, and those that the other leaves unused; of
+ * the bytes, the last are kept. */
 void tail_join(const struct tail *out, const struct tail *error_out, struct tail *ret);
 
 #endif

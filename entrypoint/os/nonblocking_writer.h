@@ -34,8 +34,8 @@ size_t nonblocking_writer_piece(const char *bytes, size_t size);
 /* Waits until DEADLINE at most for the outlet to take bytes. */
 bool nonblocking_writer_wait(const struct nonblocking_writer *o, int64_t deadline);
 
-/* For who has no loop: writes BYTES to FD, for NANOSECONDS at most; what does not go out by then is
- * lost. */
+/* For code without a loop: writes BYTES to FD within NANOSECONDS; bytes that are not written by
+ * then are lost. */
 void nonblocking_writer_put(int fd, const char *bytes, size_t size, int64_t nanoseconds);
 
 /* Do two descriptors lead to the same place? */

@@ -15,8 +15,8 @@
 
 #define RUNTIME_DIRS_PREFIX "ringmaster-run-"
 
-/* Makes the folder PATH, or takes one that is there, ours alone, and locks it together with others
- * who use it. Returns the descriptor that holds the lock, or -1. */
+/* Makes the folder PATH, or takes an existing one that belongs to this user, and locks it; other
+ * processes may hold the lock, too. Returns the descriptor that holds the lock, or -1. */
 int runtime_dirs_make(const char *path, struct error *err);
 
 /* The same for a new one: PATH ends in XXXXXX, which is filled in. */

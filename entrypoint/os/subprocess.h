@@ -31,7 +31,7 @@ struct subprocess_options {
     void (*ended)(void *context, int code); /* its exit code or 128 + signal; lines are complete */
     void *context;                          /* for all */
     const char *directory;                  /* where it runs; NULL: as this process */
-    bool as_user;                           /* as whom the job's processes run (run_as.h) */
+    bool as_user;                           /* user of the job's processes (run_as.h) */
     int keep[CHILD_KEEP_MAX];               /* descriptors that it inherits; 0: none */
     int hold[CHILD_HOLD_MAX];               /* signals that wait until it lets them come; 0: none */
     bool hold_user_signals; /* so do those for the job's programs (user_signals.h) */

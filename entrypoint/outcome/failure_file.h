@@ -18,8 +18,8 @@ enum { FAILURE_FILE_MAX = 1024 };
  * where there is room for some of them beside it. */
 int failure_file_text(const struct verdict *v, struct buf *ret, struct error *err);
 
-/* The rest touches the disk, without fsync: nobody reads the file after a power cut. A disk may
- * stall, so who has a loop leaves all of it to a child (observe/failure_writer.h). */
+/* The functions below access the disk, without fsync: the file has no reader after a power cut. A
+ * disk may stall, so a process with a loop leaves this to a child (observe/failure_writer.h). */
 
 /* Writes BASE_DIR/output/failure for a verdict that is not success, into the reserve's room, unless
  * the program has left something there: *RET_KEPT says so. An empty file is nothing. Makes no

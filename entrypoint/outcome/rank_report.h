@@ -20,11 +20,11 @@ enum rank_end {
     RANK_VANISHED,  /* its socket closed without a report; value 0 */
 };
 
-/* Whether ringmaster had asked the program to end before it did. */
+/* Records if ringmaster asked the program to end before it did. */
 enum rank_cause { RANK_CAUSE_NONE, RANK_CAUSE_STOP, RANK_CAUSE_TEARDOWN };
 
-/* Whether the kernel killed a process of the container for lack of memory since the attempt began,
- * as its control group counts. */
+/* Records if the kernel killed a process of the container for lack of memory since the attempt
+ * began, according to its control group */
 enum rank_memory { RANK_MEMORY_UNKNOWN, RANK_MEMORY_ENOUGH, RANK_MEMORY_KILLED };
 
 /* Later times are refused, so that differences never overflow. */

@@ -36,7 +36,7 @@ enum exit_code tls_refusal(int is_server, unsigned long number) {
     return key ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY;
 }
 
-/* With its context, whoever frees that. */
+/* Wipes the key when the TLS context is freed. */
 static void wipe_key(void *parent, void *key, CRYPTO_EX_DATA *all, int slot, long number,
                      void *argument) {
     (void)parent;

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-/* ROOT stands in front of every path of the kernel's, "" in life; BASE is the job's folder and
+/* ROOT is a prefix of all kernel paths, "" except in tests; BASE is the job's folder and
  * INTERFACE the job's network interface, "" where none is known. The caller owns the object.
  *
  *   kernel kernel_name processor driver gpu read_memory   texts, "" where there is none

@@ -27,7 +27,7 @@ int platform_table_read(char *const *environment, const char *only, const struct
 /* Returns true if there is a row of that name, for RINGMASTER_PLATFORM. */
 bool platform_table_has(const char *name);
 
-/* The name of the row with this number, from 0; NULL behind the last. */
+/* The name of the row with this number, from 0; NULL after the last. */
 const char *platform_table_name(size_t number);
 
 /* Appends the table of all platforms as Markdown (docs/reference/platforms.md). */

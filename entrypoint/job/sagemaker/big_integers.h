@@ -1,7 +1,7 @@
 /* JSON with integers of any size.
  *
  * Jansson holds integers of 64 bits and refuses larger ones. Here a larger one becomes a string
- * of its digits behind a NUL, which no other string of the document begins with: a NUL that was
+ * of its digits after a NUL, which no other string of the document begins with: a NUL that was
  * written is an error, as it is in json_parse. */
 #ifndef ENTRYPOINT_JOB_SAGEMAKER_BIG_INTEGERS_H
 #define ENTRYPOINT_JOB_SAGEMAKER_BIG_INTEGERS_H

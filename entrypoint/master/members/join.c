@@ -71,7 +71,7 @@ static void blame_late(struct master *m, const struct member *late) {
 /* Hosts with progress have moved their own deadline. */
 static void deadline_passed(void *context) {
     struct master *m = context;
-    if (m->check) { /* whoever is not here is a row */
+    if (m->check) { /* a missing host gets a row */
         master_raise(m, EVENT_READY_DEADLINE);
         return;
     }

@@ -13,7 +13,7 @@ static const int64_t first_patience = 2 * CLOCK_SECOND;
 static const int64_t patience = (LINK_HANDSHAKE_SECONDS + 1) * CLOCK_SECOND;
 static const int64_t look = CLOCK_SECOND / 2;
 static const int64_t soon = CLOCK_SECOND;
-static const int64_t held = 3 * CLOCK_SECOND; /* the same to who leads it */
+static const int64_t held = 3 * CLOCK_SECOND; /* the same, to the host that leads it */
 
 /* --- the question ----------------------------------------------------------------------------- */
 
