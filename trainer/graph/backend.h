@@ -106,8 +106,8 @@ struct bound_step {
 struct backend_bound {
     struct bound_step step;
     /* Brings `packed` up to date with the parameters: runs before the first step and after each
-     * change of parameters. `run` is NULL when there is nothing to do. What it has put off is done
-     * behind the table's `refreshed`. */
+     * change of parameters. `run` is NULL if there is nothing to do. Work that it postpones is done
+     * in `refreshed`. */
     struct bound_step refresh;
 };
 
@@ -237,7 +237,7 @@ struct backend_table {
     int (*bind)(struct backend *backend, const struct graph *graph, const struct op *op,
                 const struct backend_site *site, struct backend_bound *ret_bound,
                 struct error *err);
-    /* Called behind the refresh steps of a program, which may have put work off until here. May be
+    /* Called after the refresh steps of a program, which may have postponed work until here. May be
      * NULL. */
     int (*refreshed)(struct backend *backend, struct error *err);
     void (*release)(struct backend *backend, void *context);

@@ -5,7 +5,7 @@
 #include "trainer/app/device/simulated_gpu.h"
 #include "trainer/graph/program/program.h"
 
-/* Of all operators of one kind. */
+/* Launches of all operators of one kind. */
 struct kind_launches {
     int operators;
     struct device_launches launches;

@@ -270,7 +270,7 @@ int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned
     for (size_t i = 0; i < count; i++) {
         cleanup_buf struct buf value = {0};
         const struct flag *f = &flags[i];
-        /* Of the rows of one flag for several tasks, only the first prints it. */
+        /* A flag may have several rows, one per task; only the first prints it. */
         if (find(flags, count, command, f->name, strlen(f->name)) != f)
             continue;
         buf_init(&value, JSON_VALUE_MAX);

@@ -29,7 +29,7 @@ struct run_steps {
 struct step_request {
     int64_t done; /* steps before this one */
     double rate;
-    bool save;    /* this rank finds a checkpoint due behind it */
+    bool save;    /* this rank finds that a checkpoint is due after the step */
     bool penalty; /* its outcome is to tell the penalty */
 };
 

@@ -22,7 +22,7 @@ static const char *name_of(const struct dataset *set, size_t sample) {
     return set->names + set->name_at[sample];
 }
 
-/* With its NUL, so that no two names flow into each other. */
+/* Adds a sample's names, each with its NUL, so that no two names run together. */
 static uint64_t hash_name(uint64_t hash, const struct dataset *set, size_t sample) {
     const char *class_name = set->class_names[set->labels[sample]];
     const char *name = name_of(set, sample);
@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b) {
     return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
-/* By class, and in each in the order in which they are drawn. */
+/* Sorts the samples by class, and within a class by the random number that draws them. */
 static void draw_lots(const struct dataset *set, uint64_t seed, struct lot *lots) {
     for (size_t i = 0; i < set->count; i++) {
         struct random r = random_stream(seed, stream, hash_name(STR_HASH_START, set, i));
@@ -48,7 +48,7 @@ static void draw_lots(const struct dataset *set, uint64_t seed, struct lot *lots
     qsort(lots, set->count, sizeof(*lots), compare);
 }
 
-/* Of COUNT samples of a class. */
+/* The number of held-out samples among COUNT of a class. */
 static size_t share_of(size_t count, double share) {
     const size_t part = (size_t)lround((double)count * share);
     if (count < 2)
@@ -143,7 +143,7 @@ int holdout_split(struct dataset *set, double share, uint64_t seed, struct datas
     }
     const int64_t bytes = set->bytes;
     move(set, held, ret);
-    /* Of which file how many bytes are is not kept. */
+    /* The size of each file is not kept, so the bytes are estimated by count. */
     ret->bytes = (int64_t)((double)bytes * (double)count / (double)(set->count + count));
     set->bytes = bytes - ret->bytes;
     ret->hash = hash_samples(ret, set->hash);

@@ -98,7 +98,7 @@ int cuda_narrow_gradient(const struct backend *backend, const struct graph *grap
     case OP_CONV2D_GRAD_WEIGHT:
     case OP_CONV2D_GRAD_WEIGHT_AFFINE:
     case OP_NORM_CONV2D_GRAD_WEIGHT:
-        /* Not a stem, whose picture has one channel more than its weights. */
+        /* Not the stem: its picture has one channel more than its weights. */
         return cuda_channels(cuda_input(graph, op, 1)) == cuda_channels(cuda_output(graph, op, 0))
                    ? 0
                    : -1;

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Whether our own kernels are used instead of cuDNN's. */
+/* Choice between our own kernels and cuDNN's. */
 enum cuda_own {
     CUDA_OWN_AUTO, /* if measured to be faster */
     CUDA_OWN_OFF,

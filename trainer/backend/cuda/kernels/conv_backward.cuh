@@ -99,7 +99,7 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
     __device__ __forceinline__ unsigned char *stage(int chunk) const {
         return memory + at::RING + chunk % at::STAGES * (2 * CHUNK_TILE);
     }
-    /* Of a form with one input this is it. */
+    /* A form with a single input has it here. */
     __device__ __forceinline__ unsigned char *input(int tile, int which) const {
         return memory + at::INPUT + (tile % 2 * at::INPUTS + which % at::INPUTS) * SLICE_TILE;
     }
@@ -357,7 +357,7 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
                      thread % SLICE] = all;
     }
 
-    /* [workers, out, in], behind the norm's. */
+    /* Writes [workers, out, in], after the norm's partial sums. */
     __device__ __forceinline__ void write_dw(const float (&dw)[at::CHUNKS][SLICE / 4]) const {
         const int thread = static_cast<int>(threadIdx.x);
         const size_t in = static_cast<size_t>(args.in);

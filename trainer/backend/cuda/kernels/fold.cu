@@ -8,9 +8,10 @@ static __device__ __forceinline__ float scale_of(const struct fold_args &args, s
                                  : args.gamma[output] / sqrtf(args.variance[output] + args.epsilon);
 }
 
-/* A variance of nearly nothing makes a scale whose products f16 cannot hold: the largest number in
- * place of an infinity, which would make NaNs of all that comes behind. A NaN stays one. What is
- * loaded so is refused (step/fp16_fold_check.h): only what training makes of it comes here. */
+/* A variance close to zero gives a scale with products that f16 cannot hold. They become the
+ * largest number in place of an infinity, which would turn everything after it into NaNs. A NaN
+ * stays one. Loaded weights of that kind are refused (step/fp16_fold_check.h), so only training
+ * leads here. */
 template <typename T> static __device__ __forceinline__ T narrow_finite(float v) {
     return narrow<T>(v);
 }

@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* Whether small kernels, and those behind them, begin while others end (vec.cuh), for devices of
- * compute capability 9.0 and later. Before the first launch; off until then. */
+/* Lets small kernels, and the kernels after them, begin while others end (vec.cuh), on devices of
+ * compute capability 9.0 and later. Call it before the first launch; off by default. */
 void launch_overlap(bool overlap);
 
 /* Launches, and those of them that may begin while others end. */
@@ -109,7 +109,7 @@ enum { LAUNCH_CHUNKS_MAX = 1024 };
  * MULTIPROCESSORS. */
 int launch_norm_chunks(size_t rows, int channels, int multiprocessors);
 
-/* A pool's shape, before and behind it. */
+/* A pool's input and output shape. */
 struct pool_args {
     int batch, height, width, channels, out_height, out_width;
     int kernel, stride, pad;
@@ -150,9 +150,10 @@ struct norm_backward_args {
     size_t rows;
     int channels;
     int chunks;
-    float *partial;       /* scratch: chunks * 2 (dual: 3, one sum of g serves both) * channels */
-    float *coefficients;  /* scratch: 6 * channels: dx = a g + b x + c, twice */
-    const uint8_t *index; /* not NULL: dy and dy2 stand behind a max pool, and this is its index */
+    float *partial;      /* scratch: chunks * 2 (dual: 3, one sum of g serves both) * channels */
+    float *coefficients; /* scratch: 6 * channels: dx = a g + b x + c, twice */
+    const uint8_t
+        *index; /* not NULL: dy and dy2 come from after a max pool, and this is its index */
     struct pool_args pool;
 };
 cudaError_t launch_norm_backward(cudaStream_t stream, enum dtype type,

@@ -29,7 +29,7 @@ struct tile_map {
     unsigned char bytes[128];
 };
 
-/* What stands in front of the convolution, which reads y. */
+/* What precedes the convolution and produced its input y. */
 enum conv_backward_form {
     BACKWARD_PLAIN, /* anything: dx = h */
     BACKWARD_NORM,  /* y = relu(x * scale + bias):
@@ -61,7 +61,7 @@ struct conv_backward_args {
     int workers; /* blocks that share the rows */
 };
 
-/* Whether there is a kernel for these channels and this type. */
+/* Returns true if there is a kernel for these channels and this type. */
 bool launch_conv_backward_has(enum dtype type, enum conv_backward_form form, int in, int out);
 /* How many blocks share ROWS on a device of MULTIPROCESSORS, and the bytes of `partial` then. */
 int launch_conv_backward_workers(size_t rows, int in, int multiprocessors);

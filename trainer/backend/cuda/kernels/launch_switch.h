@@ -17,7 +17,8 @@ struct switch_choice {
     int32_t rows[ROW_PARTS];
 };
 
-/* switch.cu: sets HANDLE, of a conditional node behind it, to the body that *count asks for. */
+/* switch.cu: sets HANDLE, of a conditional node enqueued after it, to the body that *count selects.
+ */
 cudaError_t launch_switch(cudaStream_t stream, cudaGraphConditionalHandle handle,
                           const struct switch_choice *choice);
 

@@ -1,16 +1,15 @@
-/* Batch norm, backward (Ioffe and Szegedy 2015, section 3): one pass for the two sums a channel
- * needs, one that applies dx = a g + b x + c. g is the gradient behind the mask; it is computed
- * again in the second pass rather than stored. Two norms that share a join are served together
- * (DUAL). */
+/* Batch norm, backward (Ioffe and Szegedy 2015, section 3): one pass for the two sums of a channel,
+ * one that applies dx = a g + b x + c. g is the gradient after the mask; the second pass computes
+ * it again rather than storing it. Two norms that share a join are handled together (DUAL). */
 #include "trainer/backend/cuda/kernels/norm.cuh"
 #include "trainer/backend/cuda/kernels/pool.cuh"
 
 /* What a row brings, as it lies in memory. */
 template <typename T, int W> struct grad_operands { packet<T, W> x, x2, dy, dy2, y; };
 
-/* What both passes need to compute g, the gradient behind the mask, of the packet of channels at C:
- * FETCH loads a row, GRADIENT says what comes of it. Without a pool; the mask is y > 0 where y is
- * at hand, else norm(x) (+ norm2(x2)) > 0, computed again. */
+/* Operands of both passes, to compute the masked gradient g of the packet of channels at C: FETCH
+ * loads a row, GRADIENT computes g from it. Without a pool; the mask is y > 0 if y is available,
+ * else norm(x) (+ norm2(x2)) > 0, computed again. */
 template <typename T, int W, bool DUAL_> struct masked {
     static constexpr bool DUAL = DUAL_;
     using operands = grad_operands<T, W>;
@@ -58,8 +57,8 @@ template <typename T, int W, bool DUAL_> struct masked {
     }
 };
 
-/* The same behind a max pool: the gradient of an element is gathered from the windows whose maximum
- * it is. Both passes gather: dx of the pool never reaches memory. */
+/* The same after a max pool: the gradient of an element is gathered from the windows that have it
+ * as their maximum. Both passes gather, so dx of the pool never reaches memory. */
 template <typename T, int W> struct masked_pool {
     static constexpr bool DUAL = false;
     struct operands {

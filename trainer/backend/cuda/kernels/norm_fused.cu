@@ -1,6 +1,6 @@
-/* What is left of a batch norm when its statistics come out of the convolution in front of it and
- * its result goes into the one behind it: the finalize between them, the result where no
- * convolution takes it, and the last pass of its gradient. */
+/* The rest of a batch norm that takes its statistics from the convolution before it and gives its
+ * result to the one after it: the finalize step between them, the result if no convolution takes
+ * it, and the last pass of its gradient. */
 #include "trainer/backend/cuda/kernels/norm.cuh"
 
 /* VALUE within what T can hold: a channel of no variance has a scale and a bias beyond f16, and

@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-/* A tile has rows of BYTES, 64 or 128, one behind another. 16-byte units change places within them
- * with the row, so that neither rows nor columns meet in one bank: the number of the 128-byte line
- * is added, without carry, to that of the unit in it. A tile begins at a multiple of
+/* A tile has rows of BYTES, 64 or 128, one after another. 16-byte units are permuted within them
+ * depending on the row, so that neither rows nor columns meet in one bank: the number of the
+ * 128-byte line is added, without carry, to that of the unit in it. A tile begins at a multiple of
  * TILE_ALIGNMENT. */
 enum { TILE_ALIGNMENT = 1024 };
 

@@ -128,7 +128,8 @@ static __device__ __forceinline__ void tile_written() {
 /* --- the tensor cores ---------------------------------------------------------------------------
  */
 
-/* In front of the first product, behind it, and until all products of this warpgroup are there. */
+/* For use before the first product, after it, and to wait until all products of this warpgroup are
+ * complete. */
 static __device__ __forceinline__ void product_begin() {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -138,7 +139,8 @@ static __device__ __forceinline__ void product_commit() {
 static __device__ __forceinline__ void product_wait() {
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
-/* Behind a wait, in front of the first use of D: the compiler does not know what was waited for. */
+/* For use after a wait, before the first use of D: the compiler does not know what was waited for.
+ */
 template <int N> static __device__ __forceinline__ void product_settle(float (&d)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++)

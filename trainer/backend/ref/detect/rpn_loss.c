@@ -71,7 +71,8 @@ int ref_rpn_loss_grad(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
-/* --- the head behind it ----------------------------------------------------------------------- */
+/* --- gradient of the head ----------------------------------------------------------------------
+ */
 
 enum { HEAD_WIDTH = ANCHOR_SHAPES + 4 * ANCHOR_SHAPES }; /* outputs of the head per pixel */
 

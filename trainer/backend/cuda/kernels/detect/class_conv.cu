@@ -53,8 +53,8 @@ static __global__ void class_conv_data_kernel(const __grid_constant__ struct cla
     }
 }
 
-/* A block a row: its sums over pixels, of dy times x and behind the channels of dy. Bytes moved: x
- * and dy of rows that have a label, 4 per channel of such a row written. */
+/* One block per row: its sums over pixels of dy times x, followed by those of the channels of dy.
+ * Bytes moved: x and dy of rows that have a label, 4 per channel of such a row written. */
 template <typename T>
 static __global__ void
 class_conv_parts_kernel(const __grid_constant__ struct class_conv_args args) {

@@ -74,8 +74,8 @@ cudaError_t launch_box_loss(cudaStream_t stream, const struct box_loss_args *arg
     return launch_status();
 }
 
-/* parts: log sum exp of each row, and behind them how many are sampled. Bytes moved: 4 per logit, 8
- * per row written. */
+/* parts: log sum exp of each row, followed by the number of sampled rows. Bytes moved: 4 per logit,
+ * 8 per row written. */
 static __global__ void log_sums_kernel(const __grid_constant__ struct box_loss_args args) {
     FOR_EACH_ITEM(row, static_cast<size_t>(args.rows))
     args.parts[row] =

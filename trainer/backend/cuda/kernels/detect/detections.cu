@@ -105,8 +105,8 @@ static __device__ unsigned long long best_of_block(unsigned long long value) {
 }
 static_assert(int{WARPS} == int{WARP}, "a warp reads what all warps have found");
 
-/* Of the candidates a thread has, those that BEST strikes out are, and the greatest rank of the
- * others is found; *RET_PLACE: whose it is. */
+/* Removes those of a thread's candidates that BEST suppresses, and finds the greatest rank among
+ * the others; *RET_PLACE is the place of that one. */
 static __device__ unsigned long long look_through(const struct detections_args &args,
                                                   struct candidate *candidates, int count,
                                                   const struct candidate &best, int *ret_place) {

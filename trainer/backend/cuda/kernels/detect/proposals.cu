@@ -125,9 +125,9 @@ static __global__ void __launch_bounds__(SELECT_THREADS, 1)
         *args.border = border;
 }
 
-/* A thread a candidate: one that is chosen goes behind those of its picture that rank higher, which
- * it counts. Bytes moved: 8 per candidate, 20 read and written per proposal; what it counts over
- * stays in L2. */
+/* One thread per candidate: a chosen one is placed after those of its picture that rank higher,
+ * which the thread counts. Bytes moved: 8 per candidate, 20 read and written per proposal; the data
+ * that it counts over stays in L2. */
 static __global__ void pool_place_kernel(const __grid_constant__ struct proposals_args args) {
     const uint64_t border = *args.border;
     const int all = args.candidates;

@@ -155,8 +155,8 @@ static __device__ bool has_mask(const struct mask_rows_args &args, int slot) {
 
 enum { ROWS_THREADS = 1024, WARP = 32 };
 
-/* One block, which goes over the slots once, in order: a thread a slot, whose row is behind those
- * that the threads before it have found. Bytes moved: 8 per slot, 8 per row written. */
+/* One block goes over the slots once, in order, with one thread per slot. The row of a slot follows
+ * the rows that the threads before it have found. Bytes moved: 8 per slot, 8 per row written. */
 static __global__ void mask_rows_kernel(const __grid_constant__ struct mask_rows_args args) {
     __shared__ int count[ROWS_THREADS / WARP];
     int own = static_cast<int>(threadIdx.x), warp = own / WARP, lane = own % WARP, all = 0;

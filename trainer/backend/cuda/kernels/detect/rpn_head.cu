@@ -24,7 +24,7 @@ static __device__ int pixel_of(const struct rpn_head_args &args, int i) {
     return i / args.loss.samples * level->height * level->width + own / ANCHOR_SHAPES;
 }
 
-/* Whether slot I, of this level, is the first one of its pixel. */
+/* Returns true if slot I, of this level, is the first one of its pixel. */
 static __device__ bool is_first(const struct rpn_head_args &args, int i) {
     const int pixel = pixel_of(args, i);
     for (int j = i / args.loss.samples * args.loss.samples; j < i && pixel >= 0; j++)
@@ -45,7 +45,7 @@ static __global__ void head_count_kernel(const __grid_constant__ struct rpn_head
         args.counts[blockIdx.x] = static_cast<int32_t>(found);
 }
 
-/* Of the batch, up to picture END. */
+/* The number of rows of the batch before picture END. */
 static __device__ int rows_before(const struct rpn_head_args &args, int end) {
     int rows = 0;
     for (int n = 0; n < end; n++)
@@ -111,8 +111,8 @@ static __device__ __forceinline__ float predictor(const struct rpn_head_args &ar
                              : args.w_box[(k - ANCHOR_SHAPES) * args.out + o];
 }
 
-/* dt = the gradient of t in front of its ReLU. Bytes moved: t and 4 per value of its row, 4 per
- * value written. */
+/* dt = the gradient of t before its ReLU. Bytes moved: t and 4 per value of its row, 4 per value
+ * written. */
 template <typename T>
 static __global__ void head_through_kernel(const __grid_constant__ struct rpn_head_args args) {
     const size_t out = static_cast<size_t>(args.out);
@@ -297,7 +297,7 @@ static size_t slots_of(const struct rpn_head_args *args) {
     return static_cast<size_t>(args->loss.samples) * args->loss.rpn.pictures;
 }
 
-/* Sets *PART and moves USED behind it. */
+/* Sets *PART and moves USED past it. */
 template <typename T> static void take(T **part, void *memory, size_t *used, size_t count) {
     *part =
         memory == nullptr ? nullptr : reinterpret_cast<T *>(static_cast<char *>(memory) + *used);

@@ -33,7 +33,8 @@ static __device__ size_t loss_row(const struct rpn_loss_args &args, int i, int l
            static_cast<size_t>(args.index[i] - anchors->first);
 }
 
-/* By the logit and by delta K of slot I, whose level is logits[0] and deltas[0]. */
+/* Gradients of the loss by the logit and by delta K of slot I, in the level of logits[0] and
+ * deltas[0]. */
 static __device__ double loss_logit_gradient(const struct rpn_loss_args &args, int i, size_t row) {
     return logit_loss_gradient(static_cast<double>(args.logits[0][row]), args.label[i]);
 }
