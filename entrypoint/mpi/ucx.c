@@ -36,14 +36,15 @@ void ucx_choose(const struct ucx_hosts *hosts, bool options, struct ucx_choice *
         return;
     if (hosts->with_device < hosts->all) {
         (void)snprintf(ret->said, sizeof(ret->said),
-                       "%zu of %zu hosts have %s, and ranks have to talk alike: Open MPI takes TCP",
+                       "%zu of %zu hosts have %s, and all ranks must use the same transport: Open "
+                       "MPI uses TCP",
                        hosts->with_device, hosts->all, devices);
     } else if (hosts->with_component < hosts->all) {
         ret->worse = true;
-        (void)snprintf(ret->said, sizeof(ret->said),
-                       "every host has %s, but on %zu of them no file mca_pml_ucx.so of Open MPI's "
-                       "was found: it takes TCP",
-                       devices, hosts->all - hosts->with_component);
+        (void)snprintf(
+            ret->said, sizeof(ret->said),
+            "every host has %s, but %zu of them lack Open MPI's mca_pml_ucx.so: it uses TCP",
+            devices, hosts->all - hosts->with_component);
     } else {
         ret->taken = true;
         (void)snprintf(ret->said, sizeof(ret->said),

@@ -26,8 +26,8 @@ int preflight_probe_listen(struct preflight_probe *e, const struct net_address *
     return -1;
 }
 
-/* Takes one line of the child's. Results are objects; other output, and half a line of a child that
- * was killed, are ignored. */
+/* Parses a line of the child's output. Results are objects; other output, and half a line of a
+ * child that was killed, are ignored. */
 static void take_line(void *context, const char *line, size_t size) {
     struct preflight_probe *e = context;
     json_t *object = NULL;

@@ -25,7 +25,7 @@ static const char all_here[] = "all is here\n";
 
 /* --- the order -------------------------------------------------------------------------------- */
 
-/* With a file of this machine, no host asks another one. */
+/* A file on this machine needs no transfer, so no host requests it from another. */
 static json_t *code_json(const struct job *job, const char *code) {
     return json_pack("{s:s, s:o, s:o, s:b, s:b}", "what", "code", "from",
                      json_sprintf("%s%s", code[0] == '/' ? "file://" : "", code), "to",

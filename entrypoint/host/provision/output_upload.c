@@ -69,7 +69,7 @@ static void ended(void *context, int code) {
     if (code != EXIT_CODE_OK)
         (void)error_set(&err, EXIT_CODE_UPLOAD, "uploading the job's output: %s",
                         code < 128 ? transfer_process_last_word(&u->task)
-                                   : "it was not done in time");
+                                   : "it did not finish in time");
     conclude(u, code == EXIT_CODE_OK ? NULL : &err);
 }
 

@@ -45,7 +45,7 @@ static void end(struct exchange *e, struct error *failure) {
 }
 
 static int fail_late(const struct error *last, struct error *err) {
-    return error_set(err, EXIT_CODE_NOT_READY, "it was not done in time%s%s",
+    return error_set(err, EXIT_CODE_NOT_READY, "it did not finish in time%s%s",
                      last->code != 0 ? "; the last try: " : "", last->text);
 }
 

@@ -32,12 +32,12 @@ int catalog_open(struct catalog *s, struct error *err) {
     pthread_condattr_t attributes;
     *s = (struct catalog){0};
     if (pthread_condattr_init(&attributes) != 0)
-        return error_no_memory(err, "what is passed on");
+        return error_no_memory(err, "the shared files");
     bool good = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
                 pthread_cond_init(&s->changed, &attributes) == 0 &&
                 pthread_mutex_init(&s->lock, NULL) == 0;
     (void)pthread_condattr_destroy(&attributes);
-    return good ? 0 : error_no_memory(err, "what is passed on");
+    return good ? 0 : error_no_memory(err, "the shared files");
 }
 
 static void subprocess_done(struct catalog_task *t) {
@@ -77,13 +77,13 @@ struct catalog_task *catalog_begin(struct catalog *s, const char *what, int root
                                    struct error *err) {
     struct catalog_task *t = s->count < CATALOG_TASKS_MAX ? calloc(1, sizeof(*t)) : NULL;
     if (t == NULL) {
-        (void)error_no_memory(err, "what is passed on");
+        (void)error_no_memory(err, "the shared files");
         return NULL;
     }
     t->what = strdup(what);
     t->root = fcntl(root, F_DUPFD_CLOEXEC, 0);
     if (t->what == NULL || t->root < 0) {
-        (void)error_set_errno(err, EXIT_CODE_INTERNAL, "what is passed on");
+        (void)error_set_errno(err, EXIT_CODE_INTERNAL, "the shared files");
         subprocess_done(t);
         return NULL;
     }
@@ -114,7 +114,7 @@ int catalog_expect(struct catalog *s, struct catalog_task *t, const char *path, 
         result = 0;
     }
     (void)pthread_mutex_unlock(&s->lock);
-    return result == 0 ? 0 : error_no_memory(err, "what is passed on");
+    return result == 0 ? 0 : error_no_memory(err, "the shared files");
 }
 
 static int by_path(const void *a, const void *b) {

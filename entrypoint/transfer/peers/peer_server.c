@@ -323,7 +323,7 @@ int peer_server_open(struct peer_server *h, int listener, const unsigned char ke
     }
     tls_context_free(h->tls);
     (void)close(listener);
-    return error_no_memory(err, "what is passed on");
+    return error_no_memory(err, "the shared files");
 }
 
 void peer_server_close(struct peer_server *h) {

@@ -72,7 +72,7 @@ static int list(const struct listing *o, const char *prefix, bool first, struct 
         cleanup_buf struct buf page;
         buf_init(&page, OBJECTS_PAGE_MAX);
         if (clock_now() > o->deadline)
-            return error_set(err, EXIT_CODE_NOT_READY, "%s: it was not done in time", a.name);
+            return error_set(err, EXIT_CODE_NOT_READY, "%s: it did not finish in time", a.name);
         q.seconds = seconds_left(o);
         if (pool_ask(&q, &page, NULL, err) != 0)
             return -1;

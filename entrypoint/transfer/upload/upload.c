@@ -273,7 +273,7 @@ static int send_all(struct round *r, struct error *err) {
     while (r->next < r->count) {
         bool alone = u->to.kind != ADDRESS_S3 || is_large(r->queue[r->next]);
         if ((u->give_up != NULL && *u->give_up != 0) || clock_now() >= u->deadline)
-            return error_set(err, EXIT_CODE_NOT_READY, "it was not done in time");
+            return error_set(err, EXIT_CODE_NOT_READY, "it did not finish in time");
         if ((alone ? send_alone(r, err) : send_small(r, err)) != 0)
             return -1;
     }

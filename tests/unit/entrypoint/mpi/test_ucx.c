@@ -53,11 +53,7 @@ static void all_hosts_or_none_take_it(void) {
          "every host has an InfiniBand or RoCE device of a driver mlx*: "},
         {{3, 3, 3}, true, false, false, NULL},
         {{3, 2, 3}, false, false, false, "2 of 3 hosts have an InfiniBand or RoCE device"},
-        {{3, 3, 1},
-         false,
-         false,
-         true,
-         "on 2 of them no file mca_pml_ucx.so of Open MPI's was found"},
+        {{3, 3, 1}, false, false, true, "2 of them lack Open MPI's mca_pml_ucx.so"},
         {{3, 0, 3}, false, false, false, NULL},
         {{1, 1, 1}, false, false, false, NULL},
     };

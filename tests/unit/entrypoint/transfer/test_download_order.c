@@ -260,7 +260,7 @@ static void code_that_was_there_before_is_waited_for_by_nobody(void) {
     CU_ASSERT_EQUAL(write(asked[1], "x", 1), 1);
     (void)pthread_join(other, NULL);
     ASSERT_CONTAINS(never.text, "algo-1 does not have it");
-    ASSERT_CONTAINS(later.text, "it was not done in time");
+    ASSERT_CONTAINS(later.text, "it did not finish in time");
     download_order_done(&work);
     http_server_stop(&server);
     (void)close(asked[0]);

@@ -158,7 +158,7 @@ static void the_whole_has_a_deadline(void) {
     cleanup_buf struct buf body;
     buf_init(&body, 64);
     CU_ASSERT_EQUAL(pool_ask(&q, &body, NULL, &err), -1);
-    ASSERT_CONTAINS(err.text, "it: it was not done in time");
+    ASSERT_CONTAINS(err.text, "it: it did not finish in time");
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_READY);
 }
 
@@ -175,7 +175,7 @@ static void the_last_refusal_stands_behind_the_deadline(void) {
     cleanup_buf struct buf body;
     buf_init(&body, 64);
     CU_ASSERT_EQUAL(pool_ask(&q, &body, NULL, &err), -1);
-    ASSERT_CONTAINS(err.text, "it: it was not done in time; the last try: ");
+    ASSERT_CONTAINS(err.text, "it: it did not finish in time; the last try: ");
     ASSERT_CONTAINS(err.text, "503 SlowDown");
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_READY);
 }

@@ -255,7 +255,7 @@ static void a_server_that_does_not_is_left_in_time(void) {
     } cases[] = {
         {"liar",
          "in time; the last try: the server's ETag does not match the MD5 of the bytes sent"},
-        {"silent", "s3://bucket/silent/a: it was not done in time"},
+        {"silent", "s3://bucket/silent/a: it did not finish in time"},
         {"round", "the server answers 307"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct upload u;
@@ -283,7 +283,7 @@ static void a_listing_without_end_ends(void) {
         const char *to;
         int64_t seconds;
         const char *words;
-    } cases[] = {{"s3://bucket/endless-pages/", 2, "it was not done in time"},
+    } cases[] = {{"s3://bucket/endless-pages/", 2, "it did not finish in time"},
                  {"s3://bucket/endless/", 60, "bytes"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct upload u;
