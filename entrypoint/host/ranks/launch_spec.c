@@ -9,9 +9,10 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
-enum { EXEC_MAX = 6 * 1024 * 1024, RANK_VARIABLES = 32 * 1024 };
+enum { EXEC_MIN = 128 * 1024, EXEC_MAX = 6 * 1024 * 1024, RANK_VARIABLES = 32 * 1024 };
 
 static int add_all(struct buf *text, const struct argv *list, struct error *err) {
     for (size_t i = 0; i < list->count; i++)
@@ -35,13 +36,20 @@ static size_t weigh(const struct argv *list, const char **ret_largest) {
     return sum;
 }
 
-/* Limit: a quarter of the stack's limit, at most 6 MiB. A rank's own variables are still to be
- * added. */
+/* What Linux passes to a program: a quarter of the stack's limit, 128 KiB at least and 6 MiB at
+ * most (execve(2)). musl's sysconf(_SC_ARG_MAX) is always 128 KiB. */
+static size_t find_room(void) {
+    struct rlimit stack = {0};
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur / 4 < EXEC_MIN)
+        return EXEC_MIN;
+    return stack.rlim_cur / 4 < EXEC_MAX ? (size_t)stack.rlim_cur / 4 : EXEC_MAX;
+}
+
+/* A rank's own variables are still to be added. */
 static int check_size(const struct argv *environment, const struct argv *words, struct error *err) {
     const char *largest = "";
     const char *ignored = "";
-    long limit = sysconf(_SC_ARG_MAX);
-    size_t room = limit > 0 && limit < EXEC_MAX ? (size_t)limit : EXEC_MAX;
+    size_t room = find_room();
     size_t size = weigh(environment, &largest) + weigh(words, &ignored) + RANK_VARIABLES;
     if (size <= room)
         return 0;

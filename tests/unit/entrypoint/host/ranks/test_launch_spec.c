@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void words_and_variables_arrive_as_they_were(void) {
@@ -50,6 +51,39 @@ static void what_no_program_could_be_given_is_refused(void) {
     CU_ASSERT_PTR_NULL(strstr(err.text, "vvv"));
 }
 
+/* COUNT variables of 50,000 bytes, with that limit of the stack. */
+static int make_below(rlim_t stack, int count, struct error *err) {
+    static char value[50000];
+    cleanup_argv struct argv environment = {0};
+    cleanup_argv struct argv words = {0};
+    struct rlimit before = {0};
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_STACK, &before), 0);
+    memset(value, 'v', sizeof(value) - 1);
+    CU_ASSERT_EQUAL(argv_add(&words, "true", NULL), 0);
+    for (int i = 0; i < count; i++) {
+        char name[24];
+        (void)snprintf(name, sizeof(name), "NAME_%d", i);
+        CU_ASSERT_EQUAL(argv_set_env(&environment, name, value, NULL), 0);
+    }
+    struct rlimit limit = {.rlim_cur = stack, .rlim_max = before.rlim_max};
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_STACK, &limit), 0);
+    int fd = launch_spec_make(&environment, &words, err);
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_STACK, &before), 0);
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0 ? 0 : -1;
+}
+
+static void the_stacks_limit_says_how_much_a_program_gets(void) {
+    struct error err = {0};
+    CU_ASSERT_EQUAL(make_below(1024 * 1024, 4, &err), 0);
+    CU_ASSERT_EQUAL(make_below(1024 * 1024, 5, &err), -1);
+    ASSERT_CONTAINS(err.text, "Linux passes at most 262144 here");
+    CU_ASSERT_EQUAL(make_below(256 * 1024, 1, &err), 0); /* 128 KiB at least */
+    CU_ASSERT_EQUAL(make_below(256 * 1024, 2, &err), -1);
+    ASSERT_CONTAINS(err.text, "Linux passes at most 131072 here");
+}
+
 static void nobody_can_change_it(void) {
     cleanup_argv struct argv environment = {0};
     cleanup_argv struct argv words = {0};
@@ -89,5 +123,6 @@ static void anything_else_is_refused(void) {
 }
 
 UNIT_SUITE("host.launch_spec", UNIT(words_and_variables_arrive_as_they_were),
-           UNIT(what_no_program_could_be_given_is_refused), UNIT(nobody_can_change_it),
+           UNIT(what_no_program_could_be_given_is_refused),
+           UNIT(the_stacks_limit_says_how_much_a_program_gets), UNIT(nobody_can_change_it),
            UNIT(anything_else_is_refused))
