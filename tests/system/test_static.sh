@@ -119,9 +119,18 @@ a_user() {
     check "the rank is that user" holds "$(hosts log 1)" "rank 0] $2"
 }
 
+# More than musl's own limit for arguments and environment, and less than Linux's.
+a_large_environment() {
+    ring 1
+    large=$(printf '%0100000d' 0)
+    in_root 1 -e ONE="$large" -e TWO="$large" -- train -- sh -c 'echo "${#ONE} and ${#TWO} bytes"'
+    all_end 60 0 1 || return
+    check "the rank has all of it" holds "$(hosts log 1)" 'rank 0] 100000 and 100000 bytes'
+}
+
 jobs_in() {
     enter "$1" || return 0
-    one_host && three_hosts 127 'the program "mpirun" is not in PATH'
+    one_host && a_large_environment && three_hosts 127 'the program "mpirun" is not in PATH'
 }
 
 debian_12() { jobs_in debian-12 && a_user nobody 65534; }
