@@ -58,6 +58,7 @@ fi
 PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig
 PKG_CONFIG_SYSROOT_DIR=
 export PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
+mkdir -p "$build" # and with it the folder of the log
 unset CMAKE_C_COMPILER_LAUNCHER # the compiler keeps what it has compiled by itself
 cmake -S "$top" -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$top/docker/static/toolchain.cmake" \
     -DRINGMASTER_TOOLS="$tools" -DRINGMASTER_PREFIX="$prefix" -DRINGMASTER_ARCH="$arch" \
