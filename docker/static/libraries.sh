@@ -11,7 +11,10 @@ arch=$1
 sources=$2
 tools=$3
 prefix=$4
-work=$(mktemp -d "$prefix.build.XXXXXX")
+# Always the same folder, as its name is in what is built; docker/static.sh has one build at a time.
+work=$prefix.build
+rm -rf "$work"
+mkdir -p "$work"
 trap 'rm -rf "$work"' EXIT
 jobs=${JOBS:-$(nproc)}
 # What a machine's own folders have must not be found.
