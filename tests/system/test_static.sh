@@ -43,6 +43,8 @@ root_of() {
     busybox) busybox_root || return 1 ;;
     esac
     mkdir -p "$root/usr/local/bin" "$root/opt" "$root/proc" "$root/dev"
+    # Where the ring's own files lie then: debootstrap makes none.
+    for own in hosts resolv.conf; do [ -f "$root/etc/$own" ] || : >"$root/etc/$own"; done
     : >"$root/made"
 }
 
