@@ -210,8 +210,8 @@ static void modes_of_the_file_and_its_folders_are_looked_at(void) {
         {0600, 0700, OWN, OWN, NULL},
         {0444, 0755, OTHER, OTHER, NULL}, /* read by all: a docker secret is */
         {0660, 0770, OWN, OWN, NULL},
-        {0660, 0700, OTHER, OWN, "written by a group"},
-        {0602, 0700, OWN, OWN, "written by everybody"},
+        {0660, 0700, OTHER, OWN, "writable by a group"},
+        {0602, 0700, OWN, OWN, "writable by everybody"},
         {0600, 0770, OWN, OTHER, "is writable by others"},
         {0600, 0777, OWN, OWN, "is writable by others"},
         {0600, 01777, OWN, OTHER, NULL},

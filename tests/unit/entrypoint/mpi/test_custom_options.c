@@ -168,7 +168,7 @@ static void what_is_not_is_refused_by_name(void) {
         {"--bind-to core:PE=2", "core:PE=2"},
         {"--bind-to core:oversubscribe", "core:oversubscribe"},
         {"--bind-to core:", "core:"},
-        {"--bind-to ''", "\"\" is no place"},
+        {"--bind-to ''", "\"\" is not a valid placement"},
         {"--map-by slot:PE=11111111111111111111111111111111111111111", "slot:PE=1"},
         {"train.py", "train.py"},
         {"---v", "---v"},

@@ -150,7 +150,7 @@ static void anything_else_is_refused_on_4_1(void) {
         {"tcp://10.0.0.1:", "tcp://10.0.0.9:", "10.0.0.9"},
         {":7071", ":7000", "port"},
         {"\"1599864832.0", "\"1.0", "mpirun"},
-        {"@0(3)\"", "@0(3)/\"", "hosts"},
+        {"@0(3)\"", "@0(3)/\"", "is not a host expression"},
         {"-mca plm \"rsh\"", "--tree-spawn", "--tree-spawn"},
         {"-mca plm \"rsh\"", "--prtemca plm \"rsh\"", "--prtemca"},
         {"-mca plm \"rsh\"", "--allow-run-as-root", "--allow-run-as-root"},

@@ -68,7 +68,7 @@ static void what_is_wrong_with_mpirun_is_told(void) {
     close_all();
     const char *path = folder_with("mpirun", "#!/bin/sh\necho broken >&2; exit 3\n");
     CU_ASSERT_EQUAL_FATAL(find(path, &err), 0);
-    ASSERT_CONTAINS(failure.text, "ended with 3: broken");
+    ASSERT_CONTAINS(failure.text, "failed with code 3: broken");
     close_all();
     path = folder_with("mpirun", "#!/bin/sh\necho 'HYDRA build details: 4.0'\n");
     CU_ASSERT_EQUAL_FATAL(find(path, &err), 0);

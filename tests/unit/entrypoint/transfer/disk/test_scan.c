@@ -125,7 +125,7 @@ static void one_file_is_found_alone(void) {
     CU_ASSERT_EQUAL(scan_read_one(path_of("a"), "absent", &l, NULL), 0);
     CU_ASSERT_EQUAL(l.count, 0);
     CU_ASSERT_EQUAL(scan_read_one(path_of("a"), "link", &l, &err), -1);
-    ASSERT_CONTAINS(err.text, "is no file");
+    ASSERT_CONTAINS(err.text, "is not a readable file");
 }
 
 static void a_stamp_tells_what_was_written(void) {
