@@ -182,7 +182,7 @@ static void what_cannot_be_had_is_an_error(void) {
     } cases[] = {
         {"s3://empty-one/set", "s3://empty-one/set: there is no such object, and no folder"},
         {"s3://hostile/set", "\"../../out\" is no path"},
-        {"s3://circle/set", "circles"},
+        {"s3://circle/set", "repeats a page"},
         {"s3://missing/set", "the server answers 404"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

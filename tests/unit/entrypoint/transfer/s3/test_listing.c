@@ -180,7 +180,7 @@ static void none_is_an_error_unless_there_may_be_none(void) {
     CU_ASSERT_EQUAL(objects.count, 0);
     objects_done(&objects);
     CU_ASSERT_EQUAL(list("s3://circle/set", 0, 1, false, &objects, &front, &err), -1);
-    ASSERT_CONTAINS(err.text, "circles");
+    ASSERT_CONTAINS(err.text, "repeats a page");
 }
 
 static void all(void) {
