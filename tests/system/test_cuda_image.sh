@@ -74,7 +74,7 @@ inspect_says_what_is_there() {
 a_described_gpu_has_plans() {
     in_container "$cuda" ringtrain inspect plan --device /devices/h100.json --model resnet50 \
         --dtype f16 --batch-size 8
-    ends 0 'conv' 'launches: [1-9][0-9]* kernels of our own'
+    ends 0 'conv' 'launches: [1-9][0-9]* own kernels'
 }
 
 # As `docker run` without --gpus: the default way still ends well.
