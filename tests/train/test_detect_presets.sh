@@ -83,5 +83,5 @@ refused() {
     code 64 "$ringtrain" train $flags --data "$set_dir" --model-dir "$work/m" --checkpoint-dir "$work/c" "$@"
     says "$words"
 }
-refused "short sides from 100 by 32 do not end at 128" --short-low 100
-refused "--frozen-stages 2 without --init" --frozen-stages 2
+refused "short sides from 100 in steps of 32 do not end at 128" --short-low 100
+refused "--frozen-stages 2 needs --init" --frozen-stages 2
