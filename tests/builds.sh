@@ -55,7 +55,7 @@ row() {
     echo "ok $name"
 }
 
-# A label with an umlaut is drawn by every build; those without FreeType say how it is spelled.
+# A label with an umlaut is drawn by every build; those without FreeType say how it is written.
 draws() {
     [ -d "$work/set" ] ||
         "$build/bin/ringtrain" prepare shapes --coco "$work/set" --train 2 --validation 1 \
@@ -65,11 +65,11 @@ draws() {
     rm -rf "$work/drawn"
     "$build/bin/ringtrain" draw --coco "$work/kaese.json" --pictures "$work/set/train" \
         --out "$work/drawn" >"$work/log" 2>&1 || { tail -n 5 "$work/log"; fail "does not draw"; return 1; }
-    spelled=$(grep -c "is spelled 'Kase'" "$work/log")
+    spelled=$(grep -c "is written as 'Kase'" "$work/log")
     grep -q 'pictures: ASCII alone' "$work/version" && [ "$spelled" = 1 ] && return
     grep -q 'pictures: FreeType' "$work/version" && [ "$spelled" = 0 ] && return
     cat "$work/log"
-    fail "a label with an umlaut is spelled $spelled times"
+    fail "a label with an umlaut is said to be written otherwise $spelled times"
     return 1
 }
 

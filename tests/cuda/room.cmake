@@ -1,7 +1,7 @@
 # What can be said of the CUDA backend without a GPU.
 room_tests(trainer/backend/cuda)
 foreach(cuda_room base steps)
-    room_tests(trainer/backend/cuda/${cuda_room} USES trainer_backend_cuda)
+    room_tests(trainer/backend/cuda/${cuda_room} USES trainer_backend_cuda trainer_graph_build)
 endforeach()
 if(RINGMASTER_HAVE_CUDNN)
     room_tests(trainer/backend/cuda/dnn USES trainer_backend_cuda)
