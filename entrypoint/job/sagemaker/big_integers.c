@@ -46,16 +46,24 @@ static bool is_big(const char *text, size_t size) {
     return count > strlen(limit) || memcmp(digits, limit, count) > 0;
 }
 
+/* Returns the size of the token that begins at TEXT: a string, a number or one byte. */
+static size_t token_size(const char *text, size_t size, bool *ret_big, bool *ret_nul) {
+    size_t number = number_size(text, size);
+    *ret_big = is_big(text, number);
+    if (text[0] == '"')
+        return string_size(text, size, ret_nul);
+    return number > 0 ? number : 1;
+}
+
 /* Returns true if the text has such an integer, and no string contains a NUL that would look like a
  * mark. */
 static bool is_wanted(const char *bytes, size_t size) {
     bool any = false;
     bool nul = false;
     for (size_t i = 0, step = 0; i < size; i += step) {
-        const char *at = bytes + i;
-        size_t number = number_size(at, size - i);
-        any |= is_big(at, number);
-        step = *at == '"' ? string_size(at, size - i, &nul) : number > 0 ? number : 1;
+        bool big = false;
+        step = token_size(bytes + i, size - i, &big, &nul);
+        any |= big;
     }
     return any && !nul;
 }
@@ -67,9 +75,8 @@ static int mark(const char *bytes, size_t size, struct buf *ret, struct error *e
     buf_init(ret, 2 * size + 1);
     for (size_t i = 0, step = 0; i < size; i += step) {
         const char *at = bytes + i;
-        size_t number = number_size(at, size - i);
-        bool big = is_big(at, number);
-        step = *at == '"' ? string_size(at, size - i, &nul) : number > 0 ? number : 1;
+        bool big = false;
+        step = token_size(at, size - i, &big, &nul);
         if ((big && buf_add_text(ret, MARK, err) != 0) || buf_add(ret, at, step, err) != 0 ||
             (big && buf_add_text(ret, "\"", err) != 0))
             return -1;
