@@ -55,7 +55,7 @@ static int check_size(const struct argv *environment, const struct argv *words, 
         return 0;
     return error_set(err, EXIT_CODE_CONFIG,
                      "the program's arguments and environment have %zu bytes; Linux passes at most "
-                     "%zu here (a quarter of `ulimit -s`, at most 6 MiB). the largest variable is "
+                     "%zu here (a quarter of `ulimit -s`, at most 6 MiB); the largest variable is "
                      "%.*s; use fewer or shorter hyperparameters",
                      size, room, (int)strcspn(largest, "="), largest);
 }
