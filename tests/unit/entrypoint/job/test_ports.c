@@ -2,7 +2,9 @@
 #include "entrypoint/job/ports.h"
 #include "tests/support/unit.h"
 
+#include <stdbool.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 static void ports_are_counted_from_the_first(void) {
     struct ports p;
@@ -29,16 +31,38 @@ static void a_range_past_the_end_is_an_error(void) {
     CU_ASSERT_EQUAL(ports_plan(1023, 1, &p, &err), -1);
 }
 
-/* A listener on a port that the kernel picks. */
+enum {
+    LOWEST = 10000,     /* below the ports that the kernel gives out (ip_local_port_range) */
+    NEIGHBOURHOOD = 64, /* ports from one candidate to the next */
+    CANDIDATES = 300,
+    BEFORE = 16, /* free ports in front of the listener ... */
+    AFTER = 32,  /* ... and after it */
+};
+
+static bool neighbours_are_free(uint16_t port) {
+    for (int at = port - BEFORE; at <= port + AFTER; at++)
+        if (port_check_free((uint16_t)at, "a neighbour", NULL) != 0)
+            return false;
+    return true;
+}
+
+/* A listener whose neighbours are free, and stay so: connections of the tests that run beside this
+ * one have ports of the kernel's choice, which are higher. */
 static int listen_somewhere(uint16_t *ret_port) {
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t size = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CU_ASSERT_EQUAL(bind(fd, (struct sockaddr *)&address, size), 0);
-    CU_ASSERT_EQUAL(listen(fd, 1), 0);
-    CU_ASSERT_EQUAL(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    *ret_port = ntohs(address.sin_port);
-    return fd;
+    for (int tried = 0; tried < CANDIDATES; tried++) {
+        int at = (getpid() + tried) % CANDIDATES;
+        struct sockaddr_in address = {.sin_family = AF_INET};
+        address.sin_port = htons((uint16_t)(LOWEST + at * NEIGHBOURHOOD + BEFORE));
+        if (!neighbours_are_free(ntohs(address.sin_port)))
+            continue;
+        cleanup_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && listen(fd, 1) == 0) {
+            *ret_port = ntohs(address.sin_port);
+            return take_fd(&fd);
+        }
+    }
+    CU_FAIL("no free port was found");
+    return -1;
 }
 
 static void a_busy_port_is_named_with_its_variable(void) {
