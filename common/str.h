@@ -36,6 +36,9 @@ int str_add_utf8(struct buf *out, const char *bytes, size_t size, struct error *
  * does not split a character. */
 size_t str_utf8_prefix(const char *text, size_t size, size_t max);
 
+/* The ending of a noun after COUNT: 1 rank, 2 ranks. */
+#define STR_PLURAL(count) ((count) == 1 ? "" : "s")
+
 /* FNV-1a hash, 64 bits, for detecting differences only. Start with STR_HASH_START. */
 #define STR_HASH_START UINT64_C(0xcbf29ce484222325)
 uint64_t str_hash(uint64_t hash, const void *bytes, size_t size);

@@ -5,6 +5,7 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/str.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/job/machine/nic_environment.h"
@@ -287,12 +288,13 @@ static void begin(struct executor *h, const json_t *order) {
         if (host > 0 && (uint64_t)host < h->job->cluster.count)
             cluster_drop(&h->job->cluster, (size_t)host);
     }
-    log_info("attempt %u begins, with %zu ranks on %zu hosts", h->rank_set.attempt,
-             cluster_ranks(&h->job->cluster), cluster_hosts_left(&h->job->cluster));
+    const size_t ranks = cluster_ranks(&h->job->cluster);
+    const size_t hosts = cluster_hosts_left(&h->job->cluster);
+    log_info("attempt %u begins, with %zu rank%s on %zu host%s", h->rank_set.attempt, ranks,
+             STR_PLURAL(ranks), hosts, STR_PLURAL(hosts));
     event_log_set_attempt(h->event_log, h->rank_set.attempt);
     event_log_put(h->event_log, RECORD_ATTEMPT,
-                  json_pack("{s:I, s:I}", "ranks", (json_int_t)cluster_ranks(&h->job->cluster),
-                            "hosts", (json_int_t)cluster_hosts_left(&h->job->cluster)));
+                  json_pack("{s:I, s:I}", "ranks", (json_int_t)ranks, "hosts", (json_int_t)hosts));
     h->quiet = false;
     if (h->role_state != NULL) {
         h->role_state->attempt = h->rank_set.attempt;

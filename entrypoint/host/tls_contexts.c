@@ -40,7 +40,7 @@ int tls_contexts_open(struct tls_contexts *c, const struct job *job, struct role
             "cannot pull it; set a better one with RINGMASTER_KEY or RINGMASTER_KEY_FILE",
             key.place);
     if (cluster->before > 0)
-        log_info("the platform tries this job again, for the %u. time: hosts of earlier attempts "
+        log_info("the platform has started this job again (restart %u): hosts of earlier attempts "
                  "have another key",
                  cluster->before);
     int made = alone ? 0 : make(c, role_state, master, &key, err);

@@ -5,6 +5,7 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/str.h"
 #include "entrypoint/mpi/addresses.h"
 #include "entrypoint/mpi/rank_environment.h"
 #include "entrypoint/mpi/ucx.h"
@@ -234,8 +235,8 @@ int launch_begin(struct master *m, struct error *err) {
     if (!one)
         log_info("mpirun is %s, of Open MPI %u.%u.%u", m->s.tools.mpirun, m->s.tools.version.major,
                  m->s.tools.version.minor, m->s.tools.version.release);
-    log_info("all hosts are here: starting %zu ranks of %s", m->attempt.ranks,
-             m->s.job->program.argv.items[0]);
+    log_info("all hosts are here: starting %zu rank%s of %s", m->attempt.ranks,
+             STR_PLURAL(m->attempt.ranks), m->s.job->program.argv.items[0]);
     return 0;
 }
 

@@ -130,7 +130,10 @@ void reports_seated(struct member *b, const json_t *message) {
         !attempt_seat(&m->attempt, b->index, rank))
         return;
     double seconds = (double)(clock_now() - m->attempt.launched) / (double)CLOCK_SECOND;
-    log_info("all %zu ranks have started, %.2f s after the launch", m->attempt.ranks, seconds);
+    if (m->attempt.ranks == 1)
+        log_info("the only rank has started, %.2f s after the launch", seconds);
+    else
+        log_info("all %zu ranks have started, %.2f s after the launch", m->attempt.ranks, seconds);
     event_log_put(
         &m->s.event_log, RECORD_SEATED,
         json_pack("{s:I, s:f}", "ranks", (json_int_t)m->attempt.ranks, "seconds", seconds));

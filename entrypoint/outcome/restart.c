@@ -1,6 +1,7 @@
 #include "entrypoint/outcome/restart.h"
 
 #include "common/clock.h"
+#include "common/str.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,8 +39,8 @@ static bool follows(const struct settings *settings, const struct restart_facts 
                        "no restart without a lost host unless RINGMASTER_SHRINK is 1");
     else if (f->host_lost && (int64_t)f->hosts_left < settings->min_hosts)
         (void)snprintf(why, RESTART_WHY_SIZE,
-                       "no restart with %zu hosts, RINGMASTER_MIN_HOSTS is %" PRId64, f->hosts_left,
-                       settings->min_hosts);
+                       "no restart with %zu host%s, RINGMASTER_MIN_HOSTS is %" PRId64,
+                       f->hosts_left, STR_PLURAL(f->hosts_left), settings->min_hosts);
     else if (is_in_vain(f))
         (void)snprintf(why, RESTART_WHY_SIZE,
                        "no restart, as %d attempts in a row got no further than step %" PRIu64,

@@ -116,7 +116,10 @@ static bool all_good(const struct verdict_facts *f) {
 }
 
 static void judge_success(const struct verdict_facts *f, struct verdict *ret) {
-    fill(ret, EXIT_CODE_OK, -1, -1, "all %zu ranks ended with 0", f->report_count);
+    if (f->report_count == 1)
+        fill(ret, EXIT_CODE_OK, -1, -1, "the only rank ended with 0");
+    else
+        fill(ret, EXIT_CODE_OK, -1, -1, "all %zu ranks ended with 0", f->report_count);
 }
 
 /* What is known about memory if a rank failed. */

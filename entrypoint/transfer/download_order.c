@@ -5,6 +5,7 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/redact.h"
+#include "common/str.h"
 #include "entrypoint/transfer/disk/copy.h"
 #include "entrypoint/transfer/disk/safe_dir.h"
 #include "entrypoint/transfer/disk/unpack.h"
@@ -149,7 +150,8 @@ static int unpack_it(struct walk *w, const struct download_order_task *t, int fd
     if (unpack(fd, root, &count, err) != 0)
         return -1;
     (void)unlinkat(root, archive, 0);
-    (void)snprintf(line, sizeof(line), "%s: %zu files unpacked into %s", t->what, count, t->to);
+    (void)snprintf(line, sizeof(line), "%s: %zu file%s unpacked into %s", t->what, count,
+                   STR_PLURAL(count), t->to);
     w->say(line);
     return 0;
 }

@@ -289,7 +289,7 @@ END
         # shellcheck disable=SC2086  # words
         start_all -- $words
         end_saying 0 'ringmaster train -- PROGRAM ARGS'
-        check "'$words' starts no job" lacks "$(hosts log 1)" 'all 1 ranks'
+        check "'$words' starts no job" lacks "$(hosts log 1)" 'the only rank'
     done
     ring 1
     start_all -- train -- sh -c 'echo "got $1"' sh --help
@@ -304,7 +304,7 @@ another_platform_counts_several() {
     end_saying 65 'SLURM_NNODES=4, SLURM_NODEID=2'
     end_saying 65 'RINGMASTER_PLATFORM=none'
     start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=none -- train -- true
-    end_saying 0 'all 1 ranks ended with 0'
+    end_saying 0 'the only rank ended with 0'
     start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=slurm -- train -- true
     end_saying 65 'RINGMASTER_PLATFORM=slurm: its variables are not set'
     start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=slum -- train -- true

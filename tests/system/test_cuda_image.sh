@@ -81,7 +81,7 @@ a_described_gpu_has_plans() {
 training_takes_the_cpu() {
     # shellcheck disable=SC2086  # words
     in_container "$cuda" train $small
-    ends 0 ' step=2 ' 'done: all 1 ranks ended with 0'
+    ends 0 ' step=2 ' 'done: the only rank ended with 0'
 }
 
 cuda_is_refused_without_a_gpu() {

@@ -132,7 +132,7 @@ of_two_hosts_none_follows_a_silent_one() {
 of_two_hosts_the_first_goes_on() {
     begin_work 2 || return
     hosts cut 2
-    check "the first goes on" wait_for "$PATIENCE" says 1 'attempt 2 begins, with 1 ranks on 1 hosts' || return
+    check "the first goes on" wait_for "$PATIENCE" says 1 'attempt 2 begins, with 1 rank on 1 host' || return
     check "its rank works" wait_for "$PATIENCE" works_in 2 1
     out 2
     ended_well 1

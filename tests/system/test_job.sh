@@ -345,7 +345,7 @@ hosts_are_checked() {
     ring 3
     start_all -- ringmaster check
     all_well || return
-    for row in 'ok       host       all 3 hosts: joined' "ok       cores      all 3 hosts: $(nproc) for 1 ranks" \
+    for row in 'ok       host       all 3 hosts: joined' "ok       cores      all 3 hosts: $(nproc) for 1 rank" \
         'ok       reach      all 3 hosts: 6 connections' 'ok       bandwidth  all 3 hosts: '; do
         check "there is a row '$row'" holds "$(hosts log 1)" "$row"
     done

@@ -414,7 +414,7 @@ an_attempt_is_the_platform_s() {
             -e SLURM_RESTART_COUNT=1
     done
     all_have_places 1 2
-    every_log_has 'the platform tries this job again'
+    every_log_has 'the platform has started this job again'
     bare 2
     for host in $everyone; do
         start_one "$host" -e 'SLURM_STEP_NODELIST=algo-[1-2]' -e "SLURM_NODEID=$((host - 1))" -e SLURM_JOB_ID=17 \

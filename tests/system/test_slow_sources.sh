@@ -92,7 +92,7 @@ without_the_master_one_that_still_fetches_leaves_at_once() {
     begin second-drips "$@" || return
     wait_for 60 says 1 'all 2 ranks have started' || check "the job begins" false || return
     hosts kill 2
-    wait_for 60 says 1 'attempt 2 begins, with 1 ranks' || check "host 1 goes on" false || return
+    wait_for 60 says 1 'attempt 2 begins, with 1 rank' || check "host 1 goes on" false || return
     check "its container is gone" hosts wait "$PATIENCE" 2 || return
     rm -rf "$(hosts opt 2)/input/data/train"
     begin_one 2 "$@"

@@ -139,7 +139,7 @@ named train/a train/b train/c val/a val/c
 learnt '["a","b","c"]'
 says "the validation data: no pictures of 1 of the 3 classes: 'b'"
 named train/a train/b val/a val/d
-refused 66 "class 'd' of the validation data is not one of the 2 classes of the training data" --data "$work/named"
+refused 66 "class 'd' of the validation data is not a class of the training data, which has 2" --data "$work/named"
 
 echo "fewer threads than asked for"
 # shellcheck disable=SC2086  # a list

@@ -151,7 +151,7 @@ train 0 "{\"images\":[{\"id\":7,\"file_name\":\"gone.jpg\",\"width\":9,\"height\
     \"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":0,\"bbox\":[10,12,40,30]},
     {\"id\":1,\"image_id\":7,\"category_id\":2147483648,\"bbox\":[20,12,40,30]},
     {\"id\":2,\"image_id\":70,\"category_id\":0,\"bbox\":[20,12,40,30]}]}"
-says "1 pictures, 2 objects of 2 categories; 1 repeated image ids (the last counts); 1 repeated category ids (the last counts); 1 annotations of images that are not listed left out"
+says "1 picture, 2 objects of 2 categories; 1 repeated image id (the last counts); 1 repeated category id (the last counts); 1 annotation of an image that is not listed left out"
 
 echo "no folder of pictures beside the JSON"
 set_of "{$IMAGES,$CATEGORIES,\"annotations\":[{$OBJECT}]}"
@@ -162,13 +162,13 @@ says "$json: no folder with the pictures of 'train' beside it"
 echo "pictures that are scaled before the network sees them are told of"
 big='"images":[{"id":7,"file_name":"a.jpg","width":1300,"height":1300}]'
 train 66 "{$big,$CATEGORIES,\"annotations\":[{$OBJECT}]}"
-says "$work/set/train: 1 of 1 pictures have more than 1500000 pixels: they are scaled before they reach the network, with antialias"
+says "$work/set/train: 1 of 1 pictures with more than 1500000 pixels: scaled before they reach the network, with antialias"
 
 echo "boxes outside are counted, and cut"
 train 0 "{$IMAGES,$CATEGORIES,\"annotations\":[{$OBJECT},
     {\"id\":2,\"image_id\":7,\"category_id\":3,\"bbox\":[100,100,60,60],\"area\":3600},
     {\"id\":3,\"image_id\":7,\"category_id\":3,\"bbox\":[300,300,10,10],\"area\":100}]}"
-says "1 pictures, 2 objects of 1 categories; 1 boxes without area left out; 1 boxes cut at the picture's edge; 1 objects without outline"
+says "1 picture, 2 objects of 1 category; 1 box without area left out; 1 box cut at the picture's edge; 1 object without outline"
 
 echo "of 2,000 objects those that have a slot count"
 # many SHAPE: 2,000 annotations, masks as SHAPE has them.
@@ -197,6 +197,6 @@ says "$work/set/train: in all 36 masks"
 echo "2,000 objects, as bits and as outlines"
 for preset in tv d2; do
     train 0 "{$IMAGES,$CATEGORIES,\"annotations\":[$(many)]}" --preset "$preset" --gt-slots 100
-    says "1 pictures, 2000 objects of 1 categories"
-    says "$json: 1 pictures have more than 100 objects, one up to 2000: the smallest 1900 are left out (--gt-slots)"
+    says "1 picture, 2000 objects of 1 category"
+    says "$json: 1 picture with more than 100 objects (at most 2000): the smallest 1900 are left out (--gt-slots)"
 done

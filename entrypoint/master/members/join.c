@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/str.h"
 #include "entrypoint/host/capacity.h"
 #include "entrypoint/master/members/fetch_wait.h"
 #include "entrypoint/master/members/leader_query.h"
@@ -294,7 +295,8 @@ static int name_run(struct master *m, struct error *err) {
 
 void join_open(struct master *m) {
     const struct job *job = m->s.job;
-    log_info("waiting for %zu hosts on port %u", job->cluster.count - 1, job->ports.control);
+    log_info("waiting for %zu host%s on port %u", job->cluster.count - 1,
+             STR_PLURAL(job->cluster.count - 1), job->ports.control);
     loop_after(&m->s.loop, &m->join.announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
     if (m->attempt.stop_asked == 0)
         loop_after(&m->s.loop, &m->join.deadline, job->settings.ready_seconds * CLOCK_SECOND);

@@ -3,6 +3,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/str.h"
 #include "entrypoint/master/preflight/check_print.h"
 #include "entrypoint/master/preflight/check_rows.h"
 #include "entrypoint/os/nonblocking_writer.h"
@@ -90,8 +91,9 @@ static void conclude(struct master *m, const json_t *rows) {
     struct error err = {0};
     size_t bad = count_rows(rows, CHECK_BAD, &first);
     m->verdict = (struct verdict){.host = -1, .rank = -1, .class_name = "ok"};
-    (void)snprintf(m->verdict.text, sizeof(m->verdict.text), "%zu hosts can run %zu ranks",
-                   m->s.job->cluster.count, m->attempt.ranks);
+    (void)snprintf(m->verdict.text, sizeof(m->verdict.text), "%zu host%s can run %zu rank%s",
+                   m->s.job->cluster.count, STR_PLURAL(m->s.job->cluster.count), m->attempt.ranks,
+                   STR_PLURAL(m->attempt.ranks));
     if (bad == 0)
         return;
     const char *host = json_string_value(json_array_get(json_object_get(first, "hosts"), 0));

@@ -144,8 +144,8 @@ static void look_job(const json_t *host, const json_t *master, struct finding *f
 static void look_cores(const json_t *host, const json_t *master, struct finding *f) {
     int64_t cores = check_number(host, "facts", "cpus");
     const char *processor = check_text(host, "means", "processor");
-    put(f, "%" PRId64 " for %" PRId64 " ranks%s%.160s", cores, slots_of(host),
-        processor[0] != '\0' ? ", " : "", processor);
+    put(f, "%" PRId64 " for %" PRId64 " rank%s%s%.160s", cores, slots_of(host),
+        STR_PLURAL(slots_of(host)), processor[0] != '\0' ? ", " : "", processor);
     if (cores < slots_of(host))
         warn(f, "ranks share cores");
     else if (strcmp(processor, check_text(master, "means", "processor")) != 0)
@@ -249,8 +249,8 @@ static void look_gpu(const json_t *host, const json_t *master, struct finding *f
     const char *model = check_text(host, "means", "gpu");
     const char *driver = check_text(host, "means", "driver");
     if (gpus > 0)
-        put(f, "%" PRId64 " GPUs%s%.160s%s%.40s", gpus, model[0] != '\0' ? ", " : "", model,
-            driver[0] != '\0' ? ", driver " : "", driver);
+        put(f, "%" PRId64 " GPU%s%s%.160s%s%.40s", gpus, STR_PLURAL(gpus),
+            model[0] != '\0' ? ", " : "", model, driver[0] != '\0' ? ", driver " : "", driver);
     else
         put(f, "no GPU");
     if (gpus > 0 && slots_of(host) > gpus)

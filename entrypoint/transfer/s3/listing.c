@@ -45,7 +45,8 @@ static int refused_list(void *context, const struct answer *answer, struct error
 
 static void mark_list(const struct listing *o, size_t count) {
     char line[LINE_SIZE];
-    (void)snprintf(line, sizeof(line), "%s: %zu objects listed", o->what, count);
+    (void)snprintf(line, sizeof(line), "%s: %zu object%s listed", o->what, count,
+                   STR_PLURAL(count));
     if (o->mark != NULL)
         o->mark(line);
 }

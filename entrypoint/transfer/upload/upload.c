@@ -359,8 +359,9 @@ static void tell(const struct round *r) {
     }
     if (r->sent_files == 0)
         return;
-    (void)snprintf(line, sizeof(line), "%s: %zu files, %.1f MiB uploaded to %.512s", u->what,
-                   r->sent_files, (double)r->sent / 1048576, u->to.shown);
+    (void)snprintf(line, sizeof(line), "%s: %zu file%s, %.1f MiB uploaded to %.512s", u->what,
+                   r->sent_files, STR_PLURAL(r->sent_files), (double)r->sent / 1048576,
+                   u->to.shown);
     u->say(line);
 }
 

@@ -225,7 +225,13 @@ static void the_hash_has_its_published_values(void) {
     CU_ASSERT_EQUAL(str_hash(STR_HASH_START, "foobar", 6), UINT64_C(0x85944171f73967e8));
 }
 
-UNIT_SUITE("common.str", UNIT(whole_numbers_are_whole_strings),
+static void one_thing_has_no_plural(void) {
+    CU_ASSERT_STRING_EQUAL(STR_PLURAL(0), "s");
+    CU_ASSERT_STRING_EQUAL(STR_PLURAL(1), "");
+    CU_ASSERT_STRING_EQUAL(STR_PLURAL((size_t)2), "s");
+}
+
+UNIT_SUITE("common.str", UNIT(one_thing_has_no_plural), UNIT(whole_numbers_are_whole_strings),
            UNIT(whole_numbers_of_tuners_are_taken), UNIT(what_no_number_holds_is_refused),
            UNIT(numbers_are_decimal_and_finite), UNIT(truth_has_six_spellings),
            UNIT(natural_order_counts_digits_by_value), UNIT(bytes_that_are_not_utf8_are_replaced),

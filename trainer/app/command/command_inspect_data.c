@@ -1,5 +1,6 @@
 /* ringtrain inspect data: decodes each picture of a data set once and reports what is wrong. */
 #include "trainer/app/command/command_inspect_data.h"
+#include "common/str.h"
 #include "common/wrap.h"
 
 #include "common/buf.h"
@@ -112,8 +113,9 @@ static int print_left_out(const struct dataset *set, struct buf *text, struct er
 
 static int print_set(const struct verification *v, struct buf *text, struct error *err) {
     const struct dataset *set = v->set;
-    if (buf_printf(text, err, "%s: %zu pictures in %zu classes, %.1f MB\n", set->root, set->count,
-                   set->classes, (double)set->bytes / 1e6) != 0 ||
+    if (buf_printf(text, err, "%s: %zu picture%s in %zu class%s, %.1f MB\n", set->root, set->count,
+                   STR_PLURAL(set->count), set->classes, set->classes == 1 ? "" : "es",
+                   (double)set->bytes / 1e6) != 0 ||
         print_sizes(v, text, err) != 0 || print_classes(set, text, err) != 0 ||
         print_faults(v, VERIFIED_BAD, "bad", text, err) != 0 ||
         print_faults(v, VERIFIED_DAMAGED, "damaged", text, err) != 0)
@@ -182,8 +184,8 @@ static int inspect(struct inspection *in, const char *dir, int threads, struct b
     if (open_sets(in, dir, err) != 0)
         return -1;
     for (size_t s = 0; s < in->count; s++) {
-        log_info("decoding %zu pictures of %s with %d threads", in->sets[s].count, in->sets[s].root,
-                 threads);
+        log_info("decoding %zu picture%s of %s with %d thread%s", in->sets[s].count,
+                 STR_PLURAL(in->sets[s].count), in->sets[s].root, threads, STR_PLURAL(threads));
         if (verify_set(&in->verified[s], &in->sets[s], threads, err) != 0 ||
             print_set(&in->verified[s], text, err) != 0)
             return -1;

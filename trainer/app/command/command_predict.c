@@ -2,6 +2,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/str.h"
 #include "common/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/trained.h"
@@ -49,7 +50,7 @@ static int list_pictures(struct prediction *p, char *const *words, int count, st
         return error_set(err, EXIT_CODE_DATA, "none of the %d names leads to a picture", count);
     skipped_files_text(&p->pictures.left_out, left, sizeof(left));
     if (left[0] != '\0')
-        log_info("%zu pictures; %s", p->pictures.count, left);
+        log_info("%zu picture%s; %s", p->pictures.count, STR_PLURAL(p->pictures.count), left);
     return 0;
 }
 
@@ -78,8 +79,8 @@ static int judge(struct prediction *p, struct error *err) {
                   bad_samples_count(&data->validation.faults, BAD_SAMPLE_BAD);
     int64_t all = p->bad_names + (int64_t)p->pictures.count;
     sample_health_sum_up(&data->validation, data->bad_allowed);
-    log_info("%" PRId64 " of %" PRId64 " pictures: predictions in %s", all - bad, all,
-             p->trained.options->out);
+    log_info("%" PRId64 " of %" PRId64 " picture%s: predictions in %s", all - bad, all,
+             STR_PLURAL(all), p->trained.options->out);
     if (bad <= p->bad_allowed)
         return EXIT_CODE_OK;
     return error_set(err, EXIT_CODE_DATA,

@@ -3,6 +3,7 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/str.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/task/tasks.h"
@@ -109,9 +110,10 @@ void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]) {
     status_duration(whole, sizeof(whole),
                     (double)(clock_now() - r->opened_at) / (double)CLOCK_SECOND);
     (void)snprintf(text, REPORT_SUMMARY_MAX,
-                   "%" PRId64 " steps, %" PRId64 " images in %s of training, %.1f images/s; %s "
+                   "%" PRId64 " step%s, %" PRId64 " image%s in %s of training, %.1f images/s; %s "
                    "with evaluations and checkpoints",
-                   r->all.steps, r->all.images, training, (double)r->all.images / seconds, whole);
+                   r->all.steps, STR_PLURAL(r->all.steps), r->all.images, STR_PLURAL(r->all.images),
+                   training, (double)r->all.images / seconds, whole);
 }
 
 void report_standing(struct report *r, int64_t step, int64_t steps, double epoch) {

@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "common/output_path.h"
 #include "common/run_id.h"
+#include "common/str.h"
 #include "trainer/app/run/bn_statistics.h"
 #include "trainer/app/step/fp16_fold_check.h"
 #include "trainer/app/weights/pretrained.h"
@@ -160,7 +161,9 @@ static int tell_differences(const struct run_state *state, const struct run_stat
     if (run_state_differences(&text, state, before, SETTING_ALL, err) != 0)
         return -1;
     if (text.size > 0)
-        log_warning("not bit for bit the run that wrote the checkpoint: %s", buf_text(&text));
+        log_warning("other settings than the run that wrote the checkpoint, so the result may "
+                    "differ from it: %s",
+                    buf_text(&text));
     return 0;
 }
 
@@ -210,7 +213,8 @@ static int take_over(struct training_run *job, const struct safetensors *file, b
         weights_read(&w, file, err) != 0)
         return -1;
     run_state_go_on(&job->state, &before);
-    log_info("resumed from %s: %" PRId64 " steps done", file->path, job->state.step);
+    log_info("resumed from %s: %" PRId64 " step%s done", file->path, job->state.step,
+             STR_PLURAL(job->state.step));
     if (job->setup.options->init != NULL)
         log_warning("--init %s is not read: the weights are those of %s; --resume none starts with "
                     "the former",

@@ -328,6 +328,13 @@ static int train_or_stop(struct training_run *job, bool *ret_stop, struct error 
     return run_steps(job, ret_stop, err);
 }
 
+static void tell_done(int64_t steps) {
+    if (steps == 1)
+        log_info("the only step is done already");
+    else
+        log_info("all %" PRId64 " steps are done already", steps);
+}
+
 static int run(struct training_run *job, enum exit_code *ret_code, struct error *err) {
     bool stopped = false;
     const bool done = job->state.step >= job->setup.schedule.total_steps;
@@ -337,7 +344,7 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
         return -1;
     if (done) {
         if (job->setup.first)
-            log_info("all %" PRId64 " steps are done already", job->setup.schedule.total_steps);
+            tell_done(job->setup.schedule.total_steps);
     } else if (train_or_stop(job, &stopped, err) != 0) {
         return -1;
     }

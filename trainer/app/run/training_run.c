@@ -3,6 +3,7 @@
 #include "common/buf.h"
 #include "common/log.h"
 #include "common/run_id.h"
+#include "common/str.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/run/evaluate.h"
@@ -44,16 +45,18 @@ enum { ANNOUNCED_MAX = 4096 };
 static int tell_run(struct buf *out, const struct run_setup *setup, int64_t global_batch,
                     struct error *err) {
     const struct options *o = setup->options;
+    const size_t images = setup->data.training.source.count;
     if (buf_printf(out, err, "%s, %s, ", o->model, dtype_name(device_dtype(o->dtype))) != 0 ||
         (setup->ask.model->task == MODEL_CLASSIFY &&
          buf_printf(out, err, "%d px, ", setup->ask.image_size) != 0))
         return -1;
     return buf_printf(out, err,
-                      "%zu classes; %zu training images, %zu to evaluate on; %" PRId64
-                      " steps of %" PRId64 " images",
-                      setup->data.classes, setup->data.training.source.count,
-                      setup->data.validation.source.count, setup->schedule.total_steps,
-                      global_batch);
+                      "%zu class%s; %zu training image%s, %zu to evaluate on; %" PRId64
+                      " step%s of %" PRId64 " image%s",
+                      setup->data.classes, setup->data.classes == 1 ? "" : "es", images,
+                      STR_PLURAL(images), setup->data.validation.source.count,
+                      setup->schedule.total_steps, STR_PLURAL(setup->schedule.total_steps),
+                      global_batch, STR_PLURAL(global_batch));
 }
 
 /* Pictures that canvases leave out are reported by the task. */

@@ -41,8 +41,8 @@ int classes_map(const struct classes *set, const struct classes *all, int32_t *m
         const struct numbered *found = find(list, all->count, set->names[i]);
         if (found == NULL)
             return error_set(err, EXIT_CODE_DATA,
-                             "class '%s' of %s is not one of the %zu classes of %s ('%s'%s)",
-                             set->names[i], set->where, all->count, all->where,
+                             "class '%s' of %s is not a class of %s, which has %zu ('%s'%s)",
+                             set->names[i], set->where, all->where, all->count,
                              all->count > 0 ? all->names[0] : "", all->count > 1 ? ", ..." : "");
         map[i] = found->number;
     }

@@ -3,6 +3,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/str.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/task/detect_batches.h"
 #include "trainer/app/task/detect_labels.h"
@@ -188,9 +189,10 @@ static void tell_slots(const struct detect_part *part, const struct task_ask *as
         pictures += count > slots;
     }
     if (pictures > 0 && comm_rank(ask->comm) == 0)
-        log_warning("%s: %zu pictures have more than %lld objects, one up to %u: the smallest %zu "
+        log_warning("%s: %zu picture%s with more than %lld objects (at most %u): the smallest %zu "
                     "are left out (--gt-slots)",
-                    part->json, pictures, (long long)slots, (unsigned)part->set.most, objects);
+                    part->json, pictures, STR_PLURAL(pictures), (long long)slots,
+                    (unsigned)part->set.most, objects);
 }
 
 /* Warns of pictures that are scaled before they reach the network. */
@@ -198,7 +200,7 @@ static void tell_scaled(const struct detect_part *part, const struct task_ask *a
     const struct detection_recipe *recipe = &part->samples.recipe;
     const size_t pictures = detection_host_scaled(&part->set, recipe);
     if (pictures > 0 && comm_rank(ask->comm) == 0)
-        log_info("%s: %zu of %zu pictures have more than %lld pixels: they are scaled before they "
+        log_info("%s: %zu of %zu pictures with more than %lld pixels: scaled before they "
                  "reach the network, with antialias",
                  part->set.folder, pictures, part->set.count, (long long)recipe->pixels_max);
 }

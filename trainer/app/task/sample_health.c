@@ -21,8 +21,8 @@ int sample_health_open(struct dataset *set, const char *folder, bool aloud, stru
         return -1;
     skipped_files_text(&set->left_out, left, sizeof(left));
     if (aloud && left[0] != '\0')
-        log_line(set->left_out.pictures > 0 ? LOG_WARNING : LOG_INFO, "%s: %zu pictures; %s",
-                 folder, set->count, left);
+        log_line(set->left_out.pictures > 0 ? LOG_WARNING : LOG_INFO, "%s: %zu picture%s; %s",
+                 folder, set->count, STR_PLURAL(set->count), left);
     return 0;
 }
 

@@ -1,4 +1,5 @@
 #include "trainer/backend/cpu/cpu.h"
+#include "common/str.h"
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/base/row_prefix.h"
 #include "trainer/backend/cpu/operators.h"
@@ -155,8 +156,8 @@ int cpu_open(struct backend **ret, const struct cpu_options *options, struct err
     cpu->has_bf16 = has_bf16();
     /* Measured on such machines; with AMX oneDNN's are faster. */
     cpu->own_products = dnnl_get_effective_cpu_isa() == dnnl_cpu_isa_avx512_core_bf16;
-    (void)snprintf(cpu->description, sizeof cpu->description, "%s, %d threads%s",
-                   cpu_describe_machine(), cpu->threads,
+    (void)snprintf(cpu->description, sizeof cpu->description, "%s, %d thread%s%s",
+                   cpu_describe_machine(), cpu->threads, STR_PLURAL(cpu->threads),
                    cpu->has_bf16 ? "" : ", products in f32 alone");
     *ret = &cpu->backend;
     return 0;

@@ -240,24 +240,28 @@ int detection_set_describe(const struct detection_set *set, struct buf *out, str
     const struct detection_left_out *left = &set->left_out;
     const struct {
         size_t count;
-        const char *what;
+        const char *thing, *what;
+        const char *plural; /* the ending of more than one thing */
     } words[] = {
-        {set->index->repeated_images, "repeated image ids (the last counts)"},
-        {set->index->repeated_categories, "repeated category ids (the last counts)"},
-        {set->index->annotation_count - set->index->placed_count,
-         "annotations of images that are not listed left out"},
-        {left->pictures, "pictures without objects left out"},
-        {left->crowds, "crowds left out"},
-        {left->degenerate, "boxes without area left out"},
-        {left->clamped, "boxes cut at the picture's edge"},
-        {left->outlines, "objects without outline"},
+        {set->index->repeated_images, "repeated image id", " (the last counts)", "s"},
+        {set->index->repeated_categories, "repeated category id", " (the last counts)", "s"},
+        {set->index->annotation_count - set->index->placed_count, "annotation",
+         " of an image that is not listed left out", "s"},
+        {left->pictures, "picture", " without objects left out", "s"},
+        {left->crowds, "crowd", " left out", "s"},
+        {left->degenerate, "box", " without area left out", "es"},
+        {left->clamped, "box", " cut at the picture's edge", "es"},
+        {left->outlines, "object", " without outline", "s"},
     };
-    if (buf_printf(out, err, "%zu pictures, %zu objects of %zu categories", set->count,
-                   set->object_count, set->index->category_count) != 0)
+    const size_t categories = set->index->category_count;
+    if (buf_printf(out, err, "%zu picture%s, %zu object%s of %zu categor%s", set->count,
+                   STR_PLURAL(set->count), set->object_count, STR_PLURAL(set->object_count),
+                   categories, categories == 1 ? "y" : "ies") != 0)
         return -1;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (words[i].count > 0 &&
-            buf_printf(out, err, "; %zu %s", words[i].count, words[i].what) != 0)
+            buf_printf(out, err, "; %zu %s%s%s", words[i].count, words[i].thing,
+                       words[i].count == 1 ? "" : words[i].plural, words[i].what) != 0)
             return -1;
     return 0;
 }

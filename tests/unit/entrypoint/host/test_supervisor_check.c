@@ -14,7 +14,7 @@ static void a_host_that_was_started_for_a_job_is_told_of(void) {
         return;
     }
     stage_start(&one, "one", master, NULL);
-    CU_ASSERT(stage_wait_for(&one, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&one, "waiting for 1 host"));
     stage_start(&two, "two", worker, words);
     CU_ASSERT_EQUAL(stage_end(&one), 65);
     CU_ASSERT_EQUAL(stage_end(&two), 65);

@@ -22,7 +22,7 @@ static void a_host_with_another_key_leaves_with_77_and_so_does_the_master(void) 
                                   "RINGMASTER_KEY=fedcba9876543210", "RINGMASTER_READY_SECONDS=11",
                                   NULL};
     stage_start(&master, "master", first, words);
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 host"));
     stage_start(&worker, "worker", second, words);
     struct lag lag;
     lag_begin(&lag);
@@ -55,7 +55,7 @@ static void strangers_are_no_reason_that_a_host_is_missing(void) {
                                  "RINGMASTER_KEY=fedcba9876543210", "RINGMASTER_READY_SECONDS=10",
                                  NULL};
     start_master("RINGMASTER_READY_SECONDS=10");
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 host"));
     knock_with("GET / HTTP/1.0\r\n\r\n");
     knock_with("\x80\x80\x80\x80\x80\x80");
     stage_start(&worker, "worker", other, words);
@@ -114,7 +114,7 @@ static void a_host_that_is_killed_and_started_anew_takes_its_place(void) {
 static void who_seeks_a_leader_hears_that_none_is_here(void) {
     struct hand hand;
     start_master("RINGMASTER_READY_SECONDS=60");
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 host"));
     hand_connect(&hand);
     json_t *seek = frame_new("seek");
     (void)json_object_set_new(seek, "host", json_string("127.0.0.1"));
@@ -135,7 +135,7 @@ static void an_older_worker_hears_which_version_each_speaks_and_so_do_all(void) 
                              .sin_port = htons(ports_own()),
                              .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
     start_master("RINGMASTER_READY_SECONDS=6");
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 host"));
     SSL_CTX *context = stage_tls(2, 0);
     (void)SSL_CTX_set_alpn_protos(context, NULL, 0);
     SSL *ssl = SSL_new(context);

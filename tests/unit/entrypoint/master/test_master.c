@@ -15,7 +15,7 @@ static void a_job_of_one_rank_runs_without_mpirun(void) {
     stage_start(&master, "alone", NULL, words);
     CU_ASSERT_EQUAL(stage_end(&master), 0);
     ASSERT_CONTAINS(stage_output(&master), " rank 0] hello\n");
-    ASSERT_CONTAINS(stage_output(&master), "all 1 ranks ended with 0");
+    ASSERT_CONTAINS(stage_output(&master), "the only rank ended with 0");
 }
 
 /* The worker has no program of that name, which it finds out before it joins. */
@@ -28,7 +28,7 @@ static void a_fault_of_one_host_is_every_hosts_verdict(void) {
         return;
     }
     stage_start(&master, "healthy", master_settings, words);
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 host"));
     stage_start(&worker, "faulty", elsewhere, words);
     CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_NOT_FOUND);
     CU_ASSERT_EQUAL(stage_end(&worker), EXIT_CODE_NOT_FOUND);

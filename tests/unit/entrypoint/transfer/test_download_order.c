@@ -149,7 +149,7 @@ static void a_folder_of_this_machine_becomes_a_link(void) {
 static void code_is_unpacked_once(void) {
     make_archive("code.tar.gz", NULL);
     CU_ASSERT_EQUAL(run("code.tar.gz", "code", true, NULL), 0);
-    ASSERT_CONTAINS(said, "it: 1 files unpacked into");
+    ASSERT_CONTAINS(said, "it: 1 file unpacked into");
     CU_ASSERT_EQUAL(access(path_of("code/train.py"), F_OK), 0);
     put("code/train.py", "mine");
     CU_ASSERT_EQUAL(run("code.tar.gz", "code", true, NULL), 0);

@@ -276,7 +276,7 @@ static void a_host_that_fetches_hears_of_a_fault_at_once(void) {
     const char *const third[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2",
                                  "RINGMASTER_HOST=127.0.0.1", "RINGMASTER_READY_SECONDS=600", NULL};
     stage_start(&master, "master", bad, words); /* beside the tests lies nothing that fetches */
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 host"));
     hand_connect(&hand);
     CU_ASSERT_EQUAL(hand_fetches(&hand, 1), 1);
     CU_ASSERT_EQUAL(hand_hears_verdict(&hand), EXIT_CODE_CONFIG);
@@ -284,7 +284,7 @@ static void a_host_that_fetches_hears_of_a_fault_at_once(void) {
     CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_CONFIG);
 
     stage_start(&master, "stopped", third, words);
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 host"));
     hand_connect(&hand);
     CU_ASSERT_EQUAL(hand_fetches(&hand, 1), 1);
     CU_ASSERT(stage_wait_for(&master, "127.0.0.2 is here and downloads"));
@@ -298,7 +298,7 @@ static void a_host_that_fetches_hears_of_a_fault_at_once(void) {
 static void a_host_that_fetched_comes_again(void) {
     struct hand hand;
     start_master("RINGMASTER_READY_SECONDS=60");
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 host"));
     hand_connect(&hand);
     CU_ASSERT_EQUAL(hand_fetches(&hand, 1), 1);
     CU_ASSERT(stage_wait_for(&master, "127.0.0.2 is here and downloads"));
@@ -325,7 +325,7 @@ static void a_host_that_was_told_otherwise_is_an_error_for_both(void) {
         return;
     }
     start_master("RINGMASTER_READY_SECONDS=20");
-    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 host"));
     stage_start(&worker, "worker", settings, words);
     CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_CONFIG);
     CU_ASSERT_EQUAL(stage_end(&worker), EXIT_CODE_CONFIG);

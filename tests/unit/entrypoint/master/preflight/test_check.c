@@ -15,7 +15,7 @@ static void two_hosts_meet_and_both_leave_with_0(void) {
         return;
     }
     stage_start(&one, "one", master, NULL);
-    CU_ASSERT(stage_wait_for(&one, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&one, "waiting for 1 host"));
     stage_start(&two, "two", worker, NULL);
     CU_ASSERT_EQUAL(stage_end(&one), 0);
     CU_ASSERT_EQUAL(stage_end(&two), 0);

@@ -24,7 +24,7 @@ static void a_stop_ends_it(void) {
     const char *master[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2", "RINGMASTER_HOST=127.0.0.1",
                             NULL};
     stage_start(&one, "one", master, NULL);
-    CU_ASSERT(stage_wait_for(&one, "waiting for 1 hosts"));
+    CU_ASSERT(stage_wait_for(&one, "waiting for 1 host"));
     CU_ASSERT_EQUAL(kill(one.pid, SIGTERM), 0);
     CU_ASSERT(stage_wait_for(&one, "received SIGTERM"));
     CU_ASSERT_EQUAL(stage_end(&one), 143);

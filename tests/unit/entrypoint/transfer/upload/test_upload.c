@@ -144,7 +144,7 @@ static void what_is_new_is_sent_and_what_has_gone_goes(void) {
     CU_ASSERT_EQUAL(upload_round(&u, false, NULL), 0);
     CU_ASSERT_EQUAL(count("PUT /bucket/to/a"), 0);
     CU_ASSERT_EQUAL(count("PUT /bucket/to/b"), 1);
-    CU_ASSERT_STRING_EQUAL(said, "it: 1 files, 0.0 MiB uploaded to s3://bucket/to/");
+    CU_ASSERT_STRING_EQUAL(said, "it: 1 file, 0.0 MiB uploaded to s3://bucket/to/");
     put("a", "other");
     CU_ASSERT_EQUAL(upload_round(&u, false, NULL), 0);
     CU_ASSERT_EQUAL(count("PUT /bucket/to/a"), 1);

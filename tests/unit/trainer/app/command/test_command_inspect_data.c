@@ -66,7 +66,7 @@ static void a_picture_that_is_in_both_sets_is_none_to_score_on(void) {
     for (int i = 0; i < 2; i++)
         CU_ASSERT_EQUAL_FATAL(file_publish(path_of(places[i]), "no picture", 10, 0644, &err), 0);
     CU_ASSERT_EQUAL(inspect("leak"), EXIT_CODE_DATA);
-    ASSERT_CONTAINS(said, "/leak/train: 1 pictures in 1 classes, 0.0 MB\n         1  a\nbad: ");
+    ASSERT_CONTAINS(said, "/leak/train: 1 picture in 1 class, 0.0 MB\n         1  a\nbad: ");
     ASSERT_CONTAINS(said, "\nsame bytes in other sets: ");
     ASSERT_CONTAINS(said, "\nfound: 2 bad, 0 damaged, ");
     ASSERT_CONTAINS(said, ", 1 duplicates (0 times in several classes, 1 times in several sets): "

@@ -356,9 +356,9 @@ static void objects_beyond_the_slots_are_told(void) {
     options.gt_slots = 1;
     heard[0] = '\0';
     CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
-    ASSERT_CONTAINS(heard, " pictures have more than 1 objects, one up to ");
-    const char *told = strstr(heard, "pictures have more than");
-    CU_ASSERT(told != NULL && strstr(told + 1, "pictures have more than") == NULL);
+    ASSERT_CONTAINS(heard, " with more than 1 objects (at most ");
+    const char *told = strstr(heard, " with more than 1 objects");
+    CU_ASSERT(told != NULL && strstr(told + 1, " with more than 1 objects") == NULL);
     ASSERT_CONTAINS(heard, "instances_train.json: ");
     CU_ASSERT_PTR_NULL(strstr(heard, "instances_val.json: "));
     task_close(&data);

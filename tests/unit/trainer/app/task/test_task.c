@@ -66,7 +66,7 @@ static void what_does_not_fit_is_refused_and_closed(void) {
     const char *const words[] = {"--data", train, "--validation", other};
     struct task_ask ask = ask_of(words, 4);
     CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
-    ASSERT_CONTAINS(err.text, "class 'bee' of the validation data is not one of the 2 classes");
+    ASSERT_CONTAINS(err.text, "class 'bee' of the validation data is not a class of ");
     task_close(&data);
 
     snprintf(other, sizeof(other), "%s/other/bee", unit_temp_dir()); /* no class folders in it */

@@ -64,11 +64,11 @@ static void products_are_those_of_the_processor(void) {
     CU_ASSERT_EQUAL(cpu->own_products, isa == dnnl_cpu_isa_avx512_core_bf16);
     CU_ASSERT_EQUAL(none, !cpu->has_bf16);
     if (isa == dnnl_cpu_isa_avx512_core_bf16) {
-        ASSERT_CONTAINS(words, " avx512_core_bf16, loops avx512bf16, 1 threads");
+        ASSERT_CONTAINS(words, " avx512_core_bf16, loops avx512bf16, 1 thread");
         CU_ASSERT(cpu->has_bf16);
     }
     if (isa == dnnl_cpu_isa_avx2) {
-        ASSERT_CONTAINS(words, " avx2, loops avx2, 1 threads");
+        ASSERT_CONTAINS(words, " avx2, loops avx2, 1 thread");
         CU_ASSERT_FALSE(cpu->has_bf16);
     }
     backend_close(backend);

@@ -129,8 +129,8 @@ static void what_is_left_out_is_said(void) {
     CU_ASSERT_EQUAL(detection_set_describe(&made.set, &text, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&text),
                            "3 pictures, 2 objects of 2 categories; 2 pictures without objects left "
-                           "out; 1 crowds left out; 1 boxes without area left out; 1 boxes cut at "
-                           "the picture's edge; 1 objects without outline");
+                           "out; 1 crowd left out; 1 box without area left out; 1 box cut at "
+                           "the picture's edge; 1 object without outline");
     made_done(&made);
 }
 
@@ -159,8 +159,8 @@ static void odd_ids_and_boxes_are_counted(void) {
     CU_ASSERT_EQUAL(detection_set_describe(&made.set, &text, NULL), 0);
     CU_ASSERT_STRING_EQUAL(
         buf_text(&text),
-        "2 pictures, 2 objects of 2 categories; 1 repeated image ids (the last counts); 1 "
-        "repeated category ids (the last counts); 1 annotations of images that are not listed "
+        "2 pictures, 2 objects of 2 categories; 1 repeated image id (the last counts); 1 "
+        "repeated category id (the last counts); 1 annotation of an image that is not listed "
         "left out; 3 boxes without area left out");
     CU_ASSERT(made.set.objects[0].label == 1 && made.set.objects[1].label == 2);
     CU_ASSERT_EQUAL(detection_set_path(&made.set, 1, path, sizeof(path), NULL), 0);
