@@ -33,6 +33,15 @@ next=$(sed -n 's/.*next: ringtrain \(eval .*\)/\1/p' "$work/err")
 # shellcheck disable=SC2086  # words
 code 0 "$ringtrain" $next
 
+echo "TensorBoard gets the flags as a text, of each run at its first step"
+# shellcheck disable=SC2086
+code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 1 --lr 0.03 --model-dir "$work/mt" --checkpoint-dir "$work/ct" --tensorboard-dir "$work/events"
+grep -qa '| --lr | 0.03 |' "$work"/events/events* || fail "no flags in TensorBoard"
+if command -v python3 >/dev/null; then
+    python3 "$(dirname "$0")/tfevents.py" "$work/events" >"$work/steps" || fail "no events"
+    grep -qx 'flags 0' "$work/steps" || fail "the text is not at step 0: $(cat "$work/steps")"
+fi
+
 echo "the next run appends; one that fails says with which code"
 # shellcheck disable=SC2086
 code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 2 --lr 0.03 --model-dir "$work/m" --checkpoint-dir "$work/c"

@@ -155,7 +155,23 @@ int tfevents_add(struct tfevents *events, int64_t wall, int64_t step,
     return 0;
 }
 
-/* Writes the heads of the messages around a picture; each holds the number of bytes inside it. */
+/* Writes a record of HEAD and the SIZE bytes that it announces. */
+static int write_long(int fd, const struct message *head, const void *bytes, size_t size,
+                      struct error *err) {
+    size_t all = head->size + size;
+    cleanup_free uint8_t *record = malloc(all + RECORD_EXTRA);
+    if (record == NULL)
+        return error_no_memory(err, "TensorBoard events");
+    memcpy(record + RECORD_HEAD, head->bytes, head->size);
+    memcpy(record + RECORD_HEAD + head->size, bytes, size);
+    seal_record(record, all);
+    if (file_write_all(fd, record, all + RECORD_EXTRA, err) != 0)
+        return error_wrap(err, "TensorBoard events");
+    return 0;
+}
+
+/* Writes the heads of the messages around a picture or text; each holds the number of bytes inside
+ * it. */
 static void put_nested(struct message *m, unsigned field, size_t inside) {
     put_key(m, field, WIRE_BYTES);
     put_varint(m, inside);
@@ -191,16 +207,46 @@ int tfevents_add_picture(struct tfevents *events, int64_t wall, int64_t step,
                          picture->tag, picture->width, picture->height, picture->size);
     begin_event(&m, wall, step);
     put_picture_head(&m, picture);
-    size_t size = m.size + picture->size;
-    cleanup_free uint8_t *record = malloc(size + RECORD_EXTRA);
-    if (record == NULL)
-        return error_no_memory(err, "TensorBoard events");
-    memcpy(record + RECORD_HEAD, m.bytes, m.size);
-    memcpy(record + RECORD_HEAD + m.size, picture->bytes, picture->size);
-    seal_record(record, size);
-    if (file_write_all(events->fd, record, size + RECORD_EXTRA, err) != 0)
-        return error_wrap(err, "TensorBoard events");
-    return 0;
+    return write_long(events->fd, &m, picture->bytes, picture->size, err);
+}
+
+/* Writes what precedes the SIZE bytes of the text, which end the event: the summary that TensorFlow
+ * writes for a text, a tensor of one string that the plug-in "text" shows. */
+static void put_text_head(struct message *m, const char *tag, size_t size) {
+    static const char plugin[] = "text";
+    struct message dim = {.size = 0}, shape = {.size = 0}, tensor = {.size = 0};
+    struct message data = {.size = 0}, metadata = {.size = 0}, value = {.size = 0};
+    struct message summary = {.size = 0};
+    put_key(&dim, DIM_SIZE, WIRE_VARINT);
+    put_varint(&dim, 1);
+    put_bytes(&shape, SHAPE_DIM, dim.bytes, dim.size);
+    put_key(&tensor, TENSOR_TYPE, WIRE_VARINT);
+    put_varint(&tensor, TYPE_STRING);
+    put_bytes(&tensor, TENSOR_SHAPE, shape.bytes, shape.size);
+    put_nested(&tensor, TENSOR_STRING, size);
+    put_bytes(&data, PLUGIN_NAME, plugin, sizeof(plugin) - 1);
+    put_bytes(&metadata, METADATA_PLUGIN, data.bytes, data.size);
+    put_bytes(&value, VALUE_TAG, tag, strlen(tag));
+    put_bytes(&value, VALUE_METADATA, metadata.bytes, metadata.size);
+    put_nested(&value, VALUE_TENSOR, tensor.size + size);
+    put(&value, tensor.bytes, tensor.size);
+    put_nested(&summary, SUMMARY_VALUE, value.size + size);
+    put(&summary, value.bytes, value.size);
+    put_nested(m, EVENT_SUMMARY, summary.size + size);
+    put(m, summary.bytes, summary.size);
+}
+
+int tfevents_add_text(struct tfevents *events, int64_t wall, int64_t step, const char *tag,
+                      const char *text, struct error *err) {
+    struct message m = {.size = 0};
+    size_t size = strlen(text);
+    if (check_tag(tag, err) != 0)
+        return -1;
+    if (size > TFEVENTS_TEXT_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s: a text of %zu bytes is too long", tag, size);
+    begin_event(&m, wall, step);
+    put_text_head(&m, tag, size);
+    return write_long(events->fd, &m, text, size, err);
 }
 
 void tfevents_done(struct tfevents *events) {

@@ -1,4 +1,4 @@
-/* Writer of TensorBoard event files (scalars and pictures), without TensorFlow.
+/* Writer of TensorBoard event files (scalars, pictures, texts), without TensorFlow.
  *
  * A file is a sequence of records: u64 length, masked CRC32C of the length, data, masked CRC32C of
  * the data. The data is an Event message in protobuf's wire format
@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 enum { TFEVENTS_TAG_MAX = 128, TFEVENTS_SCALARS_MAX = 64, TFEVENTS_PICTURE_MAX = 1 << 26 };
+enum { TFEVENTS_TEXT_MAX = 1 << 20 };
 
 struct tfevents {
     int fd; /* -1 when not open */
@@ -47,6 +48,11 @@ struct tfevents_picture {
 };
 int tfevents_add_picture(struct tfevents *events, int64_t wall, int64_t step,
                          const struct tfevents_picture *picture, struct error *err);
+
+/* Adds a text for TensorBoard's "Text", which renders it as Markdown. Longer ones than
+ * TFEVENTS_TEXT_MAX bytes are an error. */
+int tfevents_add_text(struct tfevents *events, int64_t wall, int64_t step, const char *tag,
+                      const char *text, struct error *err);
 void tfevents_done(struct tfevents *events);
 
 #endif

@@ -283,6 +283,34 @@ int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned
     return buf_add_text(out, before[0] == '{' ? "{}" : "}", err);
 }
 
+/* Appends a cell of a Markdown table, in which '|' would end it. */
+static int add_cell(struct buf *out, const char *text, struct error *err) {
+    for (; *text != '\0'; text++)
+        if ((*text == '|' && buf_add_text(out, "\\", err) != 0) || buf_add(out, text, 1, err) != 0)
+            return -1;
+    return 0;
+}
+
+int flags_table(struct buf *out, const struct flag *flags, size_t count, unsigned command,
+                const void *from, struct error *err) {
+    if (buf_add_text(out, "| flag | value |\n| --- | --- |\n", err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        cleanup_buf struct buf value = {0};
+        const struct flag *f = &flags[i];
+        if (find(flags, count, command, f->name, strlen(f->name)) != f)
+            continue;
+        buf_init(&value, JSON_VALUE_MAX);
+        if (print_field(&value, f, from, err) != 0)
+            return -1;
+        if (value.size > 0 &&
+            (buf_printf(out, err, "| --%s | ", f->name) != 0 ||
+             add_cell(out, buf_text(&value), err) != 0 || buf_add_text(out, " |\n", err) != 0))
+            return -1;
+    }
+    return 0;
+}
+
 /* The choices as "red|green", or the placeholder of the value. */
 static void value_text(const struct flag *f, char text[VALUE_MAX]) {
     size_t used = 0;

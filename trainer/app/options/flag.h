@@ -76,6 +76,10 @@ int flags_print_value(struct buf *out, const struct flag *flags, size_t count, c
 int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned command,
                const void *from, struct error *err);
 
+/* Appends the flags of COMMAND that have a value as a Markdown table. */
+int flags_table(struct buf *out, const struct flag *flags, size_t count, unsigned command,
+                const void *from, struct error *err);
+
 /* Prints one paragraph for each flag of COMMAND that applies to one of TASKS (0: to any): name,
  * value, help, bounds or choices, default. FROM is a filled struct with the defaults to print;
  * NULL: the table's own. */

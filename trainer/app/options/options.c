@@ -434,3 +434,7 @@ void options_print(FILE *out, unsigned command, int argc, char *const *argv) {
 int options_json(struct buf *out, unsigned command, const struct options *o, struct error *err) {
     return flags_json(out, FLAGS, FLAG_COUNT, command, o, err);
 }
+
+int options_table(struct buf *out, unsigned command, const struct options *o, struct error *err) {
+    return flags_table(out, FLAGS, FLAG_COUNT, command, o, err);
+}

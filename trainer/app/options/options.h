@@ -156,6 +156,8 @@ int options_parse(struct options *o, unsigned command, int argc, char *const *ar
 int options_record(struct buf *out, const struct options *o, struct error *err);
 /* Appends all flags of COMMAND and their values as a JSON object of texts. */
 int options_json(struct buf *out, unsigned command, const struct options *o, struct error *err);
+/* The same as a Markdown table, without those that have no value. */
+int options_table(struct buf *out, unsigned command, const struct options *o, struct error *err);
 /* The kind of an option, whose name has SIZE bytes; what a task records beside them
  * follows from ranks and data, and is SETTING_MACHINE. */
 enum setting_kind options_kind(const char *name, size_t size);

@@ -47,6 +47,17 @@ int record_begin(const struct run_setup *setup, const struct run_state *state, s
     return 0;
 }
 
+int record_flags(const struct run_setup *setup, int64_t step, struct report *report,
+                 struct error *err) {
+    cleanup_buf struct buf text = {0};
+    buf_init(&text, RECORD_MAX);
+    if (!setup->first)
+        return 0;
+    return options_table(&text, COMMAND_TRAIN, setup->options, err) != 0
+               ? -1
+               : report_text(report, step, "flags", buf_text(&text), err);
+}
+
 void record_end(const struct run_setup *setup, const struct run_state *state, enum exit_code code) {
     /* A run that failed early has no epochs yet. */
     const double epoch = setup->steps_per_epoch > 0 ? run_setup_epoch(setup, state) : 0;

@@ -4,9 +4,15 @@
 #define TRAINER_APP_RUN_RECORD_H
 
 #include "common/error.h"
+#include "trainer/app/run/report.h"
 #include "trainer/app/run/run_setup.h"
 
+#include <stdint.h>
+
 int record_begin(const struct run_setup *setup, const struct run_state *state, struct error *err);
+/* Adds the flags to REPORT's TensorBoard events, at STEP. */
+int record_flags(const struct run_setup *setup, int64_t step, struct report *report,
+                 struct error *err);
 /* CODE is the exit code of the process. */
 void record_end(const struct run_setup *setup, const struct run_state *state, enum exit_code code);
 

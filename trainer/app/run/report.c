@@ -74,6 +74,12 @@ int report_begin(struct report *r, int64_t step, struct error *err) {
     return r->events.fd >= 0 ? tfevents_start(&r->events, clock_wall(), step, err) : 0;
 }
 
+int report_text(struct report *r, int64_t step, const char *tag, const char *text,
+                struct error *err) {
+    return r->events.fd >= 0 ? tfevents_add_text(&r->events, clock_wall(), step, tag, text, err)
+                             : 0;
+}
+
 void report_start(struct report *r) {
     r->stepped_at = clock_now();
     speed_start(&r->speed, r->stepped_at);
@@ -171,17 +177,28 @@ static int collect(struct report *r, struct metric_field told[MODEL_METRICS_MAX]
     return count;
 }
 
+/* COCO's metrics are -1 where there is nothing to detect: a curve of them would only stretch the
+ * axis. */
+static bool is_undefined(const struct metric_field *field) {
+    return field->value == -1 &&
+           (str_starts_with(field->name, "bbox_") || str_starts_with(field->name, "segm_"));
+}
+
 static int add_events(struct report *r, int64_t step, const char *group,
                       const struct metric_field *fields, int count, struct error *err) {
     struct tfevents_scalar scalars[EVENTS_MAX];
     char names[EVENTS_MAX][EVENT_NAME_SIZE];
     if (r->events.fd < 0)
         return 0;
+    size_t used = 0;
     for (int i = 0; i < count; i++) {
-        (void)snprintf(names[i], EVENT_NAME_SIZE, "%s/%s", group, fields[i].name);
-        scalars[i] = (struct tfevents_scalar){names[i], fields[i].value};
+        if (is_undefined(&fields[i]))
+            continue;
+        (void)snprintf(names[used], EVENT_NAME_SIZE, "%s/%s", group, fields[i].name);
+        scalars[used] = (struct tfevents_scalar){names[used], fields[i].value};
+        used++;
     }
-    return tfevents_add(&r->events, clock_wall(), step, scalars, (size_t)count, err);
+    return tfevents_add(&r->events, clock_wall(), step, scalars, used, err);
 }
 
 static void keep_numbers(const char *kind, int64_t step, double epoch,

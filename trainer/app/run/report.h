@@ -52,6 +52,10 @@ int report_end_again(struct report *r, const char *events, int64_t step, struct 
  * steps. */
 int report_begin(struct report *r, int64_t step, struct error *err);
 
+/* Adds a text to the TensorBoard events, as Markdown. */
+int report_text(struct report *r, int64_t step, const char *tag, const char *text,
+                struct error *err);
+
 /* Call when training begins, or continues after something else: starts the clock for the speed. */
 void report_start(struct report *r);
 /* Adds a step: its METRICS (step_outcome), its images over all ranks, and whether it was skipped.

@@ -340,7 +340,8 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
     const bool done = job->state.step >= job->setup.schedule.total_steps;
     if ((done && report_end_again(&job->reports.report, job->setup.inputs.events, job->state.step,
                                   err) != 0) ||
-        report_begin(&job->reports.report, job->state.step + 1, err) != 0)
+        report_begin(&job->reports.report, job->state.step + 1, err) != 0 ||
+        record_flags(&job->setup, job->state.step, &job->reports.report, err) != 0)
         return -1;
     if (done) {
         if (job->setup.first)

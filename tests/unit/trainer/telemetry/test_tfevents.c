@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -127,6 +128,49 @@ static void pictures_that_cannot_be_are_refused(void) {
     tfevents_done(&events);
 }
 
+static void a_text_is_written_byte_for_byte(void) {
+    static const uint8_t event[] = {
+        0x09, 0,        0,        0x20, 0x40, 0xfc, 0x54, 0xd9, 0x41, 0x10,
+        7,    0x2a,     30 + 200, 0x01,                                    /* summary */
+        0x0a, 27 + 200, 0x01,                                              /* value */
+        0x0a, 1,        't',                                               /* tag */
+        0x4a, 8,        0x0a,     6,    0x0a, 4,    't',  'e',  'x',  't', /* plug-in */
+        0x42, 11 + 200, 0x01,                                              /* tensor */
+        0x08, 7,        0x12,     4,    0x12, 2,    0x08, 1,               /* [1] of strings */
+        0x42, 200,      0x01};
+    struct tfevents events = TFEVENTS_CLOSED;
+    cleanup_buf struct buf bytes;
+    char text[201];
+    memset(text, 'x', sizeof(text));
+    text[200] = '\0';
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("text"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_add_text(&events, wall, 7, "t", text, NULL), 0);
+    tfevents_done(&events);
+    read_events("text", &bytes);
+    const char *second = bytes.data + 16 + 24;
+    const size_t size = sizeof(event) + 200;
+    CU_ASSERT_EQUAL_FATAL(bytes.size, 16 + 24 + 16 + size);
+    CU_ASSERT_EQUAL(u32_at(second), size);
+    CU_ASSERT_EQUAL(memcmp(second + 12, event, sizeof(event)), 0);
+    CU_ASSERT_EQUAL(memcmp(second + 12 + sizeof(event), text, 200), 0);
+    CU_ASSERT_EQUAL(u32_at(second + 12 + size), crc32c_mask(crc32c(0, second + 12, size)));
+}
+
+static void a_text_too_long_is_refused(void) {
+    struct tfevents events = TFEVENTS_CLOSED;
+    struct error err = {0};
+    char *text = malloc(TFEVENTS_TEXT_MAX + 2);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    memset(text, 'x', TFEVENTS_TEXT_MAX + 1);
+    text[TFEVENTS_TEXT_MAX + 1] = '\0';
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("long"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_add_text(&events, wall, 0, "t", text, &err), -1);
+    ASSERT_CONTAINS(err.text, "too long");
+    CU_ASSERT_EQUAL(tfevents_add_text(&events, wall, 0, "t", text + 1, NULL), 0);
+    tfevents_done(&events);
+    free(text);
+}
+
 static void the_most_scalars_with_the_longest_tags_fit(void) {
     char tag[TFEVENTS_TAG_MAX + 2];
     struct tfevents_scalar scalars[TFEVENTS_SCALARS_MAX];
@@ -174,7 +218,7 @@ static void a_folder_that_cannot_be_made_is_named(void) {
 
 UNIT_SUITE("telemetry.tfevents", UNIT(a_scalar_is_written_byte_for_byte),
            UNIT(a_start_is_a_session_log_byte_for_byte), UNIT(a_picture_is_written_byte_for_byte),
-           UNIT(pictures_that_cannot_be_are_refused),
-           UNIT(the_most_scalars_with_the_longest_tags_fit),
+           UNIT(pictures_that_cannot_be_are_refused), UNIT(a_text_is_written_byte_for_byte),
+           UNIT(a_text_too_long_is_refused), UNIT(the_most_scalars_with_the_longest_tags_fit),
            UNIT(a_closed_file_is_given_back_and_one_that_is_full_is_told),
            UNIT(a_folder_that_cannot_be_made_is_named))

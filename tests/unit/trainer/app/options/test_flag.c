@@ -257,7 +257,24 @@ static void help_shows_defaults_of_a_layer(void) {
     free(text);
 }
 
-UNIT_SUITE("app.flag", UNIT(a_layer_lies_above_the_defaults_and_below_the_words),
+/* A value with a bar stays in its cell; a flag without a value has no row. */
+static void a_table_has_a_row_for_each_value(void) {
+    cleanup_buf struct buf out = {.max = 4096};
+    struct wishes w = {0};
+    CU_ASSERT_EQUAL(flags_defaults(flags, COUNT, &w, NULL), 0);
+    CU_ASSERT_EQUAL(flags_table(&out, flags, COUNT, SECOND, &w, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "| flag | value |\n| --- | --- |\n| --share | 0.5 |\n");
+    buf_consume(&out, out.size);
+    CU_ASSERT_EQUAL(flags_table(&out, flags, COUNT, FIRST, &w, NULL), 0);
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&out), "--name"));
+    buf_consume(&out, out.size);
+    w.name = "a|b";
+    CU_ASSERT_EQUAL(flags_table(&out, flags, COUNT, FIRST, &w, NULL), 0);
+    ASSERT_CONTAINS(buf_text(&out), "| --name | a\\|b |\n");
+}
+
+UNIT_SUITE("app.flag", UNIT(a_table_has_a_row_for_each_value),
+           UNIT(a_layer_lies_above_the_defaults_and_below_the_words),
            UNIT(words_are_told_from_flags_and_their_values),
            UNIT(what_is_given_is_the_last_of_its_name), UNIT(help_shows_defaults_of_a_layer),
            UNIT(defaults_come_first), UNIT(every_type_takes_its_value_either_way),

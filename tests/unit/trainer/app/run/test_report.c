@@ -1,8 +1,11 @@
+#include "common/buf.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "tests/support/unit.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/run/report.h"
 
+#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +181,37 @@ static void the_whole_run_is_summed_up(void) {
     report_done(&r);
 }
 
+/* COCO gives -1 where a set has no objects of a size; elsewhere -1 is a value. */
+static void what_is_undefined_is_no_event(void) {
+    struct report r;
+    char folder[600], path[2048];
+    cleanup_buf struct buf bytes = {.max = 1 << 16};
+    struct evaluation e = {.images = 1};
+    FILE *out = fopen("/dev/null", "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    snprintf(folder, sizeof(folder), "%s/undefined", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(
+        report_open(&r, out, OPTION_LOG_METRICS, model_find("maskrcnn_tiny"), folder, NULL), 0);
+    evaluation_add(&e, "bbox_mAP", 0.25);
+    evaluation_add(&e, "bbox_APs", -1);
+    evaluation_add(&e, "segm_APl", -1);
+    evaluation_add(&e, "other", -1);
+    CU_ASSERT_EQUAL(report_evaluation(&r, 4, 1, &e, NULL), 0);
+    CU_ASSERT_EQUAL(report_text(&r, 4, "flags", "| --lr | 0.5 |", NULL), 0);
+    report_done(&r);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    glob_t found;
+    snprintf(path, sizeof(path), "%s/events*", folder);
+    CU_ASSERT_EQUAL_FATAL(glob(path, 0, NULL, &found), 0);
+    CU_ASSERT_EQUAL_FATAL(file_read(found.gl_pathv[0], &bytes, NULL), 0);
+    globfree(&found);
+    CU_ASSERT_PTR_NOT_NULL(memmem(bytes.data, bytes.size, "eval/bbox_mAP", 13));
+    CU_ASSERT_PTR_NOT_NULL(memmem(bytes.data, bytes.size, "eval/other", 10));
+    CU_ASSERT_PTR_NOT_NULL(memmem(bytes.data, bytes.size, "| --lr | 0.5 |", 14));
+    CU_ASSERT_PTR_NULL(memmem(bytes.data, bytes.size, "APs", 3));
+    CU_ASSERT_PTR_NULL(memmem(bytes.data, bytes.size, "APl", 3));
+}
+
 static void other_ranks_say_nothing(void) {
     struct report r;
     CU_ASSERT_EQUAL(
@@ -188,6 +222,7 @@ static void other_ranks_say_nothing(void) {
     CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
     struct evaluation e = {.images = 1};
     CU_ASSERT_EQUAL(report_evaluation(&r, 1, 1, &e, NULL), 0);
+    CU_ASSERT_EQUAL(report_text(&r, 1, "flags", "", NULL), 0);
     report_done(&r);
 }
 
@@ -195,4 +230,5 @@ UNIT_SUITE("app.report", UNIT(what_a_network_tells_comes_behind_the_loss),
            UNIT(objects_without_room_are_told_where_there_are_objects),
            UNIT(where_no_loss_is_finite_there_is_none), UNIT(rows_hold_the_mean_since_the_last_one),
            UNIT(the_table_has_one_head_and_percent_for_people), UNIT(both_end_with_the_metric_line),
-           UNIT(the_whole_run_is_summed_up), UNIT(other_ranks_say_nothing))
+           UNIT(the_whole_run_is_summed_up), UNIT(what_is_undefined_is_no_event),
+           UNIT(other_ranks_say_nothing))
