@@ -45,9 +45,10 @@ static json_t *words_json(const struct argv *words) {
 }
 
 static json_t *ports_json(const struct ports *p) {
-    return json_pack("{s:i, s:[i,i], s:i, s:i, s:i, s:i}", "control", (int)p->control, "daemons",
-                     (int)p->daemons_v4, (int)p->daemons_v6, "master", (int)p->master, "passing",
-                     (int)p->passing, "data", (int)p->data, "data_count", (int)p->data_count);
+    return json_pack("{s:i, s:[i,i], s:i, s:i, s:i, s:i, s:i}", "control", (int)p->control,
+                     "daemons", (int)p->daemons_v4, (int)p->daemons_v6, "master", (int)p->master,
+                     "passing", (int)p->passing, "coordinator", (int)p->coordinator, "data",
+                     (int)p->data, "data_count", (int)p->data_count);
 }
 
 static json_t *channels_json(const struct channels *c) {

@@ -23,6 +23,7 @@ int ports_plan(int64_t port, unsigned most_slots, struct ports *ret, struct erro
         .daemons_v6 = (uint16_t)(port + 2),
         .master = (uint16_t)(port + 3),
         .passing = (uint16_t)(port + 4),
+        .coordinator = (uint16_t)(port + 5),
         .data = (uint16_t)(port + PORTS_DATA_OFFSET),
         .data_count = (uint16_t)data_count,
         .data_needed = (uint16_t)most_slots,

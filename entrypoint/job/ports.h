@@ -23,6 +23,7 @@ struct ports {
     uint16_t daemons_v6;  /* +2 */
     uint16_t master;      /* +3: MASTER_PORT, for the program's own use */
     uint16_t passing;     /* +4: sharing of downloads */
+    uint16_t coordinator; /* +5: JAX_COORDINATOR_ADDRESS, for the program's own use */
     uint16_t data;        /* +16: first port of MPI messages */
     uint16_t data_count;  /* 8 per slot, at least 64 */
     uint16_t data_needed; /* of them, for one launch */

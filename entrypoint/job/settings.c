@@ -42,7 +42,7 @@ static const struct row table[] = {
      "name of the job, the same on all hosts (default: the platform's, else ringmaster)"},
     {"RINGMASTER_PORT", NUMBER, FIELD(port), 1024, 65535, 7070, NULL,
      "first TCP port: control link +0, Open MPI +1 and +2, MASTER_PORT +3, files passed between "
-     "hosts +4, MPI data from +16"},
+     "hosts +4, JAX +5, MPI data from +16"},
     {"RINGMASTER_INTERFACE", TEXT, FIELD(interface), 0, 0, 0, NULL,
      "network interface (default: the platform's, else the one that leads to another host)"},
     {"RINGMASTER_KEY", SECRET, FIELD(key), 0, 0, 0, NULL,

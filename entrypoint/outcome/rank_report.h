@@ -39,8 +39,9 @@ struct rank_report {
     enum rank_memory memory; /* set by the supervisor, not by the shim */
     uint64_t step; /* the last one reported (common/progress.h); set by the supervisor; 0: none */
     int64_t time;  /* of death; clock_boot() in ns, corrected to the master's by the master */
-    char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* lines from elsewhere about it, as "kernel: ...";
-                                                 set by the supervisor, not by the shim */
+    char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* lines from elsewhere about it: "kernel: ...",
+                                                 "exception: ..."; set by the supervisor. A shim's
+                                                 is the exception alone (error_file.h) */
     char lines[RANK_REPORT_LINES_SIZE];       /* the program's last lines: UTF-8, '\n' between */
 };
 

@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "common/progress.h"
 #include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/host/ranks/jax_environment.h"
 #include "entrypoint/host/ranks/launch_spec.h"
 #include "entrypoint/host/ranks/shim.h"
 #include "entrypoint/job/machine/accelerators.h"
@@ -14,10 +15,13 @@
 #include "entrypoint/mpi/shm_transport.h"
 #include "entrypoint/os/process_tree.h"
 #include "entrypoint/os/user_signals.h"
+#include "entrypoint/outcome/error_file.h"
 #include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/message.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -46,6 +50,10 @@ static void pass_on(const struct shim *s, int64_t number) {
 static void report(struct shim *s, enum rank_end end, int value) {
     struct rank_report r = {
         .rank = s->place.rank, .end = end, .value = value, .cause = s->cause, .time = clock_boot()};
+    char exception[ERROR_FILE_LINE_SIZE] = "";
+    if (s->error_file[0] != '\0' && s->code != 0)
+        (void)error_file_read(s->error_file, exception);
+    (void)snprintf(r.evidence, sizeof(r.evidence), "%s", exception);
     json_t *message = message_new(MESSAGE_REPORT);
     cleanup_json json_t *members = rank_report_json(&r);
     if (message != NULL && members != NULL)
@@ -73,19 +81,40 @@ static void leave_now(void *context) {
     loop_end(&s->loop);
 }
 
+/* Gives the program an error file beside the control socket, where files are removed with the job,
+ * unless the job has set one. */
+static int add_error_file(struct shim *s, struct argv *environment, struct error *err) {
+    const char *socket = getenv(CONTROL_SOCKET_VARIABLE);
+    const char *slash = socket != NULL ? strrchr(socket, '/') : NULL;
+    if (slash == NULL || argv_get_env(environment, ERROR_FILE_VARIABLE) != NULL)
+        return 0;
+    int size = snprintf(s->error_file, sizeof(s->error_file), "%.*s/error-%u-%u",
+                        (int)(slash - socket), socket, s->place.attempt, s->place.rank);
+    if (size < 0 || (size_t)size >= sizeof(s->error_file)) {
+        s->error_file[0] = '\0';
+        return 0;
+    }
+    (void)unlink(s->error_file);
+    return argv_set_env(environment, ERROR_FILE_VARIABLE, s->error_file, err);
+}
+
 /* Completes the program's environment. */
 static int build_environment(const struct shim *s, const json_t *start, struct argv *ret,
                              struct error *err) {
     const char *master = NULL;
     const char *interface = NULL;
     int64_t port = 0;
+    int64_t coordinator_port = 0;
     if (json_member_string(start, "start", "master_addr", &master, err) != 0 ||
         json_member_int(start, "start", "master_port", &port, err) != 0 ||
+        json_member_int(start, "start", "coordinator_port", &coordinator_port, err) != 0 ||
         json_member_string(start, "start", "interface", &interface, err) != 0)
         return -1;
     if (master == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "the supervisor's start lacks its members");
-    if (environment_add_rank(ret, s->environment, master, (unsigned)port, err) != 0)
+    if (environment_add_rank(ret, s->environment, master, (unsigned)port, err) != 0 ||
+        jax_environment_add(&s->place, master, (unsigned)coordinator_port,
+                            accelerators_gpus("/dev"), ret, err) != 0)
         return -1;
     if (interface != NULL && nic_environment_add(interface, "", ret, err) != 0)
         return -1;
@@ -121,7 +150,7 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
     int64_t open_files = 0;
     cleanup_fd int spec = link_take_fd(s->link);
     if (launch_spec_read(spec, &environment, &program, err) != 0 ||
-        add_memory(s, &environment, err) != 0 ||
+        add_memory(s, &environment, err) != 0 || add_error_file(s, &environment, err) != 0 ||
         build_environment(s, start, &environment, err) != 0 ||
         json_member_string(start, "start", "directory", &directory, err) != 0 ||
         json_member_int(start, "start", "open_files", &open_files, err) != 0)

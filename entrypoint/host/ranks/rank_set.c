@@ -12,6 +12,7 @@
 #include "entrypoint/host/ranks/launch_spec.h"
 #include "entrypoint/host/ranks/rank_slot.h"
 #include "entrypoint/os/fd_limits.h"
+#include "entrypoint/outcome/error_file.h"
 #include "entrypoint/wire/message.h"
 
 #include <inttypes.h>
@@ -92,14 +93,18 @@ enum rank_memory rank_set_memory(const struct rank_set *c) {
     return kills > c->oom_kills ? RANK_MEMORY_KILLED : RANK_MEMORY_ENOUGH;
 }
 
-/* Adds what the kernel has logged since the attempt began. */
+/* Puts what the kernel has logged since the attempt began before the exception, if a shim sent one.
+ */
 static void add_evidence(struct rank_set *c, struct rank_report *r) {
     char words[RANK_REPORT_EVIDENCE_SIZE - 64];
+    char exception[ERROR_FILE_LINE_SIZE];
     bool memory = r->memory == RANK_MEMORY_KILLED;
     size_t used = 0;
-    r->evidence[0] = '\0'; /* a shim sends no evidence */
+    (void)snprintf(exception, sizeof(exception), "%.*s", (int)strcspn(r->evidence, "\n"),
+                   r->evidence);
+    r->evidence[0] = '\0';
     kmsg_read(&c->kernel, r->end == RANK_SIGNALLED, memory, words, sizeof(words));
-    for (const char *line = words; *line != '\0';) {
+    for (const char *line = words; *line != '\0' && used < sizeof(r->evidence);) {
         char text[sizeof(words)];
         int size = (int)strcspn(line, "\n");
         (void)snprintf(text, sizeof(text), "%.*s", size, line);
@@ -107,6 +112,9 @@ static void add_evidence(struct rank_set *c, struct rank_report *r) {
                                  used > 0 ? "\n" : "", text);
         line += size + (line[size] == '\n');
     }
+    if (exception[0] != '\0' && used < sizeof(r->evidence))
+        (void)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%sexception: %s",
+                       used > 0 ? "\n" : "", exception);
     rank_report_clean(r->evidence, words, sizeof(words));
     (void)snprintf(r->evidence, sizeof(r->evidence), "%s", words);
 }
@@ -301,6 +309,7 @@ static void start(struct rank_slot *s) {
     }
     (void)json_object_set_new(message, "master_addr", json_string(c->master_addr));
     (void)json_object_set_new(message, "master_port", json_integer(c->job->ports.master));
+    (void)json_object_set_new(message, "coordinator_port", json_integer(c->job->ports.coordinator));
     (void)json_object_set_new(message, "open_files", json_integer((json_int_t)fd_limits_before()));
     if (c->interface[0] != '\0')
         (void)json_object_set_new(message, "interface", json_string(c->interface));

@@ -7,6 +7,7 @@
 #include "entrypoint/os/child.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/link.h"
 
 #include <stdbool.h>
@@ -23,6 +24,8 @@ struct shim {
     int out[2]; /* pipes: [0] goes to the supervisor, [1] to the program */
     int error_out[2];
     int progress; /* -1: none */
+    char
+        error_file[CONTROL_SOCKET_FILE_SIZE]; /* (outcome/error_file.h); "": the program has none */
     int code;
     bool running;
     bool ended;

@@ -14,6 +14,7 @@ static void ports_are_counted_from_the_first(void) {
     CU_ASSERT_EQUAL(p.daemons_v6, 7072);
     CU_ASSERT_EQUAL(p.master, 7073);
     CU_ASSERT_EQUAL(p.passing, 7074);
+    CU_ASSERT_EQUAL(p.coordinator, 7075);
     CU_ASSERT_EQUAL(p.data, 7086);
     CU_ASSERT_EQUAL(p.data_count, 64);
     CU_ASSERT_EQUAL(p.data_needed, 8);

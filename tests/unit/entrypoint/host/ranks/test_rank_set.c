@@ -1,3 +1,4 @@
+#include "common/file.h"
 #include "common/json.h"
 #include "entrypoint/host/ranks/rank_set.h"
 #include "entrypoint/wire/frame.h"
@@ -26,14 +27,23 @@ static struct {
     struct rank_set rank_set;
     int kernel; /* the end that says */
     int shim;
+    const char *report;                       /* of the shim, in a frame; NULL: it vanishes */
     char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* of the last report */
 } lone;
 
-/* A rank that has its seat vanishes at once: its shim is closed. */
+/* A rank that has its seat ends at once: its shim reports that, or vanishes. */
 static void hear_crew(void *context, json_t *message) {
     (void)context;
-    if (strcmp(frame_type(message), "seated") == 0)
+    if (strcmp(frame_type(message), "seated") == 0) {
+        cleanup_buf struct buf bytes;
+        buf_init(&bytes, FRAME_MAX);
+        if (lone.report != NULL) {
+            cleanup_json json_t *report = frame_with("report", json_loads(lone.report, 0, NULL));
+            CU_ASSERT(frame_put(&bytes, report, NULL) == 0 &&
+                      file_write_all(lone.shim, bytes.data, bytes.size, NULL) == 0);
+        }
         (void)close(lone.shim);
+    }
     if (strcmp(frame_type(message), "report") == 0) {
         (void)snprintf(lone.evidence, sizeof(lone.evidence), "%s",
                        json_string_value(json_object_get(message, "evidence")));
@@ -98,6 +108,11 @@ static void an_attempt_is_not_told_what_the_kernel_said_of_the_one_before(void) 
     static char *environment[] = {NULL};
     struct job job = {.settings = {.base_dir = "/opt/ml"}, .cluster = {.hosts = hosts, .count = 1}};
     const struct crew_sinks sinks = {.tell = hear_crew, .line = ignore_line};
+    static const char raised[] =
+        "{\"rank\": 0, \"host\": 0, \"end\": \"exited\", "
+        "\"value\": 1,"
+        " \"cause\": \"none\", \"time\": 1, \"evidence\": \"ValueError: no (train.py, line 7)\\n"
+        "kernel: not so\"}";
     struct error err = {0};
     int ends[2];
     (void)signal(SIGPIPE, SIG_IGN);
@@ -120,6 +135,13 @@ static void an_attempt_is_not_told_what_the_kernel_said_of_the_one_before(void) 
     CU_ASSERT_EQUAL(rank_set_begin(&lone.rank_set, environment, &err), 0);
     kernel_says("4,3,3,-;NVRM: Xid (PCI:0000:41:00): 79, pid=8\n");
     CU_ASSERT_STRING_EQUAL(evidence_of(3), "kernel: NVRM: Xid (PCI:0000:41:00): 79, pid=8");
+
+    rank_set_clear(&lone.rank_set, 4);
+    CU_ASSERT_EQUAL(rank_set_begin(&lone.rank_set, environment, &err), 0);
+    kernel_says("4,4,4,-;NVRM: Xid (PCI:0000:41:00): 31, pid=9\n");
+    lone.report = raised;
+    CU_ASSERT_STRING_EQUAL(evidence_of(4), "kernel: NVRM: Xid (PCI:0000:41:00): 31, pid=9\n"
+                                           "exception: ValueError: no (train.py, line 7)");
 
     (void)close(lone.kernel);
     rank_set_done(&lone.rank_set);

@@ -113,6 +113,7 @@ static void send_start(const char *shell, const char *script) {
     cleanup_json json_t *start = frame_new("start");
     (void)json_object_set_new(start, "master_addr", json_string("10.0.0.1"));
     (void)json_object_set_new(start, "master_port", json_integer(7073));
+    (void)json_object_set_new(start, "coordinator_port", json_integer(7075));
     CU_ASSERT_EQUAL(link_send_fds(shim.socket, start, &spec, 1, &err), 0);
     (void)close(spec);
 }
@@ -203,6 +204,19 @@ static void a_program_of_its_own_accord(void) {
     ASSERT_WITHIN(&lag, CLOCK_SECOND);
     CU_ASSERT(clock_boot() - time >= CLOCK_SECOND);
     CU_ASSERT_EQUAL(code, 7);
+    done();
+}
+
+/* PyTorch's @record writes such a file. */
+static void an_exception_in_the_error_file_is_reported(void) {
+    begin("printf '{\"message\": {\"message\": \"ValueError: no\"}}' >$TORCHELASTIC_ERROR_FILE; "
+          "echo $JAX_COORDINATOR_ADDRESS; exit 7");
+    CU_ASSERT(prints("10.0.0.1:7075\n"));
+    json_t *report = hear("report");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(report, "evidence")),
+                           "ValueError: no");
+    json_decref(report);
     done();
 }
 
@@ -360,7 +374,8 @@ static void the_program_does_not_outlive_it(void) {
 }
 
 UNIT_SUITE("host.rank_shim", UNIT(an_end_is_told_before_mpiruns_signal_is_obeyed),
-           UNIT(a_program_of_its_own_accord), UNIT(the_two_signals_for_programs_are_passed_on),
+           UNIT(a_program_of_its_own_accord), UNIT(an_exception_in_the_error_file_is_reported),
+           UNIT(the_two_signals_for_programs_are_passed_on),
            UNIT(a_users_signal_reaches_the_program_alone), UNIT(what_mpirun_ends_is_torn_down),
            UNIT(what_the_supervisor_ends_is_torn_down), UNIT(a_kill_is_one),
            UNIT(a_stop_reaches_the_programs_children), UNIT(after_a_stop_it_waits_to_be_let_go),
