@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MESSAGE_MOST = 200, FILE_MOST = 80, LINE_DIGITS = 9 };
+enum { WORDS_MOST = 200, FILE_MOST = 80, LINE_DIGITS = 9 };
 
 /* Where Python's code was: a file's name and a line. */
 struct place {
@@ -92,7 +92,7 @@ bool error_file_parse(const char *bytes, size_t size, char ret[ERROR_FILE_LINE_S
         json_is_string(message) ? json_string_value(message) : text_of(message, "message");
     const char *stack = text_of(json_object_get(message, "extraInfo"), "py_callstack");
     struct place place = find_place(stack != NULL ? stack : "");
-    if (text == NULL || add_words(&line, text, strlen(text), MESSAGE_MOST) != 0 || line.size == 0)
+    if (text == NULL || add_words(&line, text, strlen(text), WORDS_MOST) != 0 || line.size == 0)
         return false;
     if (place.file != NULL &&
         (buf_add(&line, " (", 2, NULL) != 0 ||
