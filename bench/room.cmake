@@ -4,12 +4,12 @@ if(RINGMASTER_HAVE_CPU)
     set_target_properties(bench_resnet_step PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
     target_link_libraries(bench_resnet_step PRIVATE trainer_backend_cpu trainer_graph_program
-        trainer_models trainer_optim common
+        trainer_models trainer_optim common_log
         OpenMP::OpenMP_C ringmaster_flags)
     add_executable(bench_conv_layers bench/conv_layers.c)
     set_target_properties(bench_conv_layers PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-    target_link_libraries(bench_conv_layers PRIVATE trainer_backend_cpu trainer_graph_gradient common
+    target_link_libraries(bench_conv_layers PRIVATE trainer_backend_cpu trainer_graph_gradient common_log
         OneDNN::OneDNN
         OpenMP::OpenMP_C ringmaster_flags)
 endif()
@@ -17,7 +17,7 @@ endif()
 add_executable(bench_standin bench/standin.c)
 set_target_properties(bench_standin PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench/standin)
-target_link_libraries(bench_standin PRIVATE common ringmaster_flags)
+target_link_libraries(bench_standin PRIVATE common_log ringmaster_flags)
 foreach(name mpirun orted)
     add_custom_command(TARGET bench_standin POST_BUILD
         COMMAND ${CMAKE_COMMAND} -E create_symlink bench_standin
@@ -28,12 +28,12 @@ foreach(program decode crops coco_index)
     set_target_properties(bench_${program} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
     target_link_libraries(bench_${program} PRIVATE trainer_data_dataset trainer_data_coco
-        trainer_data_shapes common ringmaster_flags)
+        trainer_data_shapes common_log ringmaster_flags)
 endforeach()
 add_executable(bench_sampler_epoch bench/sampler_epoch.c)
 set_target_properties(bench_sampler_epoch PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-target_link_libraries(bench_sampler_epoch PRIVATE trainer_data_detect common ringmaster_flags)
+target_link_libraries(bench_sampler_epoch PRIVATE trainer_data_detect common_log ringmaster_flags)
 if(TARGET trainer_backend_cuda)
     foreach(program gpu_step gpu_ceilings gpu_kernels)
         add_executable(bench_${program} bench/${program}.c)

@@ -12,7 +12,7 @@
 #include "common/argv.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

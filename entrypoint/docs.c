@@ -1,8 +1,8 @@
 #include "entrypoint/docs.h"
 
 #include "common/exit_code.h"
-#include "common/metric_line.h"
-#include "common/nearest.h"
+#include "common/text/metric_line.h"
+#include "common/text/nearest.h"
 #include "entrypoint/job/cluster/platform_table.h"
 #include "entrypoint/job/settings.h"
 #include "entrypoint/manual.h"

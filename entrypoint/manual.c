@@ -2,9 +2,9 @@
 
 #include "common/cleanup.h"
 #include "common/exit_code.h"
-#include "common/nearest.h"
-#include "common/roff.h"
-#include "common/wrap.h"
+#include "common/text/nearest.h"
+#include "common/text/roff.h"
+#include "common/text/wrap.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/settings.h"
 #include "entrypoint/outcome/explain.h"

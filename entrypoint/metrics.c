@@ -1,7 +1,7 @@
 #include "entrypoint/metrics.h"
 
-#include "common/json.h"
-#include "common/metric_line.h"
+#include "common/json/json.h"
+#include "common/text/metric_line.h"
 
 int metrics_print(struct buf *ret, struct error *err) {
     size_t count = 0;

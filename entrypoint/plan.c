@@ -1,10 +1,10 @@
 #include "entrypoint/plan.h"
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/json.h"
-#include "common/redact.h"
+#include "common/json/json.h"
 #include "common/str.h"
+#include "common/system/cpus.h"
+#include "common/text/redact.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/job/machine/nic_environment.h"

@@ -1,7 +1,7 @@
 #include "entrypoint/probe.h"
 
 #include "common/argv.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/host/executor.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/job/key.h"

@@ -1,6 +1,6 @@
 # The launcher's rooms, from the ground up; os and job do not know each other. Arrows go one way.
-room(entrypoint/os USES common)
-room(entrypoint/wire USES common entrypoint/os LINKS OpenSSL::SSL OpenSSL::Crypto)
+room(entrypoint/os USES common/*)
+room(entrypoint/wire USES common/* entrypoint/os LINKS OpenSSL::SSL OpenSSL::Crypto)
 if(RINGMASTER_ONE_FILE)
     # musl's macro for the next control message compares lengths of two kinds.
     set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/wire/passed_fds.c PROPERTIES
@@ -12,18 +12,18 @@ endif()
 if(RINGMASTER_HAVE_SOURCES)
     # From the ground up: requests that are tried again, files of this machine; S3's rules; other hosts; and
     # on these, side by side, what comes and what goes.
-    room(entrypoint/transfer/http USES common entrypoint/wire LINKS PkgConfig::curl)
-    room(entrypoint/transfer/disk USES common LINKS OpenSSL::Crypto PkgConfig::archive)
-    room(entrypoint/transfer/s3 USES common entrypoint/transfer/http entrypoint/transfer/disk LINKS
+    room(entrypoint/transfer/http USES common/* entrypoint/wire LINKS PkgConfig::curl)
+    room(entrypoint/transfer/disk USES common/* LINKS OpenSSL::Crypto PkgConfig::archive)
+    room(entrypoint/transfer/s3 USES common/* entrypoint/transfer/http entrypoint/transfer/disk LINKS
         OpenSSL::Crypto PkgConfig::curl PkgConfig::expat)
-    room(entrypoint/transfer/peers USES common entrypoint/wire entrypoint/transfer/http
+    room(entrypoint/transfer/peers USES common/* entrypoint/wire entrypoint/transfer/http
         entrypoint/transfer/disk
         LINKS OpenSSL::SSL OpenSSL::Crypto Threads::Threads PkgConfig::curl)
-    room(entrypoint/transfer/fetch USES common entrypoint/transfer/http entrypoint/transfer/disk
+    room(entrypoint/transfer/fetch USES common/* entrypoint/transfer/http entrypoint/transfer/disk
         entrypoint/transfer/s3 entrypoint/transfer/peers LINKS PkgConfig::curl)
-    room(entrypoint/transfer/upload USES common entrypoint/transfer/http entrypoint/transfer/disk
+    room(entrypoint/transfer/upload USES common/* entrypoint/transfer/http entrypoint/transfer/disk
         entrypoint/transfer/s3 LINKS OpenSSL::Crypto PkgConfig::curl)
-    room(entrypoint/transfer USES common entrypoint/transfer/disk entrypoint/transfer/s3
+    room(entrypoint/transfer USES common/* entrypoint/transfer/disk entrypoint/transfer/s3
         entrypoint/transfer/peers entrypoint/transfer/fetch entrypoint/transfer/upload LINKS
         PkgConfig::curl
         EXCLUDE main.c)
@@ -37,46 +37,46 @@ endif()
 
 # What was asked, from the ground up: what this machine has; its hosts, as platforms name them; what SageMaker
 # hands over; and the job.
-room(entrypoint/job/machine USES common)
-room(entrypoint/job/cluster USES common entrypoint/job/machine)
-room(entrypoint/job/sagemaker USES common entrypoint/job/cluster)
-room(entrypoint/job USES common entrypoint/job/machine entrypoint/job/cluster
+room(entrypoint/job/machine USES common/*)
+room(entrypoint/job/cluster USES common/* entrypoint/job/machine)
+room(entrypoint/job/sagemaker USES common/* entrypoint/job/cluster)
+room(entrypoint/job USES common/* entrypoint/job/machine entrypoint/job/cluster
     entrypoint/job/sagemaker LINKS OpenSSL::Crypto)
-room(entrypoint/outcome USES common entrypoint/job/cluster entrypoint/job/sagemaker entrypoint/job
+room(entrypoint/outcome USES common/* entrypoint/job/cluster entrypoint/job/sagemaker entrypoint/job
     LINKS PkgConfig::pcre2)
-room(entrypoint/mpi USES common entrypoint/os entrypoint/wire entrypoint/job/machine
+room(entrypoint/mpi USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
     entrypoint/job/cluster entrypoint/job)
 # One container, from the ground up: what programs do; what a host leaves for people and machines, what it
 # is, what it fetches and sends, its ranks; and on top its supervisor.
-room(entrypoint/host/monitor USES common entrypoint/os)
-room(entrypoint/host/observe USES common entrypoint/os entrypoint/job entrypoint/outcome)
-room(entrypoint/host/preflight USES common entrypoint/os entrypoint/wire entrypoint/job/machine
+room(entrypoint/host/monitor USES common/* entrypoint/os)
+room(entrypoint/host/observe USES common/* entrypoint/os entrypoint/job entrypoint/outcome)
+room(entrypoint/host/preflight USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
     entrypoint/job/cluster entrypoint/job entrypoint/outcome entrypoint/mpi)
-room(entrypoint/host/ranks USES common entrypoint/os entrypoint/wire entrypoint/job/machine
+room(entrypoint/host/ranks USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/monitor entrypoint/host/observe)
-room(entrypoint/host/provision USES common entrypoint/os entrypoint/wire entrypoint/job
+room(entrypoint/host/provision USES common/* entrypoint/os entrypoint/wire entrypoint/job
     entrypoint/host/ranks)
 room(entrypoint/host
-    USES common entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job/cluster
+    USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job/cluster
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
     entrypoint/host/ranks entrypoint/host/provision)
 # The master, from the ground up: what it knows and its table of states; what `ringmaster check` does;
 # the hosts that take part; how a job survives the loss of its master; and on top the rest.
-room(entrypoint/master/state USES common entrypoint/os entrypoint/wire entrypoint/job/cluster
+room(entrypoint/master/state USES common/* entrypoint/os entrypoint/wire entrypoint/job/cluster
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
     entrypoint/host)
-room(entrypoint/master/preflight USES common entrypoint/os entrypoint/wire entrypoint/outcome
+room(entrypoint/master/preflight USES common/* entrypoint/os entrypoint/wire entrypoint/outcome
     entrypoint/mpi entrypoint/host/preflight entrypoint/master/state)
-room(entrypoint/master/members USES common entrypoint/wire entrypoint/job/cluster entrypoint/outcome
+room(entrypoint/master/members USES common/* entrypoint/wire entrypoint/job/cluster entrypoint/outcome
     entrypoint/host entrypoint/master/state)
-room(entrypoint/master/failover USES common entrypoint/wire entrypoint/outcome
+room(entrypoint/master/failover USES common/* entrypoint/wire entrypoint/outcome
     entrypoint/master/state entrypoint/master/members)
-room(entrypoint/master USES common entrypoint/os entrypoint/wire entrypoint/job/cluster
+room(entrypoint/master USES common/* entrypoint/os entrypoint/wire entrypoint/job/cluster
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
     entrypoint/host entrypoint/master/state entrypoint/master/preflight entrypoint/master/members
     entrypoint/master/failover)
 room(entrypoint
-    USES common entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job
+    USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job
     entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
     entrypoint/host/ranks entrypoint/host/provision entrypoint/host entrypoint/master EXCLUDE main.c)
 

@@ -1,8 +1,8 @@
 #include "entrypoint/trainer_flags.h"
 
 #include "common/cleanup.h"
-#include "common/nearest.h"
 #include "common/str.h"
+#include "common/text/nearest.h"
 #include "entrypoint/program_answer.h"
 
 #include <stdbool.h>

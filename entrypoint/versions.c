@@ -1,7 +1,7 @@
 #include "entrypoint/versions.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/host/provision/transfer_process.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/key.h"

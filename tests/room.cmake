@@ -21,10 +21,13 @@ function(without_memory target)
         -Wl,--wrap=aligned_alloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=asprintf)
 endfunction()
 
-room_tests(common ALONE file)
+room_tests(common USES common_log)
+foreach(common_room file system json text log)
+    room_tests(common/${common_room} ALONE file USES common_log)
+endforeach()
 room_tests(common FROM unit/support NAME unit_support ALONE lag_turn)
 # Sees in which order a file is written, synced and renamed.
-target_link_options(unit_common_file PRIVATE
+target_link_options(unit_common_file_file PRIVATE
     -Wl,--wrap=fsync,--wrap=rename,--wrap=mkdir,--wrap=fchmod,--wrap=flock)
 
 # The text is the same under a sanitizer.
@@ -330,7 +333,7 @@ foreach(source IN LISTS fuzz_sources)
     target_include_directories(${target} PRIVATE ${TEST_INCLUDES})
     target_link_libraries(${target} PRIVATE entrypoint trainer_data_dataset trainer_data_coco
         trainer_data_detect trainer_checkpoint trainer_eval
-        common ringmaster_flags)
+        common_log ringmaster_flags)
     if(TARGET entrypoint_transfer)
         target_link_libraries(${target} PRIVATE entrypoint_transfer PkgConfig::curl)
     endif()

@@ -22,61 +22,61 @@ if(RINGMASTER_HAVE_FREETYPE)
     set(draw_fonts_library PkgConfig::freetype2)
 endif()
 
-room(trainer/math USES common)
+room(trainer/math USES common/*)
 # Headers alone, so what their bodies call has to be linked by whoever includes them.
 target_link_libraries(trainer_math INTERFACE m)
 # What a network is; what its operators make and how their gradients flow; how it is described; how
 # it is rewritten; how it runs. Backends know the first alone.
-room(trainer/graph USES common trainer/math)
-room(trainer/graph/rules USES common trainer/graph trainer/math)
-room(trainer/graph/gradient USES common trainer/graph trainer/graph/rules)
-room(trainer/graph/build USES common trainer/graph trainer/graph/rules trainer/graph/gradient)
-room(trainer/graph/fuse USES common trainer/graph trainer/graph/rules)
-room(trainer/graph/program USES common trainer/graph trainer/math trainer/graph/rules
+room(trainer/graph USES common/* trainer/math)
+room(trainer/graph/rules USES common/* trainer/graph trainer/math)
+room(trainer/graph/gradient USES common/* trainer/graph trainer/graph/rules)
+room(trainer/graph/build USES common/* trainer/graph trainer/graph/rules trainer/graph/gradient)
+room(trainer/graph/fuse USES common/* trainer/graph trainer/graph/rules)
+room(trainer/graph/program USES common/* trainer/graph trainer/math trainer/graph/rules
     trainer/graph/gradient trainer/graph/fuse)
-room(trainer/backend/ref/base USES common trainer/graph trainer/math LINKS m)
+room(trainer/backend/ref/base USES common/* trainer/graph trainer/math LINKS m)
 room(trainer/backend/ref/dense USES trainer/backend/ref/base LINKS m)
 room(trainer/backend/ref/detect USES trainer/backend/ref/base LINKS m)
-room(trainer/backend/ref USES common trainer/graph trainer/backend/ref/base
+room(trainer/backend/ref USES common/* trainer/graph trainer/backend/ref/base
     trainer/backend/ref/dense trainer/backend/ref/detect LINKS m)
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cpu/room.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cuda/room.cmake)
-room(trainer/comm USES common LINKS Threads::Threads)
+room(trainer/comm USES common/* LINKS Threads::Threads)
 if(RINGMASTER_HAVE_MPI)
-    room(trainer/comm/mpi USES trainer/comm common LINKS MPI::MPI_C Threads::Threads)
+    room(trainer/comm/mpi USES trainer/comm common/* LINKS MPI::MPI_C Threads::Threads)
 endif()
 if(RINGMASTER_HAVE_NCCL)
-    room(trainer/comm/nccl USES trainer/comm common LINKS ringmaster_nccl Threads::Threads)
+    room(trainer/comm/nccl USES trainer/comm common/* LINKS ringmaster_nccl Threads::Threads)
 endif()
-room(trainer/models USES common trainer/graph trainer/graph/build trainer/math)
-room(trainer/eval USES common trainer/math LINKS OpenMP::OpenMP_C m)
+room(trainer/models USES common/* trainer/graph trainer/graph/build trainer/math)
+room(trainer/eval USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
 
 # Data: codec is the ground; set, coco and shapes stand on it side by side and do not know each other.
-room(trainer/data/codec USES common LINKS JPEG::JPEG PNG::PNG m)
-room(trainer/data/dataset USES common trainer/math trainer/data/codec LINKS Threads::Threads m)
+room(trainer/data/codec USES common/* LINKS JPEG::JPEG PNG::PNG m)
+room(trainer/data/dataset USES common/* trainer/math trainer/data/codec LINKS Threads::Threads m)
 # The outlines of annotations are eval's masks.
-room(trainer/data/coco USES common trainer/math trainer/data/codec trainer/eval LINKS
+room(trainer/data/coco USES common/* trainer/math trainer/data/codec trainer/eval LINKS
     OpenMP::OpenMP_C m)
 # What a detector learns from and finds, and what is painted, stands on annotations.
-room(trainer/data/detect USES common trainer/math trainer/data/codec trainer/eval
+room(trainer/data/detect USES common/* trainer/math trainer/data/codec trainer/eval
     trainer/data/dataset trainer/data/coco LINKS m)
-room(trainer/data/draw USES common trainer/math trainer/data/codec trainer/eval trainer/data/coco
+room(trainer/data/draw USES common/* trainer/math trainer/data/codec trainer/eval trainer/data/coco
     LINKS ${draw_fonts_library} m
     EXCLUDE ${draw_fonts_out})
-room(trainer/data/shapes USES common trainer/math trainer/data/codec trainer/eval LINKS m)
+room(trainer/data/shapes USES common/* trainer/math trainer/data/codec trainer/eval LINKS m)
 
-room(trainer/optim USES common trainer/math LINKS OpenMP::OpenMP_C m)
+room(trainer/optim USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
 # Loops over whole arenas: -O2 of GCC 12 leaves them scalar.
 target_compile_options(trainer_optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
-room(trainer/checkpoint USES common)
-room(trainer/telemetry USES common LINKS m)
+room(trainer/checkpoint USES common/*)
+room(trainer/telemetry USES common/* LINKS m)
 
 # The trainer's program, from the ground up.
-room(trainer/app/options USES common trainer/graph trainer/math
+room(trainer/app/options USES common/* trainer/graph trainer/math
     trainer/graph/fuse trainer/models
     trainer/data/codec trainer/data/dataset)
 room(trainer/app/device
-    USES common trainer/graph trainer/math trainer/graph/fuse trainer/graph/program
+    USES common/* trainer/graph trainer/math trainer/graph/fuse trainer/graph/program
     trainer/backend/ref trainer/comm trainer/app/options
     LINKS OpenMP::OpenMP_C m)
 if(TARGET trainer_backend_cpu)
@@ -95,28 +95,28 @@ if(RINGMASTER_HAVE_MPI)
     target_compile_definitions(trainer_app_device PUBLIC RINGMASTER_HAVE_MPI)
 endif()
 room(trainer/app/task
-    USES common trainer/graph trainer/math trainer/comm trainer/models
+    USES common/* trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/eval trainer/data/coco trainer/data/detect
     trainer/data/draw trainer/checkpoint
         trainer/app/options trainer/app/device
     LINKS m)
 room(trainer/app/weights
-    USES common trainer/graph trainer/math trainer/graph/program trainer/comm
+    USES common/* trainer/graph trainer/math trainer/graph/program trainer/comm
     trainer/models trainer/checkpoint trainer/app/options trainer/app/task
     LINKS m)
 room(trainer/app/step
-    USES common trainer/graph trainer/math trainer/graph/fuse
+    USES common/* trainer/graph trainer/math trainer/graph/fuse
     trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
     trainer/optim trainer/app/options trainer/app/device trainer/app/task
     LINKS m)
 room(trainer/app/run
-    USES common trainer/graph trainer/math trainer/graph/fuse
+    USES common/* trainer/graph trainer/math trainer/graph/fuse
     trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
     trainer/optim trainer/checkpoint trainer/telemetry
         trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
     LINKS m)
 room(trainer/app/command
-    USES common trainer/graph trainer/math trainer/comm trainer/models
+    USES common/* trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/data/coco trainer/data/detect trainer/data/draw
     trainer/data/shapes trainer/eval trainer/checkpoint
         trainer/telemetry trainer/app/options trainer/app/device trainer/app/task

@@ -1,7 +1,7 @@
 #include "entrypoint/host/metrics_exporter.h"
 
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "entrypoint/wire/listener.h"
 
 static int add_metrics(void *context, struct buf *text, struct error *err) {

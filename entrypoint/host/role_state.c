@@ -1,7 +1,7 @@
 #include "entrypoint/host/role_state.h"
 
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/wire/tls.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "entrypoint/host/shared_dir_check.h"
 
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/wire/message.h"
 
 static void proved(void *context, const struct error *fault) {

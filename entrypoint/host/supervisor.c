@@ -1,7 +1,7 @@
 #include "entrypoint/host/supervisor.h"
 
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "common/signal_name.h"
 #include "entrypoint/host/capacity.h"
 #include "entrypoint/host/observe/output_dirs.h"

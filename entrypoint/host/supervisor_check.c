@@ -1,6 +1,6 @@
 /* The supervisor's part in `ringmaster check`. */
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/host/supervisor.h"
 #include "entrypoint/wire/message.h"
 

@@ -1,6 +1,6 @@
 /* The end of the job in this container: its report, and the processes that it still waits for. */
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/host/supervisor.h"
 

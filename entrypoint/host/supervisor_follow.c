@@ -1,6 +1,6 @@
 /* The end of a life whose master is lost: this host will follow another one. */
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "entrypoint/host/supervisor.h"
 
 /* Processes that survive SIGKILL for so long are given up. */

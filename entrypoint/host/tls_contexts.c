@@ -1,6 +1,6 @@
 #include "entrypoint/host/tls_contexts.h"
 
-#include "common/log.h"
+#include "common/log/log.h"
 #include "entrypoint/host/provision/input_download.h"
 #include "entrypoint/wire/tls.h"
 

@@ -1,8 +1,8 @@
 #include "entrypoint/host/worker.h"
 
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/host/master_loss.h"
 #include "entrypoint/host/worker_messages.h"
 #include "entrypoint/host/worker_state.h"

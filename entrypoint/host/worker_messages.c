@@ -1,8 +1,8 @@
 #include "entrypoint/host/worker_messages.h"
 
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "common/net_address.h"
 #include "entrypoint/host/preflight/host_info.h"
 #include "entrypoint/wire/frame.h"

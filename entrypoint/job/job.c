@@ -2,10 +2,10 @@
 
 #include "common/argv.h"
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/redact.h"
+#include "common/file/file.h"
 #include "common/run_id.h"
 #include "common/str.h"
+#include "common/text/redact.h"
 #include "entrypoint/job/cluster/platform_unsupported.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/job/machine/efa.h"

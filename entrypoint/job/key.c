@@ -2,7 +2,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/file_look.h"
+#include "common/file/file_look.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,10 +1,10 @@
 #include "entrypoint/job/python_code.h"
 
 #include "common/buf.h"
-#include "common/file.h"
-#include "common/file_look.h"
-#include "common/redact.h"
+#include "common/file/file.h"
+#include "common/file/file_look.h"
 #include "common/str.h"
+#include "common/text/redact.h"
 
 #include <limits.h>
 #include <stdio.h>

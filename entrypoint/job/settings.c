@@ -1,10 +1,10 @@
 #include "entrypoint/job/settings.h"
 
-#include "common/json.h"
-#include "common/nearest.h"
-#include "common/progress.h"
+#include "common/json/json.h"
 #include "common/run_id.h"
 #include "common/str.h"
+#include "common/system/progress.h"
+#include "common/text/nearest.h"
 #include "entrypoint/job/cluster/platform_table.h"
 
 #include <ctype.h>

@@ -10,7 +10,7 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "common/warnings.h"
 
 #include <jansson.h>

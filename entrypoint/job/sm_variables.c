@@ -1,10 +1,10 @@
 #include "entrypoint/job/sm_variables.h"
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "common/str.h"
+#include "common/system/cpus.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/job/sagemaker/big_integers.h"
 #include "entrypoint/job/sagemaker/instance_groups.h"

@@ -1,7 +1,7 @@
 #include "entrypoint/master/accept.h"
 
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/host/capacity.h"
 #include "entrypoint/master/failover/rejoin.h"
 #include "entrypoint/master/failover/takeover.h"

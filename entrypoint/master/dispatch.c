@@ -1,8 +1,8 @@
 #include "entrypoint/master/dispatch.h"
 
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/master/accept.h"
 #include "entrypoint/master/failover/rejoin.h"
 #include "entrypoint/master/failover/shared_dir.h"

@@ -2,9 +2,9 @@
 
 #include "common/argv.h"
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "common/str.h"
 #include "entrypoint/mpi/addresses.h"
 #include "entrypoint/mpi/rank_environment.h"

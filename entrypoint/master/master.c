@@ -1,8 +1,8 @@
 #include "entrypoint/master/master.h"
 
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/master/accept.h"
 #include "entrypoint/master/dispatch.h"

@@ -1,7 +1,7 @@
 #include "entrypoint/master/stop.h"
 
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "entrypoint/master/uploads.h"
 #include "entrypoint/wire/message.h"
 

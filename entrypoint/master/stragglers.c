@@ -1,8 +1,8 @@
 #include "entrypoint/master/stragglers.h"
 
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 
 enum { POINT_NUMBERS = 4, LOOK_SECONDS = 3, ALONE_SECONDS = 15 };
 

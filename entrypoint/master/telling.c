@@ -1,8 +1,8 @@
 #include "entrypoint/master/telling.h"
 
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/wire/message.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 
 #include "common/argv.h"
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "common/run_id.h"
 #include "common/str.h"
 #include "entrypoint/mpi/daemon_command.h"

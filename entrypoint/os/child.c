@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/os/fd_limits.h"
 #include "entrypoint/os/run_as.h"
 #include "entrypoint/os/user_signals.h"

@@ -3,7 +3,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #ifndef ENTRYPOINT_OS_LOG_CONSOLE_H
 #define ENTRYPOINT_OS_LOG_CONSOLE_H
 
-#include "common/log.h"
+#include "common/log/log.h"
 #include "entrypoint/os/console.h"
 
 struct log_console {

@@ -1,6 +1,6 @@
 #include "entrypoint/os/log_file.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "common/str.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 #include "entrypoint/outcome/explain.h"
 
 #include "common/exit_code.h"
-#include "common/nearest.h"
 #include "common/str.h"
+#include "common/text/nearest.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/redact.h"
+#include "common/file/file.h"
 #include "common/str.h"
+#include "common/text/redact.h"
 #include "entrypoint/outcome/explain.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "entrypoint/outcome/quorum.h"
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "entrypoint/outcome/rank_report.h"
 
 #include "common/buf.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "common/str.h"
 
 #include <string.h>

@@ -37,8 +37,9 @@ struct rank_report {
     int value;
     enum rank_cause cause;
     enum rank_memory memory; /* set by the supervisor, not by the shim */
-    uint64_t step; /* the last one reported (common/progress.h); set by the supervisor; 0: none */
-    int64_t time;  /* of death; clock_boot() in ns, corrected to the master's by the master */
+    uint64_t
+        step; /* the last one reported (common/system/progress.h); set by the supervisor; 0: none */
+    int64_t time; /* of death; clock_boot() in ns, corrected to the master's by the master */
     char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* lines from elsewhere about it: "kernel: ...",
                                                  "exception: ..."; set by the supervisor. A shim's
                                                  is the exception alone (error_file.h) */

@@ -2,9 +2,9 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/redact.h"
+#include "common/json/json.h"
 #include "common/str.h"
+#include "common/text/redact.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "entrypoint/outcome/verdict.h"
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "common/signal_name.h"
 #include "common/str.h"
 

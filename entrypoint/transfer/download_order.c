@@ -2,10 +2,10 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/json.h"
-#include "common/redact.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "common/str.h"
+#include "common/text/redact.h"
 #include "entrypoint/transfer/disk/copy.h"
 #include "entrypoint/transfer/disk/safe_dir.h"
 #include "entrypoint/transfer/disk/unpack.h"

@@ -23,7 +23,7 @@
 
 #include "common/argv.h"
 #include "common/error.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,12 +2,12 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "common/file.h"
-#include "common/json.h"
-#include "common/redact.h"
-#include "common/sealed_memfd.h"
-#include "common/standard_streams.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "common/str.h"
+#include "common/system/sealed_memfd.h"
+#include "common/system/standard_streams.h"
+#include "common/text/redact.h"
 #include "entrypoint/transfer/download_order.h"
 #include "entrypoint/transfer/upload_order.h"
 

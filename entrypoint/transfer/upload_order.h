@@ -13,7 +13,7 @@
 #ifndef ENTRYPOINT_TRANSFER_UPLOAD_ORDER_H
 #define ENTRYPOINT_TRANSFER_UPLOAD_ORDER_H
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/transfer/s3/s3.h"
 #include "entrypoint/transfer/upload/upload.h"
 

@@ -1,7 +1,7 @@
 #include "entrypoint/wire/control_socket.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/os/run_as.h"
 #include "entrypoint/os/runtime_dirs.h"
 

@@ -1,7 +1,7 @@
 #include "entrypoint/wire/frame.h"
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>

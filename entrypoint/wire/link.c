@@ -3,7 +3,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/link_state.h"
 #include "entrypoint/wire/message.h"

@@ -1,6 +1,6 @@
 #include "entrypoint/wire/message.h"
 
-#include "common/markdown.h"
+#include "common/text/markdown.h"
 #include "entrypoint/wire/frame.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "entrypoint/wire/message_queue.h"
 
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 static void deliver_first(void *context) {
     struct message_queue *p = context;

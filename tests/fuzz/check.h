@@ -2,7 +2,7 @@
 #ifndef TESTS_FUZZ_CHECK_H
 #define TESTS_FUZZ_CHECK_H
 
-#include "common/log.h"
+#include "common/log/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * Every host has one link at most, those that are counted are there, and no word makes two of one.
  */
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/master/accept.h"
 #include "entrypoint/master/failover/rejoin.h"
 #include "entrypoint/master/failover/shared_dir.h"

@@ -1,7 +1,7 @@
 /* What a supervisor answers to mpirun's agent, in bytes as they come: the agent leaves with the
  * code that it is told, or with an error. */
 #include "common/buf.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/mpi/agent.h"
 #include "entrypoint/wire/control_socket.h"
 #include "tests/fuzz/check.h"

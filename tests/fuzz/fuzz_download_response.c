@@ -4,7 +4,7 @@
  * were told, and another host's always has been told one; what is not taken leaves nothing. With
  * 'd' it is an order's door (peers/sharing.h), which says who is asked. */
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/transfer/fetch/stream.h"
 #include "entrypoint/transfer/peers/sharing.h"
 #include "entrypoint/transfer/s3/s3.h"

@@ -1,6 +1,6 @@
 /* An error file, which a user's program writes: whatever is in it, at most one line of UTF-8 comes
  * out. */
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/outcome/error_file.h"
 #include "tests/fuzz/check.h"
 

@@ -5,7 +5,7 @@
  * uploads: what can be done without is done. */
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/executor.h"
 #include "entrypoint/host/preflight/preflight_child.h"
 #include "tests/fuzz/check.h"

@@ -1,7 +1,7 @@
 /* What a peer with the key says to a link about itself: acknowledgements, true and false. The first
  * byte is how many messages the link has sent before. It stands or has ended, and says no more than
  * it was given. */
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/wire/tls.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"

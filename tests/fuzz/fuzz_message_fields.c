@@ -2,7 +2,7 @@
  * join ('f'), a mark ('m'), a host's answer to a check ('c'), a metric's name ('n'), a machine's
  * metric definitions ('d') or a regular expression and a line ('p'). Reports and verdicts are
  * fuzz_report's. */
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/host/preflight/host_info.h"
 #include "entrypoint/host/provision/fetch_progress.h"

@@ -3,7 +3,7 @@
  * 'a' and what an agent of mpirun's asks for. A rank sits on its host, once, and reports are about
  * it; an agent waits for a host that mpirun starts a daemon on. */
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/ranks/rank_slot.h"
 #include "entrypoint/master/launch.h"
 #include "tests/fuzz/check.h"

@@ -1,6 +1,6 @@
 /* What the event log takes from elsewhere: names of hosts, errors, ranks' words. Whatever they are,
  * a record is one line of JSON that says them again. */
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/outcome/record.h"
 #include "tests/fuzz/check.h"
 

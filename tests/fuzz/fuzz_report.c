@@ -1,5 +1,5 @@
 /* What peers send: rank reports and verdicts. Whatever is taken can be sent on and read again. */
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/outcome/failure_file.h"
 #include "entrypoint/outcome/verdict.h"
 #include "tests/fuzz/check.h"

@@ -1,6 +1,6 @@
 /* What a server of S3 answers to uploads, and what tells of credentials (metadata, the container's
  * endpoint): texts have their ceilings, and a document is understood or named. */
-#include "common/redact.h"
+#include "common/text/redact.h"
 #include "entrypoint/transfer/s3/credentials.h"
 #include "entrypoint/transfer/s3/xml_fields.h"
 #include "tests/fuzz/check.h"

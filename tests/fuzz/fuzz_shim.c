@@ -2,7 +2,7 @@
  * program is started with, of which there is none here. The shim answers that with a report, once,
  * and nothing that it hears starts anything. */
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/ranks/launch_spec.h"
 #include "entrypoint/host/ranks/shim.h"
 #include "tests/fuzz/check.h"

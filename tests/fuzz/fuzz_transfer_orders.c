@@ -1,6 +1,6 @@
 /* Orders of the transfer program, both kinds. Who gives them is our own first process, but names
  * and addresses in them are a job's. */
-#include "common/redact.h"
+#include "common/text/redact.h"
 #include "entrypoint/transfer/download_order.h"
 #include "entrypoint/transfer/s3/address.h"
 #include "entrypoint/transfer/upload_order.h"

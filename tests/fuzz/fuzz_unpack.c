@@ -1,6 +1,6 @@
 /* Archives of code: whatever one holds, all that comes of it are files, folders and links that stay
  * inside, with plain modes, and nothing beside the folder. */
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/transfer/disk/unpack.h"
 #include "tests/fuzz/check.h"
 

@@ -3,7 +3,7 @@
  * letters where a stop was asked for), then a list of messages, of which those of another version
  * come as such. Orders go on to its host (fuzz_executor.c). No word makes it a master, and a
  * verdict stands once it has come. */
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/worker_state.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"

@@ -1,6 +1,6 @@
 /* Runs a fuzz target over the files of a folder, so that every compiler replays its corpus. */
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <dirent.h>
 #include <stdint.h>

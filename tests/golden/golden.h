@@ -5,7 +5,7 @@
 #define TESTS_GOLDEN_GOLDEN_H
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/golden/hashed.h"
 #include "tests/support/unit.h"
 #include "trainer/graph/tensor.h"

@@ -1,7 +1,7 @@
 """Mutants that change nothing that a test could see: tests/mutation/equivalent.txt.
 
 A record, apart from others by an empty line:
-    common/file.c
+    common/file/file.c
     ^ the line above
     - the line as it is
     + the line as the mutant has it

@@ -1,7 +1,7 @@
 /* A GPU that is described and not there: what compiles for it, what a step launches on it, and what
  * a description has to say. */
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/ops/network.h"
 #include "tests/support/net.h"
 #include "tests/support/unit.h"

@@ -4,7 +4,7 @@
 #define TESTS_SUPPORT_BESIDE_H
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 
 #include <limits.h>

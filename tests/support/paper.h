@@ -4,7 +4,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "trainer/data/codec/image.h"
 #include "trainer/data/codec/jpeg.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <CUnit/CUnit.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_RDMA_H
 #define TESTS_SUPPORT_RDMA_H
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 
-#include "common/file.h"
-#include "common/file_look.h"
+#include "common/file/file.h"
+#include "common/file/file_look.h"
 #include "trainer/checkpoint/format_version.h"
 
 #include <errno.h>

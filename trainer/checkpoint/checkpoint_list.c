@@ -1,8 +1,8 @@
 #include "trainer/checkpoint/checkpoint_list.h"
 
 #include "common/cleanup.h"
-#include "common/file_look.h"
-#include "common/json.h"
+#include "common/file/file_look.h"
+#include "common/json/json.h"
 #include "trainer/checkpoint/format_version.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 #include "trainer/checkpoint/checkpoint_watch.h"
 
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <errno.h>

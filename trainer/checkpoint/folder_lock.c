@@ -1,8 +1,8 @@
 #include "trainer/checkpoint/folder_lock.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/file_look.h"
+#include "common/file/file.h"
+#include "common/file/file_look.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "trainer/checkpoint/model_config.h"
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "trainer/checkpoint/config_seal.h"
 #include "trainer/checkpoint/format_version.h"
 

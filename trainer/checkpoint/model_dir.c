@@ -2,10 +2,10 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/file_look.h"
-#include "common/json.h"
-#include "common/output_path.h"
+#include "common/file/file.h"
+#include "common/file/file_look.h"
+#include "common/file/output_path.h"
+#include "common/json/json.h"
 #include "trainer/checkpoint/config_seal.h"
 #include "trainer/checkpoint/format_version.h"
 

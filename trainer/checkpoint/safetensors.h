@@ -30,7 +30,7 @@ struct safetensors_note {
     const char *text;
 };
 
-/* Writes PATH atomically (common/file.h), with the tensors in the given order. */
+/* Writes PATH atomically (common/file/file.h), with the tensors in the given order. */
 int safetensors_write(const char *path, const struct array *arrays, size_t count,
                       const struct safetensors_note *notes, size_t note_count, struct error *err);
 

@@ -1,8 +1,8 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/crc32c.h"
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/checkpoint/safetensors_form.h"
 

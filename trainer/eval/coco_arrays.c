@@ -1,8 +1,8 @@
 #include "trainer/eval/coco_arrays.h"
 
 #include "common/buf.h"
-#include "common/file.h"
-#include "common/output_path.h"
+#include "common/file/file.h"
+#include "common/file/output_path.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "trainer/eval/coco_report.h"
 
-#include "common/json_text.h"
+#include "common/json/json_text.h"
 #include "common/str.h"
 #include "trainer/eval/coco_rules.h"
 

@@ -1,6 +1,6 @@
 #include "trainer/models/model.h"
 
-#include "common/nearest.h"
+#include "common/text/nearest.h"
 #include "trainer/graph/op_roi.h"
 #include "trainer/models/detector_names.h"
 #include "trainer/models/maskrcnn.h"

@@ -1,6 +1,6 @@
 #include "trainer/telemetry/report_line.h"
 
-#include "common/metric_line.h"
+#include "common/text/metric_line.h"
 
 #include <assert.h>
 

@@ -1,4 +1,4 @@
-/* Metric lines for scrapers, printed by rank 0 (common/metric_line.h):
+/* Metric lines for scrapers, printed by rank 0 (common/text/metric_line.h):
  *
  *     train step=20 epoch=1.25 loss=2.30259 lr=0.1 images_per_second=812.5 data_wait=0.015
  *         skipped=0

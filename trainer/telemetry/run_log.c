@@ -2,9 +2,9 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/json_text.h"
-#include "common/log.h"
+#include "common/file/file.h"
+#include "common/json/json_text.h"
+#include "common/log/log.h"
 #include "common/str.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@
 #define TRAINER_TELEMETRY_RUN_LOG_H
 
 #include "common/error.h"
-#include "common/metric_line.h"
+#include "common/text/metric_line.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
-/* Texts of the line of progress (common/status_line.h): where a training, an evaluation or the
+/* Texts of the line of progress (common/log/status_line.h): where a training, an evaluation or the
  * writing of pictures stands, and how long the rest takes. */
 #ifndef TRAINER_TELEMETRY_STATUS_TEXT_H
 #define TRAINER_TELEMETRY_STATUS_TEXT_H
 
-#include "common/status_line.h"
+#include "common/log/status_line.h"
 
 #include <stdint.h>
 

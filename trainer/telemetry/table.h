@@ -10,7 +10,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "common/metric_line.h"
+#include "common/text/metric_line.h"
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/crc32c.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "trainer/telemetry/tfevents_format.h"
 
 #include <errno.h>

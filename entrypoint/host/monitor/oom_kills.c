@@ -1,7 +1,7 @@
 #include "entrypoint/host/monitor/oom_kills.h"
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <limits.h>
 #include <stdio.h>

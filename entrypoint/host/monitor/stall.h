@@ -6,7 +6,7 @@
 #ifndef ENTRYPOINT_HOST_MONITOR_STALL_H
 #define ENTRYPOINT_HOST_MONITOR_STALL_H
 
-#include "common/progress.h"
+#include "common/system/progress.h"
 
 #include <stdbool.h>
 #include <stdint.h>

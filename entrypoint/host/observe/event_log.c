@@ -1,8 +1,8 @@
 #include "entrypoint/host/observe/event_log.h"
 
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/os/line_splitter.h"
 #include "entrypoint/os/log_file.h"
 

@@ -1,7 +1,7 @@
 #include "entrypoint/host/observe/failure_writer.h"
 
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "common/run_id.h"
 #include "entrypoint/host/observe/output_lock.h"
 #include "entrypoint/outcome/failure_file.h"

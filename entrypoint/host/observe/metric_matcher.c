@@ -1,8 +1,8 @@
 #include "entrypoint/host/observe/metric_matcher.h"
 
 #include "common/cleanup.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 
 void metric_matcher_open(struct metric_counts *c, const struct job *job) {
     struct warnings warnings = {0};

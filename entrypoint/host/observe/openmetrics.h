@@ -30,7 +30,7 @@ struct openmetrics {
     size_t count;
 };
 
-/* Keeps the numbers of a program's line if it is a metric line (common/metric_line.h). Invalid
+/* Keeps the numbers of a program's line if it is a metric line (common/text/metric_line.h). Invalid
  * names and numbers, and what does not fit, are ignored. */
 void openmetrics_line(struct openmetrics *g, const char *line, size_t size);
 

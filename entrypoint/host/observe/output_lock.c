@@ -1,7 +1,7 @@
 #include "entrypoint/host/observe/output_lock.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,10 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
-#include "common/cpus.h"
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "common/str.h"
+#include "common/system/cpus.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/mpi/mpi_install.h"

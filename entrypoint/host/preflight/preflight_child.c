@@ -2,10 +2,10 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/json.h"
-#include "common/sealed_memfd.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "common/str.h"
+#include "common/system/sealed_memfd.h"
 #include "entrypoint/host/preflight/network_check.h"
 #include "entrypoint/host/preflight/resources.h"
 #include "entrypoint/job/cluster/platform_description.h"

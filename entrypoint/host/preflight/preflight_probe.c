@@ -2,9 +2,9 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/json.h"
-#include "common/sealed_memfd.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
+#include "common/system/sealed_memfd.h"
 #include "entrypoint/wire/listener.h"
 
 #include <limits.h>

@@ -2,8 +2,8 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "common/str.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/mpi/shm_transport.h"

@@ -1,8 +1,8 @@
 #include "entrypoint/host/provision/output_upload.h"
 
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "common/str.h"
 #include "entrypoint/host/provision/input_download.h"
 #include "entrypoint/host/provision/transfer_process.h"

@@ -1,8 +1,8 @@
 #include "entrypoint/host/provision/pip_install.h"
 
 #include "common/clock.h"
-#include "common/log.h"
-#include "common/redact.h"
+#include "common/log/log.h"
+#include "common/text/redact.h"
 #include "entrypoint/host/ranks/environment.h"
 
 #include <signal.h>

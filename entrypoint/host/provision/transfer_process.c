@@ -1,10 +1,10 @@
 #include "entrypoint/host/provision/transfer_process.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/json.h"
-#include "common/sealed_memfd.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "common/str.h"
+#include "common/system/sealed_memfd.h"
 
 #include <limits.h>
 #include <signal.h>

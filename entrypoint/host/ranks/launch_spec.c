@@ -2,8 +2,8 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/sealed_memfd.h"
 #include "common/str.h"
+#include "common/system/sealed_memfd.h"
 
 #include <errno.h>
 #include <fcntl.h>

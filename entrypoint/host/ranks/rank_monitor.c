@@ -2,8 +2,8 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/host/monitor/cpu_time.h"
 #include "entrypoint/host/monitor/thread_states.h"
 #include "entrypoint/host/ranks/rank_slot.h"

@@ -2,7 +2,7 @@
 #ifndef ENTRYPOINT_HOST_RANKS_RANK_SLOT_H
 #define ENTRYPOINT_HOST_RANKS_RANK_SLOT_H
 
-#include "common/progress.h"
+#include "common/system/progress.h"
 #include "entrypoint/host/monitor/idle.h"
 #include "entrypoint/host/monitor/stall.h"
 #include "entrypoint/os/pipe_reader.h"

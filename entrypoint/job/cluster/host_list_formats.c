@@ -1,8 +1,8 @@
 #include "entrypoint/job/cluster/host_list_formats.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "common/str.h"
 #include "entrypoint/job/cluster/host_list.h"
 

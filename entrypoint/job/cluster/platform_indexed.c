@@ -2,8 +2,8 @@
 
 #include "common/argv.h"
 #include "common/buf.h"
-#include "common/file.h"
-#include "common/file_look.h"
+#include "common/file/file.h"
+#include "common/file/file_look.h"
 #include "common/str.h"
 
 #include <stdio.h>

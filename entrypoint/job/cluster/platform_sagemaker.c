@@ -1,7 +1,7 @@
 #include "entrypoint/job/cluster/platform_sagemaker.h"
 
-#include "common/file_look.h"
-#include "common/json.h"
+#include "common/file/file_look.h"
+#include "common/json/json.h"
 #include "common/str.h"
 #include "entrypoint/job/machine/interface.h"
 

@@ -1,8 +1,8 @@
 #include "entrypoint/job/cluster/platform_table.h"
 
 #include "common/argv.h"
-#include "common/cpus.h"
 #include "common/str.h"
+#include "common/system/cpus.h"
 #include "entrypoint/job/cluster/host_list_formats.h"
 #include "entrypoint/job/cluster/platform_indexed.h"
 

@@ -3,8 +3,8 @@
 #include "common/argv.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/file_look.h"
+#include "common/file/file.h"
+#include "common/file/file_look.h"
 #include "common/str.h"
 #include "entrypoint/job/cluster/platform_description.h"
 

@@ -1,7 +1,7 @@
 #include "entrypoint/job/machine/accelerators.h"
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/str.h"
 
 #include <dirent.h>

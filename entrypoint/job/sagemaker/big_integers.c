@@ -1,7 +1,7 @@
 #include "entrypoint/job/sagemaker/big_integers.h"
 
 #include "common/buf.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 #include <stdbool.h>
 #include <string.h>

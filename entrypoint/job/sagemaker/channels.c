@@ -1,7 +1,7 @@
 #include "entrypoint/job/sagemaker/channels.h"
 
-#include "common/file_look.h"
-#include "common/json.h"
+#include "common/file/file_look.h"
+#include "common/json/json.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include "entrypoint/job/sagemaker/hyperparameters.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/file_look.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/file/file_look.h"
+#include "common/json/json.h"
 #include "common/str.h"
 #include "entrypoint/job/sagemaker/big_integers.h"
 #include "entrypoint/job/sagemaker/python_repr.h"

@@ -1,7 +1,7 @@
 #include "entrypoint/job/sagemaker/instance_groups.h"
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #define ENTRYPOINT_JOB_SAGEMAKER_METRIC_DEFINITIONS_H
 
 #include "common/error.h"
-#include "common/metric_line.h"
+#include "common/text/metric_line.h"
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 #include "entrypoint/master/failover/rejoin.h"
 
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/master/members/join.h"
 #include "entrypoint/master/members/leader_query.h"
 #include "entrypoint/master/members/lease.h"

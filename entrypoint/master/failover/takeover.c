@@ -1,7 +1,7 @@
 #include "entrypoint/master/failover/takeover.h"
 
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "entrypoint/master/failover/rejoin.h"
 #include "entrypoint/master/members/lease.h"
 

@@ -1,7 +1,7 @@
 #include "entrypoint/master/members/duplicate_name.h"
 
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "entrypoint/host/worker_messages.h"
 #include "entrypoint/job/cluster/local_names.h"
 #include "entrypoint/master/members/join.h"

@@ -1,7 +1,7 @@
 #include "entrypoint/master/members/fetch_wait.h"
 
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "entrypoint/wire/message.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "common/str.h"
 #include "entrypoint/host/capacity.h"
 #include "entrypoint/master/members/fetch_wait.h"

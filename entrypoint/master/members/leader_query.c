@@ -1,7 +1,7 @@
 #include "entrypoint/master/members/leader_query.h"
 
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "entrypoint/master/members/lease.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/message.h"

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "common/str.h"
 #include "entrypoint/master/preflight/check_print.h"
 #include "entrypoint/master/preflight/check_rows.h"

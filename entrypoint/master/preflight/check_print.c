@@ -3,8 +3,8 @@
 #include "common/argv.h"
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "common/terminal.h"
-#include "common/wrap.h"
+#include "common/system/terminal.h"
+#include "common/text/wrap.h"
 #include "entrypoint/master/preflight/check_rows.h"
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "entrypoint/master/preflight/check_rows.h"
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "common/str.h"
 #include "entrypoint/mpi/openmpi.h"
 #include "entrypoint/os/build_id.h"

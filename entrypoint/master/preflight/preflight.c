@@ -2,8 +2,8 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/wire/message.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "entrypoint/master/state/phase.h"
 
 #include "common/cleanup.h"
-#include "common/markdown.h"
+#include "common/text/markdown.h"
 
 #include <stddef.h>
 #include <stdint.h>

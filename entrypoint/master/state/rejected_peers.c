@@ -1,7 +1,7 @@
 #include "entrypoint/master/state/rejected_peers.h"
 
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 
 static void look_at_next(struct rejected_peers *s);
 

@@ -1,7 +1,7 @@
 #include "entrypoint/master/state/state.h"
 
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/wire/message.h"
 
 #include <inttypes.h>

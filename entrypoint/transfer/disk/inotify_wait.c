@@ -1,7 +1,7 @@
 #include "entrypoint/transfer/disk/inotify_wait.h"
 
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <dirent.h>
 #include <limits.h>

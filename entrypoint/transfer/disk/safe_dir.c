@@ -1,7 +1,7 @@
 #include "entrypoint/transfer/disk/safe_dir.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/str.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 #include "entrypoint/transfer/fetch/ranges.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/str.h"
 #include "entrypoint/transfer/s3/etag.h"
 

@@ -1,7 +1,7 @@
 #include "entrypoint/transfer/fetch/stream.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/str.h"
 
 #include <errno.h>

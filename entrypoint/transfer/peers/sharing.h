@@ -9,7 +9,7 @@
 #ifndef ENTRYPOINT_TRANSFER_PEERS_SHARING_H
 #define ENTRYPOINT_TRANSFER_PEERS_SHARING_H
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/transfer/peers/peer_client.h"
 #include "entrypoint/transfer/peers/peer_server.h"
 

@@ -1,10 +1,10 @@
 #include "entrypoint/transfer/s3/credentials.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/json.h"
-#include "common/redact.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "common/str.h"
+#include "common/text/redact.h"
 #include "entrypoint/transfer/http/pool.h"
 
 #include <openssl/crypto.h>

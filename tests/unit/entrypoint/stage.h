@@ -10,8 +10,8 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/log.h"
+#include "common/file/file.h"
+#include "common/log/log.h"
 #include "entrypoint/host/observe/output_lock.h"
 #include "entrypoint/host/preflight/preflight_child.h"
 #include "entrypoint/host/ranks/rank.h"

@@ -1,8 +1,8 @@
 /* The program itself, as people call it. */
 #include "common/buf.h"
 #include "common/exit_code.h"
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "tests/support/unit.h"
 
 #ifdef RINGMASTER_HAS_TRANSFER

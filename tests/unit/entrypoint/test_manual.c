@@ -1,7 +1,7 @@
 #include "entrypoint/manual.h"
 
 #include "common/exit_code.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/settings.h"
 #include "tests/support/unit.h"

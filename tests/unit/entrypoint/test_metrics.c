@@ -1,6 +1,6 @@
 #include "entrypoint/metrics.h"
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "tests/support/unit.h"
 
 static void metric_definitions_have_names_and_expressions(void) {

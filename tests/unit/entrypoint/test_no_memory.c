@@ -2,9 +2,9 @@
  * number N fails, alone or with all behind it, for every N: an error with a text, or the answer
  * that there is with memory. Under a sanitizer nothing is lost either. */
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/host/preflight/host_info.h"
 #include "entrypoint/host/role_state.h"
 #include "entrypoint/job/cluster/cluster.h"

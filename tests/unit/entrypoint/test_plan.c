@@ -1,4 +1,4 @@
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/plan.h"
 #include "tests/support/unit.h"
 

@@ -1,6 +1,6 @@
 #include "entrypoint/program_answer.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

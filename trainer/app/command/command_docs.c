@@ -1,7 +1,7 @@
 /* Tables of the reference pages, printed as Markdown from the tables that the program itself uses.
  * docs/generate.sh puts them into docs/reference, and a test compares the pages with them. */
 #include "common/exit_code.h"
-#include "common/nearest.h"
+#include "common/text/nearest.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/options.h"

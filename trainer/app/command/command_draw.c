@@ -1,7 +1,7 @@
 /* ringtrain draw: draws objects on pictures. */
 #include "common/cleanup.h"
-#include "common/log.h"
-#include "common/wrap.h"
+#include "common/log/log.h"
+#include "common/text/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/options/flag.h"

@@ -1,4 +1,4 @@
-#include "common/wrap.h"
+#include "common/text/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/command/eval_watch.h"

@@ -1,6 +1,6 @@
 /* ringtrain inspect coco: counts a data set and reports what is wrong in it. */
 #include "common/buf.h"
-#include "common/wrap.h"
+#include "common/text/wrap.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/command/output.h"
 #include "trainer/data/coco/coco_check.h"

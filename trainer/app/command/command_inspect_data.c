@@ -1,11 +1,11 @@
 /* ringtrain inspect data: decodes each picture of a data set once and reports what is wrong. */
 #include "trainer/app/command/command_inspect_data.h"
 #include "common/str.h"
-#include "common/wrap.h"
+#include "common/text/wrap.h"
 
 #include "common/buf.h"
-#include "common/cpus.h"
-#include "common/log.h"
+#include "common/log/log.h"
+#include "common/system/cpus.h"
 #include "trainer/app/command/output.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/task/sample_health.h"

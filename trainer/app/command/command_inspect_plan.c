@@ -1,8 +1,8 @@
 #include "trainer/app/command/command_inspect_plan.h"
-#include "common/wrap.h"
+#include "common/text/wrap.h"
 
 #include "common/buf.h"
-#include "common/cpus.h"
+#include "common/system/cpus.h"
 #include "trainer/app/command/count_launches.h"
 #include "trainer/app/command/output.h"
 #include "trainer/app/device/device.h"

@@ -1,6 +1,6 @@
 /* Man page sections on flags, recipes and exit codes, from the program's own tables. */
 #include "common/exit_code.h"
-#include "common/roff.h"
+#include "common/text/roff.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/options.h"

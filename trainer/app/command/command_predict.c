@@ -1,9 +1,9 @@
 /* ringtrain predict: applies a trained network to pictures without labels. */
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/log.h"
+#include "common/file/file.h"
+#include "common/log/log.h"
 #include "common/str.h"
-#include "common/wrap.h"
+#include "common/text/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/trained.h"
 #include "trainer/app/device/device.h"

@@ -1,5 +1,5 @@
-#include "common/nearest.h"
-#include "common/wrap.h"
+#include "common/text/nearest.h"
+#include "common/text/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/command/writing.h"

@@ -1,5 +1,5 @@
 /* ringtrain prepare shapes --coco: writes the sample detection set. */
-#include "common/wrap.h"
+#include "common/text/wrap.h"
 #include "trainer/app/command/command_coco.h"
 #include "trainer/app/command/writing.h"
 #include "trainer/app/options/flag.h"

@@ -1,5 +1,5 @@
 #include "common/str.h"
-#include "common/wrap.h"
+#include "common/text/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"

@@ -1,6 +1,6 @@
 #include "trainer/app/command/trained.h"
 
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/step/fp16_fold_check.h"

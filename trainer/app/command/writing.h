@@ -1,8 +1,8 @@
-/* The line of progress of a command that writes pictures (common/status_line.h). */
+/* The line of progress of a command that writes pictures (common/log/status_line.h). */
 #ifndef TRAINER_APP_COMMAND_WRITING_H
 #define TRAINER_APP_COMMAND_WRITING_H
 
-#include "common/status_line.h"
+#include "common/log/status_line.h"
 
 #include <stdint.h>
 

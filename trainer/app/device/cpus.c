@@ -2,9 +2,9 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/str.h"
+#include "common/system/cpus.h"
 
 #include <stdlib.h>
 

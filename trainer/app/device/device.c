@@ -1,6 +1,6 @@
 #include "trainer/app/device/device.h"
 
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/app/device/locality.h"
 #include "trainer/app/device/pin.h"
 

@@ -1,7 +1,7 @@
 #include "trainer/app/device/locality.h"
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/str.h"
 
 #include <ctype.h>

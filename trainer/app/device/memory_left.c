@@ -1,7 +1,7 @@
 #include "trainer/app/device/memory_left.h"
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <limits.h>
 #include <stdbool.h>

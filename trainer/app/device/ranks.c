@@ -1,8 +1,8 @@
 #include "trainer/app/device/ranks.h"
 
 #include "common/cleanup.h"
-#include "common/progress.h"
 #include "common/str.h"
+#include "common/system/progress.h"
 #ifdef RINGMASTER_HAVE_MPI
 #include "trainer/comm/mpi/comm_mpi.h"
 #endif

@@ -2,7 +2,7 @@
 
 #include "trainer/app/device/cpus.h"
 
-#include "common/log.h"
+#include "common/log/log.h"
 
 #include <omp.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 #include "trainer/app/options/flag.h"
 
 #include "common/buf.h"
-#include "common/json_text.h"
-#include "common/nearest.h"
-#include "common/roff.h"
+#include "common/json/json_text.h"
 #include "common/str.h"
-#include "common/wrap.h"
+#include "common/text/nearest.h"
+#include "common/text/roff.h"
+#include "common/text/wrap.h"
 #include "trainer/app/options/flag_word.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "trainer/app/options/inputs.h"
 
 #include "common/cleanup.h"
-#include "common/file_look.h"
+#include "common/file/file_look.h"
 #include "trainer/data/dataset/splits.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "trainer/app/options/near_file.h"
 
-#include "common/nearest.h"
+#include "common/text/nearest.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "trainer/app/options/options.h"
 
-#include "common/wrap.h"
+#include "common/text/wrap.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/recipe.h"
 

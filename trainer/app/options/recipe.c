@@ -1,6 +1,6 @@
 #include "trainer/app/options/recipe.h"
 
-#include "common/nearest.h"
+#include "common/text/nearest.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "trainer/app/run/best.h"
 
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/app/run/save.h"
 #include "trainer/checkpoint/model_dir.h"
 

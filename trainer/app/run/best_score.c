@@ -1,7 +1,7 @@
 #include "trainer/app/run/best_score.h"
 
 #include "common/buf.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/app/task/tasks.h"
 #include "trainer/checkpoint/model_dir.h"
 

@@ -1,6 +1,6 @@
 #include "trainer/app/run/closing.h"
 
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/run/best.h"
 

@@ -1,9 +1,9 @@
 #include "trainer/app/run/eval_artifacts.h"
 
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/output_path.h"
+#include "common/file/file.h"
+#include "common/file/output_path.h"
+#include "common/log/log.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -3,8 +3,8 @@
 #define TRAINER_APP_RUN_EVALUATE_H
 
 #include "common/error.h"
-#include "common/progress.h"
-#include "common/status_line.h"
+#include "common/log/status_line.h"
+#include "common/system/progress.h"
 #include "trainer/app/run/eval_artifacts.h"
 #include "trainer/app/step/network.h"
 #include "trainer/app/task/class_tally.h"

@@ -1,8 +1,8 @@
 #include "trainer/app/run/record.h"
 
 #include "common/buf.h"
-#include "common/json_text.h"
-#include "common/log.h"
+#include "common/json/json_text.h"
+#include "common/log/log.h"
 #include "trainer/telemetry/run_log.h"
 
 #include <inttypes.h>

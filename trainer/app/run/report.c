@@ -2,7 +2,7 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "common/str.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/options.h"

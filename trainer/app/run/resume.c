@@ -1,8 +1,8 @@
 #include "trainer/app/run/resume.h"
 
 #include "common/buf.h"
-#include "common/log.h"
-#include "common/output_path.h"
+#include "common/file/output_path.h"
+#include "common/log/log.h"
 #include "common/run_id.h"
 #include "common/str.h"
 #include "trainer/app/run/bn_statistics.h"

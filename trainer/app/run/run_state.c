@@ -1,6 +1,6 @@
 #include "trainer/app/run/run_state.h"
 
-#include "common/json.h"
+#include "common/json/json.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/run/best.h"
 #include "trainer/app/run/bn_statistics.h"

@@ -1,7 +1,7 @@
 #include "trainer/app/run/training_run.h"
 
 #include "common/buf.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "common/run_id.h"
 #include "common/str.h"
 #include "trainer/app/device/device.h"

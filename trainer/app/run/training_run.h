@@ -6,7 +6,7 @@
 #define TRAINER_APP_RUN_TRAINING_RUN_H
 
 #include "common/error.h"
-#include "common/progress.h"
+#include "common/system/progress.h"
 #include "trainer/app/run/best_score.h"
 #include "trainer/app/run/checkpoint_policy.h"
 #include "trainer/app/run/eval_artifacts.h"

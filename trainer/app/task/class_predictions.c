@@ -1,9 +1,9 @@
 #include "trainer/app/task/class_predictions.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/json.h"
-#include "common/output_path.h"
+#include "common/file/file.h"
+#include "common/file/output_path.h"
+#include "common/json/json.h"
 #include "common/str.h"
 #include "trainer/data/dataset/labelled.h"
 

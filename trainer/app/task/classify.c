@@ -1,6 +1,6 @@
 /* Image classification: a folder of class folders, or a synthetic set. */
 #include "common/cleanup.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/task/class_predictions.h"
 #include "trainer/app/task/classes.h"

@@ -1,7 +1,7 @@
 #include "trainer/app/task/detect_batches.h"
 
 #include "common/buf.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/app/task/detect_sets.h"
 
 #include <stdint.h>

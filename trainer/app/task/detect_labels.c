@@ -1,7 +1,7 @@
 #include "trainer/app/task/detect_labels.h"
 
-#include "common/file_look.h"
-#include "common/log.h"
+#include "common/file/file_look.h"
+#include "common/log/log.h"
 #include "common/str.h"
 #include "trainer/checkpoint/safetensors.h"
 

@@ -1,7 +1,7 @@
 #include "trainer/app/task/detect_pictures.h"
 
 #include "common/cleanup.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/codec/picture.h"
 #include "trainer/data/draw/painter.h"

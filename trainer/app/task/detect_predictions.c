@@ -1,6 +1,6 @@
 #include "trainer/app/task/detect_predictions.h"
 
-#include "common/output_path.h"
+#include "common/file/output_path.h"
 #include "trainer/app/task/detect_data.h"
 #include "trainer/data/coco/coco_results_pack.h"
 #include "trainer/data/coco/coco_results_write.h"

@@ -1,7 +1,7 @@
 #include "trainer/app/task/detect_score.h"
 
 #include "common/cleanup.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/app/task/detect_pictures.h"
 #include "trainer/app/task/detect_predictions.h"
 #include "trainer/comm/gather.h"

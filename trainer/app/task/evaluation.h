@@ -2,7 +2,7 @@
 #ifndef TRAINER_APP_TASK_EVALUATION_H
 #define TRAINER_APP_TASK_EVALUATION_H
 
-#include "common/metric_line.h"
+#include "common/text/metric_line.h"
 #include "trainer/models/model.h"
 
 #include <stdbool.h>

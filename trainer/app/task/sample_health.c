@@ -1,7 +1,7 @@
 #include "trainer/app/task/sample_health.h"
 
 #include "common/cleanup.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "common/str.h"
 
 #include <inttypes.h>

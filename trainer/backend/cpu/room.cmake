@@ -23,7 +23,7 @@ file(GLOB cpu_loops_conv CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/ke
     ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/loop_*.c)
 room(trainer/backend/cpu/kernels USES trainer/math LINKS ${cpu_libraries} EXCLUDE ${cpu_loops})
 room(trainer/backend/cpu/kernels/conv USES trainer/backend/cpu/kernels EXCLUDE ${cpu_loops_conv})
-room(trainer/backend/cpu/base USES common trainer/graph trainer/math
+room(trainer/backend/cpu/base USES common/* trainer/graph trainer/math
     trainer/backend/cpu/kernels
     LINKS ${cpu_libraries})
 room(trainer/backend/cpu/dense USES trainer/backend/cpu/base LINKS ${cpu_libraries})

@@ -26,13 +26,13 @@ endif()
 room(trainer/backend/cuda/kernels USES trainer/graph trainer/math)
 room(trainer/backend/cuda/kernels/detect USES trainer/graph trainer/math
     trainer/backend/cuda/kernels)
-room(trainer/backend/cuda/base USES common trainer/graph
+room(trainer/backend/cuda/base USES common/* trainer/graph
     trainer/backend/cuda/kernels)
-room(trainer/backend/cuda/dnn USES common trainer/graph trainer/backend/cuda/kernels
+room(trainer/backend/cuda/dnn USES common/* trainer/graph trainer/backend/cuda/kernels
     trainer/backend/cuda/base EXCLUDE ${cuda_out})
-room(trainer/backend/cuda/steps USES common trainer/graph trainer/backend/cuda/kernels
+room(trainer/backend/cuda/steps USES common/* trainer/graph trainer/backend/cuda/kernels
     trainer/backend/cuda/kernels/detect trainer/backend/cuda/base)
-room(trainer/backend/cuda USES common trainer/graph trainer/backend/cuda/kernels
+room(trainer/backend/cuda USES common/* trainer/graph trainer/backend/cuda/kernels
     trainer/backend/cuda/base trainer/backend/cuda/dnn trainer/backend/cuda/steps)
 string(REPLACE ";" " " sm "${RINGMASTER_CUDA_ARCHITECTURES}")
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/base/architectures.c

@@ -1,6 +1,6 @@
 #include "trainer/backend/cuda/simulated_gpu.h"
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/base/device.h"
 #include "trainer/backend/cuda/base/overlap.h"

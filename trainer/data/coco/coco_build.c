@@ -1,6 +1,6 @@
 #include "trainer/data/coco/coco_build.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "trainer/data/coco/coco_build_parts.h"
 #include "trainer/data/coco/coco_file.h"
 #include "trainer/data/coco/coco_json.h"

@@ -5,7 +5,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "common/json_stream.h"
+#include "common/json/json_stream.h"
 #include "trainer/data/coco/coco_file.h"
 #include "trainer/data/coco/coco_index.h"
 #include "trainer/data/coco/coco_segment.h"

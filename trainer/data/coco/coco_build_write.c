@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/crc32c.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <errno.h>
 #include <stdlib.h>

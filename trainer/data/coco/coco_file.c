@@ -1,7 +1,7 @@
 #include "trainer/data/coco/coco_file.h"
 
 #include "common/crc32c.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -6,7 +6,7 @@
 #define TRAINER_DATA_COCO_COCO_FILE_H
 
 #include "common/error.h"
-#include "common/output_path.h"
+#include "common/file/output_path.h"
 #include "trainer/data/coco/coco_index.h"
 
 #include <stddef.h>
@@ -41,7 +41,7 @@ struct coco_head {
 /* Fills in magic, mark and checksum. */
 void coco_head_seal(struct coco_head *head);
 
-/* Files that an index may overwrite (common/output_path.h). */
+/* Files that an index may overwrite (common/file/output_path.h). */
 extern const struct output_path_kind COCO_FILE_KIND;
 
 /* Maps the contents of FD, memory that no other process can shorten. NAME is for errors, and kept

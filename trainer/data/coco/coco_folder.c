@@ -1,6 +1,6 @@
 #include "trainer/data/coco/coco_folder.h"
 
-#include "common/file_look.h"
+#include "common/file/file_look.h"
 
 #include <dirent.h>
 #include <errno.h>

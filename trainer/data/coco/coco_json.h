@@ -3,7 +3,7 @@
 #define TRAINER_DATA_COCO_COCO_JSON_H
 
 #include "common/error.h"
-#include "common/json_stream.h"
+#include "common/json/json_stream.h"
 
 #include <stdint.h>
 

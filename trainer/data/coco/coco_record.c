@@ -1,7 +1,7 @@
 #include "trainer/data/coco/coco_record.h"
 
 #include "common/cleanup.h"
-#include "common/json_number.h"
+#include "common/json/json_number.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "trainer/data/coco/coco_results.h"
 
-#include "common/json_stream.h"
+#include "common/json/json_stream.h"
 #include "trainer/data/coco/coco_json.h"
 #include "trainer/data/coco/coco_record.h"
 

@@ -1,7 +1,7 @@
 #include "trainer/data/coco/coco_results_write.h"
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <inttypes.h>
 

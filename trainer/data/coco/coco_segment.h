@@ -15,7 +15,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "common/json_stream.h"
+#include "common/json/json_stream.h"
 #include "trainer/eval/rle.h"
 #include "trainer/eval/rle_polygon.h"
 

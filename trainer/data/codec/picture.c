@@ -1,6 +1,6 @@
 #include "trainer/data/codec/picture.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/codec/png.h"
 

@@ -1,6 +1,6 @@
 #include "trainer/data/dataset/dataset.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/str.h"
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/dataset/folder.h"

@@ -1,8 +1,8 @@
 #include "trainer/data/detect/picture_index.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "common/str.h"
 #include "trainer/data/codec/picture.h"
 #include "trainer/data/detect/detection_set.h"

@@ -1,7 +1,7 @@
 #include "trainer/data/draw/draw_names.h"
 
 #include "common/cleanup.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/data/draw/ascii_fallback.h"
 #include "trainer/data/draw/utf8.h"
 

@@ -1,8 +1,8 @@
 #include "trainer/data/draw/draw_targets.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/output_path.h"
+#include "common/file/file.h"
+#include "common/file/output_path.h"
 
 #include <inttypes.h>
 #include <limits.h>

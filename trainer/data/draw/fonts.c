@@ -1,6 +1,6 @@
 #include "trainer/data/draw/fonts.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "trainer/data/shapes/coco_scene.h"
 
-#include "common/json_text.h"
+#include "common/json/json_text.h"
 #include "trainer/eval/rle_polygon.h"
 #include "trainer/eval/rle_text.h"
 

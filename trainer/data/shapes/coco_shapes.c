@@ -1,7 +1,7 @@
 #include "trainer/data/shapes/coco_shapes.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/shapes/coco_scene.h"
 

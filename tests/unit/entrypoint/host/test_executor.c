@@ -1,7 +1,7 @@
 #include "entrypoint/host/executor.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/host/ranks/rank_slot.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/addresses.h"

@@ -1,7 +1,7 @@
 #include "entrypoint/host/line_forward.h"
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/link.h"
 #include "tests/support/unit.h"

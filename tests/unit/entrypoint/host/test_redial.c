@@ -1,7 +1,7 @@
 #include "entrypoint/host/redial.h"
 
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/wire/dial.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/listener.h"

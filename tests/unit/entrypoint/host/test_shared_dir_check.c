@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/shared_dir_check.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/reaping.h"

@@ -1,5 +1,5 @@
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "entrypoint/host/observe/output_lock.h"
 #include "entrypoint/host/supervisor.h"
 #include "tests/support/unit.h"

@@ -1,6 +1,6 @@
 #include "entrypoint/host/worker.h"
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/worker_state.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/listener.h"

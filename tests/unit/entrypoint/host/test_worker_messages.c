@@ -1,7 +1,7 @@
 #include "entrypoint/host/worker_messages.h"
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/quiet_link.h"
 #include "tests/support/unit.h"

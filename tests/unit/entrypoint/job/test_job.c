@@ -1,5 +1,5 @@
-#include "common/file.h"
-#include "common/redact.h"
+#include "common/file/file.h"
+#include "common/text/redact.h"
 #include "entrypoint/job/job.h"
 #include "tests/support/beside.h"
 #include "tests/support/unit.h"

@@ -1,4 +1,4 @@
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/job/key.h"
 #include "tests/support/unit.h"
 

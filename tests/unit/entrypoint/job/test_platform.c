@@ -1,5 +1,5 @@
-#include "common/cpus.h"
-#include "common/file.h"
+#include "common/file/file.h"
+#include "common/system/cpus.h"
 #include "entrypoint/job/platform.h"
 #include "tests/support/unit.h"
 

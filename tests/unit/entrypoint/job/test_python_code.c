@@ -1,6 +1,6 @@
 #include "entrypoint/job/python_code.h"
 
-#include "common/redact.h"
+#include "common/text/redact.h"
 #include "tests/support/tree.h"
 #include "tests/support/unit.h"
 

@@ -1,5 +1,5 @@
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/job/cluster/platform_description.h"
 #include "entrypoint/job/cluster/platform_table.h"
 #include "entrypoint/job/settings.h"

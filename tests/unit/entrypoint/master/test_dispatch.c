@@ -1,7 +1,7 @@
 #include "entrypoint/master/dispatch.h"
 
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/master/members/join.h"
 #include "entrypoint/master/members/lease.h"
 #include "entrypoint/master/relaunch.h"

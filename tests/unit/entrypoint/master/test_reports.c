@@ -1,7 +1,7 @@
 #include "tests/support/held_clock.h"
 #include "tests/unit/entrypoint/stage.h"
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/master/reports.h"
 #include "entrypoint/outcome/rank_report.h"
 #include "entrypoint/wire/frame.h"

@@ -1,7 +1,7 @@
 #include "entrypoint/master/telling.h"
 
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/quiet_link.h"
 #include "tests/support/unit.h"

@@ -1,7 +1,7 @@
 #include "entrypoint/master/uploads.h"
 
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/unit.h"
 

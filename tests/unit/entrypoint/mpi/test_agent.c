@@ -1,6 +1,6 @@
 #include "entrypoint/mpi/agent.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/run_id.h"
 #include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/frame.h"

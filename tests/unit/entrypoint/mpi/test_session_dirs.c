@@ -1,4 +1,4 @@
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/mpi/session_dirs.h"
 #include "tests/support/unit.h"
 

@@ -1,7 +1,7 @@
 #include "entrypoint/os/child.h"
 
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/held_clock.h"
 #include "tests/support/unit.h"
 

@@ -1,5 +1,5 @@
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/os/file_writer.h"
 #include "entrypoint/os/file_writer_process.h"
 #include "tests/support/held_clock.h"

@@ -1,6 +1,6 @@
 #include "common/buf.h"
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/os/file_writer_process.h"
 #include "tests/support/unit.h"
 

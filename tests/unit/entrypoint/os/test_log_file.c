@@ -1,5 +1,5 @@
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/os/log_file.h"
 #include "tests/support/unit.h"
 

@@ -1,6 +1,6 @@
 #include "entrypoint/os/runtime_dirs.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 
 #include <signal.h>

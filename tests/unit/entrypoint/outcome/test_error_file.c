@@ -1,7 +1,7 @@
 #include "entrypoint/outcome/error_file.h"
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

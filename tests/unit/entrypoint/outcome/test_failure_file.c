@@ -1,7 +1,7 @@
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/redact.h"
+#include "common/file/file.h"
 #include "common/str.h"
+#include "common/text/redact.h"
 #include "entrypoint/outcome/failure_file.h"
 #include "tests/support/unit.h"
 

@@ -1,5 +1,5 @@
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/outcome/metric_counts.h"
 #include "tests/support/unit.h"
 

@@ -1,5 +1,5 @@
-#include "common/json.h"
-#include "common/redact.h"
+#include "common/json/json.h"
+#include "common/text/redact.h"
 #include "entrypoint/outcome/record.h"
 #include "tests/support/paper.h"
 #include "tests/support/unit.h"

@@ -1,4 +1,4 @@
-#include "common/metric_line.h"
+#include "common/text/metric_line.h"
 #include "entrypoint/outcome/metric_counts.h"
 #include "entrypoint/outcome/regex.h"
 #include "tests/support/unit.h"

@@ -1,7 +1,7 @@
 /* What the transfer program reads, its order, servers' answers, credentials, addresses, where the
  * allocation number N fails, for every N (support/no_memory_rows.h). What a host asks another one
  * for (peers/peer_request.h) allocates nothing. */
-#include "common/redact.h"
+#include "common/text/redact.h"
 #include "entrypoint/transfer/download_order.h"
 #include "entrypoint/transfer/peers/peer_request.h"
 #include "entrypoint/transfer/s3/address.h"

@@ -1,6 +1,6 @@
 #include "entrypoint/wire/control_socket.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/unit.h"
 

@@ -1,7 +1,7 @@
 #include "entrypoint/wire/message.h"
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/paper.h"
 #include "tests/support/unit.h"

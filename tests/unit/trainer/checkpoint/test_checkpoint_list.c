@@ -1,6 +1,6 @@
 #include "trainer/checkpoint/checkpoint_list.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/checkpoint/checkpoint.h"
 

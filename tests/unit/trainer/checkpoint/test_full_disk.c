@@ -1,7 +1,7 @@
 /* What checkpoint_save does where the disk is full. This program is linked with --wrap=write and
  * --wrap=unlink (tests/room.cmake): a folder takes so many bytes and no more, as a disk of its own
  * would, or lets no checkpoint go. */
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/checkpoint/checkpoint.h"
 

@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
 #include "common/crc32c.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/checkpoint/safetensors_form.h"

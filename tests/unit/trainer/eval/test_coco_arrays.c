@@ -1,7 +1,7 @@
 #include "trainer/eval/coco_arrays.h"
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 
 #include <limits.h>

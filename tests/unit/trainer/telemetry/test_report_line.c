@@ -1,4 +1,4 @@
-#include "common/metric_line.h"
+#include "common/text/metric_line.h"
 #include "tests/support/unit.h"
 #include "trainer/telemetry/report_line.h"
 

@@ -1,8 +1,8 @@
 #include "trainer/telemetry/run_log.h"
 
 #include "common/buf.h"
-#include "common/file.h"
-#include "common/log.h"
+#include "common/file/file.h"
+#include "common/log/log.h"
 #include "tests/support/unit.h"
 
 #include <math.h>

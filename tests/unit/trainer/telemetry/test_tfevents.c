@@ -1,6 +1,6 @@
 #include "common/clock.h"
 #include "common/crc32c.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/telemetry/tfevents.h"
 

@@ -1,7 +1,7 @@
 #include "trainer/backend/cuda/base/device.h"
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "trainer/backend/cuda/base/architectures.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 #include "trainer/backend/cuda/dnn/dnn_device.h"
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <stdio.h>
 

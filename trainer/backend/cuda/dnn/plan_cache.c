@@ -2,7 +2,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

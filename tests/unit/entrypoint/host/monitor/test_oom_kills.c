@@ -1,4 +1,4 @@
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/host/monitor/oom_kills.h"
 #include "tests/support/unit.h"
 

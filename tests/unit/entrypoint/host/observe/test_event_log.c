@@ -2,7 +2,7 @@
 
 #include "tests/unit/entrypoint/stage.h"
 
-#include "common/json.h"
+#include "common/json/json.h"
 
 static struct buf events;
 

@@ -1,8 +1,8 @@
 #include "entrypoint/host/observe/failure_writer.h"
 
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/log.h"
+#include "common/file/file.h"
+#include "common/log/log.h"
 #include "entrypoint/host/observe/output_lock.h"
 #include "tests/support/ended.h"
 #include "tests/support/held_clock.h"

@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
-#include "common/json.h"
-#include "common/log.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "tests/support/unit.h"
 

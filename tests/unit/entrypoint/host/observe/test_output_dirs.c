@@ -1,4 +1,4 @@
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/host/observe/output_dirs.h"
 #include "entrypoint/os/run_as.h"
 #include "tests/support/unit.h"

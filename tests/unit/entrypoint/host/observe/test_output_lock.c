@@ -1,6 +1,6 @@
 #include "entrypoint/host/observe/output_lock.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 
 #include <dlfcn.h>

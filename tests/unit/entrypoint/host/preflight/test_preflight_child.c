@@ -1,4 +1,4 @@
-#include "common/sealed_memfd.h"
+#include "common/system/sealed_memfd.h"
 #include "entrypoint/host/preflight/preflight_child.h"
 #include "tests/support/unit.h"
 

@@ -1,5 +1,5 @@
 /* The child is this program, started anew (stage.h). */
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/preflight/preflight_probe.h"
 #include "tests/support/addresses.h"
 #include "tests/unit/entrypoint/stage.h"

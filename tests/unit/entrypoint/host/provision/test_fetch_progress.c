@@ -1,6 +1,6 @@
 #include "entrypoint/host/provision/fetch_progress.h"
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

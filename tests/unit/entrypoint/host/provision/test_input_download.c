@@ -1,4 +1,4 @@
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/provision/input_download.h"
 #include "entrypoint/job/key.h"
 #include "tests/support/ports.h"

@@ -1,4 +1,4 @@
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/provision/output_upload.h"
 #include "tests/support/unit.h"
 

@@ -1,4 +1,4 @@
-#include "common/json.h"
+#include "common/json/json.h"
 #include "common/str.h"
 #include "entrypoint/host/provision/transfer_process.h"
 #include "tests/support/beside.h"

@@ -1,4 +1,4 @@
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/ranks/crew_sinks.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/unit.h"

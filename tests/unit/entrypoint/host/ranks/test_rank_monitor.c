@@ -1,7 +1,7 @@
 #include "entrypoint/host/ranks/rank_monitor.h"
 
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/host/monitor/cpu_time.h"
 #include "entrypoint/host/ranks/rank_slot.h"
 #include "entrypoint/wire/frame.h"

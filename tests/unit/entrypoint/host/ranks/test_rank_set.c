@@ -1,5 +1,5 @@
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "entrypoint/host/ranks/rank_set.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/unit/entrypoint/stage.h"

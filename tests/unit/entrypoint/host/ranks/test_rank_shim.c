@@ -1,7 +1,7 @@
 /* The shim alone: this test is its supervisor. */
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "common/run_id.h"
 #include "entrypoint/host/ranks/launch_spec.h"
 #include "entrypoint/host/ranks/rank.h"

@@ -1,5 +1,5 @@
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/job/cluster/host_list_formats.h"
 #include "tests/support/unit.h"
 

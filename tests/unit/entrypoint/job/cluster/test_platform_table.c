@@ -1,5 +1,5 @@
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/job/cluster/cluster.h"
 #include "entrypoint/job/cluster/platform_table.h"
 #include "tests/support/unit.h"

@@ -1,4 +1,4 @@
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/job/machine/efa.h"
 #include "tests/support/rdma.h"
 #include "tests/support/tree.h"

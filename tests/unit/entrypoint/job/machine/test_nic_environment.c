@@ -1,4 +1,4 @@
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/job/machine/nic_environment.h"
 #include "tests/support/unit.h"
 

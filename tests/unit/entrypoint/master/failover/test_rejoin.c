@@ -1,7 +1,7 @@
 #include "entrypoint/master/failover/rejoin.h"
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/master/master.h"
 #include "entrypoint/master/members/join.h"
 #include "entrypoint/master/members/lease.h"

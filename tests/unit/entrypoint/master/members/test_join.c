@@ -1,4 +1,4 @@
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/master/members/fetch_wait.h"
 #include "entrypoint/master/members/join.h"
 #include "tests/support/held_clock.h"

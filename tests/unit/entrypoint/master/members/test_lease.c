@@ -2,8 +2,8 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/held_clock.h"
 #include "tests/support/unit.h"

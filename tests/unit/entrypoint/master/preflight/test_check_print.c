@@ -1,7 +1,7 @@
 #include "entrypoint/master/preflight/check_print.h"
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/master/preflight/check_rows.h"
 #include "tests/support/pty.h"
 

@@ -1,6 +1,6 @@
 #include "entrypoint/master/preflight/check_rows.h"
 
-#include "common/json.h"
+#include "common/json/json.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

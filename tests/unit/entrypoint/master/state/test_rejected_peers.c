@@ -1,7 +1,7 @@
 #include "entrypoint/master/state/rejected_peers.h"
 
 #include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
 #include "tests/support/addresses.h"
 #include "tests/support/reaping.h"
 #include "tests/support/unit.h"

@@ -1,5 +1,5 @@
 #include "common/clock.h"
-#include "common/json.h"
+#include "common/json/json.h"
 #include "entrypoint/master/state/state.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/unit.h"

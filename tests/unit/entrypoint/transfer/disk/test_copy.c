@@ -1,6 +1,6 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/transfer/disk/copy.h"
 #include "tests/support/unit.h"
 

@@ -1,5 +1,5 @@
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/transfer/disk/inotify_wait.h"
 #include "tests/support/unit.h"
 

@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/transfer/disk/scan.h"
 #include "tests/support/unit.h"
 

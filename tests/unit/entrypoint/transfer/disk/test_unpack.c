@@ -1,5 +1,5 @@
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/transfer/disk/safe_dir.h"
 #include "entrypoint/transfer/disk/unpack.h"
 #include "tests/support/unit.h"

@@ -1,7 +1,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/transfer/fetch/stream.h"
 #include "tests/support/http_server.h"
 #include "tests/support/unit.h"

@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/transfer/disk/safe_dir.h"
 #include "entrypoint/transfer/peers/catalog.h"
 #include "tests/support/unit.h"

@@ -3,7 +3,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/transfer/fetch/stream.h"
 #include "entrypoint/transfer/peers/peer_client.h"
 #include "tests/support/unit.h"

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/transfer/disk/safe_dir.h"
 #include "entrypoint/transfer/fetch/prefix.h"
 #include "tests/support/http_server.h"

@@ -1,5 +1,5 @@
-#include "common/file.h"
-#include "common/redact.h"
+#include "common/file/file.h"
+#include "common/text/redact.h"
 #include "entrypoint/transfer/s3/credentials.h"
 #include "tests/support/http_server.h"
 #include "tests/support/unit.h"

@@ -1,5 +1,5 @@
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "entrypoint/transfer/upload/upload.h"
 #include "tests/unit/entrypoint/transfer/s3_stage.h"
 

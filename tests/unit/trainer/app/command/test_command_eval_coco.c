@@ -3,8 +3,8 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "tests/support/printed.h"
 #include "tests/support/unit.h"
 

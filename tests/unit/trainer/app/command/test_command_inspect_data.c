@@ -3,7 +3,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/printed.h"
 #include "tests/support/unit.h"
 #include "trainer/app/command/command.h"

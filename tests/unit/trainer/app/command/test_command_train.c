@@ -1,6 +1,6 @@
 /* Whole runs of the trainer on a few small pictures, each in a process of its own. */
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "tests/support/printed.h"
 #include "tests/support/unit.h"
 #include "trainer/app/command/command.h"

@@ -1,4 +1,4 @@
-#include "common/cpus.h"
+#include "common/system/cpus.h"
 #include "tests/support/unit.h"
 #include "trainer/app/device/cpus.h"
 

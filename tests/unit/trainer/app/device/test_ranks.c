@@ -1,4 +1,4 @@
-#include "common/progress.h"
+#include "common/system/progress.h"
 #include "tests/support/unit.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/comm/comm.h"

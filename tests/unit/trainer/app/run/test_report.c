@@ -1,6 +1,6 @@
 #include "common/buf.h"
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/run/report.h"

@@ -1,6 +1,6 @@
 #include "trainer/app/run/report.h"
 
-#include "common/log.h"
+#include "common/log/log.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

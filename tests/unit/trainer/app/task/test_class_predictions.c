@@ -1,7 +1,7 @@
 #include "trainer/app/task/class_predictions.h"
 
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "tests/support/unit.h"
 #include "trainer/data/dataset/labelled.h"
 

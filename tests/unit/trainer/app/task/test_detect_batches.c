@@ -3,7 +3,7 @@
 
 #include "tests/unit/trainer/app/task/detect_ask.h"
 
-#include "common/log.h"
+#include "common/log/log.h"
 #include "trainer/app/task/detect_data.h"
 #include "trainer/app/task/tasks.h"
 

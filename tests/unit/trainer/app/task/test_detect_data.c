@@ -2,8 +2,8 @@
  * a case. */
 #include "tests/unit/trainer/app/task/detect_ask.h"
 
-#include "common/file.h"
-#include "common/log.h"
+#include "common/file/file.h"
+#include "common/log/log.h"
 #include "trainer/app/task/detect_data.h"
 #include "trainer/app/task/tasks.h"
 #include "trainer/checkpoint/safetensors.h"

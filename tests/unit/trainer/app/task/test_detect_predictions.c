@@ -3,8 +3,8 @@
 
 #include "tests/unit/trainer/app/task/detect_ask.h"
 
-#include "common/file.h"
-#include "common/json.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
 #include "trainer/app/task/detect_data.h"
 #include "trainer/app/task/tasks.h"
 

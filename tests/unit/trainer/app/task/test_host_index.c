@@ -1,7 +1,7 @@
 /* What ranks of one process tell each other of an index; train_host_index has several. */
 #include "trainer/app/task/host_index.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"

@@ -1,5 +1,5 @@
-#include "common/file.h"
-#include "common/log.h"
+#include "common/file/file.h"
+#include "common/log/log.h"
 #include "tests/support/unit.h"
 #include "trainer/app/task/sample_health.h"
 #include "trainer/comm/comm.h"

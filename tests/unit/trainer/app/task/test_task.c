@@ -1,6 +1,6 @@
 #include "trainer/app/task/tasks.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/data/dataset/labelled.h"
 

@@ -2,7 +2,7 @@
  * gradients are made. */
 #include "trainer/app/weights/pretrained.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/run_id.h"
 #include "tests/support/unit.h"
 #include "trainer/app/weights/weights.h"

@@ -1,7 +1,7 @@
 #include "trainer/data/coco/coco_check.h"
 #include "trainer/data/coco/coco_load.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/unit/trainer/data/coco/coco_files.h"
 #include "trainer/data/codec/picture.h"
 

@@ -1,6 +1,6 @@
 #include "trainer/data/coco/coco_load.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/unit/trainer/data/coco/coco_files.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "trainer/data/codec/picture.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* tests/golden/pictures: odd files and what Pillow reads in them (tests/golden/pictures.py). */
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/codec/png.h"

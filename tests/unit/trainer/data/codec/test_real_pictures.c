@@ -2,7 +2,7 @@
  * header tells, which is read here by hand; gray ones have three equal channels; another
  * orientation in the EXIF tag changes no pixel. How many there are of what was counted with other
  * programs. RINGMASTER_DATA names the folder of the sets. */
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/data/codec/jpeg.h"
 

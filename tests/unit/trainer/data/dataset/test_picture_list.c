@@ -1,6 +1,6 @@
 #include "trainer/data/dataset/picture_list.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "trainer/data/detect/detection_sample.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/unit/trainer/data/coco/coco_files.h"
 #include "tests/unit/trainer/data/detect/golden_sizes.h"
 #include "trainer/data/coco/coco_load.h"

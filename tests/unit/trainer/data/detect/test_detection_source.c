@@ -2,7 +2,7 @@
 
 #include "common/clock.h"
 #include "common/crc32c.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "common/str.h"
 #include "tests/support/unit.h"
 #include "trainer/data/coco/coco_folder.h"

@@ -1,6 +1,6 @@
 #include "trainer/data/detect/picture_index.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/data/coco/coco_load.h"
 #include "trainer/data/codec/picture.h"

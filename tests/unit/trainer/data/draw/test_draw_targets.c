@@ -1,7 +1,7 @@
 #include "trainer/data/coco/coco_load.h"
 #include "trainer/data/draw/draw_targets.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/unit/trainer/data/coco/coco_files.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "trainer/data/draw/fonts.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/fonts.h"
 
 #include <limits.h>

@@ -2,7 +2,7 @@
 #include "trainer/data/coco/coco_load.h"
 #include "trainer/data/shapes/coco_shapes.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/data/coco/coco_check.h"
 #include "trainer/data/coco/coco_folder.h"

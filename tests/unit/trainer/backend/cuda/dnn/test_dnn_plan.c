@@ -1,7 +1,7 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/cuda/dnn/dnn_plan.h"
 
-#include "common/file.h"
+#include "common/file/file.h"
 
 #include <limits.h>
 #include <stdio.h>

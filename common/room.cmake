@@ -1,0 +1,9 @@
+# What both programs share, from the ground up. Other rooms use all of it: common/*.
+room(common LINKS m)
+room(common/file USES common)
+room(common/system USES common common/file)
+room(common/json USES common common/file)
+# json.h hands out jansson's values, so its users see that one header too.
+target_link_libraries(common_json PUBLIC PkgConfig::jansson)
+room(common/text USES common)
+room(common/log USES common common/file common/system common/json common/text)
