@@ -119,6 +119,7 @@ if(TARGET entrypoint)
     with_held_clock(unit_host_observe_failure_writer)
     # What a rank has used of a processor is what its monitor's test says.
     target_link_options(unit_host_ranks PRIVATE -Wl,--wrap=cpu_time_below)
+    room_tests(entrypoint/command WAITS)
     room_tests(entrypoint NAME unit_entrypoint ALONE main no_memory WAITS)
     without_memory(unit_entrypoint_no_memory)
     add_dependencies(unit_entrypoint_main ringmaster)

@@ -1,4 +1,4 @@
-#include "entrypoint/versions.h"
+#include "entrypoint/command/versions.h"
 
 #include "tests/support/unit.h"
 

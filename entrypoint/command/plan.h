@@ -1,7 +1,7 @@
 /* `ringmaster plan`: what would run here, as JSON, without running it or talking to anybody. No
  * secret values. */
-#ifndef ENTRYPOINT_PLAN_H
-#define ENTRYPOINT_PLAN_H
+#ifndef ENTRYPOINT_COMMAND_PLAN_H
+#define ENTRYPOINT_COMMAND_PLAN_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,8 +1,8 @@
 /* Output of a program that is asked something and ends, such as `ringmaster-transfer version` and
  * `ringtrain train --help`: what only those programs know. Blocks, for PROGRAM_ANSWER_SECONDS at
  * most. */
-#ifndef ENTRYPOINT_PROGRAM_ANSWER_H
-#define ENTRYPOINT_PROGRAM_ANSWER_H
+#ifndef ENTRYPOINT_COMMAND_PROGRAM_ANSWER_H
+#define ENTRYPOINT_COMMAND_PROGRAM_ANSWER_H
 
 #include "common/buf.h"
 #include "common/error.h"

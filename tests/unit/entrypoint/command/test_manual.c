@@ -1,4 +1,4 @@
-#include "entrypoint/manual.h"
+#include "entrypoint/command/manual.h"
 
 #include "common/exit_code.h"
 #include "common/file/file.h"

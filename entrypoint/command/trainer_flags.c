@@ -1,9 +1,9 @@
-#include "entrypoint/trainer_flags.h"
+#include "entrypoint/command/trainer_flags.h"
 
 #include "common/cleanup.h"
 #include "common/str.h"
 #include "common/text/nearest.h"
-#include "entrypoint/program_answer.h"
+#include "entrypoint/command/program_answer.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-#include "entrypoint/docs.h"
+#include "entrypoint/command/docs.h"
 
 #include "common/exit_code.h"
 #include "common/text/metric_line.h"
 #include "common/text/nearest.h"
+#include "entrypoint/command/manual.h"
 #include "entrypoint/job/cluster/platform_table.h"
 #include "entrypoint/job/settings.h"
-#include "entrypoint/manual.h"
 #include "entrypoint/master/state/phase.h"
 #include "entrypoint/mpi/custom_options.h"
 #include "entrypoint/outcome/explain.h"

@@ -1,7 +1,7 @@
 /* Versions of libraries that programs of a job may load, for failure reports. None is loaded here:
  * they are read from file names and the distribution's list of packages. */
-#ifndef ENTRYPOINT_LIBRARIES_H
-#define ENTRYPOINT_LIBRARIES_H
+#ifndef ENTRYPOINT_COMMAND_LIBRARIES_H
+#define ENTRYPOINT_COMMAND_LIBRARIES_H
 
 #include <stddef.h>
 

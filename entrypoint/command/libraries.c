@@ -1,4 +1,4 @@
-#include "entrypoint/libraries.h"
+#include "entrypoint/command/libraries.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"

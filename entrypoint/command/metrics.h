@@ -1,6 +1,6 @@
 /* `ringmaster metrics`: the metric definitions for CreateTrainingJob, as JSON. */
-#ifndef ENTRYPOINT_METRICS_H
-#define ENTRYPOINT_METRICS_H
+#ifndef ENTRYPOINT_COMMAND_METRICS_H
+#define ENTRYPOINT_COMMAND_METRICS_H
 
 #include "common/buf.h"
 #include "common/error.h"

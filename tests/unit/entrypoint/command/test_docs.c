@@ -1,4 +1,4 @@
-#include "entrypoint/docs.h"
+#include "entrypoint/command/docs.h"
 
 #include "common/exit_code.h"
 #include "tests/support/paper.h"

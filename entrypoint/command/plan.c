@@ -1,4 +1,4 @@
-#include "entrypoint/plan.h"
+#include "entrypoint/command/plan.h"
 
 #include "common/cleanup.h"
 #include "common/json/json.h"

@@ -1,7 +1,7 @@
 /* Flag check for `ringmaster plan` and `ringmaster check`, which start no trainer that would refuse
  * a mistyped flag: `ringtrain train --help` says which flags there are. */
-#ifndef ENTRYPOINT_TRAINER_FLAGS_H
-#define ENTRYPOINT_TRAINER_FLAGS_H
+#ifndef ENTRYPOINT_COMMAND_TRAINER_FLAGS_H
+#define ENTRYPOINT_COMMAND_TRAINER_FLAGS_H
 
 #include "common/error.h"
 #include "entrypoint/job/job.h"

@@ -1,5 +1,5 @@
 #include "common/json/json.h"
-#include "entrypoint/plan.h"
+#include "entrypoint/command/plan.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

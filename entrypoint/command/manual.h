@@ -1,7 +1,7 @@
 /* Table of ringmaster's commands for --help, the man page and shell completion. Variables and exit
  * codes have tables of their own (job/settings.h, exit_code.h). */
-#ifndef ENTRYPOINT_MANUAL_H
-#define ENTRYPOINT_MANUAL_H
+#ifndef ENTRYPOINT_COMMAND_MANUAL_H
+#define ENTRYPOINT_COMMAND_MANUAL_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,4 +1,4 @@
-#include "entrypoint/program_answer.h"
+#include "entrypoint/command/program_answer.h"
 
 #include "common/file/file.h"
 #include "tests/support/unit.h"

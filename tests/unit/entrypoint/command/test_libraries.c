@@ -1,4 +1,4 @@
-#include "entrypoint/libraries.h"
+#include "entrypoint/command/libraries.h"
 
 #include "tests/support/tree.h"
 #include "tests/support/unit.h"

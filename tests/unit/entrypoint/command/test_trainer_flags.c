@@ -1,4 +1,4 @@
-#include "entrypoint/trainer_flags.h"
+#include "entrypoint/command/trainer_flags.h"
 
 #include "common/file/file.h"
 #include "tests/support/unit.h"

@@ -1,4 +1,4 @@
-#include "entrypoint/manual.h"
+#include "entrypoint/command/manual.h"
 
 #include "common/cleanup.h"
 #include "common/exit_code.h"

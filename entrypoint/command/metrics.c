@@ -1,4 +1,4 @@
-#include "entrypoint/metrics.h"
+#include "entrypoint/command/metrics.h"
 
 #include "common/json/json.h"
 #include "common/text/metric_line.h"

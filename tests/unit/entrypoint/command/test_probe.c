@@ -1,4 +1,4 @@
-#include "entrypoint/probe.h"
+#include "entrypoint/command/probe.h"
 
 #include "entrypoint/os/run_as.h"
 #include "tests/support/unit.h"

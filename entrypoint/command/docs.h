@@ -3,8 +3,8 @@
  * `ringmaster docs NAME` prints one, and docs/generate.sh puts it into its page in docs/; a test
  * holds the pages against it. The command is not listed in the help: it is for people who change
  * Ringmaster. */
-#ifndef ENTRYPOINT_DOCS_H
-#define ENTRYPOINT_DOCS_H
+#ifndef ENTRYPOINT_COMMAND_DOCS_H
+#define ENTRYPOINT_COMMAND_DOCS_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,6 +1,6 @@
 /* For `ringmaster plan`: what can be found out about this container without any other host. */
-#ifndef ENTRYPOINT_PROBE_H
-#define ENTRYPOINT_PROBE_H
+#ifndef ENTRYPOINT_COMMAND_PROBE_H
+#define ENTRYPOINT_COMMAND_PROBE_H
 
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/machine/interface.h"

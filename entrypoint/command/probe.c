@@ -1,4 +1,4 @@
-#include "entrypoint/probe.h"
+#include "entrypoint/command/probe.h"
 
 #include "common/argv.h"
 #include "common/file/file.h"
