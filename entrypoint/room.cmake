@@ -47,7 +47,7 @@ room(entrypoint/outcome USES common/* entrypoint/job/cluster entrypoint/job/sage
 room(entrypoint/mpi USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
     entrypoint/job/cluster entrypoint/job)
 # One container, from the ground up: what programs do; what a host leaves for people and machines, what it
-# is, what it fetches and sends, its ranks; and on top its supervisor.
+# is, what it fetches and sends, its ranks, what outlives its master; its supervisor; and a worker.
 room(entrypoint/host/monitor USES common/* entrypoint/os)
 room(entrypoint/host/observe USES common/* entrypoint/os entrypoint/job entrypoint/outcome)
 room(entrypoint/host/preflight USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
@@ -56,10 +56,14 @@ room(entrypoint/host/ranks USES common/* entrypoint/os entrypoint/wire entrypoin
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/monitor entrypoint/host/observe)
 room(entrypoint/host/provision USES common/* entrypoint/os entrypoint/wire entrypoint/job
     entrypoint/host/ranks)
+room(entrypoint/host/failover USES common/* entrypoint/os entrypoint/wire entrypoint/job
+    entrypoint/outcome)
 room(entrypoint/host
     USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job/cluster
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
-    entrypoint/host/ranks entrypoint/host/provision)
+    entrypoint/host/ranks entrypoint/host/provision entrypoint/host/failover)
+room(entrypoint/host/worker USES common/* entrypoint/os entrypoint/wire entrypoint/host/preflight
+    entrypoint/host/failover entrypoint/host)
 # The master, from the ground up: what it knows and its table of states; what `ringmaster check` does;
 # the hosts that take part; how a job survives the loss of its master; and on top the rest.
 room(entrypoint/master/state USES common/* entrypoint/os entrypoint/wire entrypoint/job/cluster
@@ -68,13 +72,13 @@ room(entrypoint/master/state USES common/* entrypoint/os entrypoint/wire entrypo
 room(entrypoint/master/preflight USES common/* entrypoint/os entrypoint/wire entrypoint/outcome
     entrypoint/mpi entrypoint/host/preflight entrypoint/master/state)
 room(entrypoint/master/members USES common/* entrypoint/wire entrypoint/job/cluster entrypoint/outcome
-    entrypoint/host entrypoint/master/state)
+    entrypoint/host entrypoint/host/worker entrypoint/master/state)
 room(entrypoint/master/failover USES common/* entrypoint/wire entrypoint/outcome
     entrypoint/master/state entrypoint/master/members)
 room(entrypoint/master USES common/* entrypoint/os entrypoint/wire entrypoint/job/cluster
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
-    entrypoint/host entrypoint/master/state entrypoint/master/preflight entrypoint/master/members
-    entrypoint/master/failover)
+    entrypoint/host entrypoint/host/worker entrypoint/master/state entrypoint/master/preflight
+    entrypoint/master/members entrypoint/master/failover)
 room(entrypoint/command
     USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job
     entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight

@@ -111,11 +111,13 @@ if(TARGET entrypoint)
     # Whole jobs in one test (stage.h) have a master, too.
     room_tests(entrypoint/host USES entrypoint_master WAITS)
     with_held_clock(unit_host)
-    foreach(host_room monitor observe preflight ranks provision)
+    foreach(host_room monitor observe preflight ranks provision failover worker)
         room_tests(entrypoint/host/${host_room} ALONE output_lock failure_writer transfer_process USES
             entrypoint_master WAITS)
     endforeach()
-    with_held_clock(unit_host_ranks)
+    foreach(holds unit_host_ranks unit_host_failover unit_host_worker)
+        with_held_clock(${holds})
+    endforeach()
     with_held_clock(unit_host_observe_failure_writer)
     # What a rank has used of a processor is what its monitor's test says.
     target_link_options(unit_host_ranks PRIVATE -Wl,--wrap=cpu_time_below)
@@ -131,8 +133,8 @@ if(TARGET entrypoint)
     target_compile_definitions(unit_entrypoint_main PRIVATE
         RINGMASTER_PROGRAM="$<TARGET_FILE:ringmaster>")
     # They wait for real time, while others compute.
-    set_tests_properties(unit_host_worker unit_host_ranks_rank_set unit_master_relaunch PROPERTIES COST
-        50)
+    set_tests_properties(unit_host_worker_worker unit_host_ranks_rank_set unit_master_relaunch
+        PROPERTIES COST 50)
 endif()
 add_library(test_net STATIC tests/support/net.c tests/support/host_device.c)
 target_link_libraries(test_net PUBLIC test_support trainer_graph_program trainer_models

@@ -7,6 +7,7 @@
 #define ENTRYPOINT_HOST_SUPERVISOR_H
 
 #include "entrypoint/host/executor.h"
+#include "entrypoint/host/failover/role_state.h"
 #include "entrypoint/host/metrics_exporter.h"
 #include "entrypoint/host/mpi_setup.h"
 #include "entrypoint/host/observe/event_log.h"
@@ -17,7 +18,6 @@
 #include "entrypoint/host/provision/input_download.h"
 #include "entrypoint/host/provision/output_upload.h"
 #include "entrypoint/host/provision/pip_install.h"
-#include "entrypoint/host/role_state.h"
 #include "entrypoint/host/tls_contexts.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/mpi/mpi_install.h"

@@ -4,7 +4,7 @@
 #define ENTRYPOINT_HOST_TLS_CONTEXTS_H
 
 #include "common/error.h"
-#include "entrypoint/host/role_state.h"
+#include "entrypoint/host/failover/role_state.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/key.h"
 

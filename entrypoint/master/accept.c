@@ -80,7 +80,7 @@ static struct member *member_with_link(const struct master *m, const char *name)
 }
 
 /* A member whose connection was silent has connected again: its link continues over the new
- * connection (host/redial.h). */
+ * connection (host/worker/redial.h). */
 static void resume(struct master *m, struct link *link, const json_t *message) {
     struct error why;
     int64_t taken = json_integer_value(json_object_get(message, "taken"));

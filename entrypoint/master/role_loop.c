@@ -1,6 +1,6 @@
 #include "entrypoint/master/role_loop.h"
 
-#include "entrypoint/host/worker.h"
+#include "entrypoint/host/worker/worker.h"
 #include "entrypoint/master/master.h"
 
 static int run_role(const struct supervisor_options *options, int *ret_code, struct error *err) {

@@ -2,7 +2,7 @@
  * "number": 2}, a host's join as the next master reads it, and an order by which a roll is sure.
  * Whatever is taken names hosts that the job has, and no right that it did not have before. */
 #include "common/json/json.h"
-#include "entrypoint/host/role_state.h"
+#include "entrypoint/host/failover/role_state.h"
 #include "tests/fuzz/check.h"
 
 #include <stdint.h>

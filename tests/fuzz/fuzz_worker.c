@@ -4,7 +4,7 @@
  * come as such. Orders go on to its host (fuzz_executor.c). No word makes it a master, and a
  * verdict stands once it has come. */
 #include "common/json/json.h"
-#include "entrypoint/host/worker_state.h"
+#include "entrypoint/host/worker/worker_state.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"
 

@@ -19,7 +19,7 @@ struct cluster_host {
     struct host_name name;
     unsigned slots; /* ranks to start there; 0 until cluster_fill_slots if not configured */
     bool gone;      /* lost to the job: see cluster_drop */
-    size_t place;   /* in the list that all hosts had at the start (host/role_state.h) */
+    size_t place;   /* in the list that all hosts had at the start (host/failover/role_state.h) */
     struct net_address address; /* of its interface for the job, once known: see addresses.h */
 };
 

@@ -1,8 +1,9 @@
 /* Probe of a checkpoint directory that all hosts share, for RINGMASTER_FAILOVER.
  *
  * Without a shared directory the host that takes over would start from the beginning. Every host
- * writes a file there, then reads the file of the previous host (host/shared_dir_probe.h). Raises
- * DIR_SHARED, or LAUNCH_FAILED with m->fault. In any case every host is told to remove its file. */
+ * writes a file there, then reads the file of the previous host (host/failover/shared_dir_probe.h).
+ * Raises DIR_SHARED, or LAUNCH_FAILED with m->fault. In any case every host is told to remove its
+ * file. */
 #ifndef ENTRYPOINT_MASTER_FAILOVER_SHARED_DIR_H
 #define ENTRYPOINT_MASTER_FAILOVER_SHARED_DIR_H
 

@@ -2,7 +2,8 @@
  *
  * The new master waits for the other hosts that have lost the old one. It starts the next attempt
  * when they have a quorum by all that they know (outcome/quorum.h) and nothing of the old attempt
- * can run any more (host/role_state.h). Raises QUORUM_REACHED, QUORUM_LOST and LAUNCH_FAILED. */
+ * can run any more (host/failover/role_state.h). Raises QUORUM_REACHED, QUORUM_LOST and
+ * LAUNCH_FAILED. */
 #ifndef ENTRYPOINT_MASTER_FAILOVER_TAKEOVER_H
 #define ENTRYPOINT_MASTER_FAILOVER_TAKEOVER_H
 

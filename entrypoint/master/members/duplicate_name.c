@@ -2,7 +2,7 @@
 
 #include "common/clock.h"
 #include "common/log/log.h"
-#include "entrypoint/host/worker_messages.h"
+#include "entrypoint/host/worker/worker_messages.h"
 #include "entrypoint/job/cluster/local_names.h"
 #include "entrypoint/master/members/join.h"
 #include "entrypoint/wire/dial.h"

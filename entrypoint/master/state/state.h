@@ -60,7 +60,7 @@ struct member {
     unsigned cleared; /* the last attempt that it reported to be ready for */
     unsigned begun;   /* the last attempt whose view it has accepted */
     int64_t last_ack; /* when the last heartbeat that it has answered was sent, clock_boot() */
-    bool probed;      /* it has done the current step of host/shared_dir_probe.h */
+    bool probed;      /* it has done the current step of host/failover/shared_dir_probe.h */
     char word[SHARED_DIR_PROBE_WORD_SIZE]; /* in the file that it has written */
     struct net_address address;            /* the source of its connection, as seen here */
     struct net_address sends;              /* its own view of that; unset: the same */

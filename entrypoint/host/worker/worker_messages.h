@@ -1,6 +1,6 @@
 /* Messages between a worker and its master (worker.h): writing and parsing. */
-#ifndef ENTRYPOINT_HOST_WORKER_MESSAGES_H
-#define ENTRYPOINT_HOST_WORKER_MESSAGES_H
+#ifndef ENTRYPOINT_HOST_WORKER_WORKER_MESSAGES_H
+#define ENTRYPOINT_HOST_WORKER_WORKER_MESSAGES_H
 
 #include "common/run_id.h"
 #include "entrypoint/host/supervisor.h"

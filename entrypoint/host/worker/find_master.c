@@ -1,4 +1,4 @@
-#include "entrypoint/host/find_master.h"
+#include "entrypoint/host/worker/find_master.h"
 
 #include "common/clock.h"
 

@@ -1,4 +1,4 @@
-#include "entrypoint/host/redial.h"
+#include "entrypoint/host/worker/redial.h"
 
 #include "common/clock.h"
 #include "common/json/json.h"

@@ -3,8 +3,8 @@
  *
  * Each host writes a random word into a file of its own there, the next host reads it, and then
  * each removes its own file and the one that it has read, whose host may be lost. */
-#ifndef ENTRYPOINT_HOST_SHARED_DIR_PROBE_H
-#define ENTRYPOINT_HOST_SHARED_DIR_PROBE_H
+#ifndef ENTRYPOINT_HOST_FAILOVER_SHARED_DIR_PROBE_H
+#define ENTRYPOINT_HOST_FAILOVER_SHARED_DIR_PROBE_H
 
 #include "common/error.h"
 #include "entrypoint/os/child.h"

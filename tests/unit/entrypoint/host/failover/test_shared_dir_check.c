@@ -1,7 +1,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json/json.h"
-#include "entrypoint/host/shared_dir_check.h"
+#include "entrypoint/host/failover/shared_dir_check.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/reaping.h"
 #include "tests/support/unit.h"

@@ -17,8 +17,8 @@
  *     they may have heard it for a LEASE more.
  *
  * NULL in place of a role state means that all of this is off. */
-#ifndef ENTRYPOINT_HOST_ROLE_STATE_H
-#define ENTRYPOINT_HOST_ROLE_STATE_H
+#ifndef ENTRYPOINT_HOST_FAILOVER_ROLE_STATE_H
+#define ENTRYPOINT_HOST_FAILOVER_ROLE_STATE_H
 
 #include "common/error.h"
 #include "common/net_address.h"

@@ -1,4 +1,4 @@
-#include "entrypoint/host/shared_dir_probe.h"
+#include "entrypoint/host/failover/shared_dir_probe.h"
 
 #include "common/clock.h"
 #include "tests/support/reaping.h"

@@ -1,11 +1,11 @@
-#include "entrypoint/host/worker.h"
+#include "entrypoint/host/worker/worker.h"
 
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
-#include "entrypoint/host/master_loss.h"
-#include "entrypoint/host/worker_messages.h"
-#include "entrypoint/host/worker_state.h"
+#include "entrypoint/host/failover/master_loss.h"
+#include "entrypoint/host/worker/worker_messages.h"
+#include "entrypoint/host/worker/worker_state.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/message.h"
 

@@ -1,13 +1,13 @@
 /* State of a worker (worker.h) and the events of its link to the master, whose context is the
  * worker. */
-#ifndef ENTRYPOINT_HOST_WORKER_STATE_H
-#define ENTRYPOINT_HOST_WORKER_STATE_H
+#ifndef ENTRYPOINT_HOST_WORKER_WORKER_STATE_H
+#define ENTRYPOINT_HOST_WORKER_WORKER_STATE_H
 
 #include "common/net_address.h"
 #include "common/run_id.h"
-#include "entrypoint/host/find_master.h"
-#include "entrypoint/host/redial.h"
 #include "entrypoint/host/supervisor.h"
+#include "entrypoint/host/worker/find_master.h"
+#include "entrypoint/host/worker/redial.h"
 #include "entrypoint/os/boot_timer.h"
 #include "entrypoint/wire/link.h"
 

@@ -1,10 +1,10 @@
 /* Decision after the loss of the master: whether this worker takes another role, or which error it
  * exits with. */
-#ifndef ENTRYPOINT_HOST_MASTER_LOSS_H
-#define ENTRYPOINT_HOST_MASTER_LOSS_H
+#ifndef ENTRYPOINT_HOST_FAILOVER_MASTER_LOSS_H
+#define ENTRYPOINT_HOST_FAILOVER_MASTER_LOSS_H
 
 #include "common/error.h"
-#include "entrypoint/host/role_state.h"
+#include "entrypoint/host/failover/role_state.h"
 
 /* State of the worker until then. */
 struct master_loss {

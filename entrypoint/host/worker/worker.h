@@ -13,8 +13,8 @@
  * A host that connects while the job runs gets `wait`, and `welcome` once the next attempt counts
  * on it: the next order to it begins that attempt. A refusal with EXIT_CODE_NOT_READY means later,
  * or elsewhere, also to a host that was welcomed, as long as no job has begun. */
-#ifndef ENTRYPOINT_HOST_WORKER_H
-#define ENTRYPOINT_HOST_WORKER_H
+#ifndef ENTRYPOINT_HOST_WORKER_WORKER_H
+#define ENTRYPOINT_HOST_WORKER_WORKER_H
 
 #include "common/error.h"
 #include "entrypoint/host/supervisor.h"

@@ -1,9 +1,9 @@
 /* A host's part in the probe of the shared checkpoint directory (shared_dir_probe.h): carries out
  * the master's orders and cleans up. Sends `proved step word fault`. */
-#ifndef ENTRYPOINT_HOST_SHARED_DIR_CHECK_H
-#define ENTRYPOINT_HOST_SHARED_DIR_CHECK_H
+#ifndef ENTRYPOINT_HOST_FAILOVER_SHARED_DIR_CHECK_H
+#define ENTRYPOINT_HOST_FAILOVER_SHARED_DIR_CHECK_H
 
-#include "entrypoint/host/shared_dir_probe.h"
+#include "entrypoint/host/failover/shared_dir_probe.h"
 #include "entrypoint/job/job.h"
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-#include "entrypoint/host/master_loss.h"
+#include "entrypoint/host/failover/master_loss.h"
 
 #include "tests/support/unit.h"
 

@@ -1,4 +1,4 @@
-#include "entrypoint/host/worker_messages.h"
+#include "entrypoint/host/worker/worker_messages.h"
 
 #include "common/cleanup.h"
 #include "common/json/json.h"

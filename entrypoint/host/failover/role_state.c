@@ -1,4 +1,4 @@
-#include "entrypoint/host/role_state.h"
+#include "entrypoint/host/failover/role_state.h"
 
 #include "common/clock.h"
 #include "common/json/json.h"

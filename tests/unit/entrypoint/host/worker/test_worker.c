@@ -1,7 +1,7 @@
-#include "entrypoint/host/worker.h"
+#include "entrypoint/host/worker/worker.h"
 
 #include "common/json/json.h"
-#include "entrypoint/host/worker_state.h"
+#include "entrypoint/host/worker/worker_state.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/listener.h"
 #include "tests/support/held_clock.h"

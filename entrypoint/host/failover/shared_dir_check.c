@@ -1,4 +1,4 @@
-#include "entrypoint/host/shared_dir_check.h"
+#include "entrypoint/host/failover/shared_dir_check.h"
 
 #include "common/json/json.h"
 #include "common/log/log.h"

@@ -1,4 +1,4 @@
-#include "entrypoint/host/master_loss.h"
+#include "entrypoint/host/failover/master_loss.h"
 
 /* Decides whether this host outlives the loss of its master. It follows no other host if its own
  * search for the master failed or if it waits for an attempt. It does not go on if the job has not

@@ -10,8 +10,8 @@
  *   from the master   resumed taken, or refuse code text
  *
  * Zeroed, it does nothing. */
-#ifndef ENTRYPOINT_HOST_REDIAL_H
-#define ENTRYPOINT_HOST_REDIAL_H
+#ifndef ENTRYPOINT_HOST_WORKER_REDIAL_H
+#define ENTRYPOINT_HOST_WORKER_REDIAL_H
 
 #include "common/net_address.h"
 #include "entrypoint/host/supervisor.h"
