@@ -115,12 +115,20 @@ room(trainer/app/run
     trainer/optim trainer/checkpoint trainer/telemetry
         trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
     LINKS m)
+room(trainer/app/command/output USES common/* trainer/telemetry)
+room(trainer/app/command/coco USES common/* trainer/eval trainer/data/coco trainer/data/shapes
+    trainer/app/options trainer/app/command/output
+    LINKS OpenMP::OpenMP_C m)
+room(trainer/app/command/trained
+    USES common/* trainer/comm trainer/data/dataset trainer/checkpoint trainer/app/options
+    trainer/app/device trainer/app/task trainer/app/weights trainer/app/step trainer/app/run)
 room(trainer/app/command
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/data/coco trainer/data/detect trainer/data/draw
     trainer/data/shapes trainer/eval trainer/checkpoint
         trainer/telemetry trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/run
+        trainer/app/command/output trainer/app/command/coco trainer/app/command/trained
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.

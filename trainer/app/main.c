@@ -7,7 +7,7 @@
 #include "common/text/nearest.h"
 #include "common/text/roff.h"
 #include "trainer/app/command/command.h"
-#include "trainer/app/command/output.h"
+#include "trainer/app/command/output/output.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/near_file.h"
 

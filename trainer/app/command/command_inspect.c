@@ -1,7 +1,7 @@
 #include "common/text/nearest.h"
 #include "common/text/wrap.h"
+#include "trainer/app/command/coco/command_coco.h"
 #include "trainer/app/command/command.h"
-#include "trainer/app/command/command_coco.h"
 #include "trainer/app/command/command_inspect_data.h"
 #include "trainer/app/command/command_inspect_plan.h"
 

@@ -1,7 +1,7 @@
 /* `ringtrain inspect --cuda`: what training on a GPU needs, what is there, and whether it is
  * enough. */
 #include "trainer/app/command/command.h"
-#include "trainer/app/command/output.h"
+#include "trainer/app/command/output/output.h"
 #include "trainer/app/device/locality.h"
 #ifdef RINGMASTER_HAVE_CUDA
 #include "trainer/backend/cuda/device_info.h"

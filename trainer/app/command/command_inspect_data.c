@@ -6,7 +6,7 @@
 #include "common/buf.h"
 #include "common/log/log.h"
 #include "common/system/cpus.h"
-#include "trainer/app/command/output.h"
+#include "trainer/app/command/output/output.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/task/sample_health.h"
 #include "trainer/data/dataset/folder_walk.h"

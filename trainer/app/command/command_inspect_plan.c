@@ -4,7 +4,7 @@
 #include "common/buf.h"
 #include "common/system/cpus.h"
 #include "trainer/app/command/count_launches.h"
-#include "trainer/app/command/output.h"
+#include "trainer/app/command/output/output.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/simulated_gpu.h"
 #include "trainer/app/options/options.h"

@@ -5,7 +5,7 @@
 #include "common/str.h"
 #include "common/text/wrap.h"
 #include "trainer/app/command/command.h"
-#include "trainer/app/command/trained.h"
+#include "trainer/app/command/trained/trained.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/device/wait_policy.h"

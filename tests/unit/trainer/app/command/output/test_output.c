@@ -1,4 +1,4 @@
-#include "trainer/app/command/output.h"
+#include "trainer/app/command/output/output.h"
 
 #include "tests/support/unit.h"
 

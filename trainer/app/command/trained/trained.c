@@ -1,4 +1,4 @@
-#include "trainer/app/command/trained.h"
+#include "trainer/app/command/trained/trained.h"
 
 #include "common/log/log.h"
 #include "trainer/app/device/device.h"

@@ -1,5 +1,5 @@
 /* Detections of a file against annotations of a file, and all that is written of it. */
-#include "trainer/app/command/command_coco.h"
+#include "trainer/app/command/coco/command_coco.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"

@@ -1,11 +1,11 @@
 /* `eval --watch`: scores each checkpoint of a training as it appears, beside the trainer. It ends
  * when the last step's checkpoint is scored, when none arrives within --watch-patience, or on a
  * stop request. */
-#ifndef TRAINER_APP_COMMAND_EVAL_WATCH_H
-#define TRAINER_APP_COMMAND_EVAL_WATCH_H
+#ifndef TRAINER_APP_COMMAND_TRAINED_EVAL_WATCH_H
+#define TRAINER_APP_COMMAND_TRAINED_EVAL_WATCH_H
 
 #include "common/error.h"
-#include "trainer/app/command/trained.h"
+#include "trainer/app/command/trained/trained.h"
 #include "trainer/app/run/eval_artifacts.h"
 #include "trainer/app/run/report.h"
 

@@ -1,4 +1,4 @@
-#include "trainer/app/command/command_coco.h"
+#include "trainer/app/command/coco/command_coco.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/app/command/writing.h"
+#include "trainer/app/command/output/writing.h"
 
 #include "common/clock.h"
 #include "trainer/telemetry/status_text.h"

@@ -1,6 +1,6 @@
 /* Flags that go with each other, and those that do not. What a watch does is told by
  * tests/train/test_eval_watch.sh. */
-#include "trainer/app/command/eval_watch.h"
+#include "trainer/app/command/trained/eval_watch.h"
 
 #include "tests/support/unit.h"
 

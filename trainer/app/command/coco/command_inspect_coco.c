@@ -1,8 +1,8 @@
 /* ringtrain inspect coco: counts a data set and reports what is wrong in it. */
 #include "common/buf.h"
 #include "common/text/wrap.h"
-#include "trainer/app/command/command_coco.h"
-#include "trainer/app/command/output.h"
+#include "trainer/app/command/coco/command_coco.h"
+#include "trainer/app/command/output/output.h"
 #include "trainer/data/coco/coco_check.h"
 #include "trainer/data/coco/coco_folder.h"
 #include "trainer/data/coco/coco_index.h"

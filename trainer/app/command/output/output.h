@@ -1,8 +1,8 @@
 /* Checked writes to the standard output of the commands. A failed write is an error of the
  * command, with the exit code of file_write_code, because missing output could be mistaken for a
  * result. */
-#ifndef TRAINER_APP_COMMAND_OUTPUT_H
-#define TRAINER_APP_COMMAND_OUTPUT_H
+#ifndef TRAINER_APP_COMMAND_OUTPUT_OUTPUT_H
+#define TRAINER_APP_COMMAND_OUTPUT_OUTPUT_H
 
 #include "common/error.h"
 

@@ -1,6 +1,6 @@
 /* The line of progress of a command that writes pictures (common/log/status_line.h). */
-#ifndef TRAINER_APP_COMMAND_WRITING_H
-#define TRAINER_APP_COMMAND_WRITING_H
+#ifndef TRAINER_APP_COMMAND_OUTPUT_WRITING_H
+#define TRAINER_APP_COMMAND_OUTPUT_WRITING_H
 
 #include "common/log/status_line.h"
 

@@ -1,6 +1,6 @@
 /* Commands for COCO files, called by the commands of command.h. */
-#ifndef TRAINER_APP_COMMAND_COMMAND_COCO_H
-#define TRAINER_APP_COMMAND_COMMAND_COCO_H
+#ifndef TRAINER_APP_COMMAND_COCO_COMMAND_COCO_H
+#define TRAINER_APP_COMMAND_COCO_COMMAND_COCO_H
 
 #include "common/error.h"
 

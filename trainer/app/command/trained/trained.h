@@ -1,8 +1,8 @@
 /* A trained model with the data to apply it to: shared by the commands that use a model. Opened
  * step by step, in the order of the functions, by all ranks together. A struct trained must not
  * move. */
-#ifndef TRAINER_APP_COMMAND_TRAINED_H
-#define TRAINER_APP_COMMAND_TRAINED_H
+#ifndef TRAINER_APP_COMMAND_TRAINED_TRAINED_H
+#define TRAINER_APP_COMMAND_TRAINED_TRAINED_H
 
 #include "common/error.h"
 #include "trainer/app/device/threads.h"

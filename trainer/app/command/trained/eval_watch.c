@@ -1,4 +1,4 @@
-#include "trainer/app/command/eval_watch.h"
+#include "trainer/app/command/trained/eval_watch.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"
