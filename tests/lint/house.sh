@@ -1,8 +1,8 @@
 #!/bin/sh
 # The rules of the house that no compiler checks:
 #   every source of common/ and entrypoint/ has a twin test, no file passes 500 lines, no folder has
-#   more than 30 sources (trainer/: 25), headers are included by their path in the tree, files that comments name
-#   are there, only entrypoint/mpi uses Open MPI's names, and unit tests do not sleep.
+#   more than 20 sources at its top, headers are included by their path in the tree, files that
+#   comments name are there, only entrypoint/mpi uses Open MPI's names, and unit tests do not sleep.
 # Includes that cross the rooms do not build (cmake/Room.cmake).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -27,8 +27,8 @@ product=$(echo "$files" | grep -v '^tests/')
 if [ -n "$files" ]; then
     long=$(awk 'FNR == 501 { print FILENAME }' $files)
     [ -z "$long" ] || say "more than 500 lines: $long"
-    crowded=$(echo "$product" | grep -E '\.(c|cu)$' | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > ($2 ~ /^trainer\// ? 25 : 30) { print $2 }')
-    [ -z "$crowded" ] || say "more than 30 sources in a folder, which wants rooms: $crowded"
+    crowded=$(echo "$product" | grep -E '\.(c|cu)$' | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 20 { print $2 ": " $1 }')
+    [ -z "$crowded" ] || say "more than 20 sources at the top of a folder, which should become rooms: $crowded"
     # shellcheck disable=SC2013  # paths without blanks
     for path in $(sed -nE 's/^ *# *include "([^"]+)".*/\1/p' $files | sort -u); do
         [ -e "$path" ] || say "not a path in the tree: #include \"$path\""
