@@ -61,10 +61,10 @@ static int check_flag(const char *help, const char *text, size_t size, struct er
 int trainer_flags_check(const struct job *job, struct error *err) {
     cleanup_buf struct buf help;
     const struct argv *words = &job->program.user_args;
+    buf_init(&help, PROGRAM_ANSWER_MAX);
     if (!job->program.is_trainer || words->count == 0)
         return 0;
     const char *const question[] = {job->program.argv.items[0], "train", "--help", NULL};
-    buf_init(&help, PROGRAM_ANSWER_MAX);
     if (program_answer(question, &help, NULL) != 0 || help.size == 0)
         return 0;
     for (size_t i = 0; i < words->count; i++) {

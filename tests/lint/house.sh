@@ -39,6 +39,13 @@ if [ -n "$files" ]; then
         grep -vxE '(.*/)?(mpi|nccl|driver_types|jpeglib|stdio|roi_align_common)\.h' | sort -u); do
         echo "$paths" | grep -q "/$name\$" || say "a comment names a file that is not there: $(grep -nF -- "$name" $files | head -n 3)"
     done
+    # What is cleaned up at the end of a function has a value before the first return.
+    # shellcheck disable=SC2016  # awk's
+    awk '/^}/ { delete open }
+        /^ +cleanup_[a-z]+ [a-z_ ]*[ *][a-z_]+;$/ { name = $NF; gsub(/[*;]/, "", name); open[name] = FNR; next }
+        { for (name in open) if ($0 ~ "[^a-z_>.]" name "[^a-z_]") delete open[name]
+          else if ($0 ~ /return/) { printf "%s:%d: no value at the return in line %d\n", FILENAME, open[name], FNR; delete open[name]; bad = 1 } }
+        END { exit bad }' $files || say "a variable is cleaned up that may have no value"
     mpi=$(echo "$product" | grep '^entrypoint/' | grep -vE '^entrypoint/(mpi|job/cluster)/')
     grep -n 'OMPI_' $mpi && say "these know Open MPI's names, which entrypoint/mpi does alone (and rows of platforms, entrypoint/job/cluster)"
     grep -nE '\b(system|popen|strcpy|strcat|sprintf|gets|strtok)\(' $files && say "this house does without these functions"
