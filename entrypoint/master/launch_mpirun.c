@@ -1,4 +1,4 @@
-#include "entrypoint/master/launch.h"
+#include "entrypoint/master/launch_mpirun.h"
 
 #include "common/argv.h"
 #include "common/clock.h"

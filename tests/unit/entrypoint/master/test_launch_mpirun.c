@@ -1,6 +1,6 @@
 #include "tests/unit/entrypoint/stage.h"
 
-#include "entrypoint/master/launch.h"
+#include "entrypoint/master/launch_mpirun.h"
 #include "entrypoint/wire/frame.h"
 
 #include "tests/support/addresses.h"
@@ -330,7 +330,7 @@ static void a_launch_that_is_done_or_has_failed_is_not_given_up(void) {
     take_down();
 }
 
-STAGE_SUITE("master.launch", UNIT(mpirun_starts_a_rank_on_every_slot),
+STAGE_SUITE("master.launch_mpirun", UNIT(mpirun_starts_a_rank_on_every_slot),
             UNIT(hostile_words_arrive_unchanged),
             UNIT(the_mpirun_that_is_first_in_the_path_is_named_and_its_first_words_are_kept),
             UNIT(an_agent_leaves_as_its_daemon_did), UNIT(an_agent_may_be_gone_before_its_daemon),

@@ -1,7 +1,7 @@
 /* Launch of mpirun, its remote-launch agents and its daemons. Raises MPIRUN_ENDED, and FAILURE for
  * a daemon. */
-#ifndef ENTRYPOINT_MASTER_LAUNCH_H
-#define ENTRYPOINT_MASTER_LAUNCH_H
+#ifndef ENTRYPOINT_MASTER_LAUNCH_MPIRUN_H
+#define ENTRYPOINT_MASTER_LAUNCH_MPIRUN_H
 
 #include "entrypoint/master/state/state.h"
 
