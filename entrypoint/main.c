@@ -188,7 +188,7 @@ static int run_plan(const char *const *words, struct error *err) {
     if (manual_takes("plan", words[0]))
         words++; /* the full command line that is planned */
     if (job_read(words, environ, &job, err) == 0 && trainer_flags_check(&job, err) == 0 &&
-        probe_settings(&job, err) == 0) {
+        probe_settings(&job, environ, err) == 0) {
         probe_run(&job, environ, &probe);
         if (plan_print(&job, probe.complete ? &probe.request : NULL, environ, &text, err) == 0 &&
             redact_text(&clean, buf_text(&text), err) == 0)

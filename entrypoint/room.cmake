@@ -46,6 +46,8 @@ room(entrypoint/outcome USES common/* entrypoint/job/cluster entrypoint/job/sage
     LINKS PkgConfig::pcre2)
 room(entrypoint/mpi USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
     entrypoint/job/cluster entrypoint/job)
+room(entrypoint/direct USES common/* entrypoint/os entrypoint/job/cluster entrypoint/job
+    entrypoint/mpi)
 # One container, from the ground up: what programs do; what a host leaves for people and machines, what it
 # is, what it fetches and sends, its ranks, what outlives its master; its supervisor; and a worker.
 room(entrypoint/host/monitor USES common/* entrypoint/os)
@@ -60,8 +62,9 @@ room(entrypoint/host/failover USES common/* entrypoint/os entrypoint/wire entryp
     entrypoint/outcome)
 room(entrypoint/host
     USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job/cluster
-    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
-    entrypoint/host/ranks entrypoint/host/provision entrypoint/host/failover)
+    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/direct entrypoint/host/observe
+    entrypoint/host/preflight entrypoint/host/ranks entrypoint/host/provision
+    entrypoint/host/failover)
 room(entrypoint/host/worker USES common/* entrypoint/os entrypoint/wire entrypoint/host/preflight
     entrypoint/host/failover entrypoint/host)
 # The master, from the ground up: what it knows and its table of states; what `ringmaster check` does;

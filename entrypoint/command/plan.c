@@ -122,7 +122,8 @@ static json_t *network_json(const struct openmpi_request *request, char *const *
 }
 
 /* Reasons for choices that a reader may wonder about. */
-static json_t *why_json(const struct cluster *c, const struct openmpi_request *request) {
+static json_t *why_json(const struct job *job, const struct openmpi_request *request) {
+    const struct cluster *c = &job->cluster;
     const char *interface = NULL;
     if (request != NULL && strcmp(c->interface, request->interface->name) == 0)
         interface = "as configured";
@@ -138,14 +139,17 @@ static json_t *why_json(const struct cluster *c, const struct openmpi_request *r
                             : c->master_named ? "the platform names it"
                                               : "the first of the hosts in natural order");
     if (why != NULL)
+        (void)json_object_set_new(why, "launcher", json_string_any(job->launcher.why));
+    if (why != NULL)
         (void)json_object_set_new(why, "interface",
                                   interface != NULL ? json_string(interface) : json_null());
     return why;
 }
 
-/* Adds the members about mpirun; they are null if REQUEST is NULL. */
-static int add_launch(const struct openmpi_request *request, char *const *environment, json_t *plan,
-                      struct error *err) {
+/* Adds the members about the network and mpirun; they are null if REQUEST is NULL, the latter also
+ * if ranks are started without it. */
+static int add_launch(const struct openmpi_request *request, bool direct, char *const *environment,
+                      json_t *plan, struct error *err) {
     cleanup_argv struct argv words = {0};
     if (request == NULL) {
         json_object_set_new(plan, "interface", json_null());
@@ -154,10 +158,15 @@ static int add_launch(const struct openmpi_request *request, char *const *enviro
         json_object_set_new(plan, "mpirun", json_null());
         return 0;
     }
-    if (openmpi_command(request, &words, err) != 0)
-        return -1;
     json_object_set_new(plan, "interface", interface_json(request->interface));
     json_object_set_new(plan, "network", network_json(request, environment));
+    if (direct) {
+        json_object_set_new(plan, "openmpi", json_null());
+        json_object_set_new(plan, "mpirun", json_null());
+        return 0;
+    }
+    if (openmpi_command(request, &words, err) != 0)
+        return -1;
     json_object_set_new(plan, "openmpi",
                         json_sprintf("%u.%u.%u", request->version.major, request->version.minor,
                                      request->version.release));
@@ -180,10 +189,11 @@ static int add_job(const struct job *job, json_t *plan) {
     return json_object_update_new(
         plan,
         json_pack(
-            "{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+            "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
             "job", c->job, "described_by", sources[c->source], "host", c->hosts[c->self].name.text,
-            "role", cluster_is_master(c) ? "master" : "worker", "ranks", (int)cluster_ranks(c),
-            "platform_attempt", (int)c->before + 1, "grace_seconds", (int)c->grace, "stop_seconds",
+            "role", cluster_is_master(c) ? "master" : "worker", "launcher",
+            launcher_name(job->launcher.kind), "ranks", (int)cluster_ranks(c), "platform_attempt",
+            (int)c->before + 1, "grace_seconds", (int)c->grace, "stop_seconds",
             (json_int_t)settings_stop_seconds(&job->settings, c->grace), "hosts", hosts_json(c),
             "ports", ports_json(&job->ports), "program", words_json(&job->program.argv),
             "directory", directory != NULL ? json_string(directory) : json_null(), "channels",
@@ -197,10 +207,10 @@ int plan_print(const struct job *job, const struct openmpi_request *request,
     json_t *names = NULL;
     if (add_job(job, plan) != 0)
         return error_no_memory(err, "the plan");
-    if (add_launch(request, environment, plan, err) != 0 ||
+    if (add_launch(request, job->launcher.kind == LAUNCHER_DIRECT, environment, plan, err) != 0 ||
         names_json(job, environment, &names, err) != 0)
         return -1;
-    if (json_object_set_new(plan, "why", why_json(&job->cluster, request)) != 0 ||
+    if (json_object_set_new(plan, "why", why_json(job, request)) != 0 ||
         json_object_set_new(plan, "environment", names) != 0)
         return error_no_memory(err, "the plan");
     return json_add_text(plan, ret, err);

@@ -3,6 +3,7 @@
 #include "common/argv.h"
 #include "common/file/file.h"
 #include "entrypoint/host/executor.h"
+#include "entrypoint/host/mpi_setup.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/job/key.h"
 #include "entrypoint/os/run_as.h"
@@ -66,8 +67,22 @@ static int check_key(struct job *job, struct error *err) {
     return 0;
 }
 
-int probe_settings(struct job *job, struct error *err) {
-    return run_as_choose(job->settings.user, err) == 0 ? check_key(job, err) : -1;
+static int choose_launcher(struct job *job, char *const *environment, struct error *err) {
+    struct error why = {0};
+    if (job->cluster.count == 0 || mpi_setup_choose(job, environment, &why) == 0)
+        return 0;
+    if (why.code != EXIT_CODE_NOT_FOUND) {
+        *err = why;
+        return -1;
+    }
+    warnings_add(&job->warnings, "%s", why.text);
+    return 0;
+}
+
+int probe_settings(struct job *job, char *const *environment, struct error *err) {
+    if (run_as_choose(job->settings.user, err) != 0 || check_key(job, err) != 0)
+        return -1;
+    return choose_launcher(job, environment, err);
 }
 
 static int choose_interface(struct job *job, struct interface *ret) {
@@ -91,8 +106,11 @@ void probe_run(struct job *job, char *const *environment, struct probe *ret) {
     struct error ignored;
     cleanup_argv struct argv ours = {0};
     *ret = (struct probe){0};
-    if (file_self(ret->self, sizeof(ret->self), &ignored) == 0 &&
-        choose_interface(job, &ret->interface) == 0)
+    bool known = file_self(ret->self, sizeof(ret->self), &ignored) == 0 &&
+                 choose_interface(job, &ret->interface) == 0;
+    if (job->launcher.kind == LAUNCHER_DIRECT)
+        ret->complete = known;
+    else if (known)
         (void)ask(&a, environment, &ours, &ignored);
     loop_done(&a.loop);
     ret->request = (struct openmpi_request){.version = ret->tools.version,

@@ -15,16 +15,18 @@ struct probe {
     struct openmpi_request request; /* borrows from the job, from here and from `tools` */
     struct mpi_install tools;
     char self[CONTROL_SOCKET_FILE_SIZE];
-    bool complete; /* `request` holds what mpirun would be started with */
+    bool complete; /* `request` holds what mpirun would be started with, if it would be */
 };
 
 /* Checks the settings that a job would check as it begins: the user and the key. One that would end
- * the job is an error of the same code; the lack of a key becomes one of the job's warnings, as the
- * plan may be made elsewhere. The user is chosen for the whole process (run_as.h). */
-int probe_settings(struct job *job, struct error *err);
+ * the job is an error of the same code; the lack of a key or of an mpirun becomes one of the job's
+ * warnings, as the plan may be made elsewhere. Chooses the job's launcher, and the user for the
+ * whole process (run_as.h). */
+int probe_settings(struct job *job, char *const *environment, struct error *err);
 
-/* Runs `mpirun --version`. Never fails: what could not be found out leaves it incomplete. An
- * interface that is not here becomes one of the job's warnings. */
+/* Runs `mpirun --version`, unless ranks are started without it. Never fails: what could not be
+ * found out leaves it incomplete. An interface that is not here becomes one of the job's warnings.
+ */
 void probe_run(struct job *job, char *const *environment, struct probe *ret);
 void probe_done(struct probe *p);
 

@@ -132,6 +132,8 @@ static int start_daemon(struct executor *h, const char *command, struct error *e
     char node[ADDRESSES_NODE_SIZE];
     if (h->daemon.running)
         return error_set(err, EXIT_CODE_INTERNAL, "a daemon runs here already");
+    if (h->tools->daemon == NULL || h->job->launcher.kind != LAUNCHER_MPIRUN)
+        return error_set(err, EXIT_CODE_CONFIG, "ranks of this host are started without mpirun");
     if (executor_open_scratch(h, err) != 0)
         return -1;
     executor_request(h, agent, &request);
@@ -244,6 +246,7 @@ static void clear(struct executor *h, int64_t attempt) {
     executor_end_attempt(h, (unsigned)attempt);
     executor_kill_daemon(h);
     subprocess_done(&h->daemon);
+    rank_launch_end(&h->rank_launch);
     process_tree_start(h->sweep, h->loop, h->reaper, clear_grace, clear_give_up, cleared, h);
 }
 
@@ -378,6 +381,9 @@ static void obey(struct executor *h, enum message kind, const json_t *order) {
     case MESSAGE_LAUNCH:
         launch(h, order);
         break;
+    case MESSAGE_RANKS:
+        rank_launch_start(&h->rank_launch, order);
+        break;
     case MESSAGE_STOP:
         rank_set_stop(&h->rank_set);
         break;
@@ -430,7 +436,10 @@ int executor_open(struct executor *h, const struct executor_options *o, struct e
                            .role_state = o->role_state,
                            .tell = o->tell,
                            .context = o->context,
-                           .forward = {o->tell, o->queued, o->context, 0}};
+                           .forward = {o->tell, o->queued, o->context, 0},
+                           .rank_launch = {o->loop, o->reaper, o->job, o->environment,
+                                           o->local->socket, h->run, &h->rank_set,
+                                           executor_tool_line, tell_word, h}};
     h->proof = (struct shared_dir_check){.loop = o->loop,
                                          .reaper = o->reaper,
                                          .job = o->job,
@@ -455,6 +464,7 @@ void executor_done(struct executor *h) {
     rank_set_done(&h->rank_set);
     metric_counts_done(&h->metrics);
     subprocess_done(&h->daemon);
+    rank_launch_end(&h->rank_launch);
     session_dirs_close(&h->session_dirs);
 }
 

@@ -3,6 +3,7 @@
  *
  *   orders from the master                    words to the master
  *   launch command   start the daemon         daemon code text   it ended, or was refused
+ *   ranks first size start shims directly     unstarted text     they were not, or one ended early
  *   stop             SIGTERM to the programs  seated rank
  *   end              SIGTERM, as the job has failed
  *   kill             SIGKILL to them          report ...
@@ -31,6 +32,7 @@
 #include "entrypoint/host/observe/failure_writer.h"
 #include "entrypoint/host/port_wait.h"
 #include "entrypoint/host/provision/output_upload.h"
+#include "entrypoint/host/rank_launch.h"
 #include "entrypoint/host/ranks/rank_set.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/machine/interface.h"
@@ -64,6 +66,7 @@ struct executor {
     struct rank_set rank_set;
     struct metric_counts metrics; /* of all attempts */
     struct subprocess daemon;
+    struct rank_launch rank_launch; /* of ranks that are started without mpirun */
     struct session_dirs session_dirs;
     struct port_wait port_wait; /* between attempts, until the ports are free */
     struct interface interface;

@@ -2,6 +2,40 @@
 
 #include "common/clock.h"
 #include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/job/needed_libraries.h"
+#include "entrypoint/mpi/custom_options.h"
+#include "entrypoint/mpi/rank_environment.h"
+
+#include <stdlib.h>
+
+/* Variables for ranks need no mpirun: each host sets them itself. A text that is wrong is reported
+ * when it is used. */
+static bool has_options(const char *text) {
+    struct custom_options custom = {0};
+    bool needs = text != NULL && custom_options_parse(text, &custom, NULL) == 0 &&
+                 (custom.bind_to[0] != '\0' || custom.map_by[0] != '\0' ||
+                  rank_environment_has_mpi(&custom.environment));
+    custom_options_done(&custom);
+    return needs;
+}
+
+int mpi_setup_choose(struct job *job, char *const *environment, struct error *err) {
+    char library[NEEDED_LIBRARY_SIZE] = "";
+    char *mpirun = NULL;
+    const struct argv *words = &job->program.argv;
+    const char *program = words->count > 0 ? words->items[0] : "";
+    (void)needed_libraries_find(program, launcher_is_mpi_library, library);
+    const struct launcher_facts facts = {
+        .setting = job->settings.launcher,
+        .ranks = cluster_ranks(&job->cluster),
+        .program = program,
+        .library = library,
+        .is_trainer = job->program.is_trainer,
+        .options = has_options(job->mpi_options.options),
+        .mpirun = program_find("mpirun", env_get(environment, "PATH"), &mpirun, NULL) == 0};
+    free(mpirun);
+    return launcher_choose(&facts, &job->launcher, err);
+}
 
 static void end(void *context) {
     struct mpi_setup *e = context;
@@ -10,9 +44,11 @@ static void end(void *context) {
 
 static void vacant(void *context, const struct error *failure) {
     struct mpi_setup *e = context;
+    bool direct = e->o.job->launcher.kind == LAUNCHER_DIRECT;
     if (failure != NULL)
         e->failure = *failure;
-    else if (environment_daemon(e->o.environment, e->o.socket, &e->environment, &e->failure) == 0 &&
+    else if (!direct &&
+             environment_daemon(e->o.environment, e->o.socket, &e->environment, &e->failure) == 0 &&
              mpi_install_find(e->o.tools, e->o.loop, e->o.reaper, env_get(e->o.environment, "PATH"),
                               &e->environment, e->o.done, e->o.context, &e->failure) == 0)
         return;
@@ -21,7 +57,8 @@ static void vacant(void *context, const struct error *failure) {
 
 void mpi_setup_start(struct mpi_setup *e, const struct mpi_setup_options *options) {
     *e = (struct mpi_setup){.o = *options, .soon = {.fire = end, .context = e}};
-    if (cluster_ranks(&e->o.job->cluster) == 1)
+    if (mpi_setup_choose(e->o.job, e->o.environment, &e->failure) != 0 ||
+        cluster_ranks(&e->o.job->cluster) == 1)
         loop_at(e->o.loop, &e->soon, clock_now());
     else
         port_wait_await(&e->port_wait, e->o.loop, e->o.job, PORT_WAIT_FIRST_SECONDS, vacant, e);

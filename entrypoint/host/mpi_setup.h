@@ -1,5 +1,5 @@
-/* Setup of Open MPI on this host: waits for free ports and finds its programs. A single rank needs
- * neither. */
+/* Setup of a host's launch: chooses the launcher (job/launcher.h), waits for the ports that it
+ * needs, and finds Open MPI's programs if that is mpirun. A single rank needs none of it. */
 #ifndef ENTRYPOINT_HOST_MPI_SETUP_H
 #define ENTRYPOINT_HOST_MPI_SETUP_H
 
@@ -13,7 +13,7 @@
 struct mpi_setup_options {
     struct loop *loop;
     struct reaper *reaper;
-    const struct job *job;
+    struct job *job;                                          /* its launcher is set */
     char *const *environment;                                 /* this process's own */
     const char *socket;                                       /* of this container's supervisor */
     struct mpi_install *tools;                                /* to be found; freed by the caller */
@@ -28,6 +28,9 @@ struct mpi_setup {
     struct timer soon;
     struct error failure;
 };
+
+/* Chooses JOB's launcher, by its program and the PATH in ENVIRONMENT. */
+int mpi_setup_choose(struct job *job, char *const *environment, struct error *err);
 
 /* Starts. DONE is called once, from the loop. */
 void mpi_setup_start(struct mpi_setup *e, const struct mpi_setup_options *options);

@@ -7,7 +7,8 @@ static const int64_t retry = 250 * CLOCK_MILLISECOND;
 static void look(void *context) {
     struct port_wait *v = context;
     struct error err = {0};
-    if (cluster_ranks(&v->job->cluster) <= 1 || ports_check_free(&v->job->ports, &err) == 0)
+    bool mpi = v->job->launcher.kind == LAUNCHER_MPIRUN;
+    if (cluster_ranks(&v->job->cluster) <= 1 || ports_check_free(&v->job->ports, mpi, &err) == 0)
         v->done(v->context, NULL);
     else if (clock_now() >= v->deadline)
         v->done(v->context, &err);

@@ -21,9 +21,10 @@ struct port_wait {
     void *context;
 };
 
-/* Calls DONE once, possibly before this returns: with NULL when all ports of JOB except the control
- * link's are free, or if a single rank needs none; after SECONDS with an error that names a busy
- * port. V must stay in place until then; a new wait replaces one that is under way. */
+/* Calls DONE once, possibly before this returns: with NULL when the ports that JOB's launcher
+ * needs, except the control link's, are free, or if a single rank needs none; after SECONDS with an
+ * error that names a busy port. V must stay in place until then; a new wait replaces one that is
+ * under way. */
 void port_wait_await(struct port_wait *v, struct loop *loop, const struct job *job, int64_t seconds,
                      void (*done)(void *context, const struct error *failure), void *context);
 /* Cancels; DONE is not called any more. V may be zeroed. */

@@ -43,6 +43,7 @@ void supervisor_follow(struct supervisor *s) {
     executor_end_attempt(&s->host, 0);
     executor_kill_daemon(&s->host);
     subprocess_done(&s->host.daemon);
+    rank_launch_end(&s->host.rank_launch);
     output_upload_close(&s->uploading);
     process_tree_keep(&s->sweep, 0);
     metrics_exporter_stop(&s->metrics_exporter);

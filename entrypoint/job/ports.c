@@ -74,10 +74,13 @@ static int check_data(const struct ports *ports, struct error *err) {
                      (unsigned)ports->data, last, good, (unsigned)ports->data_needed);
 }
 
-int ports_check_free(const struct ports *ports, struct error *err) {
+int ports_check_free(const struct ports *ports, bool mpi, struct error *err) {
+    if (port_check_free(ports->master, "MASTER_PORT", err) != 0)
+        return -1;
+    if (!mpi)
+        return 0;
     if (port_check_free(ports->daemons_v4, "Open MPI's daemons", err) != 0 ||
-        port_check_free(ports->daemons_v6, "Open MPI's daemons", err) != 0 ||
-        port_check_free(ports->master, "MASTER_PORT", err) != 0)
+        port_check_free(ports->daemons_v6, "Open MPI's daemons", err) != 0)
         return -1;
     return check_data(ports, err);
 }

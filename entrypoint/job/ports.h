@@ -6,6 +6,7 @@
 #include "common/error.h"
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Each rank needs one port, but a port of an earlier job stays closed to Open MPI for a minute
@@ -36,8 +37,8 @@ int ports_plan(int64_t port, unsigned most_slots, struct ports *ret, struct erro
 /* Tries to bind PORT on every address for a moment. The error names the port, its purpose (WHAT:
  * "the control link") and RINGMASTER_PORT. */
 int port_check_free(uint16_t port, const char *what, struct error *err);
-/* Likewise for the daemons' ports, MASTER_PORT, and as many data ports as one launch needs. The
- * control link's port is tested by listening on it, which only the master does. */
-int ports_check_free(const struct ports *ports, struct error *err);
+/* Likewise for MASTER_PORT and, with MPI, the daemons' ports and as many data ports as one launch
+ * needs. The control link's port is tested by listening on it, which only the master does. */
+int ports_check_free(const struct ports *ports, bool mpi, struct error *err);
 
 #endif

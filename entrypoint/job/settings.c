@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS, FORM, CODES, PLATFORM };
+enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS, FORM, CODES, PLATFORM, LAUNCHER };
 
 struct row {
     const char *name;
@@ -89,6 +89,9 @@ static const struct row table[] = {
      "are left; needs RINGMASTER_SHRINK=1, RINGMASTER_RESTARTS and a shared folder of checkpoints"},
     {"RINGMASTER_MIN_HOSTS", NUMBER, FIELD(min_hosts), 1, 1024, 1, NULL,
      "fewest hosts for a restart"},
+    {"RINGMASTER_LAUNCHER", LAUNCHER, FIELD(launcher), 0, 0, 0, NULL,
+     "what starts ranks: mpirun, direct (the ringmaster of each host, without Open MPI) or auto: "
+     "mpirun for programs that need it and where one is in the image"},
     {"RINGMASTER_LOGS", LOGS, FIELD(logs), 0, 0, 0, NULL,
      "host: each host prints the lines of its own ranks; master: the first host prints all"},
     {"RINGMASTER_LOG", FORM, FIELD(form), 0, 0, 0, NULL,
@@ -188,6 +191,19 @@ static int parse_platform(const char *value, const char **ret, struct error *err
     return 0;
 }
 
+static const char *const launchers[] = {[SETTINGS_LAUNCHER_AUTO] = "auto",
+                                        [SETTINGS_LAUNCHER_MPIRUN] = "mpirun",
+                                        [SETTINGS_LAUNCHER_DIRECT] = "direct"};
+
+static int parse_launcher(const char *value, enum settings_launcher *ret, struct error *err) {
+    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
+        if (strcmp(value, launchers[i]) == 0) {
+            *ret = (enum settings_launcher)i;
+            return 0;
+        }
+    return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is none of auto, mpirun and direct", value);
+}
+
 static int parse_row(const struct row *row, const char *value, struct settings *ret,
                      struct error *err) {
     switch (row->kind) {
@@ -201,6 +217,8 @@ static int parse_row(const struct row *row, const char *value, struct settings *
         return parse_codes(value, field(ret, row), err);
     case FORM:
         return parse_form(value, field(ret, row), err);
+    case LAUNCHER:
+        return parse_launcher(value, field(ret, row), err);
     case PLATFORM:
         return parse_platform(value, field(ret, row), err);
     default:
@@ -377,16 +395,18 @@ static int page_value(const struct row *row, struct buf *ret, struct error *err)
                                         [LOGS] = "`host` or `master`",
                                         [FORM] = "`text` or `json`",
                                         [CODES] = "codes",
+                                        [LAUNCHER] = "`auto`, `mpirun` or `direct`",
                                         [PLATFORM] = "name"};
     if (row->kind == NUMBER && row->fallback >= row->min)
         return buf_printf(ret, err, "%" PRId64 " to %" PRId64 " | %" PRId64, row->min, row->max,
                           row->fallback);
     if (row->kind == NUMBER)
         return buf_printf(ret, err, "%" PRId64 " to %" PRId64 " |", row->min, row->max);
-    const char *fallback = row->kind == SWITCH ? (row->fallback != 0 ? "1" : "0")
-                           : row->kind == LOGS ? "`host`"
-                           : row->kind == FORM ? "`text`"
-                                               : row->text_fallback;
+    const char *fallback = row->kind == SWITCH     ? (row->fallback != 0 ? "1" : "0")
+                           : row->kind == LOGS     ? "`host`"
+                           : row->kind == FORM     ? "`text`"
+                           : row->kind == LAUNCHER ? "`auto`"
+                                                   : row->text_fallback;
     return buf_printf(ret, err, "%s | %s", forms[row->kind], fallback != NULL ? fallback : "");
 }
 
@@ -427,6 +447,8 @@ static json_t *value_json(const struct settings *s, const struct row *row) {
         return s->platform != NULL ? json_string(s->platform) : json_null();
     case FORM:
         return json_string(s->form == LOG_JSON ? "json" : "text");
+    case LAUNCHER:
+        return json_string(launchers[s->launcher]);
     case LOGS:
         return json_string(s->logs == SETTINGS_LOGS_MASTER ? "master" : "host");
     default:

@@ -23,6 +23,13 @@
 
 enum settings_logs { SETTINGS_LOGS_HOST, SETTINGS_LOGS_MASTER };
 
+/* What starts ranks (launcher.h). */
+enum settings_launcher {
+    SETTINGS_LAUNCHER_AUTO,
+    SETTINGS_LAUNCHER_MPIRUN,
+    SETTINGS_LAUNCHER_DIRECT,
+};
+
 /* Strings are borrowed from the parsed environment; NULL if not set. */
 struct settings {
     const char *hosts;
@@ -65,6 +72,7 @@ struct settings {
     /* "none", or a row of cluster/platform_table.c; NULL: not set */
     const char *platform;
     enum settings_logs logs;
+    enum settings_launcher launcher;
 };
 
 enum { SETTINGS_DEAD_SECONDS = 10 };

@@ -7,6 +7,7 @@
 #include "entrypoint/master/failover/rejoin.h"
 #include "entrypoint/master/failover/shared_dir.h"
 #include "entrypoint/master/failover/takeover.h"
+#include "entrypoint/master/launch.h"
 #include "entrypoint/master/launch_mpirun.h"
 #include "entrypoint/master/members/join.h"
 #include "entrypoint/master/members/lease.h"

@@ -5,9 +5,8 @@
 #include "common/file/file.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
-#include "common/str.h"
+#include "entrypoint/master/launch_way.h"
 #include "entrypoint/mpi/addresses.h"
-#include "entrypoint/mpi/rank_environment.h"
 #include "entrypoint/mpi/ucx.h"
 #include "entrypoint/os/run_as.h"
 #include "entrypoint/wire/message.h"
@@ -69,12 +68,6 @@ static int mpirun_command(const struct master *m, const char *self, struct argv 
     return openmpi_command(&request, ret, err);
 }
 
-/* A single rank needs no mpirun: the shim is started as mpirun would have started it. */
-static int shim_command(const char *self, struct argv *ret, struct error *err) {
-    const char *const words[] = {self, "rank", NULL};
-    return argv_add_all(ret, words, err);
-}
-
 void launch_words(const struct master *m, struct buf *ret) {
     cleanup_buf struct buf text;
     buf_init(&text, WORDS_MAX);
@@ -126,20 +119,6 @@ static void line(void *context, const char *text, size_t size) {
         guess_dropped(m);
 }
 
-int launch_choose_interface(struct master *m, struct error *err) {
-    const struct net_address none = {0};
-    char warning[INTERFACE_WARNING_SIZE] = "";
-    const struct net_address *peer = NULL;
-    for (size_t i = 1; peer == NULL && i < m->s.job->cluster.count; i++)
-        if (m->members[i].joined)
-            peer = &m->members[i].address;
-    if (executor_meet_master(&m->s.host, &none, peer, warning, err) != 0)
-        return -1;
-    if (warning[0] != '\0')
-        log_warning("%s", warning);
-    return 0;
-}
-
 /* If mpirun asked for what was refused, its agent exits with a code, mpirun ends, and the note says
  * why. Returns true for a failure, which is to be raised. */
 static bool note(struct master *m, const struct attempt_tool *tool) {
@@ -151,8 +130,7 @@ static bool note(struct master *m, const struct attempt_tool *tool) {
     return noted == ATTEMPT_NOTE_FAILURE;
 }
 
-/* mpirun's exit code adds nothing to the reports of its ranks, but a signal that killed it does. A
- * single rank has no mpirun: its host reports the end of its shim. */
+/* mpirun's exit code adds nothing to the reports of its ranks, but a signal that killed it does. */
 static void ended(void *context, int code) {
     struct master *m = context;
     const struct attempt_tool tool = {.host_name = member_name(&m->members[0]),
@@ -163,80 +141,36 @@ static void ended(void *context, int code) {
                                       .time = clock_boot(),
                                       .refusal = ""};
     bool killed = tool.signal > 0 && !m->launch.given_up;
-    bool failed = killed && m->attempt.ranks > 1 && note(m, &tool);
+    bool failed = killed && note(m, &tool);
     attempt_mpirun_ended(&m->attempt, code);
     log_debug("mpirun ended with %d", code);
     master_raise(m, failed ? EVENT_FAILURE : EVENT_MPIRUN_ENDED);
 }
 
-/* Time for all ranks to start: as long as hosts have to join, and at least a minute. */
-static int64_t start_seconds(const struct master *m) {
-    enum { LEAST = 60 };
-    int64_t ready = m->s.job->settings.ready_seconds;
-    return ready > LEAST ? ready : LEAST;
-}
-
-/* mpirun waits forever if it could not start a daemon because fork() failed. */
-void launch_give_up(void *context) {
-    struct master *m = context;
-    if (m->phase != PHASE_RUNNING ||
-        attempt_note_overdue(&m->attempt, member_name(&m->members[0]), start_seconds(m),
-                             clock_boot()) != ATTEMPT_NOTE_FAILURE)
-        return;
-    log_error("%s", m->attempt.tool_note);
-    m->launch.given_up = true;
-    master_raise(m, EVENT_FAILURE);
-    launch_signal(m, SIGKILL);
-}
-
-static void record_launch(struct master *m) {
-    const struct openmpi *v = &m->s.tools.version;
-    json_t *version = m->attempt.ranks > 1
-                          ? json_sprintf("%u.%u.%u", v->major, v->minor, v->release)
-                          : json_null();
-    event_log_put(&m->s.event_log, RECORD_LAUNCHED,
-                  json_pack("{s:I, s:I, s:o}", "ranks", (json_int_t)m->attempt.ranks, "hosts",
-                            (json_int_t)cluster_hosts_left(&m->s.job->cluster), "openmpi",
-                            version));
-}
-
-int launch_begin(struct master *m, struct error *err) {
+static int begin(struct master *m, struct error *err) {
     cleanup_argv struct argv argv = {0};
     cleanup_argv struct argv environment = {0};
     char self[CONTROL_SOCKET_FILE_SIZE];
     char prefix[LINE_SPLITTER_PREFIX_SIZE];
-    bool one = m->attempt.ranks == 1;
-    input_download_rest(&m->s.input_download);
+    const struct mpi_install *tools = &m->s.tools;
     if (file_self(self, sizeof(self), err) != 0 || executor_open_scratch(&m->s.host, err) != 0 ||
-        executor_tool_environment(&m->s.host, &environment, err) != 0)
+        executor_tool_environment(&m->s.host, &environment, err) != 0 ||
+        mpirun_command(m, self, &argv, err) != 0)
         return -1;
-    if (one ? (shim_command(self, &argv, err) != 0 ||
-               rank_environment_alone(&environment, err) != 0)
-            : mpirun_command(m, self, &argv, err) != 0)
-        return -1;
-    (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", supervisor_own_name(&m->s),
-                   one ? "rank" : "mpirun");
+    (void)snprintf(prefix, sizeof(prefix), "[%s mpirun] ", supervisor_own_name(&m->s));
     /* mpirun passes none of the user's signals on: each host does so for its own ranks. */
     struct subprocess_options options = {.prefix = prefix,
                                          .line = line,
                                          .ended = ended,
                                          .context = m,
                                          .as_user = true,
-                                         .hold_user_signals = !one};
+                                         .hold_user_signals = true};
     if (subprocess_start(&m->launch.mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options,
                          err) != 0)
         return -1;
-    attempt_launched(&m->attempt, clock_now());
-    if (!one) {
-        m->launch.overdue = (struct timer){.fire = launch_give_up, .context = m};
-        loop_after(&m->s.loop, &m->launch.overdue, start_seconds(m) * CLOCK_SECOND);
-    }
-    record_launch(m);
-    if (!one)
-        log_info("mpirun is %s, of Open MPI %u.%u.%u", m->s.tools.mpirun, m->s.tools.version.major,
-                 m->s.tools.version.minor, m->s.tools.version.release);
-    log_info("all hosts are here: starting %zu rank%s of %s", m->attempt.ranks,
-             STR_PLURAL(m->attempt.ranks), m->s.job->program.argv.items[0]);
+    log_info("mpirun is %s, of Open MPI %u.%u.%u", tools->mpirun, tools->version.major,
+             tools->version.minor, tools->version.release);
+    log_info("mpirun starts the ranks, because %s", m->s.job->launcher.why);
     return 0;
 }
 
@@ -272,6 +206,8 @@ static const char *refusal(const struct master *m, int host, const json_t *messa
     if (m->phase != PHASE_RUNNING ||
         json_integer_value(json_object_get(message, "attempt")) != m->attempt.number)
         return "it is of another attempt";
+    if (m->attempt.direct)
+        return "the ranks of this attempt are started without mpirun";
     if (m->attempt.seated_count > 0 || m->s.host.rank_set.started)
         return "ranks have started";
     if (host < 1 || m->s.job->cluster.hosts[host].gone)
@@ -334,13 +270,11 @@ void launch_daemon_ended(struct member *b, const json_t *message) {
         master_raise(m, EVENT_FAILURE);
 }
 
-void launch_signal(struct master *m, int number) {
+static void signal_mpirun(struct master *m, int number) {
     subprocess_signal(&m->launch.mpirun, number);
 }
 
-void launch_close(struct master *m) {
-    loop_cancel(&m->s.loop, &m->launch.overdue);
-    m->launch.given_up = false;
+static void close_mpirun(struct master *m) {
     subprocess_done(&m->launch.mpirun);
     m->launch.mpirun = (struct subprocess){0};
     m->launch.banner = (struct mpirun_banner){0};
@@ -352,3 +286,6 @@ void launch_close(struct master *m) {
         m->members[i].agent = NULL;
     }
 }
+
+const struct launch_way launch_mpirun = {
+    .begin = begin, .signal = signal_mpirun, .close = close_mpirun};

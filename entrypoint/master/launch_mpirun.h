@@ -1,18 +1,10 @@
-/* Launch of mpirun, its remote-launch agents and its daemons. Raises MPIRUN_ENDED, and FAILURE for
- * a daemon. */
+/* Launch by mpirun: mpirun itself, its remote-launch agents and its daemons. Raises MPIRUN_ENDED,
+ * and FAILURE for a daemon. */
 #ifndef ENTRYPOINT_MASTER_LAUNCH_MPIRUN_H
 #define ENTRYPOINT_MASTER_LAUNCH_MPIRUN_H
 
 #include "entrypoint/master/state/state.h"
 
-/* Chooses the interface that leads to the other hosts. */
-int launch_choose_interface(struct master *m, struct error *err);
-int launch_begin(struct master *m, struct error *err);
-/* Ends mpirun if not all ranks have started in time. A timer calls it. */
-void launch_give_up(void *context);
-
-void launch_close(struct master *m);
-void launch_signal(struct master *m, int number);
 /* Handles a remote-launch agent, from mpirun or anything else; takes over the link. */
 void launch_agent(struct master *m, struct link *link, const json_t *message);
 /* Lets the agent of a host leave with CODE. */

@@ -9,6 +9,8 @@
 #include "entrypoint/master/failover/rejoin.h"
 #include "entrypoint/master/failover/shared_dir.h"
 #include "entrypoint/master/failover/takeover.h"
+#include "entrypoint/master/launch.h"
+#include "entrypoint/master/launch_direct.h"
 #include "entrypoint/master/launch_mpirun.h"
 #include "entrypoint/master/members/fetch_wait.h"
 #include "entrypoint/master/members/join.h"
@@ -67,6 +69,9 @@ static void hear_running(struct member *b, enum message kind, const json_t *mess
         break;
     case MESSAGE_DAEMON:
         launch_daemon_ended(b, message);
+        break;
+    case MESSAGE_UNSTARTED:
+        launch_direct_unstarted(b, message);
         break;
     default:
         break;

@@ -1,9 +1,9 @@
 /* The master: the supervisor of the first host, which runs the job for all hosts.
  *
- * It gathers the hosts (join.h), watches them (lease.h), starts mpirun (launch.h), passes stops on
- * (stop.h), collects how the ranks ended (reports.h), judges, and tries again where that may help
- * (relaunch.h). The table of phases (phase.h) says when. Its own host is member 0, which is treated
- * like the others but connected by a message queue instead of a link. */
+ * It gathers the hosts (join.h), watches them (lease.h), starts the ranks (launch.h), passes stops
+ * on (stop.h), collects how the ranks ended (reports.h), judges, and tries again where that may
+ * help (relaunch.h). The table of phases (phase.h) says when. Its own host is member 0, which is
+ * treated like the others but connected by a message queue instead of a link. */
 #ifndef ENTRYPOINT_MASTER_MASTER_H
 #define ENTRYPOINT_MASTER_MASTER_H
 

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 static const char rank_name[] = "OMPI_COMM_WORLD_RANK";
 static const char size_name[] = "OMPI_COMM_WORLD_SIZE";
@@ -34,15 +35,38 @@ int rank_environment_read(char *const *launched, struct rank_place *ret, struct 
     return read_number(launched, ATTEMPT_VARIABLE, INT32_MAX, &ret->attempt, err);
 }
 
-int rank_environment_alone(struct argv *environment, struct error *err) {
-    if (argv_set_env(environment, rank_name, "0", err) != 0 ||
-        argv_set_env(environment, size_name, "1", err) != 0 ||
-        argv_set_env(environment, local_rank_name, "0", err) != 0)
+static int set_number(struct argv *environment, const char *name, unsigned value,
+                      struct error *err) {
+    char text[16];
+    (void)snprintf(text, sizeof(text), "%u", value);
+    return argv_set_env(environment, name, text, err);
+}
+
+int rank_environment_set(const struct rank_place *place, struct argv *environment,
+                         struct error *err) {
+    if (set_number(environment, rank_name, place->rank, err) != 0 ||
+        set_number(environment, size_name, place->size, err) != 0 ||
+        set_number(environment, local_rank_name, place->local_rank, err) != 0 ||
+        set_number(environment, local_size_name, place->local_size, err) != 0)
         return -1;
-    return argv_set_env(environment, local_size_name, "1", err);
+    return set_number(environment, ATTEMPT_VARIABLE, place->attempt, err);
+}
+
+int rank_environment_refuse_mpi(struct argv *environment, struct error *err) {
+    static const char words[] = "MPI-needs-mpirun--set-RINGMASTER_LAUNCHER=mpirun";
+    if (argv_set_env(environment, "OMPI_MCA_backtrace", words, err) != 0)
+        return -1;
+    return argv_set_env(environment, "OMPI_MCA_pml", words, err);
 }
 
 bool rank_environment_is_mpi(const char *variable) {
     return str_starts_with(variable, "OMPI_") || str_starts_with(variable, "PMIX_") ||
            str_starts_with(variable, "PRTE_");
+}
+
+bool rank_environment_has_mpi(const struct argv *environment) {
+    for (size_t i = 0; i < environment->count; i++)
+        if (rank_environment_is_mpi(environment->items[i]))
+            return true;
+    return false;
 }

@@ -20,7 +20,9 @@ static const struct record_row table[RECORD_KINDS] = {
                        "at the first host: another host is here; at others: this one has "
                        "joined the first",
                        {"which", "count"}},
-    [RECORD_LAUNCHED] = {"launched", "mpirun has been started", {"ranks", "hosts", "openmpi"}},
+    [RECORD_LAUNCHED] = {"launched",
+                         "the ranks are being started, by the launcher mpirun or direct",
+                         {"ranks", "hosts", "launcher", "openmpi"}},
     [RECORD_SEATED] = {"seated",
                        "all ranks have started; seconds after the launch",
                        {"ranks", "seconds"}},

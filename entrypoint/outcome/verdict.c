@@ -314,7 +314,10 @@ static bool has_report(const struct verdict_facts *f, size_t rank) {
 /* No rank failed and we did not stop the job: somebody ended mpirun, it lost a connection, or it
  * did not start all ranks. */
 static void judge_mpirun(const struct verdict_facts *f, const char *mpirun, struct verdict *ret) {
-    if (f->seated < f->ranks)
+    if (f->direct)
+        fill(ret, EXIT_CODE_INTERNAL, -1, -1,
+             "the ranks were ended though none had failed: something sent a signal to their shims");
+    else if (f->seated < f->ranks)
         fill(ret, EXIT_CODE_INTERNAL, -1, -1, "%s before all ranks had started (%zu of %zu)",
              mpirun, f->seated, f->ranks);
     else
@@ -342,8 +345,8 @@ static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
     } else if (missing < f->ranks && !failed_to_launch) {
         unsigned host = f->rank_host[missing];
         fill(ret, EXIT_CODE_INTERNAL, (int)host, (int)missing,
-             "%s rank %zu: it sent no report (%zu of %zu ranks reported); %s", host_name(f, host),
-             missing, f->report_count, f->ranks, mpirun);
+             "%s rank %zu: it sent no report (%zu of %zu ranks reported)%s%s", host_name(f, host),
+             missing, f->report_count, f->ranks, f->direct ? "" : "; ", f->direct ? "" : mpirun);
     } else {
         judge_mpirun(f, mpirun, ret);
     }

@@ -66,6 +66,7 @@ struct verdict_facts {
                         address */
     unsigned dropped_rank;
     const struct net_address *dropped_source;
+    bool direct;     /* no mpirun was started */
     int mpirun_code; /* exit code or 128 + signal, -1 while it runs; only for texts */
     struct verdict_tool tool;
     const char *tool_words;   /* about that end, or why a daemon was refused; NULL or "": neither */

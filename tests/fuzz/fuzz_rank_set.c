@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "entrypoint/host/ranks/rank_slot.h"
+#include "entrypoint/master/launch.h"
 #include "entrypoint/master/launch_mpirun.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"

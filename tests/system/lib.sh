@@ -54,6 +54,12 @@ esac
 
 # What is asked for again and again needs no shell of its own.
 hosts() {
+    # Where a test is run for one launcher (LAUNCHER), its jobs are started by that.
+    if [ "$1" = start ] && [ -n "${LAUNCHER:-}" ]; then
+        started=$2
+        shift 2
+        set -- start "$started" -e "RINGMASTER_LAUNCHER=$LAUNCHER" "$@"
+    fi
     case $1 in
     log | code | ended | opt | name | wait) (. "$system/hosts.sh") ;;
     *) top=$top sh "$system/hosts.sh" "$@" ;;

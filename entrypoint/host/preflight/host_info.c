@@ -87,6 +87,7 @@ void host_info_gather(const struct job *job, const struct mpi_install *tools,
                               .boot = clock_boot(),
                               .clock = clock_wall()};
     build_id(ret->build);
+    (void)snprintf(ret->launcher, sizeof(ret->launcher), "%s", launcher_name(job->launcher.kind));
     if (tools->daemon != NULL)
         (void)snprintf(ret->openmpi, sizeof(ret->openmpi), "%u.%u.%u", tools->version.major,
                        tools->version.minor, tools->version.release);
@@ -100,11 +101,11 @@ json_t *host_info_json(const struct host_info *f) {
     (void)snprintf(program, sizeof(program), "%016" PRIx64, f->program);
     net_address_text(&f->address, address);
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
-        "version", f->version, "build", f->build, "openmpi", f->openmpi, "job", hash, "program",
-        program, "device", (int)f->device, "ucx", (int)f->ucx, "failover", (int)f->failover,
-        "dead_seconds", (json_int_t)f->dead_seconds, "interface_address", address, "cpus",
-        (json_int_t)f->cpus, "memory_mib", (json_int_t)f->memory_mib, "shm_mib",
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
+        "version", f->version, "build", f->build, "openmpi", f->openmpi, "launcher", f->launcher,
+        "job", hash, "program", program, "device", (int)f->device, "ucx", (int)f->ucx, "failover",
+        (int)f->failover, "dead_seconds", (json_int_t)f->dead_seconds, "interface_address", address,
+        "cpus", (json_int_t)f->cpus, "memory_mib", (json_int_t)f->memory_mib, "shm_mib",
         (json_int_t)f->shm_mib, "files", (json_int_t)f->files, "boot", (json_int_t)f->boot, "clock",
         (json_int_t)f->clock);
 }
@@ -120,7 +121,7 @@ static int text_member(const json_t *object, const char *key, char *ret, size_t 
     return 0;
 }
 
-/* A host whose message lacks the build ID has a version from before it existed. */
+/* A message without the build ID comes from a version that had none. */
 static int build_member(const json_t *object, char ret[BUILD_ID_SIZE], struct error *err) {
     const char *text = NULL;
     if (json_member_string(object, "join", "build", &text, err) != 0)
@@ -134,6 +135,14 @@ static int build_member(const json_t *object, char ret[BUILD_ID_SIZE], struct er
     return 0;
 }
 
+/* A message without it comes from a version that had no choice. */
+static int launcher_member(const json_t *object, char ret[HOST_INFO_VERSION_SIZE],
+                           struct error *err) {
+    if (json_object_get(object, "launcher") == NULL)
+        return 0;
+    return text_member(object, "launcher", ret, HOST_INFO_VERSION_SIZE, err);
+}
+
 int host_info_parse(const json_t *object, struct host_info *ret, struct error *err) {
     char hash[24];
     char program[24];
@@ -142,6 +151,7 @@ int host_info_parse(const json_t *object, struct host_info *ret, struct error *e
     if (text_member(object, "version", ret->version, sizeof(ret->version), err) != 0 ||
         build_member(object, ret->build, err) != 0 ||
         text_member(object, "openmpi", ret->openmpi, sizeof(ret->openmpi), err) != 0 ||
+        launcher_member(object, ret->launcher, err) != 0 ||
         text_member(object, "job", hash, sizeof(hash), err) != 0 ||
         text_member(object, "program", program, sizeof(program), err) != 0 ||
         text_member(object, "interface_address", address, sizeof(address), err) != 0 ||
@@ -176,6 +186,11 @@ int host_info_compare(const struct host_info *ours, const struct host_info *thei
         return error_set(err, EXIT_CODE_CONFIG,
                          "it runs build %.*s of ringmaster, the master build %.*s: another image",
                          BUILD_ID_SHORT, theirs->build, BUILD_ID_SHORT, ours->build);
+    if (strcmp(ours->launcher, theirs->launcher) != 0)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "it starts ranks by %s, the master by %s: set RINGMASTER_LAUNCHER equally "
+                         "on all hosts, and use the same image",
+                         theirs->launcher, ours->launcher);
     if (strcmp(ours->openmpi, theirs->openmpi) != 0)
         return error_set(err, EXIT_CODE_CONFIG, "it has Open MPI %s, the master %s: another image",
                          theirs->openmpi, ours->openmpi);

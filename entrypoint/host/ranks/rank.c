@@ -118,6 +118,9 @@ static int build_environment(const struct shim *s, const json_t *start, struct a
         return -1;
     if (interface != NULL && nic_environment_add(interface, "", ret, err) != 0)
         return -1;
+    /* A single rank may use MPI, as there is no other that it could miss. */
+    if (s->direct && s->place.size > 1 && rank_environment_refuse_mpi(ret, err) != 0)
+        return -1;
     char path[32];
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", s->progress);
     return s->progress >= 0 ? argv_set_env(ret, PROGRESS_VARIABLE, path, err) : 0;
@@ -127,7 +130,7 @@ static int build_environment(const struct shim *s, const json_t *start, struct a
 static int add_memory(struct shim *s, struct argv *environment, struct error *err) {
     struct shm_transport_facts facts;
     struct shm_transport_choice choice;
-    if (s->place.local_size <= 1)
+    if (s->place.local_size <= 1 || s->direct)
         return 0;
     shm_transport_look(s->environment, &facts);
     if (shm_transport_add(&facts, s->place.local_size, s->environment, environment, &choice, err) !=
@@ -211,6 +214,7 @@ static void hear(void *context, const json_t *message) {
     struct shim *s = context;
     switch (message_kind(message)) {
     case MESSAGE_START:
+        s->direct = json_is_true(json_object_get(message, "direct"));
         if (!s->running && !s->ended)
             start(s, message);
         break;
@@ -251,15 +255,18 @@ static void supervisor_gone(void *context, const struct error *why) {
 const struct link_events shim_events = {.message = hear, .closed = supervisor_gone};
 
 /* SIGTERM and SIGINT come from mpirun or its daemon, which end the job, and so do the user signals
- * that mpirun passes on. No other process signals the shim. */
+ * that mpirun passes on. Without mpirun nothing signals a shim but a user, who means the program.
+ */
 static void on_signal(void *context, int number) {
     struct shim *s = context;
     if (number == SIGCHLD) {
         (void)reaper_run(&s->reaper);
-    } else if (number == SIGTERM || number == SIGINT || number == SIGHUP) {
-        tear_down(s);
-    } else {
+    } else if (user_signals_has(number)) {
         pass_on(s, number);
+    } else if (s->direct) {
+        signal_program(s, number);
+    } else {
+        tear_down(s);
     }
 }
 

@@ -28,6 +28,10 @@ static struct rank_slot *find_seat(const struct rank_set *c, int64_t rank) {
     return NULL;
 }
 
+bool rank_set_has(const struct rank_set *c, unsigned rank) {
+    return find_seat(c, rank) != NULL;
+}
+
 static void order(struct rank_slot *s, enum message kind) {
     if (s->link != NULL)
         link_send(s->link, message_new(kind));
@@ -311,6 +315,8 @@ static void start(struct rank_slot *s) {
     (void)json_object_set_new(message, "master_port", json_integer(c->job->ports.master));
     (void)json_object_set_new(message, "coordinator_port", json_integer(c->job->ports.coordinator));
     (void)json_object_set_new(message, "open_files", json_integer((json_int_t)fd_limits_before()));
+    if (c->direct)
+        (void)json_object_set_new(message, "direct", json_true());
     if (c->interface[0] != '\0')
         (void)json_object_set_new(message, "interface", json_string(c->interface));
     if (c->job->program.directory != NULL)

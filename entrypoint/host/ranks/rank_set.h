@@ -43,6 +43,7 @@ struct rank_set {
     unsigned attempt;  /* the attempt whose shims are admitted */
     int64_t oom_kills; /* before this attempt */
     struct kmsg kernel;
+    bool direct;  /* mpirun has not started these ranks */
     bool started; /* all ranks have registered: no more are admitted */
     bool warned;  /* a refused registration was logged */
     bool stopping;
@@ -62,6 +63,9 @@ int rank_set_begin(struct rank_set *c, char *const *environment, struct error *e
 /* Registers a shim; takes over the link. It is refused if it is of another attempt, for another
  * host's rank, for a rank that has registered, or after the start. */
 void rank_set_seat(struct rank_set *c, struct link *link, const json_t *hello);
+
+/* Returns whether the shim of RANK has registered. */
+bool rank_set_has(const struct rank_set *c, unsigned rank);
 
 /* Sends a user signal (os/user_signals.h) to the programs that run here. Returns how many. */
 unsigned rank_set_signal(struct rank_set *c, int number);

@@ -18,7 +18,7 @@ struct shim {
     struct link *link;
     struct child program;
     struct timer leave;
-    char *const *environment; /* that mpirun started us in */
+    char *const *environment; /* that it was started in, with its place */
     struct rank_place place;
     enum rank_cause cause;
     int out[2]; /* pipes: [0] goes to the supervisor, [1] to the program */
@@ -27,6 +27,7 @@ struct shim {
     char
         error_file[CONTROL_SOCKET_FILE_SIZE]; /* (outcome/error_file.h); "": the program has none */
     int code;
+    bool direct; /* started by the supervisor, which alone ends it, and not by mpirun */
     bool running;
     bool ended;
 };

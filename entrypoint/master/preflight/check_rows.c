@@ -116,7 +116,7 @@ static void look_build(const json_t *host, const json_t *master, struct finding 
         return;
     put(f, "ringmaster %.40s%s%.*s, %s%.40s", check_text(host, "facts", "version"),
         build[0] != '\0' ? " build " : "", BUILD_ID_SHORT, build,
-        openmpi[0] != '\0' ? "Open MPI " : "no Open MPI, which one rank does not need", openmpi);
+        openmpi[0] != '\0' ? "Open MPI " : "no Open MPI, which these ranks do not need", openmpi);
     if (differs(host, master, "version") || differs(host, master, "openmpi"))
         fail(f, EXIT_CODE_CONFIG, "another image than the master's: all hosts need the same");
     else if (build[0] != '\0' && masters[0] != '\0' && strcmp(build, masters) != 0)

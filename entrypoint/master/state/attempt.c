@@ -60,7 +60,8 @@ static bool is_good(const struct rank_report *r) {
 
 /* --- what happens to it ---------------------------------------------------------------------- */
 
-void attempt_launched(struct attempt *a, int64_t now) {
+void attempt_launched(struct attempt *a, int64_t now, bool direct) {
+    a->direct = direct;
     a->launched = now;
 }
 
@@ -197,6 +198,16 @@ enum attempt_note attempt_note_tool(struct attempt *a, const struct attempt_tool
     return ATTEMPT_NOTE_REFUSAL;
 }
 
+enum attempt_note attempt_note_unstarted(struct attempt *a, unsigned host, const char *host_name,
+                                         const char *why, int64_t time) {
+    if (a->tool.time != 0 || a->failed || a->ending)
+        return ATTEMPT_NOTE_NOTHING;
+    a->note_is_refusal = false;
+    a->tool = (struct verdict_tool){.time = time, .host = host};
+    (void)snprintf(a->tool_note, sizeof(a->tool_note), "%s: %s", host_name, why);
+    return ATTEMPT_NOTE_FAILURE;
+}
+
 enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name, int64_t seconds,
                                        int64_t time) {
     if (a->seated_count >= a->ranks || a->tool.time != 0 || a->mpirun_ended || a->ending)
@@ -204,10 +215,11 @@ enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name,
     a->note_is_refusal = false;
     a->tool = (struct verdict_tool){.time = time};
     (void)snprintf(a->tool_note, sizeof(a->tool_note),
-                   "%s: mpirun had started %zu of %zu ranks %" PRId64
-                   " s after the launch; it may lack processes or memory (check ulimit -u and the "
+                   "%s: %s started %zu of %zu ranks %" PRId64
+                   " s after the launch; %s may lack processes or memory (check ulimit -u and the "
                    "container's limits)",
-                   host_name, a->seated_count, a->ranks, seconds);
+                   host_name, a->direct ? "the hosts had" : "mpirun had", a->seated_count, a->ranks,
+                   seconds, a->direct ? "one" : "it");
     return ATTEMPT_NOTE_FAILURE;
 }
 
@@ -311,6 +323,7 @@ void attempt_facts(const struct attempt *a, const struct cluster *cluster, const
                                   .dropped = a->dropped,
                                   .dropped_rank = a->dropped_rank,
                                   .dropped_source = &a->dropped_source,
+                                  .direct = a->direct,
                                   .mpirun_code = a->mpirun_ended ? a->mpirun_code : -1,
                                   .tool = a->tool,
                                   .tool_words = a->tool_note,

@@ -36,6 +36,7 @@ struct attempt {
     struct verdict_loss *losses;
     size_t loss_count;
     int64_t launched; /* clock_now() */
+    bool direct;      /* without mpirun: hosts start their ranks themselves */
     int mpirun_code;
     bool mpirun_ended;
     struct verdict_tool tool;          /* mpirun or the first daemon that ended without a request */
@@ -71,7 +72,7 @@ void attempt_forget(struct attempt *a);
 /* Returns true if RANK runs on HOST. Messages about other hosts' ranks are ignored. */
 bool attempt_is_rank_of(const struct attempt *a, size_t host, int64_t rank);
 
-void attempt_launched(struct attempt *a, int64_t now);
+void attempt_launched(struct attempt *a, int64_t now, bool direct);
 /* Records the start of a rank. Returns true if it was the last one. A rank of another host, or one
  * that has started already, is ignored. */
 bool attempt_seat(struct attempt *a, size_t host, int64_t rank);
@@ -122,6 +123,10 @@ enum attempt_note {
     ATTEMPT_NOTE_FAILURE,
 };
 enum attempt_note attempt_note_tool(struct attempt *a, const struct attempt_tool *t);
+/* Records that HOST could not start its ranks itself, and why. It counts only if nothing else
+ * explains it. */
+enum attempt_note attempt_note_unstarted(struct attempt *a, unsigned host, const char *host_name,
+                                         const char *why, int64_t time);
 /* Records that not all ranks had started SECONDS after the launch; TIME is on the master's clock.
  * It counts only if nothing else explains it. */
 enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name, int64_t seconds,

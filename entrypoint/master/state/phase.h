@@ -16,7 +16,7 @@ enum phase {
     PHASE_EXAMINING, /* `ringmaster check`: hosts examine themselves and the network */
     PHASE_PROBING,   /* hosts test whether they share the checkpoint directory */
     PHASE_GATHERING, /* after a failover: the new master waits for the hosts of the old one */
-    PHASE_RUNNING,   /* mpirun runs, or starts once all hosts have accepted the attempt's view */
+    PHASE_RUNNING,   /* ranks run, or start once all hosts have accepted the attempt's view */
     PHASE_CLEARING,  /* an attempt has failed; its processes are ended before the next one */
     PHASE_UPLOADING, /* the verdict is known, except for the result of the uploads */
     PHASE_JUDGED,

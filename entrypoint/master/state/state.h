@@ -35,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct launch_way;
 struct master;
 
 struct member {
@@ -175,6 +176,7 @@ struct master {
         int64_t heard;  /* the last heartbeat that any host here has answered, clock_boot() */
     } takeover;
     struct {
+        const struct launch_way *way; /* how this attempt was launched; NULL: it was not yet */
         struct subprocess mpirun;
         struct mpirun_banner banner; /* its first lines; the last are in mpirun.tail */
         struct mpi_error_text mpi_error;

@@ -93,6 +93,21 @@ static void without_mpirun_the_rest_is_still_told(void) {
     argv_done(&job.program.argv);
 }
 
+static const char *why(const json_t *plan, const char *what);
+
+static void the_launcher_is_told_with_its_reason(void) {
+    struct job job = sample();
+    struct openmpi_request request = {
+        .cluster = &job.cluster, .interface = &interface, .ports = &job.ports};
+    job.launcher = (struct launcher){LAUNCHER_DIRECT, "no mpirun is in PATH"};
+    cleanup_json json_t *plan = plan_of(&job, &request);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(plan, "launcher")), "direct");
+    CU_ASSERT_STRING_EQUAL(why(plan, "launcher"), "no mpirun is in PATH");
+    CU_ASSERT(json_is_null(json_object_get(plan, "mpirun")));
+    CU_ASSERT(json_is_object(json_object_get(plan, "interface")));
+    argv_done(&job.program.argv);
+}
+
 static const char *why(const json_t *plan, const char *what) {
     const char *text = json_string_value(json_object_get(json_object_get(plan, "why"), what));
     return text != NULL ? text : "(null)";
@@ -153,5 +168,5 @@ static void what_is_fetched_is_told_without_its_secrets(void) {
 }
 
 UNIT_SUITE("entrypoint.plan", UNIT(the_plan_says_what_would_run_and_no_secret),
-           UNIT(without_mpirun_the_rest_is_still_told), UNIT(the_plan_says_why),
-           UNIT(what_is_fetched_is_told_without_its_secrets))
+           UNIT(without_mpirun_the_rest_is_still_told), UNIT(the_launcher_is_told_with_its_reason),
+           UNIT(the_plan_says_why), UNIT(what_is_fetched_is_told_without_its_secrets))

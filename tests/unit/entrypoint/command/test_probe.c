@@ -47,6 +47,17 @@ static void with_mpirun_the_request_is_complete(void) {
     job_done(&job);
 }
 
+static void ranks_that_need_no_mpirun_do_not_ask_for_it(void) {
+    struct job job = {.launcher = {.kind = LAUNCHER_DIRECT}};
+    struct probe probe;
+    char *const environment[] = {NULL};
+    probe_run(&job, environment, &probe);
+    CU_ASSERT(probe.complete);
+    CU_ASSERT_PTR_NULL(probe.tools.mpirun);
+    probe_done(&probe);
+    job_done(&job);
+}
+
 /* As `ringmaster plan` with these VARIABLES would: 0, or the error's code. */
 static int check(const char *const *variables, struct job *job, struct error *err) {
     static const char *const words[] = {"--", "/bin/true", NULL};
@@ -55,7 +66,7 @@ static int check(const char *const *variables, struct job *job, struct error *er
     for (size_t i = 0; variables[i] != NULL; i++)
         environment[i + 1] = strdup(variables[i]);
     CU_ASSERT_EQUAL_FATAL(job_read(words, environment, job, err), 0);
-    int code = probe_settings(job, err) == 0 ? 0 : (int)err->code;
+    int code = probe_settings(job, environment, err) == 0 ? 0 : (int)err->code;
     for (size_t i = 1; environment[i] != NULL; i++)
         free(environment[i]);
     (void)run_as_choose(NULL, NULL);
@@ -114,5 +125,6 @@ static void an_interface_that_is_not_here_is_a_warning(void) {
 
 UNIT_SUITE("entrypoint.probe", UNIT(without_mpirun_the_picture_is_incomplete),
            UNIT(with_mpirun_the_request_is_complete),
+           UNIT(ranks_that_need_no_mpirun_do_not_ask_for_it),
            UNIT(a_setting_that_would_end_the_job_is_an_error), UNIT(what_ends_no_job_is_a_warning),
            UNIT(an_interface_that_is_not_here_is_a_warning))

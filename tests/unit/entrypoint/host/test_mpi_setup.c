@@ -101,14 +101,54 @@ static void a_port_that_stays_busy_is_the_fault(void) {
     close_world(&w);
 }
 
-static void no_mpirun_is_the_fault(void) {
-    static char *nowhere[] = {no_path, NULL};
+static char *nowhere[] = {no_path, NULL};
+
+static void no_mpirun_is_the_fault_of_a_job_that_needs_it(void) {
     struct world w;
-    open_world(&w, 2, release);
-    run(&w, nowhere);
+    open_world(&w, 2, NULL);
+    w.job.settings.launcher = SETTINGS_LAUNCHER_MPIRUN;
+    begin(&w, nowhere);
+    CU_ASSERT_EQUAL(loop_run(&w.loop, NULL), 0);
     CU_ASSERT_EQUAL(w.ended, 1);
+    CU_ASSERT_EQUAL(w.fault.code, EXIT_CODE_NOT_FOUND);
     ASSERT_CONTAINS(w.fault.text, "mpirun");
     close_world(&w);
+}
+
+/* The ports of Open MPI, one of which is busy, are nobody's then. */
+static void without_mpirun_ranks_are_started_directly(void) {
+    struct world w;
+    open_world(&w, 2, NULL);
+    begin(&w, nowhere);
+    CU_ASSERT_EQUAL(loop_run(&w.loop, NULL), 0);
+    CU_ASSERT_EQUAL(w.ended, 1);
+    CU_ASSERT_EQUAL(w.fault.code, 0);
+    CU_ASSERT_EQUAL(w.job.launcher.kind, LAUNCHER_DIRECT);
+    CU_ASSERT_PTR_NULL(w.tools.mpirun);
+    close_world(&w);
+}
+
+static int choose(const char *options, enum launcher_kind *ret) {
+    struct world w;
+    struct error err;
+    open_world(&w, 2, NULL);
+    w.job.mpi_options.options = options;
+    int result = mpi_setup_choose(&w.job, nowhere, &err);
+    *ret = w.job.launcher.kind;
+    close_world(&w);
+    return result;
+}
+
+static void variables_for_ranks_need_no_mpirun(void) {
+    static const char *const needs[] = {"--bind-to core", "--map-by slot",
+                                        "-x A=1 --mca btl tcp,self"};
+    enum launcher_kind kind = LAUNCHER_MPIRUN;
+    CU_ASSERT_EQUAL(choose("-x NCCL_DEBUG=INFO --NCCL_DEBUG=WARN", &kind), 0);
+    CU_ASSERT_EQUAL(kind, LAUNCHER_DIRECT);
+    CU_ASSERT_EQUAL(choose("", &kind), 0);
+    CU_ASSERT_EQUAL(kind, LAUNCHER_DIRECT);
+    for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+        CU_ASSERT_EQUAL(choose(needs[i], &kind), -1);
 }
 
 static void end(void *context) {
@@ -145,5 +185,8 @@ static void one_rank_needs_neither(void) {
 }
 
 UNIT_SUITE("host.equipping", UNIT(a_port_is_busy_for_a_moment),
-           UNIT(a_port_that_stays_busy_is_the_fault), UNIT(no_mpirun_is_the_fault),
+           UNIT(a_port_that_stays_busy_is_the_fault),
+           UNIT(no_mpirun_is_the_fault_of_a_job_that_needs_it),
+           UNIT(without_mpirun_ranks_are_started_directly),
+           UNIT(variables_for_ranks_need_no_mpirun),
            UNIT(nothing_is_found_for_who_wants_it_no_longer), UNIT(one_rank_needs_neither))

@@ -89,7 +89,8 @@ static void every_port_that_others_will_listen_on_is_checked(void) {
     struct error err = {0};
     for (int offset = 1; offset < 4; offset++) {
         CU_ASSERT_EQUAL_FATAL(ports_plan(port - offset, 1, &p, NULL), 0);
-        CU_ASSERT_EQUAL(ports_check_free(&p, &err), -1);
+        CU_ASSERT_EQUAL(ports_check_free(&p, true, &err), -1);
+        CU_ASSERT_EQUAL(ports_check_free(&p, false, &err), offset == 3 ? -1 : 0);
     }
 }
 
@@ -105,11 +106,11 @@ static void data_ports_must_be_enough(void) {
                       .data = port,
                       .data_count = 1,
                       .data_needed = 1};
-    CU_ASSERT_EQUAL(ports_check_free(&p, &err), -1);
+    CU_ASSERT_EQUAL(ports_check_free(&p, true, &err), -1);
     ASSERT_CONTAINS(err.text, "MPI data");
     ASSERT_CONTAINS(err.text, "RINGMASTER_PORT");
     p.data_count = 30; /* others are free */
-    CU_ASSERT_EQUAL(ports_check_free(&p, NULL), 0);
+    CU_ASSERT_EQUAL(ports_check_free(&p, true, NULL), 0);
 }
 
 UNIT_SUITE("job.ports", UNIT(ports_are_counted_from_the_first),

@@ -243,14 +243,6 @@ static void an_mpirun_that_is_killed_is_the_cause_and_may_be_tried_again(void) {
     ASSERT_CONTAINS(stage_output(&host), "something sent a signal to them or to mpirun");
 }
 
-/* It is started without an mpirun, which therefore cannot have been killed. */
-static void a_rank_alone_that_vanishes_is_the_rank(void) {
-    const char *words[] = {"--", "sh", "-c", "kill -KILL $PPID; sleep 60", NULL};
-    stage_start(&host, "alone", NULL, words);
-    CU_ASSERT_EQUAL(stage_end(&host), 137);
-    ASSERT_CONTAINS(stage_failure(&host), "rank 0: vanished without a report");
-}
-
 static void the_agent_of_a_lost_host_leaves_at_once(void) {
     set_up();
     members[1].lost = true;
@@ -288,6 +280,9 @@ static void an_agent_that_mpirun_did_not_call_is_refused(void) {
     m.s.host.rank_set.started = true;
     expect_refusal(wanted);
     m.s.host.rank_set.started = false;
+    m.attempt.direct = true;
+    expect_refusal(wanted);
+    m.attempt.direct = false;
     CU_ASSERT_PTR_NULL(members[1].agent);
     send_agent(wanted);
     struct link *first = members[1].agent;
@@ -300,44 +295,11 @@ static void an_agent_that_mpirun_did_not_call_is_refused(void) {
     take_down();
 }
 
-/* It may not have been able to start a daemon, and would wait for it without end. */
-static void a_launch_that_takes_too_long_is_given_up_with_words(void) {
-    set_up();
-    launch_give_up(&m);
-    CU_ASSERT_EQUAL(failures, 1);
-    CU_ASSERT(m.launch.given_up);
-    ASSERT_CONTAINS(m.attempt.tool_note, "algo-1: mpirun had started 0 of 2 ranks 60 s after");
-    launch_give_up(&m); /* once */
-    CU_ASSERT_EQUAL(failures, 1);
-    take_down();
-}
-
-static void a_launch_that_is_done_or_has_failed_is_not_given_up(void) {
-    set_up();
-    m.attempt.seated_count = 2;
-    launch_give_up(&m);
-    m.attempt.seated_count = 1;
-    m.attempt.mpirun_ended = true;
-    launch_give_up(&m);
-    m.attempt.mpirun_ended = false;
-    m.phase = PHASE_CLEARING;
-    launch_give_up(&m);
-    m.phase = PHASE_RUNNING;
-    daemon_said("{\"code\": 137, \"signal\": 9}");
-    launch_give_up(&m);
-    CU_ASSERT_FALSE(m.launch.given_up);
-    CU_ASSERT_EQUAL(failures, 1); /* the daemon's */
-    take_down();
-}
-
 STAGE_SUITE("master.launch_mpirun", UNIT(mpirun_starts_a_rank_on_every_slot),
             UNIT(hostile_words_arrive_unchanged),
             UNIT(the_mpirun_that_is_first_in_the_path_is_named_and_its_first_words_are_kept),
             UNIT(an_agent_leaves_as_its_daemon_did), UNIT(an_agent_may_be_gone_before_its_daemon),
             UNIT(a_daemon_that_was_killed_is_told_as_that),
-            UNIT(a_launch_that_takes_too_long_is_given_up_with_words),
-            UNIT(a_launch_that_is_done_or_has_failed_is_not_given_up),
             UNIT(an_mpirun_that_is_killed_is_the_cause_and_may_be_tried_again),
-            UNIT(a_rank_alone_that_vanishes_is_the_rank),
             UNIT(the_agent_of_a_lost_host_leaves_at_once),
             UNIT(an_agent_that_mpirun_did_not_call_is_refused))

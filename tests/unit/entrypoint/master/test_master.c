@@ -21,7 +21,7 @@ static void a_job_of_one_rank_runs_without_mpirun(void) {
 /* The worker has no program of that name, which it finds out before it joins. */
 static void a_fault_of_one_host_is_every_hosts_verdict(void) {
     const char *const elsewhere[] = {worker_settings[0], worker_settings[1], "PATH=/no/such/folder",
-                                     NULL};
+                                     "RINGMASTER_LAUNCHER=mpirun", NULL};
     const char *words[] = {"--", "/bin/true", NULL};
     if (!stage_has_mpirun()) {
         unit_skip("no mpirun here");
@@ -35,6 +35,22 @@ static void a_fault_of_one_host_is_every_hosts_verdict(void) {
     ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2");
     ASSERT_CONTAINS(stage_failure(&master), "mpirun");
     ASSERT_CONTAINS(stage_failure(&worker), "mpirun");
+}
+
+/* In an image without mpirun the other host would start its ranks itself. */
+static void hosts_that_start_ranks_in_two_ways_are_no_job(void) {
+    const char *const elsewhere[] = {worker_settings[0], worker_settings[1], "PATH=/no/such/folder",
+                                     NULL};
+    const char *words[] = {"--", "/bin/true", NULL};
+    if (!stage_has_mpirun()) {
+        unit_skip("no mpirun here");
+        return;
+    }
+    stage_start(&master, "with", master_settings, words);
+    stage_start(&worker, "without", elsewhere, words);
+    CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_CONFIG);
+    CU_ASSERT_EQUAL(stage_end(&worker), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(stage_failure(&master), "it starts ranks by direct, the master by mpirun");
 }
 
 static void a_stop_of_the_worker_before_the_launch_reaches_the_master(void) {
@@ -57,4 +73,5 @@ static void a_stop_of_the_worker_before_the_launch_reaches_the_master(void) {
 
 STAGE_SUITE("master.master", UNIT(a_job_of_one_rank_runs_without_mpirun),
             UNIT(a_fault_of_one_host_is_every_hosts_verdict),
+            UNIT(hosts_that_start_ranks_in_two_ways_are_no_job),
             UNIT(a_stop_of_the_worker_before_the_launch_reaches_the_master))

@@ -1,0 +1,34 @@
+/* Start of this host's ranks without mpirun, on the master's order `ranks`.
+ *
+ * The order names the first rank of this host and the number of all; what this host itself derives
+ * from the list of hosts must agree. What goes wrong is told with `unstarted`: a shim that has
+ * registered reports by itself (ranks/rank_set.h). */
+#ifndef ENTRYPOINT_HOST_RANK_LAUNCH_H
+#define ENTRYPOINT_HOST_RANK_LAUNCH_H
+
+#include "entrypoint/direct/shims.h"
+#include "entrypoint/host/ranks/rank_set.h"
+#include "entrypoint/job/job.h"
+
+#include <jansson.h>
+
+/* All pointers outlive it. */
+struct rank_launch {
+    struct loop *loop;
+    struct reaper *reaper;
+    const struct job *job;
+    char *const *environment; /* this process's own */
+    const char *socket;       /* of this container's supervisor */
+    const char *run;          /* the run ID */
+    struct rank_set *rank_set;
+    void (*line)(void *context, const char *line, size_t size); /* of a shim itself */
+    void (*tell)(void *context, json_t *message); /* to the master; takes the reference */
+    void *context;
+    struct shims shims;
+};
+
+void rank_launch_start(struct rank_launch *l, const json_t *order);
+/* The attempt is over: shims end with it, and nothing is told any more. L may be zeroed. */
+void rank_launch_end(struct rank_launch *l);
+
+#endif

@@ -1,0 +1,46 @@
+/* Launcher of a job's ranks: Open MPI's mpirun, or `direct`, the supervisor of each host.
+ *
+ * Chosen once on every host, when the program is there, and equal on all of them (host_info.h). A
+ * single rank is always started directly. Of several ranks, those that find each other by MPI need
+ * mpirun: without it each would be a job of its own. That is told from the libraries that the
+ * program names; a program that loads MPI later, such as Python with mpi4py, is taken for one
+ * without MPI, and its MPI_Init fails if its ranks were started directly
+ * (rank_environment_refuse_mpi). */
+#ifndef ENTRYPOINT_JOB_LAUNCHER_H
+#define ENTRYPOINT_JOB_LAUNCHER_H
+
+#include "common/error.h"
+#include "entrypoint/job/settings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum launcher_kind { LAUNCHER_MPIRUN, LAUNCHER_DIRECT };
+enum { LAUNCHER_WHY_SIZE = 320 };
+
+struct launcher {
+    enum launcher_kind kind;
+    char why[LAUNCHER_WHY_SIZE]; /* text after "because "; "" before the choice */
+};
+
+struct launcher_facts {
+    enum settings_launcher setting;
+    size_t ranks;
+    const char *program; /* its path */
+    const char *library; /* of MPI, that it is linked against; "": none */
+    bool is_trainer;     /* it is ringtrain */
+    bool options;        /* the job has options that only mpirun understands */
+    bool mpirun;         /* one is in PATH */
+};
+
+/* Chooses, or says why no launcher can start this job: code 65 where settings contradict each
+ * other, 127 where mpirun is needed and not there. */
+int launcher_choose(const struct launcher_facts *facts, struct launcher *ret, struct error *err);
+
+/* True if LIBRARY, a name such as libmpi.so.40, is one of MPI. */
+bool launcher_is_mpi_library(const char *library);
+
+/* The name as in RINGMASTER_LAUNCHER. */
+const char *launcher_name(enum launcher_kind kind);
+
+#endif

@@ -1,0 +1,84 @@
+#include "entrypoint/job/launcher.h"
+#include "tests/support/unit.h"
+
+static struct launcher_facts facts;
+static struct launcher chosen;
+static struct error err;
+
+static int choose(enum settings_launcher setting, bool mpirun) {
+    facts.setting = setting;
+    facts.mpirun = mpirun;
+    chosen = (struct launcher){0};
+    err = (struct error){0};
+    return launcher_choose(&facts, &chosen, &err);
+}
+
+static void begin(void) {
+    facts = (struct launcher_facts){.ranks = 4, .program = "/bin/p", .library = ""};
+}
+
+static void expect(enum settings_launcher setting, bool mpirun, enum launcher_kind kind,
+                   const char *why) {
+    CU_ASSERT_EQUAL(choose(setting, mpirun), 0);
+    CU_ASSERT_EQUAL(chosen.kind, kind);
+    ASSERT_CONTAINS(chosen.why, why);
+}
+
+static void expect_error(enum settings_launcher setting, bool mpirun, int code, const char *why) {
+    CU_ASSERT_EQUAL(choose(setting, mpirun), -1);
+    CU_ASSERT_EQUAL((int)err.code, code);
+    ASSERT_CONTAINS(err.text, why);
+}
+
+static void any_program_is_started_by_an_mpirun_that_is_there(void) {
+    begin();
+    expect(SETTINGS_LAUNCHER_AUTO, true, LAUNCHER_MPIRUN, "it is in PATH");
+    expect(SETTINGS_LAUNCHER_AUTO, false, LAUNCHER_DIRECT, "no mpirun is in PATH");
+}
+
+static void a_setting_decides(void) {
+    begin();
+    expect(SETTINGS_LAUNCHER_DIRECT, true, LAUNCHER_DIRECT, "RINGMASTER_LAUNCHER is direct");
+    expect(SETTINGS_LAUNCHER_DIRECT, false, LAUNCHER_DIRECT, "RINGMASTER_LAUNCHER is direct");
+    expect(SETTINGS_LAUNCHER_MPIRUN, true, LAUNCHER_MPIRUN, "RINGMASTER_LAUNCHER is mpirun");
+    expect_error(SETTINGS_LAUNCHER_MPIRUN, false, EXIT_CODE_NOT_FOUND, "not in PATH");
+}
+
+/* Whatever makes ranks need each other's MPI. */
+static void expect_need(const char *why) {
+    expect(SETTINGS_LAUNCHER_AUTO, true, LAUNCHER_MPIRUN, why);
+    expect_error(SETTINGS_LAUNCHER_AUTO, false, EXIT_CODE_NOT_FOUND, why);
+    expect_error(SETTINGS_LAUNCHER_DIRECT, true, EXIT_CODE_CONFIG, why);
+    expect_error(SETTINGS_LAUNCHER_DIRECT, false, EXIT_CODE_CONFIG, "RINGMASTER_LAUNCHER");
+    facts.ranks = 1;
+    expect(SETTINGS_LAUNCHER_DIRECT, false, LAUNCHER_DIRECT, "a single rank");
+    expect(SETTINGS_LAUNCHER_MPIRUN, false, LAUNCHER_DIRECT, "a single rank");
+}
+
+static void a_program_of_mpi_never_becomes_several_jobs(void) {
+    begin();
+    facts.library = "libmpi.so.40";
+    expect_need("/bin/p is linked against MPI (libmpi.so.40)");
+    begin();
+    facts.is_trainer = true;
+    expect_need("ringtrain with 4 ranks needs MPI");
+    begin();
+    facts.options = true;
+    expect_need("options for mpirun");
+}
+
+static void libraries_of_mpi_are_known(void) {
+    static const char *const mpi[] = {
+        "libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_cxx.so.40",   "libmpich.so.12",
+        "libmpi.so.12", "libmpifort.so.12",   "libmpichfort.so.12", "libmpi_usempif08.so.40"};
+    static const char *const others[] = {"libmpc.so.3", "libmpg123.so.0", "libc.so.6", "libm.so.6",
+                                         "libmpdec.so.3"};
+    for (size_t i = 0; i < sizeof(mpi) / sizeof(mpi[0]); i++)
+        CU_ASSERT(launcher_is_mpi_library(mpi[i]));
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        CU_ASSERT_FALSE(launcher_is_mpi_library(others[i]));
+}
+
+UNIT_SUITE("job.launcher", UNIT(any_program_is_started_by_an_mpirun_that_is_there),
+           UNIT(a_setting_decides), UNIT(a_program_of_mpi_never_becomes_several_jobs),
+           UNIT(libraries_of_mpi_are_known))
