@@ -161,12 +161,18 @@ static int run_metrics(const char *const *words, struct error *err) {
     return metrics_print(&text, err) == 0 ? print_buf(&text) : -1;
 }
 
+/* Several words are a line of a program's output. */
 static int run_explain(const char *const *words, struct error *err) {
     cleanup_buf struct buf text;
     buf_init(&text, print_max);
-    if (words[0] != NULL && refuse_words(words + 1, err) != 0)
-        return -1;
-    return explain_print(words[0], &text, err) == 0 ? print_buf(&text) : -1;
+    cleanup_buf struct buf line;
+    buf_init(&line, print_max);
+    for (size_t i = 0; words[0] != NULL && words[i] != NULL; i++)
+        if (buf_printf(&line, err, "%s%s", i > 0 ? " " : "", words[i]) != 0)
+            return -1;
+    return explain_print(words[0] != NULL ? buf_text(&line) : NULL, &text, err) == 0
+               ? print_buf(&text)
+               : -1;
 }
 
 static int run_docs(const char *const *words, struct error *err) {
@@ -359,6 +365,13 @@ static const struct command *find_command(const char *name) {
     return NULL;
 }
 
+static void print_commands(void) {
+    cleanup_buf struct buf text;
+    buf_init(&text, print_max);
+    if (manual_commands(&text, NULL) == 0)
+        (void)fprintf(stderr, "%s\n", buf_text(&text));
+}
+
 /* The links named train and agent select the commands of those names. */
 static const struct command *choose(const char *const **words, struct error *err) {
     const char *slash = strrchr((*words)[0], '/');
@@ -367,6 +380,7 @@ static const struct command *choose(const char *const **words, struct error *err
     if (strcmp(name, "train") == 0 || strcmp(name, "agent") == 0)
         return find_command(name);
     if ((*words)[0] == NULL) {
+        print_commands();
         (void)error_set(err, EXIT_CODE_USAGE, "a command is missing; see `ringmaster help`");
         return NULL;
     }

@@ -37,14 +37,14 @@ static const struct manual_row rows[] = {
      "RINGMASTER_HOSTS=10.0.0.1,10.0.0.2 ringmaster check"},
     {"explain", "[CODE]",
      "what an exit code, a signal or an error of MPI, NCCL or CUDA means and what to do: 73, "
-     "SIGBUS, mpi:15, nccl:2, cuda:700, xid:79",
+     "SIGBUS, mpi:15, nccl:2, cuda:700, xid:79, a word (oom), a line that a program printed",
      "ringmaster explain 137"},
     {"metrics", "", "print metric definitions for CreateTrainingJob",
      "ringmaster metrics >metrics.json"},
     {"version", "[--all]", "its version; with --all those of all that it works with",
      "ringmaster version --all"},
     {"man", "", "print the man page, as `man -l -` reads it", "ringmaster man | man -l -"},
-    {"completion", "", "print completions for bash, which sources them",
+    {"completion", "", "print a script of completions, for bash to source",
      ". <(ringmaster completion)"},
     {"help", "", "print commands, variables and exit codes", "ringmaster help check"},
     {NULL, NULL, NULL, NULL},
@@ -152,12 +152,18 @@ static int help_variables(struct buf *ret, struct error *err) {
     return 0;
 }
 
-int manual_help(struct buf *ret, struct error *err) {
+int manual_commands(struct buf *ret, struct error *err) {
     if (buf_printf(ret, err, "ringmaster: %s\n\n", title) != 0)
         return -1;
     for (const struct manual_row *row = rows; row->command != NULL; row++)
         if (help_row(row, ret, err) != 0)
             return -1;
+    return 0;
+}
+
+int manual_help(struct buf *ret, struct error *err) {
+    if (manual_commands(ret, err) != 0)
+        return -1;
     if (add_examples(ret, NULL, err) != 0 || buf_add(ret, "\n", 1, err) != 0 ||
         add_wrapped(ret, names, 0, 0, err) != 0 || buf_add_text(ret, "\nVariables:\n", err) != 0)
         return -1;

@@ -29,8 +29,9 @@ const char *manual_nearest_option(const char *command, const char *word);
 /* Appends the help of one command; returns false if there is none of that name. */
 bool manual_help_of(const char *command, struct buf *ret);
 
-/* Append the help text without exit codes, a man page in roff, and completions for bash (zsh uses
- * them through bashcompinit). */
+/* Append the list of commands, the help text without exit codes, a man page in roff, and
+ * completions for bash (zsh uses them through bashcompinit). */
+int manual_commands(struct buf *ret, struct error *err);
 int manual_help(struct buf *ret, struct error *err);
 int manual_page(struct buf *ret, struct error *err);
 int manual_completion(struct buf *ret, struct error *err);

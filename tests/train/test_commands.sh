@@ -6,8 +6,43 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 16 8
 
+echo "bash completes commands, flags and choices by the help"
+if [ -x /bin/bash ]; then
+    "$ringtrain" completion >"$work/completion" || fail "no script"
+    # offered WORDS: what bash offers for the last of them.
+    offered() {
+        checks=$((checks + 1))
+        got=$(/bin/bash -c '. "$1"; program=$2; shift 2; COMP_WORDS=("$program" "$@"); COMP_CWORD=$#; _ringtrain "$program"; echo "${COMPREPLY[*]}"' - "$work/completion" "$ringtrain" "$@")
+    }
+    offered e
+    [ "$got" = eval ] || fail "commands: $got"
+    offered train --chec
+    [ "$got" = "--checkpoint-dir --checkpoint-every" ] || fail "flags: $got"
+    offered train --model resnet1
+    [ "$got" = "resnet18 resnet101 resnet152 resnet110" ] || fail "models: $got"
+    offered train --recipe im
+    [ "$got" = imagenet-90 ] || fail "recipes: $got"
+    offered train --dtype b
+    [ "$got" = bf16 ] || fail "choices: $got"
+    offered train --resume ''
+    [ "$got" = "auto none" ] || fail "choices beside a path: $got"
+    offered train --data ''
+    [ -z "$got" ] || fail "something in place of files: $got"
+fi
+code 64 "$ringtrain" completion now
+
+echo "help lists the flags that this build can follow"
+code 0 "$ringtrain" train --help
+if "$ringtrain" version | grep -q 'backend cuda: not in this build'; then
+    ! grep -q -e '--tf32' "$work/out" || fail "flags for CUDA"
+    grep -q 'this build is without CUDA' "$work/out" || fail "no word of what is left out"
+else
+    grep -q -e '--tf32' "$work/out" || fail "no flags for CUDA"
+fi
+grep -q 'FinLoss' "$work/out" || fail "no word of the table's columns"
+
 echo "help and version leave with 0, wherever they stand"
-for command in train eval predict prepare inspect draw version "inspect coco" "prepare shapes"; do
+for command in train eval predict prepare inspect draw version completion "inspect coco" "prepare shapes"; do
     for word in -h --help --version; do
         # shellcheck disable=SC2086  # two words
         code 0 "$ringtrain" $command $word

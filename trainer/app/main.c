@@ -48,6 +48,8 @@ static const struct command COMMANDS[] = {
     {"version", command_version, NULL, "show what this build includes", "ringtrain version\n"},
     {"man", run_man, NULL, "print the man page, as `man -l -` reads it",
      "ringtrain man | man -l -\n"},
+    {"completion", command_completion, NULL, "print a script of completions, for bash to source",
+     ". <(ringtrain completion)\n"},
     {"docs", command_docs, NULL, NULL, NULL},
 };
 

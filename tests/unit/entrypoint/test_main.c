@@ -84,6 +84,7 @@ static int run(const char *line) {
 static void wrong_words_are_named(void) {
     static const char *const rows[][2] = {
         {"", "a command is missing"},
+        {"", "  ringmaster train -- PROGRAM ARGS"},
         {"fly", "unknown command fly; see"},
         {"trian", "unknown command trian; did you mean train?"},
         {"vers", "did you mean version?"},
@@ -94,7 +95,7 @@ static void wrong_words_are_named(void) {
         {"version now", "unexpected now"},
         {"metrics now", "unexpected now"},
         {"help train now", "unexpected now"},
-        {"explain 73 now", "unexpected now"},
+        {"explain no such words", "no such words: not known"},
         {"version --all now", "unexpected now"},
         {"man now", "unexpected now"},
         {"completion now", "unexpected now"},

@@ -121,6 +121,6 @@ void command_eval_help(FILE *out, int argc, char *const *argv) {
                      "ringtrain eval --watch CHECKPOINTS --data DIR [--FLAG VALUE]...\n\nScores a "
                      "trained model, or a training's checkpoints as they come, on a folder of "
                      "class folders or a COCO data set, and prints the same line as training.\n\n");
-    options_print(out, COMMAND_EVAL, argc, argv);
+    options_print(out, COMMAND_EVAL, argc, argv, device_has_cuda());
     command_eval_coco_help(out);
 }

@@ -106,5 +106,5 @@ void command_inspect_plan_help(FILE *out, int argc, char *const *argv) {
         "GPU, and the kernel launches of a step are counted. A detection network gets %d classes, "
         "frozen norms as with --init, and canvases of %s pixels.\n\n",
         COCO_CLASSES, UNSEEN_CANVAS);
-    options_print(out, COMMAND_PLAN, argc, argv);
+    options_print(out, COMMAND_PLAN, argc, argv, true);
 }

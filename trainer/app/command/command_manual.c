@@ -25,6 +25,8 @@ static int add_codes(struct buf *ret, struct error *err) {
         return -1;
     for (size_t i = 0; i < count; i++) {
         char number[16];
+        if (!codes[i].trainer)
+            continue;
         (void)snprintf(number, sizeof(number), "%d", codes[i].code);
         if (roff_item(ret, number, "", codes[i].meaning, err) != 0)
             return -1;

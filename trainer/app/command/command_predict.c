@@ -168,5 +168,5 @@ void command_predict_help(FILE *out, int argc, char *const *argv) {
         "there already is written over but an earlier list. A picture that cannot be used is told "
         "by name; the exit code is %d then, when more are bad than --bad-samples allows.\n\n",
         EXIT_CODE_DATA);
-    options_print(out, COMMAND_PREDICT, argc, argv);
+    options_print(out, COMMAND_PREDICT, argc, argv, device_has_cuda());
 }

@@ -40,5 +40,5 @@ void command_train_help(FILE *out, int argc, char *const *argv) {
     wrap_printf(out, "usage: ringtrain train [--FLAG VALUE]...\n\n"
                      "Trains a network on a folder of class folders with JPEGs. Every flag takes a "
                      "value; '-' and '_' are the same in names. Defaults stand in brackets.\n\n");
-    options_print(out, COMMAND_TRAIN, argc, argv);
+    options_print(out, COMMAND_TRAIN, argc, argv, device_has_cuda());
 }

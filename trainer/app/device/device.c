@@ -57,6 +57,14 @@ static bool has_cpu(void) {
 #endif
 }
 
+bool device_has_cuda(void) {
+#ifdef RINGMASTER_HAVE_CUDA
+    return true;
+#else
+    return false;
+#endif
+}
+
 /* Returns true if there is a GPU for each rank of this host; NAME is that of the first one. */
 static bool has_gpu(const struct options *o, const struct comm *comm, char name[GPU_NAME_SIZE]) {
     name[0] = '\0';

@@ -10,6 +10,7 @@
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/tensor.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Collective. Resolves `--backend auto` in O: cuda if every rank has a GPU that answers, else cpu,
@@ -40,6 +41,9 @@ int device_open(struct backend **ret, const struct options *o, int threads, stru
  * and with a single rank, *RET is NULL. */
 int device_sum_open(struct device_sum **ret, const struct options *o, struct comm *comm,
                     struct backend *backend, void *memory, size_t bytes, struct error *err);
+
+/* Returns true if this build can use GPUs. */
+bool device_has_cuda(void);
 
 /* Prints "backend ref, cpu (oneDNN 3.2.0, avx512_core_amx)": a line for each, for `ringtrain
  * version`. */

@@ -1,5 +1,6 @@
 #include "trainer/app/options/options.h"
 
+#include "common/str.h"
 #include "common/text/wrap.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/recipe.h"
@@ -284,8 +285,9 @@ static const struct flag FLAGS[] = {
     CHOICE("publish", publish, publishes, "last", T,
            "which model goes to --model-dir: that of the last step, or the best one"),
     CHOICE("log", log, logs, "auto", T,
-           "form of the reports: a table for people, metric lines for scrapers; auto: the table on "
-           "a terminal, both elsewhere"),
+           "form of the reports: a table for people (Speed: images/s; FinLoss: the loss and the "
+           "weight decay's term), metric lines for scrapers; auto: the table on a terminal, both "
+           "elsewhere"),
 };
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
@@ -410,7 +412,24 @@ static unsigned tasks_here(void) {
     return tasks;
 }
 
-void options_print(FILE *out, unsigned command, int argc, char *const *argv) {
+/* Flags that matter to CUDA alone say so first. */
+static bool is_for_cuda(const struct flag *f) {
+    return str_starts_with(f->help, "cuda");
+}
+
+/* Prints the flags; without CUDA those for it are left out, which the last line says. */
+static void print_flags(FILE *out, unsigned command, unsigned tasks, const void *from, bool cuda) {
+    struct flag shown[FLAG_COUNT];
+    size_t count = 0;
+    for (size_t i = 0; i < FLAG_COUNT; i++)
+        if (cuda || !is_for_cuda(&FLAGS[i]))
+            shown[count++] = FLAGS[i];
+    flags_print(out, shown, count, command, tasks, from);
+    if (!cuda)
+        wrap_printf(out, "\nFlags for GPUs are not listed: this build is without CUDA.\n");
+}
+
+void options_print(FILE *out, unsigned command, int argc, char *const *argv, bool cuda) {
     struct options o;
     const char *name = flags_given(FLAGS, FLAG_COUNT, command, "recipe", argc, argv);
     const struct recipe *recipe = name != NULL ? recipe_need(name, NULL) : NULL;
@@ -420,9 +439,9 @@ void options_print(FILE *out, unsigned command, int argc, char *const *argv) {
     unsigned tasks = told && model != NULL ? model->task : 0;
     if (tasks != 0 && lay_defaults(&o, command, recipe, model,
                                    preset_settings(command, recipe, argc, argv), NULL) == 0)
-        flags_print(out, FLAGS, FLAG_COUNT, command, tasks, &o);
+        print_flags(out, command, tasks, &o, cuda);
     else
-        flags_print(out, FLAGS, FLAG_COUNT, command, tasks_here(), NULL);
+        print_flags(out, command, tasks_here(), NULL, cuda);
     if ((command & (T | P)) != 0)
         wrap_printf(out, "\nmodels: %s\n", model_names(tasks != 0 ? tasks : ANY_TASK));
     if (command != COMMAND_TRAIN)

@@ -28,7 +28,7 @@ static void every_flag_and_code_is_an_item(void) {
     size_t codes = 0;
     const struct exit_code_row *rows = exit_code_table(&codes);
     for (size_t i = 0; i < codes; i++)
-        ASSERT_CONTAINS(buf_text(&text), rows[i].meaning);
+        CU_ASSERT_EQUAL(strstr(buf_text(&text), rows[i].meaning) != NULL, rows[i].trainer);
     ASSERT_CONTAINS(buf_text(&text), "resnet50, resnet101");
     ASSERT_CONTAINS(buf_text(&text), "  imagenet\\-90 ");
 }

@@ -152,7 +152,7 @@ static char *help_for(const char *const *words, int count) {
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-    options_print(out, COMMAND_TRAIN, count, (char *const *)(uintptr_t)words);
+    options_print(out, COMMAND_TRAIN, count, (char *const *)(uintptr_t)words, true);
     CU_ASSERT_EQUAL(fclose(out), 0);
     return text;
 }
@@ -180,7 +180,7 @@ static void help_names_every_flag_and_its_value(void) {
         int flags = 0;
         FILE *out = open_memstream(&text, &size);
         CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-        options_print(out, commands[i], 0, NULL);
+        options_print(out, commands[i], 0, NULL, true);
         CU_ASSERT_EQUAL(fclose(out), 0);
         for (const char *line = strstr(text, "  --"); line != NULL;
              line = strstr(line, "\n  --"), flags++) {
