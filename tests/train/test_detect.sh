@@ -23,6 +23,8 @@ same_weights "$work/whole/step-000000005.safetensors" "$work/parts/step-00000000
 
 echo "the model's folder is scored as the training scored it"
 code 0 "$ringtrain" eval --model-dir "$work/whole.model" --data "$set_dir" --threads 1 --batch-size 2
+[ "$(grep -cE '^(bbox|segm) by category$' "$work/out")" = 2 ] || fail "no tables by category: $(cat "$work/out")"
+tail -n 1 "$work/out" | grep -q '^eval ' || fail "the metric line is not the last"
 [ "$(scores "$work/out")" = "$(scores "$work/whole.out")" ] || { cat "$work/out"; fail "other scores"; }
 
 echo "however many pictures it takes at once: its own number without a word"

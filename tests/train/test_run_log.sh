@@ -32,6 +32,11 @@ grep -q ' info    looking for pictures' "$work/m/run.log" || fail "the log has n
 next=$(sed -n 's/.*next: ringtrain \(eval .*\)/\1/p' "$work/err")
 # shellcheck disable=SC2086  # words
 code 0 "$ringtrain" $next
+for head in "top-1 by class" "most frequent confusions" "worst mistakes"; do
+    grep -q "^$head" "$work/out" || fail "eval prints no $head: $(cat "$work/out")"
+done
+grep -qE '^ +[0-9.]+ %  .*\.jpg  .* taken for ' "$work/out" || fail "no mistake is named: $(cat "$work/out")"
+tail -n 1 "$work/out" | grep -q '^eval ' || fail "the metric line is not the last"
 
 echo "TensorBoard gets the flags as a text, of each run at its first step"
 # shellcheck disable=SC2086

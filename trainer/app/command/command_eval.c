@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { TEXT_MAX = 64 * 1024 };
+enum { TEXT_MAX = 64 * 1024, TABLE_MAX = 16 * 1024 * 1024 };
 
 /* State of an evaluation. */
 struct scoring {
@@ -22,9 +22,11 @@ struct scoring {
     struct report report;
     struct eval_artifacts findings;
     struct class_tally tally;
+    struct buf table;
 };
 
 static void scoring_done(struct scoring *s) {
+    buf_done(&s->table);
     class_tally_done(&s->tally);
     report_done(&s->report);
     trained_done(&s->trained);
@@ -42,12 +44,13 @@ static int open_model(struct scoring *s, struct error *err) {
     return trained_load(t, err);
 }
 
-/* Prints the best and worst classes of a classification network. */
+/* Prints what a classification network gets wrong. */
 static int print_classes(const struct scoring *s, struct error *err) {
     cleanup_buf struct buf text = {.max = TEXT_MAX};
     if (s->tally.classes == 0)
         return 0;
-    return class_tally_print(&s->tally, s->trained.config.class_names, &text, err) != 0
+    return class_tally_print(&s->tally, s->trained.config.class_names,
+                             &s->trained.data.validation.source, &text, err) != 0
                ? -1
                : output_text(buf_text(&text), err);
 }
@@ -63,7 +66,9 @@ static int run(struct scoring *s, struct error *err) {
         .threads = t->threads.data,
         .line = &s->report.line,
         .findings = &s->findings,
+        .table = &s->table,
     };
+    buf_init(&s->table, TABLE_MAX);
     if (t->model->task == MODEL_CLASSIFY) {
         if (class_tally_open(&s->tally, t->config.classes, err) != 0)
             return -1;
@@ -80,6 +85,7 @@ static int run(struct scoring *s, struct error *err) {
         sample_health_sum_up(&t->data.validation, t->data.bad_allowed);
     /* The metric line must stay the last one. */
     if ((first && print_classes(s, err) != 0) ||
+        report_print(&s->report, buf_text(&s->table), err) != 0 ||
         report_evaluation(&s->report, 0, t->config.epochs, &result, err) != 0)
         return -1;
     return nan_check_evaluation(&result, t->inputs.model, err);

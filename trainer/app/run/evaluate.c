@@ -118,6 +118,7 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
         .images = (int64_t)s->totals[TOTAL_IMAGES],
         .bad = bad_samples_count(&data->validation.faults, BAD_SAMPLE_BAD),
         .damaged = bad_samples_count(&data->validation.faults, BAD_SAMPLE_DAMAGED),
+        .classes = data->classes,
         .stopped = s->totals[TOTAL_STOPPED] > 0,
     };
     if (ret->stopped)
@@ -131,6 +132,10 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
     if ((s->options->tally != NULL && class_tally_sum(s->options->tally, comm, err) != 0) ||
         score_end(&s->score, comm, ret, err) != 0)
         return error_wrap(err, "evaluating");
+    struct buf *table = s->options->table;
+    if (table != NULL && comm_rank(comm) == 0 && data->task->score_table != NULL &&
+        data->task->score_table(s->score.own, table, err) != 0)
+        return -1;
     struct eval_artifacts *findings = s->options->findings;
     return findings != NULL && comm_rank(comm) == 0 ? eval_artifacts_keep(findings, &s->score, err)
                                                     : 0;

@@ -2,6 +2,7 @@
 #ifndef TRAINER_APP_RUN_EVALUATE_H
 #define TRAINER_APP_RUN_EVALUATE_H
 
+#include "common/buf.h"
 #include "common/error.h"
 #include "common/log/status_line.h"
 #include "common/system/progress.h"
@@ -21,6 +22,7 @@ struct evaluate_options {
     const struct task_tell *tell; /* for pictures without labels: predictions are written to files
                                    * and there are no metrics; NULL: compute metrics */
     struct class_tally *tally;    /* per-class counts of a classification network; NULL: none */
+    struct buf *table;            /* rank 0 appends the task's table by class; NULL: not wanted */
     struct eval_artifacts *findings; /* rank 0 writes the artifacts there; NULL: nowhere */
 };
 

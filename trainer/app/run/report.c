@@ -251,6 +251,15 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
     return add_events(r, at->step, "train", told, count, err);
 }
 
+int report_print(struct report *r, const char *text, struct error *err) {
+    if (r->out == NULL || !r->table || text[0] == '\0')
+        return 0;
+    status_line_clear(&r->line);
+    if (fputs(text, r->out) < 0 || fflush(r->out) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
+    return 0;
+}
+
 int report_evaluation(struct report *r, int64_t step, double epoch, const struct evaluation *e,
                       struct error *err) {
     if (r->out == NULL)

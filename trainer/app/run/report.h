@@ -82,6 +82,8 @@ struct report_row {
 };
 /* Prints one row over the steps since the last one; nothing if there were none. */
 int report_row(struct report *r, const struct report_row *row, struct error *err);
+/* Prints TEXT, whole lines for people, unless there are only metric lines. */
+int report_print(struct report *r, const char *text, struct error *err);
 int report_evaluation(struct report *r, int64_t step, double epoch, const struct evaluation *e,
                       struct error *err);
 

@@ -211,7 +211,11 @@ static int judge_score(const struct training_run *job, const struct evaluation *
     return 0;
 }
 
+/* Limit of an evaluation's table by class. */
+enum { TABLE_MAX = 16 * 1024 * 1024 };
+
 static int score(struct training_run *job, bool *ret_stop, struct error *err) {
+    cleanup_buf struct buf table = {.max = TABLE_MAX};
     struct evaluate_options o = {
         .threads = job->setup.threads.data,
         .progress = &job->reports.progress,
@@ -220,6 +224,9 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
         .findings = &job->reports.findings,
     };
     struct evaluation e;
+    /* The table by class comes once, at the end. */
+    if (job->state.step >= job->setup.schedule.total_steps)
+        o.table = &table;
     if (job->setup.data.validation.source.count == 0)
         return 0;
     job->reports.findings.step = job->state.step;
@@ -228,7 +235,8 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     *ret_stop = e.stopped;
     if (e.stopped)
         return 0;
-    if (report_evaluation(&job->reports.report, job->state.step,
+    if (report_print(&job->reports.report, buf_text(&table), err) != 0 ||
+        report_evaluation(&job->reports.report, job->state.step,
                           run_setup_epoch(&job->setup, &job->state), &e, err) != 0)
         return -1;
     return judge_score(job, &e, err) != 0 ? -1 : best_take(job, &e, err);

@@ -4,16 +4,25 @@
 #include "trainer/data/dataset/labelled.h"
 #include "trainer/math/rank.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 int class_tally_open(struct class_tally *tally, size_t classes, struct error *err) {
+    const bool pairs = classes <= CLASS_TALLY_PAIRS_OF;
     *tally = (struct class_tally){.classes = classes,
                                   .sums = calloc(2 * classes + 1, sizeof(*tally->sums))};
-    return tally->sums != NULL ? 0 : error_no_memory(err, "accuracy by class");
+    if (pairs)
+        tally->pairs = calloc(classes * classes + 1, sizeof(*tally->pairs));
+    return tally->sums != NULL && (tally->pairs != NULL || !pairs)
+               ? 0
+               : error_no_memory(err, "accuracy by class");
 }
 
 void class_tally_done(struct class_tally *tally) {
     free(tally->sums);
+    free(tally->pairs);
     free(tally->logits);
     *tally = (struct class_tally){0};
 }
@@ -42,6 +51,40 @@ static size_t best_of(const float *logits, size_t classes) {
     return best;
 }
 
+/* The softmax of CLASS. */
+static double probability_of(const float *logits, size_t classes, size_t class) {
+    double sum = 0;
+    for (size_t c = 0; c < classes; c++)
+        sum += exp((double)logits[c] - (double)logits[class]);
+    return 1 / sum;
+}
+
+/* Keeps M among the most confident mistakes; of equal ones the earlier sample comes first. */
+static void keep_mistake(struct class_tally *t, struct class_mistake m) {
+    for (size_t i = 0; i < CLASS_TALLY_MISTAKES; i++) {
+        struct class_mistake *kept = &t->mistakes[i];
+        if (m.probability < kept->probability ||
+            (m.probability == kept->probability && (m.probability == 0 || m.sample > kept->sample)))
+            continue;
+        const struct class_mistake moved = *kept;
+        *kept = m;
+        m = moved;
+    }
+}
+
+static void count(struct class_tally *t, const float *logits, size_t label, int64_t sample) {
+    const size_t answer = best_of(logits, t->classes);
+    t->sums[label]++;
+    if (isnan(logits[answer]))
+        return;
+    t->sums[t->classes + label] += answer == label;
+    if (t->pairs != NULL)
+        t->pairs[label * t->classes + answer]++;
+    if (answer != label)
+        keep_mistake(t, (struct class_mistake){probability_of(logits, t->classes, answer), sample,
+                                               (int32_t)label, (int32_t)answer});
+}
+
 int class_tally_add(struct class_tally *tally, const struct batch *batch,
                     const struct task_outputs *outputs, struct error *err) {
     const float *weight = batch->fields[LABELLED_WEIGHT];
@@ -50,17 +93,32 @@ int class_tally_add(struct class_tally *tally, const struct batch *batch,
         return -1;
     for (int i = 0; i < batch->count; i++) {
         const float *logits = tally->logits + (size_t)i * tally->classes;
-        size_t of = (size_t)label[i], best = best_of(logits, tally->classes);
-        if (!(weight[i] > 0) || of >= tally->classes)
-            continue;
-        tally->sums[of]++;
-        tally->sums[tally->classes + of] += best == of && logits[best] == logits[best];
+        if (weight[i] > 0 && (size_t)label[i] < tally->classes)
+            count(tally, logits, (size_t)label[i], batch->samples[i]);
     }
     return 0;
 }
 
+static int gather_mistakes(struct class_tally *t, struct comm *comm, struct error *err) {
+    const size_t ranks = (size_t)comm_size(comm), bytes = sizeof(t->mistakes);
+    cleanup_free struct class_mistake *all = calloc(ranks, bytes);
+    if (all == NULL)
+        return error_no_memory(err, "mistakes");
+    if (comm_gather(comm, t->mistakes, bytes, all, err) != 0)
+        return -1;
+    memset(t->mistakes, 0, bytes);
+    for (size_t i = 0; i < ranks * CLASS_TALLY_MISTAKES; i++)
+        keep_mistake(t, all[i]);
+    return 0;
+}
+
 int class_tally_sum(struct class_tally *tally, struct comm *comm, struct error *err) {
-    return comm_sum(comm, tally->sums, 2 * tally->classes, COMM_F64, err);
+    const size_t classes = tally->classes;
+    if (comm_sum(comm, tally->sums, 2 * classes, COMM_F64, err) != 0 ||
+        (tally->pairs != NULL &&
+         comm_sum(comm, tally->pairs, classes * classes, COMM_F64, err) != 0))
+        return -1;
+    return gather_mistakes(tally, comm, err);
 }
 
 struct row {
@@ -75,8 +133,8 @@ static int worst_first(const void *a, const void *b) {
     return x->class < y->class ? -1 : 1;
 }
 
-int class_tally_print(const struct class_tally *tally, char *const *names, struct buf *out,
-                      struct error *err) {
+static int print_classes(const struct class_tally *tally, char *const *names, struct buf *out,
+                         struct error *err) {
     cleanup_free struct row *rows = calloc(tally->classes + 1, sizeof(*rows));
     size_t count = 0;
     if (rows == NULL)
@@ -94,4 +152,63 @@ int class_tally_print(const struct class_tally *tally, char *const *names, struc
                        tally->sums[rows[i].class], names[rows[i].class]) != 0)
             return -1;
     return 0;
+}
+
+struct pair {
+    double count;
+    size_t class, answer;
+};
+
+/* Finds the most frequent confusions, among equals the first. Returns their number. */
+static size_t find_pairs(const struct class_tally *t, struct pair best[CLASS_TALLY_PAIRS]) {
+    size_t found = 0;
+    for (size_t i = 0; t->pairs != NULL && i < t->classes * t->classes; i++) {
+        struct pair p = {t->pairs[i], i / t->classes, i % t->classes};
+        if (!(p.count > 0) || p.class == p.answer)
+            continue;
+        for (size_t k = 0; k < found; k++)
+            if (p.count > best[k].count) {
+                const struct pair moved = best[k];
+                best[k] = p;
+                p = moved;
+            }
+        if (found < CLASS_TALLY_PAIRS)
+            best[found++] = p;
+    }
+    return found;
+}
+
+static int print_pairs(const struct class_tally *t, char *const *names, struct buf *out,
+                       struct error *err) {
+    struct pair best[CLASS_TALLY_PAIRS];
+    const size_t found = find_pairs(t, best);
+    if (found > 0 && buf_add_text(out, "most frequent confusions:\n", err) != 0)
+        return -1;
+    for (size_t i = 0; i < found; i++)
+        if (buf_printf(out, err, "  %6.0f  %s taken for %s\n", best[i].count, names[best[i].class],
+                       names[best[i].answer]) != 0)
+            return -1;
+    return 0;
+}
+
+static int print_mistakes(const struct class_tally *t, char *const *names,
+                          const struct source *source, struct buf *out, struct error *err) {
+    for (size_t i = 0; i < CLASS_TALLY_MISTAKES && t->mistakes[i].probability > 0; i++) {
+        const struct class_mistake *m = &t->mistakes[i];
+        char name[PATH_MAX];
+        source->table->sample_name(source, (size_t)m->sample, name, sizeof(name));
+        if ((i == 0 && buf_add_text(out, "worst mistakes:\n", err) != 0) ||
+            buf_printf(out, err, "  %6.2f %%  %s  %s taken for %s\n", 100 * m->probability, name,
+                       names[m->label], names[m->answer]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int class_tally_print(const struct class_tally *tally, char *const *names,
+                      const struct source *source, struct buf *out, struct error *err) {
+    return print_classes(tally, names, out, err) != 0 || print_pairs(tally, names, out, err) != 0 ||
+                   print_mistakes(tally, names, source, out, err) != 0
+               ? -1
+               : 0;
 }

@@ -1,5 +1,6 @@
-/* Top-1 accuracy by class: counts the pictures of each class whose best class, among equals the
- * first, is the true one. Reads the network's output "logits", f32 [N, classes]. */
+/* Top-1 results of a classification network by class: accuracies, the most frequent confusions and
+ * the worst mistakes. A picture's answer is its best class, among equals the first; NaN is none.
+ * Reads the network's output "logits", f32 [N, classes]. */
 #ifndef TRAINER_APP_TASK_CLASS_TALLY_H
 #define TRAINER_APP_TASK_CLASS_TALLY_H
 
@@ -8,13 +9,31 @@
 #include "trainer/app/task/task.h"
 #include "trainer/comm/comm.h"
 #include "trainer/data/dataset/batch.h"
+#include "trainer/data/dataset/source.h"
 
 #include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CLASS_TALLY_SHOWN = 20,      /* classes in the table */
+    CLASS_TALLY_PAIRS = 10,      /* confusions */
+    CLASS_TALLY_MISTAKES = 10,   /* pictures */
+    CLASS_TALLY_PAIRS_OF = 1024, /* confusions are not counted among more classes */
+};
+
+/* A picture for which a wrong class is the best one. */
+struct class_mistake {
+    double probability; /* of the wrong class; 0: none here */
+    int64_t sample;
+    int32_t label, answer;
+};
 
 struct class_tally {
     size_t classes;
     double *sums;  /* owned; [2 * classes]: pictures of each class, then the correct ones */
-    float *logits; /* owned; of one batch */
+    double *pairs; /* owned; [classes][classes]: pictures by class and answer; NULL: too many */
+    struct class_mistake mistakes[CLASS_TALLY_MISTAKES]; /* the most confident ones, best first */
+    float *logits;                                       /* owned; of one batch */
     size_t bytes;
 };
 
@@ -26,11 +45,10 @@ int class_tally_add(struct class_tally *tally, const struct batch *batch,
 /* Collective. */
 int class_tally_sum(struct class_tally *tally, struct comm *comm, struct error *err);
 
-/* Prints a table of the classes that have pictures, the worst first, at most CLASS_TALLY_SHOWN.
- * NAMES has one name for each class. */
-enum { CLASS_TALLY_SHOWN = 20 };
-int class_tally_print(const struct class_tally *tally, char *const *names, struct buf *out,
-                      struct error *err);
+/* Prints a table of the classes that have pictures, the worst first, then confusions and mistakes.
+ * NAMES has one name for each class; SOURCE names the pictures. */
+int class_tally_print(const struct class_tally *tally, char *const *names,
+                      const struct source *source, struct buf *out, struct error *err);
 
 #define cleanup_class_tally __attribute__((cleanup(class_tally_done)))
 

@@ -1,6 +1,7 @@
 /* Image classification: a folder of class folders, or a synthetic set. */
 #include "common/cleanup.h"
 #include "common/log/log.h"
+#include "common/str.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/task/class_predictions.h"
 #include "trainer/app/task/classes.h"
@@ -274,11 +275,14 @@ static void describe(const struct task_data *data, const struct task_ask *ask,
 }
 
 static int print(struct buf *out, double epoch, const struct evaluation *e, struct error *err) {
+    char top5[32] = "";
+    /* Among so few classes every answer is right. */
+    if (e->classes == 0 || e->classes > 5)
+        (void)snprintf(top5, sizeof(top5), "top-5 %.2f %%, ", 100 * evaluation_figure(e, "top5"));
     return buf_printf(out, err,
-                      "evaluation: epoch %.4g, top-1 %.2f %%, top-5 %.2f %%, loss %.4f, %" PRId64
-                      " images",
-                      epoch, 100 * evaluation_figure(e, "top1"), 100 * evaluation_figure(e, "top5"),
-                      evaluation_figure(e, "loss"), e->images);
+                      "evaluation: epoch %.4g, top-1 %.2f %%, %sloss %.4f, %" PRId64 " image%s",
+                      epoch, 100 * evaluation_figure(e, "top1"), top5, evaluation_figure(e, "loss"),
+                      e->images, STR_PLURAL(e->images));
 }
 
 const struct task TASK_CLASSIFY = {

@@ -16,6 +16,7 @@ const struct task TASK_DETECT = {
     .score_batch = detect_score_batch,
     .score_end = detect_score_end,
     .score_close = detect_score_close,
+    .score_table = detect_score_table,
     .score_write = detect_score_write,
     .score_show = detect_score_show,
     .tell_check = detect_predictions_check,

@@ -25,6 +25,9 @@ enum { KINDS = 2 };
 /* Limit of the bytes of detections over all ranks. */
 #define GATHERED_MAX ((size_t)16 << 30)
 
+/* Limit of the table by category, in bytes. */
+enum { TABLE_MAX = 16 * 1024 * 1024 };
+
 /* In the order of eval/coco_stats.h: boxes, masks. */
 static const char *const FIGURES[KINDS][COCO_STATS] = {
     {"bbox_mAP", "bbox_AP50", "bbox_AP75", "bbox_APs", "bbox_APm", "bbox_APl", "bbox_AR1",
@@ -55,6 +58,7 @@ struct detect_score {
     struct detect_data *detect;
     struct coco_results results; /* of this rank */
     struct coco_results all;     /* of all ranks, on rank 0 */
+    struct buf table;            /* of all, by category, on rank 0 */
     struct detections_room room;
     struct found found;
     size_t left_out;
@@ -69,12 +73,14 @@ int detect_score_open(struct task_data *data, void **ret_score, struct error *er
         return error_no_memory(err, "scores");
     s->data = data;
     s->detect = data->own;
+    buf_init(&s->table, TABLE_MAX);
     *ret_score = s;
     return 0;
 }
 
 void detect_score_close(void *score) {
     struct detect_score *s = score;
+    buf_done(&s->table);
     coco_results_done(&s->all);
     coco_results_done(&s->results);
     detections_room_done(&s->room);
@@ -191,17 +197,18 @@ static int gather(struct detect_score *s, struct comm *comm, struct coco_results
 }
 
 /* Rank 0 scores; it broadcasts the result, or its failure. */
-static int score_all(const struct detect_score *s, struct comm *comm,
-                     const struct coco_results *all, struct detection_scores *ret,
-                     struct error *err) {
+static int score_all(struct detect_score *s, struct comm *comm, const struct coco_results *all,
+                     struct detection_scores *ret, struct error *err) {
     struct told {
         struct detection_scores scores;
         struct error error;
     } *told = calloc(1, sizeof(*told));
     if (told == NULL)
         return error_no_memory(err, "scores");
+    buf_consume(&s->table, s->table.size);
     if (comm_rank(comm) == 0)
-        (void)detection_scores(&s->detect->validation.index, all, 0, &told->scores, &told->error);
+        (void)detection_scores(&s->detect->validation.index, all, 0, &told->scores, &s->table,
+                               &told->error);
     int result = comm_broadcast(comm, told, sizeof(*told), 0, err);
     if (result == 0 && told->error.code != EXIT_CODE_OK)
         result = error_set(err, told->error.code, "%s", told->error.text);
@@ -238,6 +245,11 @@ int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, str
     for (int i = 0; s->masks && i < COCO_STATS; i++)
         evaluation_add(ret, FIGURES[1][i], scores.mask[i]);
     return 0;
+}
+
+int detect_score_table(void *score, struct buf *out, struct error *err) {
+    const struct detect_score *s = score;
+    return buf_add(out, s->table.data, s->table.size, err);
 }
 
 int detect_score_write(void *score, const char *path, struct error *err) {

@@ -6,6 +6,7 @@
 #include "trainer/models/model.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { EVALUATION_FIGURES_MAX = 24 };
@@ -16,6 +17,7 @@ struct evaluation {
     int64_t images;  /* that were scored */
     int64_t bad;     /* files of the set that could not be used, so far */
     int64_t damaged; /* files that were damaged and decoded as far as possible */
+    size_t classes;  /* of the data; 0: unknown */
     bool stopped;    /* interrupted by a stop request: the metrics are meaningless */
 };
 

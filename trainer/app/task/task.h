@@ -113,6 +113,9 @@ struct task {
     int (*score_end)(void *score, struct comm *comm, struct evaluation *ret, struct error *err);
     void (*score_close)(void *score);
 
+    /* Appends a table by class for people, on rank 0 after score_end. NULL: the task has none. */
+    int (*score_table)(void *score, struct buf *out, struct error *err);
+
     /* Evaluation artifacts, on rank 0 after score_end: detections as a file that replaces PATH,
      * and pictures drawn beside the ground truth. A picture that cannot be read is warned of and
      * left out. NULL, both: the task has none. */

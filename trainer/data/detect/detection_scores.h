@@ -4,10 +4,12 @@
 #ifndef TRAINER_DATA_DETECT_DETECTION_SCORES_H
 #define TRAINER_DATA_DETECT_DETECTION_SCORES_H
 
+#include "common/buf.h"
 #include "common/error.h"
 #include "trainer/data/coco/coco_index.h"
 #include "trainer/data/coco/coco_results.h"
 #include "trainer/eval/coco_eval.h"
+#include "trainer/eval/coco_report.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +21,15 @@ struct detection_scores {
     size_t left_out; /* results of unlisted categories */
 };
 
-/* THREADS: 0 for as many as processors; the numbers do not depend on it. */
+/* THREADS: 0 for as many as processors; the numbers do not depend on it. Appends a table by
+ * category for boxes, and one for masks, to TABLE, unless it is NULL. */
 int detection_scores(const struct coco_index *index, const struct coco_results *results,
-                     int threads, struct detection_scores *ret, struct error *err);
+                     int threads, struct detection_scores *ret, struct buf *table,
+                     struct error *err);
+
+/* Lists the categories of INDEX with their objects; the caller frees *RET, whose names are
+ * borrowed. */
+int detection_scores_categories(const struct coco_index *index, struct coco_report_category **ret,
+                                struct error *err);
 
 #endif

@@ -13,6 +13,7 @@
 #include "trainer/data/coco/coco_load.h"
 #include "trainer/data/coco/coco_results.h"
 #include "trainer/data/coco/coco_task.h"
+#include "trainer/data/detect/detection_scores.h"
 #include "trainer/eval/coco_arrays.h"
 #include "trainer/eval/coco_eval.h"
 #include "trainer/eval/coco_report.h"
@@ -117,22 +118,6 @@ static void scoring_done(struct scoring *s) {
     buf_done(&s->json);
 }
 
-static int list_categories(struct scoring *s, struct error *err) {
-    s->categories = calloc(s->index.category_count + 1, sizeof(*s->categories));
-    if (s->categories == NULL)
-        return error_no_memory(err, "categories");
-    for (size_t c = 0; c < s->index.category_count; c++)
-        s->categories[c] = (struct coco_report_category){
-            .name = coco_index_name(&s->index, s->index.categories[c].name),
-            .id = s->index.categories[c].id};
-    for (size_t i = 0; i < s->index.placed_count; i++) {
-        const struct coco_annotation *a = &s->index.annotations[i];
-        if (a->category < s->index.category_count && (a->flags & COCO_ANNOTATION_CROWD) == 0)
-            s->categories[a->category].objects++;
-    }
-    return 0;
-}
-
 static int add_report(struct scoring *s, const struct coco_report *report, struct error *err) {
     if (buf_printf(&s->text, err, "%s\n", report->kind) != 0 ||
         coco_report_lines(report, &s->text, err) != 0 ||
@@ -199,7 +184,7 @@ static int read_files(struct scoring *s, struct error *err) {
                          missing);
     if (coco_results_read(&s->results, f->results, err) != 0)
         return -1;
-    return list_categories(s, err);
+    return detection_scores_categories(&s->index, &s->categories, err);
 }
 
 static int tell_ids(const struct scoring *s, struct error *err) {
