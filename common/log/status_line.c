@@ -14,6 +14,8 @@ static const char erase[] = "\r\x1b[K";
 
 /* Columns of a bar with its brackets and the space after it. A narrower bar is not drawn. */
 enum { BAR_LEAST = 10, BAR_MOST = 14, CODES_MAX = 16 };
+_Static_assert(STATUS_LINE_BYTES >= sizeof(erase) + BAR_MOST + 2 * CODES_MAX + STATUS_LINE_MAX,
+               "room for all");
 
 static void put_log_line(void *context, const char *text, size_t size) {
     struct status_line *line = context;
@@ -46,7 +48,7 @@ bool status_line_due(const struct status_line *line, int64_t now) {
 }
 
 /* Writes the bar "[===>   ] ", SIZE columns wide; "" if there is no bar. */
-static void draw_bar(const struct status_line *line, double fraction, size_t size,
+static void draw_bar(bool colour, double fraction, size_t size,
                      char ret[BAR_MOST + 2 * CODES_MAX]) {
     static const char full[] = "==============";
     ret[0] = '\0';
@@ -56,21 +58,26 @@ static void draw_bar(const struct status_line *line, double fraction, size_t siz
     int done = fraction < 1 ? (int)(fraction * inner) : inner;
     bool tip = done < inner;
     (void)snprintf(ret, BAR_MOST + 2 * CODES_MAX, "[%s%.*s%s%s%*s] ",
-                   terminal_colour(line->colour, TERMINAL_CYAN), done, full, tip ? ">" : "",
-                   terminal_colour(line->colour, TERMINAL_PLAIN), inner - done - tip, "");
+                   terminal_colour(colour, TERMINAL_CYAN), done, full, tip ? ">" : "",
+                   terminal_colour(colour, TERMINAL_PLAIN), inner - done - tip, "");
+}
+
+size_t status_line_draw(char ret[STATUS_LINE_BYTES], size_t columns, bool colour, double fraction,
+                        const char *text) {
+    char bar[BAR_MOST + 2 * CODES_MAX];
+    /* The last column stays free, because some terminals wrap there. */
+    size_t most = columns - 1, wanted = strlen(text);
+    draw_bar(colour, fraction, wanted < most ? most - wanted : 0, bar);
+    most = most < STATUS_LINE_MAX - 1 ? most : STATUS_LINE_MAX - 1;
+    return (size_t)snprintf(ret, STATUS_LINE_BYTES, "%s%s%.*s", erase, bar, (int)most, text);
 }
 
 void status_line_show(struct status_line *line, int64_t now, double fraction, const char *text) {
-    char bar[BAR_MOST + 2 * CODES_MAX];
-    char bytes[sizeof(erase) + sizeof(bar) + STATUS_LINE_MAX];
+    char bytes[STATUS_LINE_BYTES];
     if (!status_line_due(line, now))
         return;
-    /* The last column stays free, because some terminals wrap there. */
-    size_t most = terminal_columns(line->fd) - 1, columns = strlen(text);
-    draw_bar(line, fraction, columns < most ? most - columns : 0, bar);
-    most = most < STATUS_LINE_MAX - 1 ? most : STATUS_LINE_MAX - 1;
-    int size = snprintf(bytes, sizeof(bytes), "%s%s%.*s", erase, bar, (int)most, text);
-    (void)file_write_all(line->fd, bytes, (size_t)size, NULL);
+    size_t size = status_line_draw(bytes, terminal_columns(line->fd), line->colour, fraction, text);
+    (void)file_write_all(line->fd, bytes, size, NULL);
     line->shown = true;
     line->next = now + pause_between;
 }

@@ -41,6 +41,12 @@ bool status_line_due(const struct status_line *line, int64_t now);
 void status_line_show(struct status_line *line, int64_t now, double fraction, const char *text);
 void status_line_clear(struct status_line *line);
 
+/* Writes what such a line is on a terminal of COLUMNS, with colours or without: the bar, and as
+ * much of TEXT as fits. Returns the size. For those who do not write to the terminal at once. */
+enum { STATUS_LINE_BYTES = STATUS_LINE_MAX + 64 };
+size_t status_line_draw(char ret[STATUS_LINE_BYTES], size_t columns, bool colour, double fraction,
+                        const char *text);
+
 /* Writes SECONDS as 0:07, 12:34, 1:02:03 or, from two days on, 78 days 4 h. */
 void status_duration(char *text, size_t size, double seconds);
 

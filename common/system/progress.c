@@ -16,7 +16,8 @@ struct progress_slot {
     _Atomic uint64_t patience_seconds;
     _Atomic uint64_t work_ns;
     _Atomic uint64_t data_ns;
-    uint64_t reserved[3];
+    _Atomic uint64_t total;
+    uint64_t reserved[2];
 };
 _Static_assert(sizeof(struct progress_slot) == 64, "one cache line");
 
@@ -77,6 +78,11 @@ void progress_work(struct progress *p, uint64_t work_ns, uint64_t data_ns) {
     atomic_fetch_add_explicit(&p->slot->data_ns, data_ns, memory_order_relaxed);
 }
 
+void progress_total(struct progress *p, uint64_t steps) {
+    if (p->slot != NULL)
+        atomic_store_explicit(&p->slot->total, steps, memory_order_relaxed);
+}
+
 struct progress_state progress_read(const struct progress *p) {
     struct progress_state state = {0};
     if (p->slot == NULL)
@@ -85,6 +91,7 @@ struct progress_state progress_read(const struct progress *p) {
     state.step = atomic_load_explicit(&p->slot->step, memory_order_relaxed);
     state.patience_seconds = atomic_load_explicit(&p->slot->patience_seconds, memory_order_relaxed);
     state.work_ns = atomic_load_explicit(&p->slot->work_ns, memory_order_relaxed);
+    state.total = atomic_load_explicit(&p->slot->total, memory_order_relaxed);
     state.data_ns = atomic_load_explicit(&p->slot->data_ns, memory_order_relaxed);
     return state;
 }

@@ -30,6 +30,7 @@ struct progress_state {
     uint64_t patience_seconds; /* longest silence until the next mark; 0: no limit */
     uint64_t work_ns; /* time of all steps without waits for other ranks; 0: not reported */
     uint64_t data_ns; /* part of it spent waiting for data */
+    uint64_t total;   /* steps in all; 0: not told */
 };
 
 /* Creates the memory. Returns its descriptor, or -1. */
@@ -46,6 +47,8 @@ void progress_mark(struct progress *p, uint64_t step, uint64_t patience_seconds)
 /* Adds the time of one step, of which DATA_NS were spent waiting for data. Call it before the mark
  * of that step. */
 void progress_work(struct progress *p, uint64_t work_ns, uint64_t data_ns);
+/* Tells how many steps there are in all, for people who watch. */
+void progress_total(struct progress *p, uint64_t steps);
 struct progress_state progress_read(const struct progress *p);
 
 #endif

@@ -140,7 +140,11 @@ static int open_host(struct supervisor *s, struct error *err) {
     if (control_socket_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
         return -1;
     listener_set_room(&s->local.door, capacity_guests(&s->job->cluster));
-    return executor_open(&s->host, &options, err);
+    if (executor_open(&s->host, &options, err) != 0)
+        return -1;
+    if (!s->check)
+        progress_line_open(&s->progress_line, &s->loop, &s->console, &s->host.rank_set);
+    return 0;
 }
 
 /* Starts the role soon. If there was a fault, the first one is kept, and the role starts all the
@@ -388,6 +392,7 @@ void supervisor_close(struct supervisor *s) {
     metrics_exporter_close(&s->metrics_exporter);
     mpi_install_done(&s->tools);
     failure_writer_close(&s->failure);
+    progress_line_close(&s->progress_line);
     executor_done(&s->host);
     event_log_close(&s->event_log);
     int64_t deadline = clock_now() + FLUSH_SECONDS * CLOCK_SECOND;

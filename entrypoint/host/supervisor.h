@@ -18,6 +18,8 @@
 #include "entrypoint/host/provision/input_download.h"
 #include "entrypoint/host/provision/output_upload.h"
 #include "entrypoint/host/provision/pip_install.h"
+#include "entrypoint/host/ranks/progress_line.h"
+#include "entrypoint/host/role_state.h"
 #include "entrypoint/host/tls_contexts.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/mpi/mpi_install.h"
@@ -82,6 +84,7 @@ struct supervisor {
     struct mpi_install tools;
     struct mpi_setup mpi_setup;
     struct executor host;
+    struct progress_line progress_line;
     struct tls_contexts contexts;
     struct role_state *role_state; /* NULL: none */
     struct port_wait port_wait;    /* for ports that the lost master's attempt held */

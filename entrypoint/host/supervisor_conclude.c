@@ -92,6 +92,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     s->judged = true;
     s->verdict = *verdict;
     s->host.quiet = true;
+    progress_line_close(&s->progress_line);
     mpi_setup_drop(&s->mpi_setup);
     if (verdict->code == 0)
         log_info("done: %s", verdict->text);

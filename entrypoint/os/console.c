@@ -1,6 +1,7 @@
 #include "entrypoint/os/console.h"
 
 #include "common/clock.h"
+#include "common/terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -115,8 +116,26 @@ static bool may_pass(const struct console *c, int number) {
     }
 }
 
+/* Takes the status line from the screen. Returns false if the terminal takes nothing now. */
+static bool erase_status(struct console *c) {
+    static const char erase[] = "\r\x1b[K";
+    if (c->shown && nonblocking_writer_write(&c->writer, erase, sizeof(erase) - 1) <= 0)
+        return false;
+    c->shown = false;
+    return true;
+}
+
+/* Shows the status line if nothing else waits. */
+static void show_status(struct console *c) {
+    if (c->status_size == 0 || c->shown || c->broken || console_waiting(c) > 0)
+        return;
+    c->shown = nonblocking_writer_write(&c->writer, c->status, c->status_size) > 0;
+}
+
 /* Writes one piece. Returns false if nothing was written. */
 static bool write_piece(struct console *c) {
+    if (!erase_status(c) && may_pass(c, errno))
+        return false;
     struct console_queue *q = next(c);
     const char *data = q->bytes.data;
     size_t size = q->bytes.size;
@@ -144,6 +163,7 @@ static bool write_piece(struct console *c) {
 static void push(struct console *c) {
     while (console_waiting(c) > 0 && write_piece(c))
         ;
+    show_status(c);
 }
 
 static void rest(struct console *c) {
@@ -166,6 +186,7 @@ static void ready(void *context, uint32_t events) {
     (void)events;
     if (console_waiting(c) == 0 || !write_piece(c) || console_waiting(c) == 0)
         rest(c);
+    show_status(c);
 }
 
 /* --- interface ------------------------------------------------------------------------------- */
@@ -173,6 +194,8 @@ static void ready(void *context, uint32_t events) {
 void console_init(struct console *c, struct loop *loop, int fd) {
     *c = (struct console){.loop = loop, .told_at = clock_now() - tell_again};
     nonblocking_writer_open(&c->writer, fd);
+    c->terminal = terminal_can_rewrite(fd);
+    c->colour = terminal_has_colour(fd);
     c->watch = (struct watch){.fd = c->writer.fd, .ready = ready, .context = c};
     c->retry = (struct timer){.fire = await_room, .context = c};
     buf_init(&c->words.bytes, CONSOLE_WORDS_MAX);
@@ -187,6 +210,24 @@ void console_done(struct console *c) {
     nonblocking_writer_close(&c->writer);
     buf_done(&c->words.bytes);
     buf_done(&c->lines.bytes);
+}
+
+bool console_is_terminal(const struct console *c) {
+    return c->terminal;
+}
+
+void console_status(struct console *c, double fraction, const char *text) {
+    if (!c->terminal || c->broken)
+        return;
+    if (text[0] == '\0') {
+        c->status_size = 0;
+        (void)erase_status(c);
+        return;
+    }
+    c->status_size =
+        status_line_draw(c->status, terminal_columns(c->writer.fd), c->colour, fraction, text);
+    c->shown = false; /* the text itself begins by erasing the line */
+    show_status(c);
 }
 
 static void add(struct console *c, struct console_queue *q, const char *line, size_t size) {
@@ -229,6 +270,7 @@ static void cut_begun(struct console *c) {
 }
 
 void console_flush(struct console *c, int64_t deadline) {
+    console_status(c, -1, "");
     push(c);
     size_t last =
         c->words.bytes.size + (size_t)2 * CONSOLE_LAST_LINES; /* the timer may fire late */

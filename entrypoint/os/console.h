@@ -13,6 +13,7 @@
 #define ENTRYPOINT_OS_CONSOLE_H
 
 #include "common/buf.h"
+#include "common/status_line.h"
 #include "entrypoint/os/line_splitter.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/os/nonblocking_writer.h"
@@ -47,6 +48,11 @@ struct console {
     bool full;     /* the last write failed by what may pass: a disk without room, say */
     bool was_full; /* since the last line that told of dropped ones */
     bool broken;   /* nobody reads any more */
+    bool terminal; /* it shows a status line */
+    bool colour;
+    bool shown; /* the status line is on the screen */
+    char status[STATUS_LINE_BYTES];
+    size_t status_size; /* 0: there is none */
 };
 
 /* FD stays the caller's. */
@@ -60,6 +66,11 @@ void console_line(struct console *c, const char *line, size_t size);
 void console_word(struct console *c, const char *line, size_t size);
 /* Lines that were dropped on their way here. */
 void console_count_dropped(struct console *c, uint64_t lines);
+/* Returns true if lines can be rewritten there. */
+bool console_is_terminal(const struct console *c);
+/* On a terminal: shows a bar and TEXT below all lines (common/status_line.h) until the next call;
+ * "" removes it. Lines come above it; while they wait it is not drawn. */
+void console_status(struct console *c, double fraction, const char *text);
 /* Bytes that wait. */
 size_t console_waiting(const struct console *c);
 

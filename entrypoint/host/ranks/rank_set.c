@@ -63,6 +63,16 @@ uint64_t rank_set_step(const struct rank_set *c) {
     return furthest;
 }
 
+struct progress_state rank_set_progress(const struct rank_set *c) {
+    struct progress_state furthest = {0};
+    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+        struct progress_state state = progress_read(&s->progress);
+        if (!s->reported && state.marks > 0 && (furthest.marks == 0 || state.step > furthest.step))
+            furthest = state;
+    }
+    return furthest;
+}
+
 /* Limits a number from a program to int64_t, which JSON holds. */
 static json_int_t bounded(uint64_t number) {
     return number < INT64_MAX ? (json_int_t)number : INT64_MAX;

@@ -14,6 +14,7 @@
 #ifndef ENTRYPOINT_HOST_RANKS_RANK_SET_H
 #define ENTRYPOINT_HOST_RANKS_RANK_SET_H
 
+#include "common/progress.h"
 #include "entrypoint/host/monitor/kmsg.h"
 #include "entrypoint/host/observe/event_log.h"
 #include "entrypoint/host/ranks/crew_sinks.h"
@@ -85,6 +86,9 @@ json_t *rank_set_pace(const struct rank_set *c);
 enum rank_memory rank_set_memory(const struct rank_set *c);
 /* Returns the furthest step that one of its ranks reported; 0: none has. */
 uint64_t rank_set_step(const struct rank_set *c);
+/* Returns the state of the rank that is furthest among those that run and report progress; zeros if
+ * none does. */
+struct progress_state rank_set_progress(const struct rank_set *c);
 /* Lets a shim that has reported exit. */
 void rank_set_release(struct rank_set *c, unsigned rank);
 

@@ -258,6 +258,7 @@ int training_run_open(struct training_run *job, const struct options *o, struct 
     if (announce(&job->setup, job->state.global_batch, err) != 0 || open_network(job, err) != 0 ||
         describe(&job->setup, &job->state, err) != 0)
         return -1;
+    progress_total(&job->reports.progress, (uint64_t)job->setup.schedule.total_steps);
     job->reports.findings = (struct eval_artifacts){.folder = job->setup.inputs.out,
                                                     .events = &job->reports.report.events,
                                                     .pictures = (size_t)o->pictures,

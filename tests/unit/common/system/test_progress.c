@@ -29,6 +29,7 @@ static void another_process_sees_the_marks(void) {
         struct progress program;
         if (progress_open(&program, path, &err) != 0)
             _exit(1);
+        progress_total(&program, 90);
         progress_mark(&program, 7, 30);
         progress_work(&program, 500, 20);
         progress_work(&program, 300, 5);
@@ -44,10 +45,12 @@ static void another_process_sees_the_marks(void) {
     CU_ASSERT_EQUAL(state.patience_seconds, 120);
     CU_ASSERT_EQUAL(state.work_ns, 800);
     CU_ASSERT_EQUAL(state.data_ns, 25);
+    CU_ASSERT_EQUAL(state.total, 90);
     progress_done(&supervisor);
     CU_ASSERT_PTR_NULL(supervisor.slot);
     progress_mark(&supervisor, 9, 1);
     progress_work(&supervisor, 9, 1);
+    progress_total(&supervisor, 9);
     CU_ASSERT_EQUAL(progress_read(&supervisor).marks, 0);
     progress_done(&supervisor);
     (void)close(fd);

@@ -1,6 +1,7 @@
 #include "entrypoint/os/console.h"
 
 #include "common/clock.h"
+#include "tests/support/pty.h"
 #include "tests/support/unit.h"
 
 #include <fcntl.h>
@@ -390,7 +391,48 @@ static void a_file_without_room_is_written_when_there_is_some_again(void) {
     (void)close(fd);
 }
 
-UNIT_SUITE("os.console", UNIT(lines_pass_through_a_pipe_in_order),
+/* The status line is the last one: lines come above it, and the end of the output takes it away. */
+static void a_status_line_stays_below_all_lines(void) {
+    struct pty pty = pty_open(40);
+    open_on(pty.terminal);
+    CU_ASSERT(console_is_terminal(&console));
+    console_status(&console, -1, "step 1");
+    CU_ASSERT_STRING_EQUAL(pty_seen(&pty), "\r\x1b[Kstep 1");
+    console_word(&console, "one\n", 4);
+    CU_ASSERT_STRING_EQUAL(pty_seen(&pty), "\r\x1b[Kone\r\n\r\x1b[Kstep 1");
+    console_line(&console, "two\n", 4);
+    run_for(20 * CLOCK_MILLISECOND);
+    CU_ASSERT_STRING_EQUAL(pty_seen(&pty), "\r\x1b[Ktwo\r\n\r\x1b[Kstep 1");
+    console_status(&console, -1, "step 2");
+    CU_ASSERT_STRING_EQUAL(pty_seen(&pty), "\r\x1b[Kstep 2");
+    console_status(&console, -1, "");
+    CU_ASSERT_STRING_EQUAL(pty_seen(&pty), "\r\x1b[K");
+    console_word(&console, "three\n", 6);
+    CU_ASSERT_STRING_EQUAL(pty_seen(&pty), "three\r\n");
+    console_status(&console, -1, "step 3");
+    (void)pty_seen(&pty);
+    console_flush(&console, clock_now() + CLOCK_SECOND);
+    CU_ASSERT_STRING_EQUAL(pty_seen(&pty), "\r\x1b[K");
+    close_all();
+    pty_close(&pty);
+}
+
+static void pipes_get_no_status_line(void) {
+    int ends[2];
+    char text[64] = "";
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    open_on(ends[1]);
+    CU_ASSERT_FALSE(console_is_terminal(&console));
+    console_status(&console, 0.5, "step 1");
+    console_word(&console, "one\n", 4);
+    CU_ASSERT_EQUAL(read(ends[0], text, sizeof(text)), 4);
+    close_all();
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+UNIT_SUITE("os.console", UNIT(a_status_line_stays_below_all_lines), UNIT(pipes_get_no_status_line),
+           UNIT(lines_pass_through_a_pipe_in_order),
            UNIT(a_full_pipe_blocks_nothing_and_losses_are_counted), UNIT(a_plain_file_works_too),
            UNIT(a_closed_pipe_ends_the_writing_not_the_process), UNIT(a_slow_reader_hears_the_end),
            UNIT(a_reader_who_is_late_at_the_end_loses_nothing),
