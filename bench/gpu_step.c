@@ -5,7 +5,8 @@
  *         images/s over rounds of a few steps for about SECONDS: best round and median
  *     bench_gpu_step profile MODEL f32|bf16|f16 FUSION BATCH SIZE GB/s TFLOP/s
  *         a table of operators: each one's best time between two events on the queue, its bytes and
- *         FLOPs, and the share of the time that it would take at the two ceilings; all on one lane
+ *         FLOPs, and the share of the time that it would take at the two ceilings; all on one
+ * stream
  *
  * BENCH_OWN=on takes the own backward pass of 1x1 convolutions (--own-backward), off does not.
  * BENCH_OVERLAP=on has small kernels begin early (--launch-overlap), off has not.
@@ -37,7 +38,7 @@ struct bench {
     enum dtype dtype;
     enum fusion fusion;
     int64_t batch_size, size;
-    bool one_lane;       /* operators one after another, so that each can be timed */
+    bool one_stream;     /* operators one after another, so that each can be timed */
     double open_seconds; /* compiling, tuning included */
     cudaEvent_t *events; /* profile: one before the first operator and one behind each */
 };
@@ -93,7 +94,7 @@ static int prepare(struct bench *b, struct error *err) {
                                 .fusion = b->fusion,
                                 .mean = MODEL_MEAN,
                                 .std = MODEL_STD,
-                                .one_lane = b->one_lane};
+                                .one_stream = b->one_stream};
     struct host_stepper_options how = {
         .accumulate = 1,
         .sgd = {.momentum = 0.9F, .weight_decay = 1e-4F, .nesterov = 1},
@@ -276,7 +277,7 @@ static int parse_dtype(const char *text, enum dtype *ret) {
 
 static int run(struct bench *b, int argc, char **argv, struct error *err) {
     bool profiles = strcmp(argv[1], "profile") == 0;
-    b->one_lane = profiles;
+    b->one_stream = profiles;
     if (argc != (profiles ? 9 : 8) || parse_dtype(argv[3], &b->dtype) != 0)
         return error_set(err, EXIT_CODE_USAGE,
                          "usage: %s step|profile MODEL f32|bf16|f16 FUSION BATCH SIZE ...",

@@ -1,7 +1,7 @@
 #include "tests/cuda/emulated.h"
 
-#include "tests/cuda/lanes_emulated.h"
 #include "tests/cuda/shadow.h"
+#include "tests/cuda/streams_emulated.h"
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/base/device.h"
 #include "trainer/backend/cuda/operators.h"
@@ -19,10 +19,10 @@
 enum { MULTIPROCESSORS = 2 /* few, so that a launch has few blocks, and more than one */ };
 
 struct emulated {
-    struct cuda cuda;             /* first: the steps see this */
-    struct backend *ref;          /* runs what a library would; NULL: not at all */
-    struct emulated_lanes *lanes; /* NULL: everything runs at once */
-    size_t limit;                 /* of memory; 0: none */
+    struct cuda cuda;                 /* first: the steps see this */
+    struct backend *ref;              /* runs what a library would; NULL: not at all */
+    struct emulated_streams *streams; /* NULL: everything runs at once */
+    size_t limit;                     /* of memory; 0: none */
     size_t used;
     int fault; /* at this wait; 0: none */
     int waits;
@@ -127,13 +127,13 @@ static int query(struct backend *backend, const struct graph *graph, const struc
                : query_one(backend, graph, op, ret_needs, err);
 }
 
-static int enqueue(struct emulated *e, const struct lanes_call *call, struct error *err) {
-    if (e->lanes == NULL)
+static int enqueue(struct emulated *e, const struct streams_call *call, struct error *err) {
+    if (e->streams == NULL)
         return call->run(&e->cuda.base, call, err);
-    return emulated_lanes_add(e->lanes, call, err);
+    return emulated_streams_add(e->streams, call, err);
 }
 
-static int run_kept(struct backend *backend, const struct lanes_call *call, struct error *err) {
+static int run_kept(struct backend *backend, const struct streams_call *call, struct error *err) {
     (void)backend;
     return call->step.run(call->step.context, err);
 }
@@ -163,12 +163,12 @@ static int enqueue_step(void *context, struct error *err) {
     struct bound_step step = kept->lent ? (struct bound_step){run_lent, kept} : kept->bound.step;
     if (kept->shadow != NULL)
         step = (struct bound_step){run_compared, kept};
-    return enqueue(kept->e, &(struct lanes_call){.run = run_kept, .step = step}, err);
+    return enqueue(kept->e, &(struct streams_call){.run = run_kept, .step = step}, err);
 }
 
 static int enqueue_refresh(void *context, struct error *err) {
     const struct kept_step *kept = context;
-    return enqueue(kept->e, &(struct lanes_call){.run = run_kept, .step = kept->bound.refresh},
+    return enqueue(kept->e, &(struct streams_call){.run = run_kept, .step = kept->bound.refresh},
                    err);
 }
 
@@ -236,10 +236,10 @@ static int sync(struct backend *backend, struct error *err) {
     struct emulated *e = (struct emulated *)backend;
     if (e->fault > 0 && ++e->waits >= e->fault)
         return cuda_error(cudaErrorIllegalAddress, "running a step", err);
-    return e->lanes == NULL ? 0 : emulated_lanes_sync(e->lanes, err);
+    return e->streams == NULL ? 0 : emulated_streams_sync(e->streams, err);
 }
 
-static int run_copy(struct backend *backend, const struct lanes_call *call, struct error *err) {
+static int run_copy(struct backend *backend, const struct streams_call *call, struct error *err) {
     (void)backend;
     (void)err;
     memcpy(call->to, call->from, call->size);
@@ -249,7 +249,7 @@ static int run_copy(struct backend *backend, const struct lanes_call *call, stru
 static int copy(struct backend *backend, void *to, const void *from, size_t bytes,
                 struct error *err) {
     return enqueue((struct emulated *)backend,
-                   &(struct lanes_call){.run = run_copy, .to = to, .from = from, .size = bytes},
+                   &(struct streams_call){.run = run_copy, .to = to, .from = from, .size = bytes},
                    err);
 }
 
@@ -265,7 +265,7 @@ static const char *describe(const struct backend *backend) {
 
 static void close_backend(struct backend *backend) {
     struct emulated *e = (struct emulated *)backend;
-    emulated_lanes_close(e->lanes);
+    emulated_streams_close(e->streams);
     backend_close(e->ref);
     free(e->cuda.control);
     free(e);
@@ -280,7 +280,7 @@ static void host_free(struct backend *backend, void *memory) {
     free(memory);
 }
 
-static int run_clear(struct backend *backend, const struct lanes_call *call, struct error *err) {
+static int run_clear(struct backend *backend, const struct streams_call *call, struct error *err) {
     (void)backend;
     (void)err;
     memset(call->to, 0, call->size);
@@ -289,38 +289,38 @@ static int run_clear(struct backend *backend, const struct lanes_call *call, str
 
 static int clear(struct backend *backend, void *memory, size_t bytes, struct error *err) {
     return enqueue((struct emulated *)backend,
-                   &(struct lanes_call){.run = run_clear, .to = memory, .size = bytes}, err);
+                   &(struct streams_call){.run = run_clear, .to = memory, .size = bytes}, err);
 }
 
-static int run_add(struct backend *backend, const struct lanes_call *call, struct error *err) {
+static int run_add(struct backend *backend, const struct streams_call *call, struct error *err) {
     return cuda_queue_add(backend, &call->sum, err);
 }
 
 static int add(struct backend *backend, const struct backend_sum *sum, struct error *err) {
-    return enqueue((struct emulated *)backend, &(struct lanes_call){.run = run_add, .sum = *sum},
+    return enqueue((struct emulated *)backend, &(struct streams_call){.run = run_add, .sum = *sum},
                    err);
 }
 
-static int run_narrow(struct backend *backend, const struct lanes_call *call, struct error *err) {
+static int run_narrow(struct backend *backend, const struct streams_call *call, struct error *err) {
     return cuda_queue_narrow(backend, &call->sgd.narrow, err);
 }
 
 static int narrow(struct backend *backend, const struct backend_narrow *copy, struct error *err) {
     return enqueue((struct emulated *)backend,
-                   &(struct lanes_call){.run = run_narrow, .sgd = {.narrow = *copy}}, err);
+                   &(struct streams_call){.run = run_narrow, .sgd = {.narrow = *copy}}, err);
 }
 
 static int set_sgd(struct backend *backend, const struct sgd_rule *rule, struct error *err) {
     return copy(backend, &((struct cuda *)backend)->control->rule, rule, sizeof(*rule), err);
 }
 
-static int run_sgd(struct backend *backend, const struct lanes_call *call, struct error *err) {
+static int run_sgd(struct backend *backend, const struct streams_call *call, struct error *err) {
     return cuda_queue_sgd(backend, &call->sgd, err);
 }
 
 static int sgd(struct backend *backend, const struct backend_sgd *update, struct error *err) {
-    return enqueue((struct emulated *)backend, &(struct lanes_call){.run = run_sgd, .sgd = *update},
-                   err);
+    return enqueue((struct emulated *)backend,
+                   &(struct streams_call){.run = run_sgd, .sgd = *update}, err);
 }
 
 static int sgd_state(struct backend *backend, struct backend_sgd_state *ret, struct error *err) {
@@ -332,55 +332,56 @@ static int set_sgd_state(struct backend *backend, const struct backend_sgd_state
     return copy_now(backend, &((struct cuda *)backend)->control->state, state, sizeof(*state), err);
 }
 
-static int run_squares(struct backend *backend, const struct lanes_call *call, struct error *err) {
+static int run_squares(struct backend *backend, const struct streams_call *call,
+                       struct error *err) {
     return cuda_queue_squares(backend, &call->sgd, err);
 }
 
 static int squares(struct backend *backend, const struct backend_sgd *update, double *ret,
                    struct error *err) {
     if (enqueue((struct emulated *)backend,
-                &(struct lanes_call){.run = run_squares, .sgd = *update}, err) != 0)
+                &(struct streams_call){.run = run_squares, .sgd = *update}, err) != 0)
         return -1;
     return copy(backend, ret, &((struct cuda *)backend)->control->squares, sizeof(*ret), err);
 }
 
-static struct emulated_lanes *lanes_of_backend(struct backend *backend) {
-    return ((struct emulated *)backend)->lanes;
+static struct emulated_streams *streams_of_backend(struct backend *backend) {
+    return ((struct emulated *)backend)->streams;
 }
 
-static int select_lane(struct backend *backend, enum backend_lane lane, struct error *err) {
+static int select_stream(struct backend *backend, enum backend_stream stream, struct error *err) {
     (void)err;
-    emulated_lanes_select(lanes_of_backend(backend), lane);
+    emulated_streams_select(streams_of_backend(backend), stream);
     return 0;
 }
 
-static int mark(struct backend *backend, int number, struct error *err) {
-    return emulated_lanes_mark(lanes_of_backend(backend), number, err);
+static int event(struct backend *backend, int number, struct error *err) {
+    return emulated_streams_event(streams_of_backend(backend), number, err);
 }
 
-static int wait_for_mark(struct backend *backend, int number, struct error *err) {
-    return emulated_lanes_wait(lanes_of_backend(backend), number, err);
+static int wait_for_event(struct backend *backend, int number, struct error *err) {
+    return emulated_streams_wait(streams_of_backend(backend), number, err);
 }
 
 static int reach(struct backend *backend, int number, struct error *err) {
-    return emulated_lanes_reach(lanes_of_backend(backend), number, err);
+    return emulated_streams_reach(streams_of_backend(backend), number, err);
 }
 
 static int record_begin(struct backend *backend, struct error *err) {
-    return emulated_lanes_record_begin(lanes_of_backend(backend), err);
+    return emulated_streams_record_begin(streams_of_backend(backend), err);
 }
 
 static int record_end(struct backend *backend, void **ret_recording, struct error *err) {
-    return emulated_lanes_record_end(lanes_of_backend(backend), ret_recording, err);
+    return emulated_streams_record_end(streams_of_backend(backend), ret_recording, err);
 }
 
 static int replay(struct backend *backend, void *recording, struct error *err) {
-    return emulated_lanes_replay(lanes_of_backend(backend), recording, err);
+    return emulated_streams_replay(streams_of_backend(backend), recording, err);
 }
 
 static void forget(struct backend *backend, void *recording) {
     (void)backend;
-    emulated_lanes_forget(recording);
+    emulated_streams_forget(recording);
 }
 
 #define ENQUEUED                                                                                   \
@@ -388,15 +389,10 @@ static void forget(struct backend *backend, void *recording) {
     .narrow = narrow, .narrow_gradient = cuda_narrow_gradient, .add = add, .set_sgd = set_sgd,     \
     .sgd = sgd, .sgd_state = sgd_state, .set_sgd_state = set_sgd_state, .squares = squares
 static const struct backend_device at_once = {ENQUEUED};
-static const struct backend_device with_lanes = {ENQUEUED,
-                                                 .select = select_lane,
-                                                 .mark = mark,
-                                                 .wait = wait_for_mark,
-                                                 .reach = reach,
-                                                 .record_begin = record_begin,
-                                                 .record_end = record_end,
-                                                 .replay = replay,
-                                                 .forget = forget};
+static const struct backend_device with_streams = {
+    ENQUEUED,        .select = select_stream,      .event = event,           .wait = wait_for_event,
+    .reach = reach,  .record_begin = record_begin, .record_end = record_end, .replay = replay,
+    .forget = forget};
 
 #define TABLE(device_)                                                                             \
     {                                                                                              \
@@ -406,7 +402,7 @@ static const struct backend_device with_lanes = {ENQUEUED,
         .close = close_backend,                                                                    \
     }
 static const struct backend_table table_at_once = TABLE(&at_once);
-static const struct backend_table table_with_lanes = TABLE(&with_lanes);
+static const struct backend_table table_with_streams = TABLE(&with_streams);
 
 int emulated_open(struct backend **ret, bool whole, struct error *err) {
     struct emulated *e = calloc(1, sizeof(*e));
@@ -425,13 +421,13 @@ int emulated_open(struct backend **ret, bool whole, struct error *err) {
     return 0;
 }
 
-int emulated_open_lanes(struct backend **ret, enum lanes_order order, uint64_t seed,
-                        struct error *err) {
+int emulated_open_streams(struct backend **ret, enum streams_order order, uint64_t seed,
+                          struct error *err) {
     if (emulated_open(ret, true, err) != 0)
         return -1;
     struct emulated *e = (struct emulated *)*ret;
-    e->cuda.base.table = &table_with_lanes;
-    return emulated_lanes_open(&e->lanes, *ret, order, seed, err);
+    e->cuda.base.table = &table_with_streams;
+    return emulated_streams_open(&e->streams, *ret, order, seed, err);
 }
 
 /* The kernel in front of a switch node says which body, and that runs. */

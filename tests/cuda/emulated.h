@@ -4,7 +4,7 @@
 #ifndef TESTS_CUDA_EMULATED_H
 #define TESTS_CUDA_EMULATED_H
 
-#include "tests/cuda/lanes_emulated.h"
+#include "tests/cuda/streams_emulated.h"
 #include "trainer/graph/backend.h"
 #include "trainer/graph/row_prefix.h"
 
@@ -12,9 +12,9 @@
 
 /* Everything runs when it is enqueued. */
 int emulated_open(struct backend **ret, bool whole, struct error *err);
-/* A whole one with lanes, on which things run in ORDER. */
-int emulated_open_lanes(struct backend **ret, enum lanes_order order, uint64_t seed,
-                        struct error *err);
+/* A whole one with streams, on which things run in ORDER. */
+int emulated_open_streams(struct backend **ret, enum streams_order order, uint64_t seed,
+                          struct error *err);
 
 /* From here on operators with rows compute the share of them that the device chooses
  * (cuda/row_prefix.h): at once, as every step here runs like a recorded one. CHOSEN counts how

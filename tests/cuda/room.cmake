@@ -33,7 +33,7 @@ foreach(kernel IN LISTS kernels)
     file(CONFIGURE OUTPUT ${source} CONTENT "#include \"tests/cuda/on_host.hpp\"\n#include \"@kernel@\"\n" @ONLY)
     list(APPEND on_host ${source})
 endforeach()
-add_library(cuda_on_host OBJECT ${on_host} tests/cuda/emulated.c tests/cuda/lanes_emulated.c
+add_library(cuda_on_host OBJECT ${on_host} tests/cuda/emulated.c tests/cuda/streams_emulated.c
     tests/cuda/shadow.c)
 target_link_libraries(cuda_on_host PUBLIC trainer_backend_cuda trainer_graph trainer_math
     trainer_backend_ref PRIVATE ringmaster_flags)

@@ -353,20 +353,20 @@ static void with_trained_norms_every_operator_is_the_references(void) {
     }
 }
 
-static void the_order_of_lanes_changes_no_bit(void) {
-    static const enum lanes_order orders[] = {LANES_MAIN_FIRST, LANES_MIXED};
+static void the_order_of_streams_changes_no_bit(void) {
+    static const enum streams_order orders[] = {STREAMS_MAIN_FIRST, STREAMS_MIXED};
     struct trained at_once;
     train(&frozen_norms, device(), &at_once);
     for (int i = 0; i < 2; i++) {
-        struct trained on_lanes;
+        struct trained on_streams;
         struct backend *backend = NULL;
-        CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&backend, orders[i], 3, NULL), 0);
-        train(&frozen_norms, backend, &on_lanes);
-        CU_ASSERT_EQUAL(memcmp(on_lanes.metrics, at_once.metrics, sizeof(at_once.metrics)), 0);
-        CU_ASSERT_EQUAL(memcmp(on_lanes.weights.values, at_once.weights.values,
+        CU_ASSERT_EQUAL_FATAL(emulated_open_streams(&backend, orders[i], 3, NULL), 0);
+        train(&frozen_norms, backend, &on_streams);
+        CU_ASSERT_EQUAL(memcmp(on_streams.metrics, at_once.metrics, sizeof(at_once.metrics)), 0);
+        CU_ASSERT_EQUAL(memcmp(on_streams.weights.values, at_once.weights.values,
                                at_once.weights.count * sizeof(float)),
                         0);
-        trained_done(&on_lanes);
+        trained_done(&on_streams);
     }
     trained_done(&at_once);
 }
@@ -374,4 +374,4 @@ static void the_order_of_lanes_changes_no_bit(void) {
 UNIT_SUITE("cuda.detector", UNIT(a_detectors_steps_are_the_hosts_and_choose_the_same),
            UNIT(so_are_those_whose_norms_are_trained),
            UNIT(with_trained_norms_every_operator_is_the_references),
-           UNIT(the_order_of_lanes_changes_no_bit))
+           UNIT(the_order_of_streams_changes_no_bit))

@@ -22,8 +22,8 @@ static const struct training small = {.dtype = DTYPE_F32,
                                       .decay_all = true,
                                       .rate = 0.01};
 
-/* Weight gradients at the latest and the earliest moments that the marks allow, and in between. */
-static void the_order_of_lanes_changes_no_bit(int accumulate) {
+/* Weight gradients at the latest and the earliest moments that the events allow, and in between. */
+static void the_order_of_streams_changes_no_bit(int accumulate) {
     struct backend *device = NULL;
     struct error err = {0};
     struct training_outcome at_once = {0};
@@ -33,25 +33,25 @@ static void the_order_of_lanes_changes_no_bit(int accumulate) {
     training_run(device, &t, &at_once);
     backend_close(device);
     for (int i = 0; i < 4; i++) {
-        struct training_outcome on_lanes = {0};
-        enum lanes_order order = i < LANES_MIXED ? (enum lanes_order)i : LANES_MIXED;
-        CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, order, (uint64_t)i, &err), 0);
-        training_run(device, &t, &on_lanes);
-        CU_ASSERT_EQUAL(memcmp(on_lanes.losses, at_once.losses, sizeof(at_once.losses)), 0);
-        CU_ASSERT_EQUAL(memcmp(on_lanes.weights, at_once.weights, at_once.count * sizeof(float)),
+        struct training_outcome on_streams = {0};
+        enum streams_order order = i < STREAMS_MIXED ? (enum streams_order)i : STREAMS_MIXED;
+        CU_ASSERT_EQUAL_FATAL(emulated_open_streams(&device, order, (uint64_t)i, &err), 0);
+        training_run(device, &t, &on_streams);
+        CU_ASSERT_EQUAL(memcmp(on_streams.losses, at_once.losses, sizeof(at_once.losses)), 0);
+        CU_ASSERT_EQUAL(memcmp(on_streams.weights, at_once.weights, at_once.count * sizeof(float)),
                         0);
-        training_done(&on_lanes);
+        training_done(&on_streams);
         backend_close(device);
     }
     training_done(&at_once);
 }
 
-static void weight_gradients_may_run_whenever_the_marks_allow(void) {
-    the_order_of_lanes_changes_no_bit(1);
+static void weight_gradients_may_run_whenever_the_events_allow(void) {
+    the_order_of_streams_changes_no_bit(1);
 }
 
 static void so_may_those_of_micro_batches(void) {
-    the_order_of_lanes_changes_no_bit(2);
+    the_order_of_streams_changes_no_bit(2);
 }
 
 /* As a checkpoint that is read into a run does. */
@@ -84,8 +84,8 @@ static void products_read_weights_as_they_are(enum dtype dtype, bool host_writes
         t.after_step = halve_weights, t.user = &written;
     for (int i = 0; i < 3; i++) {
         struct training_outcome outcome = {0};
-        enum lanes_order order = (enum lanes_order)i;
-        CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, order, (uint64_t)i, &err), 0);
+        enum streams_order order = (enum streams_order)i;
+        CU_ASSERT_EQUAL_FATAL(emulated_open_streams(&device, order, (uint64_t)i, &err), 0);
         training_run(device, &t, &outcome);
         backend_close(device);
         CU_ASSERT_EQUAL(outcome.told, t.steps);
@@ -122,7 +122,7 @@ static void sums_that_must_not_be_recorded_are_started_in_every_step(void) {
         t.accumulate = 1;
         t.steps = 5;
         t.sums = &sums;
-        CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MIXED, 1, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(emulated_open_streams(&device, STREAMS_MIXED, 1, NULL), 0);
         counted_sums = 0;
         training_run(device, &t, &outcome);
         started[i] = counted_sums;
@@ -135,7 +135,7 @@ static void sums_that_must_not_be_recorded_are_started_in_every_step(void) {
 
 static struct backend *new_mixed(void) {
     struct backend *device = NULL;
-    CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MIXED, 5, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(emulated_open_streams(&device, STREAMS_MIXED, 5, NULL), 0);
     return device;
 }
 
@@ -144,7 +144,7 @@ static void programs_in_one_memory_give_the_bits_of_programs_apart(void) {
     programs_check_memory(new_mixed, FUSION_NORM);
 }
 
-/* Recorded, in any order of the lanes, and operator by operator on one. */
+/* Recorded, in any order of the streams, and operator by operator on one. */
 static void two_sizes_of_picture_take_turns_as_on_the_host(void) {
     struct backend *ref = NULL, *device = NULL;
     struct error err = {0};
@@ -159,11 +159,11 @@ static void two_sizes_of_picture_take_turns_as_on_the_host(void) {
     for (int i = 0; i < 4; i++) {
         struct training_outcome outcome = {0};
         t.check_operators = i == 3;
-        CU_ASSERT_EQUAL_FATAL(i == 0 ? emulated_open(&device, true, &err)
-                                     : emulated_open_lanes(&device,
-                                                           i == 1 ? LANES_MAIN_FIRST : LANES_MIXED,
-                                                           (uint64_t)i, &err),
-                              0);
+        CU_ASSERT_EQUAL_FATAL(
+            i == 0 ? emulated_open(&device, true, &err)
+                   : emulated_open_streams(&device, i == 1 ? STREAMS_MAIN_FIRST : STREAMS_MIXED,
+                                           (uint64_t)i, &err),
+            0);
         training_run(device, &t, &outcome);
         backend_close(device);
         /* Further on a ReLU of so small a network may have turned round. */
@@ -188,7 +188,7 @@ static void steps_given_up_change_nothing(void) {
     struct training_outcome all = {0}, fewer = {0};
     struct training t = small;
     t.accumulate = 1;
-    CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MAIN_FIRST, 0, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(emulated_open_streams(&device, STREAMS_MAIN_FIRST, 0, &err), 0);
     t.steps = 4;
     t.give_up_from = 2;
     training_run(device, &t, &all);
@@ -212,7 +212,7 @@ static void steps_that_are_not_finite_change_nothing(void) {
     struct training_outcome some = {0}, fewer = {0}, all = {0};
     struct training t = small;
     t.accumulate = 2;
-    CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MAIN_FIRST, 0, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(emulated_open_streams(&device, STREAMS_MAIN_FIRST, 0, &err), 0);
     t.steps = 5;
     t.bad_from = 2;
     t.bad_to = 5;
@@ -246,7 +246,7 @@ static void training_goes_on_behind_a_step_that_is_not_finite_as_on_the_host(voi
     t.bad_from = 1;
     t.bad_to = 3;
     CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MIXED, 3, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(emulated_open_streams(&device, STREAMS_MIXED, 3, &err), 0);
     training_run(ref, &t, &on_host);
     training_run(device, &t, &on_device);
     CU_ASSERT(training_difference(&on_device, &on_host) <= 1e-3);
@@ -275,16 +275,17 @@ static int copy_bucket(void *user, int index, struct error *err) {
         bucket->count * sizeof(float), err);
 }
 
-static void a_bucket_is_ready_on_the_lane_that_is_told_so(void) {
+static void a_bucket_is_ready_on_the_stream_that_is_told_so(void) {
     for (int i = 0; i < 4; i++) {
         struct backend *device = NULL;
         struct net net;
         struct error err = {0};
-        CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, (enum lanes_order)(i % 3), 9, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(emulated_open_streams(&device, (enum streams_order)(i % 3), 9, &err),
+                              0);
         net_init(&net, device, net_config("resnet20", 1, 8, true),
                  (struct compile_options){
-                     .fusion = FUSION_NORM, .bucket_bytes = 64, .one_lane = i == 3});
-        CU_ASSERT_EQUAL(net.program.lanes.lane == NULL, i == 3);
+                     .fusion = FUSION_NORM, .bucket_bytes = 64, .one_stream = i == 3});
+        CU_ASSERT_EQUAL(net.program.streams.stream == NULL, i == 3);
         cleanup_buf struct buf text = {0};
         buf_init(&text, 1 << 20);
         CU_ASSERT_EQUAL(program_print(&net.program, &text, &err), 0);
@@ -389,7 +390,7 @@ static void a_fault_of_the_device_names_operator_and_shape(void) {
     }
 }
 
-UNIT_SUITE("cuda.training", UNIT(weight_gradients_may_run_whenever_the_marks_allow),
+UNIT_SUITE("cuda.training", UNIT(weight_gradients_may_run_whenever_the_events_allow),
            UNIT(so_may_those_of_micro_batches), UNIT(weights_are_rounded_by_the_update),
            UNIT(sums_that_must_not_be_recorded_are_started_in_every_step),
            UNIT(weights_that_the_host_changes_are_rounded_anew),
@@ -397,7 +398,8 @@ UNIT_SUITE("cuda.training", UNIT(weight_gradients_may_run_whenever_the_marks_all
            UNIT(programs_in_one_memory_give_the_bits_of_programs_apart),
            UNIT(steps_given_up_change_nothing), UNIT(steps_that_are_not_finite_change_nothing),
            UNIT(training_goes_on_behind_a_step_that_is_not_finite_as_on_the_host),
-           UNIT(a_bucket_is_ready_on_the_lane_that_is_told_so), UNIT(the_devices_step_is_the_hosts),
+           UNIT(a_bucket_is_ready_on_the_stream_that_is_told_so),
+           UNIT(the_devices_step_is_the_hosts),
            UNIT(micro_batches_add_up_on_the_device_and_norms_may_go_without_decay),
            UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),
            UNIT(a_fault_of_the_device_names_operator_and_shape))

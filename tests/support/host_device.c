@@ -64,8 +64,8 @@ static int run_step(void *context, struct error *err) {
         *s->saved = s->number;
     if (s->saved != NULL && *s->saved != s->forward)
         return error_set(err, EXIT_CODE_INTERNAL, "what was saved is another operator's");
-    d->before[s->number] = d->lane_past[d->lane];
-    d->lane_past[d->lane].step[s->number] = true;
+    d->before[s->number] = d->stream_past[d->stream];
+    d->stream_past[d->stream].step[s->number] = true;
     return s->inner.run(s->inner.context, err);
 }
 
@@ -182,23 +182,23 @@ static int device_copy(struct backend *backend, void *to, const void *from, size
 
 /* --- the device ------------------------------------------------------------------------------- */
 
-static int select_lane(struct backend *backend, enum backend_lane lane, struct error *err) {
-    of(backend)->lane = lane; /* where the engine believes to be, failed or not */
+static int select_stream(struct backend *backend, enum backend_stream stream, struct error *err) {
+    of(backend)->stream = stream; /* where the engine believes to be, failed or not */
     return count_call(of(backend), err);
 }
 
-static int set_mark(struct backend *backend, int number, struct error *err) {
+static int set_event(struct backend *backend, int number, struct error *err) {
     struct host_device *d = of(backend);
-    CU_ASSERT_FATAL(number >= 0 && number < BACKEND_MARKS);
-    d->mark_past[number] = d->lane_past[d->lane];
+    CU_ASSERT_FATAL(number >= 0 && number < BACKEND_EVENTS);
+    d->event_past[number] = d->stream_past[d->stream];
     return count_call(d, err);
 }
 
 static int wait_for(struct backend *backend, int number, struct error *err) {
     struct host_device *d = of(backend);
-    CU_ASSERT_FATAL(number >= 0 && number < BACKEND_MARKS);
+    CU_ASSERT_FATAL(number >= 0 && number < BACKEND_EVENTS);
     for (int i = 0; i < HOST_DEVICE_STEPS_MAX; i++)
-        d->lane_past[d->lane].step[i] |= d->mark_past[number].step[i];
+        d->stream_past[d->stream].step[i] |= d->event_past[number].step[i];
     return count_call(d, err);
 }
 
@@ -233,10 +233,10 @@ static void close_device(struct backend *backend) {
 }
 
 void host_device_open(struct host_device *d) {
-    *d = (struct host_device){.lane = LANE_MAIN};
+    *d = (struct host_device){.stream = STREAM_MAIN};
     CU_ASSERT_EQUAL_FATAL(ref_open(&d->ref, NULL), 0);
-    d->device = (struct backend_device){.select = select_lane,
-                                        .mark = set_mark,
+    d->device = (struct backend_device){.select = select_stream,
+                                        .event = set_event,
                                         .wait = wait_for,
                                         .alloc_summed = alloc_summed,
                                         .free_summed = free_summed,

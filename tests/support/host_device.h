@@ -1,6 +1,6 @@
 /* A device whose memory is the host's and whose steps are the reference's, which run at once: for
  * tests of what the engine asks of a device. It keeps account of its memory, packs the weights of
- * convolutions, and notes what the order of lanes, marks and waits alone says has run. A step
+ * convolutions, and notes what the order of streams, events and waits alone says has run. A step
  * fails that finds weights which are not packed, not narrow, or not saved as they should be. */
 #ifndef TESTS_SUPPORT_HOST_DEVICE_H
 #define TESTS_SUPPORT_HOST_DEVICE_H
@@ -32,8 +32,8 @@ struct host_device {
     int narrow_count, add_count, refresh_count;   /* calls so far */
     const void *refreshed[HOST_DEVICE_STEPS_MAX]; /* the weights, in the order of the calls */
     int calls, fail_at; /* of those that enqueue, and query and bind: the one that fails; 0: none */
-    enum backend_lane lane; /* selected */
-    struct host_device_past lane_past[BACKEND_LANES], mark_past[BACKEND_MARKS];
+    enum backend_stream stream; /* selected */
+    struct host_device_past stream_past[BACKEND_STREAMS], event_past[BACKEND_EVENTS];
     struct host_device_past before[HOST_DEVICE_STEPS_MAX]; /* each step, when it ran */
 };
 

@@ -145,26 +145,26 @@ struct backend_memory {
 
 /* Queues of a device (CUDA streams). Each runs its work in order, concurrently with the others;
  * only events and waits order them. */
-enum backend_lane {
-    LANE_MAIN,
-    LANE_SIDE, /* weight gradients (program/streams.h) */
-    LANE_COPY, /* input of the next step */
-    BACKEND_LANES
+enum backend_stream {
+    STREAM_MAIN,
+    STREAM_SIDE, /* weight gradients (program/streams.h) */
+    STREAM_COPY, /* input of the next step */
+    BACKEND_STREAMS
 };
 
-enum { BACKEND_MARKS = 16 };
+enum { BACKEND_EVENTS = 16 };
 
 /* Functions of a device with its own memory and queues, which allow a whole step without the host.
  * All of them, and the bound steps, enqueue on the selected stream, and none waits for it. alloc,
  * copy_in, copy_out and sync of the table use the main stream, which is the selected one except
  * between two calls of select. */
 struct backend_device {
-    /* Selects the stream for work enqueued from here on. NULL: there is only one stream, and mark,
+    /* Selects the stream for work enqueued from here on. NULL: there is only one stream, and event,
      * wait and reach are NULL, too. */
-    int (*select)(struct backend *backend, enum backend_lane lane, struct error *err);
-    /* Records event NUMBER, below BACKEND_MARKS, after all work in the selected stream. Replaces
+    int (*select)(struct backend *backend, enum backend_stream stream, struct error *err);
+    /* Records event NUMBER, below BACKEND_EVENTS, after all work in the selected stream. Replaces
      * the earlier event with that number. */
-    int (*mark)(struct backend *backend, int number, struct error *err);
+    int (*event)(struct backend *backend, int number, struct error *err);
     /* The selected stream waits for event NUMBER; an event that was never recorded does not block
      * it. */
     int (*wait)(struct backend *backend, int number, struct error *err);

@@ -13,7 +13,7 @@ enum { GROUP = STORE_ALIGNMENT / sizeof(float), FLAG_BYTES = STORE_FLAGS * sizeo
 enum { STEPS_AHEAD = 2 };
 
 /* Events follow those of the program. */
-enum { MARK_FEED = STREAMS_MARKS, MARK_OUTCOME = MARK_FEED + 2 };
+enum { EVENT_FEED = STREAMS_EVENTS, EVENT_OUTCOME = EVENT_FEED + 2 };
 
 /* What host and device exchange in a step, in memory that both can access. Two successive steps
  * use different ones, so that neither side overwrites what the other still reads. */
@@ -120,7 +120,7 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
     d->ops = d->backend->table->device;
     d->mail = d->ops->host_alloc(d->backend, STEPS_AHEAD * sizeof(*d->mail), err);
     if (d->mail == NULL || open_groups(d, err) != 0 || open_states(d, err) != 0 ||
-        input_staging_open(&d->feed, stepper->net, MARK_FEED, err) != 0)
+        input_staging_open(&d->feed, stepper->net, EVENT_FEED, err) != 0)
         return -1;
     d->flags_in = d->backend->table->alloc(d->backend, FLAG_BYTES, err);
     if (d->flags_in == NULL)
@@ -203,12 +203,12 @@ static int on_bucket(void *user, int index, struct error *err) {
                                   err);
 }
 
-/* Waits for event MARK, or if it is negative for everything. If the all-reduce failed, its error
+/* Waits for EVENT, or if it is negative for everything. If the all-reduce failed, its error
  * takes precedence over the queue's. */
-static int wait_for(const struct device_stepper *d, int mark, struct error *err) {
+static int wait_for(const struct device_stepper *d, int event, struct error *err) {
     device_sum_expect(d->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
-    int result = mark >= 0 && d->ops->reach != NULL ? d->ops->reach(d->backend, mark, err)
-                                                    : d->backend->table->sync(d->backend, err);
+    int result = event >= 0 && d->ops->reach != NULL ? d->ops->reach(d->backend, event, err)
+                                                     : d->backend->table->sync(d->backend, err);
     return device_sum_check(d->sums, err) != 0 ? -1 : result;
 }
 
@@ -338,7 +338,7 @@ static int post_mail(struct device_stepper *d, struct mail *mail, struct error *
 
 /* Copies the device's part of the mail, after the step. Resets the accumulated gradients to zero
  * for the next step, and the flags with them: micro-batches before the last one have none. */
-static int collect_mail(struct device_stepper *d, struct mail *mail, int mark, struct error *err) {
+static int collect_mail(struct device_stepper *d, struct mail *mail, int event, struct error *err) {
     const float *flags = gradients(d) + d->s->net->store.flags;
     struct backend_sgd update = update_of(d);
     if (d->ops->copy(d->backend, mail->flags_out, flags, FLAG_BYTES, err) != 0 ||
@@ -349,7 +349,7 @@ static int collect_mail(struct device_stepper *d, struct mail *mail, int mark, s
     if (d->sum != NULL &&
         d->ops->clear(d->backend, d->sum, gradient_count(d) * sizeof(float), err) != 0)
         return -1;
-    return d->ops->mark != NULL ? d->ops->mark(d->backend, mark, err) : 0;
+    return d->ops->event != NULL ? d->ops->event(d->backend, event, err) : 0;
 }
 
 /* Waits for the oldest step under way and returns its outcome. */
@@ -357,7 +357,7 @@ static int tell(struct device_stepper *d, struct step_outcome *ret, struct error
     int turn = (int)(d->told++ % STEPS_AHEAD);
     const struct mail *mail = &d->mail[turn];
     const struct launched *launched = &d->launched[turn];
-    if (wait_for(d, MARK_OUTCOME + turn, err) != 0 ||
+    if (wait_for(d, EVENT_OUTCOME + turn, err) != 0 ||
         step_tell(d->s, mail->flags_out, &mail->state, launched->rate, ret, err) != 0)
         return -1;
     if (launched->penalty)
@@ -371,7 +371,7 @@ int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, st
     d->launched[turn] =
         (struct launched){.rate = (double)d->s->sgd.step.rate, .penalty = d->s->penalty};
     if (post_mail(d, mail, err) != 0 || launch(d, enqueue_step, err) != 0 ||
-        collect_mail(d, mail, MARK_OUTCOME + turn, err) != 0)
+        collect_mail(d, mail, EVENT_OUTCOME + turn, err) != 0)
         return -1;
     store_updated(&d->s->net->store);
     d->steps++;

@@ -1,7 +1,7 @@
 #include "trainer/app/step/input_staging.h"
 
-/* Events, counted from first_mark. */
-enum { MARK_COPIED, MARK_CONSUMED };
+/* Events, counted from first_event. */
+enum { EVENT_COPIED, EVENT_CONSUMED };
 
 static size_t input_bytes(const struct pass *pass, int i) {
     return tensor_bytes(&pass->graph.tensors[pass->inputs[i]]);
@@ -11,9 +11,9 @@ static void *input_address(const struct pass *pass, int i) {
     return program_address(&pass->program, pass->inputs[i]);
 }
 
-int input_staging_open(struct input_staging *f, struct network *net, int first_mark,
+int input_staging_open(struct input_staging *f, struct network *net, int first_event,
                        struct error *err) {
-    *f = (struct input_staging){.backend = net->backend, .first_mark = first_mark};
+    *f = (struct input_staging){.backend = net->backend, .first_event = first_event};
     for (int k = 0; k < net->canvases; k++) {
         const struct pass *pass = &net->train[k];
         size_t bytes = 0;
@@ -42,23 +42,23 @@ static int copy_batch(struct input_staging *f, const struct pass *pass, const vo
                       struct error *err) {
     const struct backend_device *ops = f->backend->table->device;
     char *to = f->staging;
-    if (ops->wait(f->backend, f->first_mark + MARK_CONSUMED, err) != 0)
+    if (ops->wait(f->backend, f->first_event + EVENT_CONSUMED, err) != 0)
         return -1;
     for (int i = 0; i < pass->input_count; to += backend_aligned(input_bytes(pass, i)), i++)
         if (ops->copy(f->backend, to, values[i], input_bytes(pass, i), err) != 0)
             return -1;
-    return ops->mark(f->backend, f->first_mark + MARK_COPIED, err);
+    return ops->event(f->backend, f->first_event + EVENT_COPIED, err);
 }
 
 static int consume(struct input_staging *f, const struct pass *pass, struct error *err) {
     const struct backend_device *ops = f->backend->table->device;
     const char *from = f->staging;
-    if (ops->wait(f->backend, f->first_mark + MARK_COPIED, err) != 0)
+    if (ops->wait(f->backend, f->first_event + EVENT_COPIED, err) != 0)
         return -1;
     for (int i = 0; i < pass->input_count; from += backend_aligned(input_bytes(pass, i)), i++)
         if (ops->copy(f->backend, input_address(pass, i), from, input_bytes(pass, i), err) != 0)
             return -1;
-    return ops->mark(f->backend, f->first_mark + MARK_CONSUMED, err);
+    return ops->event(f->backend, f->first_event + EVENT_CONSUMED, err);
 }
 
 /* For a device without streams. */
@@ -81,11 +81,12 @@ int input_staging_put(struct input_staging *f, const struct pass *pass, const st
     if (f->staging == NULL)
         return copy_at_once(f, pass, values, err);
     /* The previous batch was copied long ago, except in the first moments of a step. */
-    if (table->device->reach(f->backend, f->first_mark + MARK_COPIED, err) != 0 ||
-        table->device->select(f->backend, LANE_COPY, err) != 0)
+    if (table->device->reach(f->backend, f->first_event + EVENT_COPIED, err) != 0 ||
+        table->device->select(f->backend, STREAM_COPY, err) != 0)
         return -1;
     int result = copy_batch(f, pass, values, err);
-    if (table->device->select(f->backend, LANE_MAIN, result == 0 ? err : NULL) != 0 || result != 0)
+    if (table->device->select(f->backend, STREAM_MAIN, result == 0 ? err : NULL) != 0 ||
+        result != 0)
         return -1;
     return consume(f, pass, err);
 }

@@ -15,12 +15,12 @@
 
 struct input_staging {
     struct backend *backend; /* borrowed */
-    int first_mark;          /* first of the two events that belong to the staging */
+    int first_event;         /* first of the two events that belong to the staging */
     size_t bytes;            /* size of the largest input of the training passes */
     char *staging;           /* device memory; NULL on a device without streams */
 };
 
-int input_staging_open(struct input_staging *f, struct network *net, int first_mark,
+int input_staging_open(struct input_staging *f, struct network *net, int first_event,
                        struct error *err);
 void input_staging_done(struct input_staging *f);
 

@@ -108,7 +108,7 @@ int network_open(struct network *net, struct backend *backend, const struct netw
         }
     }
     struct compile_options compile = {
-        .fusion = o->fusion, .one_lane = o->one_lane, .memory = o->memory};
+        .fusion = o->fusion, .one_stream = o->one_stream, .memory = o->memory};
     if (programs_compile(programs, graphs, count, &net->memory, &net->store, net->backend, &compile,
                          err) != 0)
         return error_wrap(err, "%s", o->model);

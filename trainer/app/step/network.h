@@ -33,7 +33,7 @@ struct network_options {
     double label_smoothing; /* in training only; evaluation reports the plain loss */
     const double *mean;     /* of pixels in 0..1, RGB */
     const double *std;
-    bool one_lane;                /* compile_options */
+    bool one_stream;              /* compile_options */
     struct compile_memory memory; /* the same */
 };
 

@@ -18,45 +18,46 @@ int cuda_queue_open(struct cuda *cuda, struct error *err) {
     cudaError_t status = cudaDeviceGetStreamPriorityRange(&least, &greatest);
     /* Only the optimizer waits for a weight gradient: give its stream a lower priority than the
      * main chain. */
-    for (int i = 0; i < BACKEND_LANES && status == cudaSuccess; i++)
-        status = cudaStreamCreateWithPriority(&cuda->lanes[i], cudaStreamNonBlocking,
-                                              i == LANE_MAIN ? greatest : least);
+    for (int i = 0; i < BACKEND_STREAMS && status == cudaSuccess; i++)
+        status = cudaStreamCreateWithPriority(&cuda->streams[i], cudaStreamNonBlocking,
+                                              i == STREAM_MAIN ? greatest : least);
     /* Blocking waits for an event leave the host's core to threads that decode pictures. */
-    for (int i = 0; i < BACKEND_MARKS && status == cudaSuccess; i++)
-        status = cudaEventCreateWithFlags(&cuda->marks[i],
+    for (int i = 0; i < BACKEND_EVENTS && status == cudaSuccess; i++)
+        status = cudaEventCreateWithFlags(&cuda->events[i],
                                           cudaEventDisableTiming | cudaEventBlockingSync);
-    cuda->stream = cuda->lanes[LANE_MAIN];
+    cuda->stream = cuda->streams[STREAM_MAIN];
     return check(status, "opening the GPU", err);
 }
 
 /* Safe on half-opened ones. */
 void cuda_queue_close(struct cuda *cuda) {
-    for (int i = 0; i < BACKEND_MARKS; i++)
-        if (cuda->marks[i] != NULL)
-            (void)cudaEventDestroy(cuda->marks[i]);
-    for (int i = 0; i < BACKEND_LANES; i++)
-        if (cuda->lanes[i] != NULL)
-            (void)cudaStreamDestroy(cuda->lanes[i]);
+    for (int i = 0; i < BACKEND_EVENTS; i++)
+        if (cuda->events[i] != NULL)
+            (void)cudaEventDestroy(cuda->events[i]);
+    for (int i = 0; i < BACKEND_STREAMS; i++)
+        if (cuda->streams[i] != NULL)
+            (void)cudaStreamDestroy(cuda->streams[i]);
 }
 
-static int select_lane(struct backend *backend, enum backend_lane lane, struct error *err) {
+static int select_stream(struct backend *backend, enum backend_stream stream, struct error *err) {
     struct cuda *cuda = cuda_of(backend);
-    cuda->stream = cuda->lanes[lane];
+    cuda->stream = cuda->streams[stream];
     return convs_stream(cuda, err);
 }
 
-static int mark(struct backend *backend, int number, struct error *err) {
+static int event(struct backend *backend, int number, struct error *err) {
     struct cuda *cuda = cuda_of(backend);
-    return check(cudaEventRecord(cuda->marks[number], cuda->stream), "marking a stream", err);
+    return check(cudaEventRecord(cuda->events[number], cuda->stream), "recording an event", err);
 }
 
-static int wait_for_mark(struct backend *backend, int number, struct error *err) {
+static int wait_for_event(struct backend *backend, int number, struct error *err) {
     struct cuda *cuda = cuda_of(backend);
-    return check(cudaStreamWaitEvent(cuda->stream, cuda->marks[number], 0), "joining streams", err);
+    return check(cudaStreamWaitEvent(cuda->stream, cuda->events[number], 0), "joining streams",
+                 err);
 }
 
 static int reach(struct backend *backend, int number, struct error *err) {
-    return check(cudaEventSynchronize(cuda_of(backend)->marks[number]), "running a step", err);
+    return check(cudaEventSynchronize(cuda_of(backend)->events[number]), "running a step", err);
 }
 
 static void *queue(struct backend *backend) {
@@ -135,7 +136,7 @@ static void *host_alloc(struct backend *backend, size_t bytes, struct error *err
 
 static void host_free(struct backend *backend, void *memory) {
     /* Wait until no copy from it is pending. */
-    (void)cudaStreamSynchronize(cuda_of(backend)->lanes[LANE_COPY]);
+    (void)cudaStreamSynchronize(cuda_of(backend)->streams[STREAM_COPY]);
     (void)cudaFreeHost(memory);
 }
 
@@ -214,9 +215,9 @@ static int squares(struct backend *backend, const struct backend_sgd *update, do
 }
 
 const struct backend_device cuda_queue = {
-    .select = select_lane,
-    .mark = mark,
-    .wait = wait_for_mark,
+    .select = select_stream,
+    .event = event,
+    .wait = wait_for_event,
     .reach = reach,
     .queue = queue,
     .record_begin = record_begin,

@@ -102,12 +102,12 @@ static int squares(struct backend *backend, const struct backend_sgd *update, do
 }
 
 /* The order of launches does not matter for counting. */
-static int select_lane(struct backend *backend, enum backend_lane lane, struct error *err) {
-    (void)backend, (void)lane, (void)err;
+static int select_stream(struct backend *backend, enum backend_stream stream, struct error *err) {
+    (void)backend, (void)stream, (void)err;
     return 0;
 }
 
-static int mark(struct backend *backend, int number, struct error *err) {
+static int event(struct backend *backend, int number, struct error *err) {
     (void)backend, (void)number, (void)err;
     return 0;
 }
@@ -142,10 +142,10 @@ static void close_backend(struct backend *backend) {
 }
 
 static const struct backend_device queue = {
-    .select = select_lane,
-    .mark = mark,
-    .wait = mark,
-    .reach = mark,
+    .select = select_stream,
+    .event = event,
+    .wait = event,
+    .reach = event,
     .host_alloc = host_alloc,
     .host_free = host_free,
     .copy = copy,

@@ -56,14 +56,14 @@ static int ask_backend(struct program *program, struct error *err) {
     return 0;
 }
 
-static int make_plan(struct program *program, bool one_lane, struct error *err) {
+static int make_plan(struct program *program, bool one_stream, struct error *err) {
     const struct backend_device *device = program->backend->table->device;
-    int lanes = device != NULL && device->select != NULL && !one_lane ? LANES : 1;
-    if (streams_make(&program->lanes, program->graph, lanes, err) != 0 ||
-        plan_make(&program->plan, program->graph, program->needs, &program->lanes, err) != 0)
+    int streams = device != NULL && device->select != NULL && !one_stream ? STREAMS : 1;
+    if (streams_make(&program->streams, program->graph, streams, err) != 0 ||
+        plan_make(&program->plan, program->graph, program->needs, &program->streams, err) != 0)
         return -1;
 #ifndef NDEBUG
-    if (plan_check(&program->plan, program->graph, &program->lanes, err) != 0)
+    if (plan_check(&program->plan, program->graph, &program->streams, err) != 0)
         return -1;
 #endif
     return 0;
@@ -73,7 +73,7 @@ static int make_plan(struct program *program, bool one_lane, struct error *err) 
 static int prepare(struct program *program, const struct compile_options *options,
                    struct error *err) {
     if (rewrite(program->graph, program->backend, options->fusion, err) != 0 ||
-        ask_backend(program, err) != 0 || make_plan(program, options->one_lane, err) != 0)
+        ask_backend(program, err) != 0 || make_plan(program, options->one_stream, err) != 0)
         return -1;
     return program_measure(program, err);
 }

@@ -44,18 +44,18 @@ struct planner {
     struct plan *plan;
     const struct graph *graph;
     const struct backend_needs *needs;
-    const struct streams *lanes;
+    const struct streams *streams;
     int *last_use; /* per tensor, the last operator that reads it; -1 if none does */
 };
 
 /* Operators touch a block in the graph's order. */
 static void touch(const struct planner *p, int block, int op) {
     struct plan_block *b = &p->plan->blocks[block];
-    int lane = streams_of(p->lanes, op);
+    int stream = streams_of(p->streams, op);
     b->last = op;
-    b->end[lane] = op;
-    if (b->begin[lane] < 0)
-        b->begin[lane] = op;
+    b->end[stream] = op;
+    if (b->begin[stream] < 0)
+        b->begin[stream] = op;
 }
 
 static int add_block(const struct planner *p, enum plan_block_kind kind, int owner, int op,
@@ -80,9 +80,9 @@ static void find_last_uses(const struct planner *p) {
 
 /* Returns true if only operator NUMBER can still access BLOCK when it runs. */
 static bool is_left_to(const struct planner *p, const struct plan_block *block, int number) {
-    for (int lane = 0; lane < LANES; lane++)
-        if (block->end[lane] >= 0 && block->end[lane] != number &&
-            !streams_before(p->lanes, block->end[lane], number))
+    for (int stream = 0; stream < STREAMS; stream++)
+        if (block->end[stream] >= 0 && block->end[stream] != number &&
+            !streams_before(p->streams, block->end[stream], number))
             return false;
     return true;
 }
@@ -148,19 +148,19 @@ static void collect_blocks(const struct planner *p) {
 
 /* Returns true if everything that touches A has surely run before anything that touches B
  * starts. */
-static bool is_over(const struct streams *lanes, const struct plan_block *a,
+static bool is_over(const struct streams *streams, const struct plan_block *a,
                     const struct plan_block *b) {
-    for (int i = 0; i < LANES; i++)
-        for (int k = 0; k < LANES; k++)
+    for (int i = 0; i < STREAMS; i++)
+        for (int k = 0; k < STREAMS; k++)
             if (a->end[i] >= 0 && b->begin[k] >= 0 &&
-                !streams_before(lanes, a->end[i], b->begin[k]))
+                !streams_before(streams, a->end[i], b->begin[k]))
                 return false;
     return true;
 }
 
-static bool live_together(const struct streams *lanes, const struct plan_block *a,
+static bool live_together(const struct streams *streams, const struct plan_block *a,
                           const struct plan_block *b) {
-    return !is_over(lanes, a, b) && !is_over(lanes, b, a);
+    return !is_over(streams, a, b) && !is_over(streams, b, a);
 }
 
 static int compare_sizes(const void *a, const void *b) {
@@ -172,12 +172,12 @@ static int compare_sizes(const void *a, const void *b) {
 
 /* Finds BLOCK's offset: the tightest gap between those of PLACED (sorted by offset) that live at
  * the same time, else after the last of them. */
-static size_t tightest_gap(const struct streams *lanes, const struct plan_block *block,
+static size_t tightest_gap(const struct streams *streams, const struct plan_block *block,
                            struct plan_block *const *placed, int count) {
     size_t end = 0, best = 0, best_gap = SIZE_MAX;
     for (int i = 0; i < count; i++) {
         const struct plan_block *other = placed[i];
-        if (!live_together(lanes, block, other))
+        if (!live_together(streams, block, other))
             continue;
         if (other->offset > end && other->offset - end >= block->bytes &&
             other->offset - end < best_gap) {
@@ -190,7 +190,7 @@ static size_t tightest_gap(const struct streams *lanes, const struct plan_block 
     return best_gap == SIZE_MAX ? end : best;
 }
 
-static int assign_offsets(struct plan *plan, const struct streams *lanes, struct error *err) {
+static int assign_offsets(struct plan *plan, const struct streams *streams, struct error *err) {
     size_t count = (size_t)plan->block_count;
     cleanup_free struct plan_block **order = calloc(2 * count + 1, sizeof(struct plan_block *));
     if (order == NULL)
@@ -201,7 +201,7 @@ static int assign_offsets(struct plan *plan, const struct streams *lanes, struct
     qsort(order, count, sizeof(struct plan_block *), compare_sizes);
     for (size_t i = 0; i < count; i++) {
         struct plan_block *block = order[i];
-        block->offset = tightest_gap(lanes, block, placed, (int)i);
+        block->offset = tightest_gap(streams, block, placed, (int)i);
         size_t at = i;
         for (; at > 0 && placed[at - 1]->offset > block->offset; at--)
             placed[at] = placed[at - 1];
@@ -234,16 +234,16 @@ static int find_peak(struct plan *plan, struct error *err) {
 }
 
 int plan_make(struct plan *plan, const struct graph *graph, const struct backend_needs *needs,
-              const struct streams *lanes, struct error *err) {
+              const struct streams *streams, struct error *err) {
     *plan = (struct plan){0};
     cleanup_free int *last_use = new_numbers(graph->tensor_count, err);
     if (last_use == NULL || plan_allocate(plan, graph, err) != 0)
         return -1;
     struct planner planner = {
-        .plan = plan, .graph = graph, .needs = needs, .lanes = lanes, .last_use = last_use};
+        .plan = plan, .graph = graph, .needs = needs, .streams = streams, .last_use = last_use};
     find_last_uses(&planner);
     collect_blocks(&planner);
-    if (assign_offsets(plan, lanes, err) != 0)
+    if (assign_offsets(plan, streams, err) != 0)
         return -1;
     return find_peak(plan, err);
 }

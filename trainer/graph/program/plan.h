@@ -31,9 +31,9 @@ struct plan_block {
     enum plan_block_kind kind;
     int owner;       /* tensor (the first of those that share it in place) or operator */
     int first, last; /* first and last operator that touches it, in the graph's order */
-    int begin[LANES], end[LANES]; /* the same for each stream; -1 if none does */
-    size_t bytes;                 /* rounded up to PLAN_ALIGNMENT */
-    size_t offset;                /* in the arena */
+    int begin[STREAMS], end[STREAMS]; /* the same for each stream; -1 if none does */
+    size_t bytes;                     /* rounded up to PLAN_ALIGNMENT */
+    size_t offset;                    /* in the arena */
 };
 
 struct plan {
@@ -52,11 +52,11 @@ struct plan {
 void plan_done(struct plan *plan);
 /* NEEDS: one per operator, as filled by the backend's query. */
 int plan_make(struct plan *plan, const struct graph *graph, const struct backend_needs *needs,
-              const struct streams *lanes, struct error *err);
+              const struct streams *streams, struct error *err);
 /* Proves the plan from the graph and the waits alone, without the lifetimes that the planner used:
- * in every order that LANES allow, each operator finds its inputs intact. Debug builds call it on
+ * in every order that STREAMS allow, each operator finds its inputs intact. Debug builds call it on
  * every plan, the tests always. */
-int plan_check(const struct plan *plan, const struct graph *graph, const struct streams *lanes,
+int plan_check(const struct plan *plan, const struct graph *graph, const struct streams *streams,
                struct error *err);
 /* Appends a table: each block with offset, bytes, lifetime and owner, largest first; then the
  * sums. */

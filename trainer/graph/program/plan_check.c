@@ -12,14 +12,14 @@
 struct value {
     size_t offset, bytes;
     int writer;
-    int tensor;     /* or TENSOR_NONE */
-    int end[LANES]; /* the last operator that touches it on each stream, or -1 */
+    int tensor;       /* or TENSOR_NONE */
+    int end[STREAMS]; /* the last operator that touches it on each stream, or -1 */
 };
 
 struct proof {
     const struct plan *plan;
     const struct graph *graph;
-    const struct streams *lanes;
+    const struct streams *streams;
     struct value *values;
     int count;
     int *tensor_value, *saved_value; /* per tensor, per operator */
@@ -34,18 +34,18 @@ static int add_value(struct proof *p, int block, int writer, int tensor) {
                         .writer = writer,
                         .tensor = tensor,
                         .end = {-1, -1}};
-    v->end[streams_of(p->lanes, writer)] = writer;
+    v->end[streams_of(p->streams, writer)] = writer;
     return p->count++;
 }
 
 /* Checks that operator READER reads a value that has surely been written. */
 static int add_read(struct proof *p, int value, int writer, int reader) {
-    if (writer >= 0 && !streams_before(p->lanes, writer, reader))
+    if (writer >= 0 && !streams_before(p->streams, writer, reader))
         return error_set(p->err, EXIT_CODE_INTERNAL,
                          "operator %d reads the result of operator %d, which may not have run yet",
                          reader, writer);
     if (value >= 0)
-        p->values[value].end[streams_of(p->lanes, reader)] = reader;
+        p->values[value].end[streams_of(p->streams, reader)] = reader;
     return 0;
 }
 
@@ -95,10 +95,10 @@ static bool may_take_place(const struct graph *graph, int number, int from, int 
 
 /* Returns true if nothing needs A any more when B is written. */
 static bool is_over(const struct proof *p, const struct value *a, const struct value *b) {
-    for (int lane = 0; lane < LANES; lane++) {
-        int last = a->end[lane];
+    for (int stream = 0; stream < STREAMS; stream++) {
+        int last = a->end[stream];
         bool taken = last == b->writer && may_take_place(p->graph, last, a->tensor, b->tensor);
-        if (last >= 0 && !taken && !streams_before(p->lanes, last, b->writer))
+        if (last >= 0 && !taken && !streams_before(p->streams, last, b->writer))
             return false;
     }
     return true;
@@ -127,7 +127,7 @@ static int compare_pairs(const struct proof *p) {
     return 0;
 }
 
-int plan_check(const struct plan *plan, const struct graph *graph, const struct streams *lanes,
+int plan_check(const struct plan *plan, const struct graph *graph, const struct streams *streams,
                struct error *err) {
     size_t tensors = (size_t)graph->tensor_count, ops = (size_t)graph->op_count;
     cleanup_free struct value *values = calloc(tensors + 2 * ops + 1, sizeof(*values));
@@ -136,7 +136,7 @@ int plan_check(const struct plan *plan, const struct graph *graph, const struct 
         return error_no_memory(err, "the proof of the memory plan");
     struct proof proof = {.plan = plan,
                           .graph = graph,
-                          .lanes = lanes,
+                          .streams = streams,
                           .values = values,
                           .tensor_value = numbers,
                           .saved_value = numbers + tensors,

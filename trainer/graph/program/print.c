@@ -52,11 +52,12 @@ int plan_print(const struct plan *plan, const struct graph *graph, struct buf *o
                       plan->arena_bytes, plan->block_count, plan->live_peak, plan->peak_op);
 }
 
-static int print_lane(const struct streams *lanes, int number, struct buf *out, struct error *err) {
-    const char *lane = streams_of(lanes, number) == LANE_SIDE ? "  side" : "";
-    if (lanes->lane == NULL || lanes->wait[number] < 0)
-        return buf_printf(out, err, "%s\n", lane);
-    return buf_printf(out, err, "%s  after %d\n", lane, lanes->wait[number]);
+static int print_stream(const struct streams *streams, int number, struct buf *out,
+                        struct error *err) {
+    const char *stream = streams_of(streams, number) == STREAM_SIDE ? "  side" : "";
+    if (streams->stream == NULL || streams->wait[number] < 0)
+        return buf_printf(out, err, "%s\n", stream);
+    return buf_printf(out, err, "%s  after %d\n", stream, streams->wait[number]);
 }
 
 static int print_op(const struct program *program, int number, struct buf *out, struct error *err) {
@@ -70,7 +71,7 @@ static int print_op(const struct program *program, int number, struct buf *out, 
                    shape_text(&graph->tensors[op->outputs[0]].shape, shape), cost.flops / 1e9,
                    cost.bytes / 1e6, needs->scratch, needs->saved, needs->packed) != 0)
         return -1;
-    return print_lane(&program->lanes, number, out, err);
+    return print_stream(&program->streams, number, out, err);
 }
 
 int program_print(const struct program *program, struct buf *out, struct error *err) {

@@ -29,7 +29,7 @@ void program_done(struct program *program) {
     release_bound(program);
     program_memory_done(&program->own);
     plan_done(&program->plan);
-    streams_done(&program->lanes);
+    streams_done(&program->streams);
     free(program->bound);
     free(program->steps);
     free(program->refresh);
@@ -48,29 +48,29 @@ int program_op_error(const struct graph *graph, const struct op *op, struct erro
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* State of a run. LANE is selected on a device with streams. */
+/* State of a run. STREAM is selected on a device with streams. */
 struct run {
     struct program *program;
     const struct program_hooks *hooks;
     const struct backend_device *device; /* NULL: a single stream */
-    int lane;
+    int stream;
     int bucket; /* the next one */
 };
 
-static int select_lane(struct run *r, int lane, struct error *err) {
-    if (r->device == NULL || r->lane == lane)
+static int select_stream(struct run *r, int stream, struct error *err) {
+    if (r->device == NULL || r->stream == stream)
         return 0;
-    r->lane = lane;
-    return r->device->select(r->program->backend, (enum backend_lane)lane, err);
+    r->stream = stream;
+    return r->device->select(r->program->backend, (enum backend_stream)stream, err);
 }
 
 /* Makes stream TO wait for all work in stream FROM, and selects TO. */
-static int chain_lanes(struct run *r, int from, int to, struct error *err) {
+static int chain_streams(struct run *r, int from, int to, struct error *err) {
     if (r->device == NULL)
         return 0;
     struct backend *backend = r->program->backend;
-    if (select_lane(r, from, err) != 0 || r->device->mark(backend, 0, err) != 0 ||
-        select_lane(r, to, err) != 0)
+    if (select_stream(r, from, err) != 0 || r->device->event(backend, 0, err) != 0 ||
+        select_stream(r, to, err) != 0)
         return -1;
     return r->device->wait(backend, 0, err);
 }
@@ -83,7 +83,7 @@ static int call_hooks(struct run *r, int step, struct error *err) {
          r->bucket++) {
         if (r->hooks->bucket_ready == NULL)
             continue;
-        if (chain_lanes(r, LANE_MAIN, LANE_SIDE, err) != 0 ||
+        if (chain_streams(r, STREAM_MAIN, STREAM_SIDE, err) != 0 ||
             r->hooks->bucket_ready(r->hooks->user, r->bucket, err) != 0)
             return -1;
     }
@@ -92,35 +92,35 @@ static int call_hooks(struct run *r, int step, struct error *err) {
 
 static int run_step(struct run *r, int number, struct error *err) {
     struct program *program = r->program;
-    const struct streams *lanes = &program->lanes;
+    const struct streams *streams = &program->streams;
     const struct bound_step *step = &program->steps[number];
     struct backend *backend = program->backend;
-    if (select_lane(r, streams_of(lanes, number), err) != 0 ||
-        (r->device != NULL && lanes->wait[number] >= 0 &&
-         r->device->wait(backend, lanes->mark[lanes->wait[number]], err) != 0))
+    if (select_stream(r, streams_of(streams, number), err) != 0 ||
+        (r->device != NULL && streams->wait[number] >= 0 &&
+         r->device->wait(backend, streams->event[streams->wait[number]], err) != 0))
         return -1;
     if (step->run(step->context, err) != 0)
         return program_op_error(program->graph, &program->graph->ops[number], err);
-    if (r->device != NULL && lanes->mark[number] >= 0 &&
-        r->device->mark(backend, lanes->mark[number], err) != 0)
+    if (r->device != NULL && streams->event[number] >= 0 &&
+        r->device->event(backend, streams->event[number], err) != 0)
         return -1;
     return r->hooks != NULL ? call_hooks(r, number, err) : 0;
 }
 
 int program_run(struct program *program, const struct program_hooks *hooks, struct error *err) {
-    struct run r = {.program = program, .hooks = hooks, .lane = LANE_MAIN};
+    struct run r = {.program = program, .hooks = hooks, .stream = STREAM_MAIN};
     if (store_narrow(program->store, err) != 0 ||
         (program_stale(program) && program_refresh(program, err) != 0))
         return -1;
-    if (program->lanes.lane != NULL)
+    if (program->streams.stream != NULL)
         r.device = program->backend->table->device;
-    int result = chain_lanes(&r, LANE_MAIN, LANE_SIDE, err);
+    int result = chain_streams(&r, STREAM_MAIN, STREAM_SIDE, err);
     for (int i = 0; result == 0 && i < program->step_count; i++)
         result = run_step(&r, i, err);
     if (result == 0)
-        result = chain_lanes(&r, LANE_SIDE, LANE_MAIN, err);
+        result = chain_streams(&r, STREAM_SIDE, STREAM_MAIN, err);
     if (result != 0)
-        (void)select_lane(&r, LANE_MAIN, NULL);
+        (void)select_stream(&r, STREAM_MAIN, NULL);
     return result;
 }
 

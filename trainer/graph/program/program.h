@@ -47,7 +47,7 @@ struct compile_options {
     enum fusion fusion;
     size_t bucket_bytes; /* least size of a gradient bucket except the last; 0:
                           * PROGRAM_BUCKET_BYTES */
-    bool one_lane; /* all on the device's main stream, to time or compare operators one by one */
+    bool one_stream; /* all on the device's main stream, to time or compare operators one by one */
     struct compile_memory memory; /* zeroed: no check */
 };
 
@@ -87,7 +87,7 @@ struct program {
     struct bucket *buckets; /* none without training */
     int bucket_count;
     struct backend_needs *needs; /* one per operator */
-    struct streams lanes;
+    struct streams streams;
     struct plan plan;
     struct program_memory *memory; /* borrowed, or `own` */
     struct program_memory own;

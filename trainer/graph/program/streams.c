@@ -5,28 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-void streams_done(struct streams *lanes) {
-    free(lanes->lane);
-    free(lanes->wait);
-    free(lanes->mark);
-    free(lanes->known);
-    *lanes = (struct streams){0};
+void streams_done(struct streams *streams) {
+    free(streams->stream);
+    free(streams->wait);
+    free(streams->event);
+    free(streams->known);
+    *streams = (struct streams){0};
 }
 
-bool streams_before(const struct streams *lanes, int a, int b) {
-    if (streams_of(lanes, a) == streams_of(lanes, b))
+bool streams_before(const struct streams *streams, int a, int b) {
+    if (streams_of(streams, a) == streams_of(streams, b))
         return a < b;
-    return a <= lanes->known[b];
+    return a <= streams->known[b];
 }
 
-static int allocate(struct streams *lanes, int count, struct error *err) {
+static int allocate(struct streams *streams, int count, struct error *err) {
     size_t most = (size_t)count + 1;
-    lanes->op_count = count;
-    lanes->lane = calloc(most, sizeof(*lanes->lane));
-    lanes->wait = calloc(most, sizeof(*lanes->wait));
-    lanes->mark = calloc(most, sizeof(*lanes->mark));
-    lanes->known = calloc(most, sizeof(*lanes->known));
-    if (lanes->lane == NULL || lanes->wait == NULL || lanes->mark == NULL || lanes->known == NULL)
+    streams->op_count = count;
+    streams->stream = calloc(most, sizeof(*streams->stream));
+    streams->wait = calloc(most, sizeof(*streams->wait));
+    streams->event = calloc(most, sizeof(*streams->event));
+    streams->known = calloc(most, sizeof(*streams->known));
+    if (streams->stream == NULL || streams->wait == NULL || streams->event == NULL ||
+        streams->known == NULL)
         return error_no_memory(err, "the schedule");
     return 0;
 }
@@ -45,7 +46,7 @@ static bool is_side_work(const struct graph *graph, const bool *read, const stru
     return any;
 }
 
-static int choose_lanes(struct streams *lanes, const struct graph *graph, struct error *err) {
+static int choose_streams(struct streams *streams, const struct graph *graph, struct error *err) {
     cleanup_free bool *read = calloc((size_t)graph->tensor_count + 1, sizeof(*read));
     if (read == NULL)
         return error_no_memory(err, "the schedule");
@@ -55,19 +56,20 @@ static int choose_lanes(struct streams *lanes, const struct graph *graph, struct
                 read[op_reads(&graph->ops[i], k)] = true;
     for (int i = 0; i < graph->op_count; i++)
         if (is_side_work(graph, read, &graph->ops[i])) {
-            lanes->lane[i] = LANE_SIDE;
-            lanes->side_count++;
+            streams->stream[i] = STREAM_SIDE;
+            streams->side_count++;
         }
     return 0;
 }
 
 /* Returns the last operator of the main stream that makes an input of OP, or -1. */
-static int last_maker(const struct streams *lanes, const struct graph *graph, const struct op *op) {
+static int last_maker(const struct streams *streams, const struct graph *graph,
+                      const struct op *op) {
     int last = -1;
     for (int k = 0; k < OP_READS_MAX; k++) {
         int input = op_reads(op, k);
         int maker = input == TENSOR_NONE ? -1 : graph->tensors[input].producer;
-        if (maker > last && lanes->lane[maker] == LANE_MAIN)
+        if (maker > last && streams->stream[maker] == STREAM_MAIN)
             last = maker;
     }
     return last;
@@ -76,55 +78,55 @@ static int last_maker(const struct streams *lanes, const struct graph *graph, co
 /* An operator of the side stream waits for the main stream's present position if one of its inputs
  * was made there since the side stream's last wait. The first one always waits, so that none of
  * them runs before the step. */
-static int choose_waits(struct streams *lanes, const struct graph *graph, struct error *err) {
-    cleanup_free int *side = calloc((size_t)lanes->side_count + 1, sizeof(*side));
+static int choose_waits(struct streams *streams, const struct graph *graph, struct error *err) {
+    cleanup_free int *side = calloc((size_t)streams->side_count + 1, sizeof(*side));
     if (side == NULL)
         return error_no_memory(err, "the schedule");
     int last_main = -1, seen_main = -1, seen_side = -1, count = 0;
     for (int i = 0; i < graph->op_count; i++) {
-        lanes->wait[i] = -1;
-        if (lanes->lane[i] == LANE_SIDE) {
-            if (count == 0 || last_maker(lanes, graph, &graph->ops[i]) > seen_main)
-                lanes->wait[i] = seen_main = last_main;
+        streams->wait[i] = -1;
+        if (streams->stream[i] == STREAM_SIDE) {
+            if (count == 0 || last_maker(streams, graph, &graph->ops[i]) > seen_main)
+                streams->wait[i] = seen_main = last_main;
             side[count++] = i;
             continue;
         }
         last_main = i;
         if (count > STREAMS_LAG && side[count - 1 - STREAMS_LAG] > seen_side)
-            lanes->wait[i] = seen_side = side[count - 1 - STREAMS_LAG];
+            streams->wait[i] = seen_side = side[count - 1 - STREAMS_LAG];
     }
     return 0;
 }
 
-void streams_settle(struct streams *lanes) {
-    int known[LANES] = {-1, -1};
+void streams_settle(struct streams *streams) {
+    int known[STREAMS] = {-1, -1};
     int side = 0;
-    for (int i = 0; i < lanes->op_count; i++) {
-        int lane = lanes->lane[i];
-        if (lanes->wait[i] > known[lane])
-            known[lane] = lanes->wait[i];
-        lanes->known[i] = known[lane];
-        lanes->mark[i] = -1;
+    for (int i = 0; i < streams->op_count; i++) {
+        int stream = streams->stream[i];
+        if (streams->wait[i] > known[stream])
+            known[stream] = streams->wait[i];
+        streams->known[i] = known[stream];
+        streams->event[i] = -1;
         /* The main stream's event is waited for before it is recorded again. */
-        if (lane == LANE_SIDE)
-            lanes->mark[i] = 1 + side++ % (STREAMS_LAG + 1);
-        if (lane == LANE_SIDE && lanes->wait[i] >= 0)
-            lanes->mark[lanes->wait[i]] = 0;
+        if (stream == STREAM_SIDE)
+            streams->event[i] = 1 + side++ % (STREAMS_LAG + 1);
+        if (stream == STREAM_SIDE && streams->wait[i] >= 0)
+            streams->event[streams->wait[i]] = 0;
     }
 }
 
-int streams_make(struct streams *lanes, const struct graph *graph, int count, struct error *err) {
-    *lanes = (struct streams){0};
-    if (count < LANES)
+int streams_make(struct streams *streams, const struct graph *graph, int count, struct error *err) {
+    *streams = (struct streams){0};
+    if (count < STREAMS)
         return 0;
-    if (allocate(lanes, graph->op_count, err) != 0 || choose_lanes(lanes, graph, err) != 0)
+    if (allocate(streams, graph->op_count, err) != 0 || choose_streams(streams, graph, err) != 0)
         return -1;
-    if (lanes->side_count == 0) {
-        streams_done(lanes);
+    if (streams->side_count == 0) {
+        streams_done(streams);
         return 0;
     }
-    if (choose_waits(lanes, graph, err) != 0)
+    if (choose_waits(streams, graph, err) != 0)
         return -1;
-    streams_settle(lanes);
+    streams_settle(streams);
     return 0;
 }

@@ -172,7 +172,7 @@ static void train(enum dtype dtype, enum fusion fusion, double *losses, double *
     CU_ASSERT_EQUAL_FATAL(ref_open(&backend, &err), 0);
     CU_ASSERT_EQUAL_FATAL(resnet_build(&graph, &config, &tensors, &err), 0);
     CU_ASSERT_EQUAL_FATAL(program_compile(&program, &graph, &store, backend, &options, &err), 0);
-    CU_ASSERT_EQUAL(plan_check(&program.plan, &graph, &program.lanes, &err), 0);
+    CU_ASSERT_EQUAL(plan_check(&program.plan, &graph, &program.streams, &err), 0);
     CU_ASSERT_EQUAL(store_start(&store, 1, &err), 0);
     fill_batch(&program, &tensors);
     for (int step = 0; step < STEPS; step++) {

@@ -24,12 +24,12 @@ struct cuda {
     int ordinal;
     int multiprocessors;
     bool own_backward;   /* steps/backward.h */
-    cudaStream_t stream; /* the selected one of LANES: steps enqueue on it */
-    cudaStream_t lanes[BACKEND_LANES];
+    cudaStream_t stream; /* the selected one of STREAMS: steps enqueue on it */
+    cudaStream_t streams[BACKEND_STREAMS];
     cuda_switch *choose; /* of rows (cuda/row_prefix.h), while a recording runs; NULL: all rows are
                           * computed */
     cudaStream_t bodies; /* stream for recording bodies */
-    cudaEvent_t marks[BACKEND_MARKS];
+    cudaEvent_t events[BACKEND_EVENTS];
     cublasLtHandle_t lt;
     struct convs *convs;     /* NULL without cuDNN */
     struct control *control; /* device memory */

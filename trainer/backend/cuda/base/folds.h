@@ -7,7 +7,7 @@
 
 /* Puts a fold off until folds_launch, or until a launch is full; ARGS is copied. */
 int folds_add(struct cuda *cuda, enum dtype type, const struct fold_args *args, struct error *err);
-/* Enqueues what was put off on the selected lane. */
+/* Enqueues what was put off on the selected stream. */
 int folds_launch(struct cuda *cuda, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a compiled program asks of a device with lanes: order, weights up to date, and an end with
+/* What a compiled program asks of a device with streams: order, weights up to date, and an end with
  * an error wherever one of its calls fails. */
 #include "tests/support/host_device.h"
 #include "tests/support/net.h"
@@ -23,12 +23,12 @@ static void open_net(struct net *net, struct host_device *d, enum dtype dtype) {
     net_fill(net, 3);
 }
 
-/* With what lay on the main lane before the step as the last of STEPS. */
+/* With what lay on the main stream before the step as the last of STEPS. */
 enum { EARLIER = HOST_DEVICE_STEPS_MAX - 1 };
 static void forget_order(struct host_device *d) {
-    memset(d->lane_past, 0, sizeof(d->lane_past));
-    memset(d->mark_past, 0, sizeof(d->mark_past));
-    d->lane_past[LANE_MAIN].step[EARLIER] = true;
+    memset(d->stream_past, 0, sizeof(d->stream_past));
+    memset(d->event_past, 0, sizeof(d->event_past));
+    d->stream_past[STREAM_MAIN].step[EARLIER] = true;
 }
 
 static void a_step_runs_behind_all_that_it_reads(void) {
@@ -48,23 +48,24 @@ static void a_step_runs_behind_all_that_it_reads(void) {
         apart += i > 0 && !d.before[i].step[i - 1];
     }
     CU_ASSERT(apart > 5);
-    CU_ASSERT_EQUAL(d.lane, LANE_MAIN);
+    CU_ASSERT_EQUAL(d.stream, STREAM_MAIN);
     for (int i = 0; i < net.graph.op_count; i++)
-        CU_ASSERT(d.lane_past[LANE_MAIN].step[i]);
+        CU_ASSERT(d.stream_past[STREAM_MAIN].step[i]);
     net_done(&net);
 }
 
-static void programs_can_be_told_to_use_one_lane(void) {
+static void programs_can_be_told_to_use_one_stream(void) {
     struct net net;
     struct host_device d;
     host_device_open(&d);
-    net_init(&net, &d.base, config_of(DTYPE_F32, true), (struct compile_options){.one_lane = true});
-    CU_ASSERT_PTR_NULL(net.program.lanes.lane);
+    net_init(&net, &d.base, config_of(DTYPE_F32, true),
+             (struct compile_options){.one_stream = true});
+    CU_ASSERT_PTR_NULL(net.program.streams.stream);
     net_done(&net);
     host_device_open(&d);
     d.device.select = NULL;
     net_init(&net, &d.base, config_of(DTYPE_F32, true), (struct compile_options){0});
-    CU_ASSERT_PTR_NULL(net.program.lanes.lane);
+    CU_ASSERT_PTR_NULL(net.program.streams.stream);
     net_start(&net);
     net_fill(&net, 3);
     net_run(&net, NULL);
@@ -80,9 +81,9 @@ struct watch {
 static int see_bucket(void *user, int index, struct error *err) {
     struct watch *w = user;
     (void)err;
-    CU_ASSERT_EQUAL(w->d->lane, LANE_SIDE);
+    CU_ASSERT_EQUAL(w->d->stream, STREAM_SIDE);
     for (int i = 0; i <= w->net->program.buckets[index].after; i++)
-        CU_ASSERT(w->d->lane_past[LANE_SIDE].step[i]);
+        CU_ASSERT(w->d->stream_past[STREAM_SIDE].step[i]);
     w->buckets++;
     return 0;
 }
@@ -91,12 +92,12 @@ static int see_step(void *user, int step, struct error *err) {
     struct watch *w = user;
     (void)err;
     CU_ASSERT_EQUAL(step, w->steps);
-    CU_ASSERT_EQUAL(w->d->lane, (enum backend_lane)streams_of(&w->net->program.lanes, step));
+    CU_ASSERT_EQUAL(w->d->stream, (enum backend_stream)streams_of(&w->net->program.streams, step));
     w->steps++;
     return 0;
 }
 
-static void buckets_are_complete_on_the_lane_that_is_selected(void) {
+static void buckets_are_complete_on_the_stream_that_is_selected(void) {
     struct net net;
     struct host_device d;
     open_net(&net, &d, DTYPE_F32);
@@ -115,7 +116,7 @@ static int count_bucket(void *user, int index, struct error *err) {
     return 0;
 }
 
-/* From the copy of the weights to the join of the lanes. */
+/* From the copy of the weights to the join of the streams. */
 static void a_run_ends_with_an_error_wherever_the_device_fails(void) {
     struct net net;
     struct host_device d;
@@ -127,7 +128,7 @@ static void a_run_ends_with_an_error_wherever_the_device_fails(void) {
         store_changed(&net.store);
         d.fail_at = d.calls + failed + 1;
         result = program_run(&net.program, &hooks, &err);
-        CU_ASSERT_EQUAL(d.lane, LANE_MAIN);
+        CU_ASSERT_EQUAL(d.stream, STREAM_MAIN);
         CU_ASSERT_EQUAL_FATAL(result != 0, d.calls >= d.fail_at);
         if (result != 0) {
             CU_ASSERT_EQUAL(result, -1);
@@ -154,7 +155,7 @@ static void an_error_names_its_operator(void) {
     CU_ASSERT_EQUAL(program_run(&net.program, &hooks, &err), -1);
     ASSERT_CONTAINS(err.text, "conv2d stem.conv [1, 8, 8, 3]: enough");
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_HOST_LOST);
-    CU_ASSERT_EQUAL(d.lane, LANE_MAIN);
+    CU_ASSERT_EQUAL(d.stream, STREAM_MAIN);
     net_done(&net);
 }
 
@@ -286,17 +287,17 @@ static void a_compile_ends_with_an_error_wherever_the_device_fails(void) {
 static void check_line(const struct program *program, int number, const char *line, size_t length) {
     char tail[128];
     const struct backend_needs *needs = &program->needs[number];
-    int wait = program->lanes.wait[number];
-    int size =
-        snprintf(tail, sizeof(tail), " %11zu %11zu %11zu%s", needs->scratch, needs->saved,
-                 needs->packed, streams_of(&program->lanes, number) == LANE_SIDE ? "  side" : "");
+    int wait = program->streams.wait[number];
+    int size = snprintf(tail, sizeof(tail), " %11zu %11zu %11zu%s", needs->scratch, needs->saved,
+                        needs->packed,
+                        streams_of(&program->streams, number) == STREAM_SIDE ? "  side" : "");
     if (wait >= 0)
         size += snprintf(tail + size, sizeof(tail) - (size_t)size, "  after %d", wait);
     CU_ASSERT_FATAL((size_t)size < length);
     CU_ASSERT_EQUAL(memcmp(line + length - (size_t)size, tail, (size_t)size), 0);
 }
 
-static void the_table_tells_lanes_and_waits(void) {
+static void the_table_tells_streams_and_waits(void) {
     struct net net;
     struct host_device d;
     struct error err = {0};
@@ -318,11 +319,11 @@ static void the_table_tells_lanes_and_waits(void) {
 }
 
 UNIT_SUITE("graph.device", UNIT(a_step_runs_behind_all_that_it_reads),
-           UNIT(programs_can_be_told_to_use_one_lane),
-           UNIT(buckets_are_complete_on_the_lane_that_is_selected),
+           UNIT(programs_can_be_told_to_use_one_stream),
+           UNIT(buckets_are_complete_on_the_stream_that_is_selected),
            UNIT(a_run_ends_with_an_error_wherever_the_device_fails),
            UNIT(an_error_names_its_operator), UNIT(weights_are_packed_when_they_have_changed),
            UNIT(the_same_weights_are_packed_in_a_row), UNIT(programs_pack_anew_behind_each_other),
            UNIT(programs_over_a_store_make_gradients_in_one_type),
            UNIT(a_compile_ends_with_an_error_wherever_the_device_fails),
-           UNIT(the_table_tells_lanes_and_waits))
+           UNIT(the_table_tells_streams_and_waits))

@@ -58,7 +58,7 @@ static int use(struct world *w, enum dtype dtype, struct error *err) {
     void *pulled = NULL;
     if (describe(&w->graph, dtype, err) != 0 ||
         program_compile(&w->program, &w->graph, &w->store, w->backend, &options, err) != 0 ||
-        plan_check(&w->program.plan, &w->graph, &w->program.lanes, err) != 0 ||
+        plan_check(&w->program.plan, &w->graph, &w->program.streams, err) != 0 ||
         store_start(&w->store, 1, err) != 0 || program_run(&w->program, NULL, err) != 0 ||
         store_pull(&w->store, STORE_GRADIENTS, &pulled, err) != 0 || print(&w->program, err) != 0)
         return -1;

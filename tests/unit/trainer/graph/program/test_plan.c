@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct streams one_lane;
+static const struct streams one_stream;
 
 /* A chain of COUNT ReLUs on 1024 values, kept at its end. */
 static void make_chain(struct graph *graph, int count) {
@@ -27,16 +27,16 @@ static void a_chain_lives_in_one_place_where_the_backend_allows_it(void) {
     struct error err = {0};
     make_chain(&graph, 10);
     struct backend_needs needs[10] = {{0}};
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_stream, &err), 0);
     CU_ASSERT_EQUAL(plan.block_count, 9);
     CU_ASSERT_EQUAL(plan.arena_bytes, 2 * 4096);
     plan_done(&plan);
     for (int i = 0; i < 10; i++)
         needs[i].in_place = true;
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_stream, &err), 0);
     CU_ASSERT_EQUAL(plan.block_count, 1);
     CU_ASSERT_EQUAL(plan.arena_bytes, 4096);
-    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_stream, &err), 0);
     plan_done(&plan);
     graph_done(&graph);
 }
@@ -64,13 +64,13 @@ static void a_count_of_rows_lives_until_its_last_operator(void) {
     CU_ASSERT_EQUAL_FATAL(graph_schedule(&graph, &err), 0);
     CU_ASSERT_EQUAL_FATAL(graph.op_count, 3);
     struct backend_needs needs[3] = {{0}};
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_stream, &err), 0);
     const struct plan_block *rows = &plan.blocks[plan.tensor_block[graph.ops[2].rows]];
     CU_ASSERT(rows->first == 0 && rows->last == 2);
-    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_stream, &err), 0);
     /* The proof sees it, too: y in its place would be there too early. */
     plan.blocks[plan.tensor_block[graph.ops[1].outputs[0]]].offset = rows->offset;
-    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), -1);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_stream, &err), -1);
     plan_done(&plan);
     graph_done(&graph);
 }
@@ -86,20 +86,20 @@ static void nothing_takes_the_place_of_what_is_read_later(void) {
     int y = graph_add(&graph, b, a);
     CU_ASSERT_NOT_EQUAL(graph_keep(&graph, y, "y"), TENSOR_NONE);
     struct backend_needs needs[] = {{.in_place = true}, {.in_place = true}, {.in_place = true}};
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_stream, &err), 0);
     CU_ASSERT_NOT_EQUAL(plan.tensor_block[a], plan.tensor_block[b]);
     CU_ASSERT_EQUAL(plan.tensor_block[x], -1);
     CU_ASSERT_EQUAL(plan.tensor_block[y], -1);
-    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_stream, &err), 0);
     plan_done(&plan);
     graph_done(&graph);
 }
 
 /* dy -> gradients of weights, on the side; dy -> relu(dy), which may take dy's place. */
-static void nothing_takes_the_place_of_what_another_lane_may_still_read(void) {
+static void nothing_takes_the_place_of_what_another_stream_may_still_read(void) {
     struct graph graph;
     struct plan plan;
-    struct streams lanes;
+    struct streams streams;
     struct error err = {0};
     graph_init(&graph, DTYPE_F32, false);
     int x = graph_input(&graph, "x", DTYPE_F32, shape_2(4, 256));
@@ -114,16 +114,16 @@ static void nothing_takes_the_place_of_what_another_lane_may_still_read(void) {
     CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, &err), 0);
     struct backend_needs needs[4] = {
         {.in_place = true}, {.in_place = true}, {.in_place = true}, {.in_place = true}};
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_stream, &err), 0);
     CU_ASSERT_EQUAL(plan.tensor_block[z], plan.tensor_block[dy]);
     plan_done(&plan);
-    CU_ASSERT_EQUAL_FATAL(streams_make(&lanes, &graph, LANES, &err), 0);
-    CU_ASSERT_EQUAL(streams_of(&lanes, side), LANE_SIDE);
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &lanes, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(streams_make(&streams, &graph, STREAMS, &err), 0);
+    CU_ASSERT_EQUAL(streams_of(&streams, side), STREAM_SIDE);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &streams, &err), 0);
     CU_ASSERT_NOT_EQUAL(plan.tensor_block[z], plan.tensor_block[dy]);
-    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &lanes, &err), 0);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &streams, &err), 0);
     plan_done(&plan);
-    streams_done(&lanes);
+    streams_done(&streams);
     graph_done(&graph);
 }
 
@@ -135,9 +135,9 @@ static void scratch_is_shared_between_operators(void) {
     struct backend_needs needs[10] = {{0}};
     for (int i = 0; i < 10; i++)
         needs[i] = (struct backend_needs){.scratch = 1000000, .in_place = true};
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_stream, &err), 0);
     CU_ASSERT(plan.arena_bytes < 1000000 + 4096 + 128);
-    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_stream, &err), 0);
     plan_done(&plan);
     graph_done(&graph);
 }
@@ -148,22 +148,22 @@ static void the_check_sees_values_that_share_bytes(void) {
     struct error err = {0};
     make_chain(&graph, 4);
     struct backend_needs needs[4] = {{0}, {.scratch = 64}};
-    CU_ASSERT_EQUAL_FATAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
-    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(plan_make(&plan, &graph, needs, &one_stream, &err), 0);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_stream, &err), 0);
     struct plan_block *first = &plan.blocks[plan.tensor_block[graph.ops[0].outputs[0]]];
     struct plan_block *third = &plan.blocks[plan.tensor_block[graph.ops[2].outputs[0]]];
     struct plan_block *scratch = &plan.blocks[plan.scratch_block[1]];
     size_t place = scratch->offset;
     CU_ASSERT_EQUAL(first->offset, third->offset);
     scratch->offset = first->offset; /* operator 1 would write over what it reads */
-    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), -1);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_stream, &err), -1);
     ASSERT_CONTAINS(err.text, "what operators 0 and 1 make may share bytes");
     scratch->offset = place + 1;
-    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), -1);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_stream, &err), -1);
     ASSERT_CONTAINS(err.text, "the result of operator 1 is at");
     scratch->offset = place;
     plan.arena_bytes -= 64;
-    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), -1);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_stream, &err), -1);
     plan_done(&plan);
     graph_done(&graph);
 }
@@ -184,9 +184,9 @@ static void plans_of_resnets_alias_nothing_and_waste_little(void) {
                     needs[i].saved = i % 3 == 0 ? 100 : 0;
                 }
                 struct plan plan;
-                CU_ASSERT_EQUAL(plan_make(&plan, &net.graph, needs, &one_lane, &err), 0);
-                CU_ASSERT_EQUAL(plan_check(&plan, &net.graph, &one_lane, &err), 0);
-                CU_ASSERT_EQUAL(plan_check(&net.program.plan, &net.graph, &one_lane, &err), 0);
+                CU_ASSERT_EQUAL(plan_make(&plan, &net.graph, needs, &one_stream, &err), 0);
+                CU_ASSERT_EQUAL(plan_check(&plan, &net.graph, &one_stream, &err), 0);
+                CU_ASSERT_EQUAL(plan_check(&net.program.plan, &net.graph, &one_stream, &err), 0);
                 CU_ASSERT(plan.arena_bytes >= plan.live_peak);
                 CU_ASSERT((double)plan.arena_bytes <= 1.1 * (double)plan.live_peak);
                 plan_done(&plan);
@@ -207,7 +207,7 @@ static void what_a_forward_operator_saves_lives_until_its_gradients(void) {
     for (int i = 0; i < net.graph.op_count; i++)
         needs[i].saved = 64;
     struct plan plan;
-    CU_ASSERT_EQUAL(plan_make(&plan, &net.graph, needs, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &net.graph, needs, &one_stream, &err), 0);
     for (int i = 0; i < net.graph.op_count; i++) {
         const struct op *op = &net.graph.ops[i];
         if (op->forward < 0)
@@ -227,7 +227,7 @@ static void the_plan_prints_every_block(void) {
     struct error err = {0};
     make_chain(&graph, 3);
     struct backend_needs needs[3] = {{.scratch = 5000}};
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_stream, &err), 0);
     struct buf text;
     buf_init(&text, 1 << 16);
     CU_ASSERT_EQUAL(plan_print(&plan, &graph, &text, &err), 0);
@@ -251,7 +251,7 @@ static void the_plan_prints_every_block(void) {
 UNIT_SUITE("graph.plan", UNIT(a_chain_lives_in_one_place_where_the_backend_allows_it),
            UNIT(a_count_of_rows_lives_until_its_last_operator),
            UNIT(nothing_takes_the_place_of_what_is_read_later),
-           UNIT(nothing_takes_the_place_of_what_another_lane_may_still_read),
+           UNIT(nothing_takes_the_place_of_what_another_stream_may_still_read),
            UNIT(scratch_is_shared_between_operators), UNIT(the_check_sees_values_that_share_bytes),
            UNIT(plans_of_resnets_alias_nothing_and_waste_little),
            UNIT(what_a_forward_operator_saves_lives_until_its_gradients),
