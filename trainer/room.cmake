@@ -116,7 +116,8 @@ room(trainer/app/run
         trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
     LINKS m)
 room(trainer/app/command/output USES common/* trainer/telemetry)
-room(trainer/app/command/coco USES common/* trainer/eval trainer/data/coco trainer/data/shapes
+room(trainer/app/command/coco
+    USES common/* trainer/eval trainer/data/coco trainer/data/detect trainer/data/shapes
     trainer/app/options trainer/app/command/output
     LINKS OpenMP::OpenMP_C m)
 room(trainer/app/command/trained

@@ -19,7 +19,6 @@
 #include "entrypoint/host/provision/output_upload.h"
 #include "entrypoint/host/provision/pip_install.h"
 #include "entrypoint/host/ranks/progress_line.h"
-#include "entrypoint/host/role_state.h"
 #include "entrypoint/host/tls_contexts.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/mpi/mpi_install.h"

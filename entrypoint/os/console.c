@@ -1,7 +1,7 @@
 #include "entrypoint/os/console.h"
 
 #include "common/clock.h"
-#include "common/terminal.h"
+#include "common/system/terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>

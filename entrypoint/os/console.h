@@ -13,7 +13,7 @@
 #define ENTRYPOINT_OS_CONSOLE_H
 
 #include "common/buf.h"
-#include "common/status_line.h"
+#include "common/log/status_line.h"
 #include "entrypoint/os/line_splitter.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/os/nonblocking_writer.h"

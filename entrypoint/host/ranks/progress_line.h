@@ -7,8 +7,8 @@
 #ifndef ENTRYPOINT_HOST_RANKS_PROGRESS_LINE_H
 #define ENTRYPOINT_HOST_RANKS_PROGRESS_LINE_H
 
-#include "common/progress.h"
-#include "common/status_line.h"
+#include "common/log/status_line.h"
+#include "common/system/progress.h"
 #include "entrypoint/os/console.h"
 #include "entrypoint/os/loop.h"
 

@@ -14,7 +14,7 @@
 #ifndef ENTRYPOINT_HOST_RANKS_RANK_SET_H
 #define ENTRYPOINT_HOST_RANKS_RANK_SET_H
 
-#include "common/progress.h"
+#include "common/system/progress.h"
 #include "entrypoint/host/monitor/kmsg.h"
 #include "entrypoint/host/observe/event_log.h"
 #include "entrypoint/host/ranks/crew_sinks.h"

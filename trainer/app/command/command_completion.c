@@ -1,7 +1,7 @@
 /* ringtrain completion: a script for bash, which asks ringtrain itself for commands, flags and
  * choices, so that it needs no list of its own. */
 #include "trainer/app/command/command.h"
-#include "trainer/app/command/output.h"
+#include "trainer/app/command/output/output.h"
 
 /* The help lists commands, flags, models and recipes in the form that the expressions below read:
  * "  NAME  TEXT", "  --NAME VALUE  TEXT" and "models: NAME, NAME". Where nothing fits, the list is
