@@ -68,7 +68,8 @@ void console_word(struct console *c, const char *line, size_t size);
 void console_count_dropped(struct console *c, uint64_t lines);
 /* Returns true if lines can be rewritten there. */
 bool console_is_terminal(const struct console *c);
-/* On a terminal: shows a bar and TEXT below all lines (common/log/status_line.h) until the next call;
+/* On a terminal: shows a bar and TEXT below all lines (common/log/status_line.h) until the next
+ * call;
  * "" removes it. Lines come above it; while they wait it is not drawn. */
 void console_status(struct console *c, double fraction, const char *text);
 /* Bytes that wait. */

@@ -2,8 +2,8 @@
  *
  *     [====>    ] step 46/216  3 ranks  1:44 left
  *
- * It shows the rank that is furthest among those that report progress (common/system/progress.h); without
- * such a rank, and where standard output is no terminal, there is no line and no timer. */
+ * It shows the rank that is furthest among those that report progress (common/system/progress.h);
+ * without such a rank, and where standard output is no terminal, there is no line and no timer. */
 #ifndef ENTRYPOINT_HOST_RANKS_PROGRESS_LINE_H
 #define ENTRYPOINT_HOST_RANKS_PROGRESS_LINE_H
 
