@@ -45,33 +45,63 @@ add_library(cpu_loops_unseen INTERFACE)
 target_compile_options(cpu_loops_unseen INTERFACE -fno-sanitize=all)
 file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
 
-# cpu_loop_variant(NAME FLAG OPTIONS...): for processors that have FLAG, as /proc/cpuinfo spells it; all have
-# one that is empty.
+# Loops over f32 alone. Those of avx512bf16 would be the same code as those of avx512, and all others
+# of amx the same as those of avx512bf16: they are compiled once.
+set(cpu_loops_f32 conv_rows conv_rows_pack gemm gemm_weight tiles winograd4 winograd4_pack
+    winograd4_product)
+list(TRANSFORM cpu_loops_f32 REPLACE "(.+)" "loop_\\1.c")
+
+# cpu_loop_variant(NAME FLAG [BF16 variant] [F32 variant] OPTIONS option...)
+#   FLAG     processors that can run it have this flag, as /proc/cpuinfo spells it; all have one
+#            that is empty
+#   BF16     the variant whose loops over bf16 it shares; default: its own
+#   F32      the variant whose loops over f32 alone it shares; default: its own
 function(cpu_loop_variant NAME FLAG)
+    cmake_parse_arguments(R "" "BF16;F32" "OPTIONS" ${ARGN})
     list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/ OUTPUT_VARIABLE sources)
     list(TRANSFORM cpu_loops_conv PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/ OUTPUT_VARIABLE conv)
-    add_library(cpu_loops_${NAME} OBJECT ${sources} ${conv})
+    list(TRANSFORM cpu_loops_f32 PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/ OUTPUT_VARIABLE f32)
+    list(REMOVE_ITEM conv ${f32})
+    if(R_BF16)
+        set(sources ${CMAKE_CURRENT_LIST_DIR}/kernels/loop_table.c)
+        set(conv)
+    else()
+        set(R_BF16 ${NAME})
+    endif()
+    if(R_F32)
+        set(f32)
+    else()
+        set(R_F32 ${NAME})
+    endif()
+    add_library(cpu_loops_${NAME} OBJECT ${sources} ${conv} ${f32})
     target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/trainer_backend_cpu_kernels
         ${ROOM_INCLUDES}/trainer_backend_cpu_kernels_conv ${ROOM_INCLUDES}/trainer_math)
-    target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME})
+    target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME} LOOP_BF16=${R_BF16}
+        LOOP_F32=${R_F32})
     # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA. With a
     # sanitizer's checks in them a thorough compile takes minutes.
     target_compile_options(cpu_loops_${NAME} PRIVATE $<IF:$<CONFIG:Debug>,-O1,-O3>
         -ffp-contract=fast
-        ${ARGN})
+        ${R_OPTIONS})
     target_link_libraries(cpu_loops_${NAME} PRIVATE ringmaster_flags)
     if(RINGMASTER_SANITIZE AND FLAG AND NOT "${cpu_flags} " MATCHES " ${FLAG} ")
         target_link_libraries(cpu_loops_${NAME} PRIVATE cpu_loops_unseen)
+    endif()
+    # A third of the time is the intrinsics' header. ccache would take no object with a header that was
+    # compiled before.
+    if(NOT CMAKE_C_COMPILER_LAUNCHER)
+        target_precompile_headers(cpu_loops_${NAME} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/kernels/vec.h)
     endif()
     target_sources(trainer_backend_cpu_kernels PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
 endfunction()
 
 cpu_loop_variant(baseline "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
-    cpu_loop_variant(avx2 avx2 -march=x86-64-v3)
-    cpu_loop_variant(avx512 avx512bw -march=x86-64-v4 -mprefer-vector-width=512)
-    cpu_loop_variant(avx512bf16 avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
-    cpu_loop_variant(amx amx_bf16 -march=x86-64-v4 -mavx512bf16 -mamx-tile -mamx-bf16
+    cpu_loop_variant(avx2 avx2 OPTIONS -march=x86-64-v3)
+    cpu_loop_variant(avx512 avx512bw OPTIONS -march=x86-64-v4 -mprefer-vector-width=512)
+    cpu_loop_variant(avx512bf16 avx512_bf16 F32 avx512 OPTIONS -march=x86-64-v4 -mavx512bf16
         -mprefer-vector-width=512)
+    cpu_loop_variant(amx amx_bf16 BF16 avx512bf16 OPTIONS -march=x86-64-v4 -mavx512bf16 -mamx-tile
+        -mamx-bf16 -mprefer-vector-width=512)
     target_compile_definitions(trainer_backend_cpu_kernels PRIVATE LOOP_X86=1)
 endif()

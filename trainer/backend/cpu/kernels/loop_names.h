@@ -9,11 +9,13 @@
 #define LOOP_NAME(name, variant) LOOP_PASTE(name, variant)
 #define LOOP(name) LOOP_NAME(name, LOOP_VARIANT)
 
+#define LOOP_WEIGHT_FUNCTIONS(name, variant)                                                       \
+    bool LOOP_NAME(name##_supported, variant)(const struct weight_part *part);                     \
+    size_t LOOP_NAME(name##_scratch, variant)(const struct weight_part *part);                     \
+    void LOOP_NAME(name##_run, variant)(const struct weight_part *part);
+
 #define LOOP_FUNCTION(type, name, arguments) type LOOP(name) arguments;
-#define LOOP_WEIGHT(name)                                                                          \
-    bool LOOP(name##_supported)(const struct weight_part *part);                                   \
-    size_t LOOP(name##_scratch)(const struct weight_part *part);                                   \
-    void LOOP(name##_run)(const struct weight_part *part);
+#define LOOP_WEIGHT(name) LOOP_WEIGHT_FUNCTIONS(name, LOOP_VARIANT)
 #include "trainer/backend/cpu/kernels/loops.def"
 #undef LOOP_FUNCTION
 #undef LOOP_WEIGHT

@@ -4,6 +4,22 @@
 #define LOOP_STRING(word) #word
 #define LOOP_WORD(word) LOOP_STRING(word)
 
+/* Instruction sets share what would be compiled to the same code (room.cmake): LOOP_BF16 and
+ * LOOP_F32 name the variants that this table takes its loops from. */
+#define LOOP_FUNCTION(type, name, arguments) type LOOP_NAME(name, LOOP_BF16) arguments;
+#define LOOP_F32_FUNCTION(type, name, arguments) type LOOP_NAME(name, LOOP_F32) arguments;
+#define LOOP_WEIGHT(name) LOOP_WEIGHT_FUNCTIONS(name, LOOP_BF16)
+#define LOOP_F32_WEIGHT(name) LOOP_WEIGHT_FUNCTIONS(name, LOOP_F32)
+#include "trainer/backend/cpu/kernels/loops.def"
+#undef LOOP_FUNCTION
+#undef LOOP_WEIGHT
+
+#define LOOP_WEIGHT_KERNEL(name, variant)                                                          \
+    {                                                                                              \
+        LOOP_NAME(name##_supported, variant), LOOP_NAME(name##_scratch, variant),                  \
+            LOOP_NAME(name##_run, variant)                                                         \
+    }
+
 extern const struct loops LOOP(loops);
 
 const struct loops LOOP(loops) = {
@@ -12,7 +28,9 @@ const struct loops LOOP(loops) = {
 #ifdef __AMX_BF16__
     .tiles = true,
 #endif
-#define LOOP_FUNCTION(type, name, arguments) .name = LOOP(name),
-#define LOOP_WEIGHT(name) .name = {LOOP(name##_supported), LOOP(name##_scratch), LOOP(name##_run)},
+#define LOOP_FUNCTION(type, name, arguments) .name = LOOP_NAME(name, LOOP_BF16),
+#define LOOP_F32_FUNCTION(type, name, arguments) .name = LOOP_NAME(name, LOOP_F32),
+#define LOOP_WEIGHT(name) .name = LOOP_WEIGHT_KERNEL(name, LOOP_BF16),
+#define LOOP_F32_WEIGHT(name) .name = LOOP_WEIGHT_KERNEL(name, LOOP_F32),
 #include "trainer/backend/cpu/kernels/loops.def"
 };
