@@ -366,6 +366,32 @@ run_cases() {
     done
 }
 
+# run_cases_at_once: the same, for cases that wait for most of their time: each is a script of its own, beside the others.
+run_cases_at_once() {
+    # shellcheck disable=SC2086  # a list
+    set -- $CASES
+    [ $# -gt 1 ] || { run_cases; return; }
+    outputs=$(mktemp -d)
+    for case_name; do
+        CASES=$case_name sh "$0" >"$outputs/$case_name" 2>&1 &
+        cases_running="${cases_running:-} $!"
+    done
+    # shellcheck disable=SC2086  # a list
+    wait $cases_running
+    for case_name; do
+        # Its last line, of finish, has its counts.
+        sed '$d' "$outputs/$case_name"
+        counts=$(sed -n '$s/^\([0-9]*\) checks, \([0-9]*\) failed, \([0-9]*\) cases skipped$/\1 \2 \3/p' "$outputs/$case_name")
+        read -r checked failed skipped <<END
+$counts
+END
+        [ -n "$counts" ] || tail -n 1 "$outputs/$case_name"
+        check "$case_name comes to its end" [ -n "$counts" ]
+        checks=$((checks + ${checked:-0})) failures=$((failures + ${failed:-0})) skips=$((skips + ${skipped:-0}))
+    done
+    rm -r "$outputs"
+}
+
 run_case() {
     checked=$checks
     unclear=
