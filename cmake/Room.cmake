@@ -62,18 +62,19 @@ file(MAKE_DIRECTORY ${TEST_INCLUDES})
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/tests ${TEST_INCLUDES}/tests SYMBOLIC)
 
 # Most tests of the launcher wait for real time, and many run at once (tests/run.sh). A test that
-# computes and times nothing runs at a lower priority (computing, in front of its command), and at
-# most one more of these than there are cores runs at a time. They start first.
+# computes and times nothing runs at a lower priority (computing, in front of its command) and takes
+# one of the places in cores.json, which tests/run.sh hands to ctest: one more than there are cores.
+# The longest start first.
 set(computing nice -n 5)
 cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+math(EXPR places "${cores} + 1")
+file(WRITE ${CMAKE_BINARY_DIR}/cores.json "{\"version\": {\"major\": 1, \"minor\": 0},
+ \"local\": [{\"cores\": [{\"id\": \"all\", \"slots\": ${places}}]}]}
+")
 function(computes test)
-    get_property(count GLOBAL PROPERTY ringmaster_computing)
-    math(EXPR next "(${count} + 1) % (${cores} + 1)")
-    set_property(GLOBAL PROPERTY ringmaster_computing ${next})
-    set_property(TEST ${test} APPEND PROPERTY RESOURCE_LOCK core_${count})
+    set_property(TEST ${test} PROPERTY RESOURCE_GROUPS "cores:1")
     set_property(TEST ${test} PROPERTY COST 300)
 endfunction()
-set_property(GLOBAL PROPERTY ringmaster_computing 0)
 
 # room_tests(DIR [FROM folder] [NAME name] [USES target...] [ALONE stem...] [WAITS])
 #   DIR      the room that the tests are about; they may include its headers, those of the rooms

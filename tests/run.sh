@@ -101,6 +101,7 @@ export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=0 exitcode=66}"
 # Most wait: six a core. How many may compute at a time stands in cmake/Room.cmake.
 rm -f "$build/tests.xml"
 ctest --test-dir "$build" -L "$labels" -R "$chosen" -j $((6 * cores)) --output-on-failure \
+    --resource-spec-file "$PWD/$build/cores.json" \
     --no-tests=ignore --output-junit tests.xml --test-output-size-passed 1048576
 status=$?
 [ -f "$build/tests.xml" ] || fail "ctest left no results"
