@@ -52,19 +52,21 @@ room(entrypoint/direct USES common/* entrypoint/os entrypoint/job/cluster entryp
 # is, what it fetches and sends, its ranks, what outlives its master; its supervisor; and a worker.
 room(entrypoint/host/monitor USES common/* entrypoint/os)
 room(entrypoint/host/observe USES common/* entrypoint/os entrypoint/job entrypoint/outcome)
+room(entrypoint/host/services)
 room(entrypoint/host/preflight USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
-    entrypoint/job/cluster entrypoint/job entrypoint/outcome entrypoint/mpi)
+    entrypoint/job/cluster entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/services)
 room(entrypoint/host/ranks USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
-    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/monitor entrypoint/host/observe)
+    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/services
+    entrypoint/host/monitor entrypoint/host/observe)
 room(entrypoint/host/provision USES common/* entrypoint/os entrypoint/wire entrypoint/job
-    entrypoint/host/ranks)
+    entrypoint/host/services entrypoint/host/ranks)
 room(entrypoint/host/failover USES common/* entrypoint/os entrypoint/wire entrypoint/job
-    entrypoint/outcome)
+    entrypoint/outcome entrypoint/host/services)
 room(entrypoint/host
     USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job/cluster
-    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/direct entrypoint/host/observe
-    entrypoint/host/preflight entrypoint/host/ranks entrypoint/host/provision
-    entrypoint/host/failover)
+    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/direct entrypoint/host/services
+    entrypoint/host/observe entrypoint/host/preflight entrypoint/host/ranks
+    entrypoint/host/provision entrypoint/host/failover)
 room(entrypoint/host/worker USES common/* entrypoint/os entrypoint/wire entrypoint/host/preflight
     entrypoint/host/failover entrypoint/host)
 # The master, from the ground up: what it knows and its table of states; what `ringmaster check` does;

@@ -23,7 +23,8 @@
 enum { NAMED_MAX = 4 * LINE_SPLITTER_MAX };
 
 static bool is_forwarded(const struct executor *h) {
-    return h->job->settings.logs == SETTINGS_LOGS_MASTER && !cluster_is_master(&h->job->cluster);
+    return h->services->job->settings.logs == SETTINGS_LOGS_MASTER &&
+           !cluster_is_master(&h->services->job->cluster);
 }
 
 void executor_tell_dropped(struct executor *h) {
@@ -32,7 +33,8 @@ void executor_tell_dropped(struct executor *h) {
 }
 
 /* Sends a message about this attempt; takes over the reference. */
-static void tell(struct executor *h, json_t *message) {
+static void tell(void *context, json_t *message) {
+    struct executor *h = context;
     (void)json_object_set_new(message, "attempt", json_integer(h->rank_set.attempt));
     h->tell(h->context, message);
 }
@@ -45,14 +47,10 @@ static void tell_metric(void *host, const char *name) {
 
 static void log_one(void *host, const char *line, size_t size) {
     struct executor *h = host;
-    console_line(h->console, line, size);
+    console_line(h->services->console, line, size);
     metric_matcher_line(&h->metrics, line, size, tell_metric, h);
     if (is_forwarded(h))
         line_forward(&h->forward, line, size);
-}
-
-static void tell_word(void *context, json_t *message) {
-    tell(context, message);
 }
 
 /* A daemon's lines have a prefix, so the text to judge begins after it. */
@@ -66,7 +64,7 @@ void executor_tool_line(void *host, const char *line, size_t size) {
     (void)snprintf(text, sizeof(text), "%.*s", (int)(size - skip), line + skip);
     if (h->quiet || openmpi_is_noise(text))
         return;
-    if (addresses_to_names(&h->job->cluster, line, size, &named, NULL) == 0 &&
+    if (addresses_to_names(&h->services->job->cluster, line, size, &named, NULL) == 0 &&
         named.size <= LINE_SPLITTER_MAX)
         log_one(host, named.data, named.size);
     else
@@ -90,16 +88,18 @@ static void daemon_ended(void *context, int code) {
 
 void executor_request(const struct executor *h, char agent[CONTROL_SOCKET_FILE_SIZE],
                       struct openmpi_request *ret) {
-    control_socket_file(h->local, "agent", agent);
-    *ret = (struct openmpi_request){.version = h->tools->version,
-                                    .cluster = &h->job->cluster,
+    const struct job *job = h->services->job;
+    const struct mpi_install *tools = h->services->tools;
+    control_socket_file(h->services->local, "agent", agent);
+    *ret = (struct openmpi_request){.version = tools->version,
+                                    .cluster = &job->cluster,
                                     .interface = &h->interface,
-                                    .ports = &h->job->ports,
+                                    .ports = &job->ports,
                                     .agent = agent,
                                     .shared = h->session_dirs.shared,
-                                    .mpirun = h->tools->mpirun,
-                                    .dead_seconds = h->job->settings.dead_seconds,
-                                    .custom = h->job->mpi_options.options};
+                                    .mpirun = tools->mpirun,
+                                    .dead_seconds = job->settings.dead_seconds,
+                                    .custom = job->mpi_options.options};
 }
 
 void executor_kill_daemon(struct executor *h) {
@@ -107,14 +107,15 @@ void executor_kill_daemon(struct executor *h) {
 }
 
 int executor_open_scratch(struct executor *h, struct error *err) {
-    return session_dirs_open(&h->session_dirs, h->local, h->run, h->rank_set.attempt, err);
+    return session_dirs_open(&h->session_dirs, h->services->local, h->run, h->rank_set.attempt,
+                             err);
 }
 
 int executor_tool_environment(const struct executor *h, struct argv *ret, struct error *err) {
-    if (environment_daemon(h->environment, h->local->socket, ret, err) != 0 ||
+    if (environment_daemon(h->services->environment, h->services->local->socket, ret, err) != 0 ||
         environment_add_attempt(ret, h->rank_set.attempt, h->run, err) != 0)
         return -1;
-    if (openmpi_daemon_topology(h->job->mpi_options.options, ret, err) != 0 ||
+    if (openmpi_daemon_topology(h->services->job->mpi_options.options, ret, err) != 0 ||
         run_as_add(ret, err) != 0)
         return -1;
     return argv_set_env(ret, "TMPDIR", h->session_dirs.temporary, err);
@@ -127,20 +128,22 @@ static int start_daemon(struct executor *h, const char *command, struct error *e
     char prefix[LINE_SPLITTER_PREFIX_SIZE];
     struct openmpi_request request;
     struct openmpi_options options;
-    const struct cluster *cluster = &h->job->cluster;
-    const struct ports *ports = &h->job->ports;
+    const struct services *with = h->services;
+    const struct mpi_install *tools = with->tools;
+    const struct cluster *cluster = &with->job->cluster;
+    const struct ports *ports = &with->job->ports;
     char node[ADDRESSES_NODE_SIZE];
     if (h->daemon.running)
         return error_set(err, EXIT_CODE_INTERNAL, "a daemon runs here already");
-    if (h->tools->daemon == NULL || h->job->launcher.kind != LAUNCHER_MPIRUN)
+    if (tools->daemon == NULL || h->services->job->launcher.kind != LAUNCHER_MPIRUN)
         return error_set(err, EXIT_CODE_CONFIG, "ranks of this host are started without mpirun");
     if (executor_open_scratch(h, err) != 0)
         return -1;
     executor_request(h, agent, &request);
     if (openmpi_options(&request, &options, err) != 0)
         return -1;
-    struct daemon_command gate = {.series = h->tools->version.series,
-                                  .daemon = h->tools->daemon,
+    struct daemon_command gate = {.series = tools->version.series,
+                                  .daemon = tools->daemon,
                                   .options = &options,
                                   .hosts = cluster_hosts_left(cluster),
                                   .master = h->master,
@@ -152,7 +155,7 @@ static int start_daemon(struct executor *h, const char *command, struct error *e
         openmpi_daemon_name(gate.series, node, &environment, err) != 0)
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", cluster->hosts[cluster->self].name.text,
-                   openmpi_daemon(h->tools->version.series));
+                   openmpi_daemon(tools->version.series));
     struct subprocess_options task = {.prefix = prefix,
                                       .line = executor_tool_line,
                                       .ended = daemon_ended,
@@ -160,7 +163,7 @@ static int start_daemon(struct executor *h, const char *command, struct error *e
                                       .as_user = true,
                                       .hold_user_signals = true};
     subprocess_done(&h->daemon);
-    return subprocess_start(&h->daemon, h->loop, h->reaper, &argv, &environment, &task, err);
+    return subprocess_start(&h->daemon, with->loop, with->reaper, &argv, &environment, &task, err);
 }
 
 static void launch(struct executor *h, const json_t *order) {
@@ -210,7 +213,8 @@ static int link_agent(const struct control_socket *local, struct error *err) {
 /* Creates the socket's folder and the agent's link again if a program has removed them: every
  * attempt needs them. */
 static int renew_folder(struct executor *h, struct error *err) {
-    return control_socket_renew(h->local, err) == 0 ? link_agent(h->local, err) : -1;
+    struct control_socket *local = h->services->local;
+    return control_socket_renew(local, err) == 0 ? link_agent(local, err) : -1;
 }
 
 /* Prepares this host for the next attempt. A failure file that the old attempt's program wrote does
@@ -219,35 +223,35 @@ static void cleared(void *context, size_t left) {
     struct executor *h = context;
     struct error fault = {0};
     session_dirs_close(&h->session_dirs);
-    failure_writer_prepare(h->failure);
-    if (left > 0) {
+    failure_writer_prepare(h->services->failure);
+    if (left > 0)
         (void)error_set(&fault, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
+    else
+        (void)renew_folder(h, &fault);
+    if (fault.code != 0)
         tell_cleared(h, fault.text);
-        return;
-    }
-    if (renew_folder(h, &fault) != 0) {
-        tell_cleared(h, fault.text);
-        return;
-    }
-    port_wait_await(&h->port_wait, h->loop, h->job, PORT_WAIT_AGAIN_SECONDS, vacant, h);
+    else
+        port_wait_await(&h->port_wait, h->services, PORT_WAIT_AGAIN_SECONDS, vacant, h);
 }
 
 void executor_end_attempt(struct executor *h, unsigned next) {
-    if (h->role_state != NULL && h->rank_set.seats != NULL)
-        role_state_note_step(h->role_state, rank_set_step(&h->rank_set));
+    if (h->rank_set.seats != NULL && h->services->role_state != NULL)
+        role_state_note_step(h->services->role_state, rank_set_step(&h->rank_set));
     rank_set_clear(&h->rank_set, next);
 }
 
 static void clear(struct executor *h, int64_t attempt) {
+    const struct services *with = h->services;
     log_info("attempt %u is over", h->rank_set.attempt);
     h->quiet = true;
-    event_log_rest(h->event_log);
-    process_tree_spare(h->sweep, event_log_child(h->event_log), 0);
+    event_log_rest(with->event_log);
+    process_tree_spare(with->sweep, event_log_child(with->event_log), 0);
     executor_end_attempt(h, (unsigned)attempt);
     executor_kill_daemon(h);
     subprocess_done(&h->daemon);
     rank_launch_end(&h->rank_launch);
-    process_tree_start(h->sweep, h->loop, h->reaper, clear_grace, clear_give_up, cleared, h);
+    process_tree_start(with->sweep, with->loop, with->reaper, clear_grace, clear_give_up, cleared,
+                       h);
 }
 
 void executor_await(struct executor *h) {
@@ -268,43 +272,46 @@ static bool comes_first(const struct executor *h, int64_t attempt) {
 
 /* Accepts the view of the new attempt. A host that cannot sends nothing and is not counted. */
 static void accept_view(struct executor *h) {
-    if (role_state_is_on(h->role_state) &&
-        role_state_take(h->role_state, &h->job->cluster, h->rank_set.attempt))
+    struct role_state *role = h->services->role_state;
+    if (role_state_is_on(role) &&
+        role_state_take(role, &h->services->job->cluster, h->rank_set.attempt))
         tell(h, message_new(MESSAGE_VIEW_ACCEPTED));
 }
 
 static void settle(struct executor *h, const json_t *order) {
-    if (role_state_is_on(h->role_state) &&
-        !role_state_settle(h->role_state, h->rank_set.attempt, order))
+    struct role_state *role = h->services->role_state;
+    if (role_state_is_on(role) && !role_state_settle(role, h->rank_set.attempt, order))
         log_warning("attempt %u is not this host's", h->rank_set.attempt);
 }
 
 static void begin(struct executor *h, const json_t *order) {
     struct error err = {0};
     const json_t *gone = json_object_get(order, "gone");
+    struct cluster *cluster = &h->services->job->cluster;
+    struct role_state *role = h->services->role_state;
     /* The list is complete, and the master may have readmitted a host that this one believes gone.
      */
-    for (size_t i = 0; i < h->job->cluster.count; i++)
-        h->job->cluster.hosts[i].gone = false;
+    for (size_t i = 0; i < cluster->count; i++)
+        cluster->hosts[i].gone = false;
     for (size_t i = 0; i < json_array_size(gone); i++) {
         json_int_t host = json_integer_value(json_array_get(gone, i));
-        if (host > 0 && (uint64_t)host < h->job->cluster.count)
-            cluster_drop(&h->job->cluster, (size_t)host);
+        if (host > 0 && (uint64_t)host < cluster->count)
+            cluster_drop(cluster, (size_t)host);
     }
-    const size_t ranks = cluster_ranks(&h->job->cluster);
-    const size_t hosts = cluster_hosts_left(&h->job->cluster);
+    const size_t ranks = cluster_ranks(cluster);
+    const size_t hosts = cluster_hosts_left(cluster);
     log_info("attempt %u begins, with %zu rank%s on %zu host%s", h->rank_set.attempt, ranks,
              STR_PLURAL(ranks), hosts, STR_PLURAL(hosts));
-    event_log_set_attempt(h->event_log, h->rank_set.attempt);
-    event_log_put(h->event_log, RECORD_ATTEMPT,
+    event_log_set_attempt(h->services->event_log, h->rank_set.attempt);
+    event_log_put(h->services->event_log, RECORD_ATTEMPT,
                   json_pack("{s:I, s:I}", "ranks", (json_int_t)ranks, "hosts", (json_int_t)hosts));
     h->quiet = false;
-    if (h->role_state != NULL) {
-        h->role_state->attempt = h->rank_set.attempt;
-        h->role_state->back = h->role_state->anew = false;
-        role_state_take_course(h->role_state, order);
+    if (role != NULL) {
+        role->attempt = h->rank_set.attempt;
+        role->back = role->anew = false;
+        role_state_take_course(role, order);
     }
-    if (rank_set_begin(&h->rank_set, h->environment, &err) != 0)
+    if (rank_set_begin(&h->rank_set, &err) != 0)
         tell_no_daemon(h, err.text);
     accept_view(h);
 }
@@ -335,12 +342,13 @@ static void programs_gone(void *context, size_t left) {
 
 /* Uploads the results; a failure file is part of them. */
 static void upload(struct executor *h, const json_t *order) {
+    const struct services *with = h->services;
     struct verdict verdict;
     struct error err = {0};
     h->upload_seconds = json_integer_value(json_object_get(order, "seconds"));
     h->quiet = true;
-    if (h->role_state != NULL)
-        h->role_state->ending = true;
+    if (with->role_state != NULL)
+        with->role_state->ending = true;
     if (!h->uploading->open) {
         (void)error_set(&err, EXIT_CODE_INTERNAL,
                         "this host has no upload targets, but the master has");
@@ -349,21 +357,24 @@ static void upload(struct executor *h, const json_t *order) {
     }
     pid_t failure = 0;
     if (verdict_parse(order, &verdict, NULL) == 0 && verdict.code != EXIT_CODE_OK) {
-        failure_writer_conclude_early(h->failure, &verdict);
-        failure = h->failure->child.pid;
+        failure_writer_conclude_early(with->failure, &verdict);
+        failure = with->failure->child.pid;
     }
     executor_kill_daemon(h);
-    event_log_rest(h->event_log);
-    process_tree_spare(h->sweep, failure, event_log_child(h->event_log));
-    process_tree_start(h->sweep, h->loop, h->reaper, upload_grace, upload_give_up, programs_gone,
-                       h);
+    event_log_rest(with->event_log);
+    process_tree_spare(with->sweep, failure, event_log_child(with->event_log));
+    process_tree_start(with->sweep, with->loop, with->reaper, upload_grace, upload_give_up,
+                       programs_gone, h);
 }
 
 void executor_set_run(struct executor *h, const char *run) {
     (void)snprintf(h->run, sizeof(h->run), "%s", run);
-    if (h->role_state != NULL)
-        (void)snprintf(h->role_state->run, sizeof(h->role_state->run), "%s", h->run);
-    event_log_set_run(h->event_log, h->run);
+    if (h->services == NULL) /* a fault came before it was opened */
+        return;
+    struct role_state *role = h->services->role_state;
+    if (role != NULL)
+        (void)snprintf(role->run, sizeof(role->run), "%s", h->run);
+    event_log_set_run(h->services->event_log, h->run);
 }
 
 /* Carries out an order about the attempt that runs here. */
@@ -421,39 +432,28 @@ void executor_order(struct executor *h, const json_t *order) {
     }
 }
 
-int executor_open(struct executor *h, const struct executor_options *o, struct error *err) {
-    *h = (struct executor){.loop = o->loop,
-                           .reaper = o->reaper,
-                           .sweep = o->sweep,
-                           .job = o->job,
-                           .environment = o->environment,
-                           .local = o->local,
-                           .tools = o->tools,
-                           .console = o->console,
-                           .failure = o->failure,
-                           .event_log = o->event_log,
+int executor_open(struct executor *h, const struct services *services,
+                  const struct executor_options *o, struct error *err) {
+    *h = (struct executor){.services = services,
                            .uploading = o->uploading,
-                           .role_state = o->role_state,
                            .tell = o->tell,
                            .context = o->context,
-                           .forward = {o->tell, o->queued, o->context, 0},
-                           .rank_launch = {o->loop, o->reaper, o->job, o->environment,
-                                           o->local->socket, h->run, &h->rank_set,
-                                           executor_tool_line, tell_word, h}};
-    h->proof = (struct shared_dir_check){.loop = o->loop,
-                                         .reaper = o->reaper,
-                                         .job = o->job,
-                                         .run = h->run,
-                                         .tell = tell_word,
-                                         .context = h};
-    struct crew_sinks sinks = {
-        .tell = tell_word, .line = log_one, .event_log = o->event_log, .context = h};
-    if (link_agent(o->local, err) != 0)
+                           .forward = {o->tell, o->queued, o->context, 0}};
+    h->rank_launch = (struct rank_launch){.services = services,
+                                          .run = h->run,
+                                          .rank_set = &h->rank_set,
+                                          .line = executor_tool_line,
+                                          .tell = tell,
+                                          .context = h};
+    h->proof =
+        (struct shared_dir_check){.services = services, .run = h->run, .tell = tell, .context = h};
+    struct crew_sinks sinks = {.tell = tell, .line = log_one, .context = h};
+    if (link_agent(services->local, err) != 0)
         return -1;
-    metric_matcher_open(&h->metrics, o->job);
-    if (rank_set_open(&h->rank_set, o->loop, o->job, o->environment, &sinks, err) != 0)
+    metric_matcher_open(&h->metrics, services->job);
+    if (rank_set_open(&h->rank_set, services, &sinks, err) != 0)
         return -1;
-    if (role_state_knows(h->role_state))
+    if (role_state_knows(h->services->role_state))
         executor_await(h);
     return 0;
 }
@@ -472,12 +472,12 @@ void executor_done(struct executor *h) {
 static void tell_network(struct executor *h, bool configured) {
     char network[INTERFACE_TEXT_SIZE];
     char own[NIC_ENVIRONMENT_TEXT_SIZE];
-    const struct cluster *cluster = &h->job->cluster;
+    const struct cluster *cluster = &h->services->job->cluster;
     if (cluster->count == 1)
         return;
     (void)snprintf(h->rank_set.interface, sizeof(h->rank_set.interface), "%s", h->interface.name);
     interface_cidr(&h->interface, network);
-    nic_environment_own(h->environment, own);
+    nic_environment_own(h->services->environment, own);
     log_info("the job's network is %s on %s, %s; Open MPI, NCCL, Gloo, libfabric and UCX are set "
              "to use it%s%s",
              network, h->interface.name,
@@ -488,9 +488,9 @@ static void tell_network(struct executor *h, bool configured) {
 int executor_meet_master(struct executor *h, const struct net_address *master,
                          const struct net_address *peer, char warning[INTERFACE_WARNING_SIZE],
                          struct error *err) {
-    if (interface_choose(h->job->cluster.interface, peer, &h->interface, warning, err) != 0)
+    struct cluster *cluster = &h->services->job->cluster;
+    if (interface_choose(cluster->interface, peer, &h->interface, warning, err) != 0)
         return -1;
-    struct cluster *cluster = &h->job->cluster;
     h->master = cluster_is_master(cluster) ? h->interface.address : *master;
     cluster->hosts[0].address = h->master;
     cluster->hosts[cluster->self].address = h->interface.address;

@@ -34,6 +34,7 @@
 #include "entrypoint/host/provision/output_upload.h"
 #include "entrypoint/host/rank_launch.h"
 #include "entrypoint/host/ranks/rank_set.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/machine/interface.h"
 #include "entrypoint/mpi/mpi_install.h"
@@ -48,19 +49,9 @@
 #include <stdint.h>
 
 struct executor {
-    struct loop *loop;
-    struct reaper *reaper;
-    struct process_tree *sweep;
-    struct job *job; /* its cluster loses hosts between attempts */
+    const struct services *services;
     char run[ATTEMPT_RUN_SIZE];
-    char *const *environment; /* this process's own */
-    struct control_socket *local;
-    const struct mpi_install *tools;
-    struct console *console;
-    struct failure_writer *failure;
-    struct event_log *event_log;     /* may be NULL */
     struct output_upload *uploading; /* open if the job has upload targets */
-    struct role_state *role_state;   /* NULL: none */
     struct shared_dir_check proof;
     int64_t upload_seconds;
     struct rank_set rank_set;
@@ -79,23 +70,13 @@ struct executor {
 
 /* All pointers outlive it. Callbacks may not be called before it returns. */
 struct executor_options {
-    struct loop *loop;
-    struct reaper *reaper;
-    struct process_tree *sweep;
-    struct job *job;
-    char *const *environment;
-    struct control_socket *local;
-    const struct mpi_install *tools;
-    struct console *console;
-    struct failure_writer *failure;
-    struct event_log *event_log;
     struct output_upload *uploading;
-    struct role_state *role_state;
     void (*tell)(void *context, json_t *message);
     size_t (*queued)(void *context); /* bytes that still wait on the way to the master */
     void *context;
 };
-int executor_open(struct executor *h, const struct executor_options *options, struct error *err);
+int executor_open(struct executor *h, const struct services *services,
+                  const struct executor_options *options, struct error *err);
 void executor_done(struct executor *h);
 
 /* Records the master's address and chooses the interface. WARNING is for the log. */

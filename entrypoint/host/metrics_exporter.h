@@ -5,6 +5,7 @@
 
 #include "entrypoint/host/observe/event_log.h"
 #include "entrypoint/host/ranks/rank_set.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/os/process_tree.h"
 #include "entrypoint/wire/http_page.h"
@@ -13,17 +14,14 @@
 
 /* All pointers outlive it. */
 struct metrics_exporter_options {
-    struct loop *loop;
-    const struct job *job;
-    const struct process_tree *sweep; /* nothing is written while it runs */
     const struct rank_set *rank_set;
-    struct event_log *event_log; /* its child writes the file */
     /* Appends further metrics of this host; NULL: none. */
     int (*measure)(void *context, struct buf *ret, struct error *err);
     void *context;
 };
 
 struct metrics_exporter {
+    const struct services *services; /* NULL: never begun */
     struct metrics_exporter_options o;
     struct timer again;
     struct http_page page;
@@ -31,7 +29,8 @@ struct metrics_exporter {
     int code; /* the job's exit code, once it is over */
 };
 
-void metrics_exporter_begin(struct metrics_exporter *m,
+/* The event log's child writes the file, and nothing is written while the process tree is swept. */
+void metrics_exporter_begin(struct metrics_exporter *m, const struct services *services,
                             const struct metrics_exporter_options *options);
 /* Opens the port if one is configured; the error names it. */
 int metrics_exporter_listen(struct metrics_exporter *m, struct error *err);

@@ -5,6 +5,7 @@
 #include "entrypoint/job/needed_libraries.h"
 #include "entrypoint/mpi/custom_options.h"
 #include "entrypoint/mpi/rank_environment.h"
+#include "entrypoint/wire/control_socket.h"
 
 #include <stdlib.h>
 
@@ -39,29 +40,35 @@ int mpi_setup_choose(struct job *job, char *const *environment, struct error *er
 
 static void end(void *context) {
     struct mpi_setup *e = context;
-    e->o.done(e->o.context, e->failure.code != 0 ? &e->failure : NULL);
+    e->done(e->context, e->failure.code != 0 ? &e->failure : NULL);
 }
 
 static void vacant(void *context, const struct error *failure) {
     struct mpi_setup *e = context;
-    bool direct = e->o.job->launcher.kind == LAUNCHER_DIRECT;
+    bool direct = e->services->job->launcher.kind == LAUNCHER_DIRECT;
     if (failure != NULL)
         e->failure = *failure;
     else if (!direct &&
-             environment_daemon(e->o.environment, e->o.socket, &e->environment, &e->failure) == 0 &&
-             mpi_install_find(e->o.tools, e->o.loop, e->o.reaper, env_get(e->o.environment, "PATH"),
-                              &e->environment, e->o.done, e->o.context, &e->failure) == 0)
+             environment_daemon(e->services->environment, e->services->local->socket,
+                                &e->environment, &e->failure) == 0 &&
+             mpi_install_find(e->services->tools, e->services->loop, e->services->reaper,
+                              env_get(e->services->environment, "PATH"), &e->environment, e->done,
+                              e->context, &e->failure) == 0)
         return;
-    loop_at(e->o.loop, &e->soon, clock_now());
+    loop_at(e->services->loop, &e->soon, clock_now());
 }
 
-void mpi_setup_start(struct mpi_setup *e, const struct mpi_setup_options *options) {
-    *e = (struct mpi_setup){.o = *options, .soon = {.fire = end, .context = e}};
-    if (mpi_setup_choose(e->o.job, e->o.environment, &e->failure) != 0 ||
-        cluster_ranks(&e->o.job->cluster) == 1)
-        loop_at(e->o.loop, &e->soon, clock_now());
+void mpi_setup_start(struct mpi_setup *e, const struct services *services,
+                     void (*done)(void *context, const struct error *failure), void *context) {
+    *e = (struct mpi_setup){.services = services,
+                            .done = done,
+                            .context = context,
+                            .soon = {.fire = end, .context = e}};
+    if (mpi_setup_choose(services->job, services->environment, &e->failure) != 0 ||
+        cluster_ranks(&services->job->cluster) == 1)
+        loop_at(services->loop, &e->soon, clock_now());
     else
-        port_wait_await(&e->port_wait, e->o.loop, e->o.job, PORT_WAIT_FIRST_SECONDS, vacant, e);
+        port_wait_await(&e->port_wait, e->services, PORT_WAIT_FIRST_SECONDS, vacant, e);
 }
 
 void mpi_setup_drop(struct mpi_setup *e) {

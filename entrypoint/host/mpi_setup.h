@@ -5,24 +5,15 @@
 
 #include "common/argv.h"
 #include "entrypoint/host/port_wait.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/mpi/mpi_install.h"
 #include "entrypoint/os/loop.h"
 
-/* All pointers outlive it. */
-struct mpi_setup_options {
-    struct loop *loop;
-    struct reaper *reaper;
-    struct job *job;                                          /* its launcher is set */
-    char *const *environment;                                 /* this process's own */
-    const char *socket;                                       /* of this container's supervisor */
-    struct mpi_install *tools;                                /* to be found; freed by the caller */
+struct mpi_setup {
+    const struct services *services;
     void (*done)(void *context, const struct error *failure); /* NULL: success */
     void *context;
-};
-
-struct mpi_setup {
-    struct mpi_setup_options o;
     struct port_wait port_wait;
     struct argv environment; /* of mpirun --version */
     struct timer soon;
@@ -32,8 +23,10 @@ struct mpi_setup {
 /* Chooses JOB's launcher, by its program and the PATH in ENVIRONMENT. */
 int mpi_setup_choose(struct job *job, char *const *environment, struct error *err);
 
-/* Starts. DONE is called once, from the loop. */
-void mpi_setup_start(struct mpi_setup *e, const struct mpi_setup_options *options);
+/* Starts. DONE is called once, from the loop. The job's launcher is set, and the tools of SERVICES
+ * are found, which the caller frees. */
+void mpi_setup_start(struct mpi_setup *e, const struct services *services,
+                     void (*done)(void *context, const struct error *failure), void *context);
 /* Stops waiting for ports: nothing is to start any more. E may be zeroed. */
 void mpi_setup_drop(struct mpi_setup *e);
 void mpi_setup_close(struct mpi_setup *e);

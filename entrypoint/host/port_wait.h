@@ -3,6 +3,7 @@
 #define ENTRYPOINT_HOST_PORT_WAIT_H
 
 #include "common/error.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/os/loop.h"
 
@@ -13,19 +14,18 @@
 enum { PORT_WAIT_FIRST_SECONDS = 5, PORT_WAIT_AGAIN_SECONDS = 15 };
 
 struct port_wait {
-    struct loop *loop; /* borrowed, like everything below; NULL: never used */
-    const struct job *job;
+    const struct services *services; /* NULL: never used */
     struct timer again;
     int64_t deadline;
     void (*done)(void *context, const struct error *failure);
     void *context;
 };
 
-/* Calls DONE once, possibly before this returns: with NULL when the ports that JOB's launcher
+/* Calls DONE once, possibly before this returns: with NULL when the ports that the job's launcher
  * needs, except the control link's, are free, or if a single rank needs none; after SECONDS with an
  * error that names a busy port. V must stay in place until then; a new wait replaces one that is
  * under way. */
-void port_wait_await(struct port_wait *v, struct loop *loop, const struct job *job, int64_t seconds,
+void port_wait_await(struct port_wait *v, const struct services *services, int64_t seconds,
                      void (*done)(void *context, const struct error *failure), void *context);
 /* Cancels; DONE is not called any more. V may be zeroed. */
 void port_wait_cancel(struct port_wait *v);

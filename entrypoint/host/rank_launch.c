@@ -5,6 +5,7 @@
 #include "common/json/json.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/os/run_as.h"
+#include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/message.h"
 
 #include <inttypes.h>
@@ -40,7 +41,7 @@ static void shim_ended(void *context, unsigned rank, int code, int number, const
 /* Checks that the master counts ranks as this host does: a rank's number is its data. */
 static int check_order(const struct rank_launch *l, const json_t *order, unsigned *ret_first,
                        struct error *err) {
-    const struct cluster *c = &l->job->cluster;
+    const struct cluster *c = &l->services->job->cluster;
     int64_t first = -1, size = -1;
     size_t own = 0;
     for (size_t i = 0; i < c->self; i++)
@@ -48,7 +49,7 @@ static int check_order(const struct rank_launch *l, const json_t *order, unsigne
     if (json_member_int(order, "ranks", "first", &first, err) != 0 ||
         json_member_int(order, "ranks", "size", &size, err) != 0)
         return -1;
-    if (cluster_ranks(c) > 1 && l->job->launcher.kind != LAUNCHER_DIRECT)
+    if (cluster_ranks(c) > 1 && l->services->job->launcher.kind != LAUNCHER_DIRECT)
         return error_set(err, EXIT_CODE_CONFIG,
                          "the master starts ranks directly, and this host expects mpirun: set "
                          "RINGMASTER_LAUNCHER equally on all hosts");
@@ -67,21 +68,23 @@ static int start(struct rank_launch *l, const json_t *order, struct error *err) 
     cleanup_argv struct argv environment = {0};
     char self[PATH_MAX];
     unsigned first = 0;
-    const struct cluster_host *own = &l->job->cluster.hosts[l->job->cluster.self];
+    const struct services *with = l->services;
+    const struct cluster *cluster = &with->job->cluster;
+    const struct cluster_host *own = &cluster->hosts[cluster->self];
     if (check_order(l, order, &first, err) != 0 || file_self(self, sizeof(self), err) != 0 ||
-        environment_daemon(l->environment, l->socket, &environment, err) != 0 ||
+        environment_daemon(with->environment, with->local->socket, &environment, err) != 0 ||
         environment_add_attempt(&environment, l->rank_set->attempt, l->run, err) != 0 ||
         run_as_add(&environment, err) != 0)
         return -1;
-    const struct shims_options options = {.loop = l->loop,
-                                          .reaper = l->reaper,
+    const struct shims_options options = {.loop = with->loop,
+                                          .reaper = with->reaper,
                                           .ringmaster = self,
                                           .host = own->name.text,
                                           .environment = &environment,
                                           .attempt = l->rank_set->attempt,
                                           .first = first,
                                           .count = own->slots,
-                                          .size = (unsigned)cluster_ranks(&l->job->cluster),
+                                          .size = (unsigned)cluster_ranks(cluster),
                                           .line = line,
                                           .ended = shim_ended,
                                           .context = l};

@@ -8,18 +8,14 @@
 
 #include "entrypoint/direct/shims.h"
 #include "entrypoint/host/ranks/rank_set.h"
-#include "entrypoint/job/job.h"
+#include "entrypoint/host/services/services.h"
 
 #include <jansson.h>
 
 /* All pointers outlive it. */
 struct rank_launch {
-    struct loop *loop;
-    struct reaper *reaper;
-    const struct job *job;
-    char *const *environment; /* this process's own */
-    const char *socket;       /* of this container's supervisor */
-    const char *run;          /* the run ID */
+    const struct services *services;
+    const char *run; /* the run ID */
     struct rank_set *rank_set;
     void (*line)(void *context, const char *line, size_t size); /* of a shim itself */
     void (*tell)(void *context, json_t *message); /* to the master; takes the reference */

@@ -121,29 +121,16 @@ static void sweep_leftovers(const char *run) {
 }
 
 static int open_host(struct supervisor *s, struct error *err) {
-    struct executor_options options = {.loop = &s->loop,
-                                       .reaper = &s->reaper,
-                                       .sweep = &s->sweep,
-                                       .job = s->job,
-                                       .environment = s->environment,
-                                       .local = &s->local,
-                                       .tools = &s->tools,
-                                       .console = &s->console,
-                                       .failure = &s->failure,
-                                       .event_log = &s->event_log,
-                                       .uploading = &s->uploading,
-                                       .role_state = s->role_state,
-                                       .tell = host_tells,
-                                       .queued = host_queued,
-                                       .context = s};
+    const struct executor_options options = {
+        .uploading = &s->uploading, .tell = host_tells, .queued = host_queued, .context = s};
     sweep_leftovers(s->job->settings.run);
     if (control_socket_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
         return -1;
     listener_set_room(&s->local.door, capacity_guests(&s->job->cluster));
-    if (executor_open(&s->host, &options, err) != 0)
+    if (executor_open(&s->host, &s->services, &options, err) != 0)
         return -1;
     if (!s->check)
-        progress_line_open(&s->progress_line, &s->loop, &s->console, &s->host.rank_set);
+        progress_line_open(&s->progress_line, &s->services, &s->host.rank_set);
     return 0;
 }
 
@@ -161,15 +148,7 @@ static void equipped(void *context, const struct error *failure) {
 }
 
 static void equip(struct supervisor *s) {
-    const struct mpi_setup_options options = {.loop = &s->loop,
-                                              .reaper = &s->reaper,
-                                              .job = s->job,
-                                              .environment = s->environment,
-                                              .socket = s->local.socket,
-                                              .tools = &s->tools,
-                                              .done = equipped,
-                                              .context = s};
-    mpi_setup_start(&s->mpi_setup, &options);
+    mpi_setup_start(&s->mpi_setup, &s->services, equipped, s);
 }
 
 /* Opens this host and checks it, once all inputs are here. */
@@ -194,15 +173,8 @@ static void child_line(void *context, const char *line, size_t size) {
 }
 
 static void open_uploading(struct supervisor *s) {
-    const struct output_upload_options options = {.loop = &s->loop,
-                                                  .reaper = &s->reaper,
-                                                  .sweep = &s->sweep,
-                                                  .job = s->job,
-                                                  .environment = s->environment,
-                                                  .line = child_line,
-                                                  .context = s};
     if (upload_targets_upload(&s->job->settings))
-        (void)output_upload_open(&s->uploading, &options, &s->fault);
+        (void)output_upload_open(&s->uploading, &s->services, child_line, s, &s->fault);
 }
 
 static void meet_soon(struct supervisor *s) {
@@ -248,15 +220,9 @@ static void pip_runs(void *context) {
 }
 
 static void install(struct supervisor *s) {
-    const struct pip_install_options options = {.loop = &s->loop,
-                                                .reaper = &s->reaper,
-                                                .job = s->job,
-                                                .environment = s->environment,
-                                                .line = pip_line,
-                                                .runs = pip_runs,
-                                                .done = installed,
-                                                .context = s};
-    if (pip_install_start(&s->installing, &options, &s->fault) != 0)
+    const struct pip_install_options options = {
+        .line = pip_line, .runs = pip_runs, .done = installed, .context = s};
+    if (pip_install_start(&s->installing, &s->services, &options, &s->fault) != 0)
         begin_soon(s);
     else
         meet_soon(s);
@@ -287,16 +253,12 @@ static void staged(void *context, const struct error *failure) {
 
 static void stage(struct supervisor *s) {
     const struct input_download_options options = {
-        .loop = &s->loop,
-        .reaper = &s->reaper,
-        .job = s->job,
-        .environment = s->environment,
         .key = input_download_passes_on(s->job) ? s->contexts.pass_key : NULL,
         .line = child_line,
         .mark = marked,
         .done = staged,
         .context = s};
-    int started = input_download_start(&s->input_download, &options, &s->fault);
+    int started = input_download_start(&s->input_download, &s->services, &options, &s->fault);
     explicit_bzero(s->contexts.pass_key, sizeof(s->contexts.pass_key));
     if (started != 0)
         begin_soon(s);
@@ -321,14 +283,23 @@ static void open_journal(struct supervisor *s) {
 }
 
 static void begin_metrics(struct supervisor *s) {
-    const struct metrics_exporter_options options = {.loop = &s->loop,
-                                                     .job = s->job,
-                                                     .sweep = &s->sweep,
-                                                     .rank_set = &s->host.rank_set,
-                                                     .event_log = &s->event_log,
-                                                     .measure = s->role->measure,
-                                                     .context = s->state};
-    metrics_exporter_begin(&s->metrics_exporter, &options);
+    const struct metrics_exporter_options options = {
+        .rank_set = &s->host.rank_set, .measure = s->role->measure, .context = s->state};
+    metrics_exporter_begin(&s->metrics_exporter, &s->services, &options);
+}
+
+void supervisor_share(struct supervisor *s) {
+    s->services = (struct services){.loop = &s->loop,
+                                    .reaper = &s->reaper,
+                                    .sweep = &s->sweep,
+                                    .job = s->job,
+                                    .environment = s->environment,
+                                    .local = &s->local,
+                                    .tools = &s->tools,
+                                    .console = &s->console,
+                                    .failure = &s->failure,
+                                    .event_log = &s->event_log,
+                                    .role_state = s->role_state};
 }
 
 int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
@@ -338,6 +309,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     s->arguments = options->arguments;
     s->role_state = options->role_state;
     s->check = options->check;
+    supervisor_share(s);
     s->begin = (struct timer){.fire = begin, .context = s};
     s->meet = (struct timer){.fire = meet, .context = s};
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)

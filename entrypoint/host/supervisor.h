@@ -19,6 +19,7 @@
 #include "entrypoint/host/provision/output_upload.h"
 #include "entrypoint/host/provision/pip_install.h"
 #include "entrypoint/host/ranks/progress_line.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/host/tls_contexts.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/mpi/mpi_install.h"
@@ -72,6 +73,7 @@ struct supervisor {
     char *const *environment;
     const struct role *role;
     void *state;
+    struct services services; /* the members below, for its parts */
     struct loop loop;
     struct reaper reaper;
     struct process_tree sweep;
@@ -116,6 +118,9 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
 /* Runs to the end and returns the exit code. */
 int supervisor_run(struct supervisor *s, int *ret_code, struct error *err);
 void supervisor_close(struct supervisor *s);
+
+/* Fills in the services, from members that may still be zeroed. Called by supervisor_open(). */
+void supervisor_share(struct supervisor *s);
 
 /* Acts on a signal to this process; called from the loop. */
 void supervisor_signal(struct supervisor *s, int number);

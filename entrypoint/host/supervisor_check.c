@@ -37,17 +37,12 @@ static void tell_fault(struct supervisor *s, const char *text) {
 
 void supervisor_examine(struct supervisor *s, const json_t *order) {
     struct error err = {0};
-    const struct preflight_probe_options options = {.loop = &s->loop,
-                                                    .reaper = &s->reaper,
-                                                    .job = s->job,
-                                                    .interface = s->host.interface.name,
-                                                    .order = order,
-                                                    .done = examined,
-                                                    .context = s};
-    if (s->examining.loop != NULL)
+    const struct preflight_probe_options options = {
+        .interface = s->host.interface.name, .order = order, .done = examined, .context = s};
+    if (s->examining.services != NULL)
         return; /* a check is already running */
     if (!s->check)
         tell_fault(s, "it was started for a job, not for a check");
-    else if (preflight_probe_start(&s->examining, &options, &err) != 0)
+    else if (preflight_probe_start(&s->examining, &s->services, &options, &err) != 0)
         tell_fault(s, err.text);
 }

@@ -29,7 +29,7 @@ static void swept(void *context, size_t left) {
         conclude_unfit(s, "processes here did not die of SIGKILL");
         return;
     }
-    port_wait_await(&s->port_wait, &s->loop, s->job, PORT_WAIT_AGAIN_SECONDS, vacant, s);
+    port_wait_await(&s->port_wait, &s->services, PORT_WAIT_AGAIN_SECONDS, vacant, s);
 }
 
 /* Sets `judged`, so that whatever is still under way in this life has no effect. */

@@ -31,6 +31,7 @@ static struct output_upload uploading;
 static struct mpi_install tools;
 static struct role_state role_state;
 static struct executor host;
+static struct services services;
 static struct job job;
 static size_t told;
 
@@ -72,14 +73,23 @@ static void open_house(void) {
     console_init(&console, &loop, STDOUT_FILENO);
     tools = (struct mpi_install){.mpirun = nothing, .daemon = nothing};
     tools.version.series = OPENMPI_4_1;
-    uploading.options = (struct output_upload_options){
-        .loop = &loop, .reaper = &reaper, .sweep = &sweep, .job = &job, .environment = environment};
     failure_writer_open(&failure, &reaper, "/proc/nowhere");
+    services = (struct services){.loop = &loop,
+                                 .reaper = &reaper,
+                                 .sweep = &sweep,
+                                 .job = &job,
+                                 .environment = environment,
+                                 .local = &local,
+                                 .tools = &tools,
+                                 .console = &console,
+                                 .failure = &failure,
+                                 .event_log = &event_log,
+                                 .role_state = &role_state};
+    uploading.services = &services;
     const struct executor_options options = {
-        &loop,    &reaper,    &sweep,     &job,        environment, &local, &tools, &console,
-        &failure, &event_log, &uploading, &role_state, tell,        queued, NULL};
+        .uploading = &uploading, .tell = tell, .queued = queued};
     CHECK(role_state_open(&role_state, &job, NULL) == 0);
-    CHECK(executor_open(&host, &options, NULL) == 0);
+    CHECK(executor_open(&host, &services, &options, NULL) == 0);
     executor_set_run(&host, "0123456789abcdef");
     (void)atexit(close_house);
 }

@@ -21,6 +21,7 @@ enum { HOSTS = 2, SLOTS = 2, MESSAGES_MAX = 32 };
 
 static struct loop loop;
 static struct rank_set rank_set;
+static struct services services;
 static unsigned reports;
 static unsigned seated;
 
@@ -104,7 +105,8 @@ static void open_crew(struct job *job) {
     static const char *const words[] = {"--", "/bin/true", NULL};
     const struct crew_sinks sinks = {.tell = tell, .line = drop_line};
     CHECK(job_read(words, environment, job, NULL) == 0 && loop_init(&loop, NULL) == 0);
-    CHECK(rank_set_open(&rank_set, &loop, job, environment, &sinks, NULL) == 0);
+    services = (struct services){.loop = &loop, .job = job, .environment = environment};
+    CHECK(rank_set_open(&rank_set, &services, &sinks, NULL) == 0);
     reports = seated = 0;
     arrived = false;
 }

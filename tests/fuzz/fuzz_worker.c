@@ -74,12 +74,11 @@ static void open_house(void) {
     CHECK(control_socket_open(&s->local, &s->loop, NULL, &no_guests, NULL, NULL) == 0);
     console_init(&s->console, &s->loop, frames_nowhere());
     failure_writer_open(&s->failure, &s->reaper, "/proc/nowhere");
+    supervisor_share(s);
     const struct executor_options options = {
-        &s->loop,      &s->reaper,  &s->sweep,   &job,        environment,
-        &s->local,     &s->tools,   &s->console, &s->failure, &s->event_log,
-        &s->uploading, &role_state, tell,        queued,      &w};
+        .uploading = &s->uploading, .tell = tell, .queued = queued, .context = &w};
     CHECK(role_state_open(&role_state, &job, NULL) == 0);
-    CHECK(executor_open(&s->host, &options, NULL) == 0);
+    CHECK(executor_open(&s->host, &s->services, &options, NULL) == 0);
     CHECK(boot_timer_open(&w.late, &s->loop, never, NULL, NULL) == 0);
     w.deadline = w.announce = w.lease = (struct timer){.fire = never};
     w.seeking =

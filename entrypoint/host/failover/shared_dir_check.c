@@ -24,18 +24,14 @@ static void take_step(struct shared_dir_check *p, enum shared_dir_probe_step ste
                       const char *word) {
     struct error err = {0};
     struct shared_dir_probe_options options = {
-        .loop = p->loop,
-        .reaper = p->reaper,
-        .base = p->job->settings.base_dir,
         .run = p->run,
         .host = of,
-        .hosts = p->job->cluster.count,
         .step = step,
         .word = step == SHARED_DIR_PROBE_WRITE ? p->word : word,
         .done = step == SHARED_DIR_PROBE_REMOVE ? removed : proved,
         .context = p};
     if ((step == SHARED_DIR_PROBE_WRITE && shared_dir_probe_word(p->word, &err) != 0) ||
-        shared_dir_probe_start(&p->proving, &options, &err) != 0)
+        shared_dir_probe_start(&p->proving, p->services, &options, &err) != 0)
         options.done(p, &err);
 }
 
@@ -51,7 +47,7 @@ void shared_dir_check_step(struct shared_dir_check *p, const json_t *order) {
 bool shared_dir_check_end(struct shared_dir_check *p) {
     bool is_there = p->word[0] != '\0' && p->proving.step != SHARED_DIR_PROBE_REMOVE;
     if (is_there)
-        take_step(p, SHARED_DIR_PROBE_REMOVE, p->job->cluster.self, "");
+        take_step(p, SHARED_DIR_PROBE_REMOVE, p->services->job->cluster.self, "");
     return is_there;
 }
 

@@ -4,15 +4,14 @@
 #define ENTRYPOINT_HOST_FAILOVER_SHARED_DIR_CHECK_H
 
 #include "entrypoint/host/failover/shared_dir_probe.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 
 struct shared_dir_check {
-    struct loop *loop; /* borrowed, like everything below */
-    struct reaper *reaper;
-    const struct job *job;
+    const struct services *services;              /* borrowed, like everything below */
     const char *run;                              /* the run ID, once there is one */
     void (*tell)(void *context, json_t *message); /* takes the reference */
     void *context;

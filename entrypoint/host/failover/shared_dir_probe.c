@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "entrypoint/job/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +80,7 @@ static _Noreturn void work(const char *path, const char *other, enum shared_dir_
 /* --- parent ----------------------------------------------------------------------------------- */
 
 static void forget(struct shared_dir_probe *p) {
-    loop_cancel(p->loop, &p->deadline);
+    loop_cancel(p->services->loop, &p->deadline);
     (void)close(p->answer);
     p->child.pid = 0;
 }
@@ -100,10 +101,10 @@ static void ended(void *context, int status) {
 }
 
 void shared_dir_probe_close(struct shared_dir_probe *p) {
-    if (p->loop == NULL || p->child.pid <= 0)
+    if (p->services == NULL || p->child.pid <= 0)
         return;
     (void)kill(p->child.pid, SIGKILL);
-    reaper_forget(p->reaper, &p->child);
+    reaper_forget(p->services->reaper, &p->child);
     forget(p);
 }
 
@@ -117,31 +118,30 @@ static void late(void *context) {
     p->done(p->context, &fault);
 }
 
-static int path_of(const struct shared_dir_probe_options *o, size_t host, char ret[PATH_MAX],
+static int path_of(const char *base, const char *run, size_t host, char ret[PATH_MAX],
                    struct error *err) {
-    int size = snprintf(ret, PATH_MAX, "%s/checkpoints/.ringmaster-%s-%zu", o->base, o->run, host);
+    int size = snprintf(ret, PATH_MAX, "%s/checkpoints/.ringmaster-%s-%zu", base, run, host);
     if (size >= 0 && size < PATH_MAX)
         return 0;
     return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
 }
 
-int shared_dir_probe_start(struct shared_dir_probe *p, const struct shared_dir_probe_options *o,
-                           struct error *err) {
+int shared_dir_probe_start(struct shared_dir_probe *p, const struct services *services,
+                           const struct shared_dir_probe_options *o, struct error *err) {
+    const struct job *job = services->job;
+    const char *base = job->settings.base_dir;
     int ends[2];
     char path[PATH_MAX];
     char other[PATH_MAX];
     shared_dir_probe_close(p);
-    *p = (struct shared_dir_probe){.loop = o->loop,
-                                   .reaper = o->reaper,
-                                   .step = o->step,
-                                   .done = o->done,
-                                   .context = o->context};
+    *p = (struct shared_dir_probe){
+        .services = services, .step = o->step, .done = o->done, .context = o->context};
     p->child = (struct child){.ended = ended, .context = p};
     p->deadline = (struct timer){.fire = late, .context = p};
-    if (path_of(o, o->host, path, err) != 0 ||
-        path_of(o, (o->host > 0 ? o->host : o->hosts) - 1, other, err) != 0)
+    if (path_of(base, o->run, o->host, path, err) != 0 ||
+        path_of(base, o->run, (o->host > 0 ? o->host : job->cluster.count) - 1, other, err) != 0)
         return -1;
-    (void)snprintf(p->folder, sizeof(p->folder), "%.*s/checkpoints", PATH_MAX - 32, o->base);
+    (void)snprintf(p->folder, sizeof(p->folder), "%.*s/checkpoints", PATH_MAX - 32, base);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "looking at %s", p->folder);
     p->answer = ends[0];
@@ -153,7 +153,7 @@ int shared_dir_probe_start(struct shared_dir_probe *p, const struct shared_dir_p
         (void)close(ends[0]);
         return error_set_errno(err, EXIT_CODE_INTERNAL, "looking at %s", p->folder);
     }
-    reaper_add(p->reaper, &p->child);
-    loop_after(p->loop, &p->deadline, SHARED_DIR_PROBE_SECONDS * CLOCK_SECOND);
+    reaper_add(p->services->reaper, &p->child);
+    loop_after(p->services->loop, &p->deadline, SHARED_DIR_PROBE_SECONDS * CLOCK_SECOND);
     return 0;
 }

@@ -7,6 +7,7 @@
 #define ENTRYPOINT_HOST_FAILOVER_SHARED_DIR_PROBE_H
 
 #include "common/error.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/os/child.h"
 #include "entrypoint/os/loop.h"
 
@@ -22,8 +23,7 @@ enum shared_dir_probe_step {
 };
 
 struct shared_dir_probe {
-    struct loop *loop; /* NULL: never started */
-    struct reaper *reaper;
+    const struct services *services; /* NULL: never started */
     struct child child;
     struct timer deadline;
     enum shared_dir_probe_step step;
@@ -34,12 +34,8 @@ struct shared_dir_probe {
 };
 
 struct shared_dir_probe_options {
-    struct loop *loop;
-    struct reaper *reaper;
-    const char *base; /* the directory is BASE/checkpoints */
     const char *run;
-    size_t host;  /* the host whose file it is */
-    size_t hosts; /* of the job */
+    size_t host; /* the host whose file it is */
     enum shared_dir_probe_step step;
     const char *word; /* to write, or expected when reading */
     void (*done)(void *context, const struct error *fault);
@@ -49,8 +45,9 @@ struct shared_dir_probe_options {
 /* Draws 32 hexadecimal digits that no other run has. */
 int shared_dir_probe_word(char ret[SHARED_DIR_PROBE_WORD_SIZE], struct error *err);
 
-/* Starts; a probe under way is abandoned. DONE is called from the loop. */
-int shared_dir_probe_start(struct shared_dir_probe *p,
+/* Starts in the `checkpoints` of the job's base directory; a probe under way is abandoned. DONE is
+ * called from the loop. */
+int shared_dir_probe_start(struct shared_dir_probe *p, const struct services *services,
                            const struct shared_dir_probe_options *options, struct error *err);
 void shared_dir_probe_close(struct shared_dir_probe *p);
 

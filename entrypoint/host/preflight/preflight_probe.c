@@ -52,7 +52,7 @@ static void add_fault(struct preflight_probe *e, int code) {
 
 static void ended(void *context, int code) {
     struct preflight_probe *e = context;
-    loop_cancel(e->loop, &e->deadline);
+    loop_cancel(e->services->loop, &e->deadline);
     if (code != 0 || json_object_size(e->found) == 0)
         add_fault(e, code);
     e->done(e->context, e->found);
@@ -63,24 +63,25 @@ static void late(void *context) {
     subprocess_signal(&e->task, SIGKILL);
 }
 
-static int make_order(const struct preflight_probe_options *o, struct error *err) {
+static int make_order(const struct job *job, const struct preflight_probe_options *o,
+                      struct error *err) {
     cleanup_json json_t *order = json_deep_copy(o->order);
-    (void)json_object_set_new(order, "base", json_string(o->job->settings.base_dir));
+    (void)json_object_set_new(order, "base", json_string(job->settings.base_dir));
     (void)json_object_set_new(order, "interface", json_string(o->interface));
-    (void)json_object_set_new(order, "self", json_integer((json_int_t)o->job->cluster.self));
+    (void)json_object_set_new(order, "self", json_integer((json_int_t)job->cluster.self));
     cleanup_free char *text = order != NULL ? json_dumps(order, JSON_COMPACT) : NULL;
     if (text == NULL)
         return error_no_memory(err, "an order");
     return sealed_memfd_make("what is to be looked at", text, strlen(text), err);
 }
 
-int preflight_probe_start(struct preflight_probe *e, const struct preflight_probe_options *o,
-                          struct error *err) {
+int preflight_probe_start(struct preflight_probe *e, const struct services *services,
+                          const struct preflight_probe_options *o, struct error *err) {
     char self[PATH_MAX];
     cleanup_argv struct argv argv = {0};
     cleanup_argv struct argv environment = {0};
-    cleanup_fd int order = make_order(o, err);
-    e->loop = o->loop;
+    cleanup_fd int order = make_order(services->job, o, err);
+    e->services = services;
     e->done = o->done;
     e->context = o->context;
     e->deadline = (struct timer){.fire = late, .context = e};
@@ -96,9 +97,10 @@ int preflight_probe_start(struct preflight_probe *e, const struct preflight_prob
                                                .context = e,
                                                .keep = {order, e->listener},
                                                .as_user = true};
-    if (subprocess_start(&e->task, o->loop, o->reaper, &argv, &environment, &options, err) != 0)
+    if (subprocess_start(&e->task, services->loop, services->reaper, &argv, &environment, &options,
+                         err) != 0)
         return -1;
-    loop_after(o->loop, &e->deadline, PREFLIGHT_PROBE_MS * CLOCK_MILLISECOND);
+    loop_after(services->loop, &e->deadline, PREFLIGHT_PROBE_MS * CLOCK_MILLISECOND);
     return 0;
 }
 
@@ -106,9 +108,9 @@ void preflight_probe_close(struct preflight_probe *e) {
     if (e->listener > 0)
         (void)close(e->listener);
     e->listener = 0;
-    if (e->loop == NULL)
+    if (e->services == NULL)
         return;
-    loop_cancel(e->loop, &e->deadline);
+    loop_cancel(e->services->loop, &e->deadline);
     subprocess_done(&e->task);
     json_decref(e->found);
     e->found = NULL;

@@ -6,6 +6,7 @@
 #define ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_PROBE_H
 
 #include "common/net_address.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/os/subprocess.h"
@@ -18,7 +19,7 @@
 enum { PREFLIGHT_PROBE_MS = 4000 };
 
 struct preflight_probe {
-    struct loop *loop; /* NULL: never started */
+    const struct services *services; /* NULL: never started */
     struct subprocess task;
     struct timer deadline;
     int listener; /* 0: none */
@@ -33,16 +34,13 @@ int preflight_probe_listen(struct preflight_probe *e, const struct net_address *
                            const struct ports *ports, uint16_t *ret_port, struct error *err);
 
 struct preflight_probe_options {
-    struct loop *loop;
-    struct reaper *reaper;
-    const struct job *job;
     const char *interface;
     const json_t *order; /* the master's: peers, ask, answer */
     void (*done)(void *context, const json_t *found);
     void *context;
 };
-int preflight_probe_start(struct preflight_probe *e, const struct preflight_probe_options *options,
-                          struct error *err);
+int preflight_probe_start(struct preflight_probe *e, const struct services *services,
+                          const struct preflight_probe_options *options, struct error *err);
 void preflight_probe_close(struct preflight_probe *e);
 
 #endif

@@ -166,7 +166,7 @@ static void hear_mark(void *context, const char *line, size_t size) {
     struct input_download *s = context;
     if (size == sizeof(all_here) - 1 && memcmp(line, all_here, size) == 0) {
         s->all_here = true;
-        loop_cancel(s->o.loop, &s->deadline);
+        loop_cancel(s->services->loop, &s->deadline);
         s->o.done(s->o.context, NULL);
         return;
     }
@@ -177,7 +177,7 @@ static void hear_mark(void *context, const char *line, size_t size) {
 static void ended(void *context, int code) {
     struct input_download *s = context;
     struct error err = {0};
-    loop_cancel(s->o.loop, &s->deadline);
+    loop_cancel(s->services->loop, &s->deadline);
     if (s->all_here)
         return;
     if (code == EXIT_CODE_OK) {
@@ -187,7 +187,7 @@ static void ended(void *context, int code) {
     if (s->late)
         (void)error_set(&err, EXIT_CODE_NOT_READY,
                         "downloads did not finish within %lld s (RINGMASTER_FETCH_SECONDS)",
-                        (long long)s->o.job->settings.fetch_seconds);
+                        (long long)s->services->job->settings.fetch_seconds);
     else if (code > 128)
         (void)error_set(&err, EXIT_CODE_INTERNAL,
                         "downloads failed: the transfer process was killed by signal %d%s%s",
@@ -209,7 +209,7 @@ static void late(void *context) {
 static int add_door(const struct input_download *s, const char *told, json_t *order, int *listener,
                     struct error *err) {
     const struct net_address any = {0};
-    const struct job *job = s->o.job;
+    const struct job *job = s->services->job;
     *listener = listener_listen(&any, job->ports.passing, "what hosts pass on", err);
     if (*listener < 0)
         return -1;
@@ -218,29 +218,26 @@ static int add_door(const struct input_download *s, const char *told, json_t *or
 }
 
 static int start_child(struct input_download *s, const char *told, struct error *err) {
-    const struct job *job = s->o.job;
-    cleanup_json json_t *order = input_download_order(job, s->o.environment);
+    const struct job *job = s->services->job;
+    cleanup_json json_t *order = input_download_order(job, s->services->environment);
     cleanup_fd int listener = -1;
     int opened = s->o.key != NULL ? add_door(s, told, order, &listener, err) : 0;
     explicit_bzero(s->key, sizeof(s->key));
     if (opened != 0)
         return -1;
-    const struct transfer_process_options options = {.loop = s->o.loop,
-                                                     .reaper = s->o.reaper,
-                                                     .job = job,
-                                                     .verb = "fetch",
+    const struct transfer_process_options options = {.verb = "fetch",
                                                      .order = order,
                                                      .listener = listener > 0 ? listener : 0,
                                                      .line = hear,
                                                      .mark = hear_mark,
                                                      .ended = ended,
                                                      .context = s};
-    if (transfer_process_start(&s->task, &options, err) != 0)
+    if (transfer_process_start(&s->task, s->services, &options, err) != 0)
         return -1;
     log_info("downloading %s%zu channels%s", job->sources.code != NULL ? "code and " : "",
              job->sources.count, job->settings.checkpoints != NULL ? ", checkpoints" : "");
     s->deadline.fire = late;
-    loop_after(s->o.loop, &s->deadline,
+    loop_after(s->services->loop, &s->deadline,
                (job->settings.fetch_seconds + GRACE_SECONDS) * CLOCK_SECOND);
     return 0;
 }
@@ -259,10 +256,10 @@ static void not_told(void *context) {
     begin(s, NULL);
 }
 
-int input_download_start(struct input_download *s, const struct input_download_options *options,
-                         struct error *err) {
-    const struct cluster *c = &options->job->cluster;
-    *s = (struct input_download){.o = *options};
+int input_download_start(struct input_download *s, const struct services *services,
+                         const struct input_download_options *options, struct error *err) {
+    const struct cluster *c = &services->job->cluster;
+    *s = (struct input_download){.services = services, .o = *options};
     s->deadline.context = s;
     if (s->o.key != NULL)
         memcpy(s->key, s->o.key, sizeof(s->key));
@@ -270,29 +267,29 @@ int input_download_start(struct input_download *s, const struct input_download_o
         return start_child(s, NULL, err);
     s->waits = true;
     s->deadline.fire = not_told;
-    loop_after(s->o.loop, &s->deadline, patience_of(s->o.job) * CLOCK_SECOND);
+    loop_after(s->services->loop, &s->deadline, patience_of(s->services->job) * CLOCK_SECOND);
     return 0;
 }
 
 void input_download_ask(struct input_download *s, const char *address) {
-    if (s->o.loop == NULL || !s->waits)
+    if (s->services == NULL || !s->waits)
         return;
-    loop_cancel(s->o.loop, &s->deadline);
+    loop_cancel(s->services->loop, &s->deadline);
     begin(s, address);
 }
 
 void input_download_rest(struct input_download *s) {
-    if (s->o.loop != NULL && s->all_here)
+    if (s->services != NULL && s->all_here)
         input_download_close(s);
 }
 
 void input_download_close(struct input_download *s) {
-    if (s->o.loop == NULL)
+    if (s->services == NULL)
         return;
     if (s->all_here)
         subprocess_signal(&s->task, SIGKILL);
-    loop_cancel(s->o.loop, &s->deadline);
+    loop_cancel(s->services->loop, &s->deadline);
     subprocess_done(&s->task);
     explicit_bzero(s->key, sizeof(s->key));
-    s->o.loop = NULL;
+    s->services = NULL;
 }

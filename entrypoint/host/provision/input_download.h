@@ -9,6 +9,7 @@
 #ifndef ENTRYPOINT_HOST_PROVISION_INPUT_DOWNLOAD_H
 #define ENTRYPOINT_HOST_PROVISION_INPUT_DOWNLOAD_H
 
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/key.h"
 #include "entrypoint/job/upload_targets.h"
@@ -16,10 +17,6 @@
 #include "entrypoint/os/subprocess.h"
 
 struct input_download_options {
-    struct loop *loop;
-    struct reaper *reaper;
-    const struct job *job;
-    char *const *environment; /* this process's own */
     /* Key of the servers with which hosts share downloads, KEY_SIZE bytes; NULL: they do not. */
     const unsigned char *key;
     /* An output line of the child, with prefix and line end. */
@@ -32,7 +29,8 @@ struct input_download_options {
 };
 
 struct input_download {
-    struct input_download_options o; /* its loop is NULL: never started */
+    const struct services *services; /* NULL: never started */
+    struct input_download_options o;
     unsigned char key[KEY_SIZE];
     struct subprocess task;
     struct timer deadline;
@@ -41,8 +39,8 @@ struct input_download {
     bool waits;    /* for the upstream host to be named */
 };
 
-int input_download_start(struct input_download *s, const struct input_download_options *options,
-                         struct error *err);
+int input_download_start(struct input_download *s, const struct services *services,
+                         const struct input_download_options *options, struct error *err);
 /* Names the upstream host; called once for a worker that does not know it. */
 void input_download_ask(struct input_download *s, const char *address);
 /* All hosts have what they need: stops serving. A download under way continues. */

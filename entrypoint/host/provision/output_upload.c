@@ -46,12 +46,12 @@ json_t *output_upload_order(const struct job *job, char *const *environment) {
 
 static void hear(void *context, const char *line, size_t size) {
     const struct output_upload *u = context;
-    u->options.line(u->options.context, line, size);
+    u->line(u->line_context, line, size);
 }
 
 static void conclude(struct output_upload *u, const struct error *failure) {
-    loop_cancel(u->options.loop, &u->hurry);
-    loop_cancel(u->options.loop, &u->kill);
+    loop_cancel(u->services->loop, &u->hurry);
+    loop_cancel(u->services->loop, &u->kill);
     u->finishing = false;
     u->done(u->context, failure);
 }
@@ -59,7 +59,7 @@ static void conclude(struct output_upload *u, const struct error *failure) {
 static void ended(void *context, int code) {
     struct output_upload *u = context;
     struct error err = {0};
-    process_tree_keep(u->options.sweep, 0);
+    process_tree_keep(u->services->sweep, 0);
     if (!u->finishing) {
         log_warning("the upload process for checkpoints exited with %d: %s; it is restarted at the "
                     "end of the job",
@@ -74,19 +74,13 @@ static void ended(void *context, int code) {
 }
 
 static int start(struct output_upload *u, struct error *err) {
-    const struct output_upload_options *o = &u->options;
-    cleanup_json json_t *order = output_upload_order(o->job, o->environment);
-    const struct transfer_process_options options = {.loop = o->loop,
-                                                     .reaper = o->reaper,
-                                                     .job = o->job,
-                                                     .verb = "upload",
-                                                     .order = order,
-                                                     .line = hear,
-                                                     .ended = ended,
-                                                     .context = u};
-    if (transfer_process_start(&u->task, &options, err) != 0)
+    const struct services *services = u->services;
+    cleanup_json json_t *order = output_upload_order(services->job, services->environment);
+    const struct transfer_process_options options = {
+        .verb = "upload", .order = order, .line = hear, .ended = ended, .context = u};
+    if (transfer_process_start(&u->task, services, &options, err) != 0)
         return -1;
-    process_tree_keep(o->sweep, u->task.child.pid);
+    process_tree_keep(services->sweep, u->task.child.pid);
     return 0;
 }
 
@@ -100,9 +94,10 @@ static void kill_it(void *context) {
     subprocess_signal(&u->task, SIGKILL);
 }
 
-int output_upload_open(struct output_upload *u, const struct output_upload_options *options,
+int output_upload_open(struct output_upload *u, const struct services *services,
+                       void (*line)(void *context, const char *line, size_t size), void *context,
                        struct error *err) {
-    *u = (struct output_upload){.options = *options};
+    *u = (struct output_upload){.services = services, .line = line, .line_context = context};
     u->hurry = (struct timer){.fire = hurry, .context = u};
     u->kill = (struct timer){.fire = kill_it, .context = u};
     if (start(u, err) != 0)
@@ -114,8 +109,8 @@ int output_upload_open(struct output_upload *u, const struct output_upload_optio
 void output_upload_close(struct output_upload *u) {
     if (!u->open)
         return;
-    loop_cancel(u->options.loop, &u->hurry);
-    loop_cancel(u->options.loop, &u->kill);
+    loop_cancel(u->services->loop, &u->hurry);
+    loop_cancel(u->services->loop, &u->kill);
     subprocess_signal(&u->task, SIGKILL);
     subprocess_done(&u->task);
     u->open = false;
@@ -132,8 +127,8 @@ static void limit(struct output_upload *u, int64_t seconds) {
     }
     if (u->kill.active && u->kill.deadline <= end)
         return;
-    loop_at(u->options.loop, &u->hurry, end - spare);
-    loop_at(u->options.loop, &u->kill, end);
+    loop_at(u->services->loop, &u->hurry, end - spare);
+    loop_at(u->services->loop, &u->kill, end);
 }
 
 void output_upload_finish(struct output_upload *u, int64_t seconds,
@@ -159,6 +154,6 @@ void output_upload_hurry(struct output_upload *u, int64_t seconds) {
 void output_upload_drop(struct output_upload *u) {
     if (!u->open || !u->task.running)
         return;
-    process_tree_keep(u->options.sweep, 0);
+    process_tree_keep(u->services->sweep, 0);
     subprocess_signal(&u->task, SIGUSR2);
 }

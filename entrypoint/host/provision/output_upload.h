@@ -5,6 +5,7 @@
 #ifndef ENTRYPOINT_HOST_PROVISION_OUTPUT_UPLOAD_H
 #define ENTRYPOINT_HOST_PROVISION_OUTPUT_UPLOAD_H
 
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/os/process_tree.h"
@@ -12,19 +13,11 @@
 
 #include <jansson.h>
 
-struct output_upload_options {
-    struct loop *loop;
-    struct reaper *reaper;
-    struct process_tree *sweep; /* spares the child */
-    const struct job *job;
-    char *const *environment; /* this process's own */
+struct output_upload {
+    const struct services *services;
     /* An output line of the child, with prefix and line end. */
     void (*line)(void *context, const char *line, size_t size);
-    void *context;
-};
-
-struct output_upload {
-    struct output_upload_options options;
+    void *line_context;
     struct subprocess task;
     struct timer hurry; /* then uploads under way are abandoned */
     struct timer kill;
@@ -34,7 +27,9 @@ struct output_upload {
     void *context;
 };
 
-int output_upload_open(struct output_upload *u, const struct output_upload_options *options,
+/* The process tree of SERVICES spares the child. */
+int output_upload_open(struct output_upload *u, const struct services *services,
+                       void (*line)(void *context, const char *line, size_t size), void *context,
                        struct error *err);
 void output_upload_close(struct output_upload *u);
 

@@ -43,8 +43,8 @@ static void ended(void *context, int code) {
     struct pip_install *i = context;
     struct error err = {0};
     char words[LAST_WORDS_MAX];
-    loop_cancel(i->loop, &i->deadline);
-    loop_cancel(i->loop, &i->pulse);
+    loop_cancel(i->services->loop, &i->deadline);
+    loop_cancel(i->services->loop, &i->pulse);
     if (code == EXIT_CODE_OK) {
         i->done(i->context, NULL);
         return;
@@ -70,18 +70,17 @@ static void late(void *context) {
 
 static void pulse(void *context) {
     struct pip_install *i = context;
-    loop_after(i->loop, &i->pulse, i->period);
+    loop_after(i->services->loop, &i->pulse, i->period);
     i->runs(i->context);
 }
 
 /* pip gets the program's environment and user, because a package's setup.py is the user's code.
  * Debian's pip refuses to install next to the system's packages, and warns of root; in a container
  * both are intended. */
-static int make_environment(const struct pip_install_options *o, struct argv *ret,
-                            struct error *err) {
+static int make_environment(const struct services *services, struct argv *ret, struct error *err) {
     static const char *const defaults[][2] = {{"PIP_BREAK_SYSTEM_PACKAGES", "1"},
                                               {"PIP_ROOT_USER_ACTION", "ignore"}};
-    if (environment_host(o->job, o->environment, ret, err) != 0)
+    if (environment_host(services->job, services->environment, ret, err) != 0)
         return -1;
     for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
         if (argv_get_env(ret, defaults[i][0]) == NULL &&
@@ -90,15 +89,15 @@ static int make_environment(const struct pip_install_options *o, struct argv *re
     return 0;
 }
 
-int pip_install_start(struct pip_install *i, const struct pip_install_options *o,
-                      struct error *err) {
-    const struct program *p = &o->job->program;
+int pip_install_start(struct pip_install *i, const struct services *services,
+                      const struct pip_install_options *o, struct error *err) {
+    const struct program *p = &services->job->program;
     char prefix[LINE_SPLITTER_PREFIX_SIZE];
     cleanup_argv struct argv argv = {0};
     cleanup_argv struct argv environment = {0};
-    *i = (struct pip_install){.loop = o->loop,
-                              .seconds = o->job->settings.fetch_seconds,
-                              .period = o->job->settings.ready_seconds * CLOCK_SECOND / 4,
+    *i = (struct pip_install){.services = services,
+                              .seconds = services->job->settings.fetch_seconds,
+                              .period = services->job->settings.ready_seconds * CLOCK_SECOND / 4,
                               .line = o->line,
                               .runs = o->runs,
                               .done = o->done,
@@ -106,31 +105,32 @@ int pip_install_start(struct pip_install *i, const struct pip_install_options *o
     i->deadline = (struct timer){.fire = late, .context = i};
     i->pulse = (struct timer){.fire = pulse, .context = i};
     (void)snprintf(prefix, sizeof(prefix), "[%s pip] ",
-                   o->job->cluster.hosts[o->job->cluster.self].name.text);
+                   services->job->cluster.hosts[services->job->cluster.self].name.text);
     const struct subprocess_options options = {.prefix = prefix,
                                                .directory = p->root,
                                                .line = hear,
                                                .ended = ended,
                                                .context = i,
                                                .as_user = true};
-    if (python_code_redact(p->root, o->environment, err) != 0 ||
+    if (python_code_redact(p->root, services->environment, err) != 0 ||
         python_code_pip(p->argv.items[0], p->root, &p->code, &argv, err) != 0 ||
-        make_environment(o, &environment, err) != 0 ||
-        subprocess_start(&i->task, o->loop, o->reaper, &argv, &environment, &options, err) != 0)
+        make_environment(services, &environment, err) != 0 ||
+        subprocess_start(&i->task, services->loop, services->reaper, &argv, &environment, &options,
+                         err) != 0)
         return error_wrap(err, "installing the program's requirements");
     log_info("installing the program's requirements: %s%s%s",
              p->code.package ? "the package in " : "requirements.txt in ", p->root,
              p->code.package && p->code.requirements ? ", requirements.txt" : "");
-    loop_after(o->loop, &i->deadline, i->seconds * CLOCK_SECOND);
-    loop_after(o->loop, &i->pulse, i->period);
+    loop_after(services->loop, &i->deadline, i->seconds * CLOCK_SECOND);
+    loop_after(services->loop, &i->pulse, i->period);
     return 0;
 }
 
 void pip_install_close(struct pip_install *i) {
-    if (i->loop == NULL)
+    if (i->services == NULL)
         return;
-    loop_cancel(i->loop, &i->deadline);
-    loop_cancel(i->loop, &i->pulse);
+    loop_cancel(i->services->loop, &i->deadline);
+    loop_cancel(i->services->loop, &i->pulse);
     subprocess_done(&i->task);
-    i->loop = NULL;
+    i->services = NULL;
 }

@@ -6,12 +6,13 @@
 #ifndef ENTRYPOINT_HOST_PROVISION_PIP_INSTALL_H
 #define ENTRYPOINT_HOST_PROVISION_PIP_INSTALL_H
 
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/os/subprocess.h"
 
 struct pip_install {
-    struct loop *loop; /* NULL: never started */
+    const struct services *services; /* NULL: never started */
     struct subprocess task;
     struct timer deadline;
     struct timer pulse;
@@ -25,10 +26,6 @@ struct pip_install {
 };
 
 struct pip_install_options {
-    struct loop *loop;
-    struct reaper *reaper;
-    const struct job *job;    /* its program is known */
-    char *const *environment; /* this process's own */
     /* An output line, with prefix and line end. */
     void (*line)(void *context, const char *line, size_t size);
     /* Called regularly while it runs, so that this host is not given up. */
@@ -38,8 +35,9 @@ struct pip_install_options {
     void *context;
 };
 
-int pip_install_start(struct pip_install *i, const struct pip_install_options *options,
-                      struct error *err);
+/* The job's program is known. */
+int pip_install_start(struct pip_install *i, const struct services *services,
+                      const struct pip_install_options *options, struct error *err);
 void pip_install_close(struct pip_install *i);
 
 static inline bool pip_install_is_needed(const struct job *job) {

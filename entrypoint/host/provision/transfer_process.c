@@ -70,8 +70,8 @@ int transfer_process_command(struct argv *ret, struct error *err) {
 
 #endif
 
-int transfer_process_start(struct subprocess *t, const struct transfer_process_options *o,
-                           struct error *err) {
+int transfer_process_start(struct subprocess *t, const struct services *services,
+                           const struct transfer_process_options *o, struct error *err) {
     char prefix[LINE_SPLITTER_PREFIX_SIZE];
     cleanup_argv struct argv argv = {0};
     cleanup_argv struct argv environment = {0};
@@ -82,7 +82,7 @@ int transfer_process_start(struct subprocess *t, const struct transfer_process_o
         argv_set_env(&environment, "LANG", "C.UTF-8", err) != 0)
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ",
-                   o->job->cluster.hosts[o->job->cluster.self].name.text, o->verb);
+                   services->job->cluster.hosts[services->job->cluster.self].name.text, o->verb);
     const struct subprocess_options options = {.prefix = prefix,
                                                .line = o->line,
                                                .mark = o->mark,
@@ -90,7 +90,8 @@ int transfer_process_start(struct subprocess *t, const struct transfer_process_o
                                                .context = o->context,
                                                .keep = {order, o->listener},
                                                .hold = {SIGUSR1, SIGUSR2}};
-    return subprocess_start(t, o->loop, o->reaper, &argv, &environment, &options, err);
+    return subprocess_start(t, services->loop, services->reaper, &argv, &environment, &options,
+                            err);
 }
 
 const char *transfer_process_last_word(const struct subprocess *t) {

@@ -6,6 +6,7 @@
 #define ENTRYPOINT_HOST_PROVISION_TRANSFER_PROCESS_H
 
 #include "common/argv.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/os/subprocess.h"
@@ -20,9 +21,6 @@ int transfer_process_command(struct argv *ret, struct error *err);
 json_t *transfer_process_environment(const struct job *job, char *const *environment);
 
 struct transfer_process_options {
-    struct loop *loop;
-    struct reaper *reaper;
-    const struct job *job;
     const char *verb; /* prefix of its lines: "fetch" */
     json_t *order;    /* NULL: out of memory */
     int listener;     /* an inherited descriptor, named in the order; 0: none */
@@ -33,8 +31,8 @@ struct transfer_process_options {
     void *context;
 };
 
-int transfer_process_start(struct subprocess *t, const struct transfer_process_options *options,
-                           struct error *err);
+int transfer_process_start(struct subprocess *t, const struct services *services,
+                           const struct transfer_process_options *options, struct error *err);
 
 /* Returns the last output line, without line end. Valid until the next call. */
 const char *transfer_process_last_word(const struct subprocess *t);

@@ -7,12 +7,9 @@
 #include <jansson.h>
 #include <stddef.h>
 
-struct event_log;
-
 struct crew_sinks {
     void (*tell)(void *context, json_t *message); /* to the master; takes the reference */
     void (*line)(void *context, const char *line, size_t size);
-    struct event_log *event_log; /* may be NULL */
     void *context;
 };
 

@@ -47,24 +47,24 @@ static void look(void *context) {
     char text[STATUS_LINE_MAX];
     double fraction = -1;
     const struct progress_state state = rank_set_progress(p->ranks);
-    progress_line_text(&p->pace, &state, cluster_ranks(&p->ranks->job->cluster), clock_now(), text,
-                       &fraction);
-    console_status(p->console, fraction, text);
-    loop_after(p->loop, &p->look, pause_between);
+    progress_line_text(&p->pace, &state, cluster_ranks(&p->services->job->cluster), clock_now(),
+                       text, &fraction);
+    console_status(p->services->console, fraction, text);
+    loop_after(p->services->loop, &p->look, pause_between);
 }
 
-void progress_line_open(struct progress_line *p, struct loop *loop, struct console *console,
+void progress_line_open(struct progress_line *p, const struct services *services,
                         const struct rank_set *ranks) {
     *p = (struct progress_line){
-        .loop = loop, .console = console, .ranks = ranks, .look = {.fire = look, .context = p}};
-    if (console_is_terminal(console))
-        loop_after(loop, &p->look, pause_between);
+        .services = services, .ranks = ranks, .look = {.fire = look, .context = p}};
+    if (console_is_terminal(services->console))
+        loop_after(services->loop, &p->look, pause_between);
 }
 
 void progress_line_close(struct progress_line *p) {
-    if (p->loop == NULL)
+    if (p->services == NULL)
         return;
-    loop_cancel(p->loop, &p->look);
-    console_status(p->console, -1, "");
-    p->loop = NULL;
+    loop_cancel(p->services->loop, &p->look);
+    console_status(p->services->console, -1, "");
+    p->services = NULL;
 }

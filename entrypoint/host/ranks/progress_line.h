@@ -9,6 +9,7 @@
 
 #include "common/log/status_line.h"
 #include "common/system/progress.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/os/console.h"
 #include "entrypoint/os/loop.h"
 
@@ -30,15 +31,14 @@ void progress_line_text(struct progress_pace *pace, const struct progress_state 
                         size_t ranks, int64_t now, char ret[STATUS_LINE_MAX], double *ret_fraction);
 
 struct progress_line {
-    struct loop *loop; /* borrowed, as all pointers; NULL: not open */
-    struct console *console;
+    const struct services *services; /* borrowed, as all pointers; NULL: not open */
     const struct rank_set *ranks;
     struct timer look;
     struct progress_pace pace;
 };
 
-/* Starts the looks if CONSOLE is a terminal. */
-void progress_line_open(struct progress_line *p, struct loop *loop, struct console *console,
+/* Starts the looks if the console is a terminal. */
+void progress_line_open(struct progress_line *p, const struct services *services,
                         const struct rank_set *ranks);
 /* Removes the line from the screen. Zeroed is fine. */
 void progress_line_close(struct progress_line *p);

@@ -53,11 +53,11 @@ static bool is_exact(const struct settings *s) {
 }
 
 static void look_at_silent(const struct rank_monitor *w, struct rank_slot *s, int64_t now) {
-    if (silence_limit(&w->job->settings) == 0)
+    if (silence_limit(&w->services->job->settings) == 0)
         return;
     const struct idle_facts facts = {.now = now,
-                                     .limit = silence_limit(&w->job->settings),
-                                     .exact = is_exact(&w->job->settings),
+                                     .limit = silence_limit(&w->services->job->settings),
+                                     .exact = is_exact(&w->services->job->settings),
                                      .printed = s->out.bytes + s->error_out.bytes,
                                      .cpu = cpu_of,
                                      .context = s};
@@ -92,7 +92,7 @@ static void say_late(const struct rank_slot *s, int64_t now) {
 
 /* Looks at one rank. Returns the limit of its silence; 0: none. */
 static int64_t look_at(const struct rank_monitor *w, struct rank_slot *s, int64_t now) {
-    const struct settings *settings = &w->job->settings;
+    const struct settings *settings = &w->services->job->settings;
     const struct stall_rule rule = {.most = settings->stall_seconds * CLOCK_SECOND,
                                     .learned = settings->stall_learned};
     struct progress_state state = progress_read(&s->progress);
@@ -117,7 +117,7 @@ static int64_t look_at(const struct rank_monitor *w, struct rank_slot *s, int64_
 /* --- schedule -------------------------------------------------------------------------------- */
 
 static bool is_alone(const struct rank_monitor *w) {
-    return w->job->cluster.count == 1;
+    return w->services->job->cluster.count == 1;
 }
 
 static bool is_asked_for(const struct settings *s) {
@@ -136,7 +136,7 @@ struct looked {
  * show their pace. Before that, a silence is looked at twice: after it begins and when its limit
  * ends. */
 static void watch_again(struct rank_monitor *w, const struct looked *l) {
-    bool often = w->shown || w->job->settings.idle_seconds > 0;
+    bool often = w->shown || w->services->job->settings.idle_seconds > 0;
     if (!is_alone(w))
         w->pause = watch_pause;
     else if (often)
@@ -145,13 +145,13 @@ static void watch_again(struct rank_monitor *w, const struct looked *l) {
         w->pause = l->rest > watch_pause ? l->rest : watch_pause;
     else
         return;
-    loop_within(w->loop, &w->look, w->pause);
+    loop_within(w->services->loop, &w->look, w->pause);
 }
 
 /* The time until a rank without marks may have to be reported; -1: never. */
 static int64_t rest_of(const struct rank_monitor *w, const struct rank_slot *s, int64_t now) {
-    int64_t silence = silence_limit(&w->job->settings);
-    bool exact = is_exact(&w->job->settings);
+    int64_t silence = silence_limit(&w->services->job->settings);
+    bool exact = is_exact(&w->services->job->settings);
     return silence > 0 && !s->reported ? idle_pause(&s->idleness, silence, exact, now) : -1;
 }
 
@@ -208,7 +208,7 @@ static void opened(void *context, uint32_t events) {
     (void)events;
     if (!has_open(w->opens.fd))
         return;
-    loop_unwatch(w->loop, &w->opens);
+    loop_unwatch(w->services->loop, &w->opens);
     w->shown = true;
     if (w->begun)
         watch_again(w, &none);
@@ -223,12 +223,12 @@ static bool watch_memory(struct rank_monitor *w, struct rank_slot *s, int fd) {
         w->opens.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     s->opens = w->opens.fd < 0 ? -1 : inotify_add_watch(w->opens.fd, path, IN_OPEN | IN_ONESHOT);
     return s->opens >= 0 &&
-           (w->opens.active || loop_watch(w->loop, &w->opens, EPOLLIN, &ignored) == 0);
+           (w->opens.active || loop_watch(w->services->loop, &w->opens, EPOLLIN, &ignored) == 0);
 }
 
 void rank_monitor_seat(struct rank_monitor *w, struct rank_slot *seat, int fd) {
     seat->opens = -1;
-    if (is_alone(w) && is_asked_for(&w->job->settings) && fd >= 0 && !w->shown)
+    if (is_alone(w) && is_asked_for(&w->services->job->settings) && fd >= 0 && !w->shown)
         w->shown = !watch_memory(w, seat, fd);
 }
 
@@ -240,10 +240,9 @@ void rank_monitor_leave(const struct rank_monitor *w, struct rank_slot *seat) {
 
 /* --- its life -------------------------------------------------------------------------------- */
 
-void rank_monitor_init(struct rank_monitor *w, struct loop *loop, const struct job *job,
+void rank_monitor_init(struct rank_monitor *w, const struct services *services,
                        const struct crew_sinks *sinks, struct rank_slot *const *seats) {
-    *w = (struct rank_monitor){.loop = loop,
-                               .job = job,
+    *w = (struct rank_monitor){.services = services,
                                .sinks = sinks,
                                .seats = seats,
                                .look = {.fire = watch, .context = w},
@@ -254,7 +253,7 @@ void rank_monitor_begin(struct rank_monitor *w) {
     struct looked looked = {.rest = -1, .taught = true};
     int64_t now = clock_now();
     w->pause = 0;
-    if (!is_asked_for(&w->job->settings))
+    if (!is_asked_for(&w->services->job->settings))
         return;
     w->begun = true;
     for (struct rank_slot *s = *w->seats; s != NULL; s = s->next) {
@@ -265,10 +264,10 @@ void rank_monitor_begin(struct rank_monitor *w) {
 }
 
 void rank_monitor_close(struct rank_monitor *w) {
-    if (w->loop == NULL)
+    if (w->services == NULL)
         return;
-    loop_cancel(w->loop, &w->look);
-    loop_unwatch(w->loop, &w->opens);
+    loop_cancel(w->services->loop, &w->look);
+    loop_unwatch(w->services->loop, &w->opens);
     if (w->opens.fd >= 0)
         (void)close(w->opens.fd);
     w->opens.fd = -1;

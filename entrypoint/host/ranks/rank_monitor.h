@@ -4,6 +4,7 @@
 #define ENTRYPOINT_HOST_RANKS_RANK_MONITOR_H
 
 #include "entrypoint/host/ranks/crew_sinks.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/os/loop.h"
 
@@ -13,8 +14,7 @@
 struct rank_slot;
 
 struct rank_monitor {
-    struct loop *loop; /* borrowed, like everything below; NULL: not open */
-    const struct job *job;
+    const struct services *services; /* borrowed, like everything below; NULL: not open */
     const struct crew_sinks *sinks;
     struct rank_slot *const *seats; /* the first slot */
     struct timer look;
@@ -24,7 +24,7 @@ struct rank_monitor {
     bool shown; /* a rank may report progress */
 };
 
-void rank_monitor_init(struct rank_monitor *w, struct loop *loop, const struct job *job,
+void rank_monitor_init(struct rank_monitor *w, const struct services *services,
                        const struct crew_sinks *sinks, struct rank_slot *const *seats);
 /* FD holds the progress memory of SEAT's rank and stays the caller's; -1: none. */
 void rank_monitor_seat(struct rank_monitor *w, struct rank_slot *seat, int fd);

@@ -137,7 +137,7 @@ static void record_end(const struct rank_set *c, const struct rank_report *r) {
     static const char *const ends[] = {"exited", "signalled", "vanished"};
     static const char *const causes[] = {"none", "stop", "teardown"};
     static const char *const memory[] = {"unknown", "enough", "killed"};
-    event_log_put(c->sinks.event_log, RECORD_RANK_ENDED,
+    event_log_put(c->services->event_log, RECORD_RANK_ENDED,
                   json_pack("{s:I, s:s, s:i, s:s, s:s}", "rank", (json_int_t)r->rank, "end",
                             ends[r->end], "value", r->value, "cause", causes[r->cause], "memory",
                             memory[r->memory]));
@@ -151,7 +151,7 @@ static void report(struct rank_slot *s, struct rank_report *r) {
     s->reported = true;
     rank_monitor_leave(&s->rank_set->watch, s);
     r->rank = s->rank;
-    r->host = (unsigned)s->rank_set->job->cluster.self;
+    r->host = (unsigned)s->rank_set->services->job->cluster.self;
     r->memory = rank_set_memory(s->rank_set);
     r->step = progress_read(&s->progress).step;
     struct tail last;
@@ -180,7 +180,7 @@ static void shim_said(void *context, const json_t *message) {
     struct rank_slot *s = context;
     struct rank_report r;
     struct error err;
-    const struct cluster *cluster = &s->rank_set->job->cluster;
+    const struct cluster *cluster = &s->rank_set->services->job->cluster;
     switch (message_kind(message)) {
     case MESSAGE_TEARDOWN:
         s->cause = RANK_CAUSE_TEARDOWN;
@@ -211,27 +211,28 @@ static void shim_gone(void *context, const struct error *why) {
 
 static const struct link_events events = {.message = shim_said, .closed = shim_gone};
 
-static int make_spec(struct rank_set *c, char *const *own, struct error *err) {
+static int make_spec(struct rank_set *c, struct error *err) {
+    const struct job *job = c->services->job;
     cleanup_argv struct argv environment = {0};
-    if (environment_host(c->job, own, &environment, err) != 0)
+    if (environment_host(job, c->services->environment, &environment, err) != 0)
         return -1;
-    c->threads = environment_threads(c->job, &environment, cpus_usable(""));
+    c->threads = environment_threads(job, &environment, cpus_usable(""));
     if (environment_set_threads(&environment, c->threads, err) != 0)
         return -1;
     if (c->spec >= 0)
         (void)close(c->spec);
-    c->spec = launch_spec_make(&environment, &c->job->program.argv, err);
+    c->spec = launch_spec_make(&environment, &job->program.argv, err);
     return c->spec >= 0 ? 0 : -1;
 }
 
-int rank_set_open(struct rank_set *c, struct loop *loop, const struct job *job,
-                  char *const *environment, const struct crew_sinks *sinks, struct error *err) {
+int rank_set_open(struct rank_set *c, const struct services *services,
+                  const struct crew_sinks *sinks, struct error *err) {
     *c = (struct rank_set){
-        .loop = loop, .job = job, .sinks = *sinks, .spec = -1, .attempt = 1, .kernel = {.fd = -1}};
-    rank_monitor_init(&c->watch, loop, job, &c->sinks, &c->seats);
+        .services = services, .sinks = *sinks, .spec = -1, .attempt = 1, .kernel = {.fd = -1}};
+    rank_monitor_init(&c->watch, services, &c->sinks, &c->seats);
     c->oom_kills = oom_kills("");
     kmsg_open(&c->kernel, "/dev/kmsg");
-    return make_spec(c, environment, err);
+    return make_spec(c, err);
 }
 
 static void free_seat(struct rank_slot *s) {
@@ -250,7 +251,7 @@ static void free_seats(struct rank_set *c) {
 }
 
 void rank_set_done(struct rank_set *c) {
-    if (c->loop == NULL)
+    if (c->services == NULL)
         return;
     rank_monitor_close(&c->watch);
     free_seats(c);
@@ -266,14 +267,14 @@ void rank_set_clear(struct rank_set *c, unsigned attempt) {
     c->attempt = attempt;
 }
 
-int rank_set_begin(struct rank_set *c, char *const *environment, struct error *err) {
+int rank_set_begin(struct rank_set *c, struct error *err) {
     c->started = false;
     c->warned = false;
     c->stopping = false;
     c->killed = false;
     c->oom_kills = oom_kills("");
     kmsg_forget(&c->kernel);
-    return make_spec(c, environment, err);
+    return make_spec(c, err);
 }
 
 static void take_line(void *context, const char *line, size_t size) {
@@ -281,13 +282,13 @@ static void take_line(void *context, const char *line, size_t size) {
     const struct rank_set *c = s->rank_set;
     size_t prefix = strlen(s->prefix);
     c->sinks.line(c->sinks.context, line, size);
-    event_log_metric_line(c->sinks.event_log, line + prefix, size - prefix);
-    event_log_rank_line(c->sinks.event_log, s->rank, line + prefix, size - prefix);
+    event_log_metric_line(c->services->event_log, line + prefix, size - prefix);
+    event_log_rank_line(c->services->event_log, s->rank, line + prefix, size - prefix);
 }
 
 static int open_taps(struct rank_slot *s, struct link *link, struct error *err) {
     struct rank_set *c = s->rank_set;
-    const struct cluster *cluster = &c->job->cluster;
+    const struct cluster *cluster = &c->services->job->cluster;
     (void)snprintf(s->prefix, sizeof(s->prefix), "[%s rank %u] ",
                    cluster->hosts[cluster->self].name.text, s->rank);
     int out = link_take_fd(link);
@@ -297,12 +298,13 @@ static int open_taps(struct rank_slot *s, struct link *link, struct error *err) 
             (void)close(out);
         return error_set(err, EXIT_CODE_INTERNAL, "the registration of a rank has no pipes");
     }
-    if (pipe_reader_open(&s->out, c->loop, out, s->prefix, &s->tail, take_line, s, err) != 0) {
+    if (pipe_reader_open(&s->out, c->services->loop, out, s->prefix, &s->tail, take_line, s, err) !=
+        0) {
         (void)close(error_out);
         return -1;
     }
-    return pipe_reader_open(&s->error_out, c->loop, error_out, s->prefix, &s->error_tail, take_line,
-                            s, err);
+    return pipe_reader_open(&s->error_out, c->services->loop, error_out, s->prefix, &s->error_tail,
+                            take_line, s, err);
 }
 
 /* Without it a stall cannot be detected, which is no reason to fail a rank. */
@@ -322,20 +324,23 @@ static void start(struct rank_slot *s) {
         return;
     }
     (void)json_object_set_new(message, "master_addr", json_string(c->master_addr));
-    (void)json_object_set_new(message, "master_port", json_integer(c->job->ports.master));
-    (void)json_object_set_new(message, "coordinator_port", json_integer(c->job->ports.coordinator));
+    const struct ports *ports = &c->services->job->ports;
+    (void)json_object_set_new(message, "master_port", json_integer(ports->master));
+    (void)json_object_set_new(message, "coordinator_port", json_integer(ports->coordinator));
     (void)json_object_set_new(message, "open_files", json_integer((json_int_t)fd_limits_before()));
     if (c->direct)
         (void)json_object_set_new(message, "direct", json_true());
     if (c->interface[0] != '\0')
         (void)json_object_set_new(message, "interface", json_string(c->interface));
-    if (c->job->program.directory != NULL)
-        (void)json_object_set_new(message, "directory", json_string(c->job->program.directory));
+    if (c->services->job->program.directory != NULL)
+        (void)json_object_set_new(message, "directory",
+                                  json_string(c->services->job->program.directory));
     link_send_fd(s->link, message, c->spec);
 }
 
 static void tell_threads(const struct rank_set *c) {
-    unsigned ranks = c->job->cluster.hosts[c->job->cluster.self].slots;
+    const struct cluster *cluster = &c->services->job->cluster;
+    unsigned ranks = cluster->hosts[cluster->self].slots;
     if (c->threads > 0 && c->attempt == 1)
         log_info("OMP_NUM_THREADS is not set: %d for each of this host's %u ranks, their share of "
                  "its %d CPUs",
@@ -366,7 +371,7 @@ static unsigned count_seats(const struct rank_set *c) {
 
 /* Returns NULL if RANK may connect, else the reason why not. */
 static const char *refusal(const struct rank_set *c, int64_t rank, const json_t *hello) {
-    const struct cluster *cluster = &c->job->cluster;
+    const struct cluster *cluster = &c->services->job->cluster;
     if (json_integer_value(json_object_get(hello, "attempt")) != c->attempt)
         return "it is of another attempt";
     if (c->started)
@@ -386,6 +391,7 @@ static void send_away(struct rank_set *c, struct link *link, int64_t rank, const
 }
 
 void rank_set_seat(struct rank_set *c, struct link *link, const json_t *hello) {
+    const struct cluster *cluster = &c->services->job->cluster;
     struct error err;
     int64_t rank = -1;
     (void)json_member_int(hello, "hello", "rank", &rank, &err);
@@ -408,7 +414,7 @@ void rank_set_seat(struct rank_set *c, struct link *link, const json_t *hello) {
     adopt_progress(s, link);
     s->next = c->seats;
     c->seats = s;
-    if (count_seats(c) == c->job->cluster.hosts[c->job->cluster.self].slots)
+    if (count_seats(c) == cluster->hosts[cluster->self].slots)
         start_all(c);
 }
 

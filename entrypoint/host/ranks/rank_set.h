@@ -19,6 +19,7 @@
 #include "entrypoint/host/observe/event_log.h"
 #include "entrypoint/host/ranks/crew_sinks.h"
 #include "entrypoint/host/ranks/rank_monitor.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/machine/interface.h"
 #include "entrypoint/os/loop.h"
@@ -32,8 +33,7 @@
 struct rank_slot;
 
 struct rank_set {
-    struct loop *loop;
-    const struct job *job;
+    const struct services *services; /* NULL: never open */
     struct crew_sinks sinks;
     int spec;    /* environment and arguments of the programs (launch_spec.h) */
     int threads; /* OMP_NUM_THREADS of each; 0: not set by us */
@@ -52,14 +52,14 @@ struct rank_set {
 };
 
 /* Prepares the environment and arguments for this host's programs. */
-int rank_set_open(struct rank_set *c, struct loop *loop, const struct job *job,
-                  char *const *environment, const struct crew_sinks *sinks, struct error *err);
+int rank_set_open(struct rank_set *c, const struct services *services,
+                  const struct crew_sinks *sinks, struct error *err);
 void rank_set_done(struct rank_set *c);
 
 /* Between two attempts: ends all shims and programs and admits none of the old attempt again, then
  * prepares for the new one, which may have fewer hosts. */
 void rank_set_clear(struct rank_set *c, unsigned attempt);
-int rank_set_begin(struct rank_set *c, char *const *environment, struct error *err);
+int rank_set_begin(struct rank_set *c, struct error *err);
 
 /* Registers a shim; takes over the link. It is refused if it is of another attempt, for another
  * host's rank, for a rank that has registered, or after the start. */

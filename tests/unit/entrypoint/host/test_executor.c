@@ -27,6 +27,15 @@ static struct job job;
 static json_t *told;
 static size_t waiting;
 static int output[2];
+static struct output_upload uploading;
+static struct services services = {.loop = &loop,
+                                   .reaper = &reaper,
+                                   .sweep = &sweep,
+                                   .job = &job,
+                                   .local = &local,
+                                   .tools = &tools,
+                                   .console = &console,
+                                   .failure = &failure};
 
 static void tell(void *context, json_t *message) {
     (void)context;
@@ -39,6 +48,8 @@ static size_t queued(void *context) {
 }
 
 static const struct listener_events no_guests = {0};
+static const struct executor_options options = {
+    .uploading = &uploading, .tell = tell, .queued = queued};
 
 static void open_host(const char *logs) {
     static char path[] = "PATH=/usr/bin:/bin";
@@ -59,11 +70,8 @@ static void open_host(const char *logs) {
         control_socket_open(&local, &loop, unit_temp_dir(), &no_guests, NULL, &err), 0);
     console_init(&console, &loop, output[1]);
     failure_writer_open(&failure, &reaper, unit_temp_dir());
-    static struct output_upload uploading;
-    struct executor_options options = {&loop,      &reaper, &sweep,   &job,     environment,
-                                       &local,     &tools,  &console, &failure, NULL,
-                                       &uploading, NULL,    tell,     queued,   NULL};
-    CU_ASSERT_EQUAL_FATAL(executor_open(&host, &options, &err), 0);
+    services.environment = environment;
+    CU_ASSERT_EQUAL_FATAL(executor_open(&host, &services, &options, &err), 0);
 }
 
 static void close_host(void) {
@@ -116,19 +124,14 @@ static void an_agent_that_leads_elsewhere_is_replaced(void) {
     control_socket_file(&local, "agent", agent);
     CU_ASSERT_EQUAL(unlink(agent), 0);
     CU_ASSERT_EQUAL(symlink("/bin/true", agent), 0);
-    static struct output_upload uploading;
-    struct executor_options options = {
-        &loop,      &reaper, &sweep,   &job,     (char *const[]){NULL},
-        &local,     &tools,  &console, &failure, NULL,
-        &uploading, NULL,    tell,     queued,   NULL};
-    CU_ASSERT_EQUAL(executor_open(&second, &options, &err), 0);
+    CU_ASSERT_EQUAL(executor_open(&second, &services, &options, &err), 0);
     CU_ASSERT_EQUAL(file_self(self, sizeof(self), &err), 0);
     CU_ASSERT(readlink(agent, there, sizeof(there) - 1) > 0);
     CU_ASSERT_STRING_EQUAL(there, self);
     executor_done(&second);
     CU_ASSERT_EQUAL(unlink(agent), 0);
     CU_ASSERT_EQUAL(mkdir(agent, 0700), 0); /* which cannot be replaced by a link */
-    CU_ASSERT_EQUAL(executor_open(&second, &options, &err), -1);
+    CU_ASSERT_EQUAL(executor_open(&second, &services, &options, &err), -1);
     ASSERT_CONTAINS(err.text, agent);
     CU_ASSERT_EQUAL(err.os_errno, EEXIST);
     executor_done(&second);
@@ -252,7 +255,7 @@ static void the_next_attempt_knows_who_is_gone(void) {
 static void with_a_part_in_an_attempt_it_knows_of_the_job(void) {
     struct role_state role_state = {.again = true, .back = true, .anew = true};
     open_host("host");
-    host.role_state = &role_state;
+    services.role_state = &role_state;
     executor_await(&host);
     order("clear", 2);
     order("launch", 2);
@@ -262,7 +265,7 @@ static void with_a_part_in_an_attempt_it_knows_of_the_job(void) {
     CU_ASSERT(role_state_knows(&role_state));
     CU_ASSERT_FALSE(role_state.back);
     CU_ASSERT_EQUAL(role_state.attempt, 2);
-    host.role_state = NULL;
+    services.role_state = NULL;
     close_host();
 }
 
@@ -277,7 +280,7 @@ static void show_step(uint64_t step) {
 static void how_far_attempts_have_come_is_known_to_whom_may_lead_the_next(void) {
     struct role_state role_state = {0};
     open_host("host");
-    host.role_state = &role_state;
+    services.role_state = &role_state;
     json_t *message = about("attempt", 1);
     (void)json_object_set_new(message, "course", json_pack("[i, i]", 50, 2));
     executor_order(&host, message);
@@ -298,7 +301,7 @@ static void how_far_attempts_have_come_is_known_to_whom_may_lead_the_next(void) 
     executor_end_attempt(&host, 0);
     CU_ASSERT_PTR_NULL(host.rank_set.seats);
     CU_ASSERT_EQUAL(role_state.progress.fruitless, 1);
-    host.role_state = NULL;
+    services.role_state = NULL;
     close_shims();
     close_host();
 }

@@ -1,11 +1,13 @@
 #include "common/clock.h"
 #include "entrypoint/host/mpi_setup.h"
+#include "entrypoint/wire/control_socket.h"
 #include "tests/support/held_clock.h"
 #include "tests/support/ports.h"
 #include "tests/support/reaping.h"
 #include "tests/support/unit.h"
 
 struct world {
+    struct services services;
     struct cluster_host hosts[2];
     struct job job;
     struct loop loop;
@@ -41,15 +43,14 @@ static void open_world(struct world *w, size_t hosts, void (*later)(void *contex
 }
 
 static void begin(struct world *w, char *const *own) {
-    const struct mpi_setup_options options = {.loop = &w->loop,
-                                              .reaper = &w->reaper,
-                                              .job = &w->job,
-                                              .environment = own,
-                                              .socket = "/nowhere/socket",
-                                              .tools = &w->tools,
-                                              .done = done,
-                                              .context = w};
-    mpi_setup_start(&w->e, &options);
+    static struct control_socket local = {.socket = "/nowhere/socket"};
+    w->services = (struct services){.loop = &w->loop,
+                                    .reaper = &w->reaper,
+                                    .job = &w->job,
+                                    .environment = own,
+                                    .local = &local,
+                                    .tools = &w->tools};
+    mpi_setup_start(&w->e, &w->services, done, w);
     CU_ASSERT_EQUAL(w->ended, 0);
 }
 

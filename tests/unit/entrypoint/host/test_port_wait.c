@@ -10,6 +10,7 @@ static const int64_t patience = 20; /* s */
 struct world {
     struct loop loop;
     struct job job;
+    struct services services;
     struct port_wait port_wait;
     struct timer leaver;
     int held; /* who listens on the daemons' port; -1: nobody */
@@ -37,6 +38,7 @@ static void open_world(struct world *w, struct cluster_host *hosts, size_t count
     *w = (struct world){.job.cluster = {.hosts = hosts, .count = count}};
     for (size_t i = 0; i < count; i++)
         hosts[i].slots = 1;
+    w->services = (struct services){.loop = &w->loop, .job = &w->job};
     w->leaver = (struct timer){.fire = leave, .context = w};
     CU_ASSERT_EQUAL_FATAL(loop_init(&w->loop, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ports_plan(port, 1, &w->job.ports, NULL), 0);
@@ -55,7 +57,7 @@ static void who_leaves_in_time_is_no_fault(void) {
     struct world w;
     open_world(&w, hosts, 2);
     loop_after(&w.loop, &w.leaver, 10 * CLOCK_MILLISECOND);
-    port_wait_await(&w.port_wait, &w.loop, &w.job, patience, told, &w);
+    port_wait_await(&w.port_wait, &w.services, patience, told, &w);
     CU_ASSERT_EQUAL(w.told, 0);
     CU_ASSERT_EQUAL(loop_run(&w.loop, NULL), 0);
     CU_ASSERT_EQUAL(w.told, 1);
@@ -69,7 +71,7 @@ static void who_stays_is_named(void) {
     open_world(&w, hosts, 2);
     held_clock_begin();
     const int64_t start = clock_now();
-    port_wait_await(&w.port_wait, &w.loop, &w.job, 1, told, &w);
+    port_wait_await(&w.port_wait, &w.services, 1, told, &w);
     CU_ASSERT_EQUAL(loop_run(&w.loop, NULL), 0);
     CU_ASSERT_EQUAL(clock_now() - start, CLOCK_SECOND);
     held_clock_end();
@@ -83,7 +85,7 @@ static void one_rank_needs_no_port(void) {
     struct cluster_host hosts[1] = {0};
     struct world w;
     open_world(&w, hosts, 1);
-    port_wait_await(&w.port_wait, &w.loop, &w.job, patience, told, &w);
+    port_wait_await(&w.port_wait, &w.services, patience, told, &w);
     CU_ASSERT_EQUAL(w.told, 1);
     CU_ASSERT_EQUAL(w.failure.code, 0);
     close_world(&w);
@@ -95,10 +97,10 @@ static void a_wait_can_be_given_up(void) {
     struct world w;
     open_world(&w, hosts, 2);
     port_wait_cancel(&w.port_wait);
-    port_wait_await(&w.port_wait, &w.loop, &w.job, 0, told, &w);
+    port_wait_await(&w.port_wait, &w.services, 0, told, &w);
     CU_ASSERT_EQUAL(w.told, 1);
-    port_wait_await(&w.port_wait, &w.loop, &w.job, patience, told, &w);
-    port_wait_await(&w.port_wait, &w.loop, &w.job, patience, told, &w);
+    port_wait_await(&w.port_wait, &w.services, patience, told, &w);
+    port_wait_await(&w.port_wait, &w.services, patience, told, &w);
     port_wait_cancel(&w.port_wait);
     CU_ASSERT_EQUAL(w.told, 1);
     CU_ASSERT_PTR_NULL(w.loop.timers);

@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "entrypoint/host/ranks/rank_slot.h"
+#include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/message.h"
 #include "tests/support/reaping.h"
 #include "tests/support/unit.h"
@@ -14,6 +15,7 @@ static struct job job;
 static struct loop loop;
 static struct reaper reaper;
 static struct rank_set rank_set;
+static struct services services;
 static struct rank_launch launch;
 static char text[512];
 static unsigned told;
@@ -44,11 +46,10 @@ static void set_up(void) {
     text[0] = '\0';
     reaping_open(&loop, &reaper);
     rank_set = (struct rank_set){.attempt = 3};
-    launch = (struct rank_launch){.loop = &loop,
-                                  .reaper = &reaper,
-                                  .job = &job,
-                                  .environment = environment,
-                                  .socket = "/no/such/socket",
+    static struct control_socket local = {.socket = "/no/such/socket"};
+    services = (struct services){
+        .loop = &loop, .reaper = &reaper, .job = &job, .environment = environment, .local = &local};
+    launch = (struct rank_launch){.services = &services,
                                   .run = "0123456789abcdef",
                                   .rank_set = &rank_set,
                                   .line = say,

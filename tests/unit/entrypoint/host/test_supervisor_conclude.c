@@ -24,7 +24,8 @@ static const char *conclude_with(const struct verdict *verdict, uint64_t dropped
     static struct supervisor s;
     job = (struct job){.cluster = {.hosts = hosts, .count = 2, .self = 1}};
     s = (struct supervisor){.job = &job, .console = {.dropped_ever = dropped}};
-    s.host.job = &job;
+    supervisor_share(&s);
+    s.host.services = &s.services;
     buf_init(&s.console.lines.bytes, 64);
     CU_ASSERT_EQUAL(buf_add_text(&s.console.lines.bytes, waits, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(loop_init(&s.loop, NULL), 0);

@@ -29,7 +29,8 @@ static void set_up(uint16_t port) {
     CU_ASSERT_EQUAL_FATAL(ports_plan(port, 1, &job.ports, &err), 0);
     role_state = (struct role_state){.on = true};
     s = (struct supervisor){.job = &job, .role_state = &role_state};
-    s.host.job = &job;
+    supervisor_share(&s);
+    s.host.services = &s.services;
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);

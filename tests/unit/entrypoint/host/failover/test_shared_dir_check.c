@@ -16,6 +16,7 @@ static struct job job;
 static struct loop loop;
 static struct reaper reaper;
 static char run[] = "00ff";
+static const struct services services = {.loop = &loop, .reaper = &reaper, .job = &job};
 static struct shared_dir_check proof;
 static char base[400];
 static unsigned proved_count;
@@ -65,8 +66,7 @@ static void set_up(void) {
     CU_ASSERT_EQUAL_FATAL(mkdir(base, 0755) | mkdir(path, 0755), 0);
     job = (struct job){.settings = {.base_dir = base},
                        .cluster = {.hosts = hosts, .count = 3, .self = 1}};
-    proof = (struct shared_dir_check){
-        .loop = &loop, .reaper = &reaper, .job = &job, .run = run, .tell = hear};
+    proof = (struct shared_dir_check){.services = &services, .run = run, .tell = hear};
     proved_count = 0;
     reaping_open(&loop, &reaper);
 }

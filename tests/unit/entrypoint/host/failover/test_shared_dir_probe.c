@@ -1,6 +1,7 @@
 #include "entrypoint/host/failover/shared_dir_probe.h"
 
 #include "common/clock.h"
+#include "entrypoint/job/job.h"
 #include "tests/support/reaping.h"
 #include "tests/support/unit.h"
 
@@ -12,6 +13,8 @@
 
 static struct loop loop;
 static struct reaper reaper;
+static struct job job = {.cluster = {.count = 3}};
+static const struct services services = {.loop = &loop, .reaper = &reaper, .job = &job};
 static struct shared_dir_probe proving;
 static struct error heard;
 static bool is_good;
@@ -33,17 +36,11 @@ static void give_up(void *context) {
 /* Whether STEP of host OF went well; heard says why not. */
 static bool step(const char *base, enum shared_dir_probe_step which, size_t of, const char *word) {
     struct error err;
-    const struct shared_dir_probe_options options = {.loop = &loop,
-                                                     .reaper = &reaper,
-                                                     .base = base,
-                                                     .run = "00ff",
-                                                     .host = of,
-                                                     .hosts = 3,
-                                                     .step = which,
-                                                     .word = word,
-                                                     .done = done};
+    const struct shared_dir_probe_options options = {
+        .run = "00ff", .host = of, .step = which, .word = word, .done = done};
+    job.settings.base_dir = base;
     reaping_open(&loop, &reaper);
-    CU_ASSERT_EQUAL_FATAL(shared_dir_probe_start(&proving, &options, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(shared_dir_probe_start(&proving, &services, &options, &err), 0);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     shared_dir_probe_close(&proving);
     loop_done(&loop);
@@ -132,16 +129,11 @@ static void a_folder_that_is_not_there_is_told_of(void) {
 /* Nobody reaps here, as where a disk holds the child for ever. */
 static void a_child_that_does_not_end_is_not_waited_for(void) {
     struct error err;
-    const char *base = new_base();
-    const struct shared_dir_probe_options options = {.loop = &loop,
-                                                     .reaper = &reaper,
-                                                     .base = base,
-                                                     .run = "00ff",
-                                                     .step = SHARED_DIR_PROBE_WRITE,
-                                                     .word = "0123456789abcdef",
-                                                     .done = done};
+    const struct shared_dir_probe_options options = {
+        .run = "00ff", .step = SHARED_DIR_PROBE_WRITE, .word = "0123456789abcdef", .done = done};
+    job.settings.base_dir = new_base();
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(shared_dir_probe_start(&proving, &options, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(shared_dir_probe_start(&proving, &services, &options, &err), 0);
     pid_t child = proving.child.pid;
     struct timer patience = {.fire = give_up};
     loop_after(&loop, &patience, 60 * CLOCK_SECOND);

@@ -41,14 +41,10 @@ static void examine(const char *order_text, bool listens, struct watched *w) {
                         0);
         CU_ASSERT(port >= job.ports.data && port < job.ports.data + job.ports.data_count);
     }
-    const struct preflight_probe_options options = {.loop = &w->loop,
-                                                    .reaper = &w->reaper,
-                                                    .job = &job,
-                                                    .interface = "lo",
-                                                    .order = order,
-                                                    .done = done,
-                                                    .context = w};
-    CU_ASSERT_EQUAL_FATAL(preflight_probe_start(&w->examining, &options, NULL), 0);
+    const struct services services = {.loop = &w->loop, .reaper = &w->reaper, .job = &job};
+    const struct preflight_probe_options options = {
+        .interface = "lo", .order = order, .done = done, .context = w};
+    CU_ASSERT_EQUAL_FATAL(preflight_probe_start(&w->examining, &services, &options, NULL), 0);
     CU_ASSERT_EQUAL(loop_run(&w->loop, NULL), 0);
     preflight_probe_close(&w->examining);
     loop_done(&w->loop);

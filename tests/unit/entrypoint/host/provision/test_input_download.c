@@ -191,13 +191,13 @@ static void who_is_not_told_begins_by_itself(void) {
     j.cluster = (struct cluster){.hosts = four, .count = 4, .self = 3, .counted = true};
     j.settings.ready_seconds = 1;
     j.ports.passing = ports_own();
-    const struct input_download_options options = {
-        .loop = &loop, .job = &j, .environment = environment, .key = key, .done = count_end};
+    const struct services services = {.loop = &loop, .job = &j, .environment = environment};
+    const struct input_download_options options = {.key = key, .done = count_end};
     for (int told = 0; told < 2; told++) {
         CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
         ends = 0;
         failed = (struct error){0};
-        CU_ASSERT_EQUAL(input_download_start(&s, &options, NULL), 0);
+        CU_ASSERT_EQUAL(input_download_start(&s, &services, &options, NULL), 0);
         CU_ASSERT_EQUAL(ends, 0);
         if (told) {
             input_download_ask(&s, "10.0.0.2");
@@ -264,8 +264,9 @@ static void a_build_without_it_says_so(void) {
     struct input_download s;
     struct error err = {0};
     fill(&j);
-    const struct input_download_options options = {.job = &j, .environment = environment};
-    CU_ASSERT_EQUAL(input_download_start(&s, &options, &err), -1);
+    const struct services services = {.job = &j, .environment = environment};
+    const struct input_download_options options = {0};
+    CU_ASSERT_EQUAL(input_download_start(&s, &services, &options, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "was built without libcurl, libarchive or Expat");
     input_download_close(&s);

@@ -59,9 +59,8 @@ static void a_build_without_it_says_so(void) {
     struct process_tree sweep = {0};
     struct error err = {0};
     fill(&j, 0);
-    const struct output_upload_options options = {
-        .job = &j, .sweep = &sweep, .environment = environment, .line = ignore};
-    CU_ASSERT_EQUAL(output_upload_open(&u, &options, &err), -1);
+    const struct services services = {.job = &j, .sweep = &sweep, .environment = environment};
+    CU_ASSERT_EQUAL(output_upload_open(&u, &services, ignore, NULL, &err), -1);
     ASSERT_CONTAINS(err.text, "was built without libcurl, libarchive or Expat");
     CU_ASSERT_FALSE(u.open);
     CU_ASSERT_EQUAL(sweep.kept, 0);

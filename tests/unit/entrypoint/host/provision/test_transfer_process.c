@@ -16,7 +16,7 @@ static char endpoint[] = "S3_ENDPOINT_URL=http://x";
 static char *environment[] = {region, other, similar, endpoint, NULL};
 
 static void only_what_s3_needs_is_handed_on(void) {
-    const struct job job = {0};
+    struct job job = {0};
     cleanup_json json_t *list = transfer_process_environment(&job, environment);
     CU_ASSERT_EQUAL(json_array_size(list), 2);
     CU_ASSERT_STRING_EQUAL(json_string_value(json_array_get(list, 0)), region);
@@ -25,11 +25,12 @@ static void only_what_s3_needs_is_handed_on(void) {
 
 /* Beside the tests' own programs there is none that transfers. */
 static void a_build_without_it_says_so(void) {
-    const struct job job = {0};
+    struct job job = {0};
     struct subprocess task = {0};
     struct error err = {0};
-    const struct transfer_process_options options = {.job = &job, .verb = "fetch"};
-    CU_ASSERT_EQUAL(transfer_process_start(&task, &options, &err), -1);
+    const struct services services = {.job = &job};
+    const struct transfer_process_options options = {.verb = "fetch"};
+    CU_ASSERT_EQUAL(transfer_process_start(&task, &services, &options, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "was built without libcurl, libarchive or Expat");
 }
@@ -67,21 +68,17 @@ static int transfer(void) {
 static void what_it_is_told_at_once_waits_for_it(void) {
     static const int numbers[] = {SIGUSR1, SIGUSR2};
     static struct cluster_host hosts[] = {{.name = {"algo-1"}}};
-    const struct job job = {.cluster = {.hosts = hosts, .count = 1}};
+    struct job job = {.cluster = {.hosts = hosts, .count = 1}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         struct reaper reaper = {0};
         struct subprocess task = {0};
         struct error err = {0};
         cleanup_json json_t *order = json_object();
         reaping_open(&loop, &reaper);
-        const struct transfer_process_options options = {.loop = &loop,
-                                                         .reaper = &reaper,
-                                                         .job = &job,
-                                                         .verb = "upload",
-                                                         .order = order,
-                                                         .line = ignore,
-                                                         .ended = ended};
-        CU_ASSERT_EQUAL_FATAL(transfer_process_start(&task, &options, &err), 0);
+        const struct services services = {.loop = &loop, .reaper = &reaper, .job = &job};
+        const struct transfer_process_options options = {
+            .verb = "upload", .order = order, .line = ignore, .ended = ended};
+        CU_ASSERT_EQUAL_FATAL(transfer_process_start(&task, &services, &options, &err), 0);
         subprocess_signal(&task, numbers[i]);
         CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
         CU_ASSERT_EQUAL(code, numbers[i]); /* 128 more where it died of it */

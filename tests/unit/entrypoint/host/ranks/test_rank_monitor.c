@@ -46,6 +46,7 @@ static void tell(void *context, json_t *message) {
     tellings++;
 }
 
+static const struct services services = {.loop = &loop, .job = &job};
 static const struct crew_sinks sinks = {.tell = tell};
 
 static void begin(size_t hosts, int64_t stall, int64_t idle) {
@@ -60,7 +61,7 @@ static void begin(size_t hosts, int64_t stall, int64_t idle) {
     memory = progress_create(NULL);
     CU_ASSERT_EQUAL_FATAL(progress_adopt(&slot.progress, memory, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
-    rank_monitor_init(&monitor, &loop, &job, &sinks, &slots);
+    rank_monitor_init(&monitor, &services, &sinks, &slots);
     rank_monitor_seat(&monitor, &slot, memory);
     rank_monitor_begin(&monitor);
 }

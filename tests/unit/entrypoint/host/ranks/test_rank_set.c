@@ -107,6 +107,7 @@ static void an_attempt_is_not_told_what_the_kernel_said_of_the_one_before(void) 
     static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 1}};
     static char *environment[] = {NULL};
     struct job job = {.settings = {.base_dir = "/opt/ml"}, .cluster = {.hosts = hosts, .count = 1}};
+    const struct services services = {.loop = &lone.loop, .job = &job, .environment = environment};
     const struct crew_sinks sinks = {.tell = hear_crew, .line = ignore_line};
     static const char raised[] =
         "{\"rank\": 0, \"host\": 0, \"end\": \"exited\", "
@@ -118,8 +119,7 @@ static void an_attempt_is_not_told_what_the_kernel_said_of_the_one_before(void) 
     (void)signal(SIGPIPE, SIG_IGN);
     CU_ASSERT_EQUAL_FATAL(argv_add(&job.program.argv, "true", &err), 0);
     CU_ASSERT_EQUAL_FATAL(loop_init(&lone.loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(
-        rank_set_open(&lone.rank_set, &lone.loop, &job, environment, &sinks, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(rank_set_open(&lone.rank_set, &services, &sinks, &err), 0);
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
     kmsg_close(&lone.rank_set.kernel);
     lone.rank_set.kernel.fd = ends[0];
@@ -129,15 +129,15 @@ static void an_attempt_is_not_told_what_the_kernel_said_of_the_one_before(void) 
     CU_ASSERT_STRING_EQUAL(evidence_of(1), "kernel: NVRM: Xid (PCI:0000:41:00): 31, pid=7");
     kernel_says("4,2,2,-;NVRM: Xid (PCI:0000:41:00): 43, pid=7\n"); /* late: all had reported */
     rank_set_clear(&lone.rank_set, 2);
-    CU_ASSERT_EQUAL(rank_set_begin(&lone.rank_set, environment, &err), 0);
+    CU_ASSERT_EQUAL(rank_set_begin(&lone.rank_set, &err), 0);
     CU_ASSERT_STRING_EQUAL(evidence_of(2), "");
     rank_set_clear(&lone.rank_set, 3);
-    CU_ASSERT_EQUAL(rank_set_begin(&lone.rank_set, environment, &err), 0);
+    CU_ASSERT_EQUAL(rank_set_begin(&lone.rank_set, &err), 0);
     kernel_says("4,3,3,-;NVRM: Xid (PCI:0000:41:00): 79, pid=8\n");
     CU_ASSERT_STRING_EQUAL(evidence_of(3), "kernel: NVRM: Xid (PCI:0000:41:00): 79, pid=8");
 
     rank_set_clear(&lone.rank_set, 4);
-    CU_ASSERT_EQUAL(rank_set_begin(&lone.rank_set, environment, &err), 0);
+    CU_ASSERT_EQUAL(rank_set_begin(&lone.rank_set, &err), 0);
     kernel_says("4,4,4,-;NVRM: Xid (PCI:0000:41:00): 31, pid=9\n");
     lone.report = raised;
     CU_ASSERT_STRING_EQUAL(evidence_of(4), "kernel: NVRM: Xid (PCI:0000:41:00): 31, pid=9\n"

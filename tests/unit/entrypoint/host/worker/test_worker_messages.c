@@ -139,23 +139,23 @@ static void whom_to_ask_is_an_address(void) {
     static char *none_set[] = {NULL};
     static const char *const texts[] = {"10.0.0.2", "fd00::2", "algo-1", ""};
     set_up();
+    s.environment = none_set;
+    supervisor_share(&s);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         cleanup_json json_t *message = frame_with("above", json_pack("{s:s}", "address", texts[i]));
-        s.input_download =
-            (struct input_download){.o = {.loop = &s.loop, .done = note_begin}, .waits = true};
-        s.input_download.o.job = &job;
-        s.input_download.o.environment = none_set;
+        s.input_download = (struct input_download){
+            .services = &s.services, .o = {.done = note_begin}, .waits = true};
         begins = 0;
         worker_take_above(&s, message);
         CU_ASSERT_EQUAL(begins, i < 2);
         CU_ASSERT_EQUAL(s.input_download.waits, i >= 2);
-        s.input_download.o.loop = NULL;
+        s.input_download.services = NULL;
     }
     cleanup_json json_t *none = frame_new("above");
-    s.input_download = (struct input_download){.o = {.loop = &s.loop}, .waits = true};
+    s.input_download = (struct input_download){.services = &s.services, .waits = true};
     worker_take_above(&s, none);
     CU_ASSERT_TRUE(s.input_download.waits);
-    s.input_download.o.loop = NULL;
+    s.input_download.services = NULL;
     tear_down();
 }
 
