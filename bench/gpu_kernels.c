@@ -33,12 +33,12 @@ struct gpu {
 };
 
 /* A kernel at one shape: side x side pixels a picture, before it. */
-struct job {
+struct kernel_run {
     const char *name;
     size_t side;
     int channels;
     double bytes; /* an element of [batch, side, side, channels]: read and written */
-    cudaError_t (*run)(const struct gpu *g, const struct job *job);
+    cudaError_t (*run)(const struct gpu *g, const struct kernel_run *job);
     bool hopper; /* there alone */
 };
 
@@ -53,11 +53,11 @@ static float *row(const struct gpu *g, int number) {
     return g->channels + (size_t)number * CHANNELS_MAX;
 }
 
-static size_t rows_of(const struct gpu *g, const struct job *job) {
+static size_t rows_of(const struct gpu *g, const struct kernel_run *job) {
     return g->batch * job->side * job->side;
 }
 
-static int chunks_of(const struct gpu *g, const struct job *job) {
+static int chunks_of(const struct gpu *g, const struct kernel_run *job) {
     return launch_norm_chunks(rows_of(g, job), job->channels, g->multiprocessors);
 }
 
@@ -72,13 +72,13 @@ static struct norm_args norm_of(const struct gpu *g) {
 }
 
 /* 3x3, stride 2, as behind the stem. */
-static struct pool_args pool_of(const struct gpu *g, const struct job *job) {
+static struct pool_args pool_of(const struct gpu *g, const struct kernel_run *job) {
     int side = (int)job->side;
     return (struct pool_args){
         (int)g->batch, side, side, job->channels, side / 2, side / 2, 3, 2, 1};
 }
 
-static struct norm_forward_args forward_of(const struct gpu *g, const struct job *job) {
+static struct norm_forward_args forward_of(const struct gpu *g, const struct kernel_run *job) {
     return (struct norm_forward_args){.first = norm_of(g),
                                       .y = g->buffers[1],
                                       .rows = rows_of(g, job),
@@ -90,19 +90,19 @@ static struct norm_forward_args forward_of(const struct gpu *g, const struct job
                                       .partial = g->partial};
 }
 
-static cudaError_t run_forward(const struct gpu *g, const struct job *job) {
+static cudaError_t run_forward(const struct gpu *g, const struct kernel_run *job) {
     struct norm_forward_args args = forward_of(g, job);
     return launch_norm_forward(g->stream, DTYPE_F16, &args);
 }
 
-static cudaError_t run_forward_pool(const struct gpu *g, const struct job *job) {
+static cudaError_t run_forward_pool(const struct gpu *g, const struct kernel_run *job) {
     struct norm_forward_args args = forward_of(g, job);
     args.index = g->buffers[2];
     args.pool = pool_of(g, job);
     return launch_norm_forward(g->stream, DTYPE_F16, &args);
 }
 
-static struct norm_backward_args backward_of(const struct gpu *g, const struct job *job) {
+static struct norm_backward_args backward_of(const struct gpu *g, const struct kernel_run *job) {
     return (struct norm_backward_args){.first = norm_of(g),
                                        .dy = g->buffers[1],
                                        .relu = true,
@@ -116,26 +116,26 @@ static struct norm_backward_args backward_of(const struct gpu *g, const struct j
                                        .coefficients = row(g, 8)};
 }
 
-static cudaError_t run_backward(const struct gpu *g, const struct job *job) {
+static cudaError_t run_backward(const struct gpu *g, const struct kernel_run *job) {
     struct norm_backward_args args = backward_of(g, job);
     return launch_norm_backward(g->stream, DTYPE_F16, &args);
 }
 
-static cudaError_t run_backward_join(const struct gpu *g, const struct job *job) {
+static cudaError_t run_backward_join(const struct gpu *g, const struct kernel_run *job) {
     struct norm_backward_args args = backward_of(g, job);
     args.y = g->buffers[3];
     args.dside = g->buffers[4];
     return launch_norm_backward(g->stream, DTYPE_F16, &args);
 }
 
-static cudaError_t run_backward_pool(const struct gpu *g, const struct job *job) {
+static cudaError_t run_backward_pool(const struct gpu *g, const struct kernel_run *job) {
     struct norm_backward_args args = backward_of(g, job);
     args.index = g->buffers[3];
     args.pool = pool_of(g, job);
     return launch_norm_backward(g->stream, DTYPE_F16, &args);
 }
 
-static cudaError_t run_apply_join(const struct gpu *g, const struct job *job) {
+static cudaError_t run_apply_join(const struct gpu *g, const struct kernel_run *job) {
     struct norm_apply_args args = {.x = g->buffers[0],
                                    .scale = row(g, 0),
                                    .bias = row(g, 1),
@@ -147,7 +147,7 @@ static cudaError_t run_apply_join(const struct gpu *g, const struct job *job) {
     return launch_norm_apply(g->stream, DTYPE_F16, &args);
 }
 
-static cudaError_t run_grad_apply(const struct gpu *g, const struct job *job) {
+static cudaError_t run_grad_apply(const struct gpu *g, const struct kernel_run *job) {
     struct norm_grad_apply_args args = {.g = g->buffers[0],
                                         .x = g->buffers[1],
                                         .coefficients = row(g, 8),
@@ -159,7 +159,7 @@ static cudaError_t run_grad_apply(const struct gpu *g, const struct job *job) {
 }
 
 /* 1x1. The maps are made once a shape. */
-static cudaError_t run_conv_backward(const struct gpu *g, const struct job *job,
+static cudaError_t run_conv_backward(const struct gpu *g, const struct kernel_run *job,
                                      enum conv_backward_form form, int out) {
     static struct conv_backward_args args;
     if (args.in != job->channels || args.out != out || args.form != form) {
@@ -195,25 +195,25 @@ static cudaError_t run_conv_backward(const struct gpu *g, const struct job *job,
 }
 
 /* A bottleneck's last convolution, to four times the channels. */
-static cudaError_t run_backward_last(const struct gpu *g, const struct job *job) {
+static cudaError_t run_backward_last(const struct gpu *g, const struct kernel_run *job) {
     return run_conv_backward(g, job, BACKWARD_NORM, 4 * job->channels);
 }
 
 /* The shortcut behind the pool. */
-static cudaError_t run_backward_shortcut(const struct gpu *g, const struct job *job) {
+static cudaError_t run_backward_shortcut(const struct gpu *g, const struct kernel_run *job) {
     return run_conv_backward(g, job, BACKWARD_PLAIN, 4 * job->channels);
 }
 
 /* A bottleneck's first convolution, to a fourth of the channels, and the first one of stage 2, to
  * half of them. */
-static cudaError_t run_backward_first(const struct gpu *g, const struct job *job) {
+static cudaError_t run_backward_first(const struct gpu *g, const struct kernel_run *job) {
     return run_conv_backward(g, job, BACKWARD_JOIN, job->channels / 4);
 }
-static cudaError_t run_backward_second_stage(const struct gpu *g, const struct job *job) {
+static cudaError_t run_backward_second_stage(const struct gpu *g, const struct kernel_run *job) {
     return run_conv_backward(g, job, BACKWARD_JOIN, job->channels / 2);
 }
 
-static cudaError_t run_normalize(const struct gpu *g, const struct job *job) {
+static cudaError_t run_normalize(const struct gpu *g, const struct kernel_run *job) {
     struct normalize_args args = {.image = g->buffers[0],
                                   .y = g->buffers[1],
                                   .pixels = rows_of(g, job),
@@ -222,7 +222,7 @@ static cudaError_t run_normalize(const struct gpu *g, const struct job *job) {
     return launch_normalize(g->stream, DTYPE_F16, &args);
 }
 
-static cudaError_t update(const struct gpu *g, const struct job *job,
+static cudaError_t update(const struct gpu *g, const struct kernel_run *job,
                           struct backend_gradients gradients) {
     struct sgd_args args = {.weights = g->buffers[0],
                             .momentum = g->buffers[1],
@@ -233,11 +233,11 @@ static cudaError_t update(const struct gpu *g, const struct job *job,
     return launch_sgd(g->stream, g->control, &args);
 }
 
-static cudaError_t run_update(const struct gpu *g, const struct job *job) {
+static cudaError_t run_update(const struct gpu *g, const struct kernel_run *job) {
     return update(g, job, (struct backend_gradients){.wide = g->buffers[2]});
 }
 
-static cudaError_t run_update_narrow(const struct gpu *g, const struct job *job) {
+static cudaError_t run_update_narrow(const struct gpu *g, const struct kernel_run *job) {
     return update(g, job,
                   (struct backend_gradients){.wide = g->buffers[2],
                                              .narrow = g->buffers[2],
@@ -245,7 +245,7 @@ static cudaError_t run_update_narrow(const struct gpu *g, const struct job *job)
                                              .type = DTYPE_F16});
 }
 
-static const struct job jobs[] = {
+static const struct kernel_run jobs[] = {
     {"norm_grad_apply", 56, 64, 6, run_grad_apply, false},
     {"norm_grad_apply", 56, 256, 6, run_grad_apply, false},
     {"norm_grad_apply", 28, 512, 6, run_grad_apply, false},
@@ -273,14 +273,14 @@ static int compare(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-static cudaError_t run_copy(const struct gpu *g, const struct job *job) {
+static cudaError_t run_copy(const struct gpu *g, const struct kernel_run *job) {
     (void)job;
     return cudaMemcpyAsync(g->buffers[1], g->buffers[0], g->bytes, cudaMemcpyDeviceToDevice,
                            g->stream);
 }
 
 /* Seconds of one run: the median over rounds of some that follow each other. */
-static double time_of(const struct gpu *g, const struct job *job) {
+static double time_of(const struct gpu *g, const struct kernel_run *job) {
     float ms[ROUNDS];
     for (int i = 0; i < 3; i++)
         check(job->run(g, job), job->name);
@@ -337,11 +337,11 @@ int main(int argc, char **argv) {
     g.batch = (size_t)batch;
     g.hopper = device.major == 9 && device.minor == 0;
     gpu_open(&g);
-    const struct job copied = {"copy", 0, 0, 0, run_copy, false};
+    const struct kernel_run copied = {"copy", 0, 0, 0, run_copy, false};
     double copy = 2.0 * (double)g.bytes / time_of(&g, &copied) / 1e9;
     printf("kernels on %s, batch %d, f16; copy %.0f GB/s\n", device.name, (int)batch, copy);
     for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
-        const struct job *job = &jobs[i];
+        const struct kernel_run *job = &jobs[i];
         if (job->hopper && !g.hopper)
             continue;
         double elements =

@@ -30,13 +30,13 @@
 
 enum { HOSTS_MAX = 1024, LINE_MAX_SIZE = 512, COMMAND_MAX = 128 * 1024, HOSTFILE_MAX = 512 * 1024 };
 
-struct executor {
+struct standin_host {
     char address[64];
     unsigned slots;
 };
 
 struct run {
-    struct executor hosts[HOSTS_MAX];
+    struct standin_host hosts[HOSTS_MAX];
     size_t count;
     unsigned ranks;
     struct argv parameters; /* NAME, VALUE, NAME, VALUE ... */
@@ -212,7 +212,7 @@ static int read_hosts(struct run *r, struct error *err) {
     if (file_read(r->hostfile, &text, err) != 0)
         return -1;
     for (const char *line = buf_text(&text); *line != '\0'; line = strchr(line, '\n') + 1) {
-        struct executor *host = &r->hosts[r->count];
+        struct standin_host *host = &r->hosts[r->count];
         if (r->count == HOSTS_MAX || strchr(line, '\n') == NULL ||
             sscanf(line, "%63s slots=%u", host->address, &host->slots) != 2)
             return error_set(err, EXIT_CODE_USAGE, "a host file with '%.80s'", line);

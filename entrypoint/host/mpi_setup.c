@@ -33,7 +33,7 @@ int mpi_setup_choose(struct job *job, char *const *environment, struct error *er
         .library = library,
         .is_trainer = job->program.is_trainer,
         .options = has_options(job->mpi_options.options),
-        .mpirun = program_find("mpirun", env_get(environment, "PATH"), &mpirun, NULL) == 0};
+        .mpirun = user_program_find("mpirun", env_get(environment, "PATH"), &mpirun, NULL) == 0};
     free(mpirun);
     return launcher_choose(&facts, &job->launcher, err);
 }

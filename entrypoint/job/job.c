@@ -26,7 +26,7 @@ void job_done(struct job *j) {
     hyperparameters_done(&j->hyperparameters);
     channels_done(&j->channels);
     metric_definitions_done(&j->metrics);
-    program_done(&j->program);
+    user_program_done(&j->program);
 }
 
 /* Writes BASE_DIR/input/config/NAME to PATH. */
@@ -40,7 +40,7 @@ static int config_path(const char *base_dir, const char *name, char path[PATH_MA
 
 /* --- request ---------------------------------------------------------------------------------- */
 
-struct request {
+struct job_request {
     struct hyperparameters hyperparameters;
     struct mpi_options options;
     bool once_per_host;
@@ -56,7 +56,7 @@ static int redact_secrets(const struct hyperparameters *h, struct error *err) {
     return 0;
 }
 
-static int read_request(const char *base_dir, struct request *ret, struct error *err) {
+static int read_request(const char *base_dir, struct job_request *ret, struct error *err) {
     char path[PATH_MAX];
     if (config_path(base_dir, "hyperparameters.json", path, err) != 0 ||
         hyperparameters_read(path, &ret->hyperparameters, err) != 0 ||
@@ -95,7 +95,8 @@ unsigned job_slots(const struct mpi_options *w, size_t hosts, const char *root) 
 
 /* Sets each host's slots: 1 if the program is to run once a host, else the number in
  * RINGMASTER_HOSTS, else job_slots(). */
-static int fill_slots(const struct request *r, bool plain, struct cluster *ret, struct error *err) {
+static int fill_slots(const struct job_request *r, bool plain, struct cluster *ret,
+                      struct error *err) {
     if (r->once_per_host)
         cluster_set_slots(ret, 1);
     if (plain) {
@@ -140,7 +141,7 @@ static int find_hosts(const struct settings *s, const char *job, char *const *en
 }
 
 /* Keeps the hosts of this host's job and sets their slots; 1 each if that fails. */
-static int choose_hosts(const struct request *r, struct hosts *ret, struct error *err) {
+static int choose_hosts(const struct job_request *r, struct hosts *ret, struct error *err) {
     bool plain = false;
     size_t listed = ret->cluster.count;
     int chosen = instance_groups_choose(&r->options, &ret->cluster, &plain, err);
@@ -153,8 +154,9 @@ static int choose_hosts(const struct request *r, struct hosts *ret, struct error
     return chosen;
 }
 
-static int read_hosts(const struct settings *s, const struct request *r, char *const *environment,
-                      struct warnings *warnings, struct hosts *ret, struct error *err) {
+static int read_hosts(const struct settings *s, const struct job_request *r,
+                      char *const *environment, struct warnings *warnings, struct hosts *ret,
+                      struct error *err) {
     struct error slots;
     if (find_hosts(s, job_name(&r->hyperparameters, environment), environment, warnings,
                    &ret->cluster, err) != 0)
@@ -170,13 +172,13 @@ static int read_hosts(const struct settings *s, const struct request *r, char *c
 
 /* --- data, metrics and program ---------------------------------------------------------------- */
 
-struct inputs {
+struct job_inputs {
     struct channels channels;
     struct download_sources sources;
 };
 
 static int read_inputs(const struct settings *s, const struct hyperparameters *h,
-                       char *const *environment, bool needs_code, struct inputs *ret,
+                       char *const *environment, bool needs_code, struct job_inputs *ret,
                        struct error *err) {
     char path[PATH_MAX];
     if (upload_targets_check(s, err) != 0 ||
@@ -222,14 +224,14 @@ static void note_nested(char *const *environment, struct warnings *warnings) {
 int job_resolve(struct job *j, const char *const *arguments, char *const *environment,
                 struct error *err) {
     cleanup_free char *ringtrain = trainer_beside_us();
-    struct program_inputs in = {
+    struct user_program_inputs in = {
         .arguments = arguments,
         .hyperparameters = &j->hyperparameters,
         .base_dir = j->settings.base_dir,
         .environment = environment,
         .ringtrain = ringtrain,
     };
-    if (program_resolve(&in, &j->program, err) != 0)
+    if (user_program_resolve(&in, &j->program, err) != 0)
         return -1;
     if (j->program.is_trainer && j->channels.piped != NULL)
         return error_set(
@@ -259,9 +261,9 @@ static void read_metrics(const char *base_dir, struct warnings *warnings,
 
 struct reading {
     struct settings settings;
-    struct request request;
+    struct job_request request;
     struct hosts hosts;
-    struct inputs inputs;
+    struct job_inputs inputs;
     struct metric_definitions metrics;
     struct warnings warnings;
 };

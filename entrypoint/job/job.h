@@ -9,12 +9,12 @@
 #include "entrypoint/job/download_sources.h"
 #include "entrypoint/job/launcher.h"
 #include "entrypoint/job/ports.h"
-#include "entrypoint/job/program.h"
 #include "entrypoint/job/sagemaker/channels.h"
 #include "entrypoint/job/sagemaker/hyperparameters.h"
 #include "entrypoint/job/sagemaker/metric_definitions.h"
 #include "entrypoint/job/sagemaker/mpi_options.h"
 #include "entrypoint/job/settings.h"
+#include "entrypoint/job/user_program.h"
 
 #include <stdbool.h>
 
@@ -29,8 +29,8 @@ struct job {
     struct channels channels;
     struct download_sources sources; /* downloaded before the job begins */
     struct metric_definitions metrics;
-    struct program program;   /* empty until job_resolve() if its code is downloaded first */
-    struct launcher launcher; /* chosen when the program is there (host/mpi_setup.h) */
+    struct user_program program; /* empty until job_resolve() if its code is downloaded first */
+    struct launcher launcher;    /* chosen when the program is there (host/mpi_setup.h) */
     struct ports ports;
     bool once_per_host;       /* run the program once per host, whatever the slots */
     struct warnings warnings; /* for the log: ignored settings */

@@ -251,7 +251,7 @@ static void put_hyperparameters(struct values *v, const struct hyperparameters *
     put(v, "SM_FRAMEWORK_PARAMS", framework);
 }
 
-static void put_program(struct values *v, const struct program *p, const char *base) {
+static void put_program(struct values *v, const struct user_program *p, const char *base) {
     json_t *args = json_array();
     for (size_t i = 0; i < p->user_args.count; i++)
         append(v, args, json_string_any(p->user_args.items[i]));
@@ -270,7 +270,7 @@ static void put_program(struct values *v, const struct program *p, const char *b
 }
 
 /* Lets Python find the modules next to the entry point, whatever the working directory. */
-static void put_python_path(struct values *v, const struct program *p, const char *given) {
+static void put_python_path(struct values *v, const struct user_program *p, const char *given) {
     if (p->entry_point == NULL || p->directory == NULL)
         return;
     bool more = given != NULL && given[0] != '\0';

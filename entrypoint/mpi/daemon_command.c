@@ -10,7 +10,7 @@
 enum { SEEN_MAX = 64 };
 
 /* Contents of one request, as far as it has been parsed. */
-struct request {
+struct parsed_command {
     const struct daemon_command *gate;
     const char *jobid; /* 4.1: ess_base_jobid, 5.0: ess_base_nspace */
     const char *uri;
@@ -37,19 +37,19 @@ static bool is_all(const char *text, const char *alphabet) {
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-static int take_ess(struct request *r, const char *value, struct error *err) {
+static int take_ess(struct parsed_command *r, const char *value, struct error *err) {
     r->ess = true;
     return strcmp(value, "env") == 0 ? 0 : refuse(value, "is not ess's value", err);
 }
 
-static int take_jobid(struct request *r, const char *value, struct error *err) {
+static int take_jobid(struct parsed_command *r, const char *value, struct error *err) {
     r->jobid = value;
     bool good = is_all(value, DIGITS) && strlen(value) <= 10;
     return good ? 0 : refuse(value, "is not a job's number", err);
 }
 
 /* Takes prterun-HOSTNAME-PID@0. HOSTNAME may contain '-'. */
-static int take_nspace(struct request *r, const char *value, struct error *err) {
+static int take_nspace(struct parsed_command *r, const char *value, struct error *err) {
     static const char start[] = "prterun-";
     r->jobid = value;
     const char *last = strrchr(value, '-');
@@ -70,28 +70,28 @@ static int take_number(const char *value, int64_t *ret, struct error *err) {
     return 0;
 }
 
-static int take_vpid(struct request *r, const char *value, struct error *err) {
+static int take_vpid(struct parsed_command *r, const char *value, struct error *err) {
     return take_number(value, &r->vpid, err);
 }
 
-static int take_daemons(struct request *r, const char *value, struct error *err) {
+static int take_daemons(struct parsed_command *r, const char *value, struct error *err) {
     return take_number(value, &r->daemons, err);
 }
 
-static int take_regex(struct request *r, const char *value, struct error *err) {
+static int take_regex(struct parsed_command *r, const char *value, struct error *err) {
     r->regex = true;
     bool good = is_all(value, LOWER UPPER DIGITS "_.,:@()[]-");
     return good ? 0 : refuse(value, "is not a host expression", err);
 }
 
 /* Parsed after all others, because it repeats the job's number, which may follow it. */
-static int take_uri(struct request *r, const char *value, struct error *err) {
+static int take_uri(struct parsed_command *r, const char *value, struct error *err) {
     (void)err;
     r->uri = value;
     return 0;
 }
 
-static int take_components(struct request *r, const char *value, struct error *err) {
+static int take_components(struct parsed_command *r, const char *value, struct error *err) {
     (void)r;
     return is_all(value, LOWER DIGITS "_,") ? 0 : refuse(value, "is not a list of names", err);
 }
@@ -100,11 +100,11 @@ static int take_policy(const char *value, const char *own, struct error *err) {
     return strcmp(value, own) == 0 ? 0 : refuse(value, "is not this parameter's value", err);
 }
 
-static int take_binding(struct request *r, const char *value, struct error *err) {
+static int take_binding(struct parsed_command *r, const char *value, struct error *err) {
     return take_policy(value, r->gate->options->bind_to, err);
 }
 
-static int take_mapping(struct request *r, const char *value, struct error *err) {
+static int take_mapping(struct parsed_command *r, const char *value, struct error *err) {
     return take_policy(value, r->gate->options->map_by, err);
 }
 
@@ -113,7 +113,7 @@ static int take_mapping(struct request *r, const char *value, struct error *err)
 struct made {
     const char *name;
     const char *value; /* the only value; NULL: call `take` */
-    int (*take)(struct request *r, const char *value, struct error *err);
+    int (*take)(struct parsed_command *r, const char *value, struct error *err);
     bool drop; /* not passed on, because we choose how the daemon runs */
     bool late; /* written last, from parsed parts */
 };
@@ -154,13 +154,13 @@ static const struct made *find_made(enum openmpi_series series, const char *name
 
 /* --- one parameter --------------------------------------------------------------------------- */
 
-static int add_parameter(struct request *r, const char *flag, const char *name, const char *value,
-                         struct error *err) {
+static int add_parameter(struct parsed_command *r, const char *flag, const char *name,
+                         const char *value, struct error *err) {
     const char *const words[] = {flag, name, value, NULL};
     return argv_add_all(&r->argv, words, err);
 }
 
-static int take_made(struct request *r, const struct made *made, const char *flag,
+static int take_made(struct parsed_command *r, const struct made *made, const char *flag,
                      const char *value, struct error *err) {
     if (made->value != NULL && strcmp(made->value, value) != 0)
         return refuse(value, "is not this parameter's value", err);
@@ -171,8 +171,8 @@ static int take_made(struct request *r, const struct made *made, const char *fla
 
 /* Checks a copy of a parameter that the master's ringmaster gave to mpirun: it must equal the one
  * that this host computed. */
-static int take_option(struct request *r, const char *flag, const char *name, const char *value,
-                       struct error *err) {
+static int take_option(struct parsed_command *r, const char *flag, const char *name,
+                       const char *value, struct error *err) {
     for (size_t i = 0; i < r->gate->options->count; i++) {
         const struct openmpi_option *o = &r->gate->options->items[i];
         if (!o->on_daemon || strcmp(o->name, name) != 0 || strcmp(o->flag, flag) != 0)
@@ -184,8 +184,8 @@ static int take_option(struct request *r, const char *flag, const char *name, co
     return refuse(name, "is not a parameter of this job", err);
 }
 
-static int take_parameter(struct request *r, const char *flag, const char *name, const char *value,
-                          struct error *err) {
+static int take_parameter(struct parsed_command *r, const char *flag, const char *name,
+                          const char *value, struct error *err) {
     for (size_t i = 0; i < r->seen_count; i++)
         if (strcmp(r->seen[i], name) == 0)
             return refuse(name, "comes twice", err);
@@ -210,7 +210,7 @@ static const char *parameter_flag(enum openmpi_series series, const char *word) 
     return NULL;
 }
 
-static int take_switch(struct request *r, const char *word, struct error *err) {
+static int take_switch(struct parsed_command *r, const char *word, struct error *err) {
     if (strcmp(word, "--daemonize") == 0 || strcmp(word, "--leave-session-attached") == 0)
         return 0;
     if (r->gate->series == OPENMPI_5_0 && strcmp(word, "--allow-run-as-root") == 0)
@@ -218,7 +218,8 @@ static int take_switch(struct request *r, const char *word, struct error *err) {
     return refuse(word, "is not a flag that this job's daemons take", err);
 }
 
-static int take_words(struct request *r, const struct shell_words *words, struct error *err) {
+static int take_words(struct parsed_command *r, const struct shell_words *words,
+                      struct error *err) {
     for (size_t i = 1; i < words->count; i++) {
         const char *flag = parameter_flag(r->gate->series, words->items[i]);
         if (flag == NULL) {
@@ -245,7 +246,7 @@ static int check_daemon(const struct daemon_command *gate, const char *word, str
     return 0;
 }
 
-static int check_complete(const struct request *r, struct error *err) {
+static int check_complete(const struct parsed_command *r, struct error *err) {
     if (!r->ess || r->jobid == NULL || r->uri == NULL || r->vpid == 0 || r->daemons == 0 ||
         (r->gate->series == OPENMPI_4_1 && !r->regex))
         return gate_refuse("", 0, "lacks one of the words that every daemon gets", err);
@@ -260,7 +261,7 @@ static int check_complete(const struct request *r, struct error *err) {
 }
 
 /* Adds the address of mpirun, built from our own facts and the number of bits in the request. */
-static int add_uri(struct request *r, struct error *err) {
+static int add_uri(struct parsed_command *r, struct error *err) {
     const struct daemon_command *gate = r->gate;
     bool with_bits = gate->series == OPENMPI_5_0;
     unsigned bits = 0;
@@ -282,7 +283,7 @@ static int add_uri(struct request *r, struct error *err) {
                        (unsigned)gate->port);
 }
 
-static int check(struct request *r, const struct shell_words *words, struct error *err) {
+static int check(struct parsed_command *r, const struct shell_words *words, struct error *err) {
     if (check_daemon(r->gate, words->items[0], err) != 0 ||
         argv_add(&r->argv, r->gate->daemon, err) != 0)
         return -1;
@@ -299,7 +300,7 @@ static int check(struct request *r, const struct shell_words *words, struct erro
 int daemon_command_check(const struct daemon_command *gate, const char *command, size_t size,
                          struct argv *ret, struct error *err) {
     cleanup_shell_words struct shell_words words = {0};
-    struct request r = {.gate = gate};
+    struct parsed_command r = {.gate = gate};
     if (shell_words_split(command, size, &words, err) != 0)
         return -1;
     if (check(&r, &words, err) != 0) {

@@ -1,7 +1,7 @@
 #include "entrypoint/mpi/mpi_install.h"
 
 #include "common/clock.h"
-#include "entrypoint/job/program.h"
+#include "entrypoint/job/user_program.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int conclude(struct mpi_install *t, int code, struct error *err) {
                          code, t->task.tail.text);
     if (openmpi_parse_version(buf_text(&t->words), t->words.size, &t->version, err) != 0)
         return error_wrap(err, "%s", t->mpirun);
-    return program_find(openmpi_daemon(t->version.series), t->path, &t->daemon, err);
+    return user_program_find(openmpi_daemon(t->version.series), t->path, &t->daemon, err);
 }
 
 static void ended(void *context, int code) {
@@ -43,7 +43,7 @@ int mpi_install_find(struct mpi_install *t, struct loop *loop, struct reaper *re
     *t = (struct mpi_install){.loop = loop, .path = path, .done = done, .context = context};
     t->deadline = (struct timer){.fire = late, .context = t};
     buf_init(&t->words, WORDS_MAX);
-    if (program_find("mpirun", path, &t->mpirun, err) != 0)
+    if (user_program_find("mpirun", path, &t->mpirun, err) != 0)
         return -1;
     cleanup_argv struct argv argv = {0};
     if (argv_add(&argv, t->mpirun, err) != 0 || argv_add(&argv, "--version", err) != 0)

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 /* The child's answer: below PIPE_BUF, so it arrives whole or not at all. */
-struct answer {
+struct resolved {
     struct net_address found[RESOLVE_MAX];
     size_t count;
 };
@@ -22,14 +22,14 @@ static struct addrinfo *ask(const char *name, int family) {
     return getaddrinfo(name, NULL, &hints, &list) == 0 ? list : NULL;
 }
 
-static bool is_known(const struct answer *a, const struct net_address *address) {
+static bool is_known(const struct resolved *a, const struct net_address *address) {
     for (size_t i = 0; i < a->count; i++)
         if (net_address_equal(&a->found[i], address))
             return true;
     return false;
 }
 
-static void add(const char *name, int family, struct answer *answer) {
+static void add(const char *name, int family, struct resolved *answer) {
     struct net_address address;
     for (const struct addrinfo *a = ask(name, family); a != NULL; a = a->ai_next)
         if (answer->count < RESOLVE_MAX && net_address_of(a->ai_addr, &address) &&
@@ -38,7 +38,7 @@ static void add(const char *name, int family, struct answer *answer) {
 }
 
 static _Noreturn void look_up(const char *name, int to) {
-    struct answer answer = {.count = 0};
+    struct resolved answer = {.count = 0};
     add(name, AF_INET, &answer);
     if (answer.count == 0)
         add(name, AF_INET6, &answer);
@@ -74,10 +74,10 @@ static void finish(struct resolve *r) {
 
 static void answered(void *context, uint32_t events) {
     struct resolve *r = context;
-    struct answer answer = {.count = 0};
+    struct resolved answer = {.count = 0};
     (void)events;
     if (read(r->watch.fd, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
-        answer = (struct answer){.count = 0};
+        answer = (struct resolved){.count = 0};
     memcpy(r->found, answer.found, sizeof(r->found));
     r->count = answer.count;
     finish(r);

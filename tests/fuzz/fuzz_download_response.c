@@ -135,7 +135,7 @@ static void run(struct stream *f, const char *text, size_t size) {
 
 static void try_answers(char who, const char *text, size_t size) {
     static struct stream fetch;
-    struct pool pool = {0};
+    struct exchange_pool pool = {0};
     struct peer_client peer = {.name = "algo-1", .url = url, .patience = 1, .met = true};
     int64_t fetched = 0;
     struct stream_order order = {.bucket = "bucket",

@@ -39,7 +39,7 @@ struct norms {
 static const struct norms frozen_norms = {"maskrcnn/tiny", true, 55};
 static const struct norms trained_norms = {"maskrcnn/tiny_batchnorm", false, 89};
 
-struct batch {
+struct tiny_batch {
     uint8_t image[PICTURES][IMAGE_BYTES];
     int32_t image_size[PICTURES][IMAGE_SIZE_FIELDS];
     float gt_box[PICTURES][OBJECTS][4];
@@ -62,7 +62,7 @@ struct run {
     struct program_memory memory;
     struct store store;
     struct maskrcnn_tensors t;
-    struct batch batch;
+    struct tiny_batch batch;
 };
 
 static inline void fill_picture(struct run *r, int n) {
@@ -78,7 +78,7 @@ static inline void fill_picture(struct run *r, int n) {
 }
 
 /* An ellipse in the object's box. */
-static inline void fill_mask(struct batch *b, int32_t at[MASK_FIELDS], const int o[5],
+static inline void fill_mask(struct tiny_batch *b, int32_t at[MASK_FIELDS], const int o[5],
                              int32_t *used) {
     at[MASK_OFFSET] = *used;
     at[MASK_X] = o[0];
@@ -97,7 +97,7 @@ static inline void fill_mask(struct batch *b, int32_t at[MASK_FIELDS], const int
 }
 
 static inline void fill_batch(struct run *r) {
-    struct batch *b = &r->batch;
+    struct tiny_batch *b = &r->batch;
     int32_t used = 0;
     for (int n = 0; n < PICTURES; n++) {
         const float up = (float)sizes[n][IMAGE_SIZE_H] / (float)sizes[n][IMAGE_SIZE_SOURCE_H];
@@ -175,7 +175,7 @@ static inline void close_run(struct run *r) {
     CU_ASSERT_EQUAL(program_write(program, #field, batch->field, sizeof(batch->field), NULL), 0)
 
 static inline void feed_step(struct run *r) {
-    const struct batch *batch = &r->batch;
+    const struct tiny_batch *batch = &r->batch;
     PUT(&r->training, image);
     PUT(&r->training, image_size);
     PUT(&r->training, gt_box);

@@ -102,7 +102,7 @@ static void take_order(struct run *r, struct found *f, int n) {
 
 static void evaluate_once(struct run *r) {
     static struct found f;
-    const struct batch *batch = &r->batch;
+    const struct tiny_batch *batch = &r->batch;
     PUT(&r->evaluation, image);
     PUT(&r->evaluation, image_size);
     CU_ASSERT_EQUAL_FATAL(program_run(&r->evaluation, NULL, NULL), 0);

@@ -70,23 +70,23 @@ static int make_room(struct coco_matcher *m, size_t truth, size_t found, struct 
 }
 
 /* One pair, as the functions below use it. */
-struct view {
+struct pair_view {
     const struct coco_input *input;
     const uint32_t *truth; /* numbers in the list of truth */
     size_t truth_count;
     size_t found_count; /* those within the limit; their numbers are in matcher->sorted */
 };
 
-static const struct coco_object *truth_at(const struct view *v, size_t i) {
+static const struct coco_object *truth_at(const struct pair_view *v, size_t i) {
     return &v->input->truth.list[v->truth[i]];
 }
 
-static const struct coco_object *found_at(const struct view *v, const struct coco_matcher *m,
+static const struct coco_object *found_at(const struct pair_view *v, const struct coco_matcher *m,
                                           size_t i) {
     return &v->input->found.list[m->sorted[i].number];
 }
 
-static int read_masks(struct coco_matcher *m, const struct view *v, size_t all_found,
+static int read_masks(struct coco_matcher *m, const struct pair_view *v, size_t all_found,
                       struct error *err) {
     const struct coco_objects *truth = &v->input->truth, *found = &v->input->found;
     bool needed = v->truth_count > 0 && v->found_count > 0;
@@ -108,7 +108,7 @@ static int read_masks(struct coco_matcher *m, const struct view *v, size_t all_f
     return 0;
 }
 
-static void fill_overlaps(struct coco_matcher *m, const struct view *v) {
+static void fill_overlaps(struct coco_matcher *m, const struct pair_view *v) {
     double lowest = coco_threshold(0);
     for (size_t d = 0; d < v->found_count; d++) {
         double *row = m->overlaps + d * v->truth_count;
@@ -129,7 +129,7 @@ static void fill_overlaps(struct coco_matcher *m, const struct view *v) {
 }
 
 /* Puts objects that count for AREA first. */
-static void order_truth(struct coco_matcher *m, const struct view *v, size_t area) {
+static void order_truth(struct coco_matcher *m, const struct pair_view *v, size_t area) {
     size_t at = 0;
     for (int ignored = 0; ignored <= 1; ignored++)
         for (size_t g = 0; g < v->truth_count; g++) {
@@ -142,7 +142,7 @@ static void order_truth(struct coco_matcher *m, const struct view *v, size_t are
 }
 
 /* Returns the position in that order of the object that a detection takes, or -1. */
-static ptrdiff_t choose(const struct coco_matcher *m, const struct view *v, const double *row,
+static ptrdiff_t choose(const struct coco_matcher *m, const struct pair_view *v, const double *row,
                         double least) {
     double best = least < 1 - 1e-10 ? least : 1 - 1e-10;
     ptrdiff_t chosen = -1;
@@ -160,7 +160,7 @@ static ptrdiff_t choose(const struct coco_matcher *m, const struct view *v, cons
     return chosen;
 }
 
-static void match_area(struct coco_matcher *m, const struct view *v, size_t area,
+static void match_area(struct coco_matcher *m, const struct pair_view *v, size_t area,
                        struct coco_hit *hits) {
     order_truth(m, v, area);
     for (size_t t = 0; t < COCO_THRESHOLDS; t++) {
@@ -182,7 +182,7 @@ static void match_area(struct coco_matcher *m, const struct view *v, size_t area
 }
 
 /* Unmatched detections outside the area range do not count. */
-static void ignore_outside(const struct coco_matcher *m, const struct view *v,
+static void ignore_outside(const struct coco_matcher *m, const struct pair_view *v,
                            struct coco_hit *hits) {
     for (size_t d = 0; d < v->found_count; d++)
         for (size_t area = 0; area < COCO_AREAS; area++)
@@ -196,10 +196,10 @@ int coco_match(struct coco_matcher *m, const struct coco_input *input,
                const struct coco_pairs *pairs, const struct coco_pair *pair, struct coco_hit *hits,
                struct error *err) {
     size_t limit = coco_limit(COCO_LIMITS - 1);
-    struct view view = {.input = input,
-                        .truth = pairs->truth_order + pair->truth,
-                        .truth_count = pair->truth_count,
-                        .found_count = pair->found_count < limit ? pair->found_count : limit};
+    struct pair_view view = {.input = input,
+                             .truth = pairs->truth_order + pair->truth,
+                             .truth_count = pair->truth_count,
+                             .found_count = pair->found_count < limit ? pair->found_count : limit};
     if (make_room(m, pair->truth_count, pair->found_count, err) != 0)
         return -1;
     for (size_t i = 0; i < pair->found_count; i++) {

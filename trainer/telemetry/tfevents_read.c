@@ -16,7 +16,7 @@ enum {
     CHECKSUM = 4,
 };
 
-struct question {
+struct step_query {
     int64_t step;
     const char *prefix;
     bool found;
@@ -90,7 +90,7 @@ static bool find_field(struct piece p, unsigned number, struct field *ret) {
 }
 
 /* The scalars of one event begin alike: that of its first one will do. */
-static void judge(struct question *q, struct piece event) {
+static void judge(struct step_query *q, struct piece event) {
     struct field step, part, tag;
     const int64_t number =
         find_field(event, EVENT_STEP, &step) ? (int64_t)(step.value & INT64_MAX) : 0;
@@ -114,7 +114,7 @@ static uint64_t little(const uint8_t *bytes) {
 }
 
 /* False at the end of FILE and where a record ends before its time. */
-static bool read_record(FILE *file, struct question *q) {
+static bool read_record(FILE *file, struct step_query *q) {
     uint8_t head[RECORD_HEAD];
     uint8_t data[HEAD_MAX];
     if (fread(head, 1, sizeof(head), file) != sizeof(head))
@@ -131,7 +131,8 @@ static bool read_record(FILE *file, struct question *q) {
     return true;
 }
 
-static int read_file(struct question *q, const char *folder, const char *name, struct error *err) {
+static int read_file(struct step_query *q, const char *folder, const char *name,
+                     struct error *err) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= PATH_MAX)
         return 0;
@@ -156,7 +157,7 @@ static int by_name(const struct dirent **a, const struct dirent **b) {
 
 int tfevents_holds(const char *folder, int64_t step, const char *prefix, bool *ret,
                    struct error *err) {
-    struct question q = {.step = step, .prefix = prefix};
+    struct step_query q = {.step = step, .prefix = prefix};
     struct dirent **entries = NULL;
     *ret = false;
     const int count = scandir(folder, &entries, is_events, by_name);

@@ -91,7 +91,7 @@ static int make_environment(const struct services *services, struct argv *ret, s
 
 int pip_install_start(struct pip_install *i, const struct services *services,
                       const struct pip_install_options *o, struct error *err) {
-    const struct program *p = &services->job->program;
+    const struct user_program *p = &services->job->program;
     char prefix[LINE_SPLITTER_PREFIX_SIZE];
     cleanup_argv struct argv argv = {0};
     cleanup_argv struct argv environment = {0};

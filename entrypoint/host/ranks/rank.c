@@ -11,7 +11,7 @@
 #include "entrypoint/host/ranks/shim.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/job/machine/nic_environment.h"
-#include "entrypoint/job/program.h"
+#include "entrypoint/job/user_program.h"
 #include "entrypoint/mpi/shm_transport.h"
 #include "entrypoint/os/process_tree.h"
 #include "entrypoint/os/user_signals.h"
@@ -160,7 +160,7 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
         return -1;
     if (directory != NULL && chdir(directory) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "the program's folder %s", directory);
-    if (program_find(program.items[0], argv_get_env(&environment, "PATH"), &file, err) != 0)
+    if (user_program_find(program.items[0], argv_get_env(&environment, "PATH"), &file, err) != 0)
         return -1;
     struct child_options options = {.file = file,
                                     .argv = program.items,

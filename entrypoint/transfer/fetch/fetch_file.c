@@ -70,7 +70,7 @@ static void start_source(struct fetch_file *b) {
 }
 
 void fetch_file_start(struct fetch_file *b, const struct fetch_file_order *order,
-                      struct pool *pool) {
+                      struct exchange_pool *pool) {
     *b = (struct fetch_file){.order = *order, .source = order->source, .pool = pool};
     b->source.context = b;
     if (order->passing == NULL || !sharing_has_peer(order->passing, order->say)) {

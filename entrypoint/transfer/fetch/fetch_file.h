@@ -26,7 +26,7 @@ struct fetch_file_order {
 struct fetch_file {
     struct fetch_file_order order;
     struct stream_order source; /* with a callback of our own */
-    struct pool *pool;
+    struct exchange_pool *pool;
     struct stream fetch;
     struct ranges *ranges;        /* owned; NULL: not split */
     struct catalog_facts facts;   /* of the file, at the end */
@@ -34,7 +34,7 @@ struct fetch_file {
 };
 
 void fetch_file_start(struct fetch_file *b, const struct fetch_file_order *order,
-                      struct pool *pool);
+                      struct exchange_pool *pool);
 
 /* Begins another part if there is one; call it when the pool has room. */
 bool fetch_file_more(struct fetch_file *b);

@@ -3,7 +3,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "entrypoint/transfer/fetch/fetch_file.h"
-#include "entrypoint/transfer/s3/listing.h"
+#include "entrypoint/transfer/s3/s3_listing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ struct loading {
     int64_t marked;               /* sum of bytes, files and blocks at the last mark */
     struct catalog_task *catalog; /* offers the files to other hosts; NULL: none */
     struct one *ones;             /* files being fetched */
-    struct pool pool;
+    struct exchange_pool pool;
     struct error failure; /* the first failure; code 0: none */
 };
 
@@ -213,7 +213,7 @@ static int run(struct loading *l, struct error *err) {
     l->pool.tick = tick;
     l->pool.context = l;
     l->next_word = clock_now() + SAY_SECONDS * CLOCK_SECOND;
-    if (pool_run(&l->pool, l->order->deadline, err) != 0)
+    if (exchange_pool_run(&l->pool, l->order->deadline, err) != 0)
         return error_wrap(err, "%s", l->order->from->shown);
     if (l->failure.code != 0) {
         if (err != NULL)
@@ -258,16 +258,16 @@ static int64_t present(struct loading *l) {
 
 static int load_objects(struct loading *l, struct error *err) {
     const struct prefix_download_order *o = l->order;
-    const struct listing listing = {.s3 = o->s3,
-                                    .at = o->from,
-                                    .what = o->what,
-                                    .may_be_none = o->may_be_none,
-                                    .shard = o->shard,
-                                    .shards = o->shards,
-                                    .deadline = o->deadline,
-                                    .mark = o->mark,
-                                    .say = o->say};
-    if (listing_read(&listing, &l->objects, &l->front, err) != 0)
+    const struct s3_listing listing = {.s3 = o->s3,
+                                       .at = o->from,
+                                       .what = o->what,
+                                       .may_be_none = o->may_be_none,
+                                       .shard = o->shard,
+                                       .shards = o->shards,
+                                       .deadline = o->deadline,
+                                       .mark = o->mark,
+                                       .say = o->say};
+    if (s3_listing_read(&listing, &l->objects, &l->front, err) != 0)
         return -1;
     for (size_t i = 0; i < l->objects.count; i++) {
         if (__builtin_add_overflow(l->total, l->objects.items[i].size, &l->total))
@@ -300,14 +300,14 @@ static int load_url(struct loading *l, struct error *err) {
 
 int prefix_download(const struct prefix_download_order *order, struct error *err) {
     struct loading l = {.order = order};
-    if (pool_open(&l.pool, order->s3->certificates, err) != 0)
+    if (exchange_pool_open(&l.pool, order->s3->certificates, err) != 0)
         return -1;
     if (order->passing != NULL)
         (void)sharing_has_peer(order->passing, order->say);
     int result = order->from->kind == ADDRESS_S3 ? load_objects(&l, err) : load_url(&l, err);
     if (l.catalog != NULL)
         catalog_end(&order->passing->catalog, l.catalog);
-    pool_close(&l.pool);
+    exchange_pool_close(&l.pool);
     objects_done(&l.objects);
     return result;
 }

@@ -199,7 +199,7 @@ bool ranges_more(struct ranges *r) {
     p->exchange = (struct exchange){
         .name = r->order.name, .events = &events, .context = p, .silence = silence_of(&r->order)};
     r->running++;
-    pool_add(r->pool, &p->exchange);
+    exchange_pool_add(r->pool, &p->exchange);
     return true;
 }
 
@@ -262,7 +262,7 @@ static void question_ended(void *context, const struct error *failure) {
     conclude_if_over(r);
 }
 
-void ranges_start(struct ranges *r, const struct stream_order *order, struct pool *pool) {
+void ranges_start(struct ranges *r, const struct stream_order *order, struct exchange_pool *pool) {
     static const struct exchange_events events = {.prepare = prepare_question,
                                                   .complete = question_complete,
                                                   .refused = question_refused,
@@ -273,5 +273,5 @@ void ranges_start(struct ranges *r, const struct stream_order *order, struct poo
         (void)snprintf(r->etag, sizeof(r->etag), "%s", order->etag);
     r->question = (struct exchange){
         .name = order->name, .events = &events, .context = r, .silence = silence_of(order)};
-    pool_add(pool, &r->question);
+    exchange_pool_add(pool, &r->question);
 }

@@ -36,7 +36,7 @@ struct ranges_piece {
 /* Must stay in place until the order's `ended`, which is called once. */
 struct ranges {
     struct stream_order order; /* of no other host */
-    struct pool *pool;
+    struct exchange_pool *pool;
     struct exchange question; /* the HEAD request */
     struct part_file file;
     struct ranges_piece pieces[RANGES_WIDTH];
@@ -55,7 +55,7 @@ struct ranges {
     struct error failure; /* the first; code 0: none */
 };
 
-void ranges_start(struct ranges *r, const struct stream_order *order, struct pool *pool);
+void ranges_start(struct ranges *r, const struct stream_order *order, struct exchange_pool *pool);
 
 /* Begins another part if there is one; call it when the pool has room. */
 bool ranges_more(struct ranges *r);

@@ -228,7 +228,7 @@ static void ended(void *context, const struct error *failure) {
     f->order.ended(f->order.context, failure);
 }
 
-void stream_start(struct stream *f, const struct stream_order *order, struct pool *pool) {
+void stream_start(struct stream *f, const struct stream_order *order, struct exchange_pool *pool) {
     static const struct exchange_events events = {.prepare = prepare,
                                                   .begins = begins,
                                                   .bytes = bytes,
@@ -245,7 +245,7 @@ void stream_start(struct stream *f, const struct stream_order *order, struct poo
     } else if (order->s3 != NULL) {
         f->exchange.silence = order->s3->silence;
     }
-    pool_add(pool, &f->exchange);
+    exchange_pool_add(pool, &f->exchange);
 }
 
 /* --- existing files --------------------------------------------------------------------------- */

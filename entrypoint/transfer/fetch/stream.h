@@ -9,7 +9,7 @@
 
 #include "entrypoint/transfer/disk/digest.h"
 #include "entrypoint/transfer/disk/safe_dir.h"
-#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/http/exchange_pool.h"
 #include "entrypoint/transfer/peers/peer_client.h"
 #include "entrypoint/transfer/s3/etag.h"
 #include "entrypoint/transfer/s3/s3.h"
@@ -61,7 +61,7 @@ bool stream_is_strong(const char *etag);
 int stream_request(const struct stream_order *order, const char *method, struct request *ret,
                    struct error *err);
 
-void stream_start(struct stream *f, const struct stream_order *order, struct pool *pool);
+void stream_start(struct stream *f, const struct stream_order *order, struct exchange_pool *pool);
 
 /* Returns true if the file is there already: its size and ETag (s3/etag.h) are those of the
  * listing. ALONG may be NULL. */

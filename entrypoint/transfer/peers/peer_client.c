@@ -1,8 +1,8 @@
 #include "entrypoint/transfer/peers/peer_client.h"
 
 #include "common/str.h"
+#include "entrypoint/transfer/http/exchange_pool.h"
 #include "entrypoint/transfer/http/percent.h"
-#include "entrypoint/transfer/http/pool.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ int peer_client_meet(struct peer_client *p, struct error *err) {
     cleanup_buf struct buf nothing;
     buf_init(&nothing, MEET_ANSWER_MAX);
     p->met = true;
-    p->lost = pool_ask(&q, &nothing, NULL, err) != 0;
+    p->lost = exchange_pool_ask(&q, &nothing, NULL, err) != 0;
     return p->lost ? -1 : 0;
 }
 

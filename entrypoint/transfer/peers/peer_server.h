@@ -17,14 +17,14 @@
 #ifndef ENTRYPOINT_TRANSFER_PEERS_PEER_SERVER_H
 #define ENTRYPOINT_TRANSFER_PEERS_PEER_SERVER_H
 
-#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/http/exchange_pool.h"
 #include "entrypoint/transfer/peers/catalog.h"
 #include "entrypoint/wire/tls.h"
 
 #include <pthread.h>
 
 /* Two hosts with as many requests as they make at once, and a few more. */
-enum { PEER_SERVER_GUESTS = 2 * POOL_WIDTH + 8 };
+enum { PEER_SERVER_GUESTS = 2 * EXCHANGE_POOL_WIDTH + 8 };
 
 struct peer_server_guest {
     struct peer_server *peer_server;

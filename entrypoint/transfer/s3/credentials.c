@@ -5,7 +5,7 @@
 #include "common/json/json.h"
 #include "common/str.h"
 #include "common/text/redact.h"
-#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/http/exchange_pool.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ static int ask(const struct asking *a, const char *name, bool quick, struct buf 
                          "%s: credentials are only requested over https, or over http from this "
                          "machine's or the platform's own addresses",
                          name);
-    return pool_ask(&q, ret, NULL, err);
+    return exchange_pool_ask(&q, ret, NULL, err);
 }
 
 static void wipe(struct buf *b) {

@@ -48,7 +48,7 @@ int s3_call(const struct s3_call *a, const char *name, struct buf *ret, struct a
     if (a->body != NULL)
         digest_hex(raw, DIGEST_SHA256, asking.payload);
     struct error why = {0};
-    if (pool_ask(&q, ret, ret_answer, &why) == 0 || (a->may_be_gone && asking.gone))
+    if (exchange_pool_ask(&q, ret, ret_answer, &why) == 0 || (a->may_be_gone && asking.gone))
         return 0;
     if (err != NULL)
         *err = why;

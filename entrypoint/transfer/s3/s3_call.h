@@ -2,7 +2,7 @@
 #ifndef ENTRYPOINT_TRANSFER_S3_S3_CALL_H
 #define ENTRYPOINT_TRANSFER_S3_S3_CALL_H
 
-#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/http/exchange_pool.h"
 #include "entrypoint/transfer/s3/s3.h"
 
 enum { S3_CALL_ANSWER_MAX = 4 * 1024 * 1024 };

@@ -36,7 +36,7 @@ struct sending {
     unsigned count;
     unsigned next; /* index of the next part to send */
     struct resume_part *parts;
-    struct pool pool;
+    struct exchange_pool pool;
     struct error failure; /* the first failure; code 0: none */
 };
 
@@ -152,13 +152,13 @@ static void tick(void *context) {
 
 static int send_parts(struct sending *s, struct error *err) {
     const struct multipart_order *o = s->order;
-    const struct pool_work work = {.certificates = o->s3->certificates,
-                                   .more = more,
-                                   .tick = tick,
-                                   .context = s,
-                                   .give_up = o->give_up,
-                                   .deadline = o->deadline};
-    int result = pool_work(&s->pool, &work, err);
+    const struct exchange_pool_work work = {.certificates = o->s3->certificates,
+                                            .more = more,
+                                            .tick = tick,
+                                            .context = s,
+                                            .give_up = o->give_up,
+                                            .deadline = o->deadline};
+    int result = exchange_pool_work(&s->pool, &work, err);
     if (s->failure.code == 0)
         return result < 0 ? error_wrap(err, "%s", o->name) : 0;
     if (err != NULL)

@@ -90,11 +90,11 @@ static void ended(void *context, const struct error *failure) {
     p->order.ended(p->order.context, failure);
 }
 
-void part_start(struct part *p, const struct part_order *order, struct pool *pool) {
+void part_start(struct part *p, const struct part_order *order, struct exchange_pool *pool) {
     static const struct exchange_events events = {
         .prepare = prepare, .complete = complete, .refused = refused, .ended = ended};
     *p = (struct part){.order = *order};
     p->exchange = (struct exchange){
         .name = order->name, .events = &events, .context = p, .silence = order->s3->silence};
-    pool_add(pool, &p->exchange);
+    exchange_pool_add(pool, &p->exchange);
 }

@@ -5,7 +5,7 @@
 #define ENTRYPOINT_TRANSFER_UPLOAD_PART_H
 
 #include "entrypoint/transfer/disk/digest.h"
-#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/http/exchange_pool.h"
 #include "entrypoint/transfer/s3/s3.h"
 
 struct part_order {
@@ -34,6 +34,6 @@ struct part {
     char etag[EXCHANGE_FIELD_MAX]; /* the server's */
 };
 
-void part_start(struct part *p, const struct part_order *order, struct pool *pool);
+void part_start(struct part *p, const struct part_order *order, struct exchange_pool *pool);
 
 #endif

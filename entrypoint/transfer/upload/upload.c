@@ -5,8 +5,8 @@
 #include "common/str.h"
 #include "entrypoint/transfer/disk/copy.h"
 #include "entrypoint/transfer/s3/etag.h"
-#include "entrypoint/transfer/s3/listing.h"
 #include "entrypoint/transfer/s3/s3_call.h"
+#include "entrypoint/transfer/s3/s3_listing.h"
 #include "entrypoint/transfer/upload/multipart.h"
 #include "entrypoint/transfer/upload/part.h"
 
@@ -34,7 +34,7 @@ struct round {
     int64_t sent;
     int64_t total;
     int64_t next_word;
-    struct pool pool;
+    struct exchange_pool pool;
     struct error failure; /* the first failure; code 0: none */
 };
 
@@ -217,13 +217,13 @@ static bool more(void *context) {
 }
 
 static int send_small(struct round *r, struct error *err) {
-    const struct pool_work work = {.certificates = r->upload->s3->certificates,
-                                   .more = more,
-                                   .tick = tick,
-                                   .context = r,
-                                   .give_up = r->upload->give_up,
-                                   .deadline = r->upload->deadline};
-    int result = pool_work(&r->pool, &work, err);
+    const struct exchange_pool_work work = {.certificates = r->upload->s3->certificates,
+                                            .more = more,
+                                            .tick = tick,
+                                            .context = r,
+                                            .give_up = r->upload->give_up,
+                                            .deadline = r->upload->deadline};
+    int result = exchange_pool_work(&r->pool, &work, err);
     return result == 1 ? error_set(err, EXIT_CODE_DATA, "%s", r->failure.text) : result;
 }
 
@@ -432,18 +432,18 @@ static bool lies_there(const struct upload *u, const struct scan_file *file,
 int upload_meet(struct upload *u, struct error *err) {
     struct objects objects;
     size_t front = 0;
-    const struct listing listing = {.s3 = u->s3,
-                                    .at = &u->to,
-                                    .what = u->what,
-                                    .may_be_none = true,
-                                    .shards = 1,
-                                    .deadline = u->deadline};
+    const struct s3_listing listing = {.s3 = u->s3,
+                                       .at = &u->to,
+                                       .what = u->what,
+                                       .may_be_none = true,
+                                       .shards = 1,
+                                       .deadline = u->deadline};
     scan_done(&u->known);
     if (scan_read(u->from, &u->known, err) != 0)
         return -1;
     if (u->known.count == 0 || u->to.kind != ADDRESS_S3)
         return 0;
-    if (listing_read(&listing, &objects, &front, err) != 0)
+    if (s3_listing_read(&listing, &objects, &front, err) != 0)
         return -1;
     for (size_t i = 0; i < objects.count; i++) {
         struct scan_file *file =

@@ -33,7 +33,7 @@ int png_size(const uint8_t *bytes, size_t size, int *ret_width, int *ret_height,
 }
 
 /* The bytes that libpng reads, and where it jumps to on an error. */
-struct source {
+struct png_input {
     const uint8_t *at;
     size_t left;
     jmp_buf out_of_library;
@@ -41,7 +41,7 @@ struct source {
 };
 
 static void leave_library(png_structp png, png_const_charp text) {
-    struct source *source = png_get_error_ptr(png);
+    struct png_input *source = png_get_error_ptr(png);
     snprintf(source->text, sizeof(source->text), "%s", text);
     longjmp(source->out_of_library, 1);
 }
@@ -53,7 +53,7 @@ static void say_nothing(png_structp png, png_const_charp text) {
 }
 
 static void read_bytes(png_structp png, png_bytep to, size_t size) {
-    struct source *source = png_get_io_ptr(png);
+    struct png_input *source = png_get_io_ptr(png);
     if (size > source->left)
         png_error(png, "truncated");
     memcpy(to, source->at, size);
@@ -62,7 +62,7 @@ static void read_bytes(png_structp png, png_bytep to, size_t size) {
 }
 
 /* The only error that is not the file's fault. */
-static bool is_lack_of_memory(const struct source *source) {
+static bool is_lack_of_memory(const struct png_input *source) {
     return strcmp(source->text, "Out of memory") == 0;
 }
 
@@ -75,8 +75,8 @@ static void set_output(png_structp png) {
 }
 
 /* Inside the library, except for the allocation of pixels. */
-static int read_picture(png_structp png, png_infop info, struct source *source, struct image *out,
-                        struct error *err) {
+static int read_picture(png_structp png, png_infop info, struct png_input *source,
+                        struct image *out, struct error *err) {
     /* Colours are taken as coded: gamma, profiles, text and the like are not even read. */
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_set_read_fn(png, source, read_bytes);
@@ -98,7 +98,7 @@ static int read_picture(png_structp png, png_infop info, struct source *source, 
 }
 
 int png_decode(const uint8_t *bytes, size_t size, struct image *out, struct error *err) {
-    struct source source = {.at = bytes, .left = size};
+    struct png_input source = {.at = bytes, .left = size};
     png_structp png =
         png_create_read_struct(PNG_LIBPNG_VER_STRING, &source, leave_library, say_nothing);
     png_infop info = png != NULL ? png_create_info_struct(png) : NULL;

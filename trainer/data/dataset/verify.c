@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct work {
+struct verify_work {
     struct verification *v;
     atomic_size_t next;
     atomic_bool failed;
@@ -47,7 +47,7 @@ static int look_at(struct fetcher *fetcher, const struct dataset *set, size_t sa
     return why != NULL && item->why == NULL ? error_no_memory(err, "what is wrong with files") : 0;
 }
 
-static void keep_error(struct work *work, const struct error *err) {
+static void keep_error(struct verify_work *work, const struct error *err) {
     pthread_mutex_lock(&work->lock);
     if (!atomic_exchange(&work->failed, true))
         work->error = *err;
@@ -55,7 +55,7 @@ static void keep_error(struct work *work, const struct error *err) {
 }
 
 static void *verify_some(void *argument) {
-    struct work *work = argument;
+    struct verify_work *work = argument;
     struct verification *v = work->v;
     struct fetcher fetcher;
     struct error err = {0};
@@ -72,7 +72,7 @@ static void *verify_some(void *argument) {
     return NULL;
 }
 
-static int run(struct work *work, int threads, struct error *err) {
+static int run(struct verify_work *work, int threads, struct error *err) {
     pthread_t started[VERIFY_THREADS_MAX];
     int count = 0;
     while (count < threads && pthread_create(&started[count], NULL, verify_some, work) == 0)
@@ -96,7 +96,7 @@ int verify_set(struct verification *ret, const struct dataset *set, int threads,
     ret->items = calloc(set->count + 1, sizeof(*ret->items));
     if (ret->items == NULL)
         return error_no_memory(err, "pictures");
-    struct work work = {.v = ret};
+    struct verify_work work = {.v = ret};
     struct error failed = {0};
     if (pthread_mutex_init(&work.lock, NULL) != 0)
         return error_set(err, EXIT_CODE_INTERNAL, "no lock");

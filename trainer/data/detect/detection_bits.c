@@ -85,13 +85,13 @@ int detection_bits_add(struct detection_bits *bits, const struct rle *mask,
 }
 
 /* One axis of a scaled mask: the source pixel that target pixel I takes. */
-struct nearest {
+struct nearest_axis {
     int32_t from;
     int32_t to;
     bool mirrored;
 };
 
-static int32_t nearest_at(const struct nearest *axis, int32_t i) {
+static int32_t nearest_at(const struct nearest_axis *axis, int32_t i) {
     float scale = bilinear_scale(axis->from, axis->to);
     if (!axis->mirrored)
         return bilinear_nearest(i, scale, axis->from);
@@ -99,7 +99,7 @@ static int32_t nearest_at(const struct nearest *axis, int32_t i) {
 }
 
 /* Returns the target pixels that take one of the source pixels FIRST .. FIRST + COUNT - 1. */
-static void nearest_range(const struct nearest *axis, int32_t first, int32_t count,
+static void nearest_range(const struct nearest_axis *axis, int32_t first, int32_t count,
                           int32_t *ret_first, int32_t *ret_count) {
     *ret_first = *ret_count = 0;
     for (int32_t i = 0; i < axis->to; i++) {
@@ -114,8 +114,8 @@ static void nearest_range(const struct nearest *axis, int32_t first, int32_t cou
 int detection_bits_add_scaled(struct detection_bits *bits, const struct detection_crop *crop,
                               const struct detection_scaling *scaling, int32_t ret_at[MASK_FIELDS],
                               struct error *err) {
-    const struct nearest across = {scaling->from.width, scaling->to.width, scaling->flip};
-    const struct nearest down = {scaling->from.height, scaling->to.height, false};
+    const struct nearest_axis across = {scaling->from.width, scaling->to.width, scaling->flip};
+    const struct nearest_axis down = {scaling->from.height, scaling->to.height, false};
     nearest_range(&across, crop->at[MASK_X], crop->at[MASK_WIDTH], &ret_at[MASK_X],
                   &ret_at[MASK_WIDTH]);
     nearest_range(&down, crop->at[MASK_Y], crop->at[MASK_HEIGHT], &ret_at[MASK_Y],

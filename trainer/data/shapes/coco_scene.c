@@ -25,7 +25,7 @@ const struct coco_scene_category COCO_SCENE_CATEGORY_ROWS[COCO_SCENE_CATEGORIES]
     {3, SHAPE_CIRCLE}, {17, SHAPE_SQUARE}, {90, SHAPE_TRIANGLE}};
 
 /* State for drawing one picture. */
-struct painter {
+struct scene_painter {
     const struct coco_scene *scene;
     struct random random;
     struct image *image;
@@ -37,7 +37,7 @@ struct painter {
     struct rle sum;
 };
 
-static bool percent(struct painter *p, uint32_t share) {
+static bool percent(struct scene_painter *p, uint32_t share) {
     return random_below(&p->random, 100) < share;
 }
 
@@ -46,7 +46,7 @@ static void random_color(struct random *random, int base, uint8_t color[IMAGE_CH
         color[c] = (uint8_t)(base + (int)random_below(random, 190));
 }
 
-static bool stands_out(const struct painter *p, const uint8_t color[IMAGE_CHANNELS]) {
+static bool stands_out(const struct scene_painter *p, const uint8_t color[IMAGE_CHANNELS]) {
     for (int g = 0; g < 2; g++) {
         int sum = 0;
         for (int c = 0; c < IMAGE_CHANNELS; c++)
@@ -57,7 +57,8 @@ static bool stands_out(const struct painter *p, const uint8_t color[IMAGE_CHANNE
     return true;
 }
 
-static void random_shape(struct painter *p, double least, double most, struct drawn_shape *ret) {
+static void random_shape(struct scene_painter *p, double least, double most,
+                         struct drawn_shape *ret) {
     const double width = p->image->width, height = p->image->height;
     const double side = width < height ? width : height;
     ret->radius = random_between(&p->random, least * side, most * side);
@@ -99,14 +100,16 @@ static void polygon_box(const double *points, size_t count, double box[4]) {
     }
 }
 
-static int add_polygon(struct painter *p, const double *points, size_t count, struct error *err) {
+static int add_polygon(struct scene_painter *p, const double *points, size_t count,
+                       struct error *err) {
     for (size_t i = 0; i < 2 * count; i++)
         if (buf_printf(p->json, err, "%s%.2f", i == 0 ? "[[" : ",", points[i]) != 0)
             return -1;
     return buf_add_text(p->json, "]]}", err);
 }
 
-static int add_runs(struct painter *p, const struct rle *mask, bool as_list, struct error *err) {
+static int add_runs(struct scene_painter *p, const struct rle *mask, bool as_list,
+                    struct error *err) {
     if (buf_printf(p->json, err, "{\"size\":[%" PRIu32 ",%" PRIu32 "],\"counts\":", mask->height,
                    mask->width) != 0)
         return -1;
@@ -129,7 +132,8 @@ struct annotation {
     double area;
 };
 
-static int begin_annotation(struct painter *p, const struct annotation *a, struct error *err) {
+static int begin_annotation(struct scene_painter *p, const struct annotation *a,
+                            struct error *err) {
     int64_t id = (*p->next_id)++;
     double area = id <= p->scene->wrong_areas ? 2 * a->area : a->area;
     return buf_printf(p->json, err,
@@ -140,12 +144,12 @@ static int begin_annotation(struct painter *p, const struct annotation *a, struc
                       a->box[0], a->box[1], a->box[2], a->box[3]);
 }
 
-static int fill(struct painter *p, const double *points, size_t count, struct error *err) {
+static int fill(struct scene_painter *p, const double *points, size_t count, struct error *err) {
     return rle_from_polygon(&p->mask, &p->brush, points, count, (uint32_t)p->image->height,
                             (uint32_t)p->image->width, err);
 }
 
-static int draw_object(struct painter *p, struct error *err) {
+static int draw_object(struct scene_painter *p, struct error *err) {
     const struct coco_scene_category *category =
         &COCO_SCENE_CATEGORY_ROWS[random_below(&p->random, COCO_SCENE_CATEGORIES)];
     struct drawn_shape shape = {.form = category->form};
@@ -165,7 +169,7 @@ static int draw_object(struct painter *p, struct error *err) {
 }
 
 /* Draws little circles around one place, annotated as one region. */
-static int draw_crowd(struct painter *p, struct error *err) {
+static int draw_crowd(struct scene_painter *p, struct error *err) {
     struct drawn_shape middle = {0};
     random_shape(p, 1.0 / 5, 1.0 / 4, &middle);
     p->sum.count = 0;
@@ -197,7 +201,7 @@ static int draw_crowd(struct painter *p, struct error *err) {
     return begin_annotation(p, &a, err) == 0 ? add_runs(p, &p->sum, true, err) : -1;
 }
 
-static int draw(struct painter *p, struct error *err) {
+static int draw(struct scene_painter *p, struct error *err) {
     const struct coco_scene *scene = p->scene;
     random_color(&p->random, 0, p->ground[0]);
     random_color(&p->random, 0, p->ground[1]);
@@ -218,11 +222,11 @@ int coco_scene_draw(const struct coco_scene *scene, struct image *image, struct 
                     int64_t *next_id, struct error *err) {
     if (image_resize(image, scene->width, scene->height, err) != 0)
         return -1;
-    struct painter painter = {.scene = scene,
-                              .random = random_stream(scene->seed, 0, scene->number),
-                              .image = image,
-                              .json = json,
-                              .next_id = next_id};
+    struct scene_painter painter = {.scene = scene,
+                                    .random = random_stream(scene->seed, 0, scene->number),
+                                    .image = image,
+                                    .json = json,
+                                    .next_id = next_id};
     int failed = draw(&painter, err);
     rle_brush_done(&painter.brush);
     rle_done(&painter.mask);

@@ -8,33 +8,33 @@
 enum { CIRCLE_CORNERS = 24 }; /* corners of a circle's outline */
 static const double CIRCLE_RADIUS = .92;
 
-struct point {
+struct vertex {
     double x;
     double y;
 };
 
 struct polygon {
     const char *name;
-    const struct point *corners; /* NULL for forms made of circles */
+    const struct vertex *corners; /* NULL for forms made of circles */
     int count;
 };
 
 #define CORNERS(array) array, (int)(sizeof(array) / sizeof((array)[0]))
 
 /* Corners in the form's square; y points down, as in pictures. */
-static const struct point square[] = {{-.8, -.8}, {.8, -.8}, {.8, .8}, {-.8, .8}};
-static const struct point triangle[] = {{0, -.95}, {.87, .62}, {-.87, .62}};
-static const struct point hexagon[] = {{.95, 0},  {.475, .823},   {-.475, .823},
-                                       {-.95, 0}, {-.475, -.823}, {.475, -.823}};
-static const struct point star[] = {{0, -1},        {.235, -.324}, {.951, -.309}, {.380, .124},
-                                    {.588, .809},   {0, .4},       {-.588, .809}, {-.380, .124},
-                                    {-.951, -.309}, {-.235, -.324}};
-static const struct point cross[] = {{-.3, -.95}, {.3, -.95}, {.3, -.3},   {.95, -.3},
-                                     {.95, .3},   {.3, .3},   {.3, .95},   {-.3, .95},
-                                     {-.3, .3},   {-.95, .3}, {-.95, -.3}, {-.3, -.3}};
-static const struct point arrow[] = {{0, -1},    {.8, -.1},  {.3, -.1}, {.3, .95},
-                                     {-.3, .95}, {-.3, -.1}, {-.8, -.1}};
-static const struct point heart_tip[] = {{-.86, -.12}, {.86, -.12}, {0, .95}};
+static const struct vertex square[] = {{-.8, -.8}, {.8, -.8}, {.8, .8}, {-.8, .8}};
+static const struct vertex triangle[] = {{0, -.95}, {.87, .62}, {-.87, .62}};
+static const struct vertex hexagon[] = {{.95, 0},  {.475, .823},   {-.475, .823},
+                                        {-.95, 0}, {-.475, -.823}, {.475, -.823}};
+static const struct vertex star[] = {{0, -1},        {.235, -.324}, {.951, -.309}, {.380, .124},
+                                     {.588, .809},   {0, .4},       {-.588, .809}, {-.380, .124},
+                                     {-.951, -.309}, {-.235, -.324}};
+static const struct vertex cross[] = {{-.3, -.95}, {.3, -.95}, {.3, -.3},   {.95, -.3},
+                                      {.95, .3},   {.3, .3},   {.3, .95},   {-.3, .95},
+                                      {-.3, .3},   {-.95, .3}, {-.95, -.3}, {-.3, -.3}};
+static const struct vertex arrow[] = {{0, -1},    {.8, -.1},  {.3, -.1}, {.3, .95},
+                                      {-.3, .95}, {-.3, -.1}, {-.8, -.1}};
+static const struct vertex heart_tip[] = {{-.86, -.12}, {.86, -.12}, {0, .95}};
 
 static const struct polygon forms[SHAPE_FORMS] = {
     [SHAPE_CIRCLE] = {"circle", NULL, 0},
@@ -54,7 +54,7 @@ const char *shape_name(enum shape_form form) {
 }
 
 /* Returns the distance of P to the segment AB. */
-static double segment_distance(struct point p, struct point a, struct point b) {
+static double segment_distance(struct vertex p, struct vertex a, struct vertex b) {
     double dx = b.x - a.x, dy = b.y - a.y;
     double along = ((p.x - a.x) * dx + (p.y - a.y) * dy) / (dx * dx + dy * dy);
     along = along < 0 ? 0 : along > 1 ? 1 : along;
@@ -62,11 +62,11 @@ static double segment_distance(struct point p, struct point a, struct point b) {
 }
 
 /* Returns the distance to the outline, negative inside (a ray crosses an odd number of edges). */
-static double polygon_distance(const struct polygon *form, struct point p) {
+static double polygon_distance(const struct polygon *form, struct vertex p) {
     double nearest = INFINITY;
     int inside = 0;
     for (int i = 0, j = form->count - 1; i < form->count; j = i++) {
-        struct point a = form->corners[i], b = form->corners[j];
+        struct vertex a = form->corners[i], b = form->corners[j];
         nearest = fmin(nearest, segment_distance(p, a, b));
         if ((a.y > p.y) != (b.y > p.y) && p.x < a.x + (p.y - a.y) / (b.y - a.y) * (b.x - a.x))
             inside = !inside;
@@ -74,11 +74,11 @@ static double polygon_distance(const struct polygon *form, struct point p) {
     return inside ? -nearest : nearest;
 }
 
-static double circle_distance(struct point p, double x, double y, double radius) {
+static double circle_distance(struct vertex p, double x, double y, double radius) {
     return hypot(p.x - x, p.y - y) - radius;
 }
 
-static double form_distance(enum shape_form form, struct point p) {
+static double form_distance(enum shape_form form, struct vertex p) {
     switch (form) {
     case SHAPE_CIRCLE:
         return circle_distance(p, 0, 0, CIRCLE_RADIUS);
@@ -98,17 +98,17 @@ double shape_cover(const struct drawn_shape *shape, int px, int py) {
     double dx = (px + 0.5 - shape->x) / shape->radius;
     double dy = (py + 0.5 - shape->y) / shape->radius;
     double c = cos(shape->turn), s = sin(shape->turn);
-    struct point p = {c * dx + s * dy, c * dy - s * dx};
+    struct vertex p = {c * dx + s * dy, c * dy - s * dx};
     double cover = 0.5 - form_distance(shape->form, p) * shape->radius;
     return cover < 0 ? 0 : cover > 1 ? 1 : cover;
 }
 
 /* Returns corner I of the form in its square. */
-static struct point outline_corner(enum shape_form form, size_t i) {
+static struct vertex outline_corner(enum shape_form form, size_t i) {
     if (form != SHAPE_CIRCLE)
         return forms[form].corners[i];
     double angle = (double)i * (2 * 3.14159265358979323846 / CIRCLE_CORNERS);
-    return (struct point){CIRCLE_RADIUS * cos(angle), CIRCLE_RADIUS * sin(angle)};
+    return (struct vertex){CIRCLE_RADIUS * cos(angle), CIRCLE_RADIUS * sin(angle)};
 }
 
 size_t shape_outline(const struct drawn_shape *shape, double *ret_points, size_t max) {
@@ -119,7 +119,7 @@ size_t shape_outline(const struct drawn_shape *shape, double *ret_points, size_t
         return 0;
     double c = cos(shape->turn), s = sin(shape->turn);
     for (size_t i = 0; i < count; i++) {
-        struct point p = outline_corner(shape->form, i);
+        struct vertex p = outline_corner(shape->form, i);
         ret_points[2 * i] = shape->x + shape->radius * (c * p.x - s * p.y);
         ret_points[2 * i + 1] = shape->y + shape->radius * (s * p.x + c * p.y);
     }

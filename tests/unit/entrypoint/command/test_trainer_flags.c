@@ -19,7 +19,7 @@ static int check(const char *help, const char *const *words, struct error *err) 
     CU_ASSERT_EQUAL(argv_add(&job.program.argv, program, NULL), 0);
     CU_ASSERT_EQUAL(argv_add_all(&job.program.user_args, words, NULL), 0);
     int result = trainer_flags_check(&job, err);
-    program_done(&job.program);
+    user_program_done(&job.program);
     return result;
 }
 

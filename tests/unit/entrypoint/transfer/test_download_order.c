@@ -211,7 +211,7 @@ static void ended(void *context, const struct error *failure) {
 
 /* What a host hears that asks for a file of TASK for so many seconds. */
 static void ask(struct peer_client *peer, const char *task, int64_t seconds, struct error *ret) {
-    struct pool pool;
+    struct exchange_pool pool;
     struct stream f;
     int64_t fetched = 0;
     cleanup_fd int root = safe_dir_open(path_of("asks"), NULL);
@@ -224,10 +224,10 @@ static void ask(struct peer_client *peer, const char *task, int64_t seconds, str
                                        .fetched = &fetched,
                                        .ended = ended,
                                        .context = ret};
-    CU_ASSERT_EQUAL(pool_open(&pool, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(exchange_pool_open(&pool, NULL, NULL), 0);
     stream_start(&f, &order, &pool);
-    (void)pool_run(&pool, clock_now() + seconds * CLOCK_SECOND, NULL);
-    pool_close(&pool);
+    (void)exchange_pool_run(&pool, clock_now() + seconds * CLOCK_SECOND, NULL);
+    exchange_pool_close(&pool);
 }
 
 /* And a channel that is called as the code is another task, which still comes. */

@@ -6,7 +6,7 @@
 
 #include "common/cleanup.h"
 #include "entrypoint/transfer/fetch/fetch_file.h"
-#include "entrypoint/transfer/s3/listing.h"
+#include "entrypoint/transfer/s3/s3_listing.h"
 #include "entrypoint/transfer/upload/multipart.h"
 #include "entrypoint/transfer/upload/part.h"
 
@@ -96,9 +96,9 @@ static int list_all(struct error *err) {
     size_t front = 0;
     if (address_parse("s3://bucket/set/", &at, err) != 0)
         return -1;
-    const struct listing listing = {
+    const struct s3_listing listing = {
         .s3 = &s3, .at = &at, .what = "set", .shards = 1, .deadline = deadline()};
-    int result = listing_read(&listing, &objects, &front, err);
+    int result = s3_listing_read(&listing, &objects, &front, err);
     size_t more = (size_t)count(PAGES) * PAGE_KEYS;
     EXPECT(result != 0 || (objects.count == 2 + more && strcmp(objects.items[1].key, "set/b") == 0),
            "%zu objects", objects.count);
@@ -133,7 +133,7 @@ static bool is_same(const char *name, size_t size) {
 }
 
 static int fetch(bool large, struct error *err) {
-    struct pool pool;
+    struct exchange_pool pool;
     struct error failure = {0};
     int64_t fetched = 0;
     const char *name = large ? "large" : "small";
@@ -149,14 +149,14 @@ static int fetch(bool large, struct error *err) {
                                                       .fetched = &fetched},
                                            .ended = brought,
                                            .context = &failure};
-    if (pool_open(&pool, NULL, err) != 0)
+    if (exchange_pool_open(&pool, NULL, err) != 0)
         return -1;
     pool.more = more;
     pool.aside = aside;
     pool.context = &bring;
     fetch_file_start(&bring, &order, &pool);
-    int ran = pool_run(&pool, deadline(), err);
-    pool_close(&pool);
+    int ran = exchange_pool_run(&pool, deadline(), err);
+    exchange_pool_close(&pool);
     int result = ran == 0 && failure.code == 0 ? 0 : -1;
     if (failure.code != 0)
         *err = failure;
@@ -173,7 +173,7 @@ static void sent_one(void *context, const struct error *failure) {
 }
 
 static int put(struct error *err) {
-    struct pool pool;
+    struct exchange_pool pool;
     struct part piece;
     struct error failure = {0};
     int64_t sent = 0;
@@ -186,11 +186,11 @@ static int put(struct error *err) {
                                      .sent = &sent,
                                      .ended = sent_one,
                                      .context = &failure};
-    if (pool_open(&pool, NULL, err) != 0)
+    if (exchange_pool_open(&pool, NULL, err) != 0)
         return -1;
     part_start(&piece, &order, &pool);
-    int ran = pool_run(&pool, deadline(), err);
-    pool_close(&pool);
+    int ran = exchange_pool_run(&pool, deadline(), err);
+    exchange_pool_close(&pool);
     int result = ran == 0 && failure.code == 0 ? 0 : -1;
     if (failure.code != 0)
         *err = failure;

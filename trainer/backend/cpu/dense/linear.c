@@ -22,7 +22,7 @@ struct steps {
 };
 
 /* result [rows, columns] = first [rows, depth] second [depth, columns], and how it is cut. */
-struct sizes {
+struct linear_sizes {
     int64_t rows, depth, columns;
     struct steps first, second, result; /* second: of the master weights, if it is packed */
     bool packed;
@@ -40,29 +40,29 @@ static size_t parts_for(int64_t total, int64_t least) {
     return best;
 }
 
-static struct sizes sizes_of(const struct graph *graph, const struct op *op) {
+static struct linear_sizes sizes_of(const struct graph *graph, const struct op *op) {
     const struct tensor *first = cpu_input(graph, op, 0), *second = cpu_input(graph, op, 1);
     bool forward = op->kind == OP_LINEAR, weight = op->kind == OP_LINEAR_GRAD_WEIGHT;
     const struct tensor *y = forward ? cpu_output(graph, op, 0) : first;
     int64_t n = y->shape.dim[0], out = y->shape.dim[1], in = tensor_count(second);
     in /= weight ? n : out;
-    struct sizes s;
+    struct linear_sizes s;
     if (forward)
-        s = (struct sizes){.rows = n,
-                           .depth = in,
-                           .columns = out,
-                           .first = {in, 1},
-                           .second = {1, in},
-                           .packed = true};
+        s = (struct linear_sizes){.rows = n,
+                                  .depth = in,
+                                  .columns = out,
+                                  .first = {in, 1},
+                                  .second = {1, in},
+                                  .packed = true};
     else if (!weight)
-        s = (struct sizes){.rows = n,
-                           .depth = out,
-                           .columns = in,
-                           .first = {out, 1},
-                           .second = {in, 1},
-                           .packed = true};
+        s = (struct linear_sizes){.rows = n,
+                                  .depth = out,
+                                  .columns = in,
+                                  .first = {out, 1},
+                                  .second = {in, 1},
+                                  .packed = true};
     else
-        s = (struct sizes){
+        s = (struct linear_sizes){
             .rows = out, .depth = n, .columns = in, .first = {1, out}, .second = {in, 1}};
     s.result = (struct steps){s.columns, 1};
     s.row_parts = parts_for(s.rows, weight ? COLUMNS_LEAST : ROWS_LEAST);
@@ -75,22 +75,22 @@ static struct sizes sizes_of(const struct graph *graph, const struct op *op) {
 }
 
 /* Sizes of a part. */
-static int64_t part_rows(const struct sizes *s) {
+static int64_t part_rows(const struct linear_sizes *s) {
     return s->rows / (int64_t)s->row_parts;
 }
 
-static int64_t part_columns(const struct sizes *s) {
+static int64_t part_columns(const struct linear_sizes *s) {
     return s->columns / (int64_t)s->column_parts;
 }
 
-static size_t parts_of_all(const struct sizes *s) {
+static size_t parts_of_all(const struct linear_sizes *s) {
     return s->row_parts * s->column_parts;
 }
 
 /* --- what oneDNN makes of a part -------------------------------------------------------------- */
 
 struct product {
-    struct sizes sizes;
+    struct linear_sizes sizes;
     dnnl_memory_desc_t first, second, bias, result, master;
     dnnl_primitive_desc_t desc;
 };
@@ -114,7 +114,7 @@ static int desc_2(dnnl_memory_desc_t *ret, int64_t rows, int64_t columns, struct
 
 static int describe(struct product *p, const struct cpu *cpu, const struct graph *graph,
                     const struct op *op, struct error *err) {
-    const struct sizes *s = &p->sizes;
+    const struct linear_sizes *s = &p->sizes;
     int64_t rows = part_rows(s), columns = part_columns(s);
     dnnl_data_type_t type = dnn_type(cpu, cpu_input(graph, op, 0)->dtype);
     dnnl_dims_t second = {s->depth, columns};
@@ -241,7 +241,7 @@ static struct places find_places(struct linear *linear, const struct graph *grap
 
 /* Returns those of the part that begins with ROW and COLUMN. */
 static struct places places_at(const struct places *all, const struct product *p, size_t number) {
-    const struct sizes *s = &p->sizes;
+    const struct linear_sizes *s = &p->sizes;
     size_t row = number / s->column_parts * (size_t)part_rows(s);
     size_t part = number % s->column_parts, column = part * (size_t)part_columns(s);
     struct places at = *all;
@@ -288,7 +288,7 @@ static int bind_parts(struct linear *linear, const struct product *p, const stru
 
 static int bind_reorders(struct linear *linear, const struct product *p, const struct graph *graph,
                          const struct op *op, const struct backend_site *site, struct error *err) {
-    const struct sizes *s = &p->sizes;
+    const struct linear_sizes *s = &p->sizes;
     size_t step = (size_t)(part_columns(s) * s->second.column) * sizeof(float);
     for (size_t i = 0; i < s->column_parts; i++) {
         linear->reorders++;

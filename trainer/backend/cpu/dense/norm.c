@@ -20,7 +20,7 @@ void norm_forward_place(const struct cpu *cpu, size_t channels, char *scratch, i
     branch->shift = row_of(rows, channels, 2 * index + 1);
 }
 
-struct bn_statistics {
+struct statistics_pass {
     const struct cpu *cpu;
     const struct norm_size *size;
     const struct norm_branch *branch;
@@ -28,7 +28,7 @@ struct bn_statistics {
 
 static void add_rows(void *context, int thread, float *const *sum, size_t begin, size_t end) {
     (void)thread;
-    const struct bn_statistics *s = context;
+    const struct statistics_pass *s = context;
     s->cpu->loops->norm_sums(s->branch->x, s->size->elem, s->size->channels, s->branch->shift,
                              sum[0], sum[1], begin, end);
 }
@@ -57,7 +57,7 @@ static struct moments moments_of(const double *const *sums, size_t c, size_t row
 static const double far_off = 64;
 
 /* Moves the shift to the mean where the mean turned out to be far from it. */
-static bool move_centers(const struct bn_statistics *s, const double *const *sums) {
+static bool move_centers(const struct statistics_pass *s, const double *const *sums) {
     bool moved = false;
     for (size_t c = 0; c < s->size->channels; c++) {
         struct moments m = moments_of(sums, c, s->size->rows);
@@ -71,7 +71,7 @@ static bool move_centers(const struct bn_statistics *s, const double *const *sum
 
 void norm_use_batch(const struct cpu *cpu, const struct norm_size *size,
                     const struct norm_branch *branch, char *scratch) {
-    struct bn_statistics s = {.cpu = cpu, .size = size, .branch = branch};
+    struct statistics_pass s = {.cpu = cpu, .size = size, .branch = branch};
     struct reduce reduce = {.cpu = cpu,
                             .rows = size->rows,
                             .block = REDUCE_ROWS,

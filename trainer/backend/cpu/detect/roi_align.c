@@ -61,17 +61,17 @@ static const struct tensor *bins_of(const struct graph *graph, const struct op *
 }
 
 /* Sizes of the kinds of scratch, in order. */
-struct sizes {
+struct scratch_sizes {
     size_t regions, tables, bands;
 };
 
-static struct sizes sizes_of(const struct cpu *cpu, const struct graph *graph,
-                             const struct op *op) {
+static struct scratch_sizes sizes_of(const struct cpu *cpu, const struct graph *graph,
+                                     const struct op *op) {
     const struct detect_attr *d = &op->attr.detect;
     const struct tensor *bins = bins_of(graph, op);
     struct roi_rule rule = rule_of(d);
     size_t threads = (size_t)cpu->threads;
-    struct sizes s = {0};
+    struct scratch_sizes s = {0};
     s.regions = backend_aligned((size_t)bins->shape.dim[0] * sizeof(struct region));
     s.tables = 2 * threads * roi_table_bytes(&rule, widest(d));
     if (is_gradient(op) && bins->dtype == DTYPE_BF16)
@@ -83,7 +83,7 @@ static struct sizes sizes_of(const struct cpu *cpu, const struct graph *graph,
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)err;
-    struct sizes s = sizes_of(cpu, graph, op);
+    struct scratch_sizes s = sizes_of(cpu, graph, op);
     ret_needs->scratch = s.regions + s.tables + s.bands;
     ret_needs->in_place = true;
     return 0;
@@ -280,7 +280,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     if (bound == NULL)
         return -1;
     const struct tensor *bins = bins_of(graph, op);
-    struct sizes sizes = sizes_of(cpu, graph, op);
+    struct scratch_sizes sizes = sizes_of(cpu, graph, op);
     bound->detect = op->attr.detect;
     bound->rule = rule_of(&bound->detect);
     bound->elem = cpu_elem(bins->dtype);

@@ -14,7 +14,7 @@ struct backward_step {
     void *packed;
 };
 
-struct sizes {
+struct backward_sizes {
     size_t rows;
     int in, out, workers;
 };
@@ -30,12 +30,12 @@ static bool is_backward(const struct op *op) {
            op->kind == OP_CONV2D_BACKWARD_JOIN;
 }
 
-static struct sizes sizes_of(const struct cuda *cuda, const struct graph *graph,
-                             const struct op *op) {
+static struct backward_sizes sizes_of(const struct cuda *cuda, const struct graph *graph,
+                                      const struct op *op) {
     const struct tensor *g = cuda_input(graph, op, CONV_BACKWARD_G);
-    struct sizes s = {.rows = cuda_rows(g),
-                      .in = cuda_channels(cuda_input(graph, op, CONV_BACKWARD_W)),
-                      .out = cuda_channels(g)};
+    struct backward_sizes s = {.rows = cuda_rows(g),
+                               .in = cuda_channels(cuda_input(graph, op, CONV_BACKWARD_W)),
+                               .out = cuda_channels(g)};
     s.workers = launch_conv_backward_workers(s.rows, s.in, cuda->multiprocessors);
     return s;
 }
@@ -54,7 +54,7 @@ bool cuda_backward_supports(const struct cuda *cuda, const struct graph *graph,
 static int query_backward(struct cuda *cuda, const struct graph *graph, const struct op *op,
                           struct backend_needs *needs, struct error *err) {
     (void)err;
-    struct sizes s = sizes_of(cuda, graph, op);
+    struct backward_sizes s = sizes_of(cuda, graph, op);
     needs->scratch = launch_conv_backward_bytes(s.in, s.out, s.workers);
     if (!cuda_is_narrowed(graph, cuda_input(graph, op, CONV_BACKWARD_W)))
         needs->packed = (size_t)s.in * (size_t)s.out * dtype_size(graph->dtype);
@@ -80,7 +80,7 @@ static int bind_backward(struct cuda *cuda, const struct graph *graph, const str
     struct backward_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
-    struct sizes sizes = sizes_of(cuda, graph, op);
+    struct backward_sizes sizes = sizes_of(cuda, graph, op);
     bound->step = (struct bound_step){run_backward, s};
     bool narrowed = cuda_is_narrowed(graph, cuda_input(graph, op, CONV_BACKWARD_W));
     if (!narrowed)

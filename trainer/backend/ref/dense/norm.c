@@ -43,11 +43,11 @@ static void norm_statistics(const struct ref_call *call, int which, double *mean
 }
 
 /* Per-channel statistics of both norms. */
-struct bn_statistics {
+struct norm_statistics {
     double *mean[2], *invstd[2];
 };
 
-static double output_at(const struct ref_call *call, const struct bn_statistics *s, int64_t i) {
+static double output_at(const struct ref_call *call, const struct norm_statistics *s, int64_t i) {
     double y = ref_norm_at(call, 0, s->mean[0], s->invstd[0], i);
     switch (call->op.attr.form) {
     case NORM_RELU:
@@ -63,7 +63,7 @@ static double output_at(const struct ref_call *call, const struct bn_statistics 
 }
 
 /* The pool after a norm, as OP_MAX_POOL. */
-static void pool_outputs(const struct ref_call *call, const struct bn_statistics *s) {
+static void pool_outputs(const struct ref_call *call, const struct norm_statistics *s) {
     const struct shape *x = &call->in_shape[NORM_X], *y = &call->out_shape[NORM_Y];
     const struct op_window *window = &call->op.attr.window;
     for (int64_t i = 0; i < shape_count(y); i++) {
@@ -91,7 +91,7 @@ int ref_batch_norm(const struct ref_call *call, struct error *err) {
     (void)err;
     bool pooled = call->op.attr.form == NORM_RELU_MAX_POOL;
     bool dual = call->op.attr.form == NORM_DUAL_ADD_RELU;
-    struct bn_statistics s = {
+    struct norm_statistics s = {
         {call->out[NORM_SAVED_MEAN], dual ? call->out[NORM_SAVED_MEAN2] : NULL},
         {call->out[NORM_SAVED_INVSTD], call->out[NORM_SAVED_INVSTD2]}};
     for (int which = 0; which < (dual ? 2 : 1); which++)
@@ -110,8 +110,8 @@ int ref_batch_norm_inference(const struct ref_call *call, struct error *err) {
     (void)err;
     int64_t count = shape_count(&call->in_shape[NORM_X]);
     int64_t channels = call->in_shape[NORM_X].dim[3];
-    struct bn_statistics s = {{call->in[NORM_MEAN], call->in[NORM_MEAN2]},
-                              {call->in[NORM_VARIANCE], call->in[NORM_VARIANCE2]}};
+    struct norm_statistics s = {{call->in[NORM_MEAN], call->in[NORM_MEAN2]},
+                                {call->in[NORM_VARIANCE], call->in[NORM_VARIANCE2]}};
     /* The arrays in call->in are this call's own copies: the variance becomes 1 / deviation in
      * place. */
     for (int which = 0; which < 2; which++)

@@ -24,13 +24,13 @@ static bool aside(void *context) {
 
 /* By its address; the ways that are left to it are tried one after another. */
 static void fetch(const char *key, const char *etag, int64_t size, struct error *ret) {
-    struct pool pool;
+    struct exchange_pool pool;
     char url[128];
     int64_t fetched = 0;
     *ret = (struct error){0};
     large_forget();
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/%s", large_server.port, key);
-    CU_ASSERT_EQUAL(pool_open(&pool, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(exchange_pool_open(&pool, NULL, NULL), 0);
     pool.more = more;
     pool.aside = aside;
     pool.context = &bring;
@@ -44,8 +44,8 @@ static void fetch(const char *key, const char *etag, int64_t size, struct error 
                                            .ended = ended,
                                            .context = ret};
     fetch_file_start(&bring, &order, &pool);
-    CU_ASSERT_EQUAL(pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
-    pool_close(&pool);
+    CU_ASSERT_EQUAL(exchange_pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
+    exchange_pool_close(&pool);
     CU_ASSERT_TRUE(fetched == LARGE_SIZE || ret->text[0] != '\0');
 }
 

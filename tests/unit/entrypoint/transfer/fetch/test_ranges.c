@@ -43,14 +43,14 @@ static bool aside(void *context) {
 /* Returns whether it is to come in one stream. */
 static bool fetch(const char *key, int64_t size, struct result *ret, int64_t *fetched) {
     static struct ranges r;
-    struct pool pool;
+    struct exchange_pool pool;
     struct s3 s3;
     cleanup_argv struct argv environment = {0};
     large_s3(&environment, &s3);
     large_forget();
     *ret = (struct result){0};
     *fetched = 0;
-    CU_ASSERT_EQUAL(pool_open(&pool, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(exchange_pool_open(&pool, NULL, NULL), 0);
     pool.more = more;
     pool.aside = aside;
     turns = 0;
@@ -66,8 +66,8 @@ static bool fetch(const char *key, int64_t size, struct result *ret, int64_t *fe
                                        .ended = ended,
                                        .context = ret};
     ranges_start(&r, &order, &pool);
-    CU_ASSERT_EQUAL(pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
-    pool_close(&pool);
+    CU_ASSERT_EQUAL(exchange_pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
+    exchange_pool_close(&pool);
     s3_close(&s3);
     CU_ASSERT_EQUAL(ret->ended, 1);
     return r.one_stream;

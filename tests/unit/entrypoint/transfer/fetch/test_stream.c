@@ -140,7 +140,7 @@ static void fetch(const char *key, int64_t expected, struct result *ret) {
     int64_t fetched = 0;
     cleanup_argv struct argv environment = {0};
     struct s3 s3;
-    struct pool pool;
+    struct exchange_pool pool;
     struct stream f;
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", server.port);
     CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_ENDPOINT_URL_S3", url, NULL), 0);
@@ -148,7 +148,7 @@ static void fetch(const char *key, int64_t expected, struct result *ret) {
     CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_SECRET_ACCESS_KEY", "hush-hush", NULL), 0);
     CU_ASSERT_EQUAL(s3_open(&s3, &environment, NULL), 0);
     cleanup_fd int root = safe_dir_open(unit_temp_dir(), NULL);
-    CU_ASSERT_EQUAL(pool_open(&pool, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(exchange_pool_open(&pool, NULL, NULL), 0);
     *ret = (struct result){0};
     atomic_store(&server.shared->counters[0], 0);
     const struct stream_order order = {.s3 = &s3,
@@ -163,8 +163,8 @@ static void fetch(const char *key, int64_t expected, struct result *ret) {
                                        .context = ret};
     stream_start(&f, &order, &pool);
     f.exchange.tries = 3;
-    CU_ASSERT_EQUAL(pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
-    pool_close(&pool);
+    CU_ASSERT_EQUAL(exchange_pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
+    exchange_pool_close(&pool);
     s3_close(&s3);
     CU_ASSERT_EQUAL(ret->ended, 1);
 }

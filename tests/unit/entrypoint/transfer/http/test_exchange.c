@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/http/exchange_pool.h"
 #include "tests/support/http_server.h"
 #include "tests/support/unit.h"
 
@@ -86,13 +86,13 @@ static void run(struct sending *s) {
                                                   .complete = complete,
                                                   .refused = refused,
                                                   .ended = ended};
-    struct pool pool;
+    struct exchange_pool pool;
     atomic_store(&server.shared->counters[0], 0);
     s->exchange = (struct exchange){.name = "it", .events = &events, .context = s, .tries = 2};
-    CU_ASSERT_EQUAL(pool_open(&pool, NULL, NULL), 0);
-    pool_add(&pool, &s->exchange);
-    CU_ASSERT_EQUAL(pool_run(&pool, clock_now() + 30 * CLOCK_SECOND, NULL), 0);
-    pool_close(&pool);
+    CU_ASSERT_EQUAL(exchange_pool_open(&pool, NULL, NULL), 0);
+    exchange_pool_add(&pool, &s->exchange);
+    CU_ASSERT_EQUAL(exchange_pool_run(&pool, clock_now() + 30 * CLOCK_SECOND, NULL), 0);
+    exchange_pool_close(&pool);
     CU_ASSERT_EQUAL(s->ended, 1);
 }
 

@@ -66,11 +66,11 @@ static void ended(void *context, const struct error *failure) {
 }
 
 static void fetch(const char *path, const char *etag, struct result *ret) {
-    struct pool pool;
+    struct exchange_pool pool;
     struct stream f;
     int64_t fetched = 0;
     *ret = (struct result){0};
-    CU_ASSERT_EQUAL(pool_open(&pool, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(exchange_pool_open(&pool, NULL, NULL), 0);
     const struct stream_order order = {.peer = &peer,
                                        .task = "set",
                                        .name = path,
@@ -82,8 +82,8 @@ static void fetch(const char *path, const char *etag, struct result *ret) {
                                        .ended = ended,
                                        .context = ret};
     stream_start(&f, &order, &pool);
-    CU_ASSERT_EQUAL(pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
-    pool_close(&pool);
+    CU_ASSERT_EQUAL(exchange_pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
+    exchange_pool_close(&pool);
     CU_ASSERT_EQUAL(ret->ended, 1);
 }
 

@@ -44,7 +44,7 @@ static void ended(void *context, const struct error *why) {
 }
 
 static int64_t send_piece(const char *key, const char *id, struct part *p) {
-    struct pool pool;
+    struct exchange_pool pool;
     int64_t sent = 0;
     cleanup_fd int fd = s3_stage_file("file", 5, 'a');
     const struct part_order order = {.s3 = &stage.s3,
@@ -59,11 +59,11 @@ static int64_t send_piece(const char *key, const char *id, struct part *p) {
                                      .sent = &sent,
                                      .ended = ended};
     stage.server.shared->counters[0] = 0;
-    CU_ASSERT_EQUAL_FATAL(pool_open(&pool, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(exchange_pool_open(&pool, NULL, NULL), 0);
     part_start(p, &order, &pool);
     p->exchange.tries = 3;
-    CU_ASSERT_EQUAL(pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
-    pool_close(&pool);
+    CU_ASSERT_EQUAL(exchange_pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
+    exchange_pool_close(&pool);
     return sent;
 }
 

@@ -16,12 +16,12 @@ struct candidate {
 };
 
 /* The scratch: how many candidates each picture has, then the candidates. */
-struct room {
+struct candidate_room {
     size_t counts, each; /* bytes, and candidates of a picture */
 };
 
-static __host__ __device__ struct room room_of(const struct detections_args &args) {
-    struct room room;
+static __host__ __device__ struct candidate_room room_of(const struct detections_args &args) {
+    struct candidate_room room;
     room.counts = (static_cast<size_t>(args.images) * sizeof(int) + 63) / 64 * 64;
     room.each =
         static_cast<size_t>(args.proposals) * detect_likely(args.score_threshold, args.classes);
@@ -33,7 +33,7 @@ static __device__ int *counts_of(const struct detections_args &args) {
 }
 
 static __device__ struct candidate *candidates_of(const struct detections_args &args, size_t n) {
-    const struct room room = room_of(args);
+    const struct candidate_room room = room_of(args);
     char *first = static_cast<char *>(args.scratch) + room.counts;
     return reinterpret_cast<struct candidate *>(first) + n * room.each;
 }
@@ -62,7 +62,7 @@ static __device__ bool candidate_of(const struct detections_args &args, size_t r
 
 /* Bytes moved: 4 per logit, 16 per proposal, 16 read and 32 written per candidate. */
 static __global__ void find_kernel(const __grid_constant__ struct detections_args args) {
-    const struct room room = room_of(args);
+    const struct candidate_room room = room_of(args);
     FOR_EACH_ITEM(row, static_cast<size_t>(args.images) * args.proposals) {
         size_t n = row / args.proposals;
         if (static_cast<int>(row % args.proposals) >= match_count(args.count[n], args.proposals))
@@ -165,7 +165,7 @@ static __global__ void choose_kernel(const __grid_constant__ struct detections_a
 }
 
 size_t launch_detections_scratch(const struct detections_args *args) {
-    const struct room room = room_of(*args);
+    const struct candidate_room room = room_of(*args);
     return room.counts + static_cast<size_t>(args->images) * room.each * sizeof(struct candidate);
 }
 

@@ -109,7 +109,7 @@ cudaError_t launch_roi_align(cudaStream_t stream, enum dtype type,
 
 /* --- gradient --------------------------------------------------------------------------------- */
 
-struct tile {
+struct pixel_tile {
     int image, level, y, x; /* its first pixel */
 };
 
@@ -122,8 +122,8 @@ static __host__ __device__ unsigned tiles_of_level(const struct roi_align_args &
            tiles_of(args.map[level].width);
 }
 
-static __device__ struct tile tile_of(const struct roi_align_args &args, unsigned number) {
-    struct tile t = {};
+static __device__ struct pixel_tile tile_of(const struct roi_align_args &args, unsigned number) {
+    struct pixel_tile t = {};
     while (number >= tiles_of_level(args, t.level))
         number -= tiles_of_level(args, t.level++);
     unsigned columns = tiles_of(args.map[t.level].width);
@@ -135,12 +135,12 @@ static __device__ struct tile tile_of(const struct roi_align_args &args, unsigne
 }
 
 /* What a block knows of one region: what the tile's rows and columns weigh in its bins. */
-struct weights {
+struct tile_weights {
     float y[TILE][LAUNCH_BINS_MAX], x[LAUNCH_BINS_MAX][TILE];
 };
 
-static __device__ void find_weights(const struct roi_region &region, const struct tile &t, int bins,
-                                    struct weights *w) {
+static __device__ void find_weights(const struct roi_region &region, const struct pixel_tile &t,
+                                    int bins, struct tile_weights *w) {
     for (int i = static_cast<int>(threadIdx.x); i < TILE * bins; i += THREADS) {
         int pixel = i % TILE, bin = i / TILE;
         w->y[pixel][bin] = roi_axis_weight(&region.y, bin, t.y + pixel);
@@ -154,8 +154,8 @@ struct list {
     int row[THREADS];
 };
 
-static __device__ int find_rows(const struct roi_align_args &args, const struct tile &t, int first,
-                                int end, struct list *list) {
+static __device__ int find_rows(const struct roi_align_args &args, const struct pixel_tile &t,
+                                int first, int end, struct list *list) {
     int r = first + static_cast<int>(threadIdx.x);
     int warp = static_cast<int>(threadIdx.x) / WARP, lane = static_cast<int>(threadIdx.x) % WARP;
     bool hit = false;
@@ -182,8 +182,8 @@ static __device__ int find_rows(const struct roi_align_args &args, const struct 
 
 /* What region R sends to this warp's row of the tile. */
 template <typename T, int W>
-static __device__ void add_region(const struct roi_align_args &args, const struct weights &w, int r,
-                                  int c, lane<W> sum[TILE]) {
+static __device__ void add_region(const struct roi_align_args &args, const struct tile_weights &w,
+                                  int r, int c, lane<W> sum[TILE]) {
     int bins = args.rule.bins, line = static_cast<int>(threadIdx.x) / WARP;
     const T *dy = static_cast<const T *>(args.bins) +
                   static_cast<size_t>(r) * bins * bins * args.channels + c;
@@ -212,9 +212,9 @@ static __device__ void add_region(const struct roi_align_args &args, const struc
  * regions' bins once (tiles that share one meet in the caches). */
 template <typename T, int W>
 static __global__ void align_grad_kernel(const __grid_constant__ struct roi_align_args args) {
-    __shared__ struct weights weights;
+    __shared__ struct tile_weights weights;
     __shared__ struct list list;
-    const struct tile t = tile_of(args, blockIdx.x);
+    const struct pixel_tile t = tile_of(args, blockIdx.x);
     const struct roi_map &map = args.map[t.level];
     int c = (static_cast<int>(blockIdx.y) * WARP + static_cast<int>(threadIdx.x) % WARP) * W;
     int begin = args.row == nullptr ? t.image * args.slots : 0;

@@ -13,8 +13,8 @@
  * that names none runs as `sh X.sh`; anything else must be executable. Not found is exit code 127,
  * not executable 126; code that came as an archive lies in BASE/code when this is asked
  * (download_sources.h). */
-#ifndef ENTRYPOINT_JOB_PROGRAM_H
-#define ENTRYPOINT_JOB_PROGRAM_H
+#ifndef ENTRYPOINT_JOB_USER_PROGRAM_H
+#define ENTRYPOINT_JOB_USER_PROGRAM_H
 
 #include "common/argv.h"
 #include "common/error.h"
@@ -23,7 +23,7 @@
 
 #include <stdbool.h>
 
-struct program_inputs {
+struct user_program_inputs {
     const char *const *arguments; /* the words after `train`, NULL at the end */
     const struct hyperparameters *hyperparameters;
     const char *base_dir;     /* /opt/ml */
@@ -31,7 +31,7 @@ struct program_inputs {
     const char *ringtrain;    /* path of the trainer; NULL: looked up in PATH */
 };
 
-struct program {
+struct user_program {
     struct argv argv;
     char *directory;   /* owned; where it runs: the folder of sagemaker_program; else NULL */
     char *entry_point; /* owned; sagemaker_program as given, for SM_USER_ENTRY_POINT; or NULL */
@@ -41,12 +41,13 @@ struct program {
     bool is_trainer;         /* the program is ringtrain, and its ranks report progress */
 };
 
-void program_done(struct program *p);
-int program_resolve(const struct program_inputs *in, struct program *ret, struct error *err);
+void user_program_done(struct user_program *p);
+int user_program_resolve(const struct user_program_inputs *in, struct user_program *ret,
+                         struct error *err);
 
 /* The executable called NAME, as an absolute path: from the current folder if it holds a '/', else
  * searched in PATH (NULL: a default). Not found is 127, not executable 126. The caller frees
  * *RET. */
-int program_find(const char *name, const char *path, char **ret, struct error *err);
+int user_program_find(const char *name, const char *path, char **ret, struct error *err);
 
 #endif

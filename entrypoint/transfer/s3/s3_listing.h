@@ -1,12 +1,12 @@
 /* Listing of the objects at an address: all pages, of which only the matching objects are kept. */
-#ifndef ENTRYPOINT_TRANSFER_S3_LISTING_H
-#define ENTRYPOINT_TRANSFER_S3_LISTING_H
+#ifndef ENTRYPOINT_TRANSFER_S3_S3_LISTING_H
+#define ENTRYPOINT_TRANSFER_S3_S3_LISTING_H
 
 #include "entrypoint/transfer/s3/address.h"
 #include "entrypoint/transfer/s3/objects.h"
 #include "entrypoint/transfer/s3/s3.h"
 
-struct listing {
+struct s3_listing {
     struct s3 *s3;
     const struct address *at;
     const char *what;     /* for people */
@@ -19,7 +19,7 @@ struct listing {
 
 /* Lists the object of that name, or those of the directory; FRONT is the length of the prefix of
  * their keys. None is an error, unless may_be_none. */
-int listing_read(const struct listing *listing, struct objects *ret, size_t *front,
-                 struct error *err);
+int s3_listing_read(const struct s3_listing *listing, struct objects *ret, size_t *front,
+                    struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "entrypoint/job/program.h"
+#include "entrypoint/job/user_program.h"
 
 #include "common/cleanup.h"
 #include "common/str.h"
@@ -18,13 +18,13 @@ enum { INTERPRETER_MAX = 254 }; /* the kernel reads 256 bytes including the "#!"
 static const char code_channel[] = "input/data/code";
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-void program_done(struct program *p) {
+void user_program_done(struct user_program *p) {
     argv_done(&p->argv);
     argv_done(&p->user_args);
     free(p->directory);
     free(p->root);
     free(p->entry_point);
-    *p = (struct program){0};
+    *p = (struct user_program){0};
 }
 
 /* --- finding files --------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static int check_executable(const char *path, struct error *err) {
     return 0;
 }
 
-int program_find(const char *name, const char *path, char **ret, struct error *err) {
+int user_program_find(const char *name, const char *path, char **ret, struct error *err) {
     *ret = NULL;
     if (name[0] == '\0')
         return error_set(err, EXIT_CODE_NOT_FOUND, "the program's name is empty");
@@ -106,17 +106,17 @@ int program_find(const char *name, const char *path, char **ret, struct error *e
 }
 
 /* Adds the path of the executable NAME. */
-static int add_found(const struct program_inputs *in, const char *name, struct argv *ret,
+static int add_found(const struct user_program_inputs *in, const char *name, struct argv *ret,
                      struct error *err) {
     cleanup_free char *found = NULL;
-    if (program_find(name, env_get(in->environment, "PATH"), &found, err) != 0)
+    if (user_program_find(name, env_get(in->environment, "PATH"), &found, err) != 0)
         return -1;
     return argv_add(ret, found, err);
 }
 
 /* --- sagemaker_program ----------------------------------------------------------------------- */
 
-static const char *either(const struct program_inputs *in, const char *hyperparameter,
+static const char *either(const struct user_program_inputs *in, const char *hyperparameter,
                           const char *variable) {
     const char *text = hyperparameters_get(in->hyperparameters, hyperparameter);
     return text != NULL ? text : env_get(in->environment, variable);
@@ -124,14 +124,14 @@ static const char *either(const struct program_inputs *in, const char *hyperpara
 
 /* The submitted folder; NULL if there is none. The content of an archive is already in BASE/code
  * (download_sources.h). */
-static const char *submitted(const struct program_inputs *in) {
+static const char *submitted(const struct user_program_inputs *in) {
     const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
     return submit == NULL || download_sources_is_archive(submit) ? NULL
                                                                  : download_sources_path(submit);
 }
 
 /* Finds the file of the entry point NAME. */
-static int find_entry(const struct program_inputs *in, const char *name, char **ret,
+static int find_entry(const struct user_program_inputs *in, const char *name, char **ret,
                       struct error *err) {
     const char *submit = submitted(in);
     const char *path = env_get(in->environment, "PATH");
@@ -195,7 +195,7 @@ static int add_interpreter(char *line, struct argv *ret, struct error *err) {
 }
 
 /* Adds the entry point, preceded by an interpreter if its name or content needs one. */
-static int add_entry(const struct program_inputs *in, const char *path, struct argv *ret,
+static int add_entry(const struct user_program_inputs *in, const char *path, struct argv *ret,
                      struct error *err) {
     char line[INTERPRETER_MAX + 1] = "";
     bool python = str_ends_with(path, ".py");
@@ -228,8 +228,8 @@ static bool is_module_of(const char *folder, const char *name, char module[PYTHO
 }
 
 /* Returns 1 if NAME is not a module of a package; otherwise like resolve_entry. */
-static int resolve_module(const struct program_inputs *in, const char *name, struct program *ret,
-                          struct error *err) {
+static int resolve_module(const struct user_program_inputs *in, const char *name,
+                          struct user_program *ret, struct error *err) {
     const char *submit = submitted(in);
     cleanup_free char *code = join(in->base_dir, strlen(in->base_dir), "code");
     cleanup_free char *channel = join(in->base_dir, strlen(in->base_dir), code_channel);
@@ -264,8 +264,8 @@ static char *root_of(const char *path, const char *name) {
     return strndup(path, whole ? size - 1 : (size_t)(strrchr(path, '/') - path));
 }
 
-static int resolve_entry(const struct program_inputs *in, const char *name, struct program *ret,
-                         struct error *err) {
+static int resolve_entry(const struct user_program_inputs *in, const char *name,
+                         struct user_program *ret, struct error *err) {
     cleanup_free char *path = NULL;
     int module = name[0] != '/' ? resolve_module(in, name, ret, err) : 1;
     if (module <= 0)
@@ -285,7 +285,8 @@ static int resolve_entry(const struct program_inputs *in, const char *name, stru
 
 /* --- three kinds of programs ----------------------------------------------------------------- */
 
-static int resolve_exact(const struct program_inputs *in, struct program *ret, struct error *err) {
+static int resolve_exact(const struct user_program_inputs *in, struct user_program *ret,
+                         struct error *err) {
     const char *const *words = in->arguments + 1; /* the words after "--" */
     if (*words == NULL)
         return error_set(err, EXIT_CODE_USAGE, "train --: the program is missing");
@@ -309,7 +310,7 @@ static int check_flags(const char *const *words, struct error *err) {
                      words[0], shown);
 }
 
-static int resolve_trainer(const struct program_inputs *in, struct program *ret,
+static int resolve_trainer(const struct user_program_inputs *in, struct user_program *ret,
                            struct error *err) {
     ret->is_trainer = true;
     if (check_flags(in->arguments, err) != 0)
@@ -318,7 +319,8 @@ static int resolve_trainer(const struct program_inputs *in, struct program *ret,
     return add_found(in, name, &ret->argv, err) == 0 ? argv_add(&ret->argv, "train", err) : -1;
 }
 
-static int resolve_flags(const struct program_inputs *in, struct program *ret, struct error *err) {
+static int resolve_flags(const struct user_program_inputs *in, struct user_program *ret,
+                         struct error *err) {
     const char *entry = either(in, "sagemaker_program", "SAGEMAKER_PROGRAM");
     bool given = entry != NULL && entry[0] != '\0';
     int resolved = given ? resolve_entry(in, entry, ret, err) : resolve_trainer(in, ret, err);
@@ -328,14 +330,15 @@ static int resolve_flags(const struct program_inputs *in, struct program *ret, s
     return argv_add_all(&ret->user_args, in->arguments, err);
 }
 
-int program_resolve(const struct program_inputs *in, struct program *ret, struct error *err) {
-    *ret = (struct program){0};
+int user_program_resolve(const struct user_program_inputs *in, struct user_program *ret,
+                         struct error *err) {
+    *ret = (struct user_program){0};
     bool exact = in->arguments[0] != NULL && strcmp(in->arguments[0], "--") == 0;
     int resolved = exact ? resolve_exact(in, ret, err) : resolve_flags(in, ret, err);
     if (resolved == 0 &&
         (ret->user_args.count == 0 ||
          argv_add_all(&ret->argv, (const char *const *)ret->user_args.items, err) == 0))
         return 0;
-    program_done(ret);
+    user_program_done(ret);
     return -1;
 }

@@ -1,5 +1,5 @@
 #include "common/clock.h"
-#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/http/exchange_pool.h"
 #include "tests/support/http_server.h"
 #include "tests/support/unit.h"
 
@@ -60,7 +60,7 @@ static int ask(const char *path, bool may_redirect, struct buf *body, struct ans
                          .tries = 3,
                          .silence = strcmp(path, "/silent") == 0 ? 2 : 20,
                          .seconds = 60};
-    return pool_ask(&q, body, ret, err);
+    return exchange_pool_ask(&q, body, ret, err);
 }
 
 static void an_answer_comes_with_its_fields(void) {
@@ -144,7 +144,7 @@ static void a_request_that_cannot_be_made_ends_with_the_reason(void) {
     unsigned before = atomic_load(&server.shared->requests);
     cleanup_buf struct buf body;
     buf_init(&body, 64);
-    CU_ASSERT_EQUAL(pool_ask(&q, &body, NULL, &err), -1);
+    CU_ASSERT_EQUAL(exchange_pool_ask(&q, &body, NULL, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "it: no key to sign it with");
     CU_ASSERT_EQUAL(atomic_load(&server.shared->requests), before);
@@ -157,7 +157,7 @@ static void the_whole_has_a_deadline(void) {
     struct error err = {0};
     cleanup_buf struct buf body;
     buf_init(&body, 64);
-    CU_ASSERT_EQUAL(pool_ask(&q, &body, NULL, &err), -1);
+    CU_ASSERT_EQUAL(exchange_pool_ask(&q, &body, NULL, &err), -1);
     ASSERT_CONTAINS(err.text, "it: it did not finish in time");
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_READY);
 }
@@ -174,7 +174,7 @@ static void the_last_refusal_stands_behind_the_deadline(void) {
     struct error err = {0};
     cleanup_buf struct buf body;
     buf_init(&body, 64);
-    CU_ASSERT_EQUAL(pool_ask(&q, &body, NULL, &err), -1);
+    CU_ASSERT_EQUAL(exchange_pool_ask(&q, &body, NULL, &err), -1);
     ASSERT_CONTAINS(err.text, "it: it did not finish in time; the last try: ");
     ASSERT_CONTAINS(err.text, "503 SlowDown");
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_READY);
@@ -200,7 +200,7 @@ static void one_ended(void *context, const struct error *failure) {
 
 static struct one many[MANY];
 static size_t given;
-static struct pool pool;
+static struct exchange_pool pool;
 
 static bool more(void *context) {
     static const struct exchange_events events = {.prepare = prepare_one, .ended = one_ended};
@@ -211,15 +211,15 @@ static bool more(void *context) {
     o->asking.path = given % 10 == 3 ? "/gone" : "/fine";
     o->exchange = (struct exchange){.name = "one", .events = &events, .context = o};
     given++;
-    pool_add(&pool, &o->exchange);
+    exchange_pool_add(&pool, &o->exchange);
     return true;
 }
 
 static void many_go_side_by_side_and_each_ends_once(void) {
-    CU_ASSERT_EQUAL(pool_open(&pool, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(exchange_pool_open(&pool, NULL, NULL), 0);
     pool.more = more;
-    CU_ASSERT_EQUAL(pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
-    pool_close(&pool);
+    CU_ASSERT_EQUAL(exchange_pool_run(&pool, clock_now() + 60 * CLOCK_SECOND, NULL), 0);
+    exchange_pool_close(&pool);
     for (size_t i = 0; i < MANY; i++) {
         CU_ASSERT_EQUAL(many[i].ended, 1);
         CU_ASSERT_EQUAL(many[i].failed, i % 10 == 3);

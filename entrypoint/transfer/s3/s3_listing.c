@@ -1,9 +1,9 @@
-#include "entrypoint/transfer/s3/listing.h"
+#include "entrypoint/transfer/s3/s3_listing.h"
 
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/str.h"
-#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/http/exchange_pool.h"
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 enum { LINE_SIZE = 1024, ASK_SECONDS = 600 };
 
 struct asking {
-    const struct listing *listing;
+    const struct s3_listing *listing;
     const char *prefix;
     const char *token;
     bool first; /* list only the first object */
@@ -43,7 +43,7 @@ static int refused_list(void *context, const struct answer *answer, struct error
     return s3_refused(a->listing->s3, answer, err);
 }
 
-static void mark_list(const struct listing *o, size_t count) {
+static void mark_list(const struct s3_listing *o, size_t count) {
     char line[LINE_SIZE];
     (void)snprintf(line, sizeof(line), "%s: %zu object%s listed", o->what, count,
                    STR_PLURAL(count));
@@ -51,14 +51,14 @@ static void mark_list(const struct listing *o, size_t count) {
         o->mark(line);
 }
 
-static int64_t seconds_left(const struct listing *o) {
+static int64_t seconds_left(const struct s3_listing *o) {
     int64_t left = (o->deadline - clock_now()) / CLOCK_SECOND + 1;
     return left < ASK_SECONDS ? left : ASK_SECONDS;
 }
 
 /* Lists all pages of one prefix, or just its first object. A page may be empty although more
  * follow, because S3 skips a limited number of deleted objects a page. */
-static int list(const struct listing *o, const char *prefix, bool first, struct objects *ret,
+static int list(const struct s3_listing *o, const char *prefix, bool first, struct objects *ret,
                 struct error *err) {
     char token[OBJECTS_TOKEN_MAX] = "";
     struct asking a = {.listing = o, .prefix = prefix, .token = token, .first = first};
@@ -75,7 +75,7 @@ static int list(const struct listing *o, const char *prefix, bool first, struct 
         if (clock_now() > o->deadline)
             return error_set(err, EXIT_CODE_NOT_READY, "%s: it did not finish in time", a.name);
         q.seconds = seconds_left(o);
-        if (pool_ask(&q, &page, NULL, err) != 0)
+        if (exchange_pool_ask(&q, &page, NULL, err) != 0)
             return -1;
         if (objects_add_page(ret, buf_text(&page), page.size, err) != 0)
             return error_wrap(err, "%s", a.name);
@@ -127,7 +127,7 @@ static bool is_mark(const char *key) {
 
 /* Reports keys that end with a slash, which cannot be files. Consoles create empty ones as folder
  * markers. */
-static void tell_left_out(const struct objects *l, const char *prefix, const struct listing *o) {
+static void tell_left_out(const struct objects *l, const char *prefix, const struct s3_listing *o) {
     char line[LINE_SIZE];
     for (size_t i = 0; o->say != NULL && i < l->count; i++) {
         const struct object *object = &l->items[i];
@@ -147,7 +147,7 @@ static bool has_key(const struct objects *l, const char *key) {
 }
 
 /* Checks that no name is both a file and a folder. L is sorted. */
-static int check_names(const struct objects *l, const char *prefix, const struct listing *o,
+static int check_names(const struct objects *l, const char *prefix, const struct s3_listing *o,
                        struct error *err) {
     char above[ADDRESS_KEY_MAX + 2];
     for (size_t i = 0; i < l->count; i++) {
@@ -168,7 +168,7 @@ static int check_names(const struct objects *l, const char *prefix, const struct
 }
 
 /* Removes folder markers, which have no file, and the objects of other shards. */
-static void keep_share(struct objects *l, const char *prefix, const struct listing *o) {
+static void keep_share(struct objects *l, const char *prefix, const struct s3_listing *o) {
     size_t kept = 0;
     size_t number = 0;
     for (size_t i = 0; i < l->count; i++) {
@@ -184,7 +184,7 @@ static void keep_share(struct objects *l, const char *prefix, const struct listi
     l->count = kept;
 }
 
-static int read_folder(const struct listing *o, const char *prefix, struct objects *ret,
+static int read_folder(const struct s3_listing *o, const char *prefix, struct objects *ret,
                        size_t *ret_all, struct error *err) {
     if (list(o, prefix, false, ret, err) != 0)
         return -1;
@@ -201,7 +201,7 @@ static int read_folder(const struct listing *o, const char *prefix, struct objec
 /* Lists the object or folder at the address. Keys that merely begin with the same text, "set_raw/"
  * for "set", may be very many and are not requested. An empty object with the name of a folder is
  * another form of folder marker. */
-static int read_all(const struct listing *o, struct objects *ret, size_t *front,
+static int read_all(const struct s3_listing *o, struct objects *ret, size_t *front,
                     struct error *err) {
     char prefix[ADDRESS_KEY_MAX + 2];
     const char *key = o->at->rest;
@@ -231,8 +231,8 @@ static int read_all(const struct listing *o, struct objects *ret, size_t *front,
                      o->at->shown);
 }
 
-int listing_read(const struct listing *listing, struct objects *ret, size_t *front,
-                 struct error *err) {
+int s3_listing_read(const struct s3_listing *listing, struct objects *ret, size_t *front,
+                    struct error *err) {
     *ret = (struct objects){0};
     int result = read_all(listing, ret, front, err);
     if (result != 0)

@@ -1,6 +1,6 @@
 #include "common/cleanup.h"
 #include "common/file/file.h"
-#include "entrypoint/job/program.h"
+#include "entrypoint/job/user_program.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define cleanup_program __attribute__((cleanup(program_done)))
+#define cleanup_user_program __attribute__((cleanup(user_program_done)))
 
 static char base[4096];
 static char path_variable[4200];
@@ -38,23 +38,23 @@ static void make_house(void) {
     }
 }
 
-static int resolve(const char *parameters, const char *const *arguments, struct program *ret,
+static int resolve(const char *parameters, const char *const *arguments, struct user_program *ret,
                    struct error *err) {
     struct hyperparameters h = {0};
     make_house();
     CU_ASSERT_EQUAL(hyperparameters_parse(parameters, strlen(parameters), "h", &h, NULL), 0);
-    struct program_inputs in = {.arguments = arguments,
-                                .hyperparameters = &h,
-                                .base_dir = base,
-                                .environment = environment};
-    int resolved = program_resolve(&in, ret, err);
+    struct user_program_inputs in = {.arguments = arguments,
+                                     .hyperparameters = &h,
+                                     .base_dir = base,
+                                     .environment = environment};
+    int resolved = user_program_resolve(&in, ret, err);
     hyperparameters_done(&h);
     return resolved;
 }
 
 /* Resolves and compares the argv, joined with '|', every BASE left out. */
 static void expect(const char *parameters, const char *const *arguments, const char *expected) {
-    cleanup_program struct program p = {0};
+    cleanup_user_program struct user_program p = {0};
     struct error err = {0};
     CU_ASSERT_EQUAL(resolve(parameters, arguments, &p, &err), 0);
     CU_ASSERT_STRING_EQUAL(err.text, "");
@@ -71,7 +71,7 @@ static void expect(const char *parameters, const char *const *arguments, const c
 
 static void expect_error(const char *parameters, const char *const *arguments, int code,
                          const char *words) {
-    struct program p = {0};
+    struct user_program p = {0};
     struct error err = {0};
     CU_ASSERT_EQUAL(resolve(parameters, arguments, &p, &err), -1);
     CU_ASSERT_EQUAL((int)err.code, code);
@@ -86,7 +86,7 @@ static void the_trainer_is_the_default(void) {
     expect("{}", none, "/bin/ringtrain|train");
     expect("{\"lr\":\"0.1\",\"sagemaker_region\":\"x\"}", flags,
            "/bin/ringtrain|train|--lr|0.1|--epochs|3");
-    cleanup_program struct program p = {0};
+    cleanup_user_program struct user_program p = {0};
     CU_ASSERT_EQUAL(resolve("{}", flags, &p, NULL), 0);
     CU_ASSERT(p.is_trainer);
     CU_ASSERT_PTR_NULL(p.directory);
@@ -125,7 +125,7 @@ static void sagemaker_program_is_looked_up_and_gets_the_flags(void) {
     expect("{\"none\":null,\"lr\":\"0.1\"}", none, "/bin/ringtrain|train|--lr|0.1");
     expect("{\"sagemaker_program\":\"a\"}", none, "/code/a");
     expect("{\"sagemaker_program\":\"tool\"}", none, "/bin/tool");
-    cleanup_program struct program p = {0};
+    cleanup_user_program struct user_program p = {0};
     CU_ASSERT_EQUAL(resolve("{\"sagemaker_program\":\"a.py\"}", none, &p, NULL), 0);
     CU_ASSERT_FALSE(p.is_trainer);
     CU_ASSERT_STRING_EQUAL(p.entry_point, "a.py");
@@ -236,7 +236,7 @@ static void a_package_runs_as_its_module(void) {
                  "{\"sagemaker_program\":\"%s\",\"sagemaker_submit_directory\":\"%s\"}",
                  cases[i].name, folder);
         expect(parameters, none, cases[i].expected);
-        cleanup_program struct program p = {0};
+        cleanup_user_program struct user_program p = {0};
         CU_ASSERT_EQUAL(resolve(parameters, none, &p, NULL), 0);
         CU_ASSERT_EQUAL(p.code.package, strstr(cases[i].expected, "python3") != NULL);
         CU_ASSERT_STRING_EQUAL(p.directory, folder);
@@ -258,12 +258,12 @@ static void requirements_lie_in_the_folder_of_code(void) {
         path, sizeof(path),
         "{\"sagemaker_program\":\"deep/c.py\",\"sagemaker_submit_directory\":\"%.4200s/submit\"}",
         base);
-    cleanup_program struct program p = {0};
+    cleanup_user_program struct user_program p = {0};
     CU_ASSERT_EQUAL(resolve(path, none, &p, NULL), 0);
     CU_ASSERT_TRUE(p.code.requirements);
     CU_ASSERT_STRING_EQUAL(p.root + strlen(base), "/submit");
     CU_ASSERT_STRING_EQUAL(p.directory + strlen(base), "/submit/deep");
-    cleanup_program struct program shell = {0};
+    cleanup_user_program struct user_program shell = {0};
     CU_ASSERT_EQUAL(resolve("{\"sagemaker_program\":\"a.sh\"}", none, &shell, NULL), 0);
     CU_ASSERT_FALSE(shell.code.requirements);
 }
@@ -289,16 +289,17 @@ static void variables_stand_in_for_hyperparameters(void) {
     char program[] = "SAGEMAKER_PROGRAM=a.sh";
     char *with[] = {path_variable, program, NULL};
     struct hyperparameters h = {0};
-    struct program_inputs in = {
+    struct user_program_inputs in = {
         .arguments = none, .hyperparameters = &h, .base_dir = base, .environment = with};
-    cleanup_program struct program p = {0};
-    CU_ASSERT_EQUAL(program_resolve(&in, &p, NULL), 0);
+    cleanup_user_program struct user_program p = {0};
+    CU_ASSERT_EQUAL(user_program_resolve(&in, &p, NULL), 0);
     CU_ASSERT_STRING_EQUAL(p.entry_point, "a.sh");
 }
 
 static void relative_paths_become_absolute(void) {
     cleanup_free char *found = NULL;
-    CU_ASSERT_EQUAL(program_find("../../../../../../../../../../bin/true", NULL, &found, NULL), 0);
+    CU_ASSERT_EQUAL(user_program_find("../../../../../../../../../../bin/true", NULL, &found, NULL),
+                    0);
     CU_ASSERT_EQUAL(found[0], '/');
 }
 

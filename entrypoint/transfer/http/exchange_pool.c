@@ -1,4 +1,4 @@
-#include "entrypoint/transfer/http/pool.h"
+#include "entrypoint/transfer/http/exchange_pool.h"
 
 #include "common/clock.h"
 
@@ -6,23 +6,23 @@
 
 enum { TICK_MS = 1000 };
 
-int pool_open(struct pool *p, const char *certificates, struct error *err) {
-    *p = (struct pool){.certificates = certificates};
+int exchange_pool_open(struct exchange_pool *p, const char *certificates, struct error *err) {
+    *p = (struct exchange_pool){.certificates = certificates};
     p->waiting_end = &p->waiting;
     p->multi = curl_multi_init();
     if (p->multi == NULL)
         return error_no_memory(err, "requests");
-    (void)curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, (long)POOL_WIDTH);
+    (void)curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, (long)EXCHANGE_POOL_WIDTH);
     return 0;
 }
 
-void pool_add(struct pool *p, struct exchange *e) {
+void exchange_pool_add(struct exchange_pool *p, struct exchange *e) {
     e->next = NULL;
     *p->waiting_end = e;
     p->waiting_end = &e->next;
 }
 
-static struct exchange *take(struct pool *p, struct exchange **slot) {
+static struct exchange *take(struct exchange_pool *p, struct exchange **slot) {
     struct exchange *e = *slot;
     *slot = e->next;
     if (p->waiting_end == &e->next)
@@ -30,11 +30,11 @@ static struct exchange *take(struct pool *p, struct exchange **slot) {
     return e;
 }
 
-bool pool_has_room(const struct pool *p) {
+bool exchange_pool_has_room(const struct exchange_pool *p) {
     size_t count = p->running_count;
     for (const struct exchange *e = p->waiting; e != NULL; e = e->next)
         count++;
-    return count < POOL_WIDTH;
+    return count < EXCHANGE_POOL_WIDTH;
 }
 
 static void end(struct exchange *e, struct error *failure) {
@@ -60,7 +60,7 @@ static void end_all(struct exchange *e) {
 }
 
 /* The failure of the first exchange that has been tried and is not complete; code 0: none. */
-static struct error last_failure(const struct pool *p) {
+static struct error last_failure(const struct exchange_pool *p) {
     const struct exchange *const lists[] = {p->running, p->waiting};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         for (const struct exchange *e = lists[i]; e != NULL; e = e->next)
@@ -69,15 +69,15 @@ static struct error last_failure(const struct pool *p) {
     return (struct error){0};
 }
 
-void pool_close(struct pool *p) {
+void exchange_pool_close(struct exchange_pool *p) {
     p->closing = true;
     end_all(p->running);
     end_all(p->waiting);
     curl_multi_cleanup(p->multi);
-    *p = (struct pool){0};
+    *p = (struct exchange_pool){0};
 }
 
-static void start(struct pool *p, struct exchange *e) {
+static void start(struct exchange_pool *p, struct exchange *e) {
     struct error err = {0};
     if (exchange_start(e, p->certificates, &err) != 0) {
         end(e, &err);
@@ -93,7 +93,7 @@ static void start(struct pool *p, struct exchange *e) {
     p->running_count++;
 }
 
-static void forget_running(struct pool *p, const struct exchange *e) {
+static void forget_running(struct exchange_pool *p, const struct exchange *e) {
     for (struct exchange **slot = &p->running; *slot != NULL; slot = &(*slot)->next) {
         if (*slot != e)
             continue;
@@ -104,9 +104,10 @@ static void forget_running(struct pool *p, const struct exchange *e) {
 }
 
 /* Starts the exchanges whose pause is over. Returns when the next one ends, or INT64_MAX. */
-static int64_t start_due(struct pool *p) {
+static int64_t start_due(struct exchange_pool *p) {
     int64_t first = INT64_MAX;
-    for (struct exchange **slot = &p->waiting; *slot != NULL && p->running_count < POOL_WIDTH;) {
+    for (struct exchange **slot = &p->waiting;
+         *slot != NULL && p->running_count < EXCHANGE_POOL_WIDTH;) {
         if ((*slot)->again > clock_now()) {
             first = (*slot)->again < first ? (*slot)->again : first;
             slot = &(*slot)->next;
@@ -117,7 +118,7 @@ static int64_t start_due(struct pool *p) {
     return first;
 }
 
-static void finish(struct pool *p, const CURLMsg *message) {
+static void finish(struct exchange_pool *p, const CURLMsg *message) {
     struct exchange *e = NULL;
     struct error failure;
     CURLcode code = message->data.result;
@@ -127,19 +128,19 @@ static void finish(struct pool *p, const CURLMsg *message) {
     forget_running(p, e);
     if (came == EXCHANGE_ONCE_MORE) {
         e->last = failure;
-        pool_add(p, e);
+        exchange_pool_add(p, e);
     } else
         end(e, came == EXCHANGE_DONE ? NULL : &failure);
 }
 
-static void tick(struct pool *p) {
+static void tick(struct exchange_pool *p) {
     if (p->tick == NULL || clock_now() < p->next_tick)
         return;
     p->next_tick = clock_now() + TICK_MS * CLOCK_MILLISECOND;
     p->tick(p->context);
 }
 
-static int turn(struct pool *p, int64_t until, bool busy, struct error *err) {
+static int turn(struct exchange_pool *p, int64_t until, bool busy, struct error *err) {
     int running = 0;
     int left = 0;
     int64_t wait = busy ? 0 : clock_left_ms(until);
@@ -155,10 +156,10 @@ static int turn(struct pool *p, int64_t until, bool busy, struct error *err) {
     return 0;
 }
 
-int pool_run(struct pool *p, int64_t deadline, struct error *err) {
+int exchange_pool_run(struct exchange_pool *p, int64_t deadline, struct error *err) {
     for (;;) {
         bool busy = p->aside != NULL && p->aside(p->context);
-        while (p->more != NULL && pool_has_room(p) && p->more(p->context))
+        while (p->more != NULL && exchange_pool_has_room(p) && p->more(p->context))
             ;
         int64_t next = start_due(p);
         if ((p->running == NULL && p->waiting == NULL && !busy) || p->stop)
@@ -172,17 +173,18 @@ int pool_run(struct pool *p, int64_t deadline, struct error *err) {
     }
 }
 
-int pool_work(struct pool *p, const struct pool_work *work, struct error *err) {
-    if (pool_open(p, work->certificates, err) != 0)
+int exchange_pool_work(struct exchange_pool *p, const struct exchange_pool_work *work,
+                       struct error *err) {
+    if (exchange_pool_open(p, work->certificates, err) != 0)
         return -1;
     p->more = work->more;
     p->tick = work->tick;
     p->context = work->context;
     p->give_up = work->give_up;
-    int result = pool_run(p, work->deadline, err);
+    int result = exchange_pool_run(p, work->deadline, err);
     if (result == 0 && p->stop)
         result = 1;
-    pool_close(p);
+    exchange_pool_close(p);
     return result;
 }
 
@@ -229,13 +231,14 @@ static void ended(void *context, const struct error *failure) {
         a->failure = *failure;
 }
 
-int pool_ask(const struct question *q, struct buf *body, struct answer *ret, struct error *err) {
+int exchange_pool_ask(const struct question *q, struct buf *body, struct answer *ret,
+                      struct error *err) {
     static const struct exchange_events events = {.prepare = prepare,
                                                   .bytes = bytes,
                                                   .complete = complete,
                                                   .refused = refused,
                                                   .ended = ended};
-    struct pool pool;
+    struct exchange_pool pool;
     struct answer unwanted;
     struct asked a = {
         .question = q, .body = body, .kept = body->size, .answer = ret != NULL ? ret : &unwanted};
@@ -244,14 +247,14 @@ int pool_ask(const struct question *q, struct buf *body, struct answer *ret, str
                                    .context = &a,
                                    .tries = q->tries,
                                    .silence = q->silence};
-    if (pool_open(&pool, q->certificates, err) != 0)
+    if (exchange_pool_open(&pool, q->certificates, err) != 0)
         return -1;
     pool.give_up = q->give_up;
-    pool_add(&pool, &a.exchange);
-    int result = pool_run(&pool, clock_now() + q->seconds * CLOCK_SECOND, err);
+    exchange_pool_add(&pool, &a.exchange);
+    int result = exchange_pool_run(&pool, clock_now() + q->seconds * CLOCK_SECOND, err);
     if (result != 0)
         (void)error_wrap(err, "%s", q->name);
-    pool_close(&pool);
+    exchange_pool_close(&pool);
     if (result == 0 && a.failure.code != 0) {
         if (err != NULL)
             *err = a.failure;

@@ -1,4 +1,4 @@
-#include "entrypoint/transfer/s3/listing.h"
+#include "entrypoint/transfer/s3/s3_listing.h"
 #include "tests/unit/entrypoint/transfer/s3_stage.h"
 
 static struct s3_stage stage;
@@ -79,16 +79,16 @@ static int list(const char *text, size_t shard, size_t shards, bool may_be_none,
                 struct objects *ret, size_t *front, struct error *err) {
     struct address at;
     CU_ASSERT_EQUAL(address_parse(text, &at, NULL), 0);
-    const struct listing listing = {.s3 = &stage.s3,
-                                    .at = &at,
-                                    .what = "set",
-                                    .may_be_none = may_be_none,
-                                    .shard = shard,
-                                    .shards = shards,
-                                    .deadline = clock_now() + 60 * CLOCK_SECOND,
-                                    .mark = mark,
-                                    .say = say};
-    int result = listing_read(&listing, ret, front, err);
+    const struct s3_listing listing = {.s3 = &stage.s3,
+                                       .at = &at,
+                                       .what = "set",
+                                       .may_be_none = may_be_none,
+                                       .shard = shard,
+                                       .shards = shards,
+                                       .deadline = clock_now() + 60 * CLOCK_SECOND,
+                                       .mark = mark,
+                                       .say = say};
+    int result = s3_listing_read(&listing, ret, front, err);
     address_done(&at);
     return result;
 }
