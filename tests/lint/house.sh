@@ -2,7 +2,8 @@
 # The rules of the house that no compiler checks:
 #   every source of common/ and entrypoint/ has a twin test, no file passes 500 lines, no folder has
 #   more than 20 sources at its top, headers are included by their path in the tree, files that
-#   comments name are there, only entrypoint/mpi uses Open MPI's names, and unit tests do not sleep.
+#   comments name are there, a public struct's name is unique, only entrypoint/mpi uses Open MPI's
+#   names, and unit tests do not sleep.
 # Includes that cross the rooms do not build (cmake/Room.cmake).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -29,6 +30,14 @@ if [ -n "$files" ]; then
     [ -z "$long" ] || say "more than 500 lines: $long"
     crowded=$(echo "$product" | grep -E '\.(c|cu)$' | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 20 { print $2 ": " $1 }')
     [ -z "$crowded" ] || say "more than 20 sources at the top of a folder, which should become rooms: $crowded"
+    # A struct that a header declares has its name for itself, so that a search leads to one place.
+    twice=$(awk 'match($0, /^struct [a-z0-9_]+ \{/) {
+            places[$2] = places[$2] " " FILENAME
+            count[$2]++
+            if (FILENAME ~ /\.(h|cuh)$/) public[$2] = 1
+        }
+        END { for (name in public) if (count[name] > 1) print "struct " name ":" places[name] }' $product)
+    [ -z "$twice" ] || say "declared in a header and once more, which wants another name: $twice"
     # shellcheck disable=SC2013  # paths without blanks
     for path in $(sed -nE 's/^ *# *include "([^"]+)".*/\1/p' $files | sort -u); do
         [ -e "$path" ] || say "not a path in the tree: #include \"$path\""
