@@ -1,4 +1,5 @@
 #include "common/argv.h"
+#include "common/grow.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,15 +22,10 @@ static int add_owned(struct argv *a, char *text, struct error *err) {
         return error_set(err, EXIT_CODE_CONFIG, "more than %d arguments or environment variables",
                          ARGV_MAX);
     }
-    if (a->count + 2 > a->capacity) {
-        size_t capacity = a->capacity > 0 ? a->capacity * 2 : 16;
-        char **items = realloc(a->items, capacity * sizeof(*items));
-        if (items == NULL) {
-            free(text);
-            return error_no_memory(err, "argument list");
-        }
-        a->items = items;
-        a->capacity = capacity;
+    if (grow_array(&a->items, &a->capacity, a->count + 2, sizeof(*a->items), "argument list",
+                   err) != 0) {
+        free(text);
+        return -1;
     }
     a->items[a->count++] = text;
     a->items[a->count] = NULL;

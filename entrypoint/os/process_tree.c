@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/grow.h"
 #include "entrypoint/os/process_stat.h"
 
 #include <ctype.h>
@@ -30,14 +31,8 @@ struct processes {
 };
 
 static void add_process(struct processes *all, const struct process *p) {
-    if (all->count == all->capacity) {
-        size_t capacity = all->capacity == 0 ? 64 : 2 * all->capacity;
-        struct process *items = realloc(all->items, capacity * sizeof(*items));
-        if (items == NULL)
-            return; /* found in the next round, when others are gone */
-        all->items = items;
-        all->capacity = capacity;
-    }
+    if (grow_array(&all->items, &all->capacity, all->count + 1, sizeof(*all->items), "", NULL) != 0)
+        return; /* found in the next round, when others are gone */
     all->items[all->count++] = *p;
 }
 

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file/file_look.h"
+#include "common/grow.h"
 #include "common/json/json.h"
 #include "trainer/checkpoint/format_version.h"
 
@@ -106,14 +107,9 @@ static void look_into(const char *path, struct checkpoint_item *item) {
 
 static int add(struct checkpoint_list *list, const char *folder, int64_t step, struct error *err) {
     char path[CHECKPOINT_PATH_MAX];
-    if (list->count == list->capacity) {
-        size_t more = list->capacity == 0 ? 16 : list->capacity * 2;
-        struct checkpoint_item *items = realloc(list->items, more * sizeof(*items));
-        if (items == NULL)
-            return error_no_memory(err, "listing checkpoints");
-        list->items = items;
-        list->capacity = more;
-    }
+    if (grow_array(&list->items, &list->capacity, list->count + 1, sizeof(*list->items),
+                   "listing checkpoints", err) != 0)
+        return -1;
     if (checkpoint_path(folder, step, path, err) != 0)
         return -1;
     struct checkpoint_item *item = &list->items[list->count];

@@ -1,5 +1,7 @@
 #include "trainer/eval/rle.h"
 
+#include "common/grow.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,17 +15,8 @@ bool rle_size_fits(int64_t height, int64_t width) {
 }
 
 int rle_reserve(struct rle *mask, size_t count, struct error *err) {
-    if (count <= mask->capacity)
-        return 0;
-    size_t capacity = mask->capacity < 32 ? 32 : mask->capacity;
-    while (capacity < count)
-        capacity += capacity / 2;
-    uint32_t *runs = realloc(mask->runs, capacity * sizeof(*runs));
-    if (runs == NULL)
-        return error_no_memory(err, "a mask's runs");
-    mask->runs = runs;
-    mask->capacity = capacity;
-    return 0;
+    return grow_array(&mask->runs, &mask->capacity, count, sizeof(*mask->runs), "a mask's runs",
+                      err);
 }
 
 static int add_run(struct rle *mask, uint32_t length, struct error *err) {

@@ -1,5 +1,6 @@
 #include "trainer/eval/rle_polygon.h"
 
+#include "common/grow.h"
 #include "trainer/math/polygon.h"
 
 #include <math.h>
@@ -19,15 +20,7 @@ void rle_brush_done(struct rle_brush *brush) {
 }
 
 static int grow(uint32_t **numbers, size_t *capacity, size_t count, struct error *err) {
-    if (count <= *capacity)
-        return 0;
-    size_t wanted = count + count / 2 + 64;
-    uint32_t *grown = realloc(*numbers, wanted * sizeof(*grown));
-    if (grown == NULL)
-        return error_no_memory(err, "a polygon's crossings");
-    *numbers = grown;
-    *capacity = wanted;
-    return 0;
+    return grow_array(numbers, capacity, count, sizeof(**numbers), "a polygon's crossings", err);
 }
 
 /* Adds the crossings of columns by the edge between two points, as pixel indices column * height +

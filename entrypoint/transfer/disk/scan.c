@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/grow.h"
 #include "common/os_error_text.h"
 #include "common/str.h"
 #include "entrypoint/transfer/disk/safe_dir.h"
@@ -75,14 +76,9 @@ static void note_missed(struct walk *w, size_t size, const char *why, int os_err
 }
 
 static int add(struct scan *l, const char *path, const struct stat *st, struct error *err) {
-    if (l->count == l->capacity) {
-        size_t capacity = l->capacity > 0 ? 2 * l->capacity : 64;
-        struct scan_file *items = realloc(l->items, capacity * sizeof(*items));
-        if (items == NULL)
-            return error_no_memory(err, "a list of files");
-        l->items = items;
-        l->capacity = capacity;
-    }
+    if (grow_array(&l->items, &l->capacity, l->count + 1, sizeof(*l->items), "a list of files",
+                   err) != 0)
+        return -1;
     struct scan_file *file = &l->items[l->count];
     *file = (struct scan_file){.path = strdup(path)};
     if (file->path == NULL)

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/grow.h"
 #include "entrypoint/transfer/disk/safe_dir.h"
 
 #include <errno.h>
@@ -94,15 +95,7 @@ struct catalog_task *catalog_begin(struct catalog *s, const char *what, int root
 }
 
 static int grow(struct catalog_task *t) {
-    if (t->count < t->capacity)
-        return 0;
-    size_t capacity = t->capacity > 0 ? 2 * t->capacity : 16;
-    struct item *items = realloc(t->items, capacity * sizeof(*items));
-    if (items == NULL)
-        return -1;
-    t->items = items;
-    t->capacity = capacity;
-    return 0;
+    return grow_array(&t->items, &t->capacity, t->count + 1, sizeof(*t->items), "", NULL);
 }
 
 int catalog_expect(struct catalog *s, struct catalog_task *t, const char *path, struct error *err) {

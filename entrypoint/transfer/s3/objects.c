@@ -1,6 +1,7 @@
 #include "entrypoint/transfer/s3/objects.h"
 
 #include "common/cleanup.h"
+#include "common/grow.h"
 #include "common/str.h"
 #include "entrypoint/transfer/http/percent.h"
 #include "entrypoint/transfer/s3/xml.h"
@@ -49,15 +50,7 @@ static void on_begin(struct xml *x, const char *name) {
 }
 
 static int grow(struct objects *l) {
-    if (l->count < l->capacity)
-        return 0;
-    size_t capacity = l->capacity > 0 ? 2 * l->capacity : 256;
-    struct object *items = realloc(l->items, capacity * sizeof(*items));
-    if (items == NULL)
-        return -1;
-    l->items = items;
-    l->capacity = capacity;
-    return 0;
+    return grow_array(&l->items, &l->capacity, l->count + 1, sizeof(*l->items), "", NULL);
 }
 
 static void end_object(struct reading *r) {

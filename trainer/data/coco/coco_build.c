@@ -1,13 +1,13 @@
 #include "trainer/data/coco/coco_build.h"
 
 #include "common/file/file.h"
+#include "common/grow.h"
 #include "trainer/data/coco/coco_build_parts.h"
 #include "trainer/data/coco/coco_file.h"
 #include "trainer/data/coco/coco_json.h"
 #include "trainer/data/coco/coco_record.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -89,14 +89,9 @@ static int read_named_list(struct coco_builder *b, struct coco_named_list *list,
 
 static int add_annotation(struct coco_builder *b, const struct coco_record *record,
                           struct error *err) {
-    if (b->annotation_count == b->annotation_capacity) {
-        size_t capacity = b->annotation_capacity * 3 / 2 + 1024;
-        struct coco_pending *grown = realloc(b->annotations, capacity * sizeof(*grown));
-        if (grown == NULL)
-            return error_no_memory(err, "annotations");
-        b->annotations = grown;
-        b->annotation_capacity = capacity;
-    }
+    if (grow_array(&b->annotations, &b->annotation_capacity, b->annotation_count + 1,
+                   sizeof(*b->annotations), "annotations", err) != 0)
+        return -1;
     unsigned flags = (record->crowd ? COCO_ANNOTATION_CROWD : 0U) |
                      ((record->has & COCO_HAS_BOX) != 0 ? COCO_ANNOTATION_BOX : 0U) |
                      ((record->has & COCO_HAS_AREA) != 0 ? COCO_ANNOTATION_AREA : 0U);

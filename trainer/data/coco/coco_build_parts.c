@@ -1,5 +1,6 @@
 #include "trainer/data/coco/coco_build_parts.h"
 
+#include "common/grow.h"
 #include "trainer/data/coco/coco_record.h"
 
 #include <inttypes.h>
@@ -19,14 +20,9 @@ void coco_builder_done(struct coco_builder *b) {
 }
 
 int coco_named_add(struct coco_named_list *list, const struct coco_named *item, struct error *err) {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity * 3 / 2 + 256;
-        struct coco_named *grown = realloc(list->items, capacity * sizeof(*grown));
-        if (grown == NULL)
-            return error_no_memory(err, "images and categories");
-        list->items = grown;
-        list->capacity = capacity;
-    }
+    if (grow_array(&list->items, &list->capacity, list->count + 1, sizeof(*list->items),
+                   "images and categories", err) != 0)
+        return -1;
     list->items[list->count] = *item;
     list->items[list->count].order = list->count;
     list->count++;

@@ -1,5 +1,6 @@
 #include "trainer/data/coco/coco_results.h"
 
+#include "common/grow.h"
 #include "common/json/json_stream.h"
 #include "trainer/data/coco/coco_json.h"
 #include "trainer/data/coco/coco_record.h"
@@ -17,14 +18,9 @@ int coco_results_append(struct coco_results *results, const struct coco_result *
                         struct error *err) {
     if (results->count == COCO_RESULTS_MAX)
         return error_set(err, EXIT_CODE_DATA, "more than %zu results", COCO_RESULTS_MAX);
-    if (results->count == results->capacity) {
-        size_t capacity = results->capacity * 3 / 2 + 1024;
-        struct coco_result *grown = realloc(results->list, capacity * sizeof(*grown));
-        if (grown == NULL)
-            return error_no_memory(err, "results");
-        results->list = grown;
-        results->capacity = capacity;
-    }
+    if (grow_array(&results->list, &results->capacity, results->count + 1, sizeof(*results->list),
+                   "results", err) != 0)
+        return -1;
     results->list[results->count++] = *result;
     return 0;
 }

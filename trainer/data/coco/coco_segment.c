@@ -1,5 +1,6 @@
 #include "trainer/data/coco/coco_segment.h"
 
+#include "common/grow.h"
 #include "trainer/data/coco/coco_pack.h"
 #include "trainer/eval/rle_text.h"
 
@@ -13,25 +14,14 @@ void coco_outline_done(struct coco_outline *outline) {
     *outline = (struct coco_outline){0};
 }
 
-static int grow(void *items, size_t item, size_t *capacity, size_t count, struct error *err) {
-    if (count <= *capacity)
-        return 0;
-    size_t wanted = count + count / 2 + 64;
-    void *grown = realloc(*(void **)items, wanted * item);
-    if (grown == NULL)
-        return error_no_memory(err, "an outline");
-    *(void **)items = grown;
-    *capacity = wanted;
-    return 0;
-}
-
 static int make_room(struct coco_outline *o, size_t parts, size_t numbers, struct error *err) {
     if (parts > COCO_PARTS_MAX || numbers > COCO_NUMBERS_MAX)
         return error_set(err, EXIT_CODE_DATA, "an outline of more than %d polygons or %d numbers",
                          COCO_PARTS_MAX, COCO_NUMBERS_MAX);
-    if (grow(&o->sizes, sizeof(*o->sizes), &o->size_capacity, parts, err) != 0)
+    if (grow_array(&o->sizes, &o->size_capacity, parts, sizeof(*o->sizes), "an outline", err) != 0)
         return -1;
-    return grow(&o->numbers, sizeof(*o->numbers), &o->number_capacity, numbers, err);
+    return grow_array(&o->numbers, &o->number_capacity, numbers, sizeof(*o->numbers), "an outline",
+                      err);
 }
 
 static int add_number(struct coco_outline *room, double number, struct error *err) {

@@ -1,6 +1,7 @@
 #include "trainer/data/dataset/folder_walk.h"
 
 #include "common/cleanup.h"
+#include "common/grow.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,14 +46,9 @@ static void close_folder(DIR **folder) {
 }
 
 static int listing_add(struct listing *list, const char *path, int64_t size, struct error *err) {
-    if (list->count == list->capacity) {
-        size_t more = list->capacity == 0 ? 64 : list->capacity * 2;
-        struct entry *items = realloc(list->items, more * sizeof(*items));
-        if (items == NULL)
-            return error_no_memory(err, "listing files");
-        list->items = items;
-        list->capacity = more;
-    }
+    if (grow_array(&list->items, &list->capacity, list->count + 1, sizeof(*list->items),
+                   "listing files", err) != 0)
+        return -1;
     const char *slash = strrchr(path, '/');
     char *copy = strdup(path);
     if (copy == NULL)

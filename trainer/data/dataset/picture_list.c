@@ -1,5 +1,6 @@
 #include "trainer/data/dataset/picture_list.h"
 
+#include "common/grow.h"
 #include "trainer/data/dataset/folder_walk.h"
 
 #include <stdio.h>
@@ -21,14 +22,9 @@ static int add(struct picture_list *list, const char *folder, const char *name, 
     const char *slash = length > 0 && folder[length - 1] != '/' ? "/" : "";
     if (list->count == PICTURE_LIST_MAX)
         return error_set(err, EXIT_CODE_DATA, "more than %d pictures", PICTURE_LIST_MAX);
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity * 2 + 64;
-        char **paths = realloc(list->paths, capacity * sizeof(*paths));
-        if (paths == NULL)
-            return error_no_memory(err, "list of pictures");
-        list->paths = paths;
-        list->capacity = capacity;
-    }
+    if (grow_array(&list->paths, &list->capacity, list->count + 1, sizeof(*list->paths),
+                   "list of pictures", err) != 0)
+        return -1;
     if (asprintf(&list->paths[list->count], "%s%s%s", folder, slash, name) < 0)
         return error_no_memory(err, "list of pictures");
     list->count++;

@@ -1,6 +1,7 @@
 #include "trainer/data/detect/detection_bits.h"
 
 #include "common/cleanup.h"
+#include "common/grow.h"
 #include "trainer/math/bilinear.h"
 
 #include <stdlib.h>
@@ -22,14 +23,8 @@ static int add_zeros(struct detection_bits *bits, int32_t at[MASK_FIELDS], struc
     if (size > DETECTION_BITS_MAX - bits->size)
         return error_set(err, EXIT_CODE_DATA, "masks of more than %d bytes in one picture",
                          DETECTION_BITS_MAX);
-    if (bits->size + size > bits->capacity) {
-        size_t capacity = bits->size + size + bits->capacity / 2;
-        uint8_t *grown = realloc(bits->bytes, capacity);
-        if (grown == NULL)
-            return error_no_memory(err, "masks");
-        bits->bytes = grown;
-        bits->capacity = capacity;
-    }
+    if (grow_array(&bits->bytes, &bits->capacity, bits->size + size, 1, "masks", err) != 0)
+        return -1;
     at[MASK_OFFSET] = (int32_t)bits->size;
     memset(bits->bytes + bits->size, 0, size);
     bits->size += size;
