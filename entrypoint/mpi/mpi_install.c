@@ -3,7 +3,6 @@
 #include "common/clock.h"
 #include "entrypoint/job/user_program.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 enum { WORDS_MAX = 4096 };
@@ -26,39 +25,31 @@ static int conclude(struct mpi_install *t, int code, struct error *err) {
 static void ended(void *context, int code) {
     struct mpi_install *t = context;
     struct error err = {0};
-    loop_cancel(t->loop, &t->deadline);
     t->done(t->context, conclude(t, code, &err) == 0 ? NULL : &err);
-}
-
-/* Kills the program at the deadline; ended() then runs as for any other end. */
-static void late(void *context) {
-    struct mpi_install *t = context;
-    subprocess_signal(&t->task, SIGKILL);
 }
 
 int mpi_install_find(struct mpi_install *t, struct loop *loop, struct reaper *reaper,
                      const char *path, const struct argv *environment,
                      void (*done)(void *context, const struct error *failure), void *context,
                      struct error *err) {
-    *t = (struct mpi_install){.loop = loop, .path = path, .done = done, .context = context};
-    t->deadline = (struct timer){.fire = late, .context = t};
+    *t = (struct mpi_install){.path = path, .done = done, .context = context};
     buf_init(&t->words, WORDS_MAX);
     if (user_program_find("mpirun", path, &t->mpirun, err) != 0)
         return -1;
     cleanup_argv struct argv argv = {0};
     if (argv_add(&argv, t->mpirun, err) != 0 || argv_add(&argv, "--version", err) != 0)
         return -1;
-    struct subprocess_options options = {.prefix = "", .line = hear, .ended = ended, .context = t};
-    if (subprocess_start(&t->task, loop, reaper, &argv, environment, &options, err) != 0)
-        return -1;
-    loop_after(loop, &t->deadline, MPI_INSTALL_SECONDS * CLOCK_SECOND);
-    return 0;
+    struct subprocess_options options = {.prefix = "",
+                                         .line = hear,
+                                         .ended = ended,
+                                         .context = t,
+                                         .limit = MPI_INSTALL_SECONDS * CLOCK_SECOND};
+    return subprocess_start(&t->task, loop, reaper, &argv, environment, &options, err);
 }
 
 void mpi_install_done(struct mpi_install *t) {
-    if (t->loop == NULL)
+    if (t->done == NULL)
         return;
-    loop_cancel(t->loop, &t->deadline);
     subprocess_done(&t->task);
     buf_done(&t->words);
     free(t->mpirun);

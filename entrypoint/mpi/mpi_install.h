@@ -7,12 +7,10 @@
 #include "entrypoint/os/subprocess.h"
 
 struct mpi_install {
-    struct loop *loop;
     char *mpirun; /* owned paths */
     char *daemon;
     struct openmpi version;
     struct subprocess task; /* mpirun --version */
-    struct timer deadline;
     struct buf words;
     const char *path; /* PATH to look in */
     void (*done)(void *context, const struct error *failure);

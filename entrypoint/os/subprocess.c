@@ -10,10 +10,18 @@
 static void ended(void *context, int status) {
     struct subprocess *t = context;
     t->running = false;
+    loop_cancel(t->loop, &t->deadline);
     t->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     pipe_reader_close(&t->out);
     pipe_reader_close(&t->error_out);
     t->ended(t->context, child_exit_code(status));
+}
+
+/* ended() then runs as for any other end. */
+static void expire(void *context) {
+    struct subprocess *t = context;
+    t->late = true;
+    subprocess_signal(t, SIGKILL);
 }
 
 static int spawn(struct subprocess *t, const struct argv *argv, const struct argv *environment,
@@ -34,6 +42,8 @@ static int spawn(struct subprocess *t, const struct argv *argv, const struct arg
         return -1;
     t->running = true;
     reaper_add(t->reaper, &t->child);
+    if (o->limit > 0)
+        loop_after(t->loop, &t->deadline, o->limit);
     return 0;
 }
 
@@ -47,9 +57,10 @@ static int open_out(struct subprocess *t, struct loop *loop, int fd,
 int subprocess_start(struct subprocess *t, struct loop *loop, struct reaper *reaper,
                      const struct argv *argv, const struct argv *environment,
                      const struct subprocess_options *options, struct error *err) {
-    *t =
-        (struct subprocess){.reaper = reaper, .ended = options->ended, .context = options->context};
+    *t = (struct subprocess){
+        .loop = loop, .reaper = reaper, .ended = options->ended, .context = options->context};
     t->child = (struct child){.ended = ended, .context = t};
+    t->deadline = (struct timer){.fire = expire, .context = t};
     int out[2] = {-1, -1};
     int error_out[2] = {-1, -1};
     if (pipe2(out, O_CLOEXEC) != 0 || pipe2(error_out, O_CLOEXEC) != 0) {
@@ -76,6 +87,8 @@ void subprocess_done(struct subprocess *t) {
     if (t->running)
         reaper_forget(t->reaper, &t->child);
     t->running = false;
+    if (t->loop != NULL)
+        loop_cancel(t->loop, &t->deadline);
     pipe_reader_close(&t->out);
     pipe_reader_close(&t->error_out);
 }

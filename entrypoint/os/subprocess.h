@@ -12,14 +12,17 @@
 #include <stdbool.h>
 
 struct subprocess {
+    struct loop *loop; /* NULL: never started */
     struct reaper *reaper;
     struct child child;
+    struct timer deadline;
     struct pipe_reader out;
     struct pipe_reader error_out;
     struct tail tail; /* its last words */
     void (*ended)(void *context, int code);
     void *context;
     bool running;
+    bool late;  /* it was killed at its limit */
     int signal; /* that it died of; 0: it left by itself, or runs */
 };
 
@@ -30,6 +33,7 @@ struct subprocess_options {
     void (*mark)(void *context, const char *line, size_t size);
     void (*ended)(void *context, int code); /* its exit code or 128 + signal; lines are complete */
     void *context;                          /* for all */
+    int64_t limit;                          /* ns; then it is killed; 0: none */
     const char *directory;                  /* where it runs; NULL: as this process */
     bool as_user;                           /* user of the job's processes (run_as.h) */
     int keep[CHILD_KEEP_MAX];               /* descriptors that it inherits; 0: none */

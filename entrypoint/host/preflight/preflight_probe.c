@@ -8,7 +8,6 @@
 #include "entrypoint/wire/listener.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,15 +51,9 @@ static void add_fault(struct preflight_probe *e, int code) {
 
 static void ended(void *context, int code) {
     struct preflight_probe *e = context;
-    loop_cancel(e->services->loop, &e->deadline);
     if (code != 0 || json_object_size(e->found) == 0)
         add_fault(e, code);
     e->done(e->context, e->found);
-}
-
-static void late(void *context) {
-    struct preflight_probe *e = context;
-    subprocess_signal(&e->task, SIGKILL);
 }
 
 static int make_order(const struct job *job, const struct preflight_probe_options *o,
@@ -84,7 +77,6 @@ int preflight_probe_start(struct preflight_probe *e, const struct services *serv
     e->services = services;
     e->done = o->done;
     e->context = o->context;
-    e->deadline = (struct timer){.fire = late, .context = e};
     e->found = json_object();
     if (order < 0 || file_self(self, sizeof(self), err) != 0 || argv_add(&argv, self, err) != 0 ||
         argv_add(&argv, "examine", err) != 0 || argv_printf(&argv, err, "%d", order) != 0 ||
@@ -95,13 +87,11 @@ int preflight_probe_start(struct preflight_probe *e, const struct services *serv
                                                .line = take_line,
                                                .ended = ended,
                                                .context = e,
+                                               .limit = PREFLIGHT_PROBE_MS * CLOCK_MILLISECOND,
                                                .keep = {order, e->listener},
                                                .as_user = true};
-    if (subprocess_start(&e->task, services->loop, services->reaper, &argv, &environment, &options,
-                         err) != 0)
-        return -1;
-    loop_after(services->loop, &e->deadline, PREFLIGHT_PROBE_MS * CLOCK_MILLISECOND);
-    return 0;
+    return subprocess_start(&e->task, services->loop, services->reaper, &argv, &environment,
+                            &options, err);
 }
 
 void preflight_probe_close(struct preflight_probe *e) {
@@ -110,7 +100,6 @@ void preflight_probe_close(struct preflight_probe *e) {
     e->listener = 0;
     if (e->services == NULL)
         return;
-    loop_cancel(e->services->loop, &e->deadline);
     subprocess_done(&e->task);
     json_decref(e->found);
     e->found = NULL;

@@ -21,7 +21,6 @@ enum { PREFLIGHT_PROBE_MS = 4000 };
 struct preflight_probe {
     const struct services *services; /* NULL: never started */
     struct subprocess task;
-    struct timer deadline;
     int listener; /* 0: none */
     json_t *found;
     /* FOUND is borrowed. */

@@ -5,7 +5,6 @@
 #include "common/text/redact.h"
 #include "entrypoint/host/ranks/environment.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,14 +42,13 @@ static void ended(void *context, int code) {
     struct pip_install *i = context;
     struct error err = {0};
     char words[LAST_WORDS_MAX];
-    loop_cancel(i->services->loop, &i->deadline);
     loop_cancel(i->services->loop, &i->pulse);
     if (code == EXIT_CODE_OK) {
         i->done(i->context, NULL);
         return;
     }
     last_words(&i->task.tail, words);
-    if (i->late)
+    if (i->task.late)
         (void)error_set(&err, EXIT_CODE_NOT_READY,
                         "the program's requirements were not installed within %lld s "
                         "(RINGMASTER_FETCH_SECONDS); pip's last output: %s",
@@ -60,12 +58,6 @@ static void ended(void *context, int code) {
                         "the program's requirements cannot be installed: pip exited with %d: %s",
                         code, words);
     i->done(i->context, &err);
-}
-
-static void late(void *context) {
-    struct pip_install *i = context;
-    i->late = true;
-    subprocess_signal(&i->task, SIGKILL);
 }
 
 static void pulse(void *context) {
@@ -102,7 +94,6 @@ int pip_install_start(struct pip_install *i, const struct services *services,
                               .runs = o->runs,
                               .done = o->done,
                               .context = o->context};
-    i->deadline = (struct timer){.fire = late, .context = i};
     i->pulse = (struct timer){.fire = pulse, .context = i};
     (void)snprintf(prefix, sizeof(prefix), "[%s pip] ",
                    services->job->cluster.hosts[services->job->cluster.self].name.text);
@@ -111,6 +102,7 @@ int pip_install_start(struct pip_install *i, const struct services *services,
                                                .line = hear,
                                                .ended = ended,
                                                .context = i,
+                                               .limit = i->seconds * CLOCK_SECOND,
                                                .as_user = true};
     if (python_code_redact(p->root, services->environment, err) != 0 ||
         python_code_pip(p->argv.items[0], p->root, &p->code, &argv, err) != 0 ||
@@ -121,7 +113,6 @@ int pip_install_start(struct pip_install *i, const struct services *services,
     log_info("installing the program's requirements: %s%s%s",
              p->code.package ? "the package in " : "requirements.txt in ", p->root,
              p->code.package && p->code.requirements ? ", requirements.txt" : "");
-    loop_after(services->loop, &i->deadline, i->seconds * CLOCK_SECOND);
     loop_after(services->loop, &i->pulse, i->period);
     return 0;
 }
@@ -129,7 +120,6 @@ int pip_install_start(struct pip_install *i, const struct services *services,
 void pip_install_close(struct pip_install *i) {
     if (i->services == NULL)
         return;
-    loop_cancel(i->services->loop, &i->deadline);
     loop_cancel(i->services->loop, &i->pulse);
     subprocess_done(&i->task);
     i->services = NULL;

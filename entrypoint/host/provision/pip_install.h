@@ -14,11 +14,9 @@
 struct pip_install {
     const struct services *services; /* NULL: never started */
     struct subprocess task;
-    struct timer deadline;
     struct timer pulse;
     int64_t period; /* of the pulse */
     int64_t seconds;
-    bool late;
     void (*line)(void *context, const char *line, size_t size);
     void (*runs)(void *context);
     void (*done)(void *context, const struct error *failure);

@@ -13,6 +13,7 @@ static struct subprocess task;
 static struct buf seen;
 static int code;
 static bool hold_user_signals;
+static int64_t limit;
 static int hold; /* a signal that waits, and with it SIGUSR2; 0: none */
 
 static void keep(void *context, const char *line, size_t size) {
@@ -36,6 +37,7 @@ static int start_words(const char *const *words, struct error *err) {
     struct subprocess_options options = {.prefix = "[t] ",
                                          .line = keep,
                                          .ended = ended,
+                                         .limit = limit,
                                          .hold = {hold, hold > 0 ? SIGUSR2 : 0},
                                          .hold_user_signals = hold_user_signals};
     int result = subprocess_start(&task, &loop, &reaper, &argv, &environment, &options, err);
@@ -122,6 +124,30 @@ static void what_is_not_there_is_an_error(void) {
     stop();
 }
 
+static void it_is_killed_at_its_limit(void) {
+    struct error err;
+    limit = 50 * CLOCK_MILLISECOND;
+    CU_ASSERT_EQUAL_FATAL(start("echo begun; exec sleep 600", &err), 0);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(code, 128 + SIGKILL);
+    CU_ASSERT_EQUAL(task.signal, SIGKILL);
+    CU_ASSERT_TRUE(task.late);
+    stop();
+    limit = 600 * CLOCK_SECOND;
+    CU_ASSERT_EQUAL_FATAL(start("exit 3", &err), 0);
+    CU_ASSERT_TRUE(task.deadline.active);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(code, 3);
+    CU_ASSERT_FALSE(task.late || task.deadline.active);
+    stop();
+    CU_ASSERT_EQUAL_FATAL(start("exec sleep 600", &err), 0);
+    stop(); /* in the middle: nothing is left to fire */
+    CU_ASSERT_FALSE(task.deadline.active);
+    (void)kill(-task.child.pid, SIGKILL);
+    limit = 0;
+}
+
 UNIT_SUITE("os.task", UNIT(its_words_are_complete_when_its_end_is_told),
            UNIT(signals_wait_where_they_are_to), UNIT(a_signal_reaches_its_whole_group),
-           UNIT(a_code_like_a_signals_is_a_code), UNIT(what_is_not_there_is_an_error))
+           UNIT(a_code_like_a_signals_is_a_code), UNIT(what_is_not_there_is_an_error),
+           UNIT(it_is_killed_at_its_limit))
