@@ -71,6 +71,12 @@ class GoodHistories(unittest.TestCase):
     def test_all_end_well(self):
         self.keeps_all(history())
 
+    def test_a_flood_leaves_no_room_for_the_verdict_on_a_small_disk(self):
+        told = with_fault(history(), "full-log", 2, 2000, 4000)
+        told["plan"]["program"].update(kind="flood", who=1)
+        told["hosts"]["2"][0]["lines"] = ["joined"]
+        self.keeps_all(told)
+
     def test_a_rank_that_exits_ends_the_job_with_its_code(self):
         told = attempts(all_ended(history(), 42), 42)
         told["plan"]["program"].update(kind="exit", code=42, who=1)
