@@ -53,7 +53,9 @@ room(trainer/eval USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
 
 # Data: codec is the ground; set, coco and shapes stand on it side by side and do not know each other.
 room(trainer/data/codec USES common/* LINKS JPEG::JPEG PNG::PNG m)
-room(trainer/data/dataset USES common/* trainer/math trainer/data/codec LINKS Threads::Threads m)
+room(trainer/data/format USES common/* LINKS m)
+room(trainer/data/dataset USES common/* trainer/math trainer/data/codec trainer/data/format
+    LINKS Threads::Threads m)
 # The outlines of annotations are eval's masks.
 room(trainer/data/coco USES common/* trainer/math trainer/data/codec trainer/eval LINKS
     OpenMP::OpenMP_C m)
@@ -74,7 +76,7 @@ room(trainer/telemetry USES common/* LINKS m)
 # The trainer's program, from the ground up.
 room(trainer/app/options USES common/* trainer/graph trainer/math
     trainer/graph/fuse trainer/models
-    trainer/data/codec trainer/data/dataset)
+    trainer/data/codec trainer/data/format trainer/data/dataset)
 room(trainer/app/device
     USES common/* trainer/graph trainer/math trainer/graph/fuse trainer/graph/program
     trainer/backend/ref trainer/comm trainer/app/options

@@ -4,17 +4,21 @@
 #include "common/text/wrap.h"
 
 #include "common/buf.h"
+#include "common/cleanup.h"
 #include "common/log/log.h"
 #include "common/system/cpus.h"
 #include "trainer/app/command/output/output.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/shard_inputs.h"
 #include "trainer/app/task/sample_health.h"
 #include "trainer/data/dataset/folder_walk.h"
 #include "trainer/data/dataset/splits.h"
 #include "trainer/data/dataset/verify.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SETS_MAX = SPLITS_PARTS_MAX, TEXT_MAX = 1 << 30 };
@@ -40,12 +44,29 @@ static int open_set(struct inspection *in, const char *dir, const char *part, st
     const char *slash = part[0] != '\0' ? "/" : "";
     if (snprintf(path, sizeof(path), "%s%s%s", dir, slash, part) >= (int)sizeof(path))
         return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", dir);
-    return dataset_open_folder(&in->sets[in->count++], path, err);
+    return dataset_open(&in->sets[in->count++], path, INT64_MAX, err);
+}
+
+/* Opens the shards at PATH, for training and for evaluation. */
+static int open_shards(struct inspection *in, const char *path, bool *ret_found,
+                       struct error *err) {
+    struct shard_inputs shards;
+    if (shard_inputs_find(&shards, path, err) != 0)
+        return -1;
+    *ret_found = shards.found;
+    if (shards.training[0] != '\0' && open_set(in, shards.training, "", err) != 0)
+        return -1;
+    return shards.validation[0] != '\0' ? open_set(in, shards.validation, "", err) : 0;
 }
 
 /* Opens all parts of DIR, or DIR itself if it has none. */
 static int open_sets(struct inspection *in, const char *dir, struct error *err) {
     struct splits splits;
+    bool found = false;
+    if (open_shards(in, dir, &found, err) != 0)
+        return -1;
+    if (found)
+        return 0;
     if (splits_find(&splits, dir, err) != 0)
         return -1;
     if (splits.note[0] != '\0')
@@ -59,14 +80,14 @@ static int open_sets(struct inspection *in, const char *dir, struct error *err) 
 }
 
 static int print_classes(const struct dataset *set, struct buf *text, struct error *err) {
-    size_t at = 0;
-    for (size_t c = 0; c < set->classes; c++) {
-        size_t begin = at;
-        while (at < set->count && set->labels[at] == (int32_t)c)
-            at++;
-        if (buf_printf(text, err, "  %8zu  %s\n", at - begin, set->class_names[c]) != 0)
+    cleanup_free size_t *counts = calloc(set->classes + 1, sizeof(*counts));
+    if (counts == NULL)
+        return error_no_memory(err, "counts of classes");
+    for (size_t i = 0; i < set->count; i++)
+        counts[set->labels[i]]++;
+    for (size_t c = 0; c < set->classes; c++)
+        if (buf_printf(text, err, "  %8zu  %s\n", counts[c], set->class_names[c]) != 0)
             return -1;
-    }
     return 0;
 }
 
@@ -113,6 +134,8 @@ static int print_left_out(const struct dataset *set, struct buf *text, struct er
 
 static int print_set(const struct verification *v, struct buf *text, struct error *err) {
     const struct dataset *set = v->set;
+    if (set->note != NULL && buf_printf(text, err, "%s: %s\n", set->root, set->note) != 0)
+        return -1;
     if (buf_printf(text, err, "%s: %zu picture%s in %zu class%s, %.1f MB\n", set->root, set->count,
                    STR_PLURAL(set->count), set->classes, set->classes == 1 ? "" : "es",
                    (double)set->bytes / 1e6) != 0 ||

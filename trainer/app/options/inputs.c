@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file/file_look.h"
+#include "trainer/app/options/shard_inputs.h"
 #include "trainer/data/dataset/splits.h"
 
 #include <errno.h>
@@ -77,9 +78,14 @@ static int find_given(char given[INPUT_PATH_MAX], const struct options *o, const
     return 0;
 }
 
-/* Fails if PATH is not a readable folder; a folder that exists but cannot be read is an error,
- * too. */
+/* Fails if PATH is neither a readable folder nor shards; a folder that exists but cannot be read is
+ * an error, too. */
 static int check_folder(const char *what, const char *path, struct error *err) {
+    struct shard_inputs shards;
+    if (shard_inputs_find(&shards, path, err) != 0)
+        return error_wrap(err, "%s", what);
+    if (shards.found)
+        return 0;
     cleanup_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd >= 0 ? 0 : error_set_errno(err, EXIT_CODE_DATA, "%s: %s", what, path);
 }
@@ -92,13 +98,32 @@ static int find_splits(struct inputs *in, struct splits *ret, const char *dir, c
     return 0;
 }
 
+/* Finds shards for training, and writes those for evaluation to SHARDS. */
+static int find_training_shards(struct inputs *in, const char *given, char shards[INPUT_PATH_MAX],
+                                struct error *err) {
+    struct shard_inputs found;
+    if (shard_inputs_find(&found, given, err) != 0)
+        return error_wrap(err, "training data");
+    shards[0] = '\0';
+    if (found.training[0] == '\0')
+        return 0;
+    return put(in->training, found.training, "", "", err) != 0
+               ? -1
+               : put(shards, found.validation, "", "", err);
+}
+
 /* Chooses the training part of the given folder (train/), or the folder itself if it has no
- * parts. */
+ * parts. SHARDS gets the shards for evaluation, if there are shards. */
 static int find_training(struct inputs *in, const struct options *o, const char *root,
-                         char given[INPUT_PATH_MAX], struct splits *splits, struct error *err) {
+                         char given[INPUT_PATH_MAX], struct splits *splits,
+                         char shards[INPUT_PATH_MAX], struct error *err) {
     if (find_given(given, o, root, "no training data: give --data DIR (or --data synthetic)",
                    err) != 0 ||
-        find_splits(in, splits, given, "training data", err) != 0)
+        find_training_shards(in, given, shards, err) != 0)
+        return -1;
+    if (in->training[0] != '\0')
+        return 0;
+    if (find_splits(in, splits, given, "training data", err) != 0)
         return -1;
     if (splits->parts && splits->training[0] == '\0')
         return error_set(err, EXIT_CODE_DATA,
@@ -111,6 +136,12 @@ static int find_training(struct inputs *in, const struct options *o, const char 
 /* Chooses the evaluation part of an evaluation's --data (val/ or test/), or the folder itself. */
 static int find_scored(struct inputs *in, const char *dir, struct error *err) {
     struct splits splits;
+    struct shard_inputs shards;
+    if (shard_inputs_find(&shards, dir, err) != 0)
+        return error_wrap(err, "data");
+    if (shards.found)
+        return put(in->validation,
+                   shards.validation[0] != '\0' ? shards.validation : shards.training, "", "", err);
     if (find_splits(in, &splits, dir, "data", err) != 0)
         return -1;
     if (splits.parts && splits.validation[0] == '\0')
@@ -125,8 +156,9 @@ static int find_scored(struct inputs *in, const char *dir, struct error *err) {
 static int find_pictures(struct inputs *in, const struct options *o, unsigned command,
                          const char *root, struct error *err) {
     char given[INPUT_PATH_MAX];
+    char shards[INPUT_PATH_MAX] = "";
     struct splits splits = {.parts = false};
-    if (command == COMMAND_TRAIN && find_training(in, o, root, given, &splits, err) != 0)
+    if (command == COMMAND_TRAIN && find_training(in, o, root, given, &splits, shards, err) != 0)
         return -1;
     if (o->validation != NULL && strcmp(o->validation, "none") == 0)
         return 0;
@@ -137,6 +169,8 @@ static int find_pictures(struct inputs *in, const struct options *o, unsigned co
         return -1;
     if (in->validation[0] == '\0' && command == COMMAND_EVAL && o->data != NULL)
         return find_scored(in, o->data, err);
+    if (in->validation[0] == '\0' && shards[0] != '\0')
+        return put(in->validation, shards, "", "", err);
     if (in->validation[0] == '\0' && splits.validation[0] != '\0')
         return put(in->validation, given, "/", splits.validation, err);
     if (in->validation[0] == '\0' && command == COMMAND_EVAL)

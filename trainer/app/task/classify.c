@@ -44,11 +44,11 @@ static void close_data(struct task_data *data) {
 }
 
 /* FOLDER NULL: a synthetic set, PART of its pictures. */
-static int open_set(struct dataset *set, const char *folder, const struct task_ask *ask,
-                    int64_t part, struct error *err) {
+static int open_set(struct dataset *set, const char *folder, const struct task_data *data,
+                    const struct task_ask *ask, int64_t part, struct error *err) {
     const struct options *o = ask->options;
     if (folder != NULL)
-        return sample_health_open(set, folder, comm_rank(ask->comm) == 0, err);
+        return sample_health_open(set, folder, data->bad_allowed, comm_rank(ask->comm) == 0, err);
     int64_t count = (o->synthetic_images + part - 1) / part;
     return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
 }
@@ -180,7 +180,7 @@ static int open_validation(struct task_data *data, const struct task_ask *ask, s
     static const char what[] = "the validation data";
     const char *folder = in->synthetic ? NULL : in->validation;
     if (ask->options->val_split == 0 &&
-        open_set(&c->validation, folder, ask, SYNTHETIC_VALIDATION, err) != 0)
+        open_set(&c->validation, folder, data, ask, SYNTHETIC_VALIDATION, err) != 0)
         return error_wrap(err, "validation data");
     if (agree(ask, &data->validation, what, &c->validation, err) != 0)
         return -1;
@@ -191,7 +191,7 @@ static int open_validation(struct task_data *data, const struct task_ask *ask, s
 static int open_training(struct task_data *data, const struct task_ask *ask, struct error *err) {
     struct classify *c = data->own;
     const struct inputs *in = ask->inputs;
-    if (open_set(&c->training, in->synthetic ? NULL : in->training, ask, 1, err) != 0)
+    if (open_set(&c->training, in->synthetic ? NULL : in->training, data, ask, 1, err) != 0)
         return error_wrap(err, "training data");
     tell_small(ask, &c->training);
     if (!in->synthetic && check_count(&c->training, err) != 0)
@@ -242,8 +242,8 @@ static int open_trained(struct task_data *data, const struct task_ask *ask, stru
         return open_given(data, ask, err);
     if (ask->inputs->synthetic)
         return error_set(err, EXIT_CODE_USAGE, "--data: evaluation needs a folder of pictures");
-    if (sample_health_open(&c->validation, ask->inputs->validation, comm_rank(ask->comm) == 0,
-                           err) != 0)
+    if (sample_health_open(&c->validation, ask->inputs->validation, data->bad_allowed,
+                           comm_rank(ask->comm) == 0, err) != 0)
         return -1;
     struct classes model = {config->class_names, config->classes, "the model"};
     if (place_classes(&c->validation, ask->inputs->validation, &model, ask, err) != 0)

@@ -13,16 +13,19 @@
 /* Faults that a rank sends in one round, and that the summary at the end names. */
 enum { SHARED_AT_ONCE = 64, SUMMED_UP = 8 };
 
-int sample_health_open(struct dataset *set, const char *folder, bool aloud, struct error *err) {
+int sample_health_open(struct dataset *set, const char *path, int64_t bad_allowed, bool aloud,
+                       struct error *err) {
     char left[2048];
     if (aloud)
-        log_info("looking for pictures in %s", folder);
-    if (dataset_open_folder(set, folder, err) != 0)
+        log_info("looking for pictures in %s", path);
+    if (dataset_open(set, path, bad_allowed, err) != 0)
         return -1;
     skipped_files_text(&set->left_out, left, sizeof(left));
+    if (aloud && set->note != NULL)
+        log_info("%s: %s", path, set->note);
     if (aloud && left[0] != '\0')
-        log_line(set->left_out.pictures > 0 ? LOG_WARNING : LOG_INFO, "%s: %zu picture%s; %s",
-                 folder, set->count, STR_PLURAL(set->count), left);
+        log_line(set->left_out.pictures > 0 ? LOG_WARNING : LOG_INFO, "%s: %zu picture%s; %s", path,
+                 set->count, STR_PLURAL(set->count), left);
     return 0;
 }
 

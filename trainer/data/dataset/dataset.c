@@ -1,15 +1,20 @@
 #include "trainer/data/dataset/dataset.h"
 
+#include "common/cleanup.h"
 #include "common/file/file.h"
 #include "common/str.h"
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/dataset/folder.h"
+#include "trainer/data/dataset/shards.h"
 #include "trainer/math/random.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What a record of a shard holds beside its picture. */
+enum { RECORD_REST_MAX = 64 * 1024 };
 
 static void free_names(char **names, size_t count) {
     for (size_t c = 0; names != NULL && c < count; c++)
@@ -24,6 +29,9 @@ void dataset_done(struct dataset *set) {
     free(set->names);
     free(set->name_at);
     skipped_files_done(&set->left_out);
+    shard_store_drop(set->shards);
+    free(set->places);
+    free(set->note);
     *set = (struct dataset){0};
 }
 
@@ -46,6 +54,58 @@ int dataset_open_folder(struct dataset *set, const char *folder, struct error *e
         .left_out = list.left_out,
     };
     return 0;
+}
+
+/* "FILES: PICTURES in shards of the format F; 2 records cannot be used, the first: ..." */
+static int describe_shards(struct dataset *set, const struct shards_listing *list,
+                           struct error *err) {
+    const struct shard_list *files = shard_store_list(set->shards);
+    char bad[SHARDS_NOTE_MAX + 64] = "";
+    if (list->bad > 0)
+        (void)snprintf(bad, sizeof(bad), "; %zu %s cannot be used, the first: %s", list->bad,
+                       list->bad == 1 ? "record" : "records", list->first_bad);
+    if (asprintf(&set->note, "%zu pictures in %zu %s of the format %s%s%s%s", list->count,
+                 files->count, files->count == 1 ? "shard" : "shards", files->format->name,
+                 list->note[0] != '\0' ? "; " : "", list->note, bad) >= 0)
+        return 0;
+    set->note = NULL;
+    return error_no_memory(err, "shards");
+}
+
+int dataset_open_shards(struct dataset *set, const char *path, int64_t bad_allowed, bool *ret_found,
+                        struct error *err) {
+    cleanup_shard_list struct shard_list files = {0};
+    cleanup_shards_listing struct shards_listing list = {0};
+    *set = (struct dataset){.kind = DATASET_SHARDS};
+    if (shard_list_find(&files, path, err) != 0)
+        return -1;
+    *ret_found = files.count > 0;
+    if (!*ret_found)
+        return 0;
+    if ((set->root = strdup(path)) == NULL ||
+        (set->shards = shard_store_open(&files, err)) == NULL ||
+        shards_scan(&list, set->shards, path, bad_allowed, err) != 0 ||
+        describe_shards(set, &list, err) != 0) {
+        dataset_done(set);
+        return -1;
+    }
+    set->count = list.count;
+    set->labels = TAKE_PTR(list.labels);
+    set->places = TAKE_PTR(list.places);
+    set->names = TAKE_PTR(list.names);
+    set->name_at = TAKE_PTR(list.name_at);
+    set->classes = list.classes;
+    set->class_names = TAKE_PTR(list.class_names);
+    set->hash = list.hash;
+    set->bytes = list.bytes;
+    return 0;
+}
+
+int dataset_open(struct dataset *set, const char *path, int64_t bad_allowed, struct error *err) {
+    bool found = false;
+    if (dataset_open_shards(set, path, bad_allowed, &found, err) != 0)
+        return -1;
+    return found ? 0 : dataset_open_folder(set, path, err);
 }
 
 int dataset_place_classes(struct dataset *set, char *const *names, size_t count, const int32_t *map,
@@ -137,6 +197,10 @@ void dataset_sample_name(const struct dataset *set, size_t sample, char *text, s
         snprintf(text, size, "synthetic/%zu", sample);
     else if (set->kind == DATASET_FILES)
         snprintf(text, size, "%s", set->names + set->name_at[sample]);
+    else if (set->kind == DATASET_SHARDS)
+        snprintf(text, size, "%s: %s",
+                 shard_store_list(set->shards)->paths[set->places[sample].shard],
+                 set->names + set->name_at[sample]);
     else
         snprintf(text, size, "%s/%s/%s", set->root, set->class_names[set->labels[sample]],
                  set->names + set->name_at[sample]);
@@ -147,6 +211,10 @@ int dataset_read(const struct dataset *set, size_t sample, struct buf *out, stru
     dataset_sample_name(set, sample, path, sizeof(path));
     out->size = 0;
     out->max = JPEG_BYTES_MAX;
+    if (set->kind == DATASET_SHARDS) {
+        out->max += RECORD_REST_MAX;
+        return shard_store_read(set->shards, &set->places[sample], out, err);
+    }
     return file_read(path, out, err);
 }
 

@@ -1,10 +1,10 @@
 /* Labelled set of encoded pictures: N samples, a class for each, a name for each class.
  *
- * Sources: a folder of class folders with JPEGs and PNGs, files without labels, and `synthetic`,
- * which has no files. Classes are the folder's subfolders, and samples the files in them and
- * below, in an order that is the same on every host (dataset/folder.h); names that begin with a
- * dot are skipped. The hash covers class names, file names and file sizes: ranks with different
- * hashes do not see the same files.
+ * Sources: a folder of class folders with JPEGs and PNGs, shards (format/format.h), files without
+ * labels, and `synthetic`, which has no files. Of a folder, classes are the folder's subfolders,
+ * and samples the files in them and below, in an order that is the same on every host
+ * (dataset/folder.h); names that begin with a dot are skipped. The hash covers class names, file
+ * names and file sizes: ranks with different hashes do not see the same files.
  *
  * A dataset is constant after opening and may be read by any number of threads. Errors have
  * EXIT_CODE_DATA and name folder or file. */
@@ -14,6 +14,7 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "trainer/data/dataset/folder.h"
+#include "trainer/data/dataset/shard_store.h"
 #include "trainer/data/dataset/skipped_files.h"
 
 #include <stdbool.h>
@@ -25,7 +26,7 @@ enum {
     DATASET_SAMPLES_MAX = FOLDER_SAMPLES_MAX,
 };
 
-enum dataset_kind { DATASET_FOLDER, DATASET_SYNTHETIC, DATASET_FILES };
+enum dataset_kind { DATASET_FOLDER, DATASET_SYNTHETIC, DATASET_FILES, DATASET_SHARDS };
 
 struct dataset {
     enum dataset_kind kind;
@@ -41,6 +42,11 @@ struct dataset {
     size_t *name_at; /* owned; [count], offsets into names */
 
     struct skipped_files left_out; /* owned; files that are not samples */
+
+    struct shard_store *shards; /* a reference; NULL without shards */
+    struct shard_place *places; /* owned; [count], in the shards */
+    char *note;                 /* owned; how the shards were read, for the log; NULL: nothing to
+                                 * say */
 };
 
 void dataset_done(struct dataset *set);
@@ -49,6 +55,14 @@ void dataset_done(struct dataset *set);
  * suffix in any case: .jpg .jpeg .jpe .jfif .png; the content determines how they are decoded. A
  * class folder without pictures is an error that names it. */
 int dataset_open_folder(struct dataset *set, const char *folder, struct error *err);
+
+/* Opens the shards at PATH (format/shard_list.h), of which at most BAD_ALLOWED records may be
+ * unusable. Sets *RET_FOUND to false, and opens nothing, if there are none. */
+int dataset_open_shards(struct dataset *set, const char *path, int64_t bad_allowed, bool *ret_found,
+                        struct error *err);
+
+/* Opens the shards at PATH, or else the folder. */
+int dataset_open(struct dataset *set, const char *path, int64_t bad_allowed, struct error *err);
 
 /* Renumbers the classes: class i of the set becomes MAP[i] of COUNT classes with these NAMES, some
  * of which may have no sample. The hash is kept. */

@@ -83,15 +83,21 @@ static uint64_t hash_samples(const struct dataset *set, uint64_t hash) {
 /* Room for COUNT samples of SET in RET, and its classes. */
 static int make_room(const struct dataset *set, size_t count, size_t bytes, struct dataset *ret,
                      struct error *err) {
+    bool complete = true;
     ret->kind = set->kind;
     ret->root = strdup(set->root);
     ret->labels = calloc(count + 1, sizeof(*ret->labels));
     ret->name_at = calloc(count + 1, sizeof(*ret->name_at));
     ret->names = malloc(bytes + 1);
     ret->class_names = calloc(set->classes + 1, sizeof(*ret->class_names));
+    if (set->kind == DATASET_SHARDS) {
+        ret->places = calloc(count + 1, sizeof(*ret->places));
+        ret->shards = shard_store_share(set->shards);
+        complete = ret->places != NULL;
+    }
     ret->classes = ret->class_names != NULL ? set->classes : 0;
-    bool complete = ret->root != NULL && ret->labels != NULL && ret->name_at != NULL &&
-                    ret->names != NULL && ret->class_names != NULL;
+    complete = complete && ret->root != NULL && ret->labels != NULL && ret->name_at != NULL &&
+               ret->names != NULL && ret->class_names != NULL;
     for (size_t c = 0; c < ret->classes && complete; c++)
         complete = (ret->class_names[c] = strdup(set->class_names[c])) != NULL;
     return complete ? 0 : error_no_memory(err, "samples that are held out");
@@ -103,6 +109,9 @@ static void move(struct dataset *set, const bool *held, struct dataset *ret) {
     size_t used = 0;
     for (size_t i = 0; i < set->count; i++) {
         const size_t size = strlen(name_of(set, i)) + 1;
+        struct dataset *to = held[i] ? ret : set;
+        if (set->places != NULL)
+            to->places[held[i] ? ret->count : kept] = set->places[i];
         if (!held[i]) {
             set->labels[kept] = set->labels[i];
             set->name_at[kept++] = set->name_at[i];

@@ -90,7 +90,8 @@ static int run(struct verify_work *work, int threads, struct error *err) {
 int verify_set(struct verification *ret, const struct dataset *set, int threads,
                struct error *err) {
     *ret = (struct verification){.set = set};
-    if (threads < 1 || threads > VERIFY_THREADS_MAX || set->kind != DATASET_FOLDER)
+    if (threads < 1 || threads > VERIFY_THREADS_MAX ||
+        (set->kind != DATASET_FOLDER && set->kind != DATASET_SHARDS))
         return error_set(err, EXIT_CODE_USAGE, "%d threads; expected 1 to %d", threads,
                          VERIFY_THREADS_MAX);
     ret->items = calloc(set->count + 1, sizeof(*ret->items));

@@ -31,8 +31,8 @@ struct verification {
     size_t bad;
 };
 
-/* SET must be a folder and outlive RET. Faults of a file are recorded in its item; an error is
- * returned only for other failures. */
+/* SET must be a folder or shards, and outlive RET. Faults of a file are recorded in its item; an
+ * error is returned only for other failures. */
 int verify_set(struct verification *ret, const struct dataset *set, int threads, struct error *err);
 void verification_done(struct verification *v);
 

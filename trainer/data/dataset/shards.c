@@ -1,0 +1,268 @@
+#include "trainer/data/dataset/shards.h"
+
+#include "common/cleanup.h"
+#include "common/str.h"
+#include "trainer/data/dataset/shard_rows.h"
+#include "trainer/data/format/class_names.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void shards_listing_done(struct shards_listing *list) {
+    for (size_t c = 0; list->class_names != NULL && c < list->classes; c++)
+        free(list->class_names[c]);
+    free(list->class_names);
+    free(list->labels);
+    free(list->places);
+    free(list->names);
+    free(list->name_at);
+    *list = (struct shards_listing){0};
+}
+
+/* --- scanning -------------------------------------------------------------------------------- */
+
+struct scanning {
+    struct shard_rows *rows;
+    struct shards_listing *list;
+    int64_t bad_allowed;
+    uint32_t shard;
+};
+
+static int take(void *context, const struct shard_sample *sample, struct error *err) {
+    struct scanning *s = context;
+    return shard_rows_add(s->rows, s->shard, sample, err);
+}
+
+static int take_bad(void *context, const struct error *why, struct error *err) {
+    struct scanning *s = context;
+    if (s->list->bad++ == 0)
+        (void)snprintf(s->list->first_bad, sizeof(s->list->first_bad), "%.500s", why->text);
+    if ((int64_t)s->list->bad <= s->bad_allowed)
+        return 0;
+    if (s->bad_allowed == 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%.400s (--bad-samples skip leaves out what cannot be used)", why->text);
+    return error_set(err, EXIT_CODE_DATA,
+                     "%.400s (%zu records cannot be used; --bad-samples %" PRId64 " are allowed)",
+                     why->text, s->list->bad, s->bad_allowed);
+}
+
+static int scan_all(struct scanning *s, const struct shard_list *files, struct error *err) {
+    const struct shard_sink sink = {take, take_bad, s};
+    for (size_t i = 0; i < files->count; i++) {
+        cleanup_shard_file struct shard_file file = SHARD_FILE_CLOSED;
+        s->shard = (uint32_t)i;
+        if (shard_file_open(&file, files->paths[i], err) != 0 ||
+            files->format->scan(&file, &sink, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- classes --------------------------------------------------------------------------------- */
+
+static int move_names(struct shards_listing *list, char **names, size_t count, struct error *err) {
+    list->class_names = calloc(count + 1, sizeof(*list->class_names));
+    if (list->class_names == NULL)
+        return error_no_memory(err, "names of classes");
+    for (size_t c = 0; c < count; c++)
+        list->class_names[list->classes++] = TAKE_PTR(names[c]);
+    return 0;
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* No sample has a number for its class: names are sorted, as those of folders. */
+static int classes_by_name(struct shards_listing *list, struct shard_rows *rows,
+                           struct error *err) {
+    const size_t count = rows->classes.count;
+    cleanup_free int32_t *place = calloc(count + 1, sizeof(*place));
+    if (place == NULL || move_names(list, rows->classes.names, count, err) != 0)
+        return error_no_memory(err, "names of classes");
+    cleanup_free char **unsorted = malloc((count + 1) * sizeof(*unsorted));
+    if (unsorted == NULL)
+        return error_no_memory(err, "names of classes");
+    memcpy(unsorted, list->class_names, count * sizeof(*unsorted));
+    qsort(list->class_names, count, sizeof(*list->class_names), compare_names);
+    for (size_t c = 0; c < count; c++) {
+        char **at = bsearch(&unsorted[c], list->class_names, count, sizeof(*list->class_names),
+                            compare_names);
+        place[c] = (int32_t)(at - list->class_names);
+    }
+    for (size_t i = 0; i < rows->count; i++)
+        rows->items[i].label = place[rows->items[i].class_name];
+    return 0;
+}
+
+/* ImageNet's converter to TFRecord counts classes from 1. Without names of classes that is seen by
+ * no record having the class 0, and with names by the last number. */
+static int64_t find_base(int64_t least, int64_t most, size_t named, bool may_count_from_1) {
+    if (!may_count_from_1 || least < 1)
+        return 0;
+    return named == 0 || most == (int64_t)named;
+}
+
+/* Sets *RET to the names that the records give the classes, [COUNT]; NULL where none does. */
+static int names_of_records(struct shard_rows *rows, int64_t base, size_t count, const char ***ret,
+                            struct error *err) {
+    *ret = calloc(count + 1, sizeof(**ret));
+    if (*ret == NULL)
+        return error_no_memory(err, "names of classes");
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct shard_row *row = &rows->items[i];
+        if (row->class_name < 0)
+            continue;
+        const char *name = rows->classes.names[row->class_name];
+        const char **slot = &(*ret)[row->label - base];
+        if (*slot != NULL && strcmp(*slot, name) != 0)
+            return error_set(err, EXIT_CODE_DATA,
+                             "class %" PRId64 " is named '%.100s' and '%.100s'", row->label, *slot,
+                             name);
+        *slot = name;
+    }
+    return 0;
+}
+
+/* Names: of the file beside the shards, else of the records, else the numbers themselves. */
+static int name_classes(struct shards_listing *list, struct shard_rows *rows, int64_t base,
+                        size_t count, struct class_names *given, struct error *err) {
+    cleanup_free const char **names = NULL;
+    if (given->count > 0)
+        return move_names(list, given->names, given->count, err);
+    if (names_of_records(rows, base, count, &names, err) != 0)
+        return -1;
+    list->class_names = calloc(count + 1, sizeof(*list->class_names));
+    if (list->class_names == NULL)
+        return error_no_memory(err, "names of classes");
+    for (size_t c = 0; c < count; c++) {
+        char number[24];
+        (void)snprintf(number, sizeof(number), "%zu", c + (size_t)base);
+        list->class_names[c] = strdup(names[c] != NULL ? names[c] : number);
+        if (list->class_names[c] == NULL)
+            return error_no_memory(err, "names of classes");
+        list->classes++;
+    }
+    return 0;
+}
+
+static int classes_by_number(struct shards_listing *list, struct shard_rows *rows,
+                             struct class_names *given, bool may_count_from_1, struct error *err) {
+    int64_t least = INT64_MAX;
+    int64_t most = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        const int64_t label = rows->items[i].label;
+        least = label < least ? label : least;
+        most = label > most ? label : most;
+    }
+    const int64_t base = find_base(least, most, given->count, may_count_from_1);
+    const size_t named = given->count;
+    if (most - base >= CLASS_NAMES_MAX || (named > 0 && most - base >= (int64_t)named))
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "a record of class %" PRId64 "; expected classes from %" PRId64 " to %" PRId64, most,
+            base, base + (named > 0 ? (int64_t)named : (int64_t)CLASS_NAMES_MAX) - 1);
+    if (base > 0)
+        (void)snprintf(list->note, sizeof(list->note),
+                       "classes are counted from 1 here: no record has the class 0");
+    if (name_classes(list, rows, base, (size_t)(most - base) + 1, given, err) != 0)
+        return -1;
+    for (size_t i = 0; i < rows->count; i++)
+        rows->items[i].label -= base;
+    return 0;
+}
+
+static int settle_classes(struct shards_listing *list, struct shard_rows *rows,
+                          const struct shard_list *files, struct error *err) {
+    cleanup_class_names struct class_names given = {0};
+    char folder[PATH_MAX];
+    const char *slash = strrchr(files->paths[0], '/');
+    (void)snprintf(folder, sizeof(folder), "%.*s",
+                   slash != NULL ? (int)(slash - files->paths[0]) : 1,
+                   slash != NULL ? files->paths[0] : ".");
+    if (class_names_read(&given, folder, err) != 0)
+        return -1;
+    if (rows->labelled == 0 && rows->named == 0 && shard_rows_name_by_path(rows, err) != 0)
+        return -1;
+    if (rows->labelled == rows->count)
+        return classes_by_number(list, rows, &given, strcmp(files->format->name, "tfrecord") == 0,
+                                 err);
+    if (rows->named == rows->count)
+        return classes_by_name(list, rows, err);
+    return error_set(err, EXIT_CODE_DATA,
+                     "of %zu pictures %zu have a class as a number and %zu as a name or a folder; "
+                     "expected one of these for all",
+                     rows->count, rows->labelled, rows->named);
+}
+
+/* --- the listing ----------------------------------------------------------------------------- */
+
+/* As the hash of a folder, see folder.c; without names of the pictures, of their classes. */
+static uint64_t hash_all(const struct shards_listing *list, const struct shard_rows *rows) {
+    uint64_t hash = STR_HASH_START;
+    size_t at = 0;
+    for (size_t c = 0; c < list->classes; c++) {
+        const char *name = list->class_names[c];
+        hash = str_hash(hash, name, strlen(name) + 1);
+        for (; rows->ordered && at < rows->count && rows->items[at].label == (int64_t)c; at++) {
+            const char *file = rows->names.data + rows->items[at].name_at;
+            const int64_t size = (int64_t)rows->items[at].picture_bytes;
+            hash = str_hash(str_hash(hash, file, strlen(file) + 1), &size, sizeof(size));
+        }
+    }
+    for (; at < rows->count; at++) {
+        const int64_t of[2] = {rows->items[at].label, (int64_t)rows->items[at].picture_bytes};
+        hash = str_hash(hash, of, sizeof(of));
+    }
+    return hash;
+}
+
+static int copy_rows(struct shards_listing *list, struct shard_rows *rows, struct error *err) {
+    list->labels = malloc((rows->count + 1) * sizeof(*list->labels));
+    list->places = malloc((rows->count + 1) * sizeof(*list->places));
+    list->name_at = malloc((rows->count + 1) * sizeof(*list->name_at));
+    if (list->labels == NULL || list->places == NULL || list->name_at == NULL)
+        return error_no_memory(err, "a list of samples");
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct shard_row *row = &rows->items[i];
+        list->labels[i] = (int32_t)row->label;
+        list->places[i] = row->place;
+        list->name_at[i] = row->name_at;
+        list->bytes += (int64_t)row->picture_bytes;
+    }
+    list->count = rows->count;
+    list->names = TAKE_PTR(rows->names.data);
+    rows->names = (struct buf){0};
+    return 0;
+}
+
+static int settle(struct shards_listing *list, struct shard_rows *rows,
+                  const struct shard_list *files, struct error *err) {
+    if (rows->count == 0)
+        return error_set(err, EXIT_CODE_DATA, "no pictures in %zu %s of the format %s",
+                         files->count, files->count == 1 ? "shard" : "shards", files->format->name);
+    if (settle_classes(list, rows, files, err) != 0 ||
+        shard_rows_order(rows, list->class_names, err) != 0)
+        return -1;
+    list->hash = hash_all(list, rows);
+    return copy_rows(list, rows, err);
+}
+
+int shards_scan(struct shards_listing *ret, const struct shard_store *store, const char *path,
+                int64_t bad_allowed, struct error *err) {
+    cleanup_shard_rows struct shard_rows rows = {0};
+    const struct shard_list *files = shard_store_list(store);
+    struct scanning s = {.rows = &rows, .list = ret, .bad_allowed = bad_allowed};
+    *ret = (struct shards_listing){0};
+    shard_rows_init(&rows);
+    int result = scan_all(&s, files, err);
+    if (result == 0 && (result = settle(ret, &rows, files, err)) != 0)
+        (void)error_wrap(err, "%s", path);
+    if (result != 0)
+        shards_listing_done(ret);
+    return result;
+}

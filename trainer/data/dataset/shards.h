@@ -1,0 +1,42 @@
+/* Samples of a set in shards: labels, names, classes and places, in the order of the set.
+ *
+ * Where all samples have a name and a class, they are ordered as the pictures of a folder
+ * (dataset/folder.h), so that a set trains the same, bit for bit, in any format. Else they keep the
+ * order of the shards. */
+#ifndef TRAINER_DATA_DATASET_SHARDS_H
+#define TRAINER_DATA_DATASET_SHARDS_H
+
+#include "common/error.h"
+#include "trainer/data/dataset/shard_store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHARDS_NOTE_MAX = 512 };
+
+struct shards_listing {
+    size_t count;
+    int32_t *labels;            /* owned, all of them; [count] */
+    struct shard_place *places; /* [count] */
+    char *names;                /* paths below the class folder, or numbers; each with its NUL */
+    size_t *name_at;            /* [count] */
+    size_t classes;
+    char **class_names;
+    uint64_t hash; /* the same as that of the folder, where names and classes are known */
+    int64_t bytes; /* of all pictures */
+    size_t bad;    /* records that cannot be used, and were left out */
+    char note[SHARDS_NOTE_MAX]; /* how labels were understood, for the log; empty: as they are */
+    char first_bad[SHARDS_NOTE_MAX];
+};
+
+void shards_listing_done(struct shards_listing *list);
+
+/* Scans all shards of STORE; PATH is the set as it was given. At most BAD_ALLOWED records may be
+ * unusable. Errors of the data are EXIT_CODE_DATA. */
+int shards_scan(struct shards_listing *ret, const struct shard_store *store, const char *path,
+                int64_t bad_allowed, struct error *err);
+
+#define cleanup_shards_listing __attribute__((cleanup(shards_listing_done)))
+
+#endif

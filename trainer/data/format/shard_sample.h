@@ -1,0 +1,36 @@
+/* Samples as a shard describes them, handed to a sink one by one while the shard is scanned. */
+#ifndef TRAINER_DATA_FORMAT_SHARD_SAMPLE_H
+#define TRAINER_DATA_FORMAT_SHARD_SAMPLE_H
+
+#include "common/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A text that is valid during the call; size 0: none. */
+struct shard_text {
+    const char *bytes;
+    size_t size;
+};
+
+enum { SHARD_NO_LABEL = -1 };
+
+struct shard_sample {
+    uint64_t offset;        /* of the record in the shard, as the format's read expects it */
+    uint64_t bytes;         /* of the record */
+    uint64_t picture_bytes; /* of the encoded picture alone */
+    int64_t label;          /* at least 0; SHARD_NO_LABEL: the record has none */
+    struct shard_text class_name;
+    struct shard_text name; /* path of the picture, as its set's folder had it */
+    uint64_t id;            /* RecordIO's number of the record */
+};
+
+/* Where a scan reports to. Both functions end the scan by returning nonzero with an error. */
+struct shard_sink {
+    int (*add)(void *context, const struct shard_sample *sample, struct error *err);
+    /* A record that cannot be used; WHY names the shard and the place. */
+    int (*bad)(void *context, const struct error *why, struct error *err);
+    void *context;
+};
+
+#endif

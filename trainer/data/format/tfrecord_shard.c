@@ -1,0 +1,78 @@
+/* Shards of TFRecord that hold an Example for each picture. */
+#include "trainer/data/format/example.h"
+#include "trainer/data/format/format.h"
+#include "trainer/data/format/tfrecord.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static struct shard_text text_of(struct protobuf_view view) {
+    return (struct shard_text){(const char *)view.bytes, view.size};
+}
+
+static int check(const struct example_look *look, struct error *err) {
+    if (look->picture_bytes == 0)
+        return error_set(err, EXIT_CODE_DATA, "no image/encoded: the record holds no picture");
+    if (look->example.labelled && look->example.label < 0)
+        return error_set(err, EXIT_CODE_DATA, "the label %" PRId64 " is negative",
+                         look->example.label);
+    return 0;
+}
+
+static int scan_record(struct shard_window *window, uint64_t offset, uint64_t size,
+                       const struct shard_sink *sink, struct error *err) {
+    struct example_look look;
+    struct error why = {0};
+    if (example_look(&look, window, offset + TFRECORD_HEAD, size, &why) != 0 ||
+        check(&look, &why) != 0) {
+        if (why.code == EXIT_CODE_DATA)
+            (void)error_wrap(&why, "%s: at byte %" PRIu64, window->file->path, offset);
+        return format_report_bad(sink, &why, err);
+    }
+    const struct example *e = &look.example;
+    const struct shard_sample sample = {
+        .offset = offset,
+        .bytes = size,
+        .picture_bytes = look.picture_bytes,
+        .label = e->labelled ? e->label : SHARD_NO_LABEL,
+        .class_name = text_of(e->synset.size > 0 ? e->synset : e->text),
+        .name = text_of(e->filename),
+    };
+    return sink->add(sink->context, &sample, err);
+}
+
+static int scan(const struct shard_file *file, const struct shard_sink *sink, struct error *err) {
+    struct shard_window window = {.file = file};
+    struct error why = {0};
+    uint64_t size = 0;
+    uint64_t at = 0;
+    int more = 0;
+    while ((more = tfrecord_next(&window, at, &size, &why)) == 1) {
+        if (scan_record(&window, at, size, sink, err) != 0)
+            return -1;
+        at += TFRECORD_HEAD + size + TFRECORD_FOOT;
+    }
+    return more == 0 ? 0 : format_report_bad(sink, &why, err);
+}
+
+/* Moves the picture to the front of the buffer. */
+static int read_picture(const struct shard_file *file, uint64_t offset, uint64_t bytes,
+                        struct buf *out, struct error *err) {
+    struct example e;
+    if (tfrecord_read(file, offset, bytes, out, err) != 0)
+        return -1;
+    if (example_parse(&e, (struct protobuf_view){(const uint8_t *)out->data, out->size}, err) != 0)
+        return error_wrap(err, "%s: at byte %" PRIu64, file->path, offset);
+    memmove(out->data, e.encoded.bytes, e.encoded.size);
+    out->size = e.encoded.size;
+    out->data[out->size] = '\0';
+    return 0;
+}
+
+const struct format FORMAT_TFRECORD = {
+    .name = "tfrecord",
+    .suffix = ".tfrecord",
+    .is = tfrecord_is,
+    .scan = scan,
+    .read = read_picture,
+};
