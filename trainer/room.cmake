@@ -65,6 +65,8 @@ room(trainer/data/detect USES common/* trainer/math trainer/data/codec trainer/e
 room(trainer/data/draw USES common/* trainer/math trainer/data/codec trainer/eval trainer/data/coco
     LINKS ${draw_fonts_library} m
     EXCLUDE ${draw_fonts_out})
+room(trainer/data/prepare USES common/* trainer/math trainer/data/codec trainer/data/format
+    trainer/data/dataset LINKS Threads::Threads m)
 room(trainer/data/shapes USES common/* trainer/math trainer/data/codec trainer/eval LINKS m)
 
 room(trainer/optim USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
@@ -128,7 +130,7 @@ room(trainer/app/command/trained
 room(trainer/app/command
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/data/coco trainer/data/detect trainer/data/draw
-    trainer/data/shapes trainer/eval trainer/checkpoint
+    trainer/data/shapes trainer/data/prepare trainer/eval trainer/checkpoint
         trainer/telemetry trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/run
         trainer/app/command/output trainer/app/command/coco trainer/app/command/trained

@@ -2,6 +2,7 @@
 #include "common/text/wrap.h"
 #include "trainer/app/command/coco/command_coco.h"
 #include "trainer/app/command/command.h"
+#include "trainer/app/command/command_prepare_folder.h"
 #include "trainer/app/command/output/writing.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/data/shapes/prepare.h"
@@ -45,17 +46,23 @@ static int refuse(const char *word, struct error *err) {
     struct nearest nearest = nearest_begin(word, strlen(word));
     char words[NEAREST_WORDS_MAX] = "";
     nearest_try(&nearest, "shapes");
-    if (strcmp(word, "shapes") != 0)
-        (void)nearest_words(&nearest, words);
+    nearest_try(&nearest, "folder");
+    if (strcmp(word, "shapes") == 0)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "usage: ringtrain prepare shapes DIR [--FLAG N]...: DIR, where the "
+                         "pictures go, comes first, flags after it");
+    (void)nearest_words(&nearest, words);
     return error_set(err, EXIT_CODE_USAGE,
-                     "usage: ringtrain prepare shapes DIR [--FLAG N]...: DIR, where the pictures "
-                     "go, comes first, flags after it%s",
-                     words);
+                     "'%.64s' cannot be prepared; expected shapes (ringtrain prepare shapes DIR) "
+                     "or folder (ringtrain prepare folder SOURCE TARGET)%s",
+                     word, words);
 }
 
 int command_prepare(int argc, char *const *argv, struct error *err) {
     if (argc > 0 && strcmp(argv[0], "shapes") == 0 && command_has_flag(argc, argv, "coco"))
         return command_prepare_coco(argc - 1, argv + 1, err);
+    if (argc > 0 && strcmp(argv[0], "folder") == 0)
+        return command_prepare_folder(argc - 1, argv + 1, err);
     if (argc < 2 || strcmp(argv[0], "shapes") != 0 || argv[1][0] == '-')
         return refuse(argc > 0 ? argv[0] : "", err);
     struct prepare_options o;
@@ -95,4 +102,5 @@ void command_prepare_help(FILE *out, int argc, char *const *argv) {
                 o.train, o.validation, o.classes, o.side, o.quality);
     flags_print(out, FLAGS, FLAG_COUNT, PREPARE, 0, NULL);
     command_prepare_coco_help(out);
+    command_prepare_folder_help(out);
 }

@@ -1,5 +1,6 @@
 #include "trainer/data/dataset/shard_rows.h"
 
+#include "common/cleanup.h"
 #include "trainer/data/dataset/folder.h"
 
 #include <inttypes.h>
@@ -59,6 +60,7 @@ int shard_rows_add(struct shard_rows *rows, uint32_t shard, const struct shard_s
         .label = sample->label,
         .class_name = -1,
         .name_at = rows->names.size,
+        .id = sample->id,
     };
     /* A text with a NUL in it ends there. */
     struct shard_text name = {
@@ -155,10 +157,32 @@ static void strip_class_folder(struct shard_rows *rows, char *const *class_names
         rows->items[i].name_at += strlen(class_names[rows->items[i].label]) + 1;
 }
 
-int shard_rows_order(struct shard_rows *rows, char *const *class_names, struct error *err) {
-    if (rows->pathed < rows->count)
-        return 0;
-    strip_class_folder(rows, class_names);
+/* Puts the row with the id I in place I, if each has one. */
+static int order_by_id(struct shard_rows *rows, struct error *err) {
+    struct shard_row *sorted = calloc(rows->count + 1, sizeof(*sorted));
+    cleanup_free bool *taken = calloc(rows->count + 1, sizeof(*taken));
+    bool all = sorted != NULL && taken != NULL;
+    if (!all) {
+        free(sorted);
+        return error_no_memory(err, "a list of samples");
+    }
+    for (size_t i = 0; i < rows->count && all; i++) {
+        const uint64_t id = rows->items[i].id;
+        all = id < rows->count && !taken[id];
+        if (all) {
+            sorted[id] = rows->items[i];
+            taken[id] = true;
+        }
+    }
+    free(all ? rows->items : sorted);
+    if (all) {
+        rows->items = sorted;
+        rows->room = rows->count;
+    }
+    return 0;
+}
+
+static int order_by_name(struct shard_rows *rows, struct error *err) {
     struct shard_row *sorted = malloc((rows->count + 1) * sizeof(*sorted));
     if (sorted == NULL)
         return error_no_memory(err, "a list of samples");
@@ -167,12 +191,19 @@ int shard_rows_order(struct shard_rows *rows, char *const *class_names, struct e
     rows->ordered = true;
     for (size_t i = 1; i < rows->count && rows->ordered; i++)
         rows->ordered = compare(&sorted[i - 1], &sorted[i], rows->names.data) != 0;
+    free(rows->ordered ? rows->items : sorted);
     if (rows->ordered) {
-        free(rows->items);
         rows->items = sorted;
         rows->room = rows->count;
-        return 0;
     }
-    free(sorted);
     return 0;
+}
+
+int shard_rows_order(struct shard_rows *rows, char *const *class_names, struct error *err) {
+    if (rows->pathed == 0)
+        return order_by_id(rows, err);
+    if (rows->pathed < rows->count)
+        return 0;
+    strip_class_folder(rows, class_names);
+    return order_by_name(rows, err);
 }

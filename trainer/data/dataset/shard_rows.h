@@ -18,6 +18,7 @@ struct shard_row {
     int64_t label;      /* SHARD_NO_LABEL: none */
     int32_t class_name; /* number in `classes`; -1: none */
     size_t name_at;     /* offset into `names` */
+    uint64_t id;        /* number that the record gives itself; 0: none */
 };
 
 /* Initialize with shard_rows_init. */
@@ -44,7 +45,8 @@ int shard_rows_add(struct shard_rows *rows, uint32_t shard, const struct shard_s
 int shard_rows_name_by_path(struct shard_rows *rows, struct error *err);
 
 /* Sorts the rows by class, folder and name, if each has a name that no other of its class has;
- * `ordered` tells. Names that begin with the folder of their class lose it. Labels are settled, and
+ * `ordered` tells. Names that begin with the folder of their class lose it. Rows without names are
+ * sorted by their ids, if these are 0 to count - 1 (im2rec's are). Labels are settled, and
  * CLASS_NAMES are theirs. */
 int shard_rows_order(struct shard_rows *rows, char *const *class_names, struct error *err);
 

@@ -32,6 +32,13 @@ struct format {
     /* Replaces OUT by the encoded picture of the record of BYTES bytes at OFFSET. */
     int (*read)(const struct shard_file *file, uint64_t offset, uint64_t bytes, struct buf *out,
                 struct error *err);
+
+    /* Appends the record of a sample to a shard. */
+    int (*write)(struct buf *out, const struct shard_record *record, struct error *err);
+    /* Appends what ends a shard; NULL: nothing. */
+    int (*finish)(struct buf *out, struct error *err);
+    /* Suffix of a file with a line "NUMBER<tab>OFFSET" for each record; NULL: none. */
+    const char *index_suffix;
 };
 
 extern const struct format FORMAT_TAR;

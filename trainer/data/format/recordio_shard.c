@@ -70,10 +70,16 @@ static int read_picture(const struct shard_file *file, uint64_t offset, uint64_t
     return 0;
 }
 
+static int write_picture(struct buf *out, const struct shard_record *record, struct error *err) {
+    return recordio_write(out, record->label, record->number, record->picture, record->size, err);
+}
+
 const struct format FORMAT_RECORDIO = {
     .name = "recordio",
     .suffix = ".rec",
     .is = recordio_is,
     .scan = scan,
     .read = read_picture,
+    .write = write_picture,
+    .index_suffix = ".idx",
 };

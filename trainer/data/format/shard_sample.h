@@ -1,4 +1,5 @@
-/* Samples as a shard describes them, handed to a sink one by one while the shard is scanned. */
+/* Samples as a shard describes them, handed to a sink one by one while the shard is scanned, and
+ * samples to be written to one. */
 #ifndef TRAINER_DATA_FORMAT_SHARD_SAMPLE_H
 #define TRAINER_DATA_FORMAT_SHARD_SAMPLE_H
 
@@ -23,6 +24,16 @@ struct shard_sample {
     struct shard_text class_name;
     struct shard_text name; /* path of the picture, as its set's folder had it */
     uint64_t id;            /* RecordIO's number of the record */
+};
+
+/* A sample to be written to a shard; all borrowed. */
+struct shard_record {
+    const char *class_name;
+    const char *name; /* path below the folder of the class */
+    int64_t label;
+    uint64_t number; /* of the sample in its set */
+    const uint8_t *picture;
+    size_t size;
 };
 
 /* Where a scan reports to. Both functions end the scan by returning nonzero with an error. */

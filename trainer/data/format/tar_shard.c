@@ -18,6 +18,7 @@
 #include "common/str.h"
 #include "trainer/data/format/format.h"
 #include "trainer/data/format/tar_walk.h"
+#include "trainer/data/format/tar_write.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -271,4 +272,6 @@ const struct format FORMAT_TAR = {
     .is = tar_walk_is,
     .scan = scan,
     .read = read_picture,
+    .write = tar_write_sample,
+    .finish = tar_write_end,
 };

@@ -69,10 +69,30 @@ static int read_picture(const struct shard_file *file, uint64_t offset, uint64_t
     return 0;
 }
 
+static struct protobuf_view view_of(const char *text) {
+    return (struct protobuf_view){(const uint8_t *)text, strlen(text)};
+}
+
+static int write_picture(struct buf *out, const struct shard_record *record, struct error *err) {
+    cleanup_buf struct buf message = {.max = TFRECORD_BYTES_MAX};
+    const struct example e = {
+        .encoded = {record->picture, record->size},
+        .synset = view_of(record->class_name),
+        .text = view_of(record->class_name),
+        .filename = view_of(record->name),
+        .label = record->label,
+        .labelled = true,
+    };
+    return example_write(&message, &e, err) != 0
+               ? -1
+               : tfrecord_write(out, message.data, message.size, err);
+}
+
 const struct format FORMAT_TFRECORD = {
     .name = "tfrecord",
     .suffix = ".tfrecord",
     .is = tfrecord_is,
     .scan = scan,
     .read = read_picture,
+    .write = write_picture,
 };

@@ -1,0 +1,197 @@
+#include "trainer/data/prepare/shard_make.h"
+
+#include "common/cleanup.h"
+#include "common/file/file.h"
+#include "trainer/data/codec/jpeg.h"
+#include "trainer/data/codec/resize.h"
+#include "trainer/data/dataset/sampler.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Records are written in pieces of this size, and progress is told that often. */
+enum { PIECE = 1 << 20, TELL_EVERY = 64 };
+
+int shard_maker_init(struct shard_maker *maker, struct error *err) {
+    *maker = (struct shard_maker){0};
+    buf_init(&maker->picture, JPEG_BYTES_MAX);
+    buf_init(&maker->encoded, JPEG_BYTES_MAX);
+    buf_init(&maker->records, (size_t)2 * JPEG_BYTES_MAX);
+    buf_init(&maker->index, (size_t)64 << 20);
+    return fetcher_init(&maker->fetcher, err);
+}
+
+void shard_maker_done(struct shard_maker *maker) {
+    fetcher_done(&maker->fetcher);
+    resizer_done(&maker->resizer);
+    image_done(&maker->small);
+    buf_done(&maker->picture);
+    buf_done(&maker->encoded);
+    buf_done(&maker->records);
+    buf_done(&maker->index);
+}
+
+/* Scales the decoded picture so that its short side is SIDE. */
+static int scale(struct shard_maker *m, int side, struct error *err) {
+    const struct image *in = &m->fetcher.picture;
+    const int least = in->width < in->height ? in->width : in->height;
+    const int width = (int)((int64_t)in->width * side / least);
+    const int height = (int)((int64_t)in->height * side / least);
+    if (image_resize(&m->small, width, height, err) != 0)
+        return -1;
+    const struct resize_map map = {
+        .width = in->width,
+        .height = in->height,
+        .virtual_width = width,
+        .virtual_height = height,
+        .window = {0, 0, width, height},
+    };
+    return resize_window(&m->resizer, in, &map, m->small.pixels, err);
+}
+
+/* Replaces the picture by a smaller one, if it is larger than asked for. */
+static int shrink(struct shard_maker *m, const struct shard_set_options *o,
+                  const struct buf **ret_bytes, struct error *err) {
+    const struct image *in = &m->fetcher.picture;
+    if (fetch_whole(&m->fetcher, (const uint8_t *)m->picture.data, m->picture.size, err) != 0)
+        return -1;
+    if (in->width <= o->resize || in->height <= o->resize)
+        return 0;
+    buf_consume(&m->encoded, m->encoded.size);
+    if (scale(m, o->resize, err) != 0 || jpeg_encode(&m->small, o->quality, &m->encoded, err) != 0)
+        return -1;
+    *ret_bytes = &m->encoded;
+    return 0;
+}
+
+/* Appends the record of a sample. *RET_BAD: its picture cannot be used. */
+static int add(struct shard_maker *m, const struct shard_order *order, size_t sample,
+               int64_t offset, bool *ret_bad, struct error *err) {
+    const struct dataset *set = order->set;
+    const struct shard_set_options *o = order->options;
+    const struct buf *bytes = &m->picture;
+    struct error why = {0};
+    *ret_bad = false;
+    if (dataset_read(set, sample, &m->picture, &why) != 0 ||
+        (o->resize > 0 && shrink(m, o, &bytes, &why) != 0)) {
+        char name[PATH_MAX];
+        dataset_sample_name(set, sample, name, sizeof(name));
+        *ret_bad = why.code == EXIT_CODE_DATA && o->bad_allowed > 0;
+        if (*ret_bad)
+            return 0;
+        *err = why;
+        return strncmp(why.text, name, strlen(name)) == 0 ? -1 : error_wrap(err, "%s", name);
+    }
+    const struct shard_record record = {
+        .class_name = set->class_names[set->labels[sample]],
+        .name = set->names + set->name_at[sample],
+        .label = set->labels[sample],
+        .number = sample,
+        .picture = (const uint8_t *)bytes->data,
+        .size = bytes->size,
+    };
+    if (o->format->index_suffix != NULL && buf_printf(&m->index, err, "%zu\t%" PRId64 "\n", sample,
+                                                      offset + (int64_t)m->records.size) != 0)
+        return -1;
+    return o->format->write(&m->records, &record, err);
+}
+
+static int flush(struct shard_maker *m, int fd, int64_t *offset, struct error *err) {
+    if (file_write_all(fd, buf_text(&m->records), m->records.size, err) != 0)
+        return -1;
+    *offset += (int64_t)m->records.size;
+    buf_consume(&m->records, m->records.size);
+    return 0;
+}
+
+/* Writes the shard's samples, at places BEGIN to END of the permuted set. */
+static int fill(struct shard_maker *m, const struct shard_order *order, int fd, int64_t *ret_bytes,
+                struct error *err) {
+    const int64_t count = (int64_t)order->set->count;
+    const int64_t begin = order->shard * count / order->shards;
+    const int64_t end = (order->shard + 1) * count / order->shards;
+    const struct format *format = order->options->format;
+    int64_t counts[2] = {0};
+    int64_t offset = 0;
+    for (int64_t place = begin; place < end && !atomic_load(order->stop); place++) {
+        bool bad = false;
+        const size_t sample = sampler_permute(0, 0, (size_t)count, (size_t)place);
+        if (add(m, order, sample, offset, &bad, err) != 0 ||
+            (m->records.size >= PIECE && flush(m, fd, &offset, err) != 0))
+            return -1;
+        counts[bad]++;
+        if ((place + 1 - begin) % TELL_EVERY != 0 && place + 1 < end)
+            continue;
+        order->tell(order->context, counts[0], counts[1]);
+        counts[0] = counts[1] = 0;
+    }
+    if ((format->finish != NULL && format->finish(&m->records, err) != 0) ||
+        flush(m, fd, &offset, err) != 0)
+        return -1;
+    *ret_bytes = offset;
+    return 0;
+}
+
+static int name(const struct shard_order *order, const char *suffix, char path[PATH_MAX],
+                struct error *err) {
+    const int length =
+        snprintf(path, PATH_MAX, "%s/%s-%05" PRId64 "-of-%05" PRId64 "%s", order->options->target,
+                 order->part, order->shard, order->shards, suffix);
+    return length > 0 && length < PATH_MAX
+               ? 0
+               : error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", order->options->target);
+}
+
+/* The index comes first, as a shard that is there is not made again. */
+static int commit(struct shard_maker *m, const struct shard_order *order, int fd, const char *temp,
+                  const char *path, struct error *err) {
+    const struct format *format = order->options->format;
+    char index[PATH_MAX];
+    if (format->index_suffix != NULL &&
+        (name(order, format->index_suffix, index, err) != 0 ||
+         file_publish(index, buf_text(&m->index), m->index.size, 0644, err) != 0)) {
+        file_publish_abort(fd, temp);
+        return -1;
+    }
+    return file_publish_commit(fd, temp, path, err);
+}
+
+static int publish(struct shard_maker *m, const struct shard_order *order, const char *path,
+                   int64_t *ret_bytes, struct error *err) {
+    char temp[4096];
+    const int fd = file_publish_open(path, temp, 0644, err);
+    if (fd < 0)
+        return -1;
+    if (fill(m, order, fd, ret_bytes, err) == 0 && !atomic_load(order->stop))
+        return commit(m, order, fd, temp, path, err);
+    file_publish_abort(fd, temp);
+    return atomic_load(order->stop) ? 0 : -1;
+}
+
+int shard_make(struct shard_maker *maker, const struct shard_order *order, bool *ret_kept,
+               int64_t *ret_bytes, struct error *err) {
+    const struct format *format = order->options->format;
+    const int64_t count = (int64_t)order->set->count;
+    char path[PATH_MAX];
+    struct stat status;
+    *ret_kept = false;
+    buf_consume(&maker->records, maker->records.size);
+    buf_consume(&maker->index, maker->index.size);
+    if (name(order, format->suffix, path, err) != 0)
+        return -1;
+    if (stat(path, &status) == 0) {
+        *ret_kept = true;
+        *ret_bytes = status.st_size;
+        order->tell(
+            order->context,
+            (order->shard + 1) * count / order->shards - order->shard * count / order->shards, 0);
+        return 0;
+    }
+    if (errno != ENOENT)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
+    return publish(maker, order, path, ret_bytes, err);
+}

@@ -1,0 +1,44 @@
+/* One shard, made by one thread. */
+#ifndef TRAINER_DATA_PREPARE_SHARD_MAKE_H
+#define TRAINER_DATA_PREPARE_SHARD_MAKE_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "trainer/data/dataset/fetch.h"
+#include "trainer/data/prepare/shard_set.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a thread keeps between shards. */
+struct shard_maker {
+    struct fetcher fetcher; /* decodes pictures that are resized */
+    struct resizer resizer;
+    struct image small;
+    struct buf picture; /* as it is in the set */
+    struct buf encoded; /* of a resized one */
+    struct buf records; /* not yet written */
+    struct buf index;
+};
+
+int shard_maker_init(struct shard_maker *maker, struct error *err);
+void shard_maker_done(struct shard_maker *maker);
+
+/* Shard SHARD of SHARDS of a part; all borrowed. */
+struct shard_order {
+    const struct shard_set_options *options;
+    const struct dataset *set;
+    const char *part;
+    int64_t shard;
+    int64_t shards;
+    const atomic_bool *stop; /* another thread has failed: nothing is published any more */
+    void (*tell)(void *context, int64_t pictures, int64_t bad); /* that have been added */
+    void *context;
+};
+
+/* Publishes the shard, unless it is there already (*RET_KEPT). *RET_BYTES is its size. */
+int shard_make(struct shard_maker *maker, const struct shard_order *order, bool *ret_kept,
+               int64_t *ret_bytes, struct error *err);
+
+#endif

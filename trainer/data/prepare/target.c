@@ -1,0 +1,104 @@
+#include "trainer/data/prepare/target.h"
+
+#include "common/buf.h"
+#include "common/file/file.h"
+#include "common/str.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define PLAN_NAME ".ringtrain-prepare"
+
+enum { PLAN_MAX = 64 * 1024 };
+
+void target_done(struct target *target) {
+    if (target->lock >= 0)
+        (void)close(target->lock);
+    *target = (struct target)TARGET_CLOSED;
+}
+
+/* Temporary files of shards, which a killed run has left. */
+static bool is_partial(const char *name) {
+    return strstr(name, ".partial-") != NULL;
+}
+
+static int check_empty(const char *folder, struct error *err) {
+    DIR *entries = opendir(folder);
+    if (entries == NULL)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", folder);
+    int result = 0;
+    for (const struct dirent *entry; result == 0 && (entry = readdir(entries)) != NULL;)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, PLAN_NAME) != 0)
+            result = error_set(err, EXIT_CODE_CONFIG,
+                               "%s: not empty (%s); expected a new or an empty folder", folder,
+                               entry->d_name);
+    (void)closedir(entries);
+    return result;
+}
+
+/* Compares the plan in the folder, which has SIZE bytes, with this one. */
+static int check_plan(struct target *t, off_t size, struct error *err) {
+    char there[PLAN_MAX] = "";
+    if (size >= (off_t)sizeof(there) || pread(t->lock, there, (size_t)size, 0) != size)
+        return error_set(err, EXIT_CODE_CONFIG, "%s/" PLAN_NAME ": cannot be read", t->folder);
+    t->resumed = strcmp(there, t->plan) == 0;
+    /* A run that was killed while it wrote its plan has made nothing yet. */
+    if (!t->resumed && strncmp(there, t->plan, (size_t)size) == 0)
+        return ftruncate(t->lock, 0) == 0
+                   ? check_empty(t->folder, err)
+                   : error_set_errno(err, EXIT_CODE_CONFIG, "%s/" PLAN_NAME, t->folder);
+    return t->resumed
+               ? 0
+               : error_set(err, EXIT_CODE_CONFIG,
+                           "%s: holds shards of another set or with other flags (its " PLAN_NAME
+                           " says which); expected a new or an empty folder",
+                           t->folder);
+}
+
+int target_open(struct target *ret, const char *folder, const char *plan, struct error *err) {
+    char path[PATH_MAX];
+    struct stat status;
+    *ret = (struct target){.folder = folder, .plan = plan, .lock = -1};
+    if (file_make_dirs(folder, err) != 0)
+        return -1;
+    if (snprintf(path, sizeof(path), "%s/" PLAN_NAME, folder) >= (int)sizeof(path))
+        return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", folder);
+    ret->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    if (ret->lock < 0 || fstat(ret->lock, &status) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
+    if (flock(ret->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: another process writes shards here", folder);
+    file_tidy(folder, is_partial);
+    return status.st_size > 0 ? check_plan(ret, status.st_size, err) : check_empty(folder, err);
+}
+
+int target_check_room(const struct target *target, int64_t bytes, struct error *err) {
+    struct statvfs room;
+    if (statvfs(target->folder, &room) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", target->folder);
+    const double left = (double)room.f_bavail * (double)room.f_frsize;
+    if (left >= (double)bytes)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "%s: %.1f GB are needed and %.1f GB are free; make room, give another folder, "
+                     "or --resize the pictures",
+                     target->folder, (double)bytes / 1e9, left / 1e9);
+}
+
+int target_commit(struct target *target, struct error *err) {
+    if (target->resumed)
+        return 0;
+    if (file_write_all(target->lock, target->plan, strlen(target->plan), err) != 0 ||
+        fsync(target->lock) != 0)
+        return error_wrap(err, "%s/" PLAN_NAME, target->folder);
+    return 0;
+}
