@@ -1,0 +1,220 @@
+#include "tests/support/shards.h"
+#include "trainer/data/format/tar_walk.h"
+#include "trainer/data/format/tar_write.h"
+
+#include <stdlib.h>
+
+/* Appends a member as a tar of the old times: name, size, type, checksum. */
+static void add_as(struct buf *out, const char *name, char type, const char *bytes, size_t size) {
+    char header[TAR_BLOCK] = "";
+    static const char zeros[TAR_BLOCK];
+    unsigned sum = 8 * ' ';
+    (void)snprintf(header, 100, "%s", name);
+    (void)snprintf(header + 124, 12, "%011zo", size);
+    header[156] = type;
+    memcpy(header + 257, "ustar\00000", 8);
+    for (size_t i = 0; i < TAR_BLOCK; i++)
+        sum += (unsigned char)header[i];
+    (void)snprintf(header + 148, 8, "%06o", sum);
+    CU_ASSERT_EQUAL(buf_add(out, header, TAR_BLOCK, NULL), 0);
+    CU_ASSERT_EQUAL(buf_add(out, bytes, size, NULL), 0);
+    CU_ASSERT_EQUAL(buf_add(out, zeros, (TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK, NULL), 0);
+}
+
+static void add(struct buf *out, const char *name, const char *text) {
+    add_as(out, name, '0', text, strlen(text));
+}
+
+static void scan(struct buf *out, struct shards_seen *seen) {
+    CU_ASSERT_EQUAL(tar_write_end(out, NULL), 0);
+    CU_ASSERT(FORMAT_TAR.is((const uint8_t *)out->data, out->size < 512 ? out->size : 512));
+    shards_scan_bytes(&FORMAT_TAR, out->data, out->size, seen);
+}
+
+static void samples_are_consecutive_files_of_one_key(void) {
+    cleanup_buf struct buf out = {.max = 1 << 20};
+    struct shards_seen seen;
+    add(&out, "a/0001.JPG", "first");
+    add(&out, "a/0001.cls", " 7\n");
+    add(&out, "a/0001.seg.png", "other");
+    add(&out, "a/0002.json", "{\"label\":3,\"class_name\":\"rose\"}");
+    add(&out, "a/0002.png", "second");
+    add(&out, "a/0003.txt", "no picture");
+    add(&out, "b/0003.index", "5");
+    add(&out, "b/0003.jpeg", "third");
+    scan(&out, &seen);
+    CU_ASSERT_EQUAL(seen.bad, 0);
+    CU_ASSERT_EQUAL_FATAL(seen.count, 3);
+    CU_ASSERT_EQUAL(seen.samples[0].label, 7);
+    CU_ASSERT_EQUAL(seen.samples[1].label, 3);
+    CU_ASSERT_STRING_EQUAL(seen.classes[1], "rose");
+    CU_ASSERT_EQUAL(seen.samples[2].label, 5);
+    shards_read(&FORMAT_TAR, &seen.samples[0], "first");
+    shards_read(&FORMAT_TAR, &seen.samples[2], "third");
+}
+
+static void cls_goes_before_json_and_json_before_index(void) {
+    cleanup_buf struct buf out = {.max = 1 << 20};
+    struct shards_seen seen;
+    add(&out, "1.index", "1");
+    add(&out, "1.json", "{\"cls\":2}");
+    add(&out, "1.jpg", "x");
+    add(&out, "2.cls", "4");
+    add(&out, "2.json", "{\"class_id\":2}");
+    add(&out, "2.jpg", "x");
+    scan(&out, &seen);
+    CU_ASSERT_EQUAL_FATAL(seen.count, 2);
+    CU_ASSERT_EQUAL(seen.samples[0].label, 2);
+    CU_ASSERT_EQUAL(seen.samples[1].label, 4);
+}
+
+/* Without files of classes each picture is a sample, also where its name has further dots. */
+static void a_tar_of_class_folders(void) {
+    cleanup_buf struct buf out = {.max = 1 << 20};
+    struct shards_seen seen;
+    add_as(&out, "./set/", '5', "", 0);
+    add(&out, "./set/rose/img.1.jpg", "first");
+    add(&out, "./set/rose/img.2.jpg", "second");
+    add(&out, "./set/rose/.hidden.jpg", "x");
+    add(&out, "./set/README", "x");
+    add_as(&out, "./set/link.jpg", '2', "", 0);
+    scan(&out, &seen);
+    CU_ASSERT_EQUAL_FATAL(seen.count, 2);
+    CU_ASSERT_STRING_EQUAL(seen.names[0], "set/rose/img.1.jpg");
+    CU_ASSERT_EQUAL(seen.samples[1].label, SHARD_NO_LABEL);
+    shards_read(&FORMAT_TAR, &seen.samples[1], "second");
+}
+
+static void samples_that_cannot_be_used_are_bad(void) {
+    static const struct {
+        const char *name, *text, *why;
+    } cases[] = {
+        {"1.cls", "1.5", "'1.5' is not a class"},
+        {"1.cls", "-1", "'-1' is not a class"},
+        {"1.cls", "1000000000000", "is not a class"},
+        {"1.cls", "", "'' is not a class"},
+        {"1.cls", "12345678901234567890123456789012", "bytes are not a class"},
+        {"1.json", "{\"label\":", "1.json"},
+        {"1.png", "another", "a second picture in one sample"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cleanup_buf struct buf out = {.max = 1 << 20};
+        struct shards_seen seen;
+        add(&out, "1.jpg", "x");
+        add(&out, cases[i].name, cases[i].text);
+        add(&out, "2.jpg", "y");
+        add(&out, "2.cls", "0");
+        scan(&out, &seen);
+        CU_ASSERT_EQUAL(seen.bad, 1);
+        CU_ASSERT_EQUAL(seen.count, 1);
+        ASSERT_CONTAINS(seen.why, cases[i].why);
+    }
+}
+
+static void long_names_and_sizes(void) {
+    cleanup_buf struct buf out = {.max = 1 << 20};
+    struct shards_seen seen;
+    char name[300];
+    char pax[400];
+    memset(name, 'n', sizeof(name));
+    memcpy(name, "c/", 2);
+    memcpy(name + 250, ".jpg", 5);
+    add_as(&out, "././@LongLink", 'L', name, strlen(name) + 1);
+    add(&out, "short", "gnu");
+    int size = snprintf(pax, sizeof(pax), "%zu path=%s\n", strlen(name) + 10, name);
+    add_as(&out, "pax", 'x', pax, (size_t)size);
+    add(&out, "short", "pax");
+    add_as(&out, "global", 'g', "19 comment=nothing\n", 19);
+    add_as(&out, "pax", 'x', "10 size=3\n", 10);
+    add(&out, "c/last.jpg", "xyz");
+    scan(&out, &seen);
+    CU_ASSERT_EQUAL_FATAL(seen.count, 3);
+    CU_ASSERT_STRING_EQUAL(seen.names[0], name);
+    CU_ASSERT_STRING_EQUAL(seen.names[1], name);
+    CU_ASSERT_STRING_EQUAL(seen.names[2], "c/last.jpg");
+    shards_read(&FORMAT_TAR, &seen.samples[0], "gnu");
+    shards_read(&FORMAT_TAR, &seen.samples[1], "pax");
+    shards_read(&FORMAT_TAR, &seen.samples[2], "xyz");
+}
+
+static void headers_that_lie_end_the_shard(void) {
+    static const struct {
+        char type;
+        const char *text, *why;
+    } cases[] = {
+        {'x', "9 path=a\n\n", "malformed"},
+        {'x', "99 path=a\n", "malformed"},
+        {'x', "path=a\n", "malformed"},
+        {'x', "7 patha\n", "malformed"},
+        {'x', "11 size=-1\n", "a bad size"},
+        {'x', "26 size=99999999999999999\n", "ends within"},
+        {'x', "22 GNU.sparse.major=1\n", "sparse files are not read"},
+        {'S', "x", "sparse files are not read"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cleanup_buf struct buf out = {.max = 1 << 20};
+        struct shards_seen seen;
+        add(&out, "c/0.jpg", "x");
+        add_as(&out, "header", cases[i].type, cases[i].text, strlen(cases[i].text));
+        add(&out, "c/1.jpg", "x");
+        scan(&out, &seen);
+        CU_ASSERT_EQUAL(seen.count, 1);
+        CU_ASSERT_EQUAL(seen.bad, 1);
+        ASSERT_CONTAINS(seen.why, cases[i].why);
+    }
+}
+
+static void damage_is_named_with_its_place(void) {
+    cleanup_buf struct buf out = {.max = 1 << 20};
+    struct shards_seen seen;
+    add(&out, "c/0.jpg", "x");
+    add(&out, "c/1.jpg", "y");
+    out.data[2 * TAR_BLOCK + 5] ^= 1;
+    scan(&out, &seen);
+    CU_ASSERT_EQUAL(seen.count, 1);
+    ASSERT_CONTAINS(seen.why, "scanned: at byte 1024: the checksum of a tar header is wrong");
+    for (size_t size = 1; size < 2 * TAR_BLOCK; size += 101) {
+        shards_scan_bytes(&FORMAT_TAR, out.data, size, &seen);
+        CU_ASSERT_EQUAL(seen.count, size >= TAR_BLOCK + 1);
+        CU_ASSERT_EQUAL(seen.bad, size <= TAR_BLOCK);
+    }
+    shards_scan_bytes(&FORMAT_TAR, "\x1f\x8b\x08", 3, &seen);
+    CU_ASSERT_EQUAL(seen.bad, 1);
+    char gzip[TAR_BLOCK] = "\x1f\x8b\x08";
+    shards_scan_bytes(&FORMAT_TAR, gzip, sizeof(gzip), &seen);
+    ASSERT_CONTAINS(seen.why, "unpack it with gunzip");
+}
+
+static void what_is_written_is_read(void) {
+    cleanup_buf struct buf out = {.max = 1 << 20};
+    struct shards_seen seen;
+    char deep[200];
+    memset(deep, 'd', sizeof(deep));
+    memcpy(deep + 150, "/x.jpg", 7);
+    const char *const names[] = {"a.jpg", "a.b.c.PNG", "100%.jpg", "%2E.jpg", "s.u/b.jpg", deep};
+    const size_t count = sizeof(names) / sizeof(names[0]);
+    for (size_t i = 0; i < count; i++) {
+        const struct shard_record record = {.class_name = "cl.ass",
+                                            .name = names[i],
+                                            .label = (int64_t)i,
+                                            .picture = (const uint8_t *)names[i],
+                                            .size = strlen(names[i])};
+        CU_ASSERT_EQUAL(tar_write_sample(&out, &record, NULL), 0);
+    }
+    scan(&out, &seen);
+    CU_ASSERT_EQUAL(seen.bad, 0);
+    CU_ASSERT_EQUAL_FATAL(seen.count, count);
+    for (size_t i = 0; i < count; i++) {
+        char path[256];
+        (void)snprintf(path, sizeof(path), "cl.ass/%s", names[i]);
+        CU_ASSERT_STRING_EQUAL(seen.names[i], path);
+        CU_ASSERT_EQUAL(seen.samples[i].label, (int64_t)i);
+        shards_read(&FORMAT_TAR, &seen.samples[i], names[i]);
+    }
+}
+
+UNIT_SUITE("data.format.tar_shard", UNIT(samples_are_consecutive_files_of_one_key),
+           UNIT(cls_goes_before_json_and_json_before_index), UNIT(a_tar_of_class_folders),
+           UNIT(samples_that_cannot_be_used_are_bad), UNIT(long_names_and_sizes),
+           UNIT(headers_that_lie_end_the_shard), UNIT(damage_is_named_with_its_place),
+           UNIT(what_is_written_is_read))

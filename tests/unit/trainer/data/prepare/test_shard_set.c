@@ -1,0 +1,151 @@
+#include "tests/support/shards.h"
+#include "trainer/data/prepare/shard_set.h"
+#include "trainer/data/prepare/target.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COUNT = 40 };
+
+/* A folder of two classes, whose files are small texts. */
+static void make_set(struct dataset *set, const char *name) {
+    char path[1200];
+    for (int i = 0; i < COUNT; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", shards_path(name), i % 2 == 0 ? "a" : "b");
+        CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, NULL), 0);
+        (void)snprintf(path + strlen(path), 32, "/%02d.jpg", i);
+        shards_put(path, path, strlen(path));
+    }
+    CU_ASSERT_EQUAL_FATAL(dataset_open(set, shards_path(name), 0, NULL), 0);
+}
+
+static int write_set(const struct dataset *set, const char *target, int64_t shards, int threads,
+                     struct shard_set_result *ret, struct error *err) {
+    static char path[700];
+    (void)snprintf(path, sizeof(path), "%s", shards_path(target));
+    const struct shard_set_options o = {.target = path,
+                                        .format = &FORMAT_RECORDIO,
+                                        .shards = shards,
+                                        .quality = 90,
+                                        .threads = threads};
+    const struct shard_set_part part = {"train", set};
+    return shard_set_write(&o, &part, 1, ret, err);
+}
+
+static void read_all(const char *folder, const char *name, struct buf *ret) {
+    char path[1200];
+    (void)snprintf(path, sizeof(path), "%s/%s", shards_path(folder), name);
+    *ret = (struct buf){.max = 1 << 20};
+    CU_ASSERT_EQUAL_FATAL(file_read(path, ret, NULL), 0);
+}
+
+static void the_same_set_gives_the_same_bytes(void) {
+    cleanup_dataset struct dataset set = {0};
+    struct shard_set_result result;
+    make_set(&set, "set");
+    CU_ASSERT_EQUAL_FATAL(write_set(&set, "one", 3, 1, &result, NULL), 0);
+    CU_ASSERT_EQUAL(result.pictures, COUNT);
+    CU_ASSERT_EQUAL(result.shards, 3);
+    CU_ASSERT_EQUAL_FATAL(write_set(&set, "four", 3, 4, &result, NULL), 0);
+    static const char *const names[] = {"train-00000-of-00003.rec", "train-00002-of-00003.rec",
+                                        "train-00001-of-00003.idx", "classes.txt"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        cleanup_buf struct buf a = {0}, b = {0};
+        read_all("one", names[i], &a);
+        read_all("four", names[i], &b);
+        CU_ASSERT_EQUAL_FATAL(a.size, b.size);
+        CU_ASSERT_EQUAL(memcmp(a.data, b.data, a.size), 0);
+    }
+    cleanup_dataset struct dataset again = {0};
+    CU_ASSERT_EQUAL_FATAL(dataset_open(&again, shards_path("four"), 0, NULL), 0);
+    CU_ASSERT_EQUAL(again.count, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        CU_ASSERT_EQUAL(again.labels[i], set.labels[i]);
+}
+
+/* A line "NUMBER<tab>OFFSET" for each record, at which it begins. */
+static void the_index_names_each_record(void) {
+    cleanup_dataset struct dataset set = {0};
+    struct shard_set_result result;
+    make_set(&set, "indexed");
+    CU_ASSERT_EQUAL_FATAL(write_set(&set, "index", 1, 1, &result, NULL), 0);
+    cleanup_buf struct buf index = {0}, shard = {0};
+    read_all("index", "train-00000-of-00001.idx", &index);
+    read_all("index", "train-00000-of-00001.rec", &shard);
+    size_t lines = 0;
+    for (char *line = index.data; *line != '\0'; line = strchr(line, '\n') + 1, lines++) {
+        size_t number = 0, offset = 0;
+        CU_ASSERT_EQUAL_FATAL(sscanf(line, "%zu\t%zu", &number, &offset), 2);
+        CU_ASSERT_FATAL(number < COUNT && offset + 24 < shard.size);
+        CU_ASSERT_EQUAL(memcmp(shard.data + offset, "\x0a\x23\xd7\xce", 4), 0);
+        CU_ASSERT_EQUAL((size_t)(unsigned char)shard.data[offset + 16], number);
+    }
+    CU_ASSERT_EQUAL(lines, COUNT);
+}
+
+static void an_interrupted_run_goes_on(void) {
+    cleanup_dataset struct dataset set = {0};
+    cleanup_buf struct buf whole = {0}, again = {0};
+    struct shard_set_result result;
+    char path[1200];
+    make_set(&set, "resumed");
+    CU_ASSERT_EQUAL_FATAL(write_set(&set, "stopped", 4, 2, &result, NULL), 0);
+    read_all("stopped", "train-00001-of-00004.rec", &whole);
+    (void)snprintf(path, sizeof(path), "%s/train-00001-of-00004.rec", shards_path("stopped"));
+    CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+    CU_ASSERT_EQUAL_FATAL(write_set(&set, "stopped", 4, 2, &result, NULL), 0);
+    CU_ASSERT_EQUAL(result.kept, 3);
+    CU_ASSERT_EQUAL(result.pictures, COUNT);
+    read_all("stopped", "train-00001-of-00004.rec", &again);
+    CU_ASSERT_EQUAL_FATAL(whole.size, again.size);
+    CU_ASSERT_EQUAL(memcmp(whole.data, again.data, whole.size), 0);
+}
+
+static void a_folder_of_something_else_is_refused(void) {
+    cleanup_dataset struct dataset set = {0};
+    struct shard_set_result result;
+    struct error err = {0};
+    make_set(&set, "other");
+    CU_ASSERT_EQUAL_FATAL(write_set(&set, "full", 2, 1, &result, NULL), 0);
+    CU_ASSERT_EQUAL(write_set(&set, "full", 3, 1, &result, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "holds shards of another set or with other flags");
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(shards_path("mine"), NULL), 0);
+    shards_put(shards_path("mine/thesis.doc"), "x", 1);
+    CU_ASSERT_EQUAL(write_set(&set, "mine", 3, 1, &result, &err), -1);
+    ASSERT_CONTAINS(err.text, "not empty (thesis.doc)");
+}
+
+static void a_folder_belongs_to_one_process(void) {
+    struct target first = TARGET_CLOSED, second = TARGET_CLOSED;
+    struct error err = {0};
+    const char *folder = shards_path("locked");
+    CU_ASSERT_EQUAL_FATAL(target_open(&first, folder, "plan\n", NULL), 0);
+    CU_ASSERT_EQUAL(target_open(&second, folder, "plan\n", &err), -1);
+    ASSERT_CONTAINS(err.text, "another process writes shards here");
+    target_done(&second);
+    CU_ASSERT_EQUAL(target_check_room(&first, INT64_MAX, &err), -1);
+    ASSERT_CONTAINS(err.text, "GB are needed");
+    CU_ASSERT_EQUAL(target_commit(&first, NULL), 0);
+    target_done(&first);
+    CU_ASSERT_EQUAL(target_open(&second, folder, "plan\n", NULL), 0);
+    CU_ASSERT(second.resumed);
+    target_done(&second);
+}
+
+static void a_picture_that_is_gone_is_named(void) {
+    cleanup_dataset struct dataset set = {0};
+    struct shard_set_result result;
+    struct error err = {0};
+    char path[1200];
+    make_set(&set, "gone");
+    (void)snprintf(path, sizeof(path), "%s/b/07.jpg", shards_path("gone"));
+    CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
+    CU_ASSERT_EQUAL(write_set(&set, "failed", 2, 2, &result, &err), -1);
+    ASSERT_CONTAINS(err.text, "b/07.jpg");
+}
+
+UNIT_SUITE("data.prepare.shard_set", UNIT(the_same_set_gives_the_same_bytes),
+           UNIT(the_index_names_each_record), UNIT(an_interrupted_run_goes_on),
+           UNIT(a_folder_of_something_else_is_refused), UNIT(a_folder_belongs_to_one_process),
+           UNIT(a_picture_that_is_gone_is_named))
