@@ -1,7 +1,7 @@
 /* Shards of any format, by their first byte: whatever the bytes are, a scan ends, each sample lies
  * within the shard, and reading it gives a picture or an error of the data. */
 #include "tests/fuzz/check.h"
-#include "trainer/data/format/format.h"
+#include "trainer/data/format/formats.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #include "common/file/file.h"
 #include "tests/support/unit.h"
-#include "trainer/data/format/format.h"
+#include "trainer/data/format/formats.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "trainer/app/task/classes.h"
 #include "trainer/app/task/sample_health.h"
 #include "trainer/data/dataset/splits.h"
+#include "trainer/data/format/formats.h"
 #include "trainer/data/prepare/shard_set.h"
 
 #include <inttypes.h>

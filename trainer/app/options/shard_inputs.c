@@ -2,6 +2,7 @@
 
 #include "common/file/file_look.h"
 #include "common/str.h"
+#include "trainer/data/format/formats.h"
 #include "trainer/data/format/shard_list.h"
 
 #include <errno.h>

@@ -1,10 +1,4 @@
-/* Formats of shards: a row for each, in a table.
- *
- *     tar        WebDataset's naming, or class folders       (tar_shard.c)
- *     tfrecord   tf.train.Example in TFRecord                (tfrecord_shard.c)
- *     recordio   MXNet's image records                       (recordio_shard.c)
- *
- * A new format is one more row and one more file. */
+/* Interface of a format of shards: how samples are found, read and written. */
 #ifndef TRAINER_DATA_FORMAT_FORMAT_H
 #define TRAINER_DATA_FORMAT_FORMAT_H
 
@@ -41,18 +35,7 @@ struct format {
     const char *index_suffix;
 };
 
-extern const struct format FORMAT_TAR;
-extern const struct format FORMAT_TFRECORD;
-extern const struct format FORMAT_RECORDIO;
-
-/* Returns the format of a file by its first bytes; NULL: none. */
-const struct format *format_of(const uint8_t *bytes, size_t size);
-/* Returns the format NAME, or NULL with EXIT_CODE_USAGE. */
-const struct format *format_need(const char *name, struct error *err);
-/* The names of all formats, for messages: "tar, tfrecord, recordio". */
-const char *format_names(void);
-
-/* For scans: reports ERR as a bad record, unless it is an error of the system. */
+/* For scans: reports WHY as a bad record, unless it is an error of the system. */
 int format_report_bad(const struct shard_sink *sink, const struct error *why, struct error *err);
 
 #endif

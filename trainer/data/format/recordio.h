@@ -6,8 +6,8 @@
  * magic itself left out: kind 0 is a whole record, 1 the first part, 2 a middle one, 3 the last.
  *
  * The payload is a header of 24 bytes { u32 flag, f32 label, u64 id, u64 id2 }, then FLAG labels of
- * f32 if FLAG is above 0 (the first is the class), then the encoded picture. Sources: dmlc-core
- * include/dmlc/recordio.h and src/recordio.cc; mxnet python/mxnet/recordio.py. */
+ * f32 if FLAG is above 0 (the first is the class), then the encoded picture. Sources: dmlc-core,
+ * RecordIO; mxnet, recordio.py. */
 #ifndef TRAINER_DATA_FORMAT_RECORDIO_H
 #define TRAINER_DATA_FORMAT_RECORDIO_H
 

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/str.h"
+#include "trainer/data/format/formats.h"
 
 #include <dirent.h>
 #include <errno.h>

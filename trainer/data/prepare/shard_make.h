@@ -4,8 +4,9 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/data/dataset/dataset.h"
 #include "trainer/data/dataset/fetch.h"
-#include "trainer/data/prepare/shard_set.h"
+#include "trainer/data/prepare/shard_set_options.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,0 +1,24 @@
+/* Formats of shards: a row for each, in a table.
+ *
+ *     tar        WebDataset's naming, or class folders       (tar_shard.c)
+ *     tfrecord   tf.train.Example in TFRecord                (tfrecord_shard.c)
+ *     recordio   MXNet's image records                       (recordio_shard.c)
+ *
+ * A new format is one more row and one more file. */
+#ifndef TRAINER_DATA_FORMAT_FORMATS_H
+#define TRAINER_DATA_FORMAT_FORMATS_H
+
+#include "trainer/data/format/format.h"
+
+extern const struct format FORMAT_TAR;
+extern const struct format FORMAT_TFRECORD;
+extern const struct format FORMAT_RECORDIO;
+
+/* Returns the format of a file by its first bytes; NULL: none. */
+const struct format *format_of(const uint8_t *bytes, size_t size);
+/* Returns the format NAME, or NULL with EXIT_CODE_USAGE. */
+const struct format *format_need(const char *name, struct error *err);
+/* The names of all formats, for messages: "tar, tfrecord, recordio". */
+const char *format_names(void);
+
+#endif

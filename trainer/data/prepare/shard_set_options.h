@@ -1,0 +1,25 @@
+/* How a data set is written as shards. */
+#ifndef TRAINER_DATA_PREPARE_SHARD_SET_OPTIONS_H
+#define TRAINER_DATA_PREPARE_SHARD_SET_OPTIONS_H
+
+#include "trainer/data/format/format.h"
+
+#include <stdint.h>
+
+enum { SHARD_SET_SHARDS_MAX = 99999, SHARD_SET_THREADS_MAX = 256 };
+
+struct shard_set_options {
+    const char *target; /* folder; created if missing */
+    const struct format *format;
+    int64_t shards; /* of the first part; others get their share. 0: of 128 MiB */
+    int resize;     /* short side of pictures that are larger; 0: pictures are copied */
+    int quality;    /* of resized JPEGs, 1..100 */
+    int threads;
+    int64_t bad_allowed; /* pictures that may be left out, where they are resized */
+    /* Called after some pictures with the number of those that are done, from any thread, one at a
+     * time; NULL: not at all. */
+    void (*written)(void *context, int64_t done);
+    void *context;
+};
+
+#endif
