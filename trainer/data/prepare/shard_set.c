@@ -19,7 +19,7 @@ enum { PARTS_MAX = 2 };
 static const int64_t shard_bytes = (int64_t)128 << 20;
 
 /* The work of all threads. */
-struct work {
+struct set_writing {
     const struct shard_set_options *options;
     const struct shard_set_part *parts;
     int64_t shards[PARTS_MAX]; /* of each part */
@@ -31,12 +31,12 @@ struct work {
     struct error why;
 };
 
-static int64_t done(struct work *w) {
+static int64_t done(struct set_writing *w) {
     return w->result.pictures + w->result.bad;
 }
 
 static void tell(void *context, int64_t pictures, int64_t bad) {
-    struct work *w = context;
+    struct set_writing *w = context;
     (void)pthread_mutex_lock(&w->lock);
     w->result.pictures += pictures;
     w->result.bad += bad;
@@ -45,7 +45,7 @@ static void tell(void *context, int64_t pictures, int64_t bad) {
     (void)pthread_mutex_unlock(&w->lock);
 }
 
-static void fail(struct work *w, const struct error *why) {
+static void fail(struct set_writing *w, const struct error *why) {
     (void)pthread_mutex_lock(&w->lock);
     if (!atomic_exchange(&w->failed, true))
         w->why = *why;
@@ -54,14 +54,14 @@ static void fail(struct work *w, const struct error *why) {
 
 /* Returns the part of shard NUMBER and subtracts the shards of the parts before it; COUNT: there is
  * no such shard. */
-static size_t part_of(const struct work *w, int64_t *number) {
+static size_t part_of(const struct set_writing *w, int64_t *number) {
     size_t part = 0;
     while (part < w->count && *number >= w->shards[part])
         *number -= w->shards[part++];
     return part;
 }
 
-static int make(struct work *w, struct shard_maker *maker, size_t part, int64_t shard,
+static int make(struct set_writing *w, struct shard_maker *maker, size_t part, int64_t shard,
                 struct error *err) {
     const struct shard_order order = {
         .options = w->options,
@@ -90,7 +90,7 @@ static int make(struct work *w, struct shard_maker *maker, size_t part, int64_t 
 }
 
 static void *run(void *context) {
-    struct work *w = context;
+    struct set_writing *w = context;
     struct error why = {0};
     struct shard_maker maker;
     int result = shard_maker_init(&maker, &why);
@@ -107,7 +107,7 @@ static void *run(void *context) {
     return NULL;
 }
 
-static int run_threads(struct work *w, struct error *err) {
+static int run_threads(struct set_writing *w, struct error *err) {
     pthread_t threads[SHARD_SET_THREADS_MAX];
     int started = 0;
     while (started < w->options->threads && pthread_create(&threads[started], NULL, run, w) == 0)
@@ -131,7 +131,7 @@ static int64_t shards_of(const struct dataset *set, int64_t wanted) {
     return wanted < count ? wanted : count;
 }
 
-static void plan_shards(struct work *w) {
+static void plan_shards(struct set_writing *w) {
     const struct dataset *first = w->parts[0].set;
     for (size_t i = 0; i < w->count; i++) {
         const struct dataset *set = w->parts[i].set;
@@ -143,7 +143,7 @@ static void plan_shards(struct work *w) {
     }
 }
 
-static int describe(const struct work *w, struct buf *out, struct error *err) {
+static int describe(const struct set_writing *w, struct buf *out, struct error *err) {
     const struct shard_set_options *o = w->options;
     if (buf_printf(out, err, "format %s\nresize %d\nquality %d\n", o->format->name, o->resize,
                    o->resize > 0 ? o->quality : 0) != 0)
@@ -156,7 +156,7 @@ static int describe(const struct work *w, struct buf *out, struct error *err) {
     return 0;
 }
 
-static int write_classes(const struct work *w, struct error *err) {
+static int write_classes(const struct set_writing *w, struct error *err) {
     const struct dataset *set = w->parts[0].set;
     cleanup_buf struct buf text = {.max = 64 << 20};
     char path[4096];
@@ -168,7 +168,7 @@ static int write_classes(const struct work *w, struct error *err) {
 }
 
 /* An upper bound, as resized pictures are smaller. */
-static int64_t bytes_needed(const struct work *w) {
+static int64_t bytes_needed(const struct set_writing *w) {
     enum { RECORD_MOST = 3 * 1024 };
     int64_t bytes = 0;
     for (size_t i = 0; i < w->count && w->options->resize == 0; i++)
@@ -176,7 +176,7 @@ static int64_t bytes_needed(const struct work *w) {
     return bytes;
 }
 
-static int prepare(struct work *w, struct target *target, struct error *err) {
+static int prepare(struct set_writing *w, struct target *target, struct error *err) {
     cleanup_buf struct buf plan = {.max = 4096};
     if (describe(w, &plan, err) != 0 ||
         target_open(target, w->options->target, buf_text(&plan), err) != 0)
@@ -188,7 +188,7 @@ static int prepare(struct work *w, struct target *target, struct error *err) {
 
 int shard_set_write(const struct shard_set_options *options, const struct shard_set_part *parts,
                     size_t count, struct shard_set_result *ret, struct error *err) {
-    struct work w = {.options = options, .parts = parts, .count = count};
+    struct set_writing w = {.options = options, .parts = parts, .count = count};
     cleanup_target struct target target = TARGET_CLOSED;
     *ret = (struct shard_set_result){0};
     if (count == 0 || count > PARTS_MAX)
