@@ -19,17 +19,15 @@ ARG BASE=${RINGMASTER_CUDA:+ubuntu:24.04}
 ARG BUILD_BASE=${RINGMASTER_CUDA:+nvidia/cuda:13.0.0-cudnn-devel-ubuntu24.04}
 
 FROM ${BUILD_BASE:-${BASE:-debian:bookworm-slim}} AS build
-COPY docker/packages.sh /src/docker/
-ARG RINGMASTER_CUDA
-RUN apt-get update -qq && sh /src/docker/packages.sh install build ${RINGMASTER_CUDA:+cuda}
 # Wheels that docker/build.sh brought are used; only without them is something downloaded here.
 COPY docker /src/docker
-RUN if ! ls /src/docker/wheels/onednn*.whl >/dev/null 2>&1; then \
-        sh /src/docker/packages.sh install fetch; \
-        [ ! -e /src/docker/wheels/ca.pem ] || export PIP_CERT=/src/docker/wheels/ca.pem; \
-    else \
-        apt-get install -y -qq --no-install-recommends unzip >/dev/null; \
-    fi && sh /src/docker/fetch_onednn.sh /opt/onednn
+ARG RINGMASTER_CUDA
+RUN apt-get update -qq && sh /src/docker/without.sh build && \
+    if ls /src/docker/wheels/onednn*.whl >/dev/null 2>&1; then fetch=; else fetch=fetch; fi && \
+    sh /src/docker/packages.sh install build $fetch ${RINGMASTER_CUDA:+cuda} && \
+    if [ -e /src/docker/wheels/ca.pem ]; then export PIP_CERT=/src/docker/wheels/ca.pem; fi && \
+    sh /src/docker/fetch_onednn.sh /opt/onednn && \
+    rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY CMakeLists.txt LICENSE /src/
 COPY cmake /src/cmake
 COPY common /src/common
@@ -37,7 +35,7 @@ COPY entrypoint /src/entrypoint
 COPY trainer /src/trainer
 ARG RINGMASTER_CUDA_ARCHITECTURES=80;89;90;100
 ARG RINGMASTER_CUDNN
-RUN cmake -S /src -B /build -DRINGMASTER_TESTS=OFF -DONEDNN_ROOT=/opt/onednn \
+RUN cmake -G Ninja -S /src -B /build -DRINGMASTER_TESTS=OFF -DONEDNN_ROOT=/opt/onednn \
         -DRINGMASTER_FREETYPE=ON -DRINGMASTER_SOURCES=ON \
         -DRINGMASTER_CUDA="${RINGMASTER_CUDA:-OFF}" \
         -DRINGMASTER_CUDNN="${RINGMASTER_CUDNN:-${RINGMASTER_CUDA:-AUTO}}" \
@@ -52,31 +50,26 @@ RUN cmake -S /src -B /build -DRINGMASTER_TESTS=OFF -DONEDNN_ROOT=/opt/onednn \
         cp /opt/onednn/lib/libdnnl.so.3 /out/usr/local/lib/; \
         mkdir -p /out/usr/local/share/doc; \
         cp -r /opt/onednn/share/doc/onednn /out/usr/local/share/doc/; \
-    fi
-# Debian's Open MPI insists on an ssh client and on plug-ins that draw topologies on X11. The image
-# has neither: the launch goes over ringmaster's own link. An empty package stands in for them, the same bytes each time, so
-# that what is built on it stays in the engine's cache.
-RUN mkdir -p /none/DEBIAN && \
-    printf '%s\n' 'Package: ringmaster-without' 'Version: 1' 'Architecture: all' \
-        'Maintainer: Ringmaster' 'Provides: ssh-client, libhwloc-plugins' \
-        'Description: stands in for what an image with ringmaster does not need' \
-        >/none/DEBIAN/control && \
-    SOURCE_DATE_EPOCH=0 dpkg-deb --build /none /ringmaster-without.deb >/dev/null
+    fi && \
+    rm -rf /build
 
-FROM ${BASE:-debian:bookworm-slim}
+# What both programs stand on. It needs nothing of the stage before, and is made at the same time.
+FROM ${BASE:-debian:bookworm-slim} AS run
 ARG RINGMASTER_CUDA
 # What NVIDIA's container run time goes by: the base's own words where it has some; empty is nothing.
 ENV NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES:-${RINGMASTER_CUDA:+all}} \
     NVIDIA_DRIVER_CAPABILITIES=${NVIDIA_DRIVER_CAPABILITIES:-${RINGMASTER_CUDA:+compute,utility}}
 # Nothing here makes another user of who starts it: su, mount and their like lose their bits.
-COPY --from=build /ringmaster-without.deb /src/docker/packages.sh /tmp/
-RUN apt-get update -qq && dpkg -i /tmp/ringmaster-without.deb >/dev/null && \
+COPY docker/packages.sh docker/without.sh /tmp/
+RUN apt-get update -qq && sh /tmp/without.sh run && \
     sh /tmp/packages.sh install run mpi && \
     find / -xdev -type f -perm /6000 -exec chmod a-s {} + && \
     rm -rf /tmp/* /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
         /var/log/alternatives.log && \
     mkdir -p /opt/ml/input/config /opt/ml/input/data /opt/ml/model /opt/ml/output/data \
         /opt/ml/checkpoints /opt/ml/code
+
+FROM run
 COPY --from=build /out/ /
 COPY docker/contents.sh /tmp/
 # What it consists of, for people and their scanners; the seed, which comes later, is not part of it.

@@ -36,13 +36,26 @@ base=$(base_of "$@")
 
 if ! docker version >/dev/null 2>&1; then
     [ -z "${RINGMASTER_ENGINE:-}" ] || exit 69
-    sh "$top/docker/packages.sh" install engine
+    sh "$top/docker/packages.sh" install engine fetch
     exec env RINGMASTER_ENGINE=own sh "$top/docker/engine.sh" sh "$0" "$@"
 fi
 
-sh "$top/docker/packages.sh" install fetch
-sh "$top/docker/fetch_onednn.sh" --wheels
+beside= # the process that works beside this one
+trap '[ -z "$beside" ] || kill "$beside" 2>/dev/null || :' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# The wheels are fetched while the base is made. With wheels at hand no pip is needed.
+wheels() {
+    [ "$(find "$top/docker/wheels" -name 'onednn*.whl' 2>/dev/null | wc -l)" -eq 2 ] ||
+        sh "$top/docker/packages.sh" install fetch || return
+    sh "$top/docker/fetch_onednn.sh" --wheels
+}
+wheels &
+beside=$!
 [ "$base" != debian:bookworm-slim ] || sh "$top/docker/base.sh"
+wait "$beside"
+beside=
 rm -f "$top/docker/wheels/ca.pem"
 [ -z "${RINGMASTER_CA:-}" ] || cp "$RINGMASTER_CA" "$top/docker/wheels/ca.pem"
 
@@ -58,7 +71,21 @@ set -- --build-arg "RINGMASTER_VERSION=$version" --build-arg "RINGMASTER_REVISIO
 mkdir -p "$top/.cache"
 log=$top/.cache/build-image.log
 echo "building $image"
-docker build --network host --tag "$image" "$@" "$top" >"$log" 2>&1 ||
+build() { docker build --network host "$@" "$top"; }
+# The stages that need nothing of each other, side by side: BuildKit does so by itself. For the builder before it
+# they are built first; the image then takes them from its cache. Options other than arguments may not be meant so.
+build_stages() {
+    for word in "$@"; do
+        case $word in --build-arg | --build-arg=* | [A-Z]*) ;; *) return 0 ;; esac
+    done
+    ! docker buildx version >/dev/null 2>&1 || return 0
+    build --target run "$@" >"$log.run" 2>&1 &
+    beside=$!
+    build --target build "$@" || return
+    wait "$beside" || { cat "$log.run"; return 1; }
+    beside=
+}
+{ build_stages "$@" && build --tag "$image" "$@"; } >"$log" 2>&1 ||
     { tail -n 40 "$log" >&2; echo "build.sh: the build failed (whole log: $log)" >&2; exit 1; }
 
 size() { docker image inspect --format '{{.Size}}' "$1"; }

@@ -61,6 +61,8 @@ bring_wheels() {
 unpack() {
     if command -v unzip >/dev/null 2>&1; then
         unzip -q -o "$1" -d "$2"
+    elif command -v cmake >/dev/null 2>&1; then
+        mkdir -p "$2" && (cd "$2" && cmake -E tar xf "$1")
     else
         python3 -m zipfile -e "$1" "$2"
     fi

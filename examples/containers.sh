@@ -36,7 +36,7 @@ containers_enter() {
         export EXAMPLE_STARTED
         if [ "${EXAMPLE_DRIVER:-docker}" = docker ]; then
             say_phase 'a Docker engine'
-            if docker version >/dev/null 2>&1 || sh docker/packages.sh install engine; then
+            if docker version >/dev/null 2>&1 || sh docker/packages.sh install engine fetch; then
                 say_phase ''
                 code=0
                 EXAMPLE_INSIDE=docker sh docker/engine.sh sh "$0" || code=$?
@@ -48,8 +48,6 @@ containers_enter() {
         EXAMPLE_INSIDE=ns exec sh "$0"
     fi
     if [ "$driver" = docker ]; then
-        say_phase 'the base image'
-        sh docker/base.sh
         say_phase 'the image ringmaster:latest'
         sh docker/build.sh
         return
