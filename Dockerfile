@@ -52,6 +52,8 @@ RUN cmake -G Ninja -S /src -B /build -DRINGMASTER_TESTS=OFF -DONEDNN_ROOT=/opt/o
         cp -r /opt/onednn/share/doc/onednn /out/usr/local/share/doc/; \
     fi && \
     rm -rf /build
+# A step of its own: what was compiled stays in the engine's cache when this stage's image is removed.
+WORKDIR /out
 
 # What both programs stand on. It needs nothing of the stage before, and is made at the same time.
 FROM ${BASE:-debian:bookworm-slim} AS run
