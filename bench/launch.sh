@@ -2,11 +2,12 @@
 # How fast a job comes up and goes away, and what it costs while it runs:
 #
 #   sh bench/launch.sh [HOSTS...]       default: 3 8
-#   DRIVER=ns|docker  RUNS=3
+#   DRIVER=ns|docker  RUNS=3  LAUNCHERS="mpirun direct"
 #   OPTIONS="-e RINGMASTER_EVENTS=0"   for the hosts, to see what something costs
 #
 # Hosts are namespaces or containers on this machine, one rank each, a program without MPI that
-# sleeps 10 s. Times are medians over RUNS. Prints, with units:
+# sleeps 10 s. Runs of the launchers (RINGMASTER_LAUNCHER) take turns. Times are medians over RUNS.
+# Prints for each launcher, with units, and of several as multiples of the last one:
 #
 #   up        from the start of the last host to the first and the last rank in main
 #   gone      from the end of the last rank to the first and the last host out
@@ -26,6 +27,7 @@ UNPRIVILEGED= # both sides of a comparison start as root
 . "$top/tests/system/bare.sh"
 
 RUNS=${RUNS:-3}
+LAUNCHERS=${LAUNCHERS:-mpirun direct}
 [ $# -gt 0 ] || set -- 3 8
 
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
@@ -36,7 +38,7 @@ woken() {
     for kind in voluntary nonvoluntary; do
         now=$(field "$2" "${kind}_ctxt_switches")
         if [ -e "$work/before-$kind-$1" ]; then
-            echo $(((now - $(cat "$work/before-$kind-$1")) * 5)) >>"$work/$kind-$1"
+            echo $(((now - $(cat "$work/before-$kind-$1")) * 5)) >>"$work/$LAUNCHER-$kind-$1"
             rm "$work/before-$kind-$1"
         else
             echo "$now" >"$work/before-$kind-$1"
@@ -64,20 +66,20 @@ one_run() {
     sleep 6
     woken master "$master"
     woken worker "$worker"
-    field "$master" VmRSS >>"$work/rss-master"
-    field "$worker" VmRSS >>"$work/rss-worker"
-    share_of "$master" >>"$work/pss-master"
-    share_of "$worker" >>"$work/pss-worker"
+    field "$master" VmRSS >>"$work/$LAUNCHER-rss-master"
+    field "$worker" VmRSS >>"$work/$LAUNCHER-rss-worker"
+    share_of "$master" >>"$work/$LAUNCHER-pss-master"
+    share_of "$worker" >>"$work/$LAUNCHER-pss-worker"
     hosts wait 60 >/dev/null || { show_logs; exit 1; }
     for host in $everyone; do
         [ "$(hosts code "$host")" = 0 ] || { show_logs; exit 1; }
     done
-    echo $(($(marks in-main | head -n 1) - last_start)) >>"$work/up-first"
-    echo $(($(marks in-main | tail -n 1) - last_start)) >>"$work/up-last"
+    echo $(($(marks in-main | head -n 1) - last_start)) >>"$work/$LAUNCHER-up-first"
+    echo $(($(marks in-main | tail -n 1) - last_start)) >>"$work/$LAUNCHER-up-last"
     out=$(marks out | tail -n 1)
     ended=$(for host in $everyone; do hosts ended "$host"; done | sort -n)
-    echo $(($(echo "$ended" | head -n 1) - out)) >>"$work/gone-first"
-    echo $(($(echo "$ended" | tail -n 1) - out)) >>"$work/gone-last"
+    echo $(($(echo "$ended" | head -n 1) - out)) >>"$work/$LAUNCHER-gone-first"
+    echo $(($(echo "$ended" | tail -n 1) - out)) >>"$work/$LAUNCHER-gone-last"
 }
 
 failing_run() {
@@ -92,8 +94,8 @@ failing_run() {
     done
     failed=$(marks failed | head -n 1)
     ended=$(for host in $everyone; do hosts ended "$host"; done | sort -n)
-    echo $(($(echo "$ended" | head -n 1) - failed)) >>"$work/failed-first"
-    echo $(($(echo "$ended" | tail -n 1) - failed)) >>"$work/failed-last"
+    echo $(($(echo "$ended" | head -n 1) - failed)) >>"$work/$LAUNCHER-failed-first"
+    echo $(($(echo "$ended" | tail -n 1) - failed)) >>"$work/$LAUNCHER-failed-last"
 }
 
 bare_run() {
@@ -126,28 +128,47 @@ m() { median <"$work/$1"; }
 tenths() { echo "$(($(m "$1") / 10)).$(($(m "$1") % 10))"; }
 # multiple FILE FILE: how often the second's median goes into the first's.
 multiple() { echo "$(m "$1") $(m "$2")" | awk '{ printf "%.1f", $1 / ($2 > 0 ? $2 : 1) }'; }
+report() {
+    echo "  ranks started by $1:"
+    echo "    last host started to first rank in main: $(m "$1-up-first") ms, to last: $(m "$1-up-last") ms"
+    echo "    last rank out to first host out: $(m "$1-gone-first") ms, to last: $(m "$1-gone-last") ms"
+    echo "    first failure to first host out: $(m "$1-failed-first") ms, to last: $(m "$1-failed-last") ms"
+    echo "    resident set of PID 1: master $(m "$1-rss-master") KiB, worker $(m "$1-rss-worker") KiB"
+    echo "    its share (Pss): master $(m "$1-pss-master") KiB, worker $(m "$1-pss-worker") KiB"
+    echo "    wake-ups of PID 1: master $(tenths "$1-voluntary-master"), worker $(tenths "$1-voluntary-worker") a" \
+        "heartbeat; put off: $(tenths "$1-nonvoluntary-master"), $(tenths "$1-nonvoluntary-worker")"
+}
+
+# beside NAME: the times of launcher NAME as multiples of the last one's.
+beside() {
+    [ "$1" = "$LAUNCHER" ] || echo "  $1 takes $(multiple "$1-up-first" "$LAUNCHER-up-first")," \
+        "$(multiple "$1-up-last" "$LAUNCHER-up-last"), $(multiple "$1-gone-last" "$LAUNCHER-gone-last") and" \
+        "$(multiple "$1-failed-last" "$LAUNCHER-failed-last") times as long as $LAUNCHER to the first and the last" \
+        "rank in main, from the last rank out and from the failure to the last host out"
+}
+
 for size in "$@"; do
     rm -f "$work"/*
     for run in $(seq 1 "$RUNS"); do
-        one_run
-        failing_run
+        for LAUNCHER in $LAUNCHERS; do # which the hosts are told (tests/system/lib.sh)
+            one_run
+            failing_run
+        done
         ! has_sshd || bare
         echo "$size hosts, run $run of $RUNS" >&2
     done
     echo "hosts=$size driver=$DRIVER runs=$RUNS load=$(cut -d " " -f 1 /proc/loadavg)"
-    echo "  last host started to first rank in main: $(m up-first) ms, to last: $(m up-last) ms"
-    echo "  last rank out to first host out: $(m gone-first) ms, to last: $(m gone-last) ms"
-    echo "  first failure to first host out: $(m failed-first) ms, to last: $(m failed-last) ms"
+    for launcher in $LAUNCHERS; do report "$launcher"; done
+    for launcher in $LAUNCHERS; do beside "$launcher"; done
     if has_sshd; then
         echo "  bare mpirun over ssh: start to first rank in main: $(m bare-up-first) ms, to last: $(m bare-up) ms," \
             "last rank out to its end: $(m bare-gone) ms, first failure to its end: $(m bare-failed) ms"
-        echo "  that is $(multiple bare-up-first up-first), $(multiple bare-up up-last)," \
-            "$(multiple bare-gone gone-last) and $(multiple bare-failed failed-last) times ours"
+        for launcher in $LAUNCHERS; do
+            echo "  that is $(multiple bare-up-first "$launcher-up-first"), $(multiple bare-up "$launcher-up-last")," \
+                "$(multiple bare-gone "$launcher-gone-last") and $(multiple bare-failed "$launcher-failed-last")" \
+                "times ours by $launcher"
+        done
     else
         echo "  bare mpirun over ssh: not measured, sshd is not installed"
     fi
-    echo "  resident set of PID 1: master $(m rss-master) KiB, worker $(m rss-worker) KiB"
-    echo "  its share (Pss): master $(m pss-master) KiB, worker $(m pss-worker) KiB"
-    echo "  wake-ups of PID 1: master $(tenths voluntary-master), worker $(tenths voluntary-worker) a heartbeat;" \
-        "put off: $(tenths nonvoluntary-master), $(tenths nonvoluntary-worker)"
 done

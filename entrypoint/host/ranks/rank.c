@@ -255,15 +255,15 @@ static void supervisor_gone(void *context, const struct error *why) {
 const struct link_events shim_events = {.message = hear, .closed = supervisor_gone};
 
 /* SIGTERM and SIGINT come from mpirun or its daemon, which end the job, and so do the user signals
- * that mpirun passes on. Without mpirun nothing signals a shim but a user, who means the program.
- */
+ * that mpirun passes on. Without mpirun nothing signals a shim with a running program but a user,
+ * who means that. Without a program it leaves in any case, as at the end of a job. */
 static void on_signal(void *context, int number) {
     struct shim *s = context;
     if (number == SIGCHLD) {
         (void)reaper_run(&s->reaper);
     } else if (user_signals_has(number)) {
         pass_on(s, number);
-    } else if (s->direct) {
+    } else if (s->direct && s->running) {
         signal_program(s, number);
     } else {
         tear_down(s);

@@ -101,6 +101,9 @@ static void order(const char *type) {
     CU_ASSERT_EQUAL(file_write_all(shim.socket, bytes.data, bytes.size, &err), 0);
 }
 
+/* Its supervisor itself has started the shim, and not mpirun. */
+static bool direct;
+
 static void send_start(const char *shell, const char *script) {
     cleanup_argv struct argv environment = {0};
     cleanup_argv struct argv words = {0};
@@ -114,6 +117,7 @@ static void send_start(const char *shell, const char *script) {
     (void)json_object_set_new(start, "master_addr", json_string("10.0.0.1"));
     (void)json_object_set_new(start, "master_port", json_integer(7073));
     (void)json_object_set_new(start, "coordinator_port", json_integer(7075));
+    (void)json_object_set_new(start, "direct", json_boolean(direct));
     CU_ASSERT_EQUAL(link_send_fds(shim.socket, start, &spec, 1, &err), 0);
     (void)close(spec);
 }
@@ -204,6 +208,25 @@ static void a_program_of_its_own_accord(void) {
     ASSERT_WITHIN(&lag, CLOCK_SECOND);
     CU_ASSERT(clock_boot() - time >= CLOCK_SECOND);
     CU_ASSERT_EQUAL(code, 7);
+    done();
+}
+
+/* As the end of a job finds it, which would otherwise wait half a second to kill it. */
+static void a_direct_shim_without_a_program_leaves_on_request(void) {
+    int code = -1;
+    struct lag lag;
+    direct = true;
+    begin("trap 'echo heard; exit 3' TERM; echo ready; while :; do :; done");
+    CU_ASSERT(prints("ready"));
+    (void)kill(shim.pid, SIGTERM);
+    CU_ASSERT(prints("heard"));
+    expect_report("exited", 3, "none");
+    lag_begin(&lag);
+    (void)kill(shim.pid, SIGTERM);
+    CU_ASSERT(leaves_within(PATIENCE_MS, &code));
+    ASSERT_WITHIN(&lag, CLOCK_SECOND / 2);
+    CU_ASSERT_EQUAL(code, 3);
+    direct = false;
     done();
 }
 
@@ -374,7 +397,9 @@ static void the_program_does_not_outlive_it(void) {
 }
 
 UNIT_SUITE("host.rank_shim", UNIT(an_end_is_told_before_mpiruns_signal_is_obeyed),
-           UNIT(a_program_of_its_own_accord), UNIT(an_exception_in_the_error_file_is_reported),
+           UNIT(a_program_of_its_own_accord),
+           UNIT(a_direct_shim_without_a_program_leaves_on_request),
+           UNIT(an_exception_in_the_error_file_is_reported),
            UNIT(the_two_signals_for_programs_are_passed_on),
            UNIT(a_users_signal_reaches_the_program_alone), UNIT(what_mpirun_ends_is_torn_down),
            UNIT(what_the_supervisor_ends_is_torn_down), UNIT(a_kill_is_one),
