@@ -56,7 +56,8 @@ room(entrypoint/host/services)
 room(entrypoint/host/preflight USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
     entrypoint/job/cluster entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/services)
 room(entrypoint/host/ranks USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
-    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/services
+    entrypoint/job/cluster entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/direct
+    entrypoint/host/services
     entrypoint/host/monitor entrypoint/host/observe)
 room(entrypoint/host/provision USES common/* entrypoint/os entrypoint/wire entrypoint/job
     entrypoint/host/services entrypoint/host/ranks)

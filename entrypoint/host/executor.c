@@ -40,9 +40,7 @@ static void tell(void *context, json_t *message) {
 }
 
 static void tell_metric(void *host, const char *name) {
-    json_t *message = message_new(MESSAGE_METRIC);
-    (void)json_object_set_new(message, "name", json_string(name));
-    tell(host, message);
+    tell(host, message_with(MESSAGE_METRIC, json_pack("{s:s}", "name", name)));
 }
 
 static void log_one(void *host, const char *line, size_t size) {
@@ -72,10 +70,8 @@ void executor_tool_line(void *host, const char *line, size_t size) {
 }
 
 static void tell_no_daemon(struct executor *h, const char *why) {
-    json_t *message = message_new(MESSAGE_DAEMON);
-    (void)json_object_set_new(message, "code", json_integer(EXIT_CODE_INTERNAL));
-    (void)json_object_set_new(message, "text", json_string(why));
-    tell(h, message);
+    tell(h, message_with(MESSAGE_DAEMON, json_pack("{s:i, s:o}", "code", EXIT_CODE_INTERNAL, "text",
+                                                   json_string_any(why))));
 }
 
 static void daemon_ended(void *context, int code) {
@@ -409,6 +405,10 @@ static void obey(struct executor *h, enum message kind, const json_t *order) {
         break;
     case MESSAGE_UPLOAD_DEADLINE:
         output_upload_hurry(h->uploading, json_integer_value(json_object_get(order, "seconds")));
+        break;
+    case MESSAGE_PAIRS:
+    case MESSAGE_PASSED:
+        rank_set_exchange(&h->rank_set, kind, json_object_get(order, "pairs"));
         break;
     case MESSAGE_RELEASE:
         rank_set_release(&h->rank_set,

@@ -13,6 +13,11 @@ bool launcher_is_mpi_library(const char *library) {
     return false;
 }
 
+bool launcher_is_pmi_library(const char *library) {
+    return str_starts_with(library, "libmpich") ||
+           (launcher_is_mpi_library(library) && str_ends_with(library, ".so.12"));
+}
+
 const char *launcher_name(enum launcher_kind kind) {
     return kind == LAUNCHER_DIRECT ? "direct" : "mpirun";
 }
@@ -20,7 +25,7 @@ const char *launcher_name(enum launcher_kind kind) {
 /* Describes why mpirun has to start the ranks; "" if nothing requires that. */
 static void describe_need(const struct launcher_facts *f, char ret[LAUNCHER_WHY_SIZE]) {
     ret[0] = '\0';
-    if (f->library[0] != '\0')
+    if (f->library[0] != '\0' && !launcher_is_pmi_library(f->library))
         (void)snprintf(ret, LAUNCHER_WHY_SIZE, "%.160s is linked against MPI (%.100s)", f->program,
                        f->library);
     else if (f->is_trainer)
@@ -56,6 +61,11 @@ int launcher_choose(const struct launcher_facts *f, struct launcher *ret, struct
                          need);
     if (need[0] != '\0')
         return take(LAUNCHER_MPIRUN, need, ret);
+    if (f->library[0] != '\0') {
+        (void)snprintf(need, sizeof(need), "%.160s is linked against %.100s, which needs no mpirun",
+                       f->program, f->library);
+        return take(LAUNCHER_DIRECT, need, ret);
+    }
     return f->mpirun ? take(LAUNCHER_MPIRUN, "it is in PATH", ret)
                      : take(LAUNCHER_DIRECT, "no mpirun is in PATH", ret);
 }

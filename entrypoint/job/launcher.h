@@ -1,11 +1,11 @@
 /* Launcher of a job's ranks: Open MPI's mpirun, or `direct`, the supervisor of each host.
  *
  * Chosen once on every host, when the program is there, and equal on all of them (host_info.h). A
- * single rank is always started directly. Of several ranks, those that find each other by MPI need
- * mpirun: without it each would be a job of its own. That is told from the libraries that the
- * program names; a program that loads MPI later, such as Python with mpi4py, is taken for one
- * without MPI, and its MPI_Init fails if its ranks were started directly
- * (rank_environment_refuse_mpi). */
+ * single rank is always started directly. Of several ranks, those that use Open MPI need mpirun:
+ * without it each would be a job of its own. Those of MPICH and its kin must not have it. That is
+ * told from the libraries that the program names; a program that loads MPI later, such as Python
+ * with mpi4py, is taken for one without MPI, and its MPI_Init fails if its ranks were started
+ * directly (rank_environment_refuse_mpi). */
 #ifndef ENTRYPOINT_JOB_LAUNCHER_H
 #define ENTRYPOINT_JOB_LAUNCHER_H
 
@@ -37,6 +37,9 @@ struct launcher_facts {
  * other, 127 where mpirun is needed and not there. */
 int launcher_choose(const struct launcher_facts *facts, struct launcher *ret, struct error *err);
 
+/* True if LIBRARY is one of MPICH, MVAPICH or Intel MPI, whose ranks find each other by PMI-1
+ * (direct/pmi.h) when they are started directly. */
+bool launcher_is_pmi_library(const char *library);
 /* True if LIBRARY, a name such as libmpi.so.40, is one of MPI. */
 bool launcher_is_mpi_library(const char *library);
 

@@ -4,6 +4,7 @@
 #include "common/json/json.h"
 #include "common/log/log.h"
 #include "entrypoint/master/launch_way.h"
+#include "entrypoint/master/pmi_exchange.h"
 #include "entrypoint/wire/message.h"
 
 static int begin(struct master *m, struct error *err) {
@@ -29,12 +30,8 @@ static void nothing_to_signal(struct master *m, int number) {
     (void)number;
 }
 
-static void nothing_to_close(struct master *m) {
-    (void)m;
-}
-
 const struct launch_way launch_direct = {
-    .begin = begin, .signal = nothing_to_signal, .close = nothing_to_close};
+    .begin = begin, .signal = nothing_to_signal, .close = pmi_exchange_close};
 
 void launch_direct_unstarted(struct member *b, const json_t *message) {
     struct master *m = b->master;

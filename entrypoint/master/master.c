@@ -15,6 +15,7 @@
 #include "entrypoint/master/members/fetch_wait.h"
 #include "entrypoint/master/members/join.h"
 #include "entrypoint/master/members/lease.h"
+#include "entrypoint/master/pmi_exchange.h"
 #include "entrypoint/master/preflight/preflight.h"
 #include "entrypoint/master/relaunch.h"
 #include "entrypoint/master/reports.h"
@@ -69,6 +70,12 @@ static void hear_running(struct member *b, enum message kind, const json_t *mess
         break;
     case MESSAGE_DAEMON:
         launch_daemon_ended(b, message);
+        break;
+    case MESSAGE_PAIRS:
+        pmi_exchange_pairs(b, message);
+        break;
+    case MESSAGE_BARRIER:
+        pmi_exchange_barrier(b);
         break;
     case MESSAGE_UNSTARTED:
         launch_direct_unstarted(b, message);

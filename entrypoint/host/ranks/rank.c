@@ -4,6 +4,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json/json.h"
+#include "common/run_id.h"
 #include "common/system/progress.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/host/ranks/jax_environment.h"
@@ -99,16 +100,18 @@ static int add_error_file(struct shim *s, struct argv *environment, struct error
 }
 
 /* Completes the program's environment. */
-static int build_environment(const struct shim *s, const json_t *start, struct argv *ret,
+static int build_environment(struct shim *s, const json_t *start, struct argv *ret,
                              struct error *err) {
     const char *master = NULL;
     const char *interface = NULL;
+    const char *mapping = NULL;
     int64_t port = 0;
     int64_t coordinator_port = 0;
     if (json_member_string(start, "start", "master_addr", &master, err) != 0 ||
         json_member_int(start, "start", "master_port", &port, err) != 0 ||
         json_member_int(start, "start", "coordinator_port", &coordinator_port, err) != 0 ||
-        json_member_string(start, "start", "interface", &interface, err) != 0)
+        json_member_string(start, "start", "interface", &interface, err) != 0 ||
+        json_member_string(start, "start", "pmi", &mapping, err) != 0)
         return -1;
     if (master == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "the supervisor's start lacks its members");
@@ -120,6 +123,10 @@ static int build_environment(const struct shim *s, const json_t *start, struct a
         return -1;
     /* A single rank may use MPI, as there is no other that it could miss. */
     if (s->direct && s->place.size > 1 && rank_environment_refuse_mpi(ret, err) != 0)
+        return -1;
+    if (mapping != NULL &&
+        rank_pmi_open(&s->pmi, &s->loop, s->link, &s->place,
+                      argv_get_env(ret, ATTEMPT_RUN_VARIABLE), mapping, ret, err) != 0)
         return -1;
     char path[32];
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", s->progress);
@@ -168,7 +175,7 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
                                     .out = s->out[1],
                                     .error_out = s->error_out[1],
                                     .group = CHILD_NEW_GROUP,
-                                    .keep = {s->progress},
+                                    .keep = {s->progress, s->pmi.fd},
                                     .death_signal = SIGKILL,
                                     .open_files = (uint64_t)open_files};
     if (child_spawn(&options, &s->program.pid, err) != 0)
@@ -186,6 +193,7 @@ static void start(struct shim *s, const json_t *message) {
         s->code = (int)err.code;
         report(s, RANK_EXITED, (int)err.code);
     }
+    rank_pmi_started(&s->pmi);
     close_fd(&s->out[1]);
     close_fd(&s->error_out[1]);
 }
@@ -232,6 +240,12 @@ static void hear(void *context, const json_t *message) {
         break;
     case MESSAGE_SIGNAL:
         pass_on(s, json_integer_value(json_object_get(message, "number")));
+        break;
+    case MESSAGE_PAIRS:
+        rank_pmi_pairs(&s->pmi, message);
+        break;
+    case MESSAGE_PASSED:
+        rank_pmi_passed(&s->pmi);
         break;
     case MESSAGE_LEAVE:
         if (!s->running)
@@ -303,6 +317,7 @@ static int say_hello(struct shim *s, struct error *err) {
 }
 
 static void shim_done(struct shim *s) {
+    rank_pmi_close(&s->pmi);
     link_free(s->link);
     loop_done(&s->loop);
     for (int i = 0; i < 2; i++) {

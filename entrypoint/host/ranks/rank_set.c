@@ -6,6 +6,7 @@
 #include "common/json/json.h"
 #include "common/log/log.h"
 #include "common/system/cpus.h"
+#include "entrypoint/direct/pmi.h"
 #include "entrypoint/host/monitor/oom_kills.h"
 #include "entrypoint/host/monitor/thread_states.h"
 #include "entrypoint/host/ranks/environment.h"
@@ -176,6 +177,37 @@ static void say_memory(const json_t *message) {
         log_info("%.512s", text);
 }
 
+/* A shim in a barrier stays there until the master says that all have come. */
+static void enter_barrier(struct rank_slot *s) {
+    struct rank_set *c = s->rank_set;
+    unsigned count = 0;
+    s->in_barrier = true;
+    for (const struct rank_slot *o = c->seats; o != NULL; o = o->next)
+        count += o->in_barrier;
+    if (count == c->services->job->cluster.hosts[c->services->job->cluster.self].slots)
+        crew_sinks_tell(&c->sinks, MESSAGE_BARRIER, NULL);
+}
+
+void rank_set_exchange(struct rank_set *c, enum message kind, json_t *pairs) {
+    for (struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+        if (pairs == NULL)
+            s->in_barrier = false;
+        json_t *message = message_new(kind);
+        if (pairs != NULL)
+            (void)json_object_set(message, "pairs", pairs);
+        if (s->link != NULL)
+            link_send(s->link, message);
+        else
+            json_decref(message);
+    }
+}
+
+static void tell_pairs(const struct rank_set *c, const json_t *message) {
+    cleanup_json json_t *members = json_object();
+    (void)json_object_set(members, "pairs", json_object_get(message, "pairs"));
+    crew_sinks_tell(&c->sinks, MESSAGE_PAIRS, members);
+}
+
 static void shim_said(void *context, const json_t *message) {
     struct rank_slot *s = context;
     struct rank_report r;
@@ -187,6 +219,14 @@ static void shim_said(void *context, const json_t *message) {
         break;
     case MESSAGE_MEMORY:
         say_memory(message);
+        break;
+    case MESSAGE_PAIRS:
+        if (s->rank_set->direct)
+            tell_pairs(s->rank_set, message);
+        break;
+    case MESSAGE_BARRIER:
+        if (s->rank_set->direct)
+            enter_barrier(s);
         break;
     case MESSAGE_REPORT:
         if (rank_report_parse(message, (unsigned)cluster_ranks(cluster), (unsigned)cluster->count,
@@ -330,6 +370,11 @@ static void start(struct rank_slot *s) {
     (void)json_object_set_new(message, "open_files", json_integer((json_int_t)fd_limits_before()));
     if (c->direct)
         (void)json_object_set_new(message, "direct", json_true());
+    if (c->direct && cluster_ranks(&c->services->job->cluster) > 1) {
+        char mapping[PMI_MAPPING_SIZE];
+        pmi_mapping(&c->services->job->cluster, mapping);
+        (void)json_object_set_new(message, "pmi", json_string(mapping));
+    }
     if (c->interface[0] != '\0')
         (void)json_object_set_new(message, "interface", json_string(c->interface));
     if (c->services->job->program.directory != NULL)

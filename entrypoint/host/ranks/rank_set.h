@@ -9,6 +9,8 @@
  *   stalled rank seconds    it had reported progress and fell silent
  *   quiet   rank seconds    it reports none, prints nothing and does nothing (monitor/idle.h)
  *   busy    rank            it does something again
+ *   pairs   pairs           what a rank has put, by PMI (rank_pmi.h)
+ *   barrier                 all of them wait in a barrier of PMI
  *
  * The master's orders are: stop, end, kill, release. */
 #ifndef ENTRYPOINT_HOST_RANKS_RANK_SET_H
@@ -91,5 +93,8 @@ uint64_t rank_set_step(const struct rank_set *c);
 struct progress_state rank_set_progress(const struct rank_set *c);
 /* Lets a shim that has reported exit. */
 void rank_set_release(struct rank_set *c, unsigned rank);
+/* Hands on what the master says of PMI (rank_pmi.h): KIND is MESSAGE_PAIRS with PAIRS, or
+ * MESSAGE_PASSED with NULL. */
+void rank_set_exchange(struct rank_set *c, enum message kind, json_t *pairs);
 
 #endif

@@ -30,6 +30,7 @@ struct rank_slot {
     struct idle idleness; /* of a rank that reports no progress */
     enum rank_cause cause;
     bool reported;
+    bool in_barrier; /* of PMI */
     struct rank_slot *next;
 };
 

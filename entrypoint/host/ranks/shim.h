@@ -3,6 +3,7 @@
 #ifndef ENTRYPOINT_HOST_RANKS_SHIM_H
 #define ENTRYPOINT_HOST_RANKS_SHIM_H
 
+#include "entrypoint/host/ranks/rank_pmi.h"
 #include "entrypoint/mpi/rank_environment.h"
 #include "entrypoint/os/child.h"
 #include "entrypoint/os/loop.h"
@@ -23,7 +24,8 @@ struct shim {
     enum rank_cause cause;
     int out[2]; /* pipes: [0] goes to the supervisor, [1] to the program */
     int error_out[2];
-    int progress; /* -1: none */
+    int progress;        /* -1: none */
+    struct rank_pmi pmi; /* of ranks that were started directly */
     char
         error_file[CONTROL_SOCKET_FILE_SIZE]; /* (outcome/error_file.h); "": the program has none */
     int code;

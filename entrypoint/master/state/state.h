@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "common/net_address.h"
 #include "common/run_id.h"
+#include "entrypoint/direct/pmi_space.h"
 #include "entrypoint/host/preflight/host_info.h"
 #include "entrypoint/host/supervisor.h"
 #include "entrypoint/master/state/attempt.h"
@@ -61,6 +62,7 @@ struct member {
     unsigned cleared; /* the last attempt that it reported to be ready for */
     unsigned begun;   /* the last attempt whose view it has accepted */
     int64_t last_ack; /* when the last heartbeat that it has answered was sent, clock_boot() */
+    bool in_barrier;  /* of PMI (pmi_exchange.h) */
     bool probed;      /* it has done the current step of host/failover/shared_dir_probe.h */
     char word[SHARED_DIR_PROBE_WORD_SIZE]; /* in the file that it has written */
     struct net_address address;            /* the source of its connection, as seen here */
@@ -185,6 +187,10 @@ struct master {
         struct timer overdue;
         bool given_up; /* not all ranks had started in time */
     } launch;
+    struct {
+        struct pmi_space fresh; /* what ranks have put since the last barrier */
+        struct timer deadline;  /* of the barrier */
+    } pmi;
     struct {
         struct timer deadline; /* then the attempt is judged with the reports at hand */
         struct timer end;      /* of the ranks that are left after a failure */

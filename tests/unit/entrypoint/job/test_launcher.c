@@ -67,6 +67,20 @@ static void a_program_of_mpi_never_becomes_several_jobs(void) {
     expect_need("options for mpirun");
 }
 
+/* Open MPI's mpirun would make each rank a job of its own. */
+static void ranks_of_mpich_find_each_other_without_mpirun(void) {
+    begin();
+    facts.library = "libmpich.so.12";
+    expect(SETTINGS_LAUNCHER_AUTO, true, LAUNCHER_DIRECT, "libmpich.so.12, which needs no mpirun");
+    expect(SETTINGS_LAUNCHER_AUTO, false, LAUNCHER_DIRECT, "/bin/p is linked against");
+    expect(SETTINGS_LAUNCHER_DIRECT, true, LAUNCHER_DIRECT, "RINGMASTER_LAUNCHER is direct");
+    expect(SETTINGS_LAUNCHER_MPIRUN, true, LAUNCHER_MPIRUN, "RINGMASTER_LAUNCHER is mpirun");
+    CU_ASSERT(launcher_is_pmi_library("libmpi.so.12") &&
+              launcher_is_pmi_library("libmpichfort.so.12"));
+    CU_ASSERT_FALSE(launcher_is_pmi_library("libmpi.so.40"));
+    CU_ASSERT_FALSE(launcher_is_pmi_library("libssl.so.12"));
+}
+
 static void libraries_of_mpi_are_known(void) {
     static const char *const mpi[] = {
         "libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_cxx.so.40",   "libmpich.so.12",
@@ -81,4 +95,4 @@ static void libraries_of_mpi_are_known(void) {
 
 UNIT_SUITE("job.launcher", UNIT(any_program_is_started_by_an_mpirun_that_is_there),
            UNIT(a_setting_decides), UNIT(a_program_of_mpi_never_becomes_several_jobs),
-           UNIT(libraries_of_mpi_are_known))
+           UNIT(ranks_of_mpich_find_each_other_without_mpirun), UNIT(libraries_of_mpi_are_known))

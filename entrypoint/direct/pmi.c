@@ -1,0 +1,163 @@
+#include "entrypoint/direct/pmi.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char mapping_key[] = "PMI_process_mapping";
+
+void pmi_done(struct pmi *p) {
+    pmi_space_done(&p->space);
+    pmi_space_done(&p->fresh);
+}
+
+/* Copies the value of NAME in "NAME=VALUE NAME=VALUE ..."; one that is LAST holds blanks and
+ * reaches to the end of the line. */
+static bool read_field(const char *line, const char *name, bool last, char *ret, size_t room) {
+    size_t front = strlen(name);
+    for (const char *at = line; *at != '\0'; at += strspn(at, " ")) {
+        size_t size = strcspn(at, " ");
+        if (strncmp(at, name, front) == 0 && at[front] == '=') {
+            size_t value = last ? strlen(at) - front - 1 : size - front - 1;
+            if (value >= room)
+                return false;
+            memcpy(ret, at + front + 1, value);
+            ret[value] = '\0';
+            return true;
+        }
+        at += size;
+    }
+    return false;
+}
+
+static enum pmi_next answer_put(struct pmi *p, const char *line, struct buf *answer) {
+    char key[PMI_KEY_MAX + 1];
+    char value[PMI_VALUE_MAX + 1];
+    struct error err = {0};
+    bool good = read_field(line, "key", false, key, sizeof(key)) &&
+                read_field(line, "value", true, value, sizeof(value)) &&
+                pmi_space_put(&p->fresh, key, value, &err) == 0;
+    (void)buf_printf(answer, NULL, "cmd=put_result rc=%d msg=%s\n", good ? 0 : -1,
+                     good ? "success" : "refused");
+    return PMI_ANSWERED;
+}
+
+static enum pmi_next answer_get(const struct pmi *p, const char *line, struct buf *answer) {
+    char key[PMI_KEY_MAX + 1];
+    const char *value = NULL;
+    if (read_field(line, "key", false, key, sizeof(key))) {
+        value = strcmp(key, mapping_key) != 0 ? pmi_space_get(&p->space, key)
+                : p->mapping[0] != '\0'       ? p->mapping
+                                              : NULL;
+        if (value == NULL)
+            value = pmi_space_get(&p->fresh, key);
+    }
+    if (value != NULL)
+        (void)buf_printf(answer, NULL, "cmd=get_result rc=0 msg=success value=%s\n", value);
+    else
+        (void)buf_printf(answer, NULL, "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
+    return PMI_ANSWERED;
+}
+
+static enum pmi_next answer_rest(const struct pmi *p, const char *command, struct buf *answer) {
+    static const char *const refused[][2] = {{"spawn", "spawn_result"},
+                                             {"publish_name", "publish_result"},
+                                             {"unpublish_name", "unpublish_result"},
+                                             {"lookup_name", "lookup_result"}};
+    if (strcmp(command, "init") == 0)
+        (void)buf_printf(answer, NULL,
+                         "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+    else if (strcmp(command, "get_maxes") == 0)
+        (void)buf_printf(answer, NULL, "cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d\n",
+                         PMI_NAME_SIZE, PMI_KEY_MAX, PMI_VALUE_MAX);
+    else if (strcmp(command, "get_appnum") == 0)
+        (void)buf_printf(answer, NULL, "cmd=appnum appnum=0\n");
+    else if (strcmp(command, "get_my_kvsname") == 0)
+        (void)buf_printf(answer, NULL, "cmd=my_kvsname kvsname=%s\n", p->name);
+    else if (strcmp(command, "get_universe_size") == 0)
+        (void)buf_printf(answer, NULL, "cmd=universe_size size=%u\n", p->size);
+    else if (strcmp(command, "finalize") == 0)
+        (void)buf_printf(answer, NULL, "cmd=finalize_ack\n");
+    else if (strcmp(command, "abort") != 0) { /* after that the program exits by itself */
+        for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+            if (strcmp(command, refused[i][0]) == 0) {
+                (void)buf_printf(answer, NULL, "cmd=%s rc=-1 msg=not_offered\n", refused[i][1]);
+                return PMI_ANSWERED;
+            }
+        return PMI_BROKEN;
+    }
+    return PMI_ANSWERED;
+}
+
+enum pmi_next pmi_line(struct pmi *p, const char *line, size_t size, struct buf *answer) {
+    char text[PMI_LINE_MAX + 1];
+    char command[PMI_KEY_MAX + 1];
+    if (size > PMI_LINE_MAX || memchr(line, '\0', size) != NULL || p->waits)
+        return PMI_BROKEN;
+    memcpy(text, line, size);
+    text[size] = '\0';
+    /* A request to spawn has several lines: mcmd=spawn ... endcmd. */
+    if (!read_field(text, "cmd", false, command, sizeof(command)) &&
+        !read_field(text, "mcmd", false, command, sizeof(command)))
+        return PMI_BROKEN;
+    if (strcmp(command, "put") == 0)
+        return answer_put(p, text, answer);
+    if (strcmp(command, "get") == 0)
+        return answer_get(p, text, answer);
+    if (strcmp(command, "barrier_in") != 0)
+        return answer_rest(p, command, answer);
+    p->waits = true;
+    return PMI_BARRIER;
+}
+
+void pmi_pass(struct pmi *p, struct buf *answer) {
+    if (p->waits)
+        (void)buf_printf(answer, NULL, "cmd=barrier_out\n");
+    p->waits = false;
+}
+
+/* Appends a block of HOSTS with SLOTS each; its first one has the number FIRST. */
+static size_t add_block(char ret[PMI_MAPPING_SIZE], size_t used, size_t first, size_t hosts,
+                        unsigned slots) {
+    if (hosts == 0 || used >= PMI_MAPPING_SIZE)
+        return used;
+    return used + (size_t)snprintf(ret + used, PMI_MAPPING_SIZE - used, ",(%zu,%zu,%u)", first,
+                                   hosts, slots);
+}
+
+void pmi_mapping(const struct cluster *c, char ret[PMI_MAPPING_SIZE]) {
+    size_t used = (size_t)snprintf(ret, PMI_MAPPING_SIZE, "(vector");
+    size_t number = 0; /* of a host among those that are left */
+    size_t hosts = 0;  /* of the block */
+    unsigned slots = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->hosts[i].gone)
+            continue;
+        if (hosts > 0 && c->hosts[i].slots != slots) {
+            used = add_block(ret, used, number - hosts, hosts, slots);
+            hosts = 0;
+        }
+        slots = c->hosts[i].slots;
+        hosts++;
+        number++;
+    }
+    used = add_block(ret, used, number - hosts, hosts, slots);
+    if (used + 1 < PMI_MAPPING_SIZE)
+        (void)snprintf(ret + used, PMI_MAPPING_SIZE - used, ")");
+    else
+        ret[0] = '\0';
+}
+
+static int set_number(struct argv *environment, const char *name, unsigned value,
+                      struct error *err) {
+    char text[16];
+    (void)snprintf(text, sizeof(text), "%u", value);
+    return argv_set_env(environment, name, text, err);
+}
+
+int pmi_environment(int fd, unsigned rank, unsigned size, struct argv *environment,
+                    struct error *err) {
+    if (set_number(environment, "PMI_FD", (unsigned)fd, err) != 0 ||
+        set_number(environment, "PMI_RANK", rank, err) != 0)
+        return -1;
+    return set_number(environment, "PMI_SIZE", size, err);
+}
