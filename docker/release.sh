@@ -9,12 +9,12 @@
 #   ringmaster_launcher-VERSION-...whl       the same for `pip install`
 # and ringmaster-VERSION-manifests.tar.gz (Kubernetes, Kubeflow, Grafana) and SHA256SUMS.
 # The same commit gives the same bytes: times are those of SOURCE_DATE_EPOCH, or of the last commit.
-# RELEASE_ARCHES lists the processors, x86_64 by default; for aarch64 nothing has been tested.
+# RELEASE_ARCHES lists the processors: "x86_64 aarch64" by default.
 set -eu
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 out=${2:-$top/build/dist}
-arches=${RELEASE_ARCHES:-x86_64}
+arches=${RELEASE_ARCHES:-x86_64 aarch64}
 
 fail() {
     echo "release.sh: $*" >&2
@@ -87,7 +87,7 @@ EOF
 
 wheel() {
     python3 "$top/docker/release/wheel.py" "$version" "$static/bin/ringmaster" "$work/licences" \
-        "manylinux_2_17_$1.manylinux2014_$1" "$work/out" >/dev/null
+        "manylinux_2_17_$1.manylinux2014_$1.musllinux_1_1_$1" "$work/out" >/dev/null
 }
 
 first=

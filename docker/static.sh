@@ -4,11 +4,10 @@
 #
 #   sh docker/static.sh [x86_64|aarch64] [FOLDER]
 #
-# The first argument is the processor of the image, x86_64 by default (for aarch64 nothing has been
-# tested). FOLDER is build/static-ARCHITECTURE by default, and its bin/ has the program. The compiler
-# comes from PyPI (docker/static/zig.lock) with the C library musl, the other libraries are built from
-# Debian's sources. All of it is kept in .cache/static, so the first call takes minutes and the next
-# ones seconds.
+# The first argument is the processor of the image, x86_64 by default. FOLDER is
+# build/static-ARCHITECTURE by default, and its bin/ has the program. The compiler comes from PyPI
+# (docker/static/zig.lock) with the C library musl, the other libraries are built from Debian's sources.
+# All of it is kept in .cache/static, so the first call takes minutes and the next ones seconds.
 #
 # Nothing of this machine or of the time is in the program: the same tree gives the same bytes.
 set -eu

@@ -11,7 +11,7 @@ for program in cmake ninja perl pkg-config dpkg-deb; do
     command -v $program >/dev/null || { echo "skipped: no $program"; exit 77; }
 done
 version=$(sed -n 's/^project(ringmaster VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-export RELEASE_ARCHES="${RELEASE_ARCHES:-x86_64}"
+arches=${RELEASE_ARCHES:-x86_64 aarch64}
 
 made() { sh docker/release.sh "$version" "$1" >"$work/said" 2>&1 || { tail -n 5 "$work/said"; return 1; }; }
 refused() { ! sh docker/release.sh "$1" "$work/none" >"$work/said" 2>&1 && grep -q "$2" "$work/said"; }
@@ -30,6 +30,28 @@ check "as that version" said "^ringmaster $version\$"
 check "licences of all libraries are with it" grep -q 'openssl' \
     "$work/ringmaster-$version-linux-x86_64/share/doc/ringmaster/copyright"
 check "the package needs no other" sh -c "! dpkg-deb -f '$work/one/ringmaster_${version}_amd64.deb' Depends | grep ."
+
+for arch in $arches; do
+    case $arch in
+    x86_64) debian=amd64 machine=X86-64 ;;
+    *) debian=arm64 machine=AArch64 ;;
+    esac
+    package=$work/one/ringmaster_${version}_$debian.deb
+    wheel=$(echo "$work/one/ringmaster_launcher-$version"-py3-none-*"_$arch.whl")
+    check "the package for $arch is one" test "$(dpkg-deb -f "$package" Architecture)" = $debian
+    dpkg-deb -x "$package" "$work/deb-$arch"
+    mkdir "$work/tar-$arch" "$work/wheel-$arch"
+    tar -C "$work/tar-$arch" --strip-components 1 -xzf "$work/one/ringmaster-$version-linux-$arch.tar.gz"
+    python3 -m zipfile -e "$wheel" "$work/wheel-$arch"
+    check "the tarball's program is for $arch" sh -c "readelf -h '$work/tar-$arch/bin/ringmaster' | grep -q 'Machine:.*$machine'"
+    check "the package has the same one" cmp "$work/tar-$arch/bin/ringmaster" "$work/deb-$arch/usr/bin/ringmaster"
+    check "the wheel has the same one" cmp "$work/tar-$arch/bin/ringmaster" \
+        "$work/wheel-$arch/ringmaster_launcher-$version.data/scripts/ringmaster"
+    for tag in manylinux2014 musllinux_1_1; do
+        check "the wheel is tagged $tag for $arch" grep -qx "Tag: py3-none-${tag}_$arch" \
+            "$work/wheel-$arch/ringmaster_launcher-$version.dist-info/WHEEL"
+    done
+done
 
 python3 -m venv "$work/venv"
 check "pip takes the wheel" says "$work/venv/bin/pip" install --quiet --no-index \

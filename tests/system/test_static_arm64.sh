@@ -1,0 +1,99 @@
+#!/bin/sh
+# The static launcher for arm64 (docker/static.sh aarch64) on this machine, each of its processes in QEMU's user-mode
+# emulation: two hosts join, launch and judge. mpirun and the ranks' programs are this machine's. In sh tests/run.sh
+# long alone, as compiler and emulator come from the network; CASES="..." runs some of them.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+top=$(cd "$(dirname "$0")/../.." && pwd)
+dynamic=${RINGMASTER_BIN:-$top/build/release/bin}
+. "$(dirname "$0")/lib.sh"
+
+[ "$DRIVER" = ns ] || skip "its hosts are namespaces of this machine"
+[ -n "${RINGMASTER_LONG:-}${CASES:-}" ] || skip "builds a compiler's worth of libraries: sh tests/run.sh long"
+[ "$(uname -m)" = x86_64 ] || skip "it emulates arm64 on x86-64"
+for program in cmake ninja perl pkg-config; do
+    command -v $program >/dev/null || skip "no $program"
+done
+sh "$system/arm64_emulator.sh" "$top/.cache/static/qemu" || exit
+qemu=$top/.cache/static/qemu/qemu-aarch64
+"$qemu" --version | head -n 1
+sh "$top/docker/static.sh" aarch64 || { echo "FAILED: docker/static.sh aarch64"; exit 1; }
+
+# The kernel starts programs for arm64 with the emulator as long as this script runs: it opens the emulator now (F), so
+# hosts need no file of it.
+formats=$(mktemp -d)
+format=ringmaster-arm64-$$
+forget() {
+    [ ! -e "$formats/$format" ] || echo -1 >"$formats/$format"
+    umount "$formats" 2>/dev/null
+    rmdir "$formats"
+}
+trap 'server_down; ring_down; forget' EXIT
+mount -t binfmt_misc binfmt_misc "$formats" 2>/dev/null || skip "the kernel has no binfmt_misc"
+printf '%s' ":$format:M::\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02\\x00\\xb7\\x00:\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x00\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xfe\\xff\\xff\\xff:$qemu:F" \
+    >"$formats/register" || skip "the kernel takes no format"
+
+folder=$top/build/static-arm64-tests
+rm -rf "$folder"
+mkdir -p "$folder/bin"
+cp "$top/build/static-aarch64/bin/ringmaster" "$folder/bin/"
+for name in train ringmaster-transfer; do ln -s ringmaster "$folder/bin/$name"; done
+ln -s "$dynamic/lag" "$folder/bin/"
+export RINGMASTER_BIN="$folder/bin"
+
+it_is_a_program_for_arm64() {
+    check "its machine is arm64" holds "$(readelf -hW "$RINGMASTER_BIN/ringmaster")" AArch64
+    check "no library is needed" lacks "$(readelf -dW "$RINGMASTER_BIN/ringmaster")" NEEDED
+    check "it has 6 MB at most" at_most "$(wc -c <"$RINGMASTER_BIN/ringmaster")" 6000000
+    check "it runs" equal "$("$RINGMASTER_BIN/ringmaster" --version)" "$("$dynamic/ringmaster" --version)"
+}
+
+the_trainer_is_not_there() {
+    ring 1
+    start_all -- train --data synthetic
+    all_end 60 127 1 || return
+    all_name 'ringtrain' 1
+}
+
+one_host() {
+    ring 1
+    start_all -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE on $SM_CURRENT_HOST"'
+    all_end 60 0 1 || return
+    check "the rank's line is marked" holds "$(hosts log 1)" "[algo-1 rank 0] rank 0 of 1 on algo-1"
+}
+
+two_hosts() {
+    ring 2
+    start_all -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE"'
+    all_end 120 0 $everyone || return
+    check "rank 1 has run" holds "$(hosts log 2)" "[algo-2 rank 1] rank 1 of 2"
+    nothing_is_left
+}
+
+a_rank_fails() {
+    ring 2
+    start_all -- train -- sh -c '[ $RANK = 0 ] || { echo "no such file" >&2; exit 3; }; exec sleep 60'
+    all_end 120 3 $everyone || return
+    all_name 'program: algo-2 rank 1: exited with 3' $everyone
+    all_name 'no such file' $everyone
+}
+
+a_host_is_lost() {
+    ring 2
+    start_all -- train -- sh -c 'echo runs; exec sleep 60'
+    check "it runs" wait_for 60 says 2 'rank 1] runs' || return
+    hosts kill 2
+    all_end 60 73 1 || return
+    all_name 'algo-2' 1
+}
+
+it_is_stopped() {
+    ring 2
+    start_all -- train -- sh -c 'trap "exit 0" TERM; echo runs; while :; do sleep 0.1; done'
+    for host in $everyone; do check "host $host runs" wait_for 60 says "$host" '] runs' || return; done
+    hosts stop 2
+    all_end 60 143 $everyone
+}
+
+CASES=${CASES:-it_is_a_program_for_arm64 the_trainer_is_not_there one_host two_hosts a_rank_fails a_host_is_lost it_is_stopped}
+run_cases
+finish

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Whole jobs by the static launcher (docker/static.sh) in place of the one that is built for this machine: other
+# scripts of this folder, with a RINGMASTER_BIN in which everything but the launcher is that build's. In sh
+# tests/run.sh long alone; SCRIPTS="job https" runs some of them.
+set -u
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+system=$top/tests/system
+dynamic=${RINGMASTER_BIN:-$top/build/release/bin}
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+[ -n "${RINGMASTER_LONG:-}${SCRIPTS:-}" ] || skip "builds a compiler's worth of libraries: sh tests/run.sh long"
+[ -x "$dynamic/train" ] || skip "$dynamic/train is not built"
+for program in cmake ninja perl pkg-config; do
+    command -v $program >/dev/null || skip "no $program"
+done
+sh "$top/docker/static.sh" || { echo "FAILED: docker/static.sh"; exit 1; }
+
+# A copy, beside which the launcher finds ringtrain.
+folder=$top/build/static-tests
+rm -rf "$folder"
+mkdir -p "$folder/bin"
+ln -s "$(dirname "$dynamic")/tests" "$folder/tests"
+for program in "$dynamic"/*; do ln -s "$program" "$folder/bin/"; done
+rm -f "$folder/bin/ringmaster" "$folder/bin/train" "$folder/bin/ringmaster-transfer"
+cp "$top/build/static-x86_64/bin/ringmaster" "$folder/bin/ringmaster"
+for name in train ringmaster-transfer; do ln -s ringmaster "$folder/bin/$name"; done
+export RINGMASTER_BIN="$folder/bin" RINGMASTER_STATIC=1
+
+failed=0 skipped=0
+step() {
+    echo "== $*"
+    "$@"
+    case $? in
+    0) ;;
+    77) skipped=$((skipped + 1)) ;;
+    *) failed=$((failed + 1)) ;;
+    esac
+}
+
+for script in ${SCRIPTS:-job https uploads sources bad_input faults}; do
+    case $script in
+    faults) for workload in sh mpi; do step env WORKLOAD=$workload HOSTS=3 sh "$system/faults.sh"; done ;;
+    *) step sh "$system/test_$script.sh" ;;
+    esac
+done
+echo "$failed scripts failed, $skipped were skipped or had cases skipped"
+[ "$failed" = 0 ] || exit 1
+[ "$skipped" = 0 ] || exit 77
