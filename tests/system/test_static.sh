@@ -105,12 +105,21 @@ one_host() {
     all_end 60 143 1
 }
 
-# Three hosts meet by the names in /etc/hosts and all tell of what the image lacks.
+# Three hosts meet by the names in /etc/hosts and start their ranks without mpirun; all tell of the one that fails, and of
+# an mpirun that was asked for.
 three_hosts() {
     ring 3
-    for host in $everyone; do in_root "$host" -- train -- true; done
-    all_end 90 "$1" $everyone || return
-    all_name "$2" $everyone
+    for host in $everyone; do in_root "$host" -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE"'; done
+    all_end 90 0 $everyone || return
+    check "rank 2 has run" holds "$(hosts log 3)" '[algo-3 rank 2] rank 2 of 3'
+    ring 3
+    for host in $everyone; do in_root "$host" -- train -- sh -c '[ $RANK != 1 ] || exit 3; exec sleep 60'; done
+    all_end 90 3 $everyone || return
+    all_name 'algo-2 rank 1: exited with 3' $everyone
+    ring 3
+    for host in $everyone; do in_root "$host" -e RINGMASTER_LAUNCHER=mpirun -- train -- true; done
+    all_end 90 127 $everyone || return
+    all_name mpirun $everyone
 }
 
 # A user by name comes from /etc/passwd.
@@ -132,7 +141,7 @@ a_large_environment() {
 
 jobs_in() {
     enter "$1" || return 0
-    one_host && a_large_environment && three_hosts 127 'the program "mpirun" is not in PATH'
+    one_host && a_large_environment && three_hosts
 }
 
 debian_12() { jobs_in debian-12 && a_user nobody 65534; }
