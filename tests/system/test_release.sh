@@ -11,6 +11,9 @@ for program in cmake ninja perl pkg-config dpkg-deb; do
     command -v $program >/dev/null || { echo "skipped: no $program"; exit 77; }
 done
 version=$(sed -n 's/^project(ringmaster VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+# Both of one commit, whatever is committed meanwhile.
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
 arches=${RELEASE_ARCHES:-x86_64 aarch64}
 
 made() { sh docker/release.sh "$version" "$1" >"$work/said" 2>&1 || { tail -n 5 "$work/said"; return 1; }; }
