@@ -1,11 +1,13 @@
 #!/bin/sh
-# Makes sure that the engine has the base image, debian:bookworm-slim: pulled where a registry can be
-# reached, else made on this machine by mmdebstrap, or by debootstrap where that is not installed (root).
+# Makes sure that the engine has the base image, debian:bookworm-slim or that of another SUITE: pulled
+# where a registry can be reached, else made on this machine by mmdebstrap, or by debootstrap where that
+# is not installed (root).
 #
-#   sh docker/base.sh           needs an engine: sh docker/engine.sh sh docker/base.sh
+#   sh docker/base.sh [SUITE]   needs an engine: sh docker/engine.sh sh docker/base.sh
 set -eu
 
-image=debian:bookworm-slim
+suite=${1:-bookworm}
+image=debian:$suite-slim
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
 docker image inspect "$image" >/dev/null 2>&1 && exit 0
@@ -28,16 +30,16 @@ root=$work/root
 by_mmdebstrap() {
     mmdebstrap --mode=root --variant=minbase --format=directory --include=usr-is-merged \
         --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --aptopt='Acquire::Languages "none"' \
-        --dpkgopt=force-unsafe-io bookworm "$root" "deb $mirror bookworm main"
+        --dpkgopt=force-unsafe-io "$suite" "$root" "deb $mirror $suite main"
     rm -f "$root/etc/apt/apt.conf.d/99mmdebstrap" "$root/etc/dpkg/dpkg.cfg.d/99mmdebstrap"
 }
-by_debootstrap() { debootstrap --variant=minbase bookworm "$root" "$mirror"; }
+by_debootstrap() { debootstrap --variant=minbase "$suite" "$root" "$mirror"; }
 "by_$maker" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >&2; echo "base.sh: $maker failed" >&2; exit 69; }
 
 cat >"$root/etc/apt/sources.list" <<END
-deb $mirror bookworm main
-deb $mirror bookworm-updates main
-deb http://deb.debian.org/debian-security bookworm-security main
+deb $mirror $suite main
+deb $mirror $suite-updates main
+deb http://deb.debian.org/debian-security $suite-security main
 END
 # What the official slim image leaves out, too: documents, caches, and packages' lists.
 cat >"$root/etc/dpkg/dpkg.cfg.d/slim" <<'END'

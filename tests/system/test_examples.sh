@@ -293,7 +293,16 @@ assert (objective, tuning["HyperParameterTuningJobName"]) in searched, searched
 END
 }
 
-CASES=${CASES:-jobs_and_tuning requests_are_the_service_s every_job_has_a_variant_with_gpus
+# Its first Dockerfile is that of an example which test_frameworks.sh builds.
+the_readme_shows_an_example() {
+    check "it is PyTorch's" equal "$(sed -n '/^```Dockerfile$/,/^```$/p' "$top/README.md" | sed '1d;/^```$/,$d')" \
+        "$(cat "$top/examples/pytorch/Dockerfile")"
+    for example in pytorch lightning jax mpi; do
+        check "$example has five lines" equal "$(wc -l <"$top/examples/$example/Dockerfile")" 5
+    done
+}
+
+CASES=${CASES:-the_readme_shows_an_example jobs_and_tuning requests_are_the_service_s every_job_has_a_variant_with_gpus
     several_machines_give_their_gpus compose_gives_each_container_a_gpu scripts_ask_for_what_the_job_has
     the_role_may_do_what_uploads_need dashboard}
 run_cases

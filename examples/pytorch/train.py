@@ -1,0 +1,62 @@
+"""Data-parallel training with PyTorch, which goes on from its last checkpoint.
+
+The process group is made from the environment: nothing here knows Ringmaster."""
+import os
+
+import torch
+import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing.errors import record
+from torch.nn.parallel import DistributedDataParallel
+
+STEPS = int(os.environ.get("STEPS", "100"))
+CHECKPOINT = os.environ.get("CHECKPOINT", "/opt/ml/checkpoints/last.pt")
+
+
+def batch_of(step, rank, device):
+    """Sixty-four numbers and their sine, others for each step and rank."""
+    generator = torch.Generator().manual_seed(step * 1000 + rank)
+    x = torch.rand(64, 1, generator=generator) * 6
+    return x.to(device), x.sin().to(device)
+
+
+def save(model, optimizer, step):
+    state = {"model": model.module.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+    torch.save(state, CHECKPOINT + ".new")
+    os.replace(CHECKPOINT + ".new", CHECKPOINT)
+
+
+@record  # an exception stands in the failure file, with its line
+def main():
+    cuda = torch.cuda.is_available()
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if cuda else torch.device("cpu")
+    if cuda:
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if cuda else "gloo")
+    rank = dist.get_rank()
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(1, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1))
+    model = DistributedDataParallel(net.to(device))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    step = 0
+    # Only the first rank's host has the file.
+    state = [torch.load(CHECKPOINT) if rank == 0 and os.path.exists(CHECKPOINT) else None]
+    dist.broadcast_object_list(state)
+    if state[0] is not None:
+        model.module.load_state_dict(state[0]["model"])
+        optimizer.load_state_dict(state[0]["optimizer"])
+        step = state[0]["step"]
+    print(f"rank {rank} of {dist.get_world_size()} begins at step {step}")
+    while step < STEPS:
+        x, y = batch_of(step, rank, device)
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        step += 1
+        if rank == 0 and step % 20 == 0:
+            print(f"train step={step} loss={loss.item():.4f}")
+            save(model, optimizer, step)
+    dist.destroy_process_group()
+
+
+main()
