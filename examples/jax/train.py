@@ -32,12 +32,13 @@ def main():
     mesh = Mesh(np.array(jax.devices()), ("data",))
     split = NamedSharding(mesh, PartitionSpec("data"))
     whole = NamedSharding(mesh, PartitionSpec())
-    numbers = np.random.default_rng(0)
-    weights = jax.device_put({"in": numbers.normal(size=(1, 32)), "bias": numbers.normal(size=32),
-                              "out": numbers.normal(size=(32, 1)) / 6}, whole)
+    numbers = np.random.default_rng(0)  # the same weights everywhere
+    shapes = {"in": (1, 32), "bias": (32,), "out": (32, 1)}
+    weights = jax.device_put({name: numbers.normal(0, 0.5, shape).astype(np.float32)
+                              for name, shape in shapes.items()}, whole)
     own = np.random.default_rng(jax.process_index())
     for step in range(1, STEPS + 1):
-        x = own.uniform(0, 6, (EACH * jax.local_device_count(), 1))
+        x = own.uniform(0, 6, (EACH * jax.local_device_count(), 1)).astype(np.float32)
         weights, loss = train_step(weights, jax.make_array_from_process_local_data(split, x),
                                    jax.make_array_from_process_local_data(split, np.sin(x)))
         if jax.process_index() == 0 and step % 20 == 0:
