@@ -62,11 +62,13 @@ one_host() {
 }
 
 two_hosts() {
-    ring 2
-    start_all -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE"'
-    all_end 120 0 $everyone || return
-    check "rank 1 has run" holds "$(hosts log 2)" "[algo-2 rank 1] rank 1 of 2"
-    nothing_is_left
+    for launcher in mpirun direct; do
+        ring 2
+        start_all -e RINGMASTER_LAUNCHER=$launcher -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE"'
+        all_end 120 0 $everyone || return
+        check "rank 1 has run by $launcher" holds "$(hosts log 2)" "[algo-2 rank 1] rank 1 of 2"
+        nothing_is_left
+    done
 }
 
 a_rank_fails() {
