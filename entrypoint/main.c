@@ -185,7 +185,7 @@ static int run_docs(const char *const *words, struct error *err) {
 
 static int run_plan(const char *const *words, struct error *err) {
     cleanup_buf struct buf text;
-    cleanup_buf struct buf clean; /* the words may include hyperparameters whose names are secret */
+    cleanup_buf struct buf clean; /* the words may include secret hyperparameters */
     struct job job = {0};
     struct probe probe;
     buf_init(&text, print_max);

@@ -1,4 +1,4 @@
-/* Checks of an output path before the work whose result is written there.
+/* Checks of an output path before the work that writes there.
  *
  * They find errors early, and keep existing files of others from being overwritten. */
 #ifndef COMMON_FILE_OUTPUT_PATH_H

@@ -22,7 +22,7 @@ static enum log_level lowest = LOG_INFO;
 static struct log_sink lines_go;
 static struct log_listener listens;
 static enum log_form form = LOG_TEXT;
-static int terminal = -1; /* descriptor of the terminal whose width LOG_TERMINAL uses */
+static int terminal = -1; /* descriptor of the terminal; LOG_TERMINAL uses its width */
 static bool coloured;
 
 void log_set_who(const char *who) {

@@ -42,7 +42,8 @@ void status_line_show(struct status_line *line, int64_t now, double fraction, co
 void status_line_clear(struct status_line *line);
 
 /* Writes what such a line is on a terminal of COLUMNS, with colours or without: the bar, and as
- * much of TEXT as fits. Returns the size. For those who do not write to the terminal at once. */
+ * much of TEXT as fits. Returns the size. For callers that do not write to the terminal themselves.
+ */
 enum { STATUS_LINE_BYTES = STATUS_LINE_MAX + 64 };
 size_t status_line_draw(char ret[STATUS_LINE_BYTES], size_t columns, bool colour, double fraction,
                         const char *text);

@@ -36,7 +36,7 @@ struct progress_state {
 /* Creates the memory. Returns its descriptor, or -1. */
 int progress_create(struct error *err);
 /* For the supervisor: maps the memory of FD, which stays the caller's. Memory of another size, or
- * whose size is not sealed, is refused. */
+ * of a size that is not sealed, is refused. */
 int progress_adopt(struct progress *p, int fd, struct error *err);
 /* For the program: maps the memory at PATH. Does nothing if PATH is NULL or its descriptor was not
  * inherited. */
@@ -47,7 +47,7 @@ void progress_mark(struct progress *p, uint64_t step, uint64_t patience_seconds)
 /* Adds the time of one step, of which DATA_NS were spent waiting for data. Call it before the mark
  * of that step. */
 void progress_work(struct progress *p, uint64_t work_ns, uint64_t data_ns);
-/* Tells how many steps there are in all, for people who watch. */
+/* Sets the number of steps in all, for the progress line. */
 void progress_total(struct progress *p, uint64_t steps);
 struct progress_state progress_read(const struct progress *p);
 

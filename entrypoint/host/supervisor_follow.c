@@ -1,4 +1,4 @@
-/* The end of a life whose master is lost: this host will follow another one. */
+/* The end of a role after its master is lost: this host will follow another one. */
 #include "common/clock.h"
 #include "common/log/log.h"
 #include "entrypoint/host/supervisor.h"

@@ -46,7 +46,7 @@ struct job_request {
     bool once_per_host;
 };
 
-/* Keeps hyperparameters whose names say that they are secret out of logs and failure file. */
+/* Keeps hyperparameters with names that say "secret" out of logs and failure file. */
 static int redact_secrets(const struct hyperparameters *h, struct error *err) {
     for (size_t i = 0; i < h->count; i++)
         if (redact_is_secret_name(h->items[i].name) &&

@@ -1,6 +1,6 @@
 /* Where a cluster's description comes from, first that applies:
  *   1. RINGMASTER_HOSTS, with RINGMASTER_HOST (cluster/platform_variables.h). It wins over
- * SageMaker's file, whose interface, instance type and groups are then not used either.
+ * SageMaker's file: interface, instance type and groups of that are then not used either.
  *   2. BASE/input/config/resourceconfig.json (cluster/platform_sagemaker.h).
  *   3. the variables of another platform that lists hosts (cluster/platform_table.h);
  * RINGMASTER_PLATFORM chooses it, or none.

@@ -32,7 +32,8 @@ static const struct row table[] = {
     {"RINGMASTER_HOST", TEXT, FIELD(host), 0, 0, 0, NULL,
      "which of them this host is (default: found by its name or address)"},
     {"RINGMASTER_PLATFORM", PLATFORM, FIELD(platform), 0, 0, 0, NULL,
-     "whose variables describe the hosts: slurm, vertex, azure-batch, skypilot, dstack, volcano, "
+     "the platform that describes the hosts in its variables: slurm, vertex, azure-batch, "
+     "skypilot, dstack, volcano, "
      "lsf, pbs, mpi-operator, tensorflow, aws-batch, azure-ml, kubeflow, runpod, kubernetes, "
      "pai-dlc (default: found), pytorchjob or torch; none: this host is alone, whatever the "
      "variables say"},

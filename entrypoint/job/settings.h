@@ -40,7 +40,7 @@ struct settings {
     const char *key_file;
     const char *user;        /* user of the programs (os/run_as.h); NULL: this process's */
     const char *run;         /* directory for sockets; NULL: /run, else /tmp */
-    const char *sharded;     /* channels whose objects hosts share, a,b */
+    const char *sharded;     /* channels with objects that hosts share, a,b */
     const char *checkpoints; /* this and the next: see upload_targets.h */
     const char *output;
     const char *base_dir; /* SAGEMAKER_BASE_DIR, default /opt/ml */

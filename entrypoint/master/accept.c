@@ -79,7 +79,7 @@ static struct member *member_with_link(const struct master *m, const char *name)
     return NULL;
 }
 
-/* A member whose connection was silent has connected again: its link continues over the new
+/* A member has connected again after its connection was silent: its link continues over the new
  * connection (host/worker/redial.h). */
 static void resume(struct master *m, struct link *link, const json_t *message) {
     struct error why;

@@ -1,7 +1,7 @@
 /* Accepting of connections at the master.
  *
  * It listens from the start to the end, also while this host or others still download what they
- * need (fetch_wait.h). A peer says who it is in its first message and is handed on: to join, to
+ * need (fetch_wait.h). A peer identifies itself in its first message and is handed on: to join, to
  * rejoin while the job runs, to duplicate_name if it claims this host's name, or to leader_query if
  * it asks which host leads the job. A peer without a place here is told why. */
 #ifndef ENTRYPOINT_MASTER_ACCEPT_H

@@ -10,7 +10,7 @@
 /* Time for every host to end what the failed attempt left and to report that it is ready. */
 enum { CLEAR_SECONDS = 30 };
 
-/* Describes the attempt whose verdict goes into the log tail. */
+/* Describes the attempt for the log tail, with its verdict. */
 static struct restart_facts facts(const struct master *m, unsigned attempt) {
     return (struct restart_facts){.cluster = &m->s.job->cluster,
                                   .verdict = &m->failed,

@@ -20,7 +20,7 @@ void telling_meet(struct member *b, struct link *link);
 /* Returns true if a host is still connected, or if it follows a lost master and has yet to connect
  * to this one, which has ended the job before all hosts had come. */
 bool telling_is_expected(const struct master *m, size_t host);
-/* Returns true if a host whose lease runs has not acknowledged success. */
+/* Returns true if a host with a running lease has not acknowledged success. */
 bool telling_is_owed(const struct master *m);
 
 #endif

@@ -69,7 +69,8 @@ int addresses_find(const struct cluster *c, const char *address) {
     return -1;
 }
 
-/* Finds the host whose address is the SIZE bytes at WORD, perhaps followed by a full stop. */
+/* Finds the host that has the SIZE bytes at WORD as its address, perhaps followed by a full stop.
+ */
 static int find_word(const struct cluster *c, const char *word, size_t *size) {
     char text[ADDRESSES_NODE_SIZE] = "";
     if (*size > 0 && word[*size - 1] == '.')

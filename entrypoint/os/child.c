@@ -23,7 +23,7 @@ static void reset_signals(const struct child_options *o) {
     struct sigaction action = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++)
         (void)sigaction(number, &action,
-                        NULL); /* refused for KILL and STOP, whose action cannot change */
+                        NULL); /* refused for KILL and STOP, as their action cannot change */
     sigset_t held;
     (void)sigemptyset(&held);
     for (size_t i = 0; i < CHILD_HOLD_MAX; i++)

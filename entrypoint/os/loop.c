@@ -48,8 +48,8 @@ static bool is_overdue(const struct loop *l, int64_t now) {
     return t != NULL && now - t->deadline > stood_still;
 }
 
-/* Returns true to read more input before timers fire, because a deadline does not apply to a peer
- * whose data has already arrived. *BEHIND is when that began, 0: it has not. */
+/* Returns true to read more input before timers fire, because a deadline does not apply to data
+ * that has already arrived. *BEHIND is when that began, 0: it has not. */
 static bool catches_up(const struct loop *l, bool more, int64_t *behind) {
     const int64_t now = clock_now();
     if (!more || !is_overdue(l, now)) {

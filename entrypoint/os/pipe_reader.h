@@ -19,8 +19,8 @@ int pipe_reader_open(struct pipe_reader *t, struct loop *loop, int fd, const cha
                      struct tail *tail, void (*emit)(void *context, const char *line, size_t size),
                      void *context, struct error *err);
 
-/* Reads what is there now and emits a last line without end: for when the program has ended. Who
- * else holds the other end is heard further on. Closed already is fine. */
+/* Reads what is there now and emits a last line without end: for when the program has ended. Other
+ * processes that hold the other end are still read. Closed already is fine. */
 void pipe_reader_drain(struct pipe_reader *t);
 /* The same, and closes. */
 void pipe_reader_close(struct pipe_reader *t);

@@ -62,7 +62,7 @@ static struct process *find(const struct processes *all, pid_t pid) {
     return bsearch(&key, all->items, all->count, sizeof(key), by_pid);
 }
 
-/* Walks up from each process to one whose kinship is known, and records it for all on the way, so
+/* Walks up from each process to one of known kinship, and records it for all on the way, so
  * that no process is visited twice. A list that was read while processes came and went may contain
  * a cycle, so a walk takes at most as many steps as there are processes. */
 static void mark_descendants(struct processes *all) {

@@ -1,5 +1,5 @@
 /* The rows of what failures mean. One is named by what people have in their hands: an exit code
- * (73, host-lost), a signal (SIGSEGV, 139), or an error of a library, whose own numbers mean
+ * (73, host-lost), a signal (SIGSEGV, 139), or an error of a library, where its numbers mean
  * nothing as exit codes (mpi:15, nccl:2, ncclSystemError, cuda:700, xid:79). A row with signs is
  * also found by what a program's last lines or the kernel's say. */
 #ifndef ENTRYPOINT_OUTCOME_EXPLAIN_TABLE_H

@@ -55,7 +55,7 @@ bool view_allows(const struct view *r, const struct host_set *part);
 /* Returns true if it has one in all views of L; false as long as L had no room for a view that may
  * count. */
 bool quorum_allows(const struct quorum *l, const struct host_set *part);
-/* Likewise for a part whose MASTER has itself offered all views from number FIRST on. */
+/* Likewise for a part with a MASTER that has itself offered all views from number FIRST on. */
 bool quorum_allows_on(const struct quorum *l, const struct host_set *part, unsigned master,
                       unsigned first);
 

@@ -44,7 +44,7 @@ struct restart_decision {
     char why[RESTART_WHY_SIZE]; /* else: for people; "" if there is nothing to explain */
 };
 
-/* Adds an attempt whose ranks reported STEP at most, 0: none did. As long as no rank of any attempt
+/* Adds an attempt that got to STEP at most, 0: none did. As long as no rank of any attempt
  * has reported a step, no attempt counts as without progress. */
 void restart_progress_add(struct restart_progress *c, uint64_t step);
 

@@ -29,11 +29,11 @@ int64_t frame_version(const json_t *message) {
     return json_integer_value(json_object_get(message, "v"));
 }
 
-int frame_error_version(struct error *err, const char *who, int64_t version) {
+int frame_error_version(struct error *err, const char *peer, int64_t version) {
     return error_set(err, EXIT_CODE_CONFIG,
                      "%s speaks version %lld of the control link, this host version %d: another "
                      "image build",
-                     who, (long long)version, FRAME_VERSION);
+                     peer, (long long)version, FRAME_VERSION);
 }
 
 const char *frame_type(const json_t *message) {

@@ -1,8 +1,8 @@
 /* Message framing between supervisors, shims and agents: a length (u32, big-endian), then that many
  * bytes of JSON.
  *
- * The JSON is an object whose first member is "v": FRAME_VERSION. A read may hold part of a frame
- * or several. A peer may send anything, so everything is checked before use.
+ * The JSON is an object with "v": FRAME_VERSION as its first member. A read may hold part of a
+ * frame or several. A peer may send anything, so everything is checked before use.
  *
  * A change to the meaning of messages raises FRAME_VERSION. Two messages are the same in all
  * versions, so that incompatible builds can tell each other: `join` with "host", "fault_code" and
@@ -28,10 +28,10 @@ json_t *frame_new_for(int64_t version, const char *type);
 /* Returns the type of a message from frame_take(). */
 const char *frame_type(const json_t *message);
 
-/* Appends MESSAGE to OUT, whose maximum limits what can be queued. */
+/* Appends MESSAGE to OUT; OUT's maximum limits the queue. */
 int frame_put(struct buf *out, const json_t *message, struct error *err);
 
-/* Returns the size of the frame at AT, whose header must be there. */
+/* Returns the size of the frame at AT; its header must be there. */
 size_t frame_size(const char *at);
 
 /* Returns the version of a message from frame_take(). */
@@ -41,7 +41,7 @@ int64_t frame_version(const json_t *message);
  * is not complete yet, -1 if it is invalid: the stream is useless then. */
 int frame_take(struct buf *in, json_t **ret, struct error *err);
 
-/* Sets the error that WHO speaks VERSION, which this build does not. */
-int frame_error_version(struct error *err, const char *who, int64_t version);
+/* Sets the error that PEER speaks VERSION, which this build does not. */
+int frame_error_version(struct error *err, const char *peer, int64_t version);
 
 #endif

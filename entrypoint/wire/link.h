@@ -64,7 +64,7 @@ void link_send(struct link *l, json_t *message);
 void link_send_fd(struct link *l, json_t *message, int fd);
 /* Writes at once what can be written, for last messages before exiting. */
 void link_flush(struct link *l);
-/* Sends MESSAGE, whose reference it takes over, as far as the socket accepts it at once, and frees
+/* Sends MESSAGE and takes over the reference, as far as the socket accepts it at once, and frees
  * the link; also from within its callbacks. */
 void link_part(struct link *l, json_t *message);
 /* Returns this end's address as this host sees it; 0.0.0.0 on a unix socket. */
@@ -87,8 +87,8 @@ uint64_t link_taken(const struct link *l);
 /* Suspends the link: it neither reads nor writes nor notices the end of the connection until it is
  * released or resumed. Not from within its own callbacks. */
 void link_hold(struct link *l, bool held);
-/* Continues L over the connection of FRESH, an open link whose messages have all been written, and
- * frees FRESH. TAKEN is the peer's link_taken(). Returns false and leaves L unchanged if the peer's
+/* Continues L over the connection of FRESH, an open link with no message left to write, and frees
+ * FRESH. TAKEN is the peer's link_taken(). Returns false and leaves L unchanged if the peer's
  * number does not fit or L is broken. Callbacks of L may run before it returns. */
 bool link_resume(struct link *l, struct link *fresh, uint64_t taken, int64_t silence_seconds);
 

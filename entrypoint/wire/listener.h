@@ -51,7 +51,7 @@ struct listener {
     struct timer rest; /* then it listens again */
 };
 
-/* Opens it and takes over LISTENER, also on failure. TLS is NULL for a unix socket, whose peers
+/* Opens it and takes over LISTENER, also on failure. TLS is NULL for a unix socket, where peers
  * must belong to this process's user. */
 int listener_open(struct listener *d, struct loop *loop, int listener, SSL_CTX *tls,
                   const struct listener_events *events, void *context, struct error *err);

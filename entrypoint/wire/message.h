@@ -1,6 +1,6 @@
 /* Kinds of messages: the list in messages.def as an enum, with constructors and a printed table.
  *
- * A message is a frame (frame.h) whose "type" is in the list. One from a peer may have any type:
+ * A message is a frame (frame.h) with a "type" in the list. One from a peer may have any type:
  * MESSAGE_UNKNOWN. Members are checked by the receiver. */
 #ifndef ENTRYPOINT_WIRE_MESSAGE_H
 #define ENTRYPOINT_WIRE_MESSAGE_H

@@ -1,6 +1,6 @@
 /* TLS 1.3 with the job's key and nothing else: external PSK with (EC)DHE, the one suite
  * TLS_AES_256_GCM_SHA384 pinned on both sides (with OpenSSL's default list the key is silently left
- * out), no certificate, no ticket, no early data. Whoever lacks the key fails the handshake. */
+ * out), no certificate, no ticket, no early data. A peer without the key fails the handshake. */
 #ifndef ENTRYPOINT_WIRE_TLS_H
 #define ENTRYPOINT_WIRE_TLS_H
 

@@ -310,7 +310,7 @@ another_platform_counts_several() {
     start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=slum -- train -- true
     end_saying 65 'neither none nor a platform'
     start_all -e JOB_COMPLETION_INDEX=1 -- train -- true
-    end_saying 65 'JOB_COMPLETION_INDEX=1 (a Kubernetes Indexed Job, whose manifest says in RINGMASTER_COUNT how many)'
+    end_saying 65 'JOB_COMPLETION_INDEX=1 (a Kubernetes Indexed Job: its manifest says in RINGMASTER_COUNT how many)'
     start_all -e NOMAD_ALLOC_INDEX=1 -- train -- true
     end_saying 65 'NOMAD_ALLOC_INDEX=1 (Nomad) says that there are others'
     start_all -e NOMAD_ALLOC_INDEX=0 -- train -- true

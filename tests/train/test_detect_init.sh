@@ -44,7 +44,7 @@ same stem layer1.0.bn2.
 
 echo "what goes on with other weights constant is refused"
 train 66 given --steps 2
-says "step-000000001.safetensors is of a network whose norms are constant, not trained; give the same --init"
+says "step-000000001.safetensors is of a network with norms that are constant, not trained; give the same --init"
 train 66 given --steps 2 --init "$work/first.model/model.safetensors" --frozen-stages 1
 says "step-000000001.safetensors is of a training with --frozen-stages 2, not 1"
 

@@ -96,7 +96,7 @@ cp -r "$set" "$work/broken"
 head -c 700 "$set/train/0000001.jpg" >"$work/broken/train/0000001.jpg"
 echo "no picture" >"$work/broken/train/0000002.jpg"
 code 66 "$ringtrain" inspect coco "$work/broken"
-grep -q '2  images whose file is not a whole JPEG or PNG: 2, 3' "$work/out" ||
+grep -q '2  images with a file that is not a whole JPEG or PNG: 2, 3' "$work/out" ||
     { cat "$work/out" >&2; fail "damaged pictures were not found"; }
 cp "$work/broken/annotations/instances_train.json" "$work/plain.json"
 

@@ -17,8 +17,8 @@
 
 #include <stddef.h>
 
-/* Checks that model_dir_save could write CONFIG to FOLDER; creates FOLDER if it is missing. Call
- * it before the work whose result goes there. */
+/* Checks that model_dir_save could write CONFIG to FOLDER; creates FOLDER if it is missing. Call it
+ * before the work that is saved there. */
 int model_dir_check(const char *folder, const struct model_config *config, struct error *err);
 
 /* Creates FOLDER if it is missing. */

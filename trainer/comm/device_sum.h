@@ -15,8 +15,8 @@
  *     ... wait for the queue ...            the queue becomes idle
  *     device_sum_check(sum, err);           fails unless all of them finished
  *
- * Destroy a recording that contains sums before device_sum_finish. An implementation whose sums
- * cannot be recorded sets `unrecorded`: steps are then enqueued anew each time. */
+ * Destroy a recording that contains sums before device_sum_finish. An implementation that cannot
+ * record its sums sets `unrecorded`: steps are then enqueued anew each time. */
 #ifndef TRAINER_COMM_DEVICE_SUM_H
 #define TRAINER_COMM_DEVICE_SUM_H
 

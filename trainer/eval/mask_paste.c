@@ -167,7 +167,7 @@ static int add_ones(struct rle *mask, uint64_t *at, uint64_t from, uint64_t end,
     return 0;
 }
 
-/* Adds a column of the picture, whose values at the source rows are COLUMN. */
+/* Adds a column of the picture, with the values COLUMN at the source rows. */
 static int add_column(struct rle *mask, uint64_t *at, const struct rows *rows,
                       const struct axis *down, int64_t x, const float *column, struct error *err) {
     const int last = down->side + 2 * RING - 1;

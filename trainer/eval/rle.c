@@ -83,7 +83,7 @@ static inline void walk_on(struct walk *walk, uint32_t length) {
 }
 
 /* Returns true while both walks have pixels left, as the reference does: it also stops if both are
- * in an empty run at once. The second test matters only for masks whose runs do not add up, for
+ * in an empty run at once. The second test matters only for masks with runs that do not add up, for
  * which the reference would loop forever. */
 static inline bool walk_both(const struct walk *a, const struct walk *b) {
     if (a->left == 0 && b->left == 0)

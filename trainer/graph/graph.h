@@ -40,8 +40,8 @@ int graph_tensor(struct graph *graph, const char *name, enum dtype dtype, struct
                  enum tensor_role role, struct error *err);
 /* Room for one more operator. */
 int graph_reserve(struct graph *graph, struct error *err);
-/* Inserts OP, whose outputs exist, before operator NUMBER, which moves up by one, as do those
- * after it. */
+/* Inserts OP, with its outputs made already, before operator NUMBER. That one and those after it
+ * move up by one. */
 int graph_insert(struct graph *graph, int number, const struct op *op, struct error *err);
 /* For shape rules: makes output SLOT, an activation. */
 int graph_set_output(struct graph *graph, struct op *op, int slot, enum dtype dtype,

@@ -247,8 +247,8 @@ struct op {
     enum op_kind kind;
     int inputs[OP_INPUTS_MAX]; /* tensors of the graph, or TENSOR_NONE, like all below */
     int outputs[OP_OUTPUTS_MAX];
-    /* i32 [1], or TENSOR_NONE for all: how many leading rows count, of the activations whose rows
-     * (first dimension) it counts (graph_rows). Later rows of outputs are undefined, possibly NaN,
+    /* i32 [1], or TENSOR_NONE for all: how many leading rows (of the first dimension) count, in
+     * those activations that graph_rows names. Later rows of outputs are undefined, possibly NaN,
      * so a reader must select rows by number or label instead of multiplying by 0. A backend may
      * compute all rows. */
     int rows;

@@ -77,7 +77,7 @@ enum roi_align_grad_slot {
     ROI_ALIGN_GRAD_OUTPUTS = ROI_ALIGN_GRAD_DMAP + ROI_LEVELS_MAX
 };
 
-/* Means over the R' rows whose label is not -1: softmax cross entropy of the logits; smooth L1
+/* Means over the R' rows with a label other than -1: softmax cross entropy of the logits; smooth L1
  * with width `beta` of the four deltas of the label's class, summed over the rows with an
  * object. */
 enum box_loss_slot {
@@ -95,7 +95,7 @@ enum box_loss_slot {
     BOX_LOSS_GRAD_DDELTAS,
     BOX_LOSS_GRAD_OUTPUTS
 };
-/* ACCURACY: the share of rows whose label has the greatest logit, of equal ones the first. */
+/* ACCURACY: the share of rows with the greatest logit at their label, of equal ones the first. */
 enum box_loss {
     BOX_LOSS_CLASSIFIER,
     BOX_LOSS_BOX_REG,
@@ -105,7 +105,7 @@ enum box_loss {
     BOX_LOSSES
 };
 
-/* Rows of the mask head: all regions of the batch whose object has a mask, in order, at the
+/* Rows of the mask head: all regions of the batch with an object that has a mask, in order, at the
  * beginning of M. */
 enum mask_rows_slot {
     MASK_ROWS_LABEL, /* i32 [N, S]: of ROI_TARGETS */

@@ -4,8 +4,8 @@ enum { SIXTEENTHS = 16 };
 
 static const int PART_SIXTEENTHS[ROW_PARTS] = {1, 2, 3, 4, 6, 8, 12, SIXTEENTHS};
 
-/* The slots of an operator whose tensors have the rows, one bit each, and whether its attr.target
- * has them. */
+/* The slots of an operator with tensors that have the rows, one bit each, and whether its
+ * attr.target has them. */
 struct row_slots {
     enum op_kind kind;
     unsigned inputs, outputs;

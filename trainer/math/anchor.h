@@ -63,7 +63,7 @@ enum anchor_rule {
 
 /* Computes the three shapes of about SIZE * SIZE pixels, height / width 1/2, 1 and 2, around (0,
  * 0): torchvision's models/detection/anchor_utils.py, detectron2's modeling/anchor_generator.py;
- * maskrcnn-benchmark's modeling/rpn/anchor_generator.py, whose boxes are centred in a cell of
+ * maskrcnn-benchmark's modeling/rpn/anchor_generator.py, with boxes centred in a cell of
  * STRIDE pixels, moved here to (0, 0). */
 KERNEL void anchor_cell(double size, double stride, enum anchor_rule rule,
                         float cell[ANCHOR_SHAPES][4]) {

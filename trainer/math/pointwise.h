@@ -3,9 +3,9 @@
  * (graph/ops_dense.def), so one line here adds a whole operator with its gradient.
  *
  * POINTWISE_FUNCTIONS: y as a function of x, here `a`; and its gradient as a function of dy, here
- * `a`, and y, here `b`. POINTWISE adds functions of two tensors, whose gradients are other
- * operators, and takes the number of tensors that a body reads. EXP is exp or expf. NaN is
- * preserved (math/relu.h). */
+ * `a`, and y, here `b`. POINTWISE adds functions of two tensors, with other operators as gradients,
+ * and takes the number of tensors that a body reads. EXP is exp or expf. NaN is preserved
+ * (math/relu.h). */
 #ifndef TRAINER_MATH_POINTWISE_H
 #define TRAINER_MATH_POINTWISE_H
 

@@ -2,7 +2,7 @@
  * polygon masks, bit for bit, without walking along the outline.
  *
  * The reference draws every edge with five points a pixel along its longer axis and looks at each
- * pair of neighbouring points whose x differ; such a pair counts if it straddles the middle of a
+ * pair of neighbouring points with different x; such a pair counts if it straddles the middle of a
  * column, which is between the fine positions 5c + 2 and 5c + 3. Here those two points are
  * computed directly. An edge crosses a column at most once, and within an edge x changes by at
  * most one a step, so the direction of travel does not matter; between edges x changes only left

@@ -10,8 +10,8 @@
  *           are equal in f32 the one with the larger logit comes first, not an arbitrary one
  *
  * All of them train torchvision's graph: in files the background is class 0 and weights have
- * torchvision's names. Files with detectron2's names, whose background is the last class, or with
- * maskrcnn-benchmark's are neither read nor written. */
+ * torchvision's names. Files with detectron2's names, with the background as the last class, or
+ * with maskrcnn-benchmark's are neither read nor written. */
 #ifndef TRAINER_MODELS_DETECT_PRESET_H
 #define TRAINER_MODELS_DETECT_PRESET_H
 

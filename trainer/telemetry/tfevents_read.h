@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sets *RET to whether a scalar of STEP whose tag begins with PREFIX is in FOLDER and no later run
- * has begun at STEP or before it (tfevents_start). A folder that is absent holds none. What is cut
- * short or is no record ends its file. */
+/* Sets *RET to whether a scalar of STEP with a tag that begins with PREFIX is in FOLDER and no
+ * later run has begun at STEP or before it (tfevents_start). A folder that is absent holds none.
+ * What is cut short or is no record ends its file. */
 int tfevents_holds(const char *folder, int64_t step, const char *prefix, bool *ret,
                    struct error *err);
 

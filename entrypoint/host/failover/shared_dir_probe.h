@@ -2,7 +2,7 @@
  * supervisor waits for no disk.
  *
  * Each host writes a random word into a file of its own there, the next host reads it, and then
- * each removes its own file and the one that it has read, whose host may be lost. */
+ * each removes its own file and the one that it has read, as the host that wrote it may be lost. */
 #ifndef ENTRYPOINT_HOST_FAILOVER_SHARED_DIR_PROBE_H
 #define ENTRYPOINT_HOST_FAILOVER_SHARED_DIR_PROBE_H
 
@@ -35,7 +35,7 @@ struct shared_dir_probe {
 
 struct shared_dir_probe_options {
     const char *run;
-    size_t host; /* the host whose file it is */
+    size_t host; /* the host that wrote the file */
     enum shared_dir_probe_step step;
     const char *word; /* to write, or expected when reading */
     void (*done)(void *context, const struct error *fault);

@@ -43,7 +43,7 @@ struct rank_set {
     char interface[INTERFACE_NAME_SIZE]; /* the job's; "": a single host */
     struct rank_slot *seats;
     struct rank_monitor watch;
-    unsigned attempt;  /* the attempt whose shims are admitted */
+    unsigned attempt;  /* the attempt of the shims that are admitted */
     int64_t oom_kills; /* before this attempt */
     struct kmsg kernel;
     bool direct;  /* mpirun has not started these ranks */

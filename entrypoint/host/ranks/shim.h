@@ -1,4 +1,5 @@
-/* State of a shim (rank.h) and the events of its link to the supervisor, whose context is the shim.
+/* State of a shim (rank.h) and the events of its link to the supervisor, with the shim as their
+ * context.
  */
 #ifndef ENTRYPOINT_HOST_RANKS_SHIM_H
 #define ENTRYPOINT_HOST_RANKS_SHIM_H

@@ -1,4 +1,4 @@
-/* Reconnection of a link (link.h) whose peer has fallen silent.
+/* Reconnection of a link (link.h) after its peer has fallen silent.
  *
  * TCP retransmits lost data after intervals that double, so that an outage of some seconds lasts up
  * to twice as long for a connection. A worker does not wait for that: while it hears nothing from

@@ -48,7 +48,7 @@ void cluster_done(struct cluster *c);
 int cluster_make(const struct platform_description *d, const char *job, struct cluster *ret,
                  struct error *err);
 
-/* Keeps the hosts whose place in KEPT is true, this one among them; the first of them is the
+/* Keeps the hosts with true in their place of KEPT, this one among them; the first of them is the
  * master. */
 void cluster_keep(struct cluster *c, const bool *kept);
 

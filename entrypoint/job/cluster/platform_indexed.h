@@ -6,7 +6,7 @@
  * the other addresses as they join. The key is not derived from that address: AWS Batch does not
  * give it to the master itself, and other platforms may call it localhost there.
  *
- * Also platforms whose names follow a pattern: the pods of a Kubernetes Indexed Job, NAME-0 to
+ * Also platforms with names that follow a pattern: the pods of a Kubernetes Indexed Job, NAME-0 to
  * NAME-N in the domain of this one. */
 #ifndef ENTRYPOINT_JOB_CLUSTER_PLATFORM_INDEXED_H
 #define ENTRYPOINT_JOB_CLUSTER_PLATFORM_INDEXED_H

@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Takes the one platform whose list ENVIRONMENT holds, or the one called ONLY (NULL: any). Returns
- * 1 where there is none, or where it lists one host, which is alone: what it says of that one, its
- * slots, the job and attempts at it, is in *RET all the same. Two that list hosts, a list
+/* Takes the one platform that has its list in ENVIRONMENT, or the one called ONLY (NULL: any).
+ * Returns 1 where there is none, or where it lists one host, which is alone: what it says of that
+ * one, its slots, the job and attempts at it, is in *RET all the same. Two that list hosts, a list
  * that cannot be read, and a host that is not in it are errors that name the variable.
  *
  * *RET must be zeroed, and done with in any case. */

@@ -73,7 +73,7 @@ static const struct index_row {
     const char *counts[NAMES_MAX];
     bool first_may_be_alone;
 } indices[] = {
-    {"a Kubernetes Indexed Job, whose manifest says in RINGMASTER_COUNT how many",
+    {"a Kubernetes Indexed Job: its manifest says in RINGMASTER_COUNT how many",
      "JOB_COMPLETION_INDEX",
      {"RINGMASTER_COUNT", "PET_NNODES", "TF_CONFIG"},
      false},

@@ -1,5 +1,5 @@
-/* Network interface of the job: the configured one if it exists and is up, else the one whose route
- * leads to a peer (a UDP connect sends nothing), else, for a single host, any.
+/* Network interface of the job: the configured one if it exists and is up, else the one with the
+ * route to a peer (a UDP connect sends nothing), else, for a single host, any.
  *
  * An interface counts with its first address of the peer's family (IPv4 for a single host if it has
  * one); link-local ones do not count. */

@@ -18,7 +18,7 @@ void fetch_wait_told(struct member *b, const struct fetch_progress *mark);
 /* Records that the host has disconnected. Its time runs on. */
 void fetch_wait_left(struct member *b);
 
-/* Returns the host whose time is over first, of those that have neither joined nor asked to, or
+/* Returns the host that runs out of time first, of those that have neither joined nor asked to, or
  * NULL. *RET is when that is. */
 struct member *fetch_wait_first(struct master *m, int64_t *ret);
 

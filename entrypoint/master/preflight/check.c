@@ -33,7 +33,7 @@ static void add_missing(const struct master *m, size_t i, json_t *host) {
         add_fault(host, "missing: it has not joined, or has disconnected", EXIT_CODE_NOT_READY);
 }
 
-/* Adds both addresses of a host whose packets are translated on the way. */
+/* Adds both addresses of a host behind address translation. */
 static void add_translation(const struct member *b, json_t *host) {
     char sends[NET_ADDRESS_TEXT], arrives[NET_ADDRESS_TEXT];
     if (!b->joined || !net_address_is_set(&b->sends))

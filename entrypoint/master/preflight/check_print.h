@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* How rows are laid out; zeroed for files and pipes, whose rows are a line each. */
+/* Layout of rows; zeroed for files and pipes, where a row is a line. */
 struct check_look {
     bool colour;
     size_t width; /* columns of a terminal, at which lines break between words; 0: nowhere */

@@ -56,7 +56,7 @@ enum phase_event {
     EVENT_COUNT,
 };
 
-/* Conditions of rows. The first row whose condition holds is used. */
+/* Conditions of rows. The first row with a condition that holds is used. */
 enum phase_guard {
     GUARD_NONE,
     GUARD_STOP,       /* a stop was requested */

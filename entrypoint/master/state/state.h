@@ -60,7 +60,7 @@ struct member {
     bool uploaded;   /* or reported why not */
     bool informed;   /* it has acknowledged the verdict */
     unsigned cleared; /* the last attempt that it reported to be ready for */
-    unsigned begun;   /* the last attempt whose view it has accepted */
+    unsigned begun;   /* the last attempt with a view that it has accepted */
     int64_t last_ack; /* when the last heartbeat that it has answered was sent, clock_boot() */
     bool in_barrier;  /* of PMI (pmi_exchange.h) */
     bool probed;      /* it has done the current step of host/failover/shared_dir_probe.h */

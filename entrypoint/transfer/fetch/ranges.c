@@ -217,7 +217,8 @@ static int question_refused(void *context, const struct answer *a, struct error 
     return r->order.s3 != NULL ? s3_refused(r->order.s3, a, err) : -1;
 }
 
-/* If the answer does not permit pieces, the file is fetched as one stream, whose errors say why. */
+/* If the answer does not permit pieces, the file is fetched as one stream, and its errors say why.
+ */
 static int question_complete(void *context, const struct answer *a, struct error *err) {
     struct ranges *r = context;
     bool same = r->etag[0] == '\0' || strcmp(a->etag, r->etag) == 0;

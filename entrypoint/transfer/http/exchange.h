@@ -76,8 +76,8 @@ struct exchange {
     struct error last; /* of the last failed try; code 0: none */
     unsigned tries;    /* since the last progress; 0: RETRY_TRIES */
     int64_t silence;   /* seconds without a byte that end a try; 0: default */
-    /* Bytes that no other try has to transfer again, as the owner says, who never reduces it: a try
-     * that adds many counts as progress, and counting starts again. */
+    /* Bytes that no other try has to transfer again, as the owner says, which never reduces it: a
+     * try that adds many counts as progress, and counting starts again. */
     int64_t furthest;
     /* private */
     CURL *easy;

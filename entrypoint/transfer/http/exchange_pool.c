@@ -103,7 +103,7 @@ static void forget_running(struct exchange_pool *p, const struct exchange *e) {
     }
 }
 
-/* Starts the exchanges whose pause is over. Returns when the next one ends, or INT64_MAX. */
+/* Starts the exchanges after their pause. Returns when the next one ends, or INT64_MAX. */
 static int64_t start_due(struct exchange_pool *p) {
     int64_t first = INT64_MAX;
     for (struct exchange **slot = &p->waiting;

@@ -54,7 +54,7 @@ struct exchange_pool_work {
 int exchange_pool_work(struct exchange_pool *p, const struct exchange_pool_work *work,
                        struct error *err);
 
-/* A single request, prepared by PREPARE; its answer's body goes to BODY, whose maximum limits it.
+/* A single request, prepared by PREPARE; its answer's body goes to BODY, up to BODY's maximum.
  */
 struct question {
     const char *name;

@@ -29,7 +29,7 @@ struct catalog {
 int catalog_open(struct catalog *s, struct error *err);
 void catalog_done(struct catalog *s);
 
-/* Begins the task WHAT, whose files are below the directory ROOT; NULL on failure. */
+/* Begins the task WHAT, with files below the directory ROOT; NULL on failure. */
 struct catalog_task *catalog_begin(struct catalog *s, const char *what, int root,
                                    struct error *err);
 /* Adds an expected file, before catalog_listed(). */

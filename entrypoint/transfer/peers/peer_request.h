@@ -21,7 +21,7 @@ struct peer_request {
 /* Returns the size of the head at TEXT, its empty line included; 0: incomplete. */
 size_t peer_request_head(const char *text, size_t size);
 
-/* Parses HEAD, whose SIZE comes from peer_request_head(). Returns -1 if it is invalid. */
+/* Parses HEAD, of the SIZE that peer_request_head() returned. Returns -1 if it is invalid. */
 int peer_request_parse(const char *head, size_t size, struct peer_request *ret);
 
 #endif

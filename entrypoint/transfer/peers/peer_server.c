@@ -240,7 +240,7 @@ static bool is_closing(struct peer_server *h) {
     return closing;
 }
 
-/* Closes connections whose handshake is slow: a client without the key could otherwise hold a place
+/* Closes connections with a slow handshake: a client without the key could otherwise hold a place
  * with a byte now and then. The caller holds the lock. */
 static void send_strangers_away(struct peer_server *h) {
     int64_t since = clock_now() - GREET_SECONDS * CLOCK_SECOND;

@@ -33,7 +33,7 @@ struct sigv4_request {
 
 #define SIGV4_S3 "s3"
 
-/* A body whose digest is not part of the signature: TLS protects it; without TLS the digest is
+/* A body without its digest in the signature: TLS protects it; without TLS the digest is
  * signed. */
 #define SIGV4_UNSIGNED "UNSIGNED-PAYLOAD"
 /* The digest of no body. */

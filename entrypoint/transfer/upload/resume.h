@@ -27,7 +27,7 @@ struct resume {
     const volatile sig_atomic_t *give_up; /* or NULL */
 };
 
-/* Lists all uploads whose key begins with PREFIX. Returns -1 also if listing is not allowed. */
+/* Lists all uploads to keys that begin with PREFIX. Returns -1 also if listing is not allowed. */
 int resume_list(const struct resume *u, const char *prefix, struct xml_fields_uploads *ret,
                 struct error *err);
 

@@ -329,8 +329,8 @@ static int remove_object(const struct upload *u, const char *path, struct error 
     return s3_call(&a, path, &page, NULL, err);
 }
 
-/* Removes objects of the last round whose files have gone from the folder. An object that cannot be
- * removed stays: too much at the target is better than too little. */
+/* Removes objects of the last round after their files have gone from the folder. An object that
+ * cannot be removed stays: too much at the target is better than too little. */
 static void remove_gone(struct round *r) {
     struct upload *u = r->upload;
     char line[LINE_MAX_SIZE];

@@ -24,7 +24,7 @@ bool ranks_alone(const struct comm *comm);
 bool ranks_terminal(int descriptor);
 
 /* Fails (with CODE) unless VALUE is the same on every rank; the error names WHAT differs and the
- * hosts and ranks whose value is not that of rank 0. */
+ * hosts and ranks with another value than rank 0. */
 int ranks_agree(struct comm *comm, const char *what, uint64_t value, enum exit_code code,
                 struct error *err);
 

@@ -86,7 +86,7 @@ int flags_table(struct buf *out, const struct flag *flags, size_t count, unsigne
 void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command,
                  unsigned tasks, const void *from);
 
-/* Prints the same as a Markdown table, of the flags whose tasks are exactly TASKS. Prints nothing
+/* Prints the same as a Markdown table, of the flags for exactly TASKS. Prints nothing
  * if there are none. */
 void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned command,
                 unsigned tasks);

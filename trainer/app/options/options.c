@@ -87,11 +87,12 @@ static const struct flag FLAGS[] = {
             "evaluation"),
     TEXT_OF(D, "validation", validation, NULL, E, "DIR",
             "detection: COCO folder, or JSON file, to evaluate on, when it is not --data's"),
-    TEXT_OF(D, "train-set", train_set, NULL, T, "NAME",
-            "set of a COCO folder to train on, as in instances_NAME.json; without it the one whose "
-            "name begins with train"),
+    TEXT_OF(
+        D, "train-set", train_set, NULL, T, "NAME",
+        "set of a COCO folder to train on, as in instances_NAME.json; without it the one with a "
+        "name that begins with train"),
     TEXT_OF(D, "val-set", val_set, NULL, T | E, "NAME",
-            "set to evaluate on; without it the one whose name begins with val"),
+            "set to evaluate on; without it the one with a name that begins with val"),
     TEXT("bad-samples", bad_samples, "fail", T | E | R, "fail|skip|N",
          "a file that cannot be read or decoded: end the run, leave it out of its batch, or leave "
          "out at most N of a data set"),
@@ -105,7 +106,7 @@ static const struct flag FLAGS[] = {
     INT("batch-size", batch_size, "32", 1, 65536, ALL, "N",
         "images per rank and batch; the last batch of an evaluation may have fewer"),
     INT("accumulate", accumulate, "1", 1, 65536, T, "N",
-        "batches whose gradients a rank accumulates for one step"),
+        "batches that a rank accumulates gradients of for one step"),
     INT_OF(C, "image-size", image_size, "0", 0, 4096, T | P, "N",
            "side of the network's input in pixels (0: the model's own, 224 or 32)"),
     INT_OF(C, "resize", resize, "0", 0, 16384, T | E | R, "N",

@@ -158,7 +158,7 @@ int options_record(struct buf *out, const struct options *o, struct error *err);
 int options_json(struct buf *out, unsigned command, const struct options *o, struct error *err);
 /* The same as a Markdown table, without those that have no value. */
 int options_table(struct buf *out, unsigned command, const struct options *o, struct error *err);
-/* The kind of an option, whose name has SIZE bytes; what a task records beside them
+/* The kind of the option with the name of SIZE bytes; what a task records beside them
  * follows from ranks and data, and is SETTING_MACHINE. */
 enum setting_kind options_kind(const char *name, size_t size);
 /* Fails as options_parse does for a flag of another task, for commands that read the network from

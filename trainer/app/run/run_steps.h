@@ -33,7 +33,7 @@ struct step_request {
     bool penalty; /* its outcome is to tell the penalty */
 };
 
-/* Takes one step over batches of DATA; all ranks together. A rank whose data cannot be used gives
+/* Takes one step over batches of DATA; all ranks together. A rank with unusable data gives
  * the step up on all ranks, and keeps the reason in `failure`. RET is as host_stepper_finish has
  * it. */
 int run_steps_take(struct run_steps *s, struct task_data *data, const struct step_request *request,
@@ -42,7 +42,7 @@ int run_steps_take(struct run_steps *s, struct task_data *data, const struct ste
 /* Call when no step is under way. */
 void run_steps_stop_loader(struct run_steps *s);
 
-/* store_pull for the case that a step is under way whose all-reduce waits for another rank. */
+/* store_pull for the case that the all-reduce of a running step waits for another rank. */
 int run_steps_pull(struct run_steps *s, enum store_arena arena, void **ret, struct error *err);
 /* Fails with the hosts' names if parameters or momentum differ between ranks. */
 int run_steps_verify(struct run_steps *s, struct comm *comm, struct error *err);

@@ -54,7 +54,7 @@ struct device_stepper {
         bool warm; /* the first step on a canvas runs unrecorded, so that libraries warm up */
     } canvases[NETWORK_CANVASES_MAX]; /* indexed as net->train */
     int64_t steps;                    /* steps started so far */
-    int64_t told;                     /* steps whose outcome is known */
+    int64_t told;                     /* steps with a known outcome */
     bool void_step;
 };
 

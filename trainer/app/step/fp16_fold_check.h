@@ -5,9 +5,9 @@
 #include "common/error.h"
 #include "trainer/app/step/network.h"
 
-/* Call for a network in f16 whose weights were just loaded or initialized, on the host. Fails with
- * EXIT_CODE_DATA and the norm and channel if folding a frozen norm makes a weight or bias exceed
- * f16's largest number; a variance near zero causes that. Other types always pass. */
+/* Call for a network in f16 right after its weights were loaded or initialized on the host. Fails
+ * with EXIT_CODE_DATA and the norm and channel if folding a frozen norm makes a weight or bias
+ * exceed f16's largest number; a variance near zero causes that. Other types always pass. */
 int fp16_fold_check(struct network *net, struct error *err);
 
 #endif

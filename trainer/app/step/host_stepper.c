@@ -63,7 +63,7 @@ static int send_bucket(struct stepper *s, int index, struct error *err) {
                           &s->ticket, err);
 }
 
-/* Adds the metrics of the micro-batch whose forward pass has run. */
+/* Adds the metrics of the micro-batch after its forward pass. */
 static int add_metrics(struct stepper *s, struct error *err) {
     float metrics[MODEL_METRICS_MAX];
     if (pass_metrics(s->pass, metrics, err) != 0)

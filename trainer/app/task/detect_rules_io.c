@@ -56,6 +56,6 @@ int detect_record(const struct task_data *data, struct buf *out, struct error *e
 /* Weights of one preset are useless with another, which uses other pixel values; and frozen
  * parameters have no momentum to resume with. */
 const struct task_fixed DETECT_FIXED[] = {{"preset", "of --preset", false},
-                                          {"norms", "of a network whose norms are", true},
+                                          {"norms", "of a network with norms that are", true},
                                           {"frozen", "of a training with --frozen-stages", true},
                                           {NULL, NULL, false}};

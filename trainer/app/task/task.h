@@ -26,8 +26,7 @@ struct task_data {
     const struct model *model;
     struct sample_health training;   /* empty if a model is scored */
     struct sample_health validation; /* empty: no evaluation */
-    uint64_t hash;            /* hash of the training set; ranks whose hashes differ have other
-                               * sets */
+    uint64_t hash; /* hash of the training set; ranks with other hashes have other sets */
     char *const *class_names; /* borrowed from `own` */
     size_t classes;
     int64_t bad_given;            /* given pictures that are unusable: not among the samples */

@@ -22,7 +22,7 @@ struct reading {
     struct safetensors file;
     struct weights weights;
     char prefix[PREFIX_MAX];
-    /* The network's last layer whose weight has two axes: "fc", of HEAD_SIZE characters. */
+    /* The network's last layer with a weight of two axes: "fc", of HEAD_SIZE characters. */
     const char *head;
     size_t head_size;
     const struct model_names *names; /* not NULL: these names define the head */

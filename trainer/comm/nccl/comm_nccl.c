@@ -188,7 +188,7 @@ static int try_recording(struct nccl_sum *n, struct comm *comm, bool *ret, struc
     return 0;
 }
 
-/* A communicator whose recording failed has been aborted and is opened again. */
+/* A communicator is aborted after a failed recording and is opened again. */
 static int open_checked(struct nccl_sum *n, struct comm *comm, struct error *err) {
     bool recorded = false;
     if (open_guard(n, comm, err) != 0 || try_recording(n, comm, &recorded, err) != 0)

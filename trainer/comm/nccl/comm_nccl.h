@@ -2,7 +2,7 @@
  *
  * The communicator is nonblocking, watched by a thread (guard.h), and aborted if a peer is gone,
  * so that no rank hangs in a sum. Summed memory is allocated by NCCL and registered with the
- * communicator, so that sums may avoid copies; but not as a symmetric window, whose kernels cannot
+ * communicator, so that sums may avoid copies; but not as a symmetric window, as its kernels cannot
  * be aborted. If registration fails, sums work all the same. NCCL_WIN_ENABLE=0 and
  * NCCL_LOCAL_REGISTER=0 turn it off.
  *

@@ -27,8 +27,8 @@ static const struct wording WORDS[COCO_FINDINGS] = {
     [COCO_AREA_MISMATCH] = {"areas that differ from the mask's", "annotation", false},
     [COCO_NO_SIZE] = {"images without width or height", "image", true},
     [COCO_NO_FILE] = {"images without a file", "image", true},
-    [COCO_BAD_FILE] = {"images whose file is not a whole JPEG or PNG", "image", true},
-    [COCO_OTHER_SIZE] = {"images whose file has another size", "image", true},
+    [COCO_BAD_FILE] = {"images with a file that is not a whole JPEG or PNG", "image", true},
+    [COCO_OTHER_SIZE] = {"images with a file of another size", "image", true},
 };
 
 static int print_counts(const struct coco_check *c, const struct coco_index *index, struct buf *out,

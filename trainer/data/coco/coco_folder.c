@@ -144,7 +144,7 @@ const struct coco_set *coco_folder_pick(const struct coco_folder *folder, const 
                         flag, there);
     else
         (void)error_set(err, EXIT_CODE_DATA,
-                        "%s: %s set whose name begins with '%s'; there are %s: "
+                        "%s: %s set with a name that begins with '%s'; there are %s: "
                         "give %s",
                         path, count == 0 ? "no" : "more than one", prefix, there, flag);
     return NULL;

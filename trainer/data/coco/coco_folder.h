@@ -27,9 +27,9 @@ void coco_folder_done(struct coco_folder *folder);
  * beside the folder that contains it. */
 int coco_folder_open(struct coco_folder *ret, const char *path, struct error *err);
 
-/* Returns the set NAME; without a name the one whose name begins with PREFIX, or the only one if
- * PATH, with which the folder was opened, is a JSON file. The error lists the sets and names FLAG,
- * which selects one. */
+/* Returns the set NAME; without a name the one with a name that begins with PREFIX, or the only one
+ * if PATH, with which the folder was opened, is a JSON file. The error lists the sets and names
+ * FLAG, which selects one. */
 const struct coco_set *coco_folder_pick(const struct coco_folder *folder, const char *path,
                                         const char *name, const char *prefix, const char *flag,
                                         struct error *err);

@@ -17,7 +17,7 @@ struct coco_key {
  * mark) is refused with an error that names its format. */
 int coco_json_open(struct json_stream *s, const char *path, struct error *err);
 
-/* Reads the whole file of FD, whose position is kept. The hash takes eight bytes a step, and each
+/* Reads the whole file of FD and keeps its position. The hash takes eight bytes a step, and each
  * step is a bijection, so that files that differ in one word never have the same key. PATH is for
  * the error. */
 int coco_json_key(int fd, const char *path, struct coco_key *ret, struct error *err);

@@ -31,7 +31,7 @@ static int add_number(struct coco_outline *room, double number, struct error *er
     return 0;
 }
 
-/* Interprets the polygon whose numbers begin at START as pycocotools does: an odd last number is
+/* Interprets the polygon at START as pycocotools does: an odd last number is
  * ignored, and a single point, or none, covers nothing. Five numbers leave two points, which must
  * not be mistaken for the four numbers of a box: the first point is appended again. */
 static int settle_polygon(struct coco_outline *room, size_t start, struct error *err) {

@@ -40,7 +40,7 @@ int coco_task_make(struct coco_task *ret, const struct coco_index *index,
  * errors that scoring would have. Makes each mask once. */
 int coco_task_check(const struct coco_index *index, struct error *err);
 
-/* Annotations whose ids mislead pycocotools, and thus also this evaluation, which has the same
+/* Annotations with ids that mislead pycocotools, and thus also this evaluation, which has the same
  * numbers. */
 struct coco_task_ids {
     size_t repeated; /* another one, with the same id and later in the list, represents them */

@@ -16,7 +16,7 @@ void resizer_done(struct resizer *resizer) {
     *resizer = (struct resizer){0};
 }
 
-/* Replaces OLD by at least SIZE bytes, whose content is undefined; returns NULL without memory. */
+/* Replaces OLD by at least SIZE bytes of undefined content; returns NULL without memory. */
 static void *grown(void *old, size_t *capacity, size_t size) {
     if (size <= *capacity)
         return old;

@@ -12,7 +12,7 @@ enum { ORDER_OF_SAMPLES, ORDER_OF_BATCHES, ORDER_OF_GROUPS, ORDER_SHIFT = 8 };
 
 /* One pass of the network over two halves of BITS bits each. Philox (math/random.h) is the round
  * function: counter (half, epoch, round and number of the order, mark), key seed. The mark
- * separates these numbers from the streams of samples, whose counters end in the high half of a
+ * separates these numbers from the streams of samples: their counters end in the high half of a
  * sample's number. */
 static uint64_t feistel(uint64_t value, int bits, const uint32_t key[2], uint32_t epoch,
                         uint32_t order) {

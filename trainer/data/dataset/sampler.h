@@ -14,7 +14,7 @@
  * permuted and cut into whole global batches as above, and the batches of all groups are permuted
  * once more. The samples beyond a group's whole batches are dropped, other ones in each epoch. In
  * evaluation group follows group, and each has its own padding. sampler_epoch.h handles samples
- * whose group changes from epoch to epoch.
+ * that change their group from epoch to epoch.
  *
  * The permutation is a Feistel network over the next power of four with cycle walking (Black and
  * Rogaway, Ciphers with Arbitrary Finite Domains, 2002): no memory, any place in constant time. */

@@ -27,7 +27,7 @@ struct sampler_epoch {
     struct sampler sampler; /* everything that `groups` borrows must outlive this */
     int64_t steps;          /* of an epoch */
     bool is_made;
-    uint32_t epoch; /* epoch whose order is made */
+    uint32_t epoch; /* epoch that has its order made */
 
     uint32_t *samples; /* owned; of all ranks, step by step; NULL without choices */
     uint8_t *groups;   /* owned; group of each step */
@@ -44,7 +44,7 @@ void sampler_epoch_done(struct sampler_epoch *e);
 bool sampler_epoch_has(const struct sampler_epoch *e, uint32_t epoch);
 void sampler_epoch_make(struct sampler_epoch *e, uint32_t epoch);
 
-/* As sampler_group and sampler_at, for an epoch whose order is available. */
+/* As sampler_group and sampler_at, for an epoch with an available order. */
 int sampler_epoch_group(const struct sampler_epoch *e, uint32_t epoch, int64_t step);
 int64_t sampler_epoch_at(const struct sampler_epoch *e, uint32_t epoch, int64_t step, int micro,
                          int i);

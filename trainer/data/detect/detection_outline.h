@@ -2,7 +2,7 @@
  * a mask anew on the grid of each region instead of reading it from a bitmap.
  *
  * A place of the batch has its own capacity of polygons and points, used by its objects in order.
- * An object whose outline does not fit any more gets a bitmap instead. */
+ * An object gets a bitmap if its outline does not fit any more. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_OUTLINE_H
 #define TRAINER_DATA_DETECT_DETECTION_OUTLINE_H
 

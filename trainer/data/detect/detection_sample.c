@@ -74,7 +74,7 @@ struct detection_draw detection_draw(const struct detection_recipe *recipe,
     return draw;
 }
 
-/* Reads the picture, whose size must match the annotations. */
+/* Reads the picture; its size must match the annotations. */
 static int read_picture(struct detection_worker *worker, const struct detection_set *set,
                         size_t sample, struct error *err) {
     const struct detection_picture *picture = &set->pictures[sample];

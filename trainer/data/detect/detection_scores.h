@@ -27,8 +27,8 @@ int detection_scores(const struct coco_index *index, const struct coco_results *
                      int threads, struct detection_scores *ret, struct buf *table,
                      struct error *err);
 
-/* Lists the categories of INDEX with their objects; the caller frees *RET, whose names are
- * borrowed. */
+/* Lists the categories of INDEX with their objects; the caller frees *RET, but not the names in it.
+ */
 int detection_scores_categories(const struct coco_index *index, struct coco_report_category **ret,
                                 struct error *err);
 

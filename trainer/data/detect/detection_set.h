@@ -6,15 +6,15 @@
  * width and height - 1, as in maskrcnn-benchmark (structures/bounding_box.py). Labels start at 1;
  * 0 is the background. Pictures used for training:
  *
- * DETECTION_PICK_TV    those with an annotation, crowds included, whose box is larger than a pixel
+ * DETECTION_PICK_TV    those with an annotation, crowds included, with a box larger than a pixel
  *                   in both directions (torchvision's reference training)
  * DETECTION_PICK_USED  those with an object that is used DETECTION_PICK_ALL   all: for evaluation
  *
  * Everything left out is counted in `left_out`. Invalid input is an error with EXIT_CODE_DATA that
  * names the JSON and the id: no images, no categories, no annotations where they are needed, a
  * category with id below 0, a picture without sizes, without file name or with one that leads out
- * of the folder, an annotation without box or of an unlisted category, runs whose size differs
- * from the picture's.
+ * of the folder, an annotation without box or of an unlisted category, runs of another size than
+ * the picture's.
  *
  * A set is constant after it was made and may be read by any number of threads. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_SET_H
@@ -54,9 +54,9 @@ struct detection_picture {
 struct detection_left_out {
     size_t pictures;   /* not used: no object in them by the rule */
     size_t crowds;     /* crowd annotations */
-    size_t degenerate; /* objects whose box has no area within the picture */
+    size_t degenerate; /* objects with a box that has no area within the picture */
     size_t outlines;   /* used objects without a mask */
-    size_t clamped;    /* used objects whose box was clipped */
+    size_t clamped;    /* used objects with a clipped box */
 };
 
 struct detection_options {

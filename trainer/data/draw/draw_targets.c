@@ -66,8 +66,8 @@ static int by_path(const void *a, const void *b) {
     return strcmp((*x)->path, (*y)->path);
 }
 
-/* Appends ids to images that share a path; the result may still collide with an image whose name
- * ends like that. */
+/* Appends ids to images that share a path; the result may still collide with the name of an image
+ * that ends like that. */
 static int part(struct draw_target **sorted, size_t count, const struct place *p,
                 struct error *err) {
     qsort(sorted, count, sizeof(*sorted), by_path);

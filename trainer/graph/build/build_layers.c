@@ -55,7 +55,7 @@ int graph_conv2d_bias(struct graph *graph, const char *name, int x, int64_t inpu
 int graph_conv_transpose2d(struct graph *graph, const char *name, int x, int64_t inputs,
                            int64_t outputs, struct op_window window, bool relu) {
     /* The rows of its weights are the channels of its input: the weights are those of the
-     * convolution whose gradient it is. */
+     * convolution that it is the gradient of. */
     struct graph_weights w = graph_conv2d_weights(graph, name, outputs, inputs, window.kernel);
     w.bias = graph_bias_parameter(graph, name, outputs, INIT_UNIFORM_BIAS,
                                   outputs * window.kernel * window.kernel);

@@ -3,7 +3,7 @@
 #include "trainer/graph/build/build.h"
 #include "trainer/graph/build/builder.h"
 
-/* Returns output SLOT of the operator whose output 0 is TENSOR. */
+/* Returns output SLOT of the operator that has TENSOR as output 0. */
 static int beside(const struct graph *graph, int tensor, int slot) {
     if (graph->failed || tensor == TENSOR_NONE)
         return TENSOR_NONE;

@@ -36,7 +36,7 @@ static void fuse_norm(struct fuser *f, struct op *norm) {
     (void)fuser_replace(f, norm, &fused, conv, NULL, NULL);
 }
 
-/* The second norm is fused with its own convolution, whose result the first one then adds. */
+/* The second norm is fused with its own convolution; the first one then adds the result. */
 static void fuse_dual(struct fuser *f, struct op *norm) {
     struct op *side = fuser_only_for_one(f, norm->inputs[NORM_SIDE], OP_CONV2D);
     struct op *conv = fuser_only_for_one(f, norm->inputs[NORM_X], OP_CONV2D);

@@ -39,7 +39,7 @@ static bool find_readers(const struct graph *graph, int tensor, struct readers *
     return ret->data >= 0 && ret->weight >= 0 && graph->tensors[tensor].role == TENSOR_ACTIVATION;
 }
 
-/* Returns true if Y is the join whose mask DATA applies. */
+/* Returns true if DATA applies the mask of the join Y. */
 static bool is_join_of(const struct graph *graph, int y, const struct op *data) {
     int producer = graph->tensors[y].producer;
     const struct op *join = producer < 0 ? NULL : &graph->ops[producer];

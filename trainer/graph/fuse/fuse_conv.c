@@ -37,7 +37,7 @@ struct split {
     struct op with_stats, finalize;
 };
 
-/* Checks whether the norm of OP whose slots start at FIRST can be split; fills SPLIT. */
+/* Checks whether the norm of OP with slots from FIRST on can be split; fills SPLIT. */
 static int split_norm(struct fuser *f, const struct op *op, int first, struct split *split,
                       bool *ret_can, struct error *err) {
     struct graph *graph = f->graph;

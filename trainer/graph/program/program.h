@@ -51,7 +51,7 @@ struct compile_options {
     struct compile_memory memory; /* zeroed: no check */
 };
 
-/* Gradient bucket: a slice of the gradient arena whose gradients are complete once step `after`
+/* Gradient bucket: a slice of the gradient arena with gradients that are complete once step `after`
  * and those before it have run. Buckets cover the arena without gaps, in order; the last one
  * includes the store's flags. */
 struct bucket {
@@ -67,7 +67,7 @@ struct program_memory {
     void *kept;              /* inputs and outputs */
     void *packed;            /* what backends keep between steps */
     size_t arena_bytes, kept_bytes, packed_bytes;
-    /* The program whose weights are packed, as of that version of the store; NULL: none. */
+    /* The program that has its weights packed, as of that version of the store; NULL: none. */
     const struct program *packed_by;
     uint64_t packed_version;
 };

@@ -17,7 +17,7 @@ struct sizes {
     size_t packed;                                    /* weights in the backend's layout */
 };
 
-/* Returns the sizes of a program whose backend was queried and whose store is laid out, including
+/* Returns the sizes of a program after its backend was queried and its store laid out, including
  * those of other programs in the same memory; nothing has to be allocated. */
 struct sizes sizes_of(const struct program *program);
 size_t sizes_sum(const struct sizes *s);

@@ -80,7 +80,7 @@ static double flops_rpn_head_grad(const struct graph *graph, const struct op *op
 #define PLACE_4(o1, i1, o2, i2, o3, i3, o4, i4)                                                    \
     .in_place = {{o1, i1, 0}, {o2, i2, 0}, {o3, i3, 0}, {o4, i4, 0}}, .in_place_count = 4
 
-/* In-place pairs of norms; not for pools, whose result is smaller than their input. */
+/* In-place pairs of norms; not for pools, as their result is smaller than their input. */
 enum {
     FORM_ADD = 1 << NORM_ADD_RELU,
     FORM_DUAL = 1 << NORM_DUAL_ADD_RELU,

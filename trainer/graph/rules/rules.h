@@ -33,7 +33,7 @@ int rule_check_window(const struct op_window *window, const struct shape *x, str
 /* Returns the output shape of a window over X with CHANNELS channels. */
 struct shape rule_window_output(const struct shape *x, const struct op_window *window,
                                 int64_t channels);
-/* Fails unless W [O,KH,KW,I] fits a picture X, of whose channels those beyond I are padding. */
+/* Fails unless W [O,KH,KW,I] fits a picture X; channels of X beyond I are padding. */
 int rule_check_weights(const struct op_window *window, const struct shape *x, const struct shape *w,
                        struct error *err);
 /* Computes the output shape of a convolution of input 0 with input 1, both checked. */

@@ -1,15 +1,14 @@
-/* Per-channel sums over many rows, on all threads. The rows are cut into equal pieces, whose
- * number depends only on the number of rows and which threads take as they become free. A piece's
- * rows are summed in f32 by blocks and the blocks in double; the pieces' totals are added in
- * order. So the result does not depend on the number of threads, and its error hardly on the
- * number of rows. */
+/* Per-channel sums over many rows, on all threads. The rows are cut into equal pieces; their number
+ * depends only on the number of rows and which threads take as they become free. A piece's rows are
+ * summed in f32 by blocks and the blocks in double; the pieces' totals are added in order. So the
+ * result does not depend on the number of threads, and its error hardly on the number of rows. */
 #ifndef TRAINER_BACKEND_CPU_BASE_REDUCE_H
 #define TRAINER_BACKEND_CPU_BASE_REDUCE_H
 
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 
-/* Pieces of few rows, whose totals would cost as much as the rows, and of many: numbers that most
+/* Pieces of few rows, where totals would cost as much as the rows, and of many: numbers that most
  * numbers of threads divide. */
 enum { REDUCE_ROWS = 1024, REDUCE_SUMS_MAX = 3, REDUCE_PIECES_LEAST = 32, REDUCE_PIECES_MOST = 96 };
 

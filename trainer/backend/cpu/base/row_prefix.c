@@ -28,7 +28,7 @@ struct bucket_op {
     const int32_t *count;
     int64_t rows[BUCKETS];
     struct backend_bound bound[BUCKETS];
-    int packed; /* the fraction whose weights are packed, -1: stale */
+    int packed; /* the fraction that has its weights packed, -1: stale */
 };
 
 static int run(void *context, struct error *err) {

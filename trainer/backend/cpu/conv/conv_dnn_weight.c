@@ -1,5 +1,5 @@
 /* Weight gradients by oneDNN. The order in which a primitive sums depends on its number of
- * threads. So the pictures are cut into parts, whose number depends on the shape; each part is one
+ * threads. So the pictures are cut into parts; their number depends on the shape; each part is one
  * thread's, with its own sums, which are added in order: results are the same for any number of
  * threads. Only large gradients in bf16, of few pictures or with sums that would take more memory
  * than the input, are computed by one primitive on all threads. They are made in the primitive's
@@ -30,8 +30,8 @@ static size_t read_bytes(const struct conv_tensors *t) {
     return tensor_bytes(t->x) + tensor_bytes(t->y);
 }
 
-/* Equal parts whose sums take no more memory than the input, or little. Checks that both tensors
- * have as many pictures, which a division would hide. */
+/* Equal parts with sums that take no more memory than the input, or little. Checks that both
+ * tensors have as many pictures, which a division would hide. */
 static size_t parts_for(const struct conv_tensors *t) {
     size_t images = (size_t)t->x->shape.dim[0], others = (size_t)t->y->shape.dim[0], best = 1;
     size_t sums = (size_t)tensor_count(t->w) * sizeof(float);

@@ -244,7 +244,7 @@ static bool has(const struct cpu *cpu, const struct graph *graph, const struct o
  * layers of a ResNet-50 of 224 px. 1x1 of 12544 positions and more (batch 16): 1.1 forward, 1.1
  * data gradient; of fewer 0.7 to 1.1 (batch 2: 0.8). Data gradients of stride 2: 1.1 to 1.3. All
  * other 3x3 are slower, 0.8 to 0.9. With AVX-512, on two cores of a Xeon with AMX, layers of Mask
- * R-CNN in its own step: 1x1 of SHALLOW inputs, whose rows are read in place, 1.1, with a
+ * R-CNN in its own step: 1x1 of SHALLOW inputs, with rows read in place, 1.1, with a
  * following sum 1.2, and of stride 2 1.0 to 1.2; of more inputs 0.85 to 0.9. On AMX, one thread of
  * it, relative to oneDNN's AVX-512 on layers of Mask R-CNN: 1x1 1.1 to 1.8, of stride 2 1.4, 3x3
  * of stride 2 1.2 to 1.4, of stride 1 1.7. */

@@ -1,7 +1,7 @@
 /* Forward passes and data gradients by Winograd's products, with the epilogue of OP_CONV2D_AFFINE
  * in the last transform.
  *
- * Tiles are cut into blocks whose transformed inputs stay in a thread's L2 cache; a thread
+ * Tiles are cut into blocks that fit a thread's L2 cache with their transformed inputs; a thread
  * computes all outputs of its block. If the weights are larger than the shared cache
  * (WEIGHTS_MOST), or there are few tiles per thread, the inputs of many tiles are transformed
  * first, by all threads, and then each thread computes some outputs of all of them, so that the
@@ -38,9 +38,10 @@ struct conv_winograd4 {
     struct conv_winograd4_choice choice; /* chosen tiles of a data gradient */
     size_t panel, cut;                   /* columns, and depth, of the weights used at a time */
     size_t block;                        /* at most, tiles of a unit */
-    size_t together; /* tiles whose inputs all threads share; 0: each thread transforms its own */
-    size_t outs;     /* of a unit of those */
-    size_t begin;    /* the first of the tiles processed together, during the run */
+    size_t
+        together; /* tiles with inputs that all threads share; 0: each thread transforms its own */
+    size_t outs;  /* of a unit of those */
+    size_t begin; /* the first of the tiles processed together, during the run */
     /* Scratch: zeros, shared inputs, each thread's (inputs, sums, scratch of the product), then a
      * data gradient's choice of tiles. */
     size_t zero_bytes, shared_bytes, thread_bytes, choice_bytes;
@@ -210,7 +211,7 @@ static void transform(const struct conv_winograd4 *conv, const struct winograd4_
                                   &from_row);
 }
 
-/* OUTS outputs from OUT on of COUNT tiles from BEGIN on, whose inputs are rows from ROW on. */
+/* OUTS outputs from OUT on of COUNT tiles from BEGIN on, with the rows from ROW on as inputs. */
 static void finish(const struct conv_winograd4 *conv, const struct winograd4_matrix *inputs,
                    size_t row, size_t begin, size_t count, size_t out, float *memory) {
     const struct loops *loops = conv->loops;

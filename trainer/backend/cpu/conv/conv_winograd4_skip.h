@@ -17,7 +17,7 @@ struct conv_winograd4_choice {
 };
 
 size_t conv_winograd4_choice_bytes(size_t tiles);
-/* Chooses the tiles of PICTURE at FROM whose SIDE x SIDE pixels are not all zero; ZEROS has one
+/* Chooses the tiles of PICTURE at FROM with SIDE x SIDE pixels that are not all zero; ZEROS has one
  * value per channel. */
 void conv_winograd4_choose(const struct cpu *cpu, const struct winograd4_picture *picture,
                            const float *from, const float *zeros, size_t side,

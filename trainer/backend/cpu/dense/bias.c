@@ -5,7 +5,7 @@
 
 struct bias {
     struct cpu_step step;
-    struct norm_forward apply; /* a norm whose scales are 1 */
+    struct norm_forward apply; /* a norm with scales of 1 */
     size_t rows;
     float *ones; /* [channels] */
 };

@@ -1,7 +1,7 @@
 /* Linear layer and its gradients as oneDNN matrix products: y = x w' + b with x [N,I], w [O,I].
  * Forward and data gradient keep w packed in the activation type and the layout that the product
- * chose; y is f32. The result is cut into parts, by rows or by columns, whose number depends on
- * the shape; each is computed by one thread. */
+ * chose; y is f32. The result is cut into parts, by rows or by columns; their number depends on the
+ * shape; each is computed by one thread. */
 #include "trainer/backend/cpu/base/columns.h"
 #include "trainer/backend/cpu/base/dnn.h"
 

@@ -1,6 +1,6 @@
-/* Batch norm + ReLU + max pool in one operator, and its gradient: the stem of a ResNet, whose
- * normalized image is never stored. The gradient scatters dy to one row of the image at a time, in
- * a buffer of the thread, and sums or writes it from there. */
+/* Batch norm + ReLU + max pool in one operator, and its gradient: the stem of a ResNet, without
+ * storing its normalized image. The gradient scatters dy to one row of the image at a time, in a
+ * buffer of the thread, and sums or writes it from there. */
 #include "trainer/backend/cpu/dense/norm.h"
 
 struct pool_op {

@@ -33,7 +33,7 @@ struct roi_table roi_table_in(char *memory, const struct roi_rule *rule, size_t 
     return t;
 }
 
-/* Adds WEIGHT to pixel PIXEL of BIN, whose entries begin at BEGIN and end at *END. */
+/* Adds WEIGHT to pixel PIXEL of BIN, with entries from BEGIN to *END. */
 static void add(struct roi_entry *entries, size_t begin, size_t *end, int32_t pixel, int32_t bin,
                 float weight) {
     size_t at = *end;

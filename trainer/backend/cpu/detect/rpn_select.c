@@ -15,7 +15,7 @@ struct select_op {
     struct detect_candidates places;
     struct proposal_rule rule;
     size_t pictures, slots; /* slots: of proposals */
-    size_t pool;            /* pictures whose proposals are selected together */
+    size_t pool;            /* pictures that select their proposals together */
     const void *in[OP_INPUTS_MAX];
     void *out[OP_OUTPUTS_MAX];
     uint64_t *ranks; /* in scratch, `room` for each thread */

@@ -42,9 +42,9 @@ static size_t room(size_t anchors, size_t objects) {
                            (objects + 16) * sizeof(float));
 }
 
-/* Computes the cells [begin, end) along an axis whose anchors may overlap [LOW, HIGH]; an anchor
- * extends from FIRST to LAST relative to its cell. An extra cell on either side covers rounding;
- * for NaN returns all. */
+/* Computes the cells [begin, end) along an axis with anchors that may overlap [LOW, HIGH]; an
+ * anchor extends from FIRST to LAST relative to its cell. An extra cell on either side covers
+ * rounding; for NaN returns all. */
 static void cells_near(float low, float high, float first, float last, int step, int cells,
                        int *ret_begin, int *ret_end) {
     float begin = (low - last) / (float)step - 2, end = (high - first) / (float)step + 3;

@@ -148,7 +148,7 @@ static inline size_t point_weight_bytes(size_t in, size_t out) {
     return in * out * sizeof(uint16_t);
 }
 
-/* From f32 weights [out][taps][in] or, for the data gradient (whose `in` are the forward outputs),
+/* From f32 weights [out][taps][in] or, for the data gradient (where `in` are the forward outputs),
  * from [in][taps][out] with the taps rotated by 180 degrees; 9 taps for winograd_pack(), 1 for
  * point_pack(). */
 struct own_pack {
@@ -195,7 +195,7 @@ static inline size_t conv_rows_positions(const struct conv_rows *c) {
     return c->images * c->grid_height * c->grid_width;
 }
 
-/* From f32 weights [out][kernel_taps][in] or, for the data gradient (whose `in` are the forward
+/* From f32 weights [out][kernel_taps][in] or, for the data gradient (where `in` are the forward
  * outputs), from [in][kernel_taps][out]; only the listed taps. */
 struct conv_rows_pack {
     size_t in, out, kernel_taps, taps;

@@ -70,7 +70,7 @@ struct winograd4_end {
     float *y;
 };
 
-/* From [out][9][in] or, for a data gradient (whose `in` are the forward outputs), from
+/* From [out][9][in] or, for a data gradient (where `in` are the forward outputs), from
  * [in][9][out] with the taps rotated by 180 degrees. A unit is a panel of outputs, with
  * winograd4_weights(in, 1) floats per place, places winograd4_weights(in, out) apart. */
 struct winograd4_pack {

@@ -77,8 +77,8 @@ void *cuda_workspace(void *scratch);
 bool cuda_is_narrowed(const struct graph *graph, const struct tensor *tensor);
 void *cuda_narrow(const struct graph *graph, const struct backend_site *site, const void *address);
 
-/* See narrow_gradient of backend.h: the output of a convolution's weight gradient whose channels
- * cuDNN can use directly. */
+/* See narrow_gradient of backend.h: the output of a convolution's weight gradient with channels
+ * that cuDNN can use directly. */
 int cuda_narrow_gradient(const struct backend *backend, const struct graph *graph,
                          const struct op *op);
 

@@ -263,7 +263,7 @@ static void statistics(struct build *b, desc_t y) {
     finish_op(b, op, "statistics");
 }
 
-/* A batch norm whose normalized value the backward pass recomputes. */
+/* A batch norm that has its normalized value recomputed in the backward pass. */
 struct norm {
     desc_t x, mean, inv_std, gamma, beta;
 };

@@ -4,8 +4,8 @@
  *     VERSIONS|DEVICE|PASS <tab> pays | loses
  *
  * VERSIONS and DEVICE are cuDNN's version and the GPU's name, PASS the pattern, type and shape. A
- * line whose engine is no longer at that index of the heuristics' list is ignored. The second kind
- * says whether a fused pass was faster (fusion_autotune.h). */
+ * line with an engine that is no longer at that index of the heuristics' list is ignored. The
+ * second kind says whether a fused pass was faster (fusion_autotune.h). */
 #ifndef TRAINER_BACKEND_CUDA_DNN_PLAN_CACHE_H
 #define TRAINER_BACKEND_CUDA_DNN_PLAN_CACHE_H
 

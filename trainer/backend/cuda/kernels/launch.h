@@ -82,8 +82,9 @@ cudaError_t launch_unfold(cudaStream_t stream, enum dtype type, const struct fol
 /* y = x + bias, rectified if RELU. In place is fine. */
 cudaError_t launch_bias(cudaStream_t stream, enum dtype type, const void *x, const float *bias,
                         void *y, size_t rows, int channels, bool relu);
-/* LARGE has twice the height and width of SMALL, whose ROWS (of all pictures) and WIDTH these are.
- * y = large + small, each pixel of it over four; in place is fine. db: the sums of four of dy. */
+/* LARGE has twice the height and width of SMALL; ROWS (of all pictures) and WIDTH are those of
+ * SMALL. y = large + small, each pixel of it over four; in place is fine. db: the sums of four of
+ * dy. */
 cudaError_t launch_upsample_add(cudaStream_t stream, enum dtype type, const void *large,
                                 const void *small, void *y, size_t rows, size_t width,
                                 int channels);
@@ -159,7 +160,7 @@ struct norm_backward_args {
 cudaError_t launch_norm_backward(cudaStream_t stream, enum dtype type,
                                  const struct norm_backward_args *args);
 
-/* The coefficients of dx = a g + b x + c of a norm whose dgamma and dbeta are known. */
+/* The coefficients of dx = a g + b x + c of a norm with known dgamma and dbeta. */
 struct norm_coefficients_args {
     const float *gamma, *mean, *invstd, *dgamma, *dbeta;
     float *coefficients; /* [3, channels] */

@@ -66,7 +66,7 @@ bool launch_conv_backward_has(enum dtype type, enum conv_backward_form form, int
 /* How many blocks share ROWS on a device of MULTIPROCESSORS, and the bytes of `partial` then. */
 int launch_conv_backward_workers(size_t rows, int in, int multiprocessors);
 size_t launch_conv_backward_bytes(int in, int out, int workers);
-/* Fills the maps of ARGS, whose addresses, sizes and workers stand: once, before any launch. */
+/* Fills the maps of ARGS from its addresses, sizes and workers: once, before any launch. */
 cudaError_t launch_conv_backward_maps(enum dtype type, struct conv_backward_args *args);
 /* Always the same bits for the same number of workers. */
 cudaError_t launch_conv_backward(cudaStream_t stream, enum dtype type,

@@ -2,7 +2,7 @@
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 
-/* Words whose halves are f16 from 0.25 to 0.5 with either sign; as f32 and bf16 they are small
+/* Words of two f16 from 0.25 to 0.5 with either sign; as f32 and bf16 they are small
  * numbers, none of them infinite or NaN. */
 static __device__ uint32_t word_of_numbers(uint32_t i) {
     uint32_t h = i * 2654435761u; /* a multiplicative hash (Knuth, volume 3, section 6.4) */

@@ -67,8 +67,8 @@ pool_window(const struct pool_args &s, const pixel &o, int c, const T *x, Value 
     return m;
 }
 
-/* The sum of dy (and dy2, where there is one) over the windows whose maximum is input pixel P. It
- * gathers, so that no two threads add to one place and the order of sums is fixed. */
+/* The sum of dy (and dy2, where there is one) over the windows with input pixel P as their maximum.
+ * It gathers, so that no two threads add to one place and the order of sums is fixed. */
 template <typename T, int W>
 static __device__ __forceinline__ lane<W> pool_gather(const struct pool_args &s, const pixel &p,
                                                       int c, const T *dy, const T *dy2,

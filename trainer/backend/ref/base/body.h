@@ -25,7 +25,7 @@ void ref_round_weights(const struct ref_call *call);
 void ref_move_running(const struct op_attr *attr, double mean, double variance, int64_t rows,
                       double *running_mean, double *running_variance);
 
-/* A norm whose gradient is computed from its masked dy, G [COUNT / CHANNELS, CHANNELS]: adds to
+/* A norm with its gradient computed from its masked dy, G [COUNT / CHANNELS, CHANNELS]: adds to
  * dgamma and dbeta, and computes the coefficients of OP_NORM_GRAD_APPLY. */
 struct ref_norm {
     const double *x, *gamma, *beta, *mean, *invstd;

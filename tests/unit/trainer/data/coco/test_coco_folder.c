@@ -83,10 +83,10 @@ static void a_set_is_picked_by_name_or_by_how_it_begins(void) {
     CU_ASSERT_STRING_EQUAL(set->name, "train2014");
     CU_ASSERT_PTR_NULL(coco_folder_pick(&folder, path, NULL, "train", "--train-set", &err));
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    ASSERT_CONTAINS(err.text, "more than one set whose name begins with 'train'; there are "
+    ASSERT_CONTAINS(err.text, "more than one set with a name that begins with 'train'; there are "
                               "train2014, train2017, val2017: give --train-set");
     CU_ASSERT_PTR_NULL(coco_folder_pick(&folder, path, NULL, "test", "--val-set", &err));
-    ASSERT_CONTAINS(err.text, "no set whose name begins with 'test'");
+    ASSERT_CONTAINS(err.text, "no set with a name that begins with 'test'");
     CU_ASSERT_PTR_NULL(coco_folder_pick(&folder, path, "val", "val", "--val-set", &err));
     ASSERT_CONTAINS(err.text, "no set 'val' (--val-set)");
     /* A JSON is what was meant, whatever it is called. */

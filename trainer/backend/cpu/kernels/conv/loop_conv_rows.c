@@ -190,8 +190,8 @@ void LOOP(conv_rows_run)(const struct conv_rows *c, size_t begin, size_t end, si
         clear(c, &at, count);
     struct ahead ahead =
         ahead_of(c, end, count, (last - first) * ((all + GEMM_DEPTH - 1) / GEMM_DEPTH));
-    /* Copy rows that map to few sets of the L1 cache, and rows whose last tile would read past the
-     * tensor; read all others directly. */
+    /* Copy rows that map to few sets of the L1 cache, and rows with a last tile that would read
+     * past the tensor; read all others directly. */
     bool direct = GEMM_STEP == 1 && is_matrix(c) && c->in <= GEMM_DEPTH &&
                   begin + (count + GEMM_ROWS - 1) / GEMM_ROWS * GEMM_ROWS <= conv_rows_positions(c);
     LOOP(gemm_begin)(&queue);

@@ -7,9 +7,9 @@ static size_t gemm_rows_up(size_t rows) {
     return (rows + GEMM_ROWS - 1) / GEMM_ROWS * GEMM_ROWS;
 }
 
-/* Memory to prefetch: a panel's first tile prefetches the next panel, the other tiles a of the
- * next call, whose pieces are consecutive or, if a is stored by columns, one at each k. On AMX
- * each tile prefetches its share of the panel. */
+/* Memory to prefetch: a panel's first tile prefetches the next panel, the other tiles a of the next
+ * call, with pieces that are consecutive or, if a is stored by columns, one at each k. On AMX each
+ * tile prefetches its share of the panel. */
 struct ahead {
     const float *panel, *piece, *end;
     size_t floats, step; /* size of a piece, and distance to the next */

@@ -16,7 +16,7 @@ enum { OBJECTS_AT_ONCE = 128 }; /* in a block's shared memory */
 struct targets_scratch {
     unsigned *most;  /* [pictures, slots]: bits of the largest overlap of an object */
     float *best;     /* [pictures, anchors]: the largest overlap of an anchor, */
-    int32_t *object; /* and whose */
+    int32_t *object; /* and the object that has it */
     uint32_t *key;   /* of the sampler */
     signed char *label;
 };
