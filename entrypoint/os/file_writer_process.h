@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-/* In front of a name and a line. Both ends are one program. */
+/* Precedes a name and a line. Both ends are one program. */
 struct file_writer_frame {
     uint32_t name; /* bytes, below LOG_FILE_NAME_SIZE */
     uint32_t line; /* bytes, LINE_SPLITTER_MAX at most */

@@ -14,7 +14,7 @@ static int set_number(struct argv *environment, const char *name, unsigned value
     return argv_set_env(environment, name, text, err);
 }
 
-/* CUDA numbers the devices that it shows to a program from 0. It ignores those behind a negative
+/* CUDA numbers the devices that it shows to a program from 0. It ignores those after a negative
  * number. */
 static unsigned count_visible(const struct argv *environment, unsigned gpus) {
     const char *list = argv_get_env(environment, "CUDA_VISIBLE_DEVICES");

@@ -82,7 +82,7 @@ static int read_word(const char *text, size_t size, unsigned *ret, struct error 
             return read_slots(text + key, size - key, i == 0 ? ret : &most, err);
     }
     return error_set(err, EXIT_CODE_CONFIG,
-                     "\"%.*s\" behind a host's name: slots=N is understood there",
+                     "\"%.*s\" after a host's name: expected slots=N or nothing",
                      size < HOST_NAME_SIZE ? (int)size : HOST_NAME_SIZE, text);
 }
 

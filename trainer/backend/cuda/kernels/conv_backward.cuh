@@ -1,5 +1,5 @@
 /* What one block of conv_backward.cu does, piece by piece. It keeps 64 of the convolution's input
- * channels, a slice, and walks over tiles of 128 pixels. A tile's gradient behind the convolution
+ * channels, a slice, and walks over tiles of 128 pixels. A tile's gradient after the convolution
  * arrives in chunks of 64 channels:
  *
  *     g, z --copy engine--> ring --registers--> dz, in g's place --tensor cores--> h += dz W

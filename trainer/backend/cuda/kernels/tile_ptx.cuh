@@ -64,7 +64,7 @@ static __device__ __forceinline__ unsigned char *tile_memory() {
 static __device__ __forceinline__ void tile_barrier_init(uint64_t *barrier) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(tile_address(barrier)) : "memory");
 }
-/* Behind all inits, in the thread that made them; a barrier of the block has to follow. */
+/* After all inits, in the thread that made them; a barrier of the block has to follow. */
 static __device__ __forceinline__ void tile_barriers_ready() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

@@ -89,7 +89,7 @@ template <typename Body> static cudaError_t with_packets(enum dtype type, size_t
 
 /* --- launches ----------------------------------------------------------------------------------
  * A small kernel costs what it takes to begin. Where launch_overlap has asked for it
- * (launch.h), one that enqueue_early puts on a stream begins while the one in front of it ends
+ * (launch.h), one that enqueue_early puts on a stream begins while the preceding one ends
  * ("Programmatic Dependent Launch" of the CUDA Programming Guide; compute capability 9.0). Its
  * first word is wait_for_others(): until then nothing that was enqueued before has to be there. */
 inline bool launches_overlap = false;

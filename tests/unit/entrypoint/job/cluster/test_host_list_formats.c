@@ -84,7 +84,7 @@ static void a_line_says_how_many_slots(void) {
 
 static void what_a_line_does_not_mean_is_named(void) {
     static const char *const rows[][2] = {
-        {"n1 4", "\"4\" behind a host's name"},
+        {"n1 4", "\"4\" after a host's name"},
         {"n1 slots=2 cpu=4", "\"n1\": \"cpu=4\""},
         {"n1 slots=", "\"slots=\""},
         {"n1 slots=0", "got \"0\""},
