@@ -113,7 +113,7 @@ static int bind_all(struct bench *b, struct error *err) {
             in[slot] = op->inputs[slot] == TENSOR_NONE ? NULL : b->values[op->inputs[slot]];
         for (int slot = 0; slot < OP_OUTPUTS_MAX; slot++)
             out[slot] = op->outputs[slot] == TENSOR_NONE ? NULL : b->values[op->outputs[slot]];
-        struct backend_site site = {
+        struct op_addresses site = {
             .inputs = in, .outputs = out, .scratch = b->scratch, .packed = o->packed};
         if (o->backend->table->bind(o->backend, &b->graph, op, &site, &o->bound, err) != 0)
             return -1;

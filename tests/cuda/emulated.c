@@ -86,7 +86,7 @@ static int refresh_part(void *context, struct error *err) {
 }
 
 static int bind_part(struct backend *backend, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *site, struct backend_bound *ret_bound,
                      struct error *err) {
     struct emulated *e = (struct emulated *)backend;
     struct part_step *part = calloc(1, sizeof(*part));
@@ -185,7 +185,7 @@ static void release(struct backend *backend, void *context) {
 }
 
 static void note_narrow(struct kept_step *kept, const struct graph *graph, const struct op *op,
-                        const struct backend_site *site) {
+                        const struct op_addresses *site) {
     const struct tensor *w = op->inputs[1] == TENSOR_NONE ? NULL : cuda_input(graph, op, 1);
     if (w == NULL || !cuda_is_narrowed(graph, w))
         return;
@@ -196,7 +196,7 @@ static void note_narrow(struct kept_step *kept, const struct graph *graph, const
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     struct emulated *e = (struct emulated *)backend;
     struct kept_step *kept = calloc(1, sizeof(*kept));
@@ -305,7 +305,7 @@ static int run_narrow(struct backend *backend, const struct streams_call *call, 
     return cuda_queue_narrow(backend, &call->sgd.narrow, err);
 }
 
-static int narrow(struct backend *backend, const struct backend_narrow *copy, struct error *err) {
+static int narrow(struct backend *backend, const struct half_copy *copy, struct error *err) {
     return enqueue((struct emulated *)backend,
                    &(struct streams_call){.run = run_narrow, .sgd = {.narrow = *copy}}, err);
 }

@@ -15,10 +15,10 @@ struct shadow {
     void *outputs[OP_OUTPUTS_MAX];
 };
 
-static int bind(struct shadow *s, const struct graph *graph, const struct backend_site *site,
+static int bind(struct shadow *s, const struct graph *graph, const struct op_addresses *site,
                 struct error *err) {
     struct backend_needs needs = {0};
-    struct backend_site other = *site;
+    struct op_addresses other = *site;
     other.outputs = s->outputs;
     if (s->ref->table->query(s->ref, graph, &s->op, &needs, err) != 0)
         return -1;
@@ -38,7 +38,7 @@ static int bind(struct shadow *s, const struct graph *graph, const struct backen
 }
 
 struct shadow *shadow_bind(struct backend *ref, const struct graph *graph, const struct op *op,
-                           const struct backend_site *site, struct error *err) {
+                           const struct op_addresses *site, struct error *err) {
     struct shadow *s = calloc(1, sizeof(*s));
     if (s == NULL) {
         (void)error_no_memory(err, "a second opinion");

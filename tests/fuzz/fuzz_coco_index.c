@@ -33,7 +33,7 @@ static int file_of(const void *bytes, size_t size, char path[64]) {
 
 static void check_annotation(const struct coco_index *index, const struct coco_annotation *a) {
     static struct coco_outline room;
-    static struct rle_brush brush;
+    static struct rle_scratch brush;
     cleanup_rle struct rle mask = {0};
     struct error err = {0};
     CHECK(a->image == COCO_NUMBER_NONE || a->image < index->image_count);

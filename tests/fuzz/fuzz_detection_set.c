@@ -128,7 +128,7 @@ static struct way way_of(uint8_t slots, uint8_t bits) {
 }
 
 static void fill(const struct detection_set *set, size_t sample, const struct way *way) {
-    static struct detection_objects_room room;
+    static struct detection_objects_scratch room;
     static struct detection_bits bits;
     struct place place;
     struct error err = {0};

@@ -65,7 +65,7 @@ static void check_definition(const struct rle *mask, const double *points, size_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     cleanup_rle struct rle mask = {0};
-    static struct rle_brush brush; /* kept, as its users keep it */
+    static struct rle_scratch brush; /* kept, as its users keep it */
     struct error err = {0};
     double points[2 * POINTS_MAX] = {0};
     if (size < 3)

@@ -160,7 +160,7 @@ static int carry_saved(struct op_graph *g, const struct op *op, struct memory *m
 static int bind_and_run(struct op_graph *g, const struct op *op, struct memory *m,
                         struct error *err) {
     const struct backend_table *table = m->backend->table;
-    struct backend_site site = {.inputs = m->in,
+    struct op_addresses site = {.inputs = m->in,
                                 .outputs = m->out,
                                 .scratch = m->scratch,
                                 .saved = m->saved,

@@ -20,7 +20,7 @@ struct device_step {
     void *packed;
     const float *weights; /* of a convolution, else NULL */
     size_t weight_count;
-    struct backend_narrow narrow;
+    struct half_copy narrow;
 };
 
 static struct host_device *of(struct backend *backend) {
@@ -101,7 +101,7 @@ static int query(struct backend *backend, const struct graph *graph, const struc
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     struct host_device *d = of(backend);
     int number = (int)(op - graph->ops);
@@ -202,7 +202,7 @@ static int wait_for(struct backend *backend, int number, struct error *err) {
     return count_call(d, err);
 }
 
-static int narrow(struct backend *backend, const struct backend_narrow *copy, struct error *err) {
+static int narrow(struct backend *backend, const struct half_copy *copy, struct error *err) {
     CU_ASSERT_EQUAL_FATAL(copy->type, DTYPE_BF16);
     of(backend)->narrow_count++;
     for (size_t i = 0; i < copy->count; i++)

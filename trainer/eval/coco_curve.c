@@ -5,13 +5,13 @@
 #include <float.h>
 #include <stdlib.h>
 
-void coco_curve_room_done(struct coco_curve_room *room) {
+void coco_curve_scratch_done(struct coco_curve_scratch *room) {
     free(room->precision);
     free(room->score);
-    *room = (struct coco_curve_room){0};
+    *room = (struct coco_curve_scratch){0};
 }
 
-static int make_room(struct coco_curve_room *room, size_t count, struct error *err) {
+static int make_room(struct coco_curve_scratch *room, size_t count, struct error *err) {
     if (count <= room->capacity)
         return 0;
     double *precision = realloc(room->precision, count * sizeof(*precision));
@@ -29,7 +29,7 @@ static int make_room(struct coco_curve_room *room, size_t count, struct error *e
 /* Collects precision and score at each true positive among the first LIMIT detections of each
  * image. Between true positives recall is constant and precision only falls, so nothing else
  * shapes the curve. Returns their number. */
-static size_t collect(struct coco_curve_room *room, const struct coco_curve_input *input,
+static size_t collect(struct coco_curve_scratch *room, const struct coco_curve_input *input,
                       size_t limit, unsigned bit) {
     size_t hit = 0, missed = 0;
     for (size_t i = 0; i < input->count; i++) {
@@ -55,7 +55,7 @@ static double first_score(const struct coco_curve_input *input, size_t limit) {
     return 0;
 }
 
-static void write_curve(const struct coco_curve_room *room, const struct coco_curve_input *input,
+static void write_curve(const struct coco_curve_scratch *room, const struct coco_curve_input *input,
                         size_t limit, size_t threshold, size_t hit, struct coco_curves *ret) {
     ret->recall[coco_recall_index(ret, threshold, input->category, input->area, limit)] =
         (double)hit / (double)input->truth_count;
@@ -72,7 +72,7 @@ static void write_curve(const struct coco_curve_room *room, const struct coco_cu
     }
 }
 
-int coco_curve(struct coco_curve_room *room, const struct coco_curve_input *input,
+int coco_curve(struct coco_curve_scratch *room, const struct coco_curve_input *input,
                struct coco_curves *ret, struct error *err) {
     if (make_room(room, input->count + 1, err) != 0)
         return -1;

@@ -20,16 +20,16 @@ struct coco_curve_input {
 };
 
 /* Scratch memory that a thread reuses from curve to curve. Initialize with zeros. */
-struct coco_curve_room {
+struct coco_curve_scratch {
     double *precision; /* owned: at each true positive */
     double *score;     /* owned */
     size_t capacity;
 };
 
-void coco_curve_room_done(struct coco_curve_room *room);
+void coco_curve_scratch_done(struct coco_curve_scratch *room);
 
 /* Fills in all limits and thresholds of the category and area. */
-int coco_curve(struct coco_curve_room *room, const struct coco_curve_input *input,
+int coco_curve(struct coco_curve_scratch *room, const struct coco_curve_input *input,
                struct coco_curves *ret, struct error *err);
 
 #endif

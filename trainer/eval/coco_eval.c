@@ -90,7 +90,7 @@ static int draw_curves(const struct lines *lines, struct coco_curves *ret, int t
     ptrdiff_t count = (ptrdiff_t)(lines->category_count * COCO_AREAS);
 #pragma omp parallel num_threads(threads)
     {
-        struct coco_curve_room room = {0};
+        struct coco_curve_scratch room = {0};
 #pragma omp for schedule(dynamic, 1)
         for (ptrdiff_t i = 0; i < count; i++) {
             size_t category = (size_t)i / COCO_AREAS, area = (size_t)i % COCO_AREAS;
@@ -105,7 +105,7 @@ static int draw_curves(const struct lines *lines, struct coco_curves *ret, int t
             if (input.truth_count > 0 && coco_curve(&room, &input, ret, &here) != 0)
                 keep_first(&first, i, &here);
         }
-        coco_curve_room_done(&room);
+        coco_curve_scratch_done(&room);
     }
     if (first.number < 0)
         return 0;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 void coco_matcher_done(struct coco_matcher *matcher) {
-    rle_brush_done(&matcher->brush);
+    rle_scratch_done(&matcher->brush);
     rle_done(&matcher->spare);
     for (size_t i = 0; matcher->truth_masks != NULL && i < matcher->truth_capacity; i++)
         rle_done(&matcher->truth_masks[i]);

@@ -10,13 +10,13 @@
 /* Up to this many crossings of one column are sorted by insertion. */
 enum { INSERTION_MAX = 32 };
 
-void rle_brush_done(struct rle_brush *brush) {
+void rle_scratch_done(struct rle_scratch *brush) {
     free(brush->crossings);
     free(brush->sorted);
     free(brush->columns);
     rle_done(&brush->part);
     rle_done(&brush->merged);
-    *brush = (struct rle_brush){0};
+    *brush = (struct rle_scratch){0};
 }
 
 static int grow(uint32_t **numbers, size_t *capacity, size_t count, struct error *err) {
@@ -25,7 +25,7 @@ static int grow(uint32_t **numbers, size_t *capacity, size_t count, struct error
 
 /* Adds the crossings of columns by the edge between two points, as pixel indices column * height +
  * row, counted by column; a crossing below the last row is one above the next column. */
-static int add_edge(struct rle_brush *brush, const struct polygon_edge *edge, uint32_t height,
+static int add_edge(struct rle_scratch *brush, const struct polygon_edge *edge, uint32_t height,
                     struct error *err) {
     if (edge->first > edge->last)
         return 0;
@@ -40,7 +40,7 @@ static int add_edge(struct rle_brush *brush, const struct polygon_edge *edge, ui
     return 0;
 }
 
-static int collect_crossings(struct rle_brush *brush, const double *points, size_t count,
+static int collect_crossings(struct rle_scratch *brush, const double *points, size_t count,
                              uint32_t height, uint32_t width, struct error *err) {
     brush->crossing_count = 0;
     if (grow(&brush->columns, &brush->column_capacity, (size_t)width + 1, err) != 0)
@@ -75,7 +75,7 @@ static void sort_few(uint32_t *numbers, size_t count) {
 
 /* Sorts the crossings into brush->sorted, followed by the end of the picture: into columns by
  * counting sort, then within each column. */
-static int sort_crossings(struct rle_brush *brush, uint32_t height, uint32_t width,
+static int sort_crossings(struct rle_scratch *brush, uint32_t height, uint32_t width,
                           struct error *err) {
     if (grow(&brush->sorted, &brush->sorted_capacity, brush->crossing_count + 1, err) != 0)
         return -1;
@@ -104,7 +104,8 @@ static int sort_crossings(struct rle_brush *brush, uint32_t height, uint32_t wid
 
 /* The distances between sorted crossings are the runs, except that two crossings at the same pixel
  * cancel out. */
-static int runs_from_crossings(struct rle *ret, const struct rle_brush *brush, struct error *err) {
+static int runs_from_crossings(struct rle *ret, const struct rle_scratch *brush,
+                               struct error *err) {
     size_t count = brush->crossing_count + 1;
     if (rle_reserve(ret, count, err) != 0)
         return -1;
@@ -129,7 +130,7 @@ int rle_check_points(const double *points, size_t count, struct error *err) {
     return 0;
 }
 
-int rle_from_polygon(struct rle *ret, struct rle_brush *brush, const double *points, size_t count,
+int rle_from_polygon(struct rle *ret, struct rle_scratch *brush, const double *points, size_t count,
                      uint32_t height, uint32_t width, struct error *err) {
     if (!rle_size_fits(height, width))
         return error_set(err, EXIT_CODE_DATA, "a polygon on a picture without a size");
@@ -145,14 +146,14 @@ int rle_from_polygon(struct rle *ret, struct rle_brush *brush, const double *poi
     return runs_from_crossings(ret, brush, err);
 }
 
-int rle_from_box(struct rle *ret, struct rle_brush *brush, const double box[4], uint32_t height,
+int rle_from_box(struct rle *ret, struct rle_scratch *brush, const double box[4], uint32_t height,
                  uint32_t width, struct error *err) {
     double right = box[0] + box[2], bottom = box[1] + box[3];
     const double corners[] = {box[0], box[1], box[0], bottom, right, bottom, right, box[1]};
     return rle_from_polygon(ret, brush, corners, 4, height, width, err);
 }
 
-static int part(struct rle *ret, struct rle_brush *brush, const double *numbers, uint32_t size,
+static int part(struct rle *ret, struct rle_scratch *brush, const double *numbers, uint32_t size,
                 const struct rle_parts *parts, struct error *err) {
     if (parts->sizes[0] == 4 && size == 4)
         return rle_from_box(ret, brush, numbers, parts->height, parts->width, err);
@@ -162,7 +163,7 @@ static int part(struct rle *ret, struct rle_brush *brush, const double *numbers,
     return rle_from_polygon(ret, brush, numbers, size / 2, parts->height, parts->width, err);
 }
 
-int rle_from_parts(struct rle *ret, struct rle_brush *brush, const struct rle_parts *parts,
+int rle_from_parts(struct rle *ret, struct rle_scratch *brush, const struct rle_parts *parts,
                    struct error *err) {
     if (parts->count == 0)
         return error_set(err, EXIT_CODE_DATA, "a mask without a polygon");

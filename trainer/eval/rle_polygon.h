@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Scratch memory that a thread reuses from polygon to polygon. Initialize with zeros. */
-struct rle_brush {
+struct rle_scratch {
     uint32_t *crossings; /* owned, all three */
     uint32_t *sorted;
     uint32_t *columns; /* end of each column's crossings */
@@ -23,7 +23,7 @@ struct rle_brush {
     struct rle merged;
 };
 
-void rle_brush_done(struct rle_brush *brush);
+void rle_scratch_done(struct rle_scratch *brush);
 
 /* Checks that the coordinates of COUNT points are at most a million pixels in magnitude. The error
  * has the first that is not. */
@@ -31,11 +31,11 @@ int rle_check_points(const double *points, size_t count, struct error *err);
 
 /* Draws the polygon through COUNT points x, y, x, y... on a picture of HEIGHT x WIDTH. Points may
  * lie outside; a coordinate beyond a million pixels, or NaN, is refused. */
-int rle_from_polygon(struct rle *ret, struct rle_brush *brush, const double *points, size_t count,
+int rle_from_polygon(struct rle *ret, struct rle_scratch *brush, const double *points, size_t count,
                      uint32_t height, uint32_t width, struct error *err);
 
 /* Draws the box x, y, width, height as the polygon of its corners. */
-int rle_from_box(struct rle *ret, struct rle_brush *brush, const double box[4], uint32_t height,
+int rle_from_box(struct rle *ret, struct rle_scratch *brush, const double box[4], uint32_t height,
                  uint32_t width, struct error *err);
 
 /* Polygons of an object: their coordinates one after the other, SIZES[i] numbers for each. If the
@@ -48,9 +48,9 @@ struct rle_parts {
     uint32_t width;
 };
 /* Draws the union. Fails for no parts, an odd or too small size, or boxes mixed with polygons. */
-int rle_from_parts(struct rle *ret, struct rle_brush *brush, const struct rle_parts *parts,
+int rle_from_parts(struct rle *ret, struct rle_scratch *brush, const struct rle_parts *parts,
                    struct error *err);
 
-#define cleanup_rle_brush __attribute__((cleanup(rle_brush_done)))
+#define cleanup_rle_scratch __attribute__((cleanup(rle_scratch_done)))
 
 #endif

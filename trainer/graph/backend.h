@@ -50,7 +50,7 @@ static inline void backend_needs_most(struct backend_needs *most,
 
 /* A copy of the parameter arena in the type of activations, element for element, which the
  * products read. NARROW is NULL if there is none. */
-struct backend_narrow {
+struct half_copy {
     const float *wide;
     void *narrow;
     size_t count;
@@ -87,14 +87,14 @@ struct backend_sum {
 /* Addresses of one operator. Slots as in graph/op.h; NULL for absent ones. The arrays belong to
  * the engine and are invalid after bind: copy what you need. For gradient operators `saved` is
  * that of the forward operator. */
-struct backend_site {
+struct op_addresses {
     void *const *inputs;
     void *const *outputs;
     void *scratch;
     void *saved;
     void *packed;
-    void *rows;                   /* of the operator's `rows`: i32 [1]; NULL: all rows count */
-    struct backend_narrow narrow; /* up to date whenever a step runs */
+    void *rows;              /* of the operator's `rows`: i32 [1]; NULL: all rows count */
+    struct half_copy narrow; /* up to date whenever a step runs */
 };
 
 struct bound_step {
@@ -119,7 +119,7 @@ struct backend_bound {
 struct backend_sgd {
     float *weights, *momentum;
     struct backend_gradients gradients;
-    struct backend_narrow narrow; /* copy of the weights */
+    struct half_copy narrow; /* copy of the weights */
     const unsigned char *groups;
     bool clips;
     const float *void_flag, *loss;
@@ -199,7 +199,7 @@ struct backend_device {
     int (*clear)(struct backend *backend, void *memory, size_t bytes, struct error *err);
     /* Converts all of WIDE to the half-precision copy, rounded. NULL: the device needs no such
      * copy. */
-    int (*narrow)(struct backend *backend, const struct backend_narrow *copy, struct error *err);
+    int (*narrow)(struct backend *backend, const struct half_copy *copy, struct error *err);
     /* Returns the output of OP that is a weight gradient in the type of activations, if the graph
      * accepts that (struct backend_gradients); -1: none. Programs that share weights get the same
      * answer. May be NULL: always none. */
@@ -235,7 +235,7 @@ struct backend_table {
     /* Binds the operator to addresses. `step.context` is freed once, with `release`; the refresh
      * step may share it. */
     int (*bind)(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err);
     /* Called after the refresh steps of a program, which may have postponed work until here. May be
      * NULL. */

@@ -135,11 +135,11 @@ static int draw_image(struct drawing *d, const struct draw_target *target, struc
     char path[PATH_MAX];
     const struct image *painted = NULL;
     const struct coco_image *image = target->image;
-    const struct painter_ask ask = {.index = &d->index,
-                                    .results = d->flags->results != NULL ? &d->results : NULL,
-                                    .truth = d->flags->beside,
-                                    .least_score = d->flags->least_score,
-                                    .names = &d->names};
+    const struct painter_request ask = {.index = &d->index,
+                                        .results = d->flags->results != NULL ? &d->results : NULL,
+                                        .truth = d->flags->beside,
+                                        .least_score = d->flags->least_score,
+                                        .names = &d->names};
     size_t objects = 0;
     if (coco_index_picture(&d->index, image, d->pictures, path, sizeof(path), err) != 0 ||
         picture_read(path, &d->image, err) != 0)

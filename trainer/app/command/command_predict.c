@@ -54,7 +54,8 @@ static int list_pictures(struct prediction *p, char *const *words, int count, st
     return 0;
 }
 
-static int open_model(struct prediction *p, const struct task_tell *tell, struct error *err) {
+static int open_model(struct prediction *p, const struct task_predictions *tell,
+                      struct error *err) {
     struct trained *t = &p->trained;
     char where[INPUT_PATH_MAX + sizeof("/config.json")];
     if (trained_describe(t, err) != 0)
@@ -94,11 +95,11 @@ static int run(struct prediction *p, char *const *words, int count, struct error
     struct trained *t = &p->trained;
     const struct options *o = t->options;
     struct evaluation result;
-    const struct task_tell tell = {.folder = o->out,
-                                   .least_score = o->score_threshold,
-                                   .most = (size_t)o->top,
-                                   .png = o->format == OPTION_PNG,
-                                   .font = o->font};
+    const struct task_predictions tell = {.folder = o->out,
+                                          .least_score = o->score_threshold,
+                                          .most = (size_t)o->top,
+                                          .png = o->format == OPTION_PNG,
+                                          .font = o->font};
     if (comm_size(t->comm) > 1)
         return error_set(err, EXIT_CODE_USAGE, "predict runs as one process, not as %d ranks",
                          comm_size(t->comm));

@@ -123,7 +123,7 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
     };
     if (ret->stopped)
         return 0;
-    const struct task_tell *tell = s->options->tell;
+    const struct task_predictions *tell = s->options->tell;
     if (ret->images == 0)
         return error_set(err, EXIT_CODE_DATA, "%s: none of %zu pictures can be %s", source->name,
                          source->count, tell != NULL ? "used" : "scored");

@@ -220,7 +220,7 @@ static int open_best(struct best *b, const struct run_setup *setup, struct error
 /* Checks all that can be checked before folders are scanned and networks compiled, which takes
  * long. */
 static int check_flags(const struct run_setup *setup, struct error *err) {
-    const struct task_ask *ask = &setup->ask;
+    const struct task_request *ask = &setup->ask;
     if (ask->model->task == MODEL_CLASSIFY &&
         network_check_side(ask->model, ask->image_size, err) != 0)
         return -1;
@@ -239,7 +239,7 @@ int training_run_open(struct training_run *job, const struct options *o, struct 
     const struct model *model = model_need(o->model, err);
     if (model == NULL)
         return -1;
-    job->setup.ask = (struct task_ask){
+    job->setup.ask = (struct task_request){
         .options = o,
         .inputs = &job->setup.inputs,
         .comm = comm,

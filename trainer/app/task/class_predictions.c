@@ -86,13 +86,13 @@ int class_predictions_batch(void *score, const struct batch *batch,
     return 0;
 }
 
-static int path_of(const struct task_tell *how, char path[PATH_MAX], struct error *err) {
+static int path_of(const struct task_predictions *how, char path[PATH_MAX], struct error *err) {
     if (snprintf(path, PATH_MAX, "%s/predictions.json", how->folder) < PATH_MAX)
         return 0;
     return error_set(err, EXIT_CODE_CONFIG, "--out: %.64s...: path too long", how->folder);
 }
 
-int class_predictions_check(const struct task_data *data, const struct task_tell *how,
+int class_predictions_check(const struct task_data *data, const struct task_predictions *how,
                             struct error *err) {
     char path[PATH_MAX];
     (void)data;
@@ -186,7 +186,7 @@ static int add_picture(const struct class_predictions *g, size_t sample, size_t 
     return buf_printf(out, err, "%s\n%s", first ? "" : ",", text);
 }
 
-int class_predictions_tell(void *score, const struct task_tell *how, struct error *err) {
+int class_predictions_tell(void *score, const struct task_predictions *how, struct error *err) {
     const struct class_predictions *g = score;
     char path[PATH_MAX];
     cleanup_buf struct buf text = {.max = TEXT_MAX};

@@ -18,8 +18,8 @@ int class_predictions_batch(void *score, const struct batch *batch,
                             const struct task_outputs *outputs, int64_t *ret_images,
                             struct error *err);
 void class_predictions_close(void *score);
-int class_predictions_check(const struct task_data *data, const struct task_tell *how,
+int class_predictions_check(const struct task_data *data, const struct task_predictions *how,
                             struct error *err);
-int class_predictions_tell(void *score, const struct task_tell *how, struct error *err);
+int class_predictions_tell(void *score, const struct task_predictions *how, struct error *err);
 
 #endif

@@ -45,7 +45,7 @@ static void close_data(struct task_data *data) {
 
 /* FOLDER NULL: a synthetic set, PART of its pictures. */
 static int open_set(struct dataset *set, const char *folder, const struct task_data *data,
-                    const struct task_ask *ask, int64_t part, struct error *err) {
+                    const struct task_request *ask, int64_t part, struct error *err) {
     const struct options *o = ask->options;
     if (folder != NULL)
         return sample_health_open(set, folder, data->bad_allowed, comm_rank(ask->comm) == 0, err);
@@ -53,7 +53,8 @@ static int open_set(struct dataset *set, const char *folder, const struct task_d
     return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
 }
 
-static int settle_training(struct task_data *data, const struct task_ask *ask, struct error *err) {
+static int settle_training(struct task_data *data, const struct task_request *ask,
+                           struct error *err) {
     struct classify *c = data->own;
     const struct options *o = ask->options;
     struct augment *a = &c->train.augment;
@@ -82,7 +83,7 @@ static int settle_training(struct task_data *data, const struct task_ask *ask, s
 }
 
 /* Returns the short side before the centre crop. */
-static int resize_side(const struct task_ask *ask) {
+static int resize_side(const struct task_request *ask) {
     struct augment crop;
     augment_defaults_eval(&crop, ask->image_size);
     if (ask->options->resize > 0)
@@ -90,7 +91,7 @@ static int resize_side(const struct task_ask *ask) {
     return ask->trained != NULL ? ask->trained->resize_side : crop.resize_side;
 }
 
-static int settle_validation(struct task_data *data, const struct task_ask *ask,
+static int settle_validation(struct task_data *data, const struct task_request *ask,
                              struct error *err) {
     struct classify *c = data->own;
     c->score.set = &c->validation;
@@ -105,7 +106,7 @@ static int settle_validation(struct task_data *data, const struct task_ask *ask,
     return labelled_source(&data->validation.source, &c->score, (int)batch, err);
 }
 
-static int agree(const struct task_ask *ask, struct sample_health *samples, const char *what,
+static int agree(const struct task_request *ask, struct sample_health *samples, const char *what,
                  const struct dataset *set, struct error *err) {
     if (bad_samples_init(&samples->faults, set->count, err) != 0)
         return -1;
@@ -114,7 +115,7 @@ static int agree(const struct task_ask *ask, struct sample_health *samples, cons
 
 /* Maps SET's classes, a subset of ALL's, to the numbers they have there. */
 static int place_classes(struct dataset *set, const char *where, const struct classes *all,
-                         const struct task_ask *ask, struct error *err) {
+                         const struct task_request *ask, struct error *err) {
     const struct classes own = {set->class_names, set->classes, where};
     cleanup_free int32_t *map = calloc(set->classes + 1, sizeof(*map));
     char names[512];
@@ -141,7 +142,7 @@ static int check_count(const struct dataset *set, struct error *err) {
 
 /* Small pictures suit networks made for them: others enlarge the pictures, which takes much
  * longer. */
-static void tell_small(const struct task_ask *ask, const struct dataset *set) {
+static void tell_small(const struct task_request *ask, const struct dataset *set) {
     cleanup_picture_reader struct picture_reader reader = {0};
     char path[INPUT_PATH_MAX];
     int width = 0, height = 0;
@@ -157,7 +158,7 @@ static void tell_small(const struct task_ask *ask, const struct dataset *set) {
 }
 
 /* --val-split: of a training set that has nothing to evaluate on. */
-static int hold_out(struct classify *c, const struct task_ask *ask, struct error *err) {
+static int hold_out(struct classify *c, const struct task_request *ask, struct error *err) {
     const struct options *o = ask->options;
     size_t unheld = 0;
     if (holdout_split(&c->training, o->val_split, (uint64_t)o->seed, &c->validation, &unheld,
@@ -174,7 +175,8 @@ static int hold_out(struct classify *c, const struct task_ask *ask, struct error
     return 0;
 }
 
-static int open_validation(struct task_data *data, const struct task_ask *ask, struct error *err) {
+static int open_validation(struct task_data *data, const struct task_request *ask,
+                           struct error *err) {
     struct classify *c = data->own;
     const struct inputs *in = ask->inputs;
     static const char what[] = "the validation data";
@@ -188,7 +190,8 @@ static int open_validation(struct task_data *data, const struct task_ask *ask, s
     return place_classes(&c->validation, what, &all, ask, err);
 }
 
-static int open_training(struct task_data *data, const struct task_ask *ask, struct error *err) {
+static int open_training(struct task_data *data, const struct task_request *ask,
+                         struct error *err) {
     struct classify *c = data->own;
     const struct inputs *in = ask->inputs;
     if (open_set(&c->training, in->synthetic ? NULL : in->training, data, ask, 1, err) != 0)
@@ -210,7 +213,7 @@ static int open_training(struct task_data *data, const struct task_ask *ask, str
 
 /* Logs how the folders were interpreted, and a warning if nothing is evaluated although the user
  * did not ask for that. */
-static void tell_inputs(const struct task_ask *ask) {
+static void tell_inputs(const struct task_request *ask) {
     const struct inputs *in = ask->inputs;
     if (comm_rank(ask->comm) != 0)
         return;
@@ -224,7 +227,7 @@ static void tell_inputs(const struct task_ask *ask) {
 }
 
 /* Opens pictures without labels. */
-static int open_given(struct task_data *data, const struct task_ask *ask, struct error *err) {
+static int open_given(struct task_data *data, const struct task_request *ask, struct error *err) {
     struct classify *c = data->own;
     const struct picture_list *pictures = ask->pictures;
     c->trained = ask->trained;
@@ -235,7 +238,7 @@ static int open_given(struct task_data *data, const struct task_ask *ask, struct
     return bad_samples_init(&data->validation.faults, c->validation.count, err);
 }
 
-static int open_trained(struct task_data *data, const struct task_ask *ask, struct error *err) {
+static int open_trained(struct task_data *data, const struct task_request *ask, struct error *err) {
     struct classify *c = data->own;
     const struct model_config *config = ask->trained;
     if (ask->pictures != NULL)
@@ -253,7 +256,7 @@ static int open_trained(struct task_data *data, const struct task_ask *ask, stru
     return agree(ask, &data->validation, "the data", &c->validation, err);
 }
 
-static int open_data(struct task_data *ret, const struct task_ask *ask, struct error *err) {
+static int open_data(struct task_data *ret, const struct task_request *ask, struct error *err) {
     struct classify *c = calloc(1, sizeof(*c));
     if (c == NULL)
         return error_no_memory(err, "data");
@@ -264,7 +267,7 @@ static int open_data(struct task_data *ret, const struct task_ask *ask, struct e
     return c->validation.count > 0 ? settle_validation(ret, ask, err) : 0;
 }
 
-static void describe(const struct task_data *data, const struct task_ask *ask,
+static void describe(const struct task_data *data, const struct task_request *ask,
                      struct model_config *ret) {
     ret->class_names = (char **)(uintptr_t)data->class_names;
     ret->classes = data->classes;

@@ -22,7 +22,7 @@ static bool draws(const struct detect_part *part) {
 }
 
 /* Warns of training pictures that never fill a batch: the same ones in each epoch. */
-static void tell_never(const struct detect_data *d, const struct task_ask *ask, size_t global) {
+static void tell_never(const struct detect_data *d, const struct task_request *ask, size_t global) {
     cleanup_buf struct buf where = {.max = WHERE_MAX};
     size_t pictures = 0;
     for (int c = 0; c < d->training.groups.count; c++) {
@@ -40,7 +40,7 @@ static void tell_never(const struct detect_data *d, const struct task_ask *ask, 
 }
 
 /* Reports pictures beyond whole steps of a canvas: different ones in each epoch. */
-static void tell_rest(const struct detect_data *d, const struct task_ask *ask, size_t global) {
+static void tell_rest(const struct detect_data *d, const struct task_request *ask, size_t global) {
     const struct detection_groups *groups = &d->training.groups;
     size_t pictures = 0;
     for (int c = 0; c < groups->count; c++)
@@ -53,7 +53,7 @@ static void tell_rest(const struct detect_data *d, const struct task_ask *ask, s
 
 /* Chooses canvases that suit the training set. Validation uses the same, unless one of its
  * pictures fits none. */
-static int choose_canvases(struct detect_data *d, const struct task_ask *ask, size_t global,
+static int choose_canvases(struct detect_data *d, const struct task_request *ask, size_t global,
                            struct error *err) {
     const struct options *o = ask->options;
     const bool trains = d->training.set.count > 0, scores = d->validation.set.count > 0;
@@ -73,7 +73,7 @@ static int choose_canvases(struct detect_data *d, const struct task_ask *ask, si
                                : 0;
 }
 
-static int plan_canvases(struct detect_data *d, const struct task_ask *ask, struct error *err) {
+static int plan_canvases(struct detect_data *d, const struct task_request *ask, struct error *err) {
     const struct options *o = ask->options;
     size_t global = (size_t)comm_size(ask->comm) * (size_t)o->batch_size * (size_t)o->accumulate;
     if (choose_canvases(d, ask, global, err) != 0 || group(&d->training, &d->plan, err) != 0 ||
@@ -87,7 +87,7 @@ static int plan_canvases(struct detect_data *d, const struct task_ask *ask, stru
 /* Returns the pictures of a batch on one rank. An evaluation's batch is no larger than the number
  * of pictures of a canvas, because all places are computed. It does not depend on the number of
  * ranks: libraries choose kernels, and thus the last bits of results, by the size of the batch. */
-static int batch_of(const struct detect_part *part, const struct task_ask *ask) {
+static int batch_of(const struct detect_part *part, const struct task_request *ask) {
     const size_t batch = (size_t)ask->options->batch_size;
     size_t most = 1;
     if (ask->trained == NULL)
@@ -98,8 +98,8 @@ static int batch_of(const struct detect_part *part, const struct task_ask *ask) 
 }
 
 /* Measures the bytes of masks that a picture of PART may have in a batch, up to the limits. */
-static int measure_masks(const struct detect_part *part, const struct task_ask *ask, int64_t *ret,
-                         struct error *err) {
+static int measure_masks(const struct detect_part *part, const struct task_request *ask,
+                         int64_t *ret, struct error *err) {
     const struct detection_samples *samples = &part->samples;
     const int64_t most = INT32_MAX / batch_of(part, ask);
     if (detection_mask_bytes(samples->set, &samples->recipe, samples->slots, samples->polygons > 0,
@@ -113,7 +113,7 @@ static int measure_masks(const struct detect_part *part, const struct task_ask *
 
 /* Gives both sets the limits of the larger one: the networks for training and evaluation have the
  * same input. */
-static int share_room(struct detect_data *d, const struct task_ask *ask, struct error *err) {
+static int share_room(struct detect_data *d, const struct task_request *ask, struct error *err) {
     size_t bytes = 0;
     int64_t masks = 0;
     struct detect_part *const parts[] = {&d->training, &d->validation};
@@ -136,7 +136,7 @@ static int share_room(struct detect_data *d, const struct task_ask *ask, struct 
 
 /* Makes the source of batches. */
 static int make_source(struct task_data *data, struct detect_part *part,
-                       struct sample_health *samples, const struct task_ask *ask,
+                       struct sample_health *samples, const struct task_request *ask,
                        struct error *err) {
     const struct bucket_plan *plan = &((struct detect_data *)data->own)->plan;
     if (part->set.count == 0)
@@ -158,7 +158,7 @@ static int make_source(struct task_data *data, struct detect_part *part,
     return 0;
 }
 
-int detect_batches_make(struct task_data *data, const struct task_ask *ask, struct error *err) {
+int detect_batches_make(struct task_data *data, const struct task_request *ask, struct error *err) {
     struct detect_data *d = data->own;
     if (plan_canvases(d, ask, err) != 0)
         return -1;

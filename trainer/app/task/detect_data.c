@@ -97,8 +97,8 @@ static int check_scored(const struct detect_part *part, bool aloud, struct error
 
 /* Finds missing files of the validation set before the first epoch rather than after it; each rank
  * checks its share. */
-static int check_files(const struct detect_part *part, const struct task_ask *ask, int64_t allowed,
-                       struct error *err) {
+static int check_files(const struct detect_part *part, const struct task_request *ask,
+                       int64_t allowed, struct error *err) {
     int64_t missing = 0;
     struct error first = {0};
     for (size_t i = (size_t)comm_rank(ask->comm); i < part->set.count;
@@ -118,7 +118,7 @@ static int check_files(const struct detect_part *part, const struct task_ask *as
         first.text, missing);
 }
 
-static int read_set(struct detect_data *d, struct detect_part *part, const struct task_ask *ask,
+static int read_set(struct detect_data *d, struct detect_part *part, const struct task_request *ask,
                     struct detection_options how, int64_t allowed, struct error *err) {
     cleanup_buf struct buf text = {0};
     bool aloud = comm_rank(ask->comm) == 0;
@@ -156,7 +156,7 @@ static void settle_sides(struct detection_recipe *recipe, const struct preset *p
 
 /* Determines how PART's samples are made. */
 static int settle(const struct task_data *data, struct detect_part *part,
-                  const struct task_ask *ask, bool training, struct error *err) {
+                  const struct task_request *ask, bool training, struct error *err) {
     const struct options *o = ask->options;
     const struct detect_data *d = data->own;
     const struct preset *preset = &PRESETS[d->preset];
@@ -180,7 +180,7 @@ static int settle(const struct task_data *data, struct detect_part *part,
 }
 
 /* Warns of objects that training ignores because pictures have more than --gt-slots. */
-static void tell_slots(const struct detect_part *part, const struct task_ask *ask) {
+static void tell_slots(const struct detect_part *part, const struct task_request *ask) {
     const int64_t slots = ask->options->gt_slots;
     size_t objects = 0, pictures = 0;
     for (size_t i = 0; i < part->set.count; i++) {
@@ -196,7 +196,7 @@ static void tell_slots(const struct detect_part *part, const struct task_ask *as
 }
 
 /* Warns of pictures that are scaled before they reach the network. */
-static void tell_scaled(const struct detect_part *part, const struct task_ask *ask) {
+static void tell_scaled(const struct detect_part *part, const struct task_request *ask) {
     const struct detection_recipe *recipe = &part->samples.recipe;
     const size_t pictures = detection_host_scaled(&part->set, recipe);
     if (pictures > 0 && comm_rank(ask->comm) == 0)
@@ -207,8 +207,8 @@ static void tell_scaled(const struct detect_part *part, const struct task_ask *a
 
 /* Collective. Opens the set that PATH, NAME and PREFIX name, the same on all ranks. */
 static int open_part(struct task_data *data, struct detect_part *part,
-                     struct sample_health *samples, const struct task_ask *ask, const char *path,
-                     bool training, struct error *err) {
+                     struct sample_health *samples, const struct task_request *ask,
+                     const char *path, bool training, struct error *err) {
     const struct options *o = ask->options;
     const char *what = training ? "the training data" : "the validation data";
     struct detect_data *d = data->own;
@@ -237,7 +237,7 @@ static void tell_bad(const struct picture_index *given) {
 }
 
 /* Opens pictures without labels instead of a set to score on. */
-static int open_given(struct task_data *data, const struct task_ask *ask, struct error *err) {
+static int open_given(struct task_data *data, const struct task_request *ask, struct error *err) {
     struct detect_data *d = data->own;
     struct detect_part *part = &d->validation;
     const struct model_config *trained = ask->trained;
@@ -265,7 +265,7 @@ static int open_given(struct task_data *data, const struct task_ask *ask, struct
  * trainable_backbone_layers = 3). */
 enum { FROZEN_STAGES = 2 };
 
-static void describe_network(struct task_data *data, const struct task_ask *ask) {
+static void describe_network(struct task_data *data, const struct task_request *ask) {
     const struct detect_data *d = data->own;
     const struct options *o = ask->options;
     bool given = o->init != NULL;
@@ -309,7 +309,7 @@ void detect_objects_unseen(struct model_objects *ret, const struct options *o) {
 }
 
 /* Describes the model by the data; texts and numbers are borrowed. */
-void detect_describe(const struct task_data *data, const struct task_ask *ask,
+void detect_describe(const struct task_data *data, const struct task_request *ask,
                      struct model_config *ret) {
     const struct detect_data *d = data->own;
     (void)ask;
@@ -336,7 +336,7 @@ bool detect_last_pixel(const struct detect_data *d) {
     return PRESETS[d->preset].last_pixel;
 }
 
-static int open_parts(struct task_data *ret, const struct task_ask *ask, struct error *err) {
+static int open_parts(struct task_data *ret, const struct task_request *ask, struct error *err) {
     const struct inputs *in = ask->inputs;
     struct detect_data *d = ret->own;
     bool trains = ask->trained == NULL;
@@ -359,7 +359,7 @@ static int open_parts(struct task_data *ret, const struct task_ask *ask, struct 
 }
 
 /* Uses the sizes of the model that is scored, else those of the options. */
-static int settle_sizes(struct detect_data *d, const struct task_ask *ask, struct error *err) {
+static int settle_sizes(struct detect_data *d, const struct task_request *ask, struct error *err) {
     const struct options *o = ask->options;
     const struct model_config *trained = ask->trained;
     int count = (int)(sizeof(PRESETS) / sizeof(PRESETS[0]));
@@ -382,7 +382,8 @@ static int settle_sizes(struct detect_data *d, const struct task_ask *ask, struc
 }
 
 /* Rejects impossible settings, and warns of likely mistakes. */
-static int check_start(const struct detect_data *d, const struct task_ask *ask, struct error *err) {
+static int check_start(const struct detect_data *d, const struct task_request *ask,
+                       struct error *err) {
     const struct options *o = ask->options;
     if (o->frozen_stages > 0 && o->init == NULL && ask->trained == NULL)
         return error_set(
@@ -397,7 +398,7 @@ static int check_start(const struct detect_data *d, const struct task_ask *ask, 
     return 0;
 }
 
-int detect_open(struct task_data *ret, const struct task_ask *ask, struct error *err) {
+int detect_open(struct task_data *ret, const struct task_request *ask, struct error *err) {
     struct detect_data *d = calloc(1, sizeof(*d));
     if (d == NULL)
         return error_no_memory(err, "data");

@@ -35,8 +35,8 @@ static int predictor_rows(const char *path, int64_t *ret, struct error *err) {
     return 0;
 }
 
-int detect_labels_choose(bool *ret_ids, const struct coco_index *index, const struct task_ask *ask,
-                         struct error *err) {
+int detect_labels_choose(bool *ret_ids, const struct coco_index *index,
+                         const struct task_request *ask, struct error *err) {
     const bool first = comm_rank(ask->comm) == 0;
     int64_t rows = 0, most = 0;
     *ret_ids = false;

@@ -51,7 +51,7 @@ static void choose(const struct detection_set *set, uint64_t seed, size_t count,
 struct showing {
     const struct detection_set *set;
     const struct task_show *show;
-    struct painter_ask ask;
+    struct painter_request ask;
     struct painter painter;
     struct picture_reader reader;
     struct image picture;

@@ -22,7 +22,7 @@ static const struct output_path_kind LIST_KIND = {"a list of detections", LIST_S
 static const char *const PICTURES_STARTS[] = {"{\n  \"images\": [", NULL};
 static const struct output_path_kind PICTURES_KIND = {"a list of pictures", PICTURES_STARTS};
 
-static int path_in(const struct task_tell *how, const char *name, char path[PATH_MAX],
+static int path_in(const struct task_predictions *how, const char *name, char path[PATH_MAX],
                    struct error *err) {
     if (snprintf(path, PATH_MAX, "%s/%s", how->folder, name) < PATH_MAX)
         return 0;
@@ -30,14 +30,14 @@ static int path_in(const struct task_tell *how, const char *name, char path[PATH
 }
 
 static int make_targets(struct draw_targets *ret, const struct detect_data *d,
-                        const struct task_tell *how, struct error *err) {
+                        const struct task_predictions *how, struct error *err) {
     const struct coco_index *index = &d->given.index;
     return draw_targets_make(ret, index, 0, index->image_count,
                              draw_targets_shared(index, 0, index->image_count), how->folder,
                              how->png ? "png" : "jpg", err);
 }
 
-int detect_predictions_check(const struct task_data *data, const struct task_tell *how,
+int detect_predictions_check(const struct task_data *data, const struct task_predictions *how,
                              struct error *err) {
     cleanup_draw_targets struct draw_targets targets = {0};
     char path[PATH_MAX];
@@ -58,7 +58,7 @@ static void drop_weak(struct coco_results *found, double least_score) {
 }
 
 static int write_lists(const struct detect_data *d, const struct coco_results *found,
-                       const struct task_tell *how, struct error *err) {
+                       const struct task_predictions *how, struct error *err) {
     char path[PATH_MAX];
     enum coco_parts parts = found->masks ? COCO_PARTS_BOTH : COCO_PARTS_BOXES;
     if (path_in(how, PREDICTIONS, path, err) != 0 ||
@@ -69,7 +69,7 @@ static int write_lists(const struct detect_data *d, const struct coco_results *f
 
 /* State shared by all pictures. */
 struct painting_all {
-    struct painter_ask ask;
+    struct painter_request ask;
     struct painter painter;
     struct picture_reader reader;
     struct image picture;
@@ -91,7 +91,7 @@ static size_t find_first(const struct coco_results *results, int64_t image) {
 
 /* Prints "PATH  2 objects: dog 98 %, cat 91 %", the highest score first, in the detector's
  * order. */
-static void print_found(const struct painter_ask *ask, const struct draw_target *target) {
+static void print_found(const struct painter_request *ask, const struct draw_target *target) {
     const struct coco_results *results = ask->results;
     size_t first = find_first(results, target->image->id), count = 0;
     while (first + count < results->count &&
@@ -127,7 +127,7 @@ static int paint_one(struct painting_all *p, const struct draw_target *target, s
 }
 
 static int paint_all(struct task_data *data, const struct coco_results *found,
-                     const struct task_tell *how, struct error *err) {
+                     const struct task_predictions *how, struct error *err) {
     struct detect_data *d = data->own;
     struct bad_samples *faults = &data->validation.faults;
     cleanup_draw_targets struct draw_targets targets = {0};
@@ -150,7 +150,7 @@ static int paint_all(struct task_data *data, const struct coco_results *found,
 }
 
 int detect_predictions(struct task_data *data, struct coco_results *found,
-                       const struct task_tell *how, struct error *err) {
+                       const struct task_predictions *how, struct error *err) {
     drop_weak(found, how->least_score);
     if (coco_results_sort(found, err) != 0 || write_lists(data->own, found, how, err) != 0)
         return -1;

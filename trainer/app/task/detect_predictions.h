@@ -14,12 +14,12 @@
 #include "trainer/data/coco/coco_results.h"
 
 /* Function of struct task. */
-int detect_predictions_check(const struct task_data *data, const struct task_tell *how,
+int detect_predictions_check(const struct task_data *data, const struct task_predictions *how,
                              struct error *err);
 
 /* FOUND must be sorted; results below the least score are removed from it. Prints a line for each
  * drawn picture on standard output. */
 int detect_predictions(struct task_data *data, struct coco_results *found,
-                       const struct task_tell *how, struct error *err);
+                       const struct task_predictions *how, struct error *err);
 
 #endif

@@ -6,8 +6,8 @@
 
 _Static_assert((int)DETECT_RULES <= (int)MODEL_RULES_MAX, "the model's description");
 
-int detect_settle_rules(struct detect_rules *ret, const char *preset, const struct task_ask *ask,
-                        struct error *err) {
+int detect_settle_rules(struct detect_rules *ret, const char *preset,
+                        const struct task_request *ask, struct error *err) {
     const struct model_config *trained = ask->trained;
     *ret = detect_preset_find(preset)->rules;
     if (trained == NULL && ask->options->norm_epsilon >= 0)

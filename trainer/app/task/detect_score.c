@@ -59,7 +59,7 @@ struct detect_score {
     struct coco_results results; /* of this rank */
     struct coco_results all;     /* of all ranks, on rank 0 */
     struct buf table;            /* of all, by category, on rank 0 */
-    struct detections_room room;
+    struct detections_scratch room;
     struct found found;
     size_t left_out;
     size_t unanswered; /* pictures with NaN outputs */
@@ -83,7 +83,7 @@ void detect_score_close(void *score) {
     buf_done(&s->table);
     coco_results_done(&s->all);
     coco_results_done(&s->results);
-    detections_room_done(&s->room);
+    detections_scratch_done(&s->room);
     free(s->found.box);
     free(s->found.score);
     free(s->found.mask);
@@ -262,7 +262,7 @@ int detect_score_show(void *score, const struct task_show *show, struct error *e
     return detect_pictures(s->detect, &s->all, show, err);
 }
 
-int detect_score_tell(void *score, const struct task_tell *how, struct error *err) {
+int detect_score_tell(void *score, const struct task_predictions *how, struct error *err) {
     struct detect_score *s = score;
     tell_doubts((double)s->left_out, (double)s->unanswered);
     return detect_predictions(s->data, &s->results, how, err);

@@ -36,7 +36,7 @@ struct task_data {
 };
 
 /* Input of task->open; all borrowed. */
-struct task_ask {
+struct task_request {
     const struct options *options;
     const struct inputs *inputs;
     struct comm *comm;
@@ -73,7 +73,7 @@ struct task_show {
 };
 
 /* Output of predictions. */
-struct task_tell {
+struct task_predictions {
     const char *folder;
     double least_score; /* least score of objects */
     size_t most;        /* number of classes per picture */
@@ -91,11 +91,11 @@ struct task_fixed {
 struct task {
     /* Collective. Opens the sets of a training, or the one that a model is scored on, and
      * determines how they become batches. RET is zeroed; call task_close in any case. */
-    int (*open)(struct task_data *ret, const struct task_ask *ask, struct error *err);
+    int (*open)(struct task_data *ret, const struct task_request *ask, struct error *err);
     void (*close)(struct task_data *data);
 
     /* Describes a model trained on DATA, except for its name and weights. Texts are borrowed. */
-    void (*describe)(const struct task_data *data, const struct task_ask *ask,
+    void (*describe)(const struct task_data *data, const struct task_request *ask,
                      struct model_config *ret);
 
     /* Appends " NAME=VALUE" for settings that are recorded in addition to options. NULL: none. */
@@ -124,8 +124,9 @@ struct task {
     /* Predictions for pictures without labels: score_open and score_batch gather them, and instead
      * of score_end they are written to HOW->folder, which exists. tell_check tests before the work
      * that they can be written, without damaging existing files. */
-    int (*tell_check)(const struct task_data *data, const struct task_tell *how, struct error *err);
-    int (*tell)(void *score, const struct task_tell *how, struct error *err);
+    int (*tell_check)(const struct task_data *data, const struct task_predictions *how,
+                      struct error *err);
+    int (*tell)(void *score, const struct task_predictions *how, struct error *err);
 
     /* Returns the name of metric I of an evaluation of MODEL; NULL after the last. */
     const char *(*figure)(const struct model *model, int i);

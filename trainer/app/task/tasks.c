@@ -6,7 +6,7 @@ const struct task *task_of(enum model_task task) {
     return task == MODEL_DETECT ? &TASK_DETECT : &TASK_CLASSIFY;
 }
 
-int task_open(struct task_data *ret, const struct task_ask *ask, struct error *err) {
+int task_open(struct task_data *ret, const struct task_request *ask, struct error *err) {
     *ret = (struct task_data){.task = task_of(ask->model->task), .model = ask->model};
     if (sample_health_parse_allowed(ask->options->bad_samples, &ret->bad_allowed, err) != 0)
         return -1;

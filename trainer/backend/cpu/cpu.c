@@ -73,7 +73,7 @@ static void release(struct backend *backend, void *context) {
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     const struct cpu *cpu = (const struct cpu *)backend;
     const struct cpu_operator *row = cpu_operator(op->kind);

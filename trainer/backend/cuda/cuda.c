@@ -34,7 +34,7 @@ static int query_one(struct backend *backend, const struct graph *graph, const s
 }
 
 static int bind_one(struct backend *backend, const struct graph *graph, const struct op *op,
-                    const struct backend_site *site, struct backend_bound *ret_bound,
+                    const struct op_addresses *site, struct backend_bound *ret_bound,
                     struct error *err) {
     return cuda_rule(op->kind)->bind(cuda_of(backend), graph, op, site, ret_bound, err);
 }
@@ -58,7 +58,7 @@ static int query(struct backend *backend, const struct graph *graph, const struc
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     return cuda_row_prefix_has(cuda_of(backend), &one, graph, op)
                ? cuda_row_prefix_bind(cuda_of(backend), &one, graph, op, site, ret_bound, err)

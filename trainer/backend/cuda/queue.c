@@ -154,8 +154,7 @@ int cuda_queue_add(struct backend *backend, const struct backend_sum *sum, struc
     return check(launch_add_gradients(cuda_of(backend)->stream, sum), "adding gradients", err);
 }
 
-int cuda_queue_narrow(struct backend *backend, const struct backend_narrow *copy,
-                      struct error *err) {
+int cuda_queue_narrow(struct backend *backend, const struct half_copy *copy, struct error *err) {
     return check(launch_pack(cuda_of(backend)->stream, (enum dtype)copy->type, copy->narrow,
                              copy->wide, 1, (int)copy->count, (int)copy->count),
                  "rounding weights", err);

@@ -55,7 +55,7 @@ static void done(struct cuda_step *step) {
 
 int cuda_row_prefix_bind(struct cuda *cuda, const struct cuda_row_prefix_of *of,
                          const struct graph *graph, const struct op *op,
-                         const struct backend_site *site, struct backend_bound *ret_bound,
+                         const struct op_addresses *site, struct backend_bound *ret_bound,
                          struct error *err) {
     const int64_t capacity = row_prefix_capacity(graph, op);
     struct rows_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);

@@ -68,7 +68,7 @@ static int query(struct backend *backend, const struct graph *graph, const struc
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     (void)backend;
     struct ref_step *step = calloc(1, sizeof(*step));

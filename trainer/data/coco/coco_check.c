@@ -34,7 +34,7 @@ static void check_box(struct coco_check *check, const struct coco_annotation *a,
 /* State for making masks. */
 struct masks {
     struct coco_outline room;
-    struct rle_brush brush;
+    struct rle_scratch brush;
     struct rle mask;
 };
 
@@ -137,7 +137,7 @@ int coco_check_make(struct coco_check *ret, const struct coco_index *index, cons
     for (size_t i = 0; i < index->annotation_count; i++)
         check_annotation(&check, index, &index->annotations[i], &masks);
     coco_outline_done(&masks.room);
-    rle_brush_done(&masks.brush);
+    rle_scratch_done(&masks.brush);
     rle_done(&masks.mask);
     for (size_t c = 0; c < index->category_count; c++)
         check.empty_categories += check.by_category[c] == 0;

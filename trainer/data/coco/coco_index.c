@@ -91,7 +91,7 @@ struct coco_segment coco_index_segment(const struct coco_index *index,
 }
 
 int coco_index_mask(const struct coco_index *index, const struct coco_annotation *annotation,
-                    struct coco_outline *room, struct rle_brush *brush, struct rle *ret,
+                    struct coco_outline *room, struct rle_scratch *brush, struct rle *ret,
                     struct error *err) {
     static const struct coco_image NOWHERE = {0};
     const struct coco_image *image =

@@ -17,7 +17,7 @@ void coco_task_done(struct coco_task *task) {
 }
 
 /* Each calling thread has its own scratch memory for an unpacked outline. */
-static int truth_mask(const void *user, size_t number, struct rle_brush *brush, struct rle *ret,
+static int truth_mask(const void *user, size_t number, struct rle_scratch *brush, struct rle *ret,
                       struct error *err) {
     const struct coco_task *task = user;
     cleanup_coco_outline struct coco_outline room = {0};
@@ -29,7 +29,8 @@ static int truth_mask(const void *user, size_t number, struct rle_brush *brush, 
 }
 
 static int result_mask(const struct coco_index *index, const struct coco_results *results,
-                       size_t number, struct rle_brush *brush, struct rle *ret, struct error *err) {
+                       size_t number, struct rle_scratch *brush, struct rle *ret,
+                       struct error *err) {
     const struct coco_result *result = &results->list[number];
     const struct coco_image *image = &index->images[coco_index_image(index, result->image_id)];
     struct coco_segment segment = coco_result_segment(results, number);
@@ -41,7 +42,7 @@ static int result_mask(const struct coco_index *index, const struct coco_results
     return failed == 0 ? 0 : error_wrap(err, "%s: result %zu", results->path, number + 1);
 }
 
-static int found_mask(const void *user, size_t number, struct rle_brush *brush, struct rle *ret,
+static int found_mask(const void *user, size_t number, struct rle_scratch *brush, struct rle *ret,
                       struct error *err) {
     const struct coco_task *task = user;
     return result_mask(task->index, task->results, task->found_numbers[number], brush, ret, err);
@@ -131,7 +132,7 @@ void coco_task_ids_text(const struct coco_task_ids *ids, char *text, size_t size
 
 int coco_task_check(const struct coco_index *index, struct error *err) {
     cleanup_coco_outline struct coco_outline room = {0};
-    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle_scratch struct rle_scratch brush = {0};
     cleanup_rle struct rle mask = {0};
     for (size_t i = 0; i < index->placed_count; i++) {
         const struct coco_annotation *a = &index->annotations[i];
@@ -177,7 +178,7 @@ static int fill_truth(struct coco_task *task, bool masks, struct error *err) {
 }
 
 /* Computes area and box from the mask if needed. */
-static int measure_mask(const struct coco_task *task, size_t number, struct rle_brush *brush,
+static int measure_mask(const struct coco_task *task, size_t number, struct rle_scratch *brush,
                         struct rle *mask, struct coco_object *object, struct error *err) {
     if (result_mask(task->index, task->results, number, brush, mask, err) != 0)
         return -1;
@@ -190,7 +191,7 @@ static int measure_mask(const struct coco_task *task, size_t number, struct rle_
 static int fill_found(struct coco_task *task, bool masks, enum coco_area_of area,
                       struct error *err) {
     const struct coco_results *results = task->results;
-    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle_scratch struct rle_scratch brush = {0};
     cleanup_rle struct rle mask = {0};
     bool of_mask = !results->boxes || (masks && results->masks && area == COCO_AREA_OF_MASK);
     task->found = calloc(results->count + 1, sizeof(*task->found));

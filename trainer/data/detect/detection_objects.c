@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void detection_objects_room_done(struct detection_objects_room *room) {
+void detection_objects_scratch_done(struct detection_objects_scratch *room) {
     coco_outline_done(&room->outline);
-    rle_brush_done(&room->brush);
+    rle_scratch_done(&room->brush);
     rle_done(&room->mask);
     detection_crop_done(&room->crop);
     free(room->order);
-    *room = (struct detection_objects_room){0};
+    *room = (struct detection_objects_scratch){0};
 }
 
 static double box_area(const struct detection_object *object) {
@@ -37,7 +37,7 @@ static int compare_numbers(const void *a, const void *b) {
 }
 
 /* Writes the numbers of the SLOTS largest objects, ascending, to room->order. */
-static int choose_objects(struct detection_objects_room *room,
+static int choose_objects(struct detection_objects_scratch *room,
                           const struct detection_object *objects, uint32_t count, uint32_t slots,
                           struct error *err) {
     struct sized *sized = calloc(count + 1, sizeof(*sized));
@@ -74,7 +74,7 @@ struct filling {
 };
 
 /* Appends the crop of room->mask, at the picture's size or the scaled one. */
-static int put_crop(struct detection_objects_room *room, const struct filling *f,
+static int put_crop(struct detection_objects_scratch *room, const struct filling *f,
                     int32_t ret_at[MASK_FIELDS], struct error *err) {
     if (!f->draw->host_scaled)
         return detection_bits_add(f->bits, &room->mask, ret_at, err);
@@ -85,7 +85,7 @@ static int put_crop(struct detection_objects_room *room, const struct filling *f
     return detection_bits_add_scaled(f->bits, &room->crop, &scaling, ret_at, err);
 }
 
-static int fill_bits(struct detection_objects_room *room, const struct filling *f,
+static int fill_bits(struct detection_objects_scratch *room, const struct filling *f,
                      const struct coco_annotation *annotation, int32_t ret_at[MASK_FIELDS],
                      struct error *err) {
     const struct coco_index *index = f->set->index;
@@ -96,7 +96,7 @@ static int fill_bits(struct detection_objects_room *room, const struct filling *
     return 0;
 }
 
-static int fill_mask(struct detection_objects_room *room, struct filling *f, size_t slot,
+static int fill_mask(struct detection_objects_scratch *room, struct filling *f, size_t slot,
                      const struct detection_object *object, int32_t ret_at[MASK_FIELDS],
                      struct error *err) {
     const struct coco_annotation *annotation = &f->set->index->annotations[object->annotation];
@@ -122,7 +122,7 @@ static int fill_mask(struct detection_objects_room *room, struct filling *f, siz
     return 0;
 }
 
-int detection_objects_fill(struct detection_objects_room *room, const struct detection_set *set,
+int detection_objects_fill(struct detection_objects_scratch *room, const struct detection_set *set,
                            size_t sample, const struct detection_draw *draw,
                            const struct detection_fields *fields, int i,
                            struct detection_bits *bits, struct error *err) {

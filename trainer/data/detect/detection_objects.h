@@ -20,20 +20,20 @@
 #include <stdint.h>
 
 /* Scratch memory that a thread reuses between pictures. Initialize with zeros. */
-struct detection_objects_room {
+struct detection_objects_scratch {
     struct coco_outline outline;
-    struct rle_brush brush;
+    struct rle_scratch brush;
     struct rle mask;
     struct detection_crop crop; /* a mask before scaling */
     uint32_t *order;            /* owned; objects, largest first */
     size_t order_capacity;
 };
 
-void detection_objects_room_done(struct detection_objects_room *room);
+void detection_objects_scratch_done(struct detection_objects_scratch *room);
 
 /* Fills gt_box, gt_label, gt_count, gt_mask_at and outlines of place I, which is empty; the
  * bitmaps go to BITS, which must be empty, too. Errors name the JSON and the annotation. */
-int detection_objects_fill(struct detection_objects_room *room, const struct detection_set *set,
+int detection_objects_fill(struct detection_objects_scratch *room, const struct detection_set *set,
                            size_t sample, const struct detection_draw *draw,
                            const struct detection_fields *fields, int i,
                            struct detection_bits *bits, struct error *err);

@@ -12,7 +12,7 @@ void detection_worker_done(struct detection_worker *worker) {
     picture_reader_done(&worker->reader);
     image_done(&worker->picture);
     resizer_done(&worker->resizer);
-    detection_objects_room_done(&worker->objects);
+    detection_objects_scratch_done(&worker->objects);
     *worker = (struct detection_worker){0};
 }
 

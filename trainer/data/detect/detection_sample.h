@@ -71,7 +71,7 @@ struct detection_worker {
     struct picture_reader reader;
     struct image picture;
     struct resizer resizer;
-    struct detection_objects_room objects;
+    struct detection_objects_scratch objects;
     const char *damage; /* damage of the last picture that was decoded over: in words; NULL for
                          * none */
 };

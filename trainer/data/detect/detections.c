@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-void detections_room_done(struct detections_room *room) {
+void detections_scratch_done(struct detections_scratch *room) {
     mask_paster_done(&room->paster);
     rle_done(&room->mask);
 }
@@ -34,7 +34,7 @@ static bool bring_back(const struct detections *found, int number, struct detect
     return rule == MASK_PASTE_TV || (ret[2] - ret[0] > 0 && ret[3] - ret[1] > 0);
 }
 
-int detections_add(struct coco_results *results, struct detections_room *room,
+int detections_add(struct coco_results *results, struct detections_scratch *room,
                    const struct detection_set *set, size_t sample, const struct detections *found,
                    enum mask_paste_rule rule, size_t *left_out, struct error *err) {
     const struct detection_picture *picture = &set->pictures[sample];

@@ -31,18 +31,18 @@ struct detections {
 };
 
 /* Scratch memory of one thread. Initialize with zeros. */
-struct detections_room {
+struct detections_scratch {
     struct mask_paster paster;
     struct rle mask;
 };
 
-void detections_room_done(struct detections_room *room);
+void detections_scratch_done(struct detections_scratch *room);
 
 /* Appends the detections FOUND in picture SAMPLE of SET to RESULTS; adds to *LEFT_OUT. */
-int detections_add(struct coco_results *results, struct detections_room *room,
+int detections_add(struct coco_results *results, struct detections_scratch *room,
                    const struct detection_set *set, size_t sample, const struct detections *found,
                    enum mask_paste_rule rule, size_t *left_out, struct error *err);
 
-#define cleanup_detections_room __attribute__((cleanup(detections_room_done)))
+#define cleanup_detections_scratch __attribute__((cleanup(detections_scratch_done)))
 
 #endif

@@ -9,7 +9,7 @@ void painter_done(struct painter *p) {
     image_done(&p->both);
 }
 
-static int paint_truth(struct painter *p, const struct painter_ask *ask, uint32_t image,
+static int paint_truth(struct painter *p, const struct painter_request *ask, uint32_t image,
                        struct image *picture, struct error *err) {
     painting_clear(&p->truth);
     if (painting_add_annotations(&p->truth, ask->index, image, ask->names, err) != 0)
@@ -17,7 +17,7 @@ static int paint_truth(struct painter *p, const struct painter_ask *ask, uint32_
     return painting_paint(&p->truth, picture, ask->names->fonts, err);
 }
 
-static int paint_found(struct painter *p, const struct painter_ask *ask, uint32_t image,
+static int paint_found(struct painter *p, const struct painter_request *ask, uint32_t image,
                        struct image *picture, struct error *err) {
     const struct coco_results *results = ask->results;
     const int64_t id = ask->index->images[image].id;
@@ -40,7 +40,7 @@ static int copy(struct image *to, const struct image *from, struct error *err) {
     return 0;
 }
 
-int painter_paint(struct painter *p, const struct painter_ask *ask, uint32_t image,
+int painter_paint(struct painter *p, const struct painter_request *ask, uint32_t image,
                   struct image *picture, const struct image **ret, size_t *ret_objects,
                   struct error *err) {
     const struct painting *told = ask->results != NULL ? &p->found : &p->truth;

@@ -24,7 +24,7 @@ struct painter {
 void painter_done(struct painter *painter);
 
 /* Input of painter_paint; all borrowed. */
-struct painter_ask {
+struct painter_request {
     const struct coco_index *index;
     const struct coco_results *results; /* detections; NULL: only the ground truth */
     bool truth;                         /* with results: draw the ground truth to the left of
@@ -36,7 +36,7 @@ struct painter_ask {
 /* Draws over PICTURE, image number IMAGE of the index. *RET is the result: PICTURE, or a picture
  * of PAINTER's that is valid until the next call; *RET_OBJECTS is the number of detections, or of
  * ground truth objects without detections. Errors name the JSON, and what is wrong in it. */
-int painter_paint(struct painter *painter, const struct painter_ask *ask, uint32_t image,
+int painter_paint(struct painter *painter, const struct painter_request *ask, uint32_t image,
                   struct image *picture, const struct image **ret, size_t *ret_objects,
                   struct error *err);
 

@@ -11,7 +11,7 @@ void painting_done(struct painting *p) {
         rle_done(&p->masks[i]);
     free(p->masks);
     free(p->list);
-    rle_brush_done(&p->brush);
+    rle_scratch_done(&p->brush);
     coco_outline_done(&p->room);
     *p = (struct painting){0};
 }

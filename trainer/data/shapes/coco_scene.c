@@ -32,7 +32,7 @@ struct scene_painter {
     struct buf *json;
     int64_t *next_id;
     uint8_t ground[2][IMAGE_CHANNELS];
-    struct rle_brush brush;
+    struct rle_scratch brush;
     struct rle mask;
     struct rle sum;
 };
@@ -228,7 +228,7 @@ int coco_scene_draw(const struct coco_scene *scene, struct image *image, struct 
                                     .json = json,
                                     .next_id = next_id};
     int failed = draw(&painter, err);
-    rle_brush_done(&painter.brush);
+    rle_scratch_done(&painter.brush);
     rle_done(&painter.mask);
     rle_done(&painter.sum);
     return failed;

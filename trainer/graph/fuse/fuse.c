@@ -29,9 +29,9 @@ const char *fusion_name(enum fusion level) {
 /* Returns the norm without a ReLU, with batch or running statistics, that produces TENSOR, if
  * TENSOR has exactly one reader; else NULL. */
 static struct op *only_norm(const struct fuser *f, int tensor) {
-    struct op *norm = fuser_only_for_one(f, tensor, OP_BATCH_NORM);
+    struct op *norm = fuser_sole_producer(f, tensor, OP_BATCH_NORM);
     if (norm == NULL)
-        norm = fuser_only_for_one(f, tensor, OP_BATCH_NORM_INFERENCE);
+        norm = fuser_sole_producer(f, tensor, OP_BATCH_NORM_INFERENCE);
     return norm != NULL && norm->attr.form == NORM_PLAIN ? norm : NULL;
 }
 
@@ -57,7 +57,7 @@ static bool are_alike(const struct op *norm, const struct op *other) {
 /* relu(norm(x) + norm2(side)), else relu(norm(x) + side). The later norm becomes the first one,
  * since the other belongs to the shortcut. */
 static bool fuse_join(struct fuser *f, struct op *relu) {
-    struct op *add = relu->kind == OP_RELU ? fuser_only_for_one(f, relu->inputs[0], OP_ADD) : NULL;
+    struct op *add = relu->kind == OP_RELU ? fuser_sole_producer(f, relu->inputs[0], OP_ADD) : NULL;
     if (add == NULL)
         return false;
     struct op *norm = only_norm(f, add->inputs[0]);
@@ -84,7 +84,7 @@ static bool fuse_join(struct fuser *f, struct op *relu) {
 }
 
 static bool fuse_add_relu(struct fuser *f, struct op *relu) {
-    struct op *add = relu->kind == OP_RELU ? fuser_only_for_one(f, relu->inputs[0], OP_ADD) : NULL;
+    struct op *add = relu->kind == OP_RELU ? fuser_sole_producer(f, relu->inputs[0], OP_ADD) : NULL;
     if (add == NULL)
         return false;
     struct op fused = *add;
@@ -97,7 +97,7 @@ static bool fuse_add_relu(struct fuser *f, struct op *relu) {
 static bool fuse_norm_pool(struct fuser *f, struct op *pool) {
     if (pool->kind != OP_MAX_POOL || !f->graph->training)
         return false;
-    struct op *norm = fuser_only_for_one(f, pool->inputs[0], OP_BATCH_NORM);
+    struct op *norm = fuser_sole_producer(f, pool->inputs[0], OP_BATCH_NORM);
     if (norm == NULL || norm->attr.form != NORM_RELU)
         return false;
     struct op fused = *norm;
@@ -112,7 +112,7 @@ static bool fuse_norm_pool(struct fuser *f, struct op *pool) {
 static bool fuse_gradient_sum(struct fuser *f, struct op *grad) {
     if (grad->kind != OP_BATCH_NORM_GRAD || grad->inputs[NORM_GRAD_DY2] != TENSOR_NONE)
         return false;
-    struct op *add = fuser_only_for_one(f, grad->inputs[NORM_GRAD_DY], OP_ADD);
+    struct op *add = fuser_sole_producer(f, grad->inputs[NORM_GRAD_DY], OP_ADD);
     if (add == NULL)
         return false;
     struct op fused = *grad;

@@ -14,7 +14,7 @@ static void take_norm(struct op *fused, const struct op *norm, int first) {
 }
 
 static void fuse_bias(struct fuser *f, struct op *bias) {
-    struct op *conv = fuser_only_for_one(f, bias->inputs[0], OP_CONV2D);
+    struct op *conv = fuser_sole_producer(f, bias->inputs[0], OP_CONV2D);
     if (conv == NULL)
         return;
     struct op fused = affine_of(conv);
@@ -25,7 +25,7 @@ static void fuse_bias(struct fuser *f, struct op *bias) {
 }
 
 static void fuse_norm(struct fuser *f, struct op *norm) {
-    struct op *conv = fuser_only_for_one(f, norm->inputs[NORM_X], OP_CONV2D);
+    struct op *conv = fuser_sole_producer(f, norm->inputs[NORM_X], OP_CONV2D);
     if (conv == NULL)
         return;
     struct op fused = affine_of(conv);
@@ -38,8 +38,8 @@ static void fuse_norm(struct fuser *f, struct op *norm) {
 
 /* The second norm is fused with its own convolution; the first one then adds the result. */
 static void fuse_dual(struct fuser *f, struct op *norm) {
-    struct op *side = fuser_only_for_one(f, norm->inputs[NORM_SIDE], OP_CONV2D);
-    struct op *conv = fuser_only_for_one(f, norm->inputs[NORM_X], OP_CONV2D);
+    struct op *side = fuser_sole_producer(f, norm->inputs[NORM_SIDE], OP_CONV2D);
+    struct op *conv = fuser_sole_producer(f, norm->inputs[NORM_X], OP_CONV2D);
     if (side == NULL || conv == NULL)
         return;
     struct op first = affine_of(conv), second = affine_of(side);

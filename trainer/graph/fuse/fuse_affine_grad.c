@@ -93,9 +93,9 @@ int fuse_frozen_gradient(struct fuser *f, int number, struct error *err) {
 /* Returns the data gradient without a mask that produces TENSOR, if TENSOR has exactly one reader;
  * else NULL. */
 static struct op *only_data_gradient(const struct fuser *f, int tensor) {
-    struct op *data = fuser_only_for_one(f, tensor, OP_CONV2D_GRAD_DATA);
+    struct op *data = fuser_sole_producer(f, tensor, OP_CONV2D_GRAD_DATA);
     if (data == NULL)
-        data = fuser_only_for_one(f, tensor, OP_CONV2D_GRAD_DATA_AFFINE);
+        data = fuser_sole_producer(f, tensor, OP_CONV2D_GRAD_DATA_AFFINE);
     bool masked = data != NULL && data->kind == OP_CONV2D_GRAD_DATA_AFFINE &&
                   data->inputs[AFFINE_GRAD_Y] != TENSOR_NONE;
     return masked ? NULL : data;
@@ -134,7 +134,7 @@ int fuse_relu_gradient(struct fuser *f, int number, struct error *err) {
         return 0;
     if (fuse_mask(f, mask, only_data_gradient(f, mask->inputs[0]), NULL, TENSOR_NONE))
         return 0;
-    struct op *sum = fuser_only_for_one(f, mask->inputs[0], OP_ADD);
+    struct op *sum = fuser_sole_producer(f, mask->inputs[0], OP_ADD);
     if (sum != NULL &&
         !fuse_mask(f, mask, only_data_gradient(f, sum->inputs[1]), sum, sum->inputs[0]))
         (void)fuse_mask(f, mask, only_data_gradient(f, sum->inputs[0]), sum, sum->inputs[1]);

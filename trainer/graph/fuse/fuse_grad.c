@@ -82,7 +82,7 @@ static int fuse_slot(struct fuser *f, int number, int slot, bool *ret_done, stru
     struct graph *graph = f->graph;
     struct op grad = graph->ops[number];
     int other = grad.inputs[slot == NORM_GRAD_DY ? NORM_GRAD_DY2 : NORM_GRAD_DY];
-    const struct op *found = fuser_only_for_one(f, grad.inputs[slot], OP_CONV2D_GRAD_DATA);
+    const struct op *found = fuser_sole_producer(f, grad.inputs[slot], OP_CONV2D_GRAD_DATA);
     enum op_kind kind = fused_kind(grad.attr.form, other != TENSOR_NONE);
     if (found == NULL || kind == OP_KINDS)
         return 0;

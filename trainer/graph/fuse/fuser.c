@@ -12,7 +12,7 @@ void fuser_count_readers(struct fuser *f) {
     }
 }
 
-struct op *fuser_only_for_one(const struct fuser *f, int tensor, enum op_kind kind) {
+struct op *fuser_sole_producer(const struct fuser *f, int tensor, enum op_kind kind) {
     if (tensor == TENSOR_NONE)
         return NULL;
     const struct tensor *t = &f->graph->tensors[tensor];

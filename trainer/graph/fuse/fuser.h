@@ -15,7 +15,7 @@ struct fuser {
 void fuser_count_readers(struct fuser *f);
 /* Returns the operator of KIND that produces TENSOR as its output 0, if TENSOR has exactly one
  * reader; else NULL. */
-struct op *fuser_only_for_one(const struct fuser *f, int tensor, enum op_kind kind);
+struct op *fuser_sole_producer(const struct fuser *f, int tensor, enum op_kind kind);
 
 /* Replaces AT by FUSED and removes the operators that it includes (NULLs are fine), if the backend
  * has it. */

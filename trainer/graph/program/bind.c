@@ -109,7 +109,7 @@ static int bind_one(struct program *program, int number, void *const *addresses,
         if (op->outputs[i] != TENSOR_NONE)
             outputs[i] = addresses[op->outputs[i]];
     int saver = op->forward >= 0 ? op->forward : number;
-    struct backend_site site = {.inputs = inputs,
+    struct op_addresses site = {.inputs = inputs,
                                 .outputs = outputs,
                                 .scratch =
                                     block_address(program, program->plan.scratch_block[number]),

@@ -7,7 +7,7 @@ static size_t arena(const struct program *program, enum store_arena which) {
 }
 
 static size_t narrow_bytes(const struct program *program) {
-    const struct backend_narrow *narrow = &program->store->narrow;
+    const struct half_copy *narrow = &program->store->narrow;
     return narrow->narrow == NULL ? 0 : narrow->count * dtype_size((enum dtype)narrow->type);
 }
 

@@ -93,9 +93,9 @@ static int open_narrow(struct store *store, enum dtype type, struct error *err) 
     bool wanted = table->device != NULL && table->device->narrow != NULL;
     if (!wanted || dtype_size(type) >= dtype_size(store->dtype))
         return 0;
-    store->narrow = (struct backend_narrow){.wide = store->arena[STORE_PARAMETERS],
-                                            .count = store->count[STORE_PARAMETERS],
-                                            .type = (int)type};
+    store->narrow = (struct half_copy){.wide = store->arena[STORE_PARAMETERS],
+                                       .count = store->count[STORE_PARAMETERS],
+                                       .type = (int)type};
     if (store->narrow.count == 0)
         return 0;
     store->narrow_stale = true;

@@ -52,7 +52,7 @@ struct store {
     size_t flags;               /* first of STORE_FLAGS elements of STORE_GRADIENTS */
     /* For training in f16 or bf16 on a device that needs it: the parameters in that type. Programs
      * update it before they run; the optimizer writes both. */
-    struct backend_narrow narrow;
+    struct half_copy narrow;
     bool narrow_stale;
     /* For training: WIDE is STORE_GRADIENTS. */
     struct backend_gradients gradients;

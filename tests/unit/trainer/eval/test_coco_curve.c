@@ -9,7 +9,7 @@
 static void curve_of(const struct coco_hit *hits, size_t count, size_t truth,
                      struct coco_curves *ret) {
     struct coco_scored sorted[8];
-    struct coco_curve_room room = {0};
+    struct coco_curve_scratch room = {0};
     struct error err = {0};
     for (size_t i = 0; i < count; i++)
         sorted[i] = (struct coco_scored){hits[i].score, (uint32_t)i};
@@ -21,7 +21,7 @@ static void curve_of(const struct coco_hit *hits, size_t count, size_t truth,
     struct coco_curve_input input = {
         .hits = hits, .sorted = sorted, .count = count, .truth_count = truth};
     CU_ASSERT_EQUAL(coco_curve(&room, &input, ret, &err), 0);
-    coco_curve_room_done(&room);
+    coco_curve_scratch_done(&room);
 }
 
 static double precision_at(const struct coco_curves *c, size_t recall, size_t limit) {

@@ -86,7 +86,7 @@ static void what_lies_outside_the_area_range_does_not_count(void) {
     CU_ASSERT(bit(hits[1].ignored, 3, 0));
 }
 
-static int give_mask(const void *user, size_t number, struct rle_brush *brush, struct rle *ret,
+static int give_mask(const void *user, size_t number, struct rle_scratch *brush, struct rle *ret,
                      struct error *err) {
     if (number == 120)
         return error_set(err, EXIT_CODE_DATA, "mask 120");

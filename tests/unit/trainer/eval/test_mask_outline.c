@@ -9,7 +9,7 @@ enum { POINTS_MAX = 12, SIDE_MAX = 40 };
 
 static void decode(const double *points, int count, int side, uint8_t *pixels) {
     cleanup_rle struct rle mask = {0};
-    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle_scratch struct rle_scratch brush = {0};
     struct rle_pixels to = {.bytes = pixels,
                             .height = (uint32_t)side,
                             .width = (uint32_t)side,

@@ -48,7 +48,7 @@ int trained_open_data(struct trained *t, const struct picture_list *pictures, st
     if (pictures == NULL &&
         inputs_find(&t->inputs, t->options, COMMAND_EVAL, t->model->task, "", err) != 0)
         return -1;
-    const struct task_ask ask = {
+    const struct task_request ask = {
         .options = t->options,
         .inputs = &t->inputs,
         .comm = t->comm,

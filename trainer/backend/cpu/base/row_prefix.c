@@ -59,7 +59,7 @@ static void done(void *context) {
 }
 
 int row_prefix_bind(const struct cpu_operator *row, const struct cpu *cpu,
-                    const struct graph *graph, const struct op *op, const struct backend_site *site,
+                    const struct graph *graph, const struct op *op, const struct op_addresses *site,
                     struct backend_bound *ret_bound, struct error *err) {
     const int64_t capacity = row_prefix_capacity(graph, op);
     struct bucket_op *bound = cpu_step_new(cpu, sizeof *bound, run, done, ret_bound, err);

@@ -158,7 +158,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static struct class_op *new_op(const struct cpu *cpu, const struct graph *graph,
-                               const struct op *op, const struct backend_site *site,
+                               const struct op *op, const struct op_addresses *site,
                                int (*run)(void *, struct error *), struct backend_bound *ret_bound,
                                struct error *err) {
     struct class_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
@@ -176,7 +176,7 @@ static struct class_op *new_op(const struct cpu *cpu, const struct graph *graph,
 }
 
 static int bind_forward(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                        const struct backend_site *site, struct backend_bound *ret_bound,
+                        const struct op_addresses *site, struct backend_bound *ret_bound,
                         struct error *err) {
     struct class_op *bound = new_op(cpu, graph, op, site, run_forward, ret_bound, err);
     if (bound == NULL)
@@ -190,7 +190,7 @@ static int bind_forward(const struct cpu *cpu, const struct graph *graph, const 
 }
 
 static int bind_data(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *site, struct backend_bound *ret_bound,
                      struct error *err) {
     struct class_op *bound = new_op(cpu, graph, op, site, run_data, ret_bound, err);
     if (bound == NULL)
@@ -203,7 +203,7 @@ static int bind_data(const struct cpu *cpu, const struct graph *graph, const str
 }
 
 static int bind_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                       const struct backend_site *site, struct backend_bound *ret_bound,
+                       const struct op_addresses *site, struct backend_bound *ret_bound,
                        struct error *err) {
     struct class_op *bound = new_op(cpu, graph, op, site, run_weight, ret_bound, err);
     if (bound == NULL)

@@ -140,7 +140,7 @@ static const struct conv_args grad_data_args = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIG
                                                 DNNL_ARG_DIFF_SRC};
 
 static int bind_call(struct conv *conv, struct conv_plan *plan, const struct conv_tensors *t,
-                     const struct conv_args *args, const struct backend_site *site,
+                     const struct conv_args *args, const struct op_addresses *site,
                      struct error *err) {
     const struct cpu *cpu = conv->step.cpu;
     bool forward = args == &forward_args;
@@ -167,7 +167,7 @@ static int bind_call(struct conv *conv, struct conv_plan *plan, const struct con
 }
 
 static int bind_with(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *site, struct backend_bound *ret_bound,
                      struct error *err) {
     struct conv *conv = cpu_step_new(cpu, sizeof *conv, run, done, ret_bound, err);
     if (conv == NULL)

@@ -98,7 +98,7 @@ static void done(void *context) {
 }
 
 static int bind_calls(struct affine *a, const struct affine_plan *p, const struct graph *graph,
-                      const struct op *op, const struct backend_site *site, struct error *err) {
+                      const struct op *op, const struct op_addresses *site, struct error *err) {
     const struct cpu *cpu = a->step.cpu;
     const struct tensor *x = cpu_input(graph, op, AFFINE_X), *y = cpu_output(graph, op, 0);
     const_dnnl_memory_desc_t w = dnn_chosen(p->desc, dnnl_query_weights_md);
@@ -122,7 +122,7 @@ static int bind_calls(struct affine *a, const struct affine_plan *p, const struc
 }
 
 static int bind_affine(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                       const struct backend_site *site, struct backend_bound *ret_bound,
+                       const struct op_addresses *site, struct backend_bound *ret_bound,
                        struct error *err) {
     struct affine *a = cpu_step_new(cpu, sizeof *a, run, done, ret_bound, err);
     if (a == NULL)

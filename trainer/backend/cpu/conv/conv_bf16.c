@@ -83,7 +83,7 @@ size_t conv_bf16_packed(const struct conv_bf16 *conv) {
                           : winograd_weight_bytes(conv->winograd.in, conv->winograd.out);
 }
 
-void conv_bf16_place(struct conv_bf16 *conv, const struct backend_site *site, char *scratch) {
+void conv_bf16_place(struct conv_bf16 *conv, const struct op_addresses *site, char *scratch) {
     conv->point.x = conv->winograd.x = site->inputs[0];
     conv->point.y = conv->winograd.y = site->outputs[0];
     conv->point.weights = conv->winograd.weights = site->packed;
@@ -178,7 +178,7 @@ static int refresh(void *context, struct error *err) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     struct bound_conv *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)

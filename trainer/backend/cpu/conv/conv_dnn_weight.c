@@ -116,7 +116,7 @@ static char *behind(const void *base, size_t bytes) {
 }
 
 static int bind_part(struct weight *weight, size_t number, const struct cut *cut,
-                     const struct conv_plan *plan, const struct backend_site *site, char *scratch,
+                     const struct conv_plan *plan, const struct op_addresses *site, char *scratch,
                      struct error *err) {
     const struct cpu *cpu = weight->step.cpu;
     struct dnn_call *call = &weight->parts.part[number].call;
@@ -133,7 +133,7 @@ static int bind_part(struct weight *weight, size_t number, const struct cut *cut
 }
 
 static int bind_all(struct weight *weight, const struct cut *cut, const struct conv_plan *plan,
-                    const struct backend_site *site, struct error *err) {
+                    const struct op_addresses *site, struct error *err) {
     size_t values = values_of(plan);
     char *sums = site->scratch;
     weight->sums = (struct parts){
@@ -159,7 +159,7 @@ static int bind_all(struct weight *weight, const struct cut *cut, const struct c
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     struct weight *weight = cpu_step_new(cpu, sizeof *weight, run, done, ret_bound, err);
     if (weight == NULL)

@@ -15,7 +15,7 @@ size_t conv_fold_bytes(const struct graph *graph, const struct op *op) {
 }
 
 void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site) {
+                     const struct op_addresses *site) {
     const struct tensor *w = cpu_input(graph, op, AFFINE_W);
     *fold = (struct conv_fold){.weights = site->inputs[AFFINE_W],
                                .bias = site->inputs[AFFINE_BIAS],

@@ -190,7 +190,7 @@ static int refresh(void *context, struct error *err) {
 }
 
 static void place(struct conv_gemm *conv, const struct graph *graph, const struct op *op,
-                  const struct backend_site *site) {
+                  const struct op_addresses *site) {
     char *packed = site->packed;
     const float *w = site->inputs[1];
     bool affine = op->kind == OP_CONV2D_AFFINE;
@@ -214,7 +214,7 @@ static void place(struct conv_gemm *conv, const struct graph *graph, const struc
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     struct conv_gemm *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
     if (conv == NULL)

@@ -88,7 +88,7 @@ static int refresh(void *context, struct error *err) {
 }
 
 /* The coefficients are the branch's factors a, b and c. */
-static void place_branch(struct fused *fused, const struct backend_site *site, int index) {
+static void place_branch(struct fused *fused, const struct op_addresses *site, int index) {
     struct norm_grad_branch *branch = &fused->branch[index];
     int in = index == 0 ? GRAD_DATA_NORM_GAMMA : GRAD_DATA_NORM_GAMMA2;
     int out = index == 0 ? GRAD_DATA_NORM_DGAMMA : GRAD_DATA_NORM_DGAMMA2;
@@ -104,7 +104,7 @@ static void place_branch(struct fused *fused, const struct backend_site *site, i
     branch->c = branch->b + fused->channels;
 }
 
-static struct norm_backward norm_of(const struct fused *fused, const struct backend_site *site) {
+static struct norm_backward norm_of(const struct fused *fused, const struct op_addresses *site) {
     return (struct norm_backward){.elem = ELEM_BF16,
                                   .channels = fused->channels,
                                   .relu = true,
@@ -122,7 +122,7 @@ static struct norm_backward norm_of(const struct fused *fused, const struct back
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     struct fused *fused = cpu_step_new(cpu, sizeof *fused, run, NULL, ret_bound, err);
     if (fused == NULL)
@@ -170,7 +170,7 @@ static int run_apply(void *context, struct error *err) {
 }
 
 static int bind_apply(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                      const struct backend_site *site, struct backend_bound *ret_bound,
+                      const struct op_addresses *site, struct backend_bound *ret_bound,
                       struct error *err) {
     struct apply *apply = cpu_step_new(cpu, sizeof *apply, run_apply, NULL, ret_bound, err);
     if (apply == NULL)

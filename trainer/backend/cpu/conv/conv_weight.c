@@ -194,7 +194,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
-static void place(struct conv_weight *conv, const struct backend_site *site) {
+static void place(struct conv_weight *conv, const struct op_addresses *site) {
     conv->part.dy = site->inputs[0];
     conv->part.x = site->inputs[1];
     conv->scratch = site->scratch;
@@ -207,7 +207,7 @@ static void place(struct conv_weight *conv, const struct backend_site *site) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     struct conv_weight *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
     if (conv == NULL)
@@ -218,7 +218,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
 }
 
 static int bind_gemm(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *site, struct backend_bound *ret_bound,
                      struct error *err) {
     struct conv_weight *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
     if (conv == NULL)

@@ -326,7 +326,7 @@ static int refresh(void *context, struct error *err) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     struct conv_winograd4 *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
     if (conv == NULL)

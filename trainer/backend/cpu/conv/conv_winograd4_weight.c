@@ -154,7 +154,7 @@ static int run(void *context, struct error *err) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     struct conv_winograd4_weight *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
     if (conv == NULL)

@@ -29,7 +29,7 @@ static void done_bias(void *context) {
 }
 
 static int bind_bias(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *site, struct backend_bound *ret_bound,
                      struct error *err) {
     const struct tensor *x = cpu_input(graph, op, 0);
     size_t channels = cpu_channels(&x->shape);
@@ -75,7 +75,7 @@ static int run_grad(void *context, struct error *err) {
 }
 
 static int bind_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *site, struct backend_bound *ret_bound,
                      struct error *err) {
     const struct tensor *dy = cpu_input(graph, op, 0);
     struct bias_grad *grad = cpu_step_new(cpu, sizeof *grad, run_grad, NULL, ret_bound, err);

@@ -29,7 +29,7 @@ static int run_pointwise(void *context, struct error *err) {
 }
 
 static int bind_pointwise(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                          const struct backend_site *site, struct backend_bound *ret_bound,
+                          const struct op_addresses *site, struct backend_bound *ret_bound,
                           struct error *err) {
     struct pointwise_op *bound =
         cpu_step_new(cpu, sizeof *bound, run_pointwise, NULL, ret_bound, err);

@@ -50,7 +50,7 @@ static int run_bf16(void *context, struct error *err) {
 }
 
 static int bind_image(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                      const struct backend_site *site, struct backend_bound *ret_bound,
+                      const struct op_addresses *site, struct backend_bound *ret_bound,
                       struct error *err) {
     const struct tensor *y = cpu_output(graph, op, 0);
     bool half = y->dtype == DTYPE_BF16;

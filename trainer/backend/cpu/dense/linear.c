@@ -220,7 +220,7 @@ struct places {
 };
 
 static struct places find_places(struct linear *linear, const struct graph *graph,
-                                 const struct op *op, const struct backend_site *site,
+                                 const struct op *op, const struct op_addresses *site,
                                  char *scratch) {
     const struct cpu *cpu = linear->step.cpu;
     const struct tensor *first = cpu_input(graph, op, 0), *second = cpu_input(graph, op, 1);
@@ -270,7 +270,7 @@ static int bind_part(struct dnn_call *call, const struct cpu *cpu, const struct 
 }
 
 static int bind_parts(struct linear *linear, const struct product *p, const struct graph *graph,
-                      const struct op *op, const struct backend_site *site, char *scratch,
+                      const struct op *op, const struct op_addresses *site, char *scratch,
                       struct error *err) {
     const struct places all = find_places(linear, graph, op, site, scratch);
     linear->parts.cpu = linear->step.cpu;
@@ -287,7 +287,7 @@ static int bind_parts(struct linear *linear, const struct product *p, const stru
 }
 
 static int bind_reorders(struct linear *linear, const struct product *p, const struct graph *graph,
-                         const struct op *op, const struct backend_site *site, struct error *err) {
+                         const struct op *op, const struct op_addresses *site, struct error *err) {
     const struct linear_sizes *s = &p->sizes;
     size_t step = (size_t)(part_columns(s) * s->second.column) * sizeof(float);
     for (size_t i = 0; i < s->column_parts; i++) {
@@ -302,7 +302,7 @@ static int bind_reorders(struct linear *linear, const struct product *p, const s
 }
 
 static int bind_packed(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                       const struct backend_site *site, struct backend_bound *ret_bound,
+                       const struct op_addresses *site, struct backend_bound *ret_bound,
                        struct error *err) {
     struct linear *linear = cpu_step_new(cpu, sizeof *linear, run, done, ret_bound, err);
     if (linear == NULL)
@@ -319,7 +319,7 @@ static int bind_packed(const struct cpu *cpu, const struct graph *graph, const s
 }
 
 static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                            const struct backend_site *site, struct backend_bound *ret_bound,
+                            const struct op_addresses *site, struct backend_bound *ret_bound,
                             struct error *err) {
     struct linear *linear =
         cpu_step_new(cpu, sizeof *linear, run_grad_weight, done, ret_bound, err);

@@ -125,7 +125,7 @@ static int run_grad(void *context, struct error *err) {
 }
 
 static int bind_loss(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *site, struct backend_bound *ret_bound,
                      struct error *err) {
     bool gradient = op->kind == OP_SOFTMAX_CROSS_ENTROPY_GRAD;
     struct loss_op *bound =

@@ -41,7 +41,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
-static struct norm_branch branch_at(const struct backend_site *site, int index, bool training) {
+static struct norm_branch branch_at(const struct op_addresses *site, int index, bool training) {
     int in = index == 0 ? NORM_GAMMA : NORM_GAMMA2;
     int out = index == 0 ? NORM_SAVED_MEAN : NORM_SAVED_MEAN2;
     struct norm_branch branch = {.x = site->inputs[index == 0 ? NORM_X : NORM_SIDE],
@@ -57,7 +57,7 @@ static struct norm_branch branch_at(const struct backend_site *site, int index, 
 }
 
 static int bind_as(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                   const struct backend_site *site, bool training, struct backend_bound *ret_bound,
+                   const struct op_addresses *site, bool training, struct backend_bound *ret_bound,
                    struct error *err) {
     struct norm_op *norm = cpu_step_new(cpu, sizeof *norm, run, NULL, ret_bound, err);
     if (norm == NULL)
@@ -96,7 +96,7 @@ static int query_training(const struct cpu *cpu, const struct graph *graph, cons
 }
 
 static int bind_training(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                         const struct backend_site *site, struct backend_bound *ret_bound,
+                         const struct op_addresses *site, struct backend_bound *ret_bound,
                          struct error *err) {
     if (op->attr.form == NORM_RELU_MAX_POOL)
         return norm_pool_bind(cpu, graph, op, site, ret_bound, err);
@@ -104,7 +104,7 @@ static int bind_training(const struct cpu *cpu, const struct graph *graph, const
 }
 
 static int bind_inference(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                          const struct backend_site *site, struct backend_bound *ret_bound,
+                          const struct op_addresses *site, struct backend_bound *ret_bound,
                           struct error *err) {
     return bind_as(cpu, graph, op, site, false, ret_bound, err);
 }

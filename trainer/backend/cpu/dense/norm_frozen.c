@@ -41,7 +41,7 @@ static int run(void *context, struct error *err) {
 }
 
 static int bind_frozen(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                       const struct backend_site *site, struct backend_bound *ret_bound,
+                       const struct op_addresses *site, struct backend_bound *ret_bound,
                        struct error *err) {
     const struct tensor *dy = cpu_input(graph, op, FROZEN_GRAD_DY);
     size_t channels = cpu_channels(&dy->shape);

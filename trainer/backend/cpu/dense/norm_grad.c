@@ -56,7 +56,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
-static struct norm_grad_branch branch_at(const struct backend_site *site, int index) {
+static struct norm_grad_branch branch_at(const struct op_addresses *site, int index) {
     int in = index == 0 ? NORM_GRAD_GAMMA : NORM_GRAD_GAMMA2;
     int out = index == 0 ? NORM_GRAD_DGAMMA : NORM_GRAD_DGAMMA2;
     return (struct norm_grad_branch){.gamma = site->inputs[in],
@@ -69,7 +69,7 @@ static struct norm_grad_branch branch_at(const struct backend_site *site, int in
 
 /* Inputs of both passes, common to all kinds. */
 static struct norm_backward common_form(const struct grad_op *grad, enum elem elem,
-                                        const struct backend_site *site) {
+                                        const struct op_addresses *site) {
     return (struct norm_backward){.elem = elem,
                                   .channels = grad->channels,
                                   .dy = site->inputs[NORM_GRAD_DY],
@@ -83,7 +83,7 @@ static struct norm_backward common_form(const struct grad_op *grad, enum elem el
                                   .c = grad->branch[0].c};
 }
 
-static void form_dual(struct grad_op *grad, const struct backend_site *site) {
+static void form_dual(struct grad_op *grad, const struct op_addresses *site) {
     struct norm_backward *form = &grad->reduce;
     form->relu = true;
     form->other = site->inputs[NORM_GRAD_SIDE];
@@ -97,7 +97,7 @@ static void form_dual(struct grad_op *grad, const struct backend_site *site) {
     grad->apply.dother = site->outputs[NORM_GRAD_DSIDE];
 }
 
-static void form_join(struct grad_op *grad, const struct backend_site *site) {
+static void form_join(struct grad_op *grad, const struct op_addresses *site) {
     grad->reduce.relu = true;
     grad->reduce.y = site->inputs[NORM_GRAD_Y];
     grad->reduce.dz = site->outputs[NORM_GRAD_DSIDE];
@@ -111,7 +111,7 @@ static void form_join(struct grad_op *grad, const struct backend_site *site) {
 }
 
 static int bind_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *site, struct backend_bound *ret_bound,
                      struct error *err) {
     if (op->attr.form == NORM_RELU_MAX_POOL)
         return norm_pool_grad_bind(cpu, graph, op, site, ret_bound, err);

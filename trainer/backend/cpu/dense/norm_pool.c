@@ -48,7 +48,7 @@ static int run(void *context, struct error *err) {
 }
 
 int norm_pool_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                   const struct backend_site *site, struct backend_bound *ret_bound,
+                   const struct op_addresses *site, struct backend_bound *ret_bound,
                    struct error *err) {
     struct pool_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
@@ -150,7 +150,7 @@ static int run_grad(void *context, struct error *err) {
 }
 
 int norm_pool_grad_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                        const struct backend_site *site, struct backend_bound *ret_bound,
+                        const struct op_addresses *site, struct backend_bound *ret_bound,
                         struct error *err) {
     struct pool_grad *grad = cpu_step_new(cpu, sizeof *grad, run_grad, NULL, ret_bound, err);
     if (grad == NULL)

@@ -39,7 +39,7 @@ static int run_max(void *context, struct error *err) {
 }
 
 static int bind_max(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                    const struct backend_site *site, struct backend_bound *ret_bound,
+                    const struct op_addresses *site, struct backend_bound *ret_bound,
                     struct error *err) {
     struct pool_op *bound = cpu_step_new(cpu, sizeof *bound, run_max, NULL, ret_bound, err);
     if (bound == NULL)
@@ -70,7 +70,7 @@ static int run_max_grad(void *context, struct error *err) {
 }
 
 static int bind_max_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                         const struct backend_site *site, struct backend_bound *ret_bound,
+                         const struct op_addresses *site, struct backend_bound *ret_bound,
                          struct error *err) {
     struct pool_op *bound = cpu_step_new(cpu, sizeof *bound, run_max_grad, NULL, ret_bound, err);
     if (bound == NULL)
@@ -127,7 +127,7 @@ static int run_spread(void *context, struct error *err) {
 }
 
 static int bind_mean_with(const struct cpu *cpu, const struct tensor *image,
-                          const struct backend_site *site,
+                          const struct op_addresses *site,
                           int (*run)(void *context, struct error *err),
                           struct backend_bound *ret_bound, struct error *err) {
     struct mean_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
@@ -143,13 +143,13 @@ static int bind_mean_with(const struct cpu *cpu, const struct tensor *image,
 }
 
 static int bind_avg(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                    const struct backend_site *site, struct backend_bound *ret_bound,
+                    const struct op_addresses *site, struct backend_bound *ret_bound,
                     struct error *err) {
     return bind_mean_with(cpu, cpu_input(graph, op, 0), site, run_mean, ret_bound, err);
 }
 
 static int bind_avg_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                         const struct backend_site *site, struct backend_bound *ret_bound,
+                         const struct op_addresses *site, struct backend_bound *ret_bound,
                          struct error *err) {
     return bind_mean_with(cpu, cpu_output(graph, op, 0), site, run_spread, ret_bound, err);
 }

@@ -37,7 +37,7 @@ static int run(void *context, struct error *err) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     struct total_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)

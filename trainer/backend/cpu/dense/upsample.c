@@ -46,7 +46,7 @@ static int run_grad(void *context, struct error *err) {
 }
 
 static int bind_upsample(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                         const struct backend_site *site, struct backend_bound *ret_bound,
+                         const struct op_addresses *site, struct backend_bound *ret_bound,
                          struct error *err) {
     bool add = op->kind == OP_UPSAMPLE_ADD;
     const struct tensor *small = add ? cpu_input(graph, op, 1) : cpu_output(graph, op, 0);

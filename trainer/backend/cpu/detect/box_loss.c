@@ -133,7 +133,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     bool gradient = op->kind == OP_BOX_LOSS_GRAD;
     struct box_op *bound =

@@ -270,7 +270,7 @@ static void set_maps(struct align_op *bound, const void *const *before, void *co
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     bool gradient = is_gradient(op);
     int roi = gradient ? ROI_ALIGN_GRAD_ROI : ROI_ALIGN_ROI;

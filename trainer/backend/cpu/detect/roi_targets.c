@@ -174,7 +174,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     struct targets_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
@@ -233,7 +233,7 @@ static int run_rows(void *context, struct error *err) {
 }
 
 static int bind_rows(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *site, struct backend_bound *ret_bound,
                      struct error *err) {
     struct rows_op *bound = cpu_step_new(cpu, sizeof *bound, run_rows, NULL, ret_bound, err);
     if (bound == NULL)

@@ -105,7 +105,7 @@ static int run_grad(void *context, struct error *err) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
+                const struct op_addresses *site, struct backend_bound *ret_bound,
                 struct error *err) {
     bool gradient = op->kind == OP_RPN_LOSS_GRAD;
     struct rpn_loss_op *bound =

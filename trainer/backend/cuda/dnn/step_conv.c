@@ -133,7 +133,7 @@ static int run_grad_data_norm(void *context, struct error *err) {
 }
 
 static void fill_coefficients(struct conv_step *s, const struct graph *graph, const struct op *op,
-                              const struct backend_site *site) {
+                              const struct op_addresses *site) {
     const struct tensor *x = cuda_input(graph, op, GRAD_DATA_NORM_X);
     s->coefficients[0] = (struct norm_coefficients_args){
         .gamma = site->inputs[GRAD_DATA_NORM_GAMMA],
@@ -191,7 +191,7 @@ static void conv_done(struct cuda_step *step) {
 }
 
 static void fill_fold(struct conv_step *s, const struct op *op, const struct tensor *w,
-                      const struct backend_site *site) {
+                      const struct op_addresses *site) {
     int gamma = gamma_slot(op);
     s->fold = (struct fold_args){
         .w = s->arena,
@@ -216,7 +216,7 @@ static void fill_fold(struct conv_step *s, const struct op *op, const struct ten
 
 /* Sets the addresses of weights and bias; `packed` of a gradient is in its scratch. */
 static void place_weights(struct conv_step *s, const struct graph *graph, const struct op *op,
-                          const struct backend_site *site, const struct tensor *w,
+                          const struct op_addresses *site, const struct tensor *w,
                           const struct dnn_conv *conv) {
     s->packed = s->arena;
     if (needs_packing(graph, op, w, conv)) {
@@ -241,7 +241,7 @@ static size_t arena_bytes(const struct graph *graph, const struct op *op,
 
 /* Returns the address of ROW's tensor; *RET_SCRATCH: bytes there that tuning may overwrite. */
 static char *operand(const struct conv_step *s, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, const struct conv_row *row,
+                     const struct op_addresses *site, const struct conv_row *row,
                      size_t *ret_scratch) {
     *ret_scratch = 0;
     if (row->uid == DNN_UID_W) {
@@ -261,7 +261,7 @@ static char *operand(const struct conv_step *s, const struct graph *graph, const
 /* Every id of the form with its address. */
 static void fill_operands(struct conv_operands *o, const struct conv_step *s,
                           const struct conv_table *form, const struct graph *graph,
-                          const struct op *op, const struct backend_site *site) {
+                          const struct op *op, const struct op_addresses *site) {
     const size_t part_bytes = (size_t)s->in_padded * sizeof(float);
     o->count = 0;
     o->workspace = cuda_workspace(site->scratch);
@@ -283,7 +283,7 @@ static void fill_operands(struct conv_operands *o, const struct conv_step *s,
 }
 
 static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *bound,
+                     const struct op_addresses *site, struct backend_bound *bound,
                      struct error *err) {
     const struct conv_table *form = conv_table(op);
     struct dnn_conv conv = conv_table_shape(form, graph, op);

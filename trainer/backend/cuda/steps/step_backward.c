@@ -75,7 +75,7 @@ static int refresh_backward(void *context, struct error *err) {
 }
 
 static int bind_backward(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                         const struct backend_site *site, struct backend_bound *bound,
+                         const struct op_addresses *site, struct backend_bound *bound,
                          struct error *err) {
     struct backward_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)

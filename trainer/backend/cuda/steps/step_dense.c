@@ -28,7 +28,7 @@ static int run_bias_grad(void *context, struct error *err) {
 }
 
 static struct bias_step *new_bias(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                                  const struct backend_site *site, struct error *err) {
+                                  const struct op_addresses *site, struct error *err) {
     struct bias_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return NULL;
@@ -39,7 +39,7 @@ static struct bias_step *new_bias(struct cuda *cuda, const struct graph *graph, 
 }
 
 static int bind_bias(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *bound,
+                     const struct op_addresses *site, struct backend_bound *bound,
                      struct error *err) {
     struct bias_step *s = new_bias(cuda, graph, op, site, err);
     if (s == NULL)
@@ -63,7 +63,7 @@ static int query_bias_grad(struct cuda *cuda, const struct graph *graph, const s
 }
 
 static int bind_bias_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct backend_site *site, struct backend_bound *bound,
+                          const struct op_addresses *site, struct backend_bound *bound,
                           struct error *err) {
     struct bias_step *s = new_bias(cuda, graph, op, site, err);
     if (s == NULL)
@@ -98,7 +98,7 @@ static int run_upsample(void *context, struct error *err) {
 }
 
 static int bind_upsample(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                         const struct backend_site *site, struct backend_bound *bound,
+                         const struct op_addresses *site, struct backend_bound *bound,
                          struct error *err) {
     struct upsample_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -132,7 +132,7 @@ static int run_frozen(void *context, struct error *err) {
 }
 
 static int bind_frozen(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                       const struct backend_site *site, struct backend_bound *bound,
+                       const struct op_addresses *site, struct backend_bound *bound,
                        struct error *err) {
     struct frozen_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)

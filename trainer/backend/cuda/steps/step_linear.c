@@ -96,7 +96,7 @@ static void linear_done(struct cuda_step *step) {
 
 /* Makes a new step with the common members of the three kinds. */
 static struct linear_step *new_step(struct cuda *cuda, const struct graph *graph,
-                                    const struct op *op, const struct backend_site *site,
+                                    const struct op *op, const struct op_addresses *site,
                                     struct error *err) {
     struct linear_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -113,7 +113,7 @@ static struct linear_step *new_step(struct cuda *cuda, const struct graph *graph
 
 /* Forward: y = x w^T + bias; data gradient: dx = dy w. */
 static int bind_linear(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                       const struct backend_site *site, struct backend_bound *bound,
+                       const struct op_addresses *site, struct backend_bound *bound,
                        struct error *err) {
     struct linear_step *s = new_step(cuda, graph, op, site, err);
     if (s == NULL)
@@ -155,7 +155,7 @@ const struct cuda_rule cuda_linear_rule = {query_linear, bind_linear};
 
 /* dw = dy^T x. */
 static int bind_grad_weight(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                            const struct backend_site *site, struct backend_bound *bound,
+                            const struct op_addresses *site, struct backend_bound *bound,
                             struct error *err) {
     struct linear_step *s = new_step(cuda, graph, op, site, err);
     if (s == NULL)

@@ -32,7 +32,7 @@ static int run_loss_grad(void *context, struct error *err) {
 }
 
 static int bind_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *bound,
+                     const struct op_addresses *site, struct backend_bound *bound,
                      struct error *err) {
     struct loss_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)

@@ -18,7 +18,7 @@ struct mask_step {
 
 static struct mask_step *new_step(struct cuda *cuda, const struct graph *graph, const struct op *op,
                                   int (*run)(void *context, struct error *err),
-                                  const struct backend_site *site, struct backend_bound *bound,
+                                  const struct op_addresses *site, struct backend_bound *bound,
                                   struct error *err) {
     struct mask_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -40,7 +40,7 @@ static int run_rows(void *context, struct error *err) {
 }
 
 static int bind_rows(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *bound,
+                     const struct op_addresses *site, struct backend_bound *bound,
                      struct error *err) {
     struct mask_step *s = new_step(cuda, graph, op, run_rows, site, bound, err);
     if (s == NULL)
@@ -69,7 +69,7 @@ static int run_targets(void *context, struct error *err) {
 }
 
 static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                        const struct backend_site *site, struct backend_bound *bound,
+                        const struct op_addresses *site, struct backend_bound *bound,
                         struct error *err) {
     struct mask_step *s = new_step(cuda, graph, op, run_targets, site, bound, err);
     if (s == NULL)
@@ -124,7 +124,7 @@ static int run_mask_loss_grad(void *context, struct error *err) {
 }
 
 static int bind_mask_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct backend_site *site, struct backend_bound *bound,
+                          const struct op_addresses *site, struct backend_bound *bound,
                           struct error *err) {
     bool gradient = op->kind == OP_MASK_LOSS_GRAD;
     struct mask_step *s =
@@ -185,7 +185,7 @@ static int run_conv_grad_weight(void *context, struct error *err) {
 }
 
 static void bind_conv_tensors(struct class_conv_args *args, const struct graph *graph,
-                              const struct op *op, const struct backend_site *site) {
+                              const struct op *op, const struct op_addresses *site) {
     if (op->kind == OP_CLASS_CONV) {
         args->x = site->inputs[CLASS_CONV_X];
         args->w = site->inputs[CLASS_CONV_W];
@@ -209,7 +209,7 @@ static void bind_conv_tensors(struct class_conv_args *args, const struct graph *
 }
 
 static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *bound,
+                     const struct op_addresses *site, struct backend_bound *bound,
                      struct error *err) {
     struct mask_step *s = new_step(cuda, graph, op,
                                    op->kind == OP_CLASS_CONV             ? run_conv
@@ -254,7 +254,7 @@ static int run_box_loss_grad(void *context, struct error *err) {
 }
 
 static int bind_box_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                         const struct backend_site *site, struct backend_bound *bound,
+                         const struct op_addresses *site, struct backend_bound *bound,
                          struct error *err) {
     bool gradient = op->kind == OP_BOX_LOSS_GRAD;
     struct mask_step *s =

@@ -25,7 +25,7 @@ static int run_norm(void *context, struct error *err) {
 }
 
 static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *bound,
+                     const struct op_addresses *site, struct backend_bound *bound,
                      struct error *err) {
     struct norm_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -93,7 +93,7 @@ static int run_norm_grad(void *context, struct error *err) {
 }
 
 static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct backend_site *site, struct backend_bound *bound,
+                          const struct op_addresses *site, struct backend_bound *bound,
                           struct error *err) {
     struct norm_grad_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)

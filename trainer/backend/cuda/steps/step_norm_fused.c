@@ -12,7 +12,7 @@ static int run_finalize(void *context, struct error *err) {
 }
 
 static int bind_finalize(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                         const struct backend_site *site, struct backend_bound *bound,
+                         const struct op_addresses *site, struct backend_bound *bound,
                          struct error *err) {
     struct finalize_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -53,7 +53,7 @@ static int run_apply(void *context, struct error *err) {
 }
 
 static int bind_apply(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                      const struct backend_site *site, struct backend_bound *bound,
+                      const struct op_addresses *site, struct backend_bound *bound,
                       struct error *err) {
     struct apply_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -90,7 +90,7 @@ static int run_grad_apply(void *context, struct error *err) {
 }
 
 static int bind_grad_apply(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                           const struct backend_site *site, struct backend_bound *bound,
+                           const struct op_addresses *site, struct backend_bound *bound,
                            struct error *err) {
     struct grad_apply_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)

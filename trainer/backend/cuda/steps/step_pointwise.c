@@ -16,7 +16,7 @@ static int run_pointwise(void *context, struct error *err) {
 }
 
 static int bind_pointwise(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct backend_site *site, struct backend_bound *bound,
+                          const struct op_addresses *site, struct backend_bound *bound,
                           struct error *err) {
     struct pointwise_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -45,7 +45,7 @@ static int run_normalize(void *context, struct error *err) {
 }
 
 static int bind_normalize(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct backend_site *site, struct backend_bound *bound,
+                          const struct op_addresses *site, struct backend_bound *bound,
                           struct error *err) {
     struct normalize_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)

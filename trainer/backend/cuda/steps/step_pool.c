@@ -18,7 +18,7 @@ static int run_pool(void *context, struct error *err) {
 }
 
 static int bind_pool(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *bound,
+                     const struct op_addresses *site, struct backend_bound *bound,
                      struct error *err) {
     struct pool_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -42,7 +42,7 @@ static int run_pool_grad(void *context, struct error *err) {
 }
 
 static int bind_pool_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct backend_site *site, struct backend_bound *bound,
+                          const struct op_addresses *site, struct backend_bound *bound,
                           struct error *err) {
     struct pool_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -73,7 +73,7 @@ static int run_average_grad(void *context, struct error *err) {
 }
 
 static int bind_average(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                        const struct backend_site *site, struct backend_bound *bound,
+                        const struct op_addresses *site, struct backend_bound *bound,
                         struct error *err) {
     struct pool_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)

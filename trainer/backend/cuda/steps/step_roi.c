@@ -33,7 +33,7 @@ static int run_resize(void *context, struct error *err) {
 }
 
 static int bind_resize(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                       const struct backend_site *site, struct backend_bound *bound,
+                       const struct op_addresses *site, struct backend_bound *bound,
                        struct error *err) {
     struct roi_step *s = new_step(cuda, graph, op, run_resize, bound, err);
     if (s == NULL)
@@ -94,7 +94,7 @@ static int run_align_grad(void *context, struct error *err) {
 }
 
 static int bind_align(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                      const struct backend_site *site, struct backend_bound *bound,
+                      const struct op_addresses *site, struct backend_bound *bound,
                       struct error *err) {
     const struct detect_attr *d = &op->attr.detect;
     bool gradient = is_gradient(op);
@@ -169,7 +169,7 @@ static int run_targets(void *context, struct error *err) {
 }
 
 static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                        const struct backend_site *site, struct backend_bound *bound,
+                        const struct op_addresses *site, struct backend_bound *bound,
                         struct error *err) {
     struct roi_step *s = new_step(cuda, graph, op, run_targets, bound, err);
     if (s == NULL)
@@ -225,7 +225,7 @@ static int run_detections(void *context, struct error *err) {
 }
 
 static int bind_detections(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                           const struct backend_site *site, struct backend_bound *bound,
+                           const struct op_addresses *site, struct backend_bound *bound,
                            struct error *err) {
     struct roi_step *s = new_step(cuda, graph, op, run_detections, bound, err);
     if (s == NULL)
@@ -255,7 +255,7 @@ static int run_total(void *context, struct error *err) {
 }
 
 static int bind_total(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                      const struct backend_site *site, struct backend_bound *bound,
+                      const struct op_addresses *site, struct backend_bound *bound,
                       struct error *err) {
     struct roi_step *s = new_step(cuda, graph, op, run_total, bound, err);
     if (s == NULL)

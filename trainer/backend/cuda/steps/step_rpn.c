@@ -63,7 +63,7 @@ static int run_top_k(void *context, struct error *err) {
 }
 
 static int bind_top_k(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                      const struct backend_site *site, struct backend_bound *bound,
+                      const struct op_addresses *site, struct backend_bound *bound,
                       struct error *err) {
     if (check_limit(op, longest_level(op), err) != 0)
         return -1;
@@ -89,7 +89,7 @@ static int run_boxes(void *context, struct error *err) {
 }
 
 static int bind_boxes(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                      const struct backend_site *site, struct backend_bound *bound,
+                      const struct op_addresses *site, struct backend_bound *bound,
                       struct error *err) {
     struct rpn_step *s = new_step(cuda, graph, op, run_boxes, bound, err);
     if (s == NULL)
@@ -124,7 +124,7 @@ static int run_nms(void *context, struct error *err) {
 }
 
 static int bind_nms(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                    const struct backend_site *site, struct backend_bound *bound,
+                    const struct op_addresses *site, struct backend_bound *bound,
                     struct error *err) {
     if (check_limit(op, longest_level(op), err) != 0)
         return -1;
@@ -168,7 +168,7 @@ static int run_proposals(void *context, struct error *err) {
 }
 
 static int bind_proposals(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct backend_site *site, struct backend_bound *bound,
+                          const struct op_addresses *site, struct backend_bound *bound,
                           struct error *err) {
     const struct shape *out = &cuda_output(graph, op, PROPOSALS_SCORE)->shape;
     if (!of_batch(op) && check_limit(op, (int)out->dim[1], err) != 0)
@@ -223,7 +223,7 @@ static int run_targets(void *context, struct error *err) {
 }
 
 static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                        const struct backend_site *site, struct backend_bound *bound,
+                        const struct op_addresses *site, struct backend_bound *bound,
                         struct error *err) {
     if (check_limit(op, op->attr.detect.samples, err) != 0)
         return -1;
@@ -265,7 +265,7 @@ static int run_loss_grad(void *context, struct error *err) {
 
 /* SLOT is the first of index, label and target. */
 static struct rpn_loss_args loss_args(const struct graph *graph, const struct op *op,
-                                      const struct backend_site *site, int slot) {
+                                      const struct op_addresses *site, int slot) {
     const struct detect_attr *attr = &op->attr.detect;
     struct rpn_loss_args args = {.rpn = rpn_args(graph, op),
                                  .index = site->inputs[slot],
@@ -279,7 +279,7 @@ static struct rpn_loss_args loss_args(const struct graph *graph, const struct op
 }
 
 static int bind_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *bound,
+                     const struct op_addresses *site, struct backend_bound *bound,
                      struct error *err) {
     struct rpn_step *s = new_step(cuda, graph, op, run_loss, bound, err);
     if (s == NULL)
@@ -294,7 +294,7 @@ static int bind_loss(struct cuda *cuda, const struct graph *graph, const struct 
 }
 
 static int bind_loss_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct backend_site *site, struct backend_bound *bound,
+                          const struct op_addresses *site, struct backend_bound *bound,
                           struct error *err) {
     struct rpn_step *s = new_step(cuda, graph, op, run_loss_grad, bound, err);
     if (s == NULL)
@@ -317,7 +317,7 @@ struct head_step {
 };
 
 static struct rpn_head_args head_args(const struct graph *graph, const struct op *op,
-                                      const struct backend_site *site) {
+                                      const struct op_addresses *site) {
     return (struct rpn_head_args){
         .loss = loss_args(graph, op, site, RPN_HEAD_GRAD_INDEX),
         .level = op->attr.detect.level,
@@ -332,7 +332,7 @@ static int query_head(struct cuda *cuda, const struct graph *graph, const struct
     (void)cuda;
     (void)err;
     void *nowhere[OP_INPUTS_MAX] = {0};
-    struct rpn_head_args args = head_args(graph, op, &(struct backend_site){.inputs = nowhere});
+    struct rpn_head_args args = head_args(graph, op, &(struct op_addresses){.inputs = nowhere});
     needs->scratch = launch_rpn_head_scratch(&args, NULL);
     return 0;
 }
@@ -344,7 +344,7 @@ static int run_head(void *context, struct error *err) {
 }
 
 static int bind_head(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *bound,
+                     const struct op_addresses *site, struct backend_bound *bound,
                      struct error *err) {
     struct head_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)

@@ -37,7 +37,7 @@ static void make_set(void) {
 }
 
 /* A small training on the set, with one more flag. */
-static struct task_ask ask_with(const char *flag, const char *value) {
+static struct task_request ask_with(const char *flag, const char *value) {
     struct error err = {0};
     options = (struct options){.data = folder, .canvases = "auto", .bad_samples = "fail"};
     options.batch_size = BATCH;
@@ -53,7 +53,7 @@ static struct task_ask ask_with(const char *flag, const char *value) {
         options.canvases = value;
     CU_ASSERT_EQUAL_FATAL(
         inputs_find(&inputs, &options, COMMAND_TRAIN, MODEL_DETECT, "/nowhere", &err), 0);
-    return (struct task_ask){
+    return (struct task_request){
         .options = &options, .inputs = &inputs, .comm = alone, .model = &MODEL};
 }
 

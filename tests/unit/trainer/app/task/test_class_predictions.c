@@ -40,7 +40,7 @@ static json_t *told(const char *folder, size_t most, struct error *err) {
     float weight[BATCH] = {1, 0, 1, 0};
     struct batch batch = {.count = 3, .samples = samples};
     const struct task_outputs outputs = {.bytes = output_bytes, .read = read_output};
-    const struct task_tell how = {.folder = folder, .most = most};
+    const struct task_predictions how = {.folder = folder, .most = most};
     char path[600];
     json_t *root = NULL;
     batch.fields[LABELLED_WEIGHT] = weight;
@@ -100,7 +100,7 @@ static void what_is_not_ours_is_not_written_over(void) {
     struct error err = {0};
     snprintf(path, sizeof(path), "%.400s/other", unit_temp_dir());
     CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, NULL), 0);
-    const struct task_tell how = {.folder = path, .most = 1};
+    const struct task_predictions how = {.folder = path, .most = 1};
     CU_ASSERT_EQUAL(class_predictions_check(NULL, &how, &err), 0);
     char file[700];
     snprintf(file, sizeof(file), "%s/predictions.json", path);

@@ -142,7 +142,7 @@ static void look_at_masks(struct score *score) {
     struct error err = {0};
     cleanup_coco_results struct coco_results back = {0};
     cleanup_coco_outline struct coco_outline outline = {0};
-    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle_scratch struct rle_scratch brush = {0};
     cleanup_rle struct rle mask = {0};
     size_t empty = 0;
     snprintf(path, sizeof(path), "%s/found.json", folder);
@@ -162,7 +162,7 @@ static void look_at_masks(struct score *score) {
 }
 
 static void score_shifted(float shift, struct evaluation *e) {
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
     struct score score;
     struct loader *loader = NULL;
@@ -238,7 +238,7 @@ static void masks_belong_to_their_pictures(void) {
 }
 
 static void a_rank_without_pictures_scores_nothing(void) {
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
     struct score score;
     struct evaluation e = {0};

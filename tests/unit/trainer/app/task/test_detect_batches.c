@@ -10,7 +10,7 @@
 /* Every place of a batch is computed: a set that is scored has no more than it fills. A training
  * keeps what it is told. */
 static void what_is_scored_takes_no_more_places_than_it_fills(void) {
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data data, again;
     struct model_config config = {0};
     struct error err = {0};
@@ -55,7 +55,7 @@ static void hear(void *context, const char *line, size_t size) {
 static void pictures_that_fill_no_batch_are_told(void) {
     static char turns[PATH_MAX / 2];
     struct prepare_options o;
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
     struct error err = {0};
     coco_shapes_defaults(&o);
@@ -83,7 +83,7 @@ static void pictures_that_fill_no_batch_are_told(void) {
 
 /* What canvases have beyond whole steps. */
 static void what_an_epoch_leaves_out_is_told(void) {
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
     struct error err = {0};
     char expected[128];
@@ -105,7 +105,7 @@ static void what_an_epoch_leaves_out_is_told(void) {
 
 /* Where sizes are drawn, pictures choose their canvas in every epoch, and get smaller ones. */
 static void drawn_sizes_have_a_choice_of_canvases(void) {
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data still, drawn;
     struct error err = {0};
     options.short_side = 256;

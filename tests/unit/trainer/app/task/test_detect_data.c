@@ -10,7 +10,7 @@
 #include "trainer/data/detect/detection_outline.h"
 
 static void the_sets_of_a_folder_are_opened_by_their_names(void) {
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
@@ -42,7 +42,7 @@ static void the_sets_of_a_folder_are_opened_by_their_names(void) {
 static void sets_with_pictures_of_other_sizes_have_one_layout(void) {
     static char large[PATH_MAX];
     struct prepare_options o;
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
     struct error err = {0};
     coco_shapes_defaults(&o);
@@ -74,7 +74,7 @@ static void a_picture_that_is_scored_has_a_canvas_too(void) {
         "{\"id\":17,\"name\":\"square\"},{\"id\":90,\"name\":\"triangle\"}]}";
     static char wide[PATH_MAX / 2];
     char path[PATH_MAX];
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
     struct error err = {0};
     int32_t widest = 0;
@@ -104,7 +104,7 @@ static void a_picture_that_is_scored_has_a_canvas_too(void) {
 }
 
 static void a_set_that_is_not_there_is_told_with_those_that_are(void) {
-    struct task_ask ask = ask_with("train-set", "train2017");
+    struct task_request ask = ask_with("train-set", "train2017");
     struct task_data data;
     struct error err = {0};
     CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
@@ -121,7 +121,7 @@ static void a_set_that_is_not_there_is_told_with_those_that_are(void) {
 
 /* The model says how pictures are scaled, and which categories its labels are. */
 static void a_trained_model_is_scored_as_it_was_trained(void) {
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data data, again;
     struct model_config config = {0}, back = {0};
     struct error err = {0};
@@ -172,7 +172,7 @@ static double rule_of(const struct model_config *config, const char *name) {
 /* As it says itself, however the flag stands now; a description of earlier versions says nothing,
  * and the preset's rules count. */
 static void a_trained_model_is_used_by_its_own_rules(void) {
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data data, again;
     struct model_config config = {0};
     struct error err = {0};
@@ -224,8 +224,8 @@ static void say_set(const char *name, const char *json) {
 }
 
 /* COUNT objects, each as large as the picture of SIDE x SIDE. */
-static struct task_ask ask_large(struct buf *json, const char *name, int side, int count) {
-    struct task_ask ask = ask_with(NULL, NULL);
+static struct task_request ask_large(struct buf *json, const char *name, int side, int count) {
+    struct task_request ask = ask_with(NULL, NULL);
     struct error err = {0};
     buf_init(json, 1 << 20);
     CU_ASSERT_EQUAL_FATAL(buf_printf(json, &err,
@@ -248,7 +248,7 @@ static struct task_ask ask_large(struct buf *json, const char *name, int side, i
     return ask;
 }
 
-static int64_t mask_bytes_of(const struct task_ask *ask) {
+static int64_t mask_bytes_of(const struct task_request *ask) {
     struct task_data data;
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(task_open(&data, ask, &err), 0);
@@ -262,7 +262,7 @@ static int64_t mask_bytes_of(const struct task_ask *ask) {
 /* Room for the masks of the picture that has the largest, up to a ceiling. */
 static void masks_of_large_objects_have_room(void) {
     cleanup_buf struct buf json = {0};
-    struct task_ask ask = ask_large(&json, "large0", 1200, 40);
+    struct task_request ask = ask_large(&json, "large0", 1200, 40);
     const int64_t wanted = (int64_t)40 * (1200 / 8) * 1200;
     int64_t bytes = mask_bytes_of(&ask);
     CU_ASSERT(bytes >= wanted && bytes < wanted + 64);
@@ -301,7 +301,7 @@ static void labels_are_ids_where_the_weights_have_them_so(void) {
     struct error err = {0};
     snprintf(path, sizeof(path), "%s/coco_v1.safetensors", unit_temp_dir());
     for (int64_t rows = 90; rows <= 92; rows++) {
-        struct task_ask ask = ask_with(NULL, NULL);
+        struct task_request ask = ask_with(NULL, NULL);
         const bool ids = rows == 91;
         write_predictor(path, rows);
         options.init = path;
@@ -350,7 +350,7 @@ static void hear(void *context, const char *line, size_t size) {
 
 /* They are those of training: what is scored has no slots. */
 static void objects_beyond_the_slots_are_told(void) {
-    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
     struct error err = {0};
     options.gt_slots = 1;
@@ -428,7 +428,7 @@ static void a_preset_says_how_data_becomes_samples(void) {
         {OPTION_PRESET_MLPERF, DETECT_SIZE_MB, MASK_PASTE_TV, 2, false, true, true, 1, 29},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct task_ask ask = ask_with(NULL, NULL);
+        struct task_request ask = ask_with(NULL, NULL);
         struct task_data data;
         struct error err = {0};
         char name[16];

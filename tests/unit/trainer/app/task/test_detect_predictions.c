@@ -14,7 +14,7 @@
 enum { GIVEN = 3 };
 
 static struct task_data training, given;
-static struct task_ask ask;
+static struct task_request ask;
 static struct model_config config;
 static struct picture_list pictures;
 static char paths[GIVEN][PATH_MAX];
@@ -81,14 +81,14 @@ static int count_files(const char *out, const char *suffix) {
     return counted;
 }
 
-static struct task_tell how_in(const char *name) {
+static struct task_predictions how_in(const char *name) {
     static char out[PATH_MAX / 2];
     snprintf(out, sizeof(out), "%s/%s", unit_temp_dir(), name);
     CU_ASSERT_EQUAL_FATAL(file_make_dirs(out, &err), 0);
-    return (struct task_tell){.folder = out, .least_score = 0.5};
+    return (struct task_predictions){.folder = out, .least_score = 0.5};
 }
 
-static const char *path_in(const struct task_tell *how, const char *name) {
+static const char *path_in(const struct task_predictions *how, const char *name) {
     static char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/%s", how->folder, name);
     return path;
@@ -97,7 +97,7 @@ static const char *path_in(const struct task_tell *how, const char *name) {
 static void lists_have_what_is_sure_enough_and_good_pictures_are_painted(void) {
     for (int png = 0; png < 2; png++) {
         open_given();
-        struct task_tell how = how_in(png ? "png" : "jpg");
+        struct task_predictions how = how_in(png ? "png" : "jpg");
         cleanup_coco_results struct coco_results found = {0}, back = {0};
         cleanup_json json_t *list = NULL;
         how.png = png;
@@ -124,7 +124,7 @@ static void lists_have_what_is_sure_enough_and_good_pictures_are_painted(void) {
 static void what_is_there_is_not_written_over(void) {
     static const char *const lists[] = {"predictions.json", "pictures.json"};
     open_given();
-    struct task_tell how = how_in("jpg");
+    struct task_predictions how = how_in("jpg");
     CU_ASSERT_EQUAL(detect_predictions_check(&given, &how, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "is there already");
@@ -145,7 +145,7 @@ static void what_is_there_is_not_written_over(void) {
 
 static void a_picture_that_is_gone_is_named(void) {
     open_given();
-    struct task_tell how = how_in("gone");
+    struct task_predictions how = how_in("gone");
     cleanup_coco_results struct coco_results found = {0};
     find(&found);
     CU_ASSERT_EQUAL_FATAL(unlink(paths[0]), 0);

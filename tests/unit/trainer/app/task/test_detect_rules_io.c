@@ -5,7 +5,7 @@
 
 static void a_training_has_its_presets_and_its_own_epsilon(void) {
     const struct options options = {.norm_epsilon = 0};
-    const struct task_ask ask = {.options = &options};
+    const struct task_request ask = {.options = &options};
     struct detect_rules rules;
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(detect_settle_rules(&rules, "tv", &ask, &err), 0);
@@ -14,7 +14,7 @@ static void a_training_has_its_presets_and_its_own_epsilon(void) {
         CU_ASSERT_EQUAL(rules.value[r], detect_preset_find("tv")->rules.value[r]);
 }
 
-static double epsilon_of(const char *preset, const struct task_ask *ask) {
+static double epsilon_of(const char *preset, const struct task_request *ask) {
     struct detect_rules rules;
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(detect_settle_rules(&rules, preset, ask, &err), 0);
@@ -27,7 +27,7 @@ static void norms_without_epsilon_are_constant_ones(void) {
     struct options options = {.norm_epsilon = -1, .init = "weights"};
     const struct inputs inputs = {0};
     const struct model_config before = {0};
-    struct task_ask ask = {.options = &options, .inputs = &inputs};
+    struct task_request ask = {.options = &options, .inputs = &inputs};
     CU_ASSERT_EQUAL(epsilon_of("mlperf", &ask), 0);
     CU_ASSERT_EQUAL(epsilon_of("d2", &ask), 1e-5);
     options.init = NULL;

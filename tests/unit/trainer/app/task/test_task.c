@@ -20,22 +20,22 @@ static void put(const char *name, const void *bytes, size_t size) {
     CU_ASSERT_EQUAL_FATAL(file_publish(path, bytes, size, 0644, NULL), 0);
 }
 
-static struct task_ask ask_of(const char *const *words, int count) {
+static struct task_request ask_of(const char *const *words, int count) {
     CU_ASSERT_EQUAL_FATAL(
         options_parse(&options, COMMAND_TRAIN, count, (char *const *)(uintptr_t)words, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(
         inputs_find(&inputs, &options, COMMAND_TRAIN, MODEL_CLASSIFY, "/nowhere", NULL), 0);
-    return (struct task_ask){.options = &options,
-                             .inputs = &inputs,
-                             .comm = alone,
-                             .model = model_find("resnet20"),
-                             .image_size = 32};
+    return (struct task_request){.options = &options,
+                                 .inputs = &inputs,
+                                 .comm = alone,
+                                 .model = model_find("resnet20"),
+                                 .image_size = 32};
 }
 
 static void a_synthetic_set_is_trained_on_and_a_tenth_is_scored(void) {
     static const char *const words[] = {"--data", "synthetic",    "--synthetic-images",
                                         "95",     "--batch-size", "7"};
-    struct task_ask ask = ask_of(words, 6);
+    struct task_request ask = ask_of(words, 6);
     struct task_data data;
     struct model_config config = {0};
     CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, NULL), 0);
@@ -64,7 +64,7 @@ static void what_does_not_fit_is_refused_and_closed(void) {
     snprintf(train, sizeof(train), "%s/two", unit_temp_dir());
     snprintf(other, sizeof(other), "%s/other", unit_temp_dir());
     const char *const words[] = {"--data", train, "--validation", other};
-    struct task_ask ask = ask_of(words, 4);
+    struct task_request ask = ask_of(words, 4);
     CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
     ASSERT_CONTAINS(err.text, "class 'bee' of the validation data is not a class of ");
     task_close(&data);
@@ -90,7 +90,7 @@ static void one_class_is_nothing_to_learn(void) {
     put("one/ant/1.jpg", "x", 1);
     snprintf(train, sizeof(train), "%s/one", unit_temp_dir());
     const char *const words[] = {"--data", train};
-    struct task_ask ask = ask_of(words, 2);
+    struct task_request ask = ask_of(words, 2);
     CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "/one has one class folder, ant; ");
@@ -107,7 +107,7 @@ static void validation_may_lack_a_class(void) {
     put("parts/val/cow/1.jpg", "x", 1);
     snprintf(train, sizeof(train), "%s/parts", unit_temp_dir());
     const char *const words[] = {"--data", train};
-    struct task_ask ask = ask_of(words, 2);
+    struct task_request ask = ask_of(words, 2);
     CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, NULL), 0);
     CU_ASSERT_EQUAL(data.validation.source.count, 1);
     CU_ASSERT_EQUAL(data.classes, 3);
@@ -128,7 +128,7 @@ static void a_trained_model_is_scored_on_its_own_classes(void) {
     put("train/ant/1.jpg", "x", 1);
     snprintf(train, sizeof(train), "%s/train", unit_temp_dir());
     const char *const words[] = {"--data", train};
-    struct task_ask ask = ask_of(words, 2);
+    struct task_request ask = ask_of(words, 2);
     snprintf(inputs.validation, sizeof(inputs.validation), "%s", train);
     ask.trained = &trained;
     CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, NULL), 0);

@@ -142,7 +142,7 @@ static void operators_that_it_lacks_are_refused_by_name(void) {
     struct op op = graph.ops[0];
     struct backend_needs needs = {0};
     struct backend_bound bound = {0};
-    struct backend_site site = {0};
+    struct op_addresses site = {0};
     struct error err = {0};
     CU_ASSERT(backend->table->supports(backend, &graph, &op));
     op.kind = OP_CONV2D_STATS;
@@ -182,7 +182,7 @@ static void an_error_names_operator_and_shape(void) {
     struct backend_needs needs = {0};
     struct backend_bound bound = {0};
     void *inputs[OP_INPUTS_MAX] = {0}, *outputs[OP_OUTPUTS_MAX] = {0};
-    struct backend_site site = {.inputs = inputs, .outputs = outputs};
+    struct op_addresses site = {.inputs = inputs, .outputs = outputs};
     struct error err = {0};
     graph.tensors[op->outputs[0]].shape.dim[3]++;
     CU_ASSERT_EQUAL(backend->table->query(backend, &graph, op, &needs, &err), -1);

@@ -33,7 +33,7 @@ static void an_arena_wants_memory(void) {
 
 /* Binds where allocation number N fails; false where there are fewer. */
 static bool bind_without(struct backend *backend, struct op_graph *g, const struct op *op,
-                         const struct backend_site *site, size_t n) {
+                         const struct op_addresses *site, size_t n) {
     struct backend_bound bound = {0};
     struct error err = {0};
     no_memory_begin(n, false);
@@ -58,7 +58,7 @@ static void bind_op(struct backend *backend, struct op_graph *g, const struct op
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)
         outputs[i] = op->outputs[i] == TENSOR_NONE ? NULL : g->value[op->outputs[i]];
     CU_ASSERT_EQUAL(backend->table->query(backend, &g->graph, op, &needs, &err), 0);
-    struct backend_site site = {.inputs = inputs,
+    struct op_addresses site = {.inputs = inputs,
                                 .outputs = outputs,
                                 .scratch = backend->table->alloc(backend, needs.scratch, &err),
                                 .packed = backend->table->alloc(backend, needs.packed, &err),

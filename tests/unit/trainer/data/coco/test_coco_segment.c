@@ -12,7 +12,7 @@
 static int mask_of(const char *text, struct rle *ret, enum coco_segment_kind *ret_kind,
                    struct error *err) {
     cleanup_coco_outline struct coco_outline room = {0};
-    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle_scratch struct rle_scratch brush = {0};
     cleanup_buf struct buf packed = {.max = 100000};
     struct json_stream s;
     json_stream_memory(&s, text, strlen(text));

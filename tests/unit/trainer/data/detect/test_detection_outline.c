@@ -23,7 +23,7 @@ static const char SET[] =
 struct scene {
     struct coco_index index;
     struct detection_set set;
-    struct detection_objects_room room;
+    struct detection_objects_scratch room;
     struct detection_bits bits;
     struct detection_fields fields;
     struct error err;
@@ -69,7 +69,7 @@ static void scene_make(struct scene *s, int polygons, int points) {
 }
 
 static void scene_done(struct scene *s) {
-    detection_objects_room_done(&s->room);
+    detection_objects_scratch_done(&s->room);
     detection_bits_done(&s->bits);
     detection_set_done(&s->set);
     coco_index_done(&s->index);

@@ -18,9 +18,9 @@ struct scene {
     struct coco_folder folder;
     struct coco_index index;
     struct detection_set set;
-    struct detections_room room;
+    struct detections_scratch room;
     struct coco_outline outline;
-    struct rle_brush brush;
+    struct rle_scratch brush;
     struct rle mask;
     uint8_t pixels[128 * 128];
     float box[FOUND_MAX * 4];
@@ -56,9 +56,9 @@ static void scene_make(struct scene *s) {
 }
 
 static void scene_done(struct scene *s) {
-    detections_room_done(&s->room);
+    detections_scratch_done(&s->room);
     coco_outline_done(&s->outline);
-    rle_brush_done(&s->brush);
+    rle_scratch_done(&s->brush);
     rle_done(&s->mask);
     detection_set_done(&s->set);
     coco_index_done(&s->index);

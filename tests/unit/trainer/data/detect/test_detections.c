@@ -26,7 +26,7 @@ struct scene {
     struct coco_index index;
     struct detection_set set;
     struct coco_results results;
-    struct detections_room room;
+    struct detections_scratch room;
     size_t left_out;
     struct error err;
 };
@@ -40,7 +40,7 @@ static void scene_make(struct scene *s, bool masks) {
 }
 
 static void scene_done(struct scene *s) {
-    detections_room_done(&s->room);
+    detections_scratch_done(&s->room);
     coco_results_done(&s->results);
     detection_set_done(&s->set);
     coco_index_done(&s->index);
@@ -69,7 +69,7 @@ static struct detections two_found(void) {
 static void boxes_and_masks_come_back_to_the_picture(void) {
     struct scene s;
     cleanup_rle struct rle mask = {0};
-    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle_scratch struct rle_scratch brush = {0};
     cleanup_coco_outline struct coco_outline room = {0};
     scene_make(&s, true);
     struct detections found = two_found();
@@ -229,7 +229,7 @@ static void a_part_that_is_not_there_is_named(void) {
 static void results_are_scored(void) {
     struct scene s;
     cleanup_coco_outline struct coco_outline room = {0};
-    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle_scratch struct rle_scratch brush = {0};
     cleanup_rle struct rle mask = {0};
     scene_make(&s, true);
     for (size_t i = 0; i < s.index.placed_count; i++) {

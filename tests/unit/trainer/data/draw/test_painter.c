@@ -65,11 +65,11 @@ static bool is_painted(const struct image *image, int x, int y) {
 enum { TRUTH_X = 4, TRUTH_Y = 68, FOUND_X = 60, WEAK_X = 90, FOUND_Y = 48 };
 
 static const struct image *paint(struct scene *s, bool found, bool truth, size_t *ret_objects) {
-    const struct painter_ask ask = {.index = &s->index,
-                                    .results = found ? &s->results : NULL,
-                                    .truth = truth,
-                                    .least_score = 0.5,
-                                    .names = &s->names};
+    const struct painter_request ask = {.index = &s->index,
+                                        .results = found ? &s->results : NULL,
+                                        .truth = truth,
+                                        .least_score = 0.5,
+                                        .names = &s->names};
     const struct image *ret = NULL;
     CU_ASSERT_EQUAL_FATAL(
         painter_paint(&s->painter, &ask, 0, &s->image, &ret, ret_objects, &s->err), 0);

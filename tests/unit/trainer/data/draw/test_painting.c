@@ -70,7 +70,7 @@ static void results_are_painted_with_their_scores(void) {
     cleanup_coco_results struct coco_results results = {0};
     cleanup_rle struct rle mask = {0};
     cleanup_coco_outline struct coco_outline room = {0};
-    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle_scratch struct rle_scratch brush = {0};
     scene_make(&s);
     coco_results_begin(&results, "found", true);
     CU_ASSERT_EQUAL_FATAL(

@@ -54,7 +54,7 @@ static void layer_open(struct layer *l, enum cpu_convs convs) {
     l->scratch = memory(l->needs.scratch);
     l->packed = memory(l->needs.packed);
     void *inputs[OP_INPUTS_MAX] = {l->x, l->w}, *outputs[OP_OUTPUTS_MAX] = {l->y};
-    struct backend_site site = {.inputs = inputs,
+    struct op_addresses site = {.inputs = inputs,
                                 .outputs = outputs,
                                 .scratch = l->scratch,
                                 .packed = l->packed,

@@ -7,7 +7,7 @@
 static void expect_refusal(struct backend *backend, const struct graph *graph, const struct op *op,
                            const char *what) {
     void *inputs[OP_INPUTS_MAX] = {NULL}, *outputs[OP_OUTPUTS_MAX] = {NULL};
-    struct backend_site site = {.inputs = inputs, .outputs = outputs};
+    struct op_addresses site = {.inputs = inputs, .outputs = outputs};
     struct backend_needs needs = {0};
     struct backend_bound bound = {0};
     struct error err = {0};

@@ -26,7 +26,7 @@ static void add(struct graph *graph, enum op_kind kind, int first, int second, i
 static void expect_refusal(struct backend *backend, const struct graph *graph,
                            const struct op *op) {
     void *inputs[OP_INPUTS_MAX] = {NULL}, *outputs[OP_OUTPUTS_MAX] = {NULL};
-    struct backend_site site = {.inputs = inputs, .outputs = outputs};
+    struct op_addresses site = {.inputs = inputs, .outputs = outputs};
     struct backend_needs needs = {0};
     struct backend_bound bound = {0};
     struct error err = {0};
