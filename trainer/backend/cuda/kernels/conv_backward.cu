@@ -4,9 +4,9 @@
 
 #include <climits>
 
-/* BYTES of shared memory stand in the name, so that the report of kernels has them: the assembler
- * does not know what a launch brings. Bytes moved: g, z, dx and what stands in front once, the
- * weights once a block, 4 per weight and block. */
+/* The kernel's name contains BYTES of shared memory, so that the report of kernels shows them: the
+ * assembler does not know the size of dynamic shared memory. Bytes moved: g, z, dx and the
+ * preceding activation once, the weights once per block, 4 per weight and block. */
 template <typename T, conv_backward_form FORM, int K, int BYTES>
 static __global__ void __launch_bounds__(BACKWARD_THREADS, 1)
     conv_backward_kernel(const __grid_constant__ struct backward_held args) {
@@ -95,8 +95,8 @@ template <conv_backward_form FORM, int K, typename Body> static cudaError_t if_i
         return cudaErrorInvalidValue;
 }
 
-/* Calls BODY with the tag of the form and of the number of output channels, where there is such a
- * kernel: one list of them for all here. */
+/* Calls BODY with the tags of the form and of the number of output channels, if there is such a
+ * kernel. This is the only list of them. */
 template <conv_backward_form FORM, typename Body> static cudaError_t with_out(int out, Body body) {
     switch (out) {
     case 64:

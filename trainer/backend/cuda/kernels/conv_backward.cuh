@@ -1,6 +1,6 @@
-/* What one block of conv_backward.cu does, piece by piece. It keeps 64 of the convolution's input
- * channels, a slice, and walks over tiles of 128 pixels. A tile's gradient after the convolution
- * arrives in chunks of 64 channels:
+/* Steps of one block of conv_backward.cu. A block handles 64 of the convolution's input channels, a
+ * slice, and iterates over tiles of 128 pixels. A tile's gradient after the convolution arrives in
+ * chunks of 64 channels:
  *
  *     g, z --copy engine--> ring --registers--> dz, in g's place --tensor cores--> h += dz W
  *                                                                                  dw += dz^T y
@@ -41,11 +41,11 @@ struct alignas(64) backward_held : conv_backward_args {};
 /* What arrives for a slice beside its chunks. */
 enum { INPUT_X, INPUT_Y, INPUT_SHORTCUT };
 
-/* Where everything lies in shared memory, for K output channels. The ring has what is left, up to
- * RING_MOST stages; with fewer than two nothing would arrive while products run. */
+/* Layout of shared memory for K output channels. The ring takes the rest, up to RING_MOST stages;
+ * with fewer than two no copy could overlap the products. */
 template <conv_backward_form FORM, int K> struct backward_layout {
     static constexpr int CHUNKS = K / CHUNK;
-    /* Rows of a thread that are worked on together, as registers allow. */
+    /* Rows that a thread processes together, as registers allow. */
     static constexpr int FLIGHT = K > 256 ? 2 : 4;
     static constexpr int INPUTS = FORM == BACKWARD_JOIN ? 3 : 1;
     static constexpr int RING_MOST = 4;

@@ -95,7 +95,7 @@ static __device__ __forceinline__ float frozen_scale(const float *gamma, const f
     return gamma[c] / sqrtf(variance[c] + epsilon);
 }
 
-/* Bytes moved: dy, y where it is, dx and dside where they are wanted, once. */
+/* Bytes moved: dy, y if there is one, dx and dside if they are requested, once. */
 template <typename T, int W>
 static __global__ void frozen_grad_kernel(const __grid_constant__ struct frozen_grad_args args,
                                           size_t packets) {

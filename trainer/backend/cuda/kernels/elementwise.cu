@@ -13,7 +13,7 @@ template <enum pointwise> struct pointwise_body;
     };
 POINTWISE(BODY)
 
-/* Bytes moved: a, b where F has it, and y once. */
+/* Bytes moved: a, b if F has one, and y once. */
 template <typename T, int W, enum pointwise F>
 static __global__ void pointwise_kernel(const T *a, const T *b, T *y, size_t packets) {
     FOR_EACH_ITEM(i, packets) {
@@ -82,7 +82,7 @@ cudaError_t launch_normalize(cudaStream_t stream, enum dtype type,
                              const struct normalize_args *args) {
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        /* A stem's three channels come with a fourth one for the tensor cores. */
+        /* The three channels of a stem are padded with a fourth one for the tensor cores. */
         if (args->channels % 4 == 0)
             enqueue(normalize_kernel<T, 4>, blocks_for(args->pixels), THREADS, stream, *args);
         else
@@ -91,7 +91,7 @@ cudaError_t launch_normalize(cudaStream_t stream, enum dtype type,
     });
 }
 
-/* Rows of one width to rows of another, converting on the way. Bytes moved: both once. */
+/* Copies rows of one width to rows of another and converts them. Bytes moved: both once. */
 template <typename To, typename From>
 static __global__ void resize_rows_kernel(To *to, const From *from, size_t count, int to_width,
                                           int from_width) {
@@ -124,8 +124,8 @@ cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, c
     });
 }
 
-/* Rows that one block adds up in f32; what it found is added in double. Its threads share them: one
- * that walked them all would wait for each. */
+/* Rows that one block adds up in f32; the sums of blocks are added in double. Its threads share the
+ * rows, since a single thread would wait for each load. */
 enum { COLUMN_ROWS = 256, COLUMN_SIDE = 32 };
 
 static inline int column_chunks(int rows) {
@@ -137,7 +137,7 @@ size_t launch_column_sum_bytes(int rows, int columns) {
     return chunks > 1 ? static_cast<size_t>(chunks) * columns * sizeof(float) : 0;
 }
 
-/* Sums of chunk blockIdx.y. Bytes moved: x once. */
+/* Computes the sums of chunk blockIdx.y. Bytes moved: x once. */
 template <typename T>
 static __global__ void column_sum_kernel(float *sums, const T *x, int rows, int columns) {
     wait_for_others();

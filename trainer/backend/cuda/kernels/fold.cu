@@ -1,5 +1,6 @@
-/* What a convolution's plan with a bias wants: weights in the activation's type, a frozen norm's
- * scale times them, and the bias that is left of it; and the way back for their gradient. */
+/* Folding of a frozen norm into its convolution: weights in the activation's type times the norm's
+ * scale, and the remaining bias, as a plan with a bias needs them; and the same for their gradient.
+ */
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 
@@ -29,7 +30,7 @@ static __host__ __device__ __forceinline__ size_t packed_count(const struct fold
     return args.outputs * args.taps * static_cast<size_t>(args.to_width);
 }
 
-/* Fold blockIdx.y: element i of its weights, and as many threads of the bias as there are outputs.
+/* Fold blockIdx.y: element i of its weights; one thread per output handles the bias.
  * Bytes moved: 4 read and 2 written per weight. */
 template <typename T>
 static __global__ void fold_kernel(const __grid_constant__ struct folds folds) {
@@ -49,8 +50,7 @@ static __global__ void fold_kernel(const __grid_constant__ struct folds folds) {
     }
 }
 
-/* Blocks a fold: with several beside each other a device is full, and small ones have few that find
- * nothing to do. */
+/* Blocks per fold: several folds together fill a device, and in small ones few blocks are idle. */
 static const unsigned FOLD_BLOCKS = 128;
 
 cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_args *args,

@@ -1,4 +1,4 @@
-/* Softmax cross-entropy with label smoothing: a block a sample, sums in a fixed order. */
+/* Softmax cross-entropy with label smoothing: one block per sample, sums in a fixed order. */
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/sum.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
@@ -24,7 +24,7 @@ template <bool MAX> static __device__ __forceinline__ float over_block(float v) 
     return values[0];
 }
 
-/* log(sum(exp(logits))) of one sample, in the form that cannot overflow. */
+/* Returns log(sum(exp(logits))) of one sample, in a form that cannot overflow. */
 static __device__ __forceinline__ float log_sum_exp(const float *logits, int classes) {
     float greatest = -INFINITY;
     for (int k = static_cast<int>(threadIdx.x); k < classes; k += THREADS)
@@ -68,7 +68,7 @@ static __global__ void loss_kernel(const __grid_constant__ struct loss_args args
     }
 }
 
-/* A block a metric: one thread that walked the samples would wait for each of them. Bytes moved: 4
+/* One block per metric: a single thread would wait for each sample. Bytes moved: 4
  * per sample and metric. */
 static __global__ void sum_metrics_kernel(const float *partial, int batch, float *metrics) {
     wait_for_others();

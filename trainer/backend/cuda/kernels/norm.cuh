@@ -1,5 +1,5 @@
-/* The shape of the batch-norm kernels: how a block walks over [rows, channels], the sum over the
- * rows of a block, and the sum of what the blocks found. */
+/* Common parts of the batch-norm kernels: the walk of a block over [rows, channels], the sum over a
+ * block's rows, and the sum over all blocks. */
 #ifndef CUDA_KERNELS_NORM_CUH
 #define CUDA_KERNELS_NORM_CUH
 
@@ -8,8 +8,8 @@
 #include "trainer/math/relu.h"
 
 /* A block is LANES packets of channels wide and ROWS_PER_BLOCK rows high. Eight lanes of 16 bytes
- * are a whole 128-byte line of each row. A thread keeps to its channels, so that what belongs to
- * a channel is loaded once, into registers. */
+ * are a whole 128-byte line of each row. A thread keeps the same channels, so that values per
+ * channel are loaded once, into registers. */
 enum { LANES = 8, ROWS_PER_BLOCK = 32, NORM_THREADS = LANES * ROWS_PER_BLOCK };
 
 static inline dim3 norm_block() {
@@ -24,8 +24,8 @@ template <int W> static __device__ __forceinline__ int own_channel() {
     return static_cast<int>(blockIdx.x * LANES + threadIdx.x) * W;
 }
 
-/* USE(r, FETCH(r)) for every row of this thread, in order. What FLIGHT rows need is asked for
- * before the first of them is worked on. */
+/* USE(r, FETCH(r)) for every row of this thread, in order. The loads of FLIGHT rows are issued
+ * before the first of them is used. */
 template <int FLIGHT, typename Fetch, typename Use>
 static __device__ __forceinline__ void walk_rows(size_t rows, Fetch fetch, Use use) {
     const size_t step = static_cast<size_t>(gridDim.y) * ROWS_PER_BLOCK;
@@ -43,7 +43,7 @@ static __device__ __forceinline__ void walk_rows(size_t rows, Fetch fetch, Use u
         use(r, fetch(r));
 }
 
-/* A packet as it lies in memory; it is widened where it is used. */
+/* A packet as stored in memory; it is converted to f32 at its use. */
 template <typename T, int W>
 static __device__ __forceinline__ packet<T, W> raw_at(const void *base, size_t at) {
     return *reinterpret_cast<const packet<T, W> *>(static_cast<const T *>(base) + at);
@@ -108,14 +108,14 @@ template <int W> struct grad_affine {
     }
 };
 
-/* What stands beside a norm's result: nothing, another activation, or another norm of one. */
+/* The operand added to a norm's result: none, another activation, or another norm of one. */
 template <int W> struct join_side {
     const void *x; /* NULL: nothing */
     bool dual;
     affine<W> norm;
 };
 
-/* y = norm(x) + side, rectified where RELU says so, over this block's rows of [rows, channels], for
+/* y = norm(x) + side, with a ReLU if RELU is set, over this block's rows of [rows, channels], for
  * the packet of channels at C. */
 template <typename T, int W>
 static __device__ __forceinline__ void apply_norm(const void *x, const affine<W> &norm,
@@ -173,7 +173,7 @@ static __device__ __forceinline__ void reduce_rows(const lane<W> &v, bool inside
     }
 }
 
-/* What the chunks found, [chunks, SUMS, channels], is added by blocks of CHUNK_CHANNELS channels
+/* Adds the sums of the chunks, [chunks, SUMS, channels], by blocks of CHUNK_CHANNELS channels
  * and CHUNK_ROWS rows: each row takes every CHUNK_ROWS-th chunk, then a tree adds the rows; in
  * double, in an order that depends on the number of chunks alone. Threads of row 0 get the sums of
  * their channel (below `channels`); all threads of the block must call it. */

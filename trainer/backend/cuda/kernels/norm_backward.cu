@@ -4,7 +4,7 @@
 #include "trainer/backend/cuda/kernels/norm.cuh"
 #include "trainer/backend/cuda/kernels/pool.cuh"
 
-/* What a row brings, as it lies in memory. */
+/* The values of a row, as stored in memory. */
 template <typename T, int W> struct grad_operands { packet<T, W> x, x2, dy, dy2, y; };
 
 /* Operands of both passes, to compute the masked gradient g of the packet of channels at C: FETCH
@@ -88,7 +88,7 @@ template <typename T, int W> struct masked_pool {
     }
 };
 
-/* Bytes moved: dy and x, and dy2, y and x2 where they are, once. */
+/* Bytes moved: dy and x, and dy2, y and x2 if present, once. */
 template <typename T, int W, typename Source>
 static __global__ void __launch_bounds__(NORM_THREADS, 2)
     norm_backward_reduce_kernel(const __grid_constant__ struct norm_backward_args args) {
@@ -169,7 +169,8 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
                     args.rows, args.channels, c, sums.v[0], sums.v[SUMS - 1]);
 }
 
-/* Bytes moved: what was read for the sums, once more, and dx and dside where they are wanted. */
+/* Bytes moved: everything that was read for the sums, once more, and dx and dside if they are
+ * requested. */
 template <typename T, int W, typename Source>
 static __global__ void __launch_bounds__(NORM_THREADS, 2)
     norm_backward_apply_kernel(const __grid_constant__ struct norm_backward_args args) {

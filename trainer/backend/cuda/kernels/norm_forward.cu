@@ -17,8 +17,8 @@ int launch_norm_chunks(size_t rows, int channels, int multiprocessors) {
     return static_cast<int>(chunks < ceiling ? chunks : ceiling);
 }
 
-/* What the sums of a channel are taken around: the median of three of its values, far apart, so
- * that one that lies far off does not make the variance cancel. */
+/* The value that a channel's sums are relative to: the median of three of its values, far apart in
+ * memory, so that one outlier does not make the variance cancel. */
 static __device__ __forceinline__ float median(float a, float b, float c) {
     return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
 }
@@ -59,8 +59,8 @@ static __global__ void __launch_bounds__(NORM_THREADS)
     reduce_rows<W>(square, inside, out + channels);
 }
 
-/* Partial sums to mean and invstd, and the running statistics. Bytes moved: 8 per channel and
- * chunk. */
+/* Turns partial sums into mean and invstd, and updates the running statistics. Bytes moved: 8 per
+ * channel and chunk. */
 template <typename T>
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     norm_finish_statistics_kernel(const __grid_constant__ struct norm_args norm,
@@ -85,7 +85,7 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
         momentum * (static_cast<float>(unbiased) - norm.running_variance[c]);
 }
 
-/* y = x * scale + bias of the batch's statistics, or of the running ones. */
+/* y = x * scale + bias, from the batch's statistics or the running ones. */
 template <int W>
 static __device__ __forceinline__ affine<W> affine_by(const struct norm_args &norm, int c,
                                                       bool inference, float epsilon) {
@@ -98,7 +98,7 @@ static __device__ __forceinline__ affine<W> affine_by(const struct norm_args &no
     return affine_of<W>(norm, c, load_f32<W>(norm.running_mean + c), invstd);
 }
 
-/* Bytes moved: x, the side where there is one, and y once. */
+/* Bytes moved: x, the side if there is one, and y once. */
 template <typename T, int W>
 static __global__ void __launch_bounds__(NORM_THREADS)
     norm_forward_apply_kernel(const __grid_constant__ struct norm_forward_args args) {
@@ -115,7 +115,7 @@ static __global__ void __launch_bounds__(NORM_THREADS)
                      args.relu, args.y, args.rows, args.channels, c);
 }
 
-/* y = max_pool(relu(norm(x))): what stands before the pool never reaches memory. Bytes moved: x
+/* y = max_pool(relu(norm(x))): the input of the pool never reaches memory. Bytes moved: x
  * once (windows overlap in the caches), y and a byte a value. */
 template <typename T, int W>
 static __global__ void __launch_bounds__(NORM_THREADS)

@@ -1,10 +1,10 @@
-/* The rest of a batch norm that takes its statistics from the convolution before it and gives its
- * result to the one after it: the finalize step between them, the result if no convolution takes
- * it, and the last pass of its gradient. */
+/* Remaining steps of a batch norm that is fused with the convolutions before and after it: the
+ * finalize step between them, the result if no convolution takes it, and the last pass of the
+ * gradient. */
 #include "trainer/backend/cuda/kernels/norm.cuh"
 
-/* VALUE within what T can hold: a channel of no variance has a scale and a bias beyond f16, and
- * infinity minus infinity would be NaN. */
+/* Returns VALUE clamped to the range of T: a channel without variance has a scale and a bias beyond
+ * f16, and infinity minus infinity would be NaN. */
 template <typename T> static __device__ __forceinline__ T narrow_finite(double value) {
     return narrow<T>(static_cast<float>(value));
 }

@@ -1,5 +1,5 @@
-/* The optimizer on the device: finite check, update and loss scale, with all that changes from
- * step to step read from device memory, so that one recorded step serves for ever. */
+/* The optimizer on the device: finite check, update and loss scale. Everything that changes from
+ * step to step is read from device memory, so that a recorded step can be replayed. */
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 
@@ -45,7 +45,7 @@ static __device__ __forceinline__ float mean_scale(const struct control *control
     return control->rule.step.scale / control->state.loss_scale;
 }
 
-/* A step that does not count puts the states back instead. Bytes moved: 12 read per weight, 10
+/* A skipped step restores the states instead. Bytes moved: 12 read per weight, 10
  * where its gradient is narrow, and 8 written, and those of the narrow copy. */
 template <typename T>
 static __global__ void update_kernel(const struct control *control,
@@ -105,8 +105,7 @@ static __device__ double block_sum(double v) {
 
 static_assert(int{LAUNCH_SQUARES_BLOCKS} <= int{THREADS}, "one block adds them up");
 
-/* The sum of control->partial_squares, which as many blocks have left there. All threads must call
- * it. */
+/* Returns the sum of control->partial_squares, one value per block. All threads must call it. */
 static __device__ double sum_of_blocks(const struct control *control) {
     return block_sum(threadIdx.x < LAUNCH_SQUARES_BLOCKS ? control->partial_squares[threadIdx.x]
                                                          : 0);
@@ -133,7 +132,7 @@ static __global__ void clip_kernel(struct control *control) {
         control->clip = sgd_clip(&control->rule, mean_scale(control), squares);
 }
 
-/* The one type of what is narrow here; f32 where nothing is. */
+/* The type of all narrow values here; f32 if there are none. */
 static enum dtype narrow_type(const struct sgd_args *args) {
     if (args->narrow != nullptr)
         return args->narrow_type;

@@ -19,7 +19,7 @@ static __global__ void max_pool_kernel(const __grid_constant__ struct pool_args 
     }
 }
 
-/* 0 where there are more packets than 32 bits count. */
+/* Returns 0 if there are more packets than 32 bits can count. */
 static unsigned packets_of(const struct pool_args *s, int height, int width, int in_packet) {
     size_t packets = static_cast<size_t>(s->batch) * height * width * s->channels / in_packet;
     return packets <= UINT32_MAX ? static_cast<unsigned>(packets) : 0;

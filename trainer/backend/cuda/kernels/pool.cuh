@@ -1,5 +1,5 @@
-/* What kernels with a max pool in them share: the walk over a window, and over the windows that an
- * element stands in. Indices are 32 bits wide: an activation's pixels are far fewer. */
+/* Common parts of kernels with a max pool: iteration over a window, and over the windows that
+ * contain an element. Indices are 32 bits wide: an activation's pixels are far fewer. */
 #ifndef CUDA_KERNELS_POOL_CUH
 #define CUDA_KERNELS_POOL_CUH
 

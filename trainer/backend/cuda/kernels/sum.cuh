@@ -4,7 +4,7 @@
 
 #include "trainer/backend/cuda/kernels/vec.cuh"
 
-/* Of V over a block of THREADS; every thread gets it. */
+/* Returns the sum of V over a block of THREADS, to every thread. */
 static __device__ __forceinline__ double sum_over_block(double v) {
     __shared__ double values[THREADS];
     __syncthreads();

@@ -18,14 +18,15 @@ template <int BYTES> static __host__ __device__ constexpr unsigned tile_swizzled
     return offset ^ ((offset >> 7) % (BYTES / 16) << 4);
 }
 
-/* Where 16-byte unit UNIT of row ROW lies. */
+/* Returns the offset of 16-byte unit UNIT of row ROW. */
 template <int BYTES>
 static __host__ __device__ constexpr unsigned tile_at(unsigned row, unsigned unit) {
     return tile_swizzled<BYTES>(row * BYTES + unit * 16);
 }
 
-/* What a tile is to the tensor cores: its address in shared memory, and the bytes from each eight
- * rows to the next. The leading dimension is never walked, as no operand is wider than a row. */
+/* A tile's descriptor for the tensor cores: its address in shared memory, and the bytes from each
+ * eight rows to the next. The leading dimension is never walked, as no operand is wider than a row.
+ */
 template <int BYTES> static __host__ __device__ constexpr uint64_t tile_operand(uint32_t address) {
     constexpr uint64_t mode = BYTES == 128 ? 1 : 2;
     return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | static_cast<uint64_t>(1) << 16 |

@@ -1,6 +1,6 @@
-/* What is found in a picture. A thread a proposal finds candidates; then a block a picture takes
- * the best one and strikes out those of its class that it overlaps, until there is none or room for
- * none. Candidates lie in no fixed order: their ranks, all different, decide. */
+/* Detections of a picture. One thread per proposal finds candidates; then one block per picture
+ * takes the best candidate and removes those of its class that it overlaps, until none is left or
+ * all slots are full. Candidates lie in no fixed order: their ranks, all different, decide. */
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 #include "trainer/math/box.h"
@@ -45,7 +45,7 @@ detections_clear_kernel(const __grid_constant__ struct detections_args args) {
     counts_of(args)[n] = 0;
 }
 
-/* The candidate of a row and class, unless it is none. */
+/* Fills in the candidate C of a row and class. Returns false if its box is too small. */
 static __device__ bool candidate_of(const struct detections_args &args, size_t row, int label,
                                     float score, struct candidate *c) {
     const int32_t *size = args.size + row / args.proposals * IMAGE_SIZE_FIELDS;
@@ -126,7 +126,7 @@ static __device__ unsigned long long look_through(const struct detections_args &
     return rank;
 }
 
-/* A block a picture, which goes over the candidates once for each that is found. Bytes moved: 32
+/* One block per picture, which scans the candidates once for each detection. Bytes moved: 32
  * per candidate, for each that is found; they stay in L2. */
 static __global__ void choose_kernel(const __grid_constant__ struct detections_args args) {
     __shared__ struct candidate best;

@@ -1,4 +1,4 @@
-/* Pictures at the size they are used in: a thread a pixel of the canvas. */
+/* Resizing of pictures to the size in which they are used: one thread per pixel of the canvas. */
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 #include "trainer/math/bilinear.h"

@@ -1,6 +1,6 @@
-/* The launchers of what lies around a region proposal network (graph/op_rpn.h), as
- * kernels/launch.h has the others. Geometry is f32, logits and deltas too. What is chosen is
- * the host's choice, bit for bit: the arithmetic is that of kernels/, without contraction. */
+/* Launchers of the operators of a region proposal network (graph/op_rpn.h), in the form of
+ * kernels/launch.h. Geometry is f32, logits and deltas too. Choices equal the host's bit for bit:
+ * the arithmetic is that of trainer/math, without contraction. */
 #ifndef TRAINER_BACKEND_CUDA_KERNELS_DETECT_LAUNCH_RPN_H
 #define TRAINER_BACKEND_CUDA_KERNELS_DETECT_LAUNCH_RPN_H
 
@@ -101,7 +101,7 @@ cudaError_t launch_rpn_loss_grad(cudaStream_t stream, enum dtype type,
                                  void *ddeltas, float gradient_scale, const float *loss_scale);
 
 /* --- rpn_head.cu ------------------------------------------------------------------------------ */
-/* What the head says of a pixel: logits, then deltas. */
+/* The head's outputs for a pixel: logits, then deltas. */
 enum { HEAD_WIDTH = 5 * ANCHOR_SHAPES };
 
 /* As OP_RPN_HEAD_GRAD (graph/op_rpn.h) says; loss.logits[0] and loss.deltas[0] are of the level. */

@@ -1,4 +1,4 @@
-/* What masks should be, a block a row of the mask head, and the head's loss. */
+/* Targets of masks, one block per row of the mask head, and the head's loss. */
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/sum.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"

@@ -1,6 +1,7 @@
-/* Greedy non-maximum suppression without the host: candidates are brought into order, then every
- * pair of tiles of 64 says in one bit a pair which overlaps too much, and at last one warp for each
- * level of a picture walks along the order and strikes rows of bits out. */
+/* Greedy non-maximum suppression without the host: candidates are sorted, then every pair of tiles
+ * of 64 computes one bit per pair of candidates, set if they overlap too much, and at last one warp
+ * for each level of a picture goes through the sorted candidates and removes those with a bit in
+ * the row of a kept one. */
 #include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 #include "trainer/backend/cuda/kernels/detect/select.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
@@ -39,7 +40,7 @@ static __device__ __forceinline__ size_t first_of(const struct nms_args &args, u
            args.places.first[level];
 }
 
-/* A block a group. Bytes moved: 4 read and 4 written per candidate, 16 read and 20 written per
+/* One block per group. Bytes moved: 4 read and 4 written per candidate, 16 read and 20 written per
  * real one. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     order_kernel(const __grid_constant__ struct nms_args args) {
@@ -114,8 +115,8 @@ walk_tile(unsigned long long low, unsigned long long high, unsigned long long st
     return kept;
 }
 
-/* A warp a group; each lane keeps one word of what is struck out. Bytes moved: 8 per row of a tile
- * above the diagonal, 4 per candidate written. */
+/* One warp per group; each lane keeps one word of the removed candidates. Bytes moved: 8 per row of
+ * a tile above the diagonal, 4 per candidate written. */
 static __global__ void walk_kernel(const __grid_constant__ struct nms_args args) {
     const struct nms_group *group = group_of(args, blockIdx.x);
     const int lane = static_cast<int>(threadIdx.x), count = group->count;

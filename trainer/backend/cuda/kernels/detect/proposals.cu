@@ -1,4 +1,4 @@
-/* From what a region proposal network says to proposals. */
+/* Selection and decoding of a region proposal network's proposals. */
 #include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 #include "trainer/backend/cuda/kernels/detect/select.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
@@ -79,7 +79,7 @@ cudaError_t launch_rpn_boxes(cudaStream_t stream, const struct rpn_boxes_args *a
     return launch_status();
 }
 
-/* A block a picture. Bytes moved: 8 per candidate, a few times; 16 read and 20 written per
+/* One block per picture. Bytes moved: 8 per candidate, a few times; 16 read and 20 written per
  * proposal. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     proposals_kernel(const __grid_constant__ struct proposals_args args) {

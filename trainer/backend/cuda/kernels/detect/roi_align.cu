@@ -1,6 +1,6 @@
-/* RoIAlign, a thread a bin and packet of channels, and its gradient, a block a tile of a map: it
- * gathers what all regions that reach the tile send there, in their order, and writes each value
- * once. */
+/* RoIAlign, one thread per bin and packet of channels, and its gradient, one block per tile of a
+ * map: it gathers the contributions of all regions that reach the tile, in their order, and writes
+ * each value once. */
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 #include "trainer/math/roi_level.h"
@@ -180,7 +180,7 @@ static __device__ int find_rows(const struct roi_align_args &args, const struct 
     return all;
 }
 
-/* What region R sends to this warp's row of the tile. */
+/* Adds the contribution of region R to this warp's row of the tile. */
 template <typename T, int W>
 static __device__ void add_region(const struct roi_align_args &args, const struct tile_weights &w,
                                   int r, int c, lane<W> sum[TILE]) {

@@ -1,6 +1,7 @@
-/* Which regions the heads learn from, and which of them have a mask. A thread a candidate says what
- * it is; then a block a picture selects the smallest keys of those with an object and of the
- * others, by a radix select (select.cuh), and puts them into slots by their numbers. */
+/* Sampling of the regions that the heads learn from, and of those with a mask. One thread per
+ * candidate classifies it; then one block per picture selects the smallest keys of those with an
+ * object and of the others, by a radix select (select.cuh), and puts them into slots by their
+ * numbers. */
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/detect/select.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
@@ -114,7 +115,8 @@ static __device__ int sample(const struct roi_targets_args &args, const struct p
     return found;
 }
 
-/* A block a picture. Bytes moved: 16 per candidate, a few times; 16 read and 40 written per sample.
+/* One block per picture. Bytes moved: 16 per candidate, a few times; 16 read and 40 written per
+ * sample.
  */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     roi_sample_kernel(const __grid_constant__ struct roi_targets_args args) {

@@ -33,7 +33,7 @@ static __device__ bool is_first(const struct rpn_head_args &args, int i) {
     return pixel >= 0;
 }
 
-/* A block a picture: how many of its pixels are sampled. Bytes moved: 4 per slot; the rest is in
+/* One block per picture: counts its sampled pixels. Bytes moved: 4 per slot; the rest is in
  * the caches. */
 static __global__ void head_count_kernel(const __grid_constant__ struct rpn_head_args args) {
     const int first = static_cast<int>(blockIdx.x) * args.loss.samples;
@@ -53,7 +53,7 @@ static __device__ int rows_before(const struct rpn_head_args &args, int end) {
     return rows;
 }
 
-/* What the losses say of the anchor in slot I, into the row of its pixel. */
+/* Writes the losses' gradients of the anchor in slot I to the row of its pixel. */
 static __device__ void grade(const struct rpn_head_args &args, int i, double scale,
                              float *gradient) {
     const struct rpn_loss_args &loss = args.loss;
@@ -65,9 +65,9 @@ static __device__ void grade(const struct rpn_head_args &args, int i, double sca
             static_cast<float>(scale * loss_delta_gradient(loss, i, row, k));
 }
 
-/* A block a picture: row, pixel and gradient of each sampled pixel. The place of a first slot among
- * the others is counted, as there are few of them. Bytes moved: 4 per slot and 5 losses' operands
- * of one that is sampled, a row of gradients written per pixel. */
+/* One block per picture: row, pixel and gradient of each sampled pixel. The place of a first slot
+ * among the others is counted, as there are few of them. Bytes moved: 4 per slot and 5 losses'
+ * operands of one that is sampled, a row of gradients written per pixel. */
 static __global__ void head_rows_kernel(const __grid_constant__ struct rpn_head_args args) {
     const int first = static_cast<int>(blockIdx.x) * args.loss.samples;
     const int end = first + args.loss.samples;
@@ -258,8 +258,8 @@ static __global__ void __launch_bounds__(THREADS)
         });
 }
 
-/* A warp a pixel of x: what the sampled pixels about it send there, or 0. Bytes moved: 4 per pixel,
- * 36 per input channel of a sampled pixel, and dx. */
+/* One warp per pixel of x: the sum of the contributions of sampled pixels around it, or 0. Bytes
+ * moved: 4 per pixel, 36 per input channel of a sampled pixel, and dx. */
 template <typename T>
 static __global__ void head_scatter_kernel(const __grid_constant__ struct rpn_head_args args,
                                            size_t pixels) {

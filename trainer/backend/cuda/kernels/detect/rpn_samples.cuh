@@ -1,5 +1,4 @@
-/* What the losses of a region proposal network say of one sampled anchor, and how they are
- * averaged. */
+/* Loss gradients of one sampled anchor of a region proposal network, and their average. */
 #ifndef CUDA_DETECT_RPN_SAMPLES_CUH
 #define CUDA_DETECT_RPN_SAMPLES_CUH
 
@@ -18,7 +17,7 @@ static __device__ double loss_divisor(const struct rpn_loss_args &args) {
     return args.fixed_count ? static_cast<double>(slots) : found > 0 ? found : 1;
 }
 
-/* What gradients are multiplied with; by the whole block, too. */
+/* Returns the factor of the gradients. All threads of the block must call it. */
 static __device__ double loss_scale_of(const struct rpn_loss_args &args, float gradient_scale,
                                        const float *loss_scale) {
     return static_cast<double>(gradient_scale) / loss_divisor(args) *

@@ -1,6 +1,6 @@
-/* What a region proposal network is taught: every anchor is matched by a thread of its own, then a
- * block a picture samples. Floats of 0 and more are ordered as their bits are, so that the largest
- * overlap of an object is an atomic maximum, the same in any order. */
+/* Targets of a region proposal network: one thread per anchor matches it, then one block per
+ * picture samples. Floats of 0 and more are ordered as their bits are, so that the largest overlap
+ * of an object is an atomic maximum, the same in any order. */
 #include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 #include "trainer/backend/cuda/kernels/detect/select.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
@@ -186,7 +186,7 @@ static __device__ int sample(const struct rpn_targets_args &args, int label, int
     return found;
 }
 
-/* A block a picture. Bytes moved: 5 per anchor, a few times, 24 per slot written. */
+/* One block per picture. Bytes moved: 5 per anchor, a few times, 24 per slot written. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     rpn_sample_kernel(const __grid_constant__ struct rpn_targets_args args) {
     __shared__ uint64_t list[SELECT_MAX];
