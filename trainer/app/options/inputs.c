@@ -230,6 +230,17 @@ static int find_objects(struct inputs *in, const struct options *o, unsigned com
     return 0;
 }
 
+/* The launcher names SageMaker's folders on every platform. On a machine without /opt/ml nobody
+ * expects anything there, and it is not created. */
+static bool is_elsewhere(const char *value, const char *root, const char *standard) {
+    char base[INPUT_PATH_MAX];
+    bool folder = false;
+    if (strcmp(value, standard) != 0)
+        return false;
+    (void)snprintf(base, sizeof(base), "%s/opt/ml", root);
+    return file_look_folder(base, &folder, NULL) == 0 && !folder;
+}
+
 /* Writes GIVEN, else VALUE (of an environment variable), else STANDARD under the root if that
  * folder exists, else FALLBACK. */
 static int find_output(char to[INPUT_PATH_MAX], const char *given, const char *value,
@@ -237,7 +248,7 @@ static int find_output(char to[INPUT_PATH_MAX], const char *given, const char *v
                        struct error *err) {
     if (given != NULL)
         return put(to, given, "", "", err);
-    if (value != NULL && value[0] != '\0')
+    if (value != NULL && value[0] != '\0' && !is_elsewhere(value, root, standard))
         return put(to, value, "", "", err);
     if (put(to, root, standard, "", err) != 0)
         return -1;

@@ -175,6 +175,30 @@ static void an_evaluation_leaves_files_where_it_is_told_to(void) {
     forget_variables();
 }
 
+/* As the launcher sets them on every platform: on a machine without /opt/ml they do not count. */
+static void sagemakers_folders_are_not_created_elsewhere(void) {
+    forget_variables();
+    char root[600];
+    (void)snprintf(root, sizeof(root), "%s/workstation", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(root, NULL), 0);
+    CU_ASSERT_EQUAL(setenv("SM_OUTPUT_DATA_DIR", "/opt/ml/output/data", 1), 0);
+    CU_ASSERT_EQUAL(setenv("SM_MODEL_DIR", "/opt/ml/model", 1), 0);
+    struct options o = {.data = "synthetic"};
+    struct inputs in;
+    CU_ASSERT_EQUAL_FATAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.model, "model");
+    CU_ASSERT_STRING_EQUAL(in.log, "model");
+    CU_ASSERT_STRING_EQUAL(in.out, "");
+    (void)snprintf(root, sizeof(root), "%s/workstation/opt/ml", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(root, NULL), 0);
+    (void)snprintf(root, sizeof(root), "%s/workstation", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.model, "/opt/ml/model");
+    CU_ASSERT_STRING_EQUAL(in.log, "/opt/ml/output/data");
+    CU_ASSERT_STRING_EQUAL(in.out, "/opt/ml/output/data");
+    forget_variables();
+}
+
 static void synthetic_needs_no_folder(void) {
     forget_variables();
     struct options o = {.data = "synthetic", .model_dir = "m"};
@@ -249,5 +273,6 @@ UNIT_SUITE("app.inputs", UNIT(a_network_that_finds_objects_takes_the_whole_folde
            UNIT(sagemakers_folders_are_found_without_flags),
            UNIT(a_channel_variable_outranks_the_standard_folder),
            UNIT(missing_data_is_a_data_error_that_says_what_to_give),
-           UNIT(an_evaluation_leaves_files_where_it_is_told_to), UNIT(synthetic_needs_no_folder),
+           UNIT(an_evaluation_leaves_files_where_it_is_told_to),
+           UNIT(sagemakers_folders_are_not_created_elsewhere), UNIT(synthetic_needs_no_folder),
            UNIT(what_cannot_be_looked_at_is_not_missing))
