@@ -162,7 +162,7 @@ a_host_file() {
     echo 'algo-1 slots=2 cpus=8' >"$(hosts opt 1)/hosts"
     start_one 1 -e RINGMASTER_HOSTS=file:///opt/ml/hosts
     all_end 30 65 1
-    all_name '"cpus=8" behind a host' 1
+    all_name '"cpus=8" after a host' 1
 }
 
 aws_batch() {
