@@ -37,7 +37,7 @@ struct launcher_facts {
  * other, 127 where mpirun is needed and not there. */
 int launcher_choose(const struct launcher_facts *facts, struct launcher *ret, struct error *err);
 
-/* True if LIBRARY is one of MPICH, MVAPICH or Intel MPI, whose ranks find each other by PMI-1
+/* True if LIBRARY is one of MPICH, MVAPICH or Intel MPI: their ranks find each other by PMI-1
  * (direct/pmi.h) when they are started directly. */
 bool launcher_is_pmi_library(const char *library);
 /* True if LIBRARY, a name such as libmpi.so.40, is one of MPI. */

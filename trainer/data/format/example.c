@@ -32,7 +32,7 @@ static bool is_key(struct protobuf_view key, const char *name) {
     return key.size == strlen(name) && memcmp(key.bytes, name, key.size) == 0;
 }
 
-/* Finds the last field NUMBER of a message, all of whose fields of that number hold bytes. */
+/* Finds the last field NUMBER of a message; all its fields of that number hold bytes. */
 static int last_bytes(struct protobuf_view message, uint32_t number, struct protobuf_view *ret,
                       bool *ret_found, struct error *err) {
     struct protobuf_field field;

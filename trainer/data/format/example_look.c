@@ -97,7 +97,7 @@ static int last(struct walk *w, uint64_t at, uint64_t end, uint32_t number, stru
     return more;
 }
 
-/* A feature whose value is large: of the picture the size is kept. */
+/* A feature with a large value: of the picture the size is kept. */
 static int look_large(struct walk *w, const struct place *entry, struct error *err) {
     static const char picture[] = "image/encoded";
     struct place key, value, list, bytes;

@@ -1,9 +1,9 @@
 /* The shards of a data set: which files they are, and what format they have.
  *
- * A set is given as a shard, as a folder of shards, or as FOLDER/PREFIX*, those whose names begin
- * with PREFIX. Files that begin like no format are ignored, as are names that begin with a dot. A
- * folder that has folders is one of classes, whatever else lies in it. Shards are sorted by name,
- * with numbers in it by value. */
+ * A set is given as a shard, as a folder of shards, or as FOLDER/PREFIX*, those with names that
+ * begin with PREFIX. Files that begin like no format are ignored, as are names that begin with a
+ * dot. A folder that has folders is one of classes, whatever else lies in it. Shards are sorted by
+ * name, with numbers in it by value. */
 #ifndef TRAINER_DATA_FORMAT_SHARD_LIST_H
 #define TRAINER_DATA_FORMAT_SHARD_LIST_H
 
