@@ -1,5 +1,6 @@
 #include "trainer/telemetry/report_line.h"
 
+#include "common/clock.h"
 #include "common/text/metric_line.h"
 
 #include <assert.h>
@@ -48,5 +49,25 @@ int report_line_eval(struct buf *out, const struct eval_figures *figures, struct
     add_all(&f, figures->list, figures->count);
     add(&f, "images", (double)figures->images);
     add_faults(&f, &figures->faults);
-    return metric_line_format(out, "eval", f.list, f.count, err);
+    if (figures->step > 0)
+        add(&f, "step", (double)figures->step);
+    if (metric_line_format(out, "eval", f.list, f.count, err) != 0)
+        return -1;
+    if (figures->saved_at == 0)
+        return 0;
+    char stamp[CLOCK_STAMP_SIZE];
+    clock_stamp(figures->saved_at, stamp);
+    return buf_printf(out, err, " checkpoint_time=%.19sZ", stamp);
+}
+
+int report_line_epoch(struct buf *out, int64_t epoch, const struct epoch_summary *times,
+                      struct error *err) {
+    const struct metric_field fields[] = {
+        {"epoch", (double)epoch},
+        {"seconds", times->seconds},
+        {"images_per_second", times->images_per_second},
+        {"checkpoint_seconds", times->checkpoint_seconds},
+        {"eval_seconds", times->eval_seconds},
+    };
+    return metric_line_format(out, "epoch", fields, sizeof(fields) / sizeof(fields[0]), err);
 }

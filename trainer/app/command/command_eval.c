@@ -86,7 +86,8 @@ static int run(struct scoring *s, struct error *err) {
     /* The metric line must stay the last one. */
     if ((first && print_classes(s, err) != 0) ||
         report_print(&s->report, buf_text(&s->table), err) != 0 ||
-        report_evaluation(&s->report, 0, t->config.epochs, &result, err) != 0)
+        report_evaluation(&s->report, &(struct report_weights){.epoch = t->config.epochs}, &result,
+                          err) != 0)
         return -1;
     return nan_check_evaluation(&result, t->inputs.model, err);
 }

@@ -14,6 +14,7 @@ struct checkpoint_policy {
     struct interval every;
     int64_t since;      /* clock_now() at the last checkpoint, or at the start */
     int64_t saved_step; /* step of the last one; -1: none */
+    int64_t saved_at;   /* clock_wall() when it was complete, on rank 0; 0: unknown */
     bool asked;         /* rank 0's time was up */
 };
 

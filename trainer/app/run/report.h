@@ -6,8 +6,10 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/app/run/eval_table.h"
 #include "trainer/app/task/task.h"
 #include "trainer/models/model.h"
+#include "trainer/telemetry/epoch_times.h"
 #include "trainer/telemetry/speed.h"
 #include "trainer/telemetry/status_text.h"
 #include "trainer/telemetry/tfevents.h"
@@ -18,6 +20,8 @@
 
 struct report {
     FILE *out; /* borrowed; NULL: silent */
+    struct epoch_times epoch;
+    struct eval_table evaluations;
     bool table;
     bool metrics;
     bool header; /* the table's head has been printed */
@@ -84,8 +88,21 @@ struct report_row {
 int report_row(struct report *r, const struct report_row *row, struct error *err);
 /* Prints TEXT, whole lines for people, unless there are only metric lines. */
 int report_print(struct report *r, const char *text, struct error *err);
-int report_evaluation(struct report *r, int64_t step, double epoch, const struct evaluation *e,
+
+/* The weights that an evaluation scored. */
+struct report_weights {
+    int64_t step; /* 0: unknown */
+    double epoch;
+    int64_t saved_at; /* clock_wall() of their checkpoint; 0: unknown */
+};
+int report_evaluation(struct report *r, const struct report_weights *of, const struct evaluation *e,
                       struct error *err);
+
+/* Prints how long the epoch took that is over, EPOCH counted from 1, and where its time went;
+ * nothing if the run did not see its beginning. */
+int report_epoch(struct report *r, int64_t epoch, struct error *err);
+/* Prints the table of all evaluations, if there were some. */
+int report_evaluations(struct report *r, struct error *err);
 
 /* Each line of NOTES, which a library has left, as a warning; NOTES is used up. */
 void report_notes(struct buf *notes);

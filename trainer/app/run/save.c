@@ -94,6 +94,7 @@ static int save_present(struct training_run *job, const struct bn_statistics *st
     }
     if (save_arrays(&job->setup, &job->state, arrays, w.count + statistics->count, err) != 0)
         return error_wrap(err, "saving a checkpoint");
+    job->saves.keeping.saved_at = clock_wall();
     return 0;
 }
 
@@ -103,6 +104,8 @@ int save_checkpoint(struct training_run *job, struct error *err) {
     k->asked = false;
     if (k->saved_step == job->state.step)
         return 0;
+    const int64_t begun = clock_now();
+    k->saved_at = 0;
     progress_mark(&job->reports.progress, (uint64_t)job->state.step, SAVE_PATIENCE);
     if (job->state.images == 0 && bn_statistics_average(&job->steps, job->setup.comm, err) != 0)
         return -1;
@@ -113,6 +116,7 @@ int save_checkpoint(struct training_run *job, struct error *err) {
         return -1;
     k->saved_step = job->state.step;
     k->since = clock_now();
+    epoch_times_add(&job->reports.report.epoch, EPOCH_CHECKPOINTS, k->since - begun);
     return 0;
 }
 

@@ -24,6 +24,9 @@ enum { STEP_PATIENCE = 600 };
 /* A first report that is further away than this is announced. */
 enum { PACE_SECONDS = 10 };
 
+/* Steps that are reported whatever --report-every says. */
+enum { FIRST_REPORTS = 2 };
+
 static void *device_memory(void *user, size_t bytes, struct error *err) {
     struct backend *backend = user;
     return backend->table->device->host_alloc(backend, bytes, err);
@@ -66,8 +69,10 @@ static void advance(struct training_run *job) {
     }
 }
 
+/* The first two steps are always reported: they show what starting costs, and that it works. */
 static bool report_is_due(const struct training_run *job, int64_t step) {
-    return step % job->setup.options->report_every == 0 || step == job->setup.schedule.total_steps;
+    return step <= FIRST_REPORTS || step % job->setup.options->report_every == 0 ||
+           step == job->setup.schedule.total_steps;
 }
 
 static void show_standing(struct training_run *job) {
@@ -230,14 +235,20 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     if (job->setup.data.validation.source.count == 0)
         return 0;
     job->reports.findings.step = job->state.step;
+    const int64_t begun = clock_now();
     if (evaluate(&job->steps.net, job->setup.comm, &job->setup.data, &o, &e, err) != 0)
         return -1;
+    epoch_times_add(&job->reports.report.epoch, EPOCH_EVALUATIONS, clock_now() - begun);
     *ret_stop = e.stopped;
     if (e.stopped)
         return 0;
+    const struct report_weights scored = {
+        .step = job->state.step,
+        .epoch = run_setup_epoch(&job->setup, &job->state),
+        .saved_at = job->saves.keeping.saved_at,
+    };
     if (report_print(&job->reports.report, buf_text(&table), err) != 0 ||
-        report_evaluation(&job->reports.report, job->state.step,
-                          run_setup_epoch(&job->setup, &job->state), &e, err) != 0)
+        report_evaluation(&job->reports.report, &scored, &e, err) != 0)
         return -1;
     return judge_score(job, &e, err) != 0 ? -1 : best_take(job, &e, err);
 }
@@ -272,6 +283,8 @@ static int end_epoch(struct training_run *job, bool *ret_stop, struct error *err
         return -1;
     if (evaluation_is_due(job) && score(job, ret_stop, err) != 0)
         return -1;
+    if (report_epoch(&job->reports.report, job->state.epoch, err) != 0)
+        return -1;
     report_start(&job->reports.report);
     return 0;
 }
@@ -289,6 +302,7 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
     if (start_loader(job, err) != 0)
         return -1;
     report_start(&job->reports.report);
+    epoch_times_begin(&job->reports.report.epoch, clock_now(), job->state.images == 0);
     show_standing(job);
     const int64_t first = job->state.step + 1;
     while (job->state.step < job->setup.schedule.total_steps) {
@@ -366,6 +380,10 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
         return -1;
     bool cut_short = false;
     if (score(job, &cut_short, err) != 0 || best_publish(job, err) != 0)
+        return -1;
+    if ((!done && job->state.images == 0 &&
+         report_epoch(&job->reports.report, job->state.epoch, err) != 0) ||
+        report_evaluations(&job->reports.report, err) != 0)
         return -1;
     closing_sum_up(job);
     if (cut_short && job->setup.first)

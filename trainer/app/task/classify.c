@@ -288,6 +288,13 @@ static int print(struct buf *out, double epoch, const struct evaluation *e, stru
                       e->images, STR_PLURAL(e->images));
 }
 
+static const struct evaluation_column columns[] = {
+    {"top1", "Top-1 %", 100, 2},
+    {"top5", "Top-5 %", 100, 2},
+    {"loss", "Loss", 1, 4},
+    {NULL, NULL, 0, 0},
+};
+
 const struct task TASK_CLASSIFY = {
     .open = open_data,
     .close = close_data,
@@ -300,4 +307,5 @@ const struct task TASK_CLASSIFY = {
     .figure = evaluation_name,
     .best = {"top1", "loss"},
     .print = print,
+    .columns = columns,
 };

@@ -4,6 +4,14 @@
 #include "trainer/app/task/detect_rules_io.h"
 #include "trainer/app/task/detect_score.h"
 
+static const struct evaluation_column columns[] = {
+    {"bbox_mAP", "Box mAP", 1, 4},
+    {"bbox_AP50", "Box AP50", 1, 4},
+    {"segm_mAP", "Mask mAP", 1, 4},
+    {"segm_AP50", "Mask AP50", 1, 4},
+    {NULL, NULL, 0, 0},
+};
+
 const struct task TASK_DETECT = {
     .open = detect_open,
     .close = detect_close,
@@ -24,4 +32,5 @@ const struct task TASK_DETECT = {
     .figure = detect_figure,
     .best = {"segm_mAP", "bbox_mAP"},
     .print = detect_print,
+    .columns = columns,
 };

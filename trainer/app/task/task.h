@@ -136,6 +136,8 @@ struct task {
     /* Appends one or more lines for people, without the end of the last one. NULL: names and
      * values. */
     int (*print)(struct buf *out, double epoch, const struct evaluation *e, struct error *err);
+    /* The columns of the table of all evaluations. */
+    const struct evaluation_column *columns;
 };
 
 extern const struct task TASK_CLASSIFY;

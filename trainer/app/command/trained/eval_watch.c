@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { NOTES_MAX = 64 * 1024 };
 
@@ -32,6 +33,7 @@ struct turn {
     int64_t step;
     int64_t last;      /* the training ended with this checkpoint */
     int64_t text_size; /* length of the text of its config, with the NUL */
+    int64_t saved_at;  /* when it was written, as clock_wall(); 0: unknown */
 };
 
 struct watching {
@@ -81,6 +83,14 @@ static int read_place(const struct safetensors *file, int64_t *ret_last, struct 
     return 0;
 }
 
+/* Returns when FILE was written, as clock_wall(); 0: unknown. */
+static int64_t written_at(const struct safetensors *file) {
+    struct stat status;
+    if (!file->is_open || fstat(file->fd, &status) != 0)
+        return 0;
+    return status.st_mtim.tv_sec * CLOCK_SECOND + status.st_mtim.tv_nsec;
+}
+
 /* On rank 0: opens the next checkpoint in FILE, or reports the end of a wait. */
 static int look(struct watching *w, struct safetensors *file, struct turn *turn,
                 struct error *err) {
@@ -98,7 +108,10 @@ static int look(struct watching *w, struct safetensors *file, struct turn *turn,
     }
     if (found) {
         log_info("scoring %s", file->path);
-        *turn = (struct turn){FIND_CHECKPOINT, w->seen.step, 0, (int64_t)strlen(text) + 1};
+        *turn = (struct turn){.find = FIND_CHECKPOINT,
+                              .step = w->seen.step,
+                              .text_size = (int64_t)strlen(text) + 1,
+                              .saved_at = written_at(file)};
         return read_place(file, &turn->last, err);
     }
     if (clock_now() >= w->deadline)
@@ -195,7 +208,8 @@ static int score(struct watching *w, const struct turn *turn, bool *ret_stopped,
         return 0;
     if (w->first)
         sample_health_sum_up(&t->data.validation, t->data.bad_allowed);
-    if (report_evaluation(w->report, turn->step, t->config.epochs, &result, err) != 0)
+    const struct report_weights scored = {turn->step, t->config.epochs, turn->saved_at};
+    if (report_evaluation(w->report, &scored, &result, err) != 0)
         return -1;
     if (nan_check_evaluation(&result, "the checkpoint", &bad) == 0)
         return 0;
@@ -244,6 +258,8 @@ static int watch(struct watching *w, struct error *err) {
     while (turn.find != FIND_STOP && turn.last == 0)
         if (turn_once(w, &turn, err) != 0)
             return -1;
+    if (report_evaluations(w->report, err) != 0)
+        return -1;
     if (w->first && turn.find != FIND_STOP)
         log_info("the training in %s has ended with step %" PRId64, o->watch, turn.step);
     return turn.find == FIND_STOP ? EXIT_CODE_STOPPED : EXIT_CODE_OK;

@@ -49,7 +49,7 @@ static char *told(int log) {
     evaluation_add(&e, "top1", 0.75);
     evaluation_add(&e, "top5", 1);
     evaluation_add(&e, "loss", 0.5);
-    CU_ASSERT_EQUAL(report_evaluation(&r, 4, 1, &e, NULL), 0);
+    CU_ASSERT_EQUAL(report_evaluation(&r, &(struct report_weights){4, 1, 0}, &e, NULL), 0);
     report_done(&r);
     CU_ASSERT_EQUAL(fclose(out), 0);
     return text;
@@ -196,7 +196,7 @@ static void what_is_undefined_is_no_event(void) {
     evaluation_add(&e, "bbox_APs", -1);
     evaluation_add(&e, "segm_APl", -1);
     evaluation_add(&e, "other", -1);
-    CU_ASSERT_EQUAL(report_evaluation(&r, 4, 1, &e, NULL), 0);
+    CU_ASSERT_EQUAL(report_evaluation(&r, &(struct report_weights){4, 1, 0}, &e, NULL), 0);
     CU_ASSERT_EQUAL(report_text(&r, 4, "flags", "| --lr | 0.5 |", NULL), 0);
     report_done(&r);
     CU_ASSERT_EQUAL(fclose(out), 0);
@@ -221,7 +221,7 @@ static void other_ranks_say_nothing(void) {
     step(&r, 1, 1, false);
     CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
     struct evaluation e = {.images = 1};
-    CU_ASSERT_EQUAL(report_evaluation(&r, 1, 1, &e, NULL), 0);
+    CU_ASSERT_EQUAL(report_evaluation(&r, &(struct report_weights){1, 1, 0}, &e, NULL), 0);
     CU_ASSERT_EQUAL(report_text(&r, 1, "flags", "", NULL), 0);
     report_done(&r);
 }
