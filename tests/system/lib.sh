@@ -71,6 +71,8 @@ hosts() {
 FAILURE_MS=1500
 SILENCE_MS=12000
 LEAVE_MS=2000
+# How long a host that ends waits for a disk.
+DISK_MS=1500
 # How long a test waits before it gives up: no promise.
 PATIENCE=60
 
@@ -128,6 +130,10 @@ within() {
     promised=$1
     shift
     lateness
+    # Hosts that waited for the disk in vain, as long as they do (file_writer.h), say so.
+    for host in "$@"; do
+        ! says "$host" 'the disk did not answer in time' || { late=$((late + DISK_MS)); break; }
+    done
     # A program that fails by itself says when (probe.sh, probe_mpi.c).
     for told in "$share"/failed-*; do
         [ ! -e "$told" ] || read -r _ fault_at <"$told"

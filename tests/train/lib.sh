@@ -138,7 +138,8 @@ codes() {
 recorded_ranks() {
     hung=0
     launch "$@" >"$work/out" 2>"$work/err" || hung=$?
-    [ "$hung" != 124 ] || {
+    # One that heard SIGTERM may have stood still after its ranks, too.
+    [ "$hung" != 124 ] || [ "$(cat "$work"/code.* 2>/dev/null | wc -l)" = "$1" ] || {
         cat "$work/out" "$work/err" >&2
         fail "ranks that hang: $*"
     }
@@ -198,7 +199,12 @@ train() {
     cp "$work/out" "$work/$name.out"
 }
 
+# evaluations FILE: the lines of its evaluations, without the step and the time of the checkpoint.
+evaluations() {
+    sed -n '/^eval /s/ step=.*//; /^eval /p' "$1"
+}
+
 # scores FILE: those of the last evaluation in it, without the epoch.
 scores() {
-    grep '^eval ' "$1" | tail -n 1 | sed 's/epoch=[^ ]* //'
+    evaluations "$1" | tail -n 1 | sed 's/epoch=[^ ]* //'
 }

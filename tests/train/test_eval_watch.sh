@@ -95,7 +95,7 @@ beside() {
     [ "$(grep -c '^eval ' "$work/watch.out")" -ge 2 ] || { cat "$work/watch.err"; fail "one evaluation"; }
     [ "$(grep -c '^eval ' "$work/watch.out")" = "$(grep -c 'scoring ' "$work/watch.err")" ] || fail "not one line a checkpoint"
     code 0 "$ringtrain" eval --model-dir "$work/$name.model" --data "$set_dir" --threads 1 --data-threads 1
-    [ "$(grep '^eval ' "$work/out")" = "$(grep '^eval ' "$work/watch.out" | tail -n 1)" ] || {
+    [ "$(evaluations "$work/out")" = "$(evaluations "$work/watch.out" | tail -n 1)" ] || {
         cat "$work/out" "$work/watch.out"
         fail "the last line is not that of the model"
     }
@@ -116,7 +116,7 @@ echo "a classifier"
 flags="$common --steps 30 --checkpoint-every 10"
 set_dir=$data
 beside classes
-[ "$(grep '^eval ' "$work/watch.out" | head -n 1 | sed 's/epoch=[^ ]* //')" != "$(scores "$work/watch.out")" ] ||
+[ "$(evaluations "$work/watch.out" | head -n 1 | sed 's/epoch=[^ ]* //')" != "$(scores "$work/watch.out")" ] ||
     fail "the first checkpoint has the scores of the last"
 steps_told classes eval/top1
 

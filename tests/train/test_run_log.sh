@@ -21,7 +21,8 @@ says "go to run.jsonl and run.log in $work/m"
 says "next: ringtrain eval --model-dir $work/"
 says "next: ringtrain predict --model-dir $work/"
 count run 1
-count train 3
+count train 4
+count epoch 1
 count eval 1
 count end 1
 grep -q '"flags":{.*"epochs":"1",.*"lr":"0.03"' "$work/m/run.jsonl" || fail "no flags"

@@ -354,6 +354,15 @@ static int lay_defaults(struct options *o, unsigned command, const struct recipe
     return recipe != NULL ? lay(o, command, recipe->settings, err) : 0;
 }
 
+int options_without_flags(struct options *ret, unsigned command, const struct options *o,
+                          struct error *err) {
+    const struct recipe *recipe = o->recipe != NULL ? recipe_need(o->recipe, err) : NULL;
+    if (o->recipe != NULL && recipe == NULL)
+        return -1;
+    return lay_defaults(ret, command, recipe, model_find(o->model),
+                        recipe_of_preset(presets[o->preset]), err);
+}
+
 /* A flag of the command line also clears a setting that a recipe or a preset gives for the same
  * thing (--warmup-epochs clears warmup-steps). */
 static void lift_overruled(struct options *o, unsigned command, int argc, char *const *argv) {

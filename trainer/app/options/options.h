@@ -152,6 +152,14 @@ const struct flag *options_flags(size_t *ret_count);
  * of a task other than --model's is an error. */
 int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
                   struct error *err);
+/* Fills RET with the values that O would have without flags of its own: those of its recipe, its
+ * network and its preset, else the defaults. */
+int options_without_flags(struct options *ret, unsigned command, const struct options *o,
+                          struct error *err);
+/* Appends "--lr 0.2 --epochs 5": the flags by which O differs from these. --backend and --fusion,
+ * which may have been settled since, are left out. */
+int options_differences(struct buf *out, unsigned command, const struct options *o,
+                        struct error *err);
 /* Appends the options that change the bits of a training: "lr=0.1 momentum=0.9 ...". */
 int options_record(struct buf *out, const struct options *o, struct error *err);
 /* Appends all flags of COMMAND and their values as a JSON object of texts. */

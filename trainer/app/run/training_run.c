@@ -39,7 +39,7 @@ static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, stru
     return learning_rate_settle(&setup->schedule, o, setup->steps_per_epoch, global_batch, err);
 }
 
-enum { ANNOUNCED_MAX = 4096 };
+enum { ANNOUNCED_MAX = 64 * 1024 };
 
 /* Detection networks have canvases instead of an image size. */
 static int tell_run(struct buf *out, const struct run_setup *setup, int64_t global_batch,
@@ -72,6 +72,28 @@ static int tell_left_out(struct buf *out, const struct run_setup *setup, int64_t
                       images, left_out);
 }
 
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+/* What runs, and with what flags beside its recipe's. */
+static int tell_program(struct buf *out, const struct run_setup *setup, struct error *err) {
+    const struct options *o = setup->options;
+    cleanup_buf struct buf flags = {0};
+    buf_init(&flags, ANNOUNCED_MAX);
+    if (options_differences(&flags, COMMAND_TRAIN, o, err) != 0)
+        return -1;
+    const bool ranks = comm_size(setup->comm) > 1;
+    return buf_printf(
+        out, err, "ringtrain %s, " COMPILER "%s%s; %s%s%s%s", RINGMASTER_VERSION, ranks ? ", " : "",
+        ranks ? ranks_library() : "",
+        o->recipe != NULL ? "recipe " : "flags: ", o->recipe != NULL ? o->recipe : buf_text(&flags),
+        o->recipe != NULL && flags.size > 0 ? " with " : "",
+        o->recipe != NULL ? buf_text(&flags) : "");
+}
+
 static void tell(struct buf *line) {
     if (line->size > 0)
         log_info("%.*s", (int)strcspn(buf_text(line), "\n"), buf_text(line));
@@ -85,6 +107,9 @@ static int announce(const struct run_setup *setup, int64_t global_batch, struct 
     buf_init(&text, ANNOUNCED_MAX);
     if (!setup->first)
         return 0;
+    if (tell_program(&text, setup, err) != 0)
+        return -1;
+    tell(&text);
     if (tell_run(&text, setup, global_batch, err) != 0)
         return -1;
     tell(&text);

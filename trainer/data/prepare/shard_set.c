@@ -183,7 +183,8 @@ static int prepare(struct set_writing *w, struct target *target, struct error *e
         return -1;
     if (!target->resumed && target_check_room(target, bytes_needed(w), err) != 0)
         return -1;
-    return write_classes(w, err) != 0 ? -1 : target_commit(target, err);
+    /* The plan comes first: a folder without one is refused unless it is empty. */
+    return target_commit(target, err) != 0 ? -1 : write_classes(w, err);
 }
 
 int shard_set_write(const struct shard_set_options *options, const struct shard_set_part *parts,

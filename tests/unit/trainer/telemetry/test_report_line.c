@@ -1,3 +1,4 @@
+#include "common/clock.h"
 #include "common/text/metric_line.h"
 #include "tests/support/unit.h"
 #include "trainer/telemetry/report_line.h"
@@ -21,6 +22,24 @@ static void the_lines_have_the_documented_form(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&train), "train step=20 epoch=1.25 loss=2.30259 lr=0.1 "
                                              "images_per_second=812.5 data_wait=0.015 skipped=3");
     CU_ASSERT_STRING_EQUAL(buf_text(&eval), "eval epoch=3 top1=0.9125 top5=1 loss=0.31 images=400");
+}
+
+static void an_evaluation_names_its_weights(void) {
+    cleanup_buf struct buf out = {.max = 1024};
+    struct eval_figures of_step = figures;
+    of_step.step = 60;
+    of_step.saved_at = 1764259695 * CLOCK_SECOND + 5;
+    CU_ASSERT_EQUAL(report_line_eval(&out, &of_step, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "eval epoch=3 top1=0.9125 top5=1 loss=0.31 images=400 "
+                                           "step=60 checkpoint_time=2025-11-27T16:08:15Z");
+}
+
+static void an_epoch_has_a_line(void) {
+    cleanup_buf struct buf out = {.max = 1024};
+    const struct epoch_summary times = {12.5, 640, 0.5, 2};
+    CU_ASSERT_EQUAL(report_line_epoch(&out, 3, &times, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "epoch epoch=3 seconds=12.5 images_per_second=640 "
+                                           "checkpoint_seconds=0.5 eval_seconds=2");
 }
 
 static void faults_of_the_data_are_counted_once_there_are_some(void) {
@@ -96,5 +115,6 @@ static void every_metric_definition_matches_one_of_them(void) {
 }
 
 UNIT_SUITE("telemetry.report_line", UNIT(the_lines_have_the_documented_form),
+           UNIT(an_evaluation_names_its_weights), UNIT(an_epoch_has_a_line),
            UNIT(faults_of_the_data_are_counted_once_there_are_some),
            UNIT(every_metric_definition_matches_one_of_them))

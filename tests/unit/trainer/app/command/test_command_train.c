@@ -284,7 +284,7 @@ static void distances_are_kept(void) {
                                "--model-dir @/m7 --checkpoint-dir @/c7"),
                     0);
     /* Two steps of twice eight an epoch. */
-    CU_ASSERT_EQUAL(count(out, "train step="), 2);
+    CU_ASSERT_EQUAL(count(out, "train step="), 4);
     CU_ASSERT_EQUAL(number_in("train step=3 ", " epoch="), 1.5);
     CU_ASSERT_EQUAL(number_in("train step=6 ", " epoch="), 3);
     CU_ASSERT_EQUAL(count(out, "eval epoch="), 2);

@@ -68,7 +68,7 @@ static void rows_hold_the_mean_since_the_last_one(void) {
     ASSERT_CONTAINS(text, " data_wait=0 skipped=2\n");
     ASSERT_CONTAINS(text, "train step=4 epoch=0.5 loss=1.5 lr=0.1");
     ASSERT_CONTAINS(text, " skipped=0\n");
-    ASSERT_CONTAINS(text, "eval epoch=1 top1=0.75 top5=1 loss=0.5 images=860\n");
+    ASSERT_CONTAINS(text, "eval epoch=1 top1=0.75 top5=1 loss=0.5 images=860 step=4\n");
     CU_ASSERT_EQUAL(lines(text), 3);
     free(text);
 }
