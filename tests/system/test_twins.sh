@@ -206,7 +206,7 @@ when_told='until [ -e "$TEST_SHARE/$0" ]; do sleep 0.1; done; exit "$1"'
 of_two_jobs_in_one_folder_the_first_has_it() {
     sharing || return
     alone 1 sh -c "$when_told" first 0
-    check "the first one works" wait_for "$PATIENCE" says 1 'ranks have started' || return
+    check "the first one works" wait_for "$PATIENCE" says 1 'the only rank has started' || return
     alone 4 sh -c 'exit 42'
     all_end "$PATIENCE" 42 4 || return
     check "the folder has no failure" equal "$(failure_of 1)" ''
@@ -220,9 +220,9 @@ of_two_jobs_in_one_folder_the_first_has_it() {
 a_folder_whose_owner_is_gone_is_the_next_ones() {
     sharing || return
     alone 1 sleep 60
-    check "the first one works" wait_for "$PATIENCE" says 1 'ranks have started' || return
+    check "the first one works" wait_for "$PATIENCE" says 1 'the only rank has started' || return
     alone 4 sh -c "$when_told" second 42
-    check "the second one works" wait_for "$PATIENCE" says 4 'ranks have started' || return
+    check "the second one works" wait_for "$PATIENCE" says 4 'the only rank has started' || return
     hosts kill 1
     check "the first one is gone" wait_for "$PATIENCE" hosts code 1 || return
     : >"$share/second"
@@ -230,9 +230,9 @@ a_folder_whose_owner_is_gone_is_the_next_ones() {
     all_name 'algo-4 rank 0: exited with 42' 1
     sharing || return
     alone 1 sh -c "$when_told" first 43
-    check "the first one works" wait_for "$PATIENCE" says 1 'ranks have started' || return
+    check "the first one works" wait_for "$PATIENCE" says 1 'the only rank has started' || return
     alone 4 sh -c "$when_told" second 0
-    check "the second one works" wait_for "$PATIENCE" says 4 'ranks have started' || return
+    check "the second one works" wait_for "$PATIENCE" says 4 'the only rank has started' || return
     : >"$share/first"
     all_end "$PATIENCE" 43 1
     : >"$share/second"

@@ -25,9 +25,13 @@ void target_done(struct target *target) {
     *target = (struct target)TARGET_CLOSED;
 }
 
-/* Temporary files of shards, which a killed run has left. */
-static bool is_partial(const char *name) {
-    return strstr(name, ".partial-") != NULL;
+/* What a killed run may have left unfinished. */
+static bool is_ours(const char *name) {
+    static const char *const ends[] = {".tar", ".tfrecord", ".rec", ".idx", "classes.txt"};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (str_ends_with(name, ends[i]))
+            return true;
+    return false;
 }
 
 static int check_empty(const char *folder, struct error *err) {
@@ -77,7 +81,7 @@ int target_open(struct target *ret, const char *folder, const char *plan, struct
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
     if (flock(ret->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return error_set(err, EXIT_CODE_CONFIG, "%s: another process writes shards here", folder);
-    file_tidy(folder, is_partial);
+    file_tidy(folder, is_ours);
     return status.st_size > 0 ? check_plan(ret, status.st_size, err) : check_empty(folder, err);
 }
 

@@ -101,6 +101,20 @@ static void an_interrupted_run_goes_on(void) {
     CU_ASSERT_EQUAL(memcmp(whole.data, again.data, whole.size), 0);
 }
 
+/* A kill leaves the plan, and a shard that was not complete. */
+static void what_a_killed_run_left_is_removed(void) {
+    cleanup_dataset struct dataset set = {0};
+    struct shard_set_result result;
+    char path[1200];
+    make_set(&set, "left");
+    CU_ASSERT_EQUAL_FATAL(write_set(&set, "unfinished", 2, 1, &result, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/train-00001-of-00002.rec.partial-AbCdEf",
+                   shards_path("unfinished"));
+    shards_put(path, "x", 1);
+    CU_ASSERT_EQUAL_FATAL(write_set(&set, "unfinished", 2, 1, &result, NULL), 0);
+    CU_ASSERT_EQUAL(access(path, F_OK), -1);
+}
+
 static void a_folder_of_something_else_is_refused(void) {
     cleanup_dataset struct dataset set = {0};
     struct shard_set_result result;
@@ -147,5 +161,5 @@ static void a_picture_that_is_gone_is_named(void) {
 
 UNIT_SUITE("data.prepare.shard_set", UNIT(the_same_set_gives_the_same_bytes),
            UNIT(the_index_names_each_record), UNIT(an_interrupted_run_goes_on),
-           UNIT(a_folder_of_something_else_is_refused), UNIT(a_folder_belongs_to_one_process),
-           UNIT(a_picture_that_is_gone_is_named))
+           UNIT(what_a_killed_run_left_is_removed), UNIT(a_folder_of_something_else_is_refused),
+           UNIT(a_folder_belongs_to_one_process), UNIT(a_picture_that_is_gone_is_named))
