@@ -63,6 +63,8 @@ static int read_picture(const struct shard_file *file, uint64_t offset, uint64_t
         return -1;
     if (example_parse(&e, (struct protobuf_view){(const uint8_t *)out->data, out->size}, err) != 0)
         return error_wrap(err, "%s: at byte %" PRIu64, file->path, offset);
+    if (e.encoded.size == 0)
+        return shard_file_bad(file, offset, err, "no image/encoded: the record holds no picture");
     memmove(out->data, e.encoded.bytes, e.encoded.size);
     out->size = e.encoded.size;
     out->data[out->size] = '\0';
