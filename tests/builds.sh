@@ -66,7 +66,7 @@ draws() {
     "$build/bin/ringtrain" draw --coco "$work/kaese.json" --pictures "$work/set/train" \
         --out "$work/drawn" >"$work/log" 2>&1 || { tail -n 5 "$work/log"; fail "does not draw"; return 1; }
     spelled=$(grep -c "is written as 'Kase'" "$work/log")
-    grep -q 'pictures: ASCII alone' "$work/version" && [ "$spelled" = 1 ] && return
+    grep -q 'pictures: ASCII only' "$work/version" && [ "$spelled" = 1 ] && return
     grep -q 'pictures: FreeType' "$work/version" && [ "$spelled" = 0 ] && return
     cat "$work/log"
     fail "a label with an umlaut is said to be written otherwise $spelled times"
@@ -100,7 +100,7 @@ only=$*
 
 # shellcheck disable=SC2086  # words
 row nothing ref $all_off -- 'backend cpu: not in this build' "$no_cuda" \
-    'MPI: not in this build' 'no NCCL in this build' 'labels in pictures: ASCII alone'
+    'MPI: not in this build' 'no NCCL in this build' 'labels in pictures: ASCII only'
 # shellcheck disable=SC2086  # words
 row freetype ref $all_off -DRINGMASTER_FREETYPE=ON -- 'backend cpu: not in this build' \
     'labels in pictures: FreeType 2'

@@ -158,7 +158,7 @@ enum how { READ, SUMMED, WIDE };
 static void train(struct training t, enum how how, struct training_outcome *ret) {
     struct device_sum sums = {.driver = &counted_driver};
     struct backend *device = NULL;
-    CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MIXED, 3, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(emulated_open_streams(&device, STREAMS_MIXED, 3, NULL), 0);
     const struct backend_table *given = device->table;
     struct backend_device without = *given->device;
     struct backend_table table = *given;
