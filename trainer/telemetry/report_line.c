@@ -4,6 +4,7 @@
 #include "common/text/metric_line.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { FIELDS_MAX = 64 };
 
@@ -60,14 +61,21 @@ int report_line_eval(struct buf *out, const struct eval_figures *figures, struct
     return buf_printf(out, err, " checkpoint_time=%.19sZ", stamp);
 }
 
-int report_line_epoch(struct buf *out, int64_t epoch, const struct epoch_summary *times,
-                      struct error *err) {
-    const struct metric_field fields[] = {
+void report_line_epoch_fields(int64_t epoch, const struct epoch_summary *times,
+                              struct metric_field ret[REPORT_LINE_EPOCH_FIELDS]) {
+    const struct metric_field fields[REPORT_LINE_EPOCH_FIELDS] = {
         {"epoch", (double)epoch},
         {"seconds", times->seconds},
         {"images_per_second", times->images_per_second},
         {"checkpoint_seconds", times->checkpoint_seconds},
         {"eval_seconds", times->eval_seconds},
     };
-    return metric_line_format(out, "epoch", fields, sizeof(fields) / sizeof(fields[0]), err);
+    memcpy(ret, fields, sizeof(fields));
+}
+
+int report_line_epoch(struct buf *out, int64_t epoch, const struct epoch_summary *times,
+                      struct error *err) {
+    struct metric_field fields[REPORT_LINE_EPOCH_FIELDS];
+    report_line_epoch_fields(epoch, times, fields);
+    return metric_line_format(out, "epoch", fields, REPORT_LINE_EPOCH_FIELDS, err);
 }

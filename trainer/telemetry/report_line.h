@@ -32,6 +32,10 @@ struct eval_figures {
 /* Appends one line without its end. */
 int report_line_train(struct buf *out, const struct table_row *row, struct error *err);
 int report_line_eval(struct buf *out, const struct eval_figures *figures, struct error *err);
+/* The figures of that line, for other places. */
+enum { REPORT_LINE_EPOCH_FIELDS = 5 };
+void report_line_epoch_fields(int64_t epoch, const struct epoch_summary *times,
+                              struct metric_field ret[REPORT_LINE_EPOCH_FIELDS]);
 int report_line_epoch(struct buf *out, int64_t epoch, const struct epoch_summary *times,
                       struct error *err);
 

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 
 static const char *const TRAINING[] = {"train", "training", NULL};
-static const char *const VALIDATION[] = {"validation", "valid", "val", "test", "eval", "dev", NULL};
 
 static int put(char to[4096], const char *folder, const char *name, const char *end,
                struct error *err) {
@@ -50,7 +49,7 @@ static int find_in_folder(struct shard_inputs *in, const char *folder, struct er
                    ? -1
                    : put(in->validation, folder, parts.validation, "*", err);
     if (find_below(in->training, folder, TRAINING, err) != 0 ||
-        find_below(in->validation, folder, VALIDATION, err) != 0)
+        find_below(in->validation, folder, SHARD_VALIDATION_WORDS, err) != 0)
         return -1;
     in->found = in->training[0] != '\0' || in->validation[0] != '\0';
     return 0;

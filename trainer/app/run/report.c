@@ -312,14 +312,9 @@ int report_epoch(struct report *r, int64_t epoch, struct error *err) {
     struct epoch_summary times;
     if (!epoch_times_end(&r->epoch, clock_now(), &times) || r->out == NULL)
         return 0;
-    const struct metric_field fields[] = {
-        {"epoch", (double)epoch},
-        {"seconds", times.seconds},
-        {"images_per_second", times.images_per_second},
-        {"checkpoint_seconds", times.checkpoint_seconds},
-        {"eval_seconds", times.eval_seconds},
-    };
-    run_log_add("epoch", fields, sizeof(fields) / sizeof(fields[0]));
+    struct metric_field fields[REPORT_LINE_EPOCH_FIELDS];
+    report_line_epoch_fields(epoch, &times, fields);
+    run_log_add("epoch", fields, REPORT_LINE_EPOCH_FIELDS);
     return print_epoch(r, epoch, &times, err);
 }
 

@@ -1,6 +1,7 @@
 #include "trainer/data/dataset/shard_rows.h"
 
 #include "common/cleanup.h"
+#include "common/grow.h"
 #include "trainer/data/dataset/folder.h"
 
 #include <inttypes.h>
@@ -23,18 +24,10 @@ void shard_rows_done(struct shard_rows *rows) {
 }
 
 static int make_room(struct shard_rows *rows, struct error *err) {
-    enum { FIRST = 1024 };
-    if (rows->count < rows->room)
-        return 0;
     if (rows->count >= FOLDER_SAMPLES_MAX)
         return error_set(err, EXIT_CODE_DATA, "more than %d pictures", FOLDER_SAMPLES_MAX);
-    const size_t room = rows->room == 0 ? FIRST : rows->room * 2;
-    struct shard_row *items = realloc(rows->items, room * sizeof(*items));
-    if (items == NULL)
-        return error_no_memory(err, "a list of samples");
-    rows->items = items;
-    rows->room = room;
-    return 0;
+    return grow_array(&rows->items, &rows->room, rows->count + 1, sizeof(*rows->items),
+                      "a list of samples", err);
 }
 
 /* A sample without a name of its own has its number. */

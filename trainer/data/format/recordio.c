@@ -96,13 +96,7 @@ static int join(const struct shard_file *file, uint64_t offset, struct buf *out,
 
 int recordio_read(const struct shard_file *file, uint64_t offset, uint64_t bytes, struct buf *out,
                   struct error *err) {
-    buf_consume(out, out->size);
-    if (buf_reserve(out, (size_t)bytes, err) != 0)
-        return error_wrap(err, "%s: at byte %" PRIu64, file->path, offset);
-    if (shard_file_read(file, offset, out->data, (size_t)bytes, err) != 0)
-        return -1;
-    out->size = (size_t)bytes;
-    return join(file, offset, out, err);
+    return shard_file_load(file, offset, bytes, out, err) != 0 ? -1 : join(file, offset, out, err);
 }
 
 static int whole_label(const uint8_t *bytes, int64_t *ret, struct error *err) {

@@ -84,6 +84,18 @@ int shard_file_read(const struct shard_file *file, uint64_t offset, void *ret, s
                                         got, size);
 }
 
+int shard_file_load(const struct shard_file *file, uint64_t offset, uint64_t size, struct buf *out,
+                    struct error *err) {
+    buf_consume(out, out->size);
+    if (buf_reserve(out, (size_t)size, err) != 0)
+        return error_wrap(err, "%s: at byte %" PRIu64, file->path, offset);
+    if (shard_file_read(file, offset, out->data, (size_t)size, err) != 0)
+        return -1;
+    out->size = (size_t)size;
+    out->data[out->size] = '\0';
+    return 0;
+}
+
 const uint8_t *shard_window_get(struct shard_window *w, uint64_t offset, size_t size,
                                 struct error *err) {
     assert(size <= SHARD_WINDOW_SIZE);

@@ -6,6 +6,7 @@
 #ifndef TRAINER_DATA_FORMAT_SHARD_FILE_H
 #define TRAINER_DATA_FORMAT_SHARD_FILE_H
 
+#include "common/buf.h"
 #include "common/error.h"
 
 #include <stddef.h>
@@ -24,6 +25,10 @@ void shard_file_done(struct shard_file *file);
 
 /* Reads exactly SIZE bytes from OFFSET on. */
 int shard_file_read(const struct shard_file *file, uint64_t offset, void *ret, size_t size,
+                    struct error *err);
+
+/* Replaces OUT, up to its maximum, by SIZE bytes from OFFSET on. */
+int shard_file_load(const struct shard_file *file, uint64_t offset, uint64_t size, struct buf *out,
                     struct error *err);
 
 /* Small pieces of a shard, read through a buffer: for headers among large payloads. Not thread

@@ -1,6 +1,7 @@
 #include "trainer/data/format/shard_list.h"
 
 #include "common/cleanup.h"
+#include "common/grow.h"
 #include "common/str.h"
 #include "trainer/data/format/formats.h"
 
@@ -16,7 +17,8 @@
 
 /* Prefixes of names, in order of preference. */
 static const char *const TRAINING[] = {"train", NULL};
-static const char *const VALIDATION[] = {"validation", "valid", "val", "test", "eval", "dev", NULL};
+const char *const SHARD_VALIDATION_WORDS[] = {"validation", "valid", "val", "test",
+                                              "eval",       "dev",   NULL};
 
 void shard_list_done(struct shard_list *list) {
     for (size_t i = 0; i < list->count; i++)
@@ -47,13 +49,9 @@ static int add(struct shard_list *list, const char *path, const struct format *f
                          list->paths[0], list->format->name, path, format->name);
     if (list->count == SHARD_LIST_MAX)
         return error_set(err, EXIT_CODE_DATA, "%s: more than %d shards", path, SHARD_LIST_MAX);
-    if ((list->count & (list->count - 1)) == 0) { /* the array is full at powers of two */
-        size_t room = list->count == 0 ? 1 : list->count * 2;
-        char **paths = realloc(list->paths, room * sizeof(*paths));
-        if (paths == NULL)
-            return error_no_memory(err, "listing shards");
-        list->paths = paths;
-    }
+    if (grow_array(&list->paths, &list->capacity, list->count + 1, sizeof(*list->paths),
+                   "listing shards", err) != 0)
+        return -1;
     char *copy = strdup(path);
     if (copy == NULL)
         return error_no_memory(err, "listing shards");
@@ -178,6 +176,6 @@ int shard_list_parts(struct shard_parts *ret, const char *folder, struct error *
         return -1;
     ret->found = list.count > 0;
     ret->training = find_prefix(&list, TRAINING);
-    ret->validation = ret->training[0] != '\0' ? find_prefix(&list, VALIDATION) : "";
+    ret->validation = ret->training[0] != '\0' ? find_prefix(&list, SHARD_VALIDATION_WORDS) : "";
     return 0;
 }

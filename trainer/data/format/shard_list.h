@@ -20,6 +20,7 @@ struct shard_list {
     const struct format *format;
     char **paths; /* owned; [count] */
     size_t count;
+    size_t capacity;
 };
 
 void shard_list_done(struct shard_list *list);
@@ -27,6 +28,10 @@ void shard_list_done(struct shard_list *list);
 /* Finds the shards of the set at PATH. The list is empty if there are none, and PATH exists.
  * Several formats in one set are an error, EXIT_CODE_DATA. */
 int shard_list_find(struct shard_list *ret, const char *path, struct error *err);
+
+/* Words by which shards and folders for evaluation are known, in order of preference; ends with
+ * NULL. */
+extern const char *const SHARD_VALIDATION_WORDS[];
 
 /* A folder whose shards are of two sets. */
 struct shard_parts {

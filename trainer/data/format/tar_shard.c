@@ -254,24 +254,12 @@ static int scan(const struct shard_file *file, const struct shard_sink *sink, st
     return more == 0 ? 0 : format_report_bad(sink, &why, err);
 }
 
-static int read_picture(const struct shard_file *file, uint64_t offset, uint64_t bytes,
-                        struct buf *out, struct error *err) {
-    buf_consume(out, out->size);
-    if (buf_reserve(out, (size_t)bytes, err) != 0)
-        return error_wrap(err, "%s: at byte %" PRIu64, file->path, offset);
-    if (shard_file_read(file, offset, out->data, (size_t)bytes, err) != 0)
-        return -1;
-    out->size = (size_t)bytes;
-    out->data[out->size] = '\0';
-    return 0;
-}
-
 const struct format FORMAT_TAR = {
     .name = "tar",
     .suffix = ".tar",
     .is = tar_walk_is,
     .scan = scan,
-    .read = read_picture,
+    .read = shard_file_load,
     .write = tar_write_sample,
     .finish = tar_write_end,
 };

@@ -49,16 +49,11 @@ int tfrecord_next(struct shard_window *window, uint64_t offset, uint64_t *ret_si
 int tfrecord_read(const struct shard_file *file, uint64_t offset, uint64_t size, struct buf *out,
                   struct error *err) {
     uint8_t foot[TFRECORD_FOOT];
-    buf_consume(out, out->size);
-    if (buf_reserve(out, (size_t)size, err) != 0)
-        return error_wrap(err, "%s: at byte %" PRIu64, file->path, offset);
-    if (shard_file_read(file, offset + TFRECORD_HEAD, out->data, (size_t)size, err) != 0 ||
+    if (shard_file_load(file, offset + TFRECORD_HEAD, size, out, err) != 0 ||
         shard_file_read(file, offset + TFRECORD_HEAD + size, foot, sizeof(foot), err) != 0)
         return -1;
-    if (crc32c_mask(crc32c(0, out->data, (size_t)size)) != little_endian(foot, sizeof(foot)))
+    if (crc32c_mask(crc32c(0, out->data, out->size)) != little_endian(foot, sizeof(foot)))
         return shard_file_bad(file, offset, err, "the checksum of a record is wrong");
-    out->size = (size_t)size;
-    out->data[out->size] = '\0';
     return 0;
 }
 
