@@ -1,5 +1,6 @@
 # What both programs share, from the ground up. Other rooms use all of it: common/*.
 room(common LINKS m)
+room(common/binary USES common)
 room(common/file USES common)
 room(common/system USES common common/file)
 room(common/json USES common common/file)

@@ -22,7 +22,7 @@ function(without_memory target)
 endfunction()
 
 room_tests(common USES common_log)
-foreach(common_room file system json text log)
+foreach(common_room binary file system json text log)
     room_tests(common/${common_room} ALONE file USES common_log)
 endforeach()
 room_tests(common FROM unit/support NAME unit_support ALONE lag_turn)

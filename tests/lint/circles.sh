@@ -51,7 +51,7 @@ END {
 }' >>"$work/known"
 
 cut -d ' ' -f 1,2 "$work/known" | sort -u | tsort 2>"$work/loops" >/dev/null && exit 0
-echo "these files know themselves by way of others:"
+echo "these files include each other in a circle:"
 sed -n 's/^tsort: \([^ ]*\)$/\1/p' "$work/loops" | sort -u >"$work/inside"
 awk 'FNR == NR { inside[$1] = 1; next } $1 in inside && $2 in inside { print "  " $1 " -> " $2 ": " $3 }' \
     "$work/inside" "$work/known" | sort -u

@@ -1,3 +1,4 @@
+#include "common/binary/little_endian.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/crc32c.h"
@@ -249,9 +250,7 @@ static int read_header(struct safetensors *file, size_t size, struct error *err)
             "torch.load(sys.argv[1], map_location=\"cpu\", weights_only=True).items()}, "
             "sys.argv[2])' FILE.pth FILE.safetensors",
             file->path);
-    uint64_t length = 0;
-    for (int i = SAFETENSORS_HEAD - 1; i >= 0; i--)
-        length = length << 8 | head[i];
+    const uint64_t length = little_endian_get(head, SAFETENSORS_HEAD);
     if (length > SAFETENSORS_HEADER_MAX || length > size - sizeof(head))
         return error_set(err, EXIT_CODE_DATA,
                          "%s: not a safetensors file, or truncated: a header of %llu bytes",

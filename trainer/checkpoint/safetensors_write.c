@@ -1,3 +1,4 @@
+#include "common/binary/little_endian.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/crc32c.h"
@@ -118,8 +119,7 @@ static int header_bytes(const json_t *root, struct buf *out, struct error *err) 
         return error_set(err, EXIT_CODE_INTERNAL, "a header of %zu bytes; at most %d are allowed",
                          length, SAFETENSORS_HEADER_MAX);
     char head[SAFETENSORS_HEAD];
-    for (int i = 0; i < SAFETENSORS_HEAD; i++)
-        head[i] = (char)(uint8_t)(length >> (8 * i));
+    little_endian_put(head, length, sizeof(head));
     if (buf_add(out, head, sizeof(head), err) != 0 ||
         buf_printf(out, err, "%-*s", (int)length, text) != 0)
         return -1;

@@ -17,6 +17,9 @@
 enum { TFEVENTS_TAG_MAX = 128, TFEVENTS_SCALARS_MAX = 64, TFEVENTS_PICTURE_MAX = 1 << 26 };
 enum { TFEVENTS_TEXT_MAX = 1 << 20 };
 
+/* Maximum number of bytes of the scalars of one event, each a value of tag and float. */
+enum { TFEVENTS_SCALARS_BYTES_MAX = TFEVENTS_SCALARS_MAX * (TFEVENTS_TAG_MAX + 16) };
+
 struct tfevents {
     int fd; /* -1 when not open */
 };

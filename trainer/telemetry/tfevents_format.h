@@ -1,15 +1,10 @@
-/* Numbers of TensorBoard's event files (tfevents.h): field numbers and wire types of the messages,
- * sizes of records. A key is number << 3 | type. */
+/* Numbers of TensorBoard's event files (tfevents.h): field numbers of the messages. */
 #ifndef TRAINER_TELEMETRY_TFEVENTS_FORMAT_H
 #define TRAINER_TELEMETRY_TFEVENTS_FORMAT_H
 
 #define EVENTS_NAME "events.out.tfevents."
 
 enum {
-    WIRE_VARINT = 0,
-    WIRE_64 = 1,
-    WIRE_BYTES = 2,
-    WIRE_32 = 5,
     EVENT_WALL_TIME = 1,    /* double, seconds since 1970 */
     EVENT_STEP = 2,         /* int64 */
     EVENT_FILE_VERSION = 3, /* string */
@@ -37,13 +32,5 @@ enum {
     IMAGE_BYTES = 4,      /* bytes */
     COLORSPACE_RGB = 3,
 };
-
-enum {
-    RECORD_HEAD = 12,  /* length and its checksum */
-    RECORD_EXTRA = 16, /* the head, and the checksum of the data */
-};
-
-/* Bytes of the largest record (tfevents.h). */
-#define RECORD_MAX (2 * TFEVENTS_PICTURE_MAX)
 
 #endif

@@ -1,5 +1,7 @@
 #include "trainer/telemetry/tfevents_read.h"
 
+#include "common/binary/protobuf.h"
+#include "common/binary/tfrecord.h"
 #include "common/str.h"
 #include "trainer/telemetry/tfevents.h"
 #include "trainer/telemetry/tfevents_format.h"
@@ -11,10 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    HEAD_MAX = 1024, /* of an event: its step, its kind and the first tag lie in front */
-    CHECKSUM = 4,
-};
+/* Bytes of the largest event of scalars or of a begin of a run; larger ones are skipped. */
+enum { EVENT_MAX = TFEVENTS_SCALARS_BYTES_MAX + 64 };
 
 struct step_query {
     int64_t step;
@@ -22,112 +22,48 @@ struct step_query {
     bool found;
 };
 
-/* --- messages -------------------------------------------------------------------------------- */
-
-/* A message, of which the end may be missing. */
-struct piece {
-    const uint8_t *at;
-    size_t left;
-};
-
-struct field {
-    unsigned number;
-    uint64_t value;     /* of a varint */
-    struct piece bytes; /* of a message or text */
-};
-
-static bool take_varint(struct piece *p, uint64_t *ret) {
-    *ret = 0;
-    for (unsigned shift = 0; p->left > 0 && shift < 64; shift += 7) {
-        const uint8_t byte = *p->at;
-        p->at++;
-        p->left--;
-        *ret |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return true;
-    }
-    return false;
-}
-
-static void skip(struct piece *p, uint64_t size) {
-    const size_t step = size < p->left ? (size_t)size : p->left;
-    p->at += step;
-    p->left -= step;
-}
-
-static bool take_field(struct piece *p, struct field *ret) {
-    uint64_t key = 0;
-    *ret = (struct field){0};
-    if (!take_varint(p, &key))
-        return false;
-    ret->number = (unsigned)(key >> 3);
-    switch (key & 7) {
-    case WIRE_VARINT:
-        return take_varint(p, &ret->value);
-    case WIRE_64:
-        skip(p, 8);
-        return true;
-    case WIRE_32:
-        skip(p, 4);
-        return true;
-    case WIRE_BYTES:
-        if (!take_varint(p, &ret->value))
-            return false;
-        ret->bytes = (struct piece){p->at, ret->value < p->left ? (size_t)ret->value : p->left};
-        skip(p, ret->value);
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* The first field of P that is called NUMBER. */
-static bool find_field(struct piece p, unsigned number, struct field *ret) {
-    while (take_field(&p, ret))
+/* Finds the first field NUMBER of a message. */
+static bool find_field(struct protobuf_view message, uint32_t number, struct protobuf_field *ret) {
+    while (protobuf_next(&message, ret, NULL) == 1)
         if (ret->number == number)
             return true;
     return false;
 }
 
 /* The scalars of one event begin alike: that of its first one will do. */
-static void judge(struct step_query *q, struct piece event) {
-    struct field step, part, tag;
+static void judge(struct step_query *q, struct protobuf_view event) {
+    struct protobuf_field step, part, tag;
     const int64_t number =
         find_field(event, EVENT_STEP, &step) ? (int64_t)(step.value & INT64_MAX) : 0;
     if (find_field(event, EVENT_SESSION, &part) && number <= q->step &&
-        find_field(part.bytes, SESSION_STATUS, &step) && step.value == SESSION_START)
+        find_field(part.view, SESSION_STATUS, &step) && step.value == SESSION_START)
         q->found = false;
     const size_t size = strlen(q->prefix);
     if (number == q->step && find_field(event, EVENT_SUMMARY, &part) &&
-        find_field(part.bytes, SUMMARY_VALUE, &part) && find_field(part.bytes, VALUE_TAG, &tag) &&
-        tag.bytes.left >= size && memcmp(tag.bytes.at, q->prefix, size) == 0)
+        find_field(part.view, SUMMARY_VALUE, &part) && find_field(part.view, VALUE_TAG, &tag) &&
+        tag.view.size >= size && memcmp(tag.view.bytes, q->prefix, size) == 0)
         q->found = true;
 }
 
-/* --- files ----------------------------------------------------------------------------------- */
-
-static uint64_t little(const uint8_t *bytes) {
-    uint64_t value = 0;
-    for (int i = 7; i >= 0; i--)
-        value = value << 8 | bytes[i];
-    return value;
-}
-
-/* False at the end of FILE and where a record ends before its time. */
+/* Returns false at the end of FILE, and where no whole record follows. */
 static bool read_record(FILE *file, struct step_query *q) {
-    uint8_t head[RECORD_HEAD];
-    uint8_t data[HEAD_MAX];
-    if (fread(head, 1, sizeof(head), file) != sizeof(head))
+    uint8_t head[TFRECORD_HEAD];
+    uint8_t data[EVENT_MAX];
+    uint8_t foot[TFRECORD_FOOT];
+    uint64_t size = 0;
+    if (fread(head, 1, sizeof(head), file) != sizeof(head) || !tfrecord_head_read(head, &size))
         return false;
-    const uint64_t size = little(head);
-    const size_t known = size < sizeof(data) ? (size_t)size : sizeof(data);
-    if (size > (uint64_t)RECORD_MAX || fread(data, 1, known, file) != known ||
-        fseeko(file, (off_t)(size - known), SEEK_CUR) != 0)
+    const bool small = size <= sizeof(data);
+    if (small ? fread(data, 1, (size_t)size, file) != size
+              : size > INT64_MAX || fseeko(file, (off_t)size, SEEK_CUR) != 0)
         return false;
-    uint8_t checksum[CHECKSUM];
-    if (fread(checksum, 1, sizeof(checksum), file) != sizeof(checksum))
+    if (fread(foot, 1, sizeof(foot), file) != sizeof(foot))
         return false;
-    judge(q, (struct piece){data, known});
+    if (!small)
+        return true;
+    if (!tfrecord_foot_fits(foot, data, (size_t)size))
+        return false;
+    judge(q, (struct protobuf_view){data, (size_t)size});
     return true;
 }
 

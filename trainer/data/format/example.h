@@ -11,8 +11,8 @@
 #ifndef TRAINER_DATA_FORMAT_EXAMPLE_H
 #define TRAINER_DATA_FORMAT_EXAMPLE_H
 
+#include "common/binary/protobuf.h"
 #include "common/buf.h"
-#include "trainer/data/format/protobuf.h"
 #include "trainer/data/format/shard_file.h"
 
 #include <stdbool.h>

@@ -1,5 +1,7 @@
 #include "trainer/data/format/recordio.h"
 
+#include "common/binary/little_endian.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -10,12 +12,7 @@ enum { KIND_SHIFT = 29, ALIGNMENT = 4 };
 static const uint32_t MAGIC = 0xced7230a;
 
 static uint32_t u32_at(const uint8_t *bytes) {
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
-}
-
-static uint64_t u64_at(const uint8_t *bytes) {
-    return (uint64_t)u32_at(bytes) | (uint64_t)u32_at(bytes + 4) << 32;
+    return (uint32_t)little_endian_get(bytes, sizeof(uint32_t));
 }
 
 static size_t padded(size_t size) {
@@ -124,7 +121,7 @@ int recordio_image_parse(struct recordio_image *ret, const uint8_t *bytes, size_
                          "records are read, not SageMaker's protobuf records)",
                          flag, RECORDIO_LABELS_MAX);
     *ret = (struct recordio_image){.labels = flag == 0 ? 1 : flag,
-                                   .id = u64_at(bytes + 8),
+                                   .id = little_endian_get(bytes + 8, sizeof(uint64_t)),
                                    .size = RECORDIO_IMAGE_HEAD + flag * sizeof(float)};
     if (ret->size > size)
         return error_set(err, EXIT_CODE_DATA, "a record ends within its %" PRIu32 " labels", flag);
@@ -132,8 +129,8 @@ int recordio_image_parse(struct recordio_image *ret, const uint8_t *bytes, size_
 }
 
 static int add_u32(struct buf *out, uint32_t value, struct error *err) {
-    const uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
-                              (uint8_t)(value >> 24)};
+    uint8_t bytes[sizeof(value)];
+    little_endian_put(bytes, value, sizeof(bytes));
     return buf_add(out, bytes, sizeof(bytes), err);
 }
 

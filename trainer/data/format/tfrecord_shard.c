@@ -1,10 +1,53 @@
 /* Shards of TFRecord that hold an Example for each picture. */
+#include "common/binary/tfrecord.h"
 #include "trainer/data/format/example.h"
 #include "trainer/data/format/format.h"
-#include "trainer/data/format/tfrecord.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+enum { RECORD_BYTES_MAX = 256 << 20 };
+
+static bool is_tfrecord(const uint8_t *bytes, size_t size) {
+    uint64_t data_bytes = 0;
+    return size >= TFRECORD_HEAD && tfrecord_head_read(bytes, &data_bytes);
+}
+
+/* Reads the head of the record at OFFSET and checks that its data is in the file. Returns 1, 0 at
+ * the end of the file, or -1: where the next record begins is then unknown. */
+static int next_record(struct shard_window *window, uint64_t offset, uint64_t *ret_size,
+                       struct error *err) {
+    const struct shard_file *file = window->file;
+    if (offset == file->size)
+        return 0;
+    const uint8_t *head = shard_window_get(window, offset, TFRECORD_HEAD, err);
+    if (head == NULL)
+        return -1;
+    if (!tfrecord_head_read(head, ret_size))
+        return shard_file_bad(file, offset, err,
+                              "the checksum of a record's length is wrong: damaged, compressed or "
+                              "not a TFRecord file; the records from here on are not readable");
+    if (*ret_size > RECORD_BYTES_MAX)
+        return shard_file_bad(file, offset, err,
+                              "a record of %" PRIu64 " bytes; at most %d are allowed", *ret_size,
+                              RECORD_BYTES_MAX);
+    if (*ret_size + TFRECORD_HEAD + TFRECORD_FOOT > file->size - offset)
+        return shard_file_bad(file, offset, err,
+                              "the file ends within a record of %" PRIu64 " bytes", *ret_size);
+    return 1;
+}
+
+/* Replaces OUT by the SIZE bytes of data of the record at OFFSET; a wrong checksum is an error. */
+static int read_record(const struct shard_file *file, uint64_t offset, uint64_t size,
+                       struct buf *out, struct error *err) {
+    uint8_t foot[TFRECORD_FOOT];
+    if (shard_file_load(file, offset + TFRECORD_HEAD, size, out, err) != 0 ||
+        shard_file_read(file, offset + TFRECORD_HEAD + size, foot, sizeof(foot), err) != 0)
+        return -1;
+    return tfrecord_foot_fits(foot, out->data, out->size)
+               ? 0
+               : shard_file_bad(file, offset, err, "the checksum of a record is wrong");
+}
 
 static struct shard_text text_of(struct protobuf_view view) {
     return (struct shard_text){(const char *)view.bytes, view.size};
@@ -47,7 +90,7 @@ static int scan(const struct shard_file *file, const struct shard_sink *sink, st
     uint64_t size = 0;
     uint64_t at = 0;
     int more = 0;
-    while ((more = tfrecord_next(&window, at, &size, &why)) == 1) {
+    while ((more = next_record(&window, at, &size, &why)) == 1) {
         if (scan_record(&window, at, size, sink, err) != 0)
             return -1;
         at += TFRECORD_HEAD + size + TFRECORD_FOOT;
@@ -59,7 +102,7 @@ static int scan(const struct shard_file *file, const struct shard_sink *sink, st
 static int read_picture(const struct shard_file *file, uint64_t offset, uint64_t bytes,
                         struct buf *out, struct error *err) {
     struct example e;
-    if (tfrecord_read(file, offset, bytes, out, err) != 0)
+    if (read_record(file, offset, bytes, out, err) != 0)
         return -1;
     if (example_parse(&e, (struct protobuf_view){(const uint8_t *)out->data, out->size}, err) != 0)
         return error_wrap(err, "%s: at byte %" PRIu64, file->path, offset);
@@ -76,7 +119,7 @@ static struct protobuf_view view_of(const char *text) {
 }
 
 static int write_picture(struct buf *out, const struct shard_record *record, struct error *err) {
-    cleanup_buf struct buf message = {.max = TFRECORD_BYTES_MAX};
+    cleanup_buf struct buf message = {.max = RECORD_BYTES_MAX};
     const struct example e = {
         .encoded = {record->picture, record->size},
         .synset = view_of(record->class_name),
@@ -93,7 +136,7 @@ static int write_picture(struct buf *out, const struct shard_record *record, str
 const struct format FORMAT_TFRECORD = {
     .name = "tfrecord",
     .suffix = ".tfrecord",
-    .is = tfrecord_is,
+    .is = is_tfrecord,
     .scan = scan,
     .read = read_picture,
     .write = write_picture,

@@ -95,6 +95,30 @@ static void what_is_cut_short_or_no_record_ends_its_file(void) {
     CU_ASSERT_FALSE(holds(24));
 }
 
+static void a_damaged_record_ends_its_file(void) {
+    struct tfevents events = TFEVENTS_CLOSED;
+    char path[700];
+    use("damaged");
+    open_at(&events, 1000);
+    add(&events, 24, "eval/loss");
+    tfevents_done(&events);
+    (void)snprintf(path, sizeof(path), "%s/events.out.tfevents.0000001000.h", folder);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    CU_ASSERT_FATAL(fd >= 0);
+    const off_t size = lseek(fd, 0, SEEK_END);
+    for (off_t at = 0; at < size; at++) {
+        char byte;
+        CU_ASSERT_EQUAL(pread(fd, &byte, 1, at), 1);
+        byte ^= 16;
+        CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, at), 1);
+        CU_ASSERT_FALSE(holds(24));
+        byte ^= 16;
+        CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, at), 1);
+    }
+    (void)close(fd);
+    CU_ASSERT(holds(24));
+}
+
 static void a_file_that_cannot_be_read_is_an_error(void) {
     struct error err = {0};
     bool held = false;
@@ -108,5 +132,5 @@ static void a_file_that_cannot_be_read_is_an_error(void) {
 
 UNIT_SUITE("telemetry.tfevents_read", UNIT(a_scalar_of_its_step_is_found),
            UNIT(a_later_run_drops_what_was_of_its_steps),
-           UNIT(what_is_cut_short_or_no_record_ends_its_file),
+           UNIT(what_is_cut_short_or_no_record_ends_its_file), UNIT(a_damaged_record_ends_its_file),
            UNIT(a_file_that_cannot_be_read_is_an_error))

@@ -1,9 +1,9 @@
+#include "common/binary/tfrecord.h"
 #include "tests/support/shards.h"
 #include "trainer/data/format/class_names.h"
 #include "trainer/data/format/name_table.h"
 #include "trainer/data/format/recordio.h"
 #include "trainer/data/format/shard_list.h"
-#include "trainer/data/format/tfrecord.h"
 
 #include <errno.h>
 

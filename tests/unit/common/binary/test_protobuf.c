@@ -1,5 +1,5 @@
+#include "common/binary/protobuf.h"
 #include "tests/support/unit.h"
-#include "trainer/data/format/protobuf.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * A message is a sequence of fields, each a tag (field number and type) and a value: a varint,
  * 8 or 4 bytes, or a length and so many bytes. Groups, which proto3 does not have, are refused.
  * Source: protobuf.dev, Encoding. */
-#ifndef TRAINER_DATA_FORMAT_PROTOBUF_H
-#define TRAINER_DATA_FORMAT_PROTOBUF_H
+#ifndef COMMON_BINARY_PROTOBUF_H
+#define COMMON_BINARY_PROTOBUF_H
 
 #include "common/buf.h"
 #include "common/error.h"
@@ -42,5 +42,10 @@ int protobuf_varint(struct protobuf_view *view, uint64_t *ret, struct error *err
 int protobuf_add_varint(struct buf *out, uint32_t number, uint64_t value, struct error *err);
 int protobuf_add_bytes(struct buf *out, uint32_t number, const void *bytes, size_t size,
                        struct error *err);
+int protobuf_add_text(struct buf *out, uint32_t number, const char *text, struct error *err);
+int protobuf_add_message(struct buf *out, uint32_t number, const struct buf *message,
+                         struct error *err);
+int protobuf_add_double(struct buf *out, uint32_t number, double value, struct error *err);
+int protobuf_add_float(struct buf *out, uint32_t number, float value, struct error *err);
 
 #endif

@@ -1,6 +1,9 @@
-#include "trainer/data/format/protobuf.h"
+#include "common/binary/protobuf.h"
+
+#include "common/binary/little_endian.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { VARINT_BYTES_MAX = 10, TYPE_BITS = 3, NUMBER_MAX = (1 << 29) - 1 };
 
@@ -39,9 +42,7 @@ static int take_fixed(struct protobuf_view *view, size_t size, uint64_t *ret, st
     struct protobuf_view bytes = {0};
     if (take_bytes(view, size, &bytes, err) != 0)
         return -1;
-    *ret = 0;
-    for (size_t i = 0; i < size; i++)
-        *ret |= (uint64_t)bytes.bytes[i] << (8 * i);
+    *ret = little_endian_get(bytes.bytes, size);
     return 0;
 }
 
@@ -103,4 +104,32 @@ int protobuf_add_bytes(struct buf *out, uint32_t number, const void *bytes, size
     return add_tag(out, number, PROTOBUF_BYTES, err) != 0 || add_varint(out, size, err) != 0
                ? -1
                : buf_add(out, bytes, size, err);
+}
+
+int protobuf_add_message(struct buf *out, uint32_t number, const struct buf *message,
+                         struct error *err) {
+    return protobuf_add_bytes(out, number, message->data, message->size, err);
+}
+
+int protobuf_add_text(struct buf *out, uint32_t number, const char *text, struct error *err) {
+    return protobuf_add_bytes(out, number, text, strlen(text), err);
+}
+
+static int add_fixed(struct buf *out, uint32_t number, enum protobuf_type type, uint64_t bits,
+                     size_t size, struct error *err) {
+    uint8_t bytes[sizeof(bits)];
+    little_endian_put(bytes, bits, size);
+    return add_tag(out, number, type, err) != 0 ? -1 : buf_add(out, bytes, size, err);
+}
+
+int protobuf_add_double(struct buf *out, uint32_t number, double value, struct error *err) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return add_fixed(out, number, PROTOBUF_FIXED64, bits, sizeof(bits), err);
+}
+
+int protobuf_add_float(struct buf *out, uint32_t number, float value, struct error *err) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return add_fixed(out, number, PROTOBUF_FIXED32, bits, sizeof(bits), err);
 }
