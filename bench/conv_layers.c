@@ -113,9 +113,9 @@ static int bind_all(struct bench *b, struct error *err) {
             in[slot] = op->inputs[slot] == TENSOR_NONE ? NULL : b->values[op->inputs[slot]];
         for (int slot = 0; slot < OP_OUTPUTS_MAX; slot++)
             out[slot] = op->outputs[slot] == TENSOR_NONE ? NULL : b->values[op->outputs[slot]];
-        struct op_addresses site = {
+        struct op_addresses addresses = {
             .inputs = in, .outputs = out, .scratch = b->scratch, .packed = o->packed};
-        if (o->backend->table->bind(o->backend, &b->graph, op, &site, &o->bound, err) != 0)
+        if (o->backend->table->bind(o->backend, &b->graph, op, &addresses, &o->bound, err) != 0)
             return -1;
     }
     return 0;

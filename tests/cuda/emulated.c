@@ -86,7 +86,7 @@ static int refresh_part(void *context, struct error *err) {
 }
 
 static int bind_part(struct backend *backend, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                      struct error *err) {
     struct emulated *e = (struct emulated *)backend;
     struct part_step *part = calloc(1, sizeof(*part));
@@ -95,8 +95,8 @@ static int bind_part(struct backend *backend, const struct graph *graph, const s
     part->lent = !is_own(op->kind);
     ret_bound->step = (struct bound_step){run_part, part};
     int result = part->lent
-                     ? e->ref->table->bind(e->ref, graph, op, site, &part->bound, err)
-                     : cuda_rule(op->kind)->bind(&e->cuda, graph, op, site, &part->bound, err);
+                     ? e->ref->table->bind(e->ref, graph, op, addresses, &part->bound, err)
+                     : cuda_rule(op->kind)->bind(&e->cuda, graph, op, addresses, &part->bound, err);
     if (part->bound.refresh.run != NULL)
         ret_bound->refresh = (struct bound_step){refresh_part, part};
     return result;
@@ -185,18 +185,18 @@ static void release(struct backend *backend, void *context) {
 }
 
 static void note_narrow(struct kept_step *kept, const struct graph *graph, const struct op *op,
-                        const struct op_addresses *site) {
+                        const struct op_addresses *addresses) {
     const struct tensor *w = op->inputs[1] == TENSOR_NONE ? NULL : cuda_input(graph, op, 1);
     if (w == NULL || !cuda_is_narrowed(graph, w))
         return;
     kept->is_f16 = graph->dtype == DTYPE_F16;
-    kept->weights = site->inputs[1];
-    kept->narrow = cuda_narrow(graph, site, site->inputs[1]);
+    kept->weights = addresses->inputs[1];
+    kept->narrow = cuda_narrow(graph, addresses, addresses->inputs[1]);
     kept->count = (size_t)tensor_count(w);
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct emulated *e = (struct emulated *)backend;
     struct kept_step *kept = calloc(1, sizeof(*kept));
@@ -207,15 +207,15 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     ret_bound->step = (struct bound_step){enqueue_step, kept};
     int result;
     if (split)
-        result = cuda_row_prefix_bind(&e->cuda, &parts, graph, op, site, &kept->bound, err);
+        result = cuda_row_prefix_bind(&e->cuda, &parts, graph, op, addresses, &kept->bound, err);
     else if (kept->lent)
-        result = e->ref->table->bind(e->ref, graph, op, site, &kept->bound, err);
+        result = e->ref->table->bind(e->ref, graph, op, addresses, &kept->bound, err);
     else
-        result = cuda_rule(op->kind)->bind(&e->cuda, graph, op, site, &kept->bound, err);
+        result = cuda_rule(op->kind)->bind(&e->cuda, graph, op, addresses, &kept->bound, err);
     if (kept->lent)
-        note_narrow(kept, graph, op, site);
+        note_narrow(kept, graph, op, addresses);
     else if (result == 0 && e->told != NULL && !split)
-        result = (kept->shadow = shadow_bind(e->ref, graph, op, site, err)) == NULL ? -1 : 0;
+        result = (kept->shadow = shadow_bind(e->ref, graph, op, addresses, err)) == NULL ? -1 : 0;
     if (kept->bound.refresh.run != NULL)
         ret_bound->refresh = (struct bound_step){enqueue_refresh, kept};
     return result;

@@ -15,10 +15,10 @@ struct shadow {
     void *outputs[OP_OUTPUTS_MAX];
 };
 
-static int bind(struct shadow *s, const struct graph *graph, const struct op_addresses *site,
+static int bind(struct shadow *s, const struct graph *graph, const struct op_addresses *addresses,
                 struct error *err) {
     struct backend_needs needs = {0};
-    struct op_addresses other = *site;
+    struct op_addresses other = *addresses;
     other.outputs = s->outputs;
     if (s->ref->table->query(s->ref, graph, &s->op, &needs, err) != 0)
         return -1;
@@ -29,7 +29,7 @@ static int bind(struct shadow *s, const struct graph *graph, const struct op_add
         if (s->op.outputs[i] == TENSOR_NONE)
             continue;
         s->tensors[i] = graph->tensors[s->op.outputs[i]];
-        s->own[i] = site->outputs[i];
+        s->own[i] = addresses->outputs[i];
         s->outputs[i] = calloc(1, tensor_bytes(&s->tensors[i]) + 1);
         if (s->outputs[i] == NULL)
             return error_no_memory(err, "a second opinion");
@@ -38,7 +38,7 @@ static int bind(struct shadow *s, const struct graph *graph, const struct op_add
 }
 
 struct shadow *shadow_bind(struct backend *ref, const struct graph *graph, const struct op *op,
-                           const struct op_addresses *site, struct error *err) {
+                           const struct op_addresses *addresses, struct error *err) {
     struct shadow *s = calloc(1, sizeof(*s));
     if (s == NULL) {
         (void)error_no_memory(err, "a second opinion");
@@ -46,7 +46,7 @@ struct shadow *shadow_bind(struct backend *ref, const struct graph *graph, const
     }
     s->ref = ref;
     s->op = *op;
-    if (bind(s, graph, site, err) == 0)
+    if (bind(s, graph, addresses, err) == 0)
         return s;
     shadow_done(s);
     return NULL;

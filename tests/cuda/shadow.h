@@ -10,7 +10,7 @@ struct shadow;
 
 /* REF outlives it. NULL and ERR where there is no memory. */
 struct shadow *shadow_bind(struct backend *ref, const struct graph *graph, const struct op *op,
-                           const struct op_addresses *site, struct error *err);
+                           const struct op_addresses *addresses, struct error *err);
 int shadow_run(struct shadow *shadow, struct error *err);
 /* Behind the operator's own run: the worst of its outputs, as parity_error (ops/parity.h). */
 double shadow_error(const struct shadow *shadow);

@@ -160,13 +160,13 @@ static int carry_saved(struct op_graph *g, const struct op *op, struct memory *m
 static int bind_and_run(struct op_graph *g, const struct op *op, struct memory *m,
                         struct error *err) {
     const struct backend_table *table = m->backend->table;
-    struct op_addresses site = {.inputs = m->in,
-                                .outputs = m->out,
-                                .scratch = m->scratch,
-                                .saved = m->saved,
-                                .packed = m->packed,
-                                .rows = m->rows};
-    if (table->bind(m->backend, &g->graph, op, &site, &m->bound, err) != 0 ||
+    struct op_addresses addresses = {.inputs = m->in,
+                                     .outputs = m->out,
+                                     .scratch = m->scratch,
+                                     .saved = m->saved,
+                                     .packed = m->packed,
+                                     .rows = m->rows};
+    if (table->bind(m->backend, &g->graph, op, &addresses, &m->bound, err) != 0 ||
         carry_saved(g, op, m, true, err) != 0)
         return -1;
     if (m->bound.refresh.run != NULL && m->bound.refresh.run(m->bound.refresh.context, err) != 0)

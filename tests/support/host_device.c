@@ -101,7 +101,7 @@ static int query(struct backend *backend, const struct graph *graph, const struc
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct host_device *d = of(backend);
     int number = (int)(op - graph->ops);
@@ -110,7 +110,8 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     struct device_step *s = calloc(1, sizeof(*s));
     if (s == NULL)
         return error_no_memory(err, "a step");
-    if (count_call(d, err) != 0 || d->ref->table->bind(d->ref, graph, op, site, &inner, err) != 0) {
+    if (count_call(d, err) != 0 ||
+        d->ref->table->bind(d->ref, graph, op, addresses, &inner, err) != 0) {
         free(s);
         return -1;
     }
@@ -118,13 +119,13 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
                               .inner = inner.step,
                               .number = number,
                               .forward = op->forward >= 0 ? op->forward : number,
-                              .saved = site->saved,
-                              .narrow = site->narrow};
+                              .saved = addresses->saved,
+                              .narrow = addresses->narrow};
     ret_bound->step = (struct bound_step){.run = run_step, .context = s};
     if (!packs(op))
         return 0;
-    s->packed = site->packed;
-    s->weights = site->inputs[1];
+    s->packed = addresses->packed;
+    s->weights = addresses->inputs[1];
     s->weight_count = (size_t)tensor_count(&graph->tensors[op->inputs[1]]);
     ret_bound->refresh = (struct bound_step){.run = refresh_step, .context = s};
     return 0;

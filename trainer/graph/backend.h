@@ -22,7 +22,7 @@ struct sgd_rule; /* math/sgd.h */
 struct op;       /* graph/op.h */
 struct backend;
 
-/* Alignment of every address in a site. */
+/* Alignment of every address that an operator is bound to. */
 enum { BACKEND_ALIGNMENT = 64 };
 
 /* Rounds BYTES up so that what follows them stays aligned. */
@@ -235,7 +235,7 @@ struct backend_table {
     /* Binds the operator to addresses. `step.context` is freed once, with `release`; the refresh
      * step may share it. */
     int (*bind)(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err);
     /* Called after the refresh steps of a program, which may have postponed work until here. May be
      * NULL. */

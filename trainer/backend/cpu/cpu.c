@@ -73,7 +73,7 @@ static void release(struct backend *backend, void *context) {
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     const struct cpu *cpu = (const struct cpu *)backend;
     const struct cpu_operator *row = cpu_operator(op->kind);
@@ -81,8 +81,9 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     if (row == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "the cpu backend has no %s", op_name(op->kind));
     parallel_set_threads(cpu->threads);
-    int result = row_prefix_has(graph, op) ? row_prefix_bind(row, cpu, graph, op, site, &bound, err)
-                                           : row->bind(cpu, graph, op, site, &bound, err);
+    int result = row_prefix_has(graph, op)
+                     ? row_prefix_bind(row, cpu, graph, op, addresses, &bound, err)
+                     : row->bind(cpu, graph, op, addresses, &bound, err);
     if (result != 0) {
         release(backend, bound.step.context);
         return add_context(err, graph, op);

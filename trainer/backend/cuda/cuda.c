@@ -34,9 +34,9 @@ static int query_one(struct backend *backend, const struct graph *graph, const s
 }
 
 static int bind_one(struct backend *backend, const struct graph *graph, const struct op *op,
-                    const struct op_addresses *site, struct backend_bound *ret_bound,
+                    const struct op_addresses *addresses, struct backend_bound *ret_bound,
                     struct error *err) {
-    return cuda_rule(op->kind)->bind(cuda_of(backend), graph, op, site, ret_bound, err);
+    return cuda_rule(op->kind)->bind(cuda_of(backend), graph, op, addresses, ret_bound, err);
 }
 
 static int refreshed(struct backend *backend, struct error *err) {
@@ -58,11 +58,11 @@ static int query(struct backend *backend, const struct graph *graph, const struc
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     return cuda_row_prefix_has(cuda_of(backend), &one, graph, op)
-               ? cuda_row_prefix_bind(cuda_of(backend), &one, graph, op, site, ret_bound, err)
-               : bind_one(backend, graph, op, site, ret_bound, err);
+               ? cuda_row_prefix_bind(cuda_of(backend), &one, graph, op, addresses, ret_bound, err)
+               : bind_one(backend, graph, op, addresses, ret_bound, err);
 }
 
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {

@@ -55,7 +55,7 @@ static void done(struct cuda_step *step) {
 
 int cuda_row_prefix_bind(struct cuda *cuda, const struct cuda_row_prefix_of *of,
                          const struct graph *graph, const struct op *op,
-                         const struct op_addresses *site, struct backend_bound *ret_bound,
+                         const struct op_addresses *addresses, struct backend_bound *ret_bound,
                          struct error *err) {
     const int64_t capacity = row_prefix_capacity(graph, op);
     struct rows_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
@@ -63,13 +63,13 @@ int cuda_row_prefix_bind(struct cuda *cuda, const struct cuda_row_prefix_of *of,
         return -1;
     s->step.done = done;
     s->of = of;
-    s->choice.count = site->rows;
+    s->choice.count = addresses->rows;
     ret_bound->step = (struct bound_step){run, s};
     for (int i = 0; i < ROW_PARTS; i++) {
         struct row_prefix part;
         row_prefix_make(&part, graph, op, row_prefix_rows(capacity, i));
         s->choice.rows[i] = (int32_t)row_prefix_rows(capacity, i);
-        if (of->bind(&cuda->base, &part.graph, &part.op, site, &s->bound[i], err) != 0)
+        if (of->bind(&cuda->base, &part.graph, &part.op, addresses, &s->bound[i], err) != 0)
             return -1;
     }
     /* Packed weights do not depend on the number of rows. */

@@ -15,7 +15,7 @@ struct cuda_row_prefix_of {
     int (*query)(struct backend *backend, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err);
     int (*bind)(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err);
     void (*release)(struct backend *backend, void *context);
 };
@@ -29,7 +29,7 @@ int cuda_row_prefix_query(struct cuda *cuda, const struct cuda_row_prefix_of *of
 /* The context begins with a struct cuda_step. */
 int cuda_row_prefix_bind(struct cuda *cuda, const struct cuda_row_prefix_of *of,
                          const struct graph *graph, const struct op *op,
-                         const struct op_addresses *site, struct backend_bound *ret_bound,
+                         const struct op_addresses *addresses, struct backend_bound *ret_bound,
                          struct error *err);
 
 #endif

@@ -68,7 +68,7 @@ static int query(struct backend *backend, const struct graph *graph, const struc
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     (void)backend;
     struct ref_step *step = calloc(1, sizeof(*step));
@@ -76,11 +76,11 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
         return error_no_memory(err, "an operator");
     step->call.op = *op;
     step->call.dtype = graph->dtype;
-    double *scratch = site->scratch;
+    double *scratch = addresses->scratch;
     for (int i = 0; i < OP_INPUTS_MAX; i++) {
         if (op->inputs[i] == TENSOR_NONE)
             continue;
-        step->in[i] = site->inputs[i];
+        step->in[i] = addresses->inputs[i];
         step->in_type[i] = graph->tensors[op->inputs[i]].dtype;
         step->call.in_shape[i] = graph->tensors[op->inputs[i]].shape;
         step->call.in[i] = scratch;
@@ -89,7 +89,7 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     for (int i = 0; i < OP_OUTPUTS_MAX; i++) {
         if (op->outputs[i] == TENSOR_NONE)
             continue;
-        step->out[i] = site->outputs[i];
+        step->out[i] = addresses->outputs[i];
         step->out_type[i] = graph->tensors[op->outputs[i]].dtype;
         step->call.out_shape[i] = graph->tensors[op->outputs[i]].shape;
         step->call.out[i] = scratch;

@@ -109,16 +109,16 @@ static int bind_one(struct program *program, int number, void *const *addresses,
         if (op->outputs[i] != TENSOR_NONE)
             outputs[i] = addresses[op->outputs[i]];
     int saver = op->forward >= 0 ? op->forward : number;
-    struct op_addresses site = {.inputs = inputs,
-                                .outputs = outputs,
-                                .scratch =
-                                    block_address(program, program->plan.scratch_block[number]),
-                                .saved = block_address(program, program->plan.saved_block[saver]),
-                                .packed = program->needs[number].packed == 0 ? NULL : packed,
-                                .rows = op->rows == TENSOR_NONE ? NULL : addresses[op->rows],
-                                .narrow = program->store->narrow};
+    struct op_addresses own = {.inputs = inputs,
+                               .outputs = outputs,
+                               .scratch =
+                                   block_address(program, program->plan.scratch_block[number]),
+                               .saved = block_address(program, program->plan.saved_block[saver]),
+                               .packed = program->needs[number].packed == 0 ? NULL : packed,
+                               .rows = op->rows == TENSOR_NONE ? NULL : addresses[op->rows],
+                               .narrow = program->store->narrow};
     struct backend_bound *bound = &program->bound[number];
-    if (program->backend->table->bind(program->backend, program->graph, op, &site, bound, err) != 0)
+    if (program->backend->table->bind(program->backend, program->graph, op, &own, bound, err) != 0)
         return error_wrap(err, "%s %s", op_name(op->kind), op->name);
     program->steps[program->step_count++] = bound->step;
     return 0;

@@ -59,19 +59,20 @@ static void done(void *context) {
 }
 
 int row_prefix_bind(const struct cpu_operator *row, const struct cpu *cpu,
-                    const struct graph *graph, const struct op *op, const struct op_addresses *site,
-                    struct backend_bound *ret_bound, struct error *err) {
+                    const struct graph *graph, const struct op *op,
+                    const struct op_addresses *addresses, struct backend_bound *ret_bound,
+                    struct error *err) {
     const int64_t capacity = row_prefix_capacity(graph, op);
     struct bucket_op *bound = cpu_step_new(cpu, sizeof *bound, run, done, ret_bound, err);
     if (bound == NULL)
         return -1;
-    bound->count = site->rows;
+    bound->count = addresses->rows;
     bound->packed = -1;
     for (int i = 0; i < BUCKETS; i++) {
         struct row_prefix part;
         bound->rows[i] = row_prefix_rows(capacity, i);
         row_prefix_make(&part, graph, op, bound->rows[i]);
-        if (row->bind(cpu, &part.graph, &part.op, site, &bound->bound[i], err) != 0)
+        if (row->bind(cpu, &part.graph, &part.op, addresses, &bound->bound[i], err) != 0)
             return -1;
         if (bound->bound[i].refresh.run != NULL)
             ret_bound->refresh = (struct bound_step){.run = refresh, .context = bound};

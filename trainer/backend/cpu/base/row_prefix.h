@@ -17,7 +17,8 @@ int row_prefix_query(const struct cpu_operator *row, const struct cpu *cpu,
                      const struct graph *graph, const struct op *op,
                      struct backend_needs *ret_needs, struct error *err);
 int row_prefix_bind(const struct cpu_operator *row, const struct cpu *cpu,
-                    const struct graph *graph, const struct op *op, const struct op_addresses *site,
-                    struct backend_bound *ret_bound, struct error *err);
+                    const struct graph *graph, const struct op *op,
+                    const struct op_addresses *addresses, struct backend_bound *ret_bound,
+                    struct error *err);
 
 #endif

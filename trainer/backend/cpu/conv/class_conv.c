@@ -158,7 +158,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static struct class_op *new_op(const struct cpu *cpu, const struct graph *graph,
-                               const struct op *op, const struct op_addresses *site,
+                               const struct op *op, const struct op_addresses *addresses,
                                int (*run)(void *, struct error *), struct backend_bound *ret_bound,
                                struct error *err) {
     struct class_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
@@ -169,50 +169,50 @@ static struct class_op *new_op(const struct cpu *cpu, const struct graph *graph,
     bound->rows = (size_t)x->shape.dim[0];
     bound->pixels = (size_t)(x->shape.dim[1] * x->shape.dim[2]);
     bound->channels = (size_t)x->shape.dim[3];
-    bound->own = site->scratch;
+    bound->own = addresses->scratch;
     bound->own_bytes = own_bytes(&x->shape);
     bound->parts = (float *)(void *)(bound->own + (size_t)cpu->threads * bound->own_bytes);
     return bound;
 }
 
 static int bind_forward(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                        const struct op_addresses *site, struct backend_bound *ret_bound,
+                        const struct op_addresses *addresses, struct backend_bound *ret_bound,
                         struct error *err) {
-    struct class_op *bound = new_op(cpu, graph, op, site, run_forward, ret_bound, err);
+    struct class_op *bound = new_op(cpu, graph, op, addresses, run_forward, ret_bound, err);
     if (bound == NULL)
         return -1;
-    bound->x = site->inputs[CLASS_CONV_X];
-    bound->w = site->inputs[CLASS_CONV_W];
-    bound->b = site->inputs[CLASS_CONV_B];
-    bound->label = site->inputs[CLASS_CONV_LABEL];
-    bound->logits = site->outputs[CLASS_CONV_Y];
+    bound->x = addresses->inputs[CLASS_CONV_X];
+    bound->w = addresses->inputs[CLASS_CONV_W];
+    bound->b = addresses->inputs[CLASS_CONV_B];
+    bound->label = addresses->inputs[CLASS_CONV_LABEL];
+    bound->logits = addresses->outputs[CLASS_CONV_Y];
     return 0;
 }
 
 static int bind_data(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                      struct error *err) {
-    struct class_op *bound = new_op(cpu, graph, op, site, run_data, ret_bound, err);
+    struct class_op *bound = new_op(cpu, graph, op, addresses, run_data, ret_bound, err);
     if (bound == NULL)
         return -1;
-    bound->dy = site->inputs[CLASS_CONV_GRAD_DATA_DY];
-    bound->w = site->inputs[CLASS_CONV_GRAD_DATA_W];
-    bound->label = site->inputs[CLASS_CONV_GRAD_DATA_LABEL];
-    bound->dx = site->outputs[0];
+    bound->dy = addresses->inputs[CLASS_CONV_GRAD_DATA_DY];
+    bound->w = addresses->inputs[CLASS_CONV_GRAD_DATA_W];
+    bound->label = addresses->inputs[CLASS_CONV_GRAD_DATA_LABEL];
+    bound->dx = addresses->outputs[0];
     return 0;
 }
 
 static int bind_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                       const struct op_addresses *site, struct backend_bound *ret_bound,
+                       const struct op_addresses *addresses, struct backend_bound *ret_bound,
                        struct error *err) {
-    struct class_op *bound = new_op(cpu, graph, op, site, run_weight, ret_bound, err);
+    struct class_op *bound = new_op(cpu, graph, op, addresses, run_weight, ret_bound, err);
     if (bound == NULL)
         return -1;
-    bound->dy = site->inputs[CLASS_CONV_GRAD_WEIGHT_DY];
-    bound->x = site->inputs[CLASS_CONV_GRAD_WEIGHT_X];
-    bound->label = site->inputs[CLASS_CONV_GRAD_WEIGHT_LABEL];
-    bound->dw = site->outputs[CLASS_CONV_GRAD_WEIGHT_DW];
-    bound->db = site->outputs[CLASS_CONV_GRAD_WEIGHT_DB];
+    bound->dy = addresses->inputs[CLASS_CONV_GRAD_WEIGHT_DY];
+    bound->x = addresses->inputs[CLASS_CONV_GRAD_WEIGHT_X];
+    bound->label = addresses->inputs[CLASS_CONV_GRAD_WEIGHT_LABEL];
+    bound->dw = addresses->outputs[CLASS_CONV_GRAD_WEIGHT_DW];
+    bound->db = addresses->outputs[CLASS_CONV_GRAD_WEIGHT_DB];
     bound->classes = (size_t)cpu_output(graph, op, CLASS_CONV_GRAD_WEIGHT_DB)->shape.dim[0];
     return 0;
 }

@@ -140,34 +140,34 @@ static const struct conv_args grad_data_args = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIG
                                                 DNNL_ARG_DIFF_SRC};
 
 static int bind_call(struct conv *conv, struct conv_plan *plan, const struct conv_tensors *t,
-                     const struct conv_args *args, const struct op_addresses *site,
+                     const struct conv_args *args, const struct op_addresses *addresses,
                      struct error *err) {
     const struct cpu *cpu = conv->step.cpu;
     bool forward = args == &forward_args;
-    char *scratch = site->scratch;
-    void *weights = plan->packs ? site->packed : site->inputs[1];
+    char *scratch = addresses->scratch;
+    void *weights = plan->packs ? addresses->packed : addresses->inputs[1];
     if (plan->packs && dnn_call_pack(&conv->reorder, cpu, t->x->dtype, plan->master,
-                                     site->inputs[1], plan->chosen, weights, err) != 0)
+                                     addresses->inputs[1], plan->chosen, weights, err) != 0)
         return -1;
     if (dnn_call_init(&conv->call, plan->desc, err) != 0 ||
         dnn_call_tensor(&conv->call, cpu, args->first, forward ? plan->x : plan->y,
-                        forward ? t->x : t->y, site->inputs[0], &scratch, err) != 0 ||
+                        forward ? t->x : t->y, addresses->inputs[0], &scratch, err) != 0 ||
         dnn_call_arg(&conv->call, cpu, args->second, plan->chosen, weights, err) != 0)
         return -1;
     if (!forward && t->x->shape.dim[3] != t->w->shape.dim[3]) {
         size_t wide = dnn_wide_bytes(cpu, t->x);
-        conv->cleared = wide > 0 ? scratch : site->outputs[0];
+        conv->cleared = wide > 0 ? scratch : addresses->outputs[0];
         conv->cleared_bytes = wide > 0 ? wide : tensor_bytes(t->x);
     }
     if (dnn_call_tensor(&conv->call, cpu, args->result, forward ? plan->y : plan->x,
-                        forward ? t->y : t->x, site->outputs[0], &scratch, err) != 0)
+                        forward ? t->y : t->x, addresses->outputs[0], &scratch, err) != 0)
         return -1;
     return dnn_call_arg(&conv->call, cpu, DNNL_ARG_SCRATCHPAD,
                         dnn_chosen(plan->desc, dnnl_query_scratchpad_md), scratch, err);
 }
 
 static int bind_with(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                      struct error *err) {
     struct conv *conv = cpu_step_new(cpu, sizeof *conv, run, done, ret_bound, err);
     if (conv == NULL)
@@ -177,7 +177,7 @@ static int bind_with(const struct cpu *cpu, const struct graph *graph, const str
     int result = conv_plan_make(&plan, cpu, &t, op, err);
     if (result == 0)
         result = bind_call(conv, &plan, &t, op->kind == OP_CONV2D ? &forward_args : &grad_data_args,
-                           site, err);
+                           addresses, err);
     if (result == 0 && plan.packs)
         ret_bound->refresh = (struct bound_step){.run = run_refresh, .context = conv};
     conv_plan_done(&plan);

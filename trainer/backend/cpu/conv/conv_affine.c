@@ -98,40 +98,42 @@ static void done(void *context) {
 }
 
 static int bind_calls(struct affine *a, const struct affine_plan *p, const struct graph *graph,
-                      const struct op *op, const struct op_addresses *site, struct error *err) {
+                      const struct op *op, const struct op_addresses *addresses,
+                      struct error *err) {
     const struct cpu *cpu = a->step.cpu;
     const struct tensor *x = cpu_input(graph, op, AFFINE_X), *y = cpu_output(graph, op, 0);
     const_dnnl_memory_desc_t w = dnn_chosen(p->desc, dnnl_query_weights_md);
-    void *packed = (char *)site->packed + conv_fold_bytes(graph, op);
-    char *scratch = site->scratch;
+    void *packed = (char *)addresses->packed + conv_fold_bytes(graph, op);
+    char *scratch = addresses->scratch;
     if (dnn_call_pack(&a->reorder, cpu, x->dtype, p->master, a->fold.weights, w, packed, err) !=
             0 ||
         dnn_call_init(&a->call, p->desc, err) != 0 ||
-        dnn_call_tensor(&a->call, cpu, DNNL_ARG_SRC, p->x, x, site->inputs[AFFINE_X], &scratch,
+        dnn_call_tensor(&a->call, cpu, DNNL_ARG_SRC, p->x, x, addresses->inputs[AFFINE_X], &scratch,
                         err) != 0 ||
         dnn_call_arg(&a->call, cpu, DNNL_ARG_WEIGHTS, w, packed, err) != 0 ||
         dnn_call_arg(&a->call, cpu, DNNL_ARG_BIAS, p->bias, a->fold.bias, err) != 0 ||
-        dnn_call_tensor(&a->call, cpu, DNNL_ARG_DST, p->y, y, site->outputs[0], &scratch, err) != 0)
+        dnn_call_tensor(&a->call, cpu, DNNL_ARG_DST, p->y, y, addresses->outputs[0], &scratch,
+                        err) != 0)
         return -1;
     if (op->inputs[AFFINE_SIDE] != TENSOR_NONE &&
-        dnn_call_tensor(&a->call, cpu, DNN_ARG_ADDED, p->y, y, site->inputs[AFFINE_SIDE], &scratch,
-                        err) != 0)
+        dnn_call_tensor(&a->call, cpu, DNN_ARG_ADDED, p->y, y, addresses->inputs[AFFINE_SIDE],
+                        &scratch, err) != 0)
         return -1;
     return dnn_call_arg(&a->call, cpu, DNNL_ARG_SCRATCHPAD,
                         dnn_chosen(p->desc, dnnl_query_scratchpad_md), scratch, err);
 }
 
 static int bind_affine(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                       const struct op_addresses *site, struct backend_bound *ret_bound,
+                       const struct op_addresses *addresses, struct backend_bound *ret_bound,
                        struct error *err) {
     struct affine *a = cpu_step_new(cpu, sizeof *a, run, done, ret_bound, err);
     if (a == NULL)
         return -1;
-    conv_fold_place(&a->fold, graph, op, site);
+    conv_fold_place(&a->fold, graph, op, addresses);
     struct affine_plan p = {0};
     int result = plan_make(&p, cpu, graph, op, err);
     if (result == 0)
-        result = bind_calls(a, &p, graph, op, site, err);
+        result = bind_calls(a, &p, graph, op, addresses, err);
     ret_bound->refresh = (struct bound_step){.run = refresh, .context = a};
     plan_done(&p);
     return result;

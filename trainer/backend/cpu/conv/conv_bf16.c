@@ -83,12 +83,12 @@ size_t conv_bf16_packed(const struct conv_bf16 *conv) {
                           : winograd_weight_bytes(conv->winograd.in, conv->winograd.out);
 }
 
-void conv_bf16_place(struct conv_bf16 *conv, const struct op_addresses *site, char *scratch) {
-    conv->point.x = conv->winograd.x = site->inputs[0];
-    conv->point.y = conv->winograd.y = site->outputs[0];
-    conv->point.weights = conv->winograd.weights = site->packed;
-    conv->pack.w = site->inputs[1];
-    conv->pack.weights = site->packed;
+void conv_bf16_place(struct conv_bf16 *conv, const struct op_addresses *addresses, char *scratch) {
+    conv->point.x = conv->winograd.x = addresses->inputs[0];
+    conv->point.y = conv->winograd.y = addresses->outputs[0];
+    conv->point.weights = conv->winograd.weights = addresses->packed;
+    conv->pack.w = addresses->inputs[1];
+    conv->pack.weights = addresses->packed;
     conv->winograd.scratch = scratch;
 }
 
@@ -178,13 +178,13 @@ static int refresh(void *context, struct error *err) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct bound_conv *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
         return -1;
     conv_bf16_plan(&bound->conv, cpu, graph, op);
-    conv_bf16_place(&bound->conv, site, site->scratch);
+    conv_bf16_place(&bound->conv, addresses, addresses->scratch);
     ret_bound->refresh = (struct bound_step){.run = refresh, .context = bound};
     return 0;
 }

@@ -29,7 +29,7 @@ void conv_bf16_plan(struct conv_bf16 *conv, const struct cpu *cpu, const struct 
                     const struct op *op);
 size_t conv_bf16_packed(const struct conv_bf16 *conv);
 /* Sets the addresses of tensors and scratch (`scratch` bytes per thread, aligned to 64). */
-void conv_bf16_place(struct conv_bf16 *conv, const struct op_addresses *site, char *scratch);
+void conv_bf16_place(struct conv_bf16 *conv, const struct op_addresses *addresses, char *scratch);
 /* Returns the rows of the result that UNIT computes. */
 void conv_bf16_rows(const struct conv_bf16 *conv, size_t unit, size_t *ret_begin, size_t *ret_end);
 /* Winograd: computes lines [begin, end) of tiles on thread THREAD; returns the first pixel of a

@@ -116,12 +116,12 @@ static char *behind(const void *base, size_t bytes) {
 }
 
 static int bind_part(struct weight *weight, size_t number, const struct cut *cut,
-                     const struct conv_plan *plan, const struct op_addresses *site, char *scratch,
-                     struct error *err) {
+                     const struct conv_plan *plan, const struct op_addresses *addresses,
+                     char *scratch, struct error *err) {
     const struct cpu *cpu = weight->step.cpu;
     struct dnn_call *call = &weight->parts.part[number].call;
-    void *dy = behind(site->inputs[0], tensor_bytes(&cut->y) * number);
-    void *x = behind(site->inputs[1], tensor_bytes(&cut->x) * number);
+    void *dy = behind(addresses->inputs[0], tensor_bytes(&cut->y) * number);
+    void *x = behind(addresses->inputs[1], tensor_bytes(&cut->x) * number);
     if (dnn_call_init(call, plan->desc, err) != 0 ||
         dnn_call_tensor(call, cpu, DNNL_ARG_DIFF_DST, plan->y, &cut->y, dy, &scratch, err) != 0 ||
         dnn_call_tensor(call, cpu, DNNL_ARG_SRC, plan->x, &cut->x, x, &scratch, err) != 0 ||
@@ -133,11 +133,13 @@ static int bind_part(struct weight *weight, size_t number, const struct cut *cut
 }
 
 static int bind_all(struct weight *weight, const struct cut *cut, const struct conv_plan *plan,
-                    const struct op_addresses *site, struct error *err) {
+                    const struct op_addresses *addresses, struct error *err) {
     size_t values = values_of(plan);
-    char *sums = site->scratch;
-    weight->sums = (struct parts){
-        .cpu = weight->step.cpu, .first = site->outputs[0], .values = values, .parts = cut->parts};
+    char *sums = addresses->scratch;
+    weight->sums = (struct parts){.cpu = weight->step.cpu,
+                                  .first = addresses->outputs[0],
+                                  .values = values,
+                                  .parts = cut->parts};
     if (plan->packs) {
         weight->sums.first = (float *)(void *)sums;
         sums += parts_stride(values);
@@ -148,18 +150,19 @@ static int bind_all(struct weight *weight, const struct cut *cut, const struct c
     if (cut->divided)
         dnn_parts_begin();
     for (size_t i = 0; i < cut->parts && result == 0; i++)
-        result = bind_part(weight, i, cut, plan, site,
+        result = bind_part(weight, i, cut, plan, addresses,
                            scratch + part_scratch(weight->step.cpu, cut, plan) * i, err);
     dnn_parts_end(weight->step.cpu);
     if (result != 0)
         return -1;
-    return !plan->packs ? 0
-                        : dnn_call_reorder(&weight->reorder, weight->step.cpu, plan->chosen,
-                                           weight->sums.first, plan->master, site->outputs[0], err);
+    return !plan->packs
+               ? 0
+               : dnn_call_reorder(&weight->reorder, weight->step.cpu, plan->chosen,
+                                  weight->sums.first, plan->master, addresses->outputs[0], err);
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct weight *weight = cpu_step_new(cpu, sizeof *weight, run, done, ret_bound, err);
     if (weight == NULL)
@@ -172,7 +175,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     weight->parts.count = cut.parts;
     int result = plan_part(&plan, cpu, &cut, op, err);
     if (result == 0)
-        result = bind_all(weight, &cut, &plan, site, err);
+        result = bind_all(weight, &cut, &plan, addresses, err);
     conv_plan_done(&plan);
     return result;
 }

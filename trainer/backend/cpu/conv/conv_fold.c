@@ -15,22 +15,22 @@ size_t conv_fold_bytes(const struct graph *graph, const struct op *op) {
 }
 
 void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site) {
+                     const struct op_addresses *addresses) {
     const struct tensor *w = cpu_input(graph, op, AFFINE_W);
-    *fold = (struct conv_fold){.weights = site->inputs[AFFINE_W],
-                               .bias = site->inputs[AFFINE_BIAS],
-                               .w = site->inputs[AFFINE_W],
-                               .gamma = site->inputs[AFFINE_GAMMA],
-                               .beta = site->inputs[AFFINE_BETA],
-                               .mean = site->inputs[AFFINE_MEAN],
-                               .variance = site->inputs[AFFINE_VARIANCE],
+    *fold = (struct conv_fold){.weights = addresses->inputs[AFFINE_W],
+                               .bias = addresses->inputs[AFFINE_BIAS],
+                               .w = addresses->inputs[AFFINE_W],
+                               .gamma = addresses->inputs[AFFINE_GAMMA],
+                               .beta = addresses->inputs[AFFINE_BETA],
+                               .mean = addresses->inputs[AFFINE_MEAN],
+                               .variance = addresses->inputs[AFFINE_VARIANCE],
                                .outputs = (size_t)w->shape.dim[0],
                                .epsilon = op->attr.epsilon};
     fold->row = (size_t)tensor_count(w) / fold->outputs;
     if (fold->gamma == NULL)
         return;
-    fold->bias = site->packed;
-    fold->weights = (float *)(void *)((char *)site->packed + bias_bytes(w));
+    fold->bias = addresses->packed;
+    fold->weights = (float *)(void *)((char *)addresses->packed + bias_bytes(w));
 }
 
 static void refresh_output(void *context, int thread, size_t o) {

@@ -16,7 +16,7 @@ struct conv_fold {
 /* Returns a multiple of BACKEND_ALIGNMENT; 0 without a norm. */
 size_t conv_fold_bytes(const struct graph *graph, const struct op *op);
 void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site);
+                     const struct op_addresses *addresses);
 /* Updates `weights` and `bias`. */
 void conv_fold_refresh(struct conv_fold *fold, const struct cpu *cpu);
 

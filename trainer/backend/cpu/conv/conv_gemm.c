@@ -190,13 +190,13 @@ static int refresh(void *context, struct error *err) {
 }
 
 static void place(struct conv_gemm *conv, const struct graph *graph, const struct op *op,
-                  const struct op_addresses *site) {
-    char *packed = site->packed;
-    const float *w = site->inputs[1];
+                  const struct op_addresses *addresses) {
+    char *packed = addresses->packed;
+    const float *w = addresses->inputs[1];
     bool affine = op->kind == OP_CONV2D_AFFINE;
-    conv->scratch = site->scratch;
+    conv->scratch = addresses->scratch;
     if (affine) {
-        conv_fold_place(&conv->fold, graph, op, site);
+        conv_fold_place(&conv->fold, graph, op, addresses);
         packed += conv_fold_bytes(graph, op);
         w = conv->fold.weights;
     }
@@ -206,21 +206,21 @@ static void place(struct conv_gemm *conv, const struct graph *graph, const struc
         class->rows.weights = class->pack.weights = (float *)(void *)packed;
         packed +=
             backend_aligned(conv->step.cpu->loops->conv_rows_weights(&class->pack) * sizeof(float));
-        class->rows.x = site->inputs[0];
-        class->rows.y = site->outputs[0];
+        class->rows.x = addresses->inputs[0];
+        class->rows.y = addresses->outputs[0];
         class->rows.bias = affine ? conv->fold.bias : NULL;
-        class->rows.side = affine ? site->inputs[AFFINE_SIDE] : NULL;
+        class->rows.side = affine ? addresses->inputs[AFFINE_SIDE] : NULL;
     }
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct conv_gemm *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
     if (conv == NULL)
         return -1;
     plan(conv, cpu, graph, op);
-    place(conv, graph, op, site);
+    place(conv, graph, op, addresses);
     ret_bound->refresh = (struct bound_step){.run = refresh, .context = conv};
     return 0;
 }

@@ -14,7 +14,7 @@ struct conv_kernel {
     int (*query)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err);
     int (*bind)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err);
 };
 

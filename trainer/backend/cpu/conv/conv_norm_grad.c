@@ -88,41 +88,42 @@ static int refresh(void *context, struct error *err) {
 }
 
 /* The coefficients are the branch's factors a, b and c. */
-static void place_branch(struct fused *fused, const struct op_addresses *site, int index) {
+static void place_branch(struct fused *fused, const struct op_addresses *addresses, int index) {
     struct norm_grad_branch *branch = &fused->branch[index];
     int in = index == 0 ? GRAD_DATA_NORM_GAMMA : GRAD_DATA_NORM_GAMMA2;
     int out = index == 0 ? GRAD_DATA_NORM_DGAMMA : GRAD_DATA_NORM_DGAMMA2;
-    *branch = (struct norm_grad_branch){.gamma = site->inputs[in],
-                                        .beta = site->inputs[in + 1],
-                                        .mean = site->inputs[in + 2],
-                                        .invstd = site->inputs[in + 3],
-                                        .dgamma = site->outputs[out],
-                                        .dbeta = site->outputs[out + 1]};
-    norm_grad_place(fused->step.cpu, fused->channels, site->scratch, index, branch);
-    branch->a = site->outputs[out + 2];
+    *branch = (struct norm_grad_branch){.gamma = addresses->inputs[in],
+                                        .beta = addresses->inputs[in + 1],
+                                        .mean = addresses->inputs[in + 2],
+                                        .invstd = addresses->inputs[in + 3],
+                                        .dgamma = addresses->outputs[out],
+                                        .dbeta = addresses->outputs[out + 1]};
+    norm_grad_place(fused->step.cpu, fused->channels, addresses->scratch, index, branch);
+    branch->a = addresses->outputs[out + 2];
     branch->b = branch->a + fused->channels;
     branch->c = branch->b + fused->channels;
 }
 
-static struct norm_backward norm_of(const struct fused *fused, const struct op_addresses *site) {
+static struct norm_backward norm_of(const struct fused *fused,
+                                    const struct op_addresses *addresses) {
     return (struct norm_backward){.elem = ELEM_BF16,
                                   .channels = fused->channels,
                                   .relu = true,
-                                  .dy = site->outputs[GRAD_DATA_NORM_G],
-                                  .dy2 = site->inputs[GRAD_DATA_NORM_SHORTCUT],
-                                  .x = site->inputs[GRAD_DATA_NORM_X],
-                                  .other = site->inputs[GRAD_DATA_NORM_SIDE],
+                                  .dy = addresses->outputs[GRAD_DATA_NORM_G],
+                                  .dy2 = addresses->inputs[GRAD_DATA_NORM_SHORTCUT],
+                                  .x = addresses->inputs[GRAD_DATA_NORM_X],
+                                  .other = addresses->inputs[GRAD_DATA_NORM_SIDE],
                                   .scale = fused->branch[0].scale,
                                   .shift = fused->branch[0].shift,
                                   .mean = fused->branch[0].mean,
                                   .other_scale = fused->branch[1].scale,
                                   .other_shift = fused->branch[1].shift,
                                   .other_mean = fused->branch[1].mean,
-                                  .dz = site->outputs[GRAD_DATA_NORM_G]};
+                                  .dz = addresses->outputs[GRAD_DATA_NORM_G]};
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct fused *fused = cpu_step_new(cpu, sizeof *fused, run, NULL, ret_bound, err);
     if (fused == NULL)
@@ -131,12 +132,13 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     fused->rows = cpu_rows(g);
     fused->channels = cpu_channels(g);
     fused->branches = is_dual(op) ? 2 : 1;
-    fused->scratch = site->scratch;
+    fused->scratch = addresses->scratch;
     for (int i = 0; i < fused->branches; i++)
-        place_branch(fused, site, i);
-    fused->norm = norm_of(fused, site);
+        place_branch(fused, addresses, i);
+    fused->norm = norm_of(fused, addresses);
     conv_bf16_plan(&fused->conv, cpu, graph, op);
-    conv_bf16_place(&fused->conv, site, fused->scratch + norm_grad_scratch(cpu, fused->channels));
+    conv_bf16_place(&fused->conv, addresses,
+                    fused->scratch + norm_grad_scratch(cpu, fused->channels));
     fused->conv.point.soon[0] = fused->norm.x;
     fused->conv.point.soon[1] = fused->norm.dy2;
     fused->conv.point.soon[2] = fused->norm.other;
@@ -170,23 +172,23 @@ static int run_apply(void *context, struct error *err) {
 }
 
 static int bind_apply(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                      const struct op_addresses *site, struct backend_bound *ret_bound,
+                      const struct op_addresses *addresses, struct backend_bound *ret_bound,
                       struct error *err) {
     struct apply *apply = cpu_step_new(cpu, sizeof *apply, run_apply, NULL, ret_bound, err);
     if (apply == NULL)
         return -1;
     const struct tensor *g = cpu_input(graph, op, 0);
     size_t channels = cpu_channels(&g->shape);
-    const float *coefficients = site->inputs[2];
+    const float *coefficients = addresses->inputs[2];
     apply->rows = cpu_rows(&g->shape);
     apply->norm = (struct norm_backward){.elem = cpu_elem(g->dtype),
                                          .channels = channels,
-                                         .dy = site->inputs[0],
-                                         .x = site->inputs[1],
+                                         .dy = addresses->inputs[0],
+                                         .x = addresses->inputs[1],
                                          .a = coefficients,
                                          .b = coefficients + channels,
                                          .c = coefficients + 2 * channels,
-                                         .dx = site->outputs[0]};
+                                         .dx = addresses->outputs[0]};
     return 0;
 }
 

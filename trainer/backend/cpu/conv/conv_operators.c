@@ -35,9 +35,9 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
-    return conv_kernel_of(cpu, graph, op)->bind(cpu, graph, op, site, ret_bound, err);
+    return conv_kernel_of(cpu, graph, op)->bind(cpu, graph, op, addresses, ret_bound, err);
 }
 
 /* Not if the plain convolution uses our own kernel, which has no such epilogue. */

@@ -194,12 +194,12 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
-static void place(struct conv_weight *conv, const struct op_addresses *site) {
-    conv->part.dy = site->inputs[0];
-    conv->part.x = site->inputs[1];
-    conv->scratch = site->scratch;
+static void place(struct conv_weight *conv, const struct op_addresses *addresses) {
+    conv->part.dy = addresses->inputs[0];
+    conv->part.x = addresses->inputs[1];
+    conv->scratch = addresses->scratch;
     conv->sums = (struct parts){.cpu = conv->step.cpu,
-                                .first = site->outputs[0],
+                                .first = addresses->outputs[0],
                                 .others = conv->scratch +
                                           conv->scratch_bytes * (size_t)conv->step.cpu->threads,
                                 .values = conv->result,
@@ -207,24 +207,24 @@ static void place(struct conv_weight *conv, const struct op_addresses *site) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct conv_weight *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
     if (conv == NULL)
         return -1;
     lay_out(conv, cpu, graph, op);
-    place(conv, site);
+    place(conv, addresses);
     return 0;
 }
 
 static int bind_gemm(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                      struct error *err) {
     struct conv_weight *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
     if (conv == NULL)
         return -1;
     lay_out_gemm(conv, cpu, graph, op);
-    place(conv, site);
+    place(conv, addresses);
     return 0;
 }
 

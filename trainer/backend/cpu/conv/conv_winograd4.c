@@ -326,24 +326,24 @@ static int refresh(void *context, struct error *err) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct conv_winograd4 *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
     if (conv == NULL)
         return -1;
     plan(conv, cpu, graph, op);
-    char *packed = site->packed;
-    conv->scratch = site->scratch;
+    char *packed = addresses->packed;
+    conv->scratch = addresses->scratch;
     conv->choice.scratch = own_of(conv, cpu->threads);
-    conv->x = site->inputs[0];
-    conv->end.y = site->outputs[0];
-    conv->pack.w = site->inputs[1];
+    conv->x = addresses->inputs[0];
+    conv->end.y = addresses->outputs[0];
+    conv->pack.w = addresses->inputs[1];
     if (op->kind == OP_CONV2D_AFFINE) {
-        conv_fold_place(&conv->fold, graph, op, site);
+        conv_fold_place(&conv->fold, graph, op, addresses);
         packed += conv_fold_bytes(graph, op);
         conv->pack.w = conv->fold.weights;
         conv->end.bias = conv->fold.bias;
-        conv->end.side = site->inputs[AFFINE_SIDE];
+        conv->end.side = addresses->inputs[AFFINE_SIDE];
     }
     conv->pack.weights = (float *)(void *)packed;
     ret_bound->refresh = (struct bound_step){.run = refresh, .context = conv};

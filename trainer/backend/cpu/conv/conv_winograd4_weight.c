@@ -154,20 +154,20 @@ static int run(void *context, struct error *err) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct conv_winograd4_weight *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
     if (conv == NULL)
         return -1;
     plan(conv, cpu, graph, op);
-    conv->zeros = site->scratch;
+    conv->zeros = addresses->scratch;
     conv->inputs.base = conv->zeros + conv->inputs_at / sizeof(float);
     conv->gradients.base = conv->zeros + conv->gradients_at / sizeof(float);
     conv->sums = conv->zeros + conv->sums_at / sizeof(float);
     conv->choice.scratch = conv->zeros + conv->choice_at / sizeof(float);
-    conv->dy = site->inputs[0];
-    conv->x = site->inputs[1];
-    conv->dw = site->outputs[0];
+    conv->dy = addresses->inputs[0];
+    conv->x = addresses->inputs[1];
+    conv->dw = addresses->outputs[0];
     return 0;
 }
 

@@ -29,7 +29,7 @@ static void done_bias(void *context) {
 }
 
 static int bind_bias(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                      struct error *err) {
     const struct tensor *x = cpu_input(graph, op, 0);
     size_t channels = cpu_channels(&x->shape);
@@ -45,10 +45,10 @@ static int bind_bias(const struct cpu *cpu, const struct graph *graph, const str
     bias->apply = (struct norm_forward){.elem = cpu_elem(x->dtype),
                                         .channels = channels,
                                         .relu = op->attr.relu,
-                                        .x = site->inputs[0],
+                                        .x = addresses->inputs[0],
                                         .scale = bias->ones,
-                                        .shift = site->inputs[1],
-                                        .y = site->outputs[0]};
+                                        .shift = addresses->inputs[1],
+                                        .y = addresses->outputs[0]};
     return 0;
 }
 
@@ -75,7 +75,7 @@ static int run_grad(void *context, struct error *err) {
 }
 
 static int bind_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                      struct error *err) {
     const struct tensor *dy = cpu_input(graph, op, 0);
     struct bias_grad *grad = cpu_step_new(cpu, sizeof *grad, run_grad, NULL, ret_bound, err);
@@ -83,12 +83,12 @@ static int bind_grad(const struct cpu *cpu, const struct graph *graph, const str
         return -1;
     grad->columns = (struct columns){.loops = cpu->loops,
                                      .threads = cpu->threads,
-                                     .x = site->inputs[0],
+                                     .x = addresses->inputs[0],
                                      .elem = cpu_elem(dy->dtype),
                                      .rows = cpu_rows(&dy->shape),
                                      .channels = cpu_channels(&dy->shape),
-                                     .sums = site->outputs[0],
-                                     .partial = site->scratch};
+                                     .sums = addresses->outputs[0],
+                                     .partial = addresses->scratch};
     return 0;
 }
 

@@ -29,7 +29,7 @@ static int run_pointwise(void *context, struct error *err) {
 }
 
 static int bind_pointwise(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                          const struct op_addresses *site, struct backend_bound *ret_bound,
+                          const struct op_addresses *addresses, struct backend_bound *ret_bound,
                           struct error *err) {
     struct pointwise_op *bound =
         cpu_step_new(cpu, sizeof *bound, run_pointwise, NULL, ret_bound, err);
@@ -39,9 +39,9 @@ static int bind_pointwise(const struct cpu *cpu, const struct graph *graph, cons
     bound->function = op_pointwise(op->kind);
     bound->elem = cpu_elem(y->dtype);
     bound->count = (size_t)tensor_count(y);
-    bound->a = site->inputs[0];
-    bound->b = site->inputs[1];
-    bound->y = site->outputs[0];
+    bound->a = addresses->inputs[0];
+    bound->b = addresses->inputs[1];
+    bound->y = addresses->outputs[0];
     return 0;
 }
 

@@ -50,7 +50,7 @@ static int run_bf16(void *context, struct error *err) {
 }
 
 static int bind_image(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                      const struct op_addresses *site, struct backend_bound *ret_bound,
+                      const struct op_addresses *addresses, struct backend_bound *ret_bound,
                       struct error *err) {
     const struct tensor *y = cpu_output(graph, op, 0);
     bool half = y->dtype == DTYPE_BF16;
@@ -60,8 +60,8 @@ static int bind_image(const struct cpu *cpu, const struct graph *graph, const st
         return -1;
     bound->pixels = cpu_rows(&y->shape);
     bound->channels = cpu_channels(&y->shape);
-    bound->image = site->inputs[0];
-    bound->y = site->outputs[0];
+    bound->image = addresses->inputs[0];
+    bound->y = addresses->outputs[0];
     for (int c = 0; c < COLOURS; c++)
         for (int level = 0; level < LEVELS; level++) {
             double value = (level / 255.0 - (double)op->attr.mean[c]) / (double)op->attr.std[c];

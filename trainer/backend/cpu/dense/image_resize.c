@@ -113,7 +113,7 @@ static void set_levels(struct resize_op *bound, const struct op_attr *attr) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct resize_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
@@ -125,10 +125,10 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->width = (size_t)y->shape.dim[2];
     bound->channels = (size_t)y->shape.dim[3];
     bound->bytes = (size_t)cpu_input(graph, op, IMAGE_RESIZE_IMAGE)->shape.dim[1];
-    bound->image = site->inputs[IMAGE_RESIZE_IMAGE];
-    bound->size = site->inputs[IMAGE_RESIZE_SIZE];
-    bound->y = site->outputs[IMAGE_RESIZE_Y];
-    bound->columns = site->scratch;
+    bound->image = addresses->inputs[IMAGE_RESIZE_IMAGE];
+    bound->size = addresses->inputs[IMAGE_RESIZE_SIZE];
+    bound->y = addresses->outputs[IMAGE_RESIZE_Y];
+    bound->columns = addresses->scratch;
     set_levels(bound, &op->attr);
     return 0;
 }

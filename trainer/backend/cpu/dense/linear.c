@@ -220,18 +220,18 @@ struct places {
 };
 
 static struct places find_places(struct linear *linear, const struct graph *graph,
-                                 const struct op *op, const struct op_addresses *site,
+                                 const struct op *op, const struct op_addresses *addresses,
                                  char *scratch) {
     const struct cpu *cpu = linear->step.cpu;
     const struct tensor *first = cpu_input(graph, op, 0), *second = cpu_input(graph, op, 1);
     const struct tensor *result = cpu_output(graph, op, 0);
     struct dnn_call *whole = &linear->whole;
     bool packed = op->kind != OP_LINEAR_GRAD_WEIGHT;
-    struct places at = {.bias = op->kind == OP_LINEAR ? site->inputs[2] : NULL};
-    at.first = dnn_call_values(whole, cpu, first, site->inputs[0], false, &scratch);
-    at.second = packed ? site->packed
-                       : dnn_call_values(whole, cpu, second, site->inputs[1], false, &scratch);
-    at.result = dnn_call_values(whole, cpu, result, site->outputs[0], true, &scratch);
+    struct places at = {.bias = op->kind == OP_LINEAR ? addresses->inputs[2] : NULL};
+    at.first = dnn_call_values(whole, cpu, first, addresses->inputs[0], false, &scratch);
+    at.second = packed ? addresses->packed
+                       : dnn_call_values(whole, cpu, second, addresses->inputs[1], false, &scratch);
+    at.result = dnn_call_values(whole, cpu, result, addresses->outputs[0], true, &scratch);
     at.first_size = dnnl_data_type_size(dnn_type(cpu, first->dtype));
     at.second_size = dnnl_data_type_size(dnn_type(cpu, second->dtype));
     at.result_size = dnnl_data_type_size(dnn_type(cpu, result->dtype));
@@ -270,9 +270,9 @@ static int bind_part(struct dnn_call *call, const struct cpu *cpu, const struct 
 }
 
 static int bind_parts(struct linear *linear, const struct product *p, const struct graph *graph,
-                      const struct op *op, const struct op_addresses *site, char *scratch,
+                      const struct op *op, const struct op_addresses *addresses, char *scratch,
                       struct error *err) {
-    const struct places all = find_places(linear, graph, op, site, scratch);
+    const struct places all = find_places(linear, graph, op, addresses, scratch);
     linear->parts.cpu = linear->step.cpu;
     linear->parts.count = parts_of_all(&p->sizes);
     int result = 0;
@@ -287,22 +287,23 @@ static int bind_parts(struct linear *linear, const struct product *p, const stru
 }
 
 static int bind_reorders(struct linear *linear, const struct product *p, const struct graph *graph,
-                         const struct op *op, const struct op_addresses *site, struct error *err) {
+                         const struct op *op, const struct op_addresses *addresses,
+                         struct error *err) {
     const struct linear_sizes *s = &p->sizes;
     size_t step = (size_t)(part_columns(s) * s->second.column) * sizeof(float);
     for (size_t i = 0; i < s->column_parts; i++) {
         linear->reorders++;
         if (dnn_call_pack(&linear->reorder[i], linear->step.cpu, cpu_input(graph, op, 0)->dtype,
-                          p->master, (char *)site->inputs[1] + step * i,
+                          p->master, (char *)addresses->inputs[1] + step * i,
                           dnn_chosen(p->desc, dnnl_query_weights_md),
-                          (char *)site->packed + packed_of(p) * i, err) != 0)
+                          (char *)addresses->packed + packed_of(p) * i, err) != 0)
             return -1;
     }
     return 0;
 }
 
 static int bind_packed(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                       const struct op_addresses *site, struct backend_bound *ret_bound,
+                       const struct op_addresses *addresses, struct backend_bound *ret_bound,
                        struct error *err) {
     struct linear *linear = cpu_step_new(cpu, sizeof *linear, run, done, ret_bound, err);
     if (linear == NULL)
@@ -310,16 +311,16 @@ static int bind_packed(const struct cpu *cpu, const struct graph *graph, const s
     struct product p = {0};
     int result = product_make(&p, cpu, graph, op, err);
     if (result == 0)
-        result = bind_parts(linear, &p, graph, op, site, site->scratch, err);
+        result = bind_parts(linear, &p, graph, op, addresses, addresses->scratch, err);
     if (result == 0)
-        result = bind_reorders(linear, &p, graph, op, site, err);
+        result = bind_reorders(linear, &p, graph, op, addresses, err);
     ret_bound->refresh = (struct bound_step){.run = run_refresh, .context = linear};
     product_done(&p);
     return result;
 }
 
 static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                            const struct op_addresses *site, struct backend_bound *ret_bound,
+                            const struct op_addresses *addresses, struct backend_bound *ret_bound,
                             struct error *err) {
     struct linear *linear =
         cpu_step_new(cpu, sizeof *linear, run_grad_weight, done, ret_bound, err);
@@ -328,18 +329,18 @@ static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, co
     const struct tensor *dy = cpu_input(graph, op, 0);
     linear->bias = (struct columns){.loops = cpu->loops,
                                     .threads = cpu->threads,
-                                    .x = site->inputs[0],
+                                    .x = addresses->inputs[0],
                                     .elem = cpu_elem(dy->dtype),
                                     .rows = cpu_rows(&dy->shape),
                                     .channels = cpu_channels(&dy->shape),
-                                    .sums = site->outputs[1],
-                                    .partial = site->scratch};
-    char *scratch = (char *)site->scratch +
+                                    .sums = addresses->outputs[1],
+                                    .partial = addresses->scratch};
+    char *scratch = (char *)addresses->scratch +
                     backend_aligned(columns_scratch(linear->bias.rows, linear->bias.channels));
     struct product p = {0};
     int result = product_make(&p, cpu, graph, op, err);
     if (result == 0)
-        result = bind_parts(linear, &p, graph, op, site, scratch, err);
+        result = bind_parts(linear, &p, graph, op, addresses, scratch, err);
     product_done(&p);
     return result;
 }

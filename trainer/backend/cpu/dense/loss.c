@@ -125,7 +125,7 @@ static int run_grad(void *context, struct error *err) {
 }
 
 static int bind_loss(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                      struct error *err) {
     bool gradient = op->kind == OP_SOFTMAX_CROSS_ENTROPY_GRAD;
     struct loss_op *bound =
@@ -137,15 +137,15 @@ static int bind_loss(const struct cpu *cpu, const struct graph *graph, const str
     bound->classes = (size_t)logits->dim[1];
     bound->smoothing = op->attr.label_smoothing;
     bound->scale = op->attr.gradient_scale;
-    bound->logits = site->inputs[0];
-    bound->labels = site->inputs[1];
-    bound->weights = site->inputs[2];
-    bound->rows = site->scratch;
+    bound->logits = addresses->inputs[0];
+    bound->labels = addresses->inputs[1];
+    bound->weights = addresses->inputs[2];
+    bound->rows = addresses->scratch;
     if (gradient) {
-        bound->gradient = site->outputs[0];
+        bound->gradient = addresses->outputs[0];
         bound->elem = cpu_elem(cpu_output(graph, op, 0)->dtype);
     } else {
-        bound->metrics = site->outputs[0];
+        bound->metrics = addresses->outputs[0];
     }
     return 0;
 }

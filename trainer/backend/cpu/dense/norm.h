@@ -63,12 +63,12 @@ void norm_grad_reduce(const struct reduce *reduce, size_t rows,
 int norm_pool_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                     struct backend_needs *ret_needs);
 int norm_pool_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                   const struct op_addresses *site, struct backend_bound *ret_bound,
+                   const struct op_addresses *addresses, struct backend_bound *ret_bound,
                    struct error *err);
 int norm_pool_grad_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                          struct backend_needs *ret_needs);
 int norm_pool_grad_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                        const struct op_addresses *site, struct backend_bound *ret_bound,
+                        const struct op_addresses *addresses, struct backend_bound *ret_bound,
                         struct error *err);
 
 #endif

@@ -41,24 +41,25 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
-static struct norm_branch branch_at(const struct op_addresses *site, int index, bool training) {
+static struct norm_branch branch_at(const struct op_addresses *addresses, int index,
+                                    bool training) {
     int in = index == 0 ? NORM_GAMMA : NORM_GAMMA2;
     int out = index == 0 ? NORM_SAVED_MEAN : NORM_SAVED_MEAN2;
-    struct norm_branch branch = {.x = site->inputs[index == 0 ? NORM_X : NORM_SIDE],
-                                 .gamma = site->inputs[in],
-                                 .beta = site->inputs[in + 1],
-                                 .mean = site->inputs[in + 2],
-                                 .variance = site->inputs[in + 3]};
+    struct norm_branch branch = {.x = addresses->inputs[index == 0 ? NORM_X : NORM_SIDE],
+                                 .gamma = addresses->inputs[in],
+                                 .beta = addresses->inputs[in + 1],
+                                 .mean = addresses->inputs[in + 2],
+                                 .variance = addresses->inputs[in + 3]};
     if (training) {
-        branch.saved_mean = site->outputs[out];
-        branch.saved_invstd = site->outputs[out + 1];
+        branch.saved_mean = addresses->outputs[out];
+        branch.saved_invstd = addresses->outputs[out + 1];
     }
     return branch;
 }
 
 static int bind_as(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                   const struct op_addresses *site, bool training, struct backend_bound *ret_bound,
-                   struct error *err) {
+                   const struct op_addresses *addresses, bool training,
+                   struct backend_bound *ret_bound, struct error *err) {
     struct norm_op *norm = cpu_step_new(cpu, sizeof *norm, run, NULL, ret_bound, err);
     if (norm == NULL)
         return -1;
@@ -69,22 +70,22 @@ static int bind_as(const struct cpu *cpu, const struct graph *graph, const struc
                                     .epsilon = op->attr.epsilon,
                                     .momentum = op->attr.momentum};
     norm->training = training;
-    norm->scratch = site->scratch;
+    norm->scratch = addresses->scratch;
     norm->branches = op->attr.form == NORM_DUAL_ADD_RELU ? 2 : 1;
     for (int i = 0; i < norm->branches; i++) {
-        norm->branch[i] = branch_at(site, i, training);
-        norm_forward_place(cpu, norm->size.channels, site->scratch, i, &norm->branch[i]);
+        norm->branch[i] = branch_at(addresses, i, training);
+        norm_forward_place(cpu, norm->size.channels, addresses->scratch, i, &norm->branch[i]);
     }
     norm->apply = (struct norm_forward){.elem = norm->size.elem,
                                         .channels = norm->size.channels,
                                         .relu = op->attr.form != NORM_PLAIN,
-                                        .x = site->inputs[NORM_X],
+                                        .x = addresses->inputs[NORM_X],
                                         .scale = norm->branch[0].scale,
                                         .shift = norm->branch[0].shift,
-                                        .other = site->inputs[NORM_SIDE],
+                                        .other = addresses->inputs[NORM_SIDE],
                                         .other_scale = norm->branch[1].scale,
                                         .other_shift = norm->branch[1].shift,
-                                        .y = site->outputs[NORM_Y]};
+                                        .y = addresses->outputs[NORM_Y]};
     norm->apply.stream = tensor_bytes(x) > NORM_STREAM_BYTES && norm->size.channels % 16 == 0;
     return 0;
 }
@@ -96,17 +97,17 @@ static int query_training(const struct cpu *cpu, const struct graph *graph, cons
 }
 
 static int bind_training(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                         const struct op_addresses *site, struct backend_bound *ret_bound,
+                         const struct op_addresses *addresses, struct backend_bound *ret_bound,
                          struct error *err) {
     if (op->attr.form == NORM_RELU_MAX_POOL)
-        return norm_pool_bind(cpu, graph, op, site, ret_bound, err);
-    return bind_as(cpu, graph, op, site, true, ret_bound, err);
+        return norm_pool_bind(cpu, graph, op, addresses, ret_bound, err);
+    return bind_as(cpu, graph, op, addresses, true, ret_bound, err);
 }
 
 static int bind_inference(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                          const struct op_addresses *site, struct backend_bound *ret_bound,
+                          const struct op_addresses *addresses, struct backend_bound *ret_bound,
                           struct error *err) {
-    return bind_as(cpu, graph, op, site, false, ret_bound, err);
+    return bind_as(cpu, graph, op, addresses, false, ret_bound, err);
 }
 
 const struct cpu_operator cpu_norm = {NULL, query_training, bind_training};

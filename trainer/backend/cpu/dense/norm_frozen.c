@@ -41,7 +41,7 @@ static int run(void *context, struct error *err) {
 }
 
 static int bind_frozen(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                       const struct op_addresses *site, struct backend_bound *ret_bound,
+                       const struct op_addresses *addresses, struct backend_bound *ret_bound,
                        struct error *err) {
     const struct tensor *dy = cpu_input(graph, op, FROZEN_GRAD_DY);
     size_t channels = cpu_channels(&dy->shape);
@@ -51,19 +51,19 @@ static int bind_frozen(const struct cpu *cpu, const struct graph *graph, const s
     f->rows = cpu_rows(&dy->shape);
     f->epsilon = op->attr.epsilon;
     for (int i = 0; i < 2; i++) {
-        f->gamma[i] = site->inputs[i == 0 ? FROZEN_GRAD_GAMMA : FROZEN_GRAD_GAMMA2];
-        f->variance[i] = site->inputs[i == 0 ? FROZEN_GRAD_VARIANCE : FROZEN_GRAD_VARIANCE2];
+        f->gamma[i] = addresses->inputs[i == 0 ? FROZEN_GRAD_GAMMA : FROZEN_GRAD_GAMMA2];
+        f->variance[i] = addresses->inputs[i == 0 ? FROZEN_GRAD_VARIANCE : FROZEN_GRAD_VARIANCE2];
         f->scale[i] =
-            (float *)(void *)((char *)site->scratch + norm_row_bytes(channels) * (size_t)i);
+            (float *)(void *)((char *)addresses->scratch + norm_row_bytes(channels) * (size_t)i);
     }
     f->backward = (struct frozen_backward){.elem = cpu_elem(dy->dtype),
                                            .channels = channels,
-                                           .dy = site->inputs[FROZEN_GRAD_DY],
-                                           .y = site->inputs[FROZEN_GRAD_Y],
+                                           .dy = addresses->inputs[FROZEN_GRAD_DY],
+                                           .y = addresses->inputs[FROZEN_GRAD_Y],
                                            .scale = f->scale[0],
                                            .side_scale = f->gamma[1] == NULL ? NULL : f->scale[1],
-                                           .dx = site->outputs[FROZEN_GRAD_DX],
-                                           .dside = site->outputs[FROZEN_GRAD_DSIDE]};
+                                           .dx = addresses->outputs[FROZEN_GRAD_DX],
+                                           .dside = addresses->outputs[FROZEN_GRAD_DSIDE]};
     return 0;
 }
 

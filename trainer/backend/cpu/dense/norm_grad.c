@@ -56,25 +56,25 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
-static struct norm_grad_branch branch_at(const struct op_addresses *site, int index) {
+static struct norm_grad_branch branch_at(const struct op_addresses *addresses, int index) {
     int in = index == 0 ? NORM_GRAD_GAMMA : NORM_GRAD_GAMMA2;
     int out = index == 0 ? NORM_GRAD_DGAMMA : NORM_GRAD_DGAMMA2;
-    return (struct norm_grad_branch){.gamma = site->inputs[in],
-                                     .beta = site->inputs[in + 1],
-                                     .mean = site->inputs[in + 2],
-                                     .invstd = site->inputs[in + 3],
-                                     .dgamma = site->outputs[out],
-                                     .dbeta = site->outputs[out + 1]};
+    return (struct norm_grad_branch){.gamma = addresses->inputs[in],
+                                     .beta = addresses->inputs[in + 1],
+                                     .mean = addresses->inputs[in + 2],
+                                     .invstd = addresses->inputs[in + 3],
+                                     .dgamma = addresses->outputs[out],
+                                     .dbeta = addresses->outputs[out + 1]};
 }
 
 /* Inputs of both passes, common to all kinds. */
 static struct norm_backward common_form(const struct grad_op *grad, enum elem elem,
-                                        const struct op_addresses *site) {
+                                        const struct op_addresses *addresses) {
     return (struct norm_backward){.elem = elem,
                                   .channels = grad->channels,
-                                  .dy = site->inputs[NORM_GRAD_DY],
-                                  .dy2 = site->inputs[NORM_GRAD_DY2],
-                                  .x = site->inputs[NORM_GRAD_X],
+                                  .dy = addresses->inputs[NORM_GRAD_DY],
+                                  .dy2 = addresses->inputs[NORM_GRAD_DY2],
+                                  .x = addresses->inputs[NORM_GRAD_X],
                                   .scale = grad->branch[0].scale,
                                   .shift = grad->branch[0].shift,
                                   .mean = grad->branch[0].mean,
@@ -83,10 +83,10 @@ static struct norm_backward common_form(const struct grad_op *grad, enum elem el
                                   .c = grad->branch[0].c};
 }
 
-static void form_dual(struct grad_op *grad, const struct op_addresses *site) {
+static void form_dual(struct grad_op *grad, const struct op_addresses *addresses) {
     struct norm_backward *form = &grad->reduce;
     form->relu = true;
-    form->other = site->inputs[NORM_GRAD_SIDE];
+    form->other = addresses->inputs[NORM_GRAD_SIDE];
     form->other_scale = grad->branch[1].scale;
     form->other_shift = grad->branch[1].shift;
     form->other_mean = grad->branch[1].mean;
@@ -94,13 +94,13 @@ static void form_dual(struct grad_op *grad, const struct op_addresses *site) {
     form->other_b = grad->branch[1].b;
     form->other_c = grad->branch[1].c;
     grad->apply = *form;
-    grad->apply.dother = site->outputs[NORM_GRAD_DSIDE];
+    grad->apply.dother = addresses->outputs[NORM_GRAD_DSIDE];
 }
 
-static void form_join(struct grad_op *grad, const struct op_addresses *site) {
+static void form_join(struct grad_op *grad, const struct op_addresses *addresses) {
     grad->reduce.relu = true;
-    grad->reduce.y = site->inputs[NORM_GRAD_Y];
-    grad->reduce.dz = site->outputs[NORM_GRAD_DSIDE];
+    grad->reduce.y = addresses->inputs[NORM_GRAD_Y];
+    grad->reduce.dz = addresses->outputs[NORM_GRAD_DSIDE];
     grad->apply = grad->reduce;
     grad->apply.dz = NULL;
     if (grad->reduce.dz == NULL)
@@ -111,32 +111,32 @@ static void form_join(struct grad_op *grad, const struct op_addresses *site) {
 }
 
 static int bind_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                      struct error *err) {
     if (op->attr.form == NORM_RELU_MAX_POOL)
-        return norm_pool_grad_bind(cpu, graph, op, site, ret_bound, err);
+        return norm_pool_grad_bind(cpu, graph, op, addresses, ret_bound, err);
     struct grad_op *grad = cpu_step_new(cpu, sizeof *grad, run, NULL, ret_bound, err);
     if (grad == NULL)
         return -1;
     const struct tensor *x = cpu_input(graph, op, NORM_GRAD_X);
     grad->rows = cpu_rows(&x->shape);
     grad->channels = cpu_channels(&x->shape);
-    grad->scratch = site->scratch;
+    grad->scratch = addresses->scratch;
     grad->branches = op->attr.form == NORM_DUAL_ADD_RELU ? 2 : 1;
     for (int i = 0; i < grad->branches; i++) {
-        grad->branch[i] = branch_at(site, i);
-        norm_grad_place(cpu, grad->channels, site->scratch, i, &grad->branch[i]);
+        grad->branch[i] = branch_at(addresses, i);
+        norm_grad_place(cpu, grad->channels, addresses->scratch, i, &grad->branch[i]);
     }
-    grad->reduce = common_form(grad, cpu_elem(x->dtype), site);
+    grad->reduce = common_form(grad, cpu_elem(x->dtype), addresses);
     if (op->attr.form == NORM_DUAL_ADD_RELU) {
-        form_dual(grad, site);
+        form_dual(grad, addresses);
     } else if (op->attr.form == NORM_ADD_RELU) {
-        form_join(grad, site);
+        form_join(grad, addresses);
     } else {
         grad->reduce.relu = op->attr.form == NORM_RELU;
         grad->apply = grad->reduce;
     }
-    grad->apply.dx = site->outputs[NORM_GRAD_DX];
+    grad->apply.dx = addresses->outputs[NORM_GRAD_DX];
     return 0;
 }
 

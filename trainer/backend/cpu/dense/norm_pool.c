@@ -48,7 +48,7 @@ static int run(void *context, struct error *err) {
 }
 
 int norm_pool_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                   const struct op_addresses *site, struct backend_bound *ret_bound,
+                   const struct op_addresses *addresses, struct backend_bound *ret_bound,
                    struct error *err) {
     struct pool_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
@@ -59,21 +59,21 @@ int norm_pool_bind(const struct cpu *cpu, const struct graph *graph, const struc
                                      .channels = cpu_channels(&x->shape),
                                      .epsilon = op->attr.epsilon,
                                      .momentum = op->attr.momentum};
-    bound->branch = (struct norm_branch){.x = site->inputs[NORM_X],
-                                         .gamma = site->inputs[NORM_GAMMA],
-                                         .beta = site->inputs[NORM_BETA],
-                                         .mean = site->inputs[NORM_MEAN],
-                                         .variance = site->inputs[NORM_VARIANCE],
-                                         .saved_mean = site->outputs[NORM_SAVED_MEAN],
-                                         .saved_invstd = site->outputs[NORM_SAVED_INVSTD]};
-    norm_forward_place(cpu, bound->size.channels, site->scratch, 0, &bound->branch);
-    bound->scratch = site->scratch;
+    bound->branch = (struct norm_branch){.x = addresses->inputs[NORM_X],
+                                         .gamma = addresses->inputs[NORM_GAMMA],
+                                         .beta = addresses->inputs[NORM_BETA],
+                                         .mean = addresses->inputs[NORM_MEAN],
+                                         .variance = addresses->inputs[NORM_VARIANCE],
+                                         .saved_mean = addresses->outputs[NORM_SAVED_MEAN],
+                                         .saved_invstd = addresses->outputs[NORM_SAVED_INVSTD]};
+    norm_forward_place(cpu, bound->size.channels, addresses->scratch, 0, &bound->branch);
+    bound->scratch = addresses->scratch;
     bound->pool = pool_of(op, &x->shape, &y->shape, bound->size.elem);
-    bound->pool.x = site->inputs[NORM_X];
+    bound->pool.x = addresses->inputs[NORM_X];
     bound->pool.scale = bound->branch.scale;
     bound->pool.shift = bound->branch.shift;
-    bound->pool.y = site->outputs[NORM_Y];
-    bound->pool.index = site->outputs[NORM_POOL_INDEX];
+    bound->pool.y = addresses->outputs[NORM_Y];
+    bound->pool.index = addresses->outputs[NORM_POOL_INDEX];
     bound->out_rows = (size_t)(y->shape.dim[0] * y->shape.dim[1]);
     return 0;
 }
@@ -150,7 +150,7 @@ static int run_grad(void *context, struct error *err) {
 }
 
 int norm_pool_grad_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                        const struct op_addresses *site, struct backend_bound *ret_bound,
+                        const struct op_addresses *addresses, struct backend_bound *ret_bound,
                         struct error *err) {
     struct pool_grad *grad = cpu_step_new(cpu, sizeof *grad, run_grad, NULL, ret_bound, err);
     if (grad == NULL)
@@ -159,30 +159,30 @@ int norm_pool_grad_bind(const struct cpu *cpu, const struct graph *graph, const 
     const struct tensor *dy = cpu_input(graph, op, NORM_GRAD_DY);
     size_t channels = cpu_channels(&x->shape);
     grad->pool = pool_of(op, &x->shape, &dy->shape, cpu_elem(x->dtype));
-    grad->pool.index = site->inputs[NORM_GRAD_Y];
-    grad->dy = site->inputs[NORM_GRAD_DY];
-    grad->dy2 = site->inputs[NORM_GRAD_DY2];
+    grad->pool.index = addresses->inputs[NORM_GRAD_Y];
+    grad->dy = addresses->inputs[NORM_GRAD_DY];
+    grad->dy2 = addresses->inputs[NORM_GRAD_DY2];
     grad->rows = (size_t)(x->shape.dim[0] * x->shape.dim[1]);
     grad->row_bytes = norm_row_bytes((size_t)(x->shape.dim[2] * x->shape.dim[3]));
-    grad->scratch = site->scratch;
+    grad->scratch = addresses->scratch;
     grad->buffers = grad->scratch + norm_grad_scratch(cpu, channels);
-    grad->branch = (struct norm_grad_branch){.gamma = site->inputs[NORM_GRAD_GAMMA],
-                                             .beta = site->inputs[NORM_GRAD_BETA],
-                                             .mean = site->inputs[NORM_GRAD_MEAN],
-                                             .invstd = site->inputs[NORM_GRAD_INVSTD],
-                                             .dgamma = site->outputs[NORM_GRAD_DGAMMA],
-                                             .dbeta = site->outputs[NORM_GRAD_DBETA]};
-    norm_grad_place(cpu, channels, site->scratch, 0, &grad->branch);
+    grad->branch = (struct norm_grad_branch){.gamma = addresses->inputs[NORM_GRAD_GAMMA],
+                                             .beta = addresses->inputs[NORM_GRAD_BETA],
+                                             .mean = addresses->inputs[NORM_GRAD_MEAN],
+                                             .invstd = addresses->inputs[NORM_GRAD_INVSTD],
+                                             .dgamma = addresses->outputs[NORM_GRAD_DGAMMA],
+                                             .dbeta = addresses->outputs[NORM_GRAD_DBETA]};
+    norm_grad_place(cpu, channels, addresses->scratch, 0, &grad->branch);
     grad->form = (struct norm_backward){.elem = grad->pool.elem,
                                         .channels = channels,
                                         .relu = true,
-                                        .x = site->inputs[NORM_GRAD_X],
+                                        .x = addresses->inputs[NORM_GRAD_X],
                                         .scale = grad->branch.scale,
                                         .shift = grad->branch.shift,
                                         .mean = grad->branch.mean,
                                         .a = grad->branch.a,
                                         .b = grad->branch.b,
                                         .c = grad->branch.c,
-                                        .dx = site->outputs[NORM_GRAD_DX]};
+                                        .dx = addresses->outputs[NORM_GRAD_DX]};
     return 0;
 }

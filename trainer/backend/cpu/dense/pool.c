@@ -39,7 +39,7 @@ static int run_max(void *context, struct error *err) {
 }
 
 static int bind_max(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                    const struct op_addresses *site, struct backend_bound *ret_bound,
+                    const struct op_addresses *addresses, struct backend_bound *ret_bound,
                     struct error *err) {
     struct pool_op *bound = cpu_step_new(cpu, sizeof *bound, run_max, NULL, ret_bound, err);
     if (bound == NULL)
@@ -47,9 +47,9 @@ static int bind_max(const struct cpu *cpu, const struct graph *graph, const stru
     const struct tensor *x = cpu_input(graph, op, 0), *y = cpu_output(graph, op, 0);
     bound->rows = (size_t)(y->shape.dim[0] * y->shape.dim[1]);
     bound->pool = (struct pool){.elem = cpu_elem(x->dtype),
-                                .x = site->inputs[0],
-                                .y = site->outputs[0],
-                                .index = site->outputs[1]};
+                                .x = addresses->inputs[0],
+                                .y = addresses->outputs[0],
+                                .index = addresses->outputs[1]};
     return bind_pool(cpu, op, &x->shape, &y->shape, bound);
 }
 
@@ -70,16 +70,16 @@ static int run_max_grad(void *context, struct error *err) {
 }
 
 static int bind_max_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                         const struct op_addresses *site, struct backend_bound *ret_bound,
+                         const struct op_addresses *addresses, struct backend_bound *ret_bound,
                          struct error *err) {
     struct pool_op *bound = cpu_step_new(cpu, sizeof *bound, run_max_grad, NULL, ret_bound, err);
     if (bound == NULL)
         return -1;
     const struct tensor *dy = cpu_input(graph, op, 0), *dx = cpu_output(graph, op, 0);
     bound->rows = (size_t)(dx->shape.dim[0] * dx->shape.dim[1]);
-    bound->pool = (struct pool){.elem = cpu_elem(dy->dtype), .index = site->inputs[1]};
-    bound->dy = site->inputs[0];
-    bound->dx = site->outputs[0];
+    bound->pool = (struct pool){.elem = cpu_elem(dy->dtype), .index = addresses->inputs[1]};
+    bound->dy = addresses->inputs[0];
+    bound->dx = addresses->outputs[0];
     return bind_pool(cpu, op, &dx->shape, &dy->shape, bound);
 }
 
@@ -127,7 +127,7 @@ static int run_spread(void *context, struct error *err) {
 }
 
 static int bind_mean_with(const struct cpu *cpu, const struct tensor *image,
-                          const struct op_addresses *site,
+                          const struct op_addresses *addresses,
                           int (*run)(void *context, struct error *err),
                           struct backend_bound *ret_bound, struct error *err) {
     struct mean_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
@@ -137,21 +137,21 @@ static int bind_mean_with(const struct cpu *cpu, const struct tensor *image,
     bound->images = (size_t)image->shape.dim[0];
     bound->pixels = (size_t)(image->shape.dim[1] * image->shape.dim[2]);
     bound->channels = cpu_channels(&image->shape);
-    bound->from = site->inputs[0];
-    bound->to = site->outputs[0];
+    bound->from = addresses->inputs[0];
+    bound->to = addresses->outputs[0];
     return 0;
 }
 
 static int bind_avg(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                    const struct op_addresses *site, struct backend_bound *ret_bound,
+                    const struct op_addresses *addresses, struct backend_bound *ret_bound,
                     struct error *err) {
-    return bind_mean_with(cpu, cpu_input(graph, op, 0), site, run_mean, ret_bound, err);
+    return bind_mean_with(cpu, cpu_input(graph, op, 0), addresses, run_mean, ret_bound, err);
 }
 
 static int bind_avg_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                         const struct op_addresses *site, struct backend_bound *ret_bound,
+                         const struct op_addresses *addresses, struct backend_bound *ret_bound,
                          struct error *err) {
-    return bind_mean_with(cpu, cpu_output(graph, op, 0), site, run_spread, ret_bound, err);
+    return bind_mean_with(cpu, cpu_output(graph, op, 0), addresses, run_spread, ret_bound, err);
 }
 
 const struct cpu_operator cpu_max_pool = {NULL, NULL, bind_max};

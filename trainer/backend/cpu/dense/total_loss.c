@@ -37,17 +37,17 @@ static int run(void *context, struct error *err) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct total_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
         return -1;
     bound->images = (size_t)cpu_input(graph, op, TOTAL_LOSS_SIZE)->shape.dim[0];
-    bound->rpn = site->inputs[TOTAL_LOSS_RPN];
-    bound->box = site->inputs[TOTAL_LOSS_BOX];
-    bound->mask = site->inputs[TOTAL_LOSS_MASK];
-    bound->size = site->inputs[TOTAL_LOSS_SIZE];
-    bound->metrics = site->outputs[TOTAL_LOSS_METRICS];
+    bound->rpn = addresses->inputs[TOTAL_LOSS_RPN];
+    bound->box = addresses->inputs[TOTAL_LOSS_BOX];
+    bound->mask = addresses->inputs[TOTAL_LOSS_MASK];
+    bound->size = addresses->inputs[TOTAL_LOSS_SIZE];
+    bound->metrics = addresses->outputs[TOTAL_LOSS_METRICS];
     return 0;
 }
 

@@ -46,7 +46,7 @@ static int run_grad(void *context, struct error *err) {
 }
 
 static int bind_upsample(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                         const struct op_addresses *site, struct backend_bound *ret_bound,
+                         const struct op_addresses *addresses, struct backend_bound *ret_bound,
                          struct error *err) {
     bool add = op->kind == OP_UPSAMPLE_ADD;
     const struct tensor *small = add ? cpu_input(graph, op, 1) : cpu_output(graph, op, 0);
@@ -58,9 +58,9 @@ static int bind_upsample(const struct cpu *cpu, const struct graph *graph, const
     u->rows = (size_t)(small->shape.dim[0] * small->shape.dim[1]);
     u->width = (size_t)small->shape.dim[2];
     u->channels = cpu_channels(&small->shape);
-    u->large = site->inputs[0];
-    u->small = add ? site->inputs[1] : NULL;
-    u->result = site->outputs[0];
+    u->large = addresses->inputs[0];
+    u->small = add ? addresses->inputs[1] : NULL;
+    u->result = addresses->outputs[0];
     return 0;
 }
 

@@ -133,7 +133,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     bool gradient = op->kind == OP_BOX_LOSS_GRAD;
     struct box_op *bound =
@@ -145,17 +145,17 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->classes = (size_t)logits->dim[1];
     bound->beta = (double)op->attr.detect.beta;
     bound->scale = op->attr.gradient_scale;
-    bound->logits = site->inputs[BOX_LOSS_LOGITS];
-    bound->deltas = site->inputs[BOX_LOSS_DELTAS];
-    bound->label = site->inputs[BOX_LOSS_LABEL];
-    bound->target = site->inputs[BOX_LOSS_TARGET];
+    bound->logits = addresses->inputs[BOX_LOSS_LOGITS];
+    bound->deltas = addresses->inputs[BOX_LOSS_DELTAS];
+    bound->label = addresses->inputs[BOX_LOSS_LABEL];
+    bound->target = addresses->inputs[BOX_LOSS_TARGET];
     if (gradient) {
         bound->elem = cpu_elem(cpu_output(graph, op, BOX_LOSS_GRAD_DLOGITS)->dtype);
-        bound->dlogits = site->outputs[BOX_LOSS_GRAD_DLOGITS];
-        bound->ddeltas = site->outputs[BOX_LOSS_GRAD_DDELTAS];
+        bound->dlogits = addresses->outputs[BOX_LOSS_GRAD_DLOGITS];
+        bound->ddeltas = addresses->outputs[BOX_LOSS_GRAD_DDELTAS];
     } else {
-        bound->parts = site->scratch;
-        bound->values = site->outputs[BOX_LOSS_VALUES];
+        bound->parts = addresses->scratch;
+        bound->values = addresses->outputs[BOX_LOSS_VALUES];
     }
     return 0;
 }

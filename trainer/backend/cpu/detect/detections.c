@@ -133,7 +133,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct detect_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
@@ -142,16 +142,16 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->images = (size_t)cpu_input(graph, op, DETECTIONS_BOX)->shape.dim[0];
     bound->proposals = (size_t)cpu_input(graph, op, DETECTIONS_BOX)->shape.dim[1];
     bound->classes = (size_t)cpu_input(graph, op, DETECTIONS_LOGITS)->shape.dim[1];
-    bound->logits = site->inputs[DETECTIONS_LOGITS];
-    bound->deltas = site->inputs[DETECTIONS_DELTAS];
-    bound->box = site->inputs[DETECTIONS_BOX];
-    bound->count = site->inputs[DETECTIONS_COUNT];
-    bound->size = site->inputs[DETECTIONS_SIZE];
-    bound->found_box = site->outputs[DETECTIONS_FOUND_BOX];
-    bound->found_score = site->outputs[DETECTIONS_FOUND_SCORE];
-    bound->found_label = site->outputs[DETECTIONS_FOUND_LABEL];
-    bound->found_count = site->outputs[DETECTIONS_FOUND_COUNT];
-    bound->candidates = site->scratch;
+    bound->logits = addresses->inputs[DETECTIONS_LOGITS];
+    bound->deltas = addresses->inputs[DETECTIONS_DELTAS];
+    bound->box = addresses->inputs[DETECTIONS_BOX];
+    bound->count = addresses->inputs[DETECTIONS_COUNT];
+    bound->size = addresses->inputs[DETECTIONS_SIZE];
+    bound->found_box = addresses->outputs[DETECTIONS_FOUND_BOX];
+    bound->found_score = addresses->outputs[DETECTIONS_FOUND_SCORE];
+    bound->found_label = addresses->outputs[DETECTIONS_FOUND_LABEL];
+    bound->found_count = addresses->outputs[DETECTIONS_FOUND_COUNT];
+    bound->candidates = addresses->scratch;
     bound->room = room_of(graph, op);
     return 0;
 }

@@ -75,7 +75,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     bool gradient = op->kind == OP_MASK_LOSS_GRAD;
     struct mask_op *bound =
@@ -85,16 +85,16 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     const struct shape *logits = &cpu_input(graph, op, MASK_LOSS_LOGITS)->shape;
     bound->rows = (size_t)logits->dim[0];
     bound->pixels = (size_t)(logits->dim[1] * logits->dim[2]);
-    bound->logits = site->inputs[MASK_LOSS_LOGITS];
-    bound->targets = site->inputs[MASK_LOSS_T];
-    bound->count = site->inputs[MASK_LOSS_ROWS];
+    bound->logits = addresses->inputs[MASK_LOSS_LOGITS];
+    bound->targets = addresses->inputs[MASK_LOSS_T];
+    bound->count = addresses->inputs[MASK_LOSS_ROWS];
     if (gradient) {
         bound->elem = cpu_elem(cpu_output(graph, op, MASK_LOSS_GRAD_DLOGITS)->dtype);
         bound->scale = op->attr.gradient_scale;
-        bound->dlogits = site->outputs[MASK_LOSS_GRAD_DLOGITS];
+        bound->dlogits = addresses->outputs[MASK_LOSS_GRAD_DLOGITS];
     } else {
-        bound->parts = site->scratch;
-        bound->value = site->outputs[MASK_LOSS_VALUE];
+        bound->parts = addresses->scratch;
+        bound->value = addresses->outputs[MASK_LOSS_VALUE];
     }
     return 0;
 }

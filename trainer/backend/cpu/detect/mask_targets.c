@@ -143,7 +143,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct mask_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
@@ -153,19 +153,19 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->objects = (size_t)cpu_input(graph, op, MASK_TARGETS_AT)->shape.dim[1];
     bound->table_size = side_of(op);
     bound->rule = rule_of(op);
-    bound->roi = site->inputs[MASK_TARGETS_ROI];
-    bound->match = site->inputs[MASK_TARGETS_MATCH];
-    bound->row = site->inputs[MASK_TARGETS_ROW];
-    bound->at = site->inputs[MASK_TARGETS_AT];
-    bound->size = site->inputs[MASK_TARGETS_SIZE];
-    bound->pool = site->inputs[MASK_TARGETS_BITS];
+    bound->roi = addresses->inputs[MASK_TARGETS_ROI];
+    bound->match = addresses->inputs[MASK_TARGETS_MATCH];
+    bound->row = addresses->inputs[MASK_TARGETS_ROW];
+    bound->at = addresses->inputs[MASK_TARGETS_AT];
+    bound->size = addresses->inputs[MASK_TARGETS_SIZE];
+    bound->pool = addresses->inputs[MASK_TARGETS_BITS];
     bound->cut = bound->rule.aligned;
     bound->least = op->attr.detect.min_side;
-    bound->parts = site->inputs[MASK_TARGETS_PARTS];
-    bound->part = site->inputs[MASK_TARGETS_PART];
-    bound->point = site->inputs[MASK_TARGETS_POINT];
-    bound->targets = site->outputs[MASK_TARGETS_T];
-    bound->own = site->scratch;
+    bound->parts = addresses->inputs[MASK_TARGETS_PARTS];
+    bound->part = addresses->inputs[MASK_TARGETS_PART];
+    bound->point = addresses->inputs[MASK_TARGETS_POINT];
+    bound->targets = addresses->outputs[MASK_TARGETS_T];
+    bound->own = addresses->scratch;
     bound->own_bytes = own_bytes(op);
     return 0;
 }

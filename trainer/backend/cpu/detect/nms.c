@@ -121,7 +121,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct nms_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
@@ -131,10 +131,10 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->room = room_of(&bound->places);
     bound->threshold = op->attr.detect.nms_threshold;
     bound->plus = detect_plus(&op->attr.detect);
-    bound->box = site->inputs[NMS_BOX];
-    bound->score = site->inputs[NMS_SCORE];
-    bound->keep = site->outputs[NMS_KEEP];
-    bound->scratch = site->scratch;
+    bound->box = addresses->inputs[NMS_BOX];
+    bound->score = addresses->inputs[NMS_SCORE];
+    bound->keep = addresses->outputs[NMS_KEEP];
+    bound->scratch = addresses->scratch;
     return 0;
 }
 

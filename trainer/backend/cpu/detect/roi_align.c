@@ -270,7 +270,7 @@ static void set_maps(struct align_op *bound, const void *const *before, void *co
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     bool gradient = is_gradient(op);
     int roi = gradient ? ROI_ALIGN_GRAD_ROI : ROI_ALIGN_ROI;
@@ -289,16 +289,17 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->rows = (size_t)bins->shape.dim[0];
     bound->channels = (size_t)bins->shape.dim[3];
     bound->table_size = widest(&bound->detect);
-    bound->roi = site->inputs[roi];
-    bound->label = site->inputs[roi + 1];
-    bound->row = site->inputs[roi + 2];
-    bound->bins = gradient ? site->inputs[ROI_ALIGN_GRAD_DY] : site->outputs[ROI_ALIGN_Y];
+    bound->roi = addresses->inputs[roi];
+    bound->label = addresses->inputs[roi + 1];
+    bound->row = addresses->inputs[roi + 2];
+    bound->bins = gradient ? addresses->inputs[ROI_ALIGN_GRAD_DY] : addresses->outputs[ROI_ALIGN_Y];
     for (int l = 0; l < ROI_LEVELS_MAX && gradient; l++)
-        before[l] = site->inputs[ROI_ALIGN_GRAD_BEFORE + l];
+        before[l] = addresses->inputs[ROI_ALIGN_GRAD_BEFORE + l];
     set_maps(bound, before,
-             gradient ? site->outputs + ROI_ALIGN_GRAD_DMAP : site->inputs + ROI_ALIGN_MAP);
-    bound->regions = site->scratch;
-    bound->tables = (char *)site->scratch + sizes.regions;
+             gradient ? addresses->outputs + ROI_ALIGN_GRAD_DMAP
+                      : addresses->inputs + ROI_ALIGN_MAP);
+    bound->regions = addresses->scratch;
+    bound->tables = (char *)addresses->scratch + sizes.regions;
     bound->bands = (float *)(void *)(bound->tables + sizes.tables);
     bound->band_bytes = sizes.bands / (size_t)cpu->threads;
     return 0;

@@ -174,7 +174,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct targets_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
@@ -185,17 +185,17 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->proposals = (size_t)box->dim[1];
     bound->objects = (size_t)cpu_input(graph, op, ROI_TARGETS_GT_BOX)->shape.dim[1];
     bound->samples = (size_t)op->attr.detect.samples;
-    bound->box = site->inputs[ROI_TARGETS_BOX];
-    bound->count = site->inputs[ROI_TARGETS_COUNT];
-    bound->gt_box = site->inputs[ROI_TARGETS_GT_BOX];
-    bound->gt_label = site->inputs[ROI_TARGETS_GT_LABEL];
-    bound->gt_count = site->inputs[ROI_TARGETS_GT_COUNT];
-    bound->key = site->inputs[ROI_TARGETS_KEY];
-    bound->roi = site->outputs[ROI_TARGETS_ROI];
-    bound->label = site->outputs[ROI_TARGETS_LABEL];
-    bound->match = site->outputs[ROI_TARGETS_MATCH];
-    bound->target = site->outputs[ROI_TARGETS_TARGET];
-    bound->scratch = site->scratch;
+    bound->box = addresses->inputs[ROI_TARGETS_BOX];
+    bound->count = addresses->inputs[ROI_TARGETS_COUNT];
+    bound->gt_box = addresses->inputs[ROI_TARGETS_GT_BOX];
+    bound->gt_label = addresses->inputs[ROI_TARGETS_GT_LABEL];
+    bound->gt_count = addresses->inputs[ROI_TARGETS_GT_COUNT];
+    bound->key = addresses->inputs[ROI_TARGETS_KEY];
+    bound->roi = addresses->outputs[ROI_TARGETS_ROI];
+    bound->label = addresses->outputs[ROI_TARGETS_LABEL];
+    bound->match = addresses->outputs[ROI_TARGETS_MATCH];
+    bound->target = addresses->outputs[ROI_TARGETS_TARGET];
+    bound->scratch = addresses->scratch;
     bound->picture_bytes = picture_bytes(bound->proposals, bound->objects);
     return 0;
 }
@@ -233,7 +233,7 @@ static int run_rows(void *context, struct error *err) {
 }
 
 static int bind_rows(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *ret_bound,
+                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                      struct error *err) {
     struct rows_op *bound = cpu_step_new(cpu, sizeof *bound, run_rows, NULL, ret_bound, err);
     if (bound == NULL)
@@ -243,12 +243,12 @@ static int bind_rows(const struct cpu *cpu, const struct graph *graph, const str
     bound->picture_slots = (size_t)label->shape.dim[1];
     bound->objects = (size_t)cpu_input(graph, op, MASK_ROWS_AT)->shape.dim[1];
     bound->rows = (size_t)cpu_output(graph, op, MASK_ROWS_ROW)->shape.dim[0];
-    bound->label = site->inputs[MASK_ROWS_LABEL];
-    bound->match = site->inputs[MASK_ROWS_MATCH];
-    bound->at = site->inputs[MASK_ROWS_AT];
-    bound->row = site->outputs[MASK_ROWS_ROW];
-    bound->mask_label = site->outputs[MASK_ROWS_MASK_LABEL];
-    bound->count = site->outputs[MASK_ROWS_COUNT];
+    bound->label = addresses->inputs[MASK_ROWS_LABEL];
+    bound->match = addresses->inputs[MASK_ROWS_MATCH];
+    bound->at = addresses->inputs[MASK_ROWS_AT];
+    bound->row = addresses->outputs[MASK_ROWS_ROW];
+    bound->mask_label = addresses->outputs[MASK_ROWS_MASK_LABEL];
+    bound->count = addresses->outputs[MASK_ROWS_COUNT];
     return 0;
 }
 

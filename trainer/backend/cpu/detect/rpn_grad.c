@@ -295,15 +295,15 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct head_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
         return -1;
     describe(graph, op, bound);
-    (void)lay_out(bound, cpu->threads, site->scratch);
-    memcpy(bound->input, site->inputs, sizeof bound->input);
-    memcpy(bound->output, site->outputs, sizeof bound->output);
+    (void)lay_out(bound, cpu->threads, addresses->scratch);
+    memcpy(bound->input, addresses->inputs, sizeof bound->input);
+    memcpy(bound->output, addresses->outputs, sizeof bound->output);
     return 0;
 }
 

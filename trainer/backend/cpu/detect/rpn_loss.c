@@ -105,7 +105,7 @@ static int run_grad(void *context, struct error *err) {
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     bool gradient = op->kind == OP_RPN_LOSS_GRAD;
     struct rpn_loss_op *bound =
@@ -119,23 +119,23 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->scale = op->attr.gradient_scale;
     bound->slots = (size_t)shape_count(samples);
     bound->samples = (size_t)samples->dim[1];
-    bound->index = site->inputs[slot];
-    bound->label = site->inputs[slot + 1];
-    bound->target = site->inputs[slot + 2];
+    bound->index = addresses->inputs[slot];
+    bound->label = addresses->inputs[slot + 1];
+    bound->target = addresses->inputs[slot + 2];
     if (gradient) {
-        bound->logits[0] = site->inputs[RPN_LOSS_GRAD_LOGITS];
-        bound->deltas[0] = site->inputs[RPN_LOSS_GRAD_DELTAS];
-        bound->dlogits = site->outputs[RPN_LOSS_GRAD_DLOGITS];
-        bound->ddeltas = site->outputs[RPN_LOSS_GRAD_DDELTAS];
+        bound->logits[0] = addresses->inputs[RPN_LOSS_GRAD_LOGITS];
+        bound->deltas[0] = addresses->inputs[RPN_LOSS_GRAD_DELTAS];
+        bound->dlogits = addresses->outputs[RPN_LOSS_GRAD_DLOGITS];
+        bound->ddeltas = addresses->outputs[RPN_LOSS_GRAD_DDELTAS];
         bound->anchors = (size_t)tensor_count(cpu_output(graph, op, RPN_LOSS_GRAD_DLOGITS));
         bound->elem = cpu_elem(cpu_output(graph, op, RPN_LOSS_GRAD_DLOGITS)->dtype);
         return 0;
     }
     for (int level = 0; level < bound->grid.levels; level++) {
-        bound->logits[level] = site->inputs[RPN_LOSS_LOGITS + level];
-        bound->deltas[level] = site->inputs[RPN_LOSS_DELTAS + level];
+        bound->logits[level] = addresses->inputs[RPN_LOSS_LOGITS + level];
+        bound->deltas[level] = addresses->inputs[RPN_LOSS_DELTAS + level];
     }
-    bound->losses = site->outputs[RPN_LOSS_VALUES];
+    bound->losses = addresses->outputs[RPN_LOSS_VALUES];
     return 0;
 }
 

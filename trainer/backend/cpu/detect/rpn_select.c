@@ -182,7 +182,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct select_op *bound = cpu_step_new(cpu, sizeof *bound,
                                            op->kind == OP_RPN_TOP_K   ? run_top_k
@@ -198,12 +198,12 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->rule = detect_proposal_rule(&op->attr.detect);
     bound->pictures = (size_t)out->dim[0];
     bound->slots = (size_t)out->dim[1];
-    memcpy(bound->in, site->inputs, sizeof bound->in);
-    memcpy(bound->out, site->outputs, sizeof bound->out);
+    memcpy(bound->in, addresses->inputs, sizeof bound->in);
+    memcpy(bound->out, addresses->outputs, sizeof bound->out);
     bound->pool = pool_of(op, bound->pictures);
     bound->room = room_of(op, bound->pictures);
-    bound->ranks = site->scratch;
-    if (site->scratch != NULL)
+    bound->ranks = addresses->scratch;
+    if (addresses->scratch != NULL)
         bound->nan = (int32_t *)(bound->ranks + bound->room * (size_t)cpu->threads);
     return 0;
 }

@@ -192,7 +192,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *ret_bound,
+                const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
     struct targets_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
@@ -203,15 +203,15 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->plus = detect_plus(&op->attr.detect);
     bound->pictures = (size_t)objects->dim[0];
     bound->slots = (size_t)objects->dim[1];
-    bound->objects = site->inputs[RPN_TARGETS_GT_BOX];
-    bound->count = site->inputs[RPN_TARGETS_GT_COUNT];
-    bound->size = site->inputs[RPN_TARGETS_IMAGE_SIZE];
-    bound->key = site->inputs[RPN_TARGETS_KEY];
-    bound->index = site->outputs[RPN_TARGETS_INDEX];
-    bound->label = site->outputs[RPN_TARGETS_LABEL];
-    bound->target = site->outputs[RPN_TARGETS_TARGET];
-    bound->counts = site->outputs[RPN_TARGETS_COUNT];
-    bound->scratch = site->scratch;
+    bound->objects = addresses->inputs[RPN_TARGETS_GT_BOX];
+    bound->count = addresses->inputs[RPN_TARGETS_GT_COUNT];
+    bound->size = addresses->inputs[RPN_TARGETS_IMAGE_SIZE];
+    bound->key = addresses->inputs[RPN_TARGETS_KEY];
+    bound->index = addresses->outputs[RPN_TARGETS_INDEX];
+    bound->label = addresses->outputs[RPN_TARGETS_LABEL];
+    bound->target = addresses->outputs[RPN_TARGETS_TARGET];
+    bound->counts = addresses->outputs[RPN_TARGETS_COUNT];
+    bound->scratch = addresses->scratch;
     return 0;
 }
 

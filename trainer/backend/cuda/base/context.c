@@ -79,8 +79,9 @@ bool cuda_is_narrowed(const struct graph *graph, const struct tensor *tensor) {
     return tensor->role == TENSOR_PARAMETER && dtype_size(graph->dtype) < sizeof(float);
 }
 
-void *cuda_narrow(const struct graph *graph, const struct op_addresses *site, const void *address) {
-    const struct half_copy *copy = &site->narrow;
+void *cuda_narrow(const struct graph *graph, const struct op_addresses *addresses,
+                  const void *address) {
+    const struct half_copy *copy = &addresses->narrow;
     return (char *)copy->narrow +
            (size_t)((const float *)address - copy->wide) * dtype_size(graph->dtype);
 }

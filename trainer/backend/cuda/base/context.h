@@ -75,7 +75,8 @@ void *cuda_workspace(void *scratch);
 /* Returns whether parameter TENSOR has a half-precision copy (backend.h), and the address of the
  * copy of its values at ADDRESS. */
 bool cuda_is_narrowed(const struct graph *graph, const struct tensor *tensor);
-void *cuda_narrow(const struct graph *graph, const struct op_addresses *site, const void *address);
+void *cuda_narrow(const struct graph *graph, const struct op_addresses *addresses,
+                  const void *address);
 
 /* See narrow_gradient of backend.h: the output of a convolution's weight gradient with channels
  * that cuDNN can use directly. */
@@ -97,7 +98,8 @@ struct cuda_rule {
     int (*query)(struct cuda *cuda, const struct graph *graph, const struct op *op,
                  struct backend_needs *needs, struct error *err);
     int (*bind)(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                const struct op_addresses *site, struct backend_bound *bound, struct error *err);
+                const struct op_addresses *addresses, struct backend_bound *bound,
+                struct error *err);
 };
 
 /* For rules that can work in place and need no memory. */

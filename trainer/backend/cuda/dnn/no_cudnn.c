@@ -49,9 +49,9 @@ static int refuse_query(struct cuda *cuda, const struct graph *graph, const stru
 
 /* Never reached: refused operators are not bound. */
 static int refuse_bind(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                       const struct op_addresses *site, struct backend_bound *bound,
+                       const struct op_addresses *addresses, struct backend_bound *bound,
                        struct error *err) {
-    (void)site, (void)bound;
+    (void)addresses, (void)bound;
     return refuse_query(cuda, graph, op, NULL, err);
 }
 

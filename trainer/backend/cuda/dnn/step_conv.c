@@ -133,15 +133,15 @@ static int run_grad_data_norm(void *context, struct error *err) {
 }
 
 static void fill_coefficients(struct conv_step *s, const struct graph *graph, const struct op *op,
-                              const struct op_addresses *site) {
+                              const struct op_addresses *addresses) {
     const struct tensor *x = cuda_input(graph, op, GRAD_DATA_NORM_X);
     s->coefficients[0] = (struct norm_coefficients_args){
-        .gamma = site->inputs[GRAD_DATA_NORM_GAMMA],
-        .mean = site->inputs[GRAD_DATA_NORM_MEAN],
-        .invstd = site->inputs[GRAD_DATA_NORM_INVSTD],
-        .dgamma = site->outputs[GRAD_DATA_NORM_DGAMMA],
-        .dbeta = site->outputs[GRAD_DATA_NORM_DBETA],
-        .coefficients = site->outputs[GRAD_DATA_NORM_COEFFICIENTS],
+        .gamma = addresses->inputs[GRAD_DATA_NORM_GAMMA],
+        .mean = addresses->inputs[GRAD_DATA_NORM_MEAN],
+        .invstd = addresses->inputs[GRAD_DATA_NORM_INVSTD],
+        .dgamma = addresses->outputs[GRAD_DATA_NORM_DGAMMA],
+        .dbeta = addresses->outputs[GRAD_DATA_NORM_DBETA],
+        .coefficients = addresses->outputs[GRAD_DATA_NORM_COEFFICIENTS],
         .rows = cuda_rows(x),
         .channels = cuda_channels(x),
     };
@@ -149,12 +149,12 @@ static void fill_coefficients(struct conv_step *s, const struct graph *graph, co
     if (op->kind != OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN)
         return;
     s->coefficients[1] = (struct norm_coefficients_args){
-        .gamma = site->inputs[GRAD_DATA_NORM_GAMMA2],
-        .mean = site->inputs[GRAD_DATA_NORM_MEAN2],
-        .invstd = site->inputs[GRAD_DATA_NORM_INVSTD2],
-        .dgamma = site->outputs[GRAD_DATA_NORM_DGAMMA2],
-        .dbeta = site->outputs[GRAD_DATA_NORM_DBETA2],
-        .coefficients = site->outputs[GRAD_DATA_NORM_COEFFICIENTS2],
+        .gamma = addresses->inputs[GRAD_DATA_NORM_GAMMA2],
+        .mean = addresses->inputs[GRAD_DATA_NORM_MEAN2],
+        .invstd = addresses->inputs[GRAD_DATA_NORM_INVSTD2],
+        .dgamma = addresses->outputs[GRAD_DATA_NORM_DGAMMA2],
+        .dbeta = addresses->outputs[GRAD_DATA_NORM_DBETA2],
+        .coefficients = addresses->outputs[GRAD_DATA_NORM_COEFFICIENTS2],
         .rows = cuda_rows(x),
         .channels = cuda_channels(x),
     };
@@ -191,7 +191,7 @@ static void conv_done(struct cuda_step *step) {
 }
 
 static void fill_fold(struct conv_step *s, const struct op *op, const struct tensor *w,
-                      const struct op_addresses *site) {
+                      const struct op_addresses *addresses) {
     int gamma = gamma_slot(op);
     s->fold = (struct fold_args){
         .w = s->arena,
@@ -204,30 +204,31 @@ static void fill_fold(struct conv_step *s, const struct op *op, const struct ten
         .epsilon = (float)op->attr.epsilon,
     };
     if (gamma >= 0) {
-        s->fold.gamma = site->inputs[gamma];
-        s->fold.variance = site->inputs[op->kind == OP_CONV2D_AFFINE ? AFFINE_VARIANCE : gamma + 1];
+        s->fold.gamma = addresses->inputs[gamma];
+        s->fold.variance =
+            addresses->inputs[op->kind == OP_CONV2D_AFFINE ? AFFINE_VARIANCE : gamma + 1];
     }
     if (!has_bias(op))
         return;
-    s->fold.bias = site->inputs[AFFINE_BIAS];
-    s->fold.beta = site->inputs[AFFINE_BETA];
-    s->fold.mean = site->inputs[AFFINE_MEAN];
+    s->fold.bias = addresses->inputs[AFFINE_BIAS];
+    s->fold.beta = addresses->inputs[AFFINE_BETA];
+    s->fold.mean = addresses->inputs[AFFINE_MEAN];
 }
 
 /* Sets the addresses of weights and bias; `packed` of a gradient is in its scratch. */
 static void place_weights(struct conv_step *s, const struct graph *graph, const struct op *op,
-                          const struct op_addresses *site, const struct tensor *w,
+                          const struct op_addresses *addresses, const struct tensor *w,
                           const struct dnn_conv *conv) {
     s->packed = s->arena;
     if (needs_packing(graph, op, w, conv)) {
-        s->packed = site->packed;
+        s->packed = addresses->packed;
         s->packed_bytes = weight_bytes(graph, w, conv);
         s->bias = has_bias(op) ? (char *)s->packed + s->packed_bytes : NULL;
     } else if (reads_narrow(graph, op, w, conv)) {
-        s->packed = cuda_narrow(graph, site, s->arena);
+        s->packed = cuda_narrow(graph, addresses, s->arena);
         s->packed_bytes = (size_t)tensor_count(w) * dtype_size(graph->dtype) / 4 * 4;
         if (has_bias(op))
-            s->bias = cuda_narrow(graph, site, site->inputs[AFFINE_BIAS]);
+            s->bias = cuda_narrow(graph, addresses, addresses->inputs[AFFINE_BIAS]);
     }
 }
 
@@ -241,7 +242,7 @@ static size_t arena_bytes(const struct graph *graph, const struct op *op,
 
 /* Returns the address of ROW's tensor; *RET_SCRATCH: bytes there that tuning may overwrite. */
 static char *operand(const struct conv_step *s, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, const struct conv_row *row,
+                     const struct op_addresses *addresses, const struct conv_row *row,
                      size_t *ret_scratch) {
     *ret_scratch = 0;
     if (row->uid == DNN_UID_W) {
@@ -255,16 +256,16 @@ static char *operand(const struct conv_step *s, const struct graph *graph, const
         return (char *)(row->fill == CONV_ONES ? convs->ones : convs->zeros);
     }
     *ret_scratch = arena_bytes(graph, op, row);
-    return row->output ? site->outputs[row->slot] : site->inputs[row->slot];
+    return row->output ? addresses->outputs[row->slot] : addresses->inputs[row->slot];
 }
 
 /* Every id of the form with its address. */
 static void fill_operands(struct conv_operands *o, const struct conv_step *s,
                           const struct conv_table *form, const struct graph *graph,
-                          const struct op *op, const struct op_addresses *site) {
+                          const struct op *op, const struct op_addresses *addresses) {
     const size_t part_bytes = (size_t)s->in_padded * sizeof(float);
     o->count = 0;
-    o->workspace = cuda_workspace(site->scratch);
+    o->workspace = cuda_workspace(addresses->scratch);
     char *spare = s->spare;
     for (const struct conv_row *row = form->rows; row->uid != 0; row++) {
         int parts = row->parts > 0 ? row->parts : 1;
@@ -273,7 +274,7 @@ static void fill_operands(struct conv_operands *o, const struct conv_step *s,
         if (is_spare(row, op))
             spare += (size_t)parts * part_bytes;
         else
-            address = operand(s, graph, op, site, row, &scratch);
+            address = operand(s, graph, op, addresses, row, &scratch);
         for (int part = 0; part < parts; part++) {
             o->ids[o->count] = row->uid + part;
             o->scratch[o->count] = part == 0 ? scratch : 0;
@@ -283,7 +284,7 @@ static void fill_operands(struct conv_operands *o, const struct conv_step *s,
 }
 
 static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *bound,
+                     const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
     const struct conv_table *form = conv_table(op);
     struct dnn_conv conv = conv_table_shape(form, graph, op);
@@ -301,17 +302,17 @@ static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct 
     s->in = cuda_channels(w);
     s->in_padded = (int)conv.in_channels;
     /* Slot 1 holds the weights wherever they are an input. */
-    s->arena = gradient ? site->outputs[0] : site->inputs[1];
+    s->arena = gradient ? addresses->outputs[0] : addresses->inputs[1];
     bool packs = needs_packing(graph, op, w, &conv);
-    void *behind = (char *)site->scratch + cuda_workspace_bytes((size_t)choice->workspace);
-    place_weights(s, graph, op, site, w, &conv);
+    void *behind = (char *)addresses->scratch + cuda_workspace_bytes((size_t)choice->workspace);
+    place_weights(s, graph, op, addresses, w, &conv);
     if (packs && gradient)
         s->packed = behind;
     if (has_bias(op) || gamma_slot(op) >= 0)
-        fill_fold(s, op, w, site);
+        fill_fold(s, op, w, addresses);
     s->spare = gradient ? NULL : behind;
     struct conv_operands operands;
-    fill_operands(&operands, s, form, graph, op, site);
+    fill_operands(&operands, s, form, graph, op, addresses);
     if (conv_choice_settle(cuda, choice, &operands, err) != 0 ||
         dnn_pack_init(&s->pack, operands.ids, operands.addresses, operands.count,
                       operands.workspace, err) != 0)
@@ -319,7 +320,7 @@ static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct 
     s->plan = &choice->plans.plans[choice->chosen];
     bound->step.run = gradient ? run_grad_weight : run_conv;
     if (form->pattern >= DNN_GRAD_DATA_NORM && op->kind != OP_CONV2D_GRAD_DATA_AFFINE) {
-        fill_coefficients(s, graph, op, site);
+        fill_coefficients(s, graph, op, addresses);
         bound->step.run = run_grad_data_norm;
     }
     if (!gradient && packs)

@@ -75,7 +75,7 @@ static int refresh_backward(void *context, struct error *err) {
 }
 
 static int bind_backward(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                         const struct op_addresses *site, struct backend_bound *bound,
+                         const struct op_addresses *addresses, struct backend_bound *bound,
                          struct error *err) {
     struct backward_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -85,30 +85,30 @@ static int bind_backward(struct cuda *cuda, const struct graph *graph, const str
     bool narrowed = cuda_is_narrowed(graph, cuda_input(graph, op, CONV_BACKWARD_W));
     if (!narrowed)
         bound->refresh = (struct bound_step){refresh_backward, s};
-    s->weights = site->inputs[CONV_BACKWARD_W];
-    s->packed = site->packed;
+    s->weights = addresses->inputs[CONV_BACKWARD_W];
+    s->packed = addresses->packed;
     s->args = (struct conv_backward_args){
         .form = form_of(op),
-        .g = site->inputs[CONV_BACKWARD_G],
-        .z = site->inputs[CONV_BACKWARD_Z],
-        .coefficients = site->inputs[CONV_BACKWARD_COEFFICIENTS],
-        .w = narrowed ? cuda_narrow(graph, site, s->weights) : s->packed,
-        .x = site->inputs[CONV_BACKWARD_X],
-        .y = site->inputs[CONV_BACKWARD_Y],
-        .shortcut = site->inputs[CONV_BACKWARD_SHORTCUT],
-        .scale = site->inputs[CONV_BACKWARD_SCALE],
-        .bias = site->inputs[CONV_BACKWARD_BIAS],
-        .gamma = site->inputs[CONV_BACKWARD_GAMMA],
-        .beta = site->inputs[CONV_BACKWARD_BETA],
-        .mean = site->inputs[CONV_BACKWARD_MEAN],
-        .invstd = site->inputs[CONV_BACKWARD_INVSTD],
-        .dx = site->outputs[CONV_BACKWARD_DX],
-        .dgamma = site->outputs[CONV_BACKWARD_DGAMMA],
-        .dbeta = site->outputs[CONV_BACKWARD_DBETA],
-        .dx_coefficients = site->outputs[CONV_BACKWARD_DX_COEFFICIENTS],
-        .dw = site->outputs[CONV_BACKWARD_DW],
+        .g = addresses->inputs[CONV_BACKWARD_G],
+        .z = addresses->inputs[CONV_BACKWARD_Z],
+        .coefficients = addresses->inputs[CONV_BACKWARD_COEFFICIENTS],
+        .w = narrowed ? cuda_narrow(graph, addresses, s->weights) : s->packed,
+        .x = addresses->inputs[CONV_BACKWARD_X],
+        .y = addresses->inputs[CONV_BACKWARD_Y],
+        .shortcut = addresses->inputs[CONV_BACKWARD_SHORTCUT],
+        .scale = addresses->inputs[CONV_BACKWARD_SCALE],
+        .bias = addresses->inputs[CONV_BACKWARD_BIAS],
+        .gamma = addresses->inputs[CONV_BACKWARD_GAMMA],
+        .beta = addresses->inputs[CONV_BACKWARD_BETA],
+        .mean = addresses->inputs[CONV_BACKWARD_MEAN],
+        .invstd = addresses->inputs[CONV_BACKWARD_INVSTD],
+        .dx = addresses->outputs[CONV_BACKWARD_DX],
+        .dgamma = addresses->outputs[CONV_BACKWARD_DGAMMA],
+        .dbeta = addresses->outputs[CONV_BACKWARD_DBETA],
+        .dx_coefficients = addresses->outputs[CONV_BACKWARD_DX_COEFFICIENTS],
+        .dw = addresses->outputs[CONV_BACKWARD_DW],
         .dw_wide = cuda_output(graph, op, CONV_BACKWARD_DW)->dtype == DTYPE_F32,
-        .partial = site->scratch,
+        .partial = addresses->scratch,
         .rows = sizes.rows,
         .in = sizes.in,
         .out = sizes.out,

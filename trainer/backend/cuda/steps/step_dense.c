@@ -28,24 +28,24 @@ static int run_bias_grad(void *context, struct error *err) {
 }
 
 static struct bias_step *new_bias(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                                  const struct op_addresses *site, struct error *err) {
+                                  const struct op_addresses *addresses, struct error *err) {
     struct bias_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return NULL;
-    s->x = site->inputs[0];
+    s->x = addresses->inputs[0];
     s->rows = cuda_rows(cuda_input(graph, op, 0));
     s->channels = cuda_channels(cuda_input(graph, op, 0));
     return s;
 }
 
 static int bind_bias(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *bound,
+                     const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
-    struct bias_step *s = new_bias(cuda, graph, op, site, err);
+    struct bias_step *s = new_bias(cuda, graph, op, addresses, err);
     if (s == NULL)
         return -1;
-    s->bias = site->inputs[1];
-    s->y = site->outputs[0];
+    s->bias = addresses->inputs[1];
+    s->y = addresses->outputs[0];
     s->relu = op->attr.relu;
     bound->step = (struct bound_step){run_bias, s};
     return 0;
@@ -63,13 +63,13 @@ static int query_bias_grad(struct cuda *cuda, const struct graph *graph, const s
 }
 
 static int bind_bias_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct op_addresses *site, struct backend_bound *bound,
+                          const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
-    struct bias_step *s = new_bias(cuda, graph, op, site, err);
+    struct bias_step *s = new_bias(cuda, graph, op, addresses, err);
     if (s == NULL)
         return -1;
-    s->sums = site->outputs[0];
-    s->partial = site->scratch;
+    s->sums = addresses->outputs[0];
+    s->partial = addresses->scratch;
     bound->step = (struct bound_step){run_bias_grad, s};
     return 0;
 }
@@ -98,16 +98,16 @@ static int run_upsample(void *context, struct error *err) {
 }
 
 static int bind_upsample(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                         const struct op_addresses *site, struct backend_bound *bound,
+                         const struct op_addresses *addresses, struct backend_bound *bound,
                          struct error *err) {
     struct upsample_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
     bool add = op->kind == OP_UPSAMPLE_ADD;
     const struct tensor *small = add ? cuda_input(graph, op, 1) : cuda_output(graph, op, 0);
-    s->large = site->inputs[0];
-    s->small = add ? site->inputs[1] : NULL;
-    s->result = site->outputs[0];
+    s->large = addresses->inputs[0];
+    s->small = add ? addresses->inputs[1] : NULL;
+    s->result = addresses->outputs[0];
     s->rows = (size_t)(small->shape.dim[0] * small->shape.dim[1]);
     s->width = (size_t)small->shape.dim[2];
     s->channels = cuda_channels(small);
@@ -132,20 +132,20 @@ static int run_frozen(void *context, struct error *err) {
 }
 
 static int bind_frozen(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                       const struct op_addresses *site, struct backend_bound *bound,
+                       const struct op_addresses *addresses, struct backend_bound *bound,
                        struct error *err) {
     struct frozen_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
     const struct tensor *dy = cuda_input(graph, op, FROZEN_GRAD_DY);
-    s->args = (struct frozen_grad_args){.dy = site->inputs[FROZEN_GRAD_DY],
-                                        .y = site->inputs[FROZEN_GRAD_Y],
-                                        .gamma = site->inputs[FROZEN_GRAD_GAMMA],
-                                        .variance = site->inputs[FROZEN_GRAD_VARIANCE],
-                                        .gamma2 = site->inputs[FROZEN_GRAD_GAMMA2],
-                                        .variance2 = site->inputs[FROZEN_GRAD_VARIANCE2],
-                                        .dx = site->outputs[FROZEN_GRAD_DX],
-                                        .dside = site->outputs[FROZEN_GRAD_DSIDE],
+    s->args = (struct frozen_grad_args){.dy = addresses->inputs[FROZEN_GRAD_DY],
+                                        .y = addresses->inputs[FROZEN_GRAD_Y],
+                                        .gamma = addresses->inputs[FROZEN_GRAD_GAMMA],
+                                        .variance = addresses->inputs[FROZEN_GRAD_VARIANCE],
+                                        .gamma2 = addresses->inputs[FROZEN_GRAD_GAMMA2],
+                                        .variance2 = addresses->inputs[FROZEN_GRAD_VARIANCE2],
+                                        .dx = addresses->outputs[FROZEN_GRAD_DX],
+                                        .dside = addresses->outputs[FROZEN_GRAD_DSIDE],
                                         .rows = cuda_rows(dy),
                                         .channels = cuda_channels(dy),
                                         .epsilon = (float)op->attr.epsilon};

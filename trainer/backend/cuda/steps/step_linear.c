@@ -96,14 +96,14 @@ static void linear_done(struct cuda_step *step) {
 
 /* Makes a new step with the common members of the three kinds. */
 static struct linear_step *new_step(struct cuda *cuda, const struct graph *graph,
-                                    const struct op *op, const struct op_addresses *site,
+                                    const struct op *op, const struct op_addresses *addresses,
                                     struct error *err) {
     struct linear_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return NULL;
     const struct tensor *w = weights_of(graph, op);
     s->step.done = linear_done;
-    s->workspace = cuda_workspace(site->scratch);
+    s->workspace = cuda_workspace(addresses->scratch);
     s->outputs = (size_t)w->shape.dim[0];
     s->inputs = (int)(tensor_count(w) / w->shape.dim[0]);
     s->batch = (int)(op->kind == OP_LINEAR ? cuda_output(graph, op, 0) : cuda_input(graph, op, 0))
@@ -113,26 +113,27 @@ static struct linear_step *new_step(struct cuda *cuda, const struct graph *graph
 
 /* Forward: y = x w^T + bias; data gradient: dx = dy w. */
 static int bind_linear(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                       const struct op_addresses *site, struct backend_bound *bound,
+                       const struct op_addresses *addresses, struct backend_bound *bound,
                        struct error *err) {
-    struct linear_step *s = new_step(cuda, graph, op, site, err);
+    struct linear_step *s = new_step(cuda, graph, op, addresses, err);
     if (s == NULL)
         return -1;
     bound->step = (struct bound_step){run_product, s};
     bool forward = op->kind == OP_LINEAR;
-    s->weights = site->inputs[1];
-    s->bias = forward ? site->inputs[2] : NULL;
-    s->packed = site->inputs[1];
+    s->weights = addresses->inputs[1];
+    s->bias = forward ? addresses->inputs[2] : NULL;
+    s->packed = addresses->inputs[1];
     if (needs_packing(graph, op))
-        s->packed = site->packed;
+        s->packed = addresses->packed;
     else if (reads_narrow(graph, op))
-        s->packed = cuda_narrow(graph, site, site->inputs[1]);
+        s->packed = cuda_narrow(graph, addresses, addresses->inputs[1]);
     if (packed_bias(graph, op) > 0)
-        s->bias_packed = needs_packing(graph, op) ? (char *)site->packed + packed_weights(graph, op)
-                                                  : cuda_narrow(graph, site, site->inputs[2]);
-    s->a = site->inputs[0];
+        s->bias_packed = needs_packing(graph, op)
+                             ? (char *)addresses->packed + packed_weights(graph, op)
+                             : cuda_narrow(graph, addresses, addresses->inputs[2]);
+    s->a = addresses->inputs[0];
     s->b = s->packed;
-    s->d = site->outputs[0];
+    s->d = addresses->outputs[0];
     struct matmul_shape shape = {
         .rows = s->batch,
         .columns = forward ? (int)s->outputs : s->inputs,
@@ -155,17 +156,17 @@ const struct cuda_rule cuda_linear_rule = {query_linear, bind_linear};
 
 /* dw = dy^T x. */
 static int bind_grad_weight(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                            const struct op_addresses *site, struct backend_bound *bound,
+                            const struct op_addresses *addresses, struct backend_bound *bound,
                             struct error *err) {
-    struct linear_step *s = new_step(cuda, graph, op, site, err);
+    struct linear_step *s = new_step(cuda, graph, op, addresses, err);
     if (s == NULL)
         return -1;
     bound->step = (struct bound_step){run_grad_weight, s};
-    s->a = site->inputs[0];
-    s->b = site->inputs[1];
-    s->d = site->outputs[0];
-    s->dy = site->inputs[0];
-    s->dbias = site->outputs[1];
+    s->a = addresses->inputs[0];
+    s->b = addresses->inputs[1];
+    s->d = addresses->outputs[0];
+    s->dy = addresses->inputs[0];
+    s->dbias = addresses->outputs[1];
     s->column_sums = (float *)(void *)((char *)s->workspace + MATMUL_WORKSPACE);
     struct matmul_shape shape = {
         .rows = (int)s->outputs,

@@ -32,24 +32,24 @@ static int run_loss_grad(void *context, struct error *err) {
 }
 
 static int bind_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *bound,
+                     const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
     struct loss_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
     const struct tensor *logits = cuda_input(graph, op, 0);
-    s->args = (struct loss_args){.logits = site->inputs[0],
-                                 .labels = site->inputs[1],
-                                 .weights = site->inputs[2],
+    s->args = (struct loss_args){.logits = addresses->inputs[0],
+                                 .labels = addresses->inputs[1],
+                                 .weights = addresses->inputs[2],
                                  .batch = (int)cuda_rows(logits),
                                  .classes = cuda_channels(logits),
                                  .smoothing = (float)op->attr.label_smoothing};
     if (op->kind == OP_SOFTMAX_CROSS_ENTROPY) {
-        s->metrics = site->outputs[0];
-        s->partial = site->scratch;
+        s->metrics = addresses->outputs[0];
+        s->partial = addresses->scratch;
         bound->step = (struct bound_step){run_loss, s};
     } else {
-        s->dlogits = site->outputs[0];
+        s->dlogits = addresses->outputs[0];
         s->gradient_scale = (float)op->attr.gradient_scale;
         bound->step = (struct bound_step){run_loss_grad, s};
     }

@@ -18,12 +18,12 @@ struct mask_step {
 
 static struct mask_step *new_step(struct cuda *cuda, const struct graph *graph, const struct op *op,
                                   int (*run)(void *context, struct error *err),
-                                  const struct op_addresses *site, struct backend_bound *bound,
+                                  const struct op_addresses *addresses, struct backend_bound *bound,
                                   struct error *err) {
     struct mask_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return NULL;
-    s->scratch = site->scratch;
+    s->scratch = addresses->scratch;
     bound->step = (struct bound_step){run, s};
     return s;
 }
@@ -40,9 +40,9 @@ static int run_rows(void *context, struct error *err) {
 }
 
 static int bind_rows(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *bound,
+                     const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
-    struct mask_step *s = new_step(cuda, graph, op, run_rows, site, bound, err);
+    struct mask_step *s = new_step(cuda, graph, op, run_rows, addresses, bound, err);
     if (s == NULL)
         return -1;
     const struct tensor *label = cuda_input(graph, op, MASK_ROWS_LABEL);
@@ -51,12 +51,12 @@ static int bind_rows(struct cuda *cuda, const struct graph *graph, const struct 
                                 .picture_slots = (int)label->shape.dim[1],
                                 .objects = (int)cuda_input(graph, op, MASK_ROWS_AT)->shape.dim[1],
                                 .rows = (int)cuda_output(graph, op, MASK_ROWS_ROW)->shape.dim[0],
-                                .label = site->inputs[MASK_ROWS_LABEL],
-                                .match = site->inputs[MASK_ROWS_MATCH],
-                                .at = site->inputs[MASK_ROWS_AT],
-                                .row = site->outputs[MASK_ROWS_ROW],
-                                .mask_label = site->outputs[MASK_ROWS_MASK_LABEL],
-                                .count = site->outputs[MASK_ROWS_COUNT]};
+                                .label = addresses->inputs[MASK_ROWS_LABEL],
+                                .match = addresses->inputs[MASK_ROWS_MATCH],
+                                .at = addresses->inputs[MASK_ROWS_AT],
+                                .row = addresses->outputs[MASK_ROWS_ROW],
+                                .mask_label = addresses->outputs[MASK_ROWS_MASK_LABEL],
+                                .count = addresses->outputs[MASK_ROWS_COUNT]};
     return 0;
 }
 
@@ -69,9 +69,9 @@ static int run_targets(void *context, struct error *err) {
 }
 
 static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                        const struct op_addresses *site, struct backend_bound *bound,
+                        const struct op_addresses *addresses, struct backend_bound *bound,
                         struct error *err) {
-    struct mask_step *s = new_step(cuda, graph, op, run_targets, site, bound, err);
+    struct mask_step *s = new_step(cuda, graph, op, run_targets, addresses, bound, err);
     if (s == NULL)
         return -1;
     s->args.targets = (struct mask_targets_args){
@@ -79,18 +79,18 @@ static int bind_targets(struct cuda *cuda, const struct graph *graph, const stru
         .slots = (int)cuda_input(graph, op, MASK_TARGETS_ROI)->shape.dim[1],
         .objects = (int)cuda_input(graph, op, MASK_TARGETS_AT)->shape.dim[1],
         .bins = op->attr.detect.pooled,
-        .roi = site->inputs[MASK_TARGETS_ROI],
-        .match = site->inputs[MASK_TARGETS_MATCH],
-        .row = site->inputs[MASK_TARGETS_ROW],
-        .at = site->inputs[MASK_TARGETS_AT],
-        .size = site->inputs[MASK_TARGETS_SIZE],
-        .pool = site->inputs[MASK_TARGETS_BITS],
+        .roi = addresses->inputs[MASK_TARGETS_ROI],
+        .match = addresses->inputs[MASK_TARGETS_MATCH],
+        .row = addresses->inputs[MASK_TARGETS_ROW],
+        .at = addresses->inputs[MASK_TARGETS_AT],
+        .size = addresses->inputs[MASK_TARGETS_SIZE],
+        .pool = addresses->inputs[MASK_TARGETS_BITS],
         .cut = (op->attr.detect.flags & DETECT_MASK_POLYGON) != 0,
         .least = op->attr.detect.min_side,
-        .parts = site->inputs[MASK_TARGETS_PARTS],
-        .part = site->inputs[MASK_TARGETS_PART],
-        .point = site->inputs[MASK_TARGETS_POINT],
-        .targets = site->outputs[MASK_TARGETS_T]};
+        .parts = addresses->inputs[MASK_TARGETS_PARTS],
+        .part = addresses->inputs[MASK_TARGETS_PART],
+        .point = addresses->inputs[MASK_TARGETS_POINT],
+        .targets = addresses->outputs[MASK_TARGETS_T]};
     return 0;
 }
 
@@ -124,22 +124,22 @@ static int run_mask_loss_grad(void *context, struct error *err) {
 }
 
 static int bind_mask_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct op_addresses *site, struct backend_bound *bound,
+                          const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
     bool gradient = op->kind == OP_MASK_LOSS_GRAD;
-    struct mask_step *s =
-        new_step(cuda, graph, op, gradient ? run_mask_loss_grad : run_mask_loss, site, bound, err);
+    struct mask_step *s = new_step(cuda, graph, op, gradient ? run_mask_loss_grad : run_mask_loss,
+                                   addresses, bound, err);
     if (s == NULL)
         return -1;
     const struct shape *logits = &cuda_input(graph, op, MASK_LOSS_LOGITS)->shape;
-    s->args.mask_loss = (struct mask_loss_args){.logits = site->inputs[MASK_LOSS_LOGITS],
-                                                .targets = site->inputs[MASK_LOSS_T],
-                                                .count = site->inputs[MASK_LOSS_ROWS],
+    s->args.mask_loss = (struct mask_loss_args){.logits = addresses->inputs[MASK_LOSS_LOGITS],
+                                                .targets = addresses->inputs[MASK_LOSS_T],
+                                                .count = addresses->inputs[MASK_LOSS_ROWS],
                                                 .rows = (int)logits->dim[0],
                                                 .pixels = (int)(logits->dim[1] * logits->dim[2]),
                                                 .gradient_scale = (float)op->attr.gradient_scale};
-    s->values = gradient ? NULL : site->outputs[MASK_LOSS_VALUE];
-    s->gradient = gradient ? site->outputs[MASK_LOSS_GRAD_DLOGITS] : NULL;
+    s->values = gradient ? NULL : addresses->outputs[MASK_LOSS_VALUE];
+    s->gradient = gradient ? addresses->outputs[MASK_LOSS_GRAD_DLOGITS] : NULL;
     return 0;
 }
 
@@ -185,43 +185,43 @@ static int run_conv_grad_weight(void *context, struct error *err) {
 }
 
 static void bind_conv_tensors(struct class_conv_args *args, const struct graph *graph,
-                              const struct op *op, const struct op_addresses *site) {
+                              const struct op *op, const struct op_addresses *addresses) {
     if (op->kind == OP_CLASS_CONV) {
-        args->x = site->inputs[CLASS_CONV_X];
-        args->w = site->inputs[CLASS_CONV_W];
-        args->b = site->inputs[CLASS_CONV_B];
-        args->label = site->inputs[CLASS_CONV_LABEL];
-        args->logits = site->outputs[CLASS_CONV_Y];
+        args->x = addresses->inputs[CLASS_CONV_X];
+        args->w = addresses->inputs[CLASS_CONV_W];
+        args->b = addresses->inputs[CLASS_CONV_B];
+        args->label = addresses->inputs[CLASS_CONV_LABEL];
+        args->logits = addresses->outputs[CLASS_CONV_Y];
     } else if (op->kind == OP_CLASS_CONV_GRAD_DATA) {
-        args->dy = site->inputs[CLASS_CONV_GRAD_DATA_DY];
-        args->w = site->inputs[CLASS_CONV_GRAD_DATA_W];
-        args->label = site->inputs[CLASS_CONV_GRAD_DATA_LABEL];
-        args->dx = site->outputs[0];
+        args->dy = addresses->inputs[CLASS_CONV_GRAD_DATA_DY];
+        args->w = addresses->inputs[CLASS_CONV_GRAD_DATA_W];
+        args->label = addresses->inputs[CLASS_CONV_GRAD_DATA_LABEL];
+        args->dx = addresses->outputs[0];
     } else {
-        args->dy = site->inputs[CLASS_CONV_GRAD_WEIGHT_DY];
-        args->x = site->inputs[CLASS_CONV_GRAD_WEIGHT_X];
-        args->label = site->inputs[CLASS_CONV_GRAD_WEIGHT_LABEL];
-        args->dw = site->outputs[CLASS_CONV_GRAD_WEIGHT_DW];
-        args->db = site->outputs[CLASS_CONV_GRAD_WEIGHT_DB];
-        args->parts = site->scratch;
+        args->dy = addresses->inputs[CLASS_CONV_GRAD_WEIGHT_DY];
+        args->x = addresses->inputs[CLASS_CONV_GRAD_WEIGHT_X];
+        args->label = addresses->inputs[CLASS_CONV_GRAD_WEIGHT_LABEL];
+        args->dw = addresses->outputs[CLASS_CONV_GRAD_WEIGHT_DW];
+        args->db = addresses->outputs[CLASS_CONV_GRAD_WEIGHT_DB];
+        args->parts = addresses->scratch;
         args->classes = (int)cuda_output(graph, op, CLASS_CONV_GRAD_WEIGHT_DB)->shape.dim[0];
     }
 }
 
 static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *bound,
+                     const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
     struct mask_step *s = new_step(cuda, graph, op,
                                    op->kind == OP_CLASS_CONV             ? run_conv
                                    : op->kind == OP_CLASS_CONV_GRAD_DATA ? run_conv_grad_data
                                                                          : run_conv_grad_weight,
-                                   site, bound, err);
+                                   addresses, bound, err);
     if (s == NULL)
         return -1;
     const struct shape *x = &x_of(graph, op)->shape;
     s->args.conv = (struct class_conv_args){
         .rows = (int)x->dim[0], .pixels = (int)(x->dim[1] * x->dim[2]), .channels = (int)x->dim[3]};
-    bind_conv_tensors(&s->args.conv, graph, op, site);
+    bind_conv_tensors(&s->args.conv, graph, op, addresses);
     return 0;
 }
 
@@ -254,28 +254,28 @@ static int run_box_loss_grad(void *context, struct error *err) {
 }
 
 static int bind_box_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                         const struct op_addresses *site, struct backend_bound *bound,
+                         const struct op_addresses *addresses, struct backend_bound *bound,
                          struct error *err) {
     bool gradient = op->kind == OP_BOX_LOSS_GRAD;
-    struct mask_step *s =
-        new_step(cuda, graph, op, gradient ? run_box_loss_grad : run_box_loss, site, bound, err);
+    struct mask_step *s = new_step(cuda, graph, op, gradient ? run_box_loss_grad : run_box_loss,
+                                   addresses, bound, err);
     if (s == NULL)
         return -1;
     const struct shape *logits = &cuda_input(graph, op, BOX_LOSS_LOGITS)->shape;
-    s->args.box_loss = (struct box_loss_args){.logits = site->inputs[BOX_LOSS_LOGITS],
-                                              .deltas = site->inputs[BOX_LOSS_DELTAS],
-                                              .target = site->inputs[BOX_LOSS_TARGET],
-                                              .label = site->inputs[BOX_LOSS_LABEL],
+    s->args.box_loss = (struct box_loss_args){.logits = addresses->inputs[BOX_LOSS_LOGITS],
+                                              .deltas = addresses->inputs[BOX_LOSS_DELTAS],
+                                              .target = addresses->inputs[BOX_LOSS_TARGET],
+                                              .label = addresses->inputs[BOX_LOSS_LABEL],
                                               .rows = (int)logits->dim[0],
                                               .classes = (int)logits->dim[1],
                                               .beta = op->attr.detect.beta,
                                               .gradient_scale = (float)op->attr.gradient_scale,
-                                              .parts = site->scratch};
+                                              .parts = addresses->scratch};
     if (gradient) {
-        s->gradient = site->outputs[BOX_LOSS_GRAD_DLOGITS];
-        s->second = site->outputs[BOX_LOSS_GRAD_DDELTAS];
+        s->gradient = addresses->outputs[BOX_LOSS_GRAD_DLOGITS];
+        s->second = addresses->outputs[BOX_LOSS_GRAD_DDELTAS];
     } else {
-        s->values = site->outputs[BOX_LOSS_VALUES];
+        s->values = addresses->outputs[BOX_LOSS_VALUES];
     }
     return 0;
 }

@@ -25,7 +25,7 @@ static int run_norm(void *context, struct error *err) {
 }
 
 static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *bound,
+                     const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
     struct norm_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -33,14 +33,14 @@ static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct 
     const struct tensor *x = cuda_input(graph, op, NORM_X);
     bool inference = op->kind == OP_BATCH_NORM_INFERENCE;
     s->args = (struct norm_forward_args){
-        .first = {.x = site->inputs[NORM_X],
-                  .gamma = site->inputs[NORM_GAMMA],
-                  .beta = site->inputs[NORM_BETA],
-                  .running_mean = site->inputs[NORM_MEAN],
-                  .running_variance = site->inputs[NORM_VARIANCE],
-                  .mean = inference ? NULL : site->outputs[NORM_SAVED_MEAN],
-                  .invstd = inference ? NULL : site->outputs[NORM_SAVED_INVSTD]},
-        .y = site->outputs[NORM_Y],
+        .first = {.x = addresses->inputs[NORM_X],
+                  .gamma = addresses->inputs[NORM_GAMMA],
+                  .beta = addresses->inputs[NORM_BETA],
+                  .running_mean = addresses->inputs[NORM_MEAN],
+                  .running_variance = addresses->inputs[NORM_VARIANCE],
+                  .mean = inference ? NULL : addresses->outputs[NORM_SAVED_MEAN],
+                  .invstd = inference ? NULL : addresses->outputs[NORM_SAVED_INVSTD]},
+        .y = addresses->outputs[NORM_Y],
         .rows = cuda_rows(x),
         .channels = cuda_channels(x),
         .relu = op->attr.form != NORM_PLAIN,
@@ -48,21 +48,21 @@ static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct 
         .epsilon = (float)op->attr.epsilon,
         .momentum = (float)op->attr.momentum,
         .chunks = cuda_norm_chunks(cuda, x),
-        .partial = site->scratch,
+        .partial = addresses->scratch,
     };
     if (op->attr.form == NORM_DUAL_ADD_RELU)
         s->args.second =
-            (struct norm_args){.x = site->inputs[NORM_SIDE],
-                               .gamma = site->inputs[NORM_GAMMA2],
-                               .beta = site->inputs[NORM_BETA2],
-                               .running_mean = site->inputs[NORM_MEAN2],
-                               .running_variance = site->inputs[NORM_VARIANCE2],
-                               .mean = inference ? NULL : site->outputs[NORM_SAVED_MEAN2],
-                               .invstd = inference ? NULL : site->outputs[NORM_SAVED_INVSTD2]};
+            (struct norm_args){.x = addresses->inputs[NORM_SIDE],
+                               .gamma = addresses->inputs[NORM_GAMMA2],
+                               .beta = addresses->inputs[NORM_BETA2],
+                               .running_mean = addresses->inputs[NORM_MEAN2],
+                               .running_variance = addresses->inputs[NORM_VARIANCE2],
+                               .mean = inference ? NULL : addresses->outputs[NORM_SAVED_MEAN2],
+                               .invstd = inference ? NULL : addresses->outputs[NORM_SAVED_INVSTD2]};
     else if (op->attr.form == NORM_ADD_RELU)
-        s->args.side = site->inputs[NORM_SIDE];
+        s->args.side = addresses->inputs[NORM_SIDE];
     if (op->attr.form == NORM_RELU_MAX_POOL) {
-        s->args.index = site->outputs[NORM_POOL_INDEX];
+        s->args.index = addresses->outputs[NORM_POOL_INDEX];
         s->args.pool = cuda_pool_shape(x, cuda_output(graph, op, NORM_Y), &op->attr.window);
     }
     bound->step = (struct bound_step){run_norm, s};
@@ -93,7 +93,7 @@ static int run_norm_grad(void *context, struct error *err) {
 }
 
 static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct op_addresses *site, struct backend_bound *bound,
+                          const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
     struct norm_grad_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -101,23 +101,23 @@ static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const st
     const struct tensor *x = cuda_input(graph, op, NORM_GRAD_X);
     int channels = cuda_channels(x);
     bool dual = op->attr.form == NORM_DUAL_ADD_RELU;
-    float *coefficients = site->scratch;
+    float *coefficients = addresses->scratch;
     s->args = (struct norm_backward_args){
-        .first = {.x = site->inputs[NORM_GRAD_X],
-                  .gamma = site->inputs[NORM_GRAD_GAMMA],
-                  .beta = site->inputs[NORM_GRAD_BETA],
-                  .mean = site->inputs[NORM_GRAD_MEAN],
-                  .invstd = site->inputs[NORM_GRAD_INVSTD]},
-        .dy = site->inputs[NORM_GRAD_DY],
-        .dy2 = site->inputs[NORM_GRAD_DY2],
-        .y = dual || op->attr.form == NORM_ADD_RELU ? site->inputs[NORM_GRAD_Y] : NULL,
+        .first = {.x = addresses->inputs[NORM_GRAD_X],
+                  .gamma = addresses->inputs[NORM_GRAD_GAMMA],
+                  .beta = addresses->inputs[NORM_GRAD_BETA],
+                  .mean = addresses->inputs[NORM_GRAD_MEAN],
+                  .invstd = addresses->inputs[NORM_GRAD_INVSTD]},
+        .dy = addresses->inputs[NORM_GRAD_DY],
+        .dy2 = addresses->inputs[NORM_GRAD_DY2],
+        .y = dual || op->attr.form == NORM_ADD_RELU ? addresses->inputs[NORM_GRAD_Y] : NULL,
         .relu = op->attr.form != NORM_PLAIN,
-        .dx = site->outputs[NORM_GRAD_DX],
-        .dside = site->outputs[NORM_GRAD_DSIDE],
-        .dgamma = site->outputs[NORM_GRAD_DGAMMA],
-        .dbeta = site->outputs[NORM_GRAD_DBETA],
-        .dgamma2 = site->outputs[NORM_GRAD_DGAMMA2],
-        .dbeta2 = site->outputs[NORM_GRAD_DBETA2],
+        .dx = addresses->outputs[NORM_GRAD_DX],
+        .dside = addresses->outputs[NORM_GRAD_DSIDE],
+        .dgamma = addresses->outputs[NORM_GRAD_DGAMMA],
+        .dbeta = addresses->outputs[NORM_GRAD_DBETA],
+        .dgamma2 = addresses->outputs[NORM_GRAD_DGAMMA2],
+        .dbeta2 = addresses->outputs[NORM_GRAD_DBETA2],
         .rows = cuda_rows(x),
         .channels = channels,
         .chunks = cuda_norm_chunks(cuda, x),
@@ -125,13 +125,13 @@ static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const st
         .partial = coefficients + (ptrdiff_t)6 * channels,
     };
     if (dual)
-        s->args.second = (struct norm_args){.x = site->inputs[NORM_GRAD_SIDE],
-                                            .gamma = site->inputs[NORM_GRAD_GAMMA2],
-                                            .beta = site->inputs[NORM_GRAD_BETA2],
-                                            .mean = site->inputs[NORM_GRAD_MEAN2],
-                                            .invstd = site->inputs[NORM_GRAD_INVSTD2]};
+        s->args.second = (struct norm_args){.x = addresses->inputs[NORM_GRAD_SIDE],
+                                            .gamma = addresses->inputs[NORM_GRAD_GAMMA2],
+                                            .beta = addresses->inputs[NORM_GRAD_BETA2],
+                                            .mean = addresses->inputs[NORM_GRAD_MEAN2],
+                                            .invstd = addresses->inputs[NORM_GRAD_INVSTD2]};
     if (op->attr.form == NORM_RELU_MAX_POOL) {
-        s->args.index = site->inputs[NORM_GRAD_Y];
+        s->args.index = addresses->inputs[NORM_GRAD_Y];
         s->args.pool = cuda_pool_shape(x, cuda_input(graph, op, NORM_GRAD_DY), &op->attr.window);
     }
     bound->step = (struct bound_step){run_norm_grad, s};

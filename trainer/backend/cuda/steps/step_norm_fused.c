@@ -12,7 +12,7 @@ static int run_finalize(void *context, struct error *err) {
 }
 
 static int bind_finalize(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                         const struct op_addresses *site, struct backend_bound *bound,
+                         const struct op_addresses *addresses, struct backend_bound *bound,
                          struct error *err) {
     struct finalize_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -20,16 +20,16 @@ static int bind_finalize(struct cuda *cuda, const struct graph *graph, const str
     const struct shape *x = &op->attr.target;
     int channels = (int)x->dim[x->rank - 1];
     s->args = (struct norm_finalize_args){
-        .sum = site->inputs[NORM_FINALIZE_SUM],
-        .square_sum = site->inputs[NORM_FINALIZE_SQUARE_SUM],
-        .gamma = site->inputs[NORM_FINALIZE_GAMMA],
-        .beta = site->inputs[NORM_FINALIZE_BETA],
-        .running_mean = site->inputs[NORM_FINALIZE_MEAN],
-        .running_variance = site->inputs[NORM_FINALIZE_VARIANCE],
-        .mean = site->outputs[NORM_FINALIZE_SAVED_MEAN],
-        .invstd = site->outputs[NORM_FINALIZE_SAVED_INVSTD],
-        .scale = site->outputs[NORM_FINALIZE_SCALE],
-        .bias = site->outputs[NORM_FINALIZE_BIAS],
+        .sum = addresses->inputs[NORM_FINALIZE_SUM],
+        .square_sum = addresses->inputs[NORM_FINALIZE_SQUARE_SUM],
+        .gamma = addresses->inputs[NORM_FINALIZE_GAMMA],
+        .beta = addresses->inputs[NORM_FINALIZE_BETA],
+        .running_mean = addresses->inputs[NORM_FINALIZE_MEAN],
+        .running_variance = addresses->inputs[NORM_FINALIZE_VARIANCE],
+        .mean = addresses->outputs[NORM_FINALIZE_SAVED_MEAN],
+        .invstd = addresses->outputs[NORM_FINALIZE_SAVED_INVSTD],
+        .scale = addresses->outputs[NORM_FINALIZE_SCALE],
+        .bias = addresses->outputs[NORM_FINALIZE_BIAS],
         .rows = (size_t)(shape_count(x) / channels),
         .channels = channels,
         .epsilon = (float)op->attr.epsilon,
@@ -53,7 +53,7 @@ static int run_apply(void *context, struct error *err) {
 }
 
 static int bind_apply(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                      const struct op_addresses *site, struct backend_bound *bound,
+                      const struct op_addresses *addresses, struct backend_bound *bound,
                       struct error *err) {
     struct apply_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -61,13 +61,13 @@ static int bind_apply(struct cuda *cuda, const struct graph *graph, const struct
     const struct tensor *x = cuda_input(graph, op, FUSED_CONV_X);
     bool dual = op->kind == OP_DUAL_JOIN_APPLY_RELU;
     s->args = (struct norm_apply_args){
-        .x = site->inputs[FUSED_CONV_X],
-        .scale = site->inputs[FUSED_CONV_SCALE],
-        .bias = site->inputs[FUSED_CONV_BIAS],
-        .side = op->kind == OP_NORM_APPLY_RELU ? NULL : site->inputs[FUSED_CONV_SIDE],
-        .scale2 = dual ? site->inputs[FUSED_CONV_SCALE2] : NULL,
-        .bias2 = dual ? site->inputs[FUSED_CONV_BIAS2] : NULL,
-        .y = site->outputs[FUSED_CONV_Y],
+        .x = addresses->inputs[FUSED_CONV_X],
+        .scale = addresses->inputs[FUSED_CONV_SCALE],
+        .bias = addresses->inputs[FUSED_CONV_BIAS],
+        .side = op->kind == OP_NORM_APPLY_RELU ? NULL : addresses->inputs[FUSED_CONV_SIDE],
+        .scale2 = dual ? addresses->inputs[FUSED_CONV_SCALE2] : NULL,
+        .bias2 = dual ? addresses->inputs[FUSED_CONV_BIAS2] : NULL,
+        .y = addresses->outputs[FUSED_CONV_Y],
         .rows = cuda_rows(x),
         .channels = cuda_channels(x),
         .chunks = cuda_norm_chunks(cuda, x),
@@ -90,16 +90,16 @@ static int run_grad_apply(void *context, struct error *err) {
 }
 
 static int bind_grad_apply(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                           const struct op_addresses *site, struct backend_bound *bound,
+                           const struct op_addresses *addresses, struct backend_bound *bound,
                            struct error *err) {
     struct grad_apply_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
     const struct tensor *g = cuda_input(graph, op, 0);
-    s->args = (struct norm_grad_apply_args){.g = site->inputs[0],
-                                            .x = site->inputs[1],
-                                            .coefficients = site->inputs[2],
-                                            .dx = site->outputs[0],
+    s->args = (struct norm_grad_apply_args){.g = addresses->inputs[0],
+                                            .x = addresses->inputs[1],
+                                            .coefficients = addresses->inputs[2],
+                                            .dx = addresses->outputs[0],
                                             .rows = cuda_rows(g),
                                             .channels = cuda_channels(g),
                                             .chunks = cuda_norm_chunks(cuda, g)};

@@ -16,16 +16,16 @@ static int run_pointwise(void *context, struct error *err) {
 }
 
 static int bind_pointwise(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct op_addresses *site, struct backend_bound *bound,
+                          const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
     struct pointwise_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
     s->function = op_pointwise(op->kind);
     s->step.type = cuda_output(graph, op, 0)->dtype; /* wide tensors are summed as well */
-    s->a = site->inputs[0];
-    s->b = site->inputs[1];
-    s->y = site->outputs[0];
+    s->a = addresses->inputs[0];
+    s->b = addresses->inputs[1];
+    s->y = addresses->outputs[0];
     s->count = (size_t)tensor_count(cuda_output(graph, op, 0));
     bound->step = (struct bound_step){run_pointwise, s};
     return 0;
@@ -45,13 +45,13 @@ static int run_normalize(void *context, struct error *err) {
 }
 
 static int bind_normalize(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct op_addresses *site, struct backend_bound *bound,
+                          const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
     struct normalize_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
-    s->args.image = site->inputs[0];
-    s->args.y = site->outputs[0];
+    s->args.image = addresses->inputs[0];
+    s->args.y = addresses->outputs[0];
     s->args.pixels = cuda_rows(cuda_input(graph, op, 0));
     s->args.channels = op->attr.channels;
     for (int c = 0; c < 3; c++) {

@@ -18,16 +18,16 @@ static int run_pool(void *context, struct error *err) {
 }
 
 static int bind_pool(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *bound,
+                     const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
     struct pool_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
     s->shape =
         cuda_pool_shape(cuda_input(graph, op, 0), cuda_output(graph, op, 0), &op->attr.window);
-    s->x = site->inputs[0];
-    s->y = site->outputs[0];
-    s->index_out = site->outputs[1];
+    s->x = addresses->inputs[0];
+    s->y = addresses->outputs[0];
+    s->index_out = addresses->outputs[1];
     bound->step = (struct bound_step){run_pool, s};
     return 0;
 }
@@ -42,16 +42,16 @@ static int run_pool_grad(void *context, struct error *err) {
 }
 
 static int bind_pool_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct op_addresses *site, struct backend_bound *bound,
+                          const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
     struct pool_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
     s->shape =
         cuda_pool_shape(cuda_output(graph, op, 0), cuda_input(graph, op, 0), &op->attr.window);
-    s->x = site->inputs[0];
-    s->index_in = site->inputs[1];
-    s->y = site->outputs[0];
+    s->x = addresses->inputs[0];
+    s->index_in = addresses->inputs[1];
+    s->y = addresses->outputs[0];
     bound->step = (struct bound_step){run_pool_grad, s};
     return 0;
 }
@@ -73,7 +73,7 @@ static int run_average_grad(void *context, struct error *err) {
 }
 
 static int bind_average(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                        const struct op_addresses *site, struct backend_bound *bound,
+                        const struct op_addresses *addresses, struct backend_bound *bound,
                         struct error *err) {
     struct pool_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
@@ -83,8 +83,8 @@ static int bind_average(struct cuda *cuda, const struct graph *graph, const stru
     s->shape.batch = (int)full->shape.dim[0];
     s->shape.channels = (int)full->shape.dim[3];
     s->pixels = (int)(full->shape.dim[1] * full->shape.dim[2]);
-    s->x = site->inputs[0];
-    s->y = site->outputs[0];
+    s->x = addresses->inputs[0];
+    s->y = addresses->outputs[0];
     bound->step = (struct bound_step){forward ? run_average : run_average_grad, s};
     return 0;
 }

@@ -33,7 +33,7 @@ static int run_resize(void *context, struct error *err) {
 }
 
 static int bind_resize(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                       const struct op_addresses *site, struct backend_bound *bound,
+                       const struct op_addresses *addresses, struct backend_bound *bound,
                        struct error *err) {
     struct roi_step *s = new_step(cuda, graph, op, run_resize, bound, err);
     if (s == NULL)
@@ -46,9 +46,9 @@ static int bind_resize(struct cuda *cuda, const struct graph *graph, const struc
         .channels = attr->channels,
         .bytes = (size_t)cuda_channels(cuda_input(graph, op, IMAGE_RESIZE_IMAGE)),
         .bgr = (attr->detect.flags & DETECT_PIXELS_BGR) != 0,
-        .image = site->inputs[IMAGE_RESIZE_IMAGE],
-        .size = site->inputs[IMAGE_RESIZE_SIZE],
-        .y = site->outputs[IMAGE_RESIZE_Y]};
+        .image = addresses->inputs[IMAGE_RESIZE_IMAGE],
+        .size = addresses->inputs[IMAGE_RESIZE_SIZE],
+        .y = addresses->outputs[IMAGE_RESIZE_Y]};
     for (int c = 0; c < 3; c++) {
         s->args.resize.mean[c] = attr->mean[c];
         s->args.resize.std[c] = attr->std[c];
@@ -94,7 +94,7 @@ static int run_align_grad(void *context, struct error *err) {
 }
 
 static int bind_align(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                      const struct op_addresses *site, struct backend_bound *bound,
+                      const struct op_addresses *addresses, struct backend_bound *bound,
                       struct error *err) {
     const struct detect_attr *d = &op->attr.detect;
     bool gradient = is_gradient(op);
@@ -116,19 +116,19 @@ static int bind_align(struct cuda *cuda, const struct graph *graph, const struct
         .level_epsilon = d->level_epsilon,
         .level_inside = (d->flags & DETECT_LEVEL_INSIDE) != 0,
         .plus = detect_plus(d),
-        .roi = site->inputs[roi],
-        .label = site->inputs[roi + 1],
-        .row = site->inputs[roi + 2],
-        .bins = gradient ? site->inputs[ROI_ALIGN_GRAD_DY] : site->outputs[ROI_ALIGN_Y],
-        .regions = site->scratch};
+        .roi = addresses->inputs[roi],
+        .label = addresses->inputs[roi + 1],
+        .row = addresses->inputs[roi + 2],
+        .bins = gradient ? addresses->inputs[ROI_ALIGN_GRAD_DY] : addresses->outputs[ROI_ALIGN_Y],
+        .regions = addresses->scratch};
     for (int l = 0; l < d->levels; l++)
-        s->args.align.map[l] =
-            (struct roi_map){.values = gradient ? site->outputs[ROI_ALIGN_GRAD_DMAP + l]
-                                                : site->inputs[ROI_ALIGN_MAP + l],
-                             .before = gradient ? site->inputs[ROI_ALIGN_GRAD_BEFORE + l] : NULL,
-                             .height = detect_cells(d->canvas_h, l),
-                             .width = detect_cells(d->canvas_w, l),
-                             .scale = 1.0f / (float)detect_cell(l)};
+        s->args.align.map[l] = (struct roi_map){
+            .values = gradient ? addresses->outputs[ROI_ALIGN_GRAD_DMAP + l]
+                               : addresses->inputs[ROI_ALIGN_MAP + l],
+            .before = gradient ? addresses->inputs[ROI_ALIGN_GRAD_BEFORE + l] : NULL,
+            .height = detect_cells(d->canvas_h, l),
+            .width = detect_cells(d->canvas_w, l),
+            .scale = 1.0f / (float)detect_cell(l)};
     return 0;
 }
 
@@ -169,24 +169,24 @@ static int run_targets(void *context, struct error *err) {
 }
 
 static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                        const struct op_addresses *site, struct backend_bound *bound,
+                        const struct op_addresses *addresses, struct backend_bound *bound,
                         struct error *err) {
     struct roi_step *s = new_step(cuda, graph, op, run_targets, bound, err);
     if (s == NULL)
         return -1;
     struct roi_targets_args *args = &s->args.targets;
     *args = targets_args(graph, op);
-    args->box = site->inputs[ROI_TARGETS_BOX];
-    args->count = site->inputs[ROI_TARGETS_COUNT];
-    args->gt_box = site->inputs[ROI_TARGETS_GT_BOX];
-    args->gt_label = site->inputs[ROI_TARGETS_GT_LABEL];
-    args->gt_count = site->inputs[ROI_TARGETS_GT_COUNT];
-    args->key = site->inputs[ROI_TARGETS_KEY];
-    args->roi = site->outputs[ROI_TARGETS_ROI];
-    args->label = site->outputs[ROI_TARGETS_LABEL];
-    args->match = site->outputs[ROI_TARGETS_MATCH];
-    args->target = site->outputs[ROI_TARGETS_TARGET];
-    args->scratch = site->scratch;
+    args->box = addresses->inputs[ROI_TARGETS_BOX];
+    args->count = addresses->inputs[ROI_TARGETS_COUNT];
+    args->gt_box = addresses->inputs[ROI_TARGETS_GT_BOX];
+    args->gt_label = addresses->inputs[ROI_TARGETS_GT_LABEL];
+    args->gt_count = addresses->inputs[ROI_TARGETS_GT_COUNT];
+    args->key = addresses->inputs[ROI_TARGETS_KEY];
+    args->roi = addresses->outputs[ROI_TARGETS_ROI];
+    args->label = addresses->outputs[ROI_TARGETS_LABEL];
+    args->match = addresses->outputs[ROI_TARGETS_MATCH];
+    args->target = addresses->outputs[ROI_TARGETS_TARGET];
+    args->scratch = addresses->scratch;
     return 0;
 }
 
@@ -225,23 +225,23 @@ static int run_detections(void *context, struct error *err) {
 }
 
 static int bind_detections(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                           const struct op_addresses *site, struct backend_bound *bound,
+                           const struct op_addresses *addresses, struct backend_bound *bound,
                            struct error *err) {
     struct roi_step *s = new_step(cuda, graph, op, run_detections, bound, err);
     if (s == NULL)
         return -1;
     struct detections_args *args = &s->args.detections;
     *args = detections_args(graph, op);
-    args->logits = site->inputs[DETECTIONS_LOGITS];
-    args->deltas = site->inputs[DETECTIONS_DELTAS];
-    args->box = site->inputs[DETECTIONS_BOX];
-    args->count = site->inputs[DETECTIONS_COUNT];
-    args->size = site->inputs[DETECTIONS_SIZE];
-    args->found_box = site->outputs[DETECTIONS_FOUND_BOX];
-    args->found_score = site->outputs[DETECTIONS_FOUND_SCORE];
-    args->found_label = site->outputs[DETECTIONS_FOUND_LABEL];
-    args->found_count = site->outputs[DETECTIONS_FOUND_COUNT];
-    args->scratch = site->scratch;
+    args->logits = addresses->inputs[DETECTIONS_LOGITS];
+    args->deltas = addresses->inputs[DETECTIONS_DELTAS];
+    args->box = addresses->inputs[DETECTIONS_BOX];
+    args->count = addresses->inputs[DETECTIONS_COUNT];
+    args->size = addresses->inputs[DETECTIONS_SIZE];
+    args->found_box = addresses->outputs[DETECTIONS_FOUND_BOX];
+    args->found_score = addresses->outputs[DETECTIONS_FOUND_SCORE];
+    args->found_label = addresses->outputs[DETECTIONS_FOUND_LABEL];
+    args->found_count = addresses->outputs[DETECTIONS_FOUND_COUNT];
+    args->scratch = addresses->scratch;
     return 0;
 }
 
@@ -255,18 +255,18 @@ static int run_total(void *context, struct error *err) {
 }
 
 static int bind_total(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                      const struct op_addresses *site, struct backend_bound *bound,
+                      const struct op_addresses *addresses, struct backend_bound *bound,
                       struct error *err) {
     struct roi_step *s = new_step(cuda, graph, op, run_total, bound, err);
     if (s == NULL)
         return -1;
     s->args.total = (struct total_loss_args){
-        .rpn = site->inputs[TOTAL_LOSS_RPN],
-        .box = site->inputs[TOTAL_LOSS_BOX],
-        .mask = site->inputs[TOTAL_LOSS_MASK],
-        .size = site->inputs[TOTAL_LOSS_SIZE],
+        .rpn = addresses->inputs[TOTAL_LOSS_RPN],
+        .box = addresses->inputs[TOTAL_LOSS_BOX],
+        .mask = addresses->inputs[TOTAL_LOSS_MASK],
+        .size = addresses->inputs[TOTAL_LOSS_SIZE],
         .images = (int)cuda_input(graph, op, TOTAL_LOSS_SIZE)->shape.dim[0],
-        .metrics = site->outputs[TOTAL_LOSS_METRICS]};
+        .metrics = addresses->outputs[TOTAL_LOSS_METRICS]};
     return 0;
 }
 

@@ -63,7 +63,7 @@ static int run_top_k(void *context, struct error *err) {
 }
 
 static int bind_top_k(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                      const struct op_addresses *site, struct backend_bound *bound,
+                      const struct op_addresses *addresses, struct backend_bound *bound,
                       struct error *err) {
     if (check_limit(op, longest_level(op), err) != 0)
         return -1;
@@ -71,11 +71,11 @@ static int bind_top_k(struct cuda *cuda, const struct graph *graph, const struct
     if (s == NULL)
         return -1;
     s->args.top_k = (struct top_k_args){.rpn = rpn_args(graph, op),
-                                        .score = site->outputs[RPN_TOP_K_SCORE],
-                                        .index = site->outputs[RPN_TOP_K_INDEX],
-                                        .nan = site->outputs[RPN_TOP_K_NAN]};
+                                        .score = addresses->outputs[RPN_TOP_K_SCORE],
+                                        .index = addresses->outputs[RPN_TOP_K_INDEX],
+                                        .nan = addresses->outputs[RPN_TOP_K_NAN]};
     for (int i = 0; i < DETECT_LEVELS_MAX; i++)
-        s->args.top_k.logits[i] = site->inputs[RPN_TOP_K_LOGITS + i];
+        s->args.top_k.logits[i] = addresses->inputs[RPN_TOP_K_LOGITS + i];
     return 0;
 }
 
@@ -89,19 +89,19 @@ static int run_boxes(void *context, struct error *err) {
 }
 
 static int bind_boxes(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                      const struct op_addresses *site, struct backend_bound *bound,
+                      const struct op_addresses *addresses, struct backend_bound *bound,
                       struct error *err) {
     struct rpn_step *s = new_step(cuda, graph, op, run_boxes, bound, err);
     if (s == NULL)
         return -1;
     s->args.boxes = (struct rpn_boxes_args){.rpn = rpn_args(graph, op),
-                                            .score = site->inputs[RPN_BOXES_SCORE],
-                                            .index = site->inputs[RPN_BOXES_INDEX],
-                                            .image_size = site->inputs[RPN_BOXES_IMAGE_SIZE],
-                                            .box = site->outputs[RPN_BOXES_BOX],
-                                            .ranked_by = site->outputs[RPN_BOXES_RANKED_BY]};
+                                            .score = addresses->inputs[RPN_BOXES_SCORE],
+                                            .index = addresses->inputs[RPN_BOXES_INDEX],
+                                            .image_size = addresses->inputs[RPN_BOXES_IMAGE_SIZE],
+                                            .box = addresses->outputs[RPN_BOXES_BOX],
+                                            .ranked_by = addresses->outputs[RPN_BOXES_RANKED_BY]};
     for (int i = 0; i < DETECT_LEVELS_MAX; i++)
-        s->args.boxes.deltas[i] = site->inputs[RPN_BOXES_DELTAS + i];
+        s->args.boxes.deltas[i] = addresses->inputs[RPN_BOXES_DELTAS + i];
     return 0;
 }
 
@@ -124,7 +124,7 @@ static int run_nms(void *context, struct error *err) {
 }
 
 static int bind_nms(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                    const struct op_addresses *site, struct backend_bound *bound,
+                    const struct op_addresses *addresses, struct backend_bound *bound,
                     struct error *err) {
     if (check_limit(op, longest_level(op), err) != 0)
         return -1;
@@ -135,10 +135,10 @@ static int bind_nms(struct cuda *cuda, const struct graph *graph, const struct o
                                     .pictures = (int)cuda_output(graph, op, 0)->shape.dim[0],
                                     .threshold = op->attr.detect.nms_threshold,
                                     .plus = detect_plus(&op->attr.detect),
-                                    .box = site->inputs[NMS_BOX],
-                                    .score = site->inputs[NMS_SCORE],
-                                    .keep = site->outputs[NMS_KEEP],
-                                    .scratch = site->scratch};
+                                    .box = addresses->inputs[NMS_BOX],
+                                    .score = addresses->inputs[NMS_SCORE],
+                                    .keep = addresses->outputs[NMS_KEEP],
+                                    .scratch = addresses->scratch};
     return 0;
 }
 
@@ -168,7 +168,7 @@ static int run_proposals(void *context, struct error *err) {
 }
 
 static int bind_proposals(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct op_addresses *site, struct backend_bound *bound,
+                          const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
     const struct shape *out = &cuda_output(graph, op, PROPOSALS_SCORE)->shape;
     if (!of_batch(op) && check_limit(op, (int)out->dim[1], err) != 0)
@@ -180,14 +180,14 @@ static int bind_proposals(struct cuda *cuda, const struct graph *graph, const st
         .pictures = (int)out->dim[0],
         .candidates = (int)cuda_input(graph, op, PROPOSALS_KEEP)->shape.dim[1],
         .slots = (int)out->dim[1],
-        .from_box = site->inputs[PROPOSALS_FROM_BOX],
-        .from_score = site->inputs[PROPOSALS_FROM_SCORE],
-        .keep = site->inputs[PROPOSALS_KEEP],
-        .box = site->outputs[PROPOSALS_BOX],
-        .score = site->outputs[PROPOSALS_SCORE],
-        .count = site->outputs[PROPOSALS_COUNT],
+        .from_box = addresses->inputs[PROPOSALS_FROM_BOX],
+        .from_score = addresses->inputs[PROPOSALS_FROM_SCORE],
+        .keep = addresses->inputs[PROPOSALS_KEEP],
+        .box = addresses->outputs[PROPOSALS_BOX],
+        .score = addresses->outputs[PROPOSALS_SCORE],
+        .count = addresses->outputs[PROPOSALS_COUNT],
         .pool = of_batch(op) ? op->attr.detect.post_nms * (int)out->dim[0] : 0,
-        .border = site->scratch};
+        .border = addresses->scratch};
     return 0;
 }
 
@@ -223,7 +223,7 @@ static int run_targets(void *context, struct error *err) {
 }
 
 static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                        const struct op_addresses *site, struct backend_bound *bound,
+                        const struct op_addresses *addresses, struct backend_bound *bound,
                         struct error *err) {
     if (check_limit(op, op->attr.detect.samples, err) != 0)
         return -1;
@@ -232,15 +232,15 @@ static int bind_targets(struct cuda *cuda, const struct graph *graph, const stru
         return -1;
     struct rpn_targets_args *args = &s->args.targets;
     *args = targets_args(graph, op);
-    args->objects = site->inputs[RPN_TARGETS_GT_BOX];
-    args->count = site->inputs[RPN_TARGETS_GT_COUNT];
-    args->image_size = site->inputs[RPN_TARGETS_IMAGE_SIZE];
-    args->key = site->inputs[RPN_TARGETS_KEY];
-    args->index = site->outputs[RPN_TARGETS_INDEX];
-    args->label = site->outputs[RPN_TARGETS_LABEL];
-    args->target = site->outputs[RPN_TARGETS_TARGET];
-    args->counts = site->outputs[RPN_TARGETS_COUNT];
-    args->scratch = site->scratch;
+    args->objects = addresses->inputs[RPN_TARGETS_GT_BOX];
+    args->count = addresses->inputs[RPN_TARGETS_GT_COUNT];
+    args->image_size = addresses->inputs[RPN_TARGETS_IMAGE_SIZE];
+    args->key = addresses->inputs[RPN_TARGETS_KEY];
+    args->index = addresses->outputs[RPN_TARGETS_INDEX];
+    args->label = addresses->outputs[RPN_TARGETS_LABEL];
+    args->target = addresses->outputs[RPN_TARGETS_TARGET];
+    args->counts = addresses->outputs[RPN_TARGETS_COUNT];
+    args->scratch = addresses->scratch;
     return 0;
 }
 
@@ -265,12 +265,12 @@ static int run_loss_grad(void *context, struct error *err) {
 
 /* SLOT is the first of index, label and target. */
 static struct rpn_loss_args loss_args(const struct graph *graph, const struct op *op,
-                                      const struct op_addresses *site, int slot) {
+                                      const struct op_addresses *addresses, int slot) {
     const struct detect_attr *attr = &op->attr.detect;
     struct rpn_loss_args args = {.rpn = rpn_args(graph, op),
-                                 .index = site->inputs[slot],
-                                 .label = site->inputs[slot + 1],
-                                 .target = site->inputs[slot + 2],
+                                 .index = addresses->inputs[slot],
+                                 .label = addresses->inputs[slot + 1],
+                                 .target = addresses->inputs[slot + 2],
                                  .samples = (int)cuda_input(graph, op, slot)->shape.dim[1],
                                  .fixed_count = (attr->flags & DETECT_RPN_FIXED_COUNT) != 0,
                                  .beta = attr->beta};
@@ -279,32 +279,32 @@ static struct rpn_loss_args loss_args(const struct graph *graph, const struct op
 }
 
 static int bind_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *bound,
+                     const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
     struct rpn_step *s = new_step(cuda, graph, op, run_loss, bound, err);
     if (s == NULL)
         return -1;
-    s->args.loss = loss_args(graph, op, site, RPN_LOSS_INDEX);
+    s->args.loss = loss_args(graph, op, addresses, RPN_LOSS_INDEX);
     for (int i = 0; i < DETECT_LEVELS_MAX; i++) {
-        s->args.loss.logits[i] = site->inputs[RPN_LOSS_LOGITS + i];
-        s->args.loss.deltas[i] = site->inputs[RPN_LOSS_DELTAS + i];
+        s->args.loss.logits[i] = addresses->inputs[RPN_LOSS_LOGITS + i];
+        s->args.loss.deltas[i] = addresses->inputs[RPN_LOSS_DELTAS + i];
     }
-    s->losses = site->outputs[RPN_LOSS_VALUES];
+    s->losses = addresses->outputs[RPN_LOSS_VALUES];
     return 0;
 }
 
 static int bind_loss_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                          const struct op_addresses *site, struct backend_bound *bound,
+                          const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
     struct rpn_step *s = new_step(cuda, graph, op, run_loss_grad, bound, err);
     if (s == NULL)
         return -1;
-    s->args.loss = loss_args(graph, op, site, RPN_LOSS_GRAD_INDEX);
-    s->args.loss.logits[0] = site->inputs[RPN_LOSS_GRAD_LOGITS];
-    s->args.loss.deltas[0] = site->inputs[RPN_LOSS_GRAD_DELTAS];
+    s->args.loss = loss_args(graph, op, addresses, RPN_LOSS_GRAD_INDEX);
+    s->args.loss.logits[0] = addresses->inputs[RPN_LOSS_GRAD_LOGITS];
+    s->args.loss.deltas[0] = addresses->inputs[RPN_LOSS_GRAD_DELTAS];
     s->level = op->attr.detect.level;
-    s->dlogits = site->outputs[RPN_LOSS_GRAD_DLOGITS];
-    s->ddeltas = site->outputs[RPN_LOSS_GRAD_DDELTAS];
+    s->dlogits = addresses->outputs[RPN_LOSS_GRAD_DLOGITS];
+    s->ddeltas = addresses->outputs[RPN_LOSS_GRAD_DDELTAS];
     s->gradient_scale = (float)op->attr.gradient_scale;
     return 0;
 }
@@ -317,9 +317,9 @@ struct head_step {
 };
 
 static struct rpn_head_args head_args(const struct graph *graph, const struct op *op,
-                                      const struct op_addresses *site) {
+                                      const struct op_addresses *addresses) {
     return (struct rpn_head_args){
-        .loss = loss_args(graph, op, site, RPN_HEAD_GRAD_INDEX),
+        .loss = loss_args(graph, op, addresses, RPN_HEAD_GRAD_INDEX),
         .level = op->attr.detect.level,
         .in = cuda_channels(cuda_input(graph, op, RPN_HEAD_GRAD_X)),
         .out = cuda_channels(cuda_input(graph, op, RPN_HEAD_GRAD_T)),
@@ -344,30 +344,30 @@ static int run_head(void *context, struct error *err) {
 }
 
 static int bind_head(struct cuda *cuda, const struct graph *graph, const struct op *op,
-                     const struct op_addresses *site, struct backend_bound *bound,
+                     const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
     struct head_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
     bound->step = (struct bound_step){run_head, s};
-    s->args = head_args(graph, op, site);
+    s->args = head_args(graph, op, addresses);
     struct rpn_head_args *args = &s->args;
-    args->loss.logits[0] = site->inputs[RPN_HEAD_GRAD_LOGITS];
-    args->loss.deltas[0] = site->inputs[RPN_HEAD_GRAD_DELTAS];
+    args->loss.logits[0] = addresses->inputs[RPN_HEAD_GRAD_LOGITS];
+    args->loss.deltas[0] = addresses->inputs[RPN_HEAD_GRAD_DELTAS];
     args->loss_scale = &cuda->control->state.loss_scale;
-    args->x = site->inputs[RPN_HEAD_GRAD_X];
-    args->t = site->inputs[RPN_HEAD_GRAD_T];
-    args->w_conv = site->inputs[RPN_HEAD_GRAD_W_CONV];
-    args->w_cls = site->inputs[RPN_HEAD_GRAD_W_CLS];
-    args->w_box = site->inputs[RPN_HEAD_GRAD_W_BOX];
-    args->dx = site->outputs[RPN_HEAD_GRAD_DX];
-    args->dw_conv = site->outputs[RPN_HEAD_GRAD_DW_CONV];
-    args->db_conv = site->outputs[RPN_HEAD_GRAD_DB_CONV];
-    args->dw_cls = site->outputs[RPN_HEAD_GRAD_DW_CLS];
-    args->db_cls = site->outputs[RPN_HEAD_GRAD_DB_CLS];
-    args->dw_box = site->outputs[RPN_HEAD_GRAD_DW_BOX];
-    args->db_box = site->outputs[RPN_HEAD_GRAD_DB_BOX];
-    (void)launch_rpn_head_scratch(args, site->scratch);
+    args->x = addresses->inputs[RPN_HEAD_GRAD_X];
+    args->t = addresses->inputs[RPN_HEAD_GRAD_T];
+    args->w_conv = addresses->inputs[RPN_HEAD_GRAD_W_CONV];
+    args->w_cls = addresses->inputs[RPN_HEAD_GRAD_W_CLS];
+    args->w_box = addresses->inputs[RPN_HEAD_GRAD_W_BOX];
+    args->dx = addresses->outputs[RPN_HEAD_GRAD_DX];
+    args->dw_conv = addresses->outputs[RPN_HEAD_GRAD_DW_CONV];
+    args->db_conv = addresses->outputs[RPN_HEAD_GRAD_DB_CONV];
+    args->dw_cls = addresses->outputs[RPN_HEAD_GRAD_DW_CLS];
+    args->db_cls = addresses->outputs[RPN_HEAD_GRAD_DB_CLS];
+    args->dw_box = addresses->outputs[RPN_HEAD_GRAD_DW_BOX];
+    args->db_box = addresses->outputs[RPN_HEAD_GRAD_DB_BOX];
+    (void)launch_rpn_head_scratch(args, addresses->scratch);
     return 0;
 }
 

@@ -142,7 +142,7 @@ static void operators_that_it_lacks_are_refused_by_name(void) {
     struct op op = graph.ops[0];
     struct backend_needs needs = {0};
     struct backend_bound bound = {0};
-    struct op_addresses site = {0};
+    struct op_addresses addresses = {0};
     struct error err = {0};
     CU_ASSERT(backend->table->supports(backend, &graph, &op));
     op.kind = OP_CONV2D_STATS;
@@ -150,7 +150,7 @@ static void operators_that_it_lacks_are_refused_by_name(void) {
     CU_ASSERT_EQUAL(backend->table->query(backend, &graph, &op, &needs, &err), -1);
     ASSERT_CONTAINS(err.text, "the cpu backend has no conv2d_stats");
     err = (struct error){0};
-    CU_ASSERT_EQUAL(backend->table->bind(backend, &graph, &op, &site, &bound, &err), -1);
+    CU_ASSERT_EQUAL(backend->table->bind(backend, &graph, &op, &addresses, &bound, &err), -1);
     ASSERT_CONTAINS(err.text, "the cpu backend has no conv2d_stats");
     graph_done(&graph);
     backend_close(backend);
@@ -182,14 +182,14 @@ static void an_error_names_operator_and_shape(void) {
     struct backend_needs needs = {0};
     struct backend_bound bound = {0};
     void *inputs[OP_INPUTS_MAX] = {0}, *outputs[OP_OUTPUTS_MAX] = {0};
-    struct op_addresses site = {.inputs = inputs, .outputs = outputs};
+    struct op_addresses addresses = {.inputs = inputs, .outputs = outputs};
     struct error err = {0};
     graph.tensors[op->outputs[0]].shape.dim[3]++;
     CU_ASSERT_EQUAL(backend->table->query(backend, &graph, op, &needs, &err), -1);
     ASSERT_CONTAINS(err.text, "layer (conv2d) [1, 3, 4, 5]");
     ASSERT_CONTAINS(err.text, "convolution: oneDNN error: invalid arguments (2)");
     err = (struct error){0};
-    CU_ASSERT_EQUAL(backend->table->bind(backend, &graph, op, &site, &bound, &err), -1);
+    CU_ASSERT_EQUAL(backend->table->bind(backend, &graph, op, &addresses, &bound, &err), -1);
     ASSERT_CONTAINS(err.text, "layer (conv2d) [1, 3, 4, 5]");
     CU_ASSERT_PTR_NULL(bound.step.context);
     graph_done(&graph);

@@ -33,11 +33,11 @@ static void an_arena_wants_memory(void) {
 
 /* Binds where allocation number N fails; false where there are fewer. */
 static bool bind_without(struct backend *backend, struct op_graph *g, const struct op *op,
-                         const struct op_addresses *site, size_t n) {
+                         const struct op_addresses *addresses, size_t n) {
     struct backend_bound bound = {0};
     struct error err = {0};
     no_memory_begin(n, false);
-    int status = backend->table->bind(backend, &g->graph, op, site, &bound, &err);
+    int status = backend->table->bind(backend, &g->graph, op, addresses, &bound, &err);
     bool failed = no_memory_end();
     if (status != (failed ? -1 : 0))
         printf("%s: %s: %d\n", g->row->name, op_name(op->kind), status);
@@ -58,17 +58,17 @@ static void bind_op(struct backend *backend, struct op_graph *g, const struct op
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)
         outputs[i] = op->outputs[i] == TENSOR_NONE ? NULL : g->value[op->outputs[i]];
     CU_ASSERT_EQUAL(backend->table->query(backend, &g->graph, op, &needs, &err), 0);
-    struct op_addresses site = {.inputs = inputs,
-                                .outputs = outputs,
-                                .scratch = backend->table->alloc(backend, needs.scratch, &err),
-                                .packed = backend->table->alloc(backend, needs.packed, &err),
-                                .rows = op->rows == TENSOR_NONE ? NULL : g->value[op->rows]};
+    struct op_addresses addresses = {.inputs = inputs,
+                                     .outputs = outputs,
+                                     .scratch = backend->table->alloc(backend, needs.scratch, &err),
+                                     .packed = backend->table->alloc(backend, needs.packed, &err),
+                                     .rows = op->rows == TENSOR_NONE ? NULL : g->value[op->rows]};
     size_t n = 1;
-    while (n < ALLOCATIONS_MOST && bind_without(backend, g, op, &site, n))
+    while (n < ALLOCATIONS_MOST && bind_without(backend, g, op, &addresses, n))
         n++;
     CU_ASSERT(n > 1 && n < ALLOCATIONS_MOST);
-    backend->table->free(backend, site.scratch, needs.scratch);
-    backend->table->free(backend, site.packed, needs.packed);
+    backend->table->free(backend, addresses.scratch, needs.scratch);
+    backend->table->free(backend, addresses.packed, needs.packed);
 }
 
 /* All operators of a row, also as those of which some rows count. */

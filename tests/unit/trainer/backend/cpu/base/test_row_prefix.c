@@ -54,12 +54,13 @@ static void layer_open(struct layer *l, enum cpu_convs convs) {
     l->scratch = memory(l->needs.scratch);
     l->packed = memory(l->needs.packed);
     void *inputs[OP_INPUTS_MAX] = {l->x, l->w}, *outputs[OP_OUTPUTS_MAX] = {l->y};
-    struct op_addresses site = {.inputs = inputs,
-                                .outputs = outputs,
-                                .scratch = l->scratch,
-                                .packed = l->packed,
-                                .rows = &l->count};
-    CU_ASSERT_EQUAL_FATAL(table->bind(l->backend, &l->graph, &l->op, &site, &l->bound, &err), 0);
+    struct op_addresses addresses = {.inputs = inputs,
+                                     .outputs = outputs,
+                                     .scratch = l->scratch,
+                                     .packed = l->packed,
+                                     .rows = &l->count};
+    CU_ASSERT_EQUAL_FATAL(table->bind(l->backend, &l->graph, &l->op, &addresses, &l->bound, &err),
+                          0);
     set(l->x, ROWS * ROW, 1);
 }
 

@@ -26,7 +26,7 @@ static void add(struct graph *graph, enum op_kind kind, int first, int second, i
 static void expect_refusal(struct backend *backend, const struct graph *graph,
                            const struct op *op) {
     void *inputs[OP_INPUTS_MAX] = {NULL}, *outputs[OP_OUTPUTS_MAX] = {NULL};
-    struct op_addresses site = {.inputs = inputs, .outputs = outputs};
+    struct op_addresses addresses = {.inputs = inputs, .outputs = outputs};
     struct backend_needs needs = {0};
     struct backend_bound bound = {0};
     struct error err = {0};
@@ -34,7 +34,7 @@ static void expect_refusal(struct backend *backend, const struct graph *graph,
     ASSERT_CONTAINS(err.text, "oneDNN error: invalid arguments");
     CU_ASSERT_EQUAL(needs.scratch + needs.packed, 0);
     err = (struct error){0};
-    CU_ASSERT_EQUAL(backend->table->bind(backend, graph, op, &site, &bound, &err), -1);
+    CU_ASSERT_EQUAL(backend->table->bind(backend, graph, op, &addresses, &bound, &err), -1);
     ASSERT_CONTAINS(err.text, "oneDNN error: invalid arguments");
     CU_ASSERT_PTR_NULL(bound.step.context);
 }
