@@ -33,7 +33,7 @@ static int file_of(const void *bytes, size_t size, char path[64]) {
 
 static void check_annotation(const struct coco_index *index, const struct coco_annotation *a) {
     static struct coco_outline room;
-    static struct rle_scratch brush;
+    static struct rle_scratch scratch;
     cleanup_rle struct rle mask = {0};
     struct error err = {0};
     CHECK(a->image == COCO_NUMBER_NONE || a->image < index->image_count);
@@ -44,7 +44,7 @@ static void check_annotation(const struct coco_index *index, const struct coco_a
         a->image < index->image_count ? &index->images[a->image] : NULL;
     if (image == NULL || (uint64_t)image->width * image->height > 1 << 20)
         return; /* a mask may take the memory that its picture asks for */
-    if (coco_index_mask(index, a, &room, &brush, &mask, &err) == 0)
+    if (coco_index_mask(index, a, &room, &scratch, &mask, &err) == 0)
         CHECK(mask.count > 0 && mask.height > 0);
     else
         CHECK(strncmp(err.text, "annotation ", 11) == 0);

@@ -65,7 +65,7 @@ static void check_definition(const struct rle *mask, const double *points, size_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     cleanup_rle struct rle mask = {0};
-    static struct rle_scratch brush; /* kept, as its users keep it */
+    static struct rle_scratch scratch; /* kept, as its users keep it */
     struct error err = {0};
     double points[2 * POINTS_MAX] = {0};
     if (size < 3)
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (item == sizeof(double))
             memcpy(&points[i], data + 3 + i * item, sizeof(double));
     }
-    if (rle_from_polygon(&mask, &brush, points, count, height, width, &err) != 0) {
+    if (rle_from_polygon(&mask, &scratch, points, count, height, width, &err) != 0) {
         CHECK(err.code == EXIT_CODE_DATA && err.text[0] != '\0');
         return 0;
     }

@@ -31,7 +31,7 @@ struct coco_object {
 
 /* Callback that returns the mask of object NUMBER. Called from several threads at once, each with
  * its own BRUSH and RET. */
-typedef int coco_mask_function(const void *user, size_t number, struct rle_scratch *brush,
+typedef int coco_mask_function(const void *user, size_t number, struct rle_scratch *scratch,
                                struct rle *ret, struct error *err);
 
 struct coco_objects {

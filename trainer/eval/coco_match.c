@@ -6,7 +6,7 @@
 #include <string.h>
 
 void coco_matcher_done(struct coco_matcher *matcher) {
-    rle_scratch_done(&matcher->brush);
+    rle_scratch_done(&matcher->rle_scratch);
     rle_done(&matcher->spare);
     for (size_t i = 0; matcher->truth_masks != NULL && i < matcher->truth_capacity; i++)
         rle_done(&matcher->truth_masks[i]);
@@ -92,7 +92,7 @@ static int read_masks(struct coco_matcher *m, const struct pair_view *v, size_t 
     bool needed = v->truth_count > 0 && v->found_count > 0;
     for (size_t i = 0; i < v->truth_count; i++) {
         struct rle *mask = needed ? &m->truth_masks[i] : &m->spare;
-        if (truth->mask(truth->user, v->truth[i], &m->brush, mask, err) != 0)
+        if (truth->mask(truth->user, v->truth[i], &m->rle_scratch, mask, err) != 0)
             return -1;
         if (needed)
             rle_box(mask, m->truth_boxes[i]);
@@ -100,7 +100,7 @@ static int read_masks(struct coco_matcher *m, const struct pair_view *v, size_t 
     for (size_t i = 0; i < all_found; i++) {
         bool used = needed && i < v->found_count;
         struct rle *mask = used ? &m->found_masks[i] : &m->spare;
-        if (found->mask(found->user, m->sorted[i].number, &m->brush, mask, err) != 0)
+        if (found->mask(found->user, m->sorted[i].number, &m->rle_scratch, mask, err) != 0)
             return -1;
         if (used)
             rle_box(mask, m->found_boxes[i]);

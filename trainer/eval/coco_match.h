@@ -27,7 +27,7 @@ static inline unsigned coco_hit_bit(size_t area, size_t threshold) {
 
 /* Scratch memory that a thread reuses from pair to pair. Initialize with zeros. */
 struct coco_matcher {
-    struct rle_scratch brush;
+    struct rle_scratch rle_scratch;
     struct rle spare;        /* masks that are only validated */
     struct rle *truth_masks; /* owned, as all below */
     struct rle *found_masks;

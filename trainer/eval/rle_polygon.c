@@ -10,13 +10,13 @@
 /* Up to this many crossings of one column are sorted by insertion. */
 enum { INSERTION_MAX = 32 };
 
-void rle_scratch_done(struct rle_scratch *brush) {
-    free(brush->crossings);
-    free(brush->sorted);
-    free(brush->columns);
-    rle_done(&brush->part);
-    rle_done(&brush->merged);
-    *brush = (struct rle_scratch){0};
+void rle_scratch_done(struct rle_scratch *scratch) {
+    free(scratch->crossings);
+    free(scratch->sorted);
+    free(scratch->columns);
+    rle_done(&scratch->part);
+    rle_done(&scratch->merged);
+    *scratch = (struct rle_scratch){0};
 }
 
 static int grow(uint32_t **numbers, size_t *capacity, size_t count, struct error *err) {
@@ -25,32 +25,33 @@ static int grow(uint32_t **numbers, size_t *capacity, size_t count, struct error
 
 /* Adds the crossings of columns by the edge between two points, as pixel indices column * height +
  * row, counted by column; a crossing below the last row is one above the next column. */
-static int add_edge(struct rle_scratch *brush, const struct polygon_edge *edge, uint32_t height,
+static int add_edge(struct rle_scratch *scratch, const struct polygon_edge *edge, uint32_t height,
                     struct error *err) {
     if (edge->first > edge->last)
         return 0;
     size_t more = (size_t)(edge->last - edge->first) + 1;
-    if (grow(&brush->crossings, &brush->crossing_capacity, brush->crossing_count + more, err) != 0)
+    if (grow(&scratch->crossings, &scratch->crossing_capacity, scratch->crossing_count + more,
+             err) != 0)
         return -1;
     for (int column = edge->first; column <= edge->last; column++) {
         uint32_t row = (uint32_t)polygon_edge_row(edge, column, (int)height);
-        brush->crossings[brush->crossing_count++] = (uint32_t)column * height + row;
-        brush->columns[(uint32_t)column + (row == height)]++;
+        scratch->crossings[scratch->crossing_count++] = (uint32_t)column * height + row;
+        scratch->columns[(uint32_t)column + (row == height)]++;
     }
     return 0;
 }
 
-static int collect_crossings(struct rle_scratch *brush, const double *points, size_t count,
+static int collect_crossings(struct rle_scratch *scratch, const double *points, size_t count,
                              uint32_t height, uint32_t width, struct error *err) {
-    brush->crossing_count = 0;
-    if (grow(&brush->columns, &brush->column_capacity, (size_t)width + 1, err) != 0)
+    scratch->crossing_count = 0;
+    if (grow(&scratch->columns, &scratch->column_capacity, (size_t)width + 1, err) != 0)
         return -1;
-    memset(brush->columns, 0, ((size_t)width + 1) * sizeof(*brush->columns));
+    memset(scratch->columns, 0, ((size_t)width + 1) * sizeof(*scratch->columns));
     int from_x = polygon_fine(points[2 * count - 2]), from_y = polygon_fine(points[2 * count - 1]);
     for (size_t i = 0; i < count; i++) {
         int x = polygon_fine(points[2 * i]), y = polygon_fine(points[2 * i + 1]);
         struct polygon_edge edge = polygon_edge_between(from_x, from_y, x, y, (int)width);
-        if (add_edge(brush, &edge, height, err) != 0)
+        if (add_edge(scratch, &edge, height, err) != 0)
             return -1;
         from_x = x;
         from_y = y;
@@ -73,43 +74,43 @@ static void sort_few(uint32_t *numbers, size_t count) {
     }
 }
 
-/* Sorts the crossings into brush->sorted, followed by the end of the picture: into columns by
+/* Sorts the crossings into scratch->sorted, followed by the end of the picture: into columns by
  * counting sort, then within each column. */
-static int sort_crossings(struct rle_scratch *brush, uint32_t height, uint32_t width,
+static int sort_crossings(struct rle_scratch *scratch, uint32_t height, uint32_t width,
                           struct error *err) {
-    if (grow(&brush->sorted, &brush->sorted_capacity, brush->crossing_count + 1, err) != 0)
+    if (grow(&scratch->sorted, &scratch->sorted_capacity, scratch->crossing_count + 1, err) != 0)
         return -1;
     uint32_t start = 0;
     for (uint32_t column = 0; column <= width; column++) {
-        uint32_t here = brush->columns[column];
-        brush->columns[column] = start;
+        uint32_t here = scratch->columns[column];
+        scratch->columns[column] = start;
         start += here;
     }
-    for (size_t i = 0; i < brush->crossing_count; i++) {
-        uint32_t index = brush->crossings[i];
-        brush->sorted[brush->columns[index / height]++] = index;
+    for (size_t i = 0; i < scratch->crossing_count; i++) {
+        uint32_t index = scratch->crossings[i];
+        scratch->sorted[scratch->columns[index / height]++] = index;
     }
     start = 0;
     for (uint32_t column = 0; column <= width; column++) {
-        size_t count = brush->columns[column] - start;
+        size_t count = scratch->columns[column] - start;
         if (count > INSERTION_MAX)
-            qsort(brush->sorted + start, count, sizeof(*brush->sorted), compare);
+            qsort(scratch->sorted + start, count, sizeof(*scratch->sorted), compare);
         else
-            sort_few(brush->sorted + start, count);
-        start = brush->columns[column];
+            sort_few(scratch->sorted + start, count);
+        start = scratch->columns[column];
     }
-    brush->sorted[brush->crossing_count] = height * width;
+    scratch->sorted[scratch->crossing_count] = height * width;
     return 0;
 }
 
 /* The distances between sorted crossings are the runs, except that two crossings at the same pixel
  * cancel out. */
-static int runs_from_crossings(struct rle *ret, const struct rle_scratch *brush,
+static int runs_from_crossings(struct rle *ret, const struct rle_scratch *scratch,
                                struct error *err) {
-    size_t count = brush->crossing_count + 1;
+    size_t count = scratch->crossing_count + 1;
     if (rle_reserve(ret, count, err) != 0)
         return -1;
-    const uint32_t *at = brush->sorted;
+    const uint32_t *at = scratch->sorted;
     size_t runs = 0;
     ret->runs[runs++] = at[0];
     for (size_t i = 1; i < count; i++) {
@@ -130,8 +131,8 @@ int rle_check_points(const double *points, size_t count, struct error *err) {
     return 0;
 }
 
-int rle_from_polygon(struct rle *ret, struct rle_scratch *brush, const double *points, size_t count,
-                     uint32_t height, uint32_t width, struct error *err) {
+int rle_from_polygon(struct rle *ret, struct rle_scratch *scratch, const double *points,
+                     size_t count, uint32_t height, uint32_t width, struct error *err) {
     if (!rle_size_fits(height, width))
         return error_set(err, EXIT_CODE_DATA, "a polygon on a picture without a size");
     ret->height = height;
@@ -140,44 +141,44 @@ int rle_from_polygon(struct rle *ret, struct rle_scratch *brush, const double *p
     if (count == 0)
         return error_set(err, EXIT_CODE_DATA, "a polygon without points");
     if (rle_check_points(points, count, err) != 0 ||
-        collect_crossings(brush, points, count, height, width, err) != 0 ||
-        sort_crossings(brush, height, width, err) != 0)
+        collect_crossings(scratch, points, count, height, width, err) != 0 ||
+        sort_crossings(scratch, height, width, err) != 0)
         return -1;
-    return runs_from_crossings(ret, brush, err);
+    return runs_from_crossings(ret, scratch, err);
 }
 
-int rle_from_box(struct rle *ret, struct rle_scratch *brush, const double box[4], uint32_t height,
+int rle_from_box(struct rle *ret, struct rle_scratch *scratch, const double box[4], uint32_t height,
                  uint32_t width, struct error *err) {
     double right = box[0] + box[2], bottom = box[1] + box[3];
     const double corners[] = {box[0], box[1], box[0], bottom, right, bottom, right, box[1]};
-    return rle_from_polygon(ret, brush, corners, 4, height, width, err);
+    return rle_from_polygon(ret, scratch, corners, 4, height, width, err);
 }
 
-static int part(struct rle *ret, struct rle_scratch *brush, const double *numbers, uint32_t size,
+static int part(struct rle *ret, struct rle_scratch *scratch, const double *numbers, uint32_t size,
                 const struct rle_parts *parts, struct error *err) {
     if (parts->sizes[0] == 4 && size == 4)
-        return rle_from_box(ret, brush, numbers, parts->height, parts->width, err);
+        return rle_from_box(ret, scratch, numbers, parts->height, parts->width, err);
     if (parts->sizes[0] == 4 || size < 4 || size % 2 != 0)
         return error_set(err, EXIT_CODE_DATA, "a polygon of %u numbers%s", size,
                          parts->sizes[0] == 4 ? " among boxes" : "");
-    return rle_from_polygon(ret, brush, numbers, size / 2, parts->height, parts->width, err);
+    return rle_from_polygon(ret, scratch, numbers, size / 2, parts->height, parts->width, err);
 }
 
-int rle_from_parts(struct rle *ret, struct rle_scratch *brush, const struct rle_parts *parts,
+int rle_from_parts(struct rle *ret, struct rle_scratch *scratch, const struct rle_parts *parts,
                    struct error *err) {
     if (parts->count == 0)
         return error_set(err, EXIT_CODE_DATA, "a mask without a polygon");
     const double *numbers = parts->numbers;
-    if (part(ret, brush, numbers, parts->sizes[0], parts, err) != 0)
+    if (part(ret, scratch, numbers, parts->sizes[0], parts, err) != 0)
         return -1;
     for (size_t i = 1; i < parts->count; i++) {
         numbers += parts->sizes[i - 1];
-        if (part(&brush->part, brush, numbers, parts->sizes[i], parts, err) != 0 ||
-            rle_merge(&brush->merged, ret, &brush->part, RLE_UNION, err) != 0)
+        if (part(&scratch->part, scratch, numbers, parts->sizes[i], parts, err) != 0 ||
+            rle_merge(&scratch->merged, ret, &scratch->part, RLE_UNION, err) != 0)
             return -1;
         struct rle taken = *ret;
-        *ret = brush->merged;
-        brush->merged = taken;
+        *ret = scratch->merged;
+        scratch->merged = taken;
     }
     return 0;
 }

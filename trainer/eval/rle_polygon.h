@@ -23,7 +23,7 @@ struct rle_scratch {
     struct rle merged;
 };
 
-void rle_scratch_done(struct rle_scratch *brush);
+void rle_scratch_done(struct rle_scratch *scratch);
 
 /* Checks that the coordinates of COUNT points are at most a million pixels in magnitude. The error
  * has the first that is not. */
@@ -31,11 +31,11 @@ int rle_check_points(const double *points, size_t count, struct error *err);
 
 /* Draws the polygon through COUNT points x, y, x, y... on a picture of HEIGHT x WIDTH. Points may
  * lie outside; a coordinate beyond a million pixels, or NaN, is refused. */
-int rle_from_polygon(struct rle *ret, struct rle_scratch *brush, const double *points, size_t count,
-                     uint32_t height, uint32_t width, struct error *err);
+int rle_from_polygon(struct rle *ret, struct rle_scratch *scratch, const double *points,
+                     size_t count, uint32_t height, uint32_t width, struct error *err);
 
 /* Draws the box x, y, width, height as the polygon of its corners. */
-int rle_from_box(struct rle *ret, struct rle_scratch *brush, const double box[4], uint32_t height,
+int rle_from_box(struct rle *ret, struct rle_scratch *scratch, const double box[4], uint32_t height,
                  uint32_t width, struct error *err);
 
 /* Polygons of an object: their coordinates one after the other, SIZES[i] numbers for each. If the
@@ -48,7 +48,7 @@ struct rle_parts {
     uint32_t width;
 };
 /* Draws the union. Fails for no parts, an odd or too small size, or boxes mixed with polygons. */
-int rle_from_parts(struct rle *ret, struct rle_scratch *brush, const struct rle_parts *parts,
+int rle_from_parts(struct rle *ret, struct rle_scratch *scratch, const struct rle_parts *parts,
                    struct error *err);
 
 #define cleanup_rle_scratch __attribute__((cleanup(rle_scratch_done)))

@@ -34,7 +34,7 @@ static void check_box(struct coco_check *check, const struct coco_annotation *a,
 /* State for making masks. */
 struct masks {
     struct coco_outline room;
-    struct rle_scratch brush;
+    struct rle_scratch scratch;
     struct rle mask;
 };
 
@@ -50,7 +50,7 @@ static void check_outline(struct coco_check *check, const struct coco_index *ind
     if (a->kind == COCO_SEGMENT_POLYGONS &&
         !rle_size_fits(index->images[a->image].height, index->images[a->image].width))
         return; /* already reported as an image without a size */
-    if (coco_index_mask(index, a, &masks->room, &masks->brush, &masks->mask, &ignored) != 0) {
+    if (coco_index_mask(index, a, &masks->room, &masks->scratch, &masks->mask, &ignored) != 0) {
         coco_findings_add(check->findings, COCO_BAD_OUTLINE, a->id);
         return;
     }
@@ -137,7 +137,7 @@ int coco_check_make(struct coco_check *ret, const struct coco_index *index, cons
     for (size_t i = 0; i < index->annotation_count; i++)
         check_annotation(&check, index, &index->annotations[i], &masks);
     coco_outline_done(&masks.room);
-    rle_scratch_done(&masks.brush);
+    rle_scratch_done(&masks.scratch);
     rle_done(&masks.mask);
     for (size_t c = 0; c < index->category_count; c++)
         check.empty_categories += check.by_category[c] == 0;

@@ -91,13 +91,13 @@ struct coco_segment coco_index_segment(const struct coco_index *index,
 }
 
 int coco_index_mask(const struct coco_index *index, const struct coco_annotation *annotation,
-                    struct coco_outline *room, struct rle_scratch *brush, struct rle *ret,
+                    struct coco_outline *room, struct rle_scratch *scratch, struct rle *ret,
                     struct error *err) {
     static const struct coco_image NOWHERE = {0};
     const struct coco_image *image =
         annotation->image < index->image_count ? &index->images[annotation->image] : &NOWHERE;
     struct coco_segment segment = coco_index_segment(index, annotation);
-    if (coco_segment_mask(&segment, room, brush, image->height, image->width, ret, err) != 0)
+    if (coco_segment_mask(&segment, room, scratch, image->height, image->width, ret, err) != 0)
         return error_wrap(err, "annotation %" PRId64, annotation->id);
     return 0;
 }

@@ -105,7 +105,7 @@ struct coco_segment coco_index_segment(const struct coco_index *index,
 
 /* Makes the mask of an annotation; the error names its id. */
 int coco_index_mask(const struct coco_index *index, const struct coco_annotation *annotation,
-                    struct coco_outline *room, struct rle_scratch *brush, struct rle *ret,
+                    struct coco_outline *room, struct rle_scratch *scratch, struct rle *ret,
                     struct error *err);
 
 #define cleanup_coco_index __attribute__((cleanup(coco_index_done)))

@@ -225,7 +225,7 @@ int coco_segment_runs(const struct coco_segment *segment, struct coco_runs *ret,
 }
 
 int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *room,
-                      struct rle_scratch *brush, uint32_t height, uint32_t width, struct rle *ret,
+                      struct rle_scratch *scratch, uint32_t height, uint32_t width, struct rle *ret,
                       struct error *err) {
     if (segment->kind == COCO_SEGMENT_NONE)
         return error_set(err, EXIT_CODE_DATA, "no mask");
@@ -242,5 +242,5 @@ int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *r
                               .count = room->count,
                               .height = height,
                               .width = width};
-    return rle_from_parts(ret, brush, &parts, err);
+    return rle_from_parts(ret, scratch, &parts, err);
 }

@@ -71,7 +71,7 @@ int coco_segment_outline(const struct coco_segment *segment, struct coco_outline
 
 /* Makes the mask for a picture of HEIGHT x WIDTH (runs have their own size). */
 int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *room,
-                      struct rle_scratch *brush, uint32_t height, uint32_t width, struct rle *ret,
+                      struct rle_scratch *scratch, uint32_t height, uint32_t width, struct rle *ret,
                       struct error *err);
 
 #define cleanup_coco_outline __attribute__((cleanup(coco_outline_done)))

@@ -17,19 +17,19 @@ void coco_task_done(struct coco_task *task) {
 }
 
 /* Each calling thread has its own scratch memory for an unpacked outline. */
-static int truth_mask(const void *user, size_t number, struct rle_scratch *brush, struct rle *ret,
+static int truth_mask(const void *user, size_t number, struct rle_scratch *scratch, struct rle *ret,
                       struct error *err) {
     const struct coco_task *task = user;
     cleanup_coco_outline struct coco_outline room = {0};
     const struct coco_annotation *annotation =
         &task->index->annotations[task->truth_numbers[number]];
-    if (coco_index_mask(task->index, annotation, &room, brush, ret, err) != 0)
+    if (coco_index_mask(task->index, annotation, &room, scratch, ret, err) != 0)
         return error_wrap(err, "%s", task->index->path);
     return 0;
 }
 
 static int result_mask(const struct coco_index *index, const struct coco_results *results,
-                       size_t number, struct rle_scratch *brush, struct rle *ret,
+                       size_t number, struct rle_scratch *scratch, struct rle *ret,
                        struct error *err) {
     const struct coco_result *result = &results->list[number];
     const struct coco_image *image = &index->images[coco_index_image(index, result->image_id)];
@@ -37,15 +37,15 @@ static int result_mask(const struct coco_index *index, const struct coco_results
     cleanup_coco_outline struct coco_outline room = {0};
     int failed =
         segment.kind == COCO_SEGMENT_NONE
-            ? rle_from_box(ret, brush, result->box, image->height, image->width, err)
-            : coco_segment_mask(&segment, &room, brush, image->height, image->width, ret, err);
+            ? rle_from_box(ret, scratch, result->box, image->height, image->width, err)
+            : coco_segment_mask(&segment, &room, scratch, image->height, image->width, ret, err);
     return failed == 0 ? 0 : error_wrap(err, "%s: result %zu", results->path, number + 1);
 }
 
-static int found_mask(const void *user, size_t number, struct rle_scratch *brush, struct rle *ret,
+static int found_mask(const void *user, size_t number, struct rle_scratch *scratch, struct rle *ret,
                       struct error *err) {
     const struct coco_task *task = user;
-    return result_mask(task->index, task->results, task->found_numbers[number], brush, ret, err);
+    return result_mask(task->index, task->results, task->found_numbers[number], scratch, ret, err);
 }
 
 struct keyed {
@@ -132,7 +132,7 @@ void coco_task_ids_text(const struct coco_task_ids *ids, char *text, size_t size
 
 int coco_task_check(const struct coco_index *index, struct error *err) {
     cleanup_coco_outline struct coco_outline room = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     cleanup_rle struct rle mask = {0};
     for (size_t i = 0; i < index->placed_count; i++) {
         const struct coco_annotation *a = &index->annotations[i];
@@ -140,7 +140,7 @@ int coco_task_check(const struct coco_index *index, struct error *err) {
             continue;
         if (check_truth(index, a, false, err) != 0)
             return -1;
-        if (coco_index_mask(index, a, &room, &brush, &mask, err) != 0)
+        if (coco_index_mask(index, a, &room, &scratch, &mask, err) != 0)
             return error_wrap(err, "%s", index->path);
     }
     return 0;
@@ -178,9 +178,9 @@ static int fill_truth(struct coco_task *task, bool masks, struct error *err) {
 }
 
 /* Computes area and box from the mask if needed. */
-static int measure_mask(const struct coco_task *task, size_t number, struct rle_scratch *brush,
+static int measure_mask(const struct coco_task *task, size_t number, struct rle_scratch *scratch,
                         struct rle *mask, struct coco_object *object, struct error *err) {
-    if (result_mask(task->index, task->results, number, brush, mask, err) != 0)
+    if (result_mask(task->index, task->results, number, scratch, mask, err) != 0)
         return -1;
     object->area = rle_area(mask);
     if (!task->results->list[number].has_box)
@@ -191,7 +191,7 @@ static int measure_mask(const struct coco_task *task, size_t number, struct rle_
 static int fill_found(struct coco_task *task, bool masks, enum coco_area_of area,
                       struct error *err) {
     const struct coco_results *results = task->results;
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     cleanup_rle struct rle mask = {0};
     bool of_mask = !results->boxes || (masks && results->masks && area == COCO_AREA_OF_MASK);
     task->found = calloc(results->count + 1, sizeof(*task->found));
@@ -216,7 +216,7 @@ static int fill_found(struct coco_task *task, bool masks, enum coco_area_of area
                                        .score = result->score,
                                        .area = result->box[2] * result->box[3]};
         memcpy(object->box, result->box, sizeof(object->box));
-        if (of_mask && measure_mask(task, i, &brush, &mask, object, err) != 0)
+        if (of_mask && measure_mask(task, i, &scratch, &mask, object, err) != 0)
             return -1;
         task->found_numbers[count++] = (uint32_t)i;
     }

@@ -8,7 +8,7 @@
 
 void detection_objects_scratch_done(struct detection_objects_scratch *room) {
     coco_outline_done(&room->outline);
-    rle_scratch_done(&room->brush);
+    rle_scratch_done(&room->scratch);
     rle_done(&room->mask);
     detection_crop_done(&room->crop);
     free(room->order);
@@ -89,7 +89,7 @@ static int fill_bits(struct detection_objects_scratch *room, const struct fillin
                      const struct coco_annotation *annotation, int32_t ret_at[MASK_FIELDS],
                      struct error *err) {
     const struct coco_index *index = f->set->index;
-    if (coco_index_mask(index, annotation, &room->outline, &room->brush, &room->mask, err) != 0)
+    if (coco_index_mask(index, annotation, &room->outline, &room->scratch, &room->mask, err) != 0)
         return error_wrap(err, "%s", index->path);
     if (put_crop(room, f, ret_at, err) != 0)
         return error_wrap(err, "%s: annotation %" PRId64, index->path, annotation->id);

@@ -22,7 +22,7 @@
 /* Scratch memory that a thread reuses between pictures. Initialize with zeros. */
 struct detection_objects_scratch {
     struct coco_outline outline;
-    struct rle_scratch brush;
+    struct rle_scratch scratch;
     struct rle mask;
     struct detection_crop crop; /* a mask before scaling */
     uint32_t *order;            /* owned; objects, largest first */

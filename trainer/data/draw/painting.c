@@ -11,7 +11,7 @@ void painting_done(struct painting *p) {
         rle_done(&p->masks[i]);
     free(p->masks);
     free(p->list);
-    rle_scratch_done(&p->brush);
+    rle_scratch_done(&p->scratch);
     coco_outline_done(&p->room);
     *p = (struct painting){0};
 }
@@ -56,7 +56,7 @@ int painting_add_annotations(struct painting *p, const struct coco_index *index,
         object->crowd = (a->flags & COCO_ANNOTATION_CROWD) != 0;
         draw_names_label(names, a->category, object->crowd ? " (crowd)" : "", object->label);
         if (a->kind != COCO_SEGMENT_NONE &&
-            coco_index_mask(index, a, &p->room, &p->brush, &p->masks[p->count - 1], err) != 0)
+            coco_index_mask(index, a, &p->room, &p->scratch, &p->masks[p->count - 1], err) != 0)
             return -1;
     }
     return 0;
@@ -73,7 +73,7 @@ int painting_add_result(struct painting *p, const struct coco_results *results, 
         return -1;
     struct rle *mask = &p->masks[p->count - 1];
     if (segment.kind != COCO_SEGMENT_NONE &&
-        coco_segment_mask(&segment, &p->room, &p->brush, (uint32_t)picture->height,
+        coco_segment_mask(&segment, &p->room, &p->scratch, (uint32_t)picture->height,
                           (uint32_t)picture->width, mask, err) != 0)
         return error_wrap(err, "result %zu", number + 1);
     memcpy(object->box, result->box, sizeof(object->box));

@@ -23,7 +23,7 @@ struct painting {
     size_t count;
     size_t capacity;
     struct coco_outline room;
-    struct rle_scratch brush;
+    struct rle_scratch scratch;
 };
 
 void painting_done(struct painting *painting);

@@ -32,7 +32,7 @@ struct scene_painter {
     struct buf *json;
     int64_t *next_id;
     uint8_t ground[2][IMAGE_CHANNELS];
-    struct rle_scratch brush;
+    struct rle_scratch scratch;
     struct rle mask;
     struct rle sum;
 };
@@ -145,7 +145,7 @@ static int begin_annotation(struct scene_painter *p, const struct annotation *a,
 }
 
 static int fill(struct scene_painter *p, const double *points, size_t count, struct error *err) {
-    return rle_from_polygon(&p->mask, &p->brush, points, count, (uint32_t)p->image->height,
+    return rle_from_polygon(&p->mask, &p->scratch, points, count, (uint32_t)p->image->height,
                             (uint32_t)p->image->width, err);
 }
 
@@ -228,7 +228,7 @@ int coco_scene_draw(const struct coco_scene *scene, struct image *image, struct 
                                     .json = json,
                                     .next_id = next_id};
     int failed = draw(&painter, err);
-    rle_scratch_done(&painter.brush);
+    rle_scratch_done(&painter.scratch);
     rle_done(&painter.mask);
     rle_done(&painter.sum);
     return failed;

@@ -82,9 +82,9 @@ static void nothing_to_score_is_no_error(void) {
 }
 
 /* The number in the error is that of the list, which is the same in every run. */
-static int fail_often(const void *user, size_t number, struct rle_scratch *brush, struct rle *ret,
+static int fail_often(const void *user, size_t number, struct rle_scratch *scratch, struct rle *ret,
                       struct error *err) {
-    (void)brush;
+    (void)scratch;
     (void)ret;
     const struct coco_object *list = user;
     if (list[number].image < 50)

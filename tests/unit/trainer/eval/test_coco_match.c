@@ -86,11 +86,11 @@ static void what_lies_outside_the_area_range_does_not_count(void) {
     CU_ASSERT(bit(hits[1].ignored, 3, 0));
 }
 
-static int give_mask(const void *user, size_t number, struct rle_scratch *brush, struct rle *ret,
+static int give_mask(const void *user, size_t number, struct rle_scratch *scratch, struct rle *ret,
                      struct error *err) {
     if (number == 120)
         return error_set(err, EXIT_CODE_DATA, "mask 120");
-    return rle_from_box(ret, brush, user, 100, 100, err);
+    return rle_from_box(ret, scratch, user, 100, 100, err);
 }
 
 static void a_damaged_mask_is_found_even_beyond_the_limit(void) {

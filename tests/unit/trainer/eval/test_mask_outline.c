@@ -9,13 +9,13 @@ enum { POINTS_MAX = 12, SIDE_MAX = 40 };
 
 static void decode(const double *points, int count, int side, uint8_t *pixels) {
     cleanup_rle struct rle mask = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     struct rle_pixels to = {.bytes = pixels,
                             .height = (uint32_t)side,
                             .width = (uint32_t)side,
                             .row_step = (size_t)side,
                             .column_step = 1};
-    CU_ASSERT_EQUAL_FATAL(rle_from_polygon(&mask, &brush, points, (size_t)count, (uint32_t)side,
+    CU_ASSERT_EQUAL_FATAL(rle_from_polygon(&mask, &scratch, points, (size_t)count, (uint32_t)side,
                                            (uint32_t)side, NULL),
                           0);
     rle_decode(&mask, &to);

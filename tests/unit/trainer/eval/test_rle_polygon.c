@@ -42,12 +42,12 @@ static void check_text(const struct rle *mask, const char *text) {
 
 static void polygons_give_the_reference_masks(void) {
     cleanup_rle struct rle mask = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     struct error err = {0};
     for (size_t i = 0; i < sizeof(GOLDEN) / sizeof(GOLDEN[0]); i++) {
         const struct golden *g = &GOLDEN[i];
         CU_ASSERT_EQUAL_FATAL(
-            rle_from_polygon(&mask, &brush, g->at, g->points, g->height, g->width, &err), 0);
+            rle_from_polygon(&mask, &scratch, g->at, g->points, g->height, g->width, &err), 0);
         double box[4];
         rle_box(&mask, box);
         CU_ASSERT_EQUAL(rle_area(&mask), g->area);
@@ -58,10 +58,10 @@ static void polygons_give_the_reference_masks(void) {
 
 static void a_box_is_drawn_as_its_corners(void) {
     cleanup_rle struct rle mask = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     struct error err = {0};
     const double box[] = {2, 3, 4, 5};
-    CU_ASSERT_EQUAL(rle_from_box(&mask, &brush, box, 10, 10, &err), 0);
+    CU_ASSERT_EQUAL(rle_from_box(&mask, &scratch, box, 10, 10, &err), 0);
     CU_ASSERT_EQUAL(rle_area(&mask), 20);
     check_text(&mask, "g05500000U1");
 }
@@ -79,7 +79,7 @@ static double next_unit(uint64_t *state) {
 
 static void ten_thousand_random_polygons_give_the_reference_hash(void) {
     cleanup_rle struct rle mask = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     cleanup_buf struct buf text = {.max = 65536};
     struct error err = {0};
     uint64_t state = UINT64_C(88172645463325252), hash = RECIPE_HASH_START, area = 0;
@@ -92,7 +92,8 @@ static void ten_thousand_random_polygons_give_the_reference_hash(void) {
             at[2 * i] = next_unit(&state) * (width + 8) - 4;
             at[2 * i + 1] = next_unit(&state) * (height + 8) - 4;
         }
-        CU_ASSERT_EQUAL_FATAL(rle_from_polygon(&mask, &brush, at, points, height, width, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(rle_from_polygon(&mask, &scratch, at, points, height, width, &err),
+                              0);
         buf_consume(&text, text.size);
         CU_ASSERT_EQUAL_FATAL(rle_format(&mask, &text, &err), 0);
         hash = str_hash(hash, text.data, text.size);
@@ -109,9 +110,9 @@ static void parts_are_united(void) {
     struct rle_parts parts = {
         .numbers = numbers, .sizes = sizes, .count = 2, .height = 10, .width = 10};
     cleanup_rle struct rle mask = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     struct error err = {0};
-    CU_ASSERT_EQUAL(rle_from_parts(&mask, &brush, &parts, &err), 0);
+    CU_ASSERT_EQUAL(rle_from_parts(&mask, &scratch, &parts, &err), 0);
     CU_ASSERT_EQUAL(rle_area(&mask), 40);
     check_text(&mask, "b0136000000004L2N2");
 }
@@ -122,9 +123,9 @@ static void four_numbers_first_make_all_parts_boxes(void) {
     struct rle_parts parts = {
         .numbers = numbers, .sizes = sizes, .count = 2, .height = 10, .width = 10};
     cleanup_rle struct rle mask = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     struct error err = {0};
-    CU_ASSERT_EQUAL(rle_from_parts(&mask, &brush, &parts, &err), 0);
+    CU_ASSERT_EQUAL(rle_from_parts(&mask, &scratch, &parts, &err), 0);
     check_text(&mask, "g05500000U1");
 }
 
@@ -133,9 +134,9 @@ static void check_refused(size_t count, const uint32_t *sizes, const double *num
     struct rle_parts parts = {
         .numbers = numbers, .sizes = sizes, .count = count, .height = 10, .width = 10};
     cleanup_rle struct rle mask = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     struct error err = {0};
-    CU_ASSERT_EQUAL(rle_from_parts(&mask, &brush, &parts, &err), -1);
+    CU_ASSERT_EQUAL(rle_from_parts(&mask, &scratch, &parts, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, words);
 }
@@ -163,9 +164,9 @@ static void many_crossings_of_one_column_are_sorted_too(void) {
         at[4 * i + 3] = 4 * i + 2;
     }
     cleanup_rle struct rle mask = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     struct error err = {0};
-    CU_ASSERT_EQUAL(rle_from_polygon(&mask, &brush, at, (size_t)2 * TEETH, 800, 10, &err), 0);
+    CU_ASSERT_EQUAL(rle_from_polygon(&mask, &scratch, at, (size_t)2 * TEETH, 800, 10, &err), 0);
     CU_ASSERT_EQUAL(rle_end(&mask, &err), 0);
     CU_ASSERT(mask.count > TEETH);
 }

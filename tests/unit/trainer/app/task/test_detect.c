@@ -142,7 +142,7 @@ static void look_at_masks(struct score *score) {
     struct error err = {0};
     cleanup_coco_results struct coco_results back = {0};
     cleanup_coco_outline struct coco_outline outline = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     cleanup_rle struct rle mask = {0};
     size_t empty = 0;
     snprintf(path, sizeof(path), "%s/found.json", folder);
@@ -153,7 +153,7 @@ static void look_at_masks(struct score *score) {
         bool is_second = false;
         for (size_t k = 0; k < second_count; k++)
             is_second = is_second || second[k] == back.list[i].image_id;
-        CU_ASSERT_EQUAL_FATAL(coco_segment_mask(&segment, &outline, &brush, 0, 0, &mask, &err),
+        CU_ASSERT_EQUAL_FATAL(coco_segment_mask(&segment, &outline, &scratch, 0, 0, &mask, &err),
                               0); /* runs */
         CU_ASSERT_EQUAL(rle_area(&mask) == 0, is_second && second_mask < 0);
         empty += is_second;

@@ -35,16 +35,19 @@ static void images_categories_and_annotations_are_numbered_by_id(void) {
 static void masks_come_from_polygons_and_runs(void) {
     cleanup_coco_index struct coco_index index = {0};
     cleanup_coco_outline struct coco_outline room = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     cleanup_rle struct rle mask = {0};
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(coco_load(&index, write_text("set.json", ONE_SET), NULL, &err), 0);
-    CU_ASSERT_EQUAL(coco_index_mask(&index, &index.annotations[1], &room, &brush, &mask, &err), 0);
+    CU_ASSERT_EQUAL(coco_index_mask(&index, &index.annotations[1], &room, &scratch, &mask, &err),
+                    0);
     CU_ASSERT_EQUAL(rle_area(&mask), 25);
     CU_ASSERT_EQUAL(mask.width, 20);
-    CU_ASSERT_EQUAL(coco_index_mask(&index, &index.annotations[2], &room, &brush, &mask, &err), 0);
+    CU_ASSERT_EQUAL(coco_index_mask(&index, &index.annotations[2], &room, &scratch, &mask, &err),
+                    0);
     CU_ASSERT_EQUAL(rle_area(&mask), 200);
-    CU_ASSERT_EQUAL(coco_index_mask(&index, &index.annotations[0], &room, &brush, &mask, &err), -1);
+    CU_ASSERT_EQUAL(coco_index_mask(&index, &index.annotations[0], &room, &scratch, &mask, &err),
+                    -1);
     CU_ASSERT_STRING_EQUAL(err.text, "annotation 7: no mask");
 }
 
@@ -81,11 +84,11 @@ static void places_beyond_the_index_are_empty(void) {
     a.segment_size = 0;
     CU_ASSERT_EQUAL(coco_index_segment(&index, &a).kind, COCO_SEGMENT_NONE);
     cleanup_coco_outline struct coco_outline room = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     cleanup_rle struct rle mask = {0};
     a = index.annotations[1];
     index.image_count = a.image; /* it is the first one beyond */
-    CU_ASSERT_EQUAL(coco_index_mask(&index, &a, &room, &brush, &mask, &err), -1);
+    CU_ASSERT_EQUAL(coco_index_mask(&index, &a, &room, &scratch, &mask, &err), -1);
     ASSERT_CONTAINS(err.text, "annotation 5: a polygon on a picture without a size");
 }
 

@@ -12,7 +12,7 @@
 static int mask_of(const char *text, struct rle *ret, enum coco_segment_kind *ret_kind,
                    struct error *err) {
     cleanup_coco_outline struct coco_outline room = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     cleanup_buf struct buf packed = {.max = 100000};
     struct json_stream s;
     json_stream_memory(&s, text, strlen(text));
@@ -22,7 +22,7 @@ static int mask_of(const char *text, struct rle *ret, enum coco_segment_kind *re
         return -1;
     CU_ASSERT_EQUAL(json_stream_finish(&s, err), 0);
     struct coco_segment segment = {*ret_kind, (const uint8_t *)packed.data, packed.size};
-    return coco_segment_mask(&segment, &room, &brush, 10, 10, ret, err);
+    return coco_segment_mask(&segment, &room, &scratch, 10, 10, ret, err);
 }
 
 static void check_mask(const char *text, enum coco_segment_kind kind, const char *runs) {

@@ -20,7 +20,7 @@ struct scene {
     struct detection_set set;
     struct detections_scratch room;
     struct coco_outline outline;
-    struct rle_scratch brush;
+    struct rle_scratch scratch;
     struct rle mask;
     uint8_t pixels[128 * 128];
     float box[FOUND_MAX * 4];
@@ -58,7 +58,7 @@ static void scene_make(struct scene *s) {
 static void scene_done(struct scene *s) {
     detections_scratch_done(&s->room);
     coco_outline_done(&s->outline);
-    rle_scratch_done(&s->brush);
+    rle_scratch_done(&s->scratch);
     rle_done(&s->mask);
     detection_set_done(&s->set);
     coco_index_done(&s->index);
@@ -68,8 +68,8 @@ static void scene_done(struct scene *s) {
 /* The truth's mask as a network's square: in or out at each cell's middle. */
 static void fill_logits(struct scene *s, const struct detection_object *object, float *logits) {
     const struct coco_annotation *a = &s->index.annotations[object->annotation];
-    CU_ASSERT_EQUAL_FATAL(coco_index_mask(&s->index, a, &s->outline, &s->brush, &s->mask, &s->err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        coco_index_mask(&s->index, a, &s->outline, &s->scratch, &s->mask, &s->err), 0);
     const struct rle_pixels pixels = {s->pixels, 128, 128, 128, 1};
     rle_decode(&s->mask, &pixels);
     for (int y = 0; y < SIDE; y++)

@@ -69,7 +69,7 @@ static struct detections two_found(void) {
 static void boxes_and_masks_come_back_to_the_picture(void) {
     struct scene s;
     cleanup_rle struct rle mask = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     cleanup_coco_outline struct coco_outline room = {0};
     scene_make(&s, true);
     struct detections found = two_found();
@@ -85,7 +85,7 @@ static void boxes_and_masks_come_back_to_the_picture(void) {
     CU_ASSERT(one->box[2] == 30 * third - 3 * third && one->box[3] == 24 * third - 6 * third);
     CU_ASSERT(other->box[0] + other->box[2] > 20);
     const struct coco_segment segment = coco_result_segment(&s.results, 0);
-    CU_ASSERT_EQUAL_FATAL(coco_segment_mask(&segment, &room, &brush, 10, 20, &mask, &s.err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_segment_mask(&segment, &room, &scratch, 10, 20, &mask, &s.err), 0);
     CU_ASSERT(mask.height == 10 && mask.width == 20);
     double box[4];
     rle_box(&mask, box);
@@ -229,7 +229,7 @@ static void a_part_that_is_not_there_is_named(void) {
 static void results_are_scored(void) {
     struct scene s;
     cleanup_coco_outline struct coco_outline room = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     cleanup_rle struct rle mask = {0};
     scene_make(&s, true);
     for (size_t i = 0; i < s.index.placed_count; i++) {
@@ -238,7 +238,7 @@ static void results_are_scored(void) {
                                      .category_id = s.index.categories[a->category].id,
                                      .score = 0.5};
         memcpy(result.box, a->box, sizeof(a->box));
-        CU_ASSERT_EQUAL_FATAL(coco_index_mask(&s.index, a, &room, &brush, &mask, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(coco_index_mask(&s.index, a, &room, &scratch, &mask, NULL), 0);
         CU_ASSERT_EQUAL_FATAL(coco_results_add(&s.results, &result, &mask, NULL), 0);
     }
     for (int masks = 0; masks < 2; masks++) {

@@ -70,11 +70,11 @@ static void results_are_painted_with_their_scores(void) {
     cleanup_coco_results struct coco_results results = {0};
     cleanup_rle struct rle mask = {0};
     cleanup_coco_outline struct coco_outline room = {0};
-    cleanup_rle_scratch struct rle_scratch brush = {0};
+    cleanup_rle_scratch struct rle_scratch scratch = {0};
     scene_make(&s);
     coco_results_begin(&results, "found", true);
     CU_ASSERT_EQUAL_FATAL(
-        coco_index_mask(&s.index, &s.index.annotations[0], &room, &brush, &mask, &s.err), 0);
+        coco_index_mask(&s.index, &s.index.annotations[0], &room, &scratch, &mask, &s.err), 0);
     const struct coco_result result = {
         .image_id = 1, .category_id = 7, .score = 0.875, .box = {10, 20, 30, 40}};
     CU_ASSERT_EQUAL_FATAL(coco_results_add(&results, &result, &mask, &s.err), 0);
