@@ -135,17 +135,18 @@ static int draw_image(struct drawing *d, const struct draw_target *target, struc
     char path[PATH_MAX];
     const struct image *painted = NULL;
     const struct coco_image *image = target->image;
-    const struct painter_request ask = {.index = &d->index,
-                                        .results = d->flags->results != NULL ? &d->results : NULL,
-                                        .truth = d->flags->beside,
-                                        .least_score = d->flags->least_score,
-                                        .names = &d->names};
+    const struct painter_request request = {.index = &d->index,
+                                            .results =
+                                                d->flags->results != NULL ? &d->results : NULL,
+                                            .truth = d->flags->beside,
+                                            .least_score = d->flags->least_score,
+                                            .names = &d->names};
     size_t objects = 0;
     if (coco_index_picture(&d->index, image, d->pictures, path, sizeof(path), err) != 0 ||
         picture_read(path, &d->image, err) != 0)
         return -1;
-    if (painter_paint(&d->painter, &ask, (uint32_t)(image - d->index.images), &d->image, &painted,
-                      &objects, err) != 0)
+    if (painter_paint(&d->painter, &request, (uint32_t)(image - d->index.images), &d->image,
+                      &painted, &objects, err) != 0)
         return error_wrap(err, "%s", path);
     if (picture_write(painted, d->flags->format == 1, target->path, err) != 0)
         return -1;

@@ -20,7 +20,7 @@ enum { TEXT_MAX = 64 * 1024, TABLE_MAX = 16 * 1024 * 1024 };
 struct scoring {
     struct trained trained;
     struct report report;
-    struct eval_artifacts findings;
+    struct eval_artifacts artifacts;
     struct class_tally tally;
     struct buf table;
 };
@@ -39,7 +39,7 @@ static int open_model(struct scoring *s, struct error *err) {
         return -1;
     (void)snprintf(where, sizeof(where), "%s/config.json", t->inputs.model);
     if (trained_check(t, where, err) != 0 || trained_open_data(t, NULL, err) != 0 ||
-        trained_findings(t, &s->findings, err) != 0 || trained_open_network(t, err) != 0)
+        trained_artifacts(t, &s->artifacts, err) != 0 || trained_open_network(t, err) != 0)
         return -1;
     return trained_load(t, err);
 }
@@ -65,7 +65,7 @@ static int run(struct scoring *s, struct error *err) {
     struct evaluate_options e = {
         .threads = t->threads.data,
         .line = &s->report.line,
-        .findings = &s->findings,
+        .artifacts = &s->artifacts,
         .table = &s->table,
     };
     buf_init(&s->table, TABLE_MAX);
@@ -113,7 +113,7 @@ int command_eval(int argc, char *const *argv, struct error *err) {
     };
     int result = device_settle(&options, comm, err);
     if (result == 0)
-        result = options.watch != NULL ? eval_watch(&s.trained, &s.report, &s.findings, err)
+        result = options.watch != NULL ? eval_watch(&s.trained, &s.report, &s.artifacts, err)
                                        : run(&s, err);
     scoring_done(&s);
     if (result < 0)

@@ -54,7 +54,7 @@ static int list_pictures(struct prediction *p, char *const *words, int count, st
     return 0;
 }
 
-static int open_model(struct prediction *p, const struct task_predictions *tell,
+static int open_model(struct prediction *p, const struct task_predictions *predictions,
                       struct error *err) {
     struct trained *t = &p->trained;
     char where[INPUT_PATH_MAX + sizeof("/config.json")];
@@ -66,9 +66,10 @@ static int open_model(struct prediction *p, const struct task_predictions *tell,
     /* Bad pictures are reported at the end; the others are still processed. */
     p->bad_allowed = t->data.bad_allowed;
     t->data.bad_allowed = INT64_MAX;
-    if (file_make_dirs(tell->folder, err) != 0)
+    if (file_make_dirs(predictions->folder, err) != 0)
         return error_wrap(err, "--out");
-    if (t->data.task->tell_check(&t->data, tell, err) != 0 || trained_open_network(t, err) != 0)
+    if (t->data.task->predictions_check(&t->data, predictions, err) != 0 ||
+        trained_open_network(t, err) != 0)
         return -1;
     return trained_load(t, err);
 }
@@ -95,20 +96,21 @@ static int run(struct prediction *p, char *const *words, int count, struct error
     struct trained *t = &p->trained;
     const struct options *o = t->options;
     struct evaluation result;
-    const struct task_predictions tell = {.folder = o->out,
-                                          .least_score = o->score_threshold,
-                                          .most = (size_t)o->top,
-                                          .png = o->format == OPTION_PNG,
-                                          .font = o->font};
+    const struct task_predictions predictions = {.folder = o->out,
+                                                 .least_score = o->score_threshold,
+                                                 .most = (size_t)o->top,
+                                                 .png = o->format == OPTION_PNG,
+                                                 .font = o->font};
     if (comm_size(t->comm) > 1)
         return error_set(err, EXIT_CODE_USAGE, "predict runs as one process, not as %d ranks",
                          comm_size(t->comm));
     stop_signal_answer("stopping after this batch; press Ctrl-C again to stop at once");
     if (stop_signal_listen(err) != 0 || list_pictures(p, words, count, err) != 0 ||
-        open_model(p, &tell, err) != 0)
+        open_model(p, &predictions, err) != 0)
         return -1;
     status_line_open(&p->line, STDERR_FILENO);
-    const struct evaluate_options e = {.threads = t->threads.data, .line = &p->line, .tell = &tell};
+    const struct evaluate_options e = {
+        .threads = t->threads.data, .line = &p->line, .predictions = &predictions};
     if (evaluate(&t->net, t->comm, &t->data, &e, &result, err) != 0)
         return -1;
     return result.stopped ? EXIT_CODE_STOPPED : judge(p, err);

@@ -37,10 +37,10 @@ struct eval_artifacts {
 
 /* Call before the work: creates the folders and checks that they are writable. Errors have
  * EXIT_CODE_CONFIG and begin with "--out". */
-int eval_artifacts_check(const struct eval_artifacts *findings, const struct task *task,
+int eval_artifacts_check(const struct eval_artifacts *artifacts, const struct task *task,
                          struct error *err);
 
 /* Writes the artifacts of SCORE. Call after score_end, on rank 0. */
-int eval_artifacts_keep(struct eval_artifacts *findings, struct score *score, struct error *err);
+int eval_artifacts_keep(struct eval_artifacts *artifacts, struct score *score, struct error *err);
 
 #endif

@@ -123,12 +123,12 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
     };
     if (ret->stopped)
         return 0;
-    const struct task_predictions *tell = s->options->tell;
+    const struct task_predictions *predictions = s->options->predictions;
     if (ret->images == 0)
         return error_set(err, EXIT_CODE_DATA, "%s: none of %zu pictures can be %s", source->name,
-                         source->count, tell != NULL ? "used" : "scored");
-    if (tell != NULL)
-        return data->task->tell(s->score.own, tell, err);
+                         source->count, predictions != NULL ? "used" : "scored");
+    if (predictions != NULL)
+        return data->task->predictions_write(s->score.own, predictions, err);
     if ((s->options->tally != NULL && class_tally_sum(s->options->tally, comm, err) != 0) ||
         score_end(&s->score, comm, ret, err) != 0)
         return error_wrap(err, "evaluating");
@@ -136,9 +136,10 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
     if (table != NULL && comm_rank(comm) == 0 && data->task->score_table != NULL &&
         data->task->score_table(s->score.own, table, err) != 0)
         return -1;
-    struct eval_artifacts *findings = s->options->findings;
-    return findings != NULL && comm_rank(comm) == 0 ? eval_artifacts_keep(findings, &s->score, err)
-                                                    : 0;
+    struct eval_artifacts *artifacts = s->options->artifacts;
+    return artifacts != NULL && comm_rank(comm) == 0
+               ? eval_artifacts_keep(artifacts, &s->score, err)
+               : 0;
 }
 
 void evaluate_canvases(struct network_options *ret, const struct task_data *data) {

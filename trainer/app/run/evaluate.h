@@ -16,14 +16,15 @@
 
 struct evaluate_options {
     int threads;
-    struct progress *progress;           /* marked after each batch... */
-    uint64_t step;                       /* ...with this number */
-    struct status_line *line;            /* displays the progress of the evaluation */
-    const struct task_predictions *tell; /* for pictures without labels: predictions are written to
-                                          * files and there are no metrics; NULL: compute metrics */
+    struct progress *progress; /* marked after each batch... */
+    uint64_t step;             /* ...with this number */
+    struct status_line *line;  /* displays the progress of the evaluation */
+    const struct task_predictions
+        *predictions;          /* for pictures without labels: predictions are written to
+                                * files and there are no metrics; NULL: compute metrics */
     struct class_tally *tally; /* per-class counts of a classification network; NULL: none */
     struct buf *table;         /* rank 0 appends the task's table by class; NULL: not wanted */
-    struct eval_artifacts *findings; /* rank 0 writes the artifacts there; NULL: nowhere */
+    struct eval_artifacts *artifacts; /* rank 0 writes the artifacts there; NULL: nowhere */
 };
 
 /* Copies the canvases of DATA's batches to RET, for networks that have canvases. */

@@ -24,7 +24,7 @@ struct run_setup {
     bool first;        /* this is rank 0 */
     struct threads threads;
     struct backend *backend; /* owned */
-    struct task_request ask;
+    struct task_request request;
     struct task_data data; /* after training_run_give_up, threads may still record faults in it */
     struct sampler sampler;
     struct schedule schedule;

@@ -31,7 +31,7 @@ enum { SAVE_PATIENCE = 1200 };
 /* Names are borrowed: nothing to free. */
 static struct model_config describe_model(const struct run_setup *setup, struct run_state *state) {
     struct model_config config = {.model = state->model, .epochs = run_setup_epoch(setup, state)};
-    setup->data.task->describe(&setup->data, &setup->ask, &config);
+    setup->data.task->describe(&setup->data, &setup->request, &config);
     return config;
 }
 
@@ -182,7 +182,7 @@ int save_check(struct training_run *job, struct error *err) {
     if (access(checkpoints, W_OK | X_OK) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "--checkpoint-dir: %s", checkpoints);
     if (check_best(&job->saves.best, job->setup.inputs.model, &config, err) != 0 ||
-        eval_artifacts_check(&job->reports.findings, job->setup.data.task, err) != 0)
+        eval_artifacts_check(&job->reports.artifacts, job->setup.data.task, err) != 0)
         return -1;
     char own[FOLDER_LOCK_TEXT];
     describe_job(&job->state, own);

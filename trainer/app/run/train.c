@@ -226,7 +226,7 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
         .progress = &job->reports.progress,
         .step = (uint64_t)job->state.step,
         .line = &job->reports.report.line,
-        .findings = &job->reports.findings,
+        .artifacts = &job->reports.artifacts,
     };
     struct evaluation e;
     /* The table by class comes once, at the end. */
@@ -234,7 +234,7 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
         o.table = &table;
     if (job->setup.data.validation.source.count == 0)
         return 0;
-    job->reports.findings.step = job->state.step;
+    job->reports.artifacts.step = job->state.step;
     const int64_t begun = clock_now();
     if (evaluate(&job->steps.net, job->setup.comm, &job->setup.data, &o, &e, err) != 0)
         return -1;

@@ -47,8 +47,8 @@ static int tell_run(struct buf *out, const struct run_setup *setup, int64_t glob
     const struct options *o = setup->options;
     const size_t images = setup->data.training.source.count;
     if (buf_printf(out, err, "%s, %s, ", o->model, dtype_name(device_dtype(o->dtype))) != 0 ||
-        (setup->ask.model->task == MODEL_CLASSIFY &&
-         buf_printf(out, err, "%d px, ", setup->ask.image_size) != 0))
+        (setup->request.model->task == MODEL_CLASSIFY &&
+         buf_printf(out, err, "%d px, ", setup->request.image_size) != 0))
         return -1;
     return buf_printf(out, err,
                       "%zu class%s; %zu training image%s, %zu to evaluate on; %" PRId64
@@ -130,7 +130,7 @@ static int open_network(struct training_run *job, struct error *err) {
     struct network_options n = {
         .model = o->model,
         .batch = (int)o->batch_size,
-        .image_size = job->setup.ask.image_size,
+        .image_size = job->setup.request.image_size,
         .classes = (int)job->setup.data.classes,
         .objects = job->setup.data.objects,
         .zero_gamma = o->zero_gamma,
@@ -215,7 +215,7 @@ static int describe(const struct run_setup *setup, struct run_state *s, struct e
     s->batch_size = o->batch_size;
     s->threads = setup->threads.compute;
     s->seed = o->seed;
-    s->image_size = setup->ask.image_size;
+    s->image_size = setup->request.image_size;
     s->total_steps = setup->schedule.total_steps;
     s->epoch_images = setup->steps_per_epoch * s->global_batch;
     if (setup->first)
@@ -227,7 +227,7 @@ static int describe(const struct run_setup *setup, struct run_state *s, struct e
 /* The best model needs evaluations. */
 static int open_best(struct best *b, const struct run_setup *setup, struct error *err) {
     const struct options *o = setup->options;
-    if (best_open(b, o->keep_best, setup->inputs.checkpoints, setup->ask.model, err) != 0)
+    if (best_open(b, o->keep_best, setup->inputs.checkpoints, setup->request.model, err) != 0)
         return -1;
     bool none = b->folder[0] == '\0';
     if (!setup->inputs.scored)
@@ -245,9 +245,9 @@ static int open_best(struct best *b, const struct run_setup *setup, struct error
 /* Checks all that can be checked before folders are scanned and networks compiled, which takes
  * long. */
 static int check_flags(const struct run_setup *setup, struct error *err) {
-    const struct task_request *ask = &setup->ask;
-    if (ask->model->task == MODEL_CLASSIFY &&
-        network_check_side(ask->model, ask->image_size, err) != 0)
+    const struct task_request *request = &setup->request;
+    if (request->model->task == MODEL_CLASSIFY &&
+        network_check_side(request->model, request->image_size, err) != 0)
         return -1;
     if (!setup->first)
         return 0;
@@ -264,7 +264,7 @@ int training_run_open(struct training_run *job, const struct options *o, struct 
     const struct model *model = model_need(o->model, err);
     if (model == NULL)
         return -1;
-    job->setup.ask = (struct task_request){
+    job->setup.request = (struct task_request){
         .options = o,
         .inputs = &job->setup.inputs,
         .comm = comm,
@@ -277,18 +277,18 @@ int training_run_open(struct training_run *job, const struct options *o, struct 
         progress_open(&job->reports.progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
         device_place(o, comm, true, err) != 0 ||
         threads_settle(&job->setup.threads, o, comm, err) != 0 ||
-        task_open(&job->setup.data, &job->setup.ask, err) != 0 ||
+        task_open(&job->setup.data, &job->setup.request, err) != 0 ||
         settle_steps(&job->setup, &job->state.global_batch, err) != 0)
         return -1;
     if (announce(&job->setup, job->state.global_batch, err) != 0 || open_network(job, err) != 0 ||
         describe(&job->setup, &job->state, err) != 0)
         return -1;
     progress_total(&job->reports.progress, (uint64_t)job->setup.schedule.total_steps);
-    job->reports.findings = (struct eval_artifacts){.folder = job->setup.inputs.out,
-                                                    .events = &job->reports.report.events,
-                                                    .pictures = (size_t)o->pictures,
-                                                    .seed = (uint64_t)o->seed,
-                                                    .least_score = o->score_threshold};
+    job->reports.artifacts = (struct eval_artifacts){.folder = job->setup.inputs.out,
+                                                     .events = &job->reports.report.events,
+                                                     .pictures = (size_t)o->pictures,
+                                                     .seed = (uint64_t)o->seed,
+                                                     .least_score = o->score_threshold};
     return report_open(&job->reports.report, job->setup.first ? stdout : NULL, o->log, model,
                        job->setup.inputs.events, err);
 }

@@ -19,7 +19,7 @@
 /* What the run tells, as it goes. */
 struct run_reports {
     struct report report;
-    struct eval_artifacts findings; /* of evaluations, on rank 0 */
+    struct eval_artifacts artifacts; /* of evaluations, on rank 0 */
     struct progress progress;
 };
 

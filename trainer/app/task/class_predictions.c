@@ -186,7 +186,7 @@ static int add_picture(const struct class_predictions *g, size_t sample, size_t 
     return buf_printf(out, err, "%s\n%s", first ? "" : ",", text);
 }
 
-int class_predictions_tell(void *score, const struct task_predictions *how, struct error *err) {
+int class_predictions_write(void *score, const struct task_predictions *how, struct error *err) {
     const struct class_predictions *g = score;
     char path[PATH_MAX];
     cleanup_buf struct buf text = {.max = TEXT_MAX};

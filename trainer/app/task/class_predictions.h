@@ -20,6 +20,6 @@ int class_predictions_batch(void *score, const struct batch *batch,
 void class_predictions_close(void *score);
 int class_predictions_check(const struct task_data *data, const struct task_predictions *how,
                             struct error *err);
-int class_predictions_tell(void *score, const struct task_predictions *how, struct error *err);
+int class_predictions_write(void *score, const struct task_predictions *how, struct error *err);
 
 #endif

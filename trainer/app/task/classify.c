@@ -45,22 +45,23 @@ static void close_data(struct task_data *data) {
 
 /* FOLDER NULL: a synthetic set, PART of its pictures. */
 static int open_set(struct dataset *set, const char *folder, const struct task_data *data,
-                    const struct task_request *ask, int64_t part, struct error *err) {
-    const struct options *o = ask->options;
+                    const struct task_request *request, int64_t part, struct error *err) {
+    const struct options *o = request->options;
     if (folder != NULL)
-        return sample_health_open(set, folder, data->bad_allowed, comm_rank(ask->comm) == 0, err);
+        return sample_health_open(set, folder, data->bad_allowed, comm_rank(request->comm) == 0,
+                                  err);
     int64_t count = (o->synthetic_images + part - 1) / part;
     return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
 }
 
-static int settle_training(struct task_data *data, const struct task_request *ask,
+static int settle_training(struct task_data *data, const struct task_request *request,
                            struct error *err) {
     struct classify *c = data->own;
-    const struct options *o = ask->options;
+    const struct options *o = request->options;
     struct augment *a = &c->train.augment;
     c->train.set = &c->training;
     c->train.seed = (uint64_t)o->seed;
-    augment_defaults_train(a, ask->image_size);
+    augment_defaults_train(a, request->image_size);
     switch (o->augment) {
     case OPTION_AUGMENT_CROP:
         a->mode = AUGMENT_RANDOM_RESIZED_CROP;
@@ -69,7 +70,7 @@ static int settle_training(struct task_data *data, const struct task_request *as
         a->mode = AUGMENT_PAD_CROP;
         break;
     case OPTION_AUGMENT_CENTER:
-        augment_defaults_eval(a, ask->image_size);
+        augment_defaults_eval(a, request->image_size);
         break;
     default:
         break;
@@ -77,45 +78,45 @@ static int settle_training(struct task_data *data, const struct task_request *as
     if (o->min_area > 0)
         a->area_min = o->min_area;
     a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
-    data->training.canvases[0] = (struct canvas){ask->image_size, ask->image_size};
+    data->training.canvases[0] = (struct canvas){request->image_size, request->image_size};
     data->training.canvas_count = 1;
     return labelled_source(&data->training.source, &c->train, (int)o->batch_size, err);
 }
 
 /* Returns the short side before the centre crop. */
-static int resize_side(const struct task_request *ask) {
+static int resize_side(const struct task_request *request) {
     struct augment crop;
-    augment_defaults_eval(&crop, ask->image_size);
-    if (ask->options->resize > 0)
-        return (int)ask->options->resize;
-    return ask->trained != NULL ? ask->trained->resize_side : crop.resize_side;
+    augment_defaults_eval(&crop, request->image_size);
+    if (request->options->resize > 0)
+        return (int)request->options->resize;
+    return request->trained != NULL ? request->trained->resize_side : crop.resize_side;
 }
 
-static int settle_validation(struct task_data *data, const struct task_request *ask,
+static int settle_validation(struct task_data *data, const struct task_request *request,
                              struct error *err) {
     struct classify *c = data->own;
     c->score.set = &c->validation;
-    augment_defaults_eval(&c->score.augment, ask->image_size);
-    c->score.augment.resize_side = resize_side(ask);
-    data->validation.canvases[0] = (struct canvas){ask->image_size, ask->image_size};
+    augment_defaults_eval(&c->score.augment, request->image_size);
+    c->score.augment.resize_side = resize_side(request);
+    data->validation.canvases[0] = (struct canvas){request->image_size, request->image_size};
     data->validation.canvas_count = 1;
     /* A batch is computed as a whole, however few pictures are in it. */
-    int64_t batch = ask->options->batch_size;
-    if (ask->pictures != NULL && (int64_t)c->validation.count < batch)
+    int64_t batch = request->options->batch_size;
+    if (request->pictures != NULL && (int64_t)c->validation.count < batch)
         batch = (int64_t)c->validation.count;
     return labelled_source(&data->validation.source, &c->score, (int)batch, err);
 }
 
-static int agree(const struct task_request *ask, struct sample_health *samples, const char *what,
-                 const struct dataset *set, struct error *err) {
+static int agree(const struct task_request *request, struct sample_health *samples,
+                 const char *what, const struct dataset *set, struct error *err) {
     if (bad_samples_init(&samples->faults, set->count, err) != 0)
         return -1;
-    return ranks_agree(ask->comm, what, set->hash, EXIT_CODE_DATA, err);
+    return ranks_agree(request->comm, what, set->hash, EXIT_CODE_DATA, err);
 }
 
 /* Maps SET's classes, a subset of ALL's, to the numbers they have there. */
 static int place_classes(struct dataset *set, const char *where, const struct classes *all,
-                         const struct task_request *ask, struct error *err) {
+                         const struct task_request *request, struct error *err) {
     const struct classes own = {set->class_names, set->classes, where};
     cleanup_free int32_t *map = calloc(set->classes + 1, sizeof(*map));
     char names[512];
@@ -124,7 +125,7 @@ static int place_classes(struct dataset *set, const char *where, const struct cl
     if (classes_map(&own, all, map, err) != 0)
         return -1;
     size_t missing = classes_missing(&own, all, names, sizeof(names));
-    if (missing > 0 && comm_rank(ask->comm) == 0)
+    if (missing > 0 && comm_rank(request->comm) == 0)
         log_warning("%s: no pictures of %zu of the %zu classes: %s", where, missing, all->count,
                     names);
     return dataset_place_classes(set, all->names, all->count, map, err);
@@ -142,29 +143,29 @@ static int check_count(const struct dataset *set, struct error *err) {
 
 /* Small pictures suit networks made for them: others enlarge the pictures, which takes much
  * longer. */
-static void tell_small(const struct task_request *ask, const struct dataset *set) {
+static void tell_small(const struct task_request *request, const struct dataset *set) {
     cleanup_picture_reader struct picture_reader reader = {0};
     char path[INPUT_PATH_MAX];
     int width = 0, height = 0;
-    if (comm_rank(ask->comm) != 0 || set->root == NULL || set->count == 0 ||
-        ask->image_size < LARGE_SIDE)
+    if (comm_rank(request->comm) != 0 || set->root == NULL || set->count == 0 ||
+        request->image_size < LARGE_SIDE)
         return;
     dataset_sample_name(set, 0, path, sizeof(path));
     if (picture_reader_size(&reader, path, &width, &height, NULL) == 0 && width <= SMALL_SIDE &&
         height <= SMALL_SIDE)
         log_warning("the pictures are small (the first is %dx%d px) and are scaled to %d px for "
                     "%s; --model resnet20 is for pictures of 32 px, and many times faster",
-                    width, height, ask->image_size, ask->model->name);
+                    width, height, request->image_size, request->model->name);
 }
 
 /* --val-split: of a training set that has nothing to evaluate on. */
-static int hold_out(struct classify *c, const struct task_request *ask, struct error *err) {
-    const struct options *o = ask->options;
+static int hold_out(struct classify *c, const struct task_request *request, struct error *err) {
+    const struct options *o = request->options;
     size_t unheld = 0;
     if (holdout_split(&c->training, o->val_split, (uint64_t)o->seed, &c->validation, &unheld,
                       err) != 0)
         return error_wrap(err, "--val-split");
-    if (comm_rank(ask->comm) != 0)
+    if (comm_rank(request->comm) != 0)
         return 0;
     log_info("--val-split %g: %zu of %zu pictures are held out and evaluated on, the same for "
              "--seed %" PRId64 " in every run",
@@ -175,51 +176,51 @@ static int hold_out(struct classify *c, const struct task_request *ask, struct e
     return 0;
 }
 
-static int open_validation(struct task_data *data, const struct task_request *ask,
+static int open_validation(struct task_data *data, const struct task_request *request,
                            struct error *err) {
     struct classify *c = data->own;
-    const struct inputs *in = ask->inputs;
+    const struct inputs *in = request->inputs;
     static const char what[] = "the validation data";
     const char *folder = in->synthetic ? NULL : in->validation;
-    if (ask->options->val_split == 0 &&
-        open_set(&c->validation, folder, data, ask, SYNTHETIC_VALIDATION, err) != 0)
+    if (request->options->val_split == 0 &&
+        open_set(&c->validation, folder, data, request, SYNTHETIC_VALIDATION, err) != 0)
         return error_wrap(err, "validation data");
-    if (agree(ask, &data->validation, what, &c->validation, err) != 0)
+    if (agree(request, &data->validation, what, &c->validation, err) != 0)
         return -1;
     const struct classes all = {c->training.class_names, c->training.classes, "the training data"};
-    return place_classes(&c->validation, what, &all, ask, err);
+    return place_classes(&c->validation, what, &all, request, err);
 }
 
-static int open_training(struct task_data *data, const struct task_request *ask,
+static int open_training(struct task_data *data, const struct task_request *request,
                          struct error *err) {
     struct classify *c = data->own;
-    const struct inputs *in = ask->inputs;
-    if (open_set(&c->training, in->synthetic ? NULL : in->training, data, ask, 1, err) != 0)
+    const struct inputs *in = request->inputs;
+    if (open_set(&c->training, in->synthetic ? NULL : in->training, data, request, 1, err) != 0)
         return error_wrap(err, "training data");
-    tell_small(ask, &c->training);
+    tell_small(request, &c->training);
     if (!in->synthetic && check_count(&c->training, err) != 0)
         return -1;
-    if (ask->options->val_split > 0 && hold_out(c, ask, err) != 0)
+    if (request->options->val_split > 0 && hold_out(c, request, err) != 0)
         return -1;
-    if (agree(ask, &data->training, "the training data", &c->training, err) != 0)
+    if (agree(request, &data->training, "the training data", &c->training, err) != 0)
         return -1;
     data->class_names = c->training.class_names;
     data->classes = c->training.classes;
     data->hash = c->training.hash;
-    if (in->scored && open_validation(data, ask, err) != 0)
+    if (in->scored && open_validation(data, request, err) != 0)
         return -1;
-    return settle_training(data, ask, err);
+    return settle_training(data, request, err);
 }
 
 /* Logs how the folders were interpreted, and a warning if nothing is evaluated although the user
  * did not ask for that. */
-static void tell_inputs(const struct task_request *ask) {
-    const struct inputs *in = ask->inputs;
-    if (comm_rank(ask->comm) != 0)
+static void tell_inputs(const struct task_request *request) {
+    const struct inputs *in = request->inputs;
+    if (comm_rank(request->comm) != 0)
         return;
     if (in->note[0] != '\0')
         log_warning("%s", in->note);
-    if (!in->scored && ask->trained == NULL && ask->options->validation == NULL)
+    if (!in->scored && request->trained == NULL && request->options->validation == NULL)
         log_warning(
             "no validation data: nothing is evaluated; put some pictures of each class into "
             "val/CLASS beside train/CLASS, give --validation DIR (none: without a word), or hold "
@@ -227,52 +228,54 @@ static void tell_inputs(const struct task_request *ask) {
 }
 
 /* Opens pictures without labels. */
-static int open_given(struct task_data *data, const struct task_request *ask, struct error *err) {
+static int open_given(struct task_data *data, const struct task_request *request,
+                      struct error *err) {
     struct classify *c = data->own;
-    const struct picture_list *pictures = ask->pictures;
-    c->trained = ask->trained;
-    data->class_names = ask->trained->class_names;
-    data->classes = ask->trained->classes;
+    const struct picture_list *pictures = request->pictures;
+    c->trained = request->trained;
+    data->class_names = request->trained->class_names;
+    data->classes = request->trained->classes;
     if (dataset_open_files(&c->validation, pictures->paths, pictures->count, err) != 0)
         return -1;
     return bad_samples_init(&data->validation.faults, c->validation.count, err);
 }
 
-static int open_trained(struct task_data *data, const struct task_request *ask, struct error *err) {
+static int open_trained(struct task_data *data, const struct task_request *request,
+                        struct error *err) {
     struct classify *c = data->own;
-    const struct model_config *config = ask->trained;
-    if (ask->pictures != NULL)
-        return open_given(data, ask, err);
-    if (ask->inputs->synthetic)
+    const struct model_config *config = request->trained;
+    if (request->pictures != NULL)
+        return open_given(data, request, err);
+    if (request->inputs->synthetic)
         return error_set(err, EXIT_CODE_USAGE, "--data: evaluation needs a folder of pictures");
-    if (sample_health_open(&c->validation, ask->inputs->validation, data->bad_allowed,
-                           comm_rank(ask->comm) == 0, err) != 0)
+    if (sample_health_open(&c->validation, request->inputs->validation, data->bad_allowed,
+                           comm_rank(request->comm) == 0, err) != 0)
         return -1;
     struct classes model = {config->class_names, config->classes, "the model"};
-    if (place_classes(&c->validation, ask->inputs->validation, &model, ask, err) != 0)
+    if (place_classes(&c->validation, request->inputs->validation, &model, request, err) != 0)
         return -1;
     data->class_names = c->validation.class_names;
     data->classes = c->validation.classes;
-    return agree(ask, &data->validation, "the data", &c->validation, err);
+    return agree(request, &data->validation, "the data", &c->validation, err);
 }
 
-static int open_data(struct task_data *ret, const struct task_request *ask, struct error *err) {
+static int open_data(struct task_data *ret, const struct task_request *request, struct error *err) {
     struct classify *c = calloc(1, sizeof(*c));
     if (c == NULL)
         return error_no_memory(err, "data");
     ret->own = c;
-    tell_inputs(ask);
-    if ((ask->trained != NULL ? open_trained : open_training)(ret, ask, err) != 0)
+    tell_inputs(request);
+    if ((request->trained != NULL ? open_trained : open_training)(ret, request, err) != 0)
         return -1;
-    return c->validation.count > 0 ? settle_validation(ret, ask, err) : 0;
+    return c->validation.count > 0 ? settle_validation(ret, request, err) : 0;
 }
 
-static void describe(const struct task_data *data, const struct task_request *ask,
+static void describe(const struct task_data *data, const struct task_request *request,
                      struct model_config *ret) {
     ret->class_names = (char **)(uintptr_t)data->class_names;
     ret->classes = data->classes;
-    ret->image_size = ask->image_size;
-    ret->resize_side = resize_side(ask);
+    ret->image_size = request->image_size;
+    ret->resize_side = resize_side(request);
     memcpy(ret->mean, MODEL_MEAN, sizeof(ret->mean));
     memcpy(ret->std, MODEL_STD, sizeof(ret->std));
 }
@@ -302,8 +305,8 @@ const struct task TASK_CLASSIFY = {
     .score_open = score_open,
     .score_batch = class_predictions_batch,
     .score_close = class_predictions_close,
-    .tell_check = class_predictions_check,
-    .tell = class_predictions_tell,
+    .predictions_check = class_predictions_check,
+    .predictions_write = class_predictions_write,
     .figure = evaluation_name,
     .best = {"top1", "loss"},
     .print = print,

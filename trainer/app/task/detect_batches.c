@@ -22,7 +22,8 @@ static bool draws(const struct detect_part *part) {
 }
 
 /* Warns of training pictures that never fill a batch: the same ones in each epoch. */
-static void tell_never(const struct detect_data *d, const struct task_request *ask, size_t global) {
+static void tell_never(const struct detect_data *d, const struct task_request *request,
+                       size_t global) {
     cleanup_buf struct buf where = {.max = WHERE_MAX};
     size_t pictures = 0;
     for (int c = 0; c < d->training.groups.count; c++) {
@@ -33,19 +34,20 @@ static void tell_never(const struct detect_data *d, const struct task_request *a
         (void)buf_printf(&where, NULL, "%s%zu on %dx%d", where.size > 0 ? ", " : "", size,
                          d->plan.canvases[c].height, d->plan.canvases[c].width);
     }
-    if (pictures > 0 && comm_rank(ask->comm) == 0)
+    if (pictures > 0 && comm_rank(request->comm) == 0)
         log_warning("%s: %zu pictures are never used for training: a step takes %zu of one canvas, "
                     "and there are %s (--canvases)",
                     d->training.json, pictures, global, buf_text(&where));
 }
 
 /* Reports pictures beyond whole steps of a canvas: different ones in each epoch. */
-static void tell_rest(const struct detect_data *d, const struct task_request *ask, size_t global) {
+static void tell_rest(const struct detect_data *d, const struct task_request *request,
+                      size_t global) {
     const struct detection_groups *groups = &d->training.groups;
     size_t pictures = 0;
     for (int c = 0; c < groups->count; c++)
         pictures += groups->sizes[c] >= global ? groups->sizes[c] % global : 0;
-    if (pictures > 0 && comm_rank(ask->comm) == 0)
+    if (pictures > 0 && comm_rank(request->comm) == 0)
         log_info("%s: each epoch leaves out %zu of %zu pictures, not always the same: a step takes "
                  "%zu of one canvas",
                  d->training.json, pictures, d->training.set.count, global);
@@ -53,9 +55,9 @@ static void tell_rest(const struct detect_data *d, const struct task_request *as
 
 /* Chooses canvases that suit the training set. Validation uses the same, unless one of its
  * pictures fits none. */
-static int choose_canvases(struct detect_data *d, const struct task_request *ask, size_t global,
+static int choose_canvases(struct detect_data *d, const struct task_request *request, size_t global,
                            struct error *err) {
-    const struct options *o = ask->options;
+    const struct options *o = request->options;
     const bool trains = d->training.set.count > 0, scores = d->validation.set.count > 0;
     const struct detection_set *learnt = trains ? &d->training.set : NULL;
     const struct detection_set *scored = scores ? &d->validation.set : NULL;
@@ -73,24 +75,26 @@ static int choose_canvases(struct detect_data *d, const struct task_request *ask
                                : 0;
 }
 
-static int plan_canvases(struct detect_data *d, const struct task_request *ask, struct error *err) {
-    const struct options *o = ask->options;
-    size_t global = (size_t)comm_size(ask->comm) * (size_t)o->batch_size * (size_t)o->accumulate;
-    if (choose_canvases(d, ask, global, err) != 0 || group(&d->training, &d->plan, err) != 0 ||
+static int plan_canvases(struct detect_data *d, const struct task_request *request,
+                         struct error *err) {
+    const struct options *o = request->options;
+    size_t global =
+        (size_t)comm_size(request->comm) * (size_t)o->batch_size * (size_t)o->accumulate;
+    if (choose_canvases(d, request, global, err) != 0 || group(&d->training, &d->plan, err) != 0 ||
         group(&d->validation, &d->plan, err) != 0)
         return -1;
-    tell_never(d, ask, global);
-    tell_rest(d, ask, global);
+    tell_never(d, request, global);
+    tell_rest(d, request, global);
     return 0;
 }
 
 /* Returns the pictures of a batch on one rank. An evaluation's batch is no larger than the number
  * of pictures of a canvas, because all places are computed. It does not depend on the number of
  * ranks: libraries choose kernels, and thus the last bits of results, by the size of the batch. */
-static int batch_of(const struct detect_part *part, const struct task_request *ask) {
-    const size_t batch = (size_t)ask->options->batch_size;
+static int batch_of(const struct detect_part *part, const struct task_request *request) {
+    const size_t batch = (size_t)request->options->batch_size;
     size_t most = 1;
-    if (ask->trained == NULL)
+    if (request->trained == NULL)
         return (int)batch;
     for (int c = 0; c < part->groups.count; c++)
         most = part->groups.sizes[c] > most ? part->groups.sizes[c] : most;
@@ -98,10 +102,10 @@ static int batch_of(const struct detect_part *part, const struct task_request *a
 }
 
 /* Measures the bytes of masks that a picture of PART may have in a batch, up to the limits. */
-static int measure_masks(const struct detect_part *part, const struct task_request *ask,
+static int measure_masks(const struct detect_part *part, const struct task_request *request,
                          int64_t *ret, struct error *err) {
     const struct detection_samples *samples = &part->samples;
-    const int64_t most = INT32_MAX / batch_of(part, ask);
+    const int64_t most = INT32_MAX / batch_of(part, request);
     if (detection_mask_bytes(samples->set, &samples->recipe, samples->slots, samples->polygons > 0,
                              ret, err) != 0)
         return -1;
@@ -113,7 +117,8 @@ static int measure_masks(const struct detect_part *part, const struct task_reque
 
 /* Gives both sets the limits of the larger one: the networks for training and evaluation have the
  * same input. */
-static int share_room(struct detect_data *d, const struct task_request *ask, struct error *err) {
+static int share_room(struct detect_data *d, const struct task_request *request,
+                      struct error *err) {
     size_t bytes = 0;
     int64_t masks = 0;
     struct detect_part *const parts[] = {&d->training, &d->validation};
@@ -121,7 +126,7 @@ static int share_room(struct detect_data *d, const struct task_request *ask, str
         int64_t own_masks;
         if (parts[i]->set.count == 0)
             continue;
-        if (measure_masks(parts[i], ask, &own_masks, err) != 0)
+        if (measure_masks(parts[i], request, &own_masks, err) != 0)
             return -1;
         size_t own = detection_image_bytes(&parts[i]->set, &parts[i]->samples.recipe);
         bytes = own > bytes ? own : bytes;
@@ -136,12 +141,12 @@ static int share_room(struct detect_data *d, const struct task_request *ask, str
 
 /* Makes the source of batches. */
 static int make_source(struct task_data *data, struct detect_part *part,
-                       struct sample_health *samples, const struct task_request *ask,
+                       struct sample_health *samples, const struct task_request *request,
                        struct error *err) {
     const struct bucket_plan *plan = &((struct detect_data *)data->own)->plan;
     if (part->set.count == 0)
         return 0;
-    if (detection_source(&samples->source, &part->samples, batch_of(part, ask), err) != 0)
+    if (detection_source(&samples->source, &part->samples, batch_of(part, request), err) != 0)
         return -1;
     samples->groups =
         (struct sampler_groups){.samples = part->groups.samples, .count = part->groups.count};
@@ -158,12 +163,13 @@ static int make_source(struct task_data *data, struct detect_part *part,
     return 0;
 }
 
-int detect_batches_make(struct task_data *data, const struct task_request *ask, struct error *err) {
+int detect_batches_make(struct task_data *data, const struct task_request *request,
+                        struct error *err) {
     struct detect_data *d = data->own;
-    if (plan_canvases(d, ask, err) != 0)
+    if (plan_canvases(d, request, err) != 0)
         return -1;
-    if (share_room(d, ask, err) != 0 ||
-        make_source(data, &d->training, &data->training, ask, err) != 0)
+    if (share_room(d, request, err) != 0 ||
+        make_source(data, &d->training, &data->training, request, err) != 0)
         return -1;
-    return make_source(data, &d->validation, &data->validation, ask, err);
+    return make_source(data, &d->validation, &data->validation, request, err);
 }

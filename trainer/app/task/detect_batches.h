@@ -7,6 +7,7 @@
 #include "trainer/app/task/task.h"
 
 /* Collective. Prepares the sets of DATA, a struct detect_data, which are open and settled. */
-int detect_batches_make(struct task_data *data, const struct task_request *ask, struct error *err);
+int detect_batches_make(struct task_data *data, const struct task_request *request,
+                        struct error *err);
 
 #endif

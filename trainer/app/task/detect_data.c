@@ -97,12 +97,12 @@ static int check_scored(const struct detect_part *part, bool aloud, struct error
 
 /* Finds missing files of the validation set before the first epoch rather than after it; each rank
  * checks its share. */
-static int check_files(const struct detect_part *part, const struct task_request *ask,
+static int check_files(const struct detect_part *part, const struct task_request *request,
                        int64_t allowed, struct error *err) {
     int64_t missing = 0;
     struct error first = {0};
-    for (size_t i = (size_t)comm_rank(ask->comm); i < part->set.count;
-         i += (size_t)comm_size(ask->comm)) {
+    for (size_t i = (size_t)comm_rank(request->comm); i < part->set.count;
+         i += (size_t)comm_size(request->comm)) {
         char path[PATH_MAX];
         if (detection_set_path(&part->set, i, path, sizeof(path), err) != 0)
             return -1;
@@ -118,22 +118,24 @@ static int check_files(const struct detect_part *part, const struct task_request
         first.text, missing);
 }
 
-static int read_set(struct detect_data *d, struct detect_part *part, const struct task_request *ask,
-                    struct detection_options how, int64_t allowed, struct error *err) {
+static int read_set(struct detect_data *d, struct detect_part *part,
+                    const struct task_request *request, struct detection_options how,
+                    int64_t allowed, struct error *err) {
     cleanup_buf struct buf text = {0};
-    bool aloud = comm_rank(ask->comm) == 0;
+    bool aloud = comm_rank(request->comm) == 0;
     if (aloud)
         log_info("reading %s", part->json);
-    if (host_index_load(&part->index, part->json, ask->comm, err) != 0)
+    if (host_index_load(&part->index, part->json, request->comm, err) != 0)
         return -1;
     if (part == &d->validation && check_scored(part, aloud, err) != 0)
         return -1;
-    if (part == &d->training && detect_labels_choose(&d->id_labels, &part->index, ask, err) != 0)
+    if (part == &d->training &&
+        detect_labels_choose(&d->id_labels, &part->index, request, err) != 0)
         return -1;
     how.id_labels = d->id_labels;
     if (detection_set_make(&part->set, &part->index, part->pictures, &how, err) != 0)
         return -1;
-    if (part == &d->validation && check_files(part, ask, allowed, err) != 0)
+    if (part == &d->validation && check_files(part, request, allowed, err) != 0)
         return -1;
     buf_init(&text, TEXT_MAX);
     if (aloud && detection_set_describe(&part->set, &text, err) == 0)
@@ -156,8 +158,8 @@ static void settle_sides(struct detection_recipe *recipe, const struct preset *p
 
 /* Determines how PART's samples are made. */
 static int settle(const struct task_data *data, struct detect_part *part,
-                  const struct task_request *ask, bool training, struct error *err) {
-    const struct options *o = ask->options;
+                  const struct task_request *request, bool training, struct error *err) {
+    const struct options *o = request->options;
     const struct detect_data *d = data->own;
     const struct preset *preset = &PRESETS[d->preset];
     part->samples = (struct detection_samples){
@@ -180,15 +182,15 @@ static int settle(const struct task_data *data, struct detect_part *part,
 }
 
 /* Warns of objects that training ignores because pictures have more than --gt-slots. */
-static void tell_slots(const struct detect_part *part, const struct task_request *ask) {
-    const int64_t slots = ask->options->gt_slots;
+static void tell_slots(const struct detect_part *part, const struct task_request *request) {
+    const int64_t slots = request->options->gt_slots;
     size_t objects = 0, pictures = 0;
     for (size_t i = 0; i < part->set.count; i++) {
         int64_t count = part->set.pictures[i].count;
         objects += count > slots ? (size_t)(count - slots) : 0;
         pictures += count > slots;
     }
-    if (pictures > 0 && comm_rank(ask->comm) == 0)
+    if (pictures > 0 && comm_rank(request->comm) == 0)
         log_warning("%s: %zu picture%s with more than %lld objects (at most %u): the smallest %zu "
                     "are left out (--gt-slots)",
                     part->json, pictures, STR_PLURAL(pictures), (long long)slots,
@@ -196,10 +198,10 @@ static void tell_slots(const struct detect_part *part, const struct task_request
 }
 
 /* Warns of pictures that are scaled before they reach the network. */
-static void tell_scaled(const struct detect_part *part, const struct task_request *ask) {
+static void tell_scaled(const struct detect_part *part, const struct task_request *request) {
     const struct detection_recipe *recipe = &part->samples.recipe;
     const size_t pictures = detection_host_scaled(&part->set, recipe);
-    if (pictures > 0 && comm_rank(ask->comm) == 0)
+    if (pictures > 0 && comm_rank(request->comm) == 0)
         log_info("%s: %zu of %zu pictures with more than %lld pixels: scaled before they "
                  "reach the network, with antialias",
                  part->set.folder, pictures, part->set.count, (long long)recipe->pixels_max);
@@ -207,9 +209,9 @@ static void tell_scaled(const struct detect_part *part, const struct task_reques
 
 /* Collective. Opens the set that PATH, NAME and PREFIX name, the same on all ranks. */
 static int open_part(struct task_data *data, struct detect_part *part,
-                     struct sample_health *samples, const struct task_request *ask,
+                     struct sample_health *samples, const struct task_request *request,
                      const char *path, bool training, struct error *err) {
-    const struct options *o = ask->options;
+    const struct options *o = request->options;
     const char *what = training ? "the training data" : "the validation data";
     struct detect_data *d = data->own;
     const struct preset *preset = &PRESETS[d->preset];
@@ -217,15 +219,15 @@ static int open_part(struct task_data *data, struct detect_part *part,
                                           .last_pixel = preset->last_pixel};
     if (find_set(part, path, training ? o->train_set : o->val_set, training ? "train" : "val",
                  training ? "--train-set" : "--val-set", err) != 0 ||
-        read_set(d, part, ask, how, data->bad_allowed, err) != 0 ||
+        read_set(d, part, request, how, data->bad_allowed, err) != 0 ||
         bad_samples_init(&samples->faults, part->set.count, err) != 0 ||
-        ranks_agree(ask->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0)
+        ranks_agree(request->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0)
         return error_wrap(err, "%s", what);
     if (training)
-        tell_slots(part, ask);
-    if (settle(data, part, ask, training, err) != 0)
+        tell_slots(part, request);
+    if (settle(data, part, request, training, err) != 0)
         return -1;
-    tell_scaled(part, ask);
+    tell_scaled(part, request);
     return 0;
 }
 
@@ -237,27 +239,28 @@ static void tell_bad(const struct picture_index *given) {
 }
 
 /* Opens pictures without labels instead of a set to score on. */
-static int open_given(struct task_data *data, const struct task_request *ask, struct error *err) {
+static int open_given(struct task_data *data, const struct task_request *request,
+                      struct error *err) {
     struct detect_data *d = data->own;
     struct detect_part *part = &d->validation;
-    const struct model_config *trained = ask->trained;
+    const struct model_config *trained = request->trained;
     const struct picture_categories categories = {trained->class_names, trained->category_ids,
                                                   trained->classes};
     const struct detection_options how = {.pick = DETECTION_PICK_ALL,
                                           .paths = true,
                                           .id_labels = d->id_labels,
                                           .last_pixel = PRESETS[d->preset].last_pixel};
-    if (picture_index_make(&d->given, ask->pictures->paths, ask->pictures->count, &categories,
-                           err) != 0)
+    if (picture_index_make(&d->given, request->pictures->paths, request->pictures->count,
+                           &categories, err) != 0)
         return -1;
     tell_bad(&d->given);
     data->bad_given = (int64_t)d->given.bad_count;
     part->index = d->given.index;
     if (detection_set_make(&part->set, &part->index, part->index.path, &how, err) != 0 ||
         bad_samples_init(&data->validation.faults, part->set.count, err) != 0 ||
-        settle(data, part, ask, false, err) != 0)
+        settle(data, part, request, false, err) != 0)
         return -1;
-    tell_scaled(part, ask);
+    tell_scaled(part, request);
     return detect_labels_name(data, &part->set, err);
 }
 
@@ -265,15 +268,15 @@ static int open_given(struct task_data *data, const struct task_request *ask, st
  * trainable_backbone_layers = 3). */
 enum { FROZEN_STAGES = 2 };
 
-static void describe_network(struct task_data *data, const struct task_request *ask) {
+static void describe_network(struct task_data *data, const struct task_request *request) {
     const struct detect_data *d = data->own;
-    const struct options *o = ask->options;
+    const struct options *o = request->options;
     bool given = o->init != NULL;
     int stages = o->frozen_stages >= 0 ? (int)o->frozen_stages : given ? FROZEN_STAGES : 0;
     const struct detection_samples *t = &d->training.samples, *v = &d->validation.samples;
     size_t bytes = t->image_bytes > v->image_bytes ? t->image_bytes : v->image_bytes;
     const struct source *source =
-        ask->trained != NULL ? &data->validation.source : &data->training.source;
+        request->trained != NULL ? &data->validation.source : &data->training.source;
     data->objects = (struct model_objects){
         .preset = PRESETS[d->preset].name,
         .rules = &d->rules,
@@ -309,10 +312,10 @@ void detect_objects_unseen(struct model_objects *ret, const struct options *o) {
 }
 
 /* Describes the model by the data; texts and numbers are borrowed. */
-void detect_describe(const struct task_data *data, const struct task_request *ask,
+void detect_describe(const struct task_data *data, const struct task_request *request,
                      struct model_config *ret) {
     const struct detect_data *d = data->own;
-    (void)ask;
+    (void)request;
     ret->class_names = d->class_names;
     ret->classes = data->classes;
     ret->preset = (char *)(uintptr_t)PRESETS[d->preset].name;
@@ -336,32 +339,34 @@ bool detect_last_pixel(const struct detect_data *d) {
     return PRESETS[d->preset].last_pixel;
 }
 
-static int open_parts(struct task_data *ret, const struct task_request *ask, struct error *err) {
-    const struct inputs *in = ask->inputs;
+static int open_parts(struct task_data *ret, const struct task_request *request,
+                      struct error *err) {
+    const struct inputs *in = request->inputs;
     struct detect_data *d = ret->own;
-    bool trains = ask->trained == NULL;
+    bool trains = request->trained == NULL;
     if (trains &&
-        (open_part(ret, &d->training, &ret->training, ask, in->training, true, err) != 0 ||
+        (open_part(ret, &d->training, &ret->training, request, in->training, true, err) != 0 ||
          detect_labels_name(ret, &d->training.set, err) != 0))
         return -1;
     ret->hash = d->training.set.hash;
-    if (ask->pictures != NULL)
-        return open_given(ret, ask, err);
+    if (request->pictures != NULL)
+        return open_given(ret, request, err);
     if (!in->scored)
         return 0;
-    if (open_part(ret, &d->validation, &ret->validation, ask, in->validation, false, err) != 0)
+    if (open_part(ret, &d->validation, &ret->validation, request, in->validation, false, err) != 0)
         return -1;
     if (trains)
         return detect_labels_agree(&d->training, &d->validation, err);
     return detect_labels_name(ret, &d->validation.set, err) != 0
                ? -1
-               : detect_labels_fit(ret, ask->trained, d->validation.json, err);
+               : detect_labels_fit(ret, request->trained, d->validation.json, err);
 }
 
 /* Uses the sizes of the model that is scored, else those of the options. */
-static int settle_sizes(struct detect_data *d, const struct task_request *ask, struct error *err) {
-    const struct options *o = ask->options;
-    const struct model_config *trained = ask->trained;
+static int settle_sizes(struct detect_data *d, const struct task_request *request,
+                        struct error *err) {
+    const struct options *o = request->options;
+    const struct model_config *trained = request->trained;
     int count = (int)(sizeof(PRESETS) / sizeof(PRESETS[0]));
     d->preset = o->preset;
     d->sizes.short_side = (int)o->short_side;
@@ -372,7 +377,7 @@ static int settle_sizes(struct detect_data *d, const struct task_request *ask, s
                 break;
         if (d->preset == count)
             return error_set(err, EXIT_CODE_DATA, "%s/config.json: unknown preset '%.64s'",
-                             ask->inputs->model, trained->preset);
+                             request->inputs->model, trained->preset);
         d->sizes.short_side = trained->short_side;
         d->sizes.long_side = trained->long_side;
     }
@@ -382,15 +387,15 @@ static int settle_sizes(struct detect_data *d, const struct task_request *ask, s
 }
 
 /* Rejects impossible settings, and warns of likely mistakes. */
-static int check_start(const struct detect_data *d, const struct task_request *ask,
+static int check_start(const struct detect_data *d, const struct task_request *request,
                        struct error *err) {
-    const struct options *o = ask->options;
-    if (o->frozen_stages > 0 && o->init == NULL && ask->trained == NULL)
+    const struct options *o = request->options;
+    if (o->frozen_stages > 0 && o->init == NULL && request->trained == NULL)
         return error_set(
             err, EXIT_CODE_USAGE,
             "--frozen-stages %lld needs --init: it would freeze layers with random weights",
             (long long)o->frozen_stages);
-    if (o->init != NULL && d->preset != OPTION_PRESET_TV && comm_rank(ask->comm) == 0)
+    if (o->init != NULL && d->preset != OPTION_PRESET_TV && comm_rank(request->comm) == 0)
         log_warning(
             "--preset %s gives the network pixels of 0 to 255 in BGR order, and has strides in the "
             "first convolution of a block: only weights trained that way fit, torchvision's do not",
@@ -398,16 +403,16 @@ static int check_start(const struct detect_data *d, const struct task_request *a
     return 0;
 }
 
-int detect_open(struct task_data *ret, const struct task_request *ask, struct error *err) {
+int detect_open(struct task_data *ret, const struct task_request *request, struct error *err) {
     struct detect_data *d = calloc(1, sizeof(*d));
     if (d == NULL)
         return error_no_memory(err, "data");
     ret->own = d;
-    if (settle_sizes(d, ask, err) != 0 ||
-        detect_settle_rules(&d->rules, PRESETS[d->preset].name, ask, err) != 0 ||
-        check_start(d, ask, err) != 0 || open_parts(ret, ask, err) != 0 ||
-        detect_batches_make(ret, ask, err) != 0)
+    if (settle_sizes(d, request, err) != 0 ||
+        detect_settle_rules(&d->rules, PRESETS[d->preset].name, request, err) != 0 ||
+        check_start(d, request, err) != 0 || open_parts(ret, request, err) != 0 ||
+        detect_batches_make(ret, request, err) != 0)
         return -1;
-    describe_network(ret, ask);
+    describe_network(ret, request);
     return 0;
 }

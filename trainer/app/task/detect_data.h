@@ -10,9 +10,9 @@
 #include <stdbool.h>
 
 /* Functions of struct task. */
-int detect_open(struct task_data *ret, const struct task_request *ask, struct error *err);
+int detect_open(struct task_data *ret, const struct task_request *request, struct error *err);
 void detect_close(struct task_data *data);
-void detect_describe(const struct task_data *data, const struct task_request *ask,
+void detect_describe(const struct task_data *data, const struct task_request *request,
                      struct model_config *ret);
 
 /* Describes objects for a network of O without a data set: as for one like COCO's, starting from

@@ -36,15 +36,15 @@ static int predictor_rows(const char *path, int64_t *ret, struct error *err) {
 }
 
 int detect_labels_choose(bool *ret_ids, const struct coco_index *index,
-                         const struct task_request *ask, struct error *err) {
-    const bool first = comm_rank(ask->comm) == 0;
+                         const struct task_request *request, struct error *err) {
+    const bool first = comm_rank(request->comm) == 0;
     int64_t rows = 0, most = 0;
     *ret_ids = false;
-    if (ask->options->init == NULL)
+    if (request->options->init == NULL)
         return 0;
-    if (first && predictor_rows(ask->options->init, &rows, err) != 0)
+    if (first && predictor_rows(request->options->init, &rows, err) != 0)
         return -1;
-    if (comm_broadcast(ask->comm, &rows, sizeof(rows), 0, err) != 0)
+    if (comm_broadcast(request->comm, &rows, sizeof(rows), 0, err) != 0)
         return -1;
     for (size_t c = 0; c < index->category_count; c++)
         most = index->categories[c].id > most ? index->categories[c].id : most;
@@ -52,7 +52,7 @@ int detect_labels_choose(bool *ret_ids, const struct coco_index *index,
     *ret_ids = rows - 1 == most && rows != (int64_t)index->category_count + 1;
     if (*ret_ids && first)
         log_info("%s has %lld rows of classes: labels are category ids, which go up to %lld",
-                 ask->options->init, (long long)rows, (long long)most);
+                 request->options->init, (long long)rows, (long long)most);
     return 0;
 }
 

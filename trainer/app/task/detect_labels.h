@@ -16,7 +16,7 @@
  * so that it can be kept. A file that cannot be read is only warned of; reading the weights will
  * report it. */
 int detect_labels_choose(bool *ret_ids, const struct coco_index *index,
-                         const struct task_request *ask, struct error *err);
+                         const struct task_request *request, struct error *err);
 /* Returns the choice of a trained model. */
 bool detect_labels_are_ids(const struct model_config *trained);
 

@@ -51,7 +51,7 @@ static void choose(const struct detection_set *set, uint64_t seed, size_t count,
 struct showing {
     const struct detection_set *set;
     const struct task_show *show;
-    struct painter_request ask;
+    struct painter_request request;
     struct painter painter;
     struct picture_reader reader;
     struct image picture;
@@ -71,7 +71,7 @@ static int paint(struct showing *s, size_t sample, const struct image **ret, str
     if (detection_set_path(s->set, sample, path, sizeof(path), err) != 0 ||
         picture_reader_read(&s->reader, path, &s->picture, err) != 0)
         return -1;
-    if (painter_paint(&s->painter, &s->ask, s->set->pictures[sample].image, &s->picture, ret,
+    if (painter_paint(&s->painter, &s->request, s->set->pictures[sample].image, &s->picture, ret,
                       &objects, err) != 0)
         return error_wrap(err, "%s", path);
     s->encoded.size = 0;
@@ -107,11 +107,11 @@ int detect_pictures(struct detect_data *d, const struct coco_results *found,
     choose(set, show->seed, count, chosen);
     struct showing s = {.set = set,
                         .show = show,
-                        .ask = {.index = set->index,
-                                .results = found,
-                                .truth = true,
-                                .least_score = show->least_score,
-                                .names = &d->names},
+                        .request = {.index = set->index,
+                                    .results = found,
+                                    .truth = true,
+                                    .least_score = show->least_score,
+                                    .names = &d->names},
                         .encoded = {.max = JPEG_BYTES_MAX}};
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++)

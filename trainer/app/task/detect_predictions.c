@@ -69,7 +69,7 @@ static int write_lists(const struct detect_data *d, const struct coco_results *f
 
 /* State shared by all pictures. */
 struct painting_all {
-    struct painter_request ask;
+    struct painter_request request;
     struct painter painter;
     struct picture_reader reader;
     struct image picture;
@@ -91,8 +91,8 @@ static size_t find_first(const struct coco_results *results, int64_t image) {
 
 /* Prints "PATH  2 objects: dog 98 %, cat 91 %", the highest score first, in the detector's
  * order. */
-static void print_found(const struct painter_request *ask, const struct draw_target *target) {
-    const struct coco_results *results = ask->results;
+static void print_found(const struct painter_request *request, const struct draw_target *target) {
+    const struct coco_results *results = request->results;
     size_t first = find_first(results, target->image->id), count = 0;
     while (first + count < results->count &&
            results->list[first + count].image_id == target->image->id)
@@ -100,10 +100,10 @@ static void print_found(const struct painter_request *ask, const struct draw_tar
     printf("%s  %zu object%s", target->path, count, count == 1 ? "" : "s");
     for (size_t i = 0; i < count && i < SHOWN; i++) {
         const struct coco_result *found = &results->list[first + i];
-        uint32_t category = coco_index_category(ask->index, found->category_id);
+        uint32_t category = coco_index_category(request->index, found->category_id);
         printf("%s %s %.0f %%", i == 0 ? ":" : ",",
-               category < ask->index->category_count
-                   ? coco_index_name(ask->index, ask->index->categories[category].name)
+               category < request->index->category_count
+                   ? coco_index_name(request->index, request->index->categories[category].name)
                    : "?",
                100 * found->score);
     }
@@ -111,18 +111,18 @@ static void print_found(const struct painter_request *ask, const struct draw_tar
 }
 
 static int paint_one(struct painting_all *p, const struct draw_target *target, struct error *err) {
-    const struct coco_index *index = p->ask.index;
+    const struct coco_index *index = p->request.index;
     const struct image *painted = NULL;
     size_t objects = 0;
     const char *path = coco_index_name(index, target->image->name);
     if (picture_reader_read(&p->reader, path, &p->picture, err) != 0)
         return -1;
-    if (painter_paint(&p->painter, &p->ask, (uint32_t)(target->image - index->images), &p->picture,
-                      &painted, &objects, err) != 0)
+    if (painter_paint(&p->painter, &p->request, (uint32_t)(target->image - index->images),
+                      &p->picture, &painted, &objects, err) != 0)
         return error_wrap(err, "%s", path);
     if (picture_write(painted, p->png, target->path, err) != 0)
         return -1;
-    print_found(&p->ask, target);
+    print_found(&p->request, target);
     return 0;
 }
 
@@ -131,10 +131,10 @@ static int paint_all(struct task_data *data, const struct coco_results *found,
     struct detect_data *d = data->own;
     struct bad_samples *faults = &data->validation.faults;
     cleanup_draw_targets struct draw_targets targets = {0};
-    struct painting_all p = {.ask = {.index = &d->given.index,
-                                     .results = found,
-                                     .least_score = how->least_score,
-                                     .names = &d->names},
+    struct painting_all p = {.request = {.index = &d->given.index,
+                                         .results = found,
+                                         .least_score = how->least_score,
+                                         .names = &d->names},
                              .png = how->png};
     int result = make_targets(&targets, d, how, err);
     if (result == 0)

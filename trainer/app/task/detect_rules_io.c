@@ -7,16 +7,16 @@
 _Static_assert((int)DETECT_RULES <= (int)MODEL_RULES_MAX, "the model's description");
 
 int detect_settle_rules(struct detect_rules *ret, const char *preset,
-                        const struct task_request *ask, struct error *err) {
-    const struct model_config *trained = ask->trained;
+                        const struct task_request *request, struct error *err) {
+    const struct model_config *trained = request->trained;
     *ret = detect_preset_find(preset)->rules;
-    if (trained == NULL && ask->options->norm_epsilon >= 0)
-        ret->value[RULE_NORM_EPSILON] = ask->options->norm_epsilon;
-    else if (trained != NULL || ask->options->init == NULL)
+    if (trained == NULL && request->options->norm_epsilon >= 0)
+        ret->value[RULE_NORM_EPSILON] = request->options->norm_epsilon;
+    else if (trained != NULL || request->options->init == NULL)
         ret->value[RULE_NORM_EPSILON] = DETECT_NORM_EPSILON;
     for (size_t i = 0; trained != NULL && i < trained->rule_count; i++)
         if (detect_rules_set(ret, trained->rules[i].name, trained->rules[i].value, err) != 0)
-            return error_wrap(err, "%s/config.json: \"rules\"", ask->inputs->model);
+            return error_wrap(err, "%s/config.json: \"rules\"", request->inputs->model);
     return 0;
 }
 

@@ -8,7 +8,7 @@
 /* Uses the rules of the model that is scored, else PRESET's with the options applied. Trained
  * norms have the same epsilon in all presets; a preset's own applies to frozen norms only. */
 int detect_settle_rules(struct detect_rules *ret, const char *preset,
-                        const struct task_request *ask, struct error *err);
+                        const struct task_request *request, struct error *err);
 void detect_describe_rules(const struct detect_rules *rules, struct model_config *ret);
 
 /* Completes a description of an earlier version, which has no rules: adds those of its preset, and

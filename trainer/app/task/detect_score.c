@@ -262,7 +262,7 @@ int detect_score_show(void *score, const struct task_show *show, struct error *e
     return detect_pictures(s->detect, &s->all, show, err);
 }
 
-int detect_score_tell(void *score, const struct task_predictions *how, struct error *err) {
+int detect_score_predictions(void *score, const struct task_predictions *how, struct error *err) {
     struct detect_score *s = score;
     tell_doubts((double)s->left_out, (double)s->unanswered);
     return detect_predictions(s->data, &s->results, how, err);

@@ -20,7 +20,7 @@ int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, str
 void detect_score_close(void *score);
 int detect_score_table(void *score, struct buf *out, struct error *err);
 int detect_score_write(void *score, const char *path, struct error *err);
-int detect_score_tell(void *score, const struct task_predictions *how, struct error *err);
+int detect_score_predictions(void *score, const struct task_predictions *how, struct error *err);
 int detect_score_show(void *score, const struct task_show *show, struct error *err);
 
 const char *detect_figure(const struct model *model, int i);

@@ -91,11 +91,11 @@ struct task_fixed {
 struct task {
     /* Collective. Opens the sets of a training, or the one that a model is scored on, and
      * determines how they become batches. RET is zeroed; call task_close in any case. */
-    int (*open)(struct task_data *ret, const struct task_request *ask, struct error *err);
+    int (*open)(struct task_data *ret, const struct task_request *request, struct error *err);
     void (*close)(struct task_data *data);
 
     /* Describes a model trained on DATA, except for its name and weights. Texts are borrowed. */
-    void (*describe)(const struct task_data *data, const struct task_request *ask,
+    void (*describe)(const struct task_data *data, const struct task_request *request,
                      struct model_config *ret);
 
     /* Appends " NAME=VALUE" for settings that are recorded in addition to options. NULL: none. */
@@ -122,11 +122,11 @@ struct task {
     int (*score_show)(void *score, const struct task_show *show, struct error *err);
 
     /* Predictions for pictures without labels: score_open and score_batch gather them, and instead
-     * of score_end they are written to HOW->folder, which exists. tell_check tests before the work
-     * that they can be written, without damaging existing files. */
-    int (*tell_check)(const struct task_data *data, const struct task_predictions *how,
-                      struct error *err);
-    int (*tell)(void *score, const struct task_predictions *how, struct error *err);
+     * of score_end they are written to HOW->folder, which exists. predictions_check tests before
+     * the work that they can be written, without damaging existing files. */
+    int (*predictions_check)(const struct task_data *data, const struct task_predictions *how,
+                             struct error *err);
+    int (*predictions_write)(void *score, const struct task_predictions *how, struct error *err);
 
     /* Returns the name of metric I of an evaluation of MODEL; NULL after the last. */
     const char *(*figure)(const struct model *model, int i);

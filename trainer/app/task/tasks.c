@@ -6,11 +6,11 @@ const struct task *task_of(enum model_task task) {
     return task == MODEL_DETECT ? &TASK_DETECT : &TASK_CLASSIFY;
 }
 
-int task_open(struct task_data *ret, const struct task_request *ask, struct error *err) {
-    *ret = (struct task_data){.task = task_of(ask->model->task), .model = ask->model};
-    if (sample_health_parse_allowed(ask->options->bad_samples, &ret->bad_allowed, err) != 0)
+int task_open(struct task_data *ret, const struct task_request *request, struct error *err) {
+    *ret = (struct task_data){.task = task_of(request->model->task), .model = request->model};
+    if (sample_health_parse_allowed(request->options->bad_samples, &ret->bad_allowed, err) != 0)
         return -1;
-    return ret->task->open(ret, ask, err);
+    return ret->task->open(ret, request, err);
 }
 
 void task_close(struct task_data *data) {

@@ -8,7 +8,7 @@
 
 const struct task *task_of(enum model_task task);
 
-int task_open(struct task_data *ret, const struct task_request *ask, struct error *err);
+int task_open(struct task_data *ret, const struct task_request *request, struct error *err);
 void task_close(struct task_data *data);
 
 /* See print of struct task. */

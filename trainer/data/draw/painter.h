@@ -36,7 +36,7 @@ struct painter_request {
 /* Draws over PICTURE, image number IMAGE of the index. *RET is the result: PICTURE, or a picture
  * of PAINTER's that is valid until the next call; *RET_OBJECTS is the number of detections, or of
  * ground truth objects without detections. Errors name the JSON, and what is wrong in it. */
-int painter_paint(struct painter *painter, const struct painter_request *ask, uint32_t image,
+int painter_paint(struct painter *painter, const struct painter_request *request, uint32_t image,
                   struct image *picture, const struct image **ret, size_t *ret_objects,
                   struct error *err);
 

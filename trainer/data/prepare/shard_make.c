@@ -126,7 +126,7 @@ static int fill(struct shard_maker *m, const struct shard_order *order, int fd, 
         counts[bad]++;
         if ((place + 1 - begin) % TELL_EVERY != 0 && place + 1 < end)
             continue;
-        order->tell(order->context, counts[0], counts[1]);
+        order->progress(order->context, counts[0], counts[1]);
         counts[0] = counts[1] = 0;
     }
     if ((format->finish != NULL && format->finish(&m->records, err) != 0) ||
@@ -186,7 +186,7 @@ int shard_make(struct shard_maker *maker, const struct shard_order *order, bool 
     if (stat(path, &status) == 0) {
         *ret_kept = true;
         *ret_bytes = status.st_size;
-        order->tell(
+        order->progress(
             order->context,
             (order->shard + 1) * count / order->shards - order->shard * count / order->shards, 0);
         return 0;

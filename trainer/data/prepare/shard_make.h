@@ -34,7 +34,7 @@ struct shard_order {
     int64_t shard;
     int64_t shards;
     const atomic_bool *stop; /* another thread has failed: nothing is published any more */
-    void (*tell)(void *context, int64_t pictures, int64_t bad); /* that have been added */
+    void (*progress)(void *context, int64_t pictures, int64_t bad); /* that have been added */
     void *context;
 };
 

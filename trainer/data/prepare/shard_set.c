@@ -35,7 +35,7 @@ static int64_t done(struct set_writing *w) {
     return w->result.pictures + w->result.bad;
 }
 
-static void tell(void *context, int64_t pictures, int64_t bad) {
+static void show_progress(void *context, int64_t pictures, int64_t bad) {
     struct set_writing *w = context;
     (void)pthread_mutex_lock(&w->lock);
     w->result.pictures += pictures;
@@ -70,7 +70,7 @@ static int make(struct set_writing *w, struct shard_maker *maker, size_t part, i
         .shard = shard,
         .shards = w->shards[part],
         .stop = &w->failed,
-        .tell = tell,
+        .progress = show_progress,
         .context = w,
     };
     bool kept = false;

@@ -39,7 +39,7 @@ struct turn {
 struct watching {
     struct trained *trained;
     struct report *report;
-    struct eval_artifacts *findings;
+    struct eval_artifacts *artifacts;
     bool first;
 
     /* On rank 0 only: */
@@ -133,11 +133,11 @@ static int open_all(struct watching *w, struct error *err) {
     const char *folder = t->options->watch;
     char events[INPUT_PATH_MAX + sizeof("/watch")] = "";
     if (trained_check(t, folder, err) != 0 || trained_open_data(t, NULL, err) != 0 ||
-        trained_findings(t, w->findings, err) != 0 || trained_open_network(t, err) != 0)
+        trained_artifacts(t, w->artifacts, err) != 0 || trained_open_network(t, err) != 0)
         return -1;
     if (t->inputs.events[0] != '\0')
         (void)snprintf(events, sizeof(events), "%s/watch", t->inputs.events);
-    w->findings->events = &w->report->events;
+    w->artifacts->events = &w->report->events;
     return report_open(w->report, w->first ? stdout : NULL, OPTION_LOG_AUTO, t->model, events, err);
 }
 
@@ -198,8 +198,8 @@ static int score(struct watching *w, const struct turn *turn, bool *ret_stopped,
     struct evaluation result;
     struct error bad = {0};
     struct evaluate_options e = {
-        .threads = t->threads.data, .line = &w->report->line, .findings = w->findings};
-    w->findings->step = turn->step;
+        .threads = t->threads.data, .line = &w->report->line, .artifacts = w->artifacts};
+    w->artifacts->step = turn->step;
     if (begin_events(w, turn, err) != 0 ||
         evaluate(&t->net, t->comm, &t->data, &e, &result, err) != 0)
         return -1;
@@ -265,12 +265,12 @@ static int watch(struct watching *w, struct error *err) {
     return turn.find == FIND_STOP ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
 }
 
-int eval_watch(struct trained *t, struct report *report, struct eval_artifacts *findings,
+int eval_watch(struct trained *t, struct report *report, struct eval_artifacts *artifacts,
                struct error *err) {
     struct watching w = {
         .trained = t,
         .report = report,
-        .findings = findings,
+        .artifacts = artifacts,
         .first = comm_rank(t->comm) == 0,
         .watch = CHECKPOINT_WATCH_CLOSED,
         .seen = {.samples = -1},

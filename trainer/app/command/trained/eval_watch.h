@@ -14,7 +14,7 @@ int eval_watch_check(const struct options *options, struct error *err);
 
 /* Collective. TRAINED has its first five fields set, REPORT and FINDINGS are empty; the caller
  * closes all three. Returns the exit code, or -1. */
-int eval_watch(struct trained *trained, struct report *report, struct eval_artifacts *findings,
+int eval_watch(struct trained *trained, struct report *report, struct eval_artifacts *artifacts,
                struct error *err);
 
 #endif

@@ -48,7 +48,7 @@ int trained_open_data(struct trained *t, const struct picture_list *pictures, st
     if (pictures == NULL &&
         inputs_find(&t->inputs, t->options, COMMAND_EVAL, t->model->task, "", err) != 0)
         return -1;
-    const struct task_request ask = {
+    const struct task_request request = {
         .options = t->options,
         .inputs = &t->inputs,
         .comm = t->comm,
@@ -57,10 +57,10 @@ int trained_open_data(struct trained *t, const struct picture_list *pictures, st
         .trained = &t->config,
         .pictures = pictures,
     };
-    return task_open(&t->data, &ask, err);
+    return task_open(&t->data, &request, err);
 }
 
-int trained_findings(const struct trained *t, struct eval_artifacts *ret, struct error *err) {
+int trained_artifacts(const struct trained *t, struct eval_artifacts *ret, struct error *err) {
     const struct options *o = t->options;
     *ret = (struct eval_artifacts){.folder = t->inputs.out,
                                    .pictures = (size_t)o->pictures,

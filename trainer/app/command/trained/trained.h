@@ -42,7 +42,7 @@ int trained_check(struct trained *trained, const char *where, struct error *err)
 int trained_open_data(struct trained *trained, const struct picture_list *pictures,
                       struct error *err);
 /* Determines where artifacts go; on the rank that writes, checks that they can. */
-int trained_findings(const struct trained *trained, struct eval_artifacts *ret, struct error *err);
+int trained_artifacts(const struct trained *trained, struct eval_artifacts *ret, struct error *err);
 int trained_open_network(struct trained *trained, struct error *err);
 /* Reads the weights in FILE. */
 int trained_read(struct trained *trained, const struct safetensors *file, struct error *err);

@@ -58,7 +58,7 @@ static const char *new_folder(void) {
     return folder;
 }
 
-static struct eval_artifacts findings_in(const char *folder) {
+static struct eval_artifacts artifacts_in(const char *folder) {
     task_says.pictures = 3;
     task_says.size = 100;
     task_says.shown = 0;
@@ -69,7 +69,7 @@ static struct eval_artifacts findings_in(const char *folder) {
 
 static void files_have_the_step_and_the_picture_in_their_names(void) {
     const char *folder = new_folder();
-    struct eval_artifacts f = findings_in(folder);
+    struct eval_artifacts f = artifacts_in(folder);
     struct score score = {.data = &DATA};
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(eval_artifacts_check(&f, &TASK, &err), 0);
@@ -90,7 +90,7 @@ static void files_have_the_step_and_the_picture_in_their_names(void) {
 }
 
 static void nothing_is_made_where_nothing_is_wanted(void) {
-    struct eval_artifacts f = findings_in("");
+    struct eval_artifacts f = artifacts_in("");
     struct score score = {.data = &DATA};
     struct error err = {0};
     struct tfevents closed = TFEVENTS_CLOSED;
@@ -99,7 +99,7 @@ static void nothing_is_made_where_nothing_is_wanted(void) {
     CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, &err), 0);
     CU_ASSERT_EQUAL(task_says.shown, 0);
     const char *folder = new_folder();
-    f = findings_in(folder);
+    f = artifacts_in(folder);
     f.pictures = 0;
     CU_ASSERT_EQUAL(eval_artifacts_check(&f, &TASK, &err), 0);
     CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, &err), 0);
@@ -109,7 +109,7 @@ static void nothing_is_made_where_nothing_is_wanted(void) {
 
 static void events_get_the_same_pictures(void) {
     const char *folder = unit_temp_dir();
-    struct eval_artifacts f = findings_in("");
+    struct eval_artifacts f = artifacts_in("");
     struct score score = {.data = &DATA};
     struct tfevents events;
     struct error err = {0};
@@ -125,7 +125,7 @@ static void events_get_the_same_pictures(void) {
 }
 
 static void bytes_have_a_ceiling(void) {
-    struct eval_artifacts f = findings_in(new_folder());
+    struct eval_artifacts f = artifacts_in(new_folder());
     struct score score = {.data = &DATA};
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(eval_artifacts_check(&f, &TASK, &err), 0);
@@ -138,7 +138,7 @@ static void bytes_have_a_ceiling(void) {
 
 static void what_is_not_ours_is_not_written_over(void) {
     const char *folder = new_folder();
-    struct eval_artifacts f = findings_in(folder);
+    struct eval_artifacts f = artifacts_in(folder);
     struct score score = {.data = &DATA};
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(file_make_dirs(folder, &err), 0);
@@ -163,7 +163,7 @@ static void a_place_that_takes_nothing_is_told_before_the_work(void) {
     struct error err = {0};
     snprintf(folder, sizeof(folder), "%s/file", unit_temp_dir());
     CU_ASSERT_EQUAL_FATAL(file_publish(folder, "x", 1, 0644, &err), 0);
-    struct eval_artifacts f = findings_in(folder);
+    struct eval_artifacts f = artifacts_in(folder);
     CU_ASSERT_EQUAL(eval_artifacts_check(&f, &TASK, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "--out");
@@ -172,7 +172,7 @@ static void a_place_that_takes_nothing_is_told_before_the_work(void) {
     CU_ASSERT_EQUAL(eval_artifacts_check(&f, &none, &err), 0);
 }
 
-UNIT_SUITE("app.findings", UNIT(files_have_the_step_and_the_picture_in_their_names),
+UNIT_SUITE("app.eval_artifacts", UNIT(files_have_the_step_and_the_picture_in_their_names),
            UNIT(nothing_is_made_where_nothing_is_wanted), UNIT(events_get_the_same_pictures),
            UNIT(bytes_have_a_ceiling), UNIT(what_is_not_ours_is_not_written_over),
            UNIT(a_place_that_takes_nothing_is_told_before_the_work))

@@ -49,7 +49,7 @@ static json_t *told(const char *folder, size_t most, struct error *err) {
     CU_ASSERT_EQUAL_FATAL(class_predictions_check(NULL, &how, err), 0);
     CU_ASSERT_EQUAL(class_predictions_batch(score, &batch, &outputs, &images, err), 0);
     CU_ASSERT_EQUAL(images, 2);
-    CU_ASSERT_EQUAL_FATAL(class_predictions_tell(score, &how, err), 0);
+    CU_ASSERT_EQUAL_FATAL(class_predictions_write(score, &how, err), 0);
     class_predictions_close(score);
     dataset_done(&set);
     snprintf(path, sizeof(path), "%.400s/predictions.json", folder);

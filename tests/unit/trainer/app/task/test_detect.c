@@ -113,7 +113,7 @@ static struct shown show(struct score *score, size_t count, uint64_t seed) {
 }
 
 /* The file has what was scored; pictures hang on the seed alone. */
-static void look_at_findings(struct score *score, const struct evaluation *e) {
+static void check_evaluation(struct score *score, const struct evaluation *e) {
     char path[PATH_MAX + 16];
     struct error err = {0};
     cleanup_coco_results struct coco_results back = {0};
@@ -201,7 +201,7 @@ static void score_shifted(float shift, struct evaluation *e) {
     if (second_mask < 0)
         look_at_masks(&score);
     else
-        look_at_findings(&score, e);
+        check_evaluation(&score, e);
     score_close(&score);
     loader_done(loader);
     task_close(&data);
