@@ -93,7 +93,9 @@ static int print_help_of(const char *command) {
 static int unknown_command(const char *word, struct error *err) {
     const char *nearest = manual_nearest(word);
     if (nearest == NULL)
-        return error_set(err, EXIT_CODE_USAGE, "unknown command %.128s; see `ringmaster help`",
+        return error_set(err, EXIT_CODE_USAGE,
+                         "unknown command %.128s; see `ringmaster help`, and start a program of "
+                         "your own by `ringmaster train -- PROGRAM ARGS`",
                          word);
     return error_set(err, EXIT_CODE_USAGE,
                      "unknown command %.128s; did you mean %s? See `ringmaster help`", word,
@@ -274,6 +276,9 @@ static void begin_words(const struct job *job) {
     if (job->warnings.dropped > 0)
         log_warning("%zu more such warnings", job->warnings.dropped);
     tell_ignored_options(job);
+    if (job->cluster.source == CLUSTER_ALONE && job->settings.platform == NULL)
+        log_info(
+            "this host is a job of its own: neither RINGMASTER_HOSTS nor a platform names others");
 }
 
 static int run_lives(struct supervisor_options *options, struct error *err) {

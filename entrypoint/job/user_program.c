@@ -76,10 +76,14 @@ static int check_executable(const char *path, struct error *err) {
         return error_set_errno(err, EXIT_CODE_NOT_FOUND, "the program %s", path);
     if (!is_file(path))
         return error_set(err, EXIT_CODE_NOT_EXECUTABLE, "the program %s is not a file", path);
-    if (access(path, X_OK) != 0)
-        return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE, "the program %s is not executable",
-                               path);
-    return 0;
+    if (access(path, X_OK) == 0)
+        return 0;
+    const char *by = str_ends_with(path, ".py")   ? "python3"
+                     : str_ends_with(path, ".sh") ? "sh"
+                                                  : "";
+    return error_set_errno(
+        err, EXIT_CODE_NOT_EXECUTABLE, "the program %s is not executable%s%s%s%s", path,
+        by[0] != '\0' ? "; try -- " : "", by, by[0] != '\0' ? " " : "", by[0] != '\0' ? path : "");
 }
 
 int user_program_find(const char *name, const char *path, char **ret, struct error *err) {

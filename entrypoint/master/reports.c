@@ -4,6 +4,7 @@
 #include "common/json/json.h"
 #include "common/log/log.h"
 #include "entrypoint/master/members/lease.h"
+#include "entrypoint/master/state/odd_wait.h"
 #include "entrypoint/wire/message.h"
 
 #include <inttypes.h>
@@ -173,12 +174,14 @@ static void weigh(struct master *m, const struct rank_report *r) {
         release(m, r->host, r->rank);
 }
 
+/* ODD: this rank waits elsewhere than all others. */
 static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t seconds,
-                         const char *states) {
+                         const char *states, bool odd) {
     char waits[RANK_REPORT_EVIDENCE_SIZE] = "";
     const char *name = supervisor_host_name(&m->s, (unsigned)host);
     if (states[0] != '\0' && m->attempt.stalled == 0)
-        (void)snprintf(waits, sizeof(waits), "threads: %s", states);
+        (void)snprintf(waits, sizeof(waits), "%sthreads: %s",
+                       odd ? "it waits elsewhere than all others; its " : "", states);
     else if (states[0] != '\0')
         (void)snprintf(waits, sizeof(waits), "%s rank %" PRId64 ": %s", name, rank, states);
     enum attempt_stall stall = attempt_stall(&m->attempt, host, rank, waits, clock_boot());
@@ -193,14 +196,33 @@ static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t se
         master_raise(m, EVENT_FAILURE);
 }
 
-/* Only on request: a server may be idle for days. */
+/* Names the rank that waits elsewhere, once until a rank works again. */
+static void tell_odd(struct master *m, int64_t rank) {
+    if (rank < 0 || m->attempt.odd_told)
+        return;
+    m->attempt.odd_told = true;
+    log_warning("all ranks are silent and idle, and %s rank %" PRId64
+                " waits elsewhere than all others: was it left out of a collective?",
+                supervisor_host_name(&m->s, m->attempt.rank_host[rank]), rank);
+}
+
+/* The job is ended only on request: a server may be idle for days. */
 static void end_where_all_rest(struct master *m) {
+    struct attempt *a = &m->attempt;
     const int64_t limit = m->s.job->settings.idle_seconds;
-    const int64_t rank = limit > 0 ? attempt_all_quiet(&m->attempt) : -1;
-    if (rank < 0 || m->attempt.stalled != 0 || m->attempt.failed)
+    const int64_t first = attempt_all_quiet(a);
+    int64_t other = -1;
+    if (first < 0 || a->stalled != 0 || a->failed)
+        return;
+    const int64_t odd = odd_wait(a->quiet, a->reported, a->ranks, &other);
+    const int64_t rank = odd >= 0 ? odd : first;
+    tell_odd(m, odd);
+    if (limit == 0)
         return;
     log_error("all ranks are silent and idle, so that none can be waiting for another");
-    call_stalled(m, m->attempt.rank_host[rank], rank, limit, m->attempt.quiet[rank]);
+    call_stalled(m, a->rank_host[rank], rank, limit, a->quiet[rank], odd >= 0);
+    if (odd >= 0) /* where all others wait */
+        call_stalled(m, a->rank_host[other], other, limit, a->quiet[other], false);
 }
 
 void reports_report(struct member *b, const json_t *message) {
@@ -232,7 +254,7 @@ void reports_stalled(struct member *b, const json_t *message) {
     (void)json_member_string(message, "stalled", "states", &states, NULL);
     if (json_member_int(message, "stalled", "rank", &rank, NULL) == 0 &&
         json_member_int(message, "stalled", "seconds", &seconds, NULL) == 0)
-        call_stalled(b->master, b->index, rank, seconds, states);
+        call_stalled(b->master, b->index, rank, seconds, states, false);
 }
 
 void reports_quiet(struct member *b, const json_t *message, bool is_quiet) {

@@ -4,6 +4,7 @@
 #include "entrypoint/os/file_writer_process.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,6 +16,8 @@ enum { QUEUE_KEPT = 64 * 1024 };
 
 /* The first child starts after this delay, because hosts meet and ranks start at the beginning. */
 static const int64_t wake_after = CLOCK_SECOND;
+/* Time for a child that was not told to rest before it is closed. */
+static const int64_t finish_within = CLOCK_SECOND;
 
 /* --- the queue ------------------------------------------------------------------------------- */
 
@@ -149,10 +152,26 @@ void file_writer_open(struct file_writer *s, struct loop *loop, struct reaper *r
     buf_init(&s->queue, options->queue_max);
 }
 
+/* Where the process leaves without its loop, nobody has told the child to rest. Waits for it until
+ * DEADLINE; returns true if it has written everything. */
+static bool finish(struct file_writer *s, int64_t deadline) {
+    file_writer_rest(s);
+    while (s->watch.fd >= 0 && clock_left_ms(deadline) > 0) {
+        struct pollfd p = {.fd = s->watch.fd, .events = POLLIN};
+        if (s->queue.size > 0)
+            p.events |= POLLOUT;
+        if (poll(&p, 1, clock_left_ms(deadline)) > 0)
+            ready(s, (uint32_t)p.revents); /* the bits are those of epoll */
+    }
+    return s->watch.fd < 0 && s->queue.size == 0;
+}
+
 bool file_writer_close(struct file_writer *s) {
     if (s->loop == NULL)
         return true;
     bool complete = s->child.pid <= 0 && s->queue.size == 0;
+    if (!complete && !s->resting)
+        complete = finish(s, clock_now() + finish_within);
     close_socket(s);
     loop_cancel(s->loop, &s->wake);
     if (s->child.pid > 0) {

@@ -42,7 +42,8 @@ struct file_writer {
 
 void file_writer_open(struct file_writer *s, struct loop *loop, struct reaper *reaper,
                       const struct file_writer_options *options);
-/* Ends the child at once, whatever it had still to write; returns false if that was anything. */
+/* Ends the child, at once if it was told to rest, else within a second; returns false if it had
+ * anything still to write. */
 bool file_writer_close(struct file_writer *s);
 
 /* LINE ends with '\n'; the rest as in log_file.h. False when it was dropped. */

@@ -52,6 +52,8 @@ static int open_folder(struct error *err) {
     char above[PATH_MAX];
     if (self.folder >= 0)
         return 0;
+    if (access(self.base, F_OK) != 0 && errno == ENOENT)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: " FILE_WRITER_NO_BASE, self.base);
     if (access(self.base, F_OK) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", self.base);
     const char *name = strrchr(self.folder_path, '/') + 1;

@@ -28,4 +28,7 @@ enum { FILE_WRITER_FILES_MAX = 1025, FILE_WRITER_SAID_SIZE = 512 };
 /* FOLDER is made, but not its parent BASE. Never returns. */
 _Noreturn void file_writer_child(int socket, const char *base, const char *folder);
 
+/* How the child's words end where the base folder does not exist. */
+#define FILE_WRITER_NO_BASE "the directory does not exist and is not created"
+
 #endif

@@ -117,6 +117,19 @@ a_job_that_hangs_at_once_is_ended() {
     all_name 'no progress within its limit' $everyone
 }
 
+# Two ranks wait for a writer of a pipe, as in a collective, and the other one sleeps.
+a_rank_that_is_left_out_is_named() {
+    ring 3
+    start_all -e RINGMASTER_IDLE_SECONDS=8 -- train -- sh -c '
+        [ "$RANK" != 1 ] || exec sleep 1000
+        pipe=$(mktemp -u) && mkfifo "$pipe" && exec cat "$pipe"'
+    all_end "$PATIENCE" 74 $everyone || return
+    all_name 'algo-2 rank 1: no progress within its limit' $everyone
+    all_name 'it waits elsewhere than all others; its threads: pid ' $everyone
+    all_name 'algo-1 rank 0: pid ' $everyone
+    check "and in the log" holds "$(hosts log 1)" 'algo-2 rank 1 waits elsewhere than all others: was it left out of a collective?'
+}
+
 # As `docker kill --signal` or a scheduler sends it to one container: its ranks alone hear it.
 a_users_signal_stays_on_its_host() {
     ring 2
@@ -469,7 +482,7 @@ ranks_talk_by_ucx_where_all_hosts_can() {
     check "nothing is chosen for who chooses" lacks "$(hosts log 1)" 'chooses UCX'
 }
 
-CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their_ranks a_job_that_hangs_at_once_is_ended ranks_meet_by_mpi ringtrain_trains
+CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their_ranks a_job_that_hangs_at_once_is_ended a_rank_that_is_left_out_is_named ranks_meet_by_mpi ringtrain_trains
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone
     $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats a_first_process_alone_sleeps first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked

@@ -3,6 +3,8 @@
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
+#include "common/str.h"
+#include "entrypoint/os/file_writer_process.h"
 #include "entrypoint/os/line_splitter.h"
 #include "entrypoint/os/log_file.h"
 
@@ -21,7 +23,10 @@ static void heard(void *context, enum log_level level, const char *text) {
 
 static void said(void *context, const char *text) {
     (void)context;
-    log_warning("events and ranks' lines: %s", text);
+    if (str_ends_with(text, FILE_WRITER_NO_BASE)) /* as on a machine that is no container */
+        log_info("no event log: %s; a volume on output in it keeps the log", text);
+    else
+        log_warning("events and ranks' lines: %s", text);
 }
 
 void event_log_open(struct event_log *j, struct loop *loop, struct reaper *reaper,

@@ -4,6 +4,7 @@
 #include "common/log/log.h"
 #include "common/run_id.h"
 #include "entrypoint/host/observe/output_lock.h"
+#include "entrypoint/os/file_writer_process.h"
 #include "entrypoint/outcome/failure_file.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 static const char kept[] = "the failure file that the program wrote is kept";
 static const char too_late[] = "the disk did not answer in time";
 static const char not_written[] = "the failure file was not written";
-static const char no_base[] = "the directory does not exist and is not created";
+static const char no_base[] = FILE_WRITER_NO_BASE "; a volume on output in it keeps the file";
 
 static const char anothers[] = "another running host has this output directory";
 static const char outer[] =

@@ -39,6 +39,15 @@ static int take_hosts(const struct platform_description *d, struct cluster *ret,
     return check_twins(ret, err);
 }
 
+static int refuse_absent(const struct cluster *c, const char *what, const struct host_name *name,
+                         struct error *err) {
+    char listed[HOST_NAME_LIST_SIZE] = "";
+    for (size_t i = 0; i < c->count; i++)
+        host_name_list(listed, sizeof(listed), &c->hosts[i].name);
+    return error_set(err, EXIT_CODE_CONFIG, "%s, \"%s\", is not in the list of hosts (%s)", what,
+                     name->text, listed);
+}
+
 /* Moves the platform's master to the front, if the platform names one. */
 static int put_master_first(const struct platform_description *d, struct cluster *ret,
                             struct error *err) {
@@ -46,8 +55,7 @@ static int put_master_first(const struct platform_description *d, struct cluster
         return 0;
     int index = cluster_find(ret, &d->master);
     if (index < 0)
-        return error_set(err, EXIT_CODE_CONFIG, "the master, \"%s\", is not in the list of hosts",
-                         d->master.text);
+        return refuse_absent(ret, "the master", &d->master, err);
     struct cluster_host master = ret->hosts[index];
     memmove(ret->hosts + 1, ret->hosts, (size_t)index * sizeof(*ret->hosts));
     ret->hosts[0] = master;
@@ -57,8 +65,7 @@ static int put_master_first(const struct platform_description *d, struct cluster
 static int find_self(const struct platform_description *d, struct cluster *ret, struct error *err) {
     int index = cluster_find(ret, &d->self);
     if (index < 0)
-        return error_set(err, EXIT_CODE_CONFIG, "this host, \"%s\", is not in the list of hosts",
-                         d->self.text);
+        return refuse_absent(ret, "this host", &d->self, err);
     ret->self = (size_t)index;
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -91,6 +92,17 @@ int host_name_parse(const char *text, size_t size, struct host_name *ret, struct
                          shown, text);
     *ret = name;
     return 0;
+}
+
+void host_name_list(char *ret, size_t size, const struct host_name *name) {
+    static const char more[] = ", ...";
+    size_t used = strlen(ret);
+    bool full = used >= strlen(more) && strcmp(ret + used - strlen(more), more) == 0;
+    bool fits = used + strlen(name->text) + strlen(", ") + sizeof(more) <= size;
+    if (fits && !full)
+        (void)snprintf(ret + used, size - used, "%s%s", used > 0 ? ", " : "", name->text);
+    else if (!full && used > 0)
+        (void)snprintf(ret + used, size - used, "%s", more);
 }
 
 bool host_name_equal(const struct host_name *a, const struct host_name *b) {

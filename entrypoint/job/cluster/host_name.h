@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { HOST_NAME_SIZE = 254, HOST_LABEL_MAX = 63 };
+enum { HOST_NAME_SIZE = 254, HOST_LABEL_MAX = 63, HOST_NAME_LIST_SIZE = 320 };
 
 struct host_name {
     char text[HOST_NAME_SIZE];
@@ -30,5 +30,9 @@ bool host_name_equal(const struct host_name *a, const struct host_name *b);
 
 /* Natural order: algo-2 before algo-10, and algo-2-x7k before algo-10-x7k. */
 int host_name_compare(const struct host_name *a, const struct host_name *b);
+
+/* Appends NAME to a list for an error's text, RET of SIZE bytes, separated by commas; "..." stands
+ * for all that have no room. */
+void host_name_list(char *ret, size_t size, const struct host_name *name);
 
 #endif

@@ -57,3 +57,10 @@ bool local_names_has(const struct local_names *own, const struct host_name *name
             return true;
     return false;
 }
+
+const char *local_names_text(const struct local_names *own, char ret[static HOST_NAME_LIST_SIZE]) {
+    ret[0] = '\0';
+    for (size_t i = 0; i < own->count; i++)
+        host_name_list(ret, HOST_NAME_LIST_SIZE, &own->names[i]);
+    return ret;
+}

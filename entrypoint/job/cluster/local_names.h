@@ -23,4 +23,7 @@ int local_names_read(struct local_names *ret, struct error *err);
  * is node1.example.com). */
 bool local_names_has(const struct local_names *own, const struct host_name *name);
 
+/* Writes them to RET, separated by commas, as many as there is room for. Returns RET. */
+const char *local_names_text(const struct local_names *own, char ret[static HOST_NAME_LIST_SIZE]);
+
 #endif

@@ -275,9 +275,11 @@ static int find_own(const struct row *row, const struct local_names *own,
             d->self = d->hosts[i].name;
             return 0;
         }
+    char names[HOST_NAME_LIST_SIZE];
     return error_set(err, EXIT_CODE_CONFIG,
-                     "%s: none of its hosts has this machine's name or address%s%s", d->where,
-                     row->absent != NULL ? ": " : "", row->absent != NULL ? row->absent : "");
+                     "%s: none of its hosts has this machine's name or address (%s)%s%s", d->where,
+                     local_names_text(own, names), row->absent != NULL ? ": " : "",
+                     row->absent != NULL ? row->absent : "");
 }
 
 static int read_self(const struct row *row, char *const *environment, const struct local_names *own,

@@ -34,10 +34,11 @@ static int find_self(struct platform_description *d, const struct local_names *o
     }
     if (found == 1)
         return 0;
+    char names[HOST_NAME_LIST_SIZE];
     return error_set(err, EXIT_CODE_CONFIG,
-                     "RINGMASTER_HOSTS: %s of its hosts has this machine's name or address; set "
-                     "RINGMASTER_HOST to this host's name in the list",
-                     found == 0 ? "none" : "more than one");
+                     "RINGMASTER_HOSTS: %s of its hosts has this machine's name or address (%s); "
+                     "set RINGMASTER_HOST to this host's name in the list",
+                     found == 0 ? "none" : "more than one", local_names_text(own, names));
 }
 
 /* Parses one "name", "name:slots", "n[1-3]:slots", "fd00::1" or "[fd00::1]:slots" of SIZE bytes. */
@@ -60,6 +61,12 @@ static int parse_host(const char *text, size_t size, struct platform_description
     return platform_description_add(ret, &name, (unsigned)slots, err);
 }
 
+/* Returns true if TEXT of SIZE bytes holds what other programs separate hosts with. */
+static bool holds_separator(const char *text, size_t size) {
+    size_t plain = strcspn(text, " ;|\t\n");
+    return plain < size && text[plain] != '\0';
+}
+
 static int parse_list(const char *hosts, struct platform_description *ret, struct error *err) {
     static const char file[] = "file://";
     if (strncmp(hosts, file, strlen(file)) == 0)
@@ -67,7 +74,8 @@ static int parse_list(const char *hosts, struct platform_description *ret, struc
     for (const char *at = hosts;;) {
         size_t size = host_list_item(at);
         if (parse_host(at, size, ret, err) != 0)
-            return error_wrap(err, "RINGMASTER_HOSTS");
+            return error_wrap(err, "RINGMASTER_HOSTS%s",
+                              holds_separator(at, size) ? ", which commas separate" : "");
         if (at[size] == '\0')
             return 0;
         at += size + 1;

@@ -133,6 +133,8 @@ bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *sou
 void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *states) {
     if (!attempt_is_rank_of(a, host, rank))
         return;
+    if (states == NULL)
+        a->odd_told = false;
     free(a->quiet[rank]);
     a->quiet[rank] = states != NULL ? strndup(states, RANK_REPORT_EVIDENCE_SIZE - 1) : NULL;
 }

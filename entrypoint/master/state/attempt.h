@@ -45,6 +45,7 @@ struct attempt {
     bool failed;    /* something has failed */
     bool gathering; /* the first failure is known, but earlier ones may still be reported */
     bool ending;    /* it will be judged, whatever happens */
+    bool odd_told; /* the rank that waits elsewhere than all others, all of them quiet, was named */
     int64_t stalled;
     unsigned stalled_rank;
     unsigned stalled_host;

@@ -86,6 +86,7 @@ static void wrong_words_are_named(void) {
         {"", "a command is missing"},
         {"", "  ringmaster train -- PROGRAM ARGS"},
         {"fly", "unknown command fly; see"},
+        {"python3 x.py", "start a program of your own by `ringmaster train -- PROGRAM ARGS`"},
         {"trian", "unknown command trian; did you mean train?"},
         {"vers", "did you mean version?"},
         {"check --jsn", "did you mean --json?"},

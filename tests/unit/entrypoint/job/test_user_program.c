@@ -296,6 +296,20 @@ static void variables_stand_in_for_hyperparameters(void) {
     CU_ASSERT_STRING_EQUAL(p.entry_point, "a.sh");
 }
 
+static void a_script_that_is_not_executable_is_started_by_its_interpreter(void) {
+    char path[4400];
+    struct error err = {0};
+    char *found = NULL;
+    make_house();
+    (void)snprintf(path, sizeof(path), "%s/submit/b.py", base);
+    CU_ASSERT_EQUAL(user_program_find(path, NULL, &found, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_EXECUTABLE);
+    ASSERT_CONTAINS(err.text, "is not executable; try -- python3 /");
+    (void)snprintf(path, sizeof(path), "%s/bin/dull", base);
+    CU_ASSERT_EQUAL(user_program_find(path, NULL, &found, &err), -1);
+    ASSERT_CONTAINS(err.text, "bin/dull is not executable: ");
+}
+
 static void relative_paths_become_absolute(void) {
     cleanup_free char *found = NULL;
     CU_ASSERT_EQUAL(user_program_find("../../../../../../../../../../bin/true", NULL, &found, NULL),
@@ -311,4 +325,6 @@ UNIT_SUITE("job.program", UNIT(the_trainer_is_the_default),
            UNIT(the_submit_directory_comes_first_quoted_or_not), UNIT(code_may_lie_in_its_channel),
            UNIT(fetched_code_lies_in_the_code_folder), UNIT(a_package_runs_as_its_module),
            UNIT(requirements_lie_in_the_folder_of_code), UNIT(what_cannot_run_has_its_code),
-           UNIT(variables_stand_in_for_hyperparameters), UNIT(relative_paths_become_absolute))
+           UNIT(variables_stand_in_for_hyperparameters),
+           UNIT(a_script_that_is_not_executable_is_started_by_its_interpreter),
+           UNIT(relative_paths_become_absolute))

@@ -268,6 +268,38 @@ static void where_all_rest_the_threads_are_those_of_the_rank_that_is_named(void)
     gathered();
 }
 
+static void where_all_rest_the_rank_that_waits_elsewhere_is_named(void) {
+    gather();
+    job.settings.idle_seconds = 5;
+    quiet(0, 0, "pid 1 sh: 2 S futex_do_wait (202)");
+    quiet(0, 1, "pid 2 sh: 1 S futex_do_wait (202)");
+    quiet(1, 2, "pid 3 sh: 1 S hrtimer_nanosleep (230), 1 S futex_do_wait (202)");
+    CU_ASSERT_EQUAL(m.attempt.stalled, 0);
+    quiet(1, 3, "pid 4 sh: 1 S futex_do_wait (202)");
+    CU_ASSERT_EQUAL(m.attempt.stalled_rank, 2);
+    CU_ASSERT_EQUAL(m.attempt.stalled_host, 1);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 1);
+    CU_ASSERT_STRING_EQUAL(m.attempt.stalled_states,
+                           "it waits elsewhere than all others; its threads: pid 3 sh: 1 S "
+                           "hrtimer_nanosleep (230), 1 S futex_do_wait (202)\n"
+                           "algo-1 rank 0: pid 1 sh: 2 S futex_do_wait (202)");
+    gathered();
+}
+
+/* A server may rest for days: nothing ends, and nothing is said twice. */
+static void without_a_limit_the_odd_one_is_named_once(void) {
+    gather();
+    for (int rank = 0; rank < 4; rank++)
+        quiet((unsigned)rank / 2, rank,
+              rank == 2 ? "pid 1 sh: 1 S pipe_read" : "pid 1 sh: 1 S futex_do_wait");
+    CU_ASSERT_EQUAL(m.attempt.stalled, 0);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
+    CU_ASSERT(m.attempt.odd_told);
+    attempt_quiet(&m.attempt, 1, 2, NULL);
+    CU_ASSERT_FALSE(m.attempt.odd_told);
+    gathered();
+}
+
 static void the_earliest_deadline_counts(void) {
     gather();
     reports_gather(&m);
@@ -329,4 +361,5 @@ STAGE_SUITE("master.collect", UNIT(the_first_failure_is_the_jobs),
             UNIT(a_master_that_stood_still_reads_before_it_judges),
             UNIT(where_it_is_known_why_nobody_waits_for_a_silent_host),
             UNIT(where_all_rest_the_threads_are_those_of_the_rank_that_is_named),
-            UNIT(the_earliest_deadline_counts))
+            UNIT(where_all_rest_the_rank_that_waits_elsewhere_is_named),
+            UNIT(without_a_limit_the_odd_one_is_named_once), UNIT(the_earliest_deadline_counts))

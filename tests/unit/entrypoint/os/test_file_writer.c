@@ -112,6 +112,22 @@ static void lines_are_written_before_it_rests(void) {
     CU_ASSERT_EQUAL(said_count, 0);
 }
 
+/* Where a process leaves at once, as with a wrong setting, its loop does not run. */
+static void what_was_not_told_to_rest_is_written_as_it_closes(void) {
+    open_on("begun", 1 << 16);
+    CU_ASSERT(put("one\n"));
+    run(1); /* the timer starts a child, which then waits for more */
+    CU_ASSERT(writer.child.pid > 0);
+    CU_ASSERT(put("two\n"));
+    CU_ASSERT(shut());
+    CU_ASSERT_EQUAL(size_of_file(), 8);
+    open_on("hurry", 1 << 16);
+    CU_ASSERT(put("one\n"));
+    CU_ASSERT_EQUAL(writer.child.pid, 0);
+    CU_ASSERT(shut());
+    CU_ASSERT_EQUAL(size_of_file(), 4);
+}
+
 static void nothing_to_write_starts_no_child(void) {
     open_on("nothing", 1 << 16);
     file_writer_rest(&writer);
@@ -191,7 +207,7 @@ static void what_went_wrong_is_told_once(void) {
     file_writer_rest(&writer);
     run(50);
     CU_ASSERT_EQUAL(said_count, 1);
-    ASSERT_CONTAINS(said, "/proc/nowhere: No such file");
+    ASSERT_CONTAINS(said, "/proc/nowhere: the directory does not exist");
     CU_ASSERT(shut());
 }
 
@@ -209,6 +225,7 @@ static void what_is_too_long_is_dropped(void) {
 }
 
 UNIT_SUITE("os.scribe", UNIT(lines_are_written_before_it_rests),
+           UNIT(what_was_not_told_to_rest_is_written_as_it_closes),
            UNIT(nothing_to_write_starts_no_child), UNIT(much_comes_whole),
            UNIT(nobody_waits_for_a_disk_that_stalls), UNIT(after_a_child_that_died_another_goes_on),
            UNIT(what_went_wrong_is_told_once), UNIT(what_is_too_long_is_dropped))

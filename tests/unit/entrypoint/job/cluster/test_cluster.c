@@ -55,7 +55,8 @@ static void what_contradicts_itself_is_an_error_that_names_the_key(void) {
     d.where[0] = '\0';
     (void)snprintf(d.self.text, sizeof(d.self.text), "c");
     CU_ASSERT_EQUAL(cluster_make(&d, "job", &c, &err), -1);
-    CU_ASSERT_STRING_EQUAL(err.text, "SELF: this host, \"c\", is not in the list of hosts");
+    CU_ASSERT_STRING_EQUAL(err.text,
+                           "SELF: this host, \"c\", is not in the list of hosts (algo-1, b)");
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     platform_description_done(&d);
 }

@@ -2,6 +2,8 @@
 #include "entrypoint/job/cluster/local_names.h"
 #include "tests/support/unit.h"
 
+#include <string.h>
+
 static void this_machine_has_an_address(void) {
     struct local_names own;
     CU_ASSERT_EQUAL(local_names_read(&own, NULL), 0);
@@ -26,5 +28,22 @@ static void short_and_whole_names_are_one_host(void) {
     CU_ASSERT_FALSE(local_names_has(&whole, &(struct host_name){"node1.y.org"}));
 }
 
+/* The list ends with dots where there is no room, and stays so. */
+static void they_are_listed_as_far_as_there_is_room(void) {
+    char text[HOST_NAME_LIST_SIZE];
+    struct local_names own = {.names = {{"node1"}, {"10.0.0.1"}}, .count = 2};
+    CU_ASSERT_STRING_EQUAL(local_names_text(&own, text), "node1, 10.0.0.1");
+    memset(own.names[2].text, 'x', HOST_NAME_SIZE - 1);
+    own.names[3] = own.names[2];
+    own.names[4] = own.names[0];
+    own.count = 5;
+    (void)local_names_text(&own, text);
+    CU_ASSERT_EQUAL(strlen(text),
+                    strlen("node1, 10.0.0.1, ") + HOST_NAME_SIZE - 1 + strlen(", ..."));
+    CU_ASSERT_STRING_EQUAL(text + strlen(text) - 6, "x, ...");
+    own.count = 0;
+    CU_ASSERT_STRING_EQUAL(local_names_text(&own, text), "");
+}
+
 UNIT_SUITE("job.own_names", UNIT(this_machine_has_an_address),
-           UNIT(short_and_whole_names_are_one_host))
+           UNIT(short_and_whole_names_are_one_host), UNIT(they_are_listed_as_far_as_there_is_room))

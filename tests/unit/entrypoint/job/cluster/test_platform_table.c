@@ -297,7 +297,7 @@ static void every_row_has_right_and_wrong_data(void) {
          {"OMPI_MCA_orte_default_hostfile=pods", "OMPI_MCA_orte_set_default_slots=4"},
          "task-0.pi.ns.svc:4 task-1.pi.ns.svc*:4 job",
          {"OMPI_MCA_orte_default_hostfile=others", "OMPI_MCA_orte_set_default_slots=4"},
-         "this machine's name or address: the launcher is one of them with runLauncherAsWorker"},
+         "fd00::3): the launcher is one of them with runLauncherAsWorker"},
         {"tensorflow",
          {"TF_CONFIG={\"cluster\":{\"worker\":[\"b:1\",\"a:1\"]},\"task\":{\"type\":\"worker\","
           "\"index\":1}}"},

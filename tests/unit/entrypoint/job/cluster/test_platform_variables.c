@@ -66,6 +66,7 @@ static void doubt_about_this_host_is_an_error(void) {
         struct cluster c;
         struct error err = {0};
         CU_ASSERT_EQUAL(parse(lists[i], NULL, &c, &err), -1);
+        ASSERT_CONTAINS(err.text, "name or address (node2");
         ASSERT_CONTAINS(err.text, "set RINGMASTER_HOST");
         cluster_done(&c);
     }
@@ -85,6 +86,8 @@ static void malformed_lists_are_errors(void) {
         CU_ASSERT_EQUAL(parse(lists[i], "a", &c, &err), -1);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
         ASSERT_CONTAINS(err.text, "RINGMASTER_HOSTS");
+        bool separated = strpbrk(lists[i], " ;") != NULL;
+        CU_ASSERT_EQUAL(strstr(err.text, "which commas separate") != NULL, separated);
         cluster_done(&c);
     }
 }
