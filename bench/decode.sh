@@ -1,6 +1,6 @@
 #!/bin/sh
 # Images a second of the input pipeline on this machine: decoding alone, with resampling, and
-# through the loader.
+# through the loader; of original JPEGs, and of shards that `ringtrain prepare` has scaled or decoded.
 #
 #   sh bench/decode.sh
 #   PRESET=release  THREADS=all cores  RINGMASTER_DATA=folder with imagenet-sample.tar.gz or an
@@ -11,7 +11,7 @@ PRESET=${PRESET:-release}
 THREADS=${THREADS:-$(nproc)}
 program=build/$PRESET/bench/bench_decode
 cmake --preset "$PRESET" >/dev/null
-cmake --build "build/$PRESET" --target bench_decode >/dev/null
+cmake --build "build/$PRESET" --target bench_decode ringtrain >/dev/null
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
@@ -30,3 +30,8 @@ if [ ! -d "$sample" ] && [ -e "$sample.tar.gz" ]; then
 fi
 echo "ImageNet, original sizes:"
 "$program" "$sample" "$THREADS"
+for raw in false true; do
+    "build/$PRESET/bin/ringtrain" prepare folder "$sample" "$work/raw-$raw" --resize 256 --raw "$raw" >/dev/null 2>&1
+    echo "ImageNet, short side 256, raw $raw:"
+    "$program" "$work/raw-$raw" "$THREADS"
+done

@@ -1,7 +1,7 @@
 /* Pictures. The first two bytes choose recipe and key, the rest is the file. Whatever it is, the
  * pixels are written in full or the error is one of data. */
 #include "tests/fuzz/check.h"
-#include "trainer/data/codec/png.h"
+#include "trainer/data/codec/whole.h"
 #include "trainer/data/dataset/fetch.h"
 
 #include <stdint.h>
@@ -20,10 +20,12 @@ static void choose_recipe(struct augment *augment, uint8_t choice) {
         augment->mode = AUGMENT_RANDOM_RESIZED_CROP;
 }
 
-/* Width and height stand at 16 and 20. */
-static bool is_small_png(const uint8_t *bytes, size_t size) {
-    return png_is(bytes, size) && size > 24 && bytes[16] == 0 && bytes[17] == 0 && bytes[18] < 8 &&
-           bytes[20] == 0 && bytes[21] == 0 && bytes[22] < 8;
+/* A PNG or PNM whose header is sound, and which is small. */
+static bool is_small(const struct whole_format *format, const uint8_t *bytes, size_t size) {
+    int width = 0;
+    int height = 0;
+    return whole_size(format, bytes, size, &width, &height, NULL) == 0 &&
+           (int64_t)width * height <= PIXELS_MOST;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -35,8 +37,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     choose_recipe(&augment, data[0]);
     CHECK(fetcher_init(&fetcher, &err) == 0);
-    if (is_small_png(data + 2, size - 2)) {
-        if (fetch_picture(&fetcher, data + 2, size - 2, &augment, 1, 0, data[1], pixels, &err) != 0)
+    const struct whole_format *format = whole_format_of(data + 2, size - 2);
+    if (format != NULL) {
+        if (is_small(format, data + 2, size - 2) &&
+            fetch_picture(&fetcher, data + 2, size - 2, &augment, 1, 0, data[1], pixels, &err) != 0)
             CHECK(err.code == EXIT_CODE_DATA && err.text[0] != '\0');
     } else if (jpeg_open(&fetcher.decoder, data + 2, size - 2, &err) == 0) {
         int64_t area = (int64_t)fetcher.decoder.width * fetcher.decoder.height;

@@ -208,3 +208,18 @@ evaluations() {
 scores() {
     evaluations "$1" | tail -n 1 | sed 's/epoch=[^ ]* //'
 }
+
+# prints PATTERN: a line of the last program is like it.
+prints() {
+    checks=$((checks + 1))
+    cat "$work/out" "$work/err" | grep -q -e "$1" || {
+        cat "$work/out" "$work/err" >&2
+        fail "not printed: $1"
+    }
+}
+
+# same_model A B: two runs have left the same model.
+same_model() {
+    checks=$((checks + 1))
+    cmp "$work/$1/model.safetensors" "$work/$2/model.safetensors" || fail "$2 is another model than $1"
+}

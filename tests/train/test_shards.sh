@@ -6,15 +6,6 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 160 40
 
-# prints PATTERN: a line of the last program is like it.
-prints() {
-    checks=$((checks + 1))
-    cat "$work/out" "$work/err" | grep -q -e "$1" || {
-        cat "$work/out" "$work/err" >&2
-        fail "not printed: $1"
-    }
-}
-
 prepare() {
     code 0 "$ringtrain" prepare folder "$@"
 }
@@ -25,11 +16,6 @@ train() {
     shift 2
     code 0 "$ringtrain" train $common --data "$from" --checkpoint-dir "$work/$name.checkpoints" --model-dir "$work/$name" \
         --seed 5 "$@"
-}
-
-same_model() {
-    checks=$((checks + 1))
-    cmp "$work/$1/model.safetensors" "$work/$2/model.safetensors" || fail "$2 is another model than $1"
 }
 
 echo "each format trains the model that the folder trains"

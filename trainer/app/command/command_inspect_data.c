@@ -11,6 +11,7 @@
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/shard_inputs.h"
 #include "trainer/app/task/sample_health.h"
+#include "trainer/data/codec/suffix.h"
 #include "trainer/data/dataset/folder_walk.h"
 #include "trainer/data/dataset/splits.h"
 #include "trainer/data/dataset/verify.h"
@@ -260,6 +261,6 @@ void command_inspect_data_help(FILE *out) {
                 "class folders and below) and files with the same bytes; counts classes and sizes. "
                 "Leaves with %d when something is bad, damaged or a picture is left out, or the "
                 "same bytes lie in two classes or in train/ and val/.\n",
-                FOLDER_SUFFIXES, EXIT_CODE_DATA);
+                PICTURE_SUFFIXES, EXIT_CODE_DATA);
     flags_print(out, FLAGS, sizeof(FLAGS) / sizeof(FLAGS[0]), 1, 0, NULL);
 }

@@ -26,6 +26,7 @@ struct folder_flags {
     int64_t shards;
     int64_t resize;
     int64_t quality;
+    bool raw;
     int64_t threads;
     const char *bad_samples;
 };
@@ -44,6 +45,8 @@ static const struct flag FLAGS[] = {
     INT("resize", resize, "0", 0, SIDE_MAX,
         "scale larger pictures down to this short side (0: copy all as they are)"),
     INT("quality", quality, "90", 1, 100, "quality of scaled JPEGs"),
+    {ROW("raw", FLAG_BOOL, raw, "false", "true|false",
+         "store pixels (PNM), which need no decoding: about ten times the size of JPEGs")},
     INT("threads", threads, "0", 0, SHARD_SET_THREADS_MAX, "threads (0: one for each CPU)"),
     {ROW("bad-samples", FLAG_TEXT, bad_samples, "fail", "fail|skip|N",
          "a picture that cannot be read, or decoded to be scaled: end, leave it out, or leave out "
@@ -132,6 +135,7 @@ static int write_all(struct sets *s, const char *target, const struct folder_fla
         .shards = f->shards,
         .resize = (int)f->resize,
         .quality = (int)f->quality,
+        .raw = f->raw,
         .threads = threads < SHARD_SET_THREADS_MAX ? threads : SHARD_SET_THREADS_MAX,
         .bad_allowed = bad_allowed,
         .written = writing_tell,

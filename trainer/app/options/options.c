@@ -4,6 +4,7 @@
 #include "common/text/wrap.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/recipe.h"
+#include "trainer/data/codec/suffix.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -67,11 +68,10 @@ static const struct flag FLAGS[] = {
     TEXT_OF(
         C, "data", data, NULL, E, "DIR",
         "folder of class folders, or a folder that holds val/; without it SageMaker's channels"),
-    TEXT_OF(
-        C, "data", data, NULL, T, "DIR",
-        "folder of class folders, or a folder that holds train/ and val/; \"synthetic\" needs "
-        "no files; without it SageMaker's channels. Pictures are .jpg .jpeg .jpe .jfif .png, in "
-        "the class folders and below; EXIF orientation is ignored, as by torchvision"),
+    TEXT_OF(C, "data", data, NULL, T, "DIR",
+            "folder of class folders, or a folder that holds train/ and val/; \"synthetic\" needs "
+            "no files; without it SageMaker's channels. Pictures are " PICTURE_SUFFIXES
+            ", in the class folders and below; EXIF orientation is ignored, as by torchvision"),
     TEXT_OF(D, "data", data, NULL, T | E, "DIR",
             "detection: a COCO folder, annotations/instances_NAME.json with the pictures of each "
             "set in NAME/, or such a JSON file; without it SageMaker's channels"),

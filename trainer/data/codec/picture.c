@@ -3,6 +3,7 @@
 #include "common/file/file.h"
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/codec/png.h"
+#include "trainer/data/codec/whole.h"
 
 #include <string.h>
 
@@ -61,9 +62,10 @@ int picture_reader_size(struct picture_reader *reader, const char *path, int *re
     if (read_bytes(reader, path, err) != 0)
         return -1;
     const uint8_t *data = (const uint8_t *)bytes->data;
+    const struct whole_format *format = whole_format_of(data, bytes->size);
     int failed = 0;
-    if (png_is(data, bytes->size)) {
-        failed = png_size(data, bytes->size, ret_width, ret_height, err);
+    if (format != NULL) {
+        failed = whole_size(format, data, bytes->size, ret_width, ret_height, err);
     } else if ((failed = open_jpeg(reader, data, bytes->size, err)) == 0) {
         *ret_width = reader->decoder.width;
         *ret_height = reader->decoder.height;
@@ -77,8 +79,9 @@ int picture_reader_read(struct picture_reader *reader, const char *path, struct 
     if (read_bytes(reader, path, err) != 0)
         return -1;
     const uint8_t *data = (const uint8_t *)bytes->data;
-    int failed = png_is(data, bytes->size) ? png_decode(data, bytes->size, ret, err)
-                                           : read_jpeg(reader, data, bytes->size, ret, err);
+    const struct whole_format *format = whole_format_of(data, bytes->size);
+    int failed = format != NULL ? whole_decode(format, data, bytes->size, ret, err)
+                                : read_jpeg(reader, data, bytes->size, ret, err);
     return failed == 0 ? 0 : error_wrap(err, "%s", path);
 }
 

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Reads a JPEG or PNG, whatever its suffix, in full size. Errors name the file. */
+/* Reads a JPEG, PNG or PNM, whatever its suffix, in full size. Errors name the file. */
 int picture_read(const char *path, struct image *ret, struct error *err);
 
 /* The same for many pictures, on one thread. Initialize with zeros. */

@@ -52,8 +52,8 @@ struct dataset {
 void dataset_done(struct dataset *set);
 
 /* Opens FOLDER/CLASS/FILE, FOLDER/CLASS/SUB/FILE and so on. Pictures are recognized by their
- * suffix in any case: .jpg .jpeg .jpe .jfif .png; the content determines how they are decoded. A
- * class folder without pictures is an error that names it. */
+ * suffix (codec/suffix.h); the content determines how they are decoded. A class folder without
+ * pictures is an error that names it. */
 int dataset_open_folder(struct dataset *set, const char *folder, struct error *err);
 
 /* Opens the shards at PATH (format/shard_list.h), of which at most BAD_ALLOWED records may be

@@ -1,6 +1,6 @@
 #include "trainer/data/dataset/fetch.h"
 
-#include "trainer/data/codec/png.h"
+#include "trainer/data/codec/whole.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -53,8 +53,9 @@ static void needed_part(int source, int length, int scaled, int window, int side
 /* Data sets of JPEGs sometimes contain a PNG with another suffix; ImageNet itself has one. */
 static int open_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size, int *ret_width,
                         int *ret_height, struct error *err) {
-    fetcher->whole = png_is(bytes, size);
-    if (fetcher->whole ? png_decode(bytes, size, &fetcher->picture, err) != 0
+    const struct whole_format *format = whole_format_of(bytes, size);
+    fetcher->whole = format != NULL;
+    if (fetcher->whole ? whole_decode(format, bytes, size, &fetcher->picture, err) != 0
                        : jpeg_open(&fetcher->decoder, bytes, size, err) != 0)
         return -1;
     *ret_width = fetcher->whole ? fetcher->picture.width : fetcher->decoder.width;

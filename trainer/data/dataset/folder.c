@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/str.h"
+#include "trainer/data/codec/suffix.h"
 #include "trainer/data/dataset/folder_walk.h"
 
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static int add_class(struct folder_listing *list, size_t label, size_t *names_si
         char left[256];
         skipped_files_text(&list->left_out, left, sizeof(left));
         return error_set(err, EXIT_CODE_DATA,
-                         "%s/%s: a class without pictures (no " FOLDER_SUFFIXES " in it%s%s)",
+                         "%s/%s: a class without pictures (no " PICTURE_SUFFIXES " in it%s%s)",
                          list->root, name, left[0] != '\0' ? "; " : "", left);
     }
     if (reserve_samples(list, &files, *names_size, err) != 0)

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/grow.h"
+#include "trainer/data/codec/suffix.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -74,15 +75,6 @@ static int compare_entries(const void *first, const void *second) {
 static void listing_sort(struct listing *list) {
     if (list->count > 0)
         qsort(list->items, list->count, sizeof(*list->items), compare_entries);
-}
-
-bool folder_takes(const char *name) {
-    static const char *const taken[] = {".jpg", ".jpeg", ".jpe", ".jfif", ".png"};
-    const char *dot = strrchr(name, '.');
-    for (size_t i = 0; dot != NULL && i < sizeof(taken) / sizeof(taken[0]); i++)
-        if (strcasecmp(dot, taken[i]) == 0)
-            return true;
-    return false;
 }
 
 static int join(char to[PATH_MAX], const char *a, const char *between, const char *b,
@@ -177,8 +169,8 @@ static int visit_picture(const struct walk *walk, const struct level *level, con
     const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
     /* A dangling link is a bad sample, to be handled as --bad-samples says. */
     if (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode))
-        return folder_takes(name) ? listing_add(walk->list, path, st->st_size, err)
-                                  : leave_out(walk, NULL, false, path, err);
+        return picture_suffix_ends(name) ? listing_add(walk->list, path, st->st_size, err)
+                                         : leave_out(walk, NULL, false, path, err);
     if (!S_ISDIR(st->st_mode))
         return leave_out(walk, "that are not files", false, path, err);
     if (goes_in_circles(level, st))
@@ -193,7 +185,7 @@ static int visit_class(const struct walk *walk, const struct level *level, const
     (void)level;
     if (S_ISDIR(st->st_mode))
         return listing_add(walk->list, path, 0, err);
-    if (!S_ISDIR(st->st_mode) && folder_takes(path))
+    if (!S_ISDIR(st->st_mode) && picture_suffix_ends(path))
         return leave_out(walk, "beside the class folders", true, path, err);
     return leave_out(walk, NULL, false, path, err);
 }

@@ -11,11 +11,6 @@
 
 enum { FOLDER_DEPTH_MAX = 16 }; /* folders below a class */
 
-/* Suffixes of pictures, in any case, for messages. */
-#define FOLDER_SUFFIXES ".jpg .jpeg .jpe .jfif .png"
-
-bool folder_takes(const char *name);
-
 struct entry {
     char *path;    /* owned; relative to the folder of the walk */
     size_t folder; /* bytes of it up to the last '/', 0 without one */

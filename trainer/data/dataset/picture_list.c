@@ -1,6 +1,7 @@
 #include "trainer/data/dataset/picture_list.h"
 
 #include "common/grow.h"
+#include "trainer/data/codec/suffix.h"
 #include "trainer/data/dataset/folder_walk.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ static int add_folder(struct picture_list *list, const char *folder, struct erro
     if (folder_list_pictures(folder, ".", &found, &list->left_out, err) != 0)
         return -1;
     if (found.count == 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: no pictures (no " FOLDER_SUFFIXES " in it)",
+        return error_set(err, EXIT_CODE_DATA, "%s: no pictures (no " PICTURE_SUFFIXES " in it)",
                          folder);
     for (size_t i = 0; i < found.count; i++)
         if (add(list, folder, found.items[i].path, err) != 0)

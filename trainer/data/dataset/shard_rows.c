@@ -30,10 +30,10 @@ static int make_room(struct shard_rows *rows, struct error *err) {
                       "a list of samples", err);
 }
 
-/* A sample without a name of its own has its number. */
+/* A sample without a name of its own has its number, in digits that sort as the number does. */
 static int add_name(struct shard_rows *rows, struct shard_text name, struct error *err) {
     if (name.size == 0)
-        return buf_printf(&rows->names, err, "%zu", rows->count) != 0
+        return buf_printf(&rows->names, err, "%08zu", rows->count) != 0
                    ? -1
                    : buf_add(&rows->names, "", 1, err);
     rows->pathed++;

@@ -1,6 +1,7 @@
 #include "trainer/data/dataset/splits.h"
 
 #include "common/cleanup.h"
+#include "trainer/data/codec/suffix.h"
 #include "trainer/data/dataset/folder_walk.h"
 
 #include <dirent.h>
@@ -67,7 +68,7 @@ static bool holds_picture(int parent, const char *name, int depth, bool below) {
         struct stat st;
         if (item->d_name[0] == '.' || fstatat(fd, item->d_name, &st, 0) != 0)
             continue;
-        if (S_ISREG(st.st_mode) && !below && folder_takes(item->d_name))
+        if (S_ISREG(st.st_mode) && !below && picture_suffix_ends(item->d_name))
             return true;
         if (S_ISDIR(st.st_mode) && depth < FOLDER_DEPTH_MAX &&
             holds_picture(fd, item->d_name, depth + 1, false))

@@ -18,10 +18,9 @@ static const struct {
     bool numbered;   /* lines may begin with "NUMBER:" */
     bool first_word; /* the rest of a line is an explanation */
 } FILES[] = {
-    {"classes.txt", false, false},
-    {"classnames.txt", false, false},
-    {"labels.txt", true, false},
-    {"synset.txt", false, true},
+    {"classes.txt", false, false},      {"classnames.txt", false, false},
+    {"labels.txt", true, false},        {"synset.txt", false, true},
+    {"batches.meta.txt", false, false}, {"fine_label_names.txt", false, false},
 };
 
 void class_names_done(struct class_names *names) {
@@ -66,6 +65,9 @@ static int parse(struct class_names *names, struct buf *text, size_t row, const 
                  struct error *err) {
     char *rest = text->data;
     size_t lines = 1;
+    /* CIFAR's file ends with an empty line. */
+    while (text->size > 0 && strchr("\r\n", text->data[text->size - 1]) != NULL)
+        text->data[--text->size] = '\0';
     if (text->size == 0)
         return error_set(err, EXIT_CODE_DATA, "%s: empty; expected a class name in each line",
                          path);

@@ -12,11 +12,11 @@ enum { FORMAT_HEAD_SIZE = 512 };
 
 struct format {
     const char *name;
-    const char *suffix; /* of the files that `ringtrain prepare` writes: ".tar" */
+    const char *suffix; /* of the files that `ringtrain prepare` writes: ".tar"; NULL: none */
 
-    /* Returns true if a file that begins with SIZE bytes, fewer than FORMAT_HEAD_SIZE only if it is
-     * shorter, is a shard of this format. */
-    bool (*is)(const uint8_t *bytes, size_t size);
+    /* Returns true if the file NAME, without its folder, which begins with SIZE bytes, is a shard
+     * of this format. The bytes are fewer than FORMAT_HEAD_SIZE only if the file is shorter. */
+    bool (*is)(const char *name, const uint8_t *bytes, size_t size);
 
     /* Reports each sample of a shard, in the shard's order. Damage after which the rest cannot be
      * found is reported as one bad record; only errors of the system and of the sink end the
@@ -27,7 +27,7 @@ struct format {
     int (*read)(const struct shard_file *file, uint64_t offset, uint64_t bytes, struct buf *out,
                 struct error *err);
 
-    /* Appends the record of a sample to a shard. */
+    /* Appends the record of a sample to a shard. NULL: the format is only read. */
     int (*write)(struct buf *out, const struct shard_record *record, struct error *err);
     /* Appends what ends a shard; NULL: nothing. */
     int (*finish)(struct buf *out, struct error *err);

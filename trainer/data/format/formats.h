@@ -3,6 +3,9 @@
  *     tar        WebDataset's naming, or class folders       (tar_shard.c)
  *     tfrecord   tf.train.Example in TFRecord                (tfrecord_shard.c)
  *     recordio   MXNet's image records                       (recordio_shard.c)
+ *     cifar10    binary version of CIFAR-10; read only       (cifar_shard.c)
+ *     cifar100   the same of CIFAR-100                       (cifar_shard.c)
+ *     idx        MNIST and its followers; read only          (idx_shard.c)
  *
  * A new format is one more row and one more file. */
 #ifndef TRAINER_DATA_FORMAT_FORMATS_H
@@ -13,12 +16,15 @@
 extern const struct format FORMAT_TAR;
 extern const struct format FORMAT_TFRECORD;
 extern const struct format FORMAT_RECORDIO;
+extern const struct format FORMAT_CIFAR10;
+extern const struct format FORMAT_CIFAR100;
+extern const struct format FORMAT_IDX;
 
-/* Returns the format of a file by its first bytes; NULL: none. */
-const struct format *format_of(const uint8_t *bytes, size_t size);
-/* Returns the format NAME, or NULL with EXIT_CODE_USAGE. */
+/* Returns the format of the file NAME, without its folder, by its first bytes; NULL: none. */
+const struct format *format_of(const char *name, const uint8_t *bytes, size_t size);
+/* Returns the format NAME if it can be written, or NULL with EXIT_CODE_USAGE. */
 const struct format *format_need(const char *name, struct error *err);
-/* The names of all formats, for messages: "tar, tfrecord, recordio". */
+/* The names of all formats, for messages. */
 const char *format_names(void);
 
 #endif

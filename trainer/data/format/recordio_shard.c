@@ -74,10 +74,15 @@ static int write_picture(struct buf *out, const struct shard_record *record, str
     return recordio_write(out, record->label, record->number, record->picture, record->size, err);
 }
 
+static bool is_recordio(const char *name, const uint8_t *bytes, size_t size) {
+    (void)name;
+    return recordio_is(bytes, size);
+}
+
 const struct format FORMAT_RECORDIO = {
     .name = "recordio",
     .suffix = ".rec",
-    .is = recordio_is,
+    .is = is_recordio,
     .scan = scan,
     .read = read_picture,
     .write = write_picture,

@@ -16,9 +16,9 @@
 #include <sys/stat.h>
 
 /* Prefixes of names, in order of preference. */
-static const char *const TRAINING[] = {"train", NULL};
-const char *const SHARD_VALIDATION_WORDS[] = {"validation", "valid", "val", "test",
-                                              "eval",       "dev",   NULL};
+static const char *const TRAINING[] = {"train", "data_batch", NULL};
+const char *const SHARD_VALIDATION_WORDS[] = {"validation", "valid", "val",  "test",
+                                              "eval",       "dev",   "t10k", NULL};
 
 void shard_list_done(struct shard_list *list) {
     for (size_t i = 0; i < list->count; i++)
@@ -37,7 +37,8 @@ static int look(const char *path, const struct format **ret, struct error *err) 
     size_t size = file.size < sizeof(head) ? (size_t)file.size : sizeof(head);
     if (shard_file_read(&file, 0, head, size, err) != 0)
         return -1;
-    *ret = format_of(head, size);
+    const char *slash = strrchr(path, '/');
+    *ret = format_of(slash != NULL ? slash + 1 : path, head, size);
     return 0;
 }
 

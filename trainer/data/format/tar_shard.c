@@ -29,7 +29,8 @@ enum { LOOKED_AT = 64 };
 
 enum { EXTENSION_MAX = 32, NUMBER_MAX = 32, JSON_MAX = 64 * 1024, CLASS_NAME_MAX = 1024 };
 
-static const char *const PICTURES[] = {"jpg", "jpeg", "jpe", "jfif", "png", "img", NULL};
+static const char *const PICTURES[] = {"jpg", "jpeg", "jpe", "jfif", "png",
+                                       "ppm", "pgm",  "img", NULL};
 
 struct gathering {
     const struct shard_file *file;
@@ -254,10 +255,15 @@ static int scan(const struct shard_file *file, const struct shard_sink *sink, st
     return more == 0 ? 0 : format_report_bad(sink, &why, err);
 }
 
+static bool is_tar(const char *name, const uint8_t *bytes, size_t size) {
+    (void)name;
+    return tar_walk_is(bytes, size);
+}
+
 const struct format FORMAT_TAR = {
     .name = "tar",
     .suffix = ".tar",
-    .is = tar_walk_is,
+    .is = is_tar,
     .scan = scan,
     .read = shard_file_load,
     .write = tar_write_sample,

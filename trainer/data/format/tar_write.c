@@ -1,5 +1,9 @@
 #include "trainer/data/format/tar_write.h"
 
+#include "common/str.h"
+#include "trainer/data/codec/png.h"
+#include "trainer/data/codec/pnm.h"
+#include "trainer/data/codec/suffix.h"
 #include "trainer/data/format/tar_walk.h"
 
 #include <inttypes.h>
@@ -73,22 +77,32 @@ static size_t encode(char *to, size_t used, const char *text, size_t size, bool 
     return used;
 }
 
+/* The extension of the file's name, or else that of its content: names in other formats may have
+ * none. */
+static const char *extension_of(const char *file, const struct shard_record *record) {
+    if (picture_suffix_ends(file) || str_ends_with(file, ".img"))
+        return strrchr(file, '.');
+    if (png_is(record->picture, record->size))
+        return ".png";
+    return pnm_is(record->picture, record->size) ? ".ppm" : ".jpg";
+}
+
 int tar_write_sample(struct buf *out, const struct shard_record *record, struct error *err) {
     char path[PATH_ROOM];
     char label[24];
     const char *slash = strrchr(record->name, '/');
     const char *file = slash != NULL ? slash + 1 : record->name;
-    const char *dot = strrchr(file, '.');
-    const size_t stem = dot != NULL ? (size_t)(dot - file) : strlen(file);
+    const char *extension = extension_of(file, record);
+    const size_t stem = strlen(file) - (str_ends_with(file, extension) ? strlen(extension) : 0);
     size_t used = encode(path, 0, record->class_name, strlen(record->class_name), true);
     used = encode(path, used, "/", 1, true);
     used = encode(path, used, record->name, (size_t)(file - record->name), true);
     used = encode(path, used, file, stem, false);
-    if (used + 32 + strlen(file + stem) > TAR_PATH_MAX)
+    if (used + 32 + strlen(extension) > TAR_PATH_MAX)
         return error_set(err, EXIT_CODE_DATA, "%.100s: the path is too long for a tar file",
                          record->name);
     const size_t key = used;
-    (void)encode(path, used, file + stem, strlen(file + stem), true);
+    (void)encode(path, used, extension, strlen(extension), true);
     if (add_member(out, path, record->picture, record->size, err) != 0)
         return -1;
     (void)snprintf(path + key, sizeof(path) - key, ".cls");

@@ -8,8 +8,9 @@
 
 enum { RECORD_BYTES_MAX = 256 << 20 };
 
-static bool is_tfrecord(const uint8_t *bytes, size_t size) {
+static bool is_tfrecord(const char *name, const uint8_t *bytes, size_t size) {
     uint64_t data_bytes = 0;
+    (void)name;
     return size >= TFRECORD_HEAD && tfrecord_head_read(bytes, &data_bytes);
 }
 

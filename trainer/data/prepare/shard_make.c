@@ -3,7 +3,9 @@
 #include "common/cleanup.h"
 #include "common/file/file.h"
 #include "trainer/data/codec/jpeg.h"
+#include "trainer/data/codec/pnm.h"
 #include "trainer/data/codec/resize.h"
+#include "trainer/data/codec/suffix.h"
 #include "trainer/data/dataset/sampler.h"
 
 #include <errno.h>
@@ -53,19 +55,28 @@ static int scale(struct shard_maker *m, int side, struct error *err) {
     return resize_window(&m->resizer, in, &map, m->small.pixels, err);
 }
 
-/* Replaces the picture by a smaller one, if it is larger than asked for. */
-static int shrink(struct shard_maker *m, const struct shard_set_options *o,
-                  const struct buf **ret_bytes, struct error *err) {
-    const struct image *in = &m->fetcher.picture;
+/* Replaces the picture by a smaller one, if it is larger than asked for, or by its pixels. */
+static int convert(struct shard_maker *m, const struct shard_set_options *o,
+                   const struct buf **ret_bytes, struct error *err) {
+    const struct image *image = &m->fetcher.picture;
     if (fetch_whole(&m->fetcher, (const uint8_t *)m->picture.data, m->picture.size, err) != 0)
         return -1;
-    if (in->width <= o->resize || in->height <= o->resize)
+    const bool large = o->resize > 0 && image->width > o->resize && image->height > o->resize;
+    if (!large && !o->raw)
         return 0;
-    buf_consume(&m->encoded, m->encoded.size);
-    if (scale(m, o->resize, err) != 0 || jpeg_encode(&m->small, o->quality, &m->encoded, err) != 0)
+    if (large && scale(m, o->resize, err) != 0)
         return -1;
+    image = large ? &m->small : image;
+    buf_consume(&m->encoded, m->encoded.size);
     *ret_bytes = &m->encoded;
-    return 0;
+    return o->raw ? pnm_encode(image, &m->encoded, err)
+                  : jpeg_encode(image, o->quality, &m->encoded, err);
+}
+
+/* The name of a sample whose picture has become a PNM. */
+static void name_raw(const char *name, char ret[PATH_MAX]) {
+    const size_t stem = strlen(name) - (picture_suffix_ends(name) ? strlen(strrchr(name, '.')) : 0);
+    (void)snprintf(ret, PATH_MAX, "%.*s.ppm", (int)stem, name);
 }
 
 /* Appends the record of a sample. *RET_BAD: its picture cannot be used. */
@@ -77,7 +88,7 @@ static int add(struct shard_maker *m, const struct shard_order *order, size_t sa
     struct error why = {0};
     *ret_bad = false;
     if (dataset_read(set, sample, &m->picture, &why) != 0 ||
-        (o->resize > 0 && shrink(m, o, &bytes, &why) != 0)) {
+        ((o->resize > 0 || o->raw) && convert(m, o, &bytes, &why) != 0)) {
         char name[PATH_MAX];
         dataset_sample_name(set, sample, name, sizeof(name));
         *ret_bad = why.code == EXIT_CODE_DATA && o->bad_allowed > 0;
@@ -86,9 +97,12 @@ static int add(struct shard_maker *m, const struct shard_order *order, size_t sa
         *err = why;
         return strncmp(why.text, name, strlen(name)) == 0 ? -1 : error_wrap(err, "%s", name);
     }
+    const char *own_name = set->names + set->name_at[sample];
+    char raw_name[PATH_MAX];
+    name_raw(own_name, raw_name);
     const struct shard_record record = {
         .class_name = set->class_names[set->labels[sample]],
-        .name = set->names + set->name_at[sample],
+        .name = o->raw ? raw_name : own_name,
         .label = set->labels[sample],
         .number = sample,
         .picture = (const uint8_t *)bytes->data,

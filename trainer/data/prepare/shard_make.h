@@ -14,11 +14,11 @@
 
 /* What a thread keeps between shards. */
 struct shard_maker {
-    struct fetcher fetcher; /* decodes pictures that are resized */
+    struct fetcher fetcher; /* decodes pictures that are converted */
     struct resizer resizer;
     struct image small;
     struct buf picture; /* as it is in the set */
-    struct buf encoded; /* of a resized one */
+    struct buf encoded; /* of a converted one */
     struct buf records; /* not yet written */
     struct buf index;
 };

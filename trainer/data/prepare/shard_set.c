@@ -131,11 +131,20 @@ static int64_t shards_of(const struct dataset *set, int64_t wanted) {
     return wanted < count ? wanted : count;
 }
 
+/* Estimates the bytes of all pictures of SET as they are written. */
+static int64_t expected_bytes(const struct shard_set_options *o, const struct dataset *set) {
+    enum { COMPRESSION = 10 }; /* of JPEGs, about */
+    if (!o->raw)
+        return set->bytes;
+    return o->resize > 0 ? (int64_t)set->count * o->resize * o->resize * 4
+                         : set->bytes * COMPRESSION;
+}
+
 static void plan_shards(struct set_writing *w) {
     const struct dataset *first = w->parts[0].set;
     for (size_t i = 0; i < w->count; i++) {
         const struct dataset *set = w->parts[i].set;
-        int64_t wanted = (set->bytes + shard_bytes - 1) / shard_bytes;
+        int64_t wanted = (expected_bytes(w->options, set) + shard_bytes - 1) / shard_bytes;
         if (w->options->shards > 0)
             wanted = (w->options->shards * (int64_t)set->count + (int64_t)first->count - 1) /
                      (int64_t)first->count;
@@ -145,8 +154,8 @@ static void plan_shards(struct set_writing *w) {
 
 static int describe(const struct set_writing *w, struct buf *out, struct error *err) {
     const struct shard_set_options *o = w->options;
-    if (buf_printf(out, err, "format %s\nresize %d\nquality %d\n", o->format->name, o->resize,
-                   o->resize > 0 ? o->quality : 0) != 0)
+    if (buf_printf(out, err, "format %s\nresize %d\nquality %d\n%s", o->format->name, o->resize,
+                   o->resize > 0 && !o->raw ? o->quality : 0, o->raw ? "raw\n" : "") != 0)
         return -1;
     for (size_t i = 0; i < w->count; i++)
         if (buf_printf(out, err, "%s: %zu pictures, hash %016llx, %lld shards\n", w->parts[i].name,
@@ -167,11 +176,11 @@ static int write_classes(const struct set_writing *w, struct error *err) {
     return file_publish(path, text.data, text.size, 0644, err);
 }
 
-/* An upper bound, as resized pictures are smaller. */
+/* An upper bound where pictures are copied; 0: unknown. */
 static int64_t bytes_needed(const struct set_writing *w) {
     enum { RECORD_MOST = 3 * 1024 };
     int64_t bytes = 0;
-    for (size_t i = 0; i < w->count && w->options->resize == 0; i++)
+    for (size_t i = 0; i < w->count && w->options->resize == 0 && !w->options->raw; i++)
         bytes += w->parts[i].set->bytes + (int64_t)w->parts[i].set->count * RECORD_MOST;
     return bytes;
 }

@@ -4,6 +4,7 @@
 
 #include "trainer/data/format/format.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { SHARD_SET_SHARDS_MAX = 99999, SHARD_SET_THREADS_MAX = 256 };
@@ -14,6 +15,7 @@ struct shard_set_options {
     int64_t shards; /* of the first part; others get their share. 0: of 128 MiB */
     int resize;     /* short side of pictures that are larger; 0: pictures are copied */
     int quality;    /* of resized JPEGs, 1..100 */
+    bool raw;       /* pictures are decoded and stored as PNM */
     int threads;
     int64_t bad_allowed; /* pictures that may be left out, where they are resized */
     /* Called after some pictures with the number of those that are done, from any thread, one at a

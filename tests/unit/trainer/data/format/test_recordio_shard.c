@@ -14,7 +14,7 @@ static void records_are_found_and_read(void) {
     struct shards_seen seen;
     add(&out, 0, 7, "first", 5);
     add(&out, 999, 1, "second picture", 14);
-    CU_ASSERT(FORMAT_RECORDIO.is((const uint8_t *)out.data, out.size));
+    CU_ASSERT(FORMAT_RECORDIO.is("shard", (const uint8_t *)out.data, out.size));
     shards_scan_bytes(&FORMAT_RECORDIO, out.data, out.size, &seen);
     CU_ASSERT_EQUAL(seen.bad, 0);
     CU_ASSERT_EQUAL_FATAL(seen.count, 2);

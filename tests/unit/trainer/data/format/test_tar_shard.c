@@ -27,7 +27,8 @@ static void add(struct buf *out, const char *name, const char *text) {
 
 static void scan(struct buf *out, struct shards_seen *seen) {
     CU_ASSERT_EQUAL(tar_write_end(out, NULL), 0);
-    CU_ASSERT(FORMAT_TAR.is((const uint8_t *)out->data, out->size < 512 ? out->size : 512));
+    CU_ASSERT(
+        FORMAT_TAR.is("shard", (const uint8_t *)out->data, out->size < 512 ? out->size : 512));
     shards_scan_bytes(&FORMAT_TAR, out->data, out->size, seen);
 }
 

@@ -25,7 +25,7 @@ static void records_are_found_and_read(void) {
     cleanup_buf struct buf out = {.max = 1 << 20};
     struct shards_seen seen;
     make(&out);
-    CU_ASSERT(FORMAT_TFRECORD.is((const uint8_t *)out.data, out.size));
+    CU_ASSERT(FORMAT_TFRECORD.is("shard", (const uint8_t *)out.data, out.size));
     shards_scan_bytes(&FORMAT_TFRECORD, out.data, out.size, &seen);
     CU_ASSERT_EQUAL(seen.bad, 0);
     CU_ASSERT_EQUAL_FATAL(seen.count, 3);
