@@ -1,5 +1,5 @@
-/* Shards of CIFAR's binary version: pictures of 32 x 32 pixels, one after the other, each behind
- * its label.
+/* Shards of CIFAR's binary version: pictures of 32 x 32 pixels, one after the other, each after its
+ * label.
  *
  *     CIFAR-10     u8 label, 3072 bytes                     data_batch_1.bin ..., test_batch.bin
  *     CIFAR-100    u8 coarse label, u8 fine label, 3072     train.bin, test.bin
@@ -16,7 +16,7 @@ enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = PLANE * IMAGE_CHANNELS };
 
 /* One of the two versions. */
 struct cifar {
-    size_t labels; /* bytes in front of the pixels; the last one counts */
+    size_t labels; /* bytes before the pixels; the last one counts */
     int64_t classes;
 };
 
