@@ -25,7 +25,7 @@ export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
 
 # quietly NAME COMMAND...: its words are shown where it fails.
 quietly() {
-    echo "libraries.sh: $1"
+    echo "libraries.sh: $1${place:-}"
     shift
     "$@" >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; exit 1; }
 }
@@ -164,6 +164,11 @@ build_libarchive() {
 }
 
 mkdir -p "$prefix"
-for library in ${LIBRARIES:-zlib bzip2 xz zstd jansson pcre2 expat openssl curl libarchive}; do
+libraries=${LIBRARIES:-zlib bzip2 xz zstd jansson pcre2 expat openssl curl libarchive}
+all=$(echo "$libraries" | wc -w)
+at=0
+for library in $libraries; do
+    at=$((at + 1))
+    place=", $at of $all"
     (build_$library)
 done

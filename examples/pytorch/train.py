@@ -21,6 +21,7 @@ def batch_of(step, rank, device):
 
 def save(model, optimizer, step):
     state = {"model": model.module.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+    os.makedirs(os.path.dirname(CHECKPOINT), exist_ok=True)
     torch.save(state, CHECKPOINT + ".new")
     os.replace(CHECKPOINT + ".new", CHECKPOINT)
 

@@ -67,11 +67,11 @@ all_say() {
 
 pytorch() {
     three_of pytorch || return
-    begin_all
+    begin_all -e CHECKPOINT=/opt/ml/checkpoints/new/last.pt
     all_end 300 0 $everyone || return
     all_say ' of 3 begins at step 0'
     check "rank 0 learns" holds "$(hosts log 1)" 'rank 0] train step=100 loss='
-    check "its checkpoint is there" test -s "$(hosts opt 1)/checkpoints/last.pt"
+    check "its checkpoint is there" test -s "$(hosts opt 1)/checkpoints/new/last.pt"
 
     again # one of them fails
     begin 1 -e STEPS=100000
@@ -82,12 +82,12 @@ pytorch() {
     all_name "ValueError: invalid literal for int() with base 10: 'many'" $everyone
 
     again # one fails under @record
-    begin 1 -e STEPS=100000 -e CHECKPOINT=/nowhere/last.pt
+    begin 1 -e STEPS=100000 -e CHECKPOINT=/dev/null/last.pt
     begin 2 -e STEPS=100000
     begin 3 -e STEPS=100000
     all_end 120 1 $everyone || return
     all_name 'program: algo-1 rank 0: exited with 1' $everyone
-    all_name 'exception: RuntimeError: Parent directory /nowhere does not exist' $everyone
+    all_name 'exception: FileExistsError: [Errno 17] File exists' $everyone
 
     again # stopped
     begin_all -e STEPS=1000000
