@@ -332,7 +332,7 @@ static int run_check(const char *const *words, struct error *err) {
 }
 
 static int run_examine(const char *const *words, struct error *err) {
-    return preflight_child_run(words, err) == 0 ? EXIT_CODE_OK : -1;
+    return preflight_child_run(words, environ, err) == 0 ? EXIT_CODE_OK : -1;
 }
 
 static int run_rank(const char *const *words, struct error *err) {

@@ -115,6 +115,23 @@ if(TARGET entrypoint)
         room_tests(entrypoint/host/${host_room} ALONE output_lock failure_writer transfer_process USES
             entrypoint_master WAITS)
     endforeach()
+    # Plugins for NCCL that load, lack a library, crash, hang, and offer nothing. Plain libraries: the
+    # loader of the system opens them in a program that is not ours.
+    set(plugins ${CMAKE_BINARY_DIR}/tests/plugins)
+    add_library(plugin_absent SHARED tests/support/net_plugin_absent.c)
+    set_target_properties(plugin_absent PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${plugins}/absent)
+    foreach(plugin GOOD LACKING CRASHING HANGING EMPTY)
+        string(TOLOWER ${plugin} plugin_name)
+        add_library(plugin_${plugin_name} MODULE tests/support/net_plugin.c)
+        target_compile_definitions(plugin_${plugin_name} PRIVATE PLUGIN_${plugin})
+        set_target_properties(plugin_${plugin_name} PROPERTIES PREFIX libnccl-net-
+            OUTPUT_NAME ${plugin_name} LIBRARY_OUTPUT_DIRECTORY ${plugins})
+    endforeach()
+    target_link_libraries(plugin_lacking PRIVATE plugin_absent)
+    set_target_properties(plugin_lacking PROPERTIES SKIP_BUILD_RPATH ON)
+    target_compile_definitions(unit_host_preflight PRIVATE TEST_PLUGINS="${plugins}")
+    add_dependencies(unit_host_preflight plugin_good plugin_lacking plugin_crashing plugin_hanging
+        plugin_empty)
     foreach(holds unit_host_ranks unit_host_failover unit_host_worker)
         with_held_clock(${holds})
     endforeach()

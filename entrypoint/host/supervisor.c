@@ -148,6 +148,7 @@ static void equipped(void *context, const struct error *failure) {
 }
 
 static void equip(struct supervisor *s) {
+    supervisor_try_plugin(s);
     mpi_setup_start(&s->mpi_setup, &s->services, equipped, s);
 }
 
@@ -359,6 +360,7 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
 void supervisor_close(struct supervisor *s) {
     input_download_close(&s->input_download);
     preflight_probe_close(&s->examining);
+    device_probe_close(&s->plugin);
     pip_install_close(&s->installing);
     output_upload_close(&s->uploading);
     metrics_exporter_close(&s->metrics_exporter);

@@ -13,6 +13,7 @@
 #include "entrypoint/host/observe/event_log.h"
 #include "entrypoint/host/observe/failure_writer.h"
 #include "entrypoint/host/port_wait.h"
+#include "entrypoint/host/preflight/device_probe.h"
 #include "entrypoint/host/preflight/preflight_probe.h"
 #include "entrypoint/host/provision/fetch_progress.h"
 #include "entrypoint/host/provision/input_download.h"
@@ -93,6 +94,7 @@ struct supervisor {
     struct preflight_probe examining; /* for `ringmaster check` */
     uint16_t examine_port;            /* the port at which others reach it; 0: none */
     bool check;
+    struct device_probe plugin; /* NCCL's, as the job begins */
     struct pip_install installing;
     struct output_upload uploading; /* open if the job has upload targets */
     struct fetch_progress mark;     /* progress of downloads */
@@ -137,6 +139,8 @@ void supervisor_follow(struct supervisor *s);
 /* For a check: returns the port at which this host can be reached from now on, once its interface
  * is known; 0: none. */
 uint16_t supervisor_examine_port(struct supervisor *s);
+/* Tries NCCL's network plugin, if this job needs one, and logs what came of it. Nothing waits. */
+void supervisor_try_plugin(struct supervisor *s);
 /* Has this host examined by the master's ORDER, and sends `examined`. */
 void supervisor_examine(struct supervisor *s, const json_t *order);
 

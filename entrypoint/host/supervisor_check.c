@@ -1,6 +1,7 @@
 /* The supervisor's part in `ringmaster check`. */
 #include "common/json/json.h"
 #include "common/log/log.h"
+#include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/host/supervisor.h"
 #include "entrypoint/wire/message.h"
 
@@ -37,8 +38,13 @@ static void tell_fault(struct supervisor *s, const char *text) {
 
 void supervisor_examine(struct supervisor *s, const json_t *order) {
     struct error err = {0};
-    const struct preflight_probe_options options = {
-        .interface = s->host.interface.name, .order = order, .done = examined, .context = s};
+    cleanup_argv struct argv environment = {0};
+    bool known = environment_host(s->job, s->environment, &environment, NULL) == 0;
+    const struct preflight_probe_options options = {.interface = s->host.interface.name,
+                                                    .order = order,
+                                                    .environment = known ? &environment : NULL,
+                                                    .done = examined,
+                                                    .context = s};
     if (s->examining.services != NULL)
         return; /* a check is already running */
     if (!s->check)

@@ -285,7 +285,7 @@ static int read_parts(char *const *environment, bool needs_code, struct reading 
     note_ignored(&r->request.hyperparameters, &r->warnings);
     note_nested(environment, &r->warnings);
     read_metrics(r->settings.base_dir, &r->warnings, &r->metrics);
-    efa_warn("", environment, &r->warnings);
+    efa_warn("", &r->warnings);
     return 0;
 }
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS, FORM, CODES, PLATFORM, LAUNCHER };
+enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS, FORM, CODES, PLATFORM, LAUNCHER, EFA };
 
 struct row {
     const char *name;
@@ -93,6 +93,9 @@ static const struct row table[] = {
     {"RINGMASTER_LAUNCHER", LAUNCHER, FIELD(launcher), 0, 0, 0, NULL,
      "what starts ranks: mpirun, direct (the ringmaster of each host, without Open MPI) or auto: "
      "mpirun for programs that need it and where one is in the image"},
+    {"RINGMASTER_EFA", EFA, FIELD(efa), 0, 0, 0, NULL,
+     "variables for an Elastic Fabric Adapter: auto, what it needs; toolkit: NCCL_PROTO=simple and "
+     "RDMAV_FORK_SAFE=1, too, on the instance types for which SageMaker's toolkit sets them"},
     {"RINGMASTER_LOGS", LOGS, FIELD(logs), 0, 0, 0, NULL,
      "host: each host prints the lines of its own ranks; master: the first host prints all"},
     {"RINGMASTER_LOG", FORM, FIELD(form), 0, 0, 0, NULL,
@@ -205,6 +208,13 @@ static int parse_launcher(const char *value, enum settings_launcher *ret, struct
     return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is none of auto, mpirun and direct", value);
 }
 
+static int parse_efa(const char *value, enum settings_efa *ret, struct error *err) {
+    if (strcmp(value, "auto") != 0 && strcmp(value, "toolkit") != 0)
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither auto nor toolkit", value);
+    *ret = strcmp(value, "toolkit") == 0 ? SETTINGS_EFA_TOOLKIT : SETTINGS_EFA_AUTO;
+    return 0;
+}
+
 static int parse_row(const struct row *row, const char *value, struct settings *ret,
                      struct error *err) {
     switch (row->kind) {
@@ -220,6 +230,8 @@ static int parse_row(const struct row *row, const char *value, struct settings *
         return parse_form(value, field(ret, row), err);
     case LAUNCHER:
         return parse_launcher(value, field(ret, row), err);
+    case EFA:
+        return parse_efa(value, field(ret, row), err);
     case PLATFORM:
         return parse_platform(value, field(ret, row), err);
     default:
@@ -397,17 +409,18 @@ static int page_value(const struct row *row, struct buf *ret, struct error *err)
                                         [FORM] = "`text` or `json`",
                                         [CODES] = "codes",
                                         [LAUNCHER] = "`auto`, `mpirun` or `direct`",
+                                        [EFA] = "`auto` or `toolkit`",
                                         [PLATFORM] = "name"};
     if (row->kind == NUMBER && row->fallback >= row->min)
         return buf_printf(ret, err, "%" PRId64 " to %" PRId64 " | %" PRId64, row->min, row->max,
                           row->fallback);
     if (row->kind == NUMBER)
         return buf_printf(ret, err, "%" PRId64 " to %" PRId64 " |", row->min, row->max);
-    const char *fallback = row->kind == SWITCH     ? (row->fallback != 0 ? "1" : "0")
-                           : row->kind == LOGS     ? "`host`"
-                           : row->kind == FORM     ? "`text`"
-                           : row->kind == LAUNCHER ? "`auto`"
-                                                   : row->text_fallback;
+    const char *fallback = row->kind == SWITCH ? (row->fallback != 0 ? "1" : "0")
+                           : row->kind == LOGS ? "`host`"
+                           : row->kind == FORM ? "`text`"
+                           : row->kind == LAUNCHER || row->kind == EFA ? "`auto`"
+                                                                       : row->text_fallback;
     return buf_printf(ret, err, "%s | %s", forms[row->kind], fallback != NULL ? fallback : "");
 }
 
@@ -450,6 +463,8 @@ static json_t *value_json(const struct settings *s, const struct row *row) {
         return json_string(s->form == LOG_JSON ? "json" : "text");
     case LAUNCHER:
         return json_string(launchers[s->launcher]);
+    case EFA:
+        return json_string(s->efa == SETTINGS_EFA_TOOLKIT ? "toolkit" : "auto");
     case LOGS:
         return json_string(s->logs == SETTINGS_LOGS_MASTER ? "master" : "host");
     default:

@@ -30,6 +30,9 @@ enum settings_launcher {
     SETTINGS_LAUNCHER_DIRECT,
 };
 
+/* Which variables ranks get for an Elastic Fabric Adapter (machine/efa.h). */
+enum settings_efa { SETTINGS_EFA_AUTO, SETTINGS_EFA_TOOLKIT };
+
 /* Strings are borrowed from the parsed environment; NULL if not set. */
 struct settings {
     const char *hosts;
@@ -73,6 +76,7 @@ struct settings {
     const char *platform;
     enum settings_logs logs;
     enum settings_launcher launcher;
+    enum settings_efa efa;
 };
 
 enum { SETTINGS_DEAD_SECONDS = 10 };

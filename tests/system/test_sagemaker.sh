@@ -200,9 +200,13 @@ the_adapter_of_an_instance() {
     ring 1
     printf '%s' '{"current_host": "algo-1", "hosts": ["algo-1"],
         "current_instance_type": "ml.p4d.24xlarge"}' >"$(config 1)/resourceconfig.json"
-    start_all -- train -- sh -c 'echo "fi $FI_PROVIDER $FI_EFA_USE_DEVICE_RDMA $NCCL_PROTO"'
-    all_end 60 0 1 || return
-    every_log_has 'fi efa 1 simple'
+    for set in auto toolkit; do
+        start_all -e "RINGMASTER_EFA=$set" -- train -- \
+            sh -c 'echo "fi $FI_PROVIDER $FI_EFA_USE_DEVICE_RDMA [$NCCL_PROTO$RDMAV_FORK_SAFE]"'
+        all_end 60 0 1 || return
+        [ "$set" = toolkit ] || every_log_has 'fi efa 1 []'
+    done
+    every_log_has 'fi efa 1 [simple1]'
 }
 
 # Local mode's Compose sends SIGTERM to the others as soon as the first host is out.

@@ -6,6 +6,7 @@
 #include "common/json/json.h"
 #include "common/str.h"
 #include "common/system/sealed_memfd.h"
+#include "entrypoint/host/preflight/net_plugin.h"
 #include "entrypoint/host/preflight/network_check.h"
 #include "entrypoint/host/preflight/resources.h"
 #include "entrypoint/job/cluster/platform_description.h"
@@ -121,7 +122,28 @@ static int preflight_child_network(const json_t *order, int listener, struct err
     return done;
 }
 
-int preflight_child_run(const char *const *words, struct error *err) {
+/* --- parts that a driver or library may stall ------------------------------------------------ */
+
+static json_t *find_plugin(char *const *environment) {
+    return net_plugin_try("", environment);
+}
+
+static const struct part {
+    const char *name;
+    json_t *(*find)(char *const *environment);
+} parts[] = {{"plugin", find_plugin}};
+
+static const struct part *find_part(const char *word) {
+    for (size_t i = 0; word != NULL && i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (strcmp(parts[i].name, word) == 0)
+            return &parts[i];
+    return NULL;
+}
+
+int preflight_child_run(const char *const *words, char *const *environment, struct error *err) {
+    const struct part *part = find_part(words[0]);
+    if (part != NULL)
+        return print(part->name, part->find(environment), err);
     int order_fd = take_descriptor(words[0]);
     int listener = order_fd >= 0 ? take_descriptor(words[1]) : -1;
     if (order_fd < 0)

@@ -1,5 +1,8 @@
-/* The `ringmaster examine ORDER LISTENER` command: examines one host for `ringmaster check`, as a
- * child of its supervisor (preflight_probe.h).
+/* The `ringmaster examine` command: examines one host as a child of its supervisor.
+ *
+ *   examine ORDER LISTENER   for `ringmaster check` (preflight_probe.h)
+ *   examine plugin           NCCL's network plugin (net_plugin.h), with the environment of ranks
+ *                            (device_probe.h)
  *
  * ORDER is a descriptor of sealed memory with JSON, LISTENER a listening socket, or 0 on a host
  * without a network for the job. Findings go to stdout, one JSON object per line: the network, then
@@ -18,6 +21,6 @@ int preflight_child_read(const json_t *order, struct network_check_options *ret,
                          struct network_check_peer **ret_peers, struct error *err);
 
 /* Runs the command. WORDS are its arguments. */
-int preflight_child_run(const char *const *words, struct error *err);
+int preflight_child_run(const char *const *words, char *const *environment, struct error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "common/file/file.h"
 #include "common/json/json.h"
 #include "common/system/sealed_memfd.h"
+#include "entrypoint/host/preflight/net_plugin.h"
 #include "entrypoint/wire/listener.h"
 
 #include <limits.h>
@@ -35,6 +36,11 @@ static void take_line(void *context, const char *line, size_t size) {
     json_decref(object);
 }
 
+static void end_one(struct preflight_probe *e) {
+    if (--e->running == 0)
+        e->done(e->context, e->found);
+}
+
 /* Adds the child's failure, whatever it reported before, because its last check is incomplete. Its
  * last line may be a result rather than a message for people. */
 static void add_fault(struct preflight_probe *e, int code) {
@@ -51,9 +57,37 @@ static void add_fault(struct preflight_probe *e, int code) {
 
 static void ended(void *context, int code) {
     struct preflight_probe *e = context;
-    if (code != 0 || json_object_size(e->found) == 0)
+    if (code != 0 || json_object_get(e->found, "means") == NULL)
         add_fault(e, code);
-    e->done(e->context, e->found);
+    end_one(e);
+}
+
+static void part_done(void *context, const json_t *found) {
+    struct preflight_probe *e = context;
+    for (size_t i = 0; i < PREFLIGHT_PROBE_PARTS; i++)
+        if (found != NULL && json_object_get(e->parts[i].found, e->parts[i].part) == found)
+            (void)json_object_update(e->found, e->parts[i].found);
+    end_one(e);
+}
+
+static void start_part(struct preflight_probe *e, struct device_probe *part, const char *name,
+                       const struct argv *environment) {
+    const struct device_probe_options options = {.part = name,
+                                                 .environment = environment,
+                                                 .limit = PREFLIGHT_PROBE_MS * CLOCK_MILLISECOND,
+                                                 .done = part_done,
+                                                 .context = e};
+    struct error err = {0};
+    if (device_probe_start(part, e->services, &options, &err) == 0)
+        e->running++;
+    else
+        (void)json_object_set_new(e->found, name,
+                                  json_pack("{s:o}", "fault", json_string_any(err.text)));
+}
+
+static void start_parts(struct preflight_probe *e, const struct argv *environment) {
+    if (environment != NULL && net_plugin_is_needed("", environment->items))
+        start_part(e, &e->parts[0], "plugin", environment);
 }
 
 static int make_order(const struct job *job, const struct preflight_probe_options *o,
@@ -90,8 +124,12 @@ int preflight_probe_start(struct preflight_probe *e, const struct services *serv
                                                .limit = PREFLIGHT_PROBE_MS * CLOCK_MILLISECOND,
                                                .keep = {order, e->listener},
                                                .as_user = true};
-    return subprocess_start(&e->task, services->loop, services->reaper, &argv, &environment,
-                            &options, err);
+    if (subprocess_start(&e->task, services->loop, services->reaper, &argv, &environment, &options,
+                         err) != 0)
+        return -1;
+    e->running = 1;
+    start_parts(e, o->environment);
+    return 0;
 }
 
 void preflight_probe_close(struct preflight_probe *e) {
@@ -100,6 +138,8 @@ void preflight_probe_close(struct preflight_probe *e) {
     e->listener = 0;
     if (e->services == NULL)
         return;
+    for (size_t i = 0; i < PREFLIGHT_PROBE_PARTS; i++)
+        device_probe_close(&e->parts[i]);
     subprocess_done(&e->task);
     json_decref(e->found);
     e->found = NULL;

@@ -6,6 +6,7 @@
 #define ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_PROBE_H
 
 #include "common/net_address.h"
+#include "entrypoint/host/preflight/device_probe.h"
 #include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/os/loop.h"
@@ -16,12 +17,14 @@
 
 /* Then the child is killed, and what it has written by then counts. The whole check should take
  * less than 5 s. */
-enum { PREFLIGHT_PROBE_MS = 4000 };
+enum { PREFLIGHT_PROBE_MS = 4000, PREFLIGHT_PROBE_PARTS = 1 };
 
 struct preflight_probe {
     const struct services *services; /* NULL: never started */
     struct subprocess task;
-    int listener; /* 0: none */
+    struct device_probe parts[PREFLIGHT_PROBE_PARTS];
+    size_t running; /* children that have not ended */
+    int listener;   /* 0: none */
     json_t *found;
     /* FOUND is borrowed. */
     void (*done)(void *context, const json_t *found);
@@ -34,7 +37,8 @@ int preflight_probe_listen(struct preflight_probe *e, const struct net_address *
 
 struct preflight_probe_options {
     const char *interface;
-    const json_t *order; /* the master's: peers, ask, answer */
+    const json_t *order;            /* the master's: peers, ask, answer */
+    const struct argv *environment; /* of ranks; NULL: parts that need it are left out */
     void (*done)(void *context, const json_t *found);
     void *context;
 };

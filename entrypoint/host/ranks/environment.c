@@ -112,7 +112,8 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
      * its end. */
     if (add_default(ret, "PYTHONUNBUFFERED", "1", err) != 0 || add_group(job, ret, err) != 0)
         return -1;
-    if (efa_add("", job->cluster.instance_type, ret, err) != 0)
+    if (efa_add("", job->cluster.instance_type, job->settings.efa == SETTINGS_EFA_TOOLKIT, ret,
+                err) != 0)
         return -1;
     if (sm_variables_add(job, ret, err) != 0)
         return -1;

@@ -2,15 +2,10 @@
 
 #include "common/str.h"
 #include "entrypoint/job/machine/accelerators.h"
-#include "entrypoint/job/machine/library_folders.h"
-#include "entrypoint/job/machine/multiarch.h"
 
-#include <limits.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 /* Instance types with an adapter, and whether it supports RDMA. Without libfabric there is no other
  * source for that, and a program that is wrongly told to use RDMA is aborted. */
@@ -36,7 +31,7 @@ static int add_default(struct argv *environment, const char *name, const char *v
                                                    : argv_set_env(environment, name, value, err);
 }
 
-int efa_add(const char *root, const char *instance_type, struct argv *environment,
+int efa_add(const char *root, const char *instance_type, bool as_toolkit, struct argv *environment,
             struct error *err) {
     static const char of_sagemaker[] = "ml.";
     char product[ACCELERATORS_PRODUCT_SIZE];
@@ -50,8 +45,9 @@ int efa_add(const char *root, const char *instance_type, struct argv *environmen
         type = find(product);
     }
     if (add_default(environment, "FI_PROVIDER", "efa", err) != 0 ||
-        add_default(environment, "NCCL_PROTO", "simple", err) != 0 ||
-        add_default(environment, "RDMAV_FORK_SAFE", "1", err) != 0)
+        (as_toolkit && type != NULL &&
+         (add_default(environment, "NCCL_PROTO", "simple", err) != 0 ||
+          add_default(environment, "RDMAV_FORK_SAFE", "1", err) != 0)))
         return -1;
     return type != NULL && type->rdma ? add_default(environment, "FI_EFA_USE_DEVICE_RDMA", "1", err)
                                       : 0;
@@ -59,32 +55,7 @@ int efa_add(const char *root, const char *instance_type, struct argv *environmen
 
 /* --- missing parts --------------------------------------------------------------------------- */
 
-static bool has_plugin_in(const char *folder) {
-    static const char *const files[] = {"libnccl-net.so", "libnccl-net-ofi.so",
-                                        "libnccl-net-aws-ofi.so"};
-    char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        int length = snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
-        if (length > 0 && (size_t)length < sizeof(path) && access(path, R_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool has_plugin(const char *root, char *const *environment) {
-    static const char *const usual[] = {
-        "/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib/" MULTIARCH,
-        "/opt/aws-ofi-nccl/lib",    "/usr/local/lib",
-        "/usr/lib/" MULTIARCH,      NULL};
-    struct library_folders folders;
-    library_folders_begin(&folders, root, environment, usual);
-    for (const char *at; (at = library_folders_next(&folders)) != NULL;)
-        if (has_plugin_in(at))
-            return true;
-    return false;
-}
-
-void efa_warn(const char *root, char *const *environment, struct warnings *warnings) {
+void efa_warn(const char *root, struct warnings *warnings) {
     struct rlimit locked;
     if (!accelerators_infiniband(root))
         return;
@@ -93,10 +64,4 @@ void efa_warn(const char *root, char *const *environment, struct warnings *warni
                      "no more than %llu KiB of memory may be locked, and this host's RDMA device "
                      "needs more: docker run --ulimit memlock=-1",
                      (unsigned long long)locked.rlim_max / 1024);
-    const char *provider = env_get(environment, "FI_PROVIDER");
-    bool wanted = provider == NULL || strcmp(provider, "efa") == 0;
-    if (accelerators_efa(root) && wanted && env_get(environment, "NCCL_NET_PLUGIN") == NULL &&
-        !has_plugin(root, environment))
-        warnings_add(warnings, "this host has an Elastic Fabric Adapter, but NCCL's plugin for it "
-                               "is missing (libnccl-net*.so of aws-ofi-nccl): NCCL uses TCP");
 }

@@ -2,6 +2,7 @@
 
 #include "common/json/json.h"
 #include "common/str.h"
+#include "entrypoint/host/preflight/net_plugin.h"
 #include "entrypoint/mpi/openmpi.h"
 #include "entrypoint/os/build_id.h"
 
@@ -276,6 +277,14 @@ static void look_adapter(const json_t *host, const json_t *master, struct findin
             "differs from the master: hosts without it cannot communicate with hosts that have it");
 }
 
+static void look_plugin(const json_t *host, const json_t *master, struct finding *f) {
+    const json_t *plugin = json_object_get(host, "plugin");
+    (void)master;
+    net_plugin_text(plugin, f->value, sizeof(f->value));
+    if (json_object_get(plugin, "fault") != NULL)
+        warn(f, "NCCL uses TCP between hosts");
+}
+
 static void look_interface(const json_t *host, const json_t *master, struct finding *f) {
     int64_t mtu = check_number(host, "means", "mtu");
     if (check_text(host, "means", "interface")[0] == '\0') {
@@ -293,14 +302,23 @@ static const struct item {
     const char *wants[2];
     void (*look)(const json_t *host, const json_t *master, struct finding *f);
 } items[] = {
-    {"host", {NULL}, look_host},          {"build", {"facts"}, look_build},
-    {"job", {"facts"}, look_job},         {"cores", {"facts", "means"}, look_cores},
-    {"memory", {"facts"}, look_memory},   {"shared", {"facts", "means"}, look_shm},
-    {"copies", {"means"}, look_copies},   {"files", {"facts"}, look_files},
-    {"locked", {"means"}, look_locked},   {"processes", {"means"}, look_pids},
-    {"disk", {"means"}, look_disk},       {"clock", {"facts"}, look_clock},
-    {"kernel", {"means"}, look_kernel},   {"gpu", {"means"}, look_gpu},
-    {"adapter", {"means"}, look_adapter}, {"interface", {"means"}, look_interface},
+    {"host", {NULL}, look_host},
+    {"build", {"facts"}, look_build},
+    {"job", {"facts"}, look_job},
+    {"cores", {"facts", "means"}, look_cores},
+    {"memory", {"facts"}, look_memory},
+    {"shared", {"facts", "means"}, look_shm},
+    {"copies", {"means"}, look_copies},
+    {"files", {"facts"}, look_files},
+    {"locked", {"means"}, look_locked},
+    {"processes", {"means"}, look_pids},
+    {"disk", {"means"}, look_disk},
+    {"clock", {"facts"}, look_clock},
+    {"kernel", {"means"}, look_kernel},
+    {"gpu", {"means"}, look_gpu},
+    {"adapter", {"means"}, look_adapter},
+    {"plugin", {"plugin"}, look_plugin},
+    {"interface", {"means"}, look_interface},
 };
 
 /* --- all of them -------------------------------------------------------------------------------

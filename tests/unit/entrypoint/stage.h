@@ -222,7 +222,7 @@ static inline int stage_role(int argc, char **argv) {
     else if (argc == 2 && strcmp(argv[1], "rank") == 0)
         result = rank_run(environ, &code, &err);
     else if (argc == 4 && strcmp(argv[1], "examine") == 0)
-        result = preflight_child_run(words + 2, &err);
+        result = preflight_child_run(words + 2, environ, &err);
     else
         return -1;
     if (result != 0)

@@ -33,6 +33,7 @@ static void nothing_set_gives_the_defaults(void) {
     CU_ASSERT_EQUAL(s.restarts, 0);
     CU_ASSERT_EQUAL(s.min_hosts, 1);
     CU_ASSERT_FALSE(s.shrink);
+    CU_ASSERT_EQUAL(s.efa, SETTINGS_EFA_AUTO);
 }
 
 static void an_empty_value_is_not_set(void) {
@@ -51,8 +52,10 @@ static void values_are_read(void) {
          three[] = "RINGMASTER_REQUIRE_KEY=1", four[] = "RINGMASTER_LOGS=master",
          five[] = "SAGEMAKER_BASE_DIR=/x", six[] = "RINGMASTER_SOCKET=/run/s", seven[] = "odd",
          eight[] = "RINGMASTER_ATTEMPT=1", nine[] = "RINGMASTER_RUN_ID=0123",
-         ten[] = "RINGMASTER_PLATFORM=none", eleven[] = "RINGMASTER_PROGRESS=/proc/9/fd/4";
-    char *environment[] = {one, two, three, four, five, six, seven, eight, nine, ten, eleven, NULL};
+         ten[] = "RINGMASTER_PLATFORM=none", eleven[] = "RINGMASTER_PROGRESS=/proc/9/fd/4",
+         twelve[] = "RINGMASTER_EFA=toolkit";
+    char *environment[] = {one,   two,  three, four,   five,   six, seven,
+                           eight, nine, ten,   eleven, twelve, NULL};
     CU_ASSERT_EQUAL(settings_parse(environment, &s, NULL, NULL), 0);
     CU_ASSERT_STRING_EQUAL(s.hosts, "a,b");
     CU_ASSERT_EQUAL(s.port, 9000);
@@ -60,6 +63,7 @@ static void values_are_read(void) {
     CU_ASSERT_EQUAL(s.logs, SETTINGS_LOGS_MASTER);
     CU_ASSERT_STRING_EQUAL(s.base_dir, "/x");
     CU_ASSERT_STRING_EQUAL(s.platform, "none");
+    CU_ASSERT_EQUAL(s.efa, SETTINGS_EFA_TOOLKIT);
 }
 
 static void wrong_values_and_unknown_names_are_errors_that_name_the_variable(void) {
@@ -67,7 +71,8 @@ static void wrong_values_and_unknown_names_are_errors_that_name_the_variable(voi
         "RINGMASTER_PORT=80",          "RINGMASTER_PORT=70000",  "RINGMASTER_PORT=x",
         "RINGMASTER_REQUIRE_KEY=yes",  "RINGMASTER_LOGS=both",   "RINGMASTER_STOP_SECONDS=0",
         "RINGMASTER_READY_SECONDS=-1", "RINGMASTER_HOST_LIST=a", "RINGMASTER_PLATFORM=Slurm",
-        "RINGMASTER_PORTS=7070",       "RINGMASTER_PORT_X=1",    "RINGMASTER_NAME=x"};
+        "RINGMASTER_PORTS=7070",       "RINGMASTER_PORT_X=1",    "RINGMASTER_NAME=x",
+        "RINGMASTER_EFA=Toolkit"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct settings s;
         struct error err = {0};

@@ -19,7 +19,7 @@ static int examine(const char *order, char *ret, size_t size, struct error *err)
     int out = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     (void)fflush(stdout);
     (void)dup2(out, STDOUT_FILENO);
-    int result = preflight_child_run(words, err);
+    int result = preflight_child_run(words, environ, err);
     (void)dup2(before, STDOUT_FILENO);
     (void)close(before);
     ssize_t got = pread(out, ret, size - 1, 0);
@@ -54,7 +54,7 @@ static void orders_that_are_none_are_refused(void) {
         {NULL}, {"-1", "0", NULL}, {"0", "1", NULL}, {"abc", "0", NULL}, {"999999", "0", NULL}};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         struct error err = {0};
-        CU_ASSERT_EQUAL(preflight_child_run(words[i], &err), -1);
+        CU_ASSERT_EQUAL(preflight_child_run(words[i], environ, &err), -1);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
     }
 }
@@ -72,7 +72,7 @@ static void orders_about_a_network_are_checked(void) {
         (void)snprintf(numbers[0], sizeof(numbers[0]), "%d", fd);
         (void)snprintf(numbers[1], sizeof(numbers[1]), "%d", dup(fd));
         const char *const words[] = {numbers[0], numbers[1], NULL};
-        CU_ASSERT_EQUAL(preflight_child_run(words, &err), -1);
+        CU_ASSERT_EQUAL(preflight_child_run(words, environ, &err), -1);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
         (void)close(fd);
     }
