@@ -9,6 +9,16 @@ static const struct explain_row table[] = {
 
 #include "entrypoint/outcome/explain_libraries.def"
 
+/* clang-format off */
+#define XID_AGAIN_true ""
+#define XID_AGAIN_false "; no other attempt makes sense before"
+#define XID(number, name, action, again, means, why, act)                                          \
+    {EXPLAIN_XID, number, name, {"): " #number ","}, means,                                        \
+     "\"NVRM: Xid (PCI:...): " #number "\"", why, act XID_AGAIN_##again},
+/* clang-format on */
+#include "entrypoint/outcome/explain_xids.def"
+#undef XID
+
 #include "entrypoint/outcome/explain_words.def"
 };
 

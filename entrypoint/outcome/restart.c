@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "common/str.h"
+#include "entrypoint/outcome/xid.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,10 +31,15 @@ static bool follows(const struct settings *settings, const struct restart_facts 
     bool stopped = f->verdict->code == EXIT_CODE_STOPPED && !f->verdict->transient;
     if ((int64_t)f->attempt > settings->restarts || stopped)
         return false;
+    const struct xid_row *xid = xid_in_vain(f->verdict->evidence);
     bool wanted =
         f->verdict->rank >= 0 && settings_has_code(settings->restart_codes, f->verdict->code);
     if (!f->verdict->transient && !wanted)
         (void)snprintf(why, RESTART_WHY_SIZE, "no restart after this kind of failure");
+    else if (xid != NULL)
+        (void)snprintf(why, RESTART_WHY_SIZE,
+                       "no restart, as the GPU cannot be used before this is done: %s (Xid %d)",
+                       xid_action_text(xid->action), xid->number);
     else if (f->host_lost && !settings->shrink)
         (void)snprintf(why, RESTART_WHY_SIZE,
                        "no restart without a lost host unless RINGMASTER_SHRINK is 1");

@@ -2,6 +2,7 @@
 #include "entrypoint/outcome/restart.h"
 #include "tests/support/unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct cluster_host hosts[] = {{.name = {"algo-1"}}, {.name = {"algo-2"}}};
@@ -157,7 +158,27 @@ static void the_longest_text_is_cut(void) {
     CU_ASSERT_EQUAL(strlen(decision.verdict.text), sizeof(v.text) - 1);
 }
 
+/* A GPU that is gone is gone for the next attempt, too. */
+static void what_an_xid_asks_for_comes_before_a_restart(void) {
+    static const struct {
+        const char *evidence, *why;
+    } cases[] = {
+        {"kernel: NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.",
+         "no restart, as the GPU cannot be used before this is done: restart the machine (Xid 79)"},
+        {"kernel: NVRM: Xid (PCI:0000:41:00): 31, pid=7", ""},
+        {"", ""},
+    };
+    const struct settings two = {.restarts = 2};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct verdict v = crash;
+        (void)snprintf(v.evidence, sizeof(v.evidence), "%s", cases[i].evidence);
+        CU_ASSERT_EQUAL(again(two, about(&v, 1)), cases[i].why[0] == '\0');
+        CU_ASSERT_STRING_EQUAL(decision.why, cases[i].why);
+    }
+}
+
 UNIT_SUITE("outcome.restart", UNIT(restarts_are_counted),
+           UNIT(what_an_xid_asks_for_comes_before_a_restart),
            UNIT(exit_codes_that_are_listed_are_worth_a_restart),
            UNIT(without_progress_there_is_an_end),
            UNIT(before_the_first_attempt_nothing_is_said_of_attempts),
