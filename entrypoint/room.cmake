@@ -48,13 +48,15 @@ room(entrypoint/mpi USES common/* entrypoint/os entrypoint/wire entrypoint/job/m
     entrypoint/job/cluster entrypoint/job)
 room(entrypoint/direct USES common/* entrypoint/os entrypoint/job/cluster entrypoint/job
     entrypoint/mpi)
+# What a driver says of GPUs, for children alone.
+room(entrypoint/gpu USES common/* entrypoint/os entrypoint/job LINKS ${CMAKE_DL_LIBS})
 # One container, from the ground up: what programs do; what a host leaves for people and machines, what it
 # is, what it fetches and sends, its ranks, what outlives its master; its supervisor; and a worker.
 room(entrypoint/host/monitor USES common/* entrypoint/os)
 room(entrypoint/host/observe USES common/* entrypoint/os entrypoint/job entrypoint/outcome)
 room(entrypoint/host/services)
-room(entrypoint/host/preflight USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
-    entrypoint/job/cluster entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/services)
+room(entrypoint/host/preflight USES common/* entrypoint/os entrypoint/wire entrypoint/gpu
+    entrypoint/job/machine entrypoint/job/cluster entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/services)
 room(entrypoint/host/ranks USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
     entrypoint/job/cluster entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/direct
     entrypoint/host/services
@@ -64,7 +66,7 @@ room(entrypoint/host/provision USES common/* entrypoint/os entrypoint/wire entry
 room(entrypoint/host/failover USES common/* entrypoint/os entrypoint/wire entrypoint/job
     entrypoint/outcome entrypoint/host/services)
 room(entrypoint/host
-    USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job/cluster
+    USES common/* entrypoint/os entrypoint/wire entrypoint/gpu entrypoint/job/machine entrypoint/job/cluster
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/direct entrypoint/host/services
     entrypoint/host/observe entrypoint/host/preflight entrypoint/host/ranks
     entrypoint/host/provision entrypoint/host/failover)
@@ -75,8 +77,8 @@ room(entrypoint/host/worker USES common/* entrypoint/os entrypoint/wire entrypoi
 room(entrypoint/master/state USES common/* entrypoint/os entrypoint/wire entrypoint/job/cluster
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
     entrypoint/host)
-room(entrypoint/master/preflight USES common/* entrypoint/os entrypoint/wire entrypoint/outcome
-    entrypoint/mpi entrypoint/host/preflight entrypoint/master/state)
+room(entrypoint/master/preflight USES common/* entrypoint/os entrypoint/wire entrypoint/gpu
+    entrypoint/outcome entrypoint/mpi entrypoint/host/preflight entrypoint/master/state)
 room(entrypoint/master/members USES common/* entrypoint/wire entrypoint/job/cluster entrypoint/outcome
     entrypoint/host entrypoint/host/worker entrypoint/master/state)
 room(entrypoint/master/failover USES common/* entrypoint/wire entrypoint/outcome

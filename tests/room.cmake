@@ -115,6 +115,22 @@ if(TARGET entrypoint)
         room_tests(entrypoint/host/${host_room} ALONE output_lock failure_writer transfer_process USES
             entrypoint_master WAITS)
     endforeach()
+    # A stand-in for NVML, whole and without some functions.
+    room_tests(entrypoint/gpu WAITS)
+    set(nvml ${CMAKE_BINARY_DIR}/tests/nvml)
+    foreach(standin . without_rows without_init)
+        string(TOUPPER STANDIN_${standin} lacking)
+        string(REPLACE . whole standin_name nvml_${standin})
+        add_library(${standin_name} MODULE tests/support/nvml.c)
+        target_compile_definitions(${standin_name} PRIVATE _GNU_SOURCE)
+        if(NOT standin STREQUAL .)
+            target_compile_definitions(${standin_name} PRIVATE ${lacking})
+        endif()
+        set_target_properties(${standin_name} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME
+            libnvidia-ml.so.1 LIBRARY_OUTPUT_DIRECTORY ${nvml}/${standin})
+        add_dependencies(unit_gpu ${standin_name})
+    endforeach()
+    target_compile_definitions(unit_gpu PRIVATE TEST_NVML="${nvml}")
     # Plugins for NCCL that load, lack a library, crash, hang, and offer nothing. Plain libraries: the
     # loader of the system opens them in a program that is not ours.
     set(plugins ${CMAKE_BINARY_DIR}/tests/plugins)

@@ -227,7 +227,7 @@ static void cleared(void *context, size_t left) {
     if (fault.code != 0)
         tell_cleared(h, fault.text);
     else
-        port_wait_await(&h->port_wait, h->services, PORT_WAIT_AGAIN_SECONDS, vacant, h);
+        resource_wait_await(&h->resource_wait, h->services, vacant, h);
 }
 
 void executor_end_attempt(struct executor *h, unsigned next) {
@@ -459,7 +459,7 @@ int executor_open(struct executor *h, const struct services *services,
 }
 
 void executor_done(struct executor *h) {
-    port_wait_cancel(&h->port_wait);
+    resource_wait_cancel(&h->resource_wait);
     shared_dir_check_close(&h->proof);
     rank_set_done(&h->rank_set);
     metric_counts_done(&h->metrics);

@@ -30,10 +30,10 @@
 #include "entrypoint/host/line_forward.h"
 #include "entrypoint/host/observe/event_log.h"
 #include "entrypoint/host/observe/failure_writer.h"
-#include "entrypoint/host/port_wait.h"
 #include "entrypoint/host/provision/output_upload.h"
 #include "entrypoint/host/rank_launch.h"
 #include "entrypoint/host/ranks/rank_set.h"
+#include "entrypoint/host/resource_wait.h"
 #include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/machine/interface.h"
@@ -59,7 +59,7 @@ struct executor {
     struct subprocess daemon;
     struct rank_launch rank_launch; /* of ranks that are started without mpirun */
     struct session_dirs session_dirs;
-    struct port_wait port_wait; /* between attempts, until the ports are free */
+    struct resource_wait resource_wait; /* between attempts */
     struct interface interface;
     struct net_address master; /* the address that has proved to be the master */
     void (*tell)(void *context, json_t *message);

@@ -38,6 +38,74 @@ a_plugin_is_a_row_of_the_check() {
         'warning  plugin     algo-2: .*cannot be used: it was not loaded within 1.5 s; NCCL uses TCP'
 }
 
-CASES=${CASES:-a_plugin_is_really_loaded a_plugin_is_a_row_of_the_check}
+# GPUs of a host: two device files, and NVML's stand-in.
+nvml=$(dirname "$RINGMASTER_BIN")/tests/nvml
+gpus='mount -t tmpfs tmpfs /mnt && cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty /mnt/ &&
+    mkdir /mnt/shm /mnt/pts && ln -s /proc/self/fd /mnt/fd && touch /mnt/nvidia0 /mnt/nvidia1 &&
+    mount --bind /mnt /dev && mount -t tmpfs -o mode=1777 tmpfs /dev/shm'
+with_gpus() {
+    host=$1
+    words=$2
+    shift 2
+    hosts start "$host" -p "$gpus" -e "LD_LIBRARY_PATH=$nvml" -e "STANDIN_NVML=$words" "$@"
+}
+
+# What is wrong with GPUs is rows of the check, one that hangs included, in its usual time.
+gpus_are_checked() {
+    ring 4
+    with_gpus 1 well -- ringmaster check -- true
+    with_gpus 2 sick -- ringmaster check -- true
+    with_gpus 3 busy -- ringmaster check -- true
+    with_gpus 4 hang -- ringmaster check -- true
+    fault_begins
+    all_end 60 72 $everyone || return
+    within 7000 $everyone
+    for row in 'ok       gpu driver algo-1 algo-2 algo-3: 2 answer to NVML' \
+        'warning  gpu driver algo-4: their state is not known: no answer within 4.0 s' \
+        'bad      gpu ecc    algo-2: GPU 00000000:41:00.0 and 1 more: 3 uncorrected errors of the memory; GPU 00000000:42:00.0 has no spare row' \
+        'warning  gpu clocks algo-2: GPU 00000000:42:00.0 is slowed down: it is too hot' \
+        'warning  gpu pcie   algo-2: GPU 00000000:41:00.0: 8 lanes of 16' \
+        'warning  gpu nvlink algo-2: GPU 00000000:42:00.0: 3 of 4 links up' \
+        'warning  gpu memory algo-3: GPU 00000000:41:00.0: 30000 of 80000 MiB in use by pid' \
+        'ok       gpu memory algo-1 algo-2: free'; do
+        check "a row" says 1 "$row"
+    done
+}
+
+# A library that crashes takes no more with it than its row, and one that lacks all has its reason.
+no_library_ends_the_check() {
+    ring 2
+    with_gpus 1 crash -- ringmaster check -- true
+    hosts start 2 -p "$gpus" -- ringmaster check -- true
+    all_end 60 0 $everyone || return
+    check "a crash" says 1 'algo-1: their state is not known: the process that asked for it died of signal 11'
+    check "no library" says 1 'algo-2: their state is not known: libnvidia-ml.so.1: cannot open.*; no nvidia-smi in PATH'
+}
+
+# The next attempt begins when the GPU's memory is free, not before.
+memory_is_waited_for() {
+    ring 1
+    with_gpus 1 "frees=$share/held" -e RINGMASTER_RESTARTS=1 -- train --once-per-host -- sh -c '
+        [ "$RINGMASTER_ATTEMPT" = 1 ] || exit 0
+        touch "'"$share"'/held"
+        kill -KILL $$'
+    check "the attempt is over" wait_for "$PATIENCE" says 1 'attempt 1 is over' || return
+    sleep 2
+    rm "$share/held"
+    all_end 60 0 1 || return
+    check "it was waited for" says 1 "the GPUs' memory was free after [0-9]* ms"
+}
+
+# An Xid that NVML reports is in the failure file, and decides on a restart.
+an_xid_ends_the_job() {
+    ring 1
+    with_gpus 1 xid=79 -e RINGMASTER_RESTARTS=3 -- train --once-per-host -- sh -c 'sleep 3; kill -KILL $$'
+    all_end 60 137 1 || return
+    check "it is named" says 1 'NVRM: Xid (PCI:0000:42:00): 79, told by NVML'
+    check "no restart" says 1 'no restart, as the GPU cannot be used before this is done: restart the machine (Xid 79)'
+}
+
+CASES=${CASES:-a_plugin_is_really_loaded a_plugin_is_a_row_of_the_check gpus_are_checked
+    no_library_ends_the_check memory_is_waited_for an_xid_ends_the_job}
 run_cases
 finish

@@ -79,7 +79,7 @@ static bool has_kind(const char *text, enum kmsg_kind *ret) {
     return known;
 }
 
-static void keep(struct kmsg *k, const char *text) {
+void kmsg_take(struct kmsg *k, const char *text) {
     enum kmsg_kind kind;
     if (!has_kind(text, &kind) || k->of_kind[kind] == KMSG_LINES)
         return;
@@ -100,7 +100,7 @@ static void take_new(struct kmsg *k) {
         record[got] = '\0';
         const char *text = text_of(record);
         if (text != NULL)
-            keep(k, text);
+            kmsg_take(k, text);
     }
 }
 

@@ -35,6 +35,9 @@ void kmsg_close(struct kmsg *k);
 /* Forgets earlier lines: they belong to another attempt. */
 void kmsg_forget(struct kmsg *k);
 
+/* Keeps TEXT as if the kernel had logged it, for those who know it from elsewhere. */
+void kmsg_take(struct kmsg *k, const char *text);
+
 /* Writes up to three lines since it was opened or forgot, separated by '\n'; "" if there are none.
  * CRASHED and MEMORY say which lines about programs count. Every caller gets the same lines: of
  * ranks that fail one after the other any may be the one that is judged. Never waits. */

@@ -6,6 +6,7 @@
 #include "common/json/json.h"
 #include "common/str.h"
 #include "common/system/sealed_memfd.h"
+#include "entrypoint/gpu/gpu_child.h"
 #include "entrypoint/host/preflight/net_plugin.h"
 #include "entrypoint/host/preflight/network_check.h"
 #include "entrypoint/host/preflight/resources.h"
@@ -131,7 +132,7 @@ static json_t *find_plugin(char *const *environment) {
 static const struct part {
     const char *name;
     json_t *(*find)(char *const *environment);
-} parts[] = {{"plugin", find_plugin}};
+} parts[] = {{"plugin", find_plugin}, {"gpus", gpu_child_gpus}, {"memory", gpu_child_memory}};
 
 static const struct part *find_part(const char *word) {
     for (size_t i = 0; word != NULL && i < sizeof(parts) / sizeof(parts[0]); i++)
@@ -144,6 +145,8 @@ int preflight_child_run(const char *const *words, char *const *environment, stru
     const struct part *part = find_part(words[0]);
     if (part != NULL)
         return print(part->name, part->find(environment), err);
+    if (words[0] != NULL && strcmp(words[0], "xids") == 0)
+        return gpu_child_xids(STDOUT_FILENO, err);
     int order_fd = take_descriptor(words[0]);
     int listener = order_fd >= 0 ? take_descriptor(words[1]) : -1;
     if (order_fd < 0)

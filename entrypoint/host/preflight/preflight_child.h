@@ -3,6 +3,9 @@
  *   examine ORDER LISTENER   for `ringmaster check` (preflight_probe.h)
  *   examine plugin           NCCL's network plugin (net_plugin.h), with the environment of ranks
  *                            (device_probe.h)
+ *   examine gpus             what the driver says of the GPUs (gpu/gpu_child.h)
+ *   examine memory           waits for their memory to be free
+ *   examine xids             prints a line for each Xid until it is ended
  *
  * ORDER is a descriptor of sealed memory with JSON, LISTENER a listening socket, or 0 on a host
  * without a network for the job. Findings go to stdout, one JSON object per line: the network, then

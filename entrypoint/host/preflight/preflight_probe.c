@@ -6,6 +6,7 @@
 #include "common/json/json.h"
 #include "common/system/sealed_memfd.h"
 #include "entrypoint/host/preflight/net_plugin.h"
+#include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/wire/listener.h"
 
 #include <limits.h>
@@ -88,6 +89,8 @@ static void start_part(struct preflight_probe *e, struct device_probe *part, con
 static void start_parts(struct preflight_probe *e, const struct argv *environment) {
     if (environment != NULL && net_plugin_is_needed("", environment->items))
         start_part(e, &e->parts[0], "plugin", environment);
+    if (environment != NULL && accelerators_gpus("/dev") > 0)
+        start_part(e, &e->parts[1], "gpus", environment);
 }
 
 static int make_order(const struct job *job, const struct preflight_probe_options *o,

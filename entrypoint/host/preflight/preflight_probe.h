@@ -17,7 +17,7 @@
 
 /* Then the child is killed, and what it has written by then counts. The whole check should take
  * less than 5 s. */
-enum { PREFLIGHT_PROBE_MS = 4000, PREFLIGHT_PROBE_PARTS = 1 };
+enum { PREFLIGHT_PROBE_MS = 4000, PREFLIGHT_PROBE_PARTS = 2 };
 
 struct preflight_probe {
     const struct services *services; /* NULL: never started */

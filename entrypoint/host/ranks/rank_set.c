@@ -11,9 +11,9 @@
 #include "entrypoint/host/monitor/thread_states.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/host/ranks/launch_spec.h"
+#include "entrypoint/host/ranks/rank_evidence.h"
 #include "entrypoint/host/ranks/rank_slot.h"
 #include "entrypoint/os/fd_limits.h"
-#include "entrypoint/outcome/error_file.h"
 #include "entrypoint/wire/message.h"
 
 #include <inttypes.h>
@@ -108,32 +108,6 @@ enum rank_memory rank_set_memory(const struct rank_set *c) {
     return kills > c->oom_kills ? RANK_MEMORY_KILLED : RANK_MEMORY_ENOUGH;
 }
 
-/* Puts what the kernel has logged since the attempt began before the exception, if a shim sent one.
- */
-static void add_evidence(struct rank_set *c, struct rank_report *r) {
-    char words[RANK_REPORT_EVIDENCE_SIZE - 64];
-    char exception[ERROR_FILE_LINE_SIZE];
-    bool memory = r->memory == RANK_MEMORY_KILLED;
-    size_t used = 0;
-    (void)snprintf(exception, sizeof(exception), "%.*s", (int)strcspn(r->evidence, "\n"),
-                   r->evidence);
-    r->evidence[0] = '\0';
-    kmsg_read(&c->kernel, r->end == RANK_SIGNALLED, memory, words, sizeof(words));
-    for (const char *line = words; *line != '\0' && used < sizeof(r->evidence);) {
-        char text[sizeof(words)];
-        int size = (int)strcspn(line, "\n");
-        (void)snprintf(text, sizeof(text), "%.*s", size, line);
-        used += (size_t)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%skernel: %s",
-                                 used > 0 ? "\n" : "", text);
-        line += size + (line[size] == '\n');
-    }
-    if (exception[0] != '\0' && used < sizeof(r->evidence))
-        (void)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%sexception: %s",
-                       used > 0 ? "\n" : "", exception);
-    rank_report_clean(r->evidence, words, sizeof(words));
-    (void)snprintf(r->evidence, sizeof(r->evidence), "%s", words);
-}
-
 static void record_end(const struct rank_set *c, const struct rank_report *r) {
     static const char *const ends[] = {"exited", "signalled", "vanished"};
     static const char *const causes[] = {"none", "stop", "teardown"};
@@ -159,8 +133,10 @@ static void report(struct rank_slot *s, struct rank_report *r) {
     _Static_assert(sizeof(last.text) <= sizeof(r->lines), "a report takes all that is kept");
     tail_join(&s->tail, &s->error_tail, &last);
     (void)snprintf(r->lines, sizeof(r->lines), "%s", last.text);
-    if (r->end != RANK_EXITED || r->value != 0)
-        add_evidence(s->rank_set, r);
+    if (r->end != RANK_EXITED || r->value != 0) {
+        xid_watch_drain(&s->rank_set->xids);
+        rank_evidence_add(&s->rank_set->kernel, r);
+    }
     cleanup_json json_t *members = rank_report_json(r);
     crew_sinks_tell(&s->rank_set->sinks, MESSAGE_REPORT, members);
     record_end(s->rank_set, r);
@@ -272,6 +248,7 @@ int rank_set_open(struct rank_set *c, const struct services *services,
     rank_monitor_init(&c->watch, services, &c->sinks, &c->seats);
     c->oom_kills = oom_kills("");
     kmsg_open(&c->kernel, "/dev/kmsg");
+    xid_watch_start(&c->xids, services, &c->kernel);
     return make_spec(c, err);
 }
 
@@ -295,6 +272,7 @@ void rank_set_done(struct rank_set *c) {
         return;
     rank_monitor_close(&c->watch);
     free_seats(c);
+    xid_watch_close(&c->xids);
     kmsg_close(&c->kernel);
     if (c->spec >= 0)
         (void)close(c->spec);
@@ -314,6 +292,7 @@ int rank_set_begin(struct rank_set *c, struct error *err) {
     c->killed = false;
     c->oom_kills = oom_kills("");
     kmsg_forget(&c->kernel);
+    xid_watch_start(&c->xids, c->services, &c->kernel);
     return make_spec(c, err);
 }
 

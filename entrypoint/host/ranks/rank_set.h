@@ -21,6 +21,7 @@
 #include "entrypoint/host/observe/event_log.h"
 #include "entrypoint/host/ranks/crew_sinks.h"
 #include "entrypoint/host/ranks/rank_monitor.h"
+#include "entrypoint/host/ranks/xid_watch.h"
 #include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/machine/interface.h"
@@ -46,6 +47,7 @@ struct rank_set {
     unsigned attempt;  /* the attempt of the shims that are admitted */
     int64_t oom_kills; /* before this attempt */
     struct kmsg kernel;
+    struct xid_watch xids;
     bool direct;  /* mpirun has not started these ranks */
     bool started; /* all ranks have registered: no more are admitted */
     bool warned;  /* a refused registration was logged */

@@ -45,7 +45,7 @@ static void add_translation(const struct member *b, json_t *host) {
 }
 
 static json_t *host_json(const struct master *m, size_t i) {
-    static const char *const told[] = {"fault", "means", "network", "plugin", "warnings"};
+    static const char *const told[] = {"fault", "means", "network", "plugin", "gpus", "warnings"};
     const struct member *b = &m->members[i];
     const struct examined *e = &m->preflight.hosts[i];
     json_t *host = json_pack("{s:s, s:i, s:b, s:I}", "name", supervisor_host_name(&m->s, i),
@@ -141,6 +141,7 @@ int check_print(struct master *m, struct error *err) {
     cleanup_buf struct buf text;
     buf_init(&text, TEXT_MAX);
     check_add_hosts(hosts, rows);
+    check_add_gpus(hosts, rows);
     check_add_network(hosts, rows);
     conclude(m, rows);
     int result = m->json

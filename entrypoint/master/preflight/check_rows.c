@@ -3,6 +3,7 @@
 #include "common/json/json.h"
 #include "common/str.h"
 #include "entrypoint/host/preflight/net_plugin.h"
+#include "entrypoint/master/preflight/check_item.h"
 #include "entrypoint/mpi/openmpi.h"
 #include "entrypoint/os/build_id.h"
 
@@ -18,13 +19,6 @@ static const int64_t least_pids = 256;
 static const int64_t pids_a_rank = 32;
 static const int64_t least_disk_mib = 1024;
 static const double most_clock_seconds = 0.5;
-
-struct finding {
-    enum check_status status;
-    enum exit_code code; /* of a bad one */
-    char value[CHECK_VALUE_SIZE];
-    char advice[CHECK_ADVICE_SIZE];
-};
 
 const char *check_status_name(enum check_status status) {
     static const char *const names[CHECK_STATUSES] = {"ok", "warning", "bad"};
@@ -54,34 +48,6 @@ void check_add(json_t *rows, enum check_status status, const char *item, const c
 /* --- one thing on one host ---------------------------------------------------------------------
  */
 
-static void put(struct finding *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct finding *f, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(f->value, sizeof(f->value), format, arguments);
-    va_end(arguments);
-}
-
-static void warn(struct finding *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void warn(struct finding *f, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(f->advice, sizeof(f->advice), format, arguments);
-    va_end(arguments);
-    f->status = CHECK_WARNING;
-}
-
-static void fail(struct finding *f, enum exit_code code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void fail(struct finding *f, enum exit_code code, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(f->advice, sizeof(f->advice), format, arguments);
-    va_end(arguments);
-    f->status = CHECK_BAD;
-    f->code = code;
-}
-
 static int64_t slots_of(const json_t *host) {
     return check_number(host, NULL, "slots");
 }
@@ -92,15 +58,15 @@ static bool differs(const json_t *a, const json_t *b, const char *key) {
 
 enum { FAULT_SIZE = 240 }; /* of it, in a row */
 
-static void look_host(const json_t *host, const json_t *master, struct finding *f) {
+static void look_host(const json_t *host, const json_t *master, struct check_finding *f) {
     const char *fault = check_text(host, NULL, "fault");
     int64_t code = check_number(host, NULL, "fault_code");
     (void)master;
-    put(f, "%.*s", (int)str_utf8_prefix(fault, strlen(fault), FAULT_SIZE), fault);
+    check_put(f, "%.*s", (int)str_utf8_prefix(fault, strlen(fault), FAULT_SIZE), fault);
     if (fault[0] == '\0')
-        put(f, "joined, and can run the job");
+        check_put(f, "joined, and can run the job");
     if (fault[0] != '\0')
-        fail(f, code > 0 && code < 256 ? (enum exit_code)code : EXIT_CODE_CONFIG, "%s", "");
+        check_fail(f, code > 0 && code < 256 ? (enum exit_code)code : EXIT_CODE_CONFIG, "%s", "");
 }
 
 /* A host with a fault may lack what others compare themselves with: nothing is found for it, and
@@ -109,199 +75,200 @@ static bool has_fault(const json_t *host) {
     return check_text(host, NULL, "fault")[0] != '\0';
 }
 
-static void look_build(const json_t *host, const json_t *master, struct finding *f) {
+static void look_build(const json_t *host, const json_t *master, struct check_finding *f) {
     const char *openmpi = check_text(host, "facts", "openmpi");
     const char *build = check_text(host, "facts", "build");
     const char *masters = check_text(master, "facts", "build");
     if (has_fault(host) || has_fault(master))
         return;
-    put(f, "ringmaster %.40s%s%.*s, %s%.40s", check_text(host, "facts", "version"),
-        build[0] != '\0' ? " build " : "", BUILD_ID_SHORT, build,
-        openmpi[0] != '\0' ? "Open MPI " : "no Open MPI, which these ranks do not need", openmpi);
+    check_put(f, "ringmaster %.40s%s%.*s, %s%.40s", check_text(host, "facts", "version"),
+              build[0] != '\0' ? " build " : "", BUILD_ID_SHORT, build,
+              openmpi[0] != '\0' ? "Open MPI " : "no Open MPI, which these ranks do not need",
+              openmpi);
     if (differs(host, master, "version") || differs(host, master, "openmpi"))
-        fail(f, EXIT_CODE_CONFIG, "another image than the master's: all hosts need the same");
+        check_fail(f, EXIT_CODE_CONFIG, "another image than the master's: all hosts need the same");
     else if (build[0] != '\0' && masters[0] != '\0' && strcmp(build, masters) != 0)
-        fail(f, EXIT_CODE_CONFIG,
-             "another image than the master's, build %.*s: all hosts need the same", BUILD_ID_SHORT,
-             masters);
+        check_fail(f, EXIT_CODE_CONFIG,
+                   "another image than the master's, build %.*s: all hosts need the same",
+                   BUILD_ID_SHORT, masters);
 }
 
-static void look_job(const json_t *host, const json_t *master, struct finding *f) {
+static void look_job(const json_t *host, const json_t *master, struct check_finding *f) {
     if (has_fault(host) || has_fault(master))
         return;
-    put(f, "the same settings as the master");
+    check_put(f, "the same settings as the master");
     if (differs(host, master, "job"))
-        put(f, "hosts, slots or ports differ from the master's");
+        check_put(f, "hosts, slots or ports differ from the master's");
     else if (differs(host, master, "program"))
-        put(f, "program or arguments differ from the master's");
+        check_put(f, "program or arguments differ from the master's");
     else if (check_number(host, "facts", "dead_seconds") !=
              check_number(master, "facts", "dead_seconds"))
-        put(f, "RINGMASTER_DEAD_SECONDS differs from the master's");
+        check_put(f, "RINGMASTER_DEAD_SECONDS differs from the master's");
     else
         return;
-    fail(f, EXIT_CODE_CONFIG, "all hosts need the same variables and hyperparameters");
+    check_fail(f, EXIT_CODE_CONFIG, "all hosts need the same variables and hyperparameters");
 }
 
-static void look_cores(const json_t *host, const json_t *master, struct finding *f) {
+static void look_cores(const json_t *host, const json_t *master, struct check_finding *f) {
     int64_t cores = check_number(host, "facts", "cpus");
     const char *processor = check_text(host, "means", "processor");
-    put(f, "%" PRId64 " for %" PRId64 " rank%s%s%.160s", cores, slots_of(host),
-        STR_PLURAL(slots_of(host)), processor[0] != '\0' ? ", " : "", processor);
+    check_put(f, "%" PRId64 " for %" PRId64 " rank%s%s%.160s", cores, slots_of(host),
+              STR_PLURAL(slots_of(host)), processor[0] != '\0' ? ", " : "", processor);
     if (cores < slots_of(host))
-        warn(f, "ranks share cores");
+        check_warn(f, "ranks share cores");
     else if (strcmp(processor, check_text(master, "means", "processor")) != 0)
-        warn(f, "processor differs from the master's: the slowest host sets the pace");
+        check_warn(f, "processor differs from the master's: the slowest host sets the pace");
 }
 
-static void look_memory(const json_t *host, const json_t *master, struct finding *f) {
+static void look_memory(const json_t *host, const json_t *master, struct check_finding *f) {
     (void)master;
-    put(f, "%" PRId64 " MiB", check_number(host, "facts", "memory_mib"));
+    check_put(f, "%" PRId64 " MiB", check_number(host, "facts", "memory_mib"));
 }
 
-static void look_shm(const json_t *host, const json_t *master, struct finding *f) {
+static void look_shm(const json_t *host, const json_t *master, struct check_finding *f) {
     int64_t all = check_number(host, "facts", "shm_mib");
     int64_t left = check_number(host, "means", "shm_free_mib");
     int64_t needed = slots_of(host) > 1 ? slots_of(host) * shm_a_rank_mib : 0;
     (void)master;
-    put(f, "%" PRId64 " MiB in /dev/shm", all);
+    check_put(f, "%" PRId64 " MiB in /dev/shm", all);
     if (left >= 0 && left < needed)
-        warn(f,
-             "%" PRId64 " MiB are left, its ranks share %" PRId64 ": docker run --shm-size=%" PRId64
-             "m",
-             left, needed, 2 * needed > least_shm_mib ? 2 * needed : least_shm_mib);
+        check_warn(f,
+                   "%" PRId64 " MiB are left, its ranks share %" PRId64
+                   ": docker run --shm-size=%" PRId64 "m",
+                   left, needed, 2 * needed > least_shm_mib ? 2 * needed : least_shm_mib);
     else if (all < least_shm_mib)
-        warn(f, "%" PRId64 " are recommended, and data loaders need more: docker run --shm-size=8g",
-             least_shm_mib);
+        check_warn(
+            f, "%" PRId64 " are recommended, and data loaders need more: docker run --shm-size=8g",
+            least_shm_mib);
 }
 
-static void look_copies(const json_t *host, const json_t *master, struct finding *f) {
+static void look_copies(const json_t *host, const json_t *master, struct check_finding *f) {
     const char *why = check_text(host, "means", "read_memory");
     (void)master;
     if (why[0] == '\0')
-        put(f, "ranks of a host may read each other's memory");
+        check_put(f, "ranks of a host may read each other's memory");
     else
-        put(f, "ranks of a host may not read each other's memory: %.120s", why);
+        check_put(f, "ranks of a host may not read each other's memory: %.120s", why);
 }
 
-static void look_files(const json_t *host, const json_t *master, struct finding *f) {
+static void look_files(const json_t *host, const json_t *master, struct check_finding *f) {
     int64_t files = check_number(host, "facts", "files");
     (void)master;
-    put(f, "%" PRId64 " open files", files);
+    check_put(f, "%" PRId64 " open files", files);
     if (files < least_files)
-        warn(f, "%" PRId64 " are recommended: docker run --ulimit nofile=1048576", least_files);
+        check_warn(f, "%" PRId64 " are recommended: docker run --ulimit nofile=1048576",
+                   least_files);
 }
 
-static void look_locked(const json_t *host, const json_t *master, struct finding *f) {
+static void look_locked(const json_t *host, const json_t *master, struct check_finding *f) {
     int64_t kib = check_number(host, "means", "memlock_kib");
     (void)master;
     if (kib < 0) {
-        put(f, "all memory may be locked");
+        check_put(f, "all memory may be locked");
         return;
     }
-    put(f, "%" PRId64 " KiB of memory may be locked", kib);
+    check_put(f, "%" PRId64 " KiB of memory may be locked", kib);
     if (json_is_true(json_object_get(json_object_get(host, "means"), "rdma")))
-        warn(f, "its RDMA device needs more: docker run --ulimit memlock=-1");
+        check_warn(f, "its RDMA device needs more: docker run --ulimit memlock=-1");
 }
 
-static void look_pids(const json_t *host, const json_t *master, struct finding *f) {
+static void look_pids(const json_t *host, const json_t *master, struct check_finding *f) {
     int64_t pids = check_number(host, "means", "pids");
     (void)master;
     if (pids < 0) {
-        put(f, "no limit on processes");
+        check_put(f, "no limit on processes");
         return;
     }
-    put(f, "%" PRId64 " more processes", pids);
+    check_put(f, "%" PRId64 " more processes", pids);
     if (pids < least_pids + pids_a_rank * slots_of(host))
-        warn(f, "%" PRId64 " are recommended, as threads count: docker run --pids-limit=-1",
-             least_pids + pids_a_rank * slots_of(host));
+        check_warn(f, "%" PRId64 " are recommended, as threads count: docker run --pids-limit=-1",
+                   least_pids + pids_a_rank * slots_of(host));
 }
 
-static void look_disk(const json_t *host, const json_t *master, struct finding *f) {
+static void look_disk(const json_t *host, const json_t *master, struct check_finding *f) {
     int64_t mib = check_number(host, "means", "disk_free_mib");
     (void)master;
     if (mib < 0) {
-        put(f, "the job's directory does not exist");
-        warn(f, "model, checkpoints and failure file cannot be saved");
+        check_put(f, "the job's directory does not exist");
+        check_warn(f, "model, checkpoints and failure file cannot be saved");
         return;
     }
-    put(f, "%" PRId64 " GiB left for the job's directory", mib / 1024);
+    check_put(f, "%" PRId64 " GiB left for the job's directory", mib / 1024);
     if (mib < least_disk_mib)
-        warn(f, "%" PRId64 " MiB are not enough for models and checkpoints", mib);
+        check_warn(f, "%" PRId64 " MiB are not enough for models and checkpoints", mib);
 }
 
-static void look_clock(const json_t *host, const json_t *master, struct finding *f) {
+static void look_clock(const json_t *host, const json_t *master, struct check_finding *f) {
     double off = (double)json_integer_value(json_object_get(host, "clock_offset")) * 1e-9;
     (void)master;
-    put(f, "within %.1f s of the master's", most_clock_seconds);
+    check_put(f, "within %.1f s of the master's", most_clock_seconds);
     if (off <= most_clock_seconds && off >= -most_clock_seconds)
         return;
-    put(f, "off by %.3f s", off);
-    warn(f,
-         "times in logs cannot be compared, and signed requests fail if clocks differ by minutes");
+    check_put(f, "off by %.3f s", off);
+    check_warn(
+        f,
+        "times in logs cannot be compared, and signed requests fail if clocks differ by minutes");
 }
 
-static void look_kernel(const json_t *host, const json_t *master, struct finding *f) {
+static void look_kernel(const json_t *host, const json_t *master, struct check_finding *f) {
     (void)master;
-    put(f, "Linux %.120s", check_text(host, "means", "kernel"));
+    check_put(f, "Linux %.120s", check_text(host, "means", "kernel"));
 }
 
-static void look_gpu(const json_t *host, const json_t *master, struct finding *f) {
+static void look_gpu(const json_t *host, const json_t *master, struct check_finding *f) {
     int64_t gpus = check_number(host, "means", "gpus");
     const char *model = check_text(host, "means", "gpu");
     const char *driver = check_text(host, "means", "driver");
     if (gpus > 0)
-        put(f, "%" PRId64 " GPU%s%s%.160s%s%.40s", gpus, STR_PLURAL(gpus),
-            model[0] != '\0' ? ", " : "", model, driver[0] != '\0' ? ", driver " : "", driver);
+        check_put(f, "%" PRId64 " GPU%s%s%.160s%s%.40s", gpus, STR_PLURAL(gpus),
+                  model[0] != '\0' ? ", " : "", model, driver[0] != '\0' ? ", driver " : "",
+                  driver);
     else
-        put(f, "no GPU");
+        check_put(f, "no GPU");
     if (gpus > 0 && slots_of(host) > gpus)
-        warn(f, "%" PRId64 " ranks share them", slots_of(host));
+        check_warn(f, "%" PRId64 " ranks share them", slots_of(host));
     else if (gpus != check_number(master, "means", "gpus") ||
              strcmp(model, check_text(master, "means", "gpu")) != 0 ||
              strcmp(driver, check_text(master, "means", "driver")) != 0)
-        warn(f, "differs from the master: the slowest host sets the pace");
+        check_warn(f, "differs from the master: the slowest host sets the pace");
     else if (strchr(model, ',') != NULL)
-        warn(f, "its GPUs differ: the slowest one sets the pace");
+        check_warn(f, "its GPUs differ: the slowest one sets the pace");
 }
 
-static void look_adapter(const json_t *host, const json_t *master, struct finding *f) {
+static void look_adapter(const json_t *host, const json_t *master, struct check_finding *f) {
     const json_t *means = json_object_get(host, "means");
     bool efa = json_is_true(json_object_get(means, "efa"));
     bool rdma = json_is_true(json_object_get(means, "rdma"));
     const json_t *other = json_object_get(master, "means");
-    put(f, "%s", efa ? "an Elastic Fabric Adapter" : rdma ? "an RDMA device" : "TCP alone");
+    check_put(f, "%s", efa ? "an Elastic Fabric Adapter" : rdma ? "an RDMA device" : "TCP alone");
     if (efa != json_is_true(json_object_get(other, "efa")) ||
         rdma != json_is_true(json_object_get(other, "rdma")))
-        warn(
+        check_warn(
             f,
             "differs from the master: hosts without it cannot communicate with hosts that have it");
 }
 
-static void look_plugin(const json_t *host, const json_t *master, struct finding *f) {
+static void look_plugin(const json_t *host, const json_t *master, struct check_finding *f) {
     const json_t *plugin = json_object_get(host, "plugin");
     (void)master;
     net_plugin_text(plugin, f->value, sizeof(f->value));
     if (json_object_get(plugin, "fault") != NULL)
-        warn(f, "NCCL uses TCP between hosts");
+        check_warn(f, "NCCL uses TCP between hosts");
 }
 
-static void look_interface(const json_t *host, const json_t *master, struct finding *f) {
+static void look_interface(const json_t *host, const json_t *master, struct check_finding *f) {
     int64_t mtu = check_number(host, "means", "mtu");
     if (check_text(host, "means", "interface")[0] == '\0') {
-        put(f, "none is chosen");
+        check_put(f, "none is chosen");
         return;
     }
-    put(f, "%.16s, packets of %" PRId64 " bytes", check_text(host, "means", "interface"), mtu);
+    check_put(f, "%.16s, packets of %" PRId64 " bytes", check_text(host, "means", "interface"),
+              mtu);
     if (mtu != check_number(master, "means", "mtu"))
-        warn(f, "differs from the master: large packets may be dropped between them");
+        check_warn(f, "differs from the master: large packets may be dropped between them");
 }
 
-/* WANTS names the parts that a row needs. */
-static const struct item {
-    const char *name;
-    const char *wants[2];
-    void (*look)(const json_t *host, const json_t *master, struct finding *f);
-} items[] = {
+static const struct check_item items[] = {
     {"host", {NULL}, look_host},
     {"build", {"facts"}, look_build},
     {"job", {"facts"}, look_job},
@@ -323,43 +290,6 @@ static const struct item {
 
 /* --- all of them -------------------------------------------------------------------------------
  */
-
-/* Returns the row from FIRST on with the same text, or NULL. */
-static json_t *find_alike(json_t *rows, size_t first, const struct finding *f) {
-    for (size_t i = first; i < json_array_size(rows); i++) {
-        json_t *row = json_array_get(rows, i);
-        if (strcmp(check_text(row, NULL, "value"), f->value) == 0 &&
-            strcmp(check_text(row, NULL, "advice"), f->advice) == 0 &&
-            strcmp(check_text(row, NULL, "status"), check_status_name(f->status)) == 0)
-            return row;
-    }
-    return NULL;
-}
-
-static bool has_part(const json_t *host, const char *part) {
-    return part == NULL || json_is_object(json_object_get(host, part));
-}
-
-static void add_item(const struct item *item, const json_t *hosts, json_t *rows) {
-    size_t first = json_array_size(rows);
-    const json_t *master = json_array_get(hosts, 0);
-    for (size_t i = 0; i < json_array_size(hosts); i++) {
-        const json_t *host = json_array_get(hosts, i);
-        struct finding f = {.status = CHECK_OK};
-        if (!has_part(host, item->wants[0]) || !has_part(host, item->wants[1]))
-            continue;
-        item->look(host, master, &f);
-        if (f.value[0] == '\0')
-            continue;
-        json_t *row = find_alike(rows, first, &f);
-        json_t *name = json_string(check_text(host, NULL, "name"));
-        if (row != NULL)
-            (void)json_array_append_new(json_object_get(row, "hosts"), name);
-        else
-            check_add(rows, f.status, item->name, f.value, json_pack("[o]", name), f.advice,
-                      f.code);
-    }
-}
 
 /* Open MPI 5.0 takes hosts of one kernel name for one, unless it was built with its Slurm
  * component. */
@@ -445,7 +375,7 @@ static void add_warnings(const json_t *hosts, json_t *rows) {
 
 void check_add_hosts(const json_t *hosts, json_t *rows) {
     for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++)
-        add_item(&items[i], hosts, rows);
+        check_item_add(&items[i], hosts, rows);
     add_twins(hosts, rows);
     add_kernel_names(hosts, rows);
     add_long_name(hosts, rows);

@@ -29,6 +29,8 @@ void check_add(json_t *rows, enum check_status status, const char *item, const c
 
 /* Adds the rows about single hosts. */
 void check_add_hosts(const json_t *hosts, json_t *rows);
+/* Adds the rows about the state of GPUs. */
+void check_add_gpus(const json_t *hosts, json_t *rows);
 /* Adds the rows about the network: connections, bandwidth, packet sizes. */
 void check_add_network(const json_t *hosts, json_t *rows);
 

@@ -1,0 +1,57 @@
+#include "entrypoint/gpu/gpu_state.h"
+
+#include "common/json/json.h"
+
+#include <stddef.h>
+
+static const struct field {
+    const char *name;
+    size_t offset;
+} fields[] = {
+#define FIELD(name)                                                                                \
+    { #name, offsetof(struct gpu_state, name) }
+    FIELD(memory_mib),  FIELD(used_mib),        FIELD(ecc),
+    FIELD(uncorrected), FIELD(remap_pending),   FIELD(remap_failed),
+    FIELD(clocks),      FIELD(pcie_generation), FIELD(pcie_generation_max),
+    FIELD(pcie_width),  FIELD(pcie_width_max),  FIELD(links),
+    FIELD(links_up),
+#undef FIELD
+};
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
+
+void gpu_state_init(struct gpu_state *g) {
+    *g = (struct gpu_state){.process_count = 0};
+    for (size_t i = 0; i < FIELDS; i++)
+        *(int64_t *)(void *)((char *)g + fields[i].offset) = -1;
+}
+
+static json_t *processes_json(const struct gpu_state *g) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < g->process_count; i++)
+        (void)json_array_append_new(list, json_pack("{s:I, s:I}", "pid",
+                                                    (json_int_t)g->processes[i].pid, "memory_mib",
+                                                    (json_int_t)g->processes[i].memory_mib));
+    return list;
+}
+
+static json_t *state_json(const struct gpu_state *g) {
+    json_t *object = json_object();
+    (void)json_object_set_new(object, "bus", json_string_any(g->bus));
+    if (g->fault[0] != '\0')
+        (void)json_object_set_new(object, "fault", json_string_any(g->fault));
+    for (size_t i = 0; i < FIELDS; i++) {
+        int64_t value = *(const int64_t *)(const void *)((const char *)g + fields[i].offset);
+        if (value >= 0)
+            (void)json_object_set_new(object, fields[i].name, json_integer(value));
+    }
+    if (g->process_count > 0)
+        (void)json_object_set_new(object, "processes", processes_json(g));
+    return object;
+}
+
+json_t *gpu_states_json(const struct gpu_states *states) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < states->count; i++)
+        (void)json_array_append_new(list, state_json(&states->devices[i]));
+    return json_pack("{s:s, s:o}", "source", states->source, "devices", list);
+}

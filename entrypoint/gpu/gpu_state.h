@@ -1,0 +1,59 @@
+/* State of the GPUs of this container, as NVML or nvidia-smi report it. What a source does not know
+ * is -1. */
+#ifndef ENTRYPOINT_GPU_GPU_STATE_H
+#define ENTRYPOINT_GPU_GPU_STATE_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    GPU_STATE_MAX = 64, /* GPUs of a host, and processes of a GPU */
+    GPU_STATE_PROCESSES_MAX = 16,
+    GPU_STATE_BUS_SIZE = 32,
+    GPU_STATE_FAULT_SIZE = 128,
+};
+
+struct gpu_process {
+    int64_t pid; /* as the driver counts: not always one of this container's numbers */
+    int64_t memory_mib;
+};
+
+struct gpu_state {
+    char bus[GPU_STATE_BUS_SIZE];     /* "00000000:41:00.0" */
+    char fault[GPU_STATE_FAULT_SIZE]; /* the GPU does not answer; "": it does */
+    int64_t memory_mib;               /* all of it */
+    int64_t used_mib;                 /* by programs, without what the driver keeps for itself */
+    int64_t ecc;                      /* 1: errors of the memory are corrected */
+    int64_t uncorrected;              /* errors since the driver was loaded */
+    int64_t remap_pending;            /* 1: a row waits for a reset to be replaced */
+    int64_t remap_failed;             /* 1: a bad row could not be replaced */
+    int64_t clocks;                   /* reasons for lower clocks, bits as in GPU_CLOCKS_... */
+    int64_t pcie_generation, pcie_generation_max;
+    int64_t pcie_width, pcie_width_max;
+    int64_t links, links_up; /* NVLinks that the GPU has, and those that are up */
+    struct gpu_process processes[GPU_STATE_PROCESSES_MAX];
+    size_t process_count;
+};
+
+/* As in nvmlClocksEventReasons. */
+enum {
+    GPU_CLOCKS_HW_SLOWDOWN = 0x8,
+    GPU_CLOCKS_SW_THERMAL = 0x20,
+    GPU_CLOCKS_HW_THERMAL = 0x40,
+    GPU_CLOCKS_POWER_BRAKE = 0x80,
+};
+
+struct gpu_states {
+    const char *source; /* "NVML", "nvidia-smi" */
+    struct gpu_state devices[GPU_STATE_MAX];
+    size_t count;
+};
+
+/* Sets all that is not known. */
+void gpu_state_init(struct gpu_state *g);
+
+/* {source, devices: [{bus, fault, memory_mib, ...}]}; what is not known is left out. */
+json_t *gpu_states_json(const struct gpu_states *states);
+
+#endif

@@ -1,0 +1,37 @@
+/* NVIDIA's management library, NVML, opened at run time: no build needs it, and what its version
+ * lacks is not known.
+ *
+ * Its calls ask the driver and may hang or crash with it: for a child alone, never for the process
+ * that leads a job. A static program cannot open it.
+ *
+ * Source: nvml.h of CUDA 13, whose functions and structures keep their form. */
+#ifndef ENTRYPOINT_GPU_NVML_H
+#define ENTRYPOINT_GPU_NVML_H
+
+#include "common/error.h"
+#include "entrypoint/gpu/gpu_state.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct nvml; /* owned by the caller of nvml_open() */
+
+/* Opens "libnvidia-ml.so.1" as the loader finds it. NULL: it is not there, lacks a function that
+ * nothing can do without, or does not answer; the error says which. */
+struct nvml *nvml_open(struct error *err);
+void nvml_close(struct nvml *n);
+
+/* Reads the state of all GPUs. One that does not answer has a fault. */
+int nvml_read(const struct nvml *n, struct gpu_states *ret, struct error *err);
+
+/* --- Xids ------------------------------------------------------------------------------------ */
+
+/* Begins to listen for Xids of all GPUs. */
+int nvml_listen(struct nvml *n, struct error *err);
+
+/* Waits for the next one, MS at most. Returns 1 with its number and the GPU's bus address, 0 if
+ * none came, -1 if no more can come. */
+int nvml_next_xid(const struct nvml *n, unsigned ms, uint64_t *ret_number,
+                  char ret_bus[GPU_STATE_BUS_SIZE], struct error *err);
+
+#endif

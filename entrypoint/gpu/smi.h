@@ -1,0 +1,20 @@
+/* State of GPUs by nvidia-smi, where NVML cannot be opened: a static program opens no library. It
+ * knows nothing of NVLinks and Xids. */
+#ifndef ENTRYPOINT_GPU_SMI_H
+#define ENTRYPOINT_GPU_SMI_H
+
+#include "common/error.h"
+#include "entrypoint/gpu/gpu_state.h"
+
+#include <stdint.h>
+
+/* Runs it, as PATH in ENVIRONMENT finds it, for LIMIT (ns) at most. Blocks. */
+int smi_read(char *const *environment, int64_t limit, struct gpu_states *ret, struct error *err);
+
+/* Parse its tables, of CSV without heads and units: of GPUs, which makes RET, and of remapped rows
+ * and processes, which add to it. Lines that are none are passed over. */
+void smi_parse_gpus(const char *text, struct gpu_states *ret);
+void smi_parse_rows(const char *text, struct gpu_states *ret);
+void smi_parse_processes(const char *text, struct gpu_states *ret);
+
+#endif

@@ -1,0 +1,30 @@
+#include "entrypoint/host/ranks/rank_evidence.h"
+
+#include "entrypoint/outcome/error_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void rank_evidence_add(struct kmsg *kernel, struct rank_report *r) {
+    char words[RANK_REPORT_EVIDENCE_SIZE - 64];
+    char exception[ERROR_FILE_LINE_SIZE];
+    bool memory = r->memory == RANK_MEMORY_KILLED;
+    size_t used = 0;
+    (void)snprintf(exception, sizeof(exception), "%.*s", (int)strcspn(r->evidence, "\n"),
+                   r->evidence);
+    r->evidence[0] = '\0';
+    kmsg_read(kernel, r->end == RANK_SIGNALLED, memory, words, sizeof(words));
+    for (const char *line = words; *line != '\0' && used < sizeof(r->evidence);) {
+        char text[sizeof(words)];
+        int size = (int)strcspn(line, "\n");
+        (void)snprintf(text, sizeof(text), "%.*s", size, line);
+        used += (size_t)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%skernel: %s",
+                                 used > 0 ? "\n" : "", text);
+        line += size + (line[size] == '\n');
+    }
+    if (exception[0] != '\0' && used < sizeof(r->evidence))
+        (void)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%sexception: %s",
+                       used > 0 ? "\n" : "", exception);
+    rank_report_clean(r->evidence, words, sizeof(words));
+    (void)snprintf(r->evidence, sizeof(r->evidence), "%s", words);
+}

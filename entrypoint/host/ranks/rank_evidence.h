@@ -1,0 +1,12 @@
+/* What the kernel and a shim say about the end of a rank, as evidence of its report. */
+#ifndef ENTRYPOINT_HOST_RANKS_RANK_EVIDENCE_H
+#define ENTRYPOINT_HOST_RANKS_RANK_EVIDENCE_H
+
+#include "entrypoint/host/monitor/kmsg.h"
+#include "entrypoint/outcome/rank_report.h"
+
+/* Puts what the kernel has logged since the attempt began before the exception, if a shim sent one
+ * as R's evidence. */
+void rank_evidence_add(struct kmsg *kernel, struct rank_report *r);
+
+#endif

@@ -1,0 +1,35 @@
+/* One thing that `ringmaster check` looks at on each host, and the rows that come of it: hosts of
+ * which the same is found are one row. Pure. */
+#ifndef ENTRYPOINT_MASTER_PREFLIGHT_CHECK_ITEM_H
+#define ENTRYPOINT_MASTER_PREFLIGHT_CHECK_ITEM_H
+
+#include "entrypoint/master/preflight/check_rows.h"
+
+#include <jansson.h>
+
+struct check_finding {
+    enum check_status status;
+    enum exit_code code;          /* of a bad one */
+    char value[CHECK_VALUE_SIZE]; /* "": no row */
+    char advice[CHECK_ADVICE_SIZE];
+};
+
+/* Sets the value; adds advice, which makes it a warning; adds advice that ends the check with CODE.
+ */
+void check_put(struct check_finding *f, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void check_warn(struct check_finding *f, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void check_fail(struct check_finding *f, enum exit_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+struct check_item {
+    const char *name;
+    const char *wants[2]; /* parts of what a host told that it needs; NULL: none */
+    void (*look)(const json_t *host, const json_t *master, struct check_finding *f);
+};
+
+/* Looks at all HOSTS, the master first, and adds the rows. */
+void check_item_add(const struct check_item *item, const json_t *hosts, json_t *rows);
+
+#endif
