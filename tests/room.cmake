@@ -112,7 +112,7 @@ if(TARGET entrypoint)
     room_tests(entrypoint/host USES entrypoint_master WAITS)
     with_held_clock(unit_host)
     foreach(host_room monitor observe preflight ranks provision failover worker)
-        room_tests(entrypoint/host/${host_room} ALONE output_lock failure_writer transfer_process USES
+        room_tests(entrypoint/host/${host_room} ALONE output_lock failure_writer transfer_process device_probe USES
             entrypoint_master WAITS)
     endforeach()
     # A stand-in for NVML, whole and without some functions.

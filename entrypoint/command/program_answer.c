@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static int ask(const char *const *words, struct answer *ret, struct error *err) {
+static int ask(const char *const *words, struct program_reply *ret, struct error *err) {
     cleanup_argv struct argv environment = {0};
     const char *libraries = getenv("LD_LIBRARY_PATH");
     if (argv_set_env(&environment, "LANG", "C.UTF-8", err) != 0 ||
@@ -16,7 +16,7 @@ static int ask(const char *const *words, struct answer *ret, struct error *err) 
 }
 
 int program_answer(const char *const *words, struct buf *ret, struct error *err) {
-    struct answer a = {.code = -1};
+    struct program_reply a = {.code = -1};
     buf_init(&a.words, PROGRAM_ANSWER_MAX);
     int result = ask(words, &a, err);
     if (result == 0 && a.code != 0)

@@ -4,7 +4,7 @@
  * Its calls ask the driver and may hang or crash with it: for a child alone, never for the process
  * that leads a job. A static program cannot open it.
  *
- * Source: nvml.h of CUDA 13, whose functions and structures keep their form. */
+ * Source: nvml.h of CUDA 13; functions and structures keep their form from version to version. */
 #ifndef ENTRYPOINT_GPU_NVML_H
 #define ENTRYPOINT_GPU_NVML_H
 

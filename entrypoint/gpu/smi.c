@@ -119,7 +119,7 @@ void smi_parse_processes(const char *text, struct gpu_states *ret) {
 /* --- the program ----------------------------------------------------------------------------- */
 
 static int ask(const char *program, const char *query, char *const *environment, int64_t deadline,
-               struct answer *ret, struct error *err) {
+               struct program_reply *ret, struct error *err) {
     const char *const words[] = {program, query, "--format=csv,noheader,nounits", NULL};
     cleanup_argv struct argv own = {0};
     int64_t left = deadline - clock_now();
@@ -146,7 +146,7 @@ int smi_read(char *const *environment, int64_t limit, struct gpu_states *ret, st
     if (user_program_find("nvidia-smi", env_get(environment, "PATH"), &program, NULL) != 0)
         return error_set(err, EXIT_CODE_DEVICE, "no nvidia-smi in PATH");
     for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
-        struct answer heard = {.code = -1};
+        struct program_reply heard = {.code = -1};
         buf_init(&heard.words, WORDS_MAX);
         int asked = ask(program, queries[i], environment, deadline, &heard, i == 0 ? err : NULL);
         if (asked == 0)

@@ -1,4 +1,5 @@
 #include "entrypoint/host/supervisor.h"
+#include "entrypoint/host/plugin_trial.h"
 
 #include "common/clock.h"
 #include "common/log/log.h"
@@ -148,7 +149,8 @@ static void equipped(void *context, const struct error *failure) {
 }
 
 static void equip(struct supervisor *s) {
-    supervisor_try_plugin(s);
+    if (!s->check)
+        plugin_trial_start(&s->plugin, &s->services);
     mpi_setup_start(&s->mpi_setup, &s->services, equipped, s);
 }
 

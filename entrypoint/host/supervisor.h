@@ -139,8 +139,6 @@ void supervisor_follow(struct supervisor *s);
 /* For a check: returns the port at which this host can be reached from now on, once its interface
  * is known; 0: none. */
 uint16_t supervisor_examine_port(struct supervisor *s);
-/* Tries NCCL's network plugin, if this job needs one, and logs what came of it. Nothing waits. */
-void supervisor_try_plugin(struct supervisor *s);
 /* Has this host examined by the master's ORDER, and sends `examined`. */
 void supervisor_examine(struct supervisor *s, const json_t *order);
 

@@ -8,7 +8,7 @@ struct asking {
     struct loop loop;
     struct reaper reaper;
     struct subprocess task;
-    struct answer *answer;
+    struct program_reply *answer;
 };
 
 static void on_signal(void *context, int number) {
@@ -45,7 +45,7 @@ static int ask(struct asking *a, const char *const *words, const struct argv *en
 }
 
 int answer_ask(const char *const *words, const struct argv *environment, int64_t limit,
-               struct answer *ret, struct error *err) {
+               struct program_reply *ret, struct error *err) {
     struct asking a = {.answer = ret};
     ret->code = -1;
     int result = ask(&a, words, environment, limit, err);

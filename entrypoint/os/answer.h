@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct answer {
+struct program_reply {
     struct buf words; /* both streams, line by line; what is beyond its maximum is dropped */
     int code;         /* its exit code, or 128 + signal */
     int signal;       /* that it died of; 0: none */
@@ -22,6 +22,6 @@ struct answer {
 /* Runs WORDS, of which the first is a path, with exactly ENVIRONMENT, for LIMIT (ns) at most. The
  * caller inits RET's words and owns them in every case. An error only if it cannot be started. */
 int answer_ask(const char *const *words, const struct argv *environment, int64_t limit,
-               struct answer *ret, struct error *err);
+               struct program_reply *ret, struct error *err);
 
 #endif

@@ -143,7 +143,7 @@ static void try_orders(const json_t *list) {
         loop_cancel(&loop, &sweep.timer);
     sweep.running = false;
     CHECK(told <= 2 * json_array_size(list));
-    port_wait_cancel(&host.port_wait);
+    resource_wait_cancel(&host.resource_wait);
     /* Who proves is a child. */
     shared_dir_check_close(&host.proof);
     while (waitpid(-1, NULL, 0) > 0)

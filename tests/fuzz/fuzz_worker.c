@@ -115,7 +115,7 @@ static void let_go(void) {
     if (w.s.sweep.running)
         loop_cancel(&w.s.loop, &w.s.sweep.timer);
     w.s.sweep.running = false;
-    port_wait_cancel(&w.s.host.port_wait);
+    resource_wait_cancel(&w.s.host.resource_wait);
     shared_dir_check_close(&w.s.host.proof);
     link_free(w.link);
     w.link = NULL;

@@ -2,7 +2,7 @@
  *
  *   hang, crash      in nvmlInit_v2          sick     errors, heat, few lanes, a link down
  *   lost             the second GPU is       busy     memory in use by this process's parent
- *   frees=FILE       busy while FILE is there
+ *   frees=FILE       busy while FILE is there, which once=FILE removes itself
  *   xid=N            one event of that number, and then none
  *
  * Built without some functions, too: STANDIN_WITHOUT_ROWS, STANDIN_WITHOUT_INIT. The declarations
@@ -74,7 +74,8 @@ static const char *says(const char *word) {
 }
 
 static int is_busy(void) {
-    const char *file = says("frees=");
+    const char *once = says("once=");
+    const char *file = once != NULL ? once : says("frees=");
     return says("busy") != NULL || (file != NULL && access(file, F_OK) == 0);
 }
 
@@ -126,6 +127,8 @@ int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count
     *count = device->number == 0 && is_busy();
     if (*count > 0)
         infos[0] = (nvmlProcessInfo_t){.pid = (unsigned)getppid(), .usedGpuMemory = 30000ULL << 20};
+    if (*count > 0 && says("once=") != NULL)
+        (void)unlink(says("once="));
     return OK;
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Libraries of devices, which may lack something, crash or hang: a job and `ringmaster check` say so,
 # and neither waits. The libraries are stand-ins (tests/support).
+# shellcheck disable=SC2154  # lib.sh's variables
 . "$(dirname "$0")/lib.sh"
 [ "$DRIVER" = ns ] || skip "the stand-ins are not in the image"
 plugins=$(dirname "$RINGMASTER_BIN")/tests/plugins

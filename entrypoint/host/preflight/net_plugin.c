@@ -54,7 +54,7 @@ int net_plugin_names(const char *value, struct argv *ret, struct error *err) {
 
 /* --- one of them ----------------------------------------------------------------------------- */
 
-struct attempt {
+struct plugin_load {
     const char *name;
     char path[PATH_MAX];    /* "": it is not there */
     char fault[FAULT_SIZE]; /* "": it is loaded */
@@ -71,7 +71,7 @@ static const char *find_true(void) {
 
 /* Runs `true` with the library NAME. With LISTS the loader only prints what it would load. */
 static int load(const char *name, char *const *environment, bool lists, int64_t limit,
-                struct answer *ret, struct error *err) {
+                struct program_reply *ret, struct error *err) {
     cleanup_argv struct argv own = {0};
     const char *const words[] = {find_true(), NULL};
     if (words[0] == NULL)
@@ -89,7 +89,7 @@ static int load(const char *name, char *const *environment, bool lists, int64_t 
 
 /* Reads a line "\tNAME => PATH (0x...)", or "\tPATH (0x...)" of a library that is named by a path.
  */
-static void read_line(struct attempt *a, const char *line, size_t size) {
+static void read_line(struct plugin_load *a, const char *line, size_t size) {
     char text[PATH_MAX + NAME_MAX_SIZE];
     (void)snprintf(text, sizeof(text), "%.*s", (int)size, line);
     char *at = text + strspn(text, "\t ");
@@ -108,7 +108,7 @@ static void read_line(struct attempt *a, const char *line, size_t size) {
     }
 }
 
-static void read_list(struct attempt *a, const char *words) {
+static void read_list(struct plugin_load *a, const char *words) {
     for (const char *at = words; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n')
         read_line(a, at, strcspn(at, "\n"));
     if (a->path[0] == '\0')
@@ -116,7 +116,7 @@ static void read_list(struct attempt *a, const char *words) {
 }
 
 /* Keeps the loader's last line without the program's name in front. */
-static void take_reason(struct attempt *a, const char *words) {
+static void take_reason(struct plugin_load *a, const char *words) {
     const char *at = strstr(words, "error while loading shared libraries: ");
     const char *colon = at != NULL ? strchr(at, ':') : strstr(words, "symbol lookup error: ");
     if (at == NULL && colon != NULL)
@@ -126,7 +126,7 @@ static void take_reason(struct attempt *a, const char *words) {
                        colon + 2);
 }
 
-static void judge(struct attempt *a, const struct answer *heard) {
+static void judge(struct plugin_load *a, const struct program_reply *heard) {
     if (heard->late)
         (void)snprintf(a->fault, sizeof(a->fault), "it was not loaded within %.1f s",
                        NET_PLUGIN_LOAD_MS / 1000.0);
@@ -147,10 +147,10 @@ static int64_t left_of(int64_t deadline) {
 }
 
 /* Loads it without running it, which tells where it is and all that it lacks, and then for real. */
-static void try_one(struct attempt *a, char *const *environment, int64_t deadline) {
+static void try_one(struct plugin_load *a, char *const *environment, int64_t deadline) {
     struct error err = {0};
-    struct answer listed = {.code = -1};
-    struct answer heard = {.code = -1};
+    struct program_reply listed = {.code = -1};
+    struct program_reply heard = {.code = -1};
     buf_init(&listed.words, WORDS_MAX);
     buf_init(&heard.words, WORDS_MAX);
     if (load(a->name, environment, true, left_of(deadline), &listed, &err) == 0)
@@ -198,7 +198,7 @@ static bool set_table(json_t *object, const struct buf *file) {
     return false;
 }
 
-static void read_file(json_t *object, struct attempt *a) {
+static void read_file(json_t *object, struct plugin_load *a) {
     cleanup_buf struct buf file;
     buf_init(&file, FILE_MAX);
     if (file_read(a->path, &file, NULL) != 0 || file.size == 0)
@@ -246,7 +246,7 @@ static void set_none(json_t *object, const char *root, char *const *environment,
     (void)json_object_set_new(object, "fault", json_string_any(fault));
 }
 
-static void set_attempt(json_t *object, struct attempt *a) {
+static void set_attempt(json_t *object, struct plugin_load *a) {
     (void)json_object_clear(object);
     if (a->path[0] != '\0')
         read_file(object, a);
@@ -265,7 +265,7 @@ json_t *net_plugin_try(const char *root, char *const *environment) {
     if (net_plugin_names(env_get(environment, "NCCL_NET_PLUGIN"), &names, NULL) != 0)
         return object;
     for (size_t i = 0; i < names.count && clock_now() < deadline; i++) {
-        struct attempt a = {.name = names.items[i]};
+        struct plugin_load a = {.name = names.items[i]};
         try_one(&a, environment, deadline);
         bool found = a.path[0] != '\0' || a.fault[0] != '\0';
         if (!found || (there && a.fault[0] != '\0'))

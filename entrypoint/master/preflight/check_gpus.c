@@ -1,7 +1,7 @@
 /* Rows about the state of GPUs, as the driver tells it (gpu/gpu_state.h). */
 #include "common/str.h"
 #include "entrypoint/gpu/gpu_child.h"
-#include "entrypoint/master/preflight/check_item.h"
+#include "entrypoint/master/preflight/check_rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>

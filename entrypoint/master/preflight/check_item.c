@@ -1,9 +1,36 @@
 #include "entrypoint/master/preflight/check_item.h"
 
+#include "common/json/json.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+const char *check_status_name(enum check_status status) {
+    static const char *const names[CHECK_STATUSES] = {"ok", "warning", "bad"};
+    return names[status];
+}
+
+int64_t check_number(const json_t *host, const char *part, const char *key) {
+    const json_t *object = part != NULL ? json_object_get(host, part) : host;
+    const json_t *value = json_object_get(object, key);
+    return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+const char *check_text(const json_t *host, const char *part, const char *key) {
+    const json_t *object = part != NULL ? json_object_get(host, part) : host;
+    const char *text = json_string_value(json_object_get(object, key));
+    return text != NULL ? text : "";
+}
+
+void check_add(json_t *rows, enum check_status status, const char *item, const char *value,
+               json_t *hosts, const char *advice, enum exit_code code) {
+    (void)json_array_append_new(
+        rows, json_pack("{s:s, s:s, s:o, s:o, s:o, s:i}", "status", check_status_name(status),
+                        "item", item, "value", json_string_any(value), "hosts", hosts, "advice",
+                        json_string_any(advice), "code", status == CHECK_BAD ? (int)code : 0));
+}
 
 void check_put(struct check_finding *f, const char *format, ...) {
     va_list arguments;

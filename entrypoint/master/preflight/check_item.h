@@ -3,9 +3,26 @@
 #ifndef ENTRYPOINT_MASTER_PREFLIGHT_CHECK_ITEM_H
 #define ENTRYPOINT_MASTER_PREFLIGHT_CHECK_ITEM_H
 
-#include "entrypoint/master/preflight/check_rows.h"
+#include "common/error.h"
 
 #include <jansson.h>
+#include <stdint.h>
+
+enum check_status { CHECK_OK, CHECK_WARNING, CHECK_BAD, CHECK_STATUSES };
+
+/* "ok", "warning", "bad" */
+const char *check_status_name(enum check_status status);
+
+enum { CHECK_VALUE_SIZE = 256, CHECK_ADVICE_SIZE = 256 };
+
+/* Appends a row {status, item, value, hosts, advice, code} to ROWS. A bad row ends the check with
+ * CODE. */
+void check_add(json_t *rows, enum check_status status, const char *item, const char *value,
+               json_t *hosts, const char *advice, enum exit_code code);
+
+/* Read members of what a host sent, whatever their type: -1 and "" if there is none. */
+int64_t check_number(const json_t *host, const char *part, const char *key);
+const char *check_text(const json_t *host, const char *part, const char *key);
 
 struct check_finding {
     enum check_status status;

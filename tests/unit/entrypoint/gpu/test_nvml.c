@@ -31,7 +31,7 @@ static int role(int argc, char **argv) {
     return 0;
 }
 
-static struct answer heard;
+static struct program_reply heard;
 
 static const char *ask(const char *part, const char *folder, const char *words, int64_t limit) {
     static char text[65536];
@@ -42,7 +42,7 @@ static const char *ask(const char *part, const char *folder, const char *words, 
     CU_ASSERT_EQUAL(argv_set_env(&environment, "LD_LIBRARY_PATH", folder, NULL), 0);
     CU_ASSERT_EQUAL(argv_set_env(&environment, "STANDIN_NVML", words, NULL), 0);
     CU_ASSERT_EQUAL(argv_set_env(&environment, "PATH", unit_temp_dir(), NULL), 0);
-    heard = (struct answer){.code = -1};
+    heard = (struct program_reply){.code = -1};
     buf_init(&heard.words, sizeof(text) - 1);
     CU_ASSERT_EQUAL(answer_ask(command, &environment, limit * INT64_C(1000000000), &heard, NULL),
                     0);
@@ -97,20 +97,11 @@ static void users_of_memory_are_named(void) {
     ASSERT_CONTAINS(text, "\"used_mib\":30000");
 }
 
-/* A file that another process removes after a while holds the memory. */
 static void memory_is_waited_for(void) {
-    char file[4096];
-    char words[8192];
-    (void)snprintf(file, sizeof(file), "%s/held", unit_temp_dir());
-    (void)snprintf(words, sizeof(words), "frees=%s", file);
-    CU_ASSERT_EQUAL(file_put(file, "", 0, 0600, NULL), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        (void)usleep(800 * 1000);
-        (void)unlink(file);
-        _exit(0);
-    }
     int waited = 0;
+    char words[4096];
+    (void)snprintf(words, sizeof(words), "once=%s/held", unit_temp_dir());
+    CU_ASSERT_EQUAL(file_put(words + strlen("once="), "", 0, 0600, NULL), 0);
     const char *text = ask("as-memory", TEST_NVML, words, 120);
     CU_ASSERT_EQUAL(sscanf(text, "{\"waited\":%d", &waited), 1);
     CU_ASSERT(waited > 0);

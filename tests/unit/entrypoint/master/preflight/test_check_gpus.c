@@ -1,4 +1,4 @@
-#include "common/cleanup.h"
+#include "common/json/json.h"
 #include "entrypoint/master/preflight/check_rows.h"
 #include "tests/support/unit.h"
 

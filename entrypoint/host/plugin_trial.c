@@ -1,10 +1,11 @@
-/* What a job finds out about this host's devices while it begins. Nothing waits for it. */
+#include "entrypoint/host/plugin_trial.h"
+
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
 #include "entrypoint/host/preflight/net_plugin.h"
 #include "entrypoint/host/ranks/environment.h"
-#include "entrypoint/host/supervisor.h"
+#include "entrypoint/job/job.h"
 
 enum { TEXT_SIZE = 512 };
 
@@ -21,18 +22,17 @@ static void plugin_tried(void *context, const json_t *found) {
         log_info("NCCL's network plugin: %s", text);
 }
 
-void supervisor_try_plugin(struct supervisor *s) {
+void plugin_trial_start(struct device_probe *probe, const struct services *services) {
     struct error err = {0};
     cleanup_argv struct argv environment = {0};
-    if (s->check || environment_host(s->job, s->environment, &environment, &err) != 0 ||
-        !net_plugin_is_needed("", environment.items))
-        return;
     const struct device_probe_options options = {.part = "plugin",
                                                  .environment = &environment,
                                                  .limit = (NET_PLUGIN_ALL_MS + NET_PLUGIN_LOAD_MS) *
                                                           CLOCK_MILLISECOND,
-                                                 .done = plugin_tried,
-                                                 .context = s};
-    if (device_probe_start(&s->plugin, &s->services, &options, &err) != 0)
+                                                 .done = plugin_tried};
+    if (environment_host(services->job, services->environment, &environment, &err) != 0 ||
+        !net_plugin_is_needed("", environment.items))
+        return;
+    if (device_probe_start(probe, services, &options, &err) != 0)
         log_warning("NCCL's network plugin cannot be tried: %s", err.text);
 }

@@ -1,0 +1,19 @@
+/* With a child: tests/system/test_devices.sh. */
+#include "entrypoint/host/ranks/xid_watch.h"
+#include "tests/support/unit.h"
+
+/* No child is started where the kernel's log can be read, and none is missed at the end. */
+static void a_readable_log_needs_no_child(void) {
+    struct kmsg kernel = {.fd = 0};
+    struct xid_watch watch = {0};
+    char *environment[] = {NULL};
+    const struct services services = {.environment = environment};
+    xid_watch_start(&watch, &services, &kernel);
+    CU_ASSERT_PTR_NULL(watch.kernel);
+    CU_ASSERT_FALSE(watch.task.running);
+    xid_watch_drain(&watch);
+    xid_watch_close(&watch);
+    CU_ASSERT_EQUAL(kernel.count, 0);
+}
+
+UNIT_SUITE("host.xid_watch", UNIT(a_readable_log_needs_no_child))
