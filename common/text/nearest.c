@@ -50,7 +50,7 @@ void nearest_try(struct nearest *n, const char *name) {
     if (n->size == 0 || n->size > NEAREST_SIZE_MAX || length > NEAREST_SIZE_MAX)
         return;
     bool beginning = begins(name, length, n->text, n->size);
-    size_t d = beginning ? 1 : distance(name, length, n->text, n->size);
+    size_t d = beginning ? 0 : distance(name, length, n->text, n->size);
     if (!beginning && d > n->size / 2)
         return;
     bool shorter = n->name != NULL && d == n->distance && length < strlen(n->name);

@@ -5,8 +5,8 @@
  *         nearest_try(&n, names[i]);
  *     if (n.name != NULL) ... "did you mean %s?"
  *
- * A name is near if its Levenshtein distance is at most half the length of the text, or if it
- * begins with the text. '-' and '_' are equal, and case does not matter. */
+ * A name is near if its Levenshtein distance is at most half the length of the text, and nearest of
+ * all if it begins with the text. '-' and '_' are equal, and case does not matter. */
 #ifndef COMMON_TEXT_NEAREST_H
 #define COMMON_TEXT_NEAREST_H
 

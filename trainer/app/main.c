@@ -41,7 +41,7 @@ static const struct command COMMANDS[] = {
      "ringtrain prepare shapes sample\n"
      "ringtrain prepare shapes --coco sample --train 100\n"
      "ringtrain prepare folder imagenet shards --resize 256\n"},
-    {"inspect", command_inspect, command_inspect_help, "show what would run",
+    {"inspect", command_inspect, command_inspect_help, "check a data set, show the compiled step",
      "ringtrain inspect data pictures\n"
      "ringtrain inspect plan --model resnet50 --batch-size 64\n"},
     {"draw", command_draw, command_draw_help, "draw a data set's objects on its pictures",
@@ -192,7 +192,7 @@ int main(int argc, char **argv) {
     if (code >= 0)
         return code;
     char near[NEAR_FILE_WORDS_MAX];
-    log_error("%s%s", err.text, near_file_of(err.text, argv + 1, argc > 1 ? argc - 1 : 0, near));
+    log_error("%s%s", err.text, near_file_of(err.text, argv + 2, argc > 2 ? argc - 2 : 0, near));
     /* Does not call exit: a communication thread may hang in a call, and exit handlers of the MPI
      * library would wait for it. fflush(NULL) would wait for a stream that such a thread holds. */
     (void)fflush(stdout);

@@ -68,11 +68,23 @@ const char *near_file_words(const char *path, char text[NEAR_FILE_WORDS_MAX]) {
     return text;
 }
 
-/* Not as a part of a longer word. */
+/* Whether the word before AT is a flag, as in "--batch-size 64". */
+static bool follows_flag(const char *error, const char *at) {
+    if (at == error || at[-1] != ' ')
+        return false;
+    const char *word = at - 1;
+    while (word > error && word[-1] != ' ')
+        word--;
+    return strncmp(word, "--", 2) == 0 && at[-2] != ':';
+}
+
+/* Whether PATH is what ERROR is about, "PATH: reason": other words of a command line (a number, a
+ * choice, the name of a set) occur in messages too. */
 static bool names(const char *error, const char *path) {
     size_t size = strlen(path);
     for (const char *at = error; (at = strstr(at, path)) != NULL; at++)
-        if ((at == error || strchr(" :'\"", at[-1]) != NULL) && strchr(" :;,'\"", at[size]) != NULL)
+        if ((at == error || at[-1] == ' ') && (at[size] == ':' || at[size] == '\0') &&
+            !follows_flag(error, at))
             return true;
     return false;
 }

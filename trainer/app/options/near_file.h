@@ -11,8 +11,9 @@ enum { NEAR_FILE_WORDS_MAX = PATH_MAX + 32 };
  * folder of very many files is looked at in part. */
 const char *near_file_words(const char *path, char text[NEAR_FILE_WORDS_MAX]);
 
-/* The same for the first of COUNT words of a command line that ERROR names and that is the path, or
- * as --FLAG=VALUE has the path, of no file. An error that has such words already gets none. */
+/* The same for the first of COUNT words of a command line that ERROR is about ("WORD: reason") and
+ * that is the path, or as --FLAG=VALUE has the path, of no file. An error that has such words
+ * already gets none. */
 const char *near_file_of(const char *error, char *const *words, int count,
                          char text[NEAR_FILE_WORDS_MAX]);
 

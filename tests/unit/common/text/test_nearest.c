@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const char *const names[] = {"train",         "check",         "plan",         "version",
-                                    "STALL_SECONDS", "STALL_LEARNED", "IDLE_SECONDS", "batch-size"};
+                                    "STALL_SECONDS", "STALL_LEARNED", "IDLE_SECONDS", "batch-size",
+                                    "bin",           "mine"};
 
 static const char *find(const char *text) {
     struct nearest n = nearest_begin(text, strlen(text));
@@ -22,7 +23,8 @@ static void a_mistyped_name_is_found(void) {
                                           {"idle_second", "IDLE_SECONDS"},
                                           {"batch_size", "batch-size"},
                                           {"Batch-Siez", "batch-size"},
-                                          {"STALL_SECOND", "STALL_SECONDS"}};
+                                          {"STALL_SECOND", "STALL_SECONDS"},
+                                          {"min", "mine"}}; /* not bin: cut short */
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         CU_ASSERT_STRING_EQUAL(find(rows[i][0]), rows[i][1]);
 }

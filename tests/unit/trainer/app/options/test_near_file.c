@@ -60,5 +60,18 @@ static void the_word_that_an_error_names_counts(void) {
     CU_ASSERT_STRING_EQUAL(near_file_of("flowes; did you mean x?", words, 3, text), "");
 }
 
+static void words_that_are_no_paths_get_none(void) {
+    go_there();
+    char batch[] = "64", choice[] = "flowes", set[] = "flowrs";
+    char *const words[] = {batch, choice, set};
+    CU_ASSERT_STRING_EQUAL(
+        near_file_of("memory: 9 MiB needed for --batch-size 64, 2 MiB there", words, 3, text), "");
+    CU_ASSERT_STRING_EQUAL(near_file_of("memory: --batch-size 64: too much", words, 3, text), "");
+    CU_ASSERT_STRING_EQUAL(near_file_of("--publish: unknown value 'flowes'", words, 3, text), "");
+    CU_ASSERT_STRING_EQUAL(near_file_of("no set 'flowrs' (--val-set)", words, 3, text), "");
+    CU_ASSERT_STRING_EQUAL(near_file_of("no flowes there", words, 3, text), "");
+}
+
 UNIT_SUITE("app.near_file", UNIT(the_nearest_file_is_named),
-           UNIT(what_is_there_or_far_has_no_words), UNIT(the_word_that_an_error_names_counts))
+           UNIT(what_is_there_or_far_has_no_words), UNIT(the_word_that_an_error_names_counts),
+           UNIT(words_that_are_no_paths_get_none))
