@@ -88,13 +88,21 @@ static int next_byte(struct json_stream *s, struct error *err) {
     }
 }
 
+/* Refuses NEXT, a byte or -1 for the end. */
+static int unexpected(const struct json_stream *s, int next, const char *expected,
+                      struct error *err) {
+    return next != -1 ? json_stream_error(s, err, expected)
+                      : error_set(err, EXIT_CODE_DATA, "byte %" PRIu64 ": %s, but the text ends",
+                                  json_stream_tell(s), expected);
+}
+
 /* Consumes the byte C; if another byte is there, the error names what was EXPECTED. */
 static int take(struct json_stream *s, char c, const char *expected, struct error *err) {
     int next = next_byte(s, err);
     if (next == -2)
         return -1;
     if (next != c)
-        return json_stream_error(s, err, expected);
+        return unexpected(s, next, expected, err);
     s->at++;
     return 0;
 }
@@ -143,7 +151,7 @@ static int next_item(struct json_stream *s, char closer, struct error *err) {
     }
     if ((s->opened & bit) != 0) {
         if (next != ',')
-            return json_stream_error(s, err, closer == '}' ? "expected , or }" : "expected , or ]");
+            return unexpected(s, next, closer == '}' ? "expected , or }" : "expected , or ]", err);
         s->at++;
     }
     s->opened |= bit;

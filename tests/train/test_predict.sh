@@ -71,6 +71,7 @@ code 0 "$ringtrain" predict --model-dir "$work/objects" --out "$work/q2" --threa
 cmp "$work/q/predictions.json" "$work/q2/predictions.json" || fail "other predictions"
 code 0 "$ringtrain" predict --model-dir "$work/objects" --out "$work/q3" --threads 1 --score-threshold 1 "$one"
 [ "$(tr -d '\n' <"$work/q3/predictions.json")" = "[]" ] || fail "objects above 1"
+grep -qE 'no object has a score of 1 or more, the highest is 0\.[0-9e-]+: --score-threshold' "$work/err" || fail "not what hid them"
 
 echo "pictures that are called by numbers keep them, and are scored by them"
 code 0 "$ringtrain" predict --model-dir "$work/objects" --out "$work/v" --threads 1 --score-threshold 0 "$work/set/val"

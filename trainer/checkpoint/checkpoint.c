@@ -49,8 +49,9 @@ static bool is_damaged(const char *folder, const struct checkpoint_item *item) {
     return false;
 }
 
-/* Removes the oldest checkpoint that is not the newest valid one. */
-static int make_room(const char *folder, bool *ret_made, struct buf *notes, struct error *err) {
+/* Removes the oldest checkpoint that is not the newest valid one. *RET_HELD: there is one. */
+static int make_room(const char *folder, bool *ret_made, bool *ret_held, struct buf *notes,
+                     struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     *ret_made = false;
     if (checkpoint_list_read(&list, folder, err) != 0)
@@ -58,6 +59,7 @@ static int make_room(const char *folder, bool *ret_made, struct buf *notes, stru
     size_t needed = 0;
     while (needed < list.count && is_damaged(folder, &list.items[needed]))
         needed++;
+    *ret_held = needed < list.count;
     if (needed < list.count && !list.items[needed].readable)
         return 0; /* unknown whether it is the newest */
     for (size_t i = list.count; i-- > 0;) {
@@ -80,6 +82,13 @@ static bool is_full(const struct error *err) {
     return err->os_errno == ENOSPC || err->os_errno == EDQUOT;
 }
 
+static double mib_of(const struct array *arrays, size_t count) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += array_bytes(&arrays[i]);
+    return (double)bytes / (1024 * 1024);
+}
+
 static int write_with_room(const char *folder, const char *path, const struct array *arrays,
                            size_t count, const struct checkpoint_words *words, struct buf *notes,
                            struct error *err) {
@@ -89,17 +98,19 @@ static int write_with_room(const char *folder, const char *path, const struct ar
     const size_t text_count = words->config != NULL ? 3 : 2;
     for (;;) {
         struct error failure = {0};
-        bool made = false;
+        bool made = false, held = false;
         if (safetensors_write(path, arrays, count, texts, text_count, &failure) == 0)
             return 0;
-        if (is_full(&failure) && make_room(folder, &made, notes, err) != 0)
+        if (is_full(&failure) && make_room(folder, &made, &held, notes, err) != 0)
             return -1;
         if (made)
             continue;
         if (err != NULL)
             *err = failure;
         return is_full(&failure)
-                   ? error_wrap(err, "no room for it beside the newest checkpoint, which is kept")
+                   ? error_wrap(err, "no room for it%s; %s needs %.1f MiB for each of two",
+                                held ? " beside the newest checkpoint, which is kept" : "", folder,
+                                mib_of(arrays, count))
                    : -1;
     }
 }

@@ -155,6 +155,21 @@ int model_dir_copy(const char *from, const char *folder, struct error *err) {
                : copy_file(from, folder, CONFIG, err);
 }
 
+/* Names the best model if FOLDER is one of checkpoints. */
+static int refuse_folder(const char *folder, struct error *err) {
+    char best[PATH_MAX];
+    if (snprintf(best, sizeof(best), "%s/best/" CONFIG, folder) < (int)sizeof(best) &&
+        access(best, F_OK) == 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: a folder of checkpoints, not of a model; its best model is in "
+                         "%s/best",
+                         folder, folder);
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: no model there (" CONFIG " is missing); --model-dir names the folder of "
+                     "a finished training's model",
+                     folder);
+}
+
 int model_dir_config(const char *folder, struct model_config *ret_config, struct error *err) {
     char path[PATH_MAX];
     cleanup_json json_t *root = NULL;
@@ -165,10 +180,7 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
     if (path_in(folder, CONFIG, path, err) != 0)
         return -1;
     if (access(path, F_OK) != 0 && errno == ENOENT)
-        return error_set(err, EXIT_CODE_DATA,
-                         "%s: no model there (%s is missing); --model-dir names the folder of a "
-                         "finished training's model",
-                         folder, CONFIG);
+        return refuse_folder(folder, err);
     if (file_read(path, &text, err) != 0 ||
         json_parse(buf_text(&text), text.size, path, &root, err) != 0) {
         if (err != NULL)

@@ -73,8 +73,11 @@ static int find_given(char given[INPUT_PATH_MAX], const struct options *o, const
     } else if (find_channel(given, &TRAINING, root, err) != 0) {
         return -1;
     }
+    const char *channels = getenv("SM_CHANNELS");
     if (given[0] == '\0')
-        return error_set(err, EXIT_CODE_DATA, "%s, or a channel named train or training", wanted);
+        return error_set(err, EXIT_CODE_DATA, "%s, or a channel named train or training%s%s%s",
+                         wanted, channels != NULL ? " (the channels are " : "",
+                         channels != NULL ? channels : "", channels != NULL ? ")" : "");
     return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "trainer/app/task/detect_predictions.h"
 
 #include "common/file/output_path.h"
+#include "common/log/log.h"
 #include "trainer/app/task/detect_data.h"
 #include "trainer/data/coco/coco_results_pack.h"
 #include "trainer/data/coco/coco_results_write.h"
@@ -49,11 +50,19 @@ int detect_predictions_check(const struct task_data *data, const struct task_pre
     return make_targets(&targets, data->own, how, err);
 }
 
+/* Says so if nothing is left although there was something. */
 static void drop_weak(struct coco_results *found, double least_score) {
     size_t kept = 0;
-    for (size_t i = 0; i < found->count; i++)
+    double best = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        best = found->list[i].score > best ? found->list[i].score : best;
         if (found->list[i].score >= least_score)
             found->list[kept++] = found->list[i];
+    }
+    if (kept == 0 && found->count > 0)
+        log_warning("no object has a score of %g or more, the highest is %.3g: --score-threshold "
+                    "sets the least score",
+                    least_score, best);
     found->count = kept;
 }
 

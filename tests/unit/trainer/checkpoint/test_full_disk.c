@@ -123,6 +123,19 @@ static void the_oldest_one_makes_room_and_that_is_told(void) {
     disk_number = ENOSPC;
 }
 
+static void a_first_one_without_room_is_beside_none(void) {
+    const char *folder = folder_of("first");
+    char told[800];
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(folder, NULL), 0);
+    fill(folder, 0);
+    CU_ASSERT_EQUAL(save(folder, 1, NULL), -1);
+    disk = NULL;
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    snprintf(told, sizeof(told), "no room for it; %s needs %.1f MiB for each of two: ", folder,
+             (double)VALUES * sizeof(float) / (1024 * 1024));
+    ASSERT_CONTAINS(err.text, told);
+}
+
 static void the_newest_one_is_kept_and_the_error_says_so(void) {
     const char *folder = folder_of("newest");
     cleanup_buf struct buf notes = {.max = 10000};
@@ -220,6 +233,7 @@ static void one_that_cannot_be_removed_is_an_error(void) {
 }
 
 UNIT_SUITE("checkpoint.full_disk", UNIT(the_oldest_one_makes_room_and_that_is_told),
+           UNIT(a_first_one_without_room_is_beside_none),
            UNIT(the_newest_one_is_kept_and_the_error_says_so),
            UNIT(a_damaged_one_makes_room_before_it),
            UNIT(what_is_no_checkpoint_of_ours_makes_no_room),

@@ -195,6 +195,16 @@ static void a_missing_folder_is_named(void) {
     ASSERT_CONTAINS(err.text, "none/model.safetensors");
 }
 
+static void the_best_model_of_checkpoints_is_named(void) {
+    struct model_config config = {0};
+    make_model("states/best", 2, NULL);
+    CU_ASSERT_EQUAL(model_dir_config(folder_of("states"), &config, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "/states: a folder of checkpoints, not of a model; its best model is "
+                              "in ");
+    ASSERT_CONTAINS(err.text, "/states/best");
+}
+
 static void what_could_not_be_saved_is_known_before(void) {
     char model[] = "resnet18", bee[] = "bee", latin[] = "b\xe9";
     char *names[] = {bee, bee};
@@ -377,4 +387,5 @@ UNIT_SUITE("checkpoint.model_dir", UNIT(a_network_that_finds_objects_tells_of_it
            UNIT(files_of_other_programs_are_not_written_over), UNIT(a_model_comes_back),
            UNIT(what_could_not_be_saved_is_known_before), UNIT(every_field_is_checked),
            UNIT(files_of_two_models_are_refused), UNIT(what_a_killed_publish_left_goes),
-           UNIT(weights_of_a_later_format_are_refused), UNIT(a_missing_folder_is_named))
+           UNIT(weights_of_a_later_format_are_refused), UNIT(a_missing_folder_is_named),
+           UNIT(the_best_model_of_checkpoints_is_named))

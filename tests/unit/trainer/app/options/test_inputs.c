@@ -25,8 +25,9 @@ static void fill(const char *root, const char *below) {
 
 static void forget_variables(void) {
     static const char *const names[] = {
-        "SM_CHANNEL_TRAIN", "SM_CHANNEL_TRAINING", "SM_CHANNEL_VALIDATION", "SM_CHANNEL_VAL",
-        "SM_CHANNEL_TEST",  "SM_MODEL_DIR",        "SM_OUTPUT_DATA_DIR",    "SM_CHANNEL_VALID"};
+        "SM_CHANNEL_TRAIN",   "SM_CHANNEL_TRAINING", "SM_CHANNEL_VALIDATION",
+        "SM_CHANNEL_VAL",     "SM_CHANNEL_TEST",     "SM_MODEL_DIR",
+        "SM_OUTPUT_DATA_DIR", "SM_CHANNEL_VALID",    "SM_CHANNELS"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         (void)unsetenv(names[i]);
 }
@@ -148,6 +149,11 @@ static void missing_data_is_a_data_error_that_says_what_to_give(void) {
     CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "--data");
+    CU_ASSERT_EQUAL(setenv("SM_CHANNELS", "[\"trian\"]", 1), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, root, &err), -1);
+    ASSERT_CONTAINS(err.text,
+                    "or a channel named train or training (the channels are [\"trian\"])");
+    forget_variables();
     o.data = "/no/such/folder";
     CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
     ASSERT_CONTAINS(err.text, "/no/such/folder");
