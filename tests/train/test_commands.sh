@@ -105,6 +105,19 @@ grep -q '  1 object$' "$work/out" || fail "not what is at least 0.5 sure"
 code 0 "$ringtrain" draw --coco "$work/coco" --results "$work/two.json" --image 1 --least-score 0.4 --out "$work/all"
 grep -q '  2 objects$' "$work/out" || fail "not all objects"
 
+echo "detections are drawn on the set that has their images"
+printf '[{"image_id":VAL,"category_id":3,"bbox":[1,1,20,20],"score":0.9}]' >"$work/val.json"
+number=$(grep -o '"id":[0-9]*,"file_name"' "$work/coco/annotations/instances_val.json" | head -n 1 | tr -dc 0-9)
+sed -i "s/VAL/$number/" "$work/val.json"
+code 0 "$ringtrain" draw --coco "$work/coco" --results "$work/val.json" --out "$work/ofval"
+grep -q '  1 object$' "$work/out" || fail "drawn on other pictures"
+code 0 "$ringtrain" draw --coco "$work/coco" --set val --count 1 --out "$work/val1"
+code 66 "$ringtrain" draw --coco "$work/coco" --set vall --out "$work/vall"
+says "no set 'vall' (--set); there are train, val"
+printf '[{"image_id":999999,"category_id":3,"bbox":[1,1,20,20],"score":0.9}]' >"$work/none.json"
+code 66 "$ringtrain" draw --coco "$work/coco" --results "$work/none.json" --out "$work/none"
+says "none.json: it has images that are not in one set of $work/coco"
+
 echo "eval tells the accuracy of each class"
 # shellcheck disable=SC2086  # a list
 code 0 "$ringtrain" train $common --data "$data" --steps 2 --checkpoint-dir "$work/cc" --model-dir "$work/cm"

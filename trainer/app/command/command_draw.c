@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
+#include <string.h>
 
 enum { DRAW = 1 };
 
@@ -24,6 +25,7 @@ static const char *const FORMATS[] = {"jpeg", "png", NULL};
 
 struct flags {
     const char *set;
+    const char *name; /* --set */
     const char *out;
     const char *results;
     const char *pictures;
@@ -54,6 +56,13 @@ static const struct flag FLAGS[] = {
      .commands = DRAW,
      .value = "FILE",
      .help = "draw these detections instead of the annotations"},
+    {.name = "set",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, name),
+     .commands = DRAW,
+     .value = "NAME",
+     .help = "set of a folder with several; default: the first by name, with --results the one "
+             "that has their images"},
     {.name = "pictures",
      .type = FLAG_TEXT,
      .offset = offsetof(struct flags, pictures),
@@ -187,19 +196,63 @@ static int draw_all(struct drawing *d, struct error *err) {
                                 targets.count, f->out);
 }
 
+/* Whether all images of detections are in the index. */
+static bool holds_results(const struct drawing *d) {
+    for (size_t i = 0; i < d->results.count; i++)
+        if (coco_index_image(&d->index, d->results.list[i].image_id) == COCO_NUMBER_NONE)
+            return false;
+    return true;
+}
+
+/* Loads SET, and keeps it as *RET unless detections have images that it lacks. */
+static int try_set(struct drawing *d, const struct coco_set *set, const struct coco_set **ret,
+                   struct error *err) {
+    if (coco_load(&d->index, set->json, NULL, err) != 0)
+        return -1;
+    if (d->flags->results == NULL || holds_results(d))
+        *ret = set;
+    else
+        coco_index_done(&d->index);
+    return 0;
+}
+
+/* Ids of several sets may overlap, and detections are mostly of a set for evaluation. */
+static bool comes_first(const struct coco_set *set, const struct flags *f) {
+    return f->results != NULL && strncmp(set->name, "val", 3) == 0;
+}
+
+/* Loads the set --set, else the first one by name, or that has all images of the detections. */
+static int load_set(struct drawing *d, const struct coco_folder *folder,
+                    const struct coco_set **ret, struct error *err) {
+    const struct flags *f = d->flags;
+    const struct coco_set *named = NULL;
+    if (f->name != NULL &&
+        (named = coco_folder_pick(folder, f->set, f->name, "", "--set", err)) == NULL)
+        return -1;
+    for (size_t i = 0; i < 2 * folder->count && *ret == NULL; i++) {
+        const struct coco_set *set = &folder->sets[i % folder->count];
+        bool turn = named != NULL ? set == named : comes_first(set, f) == (i < folder->count);
+        if (turn && try_set(d, set, ret, err) != 0)
+            return -1;
+    }
+    return *ret != NULL ? 0
+                        : error_set(err, EXIT_CODE_DATA, "%s: it has images that are not in %s%s",
+                                    f->results, named != NULL ? named->json : "one set of ",
+                                    named != NULL ? "" : f->set);
+}
+
 static int run(struct drawing *d, struct error *err) {
     const struct flags *f = d->flags;
     cleanup_coco_folder struct coco_folder folder = {0};
-    if (coco_folder_open(&folder, f->set, err) != 0)
+    const struct coco_set *set = NULL;
+    if (coco_folder_open(&folder, f->set, err) != 0 ||
+        (f->results != NULL && coco_results_read(&d->results, f->results, err) != 0) ||
+        load_set(d, &folder, &set, err) != 0)
         return -1;
-    d->pictures = f->pictures != NULL ? f->pictures : folder.sets[0].pictures;
+    d->pictures = f->pictures != NULL ? f->pictures : set->pictures;
     if (d->pictures[0] == '\0')
         return error_set(err, EXIT_CODE_USAGE,
-                         "%s: no folder of pictures beside it; give --pictures DIR",
-                         folder.sets[0].json);
-    if (coco_load(&d->index, folder.sets[0].json, NULL, err) != 0 ||
-        (f->results != NULL && coco_results_read(&d->results, f->results, err) != 0))
-        return -1;
+                         "%s: no folder of pictures beside it; give --pictures DIR", set->json);
     return draw_names_of_index(&d->names, &d->index, f->font, err) == 0 ? draw_all(d, err) : -1;
 }
 
@@ -228,8 +281,8 @@ void command_draw_help(FILE *out, int argc, char *const *argv) {
     (void)argc, (void)argv;
     wrap_printf(
         out, "usage: ringtrain draw --coco DIR|FILE --out DIR [--FLAG VALUE]...\n\nPaints boxes, "
-             "masks and labels on a data set's pictures: its annotations, or detections. Of a "
-             "folder with several sets the first by name is taken. Folders in images' names are "
+             "masks and labels on a data set's pictures: its annotations, or detections. Folders "
+             "in images' names are "
              "kept under --out; nothing that is there already is written over. Labels take each "
              "character from the first font that has it: --font, DejaVu Sans, and for Chinese, "
              "Japanese and Korean Noto Sans CJK or WenQuanYi, where they are installed. One that "

@@ -37,8 +37,10 @@ int command_train(int argc, char *const *argv, struct error *err) {
 }
 
 void command_train_help(FILE *out, int argc, char *const *argv) {
-    wrap_printf(out, "usage: ringtrain train [--FLAG VALUE]...\n\n"
-                     "Trains a network on a folder of class folders with JPEGs. Every flag takes a "
-                     "value; '-' and '_' are the same in names. Defaults stand in brackets.\n\n");
+    wrap_printf(
+        out, "usage: ringtrain train [--FLAG VALUE]...\n\n"
+             "Trains a network: one that classifies on a folder of class folders or on shards, one "
+             "that detects on a COCO set. Every flag takes a value; '-' and '_' are the same in "
+             "names. Defaults stand in brackets.\n\n");
     options_print(out, COMMAND_TRAIN, argc, argv, device_has_cuda());
 }

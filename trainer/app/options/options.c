@@ -74,7 +74,8 @@ static const struct flag FLAGS[] = {
             ", in the class folders and below; EXIF orientation is ignored, as by torchvision"),
     TEXT_OF(D, "data", data, NULL, T | E, "DIR",
             "detection: a COCO folder, annotations/instances_NAME.json with the pictures of each "
-            "set in NAME/, or such a JSON file; without it SageMaker's channels"),
+            "set in NAME/ or images/, or a JSON file with pictures in images/ beside it; without "
+            "it SageMaker's channels"),
     TEXT_OF(C, "validation", validation, NULL, T, "DIR",
             "folder of class folders to evaluate on; none: no evaluation"),
     TEXT_OF(C, "validation", validation, NULL, E, "DIR",

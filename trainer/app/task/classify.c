@@ -6,6 +6,7 @@
 #include "trainer/app/task/class_predictions.h"
 #include "trainer/app/task/classes.h"
 #include "trainer/app/task/task.h"
+#include "trainer/data/coco/coco_folder.h"
 #include "trainer/data/codec/picture.h"
 #include "trainer/data/dataset/holdout.h"
 #include "trainer/data/dataset/labelled.h"
@@ -259,6 +260,24 @@ static int open_trained(struct task_data *data, const struct task_request *reque
     return agree(request, &data->validation, "the data", &c->validation, err);
 }
 
+/* Adds to ERR that the folder looks like a COCO set, if it does. */
+static int suspect_objects(const struct task_request *request, struct error *err) {
+    cleanup_coco_folder struct coco_folder folder = {0};
+    const struct inputs *in = request->inputs;
+    const char *data = request->options->data != NULL ? request->options->data
+                       : request->trained != NULL     ? in->validation
+                                                      : in->training;
+    if (err == NULL || err->code != EXIT_CODE_DATA || in->synthetic ||
+        coco_folder_open(&folder, data, NULL) != 0 || folder.sets[0].pictures[0] == '\0')
+        return -1;
+    char said[ERROR_TEXT_MAX];
+    memcpy(said, err->text, sizeof(said));
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s; %s looks like COCO annotations, which --model maskrcnn_resnet50_fpn "
+                     "takes",
+                     said, folder.sets[0].json);
+}
+
 static int open_data(struct task_data *ret, const struct task_request *request, struct error *err) {
     struct classify *c = calloc(1, sizeof(*c));
     if (c == NULL)
@@ -266,7 +285,7 @@ static int open_data(struct task_data *ret, const struct task_request *request, 
     ret->own = c;
     tell_inputs(request);
     if ((request->trained != NULL ? open_trained : open_training)(ret, request, err) != 0)
-        return -1;
+        return suspect_objects(request, err);
     return c->validation.count > 0 ? settle_validation(ret, request, err) : 0;
 }
 

@@ -66,18 +66,44 @@ void detect_close(struct task_data *data) {
     free(d);
 }
 
-/* Finds one set of the folder PATH, or of the JSON file. */
-static int find_set(struct detect_part *part, const char *path, const char *name,
-                    const char *prefix, const char *flag, struct error *err) {
+/* A set of which one is wanted: for training, for the evaluations of a training, or to score on. */
+struct wanted {
+    const char *path; /* a folder, or a JSON file */
+    const char *name; /* NULL: by how it begins */
+    bool training;
+    bool alone; /* there is no other set: a folder's only one is meant, whatever its name */
+};
+
+/* Whether SET would be taken for the other purpose by its name. */
+static bool is_for_other(const struct coco_set *set, const struct wanted *w) {
+    const char *other = w->training ? "val" : "train";
+    return strncmp(set->name, other, strlen(other)) == 0;
+}
+
+static const struct coco_set *pick_set(const struct coco_folder *folder, const struct wanted *w,
+                                       struct error *err) {
+    const struct coco_set *only = coco_folder_only(folder);
+    if (w->name == NULL && w->alone && only != NULL && !is_for_other(only, w))
+        return only;
+    const char *flag = w->training                   ? "--train-set"
+                       : w->name != NULL || w->alone ? "--val-set"
+                                                     : "--val-set NAME, --validation FILE.json or "
+                                                       "--validation none";
+    return coco_folder_pick(folder, w->path, w->name, w->training ? "train" : "val", flag, err);
+}
+
+static int find_set(struct detect_part *part, const struct wanted *w, struct error *err) {
     cleanup_coco_folder struct coco_folder folder = {0};
-    if (coco_folder_open(&folder, path, err) != 0)
+    if (coco_folder_open(&folder, w->path, err) != 0)
         return -1;
-    const struct coco_set *set = coco_folder_pick(&folder, path, name, prefix, flag, err);
+    const struct coco_set *set = pick_set(&folder, w, err);
     if (set == NULL)
         return -1;
     if (set->pictures[0] == '\0')
-        return error_set(err, EXIT_CODE_DATA, "%s: no folder with the pictures of '%s' beside it",
-                         set->json, set->name);
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: no folder with the pictures of '%s' beside it; expected %s/, "
+                         "images/%s/ or images/",
+                         set->json, set->name, set->name, set->name);
     memcpy(part->json, set->json, sizeof(part->json));
     memcpy(part->pictures, set->pictures, sizeof(part->pictures));
     return 0;
@@ -217,8 +243,11 @@ static int open_part(struct task_data *data, struct detect_part *part,
     const struct preset *preset = &PRESETS[d->preset];
     const struct detection_options how = {.pick = training ? preset->pick : DETECTION_PICK_ALL,
                                           .last_pixel = preset->last_pixel};
-    if (find_set(part, path, training ? o->train_set : o->val_set, training ? "train" : "val",
-                 training ? "--train-set" : "--val-set", err) != 0 ||
+    const struct wanted wanted = {.path = path,
+                                  .name = training ? o->train_set : o->val_set,
+                                  .training = training,
+                                  .alone = training || request->trained != NULL};
+    if (find_set(part, &wanted, err) != 0 ||
         read_set(d, part, request, how, data->bad_allowed, err) != 0 ||
         bad_samples_init(&samples->faults, part->set.count, err) != 0 ||
         ranks_agree(request->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0)
@@ -355,6 +384,12 @@ static int open_parts(struct task_data *ret, const struct task_request *request,
         return 0;
     if (open_part(ret, &d->validation, &ret->validation, request, in->validation, false, err) != 0)
         return -1;
+    if (trains && strcmp(d->training.json, d->validation.json) == 0 &&
+        comm_rank(request->comm) == 0)
+        log_warning("%s: evaluations are made on what is trained on, so their scores say nothing "
+                    "about other pictures; give --validation FILE.json, --val-set or --validation "
+                    "none",
+                    d->validation.json);
     if (trains)
         return detect_labels_agree(&d->training, &d->validation, err);
     return detect_labels_name(ret, &d->validation.set, err) != 0

@@ -146,7 +146,14 @@ static int read_part(struct coco_builder *b, const struct json_text *key, struct
 
 static int read_document(struct coco_builder *b, struct error *err) {
     struct json_text key;
+    enum json_kind kind;
     int more;
+    if (json_stream_kind(&b->stream, &kind, err) != 0)
+        return -1;
+    if (kind == JSON_KIND_ARRAY)
+        return error_set(err, EXIT_CODE_DATA,
+                         "a list, as results of a detector are; expected an object with images, "
+                         "annotations and categories");
     if (json_stream_object(&b->stream, err) != 0)
         return -1;
     while ((more = json_stream_key(&b->stream, &key, err)) == 1)

@@ -1,6 +1,7 @@
 #include "trainer/data/coco/coco_folder.h"
 
 #include "common/file/file_look.h"
+#include "trainer/data/coco/coco_pictures.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,14 +19,14 @@ void coco_folder_done(struct coco_folder *folder) {
     *folder = (struct coco_folder){0};
 }
 
-/* Copies NAME from instances_NAME.json; false for other file names. */
-static bool set_name(const char *file, char *ret, size_t size) {
-    size_t length = strlen(file), prefix = strlen(PREFIX), suffix = strlen(SUFFIX);
-    if (length <= prefix + suffix || strncmp(file, PREFIX, prefix) != 0 ||
-        strcmp(file + length - suffix, SUFFIX) != 0 || length - prefix - suffix >= size)
+/* Copies NAME from PREFIX NAME .json; false for other file names. */
+static bool set_name(const char *file, const char *prefix, char ret[NAME_MAX + 1]) {
+    size_t length = strlen(file), before = strlen(prefix), suffix = strlen(SUFFIX);
+    if (file[0] == '.' || length <= before + suffix || length - before - suffix > NAME_MAX ||
+        strncmp(file, prefix, before) != 0 || strcmp(file + length - suffix, SUFFIX) != 0)
         return false;
-    memcpy(ret, file + prefix, length - prefix - suffix);
-    ret[length - prefix - suffix] = '\0';
+    memcpy(ret, file + before, length - before - suffix);
+    ret[length - before - suffix] = '\0';
     return true;
 }
 
@@ -33,72 +34,160 @@ static int too_long(struct error *err, const char *path) {
     return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", path);
 }
 
-/* Adds the set with annotations FILE in ANNOTATIONS, and pictures in ROOT. */
-static int add_set(struct coco_folder *folder, const char *root, const char *annotations,
-                   const char *file, struct error *err) {
-    struct coco_set *set = &folder->sets[folder->count];
+/* Adds the set NAME with annotations FOLDER/FILE; RET is what was added, NULL if all places are
+ * taken. */
+static int add_set(struct coco_folder *sets, const char *folder, const char *file, const char *name,
+                   struct coco_set **ret, struct error *err) {
+    struct coco_set *set = *ret = NULL;
+    if (sets->count == COCO_SETS_MAX)
+        return 0;
+    set = &sets->sets[sets->count++];
     *set = (struct coco_set){0};
-    if (snprintf(set->json, sizeof(set->json), "%s/%s", annotations, file) >=
-        (int)sizeof(set->json))
-        return too_long(err, annotations);
-    if (set_name(file, set->name, sizeof(set->name))) {
-        if (snprintf(set->pictures, sizeof(set->pictures), "%s/%s", root, set->name) >=
-            (int)sizeof(set->pictures))
-            return too_long(err, root);
-        bool there = false;
-        if (file_look_folder(set->pictures, &there, err) != 0)
-            return -1;
-        if (!there)
-            set->pictures[0] = '\0';
-    } else {
-        snprintf(set->name, sizeof(set->name), "%.*s", NAME_MAX, file);
+    *ret = set;
+    (void)snprintf(set->name, sizeof(set->name), "%s", name);
+    return snprintf(set->json, sizeof(set->json), "%s/%s", folder, file) < (int)sizeof(set->json)
+               ? 0
+               : too_long(err, folder);
+}
+
+static DIR *open_folder(const char *path, struct error *err) {
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        (void)error_set_errno(err, EXIT_CODE_DATA, "%s", path);
+    return dir;
+}
+
+/* The next entry to RET, NULL at the end. */
+static int next_entry(DIR *dir, const char *path, const struct dirent **ret, struct error *err) {
+    errno = 0;
+    *ret = readdir(dir);
+    return *ret != NULL || errno == 0 ? 0 : error_set_errno(err, EXIT_CODE_DATA, "%s", path);
+}
+
+/* Adds the sets PREFIX NAME .json in FOLDER; their pictures are looked for in ROOT. */
+static int add_named(struct coco_folder *sets, const char *folder, const char *prefix,
+                     const char *root, bool loose, struct error *err) {
+    char name[NAME_MAX + 1];
+    const struct dirent *entry = NULL;
+    DIR *dir = open_folder(folder, err);
+    int failed = dir != NULL ? 0 : -1;
+    while (failed == 0 && (failed = next_entry(dir, folder, &entry, err)) == 0 && entry != NULL) {
+        struct coco_set *set = NULL;
+        if (!set_name(entry->d_name, prefix, name))
+            continue;
+        failed = add_set(sets, folder, entry->d_name, name, &set, err);
+        if (failed == 0 && set != NULL)
+            failed = coco_pictures_find(set->pictures, root, name, loose, err);
     }
-    folder->count++;
-    return 0;
+    if (dir != NULL)
+        (void)closedir(dir);
+    return failed;
+}
+
+/* Adds the sets ROOT/NAME/_annotations.coco.json, which lie among their pictures. */
+static int add_beside_pictures(struct coco_folder *sets, const char *root, struct error *err) {
+    char folder[PATH_MAX], json[PATH_MAX];
+    const struct dirent *entry = NULL;
+    DIR *dir = open_folder(root, err);
+    int failed = dir != NULL ? 0 : -1;
+    while (failed == 0 && (failed = next_entry(dir, root, &entry, err)) == 0 && entry != NULL) {
+        struct coco_set *set = NULL;
+        bool there = false;
+        if (entry->d_name[0] == '.')
+            continue;
+        if (snprintf(folder, sizeof(folder), "%s/%s", root, entry->d_name) >= (int)sizeof(folder) ||
+            snprintf(json, sizeof(json), "%s/" COCO_BESIDE_PICTURES, folder) >= (int)sizeof(json)) {
+            failed = too_long(err, root);
+            continue;
+        }
+        failed = file_look(json, NULL, &there, err);
+        if (failed == 0 && there)
+            failed = add_set(sets, folder, COCO_BESIDE_PICTURES, entry->d_name, &set, err);
+        if (failed == 0 && set != NULL)
+            memcpy(set->pictures, folder, sizeof(folder));
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    return failed;
 }
 
 static int compare_sets(const void *a, const void *b) {
     return strcmp(((const struct coco_set *)a)->name, ((const struct coco_set *)b)->name);
 }
 
-static int add_folder(struct coco_folder *folder, const char *path, struct error *err) {
-    char annotations[PATH_MAX], name[NAME_MAX + 1];
+/* The first layout that PATH has decides. */
+static int add_folder(struct coco_folder *sets, const char *path, struct error *err) {
+    char annotations[PATH_MAX];
+    bool there = false;
     if (snprintf(annotations, sizeof(annotations), "%s/annotations", path) >=
         (int)sizeof(annotations))
         return too_long(err, path);
-    DIR *dir = opendir(annotations);
-    if (dir == NULL)
-        return error_set_errno(err, EXIT_CODE_DATA, "%s", annotations);
-    int failed = 0;
-    while (failed == 0) {
-        errno = 0;
-        const struct dirent *entry = readdir(dir);
-        if (entry == NULL && errno != 0)
-            failed = error_set_errno(err, EXIT_CODE_DATA, "%s", annotations);
-        if (entry == NULL)
-            break;
-        if (set_name(entry->d_name, name, sizeof(name)) && folder->count < COCO_SETS_MAX)
-            failed = add_set(folder, path, annotations, entry->d_name, err);
-    }
-    closedir(dir);
-    if (failed == 0 && folder->count == 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: no instances_NAME.json in it", annotations);
-    qsort(folder->sets, folder->count, sizeof(*folder->sets), compare_sets);
-    return failed;
+    if (file_look_folder(annotations, &there, err) != 0)
+        return -1;
+    if (there && add_named(sets, annotations, PREFIX, path, false, err) != 0)
+        return -1;
+    if (there && sets->count == 0 && add_named(sets, annotations, "", path, false, err) != 0)
+        return -1;
+    if (sets->count == 0 && add_beside_pictures(sets, path, err) != 0)
+        return -1;
+    if (sets->count == 0 && add_named(sets, path, PREFIX, path, true, err) != 0)
+        return -1;
+    if (sets->count == 0 && add_named(sets, path, "", path, true, err) != 0)
+        return -1;
+    if (sets->count == 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: no COCO annotations in it; expected annotations/instances_NAME.json "
+                         "with pictures in NAME/ or images/, NAME/" COCO_BESIDE_PICTURES
+                         " among its pictures, or a .json beside images/. Class folders train a "
+                         "network that classifies (--model resnet50)",
+                         path);
+    qsort(sets->sets, sets->count, sizeof(*sets->sets), compare_sets);
+    return 0;
 }
 
-/* For a single JSON file: looks for pictures as if it were in a set's annotations folder. */
-static int add_file(struct coco_folder *folder, const char *path, struct error *err) {
-    char annotations[PATH_MAX], root[PATH_MAX];
+/* Writes the folder that contains PATH to RET. */
+static int parent_of(const char *path, char ret[PATH_MAX], struct error *err) {
+    const char *slash = strrchr(path, '/');
+    int length = slash != NULL ? (int)(slash - path) : 1;
+    if (length >= PATH_MAX)
+        return too_long(err, path);
+    (void)snprintf(ret, PATH_MAX, "%.*s", slash == path ? 1 : length, slash != NULL ? path : ".");
+    return 0;
+}
+
+/* Pictures of a JSON in annotations/ are beside that folder; of another one they are in the folder
+ * that contains it, beside that folder, or loose beside the JSON. */
+static int find_pictures(struct coco_set *set, const char *folder, struct error *err) {
+    char above[PATH_MAX];
+    const char *slash = strrchr(folder, '/');
+    if (strcmp(slash != NULL ? slash + 1 : folder, "annotations") == 0)
+        return parent_of(folder, above, err) == 0
+                   ? coco_pictures_find(set->pictures, above, set->name, false, err)
+                   : -1;
+    if (snprintf(above, sizeof(above), "%s/..", folder) >= (int)sizeof(above))
+        return too_long(err, folder);
+    if (coco_pictures_find(set->pictures, folder, set->name, false, err) != 0 ||
+        (set->pictures[0] == '\0' &&
+         coco_pictures_find(set->pictures, above, set->name, false, err) != 0))
+        return -1;
+    return set->pictures[0] == '\0'
+               ? coco_pictures_find(set->pictures, folder, set->name, true, err)
+               : 0;
+}
+
+static int add_file(struct coco_folder *sets, const char *path, struct error *err) {
+    char folder[PATH_MAX], name[NAME_MAX + 1];
     const char *slash = strrchr(path, '/');
     const char *file = slash != NULL ? slash + 1 : path;
-    int length = slash != NULL ? (int)(slash - path) : 0;
-    snprintf(annotations, sizeof(annotations), "%.*s", length, path);
-    if (slash == NULL)
-        snprintf(annotations, sizeof(annotations), ".");
-    if (snprintf(root, sizeof(root), "%s/..", annotations) >= (int)sizeof(root))
-        return too_long(err, path);
-    return add_set(folder, root, annotations, file, err);
+    struct coco_set *set = NULL;
+    if (!set_name(file, PREFIX, name) && !set_name(file, "", name))
+        (void)snprintf(name, sizeof(name), "%s", file);
+    if (parent_of(path, folder, err) != 0 || add_set(sets, folder, file, name, &set, err) != 0)
+        return -1;
+    if (strcmp(file, COCO_BESIDE_PICTURES) != 0)
+        return find_pictures(set, folder, err);
+    memcpy(set->pictures, folder, sizeof(folder));
+    return 0;
 }
 
 int coco_folder_open(struct coco_folder *ret, const char *path, struct error *err) {
@@ -116,6 +205,10 @@ int coco_folder_open(struct coco_folder *ret, const char *path, struct error *er
     *ret = folder;
     folder = (struct coco_folder){0};
     return 0;
+}
+
+const struct coco_set *coco_folder_only(const struct coco_folder *folder) {
+    return folder->count == 1 ? &folder->sets[0] : NULL;
 }
 
 const struct coco_set *coco_folder_pick(const struct coco_folder *folder, const char *path,

@@ -94,6 +94,24 @@ static void one_class_is_nothing_to_learn(void) {
     CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "/one has one class folder, ant; ");
+    CU_ASSERT_PTR_NULL(strstr(err.text, "COCO"));
+    task_close(&data);
+}
+
+static void a_coco_set_is_recognized(void) {
+    char set[4096];
+    struct task_data data;
+    struct error err = {0};
+    put("objects/images/1.jpg", "x", 1);
+    put("objects/annotations.json", "{}", 2);
+    snprintf(set, sizeof(set), "%s/objects", unit_temp_dir());
+    const char *const words[] = {"--data", set};
+    struct task_request ask = ask_of(words, 2);
+    CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "/objects has one class folder, images; ");
+    ASSERT_CONTAINS(err.text, "/objects/annotations.json looks like COCO annotations, which "
+                              "--model maskrcnn_resnet50_fpn takes");
     task_close(&data);
 }
 
@@ -161,6 +179,7 @@ int main(void) {
         UNIT(a_synthetic_set_is_trained_on_and_a_tenth_is_scored),
         UNIT(what_does_not_fit_is_refused_and_closed),
         UNIT(one_class_is_nothing_to_learn),
+        UNIT(a_coco_set_is_recognized),
         UNIT(validation_may_lack_a_class),
         UNIT(a_trained_model_is_scored_on_its_own_classes),
         UNIT(figures_are_printed_by_name_where_a_task_has_no_words_for_them),

@@ -51,8 +51,10 @@ static void malformed_annotations_are_refused_by_their_id(void) {
         {"\xff\xfe{", "this is UTF-16"},
         {"\x1f\x8b\x08", "this is packed with gzip"},
         {"{\"categories\":[{\"id\":8,\"name\":\"\\u00zz\"}]}", "category 8: \"name\": "},
-        {"[]", "expected an object"},
-        {"", "expected an object"},
+        {"[]", "a list, as results of a detector are; expected an object with images, "},
+        {"", "byte 0: expected an object, but the text ends"},
+        {"{\"images\":[", "byte 11: expected an object, but the text ends"},
+        {"{\"images\":[]", "byte 12: expected , or }, but the text ends"},
         {"{} {}", "expected the end"},
     };
     for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {

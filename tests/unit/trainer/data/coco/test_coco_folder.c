@@ -3,6 +3,7 @@
 #include "common/file/file.h"
 #include "tests/unit/trainer/data/coco/coco_files.h"
 
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,7 +37,7 @@ static void a_json_alone_is_a_set(void) {
     char path[PATH_MAX];
     CU_ASSERT_EQUAL_FATAL(coco_folder_open(&folder, write_text("own.json", "{}"), &err), 0);
     CU_ASSERT_EQUAL_FATAL(folder.count, 1);
-    CU_ASSERT_STRING_EQUAL(folder.sets[0].name, "own.json");
+    CU_ASSERT_STRING_EQUAL(folder.sets[0].name, "own");
     CU_ASSERT_STRING_EQUAL(folder.sets[0].pictures, "");
     make_folder("other/annotations", path);
     make_folder("other/val", path);
@@ -54,10 +55,11 @@ static void a_folder_without_annotations_is_refused(void) {
     make_folder("empty/annotations", path);
     make_folder("empty", path);
     CU_ASSERT_EQUAL(coco_folder_open(&folder, path, &err), -1);
-    ASSERT_CONTAINS(err.text, "no instances_NAME.json");
+    ASSERT_CONTAINS(err.text, "empty: no COCO annotations in it; expected annotations/instances_");
     make_folder("bare", path);
     CU_ASSERT_EQUAL(coco_folder_open(&folder, path, &err), -1);
-    ASSERT_CONTAINS(err.text, "bare/annotations");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "bare: no COCO annotations in it");
     CU_ASSERT_EQUAL(coco_folder_open(&folder, "/nowhere/at/all", &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
 }
@@ -95,6 +97,77 @@ static void a_set_is_picked_by_name_or_by_how_it_begins(void) {
     CU_ASSERT_PTR_NOT_NULL(coco_folder_pick(&alone, json, NULL, "train", "--train-set", &err));
 }
 
+/* FOLDER has COUNT sets, of which the first is NAME with PICTURES, a path below FOLDER. */
+static void expect_sets(const char *folder_name, size_t count, const char *name,
+                        const char *pictures) {
+    cleanup_coco_folder struct coco_folder folder = {0};
+    struct error err = {0};
+    char root[PATH_MAX], wanted[2 * PATH_MAX];
+    snprintf(root, sizeof(root), "%s/%s", unit_temp_dir(), folder_name);
+    snprintf(wanted, sizeof(wanted), "%s%s", root, strcmp(pictures, "/") == 0 ? "" : pictures);
+    CU_ASSERT_EQUAL_FATAL(coco_folder_open(&folder, root, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(folder.count, count);
+    CU_ASSERT_STRING_EQUAL(folder.sets[0].name, name);
+    CU_ASSERT_STRING_EQUAL(folder.sets[0].pictures, pictures[0] != '\0' ? wanted : "");
+    CU_ASSERT_EQUAL(coco_folder_only(&folder) != NULL, count == 1);
+}
+
+static void other_layouts_are_read_too(void) {
+    char path[PATH_MAX];
+    make_folder("shared/annotations", path);
+    make_folder("shared/images", path);
+    (void)write_text("shared/annotations/train.json", "{}");
+    (void)write_text("shared/annotations/val.json", "{}");
+    expect_sets("shared", 2, "train", "/images");
+    make_folder("shared/images/train", path);
+    expect_sets("shared", 2, "train", "/images/train");
+    (void)write_text("shared/annotations/instances_val.json", "{}"); /* then only such count */
+    expect_sets("shared", 1, "val", "/images");
+
+    make_folder("export/train", path);
+    make_folder("export/valid", path);
+    make_folder("export/notes", path);
+    (void)write_text("export/train/_annotations.coco.json", "{}");
+    (void)write_text("export/valid/_annotations.coco.json", "{}");
+    expect_sets("export", 2, "train", "/train");
+
+    make_folder("flat", path);
+    (void)write_text("flat/annotations.json", "{}");
+    (void)write_text("flat/.hidden.json", "{}");
+    expect_sets("flat", 1, "annotations", "");
+    (void)write_text("flat/A.JPG", "");
+    expect_sets("flat", 1, "annotations", "/");
+    make_folder("flat/images", path);
+    expect_sets("flat", 1, "annotations", "/images");
+    (void)write_text("flat/instances_val.json", "{}");
+    make_folder("flat/val", path);
+    expect_sets("flat", 1, "val", "/val");
+}
+
+static void pictures_of_a_json_are_beside_it_or_its_folder(void) {
+    static const char *const rows[][3] = {
+        {"j1/own.json", "j1/images", "/j1/images"},
+        {"j2/instances_a.json", "j2/a", "/j2/a"},
+        {"j3/labels/own.json", "j3/images", "/j3/labels/../images"},
+        {"j4/annotations/own.json", "j4/images", "/j4/images"},
+        {"j5/_annotations.coco.json", "j5/images", "/j5"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cleanup_coco_folder struct coco_folder folder = {0};
+        struct error err = {0};
+        char path[PATH_MAX], parent[64];
+        snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(rows[i][0], '/') - rows[i][0]),
+                 rows[i][0]);
+        make_folder(parent, path);
+        make_folder(rows[i][1], path);
+        const char *json = write_text(rows[i][0], "{}");
+        CU_ASSERT_EQUAL_FATAL(coco_folder_open(&folder, json, &err), 0);
+        snprintf(path, sizeof(path), "%s%s", unit_temp_dir(), rows[i][2]);
+        CU_ASSERT_STRING_EQUAL(folder.sets[0].pictures, path);
+    }
+}
+
 UNIT_SUITE("data.coco_folder", UNIT(a_set_is_picked_by_name_or_by_how_it_begins),
            UNIT(sets_are_found_with_their_pictures), UNIT(a_json_alone_is_a_set),
-           UNIT(a_folder_without_annotations_is_refused))
+           UNIT(a_folder_without_annotations_is_refused), UNIT(other_layouts_are_read_too),
+           UNIT(pictures_of_a_json_are_beside_it_or_its_folder))
