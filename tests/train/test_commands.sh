@@ -122,6 +122,17 @@ echo "eval tells the accuracy of each class"
 # shellcheck disable=SC2086  # a list
 code 0 "$ringtrain" train $common --data "$data" --steps 2 --checkpoint-dir "$work/cc" --model-dir "$work/cm"
 code 0 "$ringtrain" eval --model-dir "$work/cm" --data "$data" --threads 1
+[ ! -e "$work/confused" ] || fail "written without --out"
+code 0 "$ringtrain" eval --model-dir "$work/cm" --data "$data" --threads 1 --out "$work/confused"
+says "confusion matrix: $work/confused/confusion.csv"
+[ "$(awk -F, 'NR > 1 { for (i = 2; i <= NF; i++) n += $i } END { print n }' "$work/confused/confusion.csv")" = \
+    "$(find "$data/val" -type f | wc -l)" ] || fail "not all pictures: $(cat "$work/confused/confusion.csv")"
+printf 'a,b\n' >"$work/confused/confusion.csv"
+code 65 "$ringtrain" eval --model-dir "$work/cm" --data "$data" --threads 1 --out "$work/confused"
+says "--out"
+code 64 "$ringtrain" eval --watch "$work/cc" --data "$data" --threads 1 --out "$work/confused"
+says "--out: with --watch it is for networks that detect"
+code 0 "$ringtrain" eval --model-dir "$work/cm" --data "$data" --threads 1
 [ "$(grep -c ' %  of ' "$work/out")" = "$(find "$data/val" -mindepth 1 -type d | wc -l)" ] || fail "not a line for each class"
 awk '/^eval / { sub(/.*top1=/, ""); top1 = $1; next }
      / %  of / { all += $4; right += $1 / 100 * $4 }

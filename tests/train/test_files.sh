@@ -96,9 +96,13 @@ cp -r "$set" "$work/broken"
 head -c 700 "$set/train/0000001.jpg" >"$work/broken/train/0000001.jpg"
 echo "no picture" >"$work/broken/train/0000002.jpg"
 code 66 "$ringtrain" inspect coco "$work/broken"
-grep -q '2  images with a file that is not a whole JPEG or PNG: 2, 3' "$work/out" ||
+grep -q '2  images with a file that is not a whole JPEG or PNG: 2 (0000001.jpg), 3 (0000002.jpg)' "$work/out" ||
     { cat "$work/out" >&2; fail "damaged pictures were not found"; }
 cp "$work/broken/annotations/instances_train.json" "$work/plain.json"
+mkdir "$work/alone" && cp "$work/plain.json" "$work/alone/objects.json"
+code 66 "$ringtrain" inspect coco "$work/alone"
+grep -q 'objects.json, no folder of pictures: files are not checked; expected objects/, images/objects/ or images/' "$work/out" ||
+    { cat "$work/out" >&2; fail "did not say that pictures are missing"; }
 
 echo "files that are something else are called by their name"
 gzip -c "$truth" >"$work/truth.gz"

@@ -1,3 +1,4 @@
+#include "common/log/log.h"
 #include "common/text/wrap.h"
 #include "trainer/app/command/coco/command_coco.h"
 #include "trainer/app/command/command.h"
@@ -10,6 +11,7 @@
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/run/report.h"
 #include "trainer/app/step/stop_signal.h"
+#include "trainer/app/task/class_confusion.h"
 #include "trainer/app/weights/nan_check.h"
 
 #include <stdio.h>
@@ -44,11 +46,17 @@ static int open_model(struct scoring *s, struct error *err) {
     return trained_load(t, err);
 }
 
-/* Prints what a classification network gets wrong. */
-static int print_classes(const struct scoring *s, struct error *err) {
+/* Prints what a classification network gets wrong, and writes it to --out. */
+static int tell_classes(const struct scoring *s, struct error *err) {
     cleanup_buf struct buf text = {.max = TEXT_MAX};
+    const char *out = s->trained.inputs.out;
     if (s->tally.classes == 0)
         return 0;
+    if (out[0] != '\0' &&
+        class_confusion_write(&s->tally, s->trained.config.class_names, out, err) != 0)
+        return -1;
+    if (out[0] != '\0')
+        log_info("confusion matrix: %s/" CLASS_CONFUSION_FILE, out);
     return class_tally_print(&s->tally, s->trained.config.class_names,
                              &s->trained.data.validation.source, &text, err) != 0
                ? -1
@@ -69,12 +77,15 @@ static int run(struct scoring *s, struct error *err) {
         .table = &s->table,
     };
     buf_init(&s->table, TABLE_MAX);
+    bool first = comm_rank(t->comm) == 0;
     if (t->model->task == MODEL_CLASSIFY) {
+        if (first && t->inputs.out[0] != '\0' &&
+            class_confusion_check(t->inputs.out, t->config.classes, err) != 0)
+            return -1;
         if (class_tally_open(&s->tally, t->config.classes, err) != 0)
             return -1;
         e.tally = &s->tally;
     }
-    bool first = comm_rank(t->comm) == 0;
     if (report_open(&s->report, first ? stdout : NULL, OPTION_LOG_AUTO, t->model, "", err) != 0)
         return -1;
     if (evaluate(&t->net, t->comm, &t->data, &e, &result, err) != 0)
@@ -84,7 +95,7 @@ static int run(struct scoring *s, struct error *err) {
     if (first)
         sample_health_sum_up(&t->data.validation, t->data.bad_allowed);
     /* The metric line must stay the last one. */
-    if ((first && print_classes(s, err) != 0) ||
+    if ((first && tell_classes(s, err) != 0) ||
         report_print(&s->report, buf_text(&s->table), err) != 0 ||
         report_evaluation(&s->report, &(struct report_weights){.epoch = t->config.epochs}, &result,
                           err) != 0)

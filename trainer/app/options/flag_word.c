@@ -5,6 +5,7 @@
 
 #define RANKS "ranks are started by ringmaster (RINGMASTER_HOSTS=HOST:RANKS) or mpirun -np N"
 #define CLASSES "classes are the folders of the data, or its categories"
+#define PICTURES "pictures lie in images/ or NAME/ beside the annotations; see --data"
 #define SGD "the optimizer is SGD; see --momentum, --nesterov and --weight-decay"
 
 static const struct flag_word TABLE[] = {
@@ -88,6 +89,15 @@ static const struct flag_word TABLE[] = {
     {"train-dir", "data", NULL},
     {"train-data", "data", NULL},
     {"train-file", "data", NULL},
+    {"ann-file", "data", NULL},
+    {"annotations", "data", NULL},
+    {"coco", "data", NULL},
+    {"coco-path", "data", NULL},
+    {"images", NULL, PICTURES},
+    {"image-dir", NULL, PICTURES},
+    {"img-dir", NULL, PICTURES},
+    {"img-folder", NULL, PICTURES},
+    {"data-prefix", NULL, PICTURES},
     {"val", "validation", NULL},
     {"val-dir", "validation", NULL},
     {"val-data", "validation", NULL},

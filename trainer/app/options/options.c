@@ -255,6 +255,8 @@ static const struct flag FLAGS[] = {
     TEXT_OF(D, "out", out, NULL, T, "DIR",
             "folder for an evaluation's detections.json and pictures; default $SM_OUTPUT_DATA_DIR, "
             "else /opt/ml/output/data if that exists"),
+    TEXT_OF(C, "out", out, NULL, E, "DIR",
+            "folder for confusion.csv: the pictures of each class by answer"),
     TEXT_OF(D, "out", out, NULL, E, "DIR",
             "folder for detections.json and pictures of predictions beside the ground truth"),
     INT_OF(D, "pictures", pictures, "4", 0, 64, T | E, "N",

@@ -51,13 +51,28 @@ static int print_counts(const struct coco_check *c, const struct coco_index *ind
                       c->polygons, c->runs, bare, c->crowds, c->sizes[0], c->sizes[1], c->sizes[2]);
 }
 
+/* Appends " (NAME)" if the image ID has a file name. */
+static int print_name(const struct coco_index *index, int64_t id, struct buf *out,
+                      struct error *err) {
+    uint32_t image = coco_index_image(index, id);
+    const char *name =
+        image != COCO_NUMBER_NONE ? coco_index_name(index, index->images[image].name) : "";
+    return name[0] == '\0' || (buf_add_text(out, " (", err) == 0 &&
+                               str_add_utf8(out, name, strlen(name), err) == 0 &&
+                               buf_add_text(out, ")", err) == 0)
+               ? 0
+               : -1;
+}
+
 static int print_finding(const struct coco_finding *finding, const struct wording *words,
-                         struct buf *out, struct error *err) {
+                         const struct coco_index *index, struct buf *out, struct error *err) {
     if (buf_printf(out, err, "  %9zu  %s", finding->count, words->what) != 0)
         return -1;
+    const bool images = words->of != NULL && strcmp(words->of, "image") == 0;
     size_t shown = finding->count < COCO_EXAMPLES ? finding->count : COCO_EXAMPLES;
     for (size_t i = 0; words->of != NULL && i < shown; i++)
-        if (buf_printf(out, err, "%s%" PRId64, i == 0 ? ": " : ", ", finding->examples[i]) != 0)
+        if (buf_printf(out, err, "%s%" PRId64, i == 0 ? ": " : ", ", finding->examples[i]) != 0 ||
+            (images && print_name(index, finding->examples[i], out, err) != 0))
             return -1;
     return buf_add_text(out, words->of != NULL && finding->count > shown ? " ...\n" : "\n", err);
 }
@@ -69,7 +84,8 @@ bool coco_check_broken(const struct coco_check *check) {
     return check->missing != NULL;
 }
 
-static int print_findings(const struct coco_check *check, struct buf *out, struct error *err) {
+static int print_findings(const struct coco_check *check, const struct coco_index *index,
+                          struct buf *out, struct error *err) {
     size_t kinds = 0;
     if (check->missing != NULL) {
         kinds++;
@@ -82,7 +98,7 @@ static int print_findings(const struct coco_check *check, struct buf *out, struc
             continue;
         if (kinds++ == 0 && buf_add_text(out, "found:\n", err) != 0)
             return -1;
-        if (print_finding(finding, &WORDS[i], out, err) != 0)
+        if (print_finding(finding, &WORDS[i], index, out, err) != 0)
             return -1;
     }
     return kinds > 0 ? 0 : buf_add_text(out, "found: nothing wrong\n", err);
@@ -100,7 +116,7 @@ static int print_category(const struct coco_check *check, const struct coco_inde
 
 int coco_check_print(const struct coco_check *check, const struct coco_index *index,
                      struct buf *out, struct error *err) {
-    if (print_counts(check, index, out, err) != 0 || print_findings(check, out, err) != 0 ||
+    if (print_counts(check, index, out, err) != 0 || print_findings(check, index, out, err) != 0 ||
         buf_add_text(out, "annotations by category (count, id, name):\n", err) != 0)
         return -1;
     for (size_t c = 0; c < index->category_count; c++)

@@ -10,19 +10,26 @@
 
 enum { TEXT_MAX = 64 * 1024 * 1024 };
 
+static int print_place(const struct coco_set *set, struct buf *out, struct error *err) {
+    if (set->pictures[0] != '\0')
+        return buf_printf(out, err, "%s: %s, pictures in %s\n", set->name, set->json,
+                          set->pictures);
+    return buf_printf(out, err,
+                      "%s: %s, no folder of pictures: files are not checked; expected %s/, "
+                      "images/%s/ or images/\n",
+                      set->name, set->json, set->name, set->name);
+}
+
 static int inspect_set(const struct coco_set *set, bool *ret_broken, struct error *err) {
     cleanup_coco_index struct coco_index index = {0};
     cleanup_coco_check struct coco_check check = {0};
     cleanup_buf struct buf text = {.max = TEXT_MAX};
     const char *pictures = set->pictures[0] != '\0' ? set->pictures : NULL;
     if (coco_load(&index, set->json, NULL, err) != 0 ||
-        coco_check_make(&check, &index, pictures, err) != 0 ||
-        buf_printf(&text, err, "%s: %s, %s%s\n", set->name, set->json,
-                   pictures != NULL ? "pictures in " : "no folder of pictures",
-                   pictures != NULL ? pictures : "") != 0 ||
+        coco_check_make(&check, &index, pictures, err) != 0 || print_place(set, &text, err) != 0 ||
         coco_check_print(&check, &index, &text, err) != 0)
         return -1;
-    *ret_broken |= coco_check_broken(&check);
+    *ret_broken |= pictures == NULL || coco_check_broken(&check);
     return output_text(buf_text(&text), err);
 }
 
@@ -42,8 +49,9 @@ int command_inspect_coco(int argc, char *const *argv, struct error *err) {
 void command_inspect_coco_help(FILE *out) {
     wrap_printf(out,
                 "\nusage: ringtrain inspect coco DIR|FILE.json\n\nCounts a COCO data set "
-                "(DIR/annotations/instances_NAME.json, pictures in DIR/NAME) and tells what is out "
-                "of order: missing and damaged files, repeated ids, degenerate boxes, areas that "
+                "(DIR/annotations/instances_NAME.json, pictures in DIR/NAME or DIR/images) and "
+                "tells what is out of order: missing and damaged files, repeated ids, degenerate "
+                "boxes, areas that "
                 "do not fit. All pictures are decoded. The exit code is %d when files are missing "
                 "or damaged, or ids, lists and sizes are wrong; odd boxes and areas alone, as COCO "
                 "itself has them, leave it at 0.\n",

@@ -71,6 +71,7 @@ static void every_kind_of_trouble_is_found_with_its_id(void) {
     CU_ASSERT(check.empty_images == 2 && check.most == 11 && check.empty_categories == 0);
     CU_ASSERT_EQUAL(coco_check_print(&check, &index, &text, &err), 0);
     ASSERT_CONTAINS(buf_text(&text), "boxes without width or height: 2\n");
+    ASSERT_CONTAINS(buf_text(&text), "images without a file: 4 (none.jpg), 5, 6\n");
     ASSERT_CONTAINS(buf_text(&text), "10 x 10 to 30 x 20");
     ASSERT_CONTAINS(buf_text(&text), "90  dog\n");
 }
