@@ -8,7 +8,10 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -134,11 +137,16 @@ int tfevents_add_picture(struct tfevents *events, int64_t wall, int64_t step,
                : write_value(events->fd, wall, step, &value, err);
 }
 
-/* The metadata that makes TensorBoard show a value by PLUGIN. */
-static int add_plugin(struct buf *value, const char *plugin, struct error *err) {
-    cleanup_buf struct buf data = {.max = AROUND};
-    cleanup_buf struct buf metadata = {.max = AROUND};
+/* The metadata that makes TensorBoard show a value by PLUGIN; CONTENT, the plugin's own, may be
+ * NULL. */
+static int add_plugin(struct buf *value, const char *plugin, const struct buf *content,
+                      struct error *err) {
+    const size_t size = content != NULL ? content->size : 0;
+    cleanup_buf struct buf data = {.max = size + AROUND};
+    cleanup_buf struct buf metadata = {.max = size + AROUND};
     return protobuf_add_text(&data, PLUGIN_NAME, plugin, err) != 0 ||
+                   (content != NULL &&
+                    protobuf_add_message(&data, PLUGIN_CONTENT, content, err) != 0) ||
                    protobuf_add_message(&metadata, METADATA_PLUGIN, &data, err) != 0
                ? -1
                : protobuf_add_message(value, VALUE_METADATA, &metadata, err);
@@ -167,7 +175,51 @@ int tfevents_add_text(struct tfevents *events, int64_t wall, int64_t step, const
     if (size > TFEVENTS_TEXT_MAX)
         return error_set(err, EXIT_CODE_INTERNAL, "%s: a text of %zu bytes is too long", tag, size);
     return protobuf_add_text(&value, VALUE_TAG, tag, err) != 0 ||
-                   add_plugin(&value, "text", err) != 0 || add_string_tensor(&value, text, err) != 0
+                   add_plugin(&value, "text", NULL, err) != 0 ||
+                   add_string_tensor(&value, text, err) != 0
+               ? -1
+               : write_value(events->fd, wall, step, &value, err);
+}
+
+/* Appends TEXT as the kind of value that it looks like. */
+static int add_setting_value(struct buf *value, const char *text, struct error *err) {
+    char *end = NULL;
+    const double number = strtod(text, &end);
+    if (text[0] != '\0' && *end == '\0' && isfinite(number))
+        return protobuf_add_double(value, SETTING_NUMBER, number, err);
+    const bool yes = strcmp(text, "true") == 0;
+    return yes || strcmp(text, "false") == 0 ? protobuf_add_varint(value, SETTING_BOOL, yes, err)
+                                             : protobuf_add_text(value, SETTING_STRING, text, err);
+}
+
+static int add_setting(struct buf *start, const struct tfevents_setting *setting,
+                       struct error *err) {
+    const size_t most = strlen(setting->name) + strlen(setting->text) + AROUND;
+    cleanup_buf struct buf value = {.max = most};
+    cleanup_buf struct buf entry = {.max = most};
+    return add_setting_value(&value, setting->text, err) != 0 ||
+                   protobuf_add_text(&entry, ENTRY_KEY, setting->name, err) != 0 ||
+                   protobuf_add_message(&entry, ENTRY_VALUE, &value, err) != 0
+               ? -1
+               : protobuf_add_message(start, START_SETTING, &entry, err);
+}
+
+int tfevents_add_settings(struct tfevents *events, int64_t wall, int64_t step,
+                          const struct tfevents_setting *settings, size_t count,
+                          struct error *err) {
+    cleanup_buf struct buf start = {.max = TFEVENTS_TEXT_MAX};
+    cleanup_buf struct buf content = {.max = TFEVENTS_TEXT_MAX + AROUND};
+    cleanup_buf struct buf value = {.max = TFEVENTS_TEXT_MAX + 3 * AROUND};
+    if (count > TFEVENTS_SETTINGS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "%zu settings at once; at most %d are allowed",
+                         count, TFEVENTS_SETTINGS_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (add_setting(&start, &settings[i], err) != 0)
+            return -1;
+    return protobuf_add_double(&start, START_TIME, (double)wall / (double)CLOCK_SECOND, err) != 0 ||
+                   protobuf_add_message(&content, HPARAMS_START, &start, err) != 0 ||
+                   protobuf_add_text(&value, VALUE_TAG, HPARAMS_TAG, err) != 0 ||
+                   add_plugin(&value, "hparams", &content, err) != 0
                ? -1
                : write_value(events->fd, wall, step, &value, err);
 }

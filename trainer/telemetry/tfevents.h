@@ -1,4 +1,4 @@
-/* Writer of TensorBoard event files (scalars, pictures, texts), without TensorFlow.
+/* Writer of TensorBoard event files (scalars, pictures, texts, settings), without TensorFlow.
  *
  * A file is a sequence of records: u64 length, masked CRC32C of the length, data, masked CRC32C of
  * the data. The data is an Event message in protobuf's wire format
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum { TFEVENTS_TAG_MAX = 128, TFEVENTS_SCALARS_MAX = 64, TFEVENTS_PICTURE_MAX = 1 << 26 };
-enum { TFEVENTS_TEXT_MAX = 1 << 20 };
+enum { TFEVENTS_TEXT_MAX = 1 << 20, TFEVENTS_SETTINGS_MAX = 128 };
 
 /* Maximum number of bytes of the scalars of one event, each a value of tag and float. */
 enum { TFEVENTS_SCALARS_BYTES_MAX = TFEVENTS_SCALARS_MAX * (TFEVENTS_TAG_MAX + 16) };
@@ -56,6 +56,14 @@ int tfevents_add_picture(struct tfevents *events, int64_t wall, int64_t step,
  * TFEVENTS_TEXT_MAX bytes are an error. */
 int tfevents_add_text(struct tfevents *events, int64_t wall, int64_t step, const char *tag,
                       const char *text, struct error *err);
+/* A setting of the run for TensorBoard's "HParams". */
+struct tfevents_setting {
+    const char *name;
+    const char *text; /* stored as a number, or as a truth value, if it is one */
+};
+/* Adds the settings of the run whose scalars are in the same folder. */
+int tfevents_add_settings(struct tfevents *events, int64_t wall, int64_t step,
+                          const struct tfevents_setting *settings, size_t count, struct error *err);
 void tfevents_done(struct tfevents *events);
 
 #endif

@@ -1,8 +1,10 @@
-/* Numbers of TensorBoard's event files (tfevents.h): field numbers of the messages. */
+/* Numbers of TensorBoard's event files (tfevents.h): field numbers of the messages. Those of the
+ * plugin "hparams" are in tensorboard/plugins/hparams/plugin_data.proto. */
 #ifndef TRAINER_TELEMETRY_TFEVENTS_FORMAT_H
 #define TRAINER_TELEMETRY_TFEVENTS_FORMAT_H
 
 #define EVENTS_NAME "events.out.tfevents."
+#define HPARAMS_TAG "_hparams_/session_start_info"
 
 enum {
     EVENT_WALL_TIME = 1,    /* double, seconds since 1970 */
@@ -20,6 +22,15 @@ enum {
     VALUE_METADATA = 9,  /* SummaryMetadata */
     METADATA_PLUGIN = 1, /* SummaryMetadata.PluginData */
     PLUGIN_NAME = 1,     /* string */
+    PLUGIN_CONTENT = 2,  /* bytes */
+    HPARAMS_START = 3,   /* SessionStartInfo of HParamsPluginData */
+    START_SETTING = 1,   /* an entry of map<string, Value>, repeated */
+    START_TIME = 5,      /* double, seconds since 1970 */
+    ENTRY_KEY = 1,       /* string */
+    ENTRY_VALUE = 2,     /* google.protobuf.Value */
+    SETTING_NUMBER = 2,  /* double */
+    SETTING_STRING = 3,  /* string */
+    SETTING_BOOL = 4,    /* bool */
     TENSOR_TYPE = 1,     /* enum DataType */
     TYPE_STRING = 7,
     TENSOR_SHAPE = 2,     /* TensorShapeProto */

@@ -160,8 +160,12 @@ int options_without_flags(struct options *ret, unsigned command, const struct op
  * which may have been settled since, are left out. */
 int options_differences(struct buf *out, unsigned command, const struct options *o,
                         struct error *err);
-/* Appends the options that change the bits of a training: "lr=0.1 momentum=0.9 ...". */
+/* Appends the options that change the bits of a training: "lr=0.1 momentum=0.9 ..."; OUT is empty.
+ */
 int options_record(struct buf *out, const struct options *o, struct error *err);
+/* Appends in the same form the options that say what is learned, and how large a batch is. OUT is
+ * empty. */
+int options_learning(struct buf *out, const struct options *o, struct error *err);
 /* Appends all flags of COMMAND and their values as a JSON object of texts. */
 int options_json(struct buf *out, unsigned command, const struct options *o, struct error *err);
 /* The same as a Markdown table, without those that have no value. */

@@ -68,14 +68,30 @@ enum setting_kind options_kind(const char *name, size_t size) {
     return SETTING_MACHINE;
 }
 
-int options_record(struct buf *out, const struct options *o, struct error *err) {
+static int add_option(struct buf *out, const char *name, const struct options *o,
+                      struct error *err) {
     size_t count = 0;
     const struct flag *flags = options_flags(&count);
-    for (size_t i = 0; i < sizeof(RECORDED) / sizeof(RECORDED[0]); i++) {
-        if (i > 0 && buf_add_text(out, " ", err) != 0)
+    if (out->size > 0 && buf_add_text(out, " ", err) != 0)
+        return -1;
+    return flags_print_value(out, flags, count, name, o, err);
+}
+
+int options_record(struct buf *out, const struct options *o, struct error *err) {
+    for (size_t i = 0; i < sizeof(RECORDED) / sizeof(RECORDED[0]); i++)
+        if (add_option(out, RECORDED[i].name, o, err) != 0)
             return -1;
-        if (flags_print_value(out, flags, count, RECORDED[i].name, o, err) != 0)
+    return 0;
+}
+
+int options_learning(struct buf *out, const struct options *o, struct error *err) {
+    if (add_option(out, "epochs", o, err) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(APART) / sizeof(APART[0]); i++)
+        if (add_option(out, APART[i].name, o, err) != 0)
             return -1;
-    }
+    for (size_t i = 0; i < sizeof(RECORDED) / sizeof(RECORDED[0]); i++)
+        if (RECORDED[i].kind == SETTING_RECIPE && add_option(out, RECORDED[i].name, o, err) != 0)
+            return -1;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "trainer/telemetry/run_log.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { RECORD_MAX = 256 * 1024 };
@@ -47,15 +48,39 @@ int record_begin(const struct run_setup *setup, const struct run_state *state, s
     return 0;
 }
 
+/* The options that change what is learned, and model and ranks. */
+static int add_settings(const struct run_setup *setup, int64_t step, struct report *report,
+                        struct error *err) {
+    cleanup_buf struct buf text = {.max = RECORD_MAX};
+    struct tfevents_setting list[TFEVENTS_SETTINGS_MAX];
+    char ranks[16], *kept = NULL;
+    size_t count = 0;
+    (void)snprintf(ranks, sizeof(ranks), "%d", comm_size(setup->comm));
+    list[count++] = (struct tfevents_setting){"model", setup->request.model->name};
+    list[count++] = (struct tfevents_setting){"ranks", ranks};
+    if (options_learning(&text, setup->options, err) != 0 || buf_add(&text, "", 1, err) != 0)
+        return -1;
+    for (char *word = strtok_r(text.data, " ", &kept);
+         word != NULL && count < TFEVENTS_SETTINGS_MAX; word = strtok_r(NULL, " ", &kept)) {
+        char *equals = strchr(word, '=');
+        if (equals == NULL)
+            continue;
+        *equals = '\0';
+        list[count++] = (struct tfevents_setting){word, equals + 1};
+    }
+    return report_settings(report, step, list, count, err);
+}
+
 int record_flags(const struct run_setup *setup, int64_t step, struct report *report,
                  struct error *err) {
     cleanup_buf struct buf text = {0};
     buf_init(&text, RECORD_MAX);
     if (!setup->first)
         return 0;
-    return options_table(&text, COMMAND_TRAIN, setup->options, err) != 0
+    return options_table(&text, COMMAND_TRAIN, setup->options, err) != 0 ||
+                   report_text(report, step, "flags", buf_text(&text), err) != 0
                ? -1
-               : report_text(report, step, "flags", buf_text(&text), err);
+               : add_settings(setup, step, report, err);
 }
 
 void record_end(const struct run_setup *setup, const struct run_state *state, enum exit_code code) {

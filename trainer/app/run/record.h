@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 int record_begin(const struct run_setup *setup, const struct run_state *state, struct error *err);
-/* Adds the flags to REPORT's TensorBoard events, at STEP. */
+/* Adds the flags, and as settings those that change what is learned, to REPORT's TensorBoard
+ * events, at STEP. */
 int record_flags(const struct run_setup *setup, int64_t step, struct report *report,
                  struct error *err);
 /* CODE is the exit code of the process. */

@@ -81,6 +81,13 @@ int report_text(struct report *r, int64_t step, const char *tag, const char *tex
                              : 0;
 }
 
+int report_settings(struct report *r, int64_t step, const struct tfevents_setting *settings,
+                    size_t count, struct error *err) {
+    return r->events.fd >= 0
+               ? tfevents_add_settings(&r->events, clock_wall(), step, settings, count, err)
+               : 0;
+}
+
 void report_start(struct report *r) {
     r->stepped_at = clock_now();
     speed_start(&r->speed, r->stepped_at);

@@ -60,6 +60,10 @@ int report_begin(struct report *r, int64_t step, struct error *err);
 int report_text(struct report *r, int64_t step, const char *tag, const char *text,
                 struct error *err);
 
+/* Adds the run's settings to the TensorBoard events, for its table of runs. */
+int report_settings(struct report *r, int64_t step, const struct tfevents_setting *settings,
+                    size_t count, struct error *err);
+
 /* Call when training begins, or continues after something else: starts the clock for the speed. */
 void report_start(struct report *r);
 /* Adds a step: its METRICS (step_outcome), its images over all ranks, and whether it was skipped.

@@ -132,12 +132,14 @@ static int open_all(struct watching *w, struct error *err) {
     struct trained *t = w->trained;
     const char *folder = t->options->watch;
     char events[INPUT_PATH_MAX + sizeof("/watch")] = "";
+    if (trained_check(t, folder, err) != 0)
+        return -1;
     if (t->model->task == MODEL_CLASSIFY && t->options->out != NULL)
         return error_set(err, EXIT_CODE_USAGE,
                          "--out: with --watch it is for networks that detect; eval --model-dir "
                          "writes the confusion matrix of a network that classifies");
-    if (trained_check(t, folder, err) != 0 || trained_open_data(t, NULL, err) != 0 ||
-        trained_artifacts(t, w->artifacts, err) != 0 || trained_open_network(t, err) != 0)
+    if (trained_open_data(t, NULL, err) != 0 || trained_artifacts(t, w->artifacts, err) != 0 ||
+        trained_open_network(t, err) != 0)
         return -1;
     if (t->inputs.events[0] != '\0')
         (void)snprintf(events, sizeof(events), "%s/watch", t->inputs.events);

@@ -82,6 +82,19 @@ static void what_changes_bits_is_recorded(void) {
     }
 }
 
+static void what_is_learned_is_listed_without_the_machine(void) {
+    struct options o;
+    struct error err;
+    cleanup_buf struct buf text = {0};
+    buf_init(&text, 4096);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_TRAIN, "--lr", "0.5", "--epochs", "7", "--batch-size", "3"), 0);
+    CU_ASSERT_EQUAL_FATAL(options_learning(&text, &o, &err), 0);
+    CU_ASSERT_EQUAL(strncmp(buf_text(&text), "epochs=7 accumulate=1 batch-size=3 ", 35), 0);
+    ASSERT_CONTAINS(buf_text(&text), " lr=0.5 lr-batch=256 ");
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "tf32"));
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "bad-samples"));
+}
+
 /* Defaults, recipe, command line: the later one counts. */
 static void a_recipe_lies_between_the_defaults_and_the_command_line(void) {
     struct options o;
@@ -228,4 +241,4 @@ UNIT_SUITE("app.options", UNIT(a_recipe_lies_between_the_defaults_and_the_comman
            UNIT(help_names_every_flag_and_its_value), UNIT(nothing_given_is_a_run_that_makes_sense),
            UNIT(hyperparameters_come_as_flags_with_underscores),
            UNIT(evaluation_refuses_flags_of_training), UNIT(numbers_have_bounds),
-           UNIT(what_changes_bits_is_recorded))
+           UNIT(what_changes_bits_is_recorded), UNIT(what_is_learned_is_listed_without_the_machine))
