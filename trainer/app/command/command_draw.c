@@ -196,7 +196,7 @@ static int draw_all(struct drawing *d, struct error *err) {
                                 targets.count, f->out);
 }
 
-/* Whether all images of detections are in the index. */
+/* Returns true if all images of the detections are in the index. */
 static bool holds_results(const struct drawing *d) {
     for (size_t i = 0; i < d->results.count; i++)
         if (coco_index_image(&d->index, d->results.list[i].image_id) == COCO_NUMBER_NONE)

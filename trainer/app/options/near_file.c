@@ -68,7 +68,7 @@ const char *near_file_words(const char *path, char text[NEAR_FILE_WORDS_MAX]) {
     return text;
 }
 
-/* Whether the word before AT is a flag, as in "--batch-size 64". */
+/* Returns true if the word before AT is a flag, as in "--batch-size 64". */
 static bool follows_flag(const char *error, const char *at) {
     if (at == error || at[-1] != ' ')
         return false;
@@ -78,8 +78,8 @@ static bool follows_flag(const char *error, const char *at) {
     return strncmp(word, "--", 2) == 0 && at[-2] != ':';
 }
 
-/* Whether PATH is what ERROR is about, "PATH: reason": other words of a command line (a number, a
- * choice, the name of a set) occur in messages too. */
+/* Returns true if PATH is what ERROR is about, "PATH: reason": other words of a command line (a
+ * number, a choice, the name of a set) occur in messages too. */
 static bool names(const char *error, const char *path) {
     size_t size = strlen(path);
     for (const char *at = error; (at = strstr(at, path)) != NULL; at++)

@@ -74,7 +74,7 @@ struct wanted {
     bool alone; /* there is no other set: a folder's only one is meant, whatever its name */
 };
 
-/* Whether SET would be taken for the other purpose by its name. */
+/* Returns true if SET is for the other purpose by its name. */
 static bool is_for_other(const struct coco_set *set, const struct wanted *w) {
     const char *other = w->training ? "val" : "train";
     return strncmp(set->name, other, strlen(other)) == 0;

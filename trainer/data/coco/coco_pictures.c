@@ -8,7 +8,7 @@
 
 enum { ENTRIES_MAX = 4096 }; /* looked at for a first picture */
 
-/* Whether one of FOLDER's first entries is a picture by its name. */
+/* Returns true if one of FOLDER's first entries is a picture by its name. */
 static bool holds_pictures(const char *folder) {
     DIR *dir = opendir(folder);
     if (dir == NULL)
