@@ -136,6 +136,9 @@ void supervisor_conclude_refused(struct supervisor *s, const struct error *error
 /* The master is lost and another host takes over (role_state.h): ends everything that runs, at once
  * and without a verdict, and then this role. */
 void supervisor_follow(struct supervisor *s);
+/* For a restarted first host: no host leads the job any more, so that its next role leads it anew.
+ */
+void supervisor_lead_anew(struct supervisor *s);
 /* For a check: returns the port at which this host can be reached from now on, once its interface
  * is known; 0: none. */
 uint16_t supervisor_examine_port(struct supervisor *s);

@@ -51,3 +51,9 @@ void supervisor_follow(struct supervisor *s) {
     process_tree_spare(&s->sweep, event_log_child(&s->event_log), 0);
     process_tree_start(&s->sweep, &s->loop, &s->reaper, 0, give_up, swept, s);
 }
+
+void supervisor_lead_anew(struct supervisor *s) {
+    log_info("no host leads the job any more: this host waits for all others, as at the start");
+    s->role_state->back = false;
+    supervisor_follow(s);
+}

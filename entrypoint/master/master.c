@@ -162,6 +162,7 @@ static void hear_member(void *context, const json_t *message) {
 
 static void member_closed(void *context, const struct error *why) {
     struct member *b = context;
+    b->exited = b->is_pid1 && link_peer_exited(b->link);
     link_free(b->link);
     b->link = NULL;
     master_raise_about(b, EVENT_HOST_GONE, why->text);

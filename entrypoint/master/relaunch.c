@@ -34,12 +34,8 @@ void relaunch_clear(struct master *m) {
 
 /* With failover nothing may run twice: a lost host may have heard this master until a moment ago,
  * and ends by itself. */
-static int64_t rest_of_loss(const struct master *m) {
-    const int64_t all =
-        settings_dead(&m->s.job->settings) + ROLE_STATE_ENDING_SECONDS * CLOCK_SECOND;
-    if (!role_state_is_on(m->s.role_state) || m->lease.last_loss == 0)
-        return 0;
-    return m->lease.last_loss + all - clock_now();
+static int64_t rest_of_fence(const struct master *m) {
+    return role_state_is_on(m->s.role_state) ? m->lease.fence - clock_boot() : 0;
 }
 
 static bool is_late(const struct member *b) {
@@ -49,8 +45,8 @@ static bool is_late(const struct member *b) {
 static void go_on_if_ready(struct master *m) {
     if (m->phase != PHASE_CLEARING || m->relaunch.pause.active)
         return;
-    if (rest_of_loss(m) > 0) {
-        loop_after(&m->s.loop, &m->relaunch.pause, rest_of_loss(m));
+    if (rest_of_fence(m) > 0) {
+        loop_after(&m->s.loop, &m->relaunch.pause, rest_of_fence(m));
         return;
     }
     for (size_t i = 0; i < m->s.job->cluster.count; i++)

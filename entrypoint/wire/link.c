@@ -25,9 +25,26 @@ enum {
     ACKNOWLEDGE_FRAMES_MAX = 64,
 };
 
+/* A reset discards what is still unsent. */
+static void reset_on_close(int fd) {
+    const struct linger at_once = {.l_onoff = 1};
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
+/* Without it the end of the connection would look like the end of this process. */
+static void say_farewell(struct link *l) {
+    if (l->ssl == NULL || !l->open)
+        return;
+    ERR_clear_error();
+    if (l->broken || l->cut || SSL_shutdown(l->ssl) < 0)
+        reset_on_close(l->watch.fd);
+    ERR_clear_error();
+}
+
 void link_destroy(struct link *l) {
     loop_cancel(l->loop, &l->handshake);
     loop_unwatch(l->loop, &l->watch);
+    say_farewell(l);
     SSL_free(l->ssl);
     if (l->watch.fd >= 0)
         (void)close(l->watch.fd);
@@ -84,10 +101,13 @@ static void fail_by_tls(struct link *l, int result) {
     int saved = errno;
     int kind = SSL_get_error(l->ssl, result);
     unsigned long number = ERR_peek_error();
-    if (kind == SSL_ERROR_ZERO_RETURN ||
+    const bool bare =
         (kind == SSL_ERROR_SSL && ERR_GET_REASON(number) == SSL_R_UNEXPECTED_EOF_WHILE_READING) ||
-        (kind == SSL_ERROR_SYSCALL && saved == 0)) {
+        (kind == SSL_ERROR_SYSCALL && saved == 0);
+    l->broken = kind != SSL_ERROR_ZERO_RETURN;
+    if (kind == SSL_ERROR_ZERO_RETURN || bare) {
         ERR_clear_error();
+        l->exited = bare && l->open && !l->cut;
         fail_by_end(l);
     } else if (kind == SSL_ERROR_SSL) {
         struct error why;
@@ -187,7 +207,7 @@ static void put(struct link *l, json_t *message) {
     bool waits = may_write(l);
     if (message == NULL || send_queue_put(&l->out, message, &ignored) != 0) {
         l->cut = true;
-        (void)shutdown(l->watch.fd, SHUT_RDWR);
+        (void)shutdown(l->watch.fd, l->ssl != NULL ? SHUT_RD : SHUT_RDWR); /* no end at the peer */
     }
     json_decref(message);
     if (!link_is_gone(l) && l->open && !waits && !l->held)
@@ -424,6 +444,10 @@ struct net_address link_own_address(const struct link *l) {
 
 int64_t link_peer_version(const struct link *l) {
     return l->ssl != NULL ? tls_peer_version(l->ssl) : FRAME_VERSION;
+}
+
+bool link_peer_exited(const struct link *l) {
+    return l != NULL && l->exited;
 }
 
 size_t link_queued(const struct link *l) {

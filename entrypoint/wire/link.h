@@ -7,6 +7,10 @@
  * has sent until the other acknowledges it (send_queue.h), so that no message is lost or
  * duplicated.
  *
+ * A link with TLS that its owner frees ends with a farewell (close_notify), or with a reset if that
+ * cannot be sent. Only the kernel ends the connection in order and without a farewell: that of a
+ * process that has ended.
+ *
  * The owner is informed by callbacks and finally calls link_free(), also from within a callback. */
 #ifndef ENTRYPOINT_WIRE_LINK_H
 #define ENTRYPOINT_WIRE_LINK_H
@@ -71,6 +75,9 @@ void link_part(struct link *l, json_t *message);
 struct net_address link_own_address(const struct link *l);
 /* Returns which version of the messages the peer of an open link speaks (tls_peer_version). */
 int64_t link_peer_version(const struct link *l);
+/* Links with TLS that have closed: returns true if the peer's process has ended, by the way in
+ * which the connection did. False proves nothing. */
+bool link_peer_exited(const struct link *l);
 /* Returns how many bytes are queued. */
 size_t link_queued(const struct link *l);
 

@@ -36,6 +36,8 @@ struct link {
     bool failed; /* closed() was called */
     bool held;   /* suspended until link_resume() or released */
     bool cut;    /* a message was lost: cannot be resumed */
+    bool broken; /* the connection failed or ended: no farewell can be sent */
+    bool exited; /* see link_peer_exited() */
     bool busy;   /* inside one of its callbacks: link_free waits */
     bool freed;
 };

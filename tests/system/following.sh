@@ -7,6 +7,8 @@
 # for the attempt to begin.
 FOLLOW_MS=15000
 WITHOUT_MS=25000
+# The same where the container of a host was killed.
+KILLED_MS=4000
 
 # Whether another host than the first may be the master; the fewest hosts.
 failover=1

@@ -11,11 +11,50 @@ APART_S=60
 the_first_host_is_killed() {
     begin_work 3 || return
     lost hosts kill 1
-    followed 2 2 || return
+    followed 2 2 "$KILLED_MS" || return
     ended_well 2 3
     check "one attempt at a time" never_two
     check "the new master judges" holds "$(hosts log 2)" 'all 2 ranks ended with 0; attempt 2 of 6'
     check "nothing stays in the folder" equal "$(find "$share/checkpoints" -name '.ringmaster*')" ''
+}
+
+another_host_is_killed() {
+    begin_work 3 || return
+    lost hosts kill 3
+    followed 1 2 "$KILLED_MS" || return
+    ended_well 1 2
+    check "one attempt at a time" never_two
+}
+
+# The end of ringmaster says nothing of its ranks there.
+ringmaster_is_not_the_first_process() {
+    for gone in 1 3; do
+        begin 3 -- sh -c 'train -- sh -c "$1"; exit $?' sh "$works"
+        work_begins 3 || return
+        check "the first host tells" says 1 'not PID 1 of its container on algo-1 and others'
+        lost hosts kill "$gone"
+        leads=$((gone == 1 ? 2 : 1))
+        sleep 8
+        check "the lease is waited for" lacks "$(hosts log "$leads")" 'attempt 2 begins'
+        followed "$leads" 2 || return
+        check "one attempt at a time" never_two
+        ended_well "$leads" $((gone == 1 ? 3 : 2))
+    done
+}
+
+# Its connections are reset, which says nothing of it.
+a_host_is_shut_off_by_resets() {
+    begin_work 3 || return
+    fault_begins
+    nsenter -t "$(hosts pid 3)" -n iptables --wait -A INPUT -i eth0 -p tcp -j REJECT --reject-with tcp-reset
+    check "it is lost" wait_for "$PATIENCE" says 1 'algo-3 is lost' || return
+    check "the lease is waited for" lacks "$(hosts log 1)" 'attempt 2 begins'
+    sleep 8
+    check "the lease is still waited for" lacks "$(hosts log 1)" 'attempt 2 begins'
+    followed 1 2 "$WITHOUT_MS" || return
+    check "one attempt at a time" never_two
+    ended_well 1 2
+    hosts kill 3
 }
 
 # Nothing has begun that another host could go on with: who has joined leaves at once, with failover or without, and
@@ -227,7 +266,8 @@ in_three_parts_nobody_goes_on() {
     check "one attempt at a time" never_two
 }
 
-three='the_first_host_is_killed the_first_host_is_killed_while_hosts_gather the_first_host_of_a_training_is_killed
+three='the_first_host_is_killed another_host_is_killed ringmaster_is_not_the_first_process
+    a_host_is_shut_off_by_resets the_first_host_is_killed_while_hosts_gather the_first_host_of_a_training_is_killed
     the_first_host_is_cut_off the_new_master_tries_again_and_is_stopped
     attempts_that_get_nowhere_end_the_job_under_a_new_master_too
     a_stop_while_hosts_gather of_two_hosts_none_follows of_two_hosts_the_first_goes_on

@@ -112,6 +112,31 @@ int role_state_parse(const json_t *object, size_t places, char run[ATTEMPT_RUN_S
     return 0;
 }
 
+json_t *role_state_exit_json(const struct role_state *s) {
+    return json_pack("[I, I]", (json_int_t)s->saw_exit.place,
+                     (json_int_t)(clock_boot() - s->saw_exit.at));
+}
+
+void role_state_parse_exit(const json_t *join, struct seen_exit *ret) {
+    const json_t *pair = json_object_get(join, "master_exit");
+    const json_t *place = json_array_get(pair, 0);
+    const json_t *ago = json_array_get(pair, 1);
+    const json_int_t since = json_integer_value(ago);
+    *ret = (struct seen_exit){0};
+    if (!json_is_integer(place) || json_integer_value(place) < 0 ||
+        json_integer_value(place) >= CLUSTER_HOSTS_MAX || !json_is_integer(ago) || since < 0 ||
+        since > clock_boot())
+        return;
+    *ret = (struct seen_exit){
+        .seen = true, .place = (size_t)json_integer_value(place), .at = clock_boot() - since};
+}
+
+void role_state_note_exit(struct role_state *s, bool exited) {
+    if (s != NULL)
+        s->saw_exit =
+            (struct seen_exit){.seen = exited, .place = s->master, .at = exited ? clock_boot() : 0};
+}
+
 /* --- following another host ------------------------------------------------------------------- */
 
 bool role_state_may_follow(const struct role_state *s, const struct job *job, const char **why) {

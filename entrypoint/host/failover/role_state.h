@@ -14,7 +14,9 @@
  *   - each has finished that ENDING later;
  *   - a new master begins no earlier than LEASE + ENDING after the last heartbeat that any of its
  *     hosts has answered, and one LEASE later if hosts other than the old master are missing, as
- *     they may have heard it for a LEASE more.
+ *     they may have heard it for a LEASE more;
+ *   - if none is missing, and all of them have seen that PID 1 of the old master's container has
+ *     ended, a second is enough (outcome/fence.h).
  *
  * NULL in place of a role state means that all of this is off. */
 #ifndef ENTRYPOINT_HOST_FAILOVER_ROLE_STATE_H
@@ -33,10 +35,16 @@
 #include <stdint.h>
 
 enum {
-    ROLE_STATE_ENDING_SECONDS = 4,
     ROLE_STATE_REACH_SECONDS = 10, /* for the next host, which may notice a LEASE later */
     ROLE_STATE_SEEK_SECONDS =
         40, /* plus two LEASEs: for the current master, as a new one listens by then */
+};
+
+/* What a host knows of the end of its last master. */
+struct seen_exit {
+    bool seen;    /* PID 1 of the master's container has ended */
+    size_t place; /* the master's */
+    int64_t at;   /* clock_boot() */
 };
 
 struct role_state {
@@ -59,6 +67,7 @@ struct role_state {
     size_t turn;      /* number of the next host to ask */
     unsigned attempt; /* the last attempt in which this host took part; 1 at first */
     int64_t heard;    /* the last heartbeat that was answered, clock_boot() */
+    struct seen_exit saw_exit;
     char run[ATTEMPT_RUN_SIZE];
     struct net_address *addresses; /* owned, by place */
 };
@@ -111,6 +120,10 @@ json_t *role_state_json(const struct role_state *s);
 int role_state_parse(const json_t *object, size_t places, char run[ATTEMPT_RUN_SIZE],
                      struct quorum *ret, int64_t *ret_quiet, struct error *err);
 
+/* Likewise, what it has seen of the end of its last master; nothing if it has not. */
+json_t *role_state_exit_json(const struct role_state *s);
+void role_state_parse_exit(const json_t *join, struct seen_exit *ret);
+
 /* Returns true if this host may follow another one after the loss of its master; else WHY, for
  * people. */
 bool role_state_may_follow(const struct role_state *s, const struct job *job, const char **why);
@@ -127,6 +140,9 @@ int64_t role_state_reach_seconds(const struct role_state *s, const struct settin
 /* Records that the master's link ended with the errno NUMBER; 0 for none, ETIMEDOUT if it was
  * silent. */
 void role_state_note_end(struct role_state *s, int number);
+/* Records that PID 1 of the master's container has ended, or, with a new master, that it has not.
+ */
+void role_state_note_exit(struct role_state *s, bool exited);
 /* Returns true if this host may ask the others to readmit it. */
 bool role_state_may_return(const struct role_state *s, const struct job *job);
 /* In the next role this host asks to be readmitted: all hosts are in the cluster again. */

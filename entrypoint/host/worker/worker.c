@@ -99,6 +99,8 @@ static void lose_master(struct worker *w, const char *why) {
 }
 
 static void take_run(struct worker *w, const json_t *welcome) {
+    w->master_is_pid1 = json_is_true(json_object_get(welcome, "pid1"));
+    role_state_note_exit(w->s.role_state, false);
     if (worker_read_run(welcome, w->run))
         executor_set_run(&w->s.host, w->run);
 }
@@ -240,6 +242,7 @@ static void reach(struct worker *w) {
 /* If the master closed the link before admitting this host, it may have been restarted. */
 static void closed(void *context, const struct error *why) {
     struct worker *w = context;
+    role_state_note_exit(w->s.role_state, w->master_is_pid1 && link_peer_exited(w->link));
     loop_cancel(&w->s.loop, &w->lease);
     drop_link(w);
     if (w->s.judged)
@@ -356,20 +359,13 @@ static void look_at_lease(void *context) {
         master_silent(w);
 }
 
-/* For a restarted first host: the host that led the job when it asked is no longer there. */
-static void lead_anew(struct worker *w) {
-    log_info("no host leads the job any more: this host waits for all others, as at the start");
-    w->s.role_state->back = false;
-    supervisor_follow(&w->s);
-}
-
 static void deadline_passed(void *context) {
     struct worker *w = context;
     struct error err = {0};
     if (role_state_is_again(w->s.role_state) && !w->stopping) {
         find_master_stop(&w->seeking);
         if (w->s.role_state->anew)
-            lead_anew(w);
+            supervisor_lead_anew(&w->s);
         else
             lose_master(w, find_master_why(&w->seeking)->text);
         return;

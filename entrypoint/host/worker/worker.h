@@ -3,9 +3,11 @@
  * It connects to the master, joins with its host information, carries out orders and answers
  * heartbeats, until the master's verdict or the loss of the master.
  *
- *   to the master        join host facts... [fault_code fault_text] [succession [back]],
+ *   to the master        join host facts... [fault_code fault_text] [pid1] [master_exit]
+ *                      [succession [back]],
  *                      alive echo time, stop again, heard, and messages of executor.h
- *   from the master      above address, welcome run, wait run, refuse code text, beat time,
+ *   from the master      above address, welcome run [pid1], wait run [pid1], refuse code text,
+ *                      beat time,
  *                      verdict ..., and orders of executor.h
  *
  * If the connection to the master falls silent, the link continues over a new one (redial.h).

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 void worker_send_join(struct supervisor *s, struct link *link) {
     struct host_info facts;
@@ -28,6 +29,10 @@ void worker_send_join(struct supervisor *s, struct link *link) {
                                   json_integer(supervisor_examine_port(s)));
     if (role_state_knows(s->role_state))
         (void)json_object_set_new(message, "succession", role_state_json(s->role_state));
+    if (getpid() == 1)
+        (void)json_object_set_new(message, "pid1", json_true());
+    if (role_state_is_on(s->role_state) && s->role_state->saw_exit.seen)
+        (void)json_object_set_new(message, "master_exit", role_state_exit_json(s->role_state));
     if (role_state_is_back(s->role_state))
         (void)json_object_set_new(message, "back", json_true());
     if (s->fault.code != 0) {

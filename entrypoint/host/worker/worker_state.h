@@ -28,10 +28,11 @@ struct worker {
     bool dialling;           /* it has begun to connect */
     bool begun;              /* everything that the job needs is here, or a fault */
     bool joined;
-    bool ordered;  /* the job has begun */
-    bool waits;    /* for the next attempt, which readmits this host */
-    bool counted;  /* the master counts on it there: a stop is a stop of the job */
-    bool stopping; /* a stop was requested: the master has to hear of it */
+    bool master_is_pid1; /* of its container: its end is that of all processes there */
+    bool ordered;        /* the job has begun */
+    bool waits;          /* for the next attempt, which readmits this host */
+    bool counted;        /* the master counts on it there: a stop is a stop of the job */
+    bool stopping;       /* a stop was requested: the master has to hear of it */
     char run[ATTEMPT_RUN_SIZE];
 };
 

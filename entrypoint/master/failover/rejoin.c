@@ -102,7 +102,7 @@ void rejoin_meet(struct member *b, struct link *link, const struct net_address *
     link_own(link, m->accept.events, b);
     link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
-    link_send(link, message_with(MESSAGE_STANDBY, json_pack("{s:s}", "run", m->s.host.run)));
+    link_send(link, master_greeting(m, MESSAGE_STANDBY));
     lease_greet(b);
     log_info("%s is back, and waits for the next attempt", member_name(b));
     event_log_put(&m->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", member_name(b)));
@@ -148,7 +148,7 @@ static void take(struct member *b) {
     b->cleared = m->attempt.number;
     m->join.count += !b->joined;
     b->joined = true;
-    link_send(b->link, message_with(MESSAGE_WELCOME, json_pack("{s:s}", "run", m->s.host.run)));
+    link_send(b->link, master_greeting(m, MESSAGE_WELCOME));
     log_info("%s is one of the next attempt's hosts", member_name(b));
 }
 

@@ -4,14 +4,12 @@
 #include "common/log/log.h"
 #include "entrypoint/master/failover/rejoin.h"
 #include "entrypoint/master/members/lease.h"
+#include "entrypoint/outcome/fence.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* Time added to the leases, for others to end what runs and to connect. */
-static const int64_t settle = 2 * CLOCK_SECOND;
 static const int64_t give_up = 25 * CLOCK_SECOND;
-static const int64_t ending = ROLE_STATE_ENDING_SECONDS * CLOCK_SECOND;
 
 static int64_t lease_of(const struct master *m) {
     return settings_dead(&m->s.job->settings);
@@ -26,13 +24,21 @@ static bool is_everybody(const struct master *m, const struct host_set *set) {
 
 /* Returns when nothing can run elsewhere any more. */
 static int64_t due(const struct master *m, const struct host_set *set) {
-    const int64_t lease = lease_of(m);
-    const int64_t alone = m->takeover.heard + lease + ending;
-    const int64_t others = alone + lease;
-    const int64_t settled = m->takeover.opened + lease + settle;
-    if (is_everybody(m, set))
-        return alone;
-    return others > settled ? others : settled;
+    struct fence_master facts = {.lease = lease_of(m),
+                                 .heard = m->takeover.heard,
+                                 .opened = m->takeover.opened,
+                                 .complete = is_everybody(m, set),
+                                 .exited = true};
+    const size_t master = quorum_last(&m->s.role_state->quorum)->master;
+    for (size_t i = 0; i < m->s.job->cluster.count; i++) {
+        const struct member *b = &m->members[i];
+        if (!host_set_has(set, m->s.job->cluster.hosts[i].place))
+            continue;
+        facts.exited = facts.exited && b->saw_exit.seen && b->saw_exit.place == master;
+        if (b->saw_exit.at > facts.ended)
+            facts.ended = b->saw_exit.at;
+    }
+    return fence_of_master(&facts);
 }
 
 /* The quorum is counted over the hosts that follow; hosts that wait take part in the next attempt,
@@ -92,6 +98,7 @@ void takeover_begin(struct master *m) {
     m->join.begun = true;
     m->members[0].joined = true;
     m->join.count = 1;
+    m->members[0].saw_exit = m->s.role_state->saw_exit;
     host_info_gather(m->s.job, &m->s.tools, &m->members[0].facts);
     log_info("this host takes over from the lost master and waits for more than half of the %zu "
              "hosts of attempt %u",
@@ -127,6 +134,7 @@ void takeover_admit(struct member *b, const json_t *message) {
     if (role_state_parse(json_object_get(message, "succession"), m->s.job->cluster.count, run,
                          &quorum, &quiet, NULL) != 0)
         return;
+    role_state_parse_exit(message, &b->saw_exit);
     int64_t heard = clock_boot() - quiet;
     if (heard > m->takeover.heard)
         m->takeover.heard = heard;

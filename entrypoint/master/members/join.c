@@ -9,10 +9,12 @@
 #include "entrypoint/master/members/fetch_wait.h"
 #include "entrypoint/master/members/leader_query.h"
 #include "entrypoint/master/members/lease.h"
+#include "entrypoint/outcome/fence.h"
 #include "entrypoint/wire/message.h"
 #include "entrypoint/wire/tls.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 enum {
     ANNOUNCE_SECONDS = 5,
@@ -98,6 +100,24 @@ static bool gathers(const struct master *m) {
     return m->phase == PHASE_GATHERING;
 }
 
+/* With failover: the loss of a host whose end proves nothing holds up the next attempt. */
+static void tell_of_other_inits(const struct master *m) {
+    size_t first = m->s.job->cluster.count;
+    size_t count = 0;
+    for (size_t i = 0; i < m->s.job->cluster.count; i++) {
+        if (m->members[i].is_pid1)
+            continue;
+        first = count == 0 ? i : first;
+        count++;
+    }
+    if (count == 0 || !role_state_is_on(m->s.role_state))
+        return;
+    log_info("ringmaster is not PID 1 of its container on %s%s: if such a host is killed, the next "
+             "attempt waits %lld s instead of a second",
+             supervisor_host_name(&m->s, first), count > 1 ? " and others" : "",
+             (long long)m->s.job->settings.dead_seconds + FENCE_ENDING_SECONDS);
+}
+
 static void begin_if_complete(struct master *m) {
     if (m->join.count < m->s.job->cluster.count)
         return;
@@ -106,6 +126,7 @@ static void begin_if_complete(struct master *m) {
     leader_query_close(m);
     /* For hosts that connect again all at once after an outage, and for those that come too late.
      */
+    tell_of_other_inits(m);
     size_t most = capacity_guests(&m->s.job->cluster);
     size_t wanted = LISTENER_GUESTS_LEAST + m->s.job->cluster.count;
     listener_set_room(&m->accept.listener, wanted < most ? wanted : most);
@@ -169,6 +190,8 @@ void join_weigh(struct member *b, const json_t *message, struct error *fault) {
     int code = fault_code(message);
     const char *text = NULL;
     (void)json_member_string(message, "join", "fault_text", &text, NULL);
+    b->is_pid1 = json_is_true(json_object_get(message, "pid1"));
+    b->exited = false;
     host_info_gather(b->master->s.job, &b->master->s.tools, &ours);
     bool sound = host_info_parse(message, &b->facts, fault) == 0;
     if (code > 0)
@@ -201,7 +224,7 @@ static void admit(struct member *b, const json_t *message) {
     struct master *m = b->master;
     b->joined = true;
     m->join.count++;
-    link_send(b->link, message_with(MESSAGE_WELCOME, json_pack("{s:s}", "run", m->s.host.run)));
+    link_send(b->link, master_greeting(m, MESSAGE_WELCOME));
     lease_greet(b);
     warn_of_translation(b, message);
     struct error fault = {0};
@@ -326,6 +349,7 @@ int join_begin(struct master *m, struct error *err) {
         return -1;
     m->join.begun = true;
     m->members[0].joined = true;
+    m->members[0].is_pid1 = getpid() == 1;
     m->join.count++;
     host_info_gather(m->s.job, &m->s.tools, &m->members[0].facts);
     if (m->s.fault.code != 0)

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
+#include "entrypoint/outcome/fence.h"
 #include "entrypoint/wire/message.h"
 
 #include <stdio.h>
@@ -71,11 +72,14 @@ static json_t *beat_now(void) {
     return message_with(MESSAGE_BEAT, json_pack("{s:I}", "time", (json_int_t)clock_boot()));
 }
 
-/* Returns true if ranks run, no stop was requested and no answer is missing. */
+/* Returns true if ranks run, no stop was requested and no answer is missing. With failover all is
+ * read at once: the kernel resets the connections of a process that is killed with something
+ * unread, and its end then proves nothing (outcome/fence.h). */
 static bool is_calm(const struct master *m) {
     const struct attempt *a = &m->attempt;
-    return !m->lease.doubts && m->phase == PHASE_RUNNING && attempt_is_seated(a) && !a->failed &&
-           !a->ending && a->stop_asked == 0 && a->report_count == 0;
+    return !role_state_is_on(m->s.role_state) && !m->lease.doubts && m->phase == PHASE_RUNNING &&
+           attempt_is_seated(a) && !a->failed && !a->ending && a->stop_asked == 0 &&
+           a->report_count == 0;
 }
 
 void lease_ask(struct master *m) {
@@ -154,13 +158,16 @@ void lease_greet(struct member *b) {
 }
 
 void lease_lose(struct member *b, const char *why) {
+    struct master *m = b->master;
+    const int64_t fence = fence_of_host(clock_boot(), lease_of(m), b->exited);
     b->lost = true;
-    b->master->lease.last_loss = clock_now();
+    b->exited = false;
+    m->lease.fence = fence > m->lease.fence ? fence : m->lease.fence;
     log_error("%s is lost: %s", member_name(b), why);
-    event_log_put(&b->master->s.event_log, RECORD_HOST_LOST,
+    event_log_put(&m->s.event_log, RECORD_HOST_LOST,
                   json_pack("{s:s, s:o}", "which", member_name(b), "why", record_text(why)));
-    attempt_lose(&b->master->attempt, b->index, clock_boot(), why);
-    watch_own(b->master);
+    attempt_lose(&m->attempt, b->index, clock_boot(), why);
+    watch_own(m);
 }
 
 static void silent(struct member *b) {

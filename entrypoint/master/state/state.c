@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 void master_send(struct master *m, size_t host, json_t *message) {
     (void)json_object_set_new(message, "attempt", json_integer(m->attempt.number));
@@ -55,6 +56,10 @@ void master_raise_about(struct member *b, enum phase_event event, const char *wh
 
 void master_raise_word(struct member *b, enum phase_event event, const json_t *word) {
     b->master->raise(b->master, &(struct raised){.event = event, .member = b, .word = word});
+}
+
+json_t *master_greeting(const struct master *m, enum message kind) {
+    return message_with(kind, json_pack("{s:s, s:b}", "run", m->s.host.run, "pid1", getpid() == 1));
 }
 
 void member_heard(struct member *b) {

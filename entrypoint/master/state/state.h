@@ -56,9 +56,12 @@ struct member {
     bool joined;
     bool lost;       /* to this attempt and to all later ones that do not readmit it */
     bool is_standby; /* it connected while the job runs; its link counts for nothing else */
-    bool uncounted;  /* it was readmitted: does not count before all hosts have accepted the view */
-    bool uploaded;   /* or reported why not */
-    bool informed;   /* it has acknowledged the verdict */
+    bool is_pid1;    /* of its container: its end is that of all processes there */
+    bool exited;     /* and the link has ended by it */
+    struct seen_exit saw_exit; /* what it knows of the end of the master before this one */
+    bool uncounted; /* it was readmitted: does not count before all hosts have accepted the view */
+    bool uploaded;  /* or reported why not */
+    bool informed;  /* it has acknowledged the verdict */
     unsigned cleared; /* the last attempt that it reported to be ready for */
     unsigned begun;   /* the last attempt with a view that it has accepted */
     int64_t last_ack; /* when the last heartbeat that it has answered was sent, clock_boot() */
@@ -160,7 +163,8 @@ struct master {
         struct timer look;
         bool doubts;           /* a second check follows; queued messages are read first */
         struct boot_timer out; /* with failover: then this master may act no longer */
-        int64_t last_loss;     /* when the last host was lost, clock_now(); 0: none was */
+        int64_t fence;         /* with failover: before, something of a lost host may still run,
+                                  clock_boot() */
         int64_t asked; /* when all hosts were asked, for lease_is_sure(), clock_boot(); 0: they were
                           not */
     } lease;
@@ -231,6 +235,9 @@ void master_refuse(struct link *link, int64_t version, const struct error *why);
 void master_raise(struct master *m, enum phase_event event);
 void master_raise_about(struct member *b, enum phase_event event, const char *why);
 void master_raise_word(struct member *b, enum phase_event event, const json_t *word);
+
+/* Returns what a host is told that this master admits or lets wait; KIND says which. */
+json_t *master_greeting(const struct master *m, enum message kind);
 
 /* Records that the member was heard. */
 void member_heard(struct member *b);

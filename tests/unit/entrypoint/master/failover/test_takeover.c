@@ -80,6 +80,8 @@ static json_t *join_of(int64_t ago) {
     json_t *message = frame_new("join");
     role_state.heard = clock_boot() - ago;
     (void)json_object_set_new(message, "succession", role_state_json(&role_state));
+    if (role_state.saw_exit.seen)
+        (void)json_object_set_new(message, "master_exit", role_state_exit_json(&role_state));
     return message;
 }
 
@@ -112,6 +114,69 @@ static void with_all_others_it_begins_a_lease_after_the_last_heartbeat(void) {
     CU_ASSERT_EQUAL(raises, 1);
     CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
     tear_down();
+}
+
+/* Host 1 at place 0 was the master; what SELF and OTHER have seen end is at those places, AGO. */
+static void see(int self, int other, int64_t ago) {
+    set_up(3, 0);
+    role_state.saw_exit = (struct seen_exit){
+        .seen = self >= 0, .place = (size_t)self, .at = clock_boot() - CLOCK_SECOND};
+    takeover_begin(&m);
+    role_state.saw_exit =
+        (struct seen_exit){.seen = other >= 0, .place = (size_t)other, .at = clock_boot() - ago};
+    come(2, 0);
+}
+
+static void a_second_after_all_have_seen_the_master_end_it_begins(void) {
+    see(0, 0, CLOCK_SECOND);
+    CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
+    CU_ASSERT_EQUAL(raises, 1);
+    tear_down();
+    see(0, 0, 400 * CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL(raises, 0);
+    CU_ASSERT_EQUAL(m.takeover.look.deadline, clock_now() + 600 * CLOCK_MILLISECOND);
+    tear_down();
+}
+
+static void what_not_all_have_seen_proves_nothing(void) {
+    const int seen[][2] = {{0, -1}, {-1, 0}, {-1, -1}, {0, 2}, {1, 0}};
+    for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+        see(seen[i][0], seen[i][1], CLOCK_SECOND);
+        CU_ASSERT_EQUAL(raises, 0);
+        CU_ASSERT_EQUAL(m.takeover.look.deadline, clock_now() + 14 * CLOCK_SECOND);
+        tear_down();
+    }
+}
+
+static void what_only_those_who_came_have_seen_does_not_count(void) {
+    set_up(5, 0);
+    role_state.saw_exit = (struct seen_exit){.seen = true, .at = clock_boot() - CLOCK_SECOND};
+    takeover_begin(&m);
+    come(2, 0);
+    come(3, 0);
+    CU_ASSERT_EQUAL(raises, 0);
+    come(4, 0);
+    CU_ASSERT_EQUAL(raised, EVENT_QUORUM_REACHED);
+    tear_down();
+}
+
+static void an_end_that_makes_no_sense_is_none(void) {
+    const char *const bad[] = {"{}",
+                               "{\"master_exit\": 3}",
+                               "{\"master_exit\": [0]}",
+                               "{\"master_exit\": [-1, 5]}",
+                               "{\"master_exit\": [999999, 5]}",
+                               "{\"master_exit\": [0, -5]}",
+                               "{\"master_exit\": [0, \"5\"]}",
+                               "{\"master_exit\": [0, 9223372036854775807]}"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct seen_exit seen = {.seen = true};
+        json_t *join = json_loads(bad[i], 0, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(join);
+        role_state_parse_exit(join, &seen);
+        CU_ASSERT_FALSE(seen.seen);
+        json_decref(join);
+    }
 }
 
 /* 5 s of silence and 4 s to end, or 60 and 4. */
@@ -351,4 +416,8 @@ UNIT_SUITE("master.gather", UNIT(with_all_others_it_begins_a_lease_after_the_las
            UNIT(a_host_that_cannot_take_the_next_view_does_not_count),
            UNIT(those_that_wait_give_no_right), UNIT(what_one_of_them_knows_counts_for_all),
            UNIT(who_may_not_come_hears_why),
-           UNIT(attempts_are_held_against_those_under_the_lost_master))
+           UNIT(attempts_are_held_against_those_under_the_lost_master),
+           UNIT(a_second_after_all_have_seen_the_master_end_it_begins),
+           UNIT(what_not_all_have_seen_proves_nothing),
+           UNIT(what_only_those_who_came_have_seen_does_not_count),
+           UNIT(an_end_that_makes_no_sense_is_none))

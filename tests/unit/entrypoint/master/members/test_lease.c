@@ -145,6 +145,10 @@ static void only_a_calm_master_lets_answers_gather(void) {
     m.lease.beat.fire(m.lease.beat.context);
     CU_ASSERT_EQUAL(m.s.loop.rest, clock_now() + 50 * CLOCK_MILLISECOND);
     m.s.loop.rest = 0;
+    m.s.role_state = &role_state; /* with failover nothing may stay unread */
+    m.lease.beat.fire(m.lease.beat.context);
+    CU_ASSERT_EQUAL(m.s.loop.rest, 0);
+    m.s.role_state = NULL;
     m.phase = PHASE_CLEARING;
     m.lease.beat.fire(m.lease.beat.context);
     m.phase = PHASE_RUNNING;
@@ -323,6 +327,24 @@ static void a_master_is_out_when_the_last_answer_is_too_old(void) {
     close_out();
 }
 
+/* The fence of the host whose end takes the longest counts. */
+static void a_lost_host_has_its_fence(void) {
+    open_out(5);
+    for (int i = 1; i < 5; i++)
+        members[i].last_ack = clock_boot();
+    members[1].exited = true;
+    lease_lose(&members[1], "its process has ended");
+    CU_ASSERT_EQUAL(m.lease.fence, clock_boot() + CLOCK_SECOND);
+    CU_ASSERT_FALSE(members[1].exited);
+    lease_lose(&members[2], "silence");
+    CU_ASSERT_EQUAL(m.lease.fence, clock_boot() + 14 * CLOCK_SECOND);
+    const int64_t fence = m.lease.fence;
+    members[3].exited = true;
+    lease_lose(&members[3], "its process has ended");
+    CU_ASSERT_EQUAL(m.lease.fence, fence);
+    close_out();
+}
+
 static void a_master_that_loses_hosts_is_out_at_once(void) {
     open_out(3);
     members[1].last_ack = members[2].last_ack = clock_boot();
@@ -386,7 +408,7 @@ static void who_has_not_answered_lately_is_asked(void) {
 
 UNIT_SUITE("master.lease", UNIT(a_good_end_is_sure_while_all_hosts_have_answered_lately),
            UNIT(who_has_not_answered_lately_is_asked),
-           UNIT(a_master_is_out_when_the_last_answer_is_too_old),
+           UNIT(a_master_is_out_when_the_last_answer_is_too_old), UNIT(a_lost_host_has_its_fence),
            UNIT(a_master_that_loses_hosts_is_out_at_once),
            UNIT(answers_are_read_before_a_host_is_lost),
            UNIT(a_host_is_silent_for_as_long_as_was_asked_for),

@@ -1,0 +1,40 @@
+/* Fence of a lost host: the time from which on nothing of it can run any more, so that another
+ * attempt, or another master, may begin.
+ *
+ * A silent host ends what runs on it by itself, a lease after the last heartbeat; so does a master
+ * without answers. A host that is the first process of its container (PID 1) takes its ranks along
+ * when it ends, which its peers see at once: the kernel then closes its connections in order,
+ * without TLS's farewell. A process that lives never does that (wire/link.h), and a firewall only
+ * resets.
+ *
+ * Pure. All times are clock_boot() of the host that counts, in ns. */
+#ifndef ENTRYPOINT_OUTCOME_FENCE_H
+#define ENTRYPOINT_OUTCOME_FENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    FENCE_ENDING_SECONDS = 4, /* for a host that has noticed to end what runs on it */
+    /* The kernel closes the files of PID 1 before it kills the other processes of the container. */
+    FENCE_EXIT_SECONDS = 1,
+};
+
+/* Returns the fence of a host that its master lost AT. LEASE is how long a silent host goes on.
+ * EXITED: PID 1 of its container has ended. */
+int64_t fence_of_host(int64_t at, int64_t lease, bool exited);
+
+/* What the hosts of a lost master know that have come to the next one. */
+struct fence_master {
+    int64_t lease;
+    int64_t heard;  /* the last heartbeat of the lost master that any of them has answered */
+    int64_t opened; /* when the next master began to listen */
+    bool complete;  /* they are all hosts of the last view but its master */
+    bool exited;    /* each of them has seen that PID 1 of the master's container has ended */
+    int64_t ended;  /* and the last one did then */
+};
+
+/* Returns the fence of the master and of the hosts that may still follow it. */
+int64_t fence_of_master(const struct fence_master *f);
+
+#endif
