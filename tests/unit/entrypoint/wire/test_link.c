@@ -2,14 +2,12 @@
 
 #include "common/clock.h"
 #include "entrypoint/wire/frame.h"
-#include "entrypoint/wire/link_state.h"
 #include "entrypoint/wire/tls.h"
 #include "tests/support/held_clock.h"
 #include "tests/support/unit.h"
 #include "tests/unit/entrypoint/wire/certificate.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <signal.h>
@@ -28,8 +26,7 @@ struct side {
     enum exit_code code;
     char why[ERROR_TEXT_MAX];
     bool free_when_heard;
-    bool exited; /* the other side's process, by the end of the link */
-    int far;     /* the other end, where that is no link */
+    int far; /* the other end, where that is no link */
 };
 
 static struct loop loop;
@@ -57,7 +54,6 @@ static void closed(void *context, const struct error *why) {
     struct side *s = context;
     s->closed++;
     s->code = why->code;
-    s->exited = link_peer_exited(s->link);
     (void)snprintf(s->why, sizeof(s->why), "%s", why->text);
     link_free(s->link);
     s->link = NULL;
@@ -148,79 +144,6 @@ static void a_link_with_the_key_opens_and_carries_messages(void) {
     part(&a, &b);
     tls_context_free(server);
     tls_context_free(client);
-}
-
-static void connect_pair(int fds[2]) {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(to);
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    CU_ASSERT_EQUAL_FATAL(bind(listener, (struct sockaddr *)&to, size), 0);
-    CU_ASSERT_EQUAL_FATAL(listen(listener, 1), 0);
-    CU_ASSERT_EQUAL_FATAL(getsockname(listener, (struct sockaddr *)&to, &size), 0);
-    fds[1] = socket(AF_INET, SOCK_STREAM, 0);
-    CU_ASSERT_EQUAL_FATAL(connect(fds[1], (struct sockaddr *)&to, size), 0);
-    fds[0] = accept(listener, NULL, NULL);
-    (void)close(listener);
-}
-
-/* Opens links with TLS over TCP, and ends that of B by END. */
-static void end_by(struct side *a, struct side *b, void (*end)(struct side *b)) {
-    struct error err;
-    int fds[2];
-    SSL_CTX *server = context_of(1, 1);
-    SSL_CTX *client = context_of(1, 0);
-    (void)signal(SIGPIPE, SIG_IGN);
-    connect_pair(fds);
-    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
-    a->link = link_new(&loop, fds[0], server, true, &events, a, &err);
-    b->link = link_new(&loop, fds[1], client, false, &events, b, &err);
-    link_send(b->link, line(0, 10));
-    a->wanted = 1;
-    run();
-    CU_ASSERT_EQUAL_FATAL(a->messages, 1);
-    end(b);
-    while (a->closed == 0)
-        run();
-    part(a, b);
-    tls_context_free(server);
-    tls_context_free(client);
-}
-
-static void free_it(struct side *b) {
-    link_free(b->link);
-    b->link = NULL;
-}
-
-/* As the kernel does when a process ends. */
-static void end_the_process(struct side *b) {
-    (void)shutdown(b->link->watch.fd, SHUT_WR);
-}
-
-/* Its queue overflows, so that its owner ends it. */
-static void cut_it(struct side *b) {
-    link_hold(b->link, true);
-    for (int i = 0; i < LINK_QUEUE_MAX / 60000 + 1; i++)
-        link_send(b->link, line(1 + i, 60000));
-    CU_ASSERT(b->link->cut);
-    link_hold(b->link, false);
-}
-
-static void fail_it(struct side *b) {
-    b->link->broken = true;
-    free_it(b);
-}
-
-static void only_the_end_of_a_process_looks_like_it(void) {
-    void (*const ends[])(struct side *) = {free_it, cut_it, fail_it, end_the_process};
-    for (size_t i = 0; i < 4; i++) {
-        struct side a = {0};
-        struct side b = {0};
-        end_by(&a, &b, ends[i]);
-        CU_ASSERT_EQUAL(a.closed, 1);
-        CU_ASSERT_EQUAL(a.code, EXIT_CODE_HOST_LOST);
-        CU_ASSERT_EQUAL(a.exited, ends[i] == end_the_process);
-        CU_ASSERT_FALSE(b.exited);
-    }
 }
 
 static void a_link_with_another_key_closes_as_refused(void) {
@@ -523,7 +446,6 @@ static void a_message_of_another_version_ends_the_link_by_that_name(void) {
 
 UNIT_SUITE("wire.link", UNIT(a_plain_link_carries_messages_both_ways),
            UNIT(a_link_with_the_key_opens_and_carries_messages),
-           UNIT(only_the_end_of_a_process_looks_like_it),
            UNIT(a_link_with_another_key_closes_as_refused),
            UNIT(a_link_may_be_freed_by_its_own_message), UNIT(a_peer_that_does_not_read_is_cut_off),
            UNIT(noise_closes_the_link_with_a_reason),

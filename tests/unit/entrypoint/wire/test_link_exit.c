@@ -1,0 +1,153 @@
+/* How a link ends where a process ends, and where one ends it (link_peer_exited). */
+#include "entrypoint/wire/link.h"
+
+#include "common/clock.h"
+#include "entrypoint/wire/frame.h"
+#include "entrypoint/wire/link_state.h"
+#include "tests/support/unit.h"
+
+#include <netinet/in.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct side {
+    struct link *link;
+    int messages;
+    int closed;
+    enum exit_code code;
+    bool exited; /* the other side's process, by the end of the link */
+};
+
+static struct loop loop;
+static struct timer patience;
+
+static void heard(void *context, const json_t *message) {
+    struct side *s = context;
+    (void)message;
+    s->messages++;
+    loop_end(&loop);
+}
+
+static void closed(void *context, const struct error *why) {
+    struct side *s = context;
+    s->closed++;
+    s->code = why->code;
+    s->exited = link_peer_exited(s->link);
+    link_free(s->link);
+    s->link = NULL;
+    loop_end(&loop);
+}
+
+static const struct link_events events = {.message = heard, .closed = closed};
+
+static void out_of_patience(void *context) {
+    (void)context;
+    CU_FAIL("waited too long");
+    loop_end(&loop);
+}
+
+static void run(void) {
+    struct error err;
+    patience = (struct timer){.fire = out_of_patience};
+    loop_after(&loop, &patience, 60 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    loop_cancel(&loop, &patience);
+}
+
+static json_t *line(int number, size_t size) {
+    static char text[60000];
+    memset(text, 'x', sizeof(text));
+    json_t *message = frame_new("line");
+    (void)json_object_set_new(message, "number", json_integer(number));
+    (void)json_object_set_new(message, "text", json_stringn(text, size));
+    return message;
+}
+
+static SSL_CTX *context_of(unsigned char fill, int is_server) {
+    struct error err;
+    unsigned char key[TLS_KEY_SIZE];
+    memset(key, fill, sizeof(key));
+    return tls_context_new(key, is_server, &err);
+}
+
+static void part(struct side *a, struct side *b) {
+    link_free(a->link);
+    link_free(b->link);
+    loop_done(&loop);
+}
+
+static void connect_pair(int fds[2]) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(to);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    CU_ASSERT_EQUAL_FATAL(bind(listener, (struct sockaddr *)&to, size), 0);
+    CU_ASSERT_EQUAL_FATAL(listen(listener, 1), 0);
+    CU_ASSERT_EQUAL_FATAL(getsockname(listener, (struct sockaddr *)&to, &size), 0);
+    fds[1] = socket(AF_INET, SOCK_STREAM, 0);
+    CU_ASSERT_EQUAL_FATAL(connect(fds[1], (struct sockaddr *)&to, size), 0);
+    fds[0] = accept(listener, NULL, NULL);
+    (void)close(listener);
+}
+
+/* Opens links with TLS over TCP, and ends that of B by END. */
+static void end_by(struct side *a, struct side *b, void (*end)(struct side *b)) {
+    struct error err;
+    int fds[2];
+    SSL_CTX *server = context_of(1, 1);
+    SSL_CTX *client = context_of(1, 0);
+    (void)signal(SIGPIPE, SIG_IGN);
+    connect_pair(fds);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    a->link = link_new(&loop, fds[0], server, true, &events, a, &err);
+    b->link = link_new(&loop, fds[1], client, false, &events, b, &err);
+    link_send(b->link, line(0, 10));
+    run();
+    CU_ASSERT_EQUAL_FATAL(a->messages, 1);
+    end(b);
+    while (a->closed == 0)
+        run();
+    part(a, b);
+    tls_context_free(server);
+    tls_context_free(client);
+}
+
+static void free_it(struct side *b) {
+    link_free(b->link);
+    b->link = NULL;
+}
+
+/* As the kernel does when a process ends. */
+static void end_the_process(struct side *b) {
+    (void)shutdown(b->link->watch.fd, SHUT_WR);
+}
+
+/* Its queue overflows, so that its owner ends it. */
+static void cut_it(struct side *b) {
+    link_hold(b->link, true);
+    for (int i = 0; i < LINK_QUEUE_MAX / 60000 + 1; i++)
+        link_send(b->link, line(1 + i, 60000));
+    CU_ASSERT(b->link->cut);
+    link_hold(b->link, false);
+}
+
+static void fail_it(struct side *b) {
+    b->link->broken = true;
+    free_it(b);
+}
+
+static void only_the_end_of_a_process_looks_like_it(void) {
+    void (*const ends[])(struct side *) = {free_it, cut_it, fail_it, end_the_process};
+    for (size_t i = 0; i < 4; i++) {
+        struct side a = {0};
+        struct side b = {0};
+        end_by(&a, &b, ends[i]);
+        CU_ASSERT_EQUAL(a.closed, 1);
+        CU_ASSERT_EQUAL(a.code, EXIT_CODE_HOST_LOST);
+        CU_ASSERT_EQUAL(a.exited, ends[i] == end_the_process);
+        CU_ASSERT_FALSE(b.exited);
+    }
+}
+
+UNIT_SUITE("wire.link_exit", UNIT(only_the_end_of_a_process_looks_like_it))
