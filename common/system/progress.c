@@ -17,7 +17,8 @@ struct progress_slot {
     _Atomic uint64_t work_ns;
     _Atomic uint64_t data_ns;
     _Atomic uint64_t total;
-    uint64_t reserved[2];
+    _Atomic uint64_t saved_ns;
+    _Atomic uint64_t pause_ns;
 };
 _Static_assert(sizeof(struct progress_slot) == 64, "one cache line");
 
@@ -83,6 +84,13 @@ void progress_total(struct progress *p, uint64_t steps) {
         atomic_store_explicit(&p->slot->total, steps, memory_order_relaxed);
 }
 
+void progress_saved(struct progress *p, uint64_t now_ns, uint64_t pause_ns) {
+    if (p->slot == NULL)
+        return;
+    atomic_fetch_add_explicit(&p->slot->pause_ns, pause_ns, memory_order_relaxed);
+    atomic_store_explicit(&p->slot->saved_ns, now_ns, memory_order_relaxed);
+}
+
 struct progress_state progress_read(const struct progress *p) {
     struct progress_state state = {0};
     if (p->slot == NULL)
@@ -93,5 +101,7 @@ struct progress_state progress_read(const struct progress *p) {
     state.work_ns = atomic_load_explicit(&p->slot->work_ns, memory_order_relaxed);
     state.total = atomic_load_explicit(&p->slot->total, memory_order_relaxed);
     state.data_ns = atomic_load_explicit(&p->slot->data_ns, memory_order_relaxed);
+    state.saved_ns = atomic_load_explicit(&p->slot->saved_ns, memory_order_relaxed);
+    state.pause_ns = atomic_load_explicit(&p->slot->pause_ns, memory_order_relaxed);
     return state;
 }

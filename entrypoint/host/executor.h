@@ -32,6 +32,7 @@
 #include "entrypoint/host/observe/failure_writer.h"
 #include "entrypoint/host/provision/output_upload.h"
 #include "entrypoint/host/rank_launch.h"
+#include "entrypoint/host/ranks/rank_saves.h"
 #include "entrypoint/host/ranks/rank_set.h"
 #include "entrypoint/host/resource_wait.h"
 #include "entrypoint/host/services/services.h"

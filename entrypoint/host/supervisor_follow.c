@@ -32,6 +32,15 @@ static void swept(void *context, size_t left) {
     port_wait_await(&s->port_wait, &s->services, PORT_WAIT_AGAIN_SECONDS, vacant, s);
 }
 
+/* What the next master needs to know of the job's time. */
+static void account(struct supervisor *s) {
+    struct goodput *g = &s->role_state->goodput;
+    int64_t pause = 0;
+    const int64_t saved = rank_saves_last(&s->host.rank_set, &pause);
+    goodput_saved(g, saved, pause);
+    goodput_failed(g, clock_boot(), GOODPUT_HOST);
+}
+
 /* Sets `judged`, so that whatever is still under way in this life has no effect. */
 void supervisor_follow(struct supervisor *s) {
     if (s->judged)
@@ -39,6 +48,7 @@ void supervisor_follow(struct supervisor *s) {
     s->judged = true;
     s->role_state->over = true;
     s->host.quiet = true;
+    account(s);
     mpi_setup_drop(&s->mpi_setup);
     executor_end_attempt(&s->host, 0);
     executor_kill_daemon(&s->host);

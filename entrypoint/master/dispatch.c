@@ -4,6 +4,7 @@
 #include "common/json/json.h"
 #include "common/log/log.h"
 #include "entrypoint/master/accept.h"
+#include "entrypoint/master/accounting.h"
 #include "entrypoint/master/failover/rejoin.h"
 #include "entrypoint/master/failover/shared_dir.h"
 #include "entrypoint/master/failover/takeover.h"
@@ -118,6 +119,7 @@ static void judge(struct master *m) {
         return;
     }
     m->failed = decision.verdict;
+    accounting_failed(m);
     m->relaunch.wait = decision.pause;
     log_error("%s: %s", m->failed.class_name, m->failed.text);
     event_log_put(&m->s.event_log, RECORD_ATTEMPT_OVER,
@@ -145,6 +147,7 @@ static void reset_attempt(struct master *m) {
 }
 
 static void upload(struct master *m) {
+    accounting_end(m);
     reports_close(m);
     end_mpirun(m);
     stop_close(m);
@@ -152,6 +155,7 @@ static void upload(struct master *m) {
 }
 
 static void conclude(struct master *m) {
+    accounting_end(m);
     reports_close(m);
     uploads_close(m);
     telling_begin(m);

@@ -5,6 +5,7 @@
 #include "common/log/log.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/master/accept.h"
+#include "entrypoint/master/accounting.h"
 #include "entrypoint/master/dispatch.h"
 #include "entrypoint/master/failover/rejoin.h"
 #include "entrypoint/master/failover/shared_dir.h"
@@ -143,6 +144,7 @@ static void hear(struct member *b, const json_t *message) {
         metric_matcher_told(&m->s.host.metrics, message);
         break;
     case MESSAGE_ALIVE:
+        accounting_told(b, message);
         lease_alive(b, message);
         stragglers_told(b, message);
         break;
@@ -278,7 +280,7 @@ static int measure(void *state, struct buf *ret, struct error *err) {
         openmetrics_sample(ret, "ringmaster_ranks_started", "of the attempt", "",
                            (double)m->attempt.seated_count, err) != 0)
         return -1;
-    return measure_hosts(m, ret, err);
+    return accounting_measure(m, ret, err) == 0 ? measure_hosts(m, ret, err) : -1;
 }
 
 static const struct role role = {.fetching = fetching,
@@ -350,6 +352,7 @@ int master_run(const struct supervisor_options *options, int *ret_code, struct e
                        .raise = dispatch,
                        .accept = {.listener = {.watch = {.fd = -1}}}};
     int result = -1;
+    goodput_begin(&m.goodput, clock_boot());
     join_init(&m);
     reports_init(&m);
     stop_init(&m);

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
+#include "entrypoint/master/accounting.h"
 #include "entrypoint/master/members/lease.h"
 #include "entrypoint/master/state/odd_wait.h"
 #include "entrypoint/wire/message.h"
@@ -59,6 +60,8 @@ static void deadline_passed(void *context) {
 static void await(struct master *m, int64_t nanoseconds) {
     struct timer *timer = &m->collect.deadline;
     int64_t deadline = clock_now() + nanoseconds;
+    if (!m->attempt.ending)
+        m->collect.began = clock_boot();
     attempt_begin_end(&m->attempt);
     if (!timer->active || timer->deadline > deadline)
         loop_at(&m->s.loop, timer, deadline);
@@ -138,6 +141,7 @@ void reports_seated(struct member *b, const json_t *message) {
     event_log_put(
         &m->s.event_log, RECORD_SEATED,
         json_pack("{s:I, s:f}", "ranks", (json_int_t)m->attempt.ranks, "seconds", seconds));
+    accounting_started(m);
     master_raise(m, EVENT_ALL_STARTED);
 }
 
@@ -275,5 +279,5 @@ void reports_init(struct master *m) {
 void reports_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->collect.deadline);
     loop_cancel(&m->s.loop, &m->collect.end);
-    m->collect.mpirun_ended = 0;
+    m->collect.mpirun_ended = m->collect.began = 0;
 }

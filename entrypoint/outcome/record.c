@@ -59,6 +59,10 @@ static const struct record_row table[RECORD_KINDS] = {
                         "so many that were looked at; unread: for which there was no time; "
                         "never: at the first host, those that matched nowhere; or null",
                         {"counts", "lines", "unread", "never"}},
+    [RECORD_GOODPUT] = {"goodput",
+                        "at the first host: what became of the job's time, in seconds; lost and "
+                        "down are objects of seconds by cause, rank, host, stall and launch",
+                        {"ratio", "useful", "startup", "checkpoints", "lost", "down", "failures"}},
     [RECORD_VERDICT] = {"verdict",
                         "how the job ended; which and rank are of the culprit, where "
                         "there is one",

@@ -16,6 +16,7 @@ int role_state_open(struct role_state *s, struct job *job, struct error *err) {
                                  job->settings.shrink && job->settings.restarts > 0 && c->count > 1,
                              .attempt = 1,
                              .quorum = {.committed = {.number = 1}}};
+    goodput_begin(&s->goodput, clock_boot());
     if (c->count < 2 || (!s->on && !s->returns))
         return 0;
     for (size_t i = 0; i < c->count; i++) {
@@ -66,6 +67,7 @@ bool role_state_settle(struct role_state *s, unsigned number, const json_t *orde
             (void)net_address_parse(text, &s->addresses[place]);
     }
     s->begun = true;
+    goodput_started(&s->goodput, clock_boot());
     return true;
 }
 
@@ -82,6 +84,7 @@ void role_state_take_course(struct role_state *s, const json_t *order) {
     bool good = best >= 0 && fruitless >= 0 && fruitless <= RESTART_FRUITLESS_MAX;
     s->progress = good ? (struct restart_progress){(uint64_t)best, (unsigned)fruitless}
                        : (struct restart_progress){0};
+    (void)goodput_parse(json_object_get(order, "goodput"), clock_boot(), &s->goodput);
 }
 
 void role_state_note_step(struct role_state *s, uint64_t step) {

@@ -26,6 +26,7 @@
 #include "common/net_address.h"
 #include "common/run_id.h"
 #include "entrypoint/job/job.h"
+#include "entrypoint/outcome/goodput.h"
 #include "entrypoint/outcome/quorum.h"
 #include "entrypoint/outcome/restart.h"
 
@@ -54,6 +55,7 @@ struct role_state {
     SSL_CTX *server;
     struct quorum quorum;
     struct restart_progress progress; /* by the last order and what this host has seen since */
+    struct goodput goodput;           /* likewise */
     bool begun;                       /* this host has heard of a committed view */
     bool ending;                      /* the job's end is known here: no further attempt comes */
     bool again;                       /* this is not the first role */
@@ -109,6 +111,7 @@ json_t *role_state_addresses(const struct cluster *c);
 
 /* Returns another member of the order that begins an attempt, owned by the caller. */
 json_t *role_state_course(const struct restart_progress *c);
+/* Reads it from ORDER, and what became of the job's time so far (outcome/goodput.h). */
 void role_state_take_course(struct role_state *s, const json_t *order);
 /* Records the end of an attempt in which this host's ranks reported STEP at most (0: none); what
  * other hosts reported is unknown. */

@@ -61,6 +61,7 @@ void worker_send_fetching(const struct supervisor *s, struct link *link) {
 void worker_answer_beat(const struct supervisor *s, struct link *link, const json_t *beat) {
     json_t *message = message_new(MESSAGE_ALIVE);
     (void)json_object_set(message, "echo", json_object_get(beat, "time"));
+    rank_saves_put(&s->host.rank_set, message);
     (void)json_object_set_new(message, "time", json_integer(clock_boot()));
     json_t *ranks = rank_set_pace(&s->host.rank_set);
     if (ranks != NULL) {

@@ -85,6 +85,7 @@ void takeover_open(struct master *m) {
     m->takeover.opened = clock_boot();
     m->takeover.heard = s->heard;
     m->relaunch.progress = s->progress;
+    m->goodput = s->goodput;
     m->first = UINT_MAX; /* it has offered no view in this role */
     (void)error_set(&lost, EXIT_CODE_HOST_LOST, "the master of attempt %u was lost",
                     quorum_last(&s->quorum)->number);

@@ -26,6 +26,7 @@
 #include "entrypoint/mpi/mpirun_banner.h"
 #include "entrypoint/os/boot_timer.h"
 #include "entrypoint/os/subprocess.h"
+#include "entrypoint/outcome/goodput.h"
 #include "entrypoint/outcome/verdict.h"
 #include "entrypoint/wire/dial.h"
 #include "entrypoint/wire/listener.h"
@@ -132,6 +133,7 @@ struct master {
     int fault_host;
     struct verdict verdict; /* the job's, once it has ended */
     struct verdict failed;  /* of the attempt before, during the cleanup */
+    struct goodput goodput; /* of the whole job */
     struct {
         bool open;
         struct listener listener;
@@ -198,6 +200,7 @@ struct master {
     struct {
         struct timer deadline; /* then the attempt is judged with the reports at hand */
         struct timer end;      /* of the ranks that are left after a failure */
+        int64_t began;         /* when the end of the attempt did, clock_boot(); 0: it has not */
         int64_t mpirun_ended;  /* clock_boot(); 0: it has not */
         bool doubted;          /* a host was silent at the deadline, or this one was paused */
         bool looked;           /* the deadline has passed once without that */

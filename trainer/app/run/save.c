@@ -116,6 +116,7 @@ int save_checkpoint(struct training_run *job, struct error *err) {
         return -1;
     k->saved_step = job->state.step;
     k->since = clock_now();
+    progress_saved(&job->reports.progress, (uint64_t)clock_boot(), (uint64_t)(k->since - begun));
     epoch_times_add(&job->reports.report.epoch, EPOCH_CHECKPOINTS, k->since - begun);
     return 0;
 }
