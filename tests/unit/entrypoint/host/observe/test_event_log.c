@@ -69,9 +69,9 @@ static void a_failed_job_with_a_restart_is_told_event_by_event(void) {
     static const char *const settings[] = {"RINGMASTER_HOSTS=one", "RINGMASTER_HOST=one",
                                            "RINGMASTER_RESTARTS=1", "RINGMASTER_RANK_LOGS=1", NULL};
     static const char *const order[] = {
-        "started",    "launched",      "seated",  "rank_ended", "first_failure",
-        "said",       "attempt_over",  "attempt", "launched",   "seated",
-        "rank_ended", "first_failure", "said",    "metrics",    "verdict"};
+        "started",      "launched", "seated",   "rank_ended", "first_failure", "said",
+        "attempt_over", "attempt",  "launched", "seated",     "rank_ended",    "first_failure",
+        "goodput",      "said",     "metrics",  "verdict"};
     struct stage_host h;
     stage_start(&h, "events", settings,
                 (const char *[]){"--", "sh", "-c", "echo hello; kill -SEGV $$", NULL});
