@@ -100,7 +100,7 @@ static bool gathers(const struct master *m) {
     return m->phase == PHASE_GATHERING;
 }
 
-/* With failover: the loss of a host whose end proves nothing holds up the next attempt. */
+/* With failover: where ringmaster is not PID 1, its end says nothing of the ranks. */
 static void tell_of_other_inits(const struct master *m) {
     size_t first = m->s.job->cluster.count;
     size_t count = 0;
