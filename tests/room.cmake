@@ -74,6 +74,9 @@ if(NOT RINGMASTER_SANITIZE)
     endforeach()
     add_test(NAME venv COMMAND sh ${CMAKE_SOURCE_DIR}/tests/test_venv.sh)
     set_tests_properties(venv PROPERTIES LABELS unit TIMEOUT 300)
+    # The package in sdk/, with SageMaker's SDK from PyPI.
+    add_test(NAME sdk_package COMMAND sh ${CMAKE_SOURCE_DIR}/tests/sdk/run.sh)
+    set_tests_properties(sdk_package PROPERTIES LABELS unit TIMEOUT 900 SKIP_RETURN_CODE 77)
     # What a script of bench/ does with what it starts, without what it measures.
     add_test(NAME bench_gpu_all COMMAND sh ${CMAKE_SOURCE_DIR}/tests/bench/test_gpu_all.sh)
     set_tests_properties(bench_gpu_all PROPERTIES LABELS unit TIMEOUT 300
@@ -304,6 +307,9 @@ if(system_patience LESS 1800)
     set_tests_properties(system_image PROPERTIES TIMEOUT 1800)
 endif()
 set_tests_properties(system_containers system_sdk PROPERTIES DEPENDS system_image)
+if(TEST sdk_package)
+    set_tests_properties(system_source_code PROPERTIES DEPENDS sdk_package)
+endif()
 # What plays S3 is installed once, and who needs it takes no place meanwhile.
 if(TARGET entrypoint_transfer)
     add_test(NAME system_moto COMMAND sh ${CMAKE_SOURCE_DIR}/tests/system/moto_install.sh)

@@ -93,12 +93,14 @@ unsigned job_slots(const struct mpi_options *w, size_t hosts, const char *root) 
     return at_most(slots > 0 ? slots : 1, CLUSTER_SLOTS_MAX);
 }
 
-/* Sets each host's slots: 1 if the program is to run once a host, else the number in
- * RINGMASTER_HOSTS, else job_slots(). */
-static int fill_slots(const struct job_request *r, bool plain, struct cluster *ret,
-                      struct error *err) {
+/* Sets each host's slots: 1 if the program is to run once a host, else PER_HOST if that is not 0,
+ * else the number in RINGMASTER_HOSTS, else job_slots(). */
+static int fill_slots(const struct job_request *r, unsigned per_host, bool plain,
+                      struct cluster *ret, struct error *err) {
     if (r->once_per_host)
         cluster_set_slots(ret, 1);
+    else if (per_host > 0 && !plain)
+        cluster_set_slots(ret, per_host);
     if (plain) {
         cluster_fill_slots(ret, 1);
         return 0;
@@ -141,14 +143,15 @@ static int find_hosts(const struct settings *s, const char *job, char *const *en
 }
 
 /* Keeps the hosts of this host's job and sets their slots; 1 each if that fails. */
-static int choose_hosts(const struct job_request *r, struct hosts *ret, struct error *err) {
+static int choose_hosts(const struct settings *s, const struct job_request *r, struct hosts *ret,
+                        struct error *err) {
     bool plain = false;
     size_t listed = ret->cluster.count;
     int chosen = instance_groups_choose(&r->options, &ret->cluster, &plain, err);
     if (ret->cluster.count < listed)
         (void)snprintf(ret->part, sizeof(ret->part), "%s", ret->cluster.hosts[0].name.text);
     if (chosen == 0)
-        chosen = fill_slots(r, plain, &ret->cluster, err);
+        chosen = fill_slots(r, (unsigned)s->ranks_per_host, plain, &ret->cluster, err);
     if (chosen != 0)
         cluster_fill_slots(&ret->cluster, 1);
     return chosen;
@@ -161,7 +164,7 @@ static int read_hosts(const struct settings *s, const struct job_request *r,
     if (find_hosts(s, job_name(&r->hyperparameters, environment), environment, warnings,
                    &ret->cluster, err) != 0)
         return -1;
-    int chosen = choose_hosts(r, ret, &slots);
+    int chosen = choose_hosts(s, r, ret, &slots);
     if (ports_plan(s->port, cluster_most_slots(&ret->cluster), &ret->ports, err) != 0)
         return -1;
     if (chosen == 0)

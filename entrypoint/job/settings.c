@@ -39,6 +39,8 @@ static const struct row table[] = {
      "variables say"},
     {"RINGMASTER_COUNT", NUMBER, FIELD(count), 0, CLUSTER_HOSTS_MAX, 0, NULL,
      "number of pods of a Kubernetes Indexed Job"},
+    {"RINGMASTER_RANKS_PER_HOST", NUMBER, FIELD(ranks_per_host), 0, CLUSTER_SLOTS_MAX, 0, NULL,
+     "ranks of each host, whatever else says how many; 0: what else says so"},
     {"RINGMASTER_JOB", TEXT, FIELD(job), 0, 0, 0, NULL,
      "name of the job, the same on all hosts (default: the platform's, else ringmaster)"},
     {"RINGMASTER_PORT", NUMBER, FIELD(port), 1024, 65535, 7070, NULL,

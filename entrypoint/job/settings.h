@@ -46,8 +46,9 @@ struct settings {
     const char *sharded;     /* channels with objects that hosts share, a,b */
     const char *checkpoints; /* this and the next: see upload_targets.h */
     const char *output;
-    const char *base_dir; /* SAGEMAKER_BASE_DIR, default /opt/ml */
-    int64_t count;        /* for the table of platforms; 0: not set */
+    const char *base_dir;   /* SAGEMAKER_BASE_DIR, default /opt/ml */
+    int64_t count;          /* for the table of platforms; 0: not set */
+    int64_t ranks_per_host; /* 0: not set */
     int64_t port;
     int64_t stop_seconds; /* 0: not set, see settings_stop_seconds */
     int64_t ready_seconds;
