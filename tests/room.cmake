@@ -267,7 +267,7 @@ endif()
 # Whole jobs on hosts of this machine. Most mostly wait, and measure beside what they time how late the
 # machine is: they run beside each other, and beside those that only compute and time nothing.
 set(system_alone cuda_image first_failure fork_bomb hosts names_openmpi5 outage sdk)
-set(system_computing contents faults_ringtrain foreign maskrcnn_example quickstart straggler
+set(system_computing contents faults_ringtrain foreign guests maskrcnn_example quickstart straggler
     strangers)
 # The longest first, and what others wait for: the image, and the build that two examples share one
 # after the other. The image takes minutes where nothing of it is there, most of them an installer's.
