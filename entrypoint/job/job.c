@@ -128,6 +128,16 @@ static int check_failover(const struct settings *s, const struct cluster *c, str
     return 0;
 }
 
+/* TF_CONFIG names hosts (host/ranks/tf_environment.h). */
+static int check_tf_config(const struct settings *s, const struct cluster *c, struct error *err) {
+    if (!s->tf_config || !c->counted)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "RINGMASTER_TF_CONFIG=1 needs the names of all hosts, which %s does not list; "
+                     "list them in RINGMASTER_HOSTS",
+                     c->described_by);
+}
+
 static const char *job_name(const struct hyperparameters *h, char *const *environment) {
     const char *name = env_get(environment, "TRAINING_JOB_NAME");
     return name != NULL && name[0] != '\0' ? name : hyperparameters_get(h, "sagemaker_job_name");
@@ -168,7 +178,8 @@ static int read_hosts(const struct settings *s, const struct job_request *r,
     if (ports_plan(s->port, cluster_most_slots(&ret->cluster), &ret->ports, err) != 0)
         return -1;
     if (chosen == 0)
-        return check_failover(s, &ret->cluster, err);
+        return check_failover(s, &ret->cluster, err) != 0 ? -1
+                                                          : check_tf_config(s, &ret->cluster, err);
     *err = slots;
     return -1;
 }

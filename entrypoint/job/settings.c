@@ -98,6 +98,8 @@ static const struct row table[] = {
     {"RINGMASTER_EFA", EFA, FIELD(efa), 0, 0, 0, NULL,
      "variables for an Elastic Fabric Adapter: auto, what it needs; toolkit: NCCL_PROTO=simple and "
      "RDMAV_FORK_SAFE=1, too, on the instance types for which SageMaker's toolkit sets them"},
+    {"RINGMASTER_TF_CONFIG", SWITCH, FIELD(tf_config), 0, 0, 0, NULL,
+     "1: every rank gets a TF_CONFIG that makes it a worker of TensorFlow's"},
     {"RINGMASTER_LOGS", LOGS, FIELD(logs), 0, 0, 0, NULL,
      "host: each host prints the lines of its own ranks; master: the first host prints all"},
     {"RINGMASTER_LOG", FORM, FIELD(form), 0, 0, 0, NULL,

@@ -67,6 +67,7 @@ struct settings {
     bool shrink;
     bool failover; /* the loss of the first host is survived, too */
     bool require_key;
+    bool tf_config; /* host/ranks/tf_environment.h */
     bool debug;
     bool events;          /* in output/data (observe/event_log.h) */
     int64_t metrics;      /* interval in seconds; 0: none */

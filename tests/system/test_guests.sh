@@ -47,7 +47,11 @@ lightning() {
     in_venv guests $torch && runs with_lightning.py 2 2 &&
         check "it knows torchrun" holds "$(hosts log 1)" 'environment TorchElasticEnvironment'
 }
-lightning_without_mpi4py() {
+lightning_without_tensorflow() {
+    in_venv guests-tensorflow tensorflow-cpu && variables="-e RINGMASTER_TF_CONFIG=1" && runs with_tensorflow.py
+    variables=
+}
+mpi4py() {
     in_venv guests $torch && runs with_lightning.py 2 2 without &&
         check "it knows torchrun" holds "$(hosts log 1)" 'environment TorchElasticEnvironment'
 }
@@ -56,6 +60,10 @@ deepspeed() {
     variables=
 }
 composer() { in_venv guests-composer mosaicml && runs with_composer.py; }
+tensorflow() {
+    in_venv guests-tensorflow tensorflow-cpu && variables="-e RINGMASTER_TF_CONFIG=1" && runs with_tensorflow.py
+    variables=
+}
 mpi4py() {
     command -v mpirun >/dev/null || { skip_case "no mpirun"; return; }
     in_venv guests $torch || return
@@ -64,6 +72,7 @@ mpi4py() {
     LAUNCHER=$launcher
 }
 
-CASES=${CASES:-fsdp accelerate transformers_trainer lightning lightning_without_mpi4py deepspeed composer mpi4py}
+CASES=${CASES:-fsdp accelerate transformers_trainer lightning lightning_without_mpi4py deepspeed composer tensorflow
+    mpi4py}
 run_cases
 finish

@@ -2,6 +2,7 @@
 
 #include "common/run_id.h"
 #include "common/str.h"
+#include "entrypoint/host/ranks/tf_environment.h"
 #include "entrypoint/job/machine/efa.h"
 #include "entrypoint/job/sm_variables.h"
 #include "entrypoint/mpi/custom_options.h"
@@ -115,7 +116,7 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
     if (efa_add("", job->cluster.instance_type, job->settings.efa == SETTINGS_EFA_TOOLKIT, ret,
                 err) != 0)
         return -1;
-    if (sm_variables_add(job, ret, err) != 0)
+    if (sm_variables_add(job, ret, err) != 0 || tf_environment_add_workers(job, ret, err) != 0)
         return -1;
     return job->mpi_options.options != NULL ? add_custom(job->mpi_options.options, ret, err) : 0;
 }

@@ -13,7 +13,8 @@
  * ROLE_WORLD_SIZE, TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT, TORCHELASTIC_MAX_RESTARTS, and
  * where the container does not set it TORCH_NCCL_ASYNC_ERROR_HANDLING=1. As no agent keeps a store,
  * TORCHELASTIC_USE_AGENT_STORE is False: rank 0 keeps it. The shim adds TORCHELASTIC_ERROR_FILE
- * (outcome/error_file.h) and what JAX finds (jax_environment.h).
+ * (outcome/error_file.h) and what JAX finds (jax_environment.h) and TensorFlow on request
+ * (tf_environment.h).
  *
  * SM_* follow the SageMaker training toolkit: strings as they are, the rest JSON with sorted keys,
  * no blanks, ASCII. Lists of hosts leave out those that are gone; SM_RESOURCE_CONFIG stays what the

@@ -10,6 +10,7 @@
 #include "entrypoint/host/ranks/jax_environment.h"
 #include "entrypoint/host/ranks/launch_spec.h"
 #include "entrypoint/host/ranks/shim.h"
+#include "entrypoint/host/ranks/tf_environment.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/job/machine/nic_environment.h"
 #include "entrypoint/job/user_program.h"
@@ -117,7 +118,8 @@ static int build_environment(struct shim *s, const json_t *start, struct argv *r
         return error_set(err, EXIT_CODE_INTERNAL, "the supervisor's start lacks its members");
     if (environment_add_rank(ret, s->environment, master, (unsigned)port, err) != 0 ||
         jax_environment_add(&s->place, master, (unsigned)coordinator_port,
-                            accelerators_gpus("/dev"), ret, err) != 0)
+                            accelerators_gpus("/dev"), ret, err) != 0 ||
+        tf_environment_add_rank(&s->place, ret, err) != 0)
         return -1;
     if (interface != NULL && nic_environment_add(interface, "", ret, err) != 0)
         return -1;

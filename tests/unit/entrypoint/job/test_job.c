@@ -443,25 +443,27 @@ static void once_per_host_is_one_slot_each(void) {
 
 /* Whatever the list and the hyperparameters say. */
 static void ranks_per_host_are_those_of_the_setting(void) {
-    static const char *const words[] = {"--once-per-host", "--", "sleep", NULL};
-    static char hosts[] = "RINGMASTER_HOSTS=a:8,b";
-    static char host[] = "RINGMASTER_HOST=b";
-    static char ranks[] = "RINGMASTER_RANKS_PER_HOST=3";
-    static char many[] = "RINGMASTER_RANKS_PER_HOST=257";
-    char *environment[] = {base, path_variable, hosts, host, ranks, NULL};
+    static char variables[][32] = {"RINGMASTER_HOSTS=a:8,b", "RINGMASTER_HOST=b",
+                                   "RINGMASTER_RANKS_PER_HOST=3"};
+    char *environment[] = {base, path_variable, variables[0], variables[1], variables[2], NULL};
     struct job job;
-    struct error err = {0};
     use_base("ranks");
     write_config("hyperparameters.json", "{\"sagemaker_mpi_num_of_processes_per_host\":\"4\"}");
-    CU_ASSERT_EQUAL(job_read(words + 1, environment, &job, &err), 0);
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, NULL), 0);
     CU_ASSERT_EQUAL(cluster_ranks(&job.cluster), 6);
     job_done(&job);
-    CU_ASSERT_EQUAL(job_read(words, environment, &job, &err), 0);
-    CU_ASSERT_EQUAL(cluster_ranks(&job.cluster), 2);
-    job_done(&job);
-    environment[4] = many;
-    CU_ASSERT_EQUAL(job_read(words + 1, environment, &job, &err), -1);
-    ASSERT_CONTAINS(err.text, "RINGMASTER_RANKS_PER_HOST");
+}
+
+static void tf_config_needs_the_names_of_hosts(void) {
+    static char variables[][32] = {"PET_NNODES=2", "PET_NODE_RANK=1", "PET_MASTER_ADDR=10.0.0.1",
+                                   "RINGMASTER_TF_CONFIG=1"};
+    char *environment[] = {base,         path_variable, variables[0], variables[1],
+                           variables[2], variables[3],  NULL};
+    struct job job;
+    struct error err = {0};
+    use_base("tf");
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, &err), -1);
+    ASSERT_CONTAINS(err.text, "RINGMASTER_TF_CONFIG=1 needs the names of all hosts");
     job_done(&job);
 }
 
@@ -492,4 +494,5 @@ UNIT_SUITE("job.job", UNIT(a_sagemaker_job_is_read_whole),
            UNIT(a_host_outside_the_distribution_runs_one_process),
            UNIT(a_job_that_is_a_part_is_called_by_its_first_host),
            UNIT(once_per_host_is_one_slot_each), UNIT(ranks_per_host_are_those_of_the_setting),
-           UNIT(a_wrong_cluster_leaves_nothing), UNIT(the_trainer_beside_this_program_comes_first))
+           UNIT(tf_config_needs_the_names_of_hosts), UNIT(a_wrong_cluster_leaves_nothing),
+           UNIT(the_trainer_beside_this_program_comes_first))
