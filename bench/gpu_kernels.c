@@ -224,13 +224,13 @@ static cudaError_t run_normalize(const struct gpu *g, const struct kernel_run *j
 
 static cudaError_t update(const struct gpu *g, const struct kernel_run *job,
                           struct backend_gradients gradients) {
-    struct sgd_args args = {.weights = g->buffers[0],
-                            .momentum = g->buffers[1],
-                            .gradients = gradients,
-                            .narrow = g->buffers[3],
-                            .narrow_type = DTYPE_F16,
-                            .count = (size_t)job->channels};
-    return launch_sgd(g->stream, g->control, &args);
+    struct optimizer_args args = {.weights = g->buffers[0],
+                                  .state.momentum = g->buffers[1],
+                                  .gradients = gradients,
+                                  .narrow = g->buffers[3],
+                                  .narrow_type = DTYPE_F16,
+                                  .count = (size_t)job->channels};
+    return launch_optimizer(g->stream, g->control, &args);
 }
 
 static cudaError_t run_update(const struct gpu *g, const struct kernel_run *job) {

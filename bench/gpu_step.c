@@ -97,7 +97,7 @@ static int prepare(struct bench *b, struct error *err) {
                                 .one_stream = b->one_stream};
     struct host_stepper_options how = {
         .accumulate = 1,
-        .sgd = {.momentum = 0.9F, .weight_decay = 1e-4F, .nesterov = 1},
+        .optimizer = {.momentum = 0.9F, .weight_decay = 1e-4F, .nesterov = 1},
         .decay_all = true};
     int64_t start = clock_now();
     if (comm_self_open(&b->comm, err) != 0 || cuda_open(&b->backend, &options, err) != 0 ||

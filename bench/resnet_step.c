@@ -13,7 +13,7 @@
 #include "trainer/graph/program/program.h"
 #include "trainer/graph/rules/op_table.h"
 #include "trainer/models/resnet.h"
-#include "trainer/optim/sgd.h"
+#include "trainer/optim/optimizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,13 +87,14 @@ static int prepare(struct bench *b, const char *model, enum dtype dtype, struct 
 
 static int run_step(struct bench *b, const struct program_hooks *hooks, double *ret_parts,
                     struct error *err) {
-    static const struct sgd_step sgd = {
+    static const struct optimizer_step sgd = {
         .rate = 0.01F, .momentum = 0.9F, .weight_decay = 1e-4F, .scale = 1, .nesterov = 1};
     if (program_run(&b->program, hooks, err) != 0)
         return -1;
     double start = profile_now(b);
-    sgd_apply(&sgd, b->store.arena[STORE_PARAMETERS], b->store.arena[STORE_MOMENTUM],
-              b->store.arena[STORE_GRADIENTS], b->store.count[STORE_PARAMETERS]);
+    optimizer_apply(&sgd, b->store.arena[STORE_PARAMETERS],
+                    (struct optimizer_state){.momentum = b->store.arena[STORE_MOMENTUM]},
+                    b->store.arena[STORE_GRADIENTS], b->store.count[STORE_PARAMETERS]);
     double middle = profile_now(b);
     if (program_refresh(&b->program, err) != 0)
         return -1;

@@ -76,7 +76,7 @@ room(trainer/checkpoint USES common/*)
 room(trainer/telemetry USES common/* LINKS m)
 
 # The trainer's program, from the ground up.
-room(trainer/app/options USES common/* trainer/graph trainer/math
+room(trainer/app/options USES common/* trainer/graph trainer/math trainer/optim
     trainer/graph/fuse trainer/models
     trainer/data/codec trainer/data/format trainer/data/dataset)
 room(trainer/app/device

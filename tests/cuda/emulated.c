@@ -302,45 +302,49 @@ static int add(struct backend *backend, const struct backend_sum *sum, struct er
 }
 
 static int run_narrow(struct backend *backend, const struct streams_call *call, struct error *err) {
-    return cuda_queue_narrow(backend, &call->sgd.narrow, err);
+    return cuda_queue_narrow(backend, &call->update.narrow, err);
 }
 
 static int narrow(struct backend *backend, const struct half_copy *copy, struct error *err) {
     return enqueue((struct emulated *)backend,
-                   &(struct streams_call){.run = run_narrow, .sgd = {.narrow = *copy}}, err);
+                   &(struct streams_call){.run = run_narrow, .update = {.narrow = *copy}}, err);
 }
 
-static int set_sgd(struct backend *backend, const struct sgd_rule *rule, struct error *err) {
+static int set_optimizer(struct backend *backend, const struct optimizer_rule *rule,
+                         struct error *err) {
     return copy(backend, &((struct cuda *)backend)->control->rule, rule, sizeof(*rule), err);
 }
 
-static int run_sgd(struct backend *backend, const struct streams_call *call, struct error *err) {
-    return cuda_queue_sgd(backend, &call->sgd, err);
+static int run_optimizer(struct backend *backend, const struct streams_call *call,
+                         struct error *err) {
+    return cuda_queue_optimizer(backend, &call->update, err);
 }
 
-static int sgd(struct backend *backend, const struct backend_sgd *update, struct error *err) {
+static int update_weights(struct backend *backend, const struct backend_update *update,
+                          struct error *err) {
     return enqueue((struct emulated *)backend,
-                   &(struct streams_call){.run = run_sgd, .sgd = *update}, err);
+                   &(struct streams_call){.run = run_optimizer, .update = *update}, err);
 }
 
-static int sgd_state(struct backend *backend, struct backend_sgd_state *ret, struct error *err) {
+static int optimizer_state(struct backend *backend, struct backend_optimizer_state *ret,
+                           struct error *err) {
     return copy(backend, ret, &((struct cuda *)backend)->control->state, sizeof(*ret), err);
 }
 
-static int set_sgd_state(struct backend *backend, const struct backend_sgd_state *state,
-                         struct error *err) {
+static int set_optimizer_state(struct backend *backend, const struct backend_optimizer_state *state,
+                               struct error *err) {
     return copy_now(backend, &((struct cuda *)backend)->control->state, state, sizeof(*state), err);
 }
 
 static int run_squares(struct backend *backend, const struct streams_call *call,
                        struct error *err) {
-    return cuda_queue_squares(backend, &call->sgd, err);
+    return cuda_queue_squares(backend, &call->update, err);
 }
 
-static int squares(struct backend *backend, const struct backend_sgd *update, double *ret,
+static int squares(struct backend *backend, const struct backend_update *update, double *ret,
                    struct error *err) {
     if (enqueue((struct emulated *)backend,
-                &(struct streams_call){.run = run_squares, .sgd = *update}, err) != 0)
+                &(struct streams_call){.run = run_squares, .update = *update}, err) != 0)
         return -1;
     return copy(backend, ret, &((struct cuda *)backend)->control->squares, sizeof(*ret), err);
 }
@@ -386,8 +390,9 @@ static void forget(struct backend *backend, void *recording) {
 
 #define ENQUEUED                                                                                   \
     .host_alloc = host_alloc, .host_free = host_free, .copy = copy, .clear = clear,                \
-    .narrow = narrow, .narrow_gradient = cuda_narrow_gradient, .add = add, .set_sgd = set_sgd,     \
-    .sgd = sgd, .sgd_state = sgd_state, .set_sgd_state = set_sgd_state, .squares = squares
+    .narrow = narrow, .narrow_gradient = cuda_narrow_gradient, .add = add,                         \
+    .set_optimizer = set_optimizer, .update = update_weights, .optimizer_state = optimizer_state,  \
+    .set_optimizer_state = set_optimizer_state, .squares = squares
 static const struct backend_device at_once = {ENQUEUED};
 static const struct backend_device with_streams = {
     ENQUEUED,        .select = select_stream,      .event = event,           .wait = wait_for_event,
@@ -416,7 +421,7 @@ int emulated_open(struct backend **ret, bool whole, struct error *err) {
     e->cuda.multiprocessors = MULTIPROCESSORS;
     e->cuda.own_backward = true;
     e->cuda.control = control;
-    control->state = (struct backend_sgd_state){.finite = 1, .loss_scale = 1};
+    control->state = (struct backend_optimizer_state){.finite = 1, .loss_scale = 1};
     *ret = &e->cuda.base;
     return 0;
 }

@@ -23,7 +23,7 @@ struct streams_call {
     void *to;
     const void *from;
     size_t size;
-    struct backend_sgd sgd;
+    struct backend_update update;
     struct backend_sum sum;
 };
 

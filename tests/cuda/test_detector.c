@@ -138,7 +138,7 @@ static int open_world(struct world *w, const struct training *t, struct backend 
                     .frozen_norms = t->frozen},
     };
     struct host_stepper_options how = {.accumulate = 1,
-                                       .sgd = {.momentum = 0.9F, .weight_decay = 1e-4F}};
+                                       .optimizer = {.momentum = 0.9F, .weight_decay = 1e-4F}};
     if (comm_self_open(&w->alone, err) != 0 || network_open(&w->net, backend, &o, true, err) != 0 ||
         store_start(&w->net.store, 7, err) != 0)
         return -1;

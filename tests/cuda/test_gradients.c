@@ -15,7 +15,7 @@
 
 enum { COUNT = 1000 };
 
-static const struct sgd_rule rule = {
+static const struct optimizer_rule rule = {
     .step = {.rate = 0.1F, .momentum = 0.9F, .scale = 0.5F, .nesterov = 1}, .groups = {{1, 1e-4F}}};
 
 struct arenas {
@@ -75,20 +75,20 @@ static void an_update_by_narrow_gradients_is_one_by_their_values(void) {
         fill(&host, 64);
         memcpy(host.gradients, m.values, sizeof(m.values));
         control.rule.clip_norm = wide.rule.clip_norm = 0.5F;
-        struct sgd_args args = {.weights = m.arenas.weights,
-                                .momentum = m.arenas.momentum,
-                                .gradients = gradients_of(&m, type),
-                                .narrow = k < 2 ? rounded : NULL,
-                                .narrow_type = type,
-                                .clips = k % 3 == 0,
-                                .count = COUNT};
-        struct sgd_args plain = {.weights = host.weights,
-                                 .momentum = host.momentum,
-                                 .gradients = {.wide = host.gradients},
-                                 .clips = args.clips,
-                                 .count = COUNT};
-        CU_ASSERT_EQUAL(launch_sgd(NULL, &control, &args), cudaSuccess);
-        CU_ASSERT_EQUAL(launch_sgd(NULL, &wide, &plain), cudaSuccess);
+        struct optimizer_args args = {.weights = m.arenas.weights,
+                                      .state.momentum = m.arenas.momentum,
+                                      .gradients = gradients_of(&m, type),
+                                      .narrow = k < 2 ? rounded : NULL,
+                                      .narrow_type = type,
+                                      .clips = k % 3 == 0,
+                                      .count = COUNT};
+        struct optimizer_args plain = {.weights = host.weights,
+                                       .state.momentum = host.momentum,
+                                       .gradients = {.wide = host.gradients},
+                                       .clips = args.clips,
+                                       .count = COUNT};
+        CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
+        CU_ASSERT_EQUAL(launch_optimizer(NULL, &wide, &plain), cudaSuccess);
         CU_ASSERT_EQUAL(control.state.finite, 1);
         CU_ASSERT(!args.clips || control.clip < 1);
         CU_ASSERT_EQUAL(memcmp(m.arenas.weights, host.weights, sizeof(host.weights)), 0);
@@ -100,21 +100,21 @@ static void a_narrow_gradient_that_overflowed_ends_the_step(void) {
     static struct mixed m, before;
     struct control control = {
         .rule = rule, .state = {.finite = 1, .loss_scale = 64}, .growth_interval = 9};
-    struct sgd_args args = {.weights = m.arenas.weights,
-                            .momentum = m.arenas.momentum,
-                            .gradients = gradients_of(&m, DTYPE_F16),
-                            .count = COUNT};
+    struct optimizer_args args = {.weights = m.arenas.weights,
+                                  .state.momentum = m.arenas.momentum,
+                                  .gradients = gradients_of(&m, DTYPE_F16),
+                                  .count = COUNT};
     fill_mixed(&m, DTYPE_F16);
     m.narrow[LAUNCH_GROUP + 3] = f16_from_f32(65520); /* the least that is infinite */
     before = m;
-    CU_ASSERT_EQUAL(launch_sgd(NULL, &control, &args), cudaSuccess);
+    CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
     CU_ASSERT_EQUAL(control.state.finite, 0);
     CU_ASSERT_EQUAL(control.state.loss_scale, 32);
     CU_ASSERT_EQUAL(memcmp(&m, &before, sizeof(m)), 0);
     /* Two types at once nobody has. */
     args.narrow = m.narrow;
     args.narrow_type = DTYPE_BF16;
-    CU_ASSERT_NOT_EQUAL(launch_sgd(NULL, &control, &args), cudaSuccess);
+    CU_ASSERT_NOT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
 }
 
 /* Into themselves, onto a sum, and what is in front of and behind the slice stays. */
@@ -298,7 +298,7 @@ struct kept {
 /* Behind the first step, which counts, no gradient fits its type any more. */
 static void scale_too_far(void *user, struct network *net, int step) {
     struct kept *kept = user;
-    const struct backend_sgd_state state = {.finite = 1, .loss_scale = 1e12F};
+    const struct backend_optimizer_state state = {.finite = 1, .loss_scale = 1e12F};
     void *values = NULL;
     CU_ASSERT_EQUAL_FATAL(store_pull(&net->store, STORE_PARAMETERS, &values, NULL), 0);
     if (step == 0) {
@@ -306,7 +306,8 @@ static void scale_too_far(void *user, struct network *net, int step) {
         kept->weights = malloc(kept->bytes);
         CU_ASSERT_PTR_NOT_NULL_FATAL(kept->weights);
         memcpy(kept->weights, values, kept->bytes);
-        CU_ASSERT_EQUAL(net->backend->table->device->set_sgd_state(net->backend, &state, NULL), 0);
+        CU_ASSERT_EQUAL(
+            net->backend->table->device->set_optimizer_state(net->backend, &state, NULL), 0);
         return;
     }
     CU_ASSERT_EQUAL(memcmp(kept->weights, values, kept->bytes), 0);

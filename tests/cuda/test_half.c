@@ -223,8 +223,8 @@ static void hold_rounding(struct step *half, struct step *exact) {
 static void hold_loss_scale(struct step *by_graph) {
     static struct step by_device;
     struct backend *scaled = device();
-    const struct backend_sgd_state state = {.finite = 1, .loss_scale = LOSS_SCALE};
-    CU_ASSERT_EQUAL_FATAL(scaled->table->device->set_sgd_state(scaled, &state, NULL), 0);
+    const struct backend_optimizer_state state = {.finite = 1, .loss_scale = LOSS_SCALE};
+    CU_ASSERT_EQUAL_FATAL(scaled->table->device->set_optimizer_state(scaled, &state, NULL), 0);
     step_on(&by_device, scaled, DTYPE_F16, 1);
     CU_ASSERT_EQUAL(gradients_apart(&by_device, 1, by_graph, 1, false), 0);
     CU_ASSERT_EQUAL(gradients_apart(&by_device, 1, by_graph, 1, true), 0);

@@ -54,17 +54,17 @@ static void fill(struct arenas *a, float scale) {
 }
 
 static cudaError_t update(struct control *control, struct arenas *a) {
-    struct sgd_args args = {.weights = a->weights,
-                            .momentum = a->momentum,
-                            .gradients = {.wide = a->gradients},
-                            .count = COUNT};
-    return launch_sgd(NULL, control, &args);
+    struct optimizer_args args = {.weights = a->weights,
+                                  .state.momentum = a->momentum,
+                                  .gradients = {.wide = a->gradients},
+                                  .count = COUNT};
+    return launch_optimizer(NULL, control, &args);
 }
 
-static const struct sgd_step step = {
+static const struct optimizer_step step = {
     .rate = 0.1F, .momentum = 0.9F, .weight_decay = 1e-4F, .scale = 0.5F, .nesterov = 1};
 /* Groups 0 and 3 differ in both. */
-static const struct sgd_rule rule = {
+static const struct optimizer_rule rule = {
     .step = {.rate = 0.1F, .momentum = 0.9F, .scale = 0.5F, .nesterov = 1},
     .groups = {{1, 1e-4F}, {1, 0}, {0}, {2, 0.25F}}};
 
@@ -74,13 +74,109 @@ static void the_update_is_the_hosts_to_the_bit(void) {
     fill(&device, 1024);
     fill(&host, 1024);
     CU_ASSERT_EQUAL(update(&control, &device), cudaSuccess);
-    struct sgd_step scaled = step;
+    struct optimizer_step scaled = step;
     scaled.scale /= 1024;
     for (int i = 0; i < COUNT; i++)
         sgd_update(&scaled, &host.weights[i], &host.momentum[i], host.gradients[i]);
     CU_ASSERT_EQUAL(memcmp(&device, &host, sizeof(device)), 0);
     CU_ASSERT_EQUAL(control.state.loss_scale, 1024);
     CU_ASSERT_EQUAL(control.skipped, 0);
+}
+
+/* Every optimizer with its states and an average, in two groups and three tensors, with a loss
+ * scale: as the host has it, to the bit where no norms are summed. */
+static void every_optimizer_is_the_hosts(void) {
+    enum { TENSORS = 3, GROUPS_OF = COUNT / LAUNCH_GROUP + 1 };
+    static struct arenas device, host;
+    static float second[2][COUNT], average[2][COUNT];
+    static const struct optimizer_piece pieces[] = {{0, 128}, {128, 192}, {320, 272}, {592, 408}};
+    static const uint32_t begins[TENSORS + 1] = {0, 2, 3, 4}, ends[] = {0, 320, 592, COUNT};
+    for (int kind = 0; kind < OPTIMIZER_KINDS; kind++) {
+        unsigned char groups[GROUPS_OF] = {0};
+        uint16_t tensors[GROUPS_OF];
+        double sums[2 * 4];
+        float factors[TENSORS];
+        struct control control = {.rule = rule, .state = {.loss_scale = 64, .updates = 4}};
+        control.rule.step = (struct optimizer_step){.kind = kind,
+                                                    .rate = 0.1F,
+                                                    .momentum = 0.9F,
+                                                    .scale = 0.5F,
+                                                    .trust = 0.02F,
+                                                    .second = 0.99F,
+                                                    .epsilon = 1e-6F,
+                                                    .average = 0.75F};
+        control.rule.groups[0].adapts = optimizer_adapts(kind);
+        for (int i = 0; i < GROUPS_OF; i++) {
+            tensors[i] = i * LAUNCH_GROUP < 320 ? 0 : i * LAUNCH_GROUP < 592 ? 1 : 2;
+            groups[i] = tensors[i] == 1 ? 1 : 0;
+        }
+        fill(&device, 64);
+        fill(&host, 64);
+        for (int i = 0; i < COUNT; i++) {
+            second[0][i] = second[1][i] = 0.25F + 0.001F * (float)i;
+            average[0][i] = average[1][i] = 1 - 0.002F * (float)i;
+        }
+        struct optimizer_args args = {.weights = device.weights,
+                                      .state = {device.momentum, second[0], average[0]},
+                                      .kind = (enum optimizer_kind)kind,
+                                      .norms = {.pieces = pieces,
+                                                .begins = begins,
+                                                .tensors = tensors,
+                                                .sums = sums,
+                                                .factors = factors,
+                                                .piece_count = 4,
+                                                .tensor_count = TENSORS},
+                                      .gradients = {.wide = device.gradients},
+                                      .groups = groups,
+                                      .count = COUNT};
+        CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
+        CU_ASSERT_EQUAL(control.state.updates, 5);
+        struct optimizer_step now = optimizer_at(control.rule.step, 5);
+        now.scale = 0.5F / 64;
+        for (uint32_t t = 0; t < TENSORS; t++) {
+            struct optimizer_step own =
+                optimizer_of_group(now, control.rule.groups[t == 1 ? 1 : 0]);
+            double weights = 0, measured = 0;
+            for (uint32_t i = ends[t]; i < ends[t + 1]; i++) {
+                double g = optimizer_measured(&own, host.weights[i], host.gradients[i]);
+                weights += (double)host.weights[i] * (double)host.weights[i];
+                measured += g * g;
+            }
+            if (optimizer_adapts(kind)) {
+                own.factor = t == 1 ? 1 : optimizer_factor(&own, weights, measured);
+                CU_ASSERT_DOUBLE_EQUAL(factors[t], own.factor, 1e-6 * (double)own.factor);
+                CU_ASSERT(t == 1 || own.factor < 0.99F);
+                own.factor = factors[t];
+            }
+            for (uint32_t i = ends[t]; i < ends[t + 1]; i++) {
+                const struct optimizer_state state = {&host.momentum[i], &second[1][i], NULL};
+                optimizer_update(kind, &own, &host.weights[i], state, host.gradients[i]);
+                average[1][i] =
+                    optimizer_averaged(own.average_kept, average[1][i], host.weights[i]);
+            }
+        }
+        CU_ASSERT_EQUAL(memcmp(&device, &host, sizeof(device)), 0);
+        CU_ASSERT_EQUAL(memcmp(second[0], second[1], sizeof(second[0])), 0);
+        CU_ASSERT_EQUAL(memcmp(average[0], average[1], sizeof(average[0])), 0);
+    }
+}
+
+/* A step that does not count is none of the updates that adamw counts. */
+static void a_skipped_step_is_no_update(void) {
+    static struct arenas device;
+    const float flag = 1;
+    struct control control = {.rule = rule, .state = {.loss_scale = 1, .updates = 7}};
+    struct optimizer_args args = {.weights = device.weights,
+                                  .state.momentum = device.momentum,
+                                  .gradients = {.wide = device.gradients},
+                                  .count = COUNT};
+    fill(&device, 1);
+    device.gradients[3] = NAN;
+    CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
+    CU_ASSERT_EQUAL(control.state.updates, 7);
+    args.void_flag = &flag;
+    CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
+    CU_ASSERT_EQUAL(control.state.updates, 7);
 }
 
 static void a_step_that_is_not_finite_changes_nothing_but_the_scale(void) {
@@ -117,16 +213,16 @@ static void groups_have_their_own_rate_and_decay(void) {
     static struct arenas device, host;
     unsigned char groups[COUNT / LAUNCH_GROUP + 1] = {[1] = 3, [2] = 1};
     struct control control = {.rule = rule, .state.loss_scale = 1, .state.finite = 1};
-    struct sgd_args args = {.weights = device.weights,
-                            .momentum = device.momentum,
-                            .gradients = {.wide = device.gradients},
-                            .groups = groups,
-                            .count = COUNT};
+    struct optimizer_args args = {.weights = device.weights,
+                                  .state.momentum = device.momentum,
+                                  .gradients = {.wide = device.gradients},
+                                  .groups = groups,
+                                  .count = COUNT};
     fill(&device, 1);
     fill(&host, 1);
-    (void)launch_sgd(NULL, &control, &args);
+    (void)launch_optimizer(NULL, &control, &args);
     for (int i = 0; i < COUNT; i++) {
-        struct sgd_step own = step;
+        struct optimizer_step own = step;
         int group = groups[i / LAUNCH_GROUP];
         own.rate = group == 3 ? 0.2F : 0.1F;
         own.weight_decay = group == 0 ? 1e-4F : group == 1 ? 0 : 0.25F;
@@ -145,17 +241,17 @@ static void long_gradients_are_shortened_to_the_norm(void) {
     double norm = sqrt(squares) * 0.5 / 64;
     for (int k = 0; k < 3; k++) {
         struct control control = {.rule = rule, .state.loss_scale = 64, .state.finite = 1};
-        struct sgd_args args = {.weights = device.weights,
-                                .momentum = device.momentum,
-                                .gradients = {.wide = device.gradients},
-                                .clips = true,
-                                .count = COUNT};
+        struct optimizer_args args = {.weights = device.weights,
+                                      .state.momentum = device.momentum,
+                                      .gradients = {.wide = device.gradients},
+                                      .clips = true,
+                                      .count = COUNT};
         control.rule.clip_norm = (float)(norm * (k == 0 ? 0.3 : k == 1 ? 1 : 2));
         fill(&device, 64);
         fill(&host, 64);
-        CU_ASSERT_EQUAL(launch_sgd(NULL, &control, &args), cudaSuccess);
+        CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
         CU_ASSERT_DOUBLE_EQUAL(control.clip, k == 0 ? 0.3 : 1, 1e-5);
-        struct sgd_step own = step;
+        struct optimizer_step own = step;
         own.scale = 0.5F / 64 * control.clip;
         for (int i = 0; i < COUNT; i++)
             sgd_update(&own, &host.weights[i], &host.momentum[i], host.gradients[i]);
@@ -167,7 +263,7 @@ static void squares_are_weighed_by_the_decay(void) {
     static struct arenas device;
     unsigned char groups[COUNT / LAUNCH_GROUP + 1] = {[1] = 1, [COUNT / LAUNCH_GROUP] = 3};
     struct control control = {.rule = rule};
-    struct sgd_args args = {.weights = device.weights, .groups = groups, .count = COUNT};
+    struct optimizer_args args = {.weights = device.weights, .groups = groups, .count = COUNT};
     double some = 0, all = 0;
     fill(&device, 1);
     for (int i = 0; i < COUNT; i++) {
@@ -192,22 +288,22 @@ static void a_step_that_does_not_count_leaves_everything_as_it_was(void) {
         struct control control = {.rule = rule,
                                   .state = {.loss_scale = 64, .good_steps = 1, .finite = 1},
                                   .growth_interval = 9};
-        struct sgd_args args = {.weights = device.weights,
-                                .momentum = device.momentum,
-                                .gradients = {.wide = device.gradients},
-                                .void_flag = &flag,
-                                .loss = &loss,
-                                .count = COUNT,
-                                .states = states,
-                                .states_before = states_before,
-                                .state_count = 40};
+        struct optimizer_args args = {.weights = device.weights,
+                                      .state.momentum = device.momentum,
+                                      .gradients = {.wide = device.gradients},
+                                      .void_flag = &flag,
+                                      .loss = &loss,
+                                      .count = COUNT,
+                                      .states = states,
+                                      .states_before = states_before,
+                                      .state_count = 40};
         for (int i = 0; i < 40; i++) {
             states[i] = NAN;
             states_before[i] = (float)i;
         }
         fill(&device, 1);
         before = device;
-        (void)launch_sgd(NULL, &control, &args);
+        (void)launch_optimizer(NULL, &control, &args);
         CU_ASSERT_EQUAL(memcmp(&device, &before, sizeof(device)), 0);
         CU_ASSERT_EQUAL(memcmp(states, states_before, sizeof(states)), 0);
         CU_ASSERT_EQUAL(control.skipped, is_void ? 0 : 1);
@@ -222,17 +318,17 @@ static void a_step_that_counts_leaves_the_states_where_they_are(void) {
     float states[3] = {1, 2, 3};
     const float states_before[3] = {7, 7, 7}, loss = 2;
     struct control control = {.rule = rule, .state.loss_scale = 1, .state.finite = 0};
-    struct sgd_args args = {.weights = device.weights,
-                            .momentum = device.momentum,
-                            .gradients = {.wide = device.gradients},
-                            .loss = &loss,
-                            .count = COUNT,
-                            .states = states,
-                            .states_before = states_before,
-                            .state_count = 3};
+    struct optimizer_args args = {.weights = device.weights,
+                                  .state.momentum = device.momentum,
+                                  .gradients = {.wide = device.gradients},
+                                  .loss = &loss,
+                                  .count = COUNT,
+                                  .states = states,
+                                  .states_before = states_before,
+                                  .state_count = 3};
     fill(&device, 1);
     float first = device.weights[0];
-    (void)launch_sgd(NULL, &control, &args);
+    (void)launch_optimizer(NULL, &control, &args);
     CU_ASSERT(states[0] == 1 && states[2] == 3 && control.state.finite == 1);
     CU_ASSERT_NOT_EQUAL(device.weights[0], first);
 }
@@ -272,13 +368,13 @@ static void the_update_writes_rounded_weights_too(void) {
     fill(&a, 1);
     fill(&same, 1);
     CU_ASSERT_EQUAL(update(&control, &same), cudaSuccess);
-    struct sgd_args args = {.weights = a.weights,
-                            .momentum = a.momentum,
-                            .gradients = {.wide = a.gradients},
-                            .narrow = f16,
-                            .narrow_type = DTYPE_F16,
-                            .count = COUNT};
-    CU_ASSERT_EQUAL(launch_sgd(NULL, &control, &args), cudaSuccess);
+    struct optimizer_args args = {.weights = a.weights,
+                                  .state.momentum = a.momentum,
+                                  .gradients = {.wide = a.gradients},
+                                  .narrow = f16,
+                                  .narrow_type = DTYPE_F16,
+                                  .count = COUNT};
+    CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
     CU_ASSERT_EQUAL(memcmp(a.weights, same.weights, sizeof(a.weights)), 0);
     for (int i = 0; i < COUNT; i++)
         CU_ASSERT_EQUAL(f16[i], f16_from_f32(a.weights[i]));
@@ -287,11 +383,11 @@ static void the_update_writes_rounded_weights_too(void) {
     memset(bf16, 0x55, sizeof(bf16));
     args.narrow = bf16;
     args.narrow_type = DTYPE_BF16;
-    CU_ASSERT_EQUAL(launch_sgd(NULL, &control, &args), cudaSuccess);
+    CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
     CU_ASSERT_EQUAL(memcmp(a.weights, same.weights, sizeof(a.weights)), 0);
     CU_ASSERT_EQUAL(bf16[0], 0x5555);
     a.gradients[7] = 1;
-    CU_ASSERT_EQUAL(launch_sgd(NULL, &control, &args), cudaSuccess);
+    CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
     for (int i = 0; i < COUNT; i++)
         CU_ASSERT_EQUAL(bf16[i], bf16_from_f32(a.weights[i]));
 }
@@ -371,7 +467,8 @@ UNIT_SUITE("cuda.kernels", UNIT(kernels_agree_with_the_reference_in_f32),
            UNIT(kernels_agree_with_the_reference_in_bf16),
            UNIT(kernels_agree_with_the_reference_in_f16),
            UNIT(an_outlier_takes_no_digits_from_a_variance),
-           UNIT(the_update_is_the_hosts_to_the_bit),
+           UNIT(the_update_is_the_hosts_to_the_bit), UNIT(every_optimizer_is_the_hosts),
+           UNIT(a_skipped_step_is_no_update),
            UNIT(a_step_that_is_not_finite_changes_nothing_but_the_scale),
            UNIT(a_dynamic_scale_grows_after_its_interval),
            UNIT(groups_have_their_own_rate_and_decay),

@@ -39,7 +39,7 @@ static int open_world(struct world *w, struct backend *backend, const struct tra
                                 .label_smoothing = 0.1};
     struct host_stepper_options how = {
         .accumulate = t->accumulate,
-        .sgd = {.momentum = 0.9F, .weight_decay = 1e-3F, .nesterov = 1},
+        .optimizer = {.momentum = 0.9F, .weight_decay = 1e-3F, .nesterov = 1},
         .decay_all = t->decay_all,
         .device_sum = t->sums,
         .check_operators = t->check_operators};

@@ -127,10 +127,11 @@ static void open_run(struct run *r, const char *model, struct backend *backend,
                                 .fusion = fusion,
                                 .mean = MODEL_MEAN,
                                 .std = MODEL_STD};
-    struct host_stepper_options how = {
-        .accumulate = 1,
-        .sgd = {.momentum = (float)g->momentum, .weight_decay = (float)g->decay, .nesterov = 1},
-        .decay_all = true};
+    struct host_stepper_options how = {.accumulate = 1,
+                                       .optimizer = {.momentum = (float)g->momentum,
+                                                     .weight_decay = (float)g->decay,
+                                                     .nesterov = 1},
+                                       .decay_all = true};
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&r->comm, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(network_open(&r->net, backend, &o, true, NULL), 0);
     fill_store(r);

@@ -3,7 +3,7 @@
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
 #include "trainer/graph/program/program.h"
-#include "trainer/math/sgd.h"
+#include "trainer/math/optimizer.h"
 #include "trainer/models/resnet.h"
 
 #include <stdlib.h>
@@ -88,7 +88,8 @@ static void *pull(struct world *w, enum store_arena arena) {
 
 /* One of the programs on pictures of its own; a step that trains moves the weights. */
 static void take_turn(struct world *w, int step, double losses[STEPS]) {
-    static const struct sgd_step sgd = {.rate = 0.05F, .momentum = 0.9F, .scale = 1, .nesterov = 1};
+    static const struct optimizer_step sgd = {
+        .rate = 0.05F, .momentum = 0.9F, .scale = 1, .nesterov = 1};
     struct net *net = &w->nets[step % PROGRAMS];
     net_fill(net, (uint64_t)step);
     net_run(net, NULL);

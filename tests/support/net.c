@@ -3,8 +3,8 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/build/build.h"
+#include "trainer/math/optimizer.h"
 #include "trainer/math/random.h"
-#include "trainer/math/sgd.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,7 +118,7 @@ void net_start(struct net *net) {
 }
 
 void net_update(struct net *net, float rate, float scale) {
-    struct sgd_step sgd = {.rate = rate, .momentum = 0.9F, .scale = 1 / scale, .nesterov = 1};
+    struct optimizer_step sgd = {.rate = rate, .momentum = 0.9F, .scale = 1 / scale, .nesterov = 1};
     struct store *store = &net->store;
     struct error err = {0};
     void *weights = NULL, *momentum = NULL, *gradients = NULL;

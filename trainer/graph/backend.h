@@ -14,12 +14,14 @@
 
 #include "common/error.h"
 
+#include "trainer/math/optimizer.h"
+
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-struct graph;    /* graph/graph.h */
-struct sgd_rule; /* math/sgd.h */
-struct op;       /* graph/op.h */
+struct graph; /* graph/graph.h */
+struct op;    /* graph/op.h */
 struct backend;
 
 /* Alignment of every address that an operator is bound to. */
@@ -111,13 +113,28 @@ struct backend_bound {
     struct bound_step refresh;
 };
 
-/* One update of whole arenas (math/sgd.h), all in device memory. GROUPS has a byte for every
+/* What norms of tensors need, in device memory, for optimizers that adapt to them: the tensors'
+ * PIECES in their order, and for every STORE_ALIGNMENT bytes of weights the number of their
+ * tensor. Zeroed: none. */
+struct backend_norms {
+    const struct optimizer_piece *pieces;
+    const uint32_t *begins; /* tensor t has the pieces [begins[t], begins[t + 1]) */
+    const uint16_t *tensors;
+    double *sums;   /* scratch: two for each piece */
+    float *factors; /* scratch: of each tensor */
+    uint32_t piece_count, tensor_count;
+};
+
+/* One update of whole arenas (math/optimizer.h), all in device memory. GROUPS has a byte for every
  * STORE_ALIGNMENT bytes of weights: the number of their group. CLIPS: the rule has a clip_norm. A
  * step that is void (*VOID_FLAG is above 0), or of which a gradient or *LOSS is not finite,
  * changes nothing: STATES, the running statistics updated by its forward pass, are restored from
  * STATES_BEFORE. The half-precision copy of the weights is updated as well. */
-struct backend_sgd {
-    float *weights, *momentum;
+struct backend_update {
+    float *weights;
+    struct optimizer_state state;
+    enum optimizer_kind kind;
+    struct backend_norms norms;
     struct backend_gradients gradients;
     struct half_copy narrow; /* copy of the weights */
     const unsigned char *groups;
@@ -130,10 +147,11 @@ struct backend_sgd {
 };
 
 /* Result of an update, for the host and for the next update. */
-struct backend_sgd_state {
+struct backend_optimizer_state {
     int finite;       /* loss and gradients were finite, or the step was void */
     float loss_scale; /* of the next step; 1: none */
     int good_steps;   /* steps since a growing scale last changed */
+    int64_t updates;  /* that changed weights so far */
 };
 
 /* Allocator of device memory, for libraries with their own kind (comm/device_sum.h). ALLOC need
@@ -208,16 +226,18 @@ struct backend_device {
     int (*add)(struct backend *backend, const struct backend_sum *sum, struct error *err);
     /* Sets the optimizer's numbers for subsequent updates; recorded updates read them when they
      * run. RULE must lie in host_alloc memory and stay unchanged until this has run. */
-    int (*set_sgd)(struct backend *backend, const struct sgd_rule *rule, struct error *err);
-    int (*sgd)(struct backend *backend, const struct backend_sgd *update, struct error *err);
-    /* Copies the state after the last update to *RET, in host_alloc memory. */
-    int (*sgd_state)(struct backend *backend, struct backend_sgd_state *ret, struct error *err);
-    /* Sets the loss scale and its history from STATE; may wait. */
-    int (*set_sgd_state)(struct backend *backend, const struct backend_sgd_state *state,
+    int (*set_optimizer)(struct backend *backend, const struct optimizer_rule *rule,
                          struct error *err);
+    int (*update)(struct backend *backend, const struct backend_update *update, struct error *err);
+    /* Copies the state after the last update to *RET, in host_alloc memory. */
+    int (*optimizer_state)(struct backend *backend, struct backend_optimizer_state *ret,
+                           struct error *err);
+    /* Sets the loss scale and its history from STATE; may wait. */
+    int (*set_optimizer_state)(struct backend *backend, const struct backend_optimizer_state *state,
+                               struct error *err);
     /* Writes the sum of squared weights, each times the decay of its group, to *RET, in host_alloc
      * memory. */
-    int (*squares)(struct backend *backend, const struct backend_sgd *update, double *ret,
+    int (*squares)(struct backend *backend, const struct backend_update *update, double *ret,
                    struct error *err);
 };
 

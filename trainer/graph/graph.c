@@ -4,7 +4,8 @@
 #include <string.h>
 
 void graph_init(struct graph *graph, enum dtype dtype, bool training) {
-    *graph = (struct graph){.dtype = dtype, .training = training, .rows = TENSOR_NONE};
+    *graph = (struct graph){
+        .dtype = dtype, .training = training, .keeps = GRAPH_KEEPS_MOMENTUM, .rows = TENSOR_NONE};
 }
 
 void graph_done(struct graph *graph) {

@@ -15,9 +15,13 @@
 /* ResNet-152 takes about 5,000 tensors with its backward pass. */
 enum { GRAPH_TENSORS_MAX = 65536, GRAPH_OPS_MAX = 32768, GRAPH_LOSSES_MAX = 8 };
 
+/* What the optimizer keeps of every parameter, as bits. */
+enum { GRAPH_KEEPS_MOMENTUM = 1, GRAPH_KEEPS_SECOND = 2, GRAPH_KEEPS_AVERAGE = 4 };
+
 struct graph {
     enum dtype dtype; /* of activations */
     bool training;    /* batch norm uses batch statistics; a compile adds the backward pass */
+    unsigned keeps;   /* in training; momentum, unless it is changed before a compile */
     struct tensor *tensors;
     int tensor_count, tensor_capacity;
     struct op *ops;

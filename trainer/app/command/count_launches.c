@@ -67,7 +67,7 @@ int count_launches(struct network *net, int canvas, struct comm *comm, struct bu
     struct batch_layout layout = {0};
     cleanup_free char *memory = NULL;
     const struct host_stepper_options options = {
-        .accumulate = 1, .sgd = {.momentum = 0.9F, .weight_decay = 1e-4F}, .decay_all = true};
+        .accumulate = 1, .optimizer = {.momentum = 0.9F, .weight_decay = 1e-4F}, .decay_all = true};
     if (print_kinds(&net->train[canvas].program, out, err) != 0 ||
         fill_batch(&batch, &layout, &net->train[canvas], &memory, err) != 0)
         return -1;

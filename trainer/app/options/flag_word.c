@@ -6,7 +6,6 @@
 #define RANKS "ranks are started by ringmaster (RINGMASTER_HOSTS=HOST:RANKS) or mpirun -np N"
 #define CLASSES "classes are the folders of the data, or its categories"
 #define PICTURES "pictures lie in images/ or NAME/ beside the annotations; see --data"
-#define SGD "the optimizer is SGD; see --momentum, --nesterov and --weight-decay"
 
 static const struct flag_word TABLE[] = {
     /* learning rate and optimizer */
@@ -25,7 +24,6 @@ static const struct flag_word TABLE[] = {
     {"lr-schedule", "schedule", NULL},
     {"warmup", "warmup-epochs", NULL},
     {"lr-warmup-epochs", "warmup-epochs", NULL},
-    {"warmup-lr", "warmup-from", NULL},
     {"lr-warmup-decay", "warmup-from", NULL},
     {"lr-steps", "milestones", NULL},
     {"decay-milestones", "milestones", NULL},
@@ -39,9 +37,17 @@ static const struct flag_word TABLE[] = {
     {"gradient-clip-val", "clip-norm", NULL},
     {"smoothing", "label-smoothing", NULL},
     {"label-smoothing-factor", "label-smoothing", NULL},
-    {"opt", NULL, SGD},
-    {"optim", NULL, SGD},
-    {"optimizer", NULL, SGD},
+    {"opt", "optimizer", NULL},
+    {"optim", "optimizer", NULL},
+    {"model-ema-decay", "ema", NULL},
+    {"ema-decay", "ema", NULL},
+    {"larc-eta", "trust", NULL},
+    {"lars-eta", "trust", NULL},
+    {"trust-coefficient", "trust", NULL},
+    {"beta1", "momentum", NULL},
+    {"adam-beta2", "beta2", NULL},
+    {"adam-epsilon", "epsilon", NULL},
+    {"opt-eps", "epsilon", NULL},
     /* schedule length and batch sizes */
     {"num-epochs", "epochs", NULL},
     {"num-train-epochs", "epochs", NULL},

@@ -1,13 +1,9 @@
 #include "trainer/app/options/options.h"
 
-#include "common/str.h"
-#include "common/text/wrap.h"
 #include "trainer/app/options/flag.h"
-#include "trainer/app/options/recipe.h"
 #include "trainer/data/codec/suffix.h"
 
 #include <stddef.h>
-#include <string.h>
 
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 static const char *const backends[] = {"auto", "ref", "cpu", "cuda", NULL};
@@ -18,16 +14,17 @@ static const char *const logs[] = {"auto", "both", "table", "metrics", NULL};
 static const char *const publishes[] = {"last", "best", NULL};
 static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
 static const char *const presets[] = {"tv", "d2", "mlperf", NULL};
-static const char *const schedules[] = {"constant", "step", "poly2", "cosine", "milestones", NULL};
+static const char *const schedules[] = {"constant",   "step",          "poly2",     "cosine",
+                                        "milestones", "linear-cosine", "one-cycle", NULL};
+/* In the order of enum optimizer_kind. */
+static const char *const optimizers[] = {"sgd", "lars", "larc", "adamw", "adagrad", NULL};
 static const char *const formats[] = {"jpeg", "png", NULL};
 static const char *const fusions[] = {"none", "norm", "all", "conv", "auto", NULL};
 
 enum { T = COMMAND_TRAIN, E = COMMAND_EVAL, P = COMMAND_PLAN, R = COMMAND_PREDICT };
 enum { ALL = T | E | P | R };
 
-enum { C = MODEL_CLASSIFY, D = MODEL_DETECT, ANY_TASK = MODEL_CLASSIFY | MODEL_DETECT };
-
-#define MODEL_STANDARD "resnet50"
+enum { C = MODEL_CLASSIFY, D = MODEL_DETECT };
 
 #define ROW(name_, type_, field_, standard_, commands_, help_)                                     \
     .name = (name_), .type = (type_), .offset = offsetof(struct options, field_),                  \
@@ -62,7 +59,7 @@ enum { C = MODEL_CLASSIFY, D = MODEL_DETECT, ANY_TASK = MODEL_CLASSIFY | MODEL_D
 #define CHOICE(...) CHOICE_OF(0, __VA_ARGS__)
 
 static const struct flag FLAGS[] = {
-    TEXT("model", model, MODEL_STANDARD, T | P, "NAME", "network, see below"),
+    TEXT("model", model, OPTIONS_MODEL, T | P, "NAME", "network, see below"),
     TEXT("recipe", recipe, NULL, T, "NAME",
          "a named set of flags, see below; flags on the command line override it"),
     TEXT_OF(
@@ -163,8 +160,12 @@ static const struct flag FLAGS[] = {
          "the whole job takes a step"),
     INT("lr-batch", lr_batch, "256", 0, 1e9, T, "N",
         "images a step that --lr refers to (0: --lr is not scaled)"),
-    CHOICE("schedule", schedule, schedules, "cosine", T,
-           "shape of the learning rate after warm-up"),
+    CHOICE(
+        "schedule", schedule, schedules, "cosine", T,
+        "shape of the learning rate; one-cycle takes no warm-up and brings its own momentum, the "
+        "others come after warm-up"),
+    REAL("lr-end", lr_end, "0", 0, 1e6, T, "X",
+         "schedules poly2 and cosine: learning rate at the end, whatever the images a step"),
     REAL("warmup-epochs", warmup_epochs, "0", 0, 1e6, T, "X",
          "epochs in which the rate rises linearly from 0 to the peak, step by step; the same also "
          "if the run ends earlier"),
@@ -172,14 +173,29 @@ static const struct flag FLAGS[] = {
         "the same in steps (0: --warmup-epochs decides)"),
     REAL("warmup-from", warmup_from, "0", 0, 1, T, "SHARE",
          "share of the peak in the first step of warm-up (0: that of one linear step)"),
+    REAL("warmup-lr", warmup_lr, "0", 0, 1e6, T, "X",
+         "the same as a rate, whatever the images a step (0: --warmup-from decides)"),
     TEXT("milestones", milestones, NULL, T, "X,Y,...",
          "schedule milestones: epochs at which the rate is reduced, fractions allowed"),
     REAL("milestone-factor", milestone_factor, "0.1", 0, 1, T, "X",
          "factor applied to the rate at each milestone"),
-    REAL("momentum", momentum, "0.9", 0, 1, T, "X", "momentum of SGD"),
-    BOOL("nesterov", nesterov, "false", T, "Nesterov momentum"),
+    CHOICE("optimizer", optimizer, optimizers, "sgd", T,
+           "rule of the update; lars and larc scale the rate of each tensor by the norms of weight "
+           "and gradient, for large batches; each brings defaults of its own"),
+    REAL("momentum", momentum, "0.9", 0, 0.999999, T, "X",
+         "momentum of sgd, lars and larc; beta1 of adamw"),
+    BOOL("nesterov", nesterov, "false", T, "sgd, lars and larc: Nesterov momentum"),
+    REAL("trust", trust, "0.001", 1e-9, 1, T, "X",
+         "lars and larc: size of a tensor's update relative to its weights (eta)"),
+    REAL("beta2", beta2, "0.999", 0, 0.999999, T, "X", "adamw: decay of the squares' average"),
+    REAL("epsilon", epsilon, "0", 0, 1, T, "X",
+         "added to the denominator (0: the optimizer's own, 1e-7 of lars, 1e-8 of adamw, 1e-10 of "
+         "adagrad)"),
+    REAL("ema", ema, "0", 0, 0.9999999, T, "X",
+         "decay of a moving average of the weights, which is evaluated and published in their "
+         "place (0: none)"),
     REAL("weight-decay", weight_decay, "0.0001", 0, 1e3, T, "X",
-         "L2 penalty: this times the weight is added to the gradient"),
+         "L2 penalty: this times the weight is added to the gradient; adamw: decoupled from it"),
     BOOL("decay-all", decay_all, "true", T, "also decay norms and biases"),
     BOOL("decay-biases", decay_biases, "false", T,
          "without --decay-all: decay all biases but those of norms"),
@@ -301,166 +317,12 @@ const struct flag *options_flags(size_t *ret_count) {
     return FLAGS;
 }
 
-/* Finds --model in a command line that may have a recipe. Returns NULL if the command takes none
- * or the name is unknown. */
-static const struct model *model_of(unsigned command, const struct recipe *recipe, int argc,
-                                    char *const *argv) {
-    const char *name = flags_given(FLAGS, FLAG_COUNT, command, "model", argc, argv);
-    if (name == NULL && recipe != NULL)
-        name = recipe_value(recipe, "model");
-    if (name == NULL && (command & (T | P)) != 0)
-        name = MODEL_STANDARD;
-    return name == NULL ? NULL : model_find(name);
+const char *options_preset_name(int preset) {
+    return presets[preset];
 }
 
-static int lay(struct options *o, unsigned command, const struct model_setting *settings,
-               struct error *err) {
-    for (; settings != NULL && settings->flag != NULL; settings++)
-        if (flags_set(FLAGS, FLAG_COUNT, command, settings->flag, settings->value, o, err) != 0)
-            return -1;
-    return 0;
-}
-
-int options_suit(struct options *o, unsigned command, const struct model *model, int argc,
-                 char *const *argv, struct error *err) {
-    for (const struct model_setting *s = model->settings; s != NULL && s->flag != NULL; s++)
-        if (flags_known(FLAGS, FLAG_COUNT, command, s->flag) &&
-            flags_given(FLAGS, FLAG_COUNT, command, s->flag, argc, argv) == NULL &&
-            flags_set(FLAGS, FLAG_COUNT, command, s->flag, s->value, o, err) != 0)
-            return -1;
-    return 0;
-}
-
-/* Returns the settings of --preset, or NULL if it has none or the name is unknown. */
-static const struct model_setting *preset_settings(unsigned command, const struct recipe *recipe,
-                                                   int argc, char *const *argv) {
-    const char *name = flags_given(FLAGS, FLAG_COUNT, command, "preset", argc, argv);
-    if (name == NULL && recipe != NULL)
-        name = recipe_value(recipe, "preset");
-    return name == NULL ? NULL : recipe_of_preset(name);
-}
-
-/* Applies the layers below the command line: defaults, network, preset, recipe. */
-static int lay_defaults(struct options *o, unsigned command, const struct recipe *recipe,
-                        const struct model *model, const struct model_setting *preset,
-                        struct error *err) {
-    *o = (struct options){0};
-    if (flags_defaults(FLAGS, FLAG_COUNT, o, err) != 0)
-        return -1;
-    if (command == COMMAND_TRAIN && model != NULL && lay(o, command, model->settings, err) != 0)
-        return -1;
-    if (command != COMMAND_TRAIN && model != NULL &&
-        options_suit(o, command, model, 0, NULL, err) != 0)
-        return -1;
-    if (command == COMMAND_TRAIN && lay(o, command, preset, err) != 0)
-        return -1;
-    return recipe != NULL ? lay(o, command, recipe->settings, err) : 0;
-}
-
-int options_without_flags(struct options *ret, unsigned command, const struct options *o,
-                          struct error *err) {
-    const struct recipe *recipe = o->recipe != NULL ? recipe_need(o->recipe, err) : NULL;
-    if (o->recipe != NULL && recipe == NULL)
-        return -1;
-    return lay_defaults(ret, command, recipe, model_find(o->model),
-                        recipe_of_preset(presets[o->preset]), err);
-}
-
-/* A flag of the command line also clears a setting that a recipe or a preset gives for the same
- * thing (--warmup-epochs clears warmup-steps). */
-static void lift_overruled(struct options *o, unsigned command, int argc, char *const *argv) {
-    if (flags_given(FLAGS, FLAG_COUNT, command, "warmup-epochs", argc, argv) != NULL &&
-        flags_given(FLAGS, FLAG_COUNT, command, "warmup-steps", argc, argv) == NULL)
-        o->warmup_steps = 0;
-    if (o->warmup_steps == 0 && o->warmup_epochs <= 0 &&
-        flags_given(FLAGS, FLAG_COUNT, command, "warmup-from", argc, argv) == NULL)
-        o->warmup_from = 0;
-    if (flags_given(FLAGS, FLAG_COUNT, command, "schedule", argc, argv) != NULL &&
-        flags_given(FLAGS, FLAG_COUNT, command, "milestones", argc, argv) == NULL &&
-        strcmp(schedules[o->schedule], "milestones") != 0)
-        o->milestones = NULL;
-    if (flags_given(FLAGS, FLAG_COUNT, command, "epochs", argc, argv) != NULL &&
-        flags_given(FLAGS, FLAG_COUNT, command, "steps", argc, argv) == NULL)
-        o->steps = 0;
-}
-
-int options_fit(unsigned command, const struct model *model, int argc, char *const *argv,
-                struct error *err) {
-    const struct flag *f = flags_foreign(FLAGS, FLAG_COUNT, command, model->task, argc, argv);
-    if (f == NULL)
-        return 0;
-    return error_set(
-        err, EXIT_CODE_USAGE, "--%s does not apply to %s: it is for networks that %s (%s)", f->name,
-        model->name, model_task_name((enum model_task)f->tasks),
-        model_names(f->tasks)[0] != '\0' ? model_names(f->tasks) : "there is none here");
-}
-
-int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
-                  struct error *err) {
-    const struct recipe *recipe = NULL;
-    const char *name = flags_given(FLAGS, FLAG_COUNT, command, "recipe", argc, argv);
-    if (name != NULL && (recipe = recipe_need(name, err)) == NULL)
-        return -1;
-    const struct model *model = model_of(command, recipe, argc, argv);
-    if (lay_defaults(o, command, recipe, model, preset_settings(command, recipe, argc, argv),
-                     err) != 0 ||
-        flags_take(FLAGS, FLAG_COUNT, command, argc, argv, o, err) != 0)
-        return -1;
-    lift_overruled(o, command, argc, argv);
-    if (model == NULL)
-        return 0;
-    if (recipe != NULL && (recipe->tasks & model->task) == 0)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "--recipe %s does not apply to %s: it is for networks that %s (%s)",
-                         recipe->name, model->name, model_task_name((enum model_task)recipe->tasks),
-                         model_names(recipe->tasks));
-    return options_fit(command, model, argc, argv, err);
-}
-
-/* The tasks of all networks in this build. */
-static unsigned tasks_here(void) {
-    unsigned tasks = 0;
-    for (unsigned task = MODEL_CLASSIFY; task <= MODEL_DETECT; task *= 2)
-        tasks |= model_names(task)[0] != '\0' ? task : 0;
-    return tasks;
-}
-
-/* Flags that matter to CUDA alone say so first. */
-static bool is_for_cuda(const struct flag *f) {
-    return str_starts_with(f->help, "cuda");
-}
-
-/* Prints the flags; without CUDA those for it are left out, which the last line says. */
-static void print_flags(FILE *out, unsigned command, unsigned tasks, const void *from, bool cuda) {
-    struct flag shown[FLAG_COUNT];
-    size_t count = 0;
-    for (size_t i = 0; i < FLAG_COUNT; i++)
-        if (cuda || !is_for_cuda(&FLAGS[i]))
-            shown[count++] = FLAGS[i];
-    flags_print(out, shown, count, command, tasks, from);
-    if (!cuda)
-        wrap_printf(out, "\nFlags for GPUs are not listed: this build is without CUDA.\n");
-}
-
-void options_print(FILE *out, unsigned command, int argc, char *const *argv, bool cuda) {
-    struct options o;
-    const char *name = flags_given(FLAGS, FLAG_COUNT, command, "recipe", argc, argv);
-    const struct recipe *recipe = name != NULL ? recipe_need(name, NULL) : NULL;
-    const struct model *model = model_of(command, recipe, argc, argv);
-    bool told =
-        recipe != NULL || flags_given(FLAGS, FLAG_COUNT, command, "model", argc, argv) != NULL;
-    unsigned tasks = told && model != NULL ? model->task : 0;
-    if (tasks != 0 && lay_defaults(&o, command, recipe, model,
-                                   preset_settings(command, recipe, argc, argv), NULL) == 0)
-        print_flags(out, command, tasks, &o, cuda);
-    else
-        print_flags(out, command, tasks_here(), NULL, cuda);
-    if ((command & (T | P)) != 0)
-        wrap_printf(out, "\nmodels: %s\n", model_names(tasks != 0 ? tasks : ANY_TASK));
-    if (command != COMMAND_TRAIN)
-        return;
-    fprintf(out, "\nrecipes:\n");
-    recipe_print(out, tasks != 0 ? tasks : ANY_TASK);
+const char *options_optimizer_name(int optimizer) {
+    return optimizers[optimizer];
 }
 
 int options_json(struct buf *out, unsigned command, const struct options *o, struct error *err) {

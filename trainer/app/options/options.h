@@ -90,12 +90,19 @@ struct options {
 
     double lr;
     int64_t lr_batch;
-    int schedule;           /* enum schedule_kind */
+    int schedule; /* enum schedule_kind */
+    double lr_end;
     const char *milestones; /* epochs; NULL: none given */
     double milestone_factor;
     double warmup_epochs;
     int64_t warmup_steps;
     double warmup_from;
+    double warmup_lr;
+    int optimizer; /* enum optimizer_kind */
+    double trust;
+    double beta2;
+    double epsilon;
+    double ema;
     double momentum;
     bool nesterov;
     double weight_decay;
@@ -144,12 +151,20 @@ struct options {
     int publish; /* enum option_publish */
 };
 
+/* The network without --model. */
+#define OPTIONS_MODEL "resnet50"
+
 /* Returns the table of all flags. */
 const struct flag *options_flags(size_t *ret_count);
 
+/* Returns the name of PRESET, an enum option_preset. */
+const char *options_preset_name(int preset);
+/* Returns the name of OPTIMIZER, an enum optimizer_kind. */
+const char *options_optimizer_name(int optimizer);
+
 /* Parses the flags of COMMAND (one bit) in ARGV. They override those of --recipe, which override
- * those of --preset, then those of the network, then the defaults. A flag or recipe for networks
- * of a task other than --model's is an error. */
+ * those of --preset, then those of --optimizer and of the network, then the defaults. A flag or
+ * recipe for networks of a task other than --model's is an error. */
 int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
                   struct error *err);
 /* Fills RET with the values that O would have without flags of its own: those of its recipe, its

@@ -4,18 +4,6 @@
 
 #include <string.h>
 
-/* Goyal et al., Accurate, Large Minibatch SGD (2017): 90 epochs, learning rate divided by 10 at
- * epochs 30, 60 and 80, five epochs of warm-up, no decay of norms and biases, residual blocks that
- * start as identities. */
-static const struct model_setting IMAGENET_90[] = {
-    {"epochs", "90"},       {"lr", "0.1"},
-    {"lr-batch", "256"},    {"schedule", "step"},
-    {"warmup-epochs", "5"}, {"momentum", "0.9"},
-    {"nesterov", "true"},   {"weight-decay", "0.0001"},
-    {"decay-all", "false"}, {"zero-gamma", "true"},
-    {NULL, NULL},
-};
-
 #define MASKRCNN                                                                                   \
     { "model", "maskrcnn_resnet50_fpn" }
 
@@ -91,6 +79,36 @@ const struct model_setting *recipe_of_preset(const char *name) {
     return NULL;
 }
 
+/* LARS as in MLPerf's reference: norms and biases neither decay nor adapt. AdamW and Adagrad as
+ * torch has them, whose rates do not follow the batch. */
+static const struct model_setting OF_LARS[] = {
+    {"decay-all", "false"},
+    {NULL, NULL},
+};
+static const struct model_setting OF_ADAMW[] = {
+    {"lr", "0.001"},
+    {"lr-batch", "0"},
+    {"weight-decay", "0.01"},
+    {NULL, NULL},
+};
+static const struct model_setting OF_ADAGRAD[] = {
+    {"lr", "0.01"},
+    {"lr-batch", "0"},
+    {"weight-decay", "0"},
+    {NULL, NULL},
+};
+
+const struct model_setting *recipe_of_optimizer(const char *name) {
+    static const struct {
+        const char *name;
+        const struct model_setting *settings;
+    } optimizers[] = {{"lars", OF_LARS}, {"adamw", OF_ADAMW}, {"adagrad", OF_ADAGRAD}};
+    for (size_t i = 0; i < sizeof(optimizers) / sizeof(optimizers[0]); i++)
+        if (strcmp(optimizers[i].name, name) == 0)
+            return optimizers[i].settings;
+    return NULL;
+}
+
 /* The small network on a set of `ringtrain prepare shapes --coco`, as in examples/maskrcnn.sh. Its
  * pictures have few objects: of torchvision's 512 regions and 256 anchors hardly any would be
  * positive. */
@@ -102,17 +120,43 @@ static const struct model_setting SHAPES[] = {
     {"eval-every", "10"},       {NULL, NULL},
 };
 
+#define AWS "aws-samples/deep-learning-models, ResNet-50"
+
 static const struct recipe RECIPES[] = {
-    {"imagenet-90", MODEL_CLASSIFY, "Goyal et al. 2017: 90 epochs in large batches", IMAGENET_90},
-    {"coco-1x", MODEL_DETECT, "12 epochs of COCO, 16 images a step", COCO_1X},
-    {"aws-24", MODEL_DETECT, "24 epochs, as in SageMaker's own example", AWS_24},
-    {"mlperf", MODEL_DETECT, "18 epochs of 96 images a step, as NVIDIA's in MLPerf", MLPERF},
-    {"shapes", MODEL_DETECT, "a small network on drawn shapes, in minutes", SHAPES},
+    {"imagenet-90", MODEL_CLASSIFY, "Goyal et al. 2017: 90 epochs in large batches",
+     "Goyal et al., arXiv 1706.02677", "top-1 76.3 % with 8192 images a step", recipe_imagenet_90,
+     recipe_goyal_sources},
+    {"goyal", MODEL_CLASSIFY, "the same with batch and type for 32 GPUs",
+     "Goyal et al., arXiv 1706.02677", "top-1 76.3 % with 8192 images a step", recipe_goyal,
+     recipe_goyal_sources},
+    {"aws-2018", MODEL_CLASSIFY, "90 epochs as in AWS's samples of 2018, up to 64 GPUs",
+     AWS " in MXNet", "top-1 75.5 to 75.75 % on 64 GPUs", recipe_aws_2018, recipe_aws_2018_sources},
+    {"aws-dlami-256", MODEL_CLASSIFY, "90 epochs with LARC, as on 256 GPUs by AWS",
+     "AWS Deep Learning AMI, ResNet-50 in TensorFlow on 256 GPUs", "top-1 75.4 %",
+     recipe_aws_dlami_256, recipe_aws_dlami_256_sources},
+    {"mlperf-resnet", MODEL_CLASSIFY, "LARS, as in MLPerf's reference",
+     "mlcommons/training, image_classification/tensorflow2", "top-1 75.9 %, the target",
+     recipe_mlperf_resnet, recipe_mlperf_resnet_sources},
+    {"cifar-he", MODEL_CLASSIFY, "He et al. 2015: CIFAR-10 in 164 epochs",
+     "He et al., arXiv 1512.03385, section 4.2", "top-1 91.25 % of ResNet-20", recipe_cifar_he,
+     recipe_cifar_he_sources},
+    {"flowers", MODEL_CLASSIFY, "a small set of flowers in 12 epochs",
+     "the comparison with PyTorch of docs/trainer/classification.md", "top-1 66.7 to 67.6 %",
+     recipe_flowers, recipe_flowers_sources},
+    {"coco-1x", MODEL_DETECT, "12 epochs of COCO, 16 images a step",
+     "mmdetection's schedule_1x.py; detectron2's 1x", NULL, COCO_1X, NULL},
+    {"aws-24", MODEL_DETECT, "24 epochs, as in SageMaker's own example",
+     "aws-samples/mask-rcnn-tensorflow", NULL, AWS_24, NULL},
+    {"mlperf", MODEL_DETECT, "18 epochs of 96 images a step, as NVIDIA's in MLPerf",
+     "NVIDIA's submission to MLPerf training v3.1, config_DGXH100.sh", NULL, MLPERF, NULL},
+    {"shapes", MODEL_DETECT, "a small network on drawn shapes, in minutes", "examples/maskrcnn.sh",
+     NULL, SHAPES, NULL},
 };
+enum { SOURCE_COLUMN = 32 };
 enum { RECIPE_COUNT = sizeof(RECIPES) / sizeof(RECIPES[0]) };
 
 const struct recipe *recipe_need(const char *name, struct error *err) {
-    char names[256] = "";
+    char names[512] = "";
     for (size_t i = 0, used = 0; i < RECIPE_COUNT; i++) {
         if (strcmp(RECIPES[i].name, name) == 0)
             return &RECIPES[i];
@@ -140,4 +184,23 @@ void recipe_print(FILE *out, unsigned tasks) {
     for (size_t i = 0; i < RECIPE_COUNT; i++)
         if ((RECIPES[i].tasks & tasks) != 0)
             fprintf(out, "  %-16s%s\n", RECIPES[i].name, RECIPES[i].help);
+}
+
+/* Returns where RECIPE's value for FLAG comes from. */
+static const char *source_of(const struct recipe *recipe, const char *flag) {
+    for (const struct recipe_source *s = recipe->sources; s != NULL && s->flag != NULL; s++)
+        if (strcmp(s->flag, flag) == 0)
+            return s->text;
+    return recipe->source;
+}
+
+void recipe_print_flags(FILE *out, const struct recipe *recipe) {
+    fprintf(out, "# %s: %s\n# source: %s\n", recipe->name, recipe->help, recipe->source);
+    if (recipe->accuracy != NULL)
+        fprintf(out, "# the source reports: %s\n", recipe->accuracy);
+    for (const struct model_setting *s = recipe->settings; s->flag != NULL; s++) {
+        int width = fprintf(out, "--%s %s", s->flag, s->value);
+        fprintf(out, "%*s# %s\n", width < SOURCE_COLUMN ? SOURCE_COLUMN - width : 1, "",
+                source_of(recipe, s->flag));
+    }
 }

@@ -4,6 +4,7 @@
 #define TRAINER_APP_OPTIONS_RECIPE_H
 
 #include "common/error.h"
+#include "trainer/app/options/recipe_rows.h"
 #include "trainer/models/model.h"
 
 #include <stdio.h>
@@ -11,8 +12,11 @@
 struct recipe {
     const char *name;
     unsigned tasks;                       /* enum model_task */
-    const char *help;                     /* source, for --help */
+    const char *help;                     /* for --help */
+    const char *source;                   /* of all numbers that have none of their own */
+    const char *accuracy;                 /* that the source reports; NULL: none */
     const struct model_setting *settings; /* ends with flag NULL */
+    const struct recipe_source *sources;  /* NULL: none */
 };
 
 /* Returns the recipe NAME, or NULL with an error (EXIT_CODE_USAGE) that lists the known ones. */
@@ -23,6 +27,12 @@ const char *recipe_value(const struct recipe *recipe, const char *flag);
 /* Returns the flags that a preset of Mask R-CNN sets (models/detect_preset.h), below those of a
  * recipe: weight decay by kind of weight. NULL if it sets none. */
 const struct model_setting *recipe_of_preset(const char *name);
+
+/* Returns the defaults that an optimizer brings, or NULL: its authors' or torch's. */
+const struct model_setting *recipe_of_optimizer(const char *name);
+
+/* Prints RECIPE as flags, one on a line, each with the source of its value behind a '#'. */
+void recipe_print_flags(FILE *out, const struct recipe *recipe);
 
 /* Prints one line for each recipe that applies to one of TASKS. */
 void recipe_print(FILE *out, unsigned tasks);

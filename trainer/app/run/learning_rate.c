@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,6 +37,41 @@ static int read_milestones(struct schedule *s, const char *text, int64_t steps_p
     return 0;
 }
 
+static bool has_end(const struct schedule *s) {
+    return s->kind == SCHEDULE_POLY2 || s->kind == SCHEDULE_COSINE;
+}
+
+static int check_one_cycle(const struct schedule *s, struct error *err) {
+    if (s->warmup_steps > 0)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--schedule one-cycle begins with a rise of its own; leave "
+                         "--warmup-epochs and --warmup-steps out");
+    if (s->total_steps < SCHEDULE_ONE_CYCLE_LEAST)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--schedule one-cycle needs at least %d steps; this run has %" PRId64,
+                         SCHEDULE_ONE_CYCLE_LEAST, s->total_steps);
+    return 0;
+}
+
+/* Rates that are given as they are, beside the peak, which depends on the images a step. */
+static int check_rates(const struct schedule *s, const struct options *o, struct error *err) {
+    if (o->warmup_lr > 0 && o->warmup_from > 0)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--warmup-from %g and --warmup-lr %g both say where the warm-up begins; "
+                         "give one of them",
+                         o->warmup_from, o->warmup_lr);
+    if (o->lr_end > 0 && !has_end(s))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--lr-end needs --schedule poly2 or cosine; the others end where their "
+                         "formula does");
+    if (o->lr_end > s->peak)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--lr-end %g is above the peak, %g for the images of this job a step; "
+                         "lower it, or raise --lr",
+                         o->lr_end, s->peak);
+    return s->kind == SCHEDULE_ONE_CYCLE ? check_one_cycle(s, err) : 0;
+}
+
 int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t steps_per_epoch,
                          int64_t global_batch, struct error *err) {
     int64_t total = o->steps > 0 ? o->steps : o->epochs * steps_per_epoch;
@@ -48,7 +84,12 @@ int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t 
         .total_steps = total,
         .warmup_from = o->warmup_from,
         .factor = o->milestone_factor,
+        .end = o->lr_end,
     };
+    if (check_rates(ret, o, err) != 0)
+        return -1;
+    if (o->warmup_lr > 0)
+        ret->warmup_from = o->warmup_lr < ret->peak ? o->warmup_lr / ret->peak : 1;
     if (o->milestones != NULL && o->schedule != SCHEDULE_MILESTONES)
         return error_set(err, EXIT_CODE_USAGE, "--milestones needs --schedule milestones");
     if (o->schedule != SCHEDULE_MILESTONES)
@@ -74,6 +115,16 @@ static int tell_warm_up(struct buf *out, const struct options *o, const struct s
         return buf_printf(out, err,
                           "--warmup-epochs %g is less than half a step: there is no warm-up\n",
                           o->warmup_epochs);
+    if (s->warmup_steps == 0 && o->warmup_lr > 0)
+        return buf_printf(out, err,
+                          "--warmup-lr %g has no effect: neither --warmup-steps nor "
+                          "--warmup-epochs asks for a warm-up\n",
+                          o->warmup_lr);
+    if (o->warmup_lr > s->peak)
+        return buf_printf(out, err,
+                          "--warmup-lr %g is above the peak, %g for the images of this job a step: "
+                          "the warm-up stays at the peak\n",
+                          o->warmup_lr, s->peak);
     if (s->warmup_steps == 0 && o->warmup_from > 0)
         return buf_printf(out, err,
                           "--warmup-from %g has no effect: neither --warmup-steps nor "

@@ -10,6 +10,7 @@
 #include "trainer/app/weights/pretrained.h"
 #include "trainer/app/weights/weights.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/optim/optimizer.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -199,6 +200,51 @@ int resume_check_fit(const struct training_run *job, const struct run_state *bef
     return tell_differences(state, before, err);
 }
 
+/* A checkpoint that does not name its optimizer was written when there was only SGD. */
+static bool same_optimizer(const struct run_state *now, const struct run_state *before) {
+    static const char first[] = "sgd";
+    int was_size = (int)strlen(first), is_size = was_size;
+    const char *was = run_state_option(before, "optimizer", &was_size);
+    const char *is = run_state_option(now, "optimizer", &is_size);
+    was = was != NULL ? was : first;
+    is = is != NULL ? is : first;
+    return was_size == is_size && strncmp(was, is, (size_t)is_size) == 0;
+}
+
+/* What another optimizer keeps is of no use to this one: its own begins at zero. */
+static int read_optimizer(struct training_run *job, const struct run_state *before,
+                          const struct safetensors *file, struct error *err) {
+    cleanup_weights struct weights w = {0};
+    if (same_optimizer(&job->state, before))
+        return weights_list(&w, &job->steps.net.store, WEIGHTS_OPTIMIZER, 0, err) != 0
+                   ? -1
+                   : weights_read(&w, file, err);
+    log_warning("%s is from a run with another optimizer: its state is not read, and that of %s "
+                "begins at zero",
+                file->path,
+                optimizer_row((enum optimizer_kind)job->setup.options->optimizer)->name);
+    return 0;
+}
+
+/* A run that begins to average its weights begins with those of the checkpoint. */
+static int read_average(struct training_run *job, const struct safetensors *file,
+                        struct error *err) {
+    cleanup_weights struct weights w = {0};
+    if (weights_list(&w, &job->steps.net.store, WEIGHTS_AVERAGE, 0, err) != 0)
+        return -1;
+    return weights_are_in(&w, file) ? weights_read(&w, file, err)
+                                    : store_start_average(&job->steps.net.store, err);
+}
+
+static int read_weights(struct training_run *job, const struct run_state *before,
+                        const struct safetensors *file, struct error *err) {
+    cleanup_weights struct weights w = {0};
+    if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL, 0, err) != 0 ||
+        weights_read(&w, file, err) != 0 || read_optimizer(job, before, file, err) != 0)
+        return -1;
+    return read_average(job, file, err);
+}
+
 static int take_over(struct training_run *job, const struct safetensors *file, bool asked,
                      struct bn_statistics *statistics, struct error *err) {
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
@@ -208,11 +254,11 @@ static int take_over(struct training_run *job, const struct safetensors *file, b
     if (run_state_parse(&before, text, file->path, err) != 0 ||
         resume_check_fit(job, &before, text, file->path, asked, err) != 0)
         return -1;
-    cleanup_weights struct weights w = {0};
-    if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM, 0, err) != 0 ||
-        weights_read(&w, file, err) != 0)
+    if (read_weights(job, &before, file, err) != 0)
         return -1;
     run_state_go_on(&job->state, &before);
+    if (!same_optimizer(&job->state, &before))
+        job->state.updates = 0;
     log_info("resumed from %s: %" PRId64 " step%s done", file->path, job->state.step,
              STR_PLURAL(job->state.step));
     if (job->setup.options->init != NULL)
@@ -349,7 +395,9 @@ static int read_start(struct training_run *job, struct bn_statistics *statistics
     tell_beginning(&job->setup, &job->state, automatic);
     if (store_start(&job->steps.net.store, (uint64_t)job->setup.options->seed, err) != 0)
         return -1;
-    return job->setup.options->init != NULL ? init_from(job, job->setup.options->init, err) : 0;
+    if (job->setup.options->init != NULL && init_from(job, job->setup.options->init, err) != 0)
+        return -1;
+    return store_start_average(&job->steps.net.store, err);
 }
 
 /* Adds advice about a checkpoint that the system does not let us read. */
@@ -386,13 +434,16 @@ static int spread(struct training_run *job, struct error *err) {
 }
 
 /* A growing loss scale continues with its last value; a fixed one is that of the flag. */
-static int resume_scale(struct training_run *job, struct error *err) {
+static int resume_stepper(struct training_run *job, struct error *err) {
     const struct options *o = job->setup.options;
     const struct run_state *s = &job->state;
-    if (o->dtype != OPTION_F16 || o->loss_scale_growth == 0 || s->loss_scale[0] == '\0')
+    struct stepper *stepper = &job->steps.stepper;
+    const bool grows =
+        o->dtype == OPTION_F16 && o->loss_scale_growth > 0 && s->loss_scale[0] != '\0';
+    if (!grows && s->updates == 0)
         return 0;
-    return step_resume_scale(&job->steps.stepper, strtof(s->loss_scale, NULL), (int)s->good_steps,
-                             err);
+    return step_resume(stepper, grows ? strtof(s->loss_scale, NULL) : stepper->loss_scale,
+                       grows ? (int)s->good_steps : 0, s->updates, err);
 }
 
 int resume_job(struct training_run *job, struct error *err) {
@@ -401,7 +452,7 @@ int resume_job(struct training_run *job, struct error *err) {
         return -1;
     if (spread(job, err) != 0 ||
         bn_statistics_scatter(&statistics, &job->steps, job->setup.comm, err) != 0 ||
-        resume_scale(job, err) != 0)
+        resume_stepper(job, err) != 0)
         return -1;
     return run_steps_verify(&job->steps, job->setup.comm, err);
 }

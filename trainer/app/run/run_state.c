@@ -38,6 +38,7 @@ static const struct field FIELDS[] = {
     NUMBER(samples, LATER),
     TEXT(loss_scale, LATER),
     NUMBER(good_steps, LATER),
+    NUMBER(updates, LATER),
     NUMBER(batches, LATER),
     NUMBER(epoch_images, LATER),
     NUMBER(ranks, COMPARED),
@@ -331,6 +332,7 @@ void run_state_go_on(struct run_state *now, const struct run_state *before) {
     now->samples = before->samples;
     memcpy(now->loss_scale, before->loss_scale, sizeof(now->loss_scale));
     now->good_steps = before->good_steps;
+    now->updates = before->updates;
     now->batches = before->batches;
     /* A resumed run needs no --init: its weights still come from the file it began with. */
     if (strcmp(now->init, "none") == 0 && before->init[0] != '\0')

@@ -15,7 +15,7 @@
 
 enum {
     RUN_STATE_TEXT = 128,
-    RUN_STATE_OPTIONS = 2048,
+    RUN_STATE_OPTIONS = 4096,
     RUN_STATE_CLASSES = 128 * 1024, /* bytes of class names; longer lists are not recorded */
     RUN_STATE_JSON_MAX = 512 * 1024,
 };
@@ -32,6 +32,7 @@ struct run_state {
     int64_t batches;      /* * training forward passes that a rank's batch norms have seen */
     char loss_scale[RUN_STATE_TEXT]; /* * of f16's gradients in the next step, 9 digits */
     int64_t good_steps;              /* * steps since the loss scale changed */
+    int64_t updates;                 /* * steps that changed weights */
     int64_t epoch_images;            /* * images of an epoch */
 
     int64_t ranks;

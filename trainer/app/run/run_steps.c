@@ -59,6 +59,7 @@ int run_steps_take(struct run_steps *s, struct task_data *data, const struct ste
     bool missing = s->stepper.gave_up;
     s->stepper.save = request->save;
     s->stepper.penalty = request->penalty;
+    s->stepper.rule.step.momentum = (float)request->momentum;
     s->data_waited = 0;
     if (!missing && run_micro_batches(s, data, request->done, &missing, err) != 0)
         return -1;
@@ -81,13 +82,16 @@ int run_steps_pull(struct run_steps *s, enum store_arena arena, void **ret, stru
 }
 
 int run_steps_verify(struct run_steps *s, struct comm *comm, struct error *err) {
-    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_CONSTANTS};
+    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_SECOND,
+                                              STORE_AVERAGE, STORE_CONSTANTS};
     const struct store *store = &s->net.store;
     if (comm_size(comm) == 1)
         return 0;
     uint64_t hash = STR_HASH_START;
     for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
         void *values = NULL;
+        if (store_is_kept(arenas[i]) && store->count[arenas[i]] == 0)
+            continue;
         if (run_steps_pull(s, arenas[i], &values, err) != 0)
             return -1;
         hash = str_hash(hash, values, store->count[arenas[i]] * sizeof(float));

@@ -28,7 +28,7 @@ struct run_steps {
 
 struct step_request {
     int64_t done; /* steps before this one */
-    double rate;
+    double rate, momentum;
     bool save;    /* this rank finds that a checkpoint is due after the step */
     bool penalty; /* its outcome is to tell the penalty */
 };

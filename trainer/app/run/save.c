@@ -74,7 +74,8 @@ static int save_present(struct training_run *job, const struct bn_statistics *st
     if (!job->setup.first)
         return 0;
     cleanup_weights struct weights w = {0};
-    if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM | WEIGHTS_BATCHES,
+    if (weights_list(&w, &job->steps.net.store,
+                     WEIGHTS_MODEL | WEIGHTS_OPTIMIZER | WEIGHTS_AVERAGE | WEIGHTS_BATCHES,
                      job->state.batches, err) != 0)
         return -1;
     cleanup_free struct array *arrays = calloc(w.count + statistics->count, sizeof(*arrays));
@@ -198,8 +199,8 @@ int save_model(struct training_run *job, struct error *err) {
         return 0;
     struct model_config config = describe_model(&job->setup, &job->state);
     cleanup_weights struct weights w = {0};
-    if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL | WEIGHTS_BATCHES, job->state.batches,
-                     err) != 0 ||
+    if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL | WEIGHTS_PUBLISHED | WEIGHTS_BATCHES,
+                     job->state.batches, err) != 0 ||
         nan_check_weights(&w, err) != 0 ||
         model_dir_save(job->setup.inputs.model, &config, w.arrays, w.count, err) != 0)
         return error_wrap(err, "publishing the model");
@@ -213,8 +214,8 @@ int save_scored(struct training_run *job, const char *folder, const struct model
     cleanup_weights struct weights w = {0};
     struct error why = {0};
     config.score = *score;
-    if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL | WEIGHTS_BATCHES, job->state.batches,
-                     err) != 0)
+    if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL | WEIGHTS_PUBLISHED | WEIGHTS_BATCHES,
+                     job->state.batches, err) != 0)
         return -1;
     *ret_finite = nan_check_weights(&w, &why) == 0;
     if (*ret_finite && model_dir_save(folder, &config, w.arrays, w.count, err) != 0)

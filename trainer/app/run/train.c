@@ -147,6 +147,7 @@ static int account(struct training_run *job, const struct step_outcome *outcome,
     (void)snprintf(job->state.loss_scale, sizeof(job->state.loss_scale), "%.9g",
                    (double)job->steps.stepper.loss_scale);
     job->state.good_steps = job->steps.stepper.good_steps;
+    job->state.updates = job->steps.stepper.updates;
     if (outcome->empty)
         fail_empty_step(job);
     int64_t step = job->state.step;
@@ -189,6 +190,8 @@ static int step_once(struct training_run *job, bool *ret_stop, struct error *err
     const struct step_request request = {
         .done = s->step,
         .rate = schedule_rate(&job->setup.schedule, number - 1),
+        .momentum =
+            schedule_momentum(&job->setup.schedule, number - 1, job->setup.options->momentum),
         .save = job->setup.first && checkpoint_policy_is_time(&job->saves.keeping),
         .penalty = job->setup.first && report_is_due(job, number),
     };
@@ -219,6 +222,16 @@ static int judge_score(const struct training_run *job, const struct evaluation *
 /* Limit of an evaluation's table by class. */
 enum { TABLE_MAX = 16 * 1024 * 1024 };
 
+/* Evaluates the average of the weights if there is one. */
+static int evaluate_average(struct training_run *job, const struct evaluate_options *o,
+                            struct evaluation *ret, struct error *err) {
+    struct store *store = &job->steps.net.store;
+    if (store_exchange_average(store, err) != 0)
+        return -1;
+    int result = evaluate(&job->steps.net, job->setup.comm, &job->setup.data, o, ret, err);
+    return store_exchange_average(store, result == 0 ? err : NULL) != 0 ? -1 : result;
+}
+
 static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     cleanup_buf struct buf table = {.max = TABLE_MAX};
     struct evaluate_options o = {
@@ -236,7 +249,7 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
         return 0;
     job->reports.artifacts.step = job->state.step;
     const int64_t begun = clock_now();
-    if (evaluate(&job->steps.net, job->setup.comm, &job->setup.data, &o, &e, err) != 0)
+    if (evaluate_average(job, &o, &e, err) != 0)
         return -1;
     epoch_times_add(&job->reports.report.epoch, EPOCH_EVALUATIONS, clock_now() - begun);
     *ret_stop = e.stopped;

@@ -125,6 +125,18 @@ static int announce(const struct run_setup *setup, int64_t global_batch, struct 
     return 0;
 }
 
+static struct optimizer_step optimizer_of(const struct options *o) {
+    const struct optimizer_row *row = optimizer_row((enum optimizer_kind)o->optimizer);
+    return (struct optimizer_step){.kind = o->optimizer,
+                                   .momentum = (float)o->momentum,
+                                   .weight_decay = (float)o->weight_decay,
+                                   .nesterov = o->nesterov,
+                                   .trust = (float)o->trust,
+                                   .second = (float)o->beta2,
+                                   .epsilon = o->epsilon > 0 ? (float)o->epsilon : row->epsilon,
+                                   .average = (float)o->ema};
+}
+
 static int open_network(struct training_run *job, struct error *err) {
     const struct options *o = job->setup.options;
     struct network_options n = {
@@ -136,6 +148,7 @@ static int open_network(struct training_run *job, struct error *err) {
         .zero_gamma = o->zero_gamma,
         .dtype = device_dtype(o->dtype),
         .fusion = device_fusion(o),
+        .keeps = step_keeps((enum optimizer_kind)o->optimizer, o->ema > 0),
         .label_smoothing = o->label_smoothing,
         .mean = MODEL_MEAN,
         .std = MODEL_STD,
@@ -158,9 +171,7 @@ static int open_network(struct training_run *job, struct error *err) {
         return -1;
     struct host_stepper_options step = {
         .accumulate = (int)o->accumulate,
-        .sgd = {.momentum = (float)o->momentum,
-                .weight_decay = (float)o->weight_decay,
-                .nesterov = o->nesterov},
+        .optimizer = optimizer_of(o),
         .decay_all = o->decay_all,
         .decay_biases = o->decay_biases,
         .bias_rate = (float)o->bias_rate,

@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "trainer/app/step/input_staging.h"
+#include "trainer/app/step/tensor_norms.h"
 #include "trainer/comm/device_sum.h"
 
 #include <stdlib.h>
@@ -18,10 +19,10 @@ enum { EVENT_FEED = STREAMS_EVENTS, EVENT_OUTCOME = EVENT_FEED + 2 };
 /* What host and device exchange in a step, in memory that both can access. Two successive steps
  * use different ones, so that neither side overwrites what the other still reads. */
 struct mail {
-    struct sgd_rule sgd;
+    struct optimizer_rule rule;
     float flags_in[STORE_FLAGS];
     float flags_out[STORE_FLAGS];
-    struct backend_sgd_state state;
+    struct backend_optimizer_state state;
     double squares; /* if the weight decay penalty was requested */
 };
 
@@ -41,10 +42,11 @@ struct device_stepper {
     float *flags_in;       /* device memory: the host's flags of this step */
     unsigned char *groups; /* device memory */
     size_t group_count;
-    float *states;    /* device memory: running statistics before this step */
-    bool states_kept; /* true if states were saved in this step */
-    float *sum;       /* device memory: gradients accumulated over the micro-batches so far; NULL
-                       * with one */
+    struct tensor_norms norms; /* zeroed unless the optimizer adapts to them */
+    float *states;             /* device memory: running statistics before this step */
+    bool states_kept;          /* true if states were saved in this step */
+    float *sum; /* device memory: gradients accumulated over the micro-batches so far; NULL
+                 * with one */
     struct device_sum *sums; /* borrowed; NULL with one rank, and if the host all-reduces */
     float *host_gradients;   /* for all-reduce on the host; else NULL */
     struct canvas_state {
@@ -120,7 +122,9 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
     d->ops = d->backend->table->device;
     d->mail = d->ops->host_alloc(d->backend, STEPS_AHEAD * sizeof(*d->mail), err);
     if (d->mail == NULL || open_groups(d, err) != 0 || open_states(d, err) != 0 ||
-        input_staging_open(&d->feed, stepper->net, EVENT_FEED, err) != 0)
+        input_staging_open(&d->feed, stepper->net, EVENT_FEED, err) != 0 ||
+        (optimizer_adapts(stepper->rule.step.kind) &&
+         tensor_norms_open(&d->norms, &stepper->net->store, err) != 0))
         return -1;
     d->flags_in = d->backend->table->alloc(d->backend, FLAG_BYTES, err);
     if (d->flags_in == NULL)
@@ -150,6 +154,7 @@ void device_stepper_close(struct device_stepper *d) {
             if (d->canvases[i].recordings[k / 2][k % 2] != NULL)
                 d->ops->forget(d->backend, d->canvases[i].recordings[k / 2][k % 2]);
     input_staging_done(&d->feed);
+    tensor_norms_done(&d->norms);
     if (d->states != NULL)
         d->backend->table->free(d->backend, d->states, state_bytes(d));
     if (d->flags_in != NULL)
@@ -237,32 +242,36 @@ static int sum_on_host(struct device_stepper *d, struct error *err) {
     return table->copy_in(d->backend, gradients(d), d->host_gradients, bytes, err);
 }
 
-static struct backend_sgd update_of(const struct device_stepper *d) {
+static struct backend_update update_of(const struct device_stepper *d) {
     const struct store *store = &d->s->net->store;
     const struct backend_gradients summed = {.wide = gradients(d)};
-    return (struct backend_sgd){.weights = store->arena[STORE_PARAMETERS],
-                                .momentum = store->arena[STORE_MOMENTUM],
-                                .gradients = sums_up(d) ? summed : store->gradients,
-                                .narrow = store->narrow,
-                                .groups = d->groups,
-                                .clips = d->s->sgd.clip_norm > 0,
-                                .void_flag = gradients(d) + store->flags + FLAG_VOID,
-                                .loss = gradients(d) + store->flags + FLAG_LOSS,
-                                .count = store->trained,
-                                .states = store->arena[STORE_STATE],
-                                .states_before = d->states,
-                                .state_count = store->count[STORE_STATE]};
+    return (struct backend_update){.weights = store->arena[STORE_PARAMETERS],
+                                   .state = {.momentum = store->arena[STORE_MOMENTUM],
+                                             .second = store->arena[STORE_SECOND],
+                                             .average = store->arena[STORE_AVERAGE]},
+                                   .kind = (enum optimizer_kind)d->s->rule.step.kind,
+                                   .norms = d->norms.norms,
+                                   .gradients = sums_up(d) ? summed : store->gradients,
+                                   .narrow = store->narrow,
+                                   .groups = d->groups,
+                                   .clips = d->s->rule.clip_norm > 0,
+                                   .void_flag = gradients(d) + store->flags + FLAG_VOID,
+                                   .loss = gradients(d) + store->flags + FLAG_LOSS,
+                                   .count = store->trained,
+                                   .states = store->arena[STORE_STATE],
+                                   .states_before = d->states,
+                                   .state_count = store->count[STORE_STATE]};
 }
 
 /* Enqueues everything between the batch and the new weights. */
 static int enqueue_step(struct device_stepper *d, struct error *err) {
-    struct backend_sgd update = update_of(d);
+    struct backend_update update = update_of(d);
     if (run_program(d, err) != 0)
         return -1;
     if ((d->host_gradients != NULL && sum_on_host(d, err) != 0) ||
         (d->sums != NULL && device_sum_join(d->sums, queue(d), err) != 0))
         return error_wrap(err, "summing gradients");
-    return d->ops->sgd(d->backend, &update, err);
+    return d->ops->update(d->backend, &update, err);
 }
 
 static bool can_record(struct device_stepper *d) {
@@ -327,22 +336,22 @@ int device_stepper_give_up(struct device_stepper *d, struct error *err) {
 /* Writes the host's part of the step's mail, before the step is enqueued. */
 static int post_mail(struct device_stepper *d, struct mail *mail, struct error *err) {
     memset(mail, 0, sizeof(*mail));
-    mail->sgd = d->s->sgd;
+    mail->rule = d->s->rule;
     step_say(d->s, mail->flags_in);
     mail->flags_in[FLAG_VOID] = d->void_step ? 1 : 0;
     d->void_step = false;
     if (d->ops->copy(d->backend, d->flags_in, mail->flags_in, FLAG_BYTES, err) != 0)
         return -1;
-    return d->ops->set_sgd(d->backend, &mail->sgd, err);
+    return d->ops->set_optimizer(d->backend, &mail->rule, err);
 }
 
 /* Copies the device's part of the mail, after the step. Resets the accumulated gradients to zero
  * for the next step, and the flags with them: micro-batches before the last one have none. */
 static int collect_mail(struct device_stepper *d, struct mail *mail, int event, struct error *err) {
     const float *flags = gradients(d) + d->s->net->store.flags;
-    struct backend_sgd update = update_of(d);
+    struct backend_update update = update_of(d);
     if (d->ops->copy(d->backend, mail->flags_out, flags, FLAG_BYTES, err) != 0 ||
-        d->ops->sgd_state(d->backend, &mail->state, err) != 0 ||
+        d->ops->optimizer_state(d->backend, &mail->state, err) != 0 ||
         (d->s->penalty && d->ops->squares(d->backend, &update, &mail->squares, err) != 0) ||
         d->ops->clear(d->backend, d->flags_in, FLAG_BYTES, err) != 0)
         return -1;
@@ -369,7 +378,7 @@ int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, st
     int turn = (int)(d->steps % STEPS_AHEAD);
     struct mail *mail = &d->mail[turn];
     d->launched[turn] =
-        (struct launched){.rate = (double)d->s->sgd.step.rate, .penalty = d->s->penalty};
+        (struct launched){.rate = (double)d->s->rule.step.rate, .penalty = d->s->penalty};
     if (post_mail(d, mail, err) != 0 || launch(d, enqueue_step, err) != 0 ||
         collect_mail(d, mail, EVENT_OUTCOME + turn, err) != 0)
         return -1;

@@ -16,14 +16,14 @@ int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                           .pass = &net->train[0],
                           .comm = comm,
                           .accumulate = o->accumulate,
-                          .sgd = {.step = o->sgd, .clip_norm = o->clip_norm},
+                          .rule = {.step = o->optimizer, .clip_norm = o->clip_norm},
                           .decay_all = o->decay_all,
                           .decay_biases = o->decay_biases,
                           .device_sum = o->device_sum,
                           .check_operators = o->check_operators,
                           .loss_scale = o->loss_scale > 0 ? o->loss_scale : 1};
-    step_make_groups(s, o->sgd.weight_decay, o->bias_rate > 0 ? o->bias_rate : 1);
-    s->sgd.step.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
+    step_make_groups(s, o->optimizer.weight_decay, o->bias_rate > 0 ? o->bias_rate : 1);
+    s->rule.step.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
     if (net->backend->table->device != NULL)
         return device_stepper_open(&s->device, s, err);
     s->states = malloc((s->net->store.count[STORE_STATE] + 1) * sizeof(float));
@@ -82,11 +82,11 @@ static int on_bucket(void *user, int index, struct error *err) {
     if (last_bucket && add_metrics(s, err) != 0)
         return -1;
     if (!s->last_micro) {
-        sgd_accumulate(s->sum + bucket->first, slice, bucket->count);
+        optimizer_accumulate(s->sum + bucket->first, slice, bucket->count);
         return 0;
     }
     if (s->sum != NULL) {
-        sgd_accumulate(slice, s->sum + bucket->first, bucket->count);
+        optimizer_accumulate(slice, s->sum + bucket->first, bucket->count);
         memset(s->sum + bucket->first, 0, bucket->count * sizeof(*slice));
     }
     return send_bucket(s, index, err);
@@ -137,28 +137,46 @@ int host_stepper_give_up(struct stepper *s, struct error *err) {
     return 0;
 }
 
-/* Adjacent parameters of one group are updated in one call: the padding between them is zero and
- * stays zero. */
-static void apply(struct stepper *s) {
+/* Returns where the optimizer keeps ARENA of the parameter at FIRST, or NULL. */
+static float *kept(const struct store *store, enum store_arena arena, size_t first) {
+    float *values = store->arena[arena];
+    return values == NULL ? NULL : values + first;
+}
+
+/* Updates COUNT parameters from FIRST on, which are all of one group. */
+static void update(struct stepper *s, const struct optimizer_step *step,
+                   const struct optimizer_group *group, size_t first, size_t count) {
     const struct store *store = &s->net->store;
     float *weights = store->arena[STORE_PARAMETERS];
-    float *momentum = store->arena[STORE_MOMENTUM];
-    struct sgd_step step = s->sgd.step;
-    if (s->sgd.clip_norm > 0)
-        step.scale *= sgd_clip(&s->sgd, step.scale, sgd_square_sum(gradients(s), store->trained));
+    struct optimizer_step own = optimizer_of_group(*step, *group);
+    const struct optimizer_state state = {.momentum = kept(store, STORE_MOMENTUM, first),
+                                          .second = kept(store, STORE_SECOND, first),
+                                          .average = kept(store, STORE_AVERAGE, first)};
+    if (group->adapts)
+        own.factor = optimizer_tensor_factor(&own, weights + first, gradients(s) + first, count);
+    optimizer_apply(&own, weights + first, state, gradients(s) + first, count);
+}
+
+/* Adjacent parameters of one group are updated in one call, unless each has its own factor: the
+ * padding between them is zero and stays zero. */
+static void apply(struct stepper *s) {
+    const struct store *store = &s->net->store;
+    struct optimizer_step step = optimizer_at(s->rule.step, s->updates);
+    if (s->rule.clip_norm > 0)
+        step.scale *= optimizer_clip(&s->rule, step.scale,
+                                     optimizer_square_sum(gradients(s), store->trained));
     for (int i = 0, next; i < store->slot_count; i = next) {
         const struct store_slot *slot = &store->slots[i], *last = slot;
         next = i + 1;
         if (!slot->trained)
             continue;
         int group = step_group(s, slot);
-        for (; next < store->slot_count && store->slots[next].trained &&
+        const struct optimizer_group *own = &s->rule.groups[group];
+        for (; !own->adapts && next < store->slot_count && store->slots[next].trained &&
                step_group(s, &store->slots[next]) == group;
              next++)
             last = &store->slots[next];
-        struct sgd_step own = sgd_of_group(step, s->sgd.groups[group]);
-        sgd_apply(&own, weights + slot->first, momentum + slot->first, gradients(s) + slot->first,
-                  last->first + last->count - slot->first);
+        update(s, &step, own, slot->first, last->first + last->count - slot->first);
     }
 }
 
@@ -172,9 +190,11 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
     memset(s->metrics, 0, sizeof(s->metrics));
     s->void_step = false;
     /* The loss is one of the flags after the gradients. */
-    const struct backend_sgd_state state = {
-        .finite = sgd_finite(gradients(s), s->net->store.count[STORE_GRADIENTS]), .loss_scale = 1};
-    if (step_tell(s, gradients(s) + s->net->store.flags, &state, (double)s->sgd.step.rate, ret,
+    const struct backend_optimizer_state state = {
+        .finite = optimizer_finite(gradients(s), s->net->store.count[STORE_GRADIENTS]),
+        .loss_scale = 1,
+        .updates = s->updates};
+    if (step_tell(s, gradients(s) + s->net->store.flags, &state, (double)s->rule.step.rate, ret,
                   err) != 0)
         return -1;
     if (s->penalty && ret->skipped && step_penalty(s, &ret->penalty, err) != 0)
@@ -183,6 +203,7 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
         restore_states(s, states_kept);
         return 0;
     }
+    s->updates++;
     apply(s);
     store_changed(&s->net->store);
     return s->penalty ? step_penalty(s, &ret->penalty, err) : 0;
@@ -191,7 +212,7 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
 int host_stepper_finish(struct stepper *s, double rate, struct step_outcome *ret,
                         struct error *err) {
     *ret = (struct step_outcome){0};
-    s->sgd.step.rate = (float)rate;
+    s->rule.step.rate = (float)rate;
     int result = s->device != NULL ? device_stepper_finish(s->device, ret, err)
                                    : finish_on_host(s, ret, err);
     s->penalty = false;

@@ -9,7 +9,7 @@
 
 struct host_stepper_options {
     int accumulate;
-    struct sgd_step sgd;
+    struct optimizer_step optimizer;
     bool decay_all;                /* weight decay applies to all parameters; else only to weights
                                     * of two and more dimensions */
     bool decay_biases;             /* also to biases, but not those of norms */

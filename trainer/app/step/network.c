@@ -80,6 +80,8 @@ static int pass_build(struct pass *pass, const struct network *net, const struct
     if (net->model->build(&pass->graph, net->model, &options, err) != 0 ||
         find_ends(pass, err) != 0 || check_norms(&pass->graph, o->batch, err) != 0)
         return error_wrap(err, "%s at %dx%d px", o->model, canvas.height, canvas.width);
+    if (o->keeps != 0)
+        pass->graph.keeps = o->keeps;
     return 0;
 }
 

@@ -30,6 +30,7 @@ struct network_options {
     bool zero_gamma;
     enum dtype dtype;
     enum fusion fusion;
+    unsigned keeps;         /* of the optimizer, in training (graph/graph.h); 0: momentum */
     double label_smoothing; /* in training only; evaluation reports the plain loss */
     const double *mean;     /* of pixels in 0..1, RGB */
     const double *std;

@@ -21,10 +21,19 @@ void step_say(const struct stepper *s, float flags[STORE_FLAGS]) {
     flags[FLAG_FAILED] = s->failed ? 1 : 0;
 }
 
+unsigned step_keeps(enum optimizer_kind kind, bool average) {
+    const struct optimizer_row *row = optimizer_row(kind);
+    return (row->keeps_momentum ? GRAPH_KEEPS_MOMENTUM : 0U) |
+           (row->keeps_second ? GRAPH_KEEPS_SECOND : 0U) | (average ? GRAPH_KEEPS_AVERAGE : 0U);
+}
+
 void step_make_groups(struct stepper *s, float decay, float bias_rate) {
+    const int kind = s->rule.step.kind;
     for (int i = 0; i < 4; i++)
-        s->sgd.groups[i] =
-            (struct sgd_group){.rate = i < 2 ? 1 : bias_rate, .decay = i % 2 == 0 ? decay : 0};
+        s->rule.groups[i] = (struct optimizer_group){
+            .rate = i < 2 ? 1 : bias_rate,
+            .decay = i % 2 == 0 ? decay : 0,
+            .adapts = kind == OPTIMIZER_LARC || (kind == OPTIMIZER_LARS && i % 2 == 0)};
 }
 
 /* Returns true if SLOT is a bias, and not one of a norm. */
@@ -48,8 +57,8 @@ static const char *what_is_bad(double loss) {
     return isfinite(loss) ? "a gradient" : "the loss";
 }
 
-static int count_bad_step(struct stepper *s, const struct backend_sgd_state *state, double loss,
-                          double rate, struct error *err) {
+static int count_bad_step(struct stepper *s, const struct backend_optimizer_state *state,
+                          double loss, double rate, struct error *err) {
     bool comes_down = state->loss_scale < s->loss_scale;
     s->bad_steps = comes_down ? 0 : s->bad_steps + 1;
     if (s->bad_steps < STEP_BAD_MAX)
@@ -71,7 +80,7 @@ static int count_bad_step(struct stepper *s, const struct backend_sgd_state *sta
                      s->bad_steps, what_is_bad(loss), rate);
 }
 
-int step_tell(struct stepper *s, const float *flags, const struct backend_sgd_state *state,
+int step_tell(struct stepper *s, const float *flags, const struct backend_optimizer_state *state,
               double rate, struct step_outcome *ret, struct error *err) {
     double loss = (double)flags[FLAG_LOSS] / (double)flags[FLAG_IMAGES];
     bool applied = !(flags[FLAG_VOID] > 0), finite = state->finite;
@@ -93,6 +102,7 @@ int step_tell(struct stepper *s, const float *flags, const struct backend_sgd_st
     int result = applied && !finite ? count_bad_step(s, state, loss, rate, err) : 0;
     s->loss_scale = state->loss_scale;
     s->good_steps = state->good_steps;
+    s->updates = state->updates;
     if (applied && !skipped) {
         s->bad_steps = 0;
         s->was_finite = true;
@@ -100,15 +110,17 @@ int step_tell(struct stepper *s, const float *flags, const struct backend_sgd_st
     return result;
 }
 
-int step_resume_scale(struct stepper *s, float loss_scale, int good_steps, struct error *err) {
-    struct backend_sgd_state state = {
-        .finite = 1, .loss_scale = loss_scale, .good_steps = good_steps};
+int step_resume(struct stepper *s, float loss_scale, int good_steps, int64_t updates,
+                struct error *err) {
+    struct backend_optimizer_state state = {
+        .finite = 1, .loss_scale = loss_scale, .good_steps = good_steps, .updates = updates};
     struct backend *backend = s->net->backend;
     s->loss_scale = loss_scale;
     s->good_steps = good_steps;
+    s->updates = updates;
     return backend->table->device == NULL
                ? 0
-               : backend->table->device->set_sgd_state(backend, &state, err);
+               : backend->table->device->set_optimizer_state(backend, &state, err);
 }
 
 int step_penalty(struct stepper *s, double *ret, struct error *err) {
@@ -120,9 +132,9 @@ int step_penalty(struct stepper *s, double *ret, struct error *err) {
     const float *weights = arena;
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        double decay = slot->trained ? (double)s->sgd.groups[step_group(s, slot)].decay : 0;
+        double decay = slot->trained ? (double)s->rule.groups[step_group(s, slot)].decay : 0;
         if (decay > 0)
-            sum += decay * sgd_square_sum(weights + slot->first, slot->count);
+            sum += decay * optimizer_square_sum(weights + slot->first, slot->count);
     }
     *ret = 0.5 * sum;
     return 0;

@@ -17,7 +17,7 @@
 #include "common/error.h"
 #include "trainer/app/step/network.h"
 #include "trainer/comm/comm.h"
-#include "trainer/optim/sgd.h"
+#include "trainer/optim/optimizer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ struct stepper {
     struct pass *pass; /* of the last micro-batch; of the first canvas before any */
     struct comm *comm;
     int accumulate;
-    struct sgd_rule sgd;           /* the learning rate is set in each step; groups: step_group */
+    struct optimizer_rule rule;    /* the learning rate is set in each step; groups: step_group */
     bool decay_all;                /* weight decay applies to all parameters; else only to weights
                                     * of two and more dimensions */
     bool decay_biases;             /* also to biases, but not those of norms */
@@ -56,6 +56,7 @@ struct stepper {
                        * step */
     float loss_scale; /* after the last step with a known outcome; 1: no loss scale */
     int good_steps;   /* in a row since the loss scale last changed */
+    int64_t updates;  /* that changed weights, of those with a known outcome */
     int bad_steps;    /* in a row, not counting those that lowered the loss scale */
     bool was_finite;  /* some step was finite */
     bool penalty;     /* set it before host_stepper_finish if that step's outcome shall include the
@@ -83,6 +84,9 @@ struct step_outcome {
 /* Returns the position of metric NUMBER of the model's list among the flags; -1: it is not
  * there. */
 int step_flag_of(const struct model *model, int number);
+/* Returns what the optimizer KIND keeps, and with AVERAGE a moving average of the weights, too
+ * (graph/graph.h). */
+unsigned step_keeps(enum optimizer_kind kind, bool average);
 /* Fills the parameter groups: those with the common learning rate, then those of biases at
  * BIAS_RATE times it, each with and without DECAY. */
 void step_make_groups(struct stepper *s, float decay, float bias_rate);
@@ -92,10 +96,11 @@ int step_group(const struct stepper *s, const struct store_slot *slot);
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]);
 /* Interprets the reduced FLAGS and the result of the update, for a step taken at RATE. Call in the
  * order of the steps. Too many bad steps in a row are an error (EXIT_CODE_CONFIG). */
-int step_tell(struct stepper *s, const float *flags, const struct backend_sgd_state *state,
+int step_tell(struct stepper *s, const float *flags, const struct backend_optimizer_state *state,
               double rate, struct step_outcome *ret, struct error *err);
-/* Continues with the loss scale of an interrupted run. */
-int step_resume_scale(struct stepper *s, float loss_scale, int good_steps, struct error *err);
+/* Continues with the loss scale of an interrupted run, and the number of its updates. */
+int step_resume(struct stepper *s, float loss_scale, int good_steps, int64_t updates,
+                struct error *err);
 
 /* Returns half the sum of squared weights, each times its decay: the term that weight decay adds
  * to the objective. */

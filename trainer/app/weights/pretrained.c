@@ -291,6 +291,7 @@ static bool is_expected(const char *name) {
     const char *counter = ".num_batches_tracked";
     size_t size = strlen(name), tail = strlen(counter);
     return strncmp(name, "optimizer.", 10) == 0 ||
+           strncmp(name, WEIGHTS_AVERAGE_PREFIX, strlen(WEIGHTS_AVERAGE_PREFIX)) == 0 ||
            (size > tail && strcmp(name + size - tail, counter) == 0);
 }
 

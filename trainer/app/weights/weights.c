@@ -59,23 +59,53 @@ static bool is_mean(const struct store_slot *slot, size_t *ret_prefix) {
     return true;
 }
 
-/* Returns true if WHAT includes ARENA. */
-static bool concerns(unsigned what, enum store_arena arena) {
+/* Returns true if WHAT includes ARENA, and STORE has it. */
+static bool concerns(const struct store *store, unsigned what, enum store_arena arena) {
+    if (store_is_kept(arena) && store->count[arena] == 0)
+        return false;
     switch (arena) {
     case STORE_PARAMETERS:
     case STORE_STATE:
     case STORE_CONSTANTS:
         return (what & WEIGHTS_MODEL) != 0;
     case STORE_MOMENTUM:
-        return (what & WEIGHTS_MOMENTUM) != 0;
+    case STORE_SECOND:
+        return (what & WEIGHTS_OPTIMIZER) != 0;
+    case STORE_AVERAGE:
+        return (what & (WEIGHTS_AVERAGE | WEIGHTS_PUBLISHED)) != 0;
     default:
         return false;
     }
 }
 
+static void add_model(struct weights *w, void *const arenas[STORE_ARENAS],
+                      const struct store_slot *slot) {
+    const bool averaged = slot->home == STORE_PARAMETERS;
+    const bool published = averaged && (w->what & WEIGHTS_PUBLISHED) != 0;
+    add_slot(w, arenas, slot,
+             averaged && (w->what & WEIGHTS_FROM_AVERAGE) != 0 ? WEIGHTS_AVERAGE_PREFIX : "",
+             published && arenas[STORE_AVERAGE] != NULL ? STORE_AVERAGE : slot->home);
+}
+
+/* Lists what the optimizer keeps of SLOT. */
+static void add_kept(struct weights *w, void *const arenas[STORE_ARENAS],
+                     const struct store_slot *slot) {
+    static const struct {
+        enum store_arena arena;
+        unsigned bit;
+        const char *prefix;
+    } kept[] = {{STORE_MOMENTUM, WEIGHTS_OPTIMIZER, "optimizer.momentum."},
+                {STORE_SECOND, WEIGHTS_OPTIMIZER, "optimizer.second."},
+                {STORE_AVERAGE, WEIGHTS_AVERAGE, WEIGHTS_AVERAGE_PREFIX}};
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+        if (slot->home == STORE_PARAMETERS && arenas[kept[i].arena] != NULL &&
+            (kept[i].bit & w->what) != 0)
+            add_slot(w, arenas, slot, kept[i].prefix, kept[i].arena);
+}
+
 int weights_list(struct weights *w, struct store *store, unsigned what, int64_t batches,
                  struct error *err) {
-    size_t most = 3 * (size_t)store->slot_count;
+    size_t most = 5 * (size_t)store->slot_count;
     void *arenas[STORE_ARENAS] = {0};
     *w = (struct weights){.store = store,
                           .what = what,
@@ -85,16 +115,15 @@ int weights_list(struct weights *w, struct store *store, unsigned what, int64_t 
     if (w->arrays == NULL || w->names == NULL)
         return error_no_memory(err, "list of weights");
     for (int i = 0; i < STORE_ARENAS; i++)
-        if (concerns(what, (enum store_arena)i) &&
+        if (concerns(store, what, (enum store_arena)i) &&
             store_pull(store, (enum store_arena)i, &arenas[i], err) != 0)
             return -1;
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
         size_t prefix = 0;
         if ((what & WEIGHTS_MODEL) != 0)
-            add_slot(w, arenas, slot, "", slot->home);
-        if ((what & WEIGHTS_MOMENTUM) != 0 && slot->home == STORE_PARAMETERS)
-            add_slot(w, arenas, slot, "optimizer.momentum.", STORE_MOMENTUM);
+            add_model(w, arenas, slot);
+        add_kept(w, arenas, slot);
         if ((what & WEIGHTS_BATCHES) != 0 && is_mean(slot, &prefix)) {
             struct array *array = add(w, "", slot->name, (int)prefix, ".num_batches_tracked");
             array->type = ARRAY_I64;
@@ -104,25 +133,34 @@ int weights_list(struct weights *w, struct store *store, unsigned what, int64_t 
     return 0;
 }
 
+bool weights_are_in(const struct weights *w, const struct safetensors *file) {
+    for (size_t i = 0; i < w->count; i++)
+        if (safetensors_find(file, w->arrays[i].name) == NULL)
+            return false;
+    return true;
+}
+
 int weights_read(const struct weights *w, const struct safetensors *file, struct error *err) {
     for (size_t i = 0; i < w->count; i++)
         if (safetensors_read(file, &w->arrays[i], err) != 0)
             return -1;
     for (int i = 0; i < STORE_ARENAS; i++)
-        if (concerns(w->what, (enum store_arena)i) &&
+        if (concerns(w->store, w->what, (enum store_arena)i) &&
             store_push(w->store, (enum store_arena)i, err) != 0)
             return -1;
     return 0;
 }
 
-int weights_spread(struct store *store, struct comm *comm, bool momentum, struct error *err) {
-    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_STATE, STORE_CONSTANTS,
-                                              STORE_MOMENTUM};
-    const size_t count = sizeof(arenas) / sizeof(arenas[0]) - !momentum;
+int weights_spread(struct store *store, struct comm *comm, bool kept, struct error *err) {
+    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_STATE,  STORE_CONSTANTS,
+                                              STORE_MOMENTUM,   STORE_SECOND, STORE_AVERAGE};
+    const size_t count = sizeof(arenas) / sizeof(arenas[0]) - (kept ? 0 : 3);
     if (comm_size(comm) == 1)
         return 0;
     for (size_t i = 0; i < count; i++) {
         void *values = NULL;
+        if (store_is_kept(arenas[i]) && store->count[arenas[i]] == 0)
+            continue;
         if (store_pull(store, arenas[i], &values, err) != 0 ||
             comm_broadcast(comm, values, store->count[arenas[i]] * sizeof(float), 0, err) != 0 ||
             store_push(store, arenas[i], err) != 0)

@@ -160,53 +160,58 @@ int cuda_queue_narrow(struct backend *backend, const struct half_copy *copy, str
                  "rounding weights", err);
 }
 
-static int set_sgd(struct backend *backend, const struct sgd_rule *rule, struct error *err) {
+static int set_optimizer(struct backend *backend, const struct optimizer_rule *rule,
+                         struct error *err) {
     struct cuda *cuda = cuda_of(backend);
     return check(cudaMemcpyAsync(&cuda->control->rule, rule, sizeof(*rule), cudaMemcpyHostToDevice,
                                  cuda->stream),
                  "setting the learning rate", err);
 }
 
-static struct sgd_args args_of(const struct backend_sgd *update) {
-    return (struct sgd_args){.weights = update->weights,
-                             .momentum = update->momentum,
-                             .gradients = update->gradients,
-                             .narrow = update->narrow.narrow,
-                             .narrow_type = (enum dtype)update->narrow.type,
-                             .groups = update->groups,
-                             .clips = update->clips,
-                             .void_flag = update->void_flag,
-                             .loss = update->loss,
-                             .count = update->count,
-                             .states = update->states,
-                             .states_before = update->states_before,
-                             .state_count = update->state_count};
+static struct optimizer_args args_of(const struct backend_update *update) {
+    return (struct optimizer_args){.weights = update->weights,
+                                   .state = update->state,
+                                   .kind = update->kind,
+                                   .norms = update->norms,
+                                   .gradients = update->gradients,
+                                   .narrow = update->narrow.narrow,
+                                   .narrow_type = (enum dtype)update->narrow.type,
+                                   .groups = update->groups,
+                                   .clips = update->clips,
+                                   .void_flag = update->void_flag,
+                                   .loss = update->loss,
+                                   .count = update->count,
+                                   .states = update->states,
+                                   .states_before = update->states_before,
+                                   .state_count = update->state_count};
 }
 
-int cuda_queue_sgd(struct backend *backend, const struct backend_sgd *update, struct error *err) {
+int cuda_queue_optimizer(struct backend *backend, const struct backend_update *update,
+                         struct error *err) {
     struct cuda *cuda = cuda_of(backend);
-    struct sgd_args args = args_of(update);
-    return check(launch_sgd(cuda->stream, cuda->control, &args), "the optimizer", err);
+    struct optimizer_args args = args_of(update);
+    return check(launch_optimizer(cuda->stream, cuda->control, &args), "the optimizer", err);
 }
 
-static int sgd_state(struct backend *backend, struct backend_sgd_state *ret, struct error *err) {
+static int optimizer_state(struct backend *backend, struct backend_optimizer_state *ret,
+                           struct error *err) {
     return copy(backend, ret, &cuda_of(backend)->control->state, sizeof(*ret), err);
 }
 
-static int set_sgd_state(struct backend *backend, const struct backend_sgd_state *state,
-                         struct error *err) {
+static int set_optimizer_state(struct backend *backend, const struct backend_optimizer_state *state,
+                               struct error *err) {
     return backend->table->copy_in(backend, &cuda_of(backend)->control->state, state,
                                    sizeof(*state), err);
 }
 
-int cuda_queue_squares(struct backend *backend, const struct backend_sgd *update,
+int cuda_queue_squares(struct backend *backend, const struct backend_update *update,
                        struct error *err) {
     struct cuda *cuda = cuda_of(backend);
-    struct sgd_args args = args_of(update);
+    struct optimizer_args args = args_of(update);
     return check(launch_squares(cuda->stream, cuda->control, &args), "the penalty", err);
 }
 
-static int squares(struct backend *backend, const struct backend_sgd *update, double *ret,
+static int squares(struct backend *backend, const struct backend_update *update, double *ret,
                    struct error *err) {
     if (cuda_queue_squares(backend, update, err) != 0)
         return -1;
@@ -233,9 +238,9 @@ const struct backend_device cuda_queue = {
     .narrow = cuda_queue_narrow,
     .narrow_gradient = cuda_narrow_gradient,
     .add = cuda_queue_add,
-    .set_sgd = set_sgd,
-    .sgd = cuda_queue_sgd,
-    .sgd_state = sgd_state,
-    .set_sgd_state = set_sgd_state,
+    .set_optimizer = set_optimizer,
+    .update = cuda_queue_optimizer,
+    .optimizer_state = optimizer_state,
+    .set_optimizer_state = set_optimizer_state,
     .squares = squares,
 };

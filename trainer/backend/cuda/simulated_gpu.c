@@ -81,20 +81,22 @@ static int clear(struct backend *backend, void *memory, size_t bytes, struct err
     return copy(backend, memory, NULL, bytes, err);
 }
 
-static int set_sgd(struct backend *backend, const struct sgd_rule *rule, struct error *err) {
+static int set_optimizer(struct backend *backend, const struct optimizer_rule *rule,
+                         struct error *err) {
     return copy(backend, NULL, rule, sizeof(*rule), err);
 }
 
-static int sgd_state(struct backend *backend, struct backend_sgd_state *ret, struct error *err) {
+static int optimizer_state(struct backend *backend, struct backend_optimizer_state *ret,
+                           struct error *err) {
     return copy(backend, ret, NULL, sizeof(*ret), err);
 }
 
-static int set_sgd_state(struct backend *backend, const struct backend_sgd_state *state,
-                         struct error *err) {
+static int set_optimizer_state(struct backend *backend, const struct backend_optimizer_state *state,
+                               struct error *err) {
     return copy(backend, NULL, state, sizeof(*state), err);
 }
 
-static int squares(struct backend *backend, const struct backend_sgd *update, double *ret,
+static int squares(struct backend *backend, const struct backend_update *update, double *ret,
                    struct error *err) {
     return cuda_queue_squares(backend, update, err) != 0
                ? -1
@@ -153,10 +155,10 @@ static const struct backend_device queue = {
     .narrow = cuda_queue_narrow,
     .narrow_gradient = cuda_narrow_gradient,
     .add = cuda_queue_add,
-    .set_sgd = set_sgd,
-    .sgd = cuda_queue_sgd,
-    .sgd_state = sgd_state,
-    .set_sgd_state = set_sgd_state,
+    .set_optimizer = set_optimizer,
+    .update = cuda_queue_optimizer,
+    .optimizer_state = optimizer_state,
+    .set_optimizer_state = set_optimizer_state,
     .squares = squares,
 };
 

@@ -16,7 +16,8 @@ struct sizes sizes_of(const struct program *program) {
         .weights = arena(program, STORE_PARAMETERS) + arena(program, STORE_CONSTANTS) +
                    narrow_bytes(program),
         .gradients = arena(program, STORE_GRADIENTS) + store_beside_gradients(program->store),
-        .optimizer = arena(program, STORE_MOMENTUM),
+        .optimizer = arena(program, STORE_MOMENTUM) + arena(program, STORE_SECOND) +
+                     arena(program, STORE_AVERAGE),
         .statistics = arena(program, STORE_STATE),
         .activations = program->memory->arena_bytes,
         .inputs = program->memory->kept_bytes,

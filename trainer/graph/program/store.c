@@ -216,7 +216,10 @@ int store_lay_out(struct store *store, struct backend *backend, const struct gra
     if (graph->training) {
         store->flags = store->count[STORE_PARAMETERS];
         store->count[STORE_GRADIENTS] = store->flags + STORE_FLAGS;
-        store->count[STORE_MOMENTUM] = store->count[STORE_PARAMETERS];
+        const size_t count = store->count[STORE_PARAMETERS];
+        store->count[STORE_MOMENTUM] = (graph->keeps & GRAPH_KEEPS_MOMENTUM) != 0 ? count : 0;
+        store->count[STORE_SECOND] = (graph->keeps & GRAPH_KEEPS_SECOND) != 0 ? count : 0;
+        store->count[STORE_AVERAGE] = (graph->keeps & GRAPH_KEEPS_AVERAGE) != 0 ? count : 0;
     }
     return 0;
 }
@@ -249,7 +252,7 @@ const struct store_slot *store_find(const struct store *store, const char *name)
 
 void *store_at(const struct store *store, const struct store_slot *slot, enum store_arena arena) {
     bool beside =
-        slot->home == STORE_PARAMETERS && (arena == STORE_GRADIENTS || arena == STORE_MOMENTUM);
+        slot->home == STORE_PARAMETERS && (arena == STORE_GRADIENTS || store_is_kept(arena));
     if ((arena != slot->home && !beside) || store->arena[arena] == NULL)
         return NULL;
     return (char *)store->arena[arena] + slot->first * dtype_size(store->dtype);
@@ -307,6 +310,39 @@ int store_push(struct store *store, enum store_arena arena, struct error *err) {
         return 0;
     return table->copy_in(store->backend, store->arena[arena], store->mirror[arena],
                           arena_bytes(store, arena), err);
+}
+
+bool store_is_kept(enum store_arena arena) {
+    return arena == STORE_MOMENTUM || arena == STORE_SECOND || arena == STORE_AVERAGE;
+}
+
+int store_start_average(struct store *store, struct error *err) {
+    void *from = NULL, *to = NULL;
+    if (store->count[STORE_AVERAGE] == 0)
+        return 0;
+    if (store_pull(store, STORE_PARAMETERS, &from, err) != 0 ||
+        store_pull(store, STORE_AVERAGE, &to, err) != 0)
+        return -1;
+    memcpy(to, from, arena_bytes(store, STORE_AVERAGE));
+    return store_push(store, STORE_AVERAGE, err);
+}
+
+int store_exchange_average(struct store *store, struct error *err) {
+    void *parameters = NULL, *average = NULL;
+    if (store->count[STORE_AVERAGE] == 0)
+        return 0;
+    if (store_pull(store, STORE_PARAMETERS, &parameters, err) != 0 ||
+        store_pull(store, STORE_AVERAGE, &average, err) != 0)
+        return -1;
+    unsigned char *one = parameters, *other = average;
+    const size_t bytes = arena_bytes(store, STORE_AVERAGE);
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char kept = one[i];
+        one[i] = other[i];
+        other[i] = kept;
+    }
+    return store_push(store, STORE_PARAMETERS, err) != 0 ? -1
+                                                         : store_push(store, STORE_AVERAGE, err);
 }
 
 static double start_value(const struct store_slot *slot, struct random *random, double spread) {

@@ -2,7 +2,7 @@
  * statistics and constants, each in one arena allocated by the backend. A training and an
  * evaluation program share one store.
  *
- * A parameter has the same offset in the parameter, gradient and momentum arenas. The order is
+ * A parameter has the same offset in the parameter, gradient and optimizer's arenas. The order is
  * that in which backward produces the gradients, so that a bucket of an all-reduce is a slice
  * [first, first + count). Offsets are aligned to STORE_ALIGNMENT bytes; the padding in between is
  * zero and stays zero under sums and optimizers. After the last parameter the gradient arena has
@@ -21,6 +21,8 @@ enum store_arena {
     STORE_PARAMETERS,
     STORE_GRADIENTS, /* training only */
     STORE_MOMENTUM,  /* training only; state of the optimizer, initially zero */
+    STORE_SECOND,    /* the same: second moments, or sums of squares */
+    STORE_AVERAGE,   /* the same: moving average of the parameters */
     STORE_STATE,     /* running statistics */
     STORE_CONSTANTS, /* frozen layers: never changed by a step */
     STORE_ARENAS
@@ -99,6 +101,13 @@ int store_write(struct store *store, const struct store_slot *slot, enum store_a
  * writes a changed copy back. */
 int store_pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err);
 int store_push(struct store *store, enum store_arena arena, struct error *err);
+/* Returns true if ARENA is one that the optimizer keeps beside the parameters. */
+bool store_is_kept(enum store_arena arena);
+/* Copies the parameters to STORE_AVERAGE; nothing if there is none. */
+int store_start_average(struct store *store, struct error *err);
+/* Exchanges the parameters and their average; nothing if there is none. The half-precision copy
+ * becomes stale. */
+int store_exchange_average(struct store *store, struct error *err);
 /* Initializes parameters, states and constants; the numbers depend only on SEED, name and
  * element. */
 int store_start(struct store *store, uint64_t seed, struct error *err);

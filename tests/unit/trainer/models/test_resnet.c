@@ -1,8 +1,8 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/program/program.h"
+#include "trainer/math/optimizer.h"
 #include "trainer/math/random.h"
-#include "trainer/math/sgd.h"
 #include "trainer/models/resnet.h"
 
 #include <math.h>
@@ -150,7 +150,7 @@ static void fill_batch(struct program *program, const struct resnet_tensors *ten
 }
 
 static void update(struct store *store) {
-    struct sgd_step sgd = {.rate = 0.05f, .momentum = 0.9f, .scale = 1, .nesterov = 1};
+    struct optimizer_step sgd = {.rate = 0.05f, .momentum = 0.9f, .scale = 1, .nesterov = 1};
     float *weights = store->arena[STORE_PARAMETERS];
     float *momentum = store->arena[STORE_MOMENTUM];
     const float *gradients = store->arena[STORE_GRADIENTS];

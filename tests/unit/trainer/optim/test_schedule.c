@@ -1,6 +1,14 @@
 #include "tests/support/unit.h"
 #include "trainer/optim/schedule.h"
 
+struct golden_schedule {
+    enum schedule_kind kind;
+    double end;
+    int64_t total, step;
+    double rate, momentum;
+};
+#include "tests/golden/schedules.h"
+
 static void warm_up_rises_by_step_to_the_peak(void) {
     struct schedule s = {
         .kind = SCHEDULE_COSINE, .peak = 0.05, .warmup_steps = 35, .total_steps = 420};
@@ -146,7 +154,22 @@ static void milestones_and_warm_up_from_a_share_are_torchs(void) {
     check_torch(&behind, falling, sizeof(falling) / sizeof(falling[0]));
 }
 
-UNIT_SUITE("optim.schedule", UNIT(warm_up_rises_by_step_to_the_peak),
+/* Beside torch and TensorFlow's formulas (tests/golden/schedules.py). */
+static void rates_and_momentum_are_the_sources(void) {
+    for (size_t i = 0; i < sizeof(golden_schedules) / sizeof(golden_schedules[0]); i++) {
+        const struct golden_schedule *g = &golden_schedules[i];
+        const struct schedule s = {
+            .kind = g->kind, .peak = 0.4, .end = g->end, .total_steps = g->total};
+        CU_ASSERT_DOUBLE_EQUAL(schedule_rate(&s, g->step), g->rate, 1e-14);
+        CU_ASSERT_DOUBLE_EQUAL(schedule_momentum(&s, g->step, 0.9), g->momentum, 1e-14);
+    }
+    const struct schedule s = {.kind = SCHEDULE_ONE_CYCLE, .peak = 0.4, .total_steps = 37};
+    CU_ASSERT_EQUAL(schedule_rate(&s, 99), schedule_rate(&s, 36));
+    CU_ASSERT_EQUAL(schedule_momentum(&s, 99, 0.9), schedule_momentum(&s, 36, 0.9));
+}
+
+UNIT_SUITE("optim.schedule", UNIT(rates_and_momentum_are_the_sources),
+           UNIT(warm_up_rises_by_step_to_the_peak),
            UNIT(cosine_halves_in_the_middle_and_ends_near_zero),
            UNIT(poly2_is_the_square_of_what_is_left), UNIT(step_falls_at_the_three_classic_places),
            UNIT(constant_stays_and_steps_behind_the_end_repeat_the_last),

@@ -96,8 +96,14 @@ int trained_open_network(struct trained *t, struct error *err) {
 
 int trained_read(struct trained *t, const struct safetensors *file, struct error *err) {
     cleanup_weights struct weights w = {0};
-    if (weights_list(&w, &t->net.store, WEIGHTS_MODEL, 0, err) != 0)
+    if (weights_list(&w, &t->net.store, WEIGHTS_MODEL | WEIGHTS_FROM_AVERAGE, 0, err) != 0)
         return -1;
+    /* A checkpoint of a run that averages its weights: the average is what it publishes. */
+    if (w.count == 0 || !weights_are_in(&w, file)) {
+        weights_done(&w);
+        if (weights_list(&w, &t->net.store, WEIGHTS_MODEL, 0, err) != 0)
+            return -1;
+    }
     if (weights_read(&w, file, err) != 0)
         return -1;
     return fp16_fold_check(&t->net, err) != 0 ? error_wrap(err, "%s", file->path) : 0;

@@ -6,8 +6,8 @@
 
 #include "trainer/graph/backend.h"
 #include "trainer/graph/tensor.h"
+#include "trainer/math/optimizer.h"
 #include "trainer/math/pointwise.h"
-#include "trainer/math/sgd.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
@@ -243,8 +243,9 @@ cudaError_t launch_loss_grad(cudaStream_t stream, enum dtype type, const struct 
 /* What the optimizer keeps on the device, so that a recorded step needs no host. */
 enum { LAUNCH_SQUARES_BLOCKS = 256 };
 struct control {
-    struct sgd_rule rule; /* written by the host before each step */
-    struct backend_sgd_state state;
+    struct optimizer_rule rule; /* written by the host before each step */
+    struct optimizer_step now;  /* the rule's step at this update */
+    struct backend_optimizer_state state;
     int growth_interval; /* 0: the scale is static */
     int is_void;         /* this step */
     int skipped;         /* steps that were not finite */
@@ -254,8 +255,11 @@ struct control {
 };
 enum { LAUNCH_GROUP = 16 }; /* weights that share a byte of `groups` */
 
-struct sgd_args {
-    float *weights, *momentum;
+struct optimizer_args {
+    float *weights;
+    struct optimizer_state state;
+    enum optimizer_kind kind; /* that of the rule's step */
+    struct backend_norms norms;
     struct backend_gradients gradients;
     void *narrow;                /* the weights in NARROW_TYPE, too; NULL */
     enum dtype narrow_type;      /* that of gradients that are narrow, if there are both */
@@ -271,13 +275,14 @@ struct sgd_args {
 /* Clears `finite` in CONTROL if a gradient or the loss is not. Updates, unless it is clear or the
  * step is void; then the states are put back. Last the scale is adapted, but by a void step
  * (Micikevicius et al. 2018, section 3.2). */
-cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args);
+cudaError_t launch_optimizer(cudaStream_t stream, struct control *control,
+                             const struct optimizer_args *args);
 /* Reads 4 or 2 bytes a gradient and 4 of its sum, and writes 4. */
 cudaError_t launch_add_gradients(cudaStream_t stream, const struct backend_sum *sum);
 /* control->squares = sum of the squares of weights, each times its group's decay, always in the
  * same order. */
 cudaError_t launch_squares(cudaStream_t stream, struct control *control,
-                           const struct sgd_args *args);
+                           const struct optimizer_args *args);
 
 /* --- numbers.cu ------------------------------------------------------------------------------- */
 /* Fills BYTES, whole words, with numbers that are finite in every type: magnitudes from 0.25 to

@@ -8,6 +8,7 @@ static __global__ void begin_kernel(struct control *control, const float *void_f
                                     const float *loss) {
     control->is_void = void_flag != nullptr && *void_flag > 0;
     control->state.finite = loss == nullptr || control->is_void || isfinite(*loss);
+    control->now = optimizer_at(control->rule.step, control->state.updates + 1);
 }
 
 template <typename T>
@@ -36,7 +37,7 @@ static __device__ __forceinline__ bool counts(const struct control *control) {
     return control->state.finite && !control->is_void;
 }
 
-static __device__ __forceinline__ int group_of(const struct sgd_args &args, size_t i) {
+static __device__ __forceinline__ int group_of(const struct optimizer_args &args, size_t i) {
     return args.groups == nullptr ? 0 : args.groups[i / LAUNCH_GROUP];
 }
 
@@ -45,24 +46,48 @@ static __device__ __forceinline__ float mean_scale(const struct control *control
     return control->rule.step.scale / control->state.loss_scale;
 }
 
-/* A skipped step restores the states instead. Bytes moved: 12 read per weight, 10
- * where its gradient is narrow, and 8 written, and those of the narrow copy. */
-template <typename T>
+/* The numbers of this step, before those of the groups. */
+static __device__ __forceinline__ struct optimizer_step step_now(const struct control *control,
+                                                                 bool clips) {
+    struct optimizer_step step = control->now;
+    step.scale = mean_scale(control);
+    if (clips)
+        step.scale *= control->clip;
+    return step;
+}
+
+static __device__ __forceinline__ struct optimizer_state state_at(const struct optimizer_state &all,
+                                                                  size_t i) {
+    struct optimizer_state state;
+    state.momentum = all.momentum == nullptr ? nullptr : all.momentum + i;
+    state.second = all.second == nullptr ? nullptr : all.second + i;
+    state.average = nullptr;
+    return state;
+}
+
+/* A skipped step restores the states instead. Bytes moved with one state: 12 read per weight, 10
+ * where its gradient is narrow, and 8 written, and those of the narrow copy; 8 more for each
+ * further state, and for the average. */
+template <typename T, int KIND>
 static __global__ void update_kernel(const struct control *control,
-                                     const __grid_constant__ struct sgd_args args) {
+                                     const __grid_constant__ struct optimizer_args args) {
     wait_for_others();
     if (!counts(control)) {
         FOR_EACH_ITEM(i, args.state_count)
         args.states[i] = args.states_before[i];
         return;
     }
-    struct sgd_step step = control->rule.step;
-    step.scale = mean_scale(control);
-    if (args.clips)
-        step.scale *= control->clip;
+    const struct optimizer_step step = step_now(control, args.clips);
     FOR_EACH_ITEM(i, args.count) {
-        const struct sgd_step own = sgd_of_group(step, control->rule.groups[group_of(args, i)]);
-        sgd_update(&own, &args.weights[i], &args.momentum[i], gradient_at<T>(args.gradients, i));
+        struct optimizer_step own =
+            optimizer_of_group(step, control->rule.groups[group_of(args, i)]);
+        if (optimizer_adapts(KIND) && args.norms.factors != nullptr)
+            own.factor = args.norms.factors[args.norms.tensors[i / LAUNCH_GROUP]];
+        optimizer_update(KIND, &own, &args.weights[i], state_at(args.state, i),
+                         gradient_at<T>(args.gradients, i));
+        if (args.state.average != nullptr)
+            args.state.average[i] =
+                optimizer_averaged(own.average_kept, args.state.average[i], args.weights[i]);
         if (args.narrow != nullptr)
             static_cast<T *>(args.narrow)[i] = narrow<T>(args.weights[i]);
     }
@@ -72,11 +97,13 @@ static __global__ void update_kernel(const struct control *control,
 static __global__ void adapt_scale_kernel(struct control *control) {
     wait_for_others();
     const float least = 1, most = 65536;
-    struct backend_sgd_state *state = &control->state;
+    struct backend_optimizer_state *state = &control->state;
     if (control->is_void)
         return;
     if (!state->finite)
         control->skipped++;
+    else
+        state->updates++;
     if (control->growth_interval == 0)
         return;
     state->good_steps = state->finite ? state->good_steps + 1 : 0;
@@ -114,7 +141,7 @@ static __device__ double sum_of_blocks(const struct control *control) {
 /* Bytes moved: 4 per gradient, 2 of one that is narrow. */
 template <typename T>
 static __global__ void gradient_squares_kernel(struct control *control,
-                                               const __grid_constant__ struct sgd_args args) {
+                                               const __grid_constant__ struct optimizer_args args) {
     double sum = 0;
     FOR_EACH_ITEM(i, args.count) {
         double g = gradient_at<T>(args.gradients, i);
@@ -129,11 +156,56 @@ static __global__ void gradient_squares_kernel(struct control *control,
 static __global__ void clip_kernel(struct control *control) {
     double squares = sum_of_blocks(control);
     if (threadIdx.x == 0)
-        control->clip = sgd_clip(&control->rule, mean_scale(control), squares);
+        control->clip = optimizer_clip(&control->rule, mean_scale(control), squares);
+}
+
+/* A block sums one piece of a tensor. Bytes moved: 8 per weight, 6 where its gradient is narrow. */
+template <typename T>
+static __global__ void norm_pieces_kernel(const struct control *control,
+                                          const __grid_constant__ struct optimizer_args args) {
+    const struct optimizer_piece piece = args.norms.pieces[blockIdx.x];
+    const struct optimizer_step own = optimizer_of_group(
+        step_now(control, args.clips), control->rule.groups[group_of(args, piece.first)]);
+    double weights = 0, gradients = 0;
+    for (unsigned k = threadIdx.x; k < piece.count; k += THREADS) {
+        const size_t i = static_cast<size_t>(piece.first) + k;
+        const double w = args.weights[i];
+        const double g =
+            optimizer_measured(&own, args.weights[i], gradient_at<T>(args.gradients, i));
+        weights += w * w;
+        gradients += g * g;
+    }
+    weights = block_sum(weights);
+    __syncthreads(); /* the sums' memory is used again */
+    gradients = block_sum(gradients);
+    if (threadIdx.x == 0) {
+        args.norms.sums[2 * blockIdx.x] = weights;
+        args.norms.sums[2 * blockIdx.x + 1] = gradients;
+    }
+}
+
+/* A block adds the pieces of one tensor. Bytes moved: 16 per piece. */
+static __global__ void norm_factors_kernel(const struct control *control,
+                                           const __grid_constant__ struct optimizer_args args) {
+    const unsigned first = args.norms.begins[blockIdx.x], end = args.norms.begins[blockIdx.x + 1];
+    double weights = 0, gradients = 0;
+    for (unsigned piece = first + threadIdx.x; piece < end; piece += THREADS) {
+        weights += args.norms.sums[2 * piece];
+        gradients += args.norms.sums[2 * piece + 1];
+    }
+    weights = block_sum(weights);
+    __syncthreads();
+    gradients = block_sum(gradients);
+    if (threadIdx.x > 0)
+        return;
+    const struct optimizer_group group =
+        control->rule.groups[group_of(args, args.norms.pieces[first].first)];
+    const struct optimizer_step own = optimizer_of_group(step_now(control, args.clips), group);
+    args.norms.factors[blockIdx.x] = group.adapts ? optimizer_factor(&own, weights, gradients) : 1;
 }
 
 /* The type of all narrow values here; f32 if there are none. */
-static enum dtype narrow_type(const struct sgd_args *args) {
+static enum dtype narrow_type(const struct optimizer_args *args) {
     if (args->narrow != nullptr)
         return args->narrow_type;
     return args->gradients.narrow != nullptr ? static_cast<enum dtype>(args->gradients.type)
@@ -141,9 +213,9 @@ static enum dtype narrow_type(const struct sgd_args *args) {
 }
 
 /* Everything that reads gradients. */
-template <typename T>
+template <typename T, int KIND>
 static void enqueue_update(cudaStream_t stream, struct control *control,
-                           const struct sgd_args *args) {
+                           const struct optimizer_args *args) {
     const unsigned blocks = blocks_for(args->count);
     enqueue_early(check_finite_kernel<T>, blocks, THREADS, stream, control, args->gradients,
                   args->count);
@@ -151,16 +223,38 @@ static void enqueue_update(cudaStream_t stream, struct control *control,
         enqueue(gradient_squares_kernel<T>, LAUNCH_SQUARES_BLOCKS, THREADS, stream, control, *args);
         enqueue(clip_kernel, 1, THREADS, stream, control);
     }
-    enqueue_early(update_kernel<T>, blocks, THREADS, stream, control, *args);
+    if (optimizer_adapts(KIND) && args->norms.tensor_count > 0) {
+        enqueue(norm_pieces_kernel<T>, args->norms.piece_count, THREADS, stream, control, *args);
+        enqueue(norm_factors_kernel, args->norms.tensor_count, THREADS, stream, control, *args);
+    }
+    enqueue_early(update_kernel<T, KIND>, blocks, THREADS, stream, control, *args);
 }
 
-cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args) {
+template <typename T>
+static void enqueue_kind(cudaStream_t stream, struct control *control,
+                         const struct optimizer_args *args) {
+    switch (args->kind) {
+    case OPTIMIZER_LARS:
+        return enqueue_update<T, OPTIMIZER_LARS>(stream, control, args);
+    case OPTIMIZER_LARC:
+        return enqueue_update<T, OPTIMIZER_LARC>(stream, control, args);
+    case OPTIMIZER_ADAMW:
+        return enqueue_update<T, OPTIMIZER_ADAMW>(stream, control, args);
+    case OPTIMIZER_ADAGRAD:
+        return enqueue_update<T, OPTIMIZER_ADAGRAD>(stream, control, args);
+    default:
+        return enqueue_update<T, OPTIMIZER_SGD>(stream, control, args);
+    }
+}
+
+cudaError_t launch_optimizer(cudaStream_t stream, struct control *control,
+                             const struct optimizer_args *args) {
     const bool both = args->narrow != nullptr && args->gradients.narrow != nullptr;
     if (both && args->gradients.type != args->narrow_type)
         return cudaErrorInvalidValue;
     enqueue(begin_kernel, 1, 1, stream, control, args->void_flag, args->loss);
     cudaError_t status = with_type(narrow_type(args), [=](auto tag) {
-        enqueue_update<typename decltype(tag)::type>(stream, control, args);
+        enqueue_kind<typename decltype(tag)::type>(stream, control, args);
         return launch_status();
     });
     if (status != cudaSuccess)
@@ -191,7 +285,7 @@ cudaError_t launch_add_gradients(cudaStream_t stream, const struct backend_sum *
 
 /* Bytes moved: 4 per weight. */
 static __global__ void squares_kernel(struct control *control,
-                                      const __grid_constant__ struct sgd_args args) {
+                                      const __grid_constant__ struct optimizer_args args) {
     double sum = 0;
     FOR_EACH_ITEM(i, args.count) {
         double w = args.weights[i];
@@ -210,7 +304,7 @@ static __global__ void add_squares_kernel(struct control *control) {
 }
 
 cudaError_t launch_squares(cudaStream_t stream, struct control *control,
-                           const struct sgd_args *args) {
+                           const struct optimizer_args *args) {
     enqueue(squares_kernel, LAUNCH_SQUARES_BLOCKS, THREADS, stream, control, *args);
     enqueue(add_squares_kernel, 1, THREADS, stream, control);
     return launch_status();

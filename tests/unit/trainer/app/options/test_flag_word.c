@@ -31,10 +31,10 @@ static void names_of_other_trainers_lead_to_ours(void) {
     refused("val-dir", "did you mean --validation?");
     refused("world-size", "unknown flag --world-size: ranks are started by ringmaster");
     refused("gpus", "ranks are started by");
-    refused("optimizer", "the optimizer is SGD");
     refused("images",
             "unknown flag --images: pictures lie in images/ or NAME/ beside the annotations");
     refused("ann-file", "did you mean --data?");
+    refused("opt", "did you mean --optimizer?");
     refused("num-classes", "classes are the folders of the data");
     refused("device", "did you mean --backend?"); /* a flag of another command */
 }

@@ -220,7 +220,7 @@ static void help_for_a_network_shows_its_flags_alone(void) {
                 {"resnet50",
                  {"--image-size", "--augment", "--label-smoothing", "--zero-gamma", "--lr X",
                   "  imagenet-90  ", "class folders", "\"synthetic\""},
-                 {"--preset", "--canvases", "--short-low", "--frozen-stages", "mlperf", "COCO",
+                 {"--preset", "--canvases", "--short-low", "--frozen-stages", "  mlperf  ", "COCO",
                   "--train-set"}}};
     for (int i = 0; i < 2; i++) {
         const char *const words[] = {"--help", "--model", rows[i].model};

@@ -121,6 +121,9 @@ static void what_a_run_has_no_steps_for_is_told(void) {
         "would be 0.1\n");
     ASSERT_CONTAINS(TOLD(1, "--warmup-epochs", "0.004"), "--warmup-epochs 0.004 is less than half");
     ASSERT_CONTAINS(TOLD(1, "--warmup-from", "0.5"), "--warmup-from 0.5 has no effect");
+    ASSERT_CONTAINS(TOLD(1, "--warmup-lr", "0.001"), "--warmup-lr 0.001 has no effect");
+    ASSERT_CONTAINS(TOLD(1, "--warmup-steps", "9", "--warmup-lr", "0.5"),
+                    "--warmup-lr 0.5 is above the peak, 0.0125 for the images of this job");
     /* Nobody asked for the share that a network or a recipe brings along. */
     CU_ASSERT_STRING_EQUAL(TOLD(1, "--model", "maskrcnn_tiny", "--warmup-steps", "0"), "");
     CU_ASSERT_STRING_EQUAL(
@@ -145,7 +148,53 @@ static void flags_lift_what_a_recipe_has_in_their_place(void) {
     CU_ASSERT(s.milestone_count == 2 && s.milestones[0] == 8 * STEPS);
 }
 
-UNIT_SUITE("app.rate", UNIT(epochs_become_steps), UNIT(a_short_run_keeps_the_slope_of_its_warm_up),
-           UNIT(what_becomes_of_the_rate_is_told), UNIT(what_a_run_has_no_steps_for_is_told),
+/* The seeds' rule: 0.001 + (peak - 0.001) * step / steps of warm-up. */
+static void a_warm_up_begins_at_a_rate(void) {
+    struct schedule s;
+    struct error err;
+    CU_ASSERT_EQUAL(SETTLE("--lr", "0.1", "--warmup-steps", "50", "--warmup-lr", "0.001"), 0);
+    CU_ASSERT_DOUBLE_EQUAL(schedule_rate(&s, 0), 0.001, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(schedule_rate(&s, 20), 0.001 + (0.2 - 0.001) * 20 / 50, 1e-15);
+    CU_ASSERT_EQUAL(SETTLE("--lr", "0.1", "--warmup-steps", "50", "--warmup-lr", "0.3"), 0);
+    CU_ASSERT_EQUAL(schedule_rate(&s, 0), s.peak);
+    /* The later way of saying it counts. */
+    CU_ASSERT_EQUAL(SETTLE("--recipe", "coco-1x", "--warmup-from", "0.5"), 0);
+    CU_ASSERT_EQUAL(s.warmup_from, 0.5);
+}
+
+static void a_decay_ends_at_a_rate(void) {
+    struct schedule s;
+    struct error err;
+    CU_ASSERT_EQUAL(SETTLE("--lr", "0.1", "--schedule", "poly2", "--lr-end", "0.01"), 0);
+    CU_ASSERT(s.end == 0.01 && s.peak == 0.2); /* of 512 images in place of 256; the end is not */
+    CU_ASSERT_EQUAL(SETTLE("--lr", "0.1", "--schedule", "one-cycle", "--steps", "4"), 0);
+    CU_ASSERT_EQUAL(s.kind, SCHEDULE_ONE_CYCLE);
+    CU_ASSERT_EQUAL(SETTLE("--recipe", "coco-1x", "--schedule", "one-cycle"), 0);
+    CU_ASSERT(s.warmup_steps == 0 && s.warmup_from == 0);
+}
+
+static void rates_that_cannot_be_are_refused(void) {
+    static const struct {
+        const char *words[8], *text;
+    } wrong[] = {
+        {{"--warmup-lr", "0.1", "--warmup-from", "0.5", "--warmup-steps", "5"}, "give one of them"},
+        {{"--lr-end", "0.3"}, "--lr-end 0.3 is above the peak, 0.2"},
+        {{"--lr-end", "0.01", "--schedule", "step"}, "--lr-end needs --schedule poly2 or cosine"},
+        {{"--schedule", "one-cycle", "--steps", "3"}, "needs at least 4 steps; this run has 3"},
+        {{"--schedule", "one-cycle", "--warmup-steps", "3"}, "begins with a rise of its own"},
+    };
+    struct schedule s;
+    struct error err;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        CU_ASSERT_EQUAL(settle(&s, &err, wrong[i].words), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+        ASSERT_CONTAINS(err.text, wrong[i].text);
+    }
+}
+
+UNIT_SUITE("app.rate", UNIT(epochs_become_steps), UNIT(a_warm_up_begins_at_a_rate),
+           UNIT(a_decay_ends_at_a_rate), UNIT(rates_that_cannot_be_are_refused),
+           UNIT(a_short_run_keeps_the_slope_of_its_warm_up), UNIT(what_becomes_of_the_rate_is_told),
+           UNIT(what_a_run_has_no_steps_for_is_told),
            UNIT(flags_lift_what_a_recipe_has_in_their_place), UNIT(the_rate_falls_at_milestones),
            UNIT(milestones_that_cannot_be_are_refused))

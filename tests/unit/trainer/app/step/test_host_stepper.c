@@ -61,7 +61,7 @@ static void open_world(struct world *w, struct comm *comm, int accumulate) {
                                 .std = mean};
     struct host_stepper_options how = {
         .accumulate = accumulate,
-        .sgd = {.momentum = 0.9F, .weight_decay = 1e-3F, .nesterov = 1},
+        .optimizer = {.momentum = 0.9F, .weight_decay = 1e-3F, .nesterov = 1},
         .decay_all = true};
     memset(w, 0, sizeof(*w));
     CU_ASSERT_EQUAL_FATAL(ref_open(&w->backend, NULL), 0);
@@ -276,7 +276,7 @@ static void a_gradient_that_is_not_finite_is_seen_in_the_sum(void) {
 /* What an update tells: FINITE or not, behind it the loss scale SCALE. */
 static int tell(struct stepper *s, bool finite, float loss, float scale, struct error *err) {
     const float flags[STORE_FLAGS] = {[FLAG_LOSS] = loss, [FLAG_IMAGES] = 2};
-    struct backend_sgd_state state = {.finite = finite, .loss_scale = scale, .good_steps = 3};
+    struct backend_optimizer_state state = {.finite = finite, .loss_scale = scale, .good_steps = 3};
     struct step_outcome outcome;
     int result = step_tell(s, flags, &state, 0.1, &outcome, err);
     CU_ASSERT(outcome.applied && outcome.skipped == !finite);
@@ -305,7 +305,7 @@ static void twenty_steps_in_a_row_that_are_not_finite_end_the_run(void) {
 static void a_step_without_pictures_is_no_divergence(void) {
     struct network net = {.model = model_find("resnet20")};
     struct stepper s = {.net = &net, .loss_scale = 1};
-    const struct backend_sgd_state state = {.finite = 1, .loss_scale = 1};
+    const struct backend_optimizer_state state = {.finite = 1, .loss_scale = 1};
     float flags[STORE_FLAGS] = {0};
     struct step_outcome outcome;
     for (int i = 0; i < 2 * STEP_BAD_MAX; i++) {
@@ -321,9 +321,9 @@ static void a_step_without_pictures_is_no_divergence(void) {
     CU_ASSERT(!outcome.empty && !outcome.skipped && outcome.applied);
 }
 
-static struct backend_sgd_state given;
+static struct backend_optimizer_state given;
 
-static int keep_state(struct backend *backend, const struct backend_sgd_state *state,
+static int keep_state(struct backend *backend, const struct backend_optimizer_state *state,
                       struct error *err) {
     (void)backend, (void)err;
     given = *state;
@@ -331,12 +331,12 @@ static int keep_state(struct backend *backend, const struct backend_sgd_state *s
 }
 
 static void a_loss_scale_goes_on_where_it_stood(void) {
-    static const struct backend_device device = {.set_sgd_state = keep_state};
+    static const struct backend_device device = {.set_optimizer_state = keep_state};
     static const struct backend_table table = {.device = &device};
     struct backend backend = {&table};
     struct network net = {.backend = &backend};
     struct stepper s = {.net = &net, .loss_scale = 1024};
-    CU_ASSERT_EQUAL(step_resume_scale(&s, 4096, 17, NULL), 0);
+    CU_ASSERT_EQUAL(step_resume(&s, 4096, 17, 3, NULL), 0);
     CU_ASSERT(given.loss_scale == 4096 && given.good_steps == 17);
     CU_ASSERT(s.loss_scale == 4096 && s.good_steps == 17);
 }
@@ -439,11 +439,11 @@ static void biases_and_norms_have_groups_of_their_own(void) {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         w.stepper.decay_all = rows[i].all;
         w.stepper.decay_biases = rows[i].biases;
-        const struct sgd_group *g = w.stepper.sgd.groups;
-        struct sgd_group weight = g[step_group(&w.stepper, slot_of(&w, "fc.weight"))];
-        struct sgd_group gamma = g[step_group(&w.stepper, slot_of(&w, "bn1.weight"))];
-        struct sgd_group beta = g[step_group(&w.stepper, slot_of(&w, "bn1.bias"))];
-        struct sgd_group bias = g[step_group(&w.stepper, slot_of(&w, "fc.bias"))];
+        const struct optimizer_group *g = w.stepper.rule.groups;
+        struct optimizer_group weight = g[step_group(&w.stepper, slot_of(&w, "fc.weight"))];
+        struct optimizer_group gamma = g[step_group(&w.stepper, slot_of(&w, "bn1.weight"))];
+        struct optimizer_group beta = g[step_group(&w.stepper, slot_of(&w, "bn1.bias"))];
+        struct optimizer_group bias = g[step_group(&w.stepper, slot_of(&w, "fc.bias"))];
         CU_ASSERT(weight.rate == 1 && weight.decay == rows[i].decay_weight);
         CU_ASSERT(gamma.rate == 1 && gamma.decay == rows[i].decay_norm);
         CU_ASSERT(beta.rate == 1 && beta.decay == rows[i].decay_norm);
@@ -462,8 +462,8 @@ static void a_step_is_as_long_as_the_norm_allows(void) {
         struct step_outcome outcome;
         open_world(&w, self, 2);
         step_make_groups(&w.stepper, 0, 1);
-        w.stepper.sgd.step.nesterov = 0;
-        w.stepper.sgd.clip_norm = i == 0 ? 0 : (float)moved[0] * (i == 1 ? 0.25F : 4);
+        w.stepper.rule.step.nesterov = 0;
+        w.stepper.rule.clip_norm = i == 0 ? 0 : (float)moved[0] * (i == 1 ? 0.25F : 4);
         float *before = copy_of(&w, STORE_PARAMETERS);
         CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
         CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(0, 1), NULL), 0);

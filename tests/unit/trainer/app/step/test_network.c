@@ -27,7 +27,7 @@ static void open_world(struct world *w, int a, int b) {
                                 .mean = mean,
                                 .std = mean};
     struct host_stepper_options how = {
-        .accumulate = 1, .sgd = {.momentum = 0.9F}, .decay_all = true};
+        .accumulate = 1, .optimizer = {.momentum = 0.9F}, .decay_all = true};
     memset(w, 0, sizeof(*w));
     CU_ASSERT_EQUAL_FATAL(ref_open(&w->backend, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&w->self, NULL), 0);

@@ -28,7 +28,7 @@ static void means_are_over_the_samples_of_all_ranks(void) {
                                       [FLAG_MORE] = 2,
                                       [FLAG_MORE + 1] = 5,
                                       [FLAG_MORE + 2] = 9};
-    const struct backend_sgd_state state = {.finite = 1, .loss_scale = 1};
+    const struct backend_optimizer_state state = {.finite = 1, .loss_scale = 1};
     struct network net = {.model = &MODEL};
     struct stepper s = {.net = &net, .loss_scale = 1};
     struct step_outcome outcome;
@@ -54,7 +54,7 @@ static void a_step_that_changed_nothing_says_why(void) {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const float flags[STORE_FLAGS] = {
             [FLAG_LOSS] = 1, [FLAG_IMAGES] = rows[i].images, [FLAG_VOID] = rows[i].is_void};
-        const struct backend_sgd_state state = {.finite = rows[i].finite, .loss_scale = 1};
+        const struct backend_optimizer_state state = {.finite = rows[i].finite, .loss_scale = 1};
         struct network net = {.model = &MODEL};
         struct stepper s = {.net = &net, .loss_scale = 1};
         struct step_outcome outcome;

@@ -66,7 +66,7 @@ static void constants_have_values_and_no_momentum(void) {
     CU_ASSERT_EQUAL_FATAL(store_start(&store, 1, NULL), 0);
     cleanup_weights struct weights w = {0};
     CU_ASSERT_EQUAL_FATAL(
-        weights_list(&w, &store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM | WEIGHTS_BATCHES, 12, NULL), 0);
+        weights_list(&w, &store, WEIGHTS_MODEL | WEIGHTS_OPTIMIZER | WEIGHTS_BATCHES, 12, NULL), 0);
     CU_ASSERT_EQUAL(w.count, 7);
     const struct array *conv = find(&w, "conv1.weight"), *variance = find(&w, "bn1.running_var");
     CU_ASSERT(conv != NULL && conv->ohwi && ((const float *)conv->data)[0] != 0);

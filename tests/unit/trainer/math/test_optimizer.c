@@ -1,10 +1,11 @@
 #include "tests/support/unit.h"
-#include "trainer/math/sgd.h"
+#include "trainer/math/optimizer.h"
 
 /* Two steps on one weight, worked out by hand from torch's documented formula:
  * w = 1, gradient 2 then 4, rate 0.5, momentum 0.5, decay 0.25, scale 0.5. */
 static void plain_momentum_follows_the_formula(void) {
-    struct sgd_step step = {.rate = 0.5f, .momentum = 0.5f, .weight_decay = 0.25f, .scale = 0.5f};
+    struct optimizer_step step = {
+        .rate = 0.5f, .momentum = 0.5f, .weight_decay = 0.25f, .scale = 0.5f};
     float weight = 1, momentum = 0;
     sgd_update(&step, &weight, &momentum, 2);
     CU_ASSERT_EQUAL(momentum, 1.25f);
@@ -15,7 +16,7 @@ static void plain_momentum_follows_the_formula(void) {
 }
 
 static void nesterov_looks_one_step_ahead(void) {
-    struct sgd_step step = {
+    struct optimizer_step step = {
         .rate = 0.5f, .momentum = 0.5f, .weight_decay = 0.25f, .scale = 0.5f, .nesterov = 1};
     float weight = 1, momentum = 0;
     sgd_update(&step, &weight, &momentum, 2);
@@ -23,5 +24,5 @@ static void nesterov_looks_one_step_ahead(void) {
     CU_ASSERT_EQUAL(weight, 0.0625f);
 }
 
-UNIT_SUITE("kernels.sgd", UNIT(plain_momentum_follows_the_formula),
+UNIT_SUITE("kernels.optimizer", UNIT(plain_momentum_follows_the_formula),
            UNIT(nesterov_looks_one_step_ahead))

@@ -1,0 +1,241 @@
+/* From a command line to values: the layers of defaults, network, preset, recipe and flags. */
+#include "common/str.h"
+#include "common/text/wrap.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/app/options/options.h"
+#include "trainer/app/options/recipe.h"
+#include "trainer/optim/schedule.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { ROWS_MAX = 256 };
+
+/* Returns the last value that ARGV gives for the flag NAME, or NULL. */
+static const char *given(unsigned command, const char *name, int argc, char *const *argv) {
+    size_t count = 0;
+    const struct flag *flags = options_flags(&count);
+    return flags_given(flags, count, command, name, argc, argv);
+}
+
+static bool known(unsigned command, const char *name) {
+    size_t count = 0;
+    const struct flag *flags = options_flags(&count);
+    return flags_known(flags, count, command, name);
+}
+
+static int set(struct options *o, unsigned command, const char *name, const char *value,
+               struct error *err) {
+    size_t count = 0;
+    const struct flag *flags = options_flags(&count);
+    return flags_set(flags, count, command, name, value, o, err);
+}
+
+/* Finds --model in a command line that may have a recipe. Returns NULL if the command takes none
+ * or the name is unknown. */
+static const struct model *model_of(unsigned command, const struct recipe *recipe, int argc,
+                                    char *const *argv) {
+    const char *name = given(command, "model", argc, argv);
+    if (name == NULL && recipe != NULL)
+        name = recipe_value(recipe, "model");
+    if (name == NULL && (command & (COMMAND_TRAIN | COMMAND_PLAN)) != 0)
+        name = OPTIONS_MODEL;
+    return name == NULL ? NULL : model_find(name);
+}
+
+static int lay(struct options *o, unsigned command, const struct model_setting *settings,
+               struct error *err) {
+    for (; settings != NULL && settings->flag != NULL; settings++)
+        if (set(o, command, settings->flag, settings->value, err) != 0)
+            return -1;
+    return 0;
+}
+
+int options_suit(struct options *o, unsigned command, const struct model *model, int argc,
+                 char *const *argv, struct error *err) {
+    for (const struct model_setting *s = model->settings; s != NULL && s->flag != NULL; s++)
+        if (known(command, s->flag) && given(command, s->flag, argc, argv) == NULL &&
+            set(o, command, s->flag, s->value, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* What lies between the defaults and the command line; each NULL if there is none. */
+struct layers {
+    const struct recipe *recipe;
+    const struct model *model;
+    const struct model_setting *optimizer, *preset;
+};
+
+/* Returns the value of the flag NAME on the command line, or that of RECIPE, or NULL. */
+static const char *chosen(unsigned command, const struct recipe *recipe, const char *name, int argc,
+                          char *const *argv) {
+    const char *value = given(command, name, argc, argv);
+    return value == NULL && recipe != NULL ? recipe_value(recipe, name) : value;
+}
+
+/* Unknown names have no settings. */
+static struct layers layers_of(unsigned command, const struct recipe *recipe, int argc,
+                               char *const *argv) {
+    const char *preset = chosen(command, recipe, "preset", argc, argv);
+    const char *optimizer = chosen(command, recipe, "optimizer", argc, argv);
+    return (struct layers){
+        .recipe = recipe,
+        .model = model_of(command, recipe, argc, argv),
+        .optimizer = optimizer == NULL ? NULL : recipe_of_optimizer(optimizer),
+        .preset = preset == NULL ? NULL : recipe_of_preset(preset),
+    };
+}
+
+static int lay_defaults(struct options *o, unsigned command, const struct layers *layers,
+                        struct error *err) {
+    size_t count = 0;
+    const struct flag *flags = options_flags(&count);
+    const struct model *model = layers->model;
+    *o = (struct options){0};
+    if (flags_defaults(flags, count, o, err) != 0)
+        return -1;
+    if (command == COMMAND_TRAIN && model != NULL && lay(o, command, model->settings, err) != 0)
+        return -1;
+    if (command != COMMAND_TRAIN && model != NULL &&
+        options_suit(o, command, model, 0, NULL, err) != 0)
+        return -1;
+    if (command == COMMAND_TRAIN &&
+        (lay(o, command, layers->optimizer, err) != 0 || lay(o, command, layers->preset, err) != 0))
+        return -1;
+    return layers->recipe != NULL ? lay(o, command, layers->recipe->settings, err) : 0;
+}
+
+int options_without_flags(struct options *ret, unsigned command, const struct options *o,
+                          struct error *err) {
+    const struct layers layers = {
+        .recipe = o->recipe != NULL ? recipe_need(o->recipe, err) : NULL,
+        .model = model_find(o->model),
+        .optimizer = recipe_of_optimizer(options_optimizer_name(o->optimizer)),
+        .preset = recipe_of_preset(options_preset_name(o->preset)),
+    };
+    if (o->recipe != NULL && layers.recipe == NULL)
+        return -1;
+    return lay_defaults(ret, command, &layers, err);
+}
+
+/* A schedule of the command line clears what its recipe says for another one. */
+static void lift_schedule(struct options *o, unsigned command, int argc, char *const *argv) {
+    if (given(command, "schedule", argc, argv) == NULL)
+        return;
+    if (given(command, "milestones", argc, argv) == NULL && o->schedule != SCHEDULE_MILESTONES)
+        o->milestones = NULL;
+    if (given(command, "lr-end", argc, argv) == NULL && o->schedule != SCHEDULE_POLY2 &&
+        o->schedule != SCHEDULE_COSINE)
+        o->lr_end = 0;
+    if (o->schedule != SCHEDULE_ONE_CYCLE)
+        return;
+    if (given(command, "warmup-epochs", argc, argv) == NULL)
+        o->warmup_epochs = 0;
+    if (given(command, "warmup-steps", argc, argv) == NULL)
+        o->warmup_steps = 0;
+}
+
+/* A flag of the command line also clears a setting that a recipe or a preset gives for the same
+ * thing (--warmup-epochs clears warmup-steps). */
+static void lift_overruled(struct options *o, unsigned command, int argc, char *const *argv) {
+    lift_schedule(o, command, argc, argv);
+    if (given(command, "warmup-epochs", argc, argv) != NULL &&
+        given(command, "warmup-steps", argc, argv) == NULL)
+        o->warmup_steps = 0;
+    if (o->warmup_steps == 0 && o->warmup_epochs <= 0 &&
+        given(command, "warmup-from", argc, argv) == NULL)
+        o->warmup_from = 0;
+    if (o->warmup_steps == 0 && o->warmup_epochs <= 0 &&
+        given(command, "warmup-lr", argc, argv) == NULL)
+        o->warmup_lr = 0;
+    if (given(command, "warmup-from", argc, argv) != NULL &&
+        given(command, "warmup-lr", argc, argv) == NULL)
+        o->warmup_lr = 0;
+    if (given(command, "epochs", argc, argv) != NULL && given(command, "steps", argc, argv) == NULL)
+        o->steps = 0;
+}
+
+int options_fit(unsigned command, const struct model *model, int argc, char *const *argv,
+                struct error *err) {
+    size_t count = 0;
+    const struct flag *flags = options_flags(&count);
+    const struct flag *f = flags_foreign(flags, count, command, model->task, argc, argv);
+    if (f == NULL)
+        return 0;
+    return error_set(
+        err, EXIT_CODE_USAGE, "--%s does not apply to %s: it is for networks that %s (%s)", f->name,
+        model->name, model_task_name((enum model_task)f->tasks),
+        model_names(f->tasks)[0] != '\0' ? model_names(f->tasks) : "there is none here");
+}
+
+int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
+                  struct error *err) {
+    size_t count = 0;
+    const struct flag *flags = options_flags(&count);
+    const struct recipe *recipe = NULL;
+    const char *name = given(command, "recipe", argc, argv);
+    if (name != NULL && (recipe = recipe_need(name, err)) == NULL)
+        return -1;
+    const struct layers layers = layers_of(command, recipe, argc, argv);
+    const struct model *model = layers.model;
+    if (lay_defaults(o, command, &layers, err) != 0 ||
+        flags_take(flags, count, command, argc, argv, o, err) != 0)
+        return -1;
+    lift_overruled(o, command, argc, argv);
+    if (model == NULL)
+        return 0;
+    if (recipe != NULL && (recipe->tasks & model->task) == 0)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--recipe %s does not apply to %s: it is for networks that %s (%s)",
+                         recipe->name, model->name, model_task_name((enum model_task)recipe->tasks),
+                         model_names(recipe->tasks));
+    return options_fit(command, model, argc, argv, err);
+}
+
+/* The tasks of all networks in this build. */
+static unsigned tasks_here(void) {
+    unsigned tasks = 0;
+    for (unsigned task = MODEL_CLASSIFY; task <= MODEL_DETECT; task *= 2)
+        tasks |= model_names(task)[0] != '\0' ? task : 0;
+    return tasks;
+}
+
+/* Flags that matter to CUDA alone say so first. */
+static bool is_for_cuda(const struct flag *f) {
+    return str_starts_with(f->help, "cuda");
+}
+
+/* Prints the flags; without CUDA those for it are left out, which the last line says. */
+static void print_flags(FILE *out, unsigned command, unsigned tasks, const void *from, bool cuda) {
+    struct flag shown[ROWS_MAX];
+    size_t all = 0, count = 0;
+    const struct flag *flags = options_flags(&all);
+    for (size_t i = 0; i < all && count < ROWS_MAX; i++)
+        if (cuda || !is_for_cuda(&flags[i]))
+            shown[count++] = flags[i];
+    flags_print(out, shown, count, command, tasks, from);
+    if (!cuda)
+        wrap_printf(out, "\nFlags for GPUs are not listed: this build is without CUDA.\n");
+}
+
+void options_print(FILE *out, unsigned command, int argc, char *const *argv, bool cuda) {
+    struct options o;
+    const char *name = given(command, "recipe", argc, argv);
+    const struct recipe *recipe = name != NULL ? recipe_need(name, NULL) : NULL;
+    const struct layers layers = layers_of(command, recipe, argc, argv);
+    const struct model *model = layers.model;
+    bool told = recipe != NULL || given(command, "model", argc, argv) != NULL;
+    unsigned tasks = told && model != NULL ? model->task : 0;
+    if (tasks != 0 && lay_defaults(&o, command, &layers, NULL) == 0)
+        print_flags(out, command, tasks, &o, cuda);
+    else
+        print_flags(out, command, tasks_here(), NULL, cuda);
+    if ((command & (COMMAND_TRAIN | COMMAND_PLAN)) != 0)
+        wrap_printf(out, "\nmodels: %s\n",
+                    model_names(tasks != 0 ? tasks : (MODEL_CLASSIFY | MODEL_DETECT)));
+    if (command != COMMAND_TRAIN)
+        return;
+    fprintf(out, "\nrecipes:\n");
+    recipe_print(out, tasks != 0 ? tasks : (MODEL_CLASSIFY | MODEL_DETECT));
+}
