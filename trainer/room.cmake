@@ -54,7 +54,9 @@ room(trainer/eval USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
 # Data: codec is the ground; set, coco and shapes stand on it side by side and do not know each other.
 room(trainer/data/codec USES common/* LINKS JPEG::JPEG PNG::PNG m)
 room(trainer/data/format USES common/* trainer/data/codec LINKS m)
-room(trainer/data/dataset USES common/* trainer/math trainer/data/codec trainer/data/format
+room(trainer/data/color USES common/* trainer/math LINKS m)
+room(trainer/data/dataset
+    USES common/* trainer/math trainer/data/codec trainer/data/color trainer/data/format
     LINKS Threads::Threads m)
 # The outlines of annotations are eval's masks.
 room(trainer/data/coco USES common/* trainer/math trainer/data/codec trainer/eval LINKS

@@ -48,6 +48,8 @@ static const struct flag_word TABLE[] = {
     {"adam-beta2", "beta2", NULL},
     {"adam-epsilon", "epsilon", NULL},
     {"opt-eps", "epsilon", NULL},
+    {"color-jitter", "color", NULL},
+    {"jitter", "color", NULL},
     /* schedule length and batch sizes */
     {"num-epochs", "epochs", NULL},
     {"num-train-epochs", "epochs", NULL},

@@ -135,6 +135,10 @@ static const struct flag FLAGS[] = {
               "training crop: random resized, padded, none; auto: by image size"),
     REAL_OF(C, "min-area", min_area, "0", 0, 1, T, "SHARE",
             "smallest share of the picture's area that a random resized crop keeps (0: 0.08)"),
+    TEXT_OF(
+        C, "color", color, "none", T, "none|torchvision:B,C,S,H|mxnet|tf",
+        "training: random changes of colour, torchvision's ColorJitter with its four ranges, or "
+        "those of AWS's ResNet-50 in MXNet or TensorFlow"),
     BOOL("flip", flip, "true", T, "mirror each picture with probability 1/2 in training"),
     CHOICE("dtype", dtype, dtypes, "f32", ALL,
            "type of activations and of the weights that kernels read; master weights stay f32"),

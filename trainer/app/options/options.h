@@ -78,6 +78,7 @@ struct options {
     int64_t resize;
     int augment;
     double min_area;
+    const char *color;
     bool flip;
     int dtype;
     bool zero_gamma;

@@ -36,7 +36,7 @@ const struct model_setting recipe_aws_2018[] = {
     {"lr-batch", "256"},        {"schedule", "poly2"},  {"warmup-epochs", "10"},
     {"warmup-lr", "0.001"},     {"momentum", "0.9"},    {"nesterov", "true"},
     {"weight-decay", "0.0001"}, {"decay-all", "true"},  {"zero-gamma", "true"},
-    {"min-area", "0.08"},       {NULL, NULL},
+    {"min-area", "0.08"},       {"color", "mxnet"},     {NULL, NULL},
 };
 const struct recipe_source recipe_aws_2018_sources[] = {
     {"batch-size", "train_resnet50_imagenet.sh"},
@@ -44,21 +44,32 @@ const struct recipe_source recipe_aws_2018_sources[] = {
     {"lr", "train_resnet50_imagenet.sh: 6.4 for 64 GPUs of 256 images"},
     {"warmup-lr", "train_imagenet.py: from 0.001 whatever the peak"},
     {"decay-all", "MXNet's decays all; TensorFlow's of the same samples not the norms"},
+    {"color", "train_imagenet.py: jitter 0.4, lighting 0.1"},
     {NULL, NULL},
 };
 
 /* ResNet-50 on 256 GPUs by the AWS Deep Learning AMI (train_more_aug.sh,
  * train_imagenet_resnet_hvd.py): LARC on every tensor. */
 const struct model_setting recipe_aws_dlami_256[] = {
-    {"model", "resnet50"},      {"epochs", "90"},
-    {"batch-size", "256"},      {"dtype", "f16"},
-    {"loss-scale", "256"},      {"optimizer", "larc"},
-    {"trust", "0.013"},         {"lr", "3.7"},
-    {"lr-batch", "0"},          {"schedule", "linear-cosine"},
-    {"warmup-epochs", "5"},     {"warmup-lr", "0.001"},
-    {"momentum", "0.977"},      {"nesterov", "true"},
-    {"weight-decay", "0.0005"}, {"decay-all", "false"},
-    {"zero-gamma", "true"},     {NULL, NULL},
+    {"model", "resnet50"},
+    {"epochs", "90"},
+    {"batch-size", "256"},
+    {"dtype", "f16"},
+    {"loss-scale", "256"},
+    {"optimizer", "larc"},
+    {"trust", "0.013"},
+    {"lr", "3.7"},
+    {"lr-batch", "0"},
+    {"schedule", "linear-cosine"},
+    {"warmup-epochs", "5"},
+    {"warmup-lr", "0.001"},
+    {"momentum", "0.977"},
+    {"nesterov", "true"},
+    {"weight-decay", "0.0005"},
+    {"decay-all", "false"},
+    {"zero-gamma", "true"},
+    {"color", "tf"},
+    {NULL, NULL},
 };
 const struct recipe_source recipe_aws_dlami_256_sources[] = {
     {"lr", "train_more_aug.sh: of 65536 images a step, not in proportion to them"},
@@ -67,6 +78,7 @@ const struct recipe_source recipe_aws_dlami_256_sources[] = {
     {"momentum", "train_more_aug.sh"},
     {"loss-scale", "train_more_aug.sh"},
     {"decay-all", "train_imagenet_resnet_hvd.py: not the norms"},
+    {"color", "train_more_aug.sh"},
     {NULL, NULL},
 };
 

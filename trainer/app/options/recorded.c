@@ -28,6 +28,7 @@ static const struct setting RECORDED[] = {
     {"label-smoothing", SETTING_RECIPE},
     {"flip", SETTING_RECIPE},
     {"min-area", SETTING_RECIPE},
+    {"color", SETTING_RECIPE},
     {"loss-scale", SETTING_WAY},
     {"loss-scale-growth", SETTING_WAY},
     {"comm", SETTING_MACHINE},

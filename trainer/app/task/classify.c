@@ -78,6 +78,8 @@ static int settle_training(struct task_data *data, const struct task_request *re
     }
     if (o->min_area > 0)
         a->area_min = o->min_area;
+    if (color_parse(o->color, &c->train.color, err) != 0)
+        return -1;
     a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
     data->training.canvases[0] = (struct canvas){request->image_size, request->image_size};
     data->training.canvas_count = 1;

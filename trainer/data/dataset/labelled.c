@@ -59,6 +59,10 @@ static int fill(const struct source *source, void *worker, const struct batch *b
                      batch->epoch, pixels, err) != 0)
         return -1;
     *ret_damage = fetcher->damage;
+    const size_t side = (size_t)l->augment.image_size;
+    struct color_plan plan;
+    color_draw(&l->color, l->seed, batch->epoch, (uint64_t)batch->samples[place], &plan);
+    color_render(&plan, pixels, side * side);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #define TRAINER_DATA_DATASET_LABELLED_H
 
 #include "common/error.h"
+#include "trainer/data/color/color.h"
 #include "trainer/data/dataset/augment.h"
 #include "trainer/data/dataset/dataset.h"
 #include "trainer/data/dataset/source.h"
@@ -20,6 +21,7 @@ enum labelled_field { LABELLED_IMAGE, LABELLED_LABEL, LABELLED_WEIGHT };
 struct labelled {
     const struct dataset *set; /* borrowed */
     struct augment augment;
+    struct color_ranges color; /* after the geometry; zeroed: none */
     uint64_t seed;
 };
 

@@ -1,0 +1,162 @@
+#include "trainer/data/color/color.h"
+
+#include "common/str.h"
+#include "trainer/data/color/color_change.h"
+#include "trainer/math/random.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double PI = 3.14159265358979323846;
+
+/* Word 3 of the counter; 0 is the geometry's. */
+enum { SALT_CHANGES = 1, SALT_ORDER = SALT_CHANGES + COLOR_CHANGES, SALT_LIGHTING };
+
+enum { WORD_SIZE = 32 };
+
+static int refuse(const char *text, struct error *err) {
+    return error_set(
+        err, EXIT_CODE_USAGE,
+        "--color: '%.64s' is not none, mxnet, tf or torchvision:B,C,S,H: the ranges of "
+        "brightness, contrast and saturation from 0 to 10, and of hue from 0 to 0.5",
+        text);
+}
+
+/* Parses the four ranges of torchvision's ColorJitter. */
+static int parse_ranges(const char *text, const char *ranges, struct color_ranges *ret,
+                        struct error *err) {
+    for (int i = 0; i < COLOR_CHANGES; i++) {
+        const size_t size = strcspn(ranges, ",");
+        const double most = i == COLOR_HUE ? 0.5 : 10;
+        char word[WORD_SIZE] = "";
+        if (size < sizeof(word))
+            memcpy(word, ranges, size);
+        if (size >= sizeof(word) || (ranges[size] == ',') != (i + 1 < COLOR_CHANGES) ||
+            str_parse_double(word, 0, most, &ret->range[i], NULL) != 0)
+            return refuse(text, err);
+        ranges += size + (ranges[size] == ',');
+    }
+    return 0;
+}
+
+int color_parse(const char *text, struct color_ranges *ret, struct error *err) {
+    static const struct {
+        const char *name;
+        struct color_ranges color;
+    } sets[] = {
+        {"none", {.set = COLOR_NONE}},
+        {"mxnet", {.set = COLOR_MXNET, .range = {0.4, 0.4, 0.4, 0}, .lighting = 0.1}},
+        {"tf", {.set = COLOR_TF, .range = {0, 0.4, 0.4, 0.13}}},
+    };
+    static const char jitter[] = "torchvision:";
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+        if (strcmp(text, sets[i].name) == 0) {
+            *ret = sets[i].color;
+            return 0;
+        }
+    *ret = (struct color_ranges){.set = COLOR_TORCHVISION};
+    return strncmp(text, jitter, strlen(jitter)) == 0
+               ? parse_ranges(text, text + strlen(jitter), ret, err)
+               : refuse(text, err);
+}
+
+static struct random stream(uint64_t seed, uint32_t epoch, uint64_t sample, int salt) {
+    return random_stream(seed, epoch, (sample & UINT32_MAX) | (uint64_t)salt << 32);
+}
+
+static double draw_factor(const struct color_ranges *color, enum color_change change,
+                          struct random *random) {
+    const double range = color->range[change], low = 1 - range;
+    if (change == COLOR_HUE)
+        return random_between(random, -range, range);
+    return random_between(random, color->set == COLOR_TORCHVISION && low < 0 ? 0 : low, 1 + range);
+}
+
+/* A permutation of those that change something: Fisher and Yates. */
+static void draw_order(const struct color_ranges *color, struct random *random,
+                       struct color_plan *plan) {
+    for (int i = 0; i < COLOR_CHANGES; i++)
+        if (color->range[i] > 0)
+            plan->order[plan->count++] = (enum color_change)i;
+    for (int i = plan->count - 1; i > 0 && color->set != COLOR_TF; i--) {
+        const uint32_t other = random_below(random, (uint32_t)i + 1);
+        const enum color_change kept = plan->order[i];
+        plan->order[i] = plan->order[other];
+        plan->order[other] = kept;
+    }
+}
+
+/* MXNet's constants of ImageNet. */
+static void draw_lighting(double deviation, struct random *random, double offset[3]) {
+    static const double values[3] = {55.46, 4.794, 1.148};
+    static const double vectors[3][3] = {
+        {-0.5675, 0.7192, 0.4009}, {-0.5808, -0.0045, -0.8140}, {-0.5836, -0.6948, 0.4203}};
+    for (int k = 0; k < 3; k++) {
+        const double alpha = deviation * random_normal(random);
+        for (int c = 0; c < 3; c++)
+            offset[c] += vectors[c][k] * alpha * values[k];
+    }
+}
+
+void color_draw(const struct color_ranges *color, uint64_t seed, uint32_t epoch, uint64_t sample,
+                struct color_plan *ret) {
+    *ret = (struct color_plan){.set = color->set};
+    if (color->set == COLOR_NONE)
+        return;
+    struct random order = stream(seed, epoch, sample, SALT_ORDER);
+    draw_order(color, &order, ret);
+    for (int i = 0; i < COLOR_CHANGES; i++) {
+        struct random random = stream(seed, epoch, sample, SALT_CHANGES + i);
+        ret->factor[i] = draw_factor(color, (enum color_change)i, &random);
+    }
+    struct random lighting = stream(seed, epoch, sample, SALT_LIGHTING);
+    if (color->lighting > 0)
+        draw_lighting(color->lighting, &lighting, ret->offset);
+}
+
+/* All in floats: one affine map of R, G and B, made from the channels' means. */
+static void render_affine(const struct color_plan *plan, uint8_t *pixels, size_t count) {
+    struct color_affine affine = color_affine_identity(pixels, count);
+    if (plan->set == COLOR_TF) {
+        color_affine_yiq(&affine, plan->factor[COLOR_SATURATION], plan->factor[COLOR_HUE] * PI);
+        color_affine_channels(&affine, plan->factor[COLOR_CONTRAST]);
+    }
+    for (int i = 0; i < plan->count && plan->set == COLOR_MXNET; i++) {
+        const double factor = plan->factor[plan->order[i]];
+        if (plan->order[i] == COLOR_BRIGHTNESS)
+            color_affine_scale(&affine, factor);
+        else if (plan->order[i] == COLOR_CONTRAST)
+            color_affine_contrast(&affine, factor);
+        else
+            color_affine_saturation(&affine, factor);
+    }
+    for (int c = 0; c < 3; c++)
+        affine.offset[c] += plan->offset[c];
+    color_affine_apply(&affine, pixels, count);
+}
+
+static void render_jitter(const struct color_plan *plan, uint8_t *pixels, size_t count) {
+    for (int i = 0; i < plan->count; i++) {
+        const double factor = plan->factor[plan->order[i]];
+        switch (plan->order[i]) {
+        case COLOR_BRIGHTNESS:
+            color_pil_brightness(factor, pixels, count);
+            break;
+        case COLOR_CONTRAST:
+            color_pil_contrast(factor, pixels, count);
+            break;
+        case COLOR_SATURATION:
+            color_pil_saturation(factor, pixels, count);
+            break;
+        default:
+            color_pil_hue(factor, pixels, count);
+        }
+    }
+}
+
+void color_render(const struct color_plan *plan, uint8_t *pixels, size_t count) {
+    if (plan->set == COLOR_TORCHVISION)
+        render_jitter(plan, pixels, count);
+    else if (plan->set != COLOR_NONE)
+        render_affine(plan, pixels, count);
+}
