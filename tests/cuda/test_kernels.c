@@ -101,7 +101,7 @@ static void every_optimizer_is_the_hosts(void) {
                                                     .rate = 0.1F,
                                                     .momentum = 0.9F,
                                                     .scale = 0.5F,
-                                                    .trust = 0.02F,
+                                                    .trust = 0.0005F,
                                                     .second = 0.99F,
                                                     .epsilon = 1e-6F,
                                                     .average = 0.75F};

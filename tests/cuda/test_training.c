@@ -390,7 +390,45 @@ static void a_fault_of_the_device_names_operator_and_shape(void) {
     }
 }
 
-UNIT_SUITE("cuda.training", UNIT(weight_gradients_may_run_whenever_the_events_allow),
+/* Each optimizer, with an average of the weights; in a recorded step and one by one. */
+static void every_optimizer_steps_as_on_the_host(void) {
+    for (int kind = OPTIMIZER_SGD + 1; kind < OPTIMIZER_KINDS; kind++) {
+        struct training_outcome on_host = {0}, first = {0};
+        struct training t = small;
+        struct backend *ref = NULL;
+        struct error err = {0};
+        t.kind = (enum optimizer_kind)kind;
+        t.accumulate = 1;
+        t.averages = true;
+        t.decay_all = false;
+        t.steps = 4;
+        CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
+        training_run(ref, &t, &on_host);
+        backend_close(ref);
+        for (int recorded = 0; recorded < 2; recorded++) {
+            struct training_outcome outcome = {0};
+            struct backend *device = NULL;
+            t.check_operators = !recorded;
+            CU_ASSERT_EQUAL_FATAL(emulated_open(&device, true, &err), 0);
+            training_run(device, &t, &outcome);
+            backend_close(device);
+            for (int step = 0; step < t.steps; step++)
+                CU_ASSERT_DOUBLE_EQUAL(outcome.losses[step], on_host.losses[step], 1e-4);
+            CU_ASSERT(training_difference(&outcome, &on_host) < 1e-3);
+            if (!recorded) {
+                first = outcome;
+                continue;
+            }
+            CU_ASSERT_EQUAL(memcmp(outcome.weights, first.weights, first.count * sizeof(float)), 0);
+            training_done(&outcome);
+        }
+        training_done(&first);
+        training_done(&on_host);
+    }
+}
+
+UNIT_SUITE("cuda.training", UNIT(every_optimizer_steps_as_on_the_host),
+           UNIT(weight_gradients_may_run_whenever_the_events_allow),
            UNIT(so_may_those_of_micro_batches), UNIT(weights_are_rounded_by_the_update),
            UNIT(sums_that_must_not_be_recorded_are_started_in_every_step),
            UNIT(weights_that_the_host_changes_are_rounded_anew),

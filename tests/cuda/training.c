@@ -36,13 +36,20 @@ static int open_world(struct world *w, struct backend *backend, const struct tra
                                 .classes = CLASSES,
                                 .dtype = t->dtype,
                                 .fusion = t->fusion,
+                                .keeps = step_keeps(t->kind, t->averages),
                                 .label_smoothing = 0.1};
-    struct host_stepper_options how = {
-        .accumulate = t->accumulate,
-        .optimizer = {.momentum = 0.9F, .weight_decay = 1e-3F, .nesterov = 1},
-        .decay_all = t->decay_all,
-        .device_sum = t->sums,
-        .check_operators = t->check_operators};
+    struct host_stepper_options how = {.accumulate = t->accumulate,
+                                       .optimizer = {.kind = (int)t->kind,
+                                                     .momentum = 0.9F,
+                                                     .weight_decay = 1e-3F,
+                                                     .nesterov = 1,
+                                                     .trust = 0.01F,
+                                                     .second = 0.99F,
+                                                     .epsilon = 1e-3F,
+                                                     .average = t->averages ? 0.5F : 0},
+                                       .decay_all = t->decay_all,
+                                       .device_sum = t->sums,
+                                       .check_operators = t->check_operators};
     if (comm_self_open(&w->alone, err) != 0 || network_open(&w->net, backend, &o, true, err) != 0 ||
         store_start(&w->net.store, 7, err) != 0)
         return -1;

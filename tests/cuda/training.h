@@ -28,6 +28,8 @@ struct training {
     int bad_to;
     int overflows_from; /* steps from this one on have gradients that are not finite; 0: none */
     double rate;
+    enum optimizer_kind kind;
+    bool averages; /* keeps an average of the weights, too, whose values follow the weights' */
     bool check_operators;
     struct comm *comm;       /* borrowed; NULL: alone */
     struct device_sum *sums; /* borrowed; as in stepper_options */
