@@ -3,11 +3,11 @@
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/program/program.h"
 #include "trainer/models/resnet.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "trainer/backend/cpu/cpu.h"
-#include "trainer/graph/build/build.h"
 #endif
 
 static struct backend *new_ref(void) {

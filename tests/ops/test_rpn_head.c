@@ -3,6 +3,7 @@
  * one. */
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
+#include "trainer/graph/build/build.h"
 #include "trainer/graph/build/build_rpn.h"
 #include "trainer/graph/program/program.h"
 #include "trainer/math/anchor.h"
@@ -11,7 +12,6 @@
 #include "trainer/math/sample_key.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "trainer/backend/cpu/cpu.h"
-#include "trainer/graph/build/build.h"
 #endif
 
 #include <math.h>
