@@ -57,21 +57,21 @@ sort -u -o "$work/heard" "$work/heard"
 cut -d ' ' -f 2 "$work/heard" | sort -u >"$work/kinds"
 
 for kind in $(comm -23 "$work/sent" "$work/kinds"); do
-    say "no fuzz target parses a frame '$kind'"
+    say "no fuzz target parses a frame '$kind': add a seed that holds one to tests/fuzz/corpus (docs/contributing/add-a-message.md)"
 done
 comm -23 "$work/told_apart" "$work/heard" >"$work/missing"
 while read -r who kind; do
-    say "no fuzz target hands a frame '$kind' to the $who"
+    say "no fuzz target hands a frame '$kind' to the $who: add a seed of the $who's target (docs/contributing/add-a-message.md)"
 done <"$work/missing"
 
 # Nothing is in the list that is not used, and a pattern above that finds no more what it is there for proves nothing.
 cut -d ' ' -f 2 "$work/rows" | sort -u >"$work/listed"
 for kind in $(comm -23 "$work/listed" "$work/sent"); do
-    say "a message '$kind' is in the list and not sent"
+    say "a message '$kind' is in entrypoint/wire/messages.def and no source sends it with message_new or message_with"
 done
 cut -d ' ' -f 2 "$work/told_apart" | sort -u >"$work/received"
 for kind in $(comm -23 "$work/listed" "$work/received"); do
-    say "a message '$kind' is in the list and not received"
+    say "a message '$kind' is in entrypoint/wire/messages.def and no receiver has a case for it (docs/contributing/add-a-message.md says which may)"
 done
 [ "$(wc -l <"$work/listed")" -ge 47 ] || say "only $(wc -l <"$work/listed") kinds of messages were found in the list"
 [ "$(wc -l <"$work/told_apart")" -ge 46 ] || say "only $(wc -l <"$work/told_apart") places that tell them apart were found"

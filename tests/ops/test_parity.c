@@ -71,7 +71,8 @@ static void every_operator_has_a_row(void) {
     }
     for (int kind = 0; kind < OP_KINDS; kind++) {
         if (!seen[kind])
-            printf("%s has no row\n", op_name((enum op_kind)kind));
+            printf("%s has no row in the parity test: add one to tests/ops/cases*.c\n",
+                   op_name((enum op_kind)kind));
         CU_ASSERT(seen[kind]);
     }
 }

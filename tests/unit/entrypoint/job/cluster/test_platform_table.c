@@ -246,6 +246,26 @@ static void lines_of_a_file_are_slots(void) {
 
 /* A row without an entry here, or one without a row, fails. What is right and what is wrong, at the
  * least, of every platform; files lie in this process's own folder. */
+/* The line NUMBER of the table in TEST is of the platform in that row. */
+static void check_is_row(size_t number, const char *name, const char *test) {
+    const char *row = platform_table_name(number);
+    bool good = row != NULL && strcmp(row, name) == 0;
+    if (!good)
+        printf(
+            "%s: line %zu is of %s, row %zu of platform_table.c is %s: both have the same order\n",
+            test, number, name, number, row != NULL ? row : "not there");
+    CU_ASSERT(good);
+}
+
+/* Every row has a line in the table of TEST, which has COUNT. */
+static void check_is_last(size_t count, const char *test) {
+    const char *row = platform_table_name(count);
+    if (row != NULL)
+        printf("%s: platform %s has no line: add one, in the order of platform_table.c\n", test,
+               row);
+    CU_ASSERT_PTR_NULL(row);
+}
+
 static void every_row_has_right_and_wrong_data(void) {
     static const struct {
         const char *name;
@@ -358,11 +378,11 @@ static void every_row_has_right_and_wrong_data(void) {
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         CU_ASSERT_EQUAL(file_publish(files[i][0], files[i][1], strlen(files[i][1]), 0644, NULL), 0);
     for (size_t i = 0; i < count; i++) {
-        CU_ASSERT_STRING_EQUAL(platform_table_name(i), data[i].name);
+        check_is_row(i, data[i].name, __func__);
         CU_ASSERT_STRING_EQUAL(read_as(data[i].name, data[i].right), data[i].hosts);
         ASSERT_CONTAINS(read_as(data[i].name, data[i].wrong), data[i].part);
     }
-    CU_ASSERT_PTR_NULL(platform_table_name(count));
+    check_is_last(count, __func__);
 }
 
 enum { TOLD_SIZE = 256 };
@@ -465,7 +485,7 @@ static void every_row_that_can_carries_ipv6(void) {
     for (size_t i = 0; i < count; i++) {
         const char *const *right = data[i].variables;
         const char *wrong[VARIABLES_MAX] = {0};
-        CU_ASSERT_STRING_EQUAL(platform_table_name(i), data[i].name);
+        check_is_row(i, data[i].name, __func__);
         CU_ASSERT_EQUAL(right[0] == NULL, data[i].master == NULL);
         if (data[i].master == NULL)
             continue;
@@ -475,7 +495,7 @@ static void every_row_that_can_carries_ipv6(void) {
             wrong[k] = link_local(right[k], text[k]);
         ASSERT_CONTAINS(read_as(data[i].name, wrong), "is a link-local address");
     }
-    CU_ASSERT_PTR_NULL(platform_table_name(count));
+    check_is_last(count, __func__);
 }
 
 /* What anybody may set for mpirun is no mark of the operator, and its launcher is not alone. */
