@@ -81,8 +81,8 @@ static void open_house(void) {
     CHECK(executor_open(&s->host, &s->services, &options, NULL) == 0);
     CHECK(boot_timer_open(&w.late, &s->loop, never, NULL, NULL) == 0);
     w.deadline = w.announce = w.lease = (struct timer){.fire = never};
-    w.seeking =
-        (struct find_master){.s = s, .turn = {.fire = never}}; /* which has brought the link */
+    w.seeking = (struct find_master){.services = &s->services,
+                                     .turn = {.fire = never}}; /* which has brought the link */
     (void)atexit(close_house);
 }
 

@@ -6,14 +6,18 @@
 #ifndef ENTRYPOINT_HOST_WORKER_FIND_MASTER_H
 #define ENTRYPOINT_HOST_WORKER_FIND_MASTER_H
 
-#include "entrypoint/host/supervisor.h"
 #include "entrypoint/wire/dial.h"
+
+#include <openssl/types.h>
+
+struct services;
 
 /* A first host that is restarted in less belongs to another run. */
 enum { FIND_MASTER_ABSENT_SECONDS = 2 };
 
 struct find_master {
-    struct supervisor *s;
+    const struct services *services; /* NULL: never started */
+    SSL_CTX *tls;                    /* of the job; borrowed */
     const struct dial_events *events;
     void *context;
     struct dial dial;
@@ -22,11 +26,12 @@ struct find_master {
     char address[NET_ADDRESS_TEXT];
 };
 
-/* Starts. EVENTS are those of a dial, except `missed`: it means that no host is the master any
- * more. That is so if this host was not cut off, only the first host can be the master, and nothing
- * has listened there for FIND_MASTER_ABSENT_SECONDS. When an event comes, the first host of the
- * job's cluster is the one that it concerns. */
-void find_master_start(struct find_master *k, struct supervisor *s,
+/* Starts, with SERVICES' loop, reaper, job and role state. EVENTS are those of a dial, except
+ * `missed`: it means that no host is the master any more. That is so if this host was not cut off,
+ * only the first host can be the master, and nothing has listened there for
+ * FIND_MASTER_ABSENT_SECONDS. When an event comes, the first host of the job's cluster is the one
+ * that it concerns. */
+void find_master_start(struct find_master *k, const struct services *services, SSL_CTX *tls,
                        const struct dial_events *events, void *context);
 void find_master_stop(struct find_master *k);
 

@@ -236,7 +236,7 @@ static void reach(struct worker *w) {
     w->dialling = true;
     w->stopping = w->stopping || (w->s.role_state != NULL && w->s.role_state->stopping);
     count_down(w, (w->stopping ? WORKER_STOP_SECONDS : seconds) * CLOCK_SECOND);
-    find_master_start(&w->seeking, &w->s, &dial_events, w);
+    find_master_start(&w->seeking, &w->s.services, w->s.contexts.tls, &dial_events, w);
 }
 
 /* If the master closed the link before admitting this host, it may have been restarted. */
@@ -252,7 +252,7 @@ static void closed(void *context, const struct error *why) {
         lose_master(w, why->text);
     } else {
         reach_again(w);
-        find_master_start(&w->seeking, &w->s, &dial_events, w);
+        find_master_start(&w->seeking, &w->s.services, w->s.contexts.tls, &dial_events, w);
     }
 }
 

@@ -1,6 +1,11 @@
 #include "entrypoint/host/worker/find_master.h"
 
 #include "common/clock.h"
+#include "entrypoint/host/failover/role_state.h"
+#include "entrypoint/host/services/services.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/os/child.h"
+#include "entrypoint/os/loop.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/listener.h"
 #include "entrypoint/wire/tls.h"
@@ -23,7 +28,11 @@ enum { HOSTS = 4 };
 static struct cluster_host hosts[HOSTS];
 static struct job job;
 static struct role_state role_state;
-static struct supervisor s;
+static struct loop loop;
+static struct reaper reaper;
+static SSL_CTX *tls;
+static const struct services services = {
+    .loop = &loop, .reaper = &reaper, .job = &job, .role_state = &role_state};
 static struct find_master seeking;
 static struct listener door;
 static struct link *link_at_door;
@@ -41,7 +50,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     link_free(link_at_door);
     link_at_door = link;
     if (!again)
-        loop_end(&s.loop);
+        loop_end(&loop);
     else
         find_master_later(&seeking);
     again = false;
@@ -63,13 +72,13 @@ static void told(void *context, const struct net_address *peer, const struct err
     (void)peer;
     CU_ASSERT_EQUAL(why->code, EXIT_CODE_KEY_REFUSED);
     told_count++;
-    loop_end(&s.loop);
+    loop_end(&loop);
 }
 
 static void refused(void *context, const struct error *why) {
     (void)context;
     (void)why;
-    loop_end(&s.loop);
+    loop_end(&loop);
 }
 
 static int missed_count;
@@ -80,7 +89,7 @@ static void missed(void *context) {
     missed_count++;
     missed_at = clock_now();
     find_master_stop(&seeking);
-    loop_end(&s.loop);
+    loop_end(&loop);
 }
 
 static const struct dial_events events = {opened, told, refused, missed};
@@ -103,14 +112,15 @@ static void set_up(bool failover, unsigned char master_key) {
     for (size_t i = 0; i < HOSTS; i++)
         CU_ASSERT(net_address_parse(hosts[i].name.text, &role_state.addresses[i]));
     memset(key, 1, sizeof(key));
-    s = (struct supervisor){
-        .job = &job, .role_state = &role_state, .contexts.tls = tls_context_new(key, 0, NULL)};
+    loop = (struct loop){0};
+    reaper = (struct reaper){0};
+    tls = tls_context_new(key, 0, NULL);
     memset(key, master_key, sizeof(key));
     server = tls_context_new(key, 1, NULL);
-    reaping_open(&s.loop, &s.reaper);
+    reaping_open(&loop, &reaper);
     int listener = listener_listen(&at, job.ports.control, LISTENER_CONTROL, NULL);
     CU_ASSERT_FATAL(listener >= 0);
-    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &s.loop, listener, server, &door_events, NULL, NULL),
+    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &loop, listener, server, &door_events, NULL, NULL),
                           0);
 }
 
@@ -122,23 +132,23 @@ static void tear_down(void) {
     listener_close(&door);
     while (waitpid(-1, NULL, 0) > 0)
         ;
-    loop_done(&s.loop);
+    loop_done(&loop);
     tls_context_free(server);
-    tls_context_free(s.contexts.tls);
+    tls_context_free(tls);
     role_state_close(&role_state);
 }
 
 static void give_up(void *context) {
     (void)context;
-    loop_end(&s.loop);
+    loop_end(&loop);
 }
 
 static void run_for(int64_t seconds) {
     struct timer timer = {.fire = give_up};
-    loop_after(&s.loop, &timer, seconds * CLOCK_SECOND);
-    find_master_start(&seeking, &s, &events, NULL);
-    CU_ASSERT_EQUAL(loop_run(&s.loop, NULL), 0);
-    loop_cancel(&s.loop, &timer);
+    loop_after(&loop, &timer, seconds * CLOCK_SECOND);
+    find_master_start(&seeking, &services, tls, &events, NULL);
+    CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
+    loop_cancel(&loop, &timer);
 }
 
 /* It is the first of the cluster then, as it is for its other workers. */
