@@ -5,8 +5,8 @@
 
 #include "common/net_address.h"
 #include "common/run_id.h"
+#include "entrypoint/host/failover/find_master.h"
 #include "entrypoint/host/supervisor.h"
-#include "entrypoint/host/worker/find_master.h"
 #include "entrypoint/host/worker/redial.h"
 #include "entrypoint/os/boot_timer.h"
 #include "entrypoint/wire/link.h"

@@ -3,8 +3,8 @@
  * In the first role the master is the first host, later the host that takes over from a lost one.
  * If other hosts may be the master (role_state.h) they are dialled as well, one after the other:
  * only a master listens. */
-#ifndef ENTRYPOINT_HOST_WORKER_FIND_MASTER_H
-#define ENTRYPOINT_HOST_WORKER_FIND_MASTER_H
+#ifndef ENTRYPOINT_HOST_FAILOVER_FIND_MASTER_H
+#define ENTRYPOINT_HOST_FAILOVER_FIND_MASTER_H
 
 #include "entrypoint/wire/dial.h"
 

@@ -1,4 +1,4 @@
-#include "entrypoint/host/worker/find_master.h"
+#include "entrypoint/host/failover/find_master.h"
 
 #include "common/clock.h"
 #include "entrypoint/host/failover/role_state.h"
