@@ -6,6 +6,7 @@
 #include "common/str.h"
 #include "common/system/standard_streams.h"
 #include "common/system/terminal.h"
+#include "common/table.h"
 #include "common/text/exit_code_print.h"
 #include "common/text/redact.h"
 #include "entrypoint/command/docs.h"
@@ -364,10 +365,7 @@ static const struct command {
 };
 
 static const struct command *find_command(const char *name) {
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
-    return NULL;
+    return TABLE_FIND(commands, name, name);
 }
 
 static void print_commands(void) {

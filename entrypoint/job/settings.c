@@ -4,6 +4,7 @@
 #include "common/run_id.h"
 #include "common/str.h"
 #include "common/system/progress.h"
+#include "common/table.h"
 #include "common/text/nearest.h"
 #include "entrypoint/job/cluster/platform_table.h"
 
@@ -204,12 +205,12 @@ static const char *const launchers[] = {[SETTINGS_LAUNCHER_AUTO] = "auto",
                                         [SETTINGS_LAUNCHER_DIRECT] = "direct"};
 
 static int parse_launcher(const char *value, enum settings_launcher *ret, struct error *err) {
-    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
-        if (strcmp(value, launchers[i]) == 0) {
-            *ret = (enum settings_launcher)i;
-            return 0;
-        }
-    return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is none of auto, mpirun and direct", value);
+    const size_t launcher = TABLE_INDEX(launchers, value);
+    if (launcher == TABLE_COUNT(launchers))
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is none of auto, mpirun and direct",
+                         value);
+    *ret = (enum settings_launcher)launcher;
+    return 0;
 }
 
 static int parse_efa(const char *value, enum settings_efa *ret, struct error *err) {

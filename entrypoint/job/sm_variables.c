@@ -5,6 +5,7 @@
 #include "common/log/log.h"
 #include "common/str.h"
 #include "common/system/cpus.h"
+#include "common/table.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/job/sagemaker/big_integers.h"
 #include "entrypoint/job/sagemaker/instance_groups.h"
@@ -230,10 +231,7 @@ static bool is_of_toolkit(const char *name) {
                                         "default_user_module_name",
                                         "_tuning_objective_metric",
                                         "sagemaker_s3_output"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    return TABLE_INDEX(names, name) < TABLE_COUNT(names);
 }
 
 static void put_hyperparameters(struct values *v, const struct hyperparameters *h) {

@@ -1,6 +1,7 @@
 #include "entrypoint/mpi/daemon_command.h"
 
 #include "common/str.h"
+#include "common/table.h"
 #include "entrypoint/mpi/daemon_uri.h"
 #include "entrypoint/mpi/shell_words.h"
 
@@ -204,10 +205,8 @@ static const char *parameter_flag(enum openmpi_series series, const char *word) 
     static const char *const flags_5[] = {"--prtemca", "--pmixmca"};
     if (series == OPENMPI_4_1)
         return strcmp(word, "-mca") == 0 || strcmp(word, "--mca") == 0 ? "--mca" : NULL;
-    for (size_t i = 0; i < 2; i++)
-        if (strcmp(word, flags_5[i]) == 0)
-            return flags_5[i];
-    return NULL;
+    const size_t flag = TABLE_INDEX(flags_5, word);
+    return flag < TABLE_COUNT(flags_5) ? flags_5[flag] : NULL;
 }
 
 static int take_switch(struct parsed_command *r, const char *word, struct error *err) {

@@ -3,6 +3,7 @@
 #include "common/buf.h"
 #include "common/json/json.h"
 #include "common/str.h"
+#include "common/table.h"
 
 #include <string.h>
 
@@ -79,12 +80,9 @@ static int read_word(const json_t *object, const char *key, const char *const *w
     const char *text = "";
     if (json_member_string(object, "report", key, &text, err) != 0)
         return -1;
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            *ret = i;
-            return 0;
-        }
-    }
+    *ret = table_index(words, count, text);
+    if (*ret < count)
+        return 0;
     return error_set(err, EXIT_CODE_INTERNAL, "report: \"%s\" is missing or unknown", key);
 }
 

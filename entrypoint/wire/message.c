@@ -1,9 +1,8 @@
 #include "entrypoint/wire/message.h"
 
+#include "common/table.h"
 #include "common/text/markdown.h"
 #include "entrypoint/wire/frame.h"
-
-#include <string.h>
 
 struct message_row {
     const char *type;
@@ -21,10 +20,8 @@ static const struct message_row rows[MESSAGE_COUNT] = {
 
 enum message message_kind(const json_t *message) {
     const char *type = frame_type(message);
-    for (unsigned kind = MESSAGE_UNKNOWN + 1; type != NULL && kind < MESSAGE_COUNT; kind++)
-        if (strcmp(type, rows[kind].type) == 0)
-            return (enum message)kind;
-    return MESSAGE_UNKNOWN;
+    const struct message_row *row = type != NULL ? TABLE_FIND(rows, type, type) : NULL;
+    return row != NULL ? (enum message)(row - rows) : MESSAGE_UNKNOWN;
 }
 
 const char *message_type(enum message kind) {

@@ -3,6 +3,7 @@
 #include "common/exit_code.h"
 #include "common/log/log.h"
 #include "common/system/standard_streams.h"
+#include "common/table.h"
 #include "common/text/exit_code_print.h"
 #include "common/text/nearest.h"
 #include "common/text/roff.h"
@@ -120,10 +121,7 @@ static bool is_help(const char *word) {
 
 static const struct command *find(const char *name) {
     name = strcmp(name, "--version") == 0 ? "version" : name;
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(COMMANDS[i].name, name) == 0)
-            return &COMMANDS[i];
-    return NULL;
+    return TABLE_FIND(COMMANDS, name, name);
 }
 
 /* --help and --version may stand anywhere in the line, beside words with errors. */

@@ -1,4 +1,5 @@
 #include "trainer/models/detect_preset.h"
+#include "common/table.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -65,10 +66,7 @@ static const struct detect_preset presets[] = {
 enum { PRESETS = sizeof(presets) / sizeof(presets[0]), REGION_LEVELS = 4 };
 
 const struct detect_preset *detect_preset_find(const char *name) {
-    for (size_t i = 0; i < PRESETS; i++)
-        if (strcmp(presets[i].name, name) == 0)
-            return &presets[i];
-    return NULL;
+    return TABLE_FIND(presets, name, name);
 }
 
 const char *detect_preset_names(void) {

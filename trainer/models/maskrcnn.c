@@ -1,5 +1,6 @@
 #include "trainer/models/maskrcnn.h"
 
+#include "common/table.h"
 #include "trainer/graph/build/build.h"
 #include "trainer/math/image_size.h"
 #include "trainer/math/mask_bits.h"
@@ -27,10 +28,7 @@ static const struct detector_family families[] = {
 enum { FAMILIES = sizeof(families) / sizeof(families[0]), CANVAS_MAX = 4096, CLASSES_MAX = 10000 };
 
 static const struct detector_family *find_family(const char *model) {
-    for (size_t i = 0; i < FAMILIES; i++)
-        if (strcmp(families[i].name, model) == 0)
-            return &families[i];
-    return NULL;
+    return TABLE_FIND(families, name, model);
 }
 
 bool maskrcnn_known(const char *model) {

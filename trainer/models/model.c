@@ -1,5 +1,6 @@
 #include "trainer/models/model.h"
 
+#include "common/table.h"
 #include "common/text/nearest.h"
 #include "trainer/graph/op_roi.h"
 #include "trainer/models/detector_names.h"
@@ -135,10 +136,7 @@ static const struct model MODELS[] = {
 enum { MODEL_COUNT = sizeof(MODELS) / sizeof(MODELS[0]), NAMES_SIZE = 512 };
 
 const struct model *model_find(const char *name) {
-    for (size_t i = 0; i < MODEL_COUNT; i++)
-        if (strcmp(MODELS[i].name, name) == 0)
-            return &MODELS[i];
-    return NULL;
+    return TABLE_FIND(MODELS, name, name);
 }
 
 const struct model *model_need(const char *name, struct error *err) {

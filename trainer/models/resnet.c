@@ -1,9 +1,8 @@
 #include "trainer/models/resnet.h"
 
+#include "common/table.h"
 #include "trainer/graph/build/build.h"
 #include "trainer/models/backbone.h"
-
-#include <string.h>
 
 static const struct backbone_family families[] = {
     {"resnet18", false, false, 64, {2, 2, 2, 2}},  {"resnet34", false, false, 64, {3, 4, 6, 3}},
@@ -12,16 +11,12 @@ static const struct backbone_family families[] = {
     {"resnet32", false, true, 16, {5, 5, 5, 0}},   {"resnet44", false, true, 16, {7, 7, 7, 0}},
     {"resnet56", false, true, 16, {9, 9, 9, 0}},   {"resnet110", false, true, 16, {18, 18, 18, 0}},
 };
-enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
 static const double EPSILON = 1e-5;
 enum { IMAGE_SIZE_MIN = 8, IMAGE_SIZE_MAX = 4096, CLASSES_MAX = 1 << 20 };
 
 static const struct backbone_family *find_family(const char *model) {
-    for (size_t i = 0; i < FAMILIES; i++)
-        if (strcmp(families[i].name, model) == 0)
-            return &families[i];
-    return NULL;
+    return TABLE_FIND(families, name, model);
 }
 
 bool resnet_known(const char *model) {

@@ -3,6 +3,7 @@
 #include "common/argv.h"
 #include "common/str.h"
 #include "common/system/cpus.h"
+#include "common/table.h"
 #include "entrypoint/job/cluster/host_list_formats.h"
 #include "entrypoint/job/cluster/platform_indexed.h"
 
@@ -163,10 +164,7 @@ static const struct row {
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 bool platform_table_has(const char *name) {
-    for (size_t i = 0; i < ROWS; i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return true;
-    return false;
+    return TABLE_FIND(rows, name, name) != NULL;
 }
 
 const char *platform_table_name(size_t number) {

@@ -1,6 +1,7 @@
 #include "entrypoint/job/sagemaker/mpi_options.h"
 
 #include "common/str.h"
+#include "common/table.h"
 #include "entrypoint/job/cluster/cluster.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ void mpi_options_done(struct mpi_options *w) {
 
 /* The toolkit takes any text for yes, even "False"; here false means false. */
 static int read_switch(const char *name, const char *text, enum wish *ret, struct error *err) {
-    static const struct {
+    static const struct word {
         const char *text;
         enum wish wish;
     } known[] = {{"true", WISH_YES}, {"True", WISH_YES}, {"1", WISH_YES}, {"false", WISH_NO},
@@ -21,11 +22,11 @@ static int read_switch(const char *name, const char *text, enum wish *ret, struc
     *ret = WISH_UNSAID;
     if (text == NULL)
         return 0;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strcmp(text, known[i].text) == 0) {
-            *ret = known[i].wish;
-            return 0;
-        }
+    const struct word *word = TABLE_FIND(known, text, text);
+    if (word != NULL) {
+        *ret = word->wish;
+        return 0;
+    }
     return error_set(err, EXIT_CODE_CONFIG,
                      "the hyperparameter %s: \"%.64s\" is neither true nor false", name, text);
 }

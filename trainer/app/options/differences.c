@@ -1,4 +1,5 @@
 /* The flags by which a run differs from its recipe and from the defaults. */
+#include "common/table.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/options.h"
 
@@ -9,9 +10,8 @@ enum { VALUE_MAX = 16 * 1024 };
 
 static bool is_left_out(const struct flag *flags, size_t i, unsigned command) {
     static const char *const settled[] = {"backend", "fusion"};
-    for (size_t k = 0; k < sizeof(settled) / sizeof(settled[0]); k++)
-        if (strcmp(flags[i].name, settled[k]) == 0)
-            return true;
+    if (TABLE_INDEX(settled, flags[i].name) < TABLE_COUNT(settled))
+        return true;
     for (size_t k = 0; k < i; k++) /* a row for each task */
         if (strcmp(flags[k].name, flags[i].name) == 0 && (flags[k].commands & command) != 0)
             return true;

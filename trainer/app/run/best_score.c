@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/log/log.h"
+#include "common/table.h"
 #include "trainer/app/task/tasks.h"
 #include "trainer/checkpoint/model_dir.h"
 
@@ -44,10 +45,7 @@ int best_open(struct best *b, const char *asked, const char *checkpoints, const 
 }
 
 static bool tells(const struct evaluation *e, const char *name) {
-    for (int i = 0; i < e->count; i++)
-        if (strcmp(e->figures[i].name, name) == 0)
-            return true;
-    return false;
+    return TABLE_FIND_IN(e->figures, (size_t)e->count, name, name) != NULL;
 }
 
 const char *best_metric(const struct best *b, const struct task *task, const struct evaluation *e) {

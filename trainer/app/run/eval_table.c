@@ -1,6 +1,7 @@
 #include "trainer/app/run/eval_table.h"
 
 #include "common/clock.h"
+#include "common/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,10 +16,8 @@ void eval_table_done(struct eval_table *table) {
 }
 
 static double find(const struct metric_field *figures, size_t count, const char *name) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(figures[i].name, name) == 0)
-            return figures[i].value;
-    return (double)NAN;
+    const struct metric_field *figure = TABLE_FIND_IN(figures, count, name, name);
+    return figure != NULL ? figure->value : (double)NAN;
 }
 
 int eval_table_add(struct eval_table *table, const struct evaluation_column *columns, int64_t step,

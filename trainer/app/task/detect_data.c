@@ -4,6 +4,7 @@
 #include "common/cleanup.h"
 #include "common/log/log.h"
 #include "common/str.h"
+#include "common/table.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/task/detect_batches.h"
 #include "trainer/app/task/detect_labels.h"
@@ -402,17 +403,15 @@ static int settle_sizes(struct detect_data *d, const struct task_request *reques
                         struct error *err) {
     const struct options *o = request->options;
     const struct model_config *trained = request->trained;
-    int count = (int)(sizeof(PRESETS) / sizeof(PRESETS[0]));
     d->preset = o->preset;
     d->sizes.short_side = (int)o->short_side;
     d->sizes.long_side = (int)o->long_side;
     if (trained != NULL) {
-        for (d->preset = 0; d->preset < count; d->preset++)
-            if (strcmp(PRESETS[d->preset].name, trained->preset) == 0)
-                break;
-        if (d->preset == count)
+        const struct preset *preset = TABLE_FIND(PRESETS, name, trained->preset);
+        if (preset == NULL)
             return error_set(err, EXIT_CODE_DATA, "%s/config.json: unknown preset '%.64s'",
                              request->inputs->model, trained->preset);
+        d->preset = (int)(preset - PRESETS);
         d->sizes.short_side = trained->short_side;
         d->sizes.long_side = trained->long_side;
     }

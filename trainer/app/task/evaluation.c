@@ -1,8 +1,8 @@
 #include "trainer/app/task/evaluation.h"
+#include "common/table.h"
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
 void evaluation_add(struct evaluation *e, const char *name, double value) {
     assert(e->count < EVALUATION_FIGURES_MAX);
@@ -10,10 +10,8 @@ void evaluation_add(struct evaluation *e, const char *name, double value) {
 }
 
 double evaluation_figure(const struct evaluation *e, const char *name) {
-    for (int i = 0; i < e->count; i++)
-        if (strcmp(e->figures[i].name, name) == 0)
-            return e->figures[i].value;
-    return 0;
+    const struct metric_field *figure = TABLE_FIND_IN(e->figures, (size_t)e->count, name, name);
+    return figure != NULL ? figure->value : 0;
 }
 
 const char *evaluation_name(const struct model *model, int i) {

@@ -1,25 +1,22 @@
 #include "trainer/graph/fuse/fuse.h"
 
 #include "common/cleanup.h"
+#include "common/table.h"
 #include "trainer/graph/fuse/fuser.h"
 #include "trainer/graph/schedule.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const names[] = {
     [FUSION_NONE] = "none", [FUSION_NORM] = "norm", [FUSION_ALL] = "all", [FUSION_CONV] = "conv"};
-enum { FUSION_LEVELS = sizeof(names) / sizeof(names[0]) };
 
 int fusion_parse(const char *name, enum fusion *ret, struct error *err) {
-    for (int i = 0; i < FUSION_LEVELS; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *ret = (enum fusion)i;
-            return 0;
-        }
-    }
-    return error_set(err, EXIT_CODE_USAGE,
-                     "unknown fusion level '%s'; expected one of none, norm, all, conv", name);
+    const size_t level = TABLE_INDEX(names, name);
+    if (level == TABLE_COUNT(names))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "unknown fusion level '%s'; expected one of none, norm, all, conv", name);
+    *ret = (enum fusion)level;
+    return 0;
 }
 
 const char *fusion_name(enum fusion level) {
