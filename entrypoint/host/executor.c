@@ -447,7 +447,7 @@ int executor_open(struct executor *h, const struct services *services,
                                           .context = h};
     h->proof =
         (struct shared_dir_check){.services = services, .run = h->run, .tell = tell, .context = h};
-    struct crew_sinks sinks = {.tell = tell, .line = log_one, .context = h};
+    struct rank_sinks sinks = {.send = tell, .line = log_one, .context = h};
     if (link_agent(services->local, err) != 0)
         return -1;
     metric_matcher_open(&h->metrics, services->job);

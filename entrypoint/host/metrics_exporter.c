@@ -31,7 +31,7 @@ static int64_t pause_of(const struct metrics_exporter *m) {
     return m->services->job->settings.metrics * CLOCK_SECOND;
 }
 
-/* The journal's process is not running between two attempts. */
+/* The event log's process is not running between two attempts. */
 static void look(void *context) {
     struct metrics_exporter *m = context;
     if (!m->services->sweep->running)

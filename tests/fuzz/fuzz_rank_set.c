@@ -98,12 +98,12 @@ static size_t read_messages(const char *text, size_t size, json_t *ret[MESSAGES_
     return count;
 }
 
-static void open_crew(struct job *job) {
+static void open_rank_set(struct job *job) {
     static char path[] = "PATH=/usr/bin:/bin", names[] = "RINGMASTER_HOSTS=a:2,b:2",
                 self[] = "RINGMASTER_HOST=b", stall[] = "RINGMASTER_STALL_SECONDS=0";
     static char *environment[] = {path, names, self, stall, NULL};
     static const char *const words[] = {"--", "/bin/true", NULL};
-    const struct crew_sinks sinks = {.tell = tell, .line = drop_line};
+    const struct rank_sinks sinks = {.send = tell, .line = drop_line};
     CHECK(job_read(words, environment, job, NULL) == 0 && loop_init(&loop, NULL) == 0);
     services = (struct services){.loop = &loop, .job = job, .environment = environment};
     CHECK(rank_set_open(&rank_set, &services, &sinks, NULL) == 0);
@@ -115,7 +115,7 @@ static void try_shim(json_t *const *messages, size_t count) {
     static struct job job;
     int ends[2];
     int out[2];
-    open_crew(&job);
+    open_rank_set(&job);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 && pipe(out) == 0);
     guest = link_new(&loop, ends[0], NULL, true, &guest_events, NULL, NULL);
     CHECK(guest != NULL);

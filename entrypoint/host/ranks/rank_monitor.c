@@ -34,12 +34,12 @@ static void tell_quiet(const struct rank_monitor *w, const struct rank_slot *s, 
                 s->rank, limit, states);
     cleanup_json json_t *members = json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank,
                                              "seconds", (json_int_t)limit, "states", states);
-    crew_sinks_tell(w->sinks, MESSAGE_QUIET, members);
+    rank_sinks_send(w->sinks, MESSAGE_QUIET, members);
 }
 
 static void tell_busy(const struct rank_monitor *w, const struct rank_slot *s) {
     cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
-    crew_sinks_tell(w->sinks, MESSAGE_BUSY, members);
+    rank_sinks_send(w->sinks, MESSAGE_BUSY, members);
 }
 
 /* The limit for a rank that does not report progress. */
@@ -61,7 +61,7 @@ static void look_at_silent(const struct rank_monitor *w, struct rank_slot *s, in
                                      .printed = s->out.bytes + s->error_out.bytes,
                                      .cpu = cpu_of,
                                      .context = s};
-    switch (idle_look(&s->idleness, &facts)) {
+    switch (idle_look(&s->idle, &facts)) {
     case IDLE_QUIET:
         tell_quiet(w, s, facts.limit / CLOCK_SECOND);
         break;
@@ -79,7 +79,7 @@ static void tell_stalled(const struct rank_monitor *w, const struct rank_slot *s
     cleanup_json json_t *members =
         json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank, "seconds",
                   (json_int_t)(limit / CLOCK_SECOND), "states", states);
-    crew_sinks_tell(w->sinks, MESSAGE_STALLED, members);
+    rank_sinks_send(w->sinks, MESSAGE_STALLED, members);
 }
 
 static void say_late(const struct rank_slot *s, int64_t now) {
@@ -103,9 +103,9 @@ static int64_t look_at(const struct rank_monitor *w, struct rank_slot *s, int64_
         look_at_silent(w, s, now);
         return silence_limit(settings);
     }
-    if (s->idleness.quiet) /* from here on the rank is watched by its marks */
+    if (s->idle.quiet) /* from here on the rank is watched by its marks */
         tell_busy(w, s);
-    s->idleness.quiet = false;
+    s->idle.quiet = false;
     int64_t limit = stall_limit(&s->stall, &state, &rule);
     if (news == STALL_STALLED)
         tell_stalled(w, s, limit);
@@ -152,7 +152,7 @@ static void watch_again(struct rank_monitor *w, const struct looked *l) {
 static int64_t rest_of(const struct rank_monitor *w, const struct rank_slot *s, int64_t now) {
     int64_t silence = silence_limit(&w->services->job->settings);
     bool exact = is_exact(&w->services->job->settings);
-    return silence > 0 && !s->reported ? idle_pause(&s->idleness, silence, exact, now) : -1;
+    return silence > 0 && !s->reported ? idle_pause(&s->idle, silence, exact, now) : -1;
 }
 
 static int64_t sooner(int64_t a, int64_t b, int64_t none) {
@@ -164,7 +164,7 @@ static void look_at_all(struct rank_monitor *w, bool stood_still, int64_t now, s
     for (struct rank_slot *s = *w->seats; s != NULL; s = s->next) {
         if (stood_still) {
             stall_skip(&s->stall, now);
-            idle_skip(&s->idleness, now);
+            idle_skip(&s->idle, now);
         }
         ret->limit = sooner(ret->limit, look_at(w, s, now), 0);
         ret->rest = sooner(ret->rest, rest_of(w, s, now), -1);
@@ -241,7 +241,7 @@ void rank_monitor_leave(const struct rank_monitor *w, struct rank_slot *seat) {
 /* --- its life -------------------------------------------------------------------------------- */
 
 void rank_monitor_init(struct rank_monitor *w, const struct services *services,
-                       const struct crew_sinks *sinks, struct rank_slot *const *seats) {
+                       const struct rank_sinks *sinks, struct rank_slot *const *seats) {
     *w = (struct rank_monitor){.services = services,
                                .sinks = sinks,
                                .seats = seats,
@@ -257,7 +257,7 @@ void rank_monitor_begin(struct rank_monitor *w) {
         return;
     w->begun = true;
     for (struct rank_slot *s = *w->seats; s != NULL; s = s->next) {
-        idle_skip(&s->idleness, now);
+        idle_skip(&s->idle, now);
         looked.rest = sooner(looked.rest, rest_of(w, s, now), -1);
     }
     watch_again(w, &looked);

@@ -3,7 +3,7 @@
 #ifndef ENTRYPOINT_HOST_RANKS_RANK_MONITOR_H
 #define ENTRYPOINT_HOST_RANKS_RANK_MONITOR_H
 
-#include "entrypoint/host/ranks/crew_sinks.h"
+#include "entrypoint/host/ranks/rank_sinks.h"
 #include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/os/loop.h"
@@ -15,7 +15,7 @@ struct rank_slot;
 
 struct rank_monitor {
     const struct services *services; /* borrowed, like everything below; NULL: not open */
-    const struct crew_sinks *sinks;
+    const struct rank_sinks *sinks;
     struct rank_slot *const *seats; /* the first slot */
     struct timer look;
     struct watch opens; /* of a single host: reports when a program opens its progress memory */
@@ -25,7 +25,7 @@ struct rank_monitor {
 };
 
 void rank_monitor_init(struct rank_monitor *w, const struct services *services,
-                       const struct crew_sinks *sinks, struct rank_slot *const *seats);
+                       const struct rank_sinks *sinks, struct rank_slot *const *seats);
 /* FD holds the progress memory of SEAT's rank and stays the caller's; -1: none. */
 void rank_monitor_seat(struct rank_monitor *w, struct rank_slot *seat, int fd);
 /* All of this host's ranks have started. */

@@ -138,7 +138,7 @@ static void report(struct rank_slot *s, struct rank_report *r) {
         rank_evidence_add(&s->rank_set->kernel, r);
     }
     cleanup_json json_t *members = rank_report_json(r);
-    crew_sinks_tell(&s->rank_set->sinks, MESSAGE_REPORT, members);
+    rank_sinks_send(&s->rank_set->sinks, MESSAGE_REPORT, members);
     record_end(s->rank_set, r);
 }
 
@@ -161,7 +161,7 @@ static void enter_barrier(struct rank_slot *s) {
     for (const struct rank_slot *o = c->seats; o != NULL; o = o->next)
         count += o->in_barrier;
     if (count == c->services->job->cluster.hosts[c->services->job->cluster.self].slots)
-        crew_sinks_tell(&c->sinks, MESSAGE_BARRIER, NULL);
+        rank_sinks_send(&c->sinks, MESSAGE_BARRIER, NULL);
 }
 
 void rank_set_exchange(struct rank_set *c, enum message kind, json_t *pairs) {
@@ -181,7 +181,7 @@ void rank_set_exchange(struct rank_set *c, enum message kind, json_t *pairs) {
 static void tell_pairs(const struct rank_set *c, const json_t *message) {
     cleanup_json json_t *members = json_object();
     (void)json_object_set(members, "pairs", json_object_get(message, "pairs"));
-    crew_sinks_tell(&c->sinks, MESSAGE_PAIRS, members);
+    rank_sinks_send(&c->sinks, MESSAGE_PAIRS, members);
 }
 
 static void shim_said(void *context, const json_t *message) {
@@ -242,7 +242,7 @@ static int make_spec(struct rank_set *c, struct error *err) {
 }
 
 int rank_set_open(struct rank_set *c, const struct services *services,
-                  const struct crew_sinks *sinks, struct error *err) {
+                  const struct rank_sinks *sinks, struct error *err) {
     *c = (struct rank_set){
         .services = services, .sinks = *sinks, .spec = -1, .attempt = 1, .kernel = {.fd = -1}};
     rank_monitor_init(&c->watch, services, &c->sinks, &c->seats);
@@ -377,7 +377,7 @@ static void start_all(struct rank_set *c) {
     for (struct rank_slot *s = c->seats; s != NULL; s = s->next) {
         start(s);
         cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
-        crew_sinks_tell(&c->sinks, MESSAGE_RANK_STARTED, members);
+        rank_sinks_send(&c->sinks, MESSAGE_RANK_STARTED, members);
         if (c->stopping)
             order(s, MESSAGE_STOP);
         if (c->killed)

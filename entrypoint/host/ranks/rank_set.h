@@ -19,8 +19,8 @@
 #include "common/system/progress.h"
 #include "entrypoint/host/monitor/kmsg.h"
 #include "entrypoint/host/observe/event_log.h"
-#include "entrypoint/host/ranks/crew_sinks.h"
 #include "entrypoint/host/ranks/rank_monitor.h"
+#include "entrypoint/host/ranks/rank_sinks.h"
 #include "entrypoint/host/ranks/xid_watch.h"
 #include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
@@ -37,7 +37,7 @@ struct rank_slot;
 
 struct rank_set {
     const struct services *services; /* NULL: never open */
-    struct crew_sinks sinks;
+    struct rank_sinks sinks;
     int spec;    /* environment and arguments of the programs (launch_spec.h) */
     int threads; /* OMP_NUM_THREADS of each; 0: not set by us */
     char master_addr[NET_ADDRESS_TEXT];  /* set it before the first shim registers */
@@ -57,7 +57,7 @@ struct rank_set {
 
 /* Prepares the environment and arguments for this host's programs. */
 int rank_set_open(struct rank_set *c, const struct services *services,
-                  const struct crew_sinks *sinks, struct error *err);
+                  const struct rank_sinks *sinks, struct error *err);
 void rank_set_done(struct rank_set *c);
 
 /* Between two attempts: ends all shims and programs and admits none of the old attempt again, then

@@ -27,7 +27,7 @@ struct rank_slot {
     struct progress progress;
     int opens; /* the watch on the opening of that memory (rank_monitor.h); -1: none */
     struct stall stall;
-    struct idle idleness; /* of a rank that reports no progress */
+    struct idle idle; /* of a rank that reports no progress */
     enum rank_cause cause;
     bool reported;
     bool in_barrier; /* of PMI */

@@ -81,6 +81,6 @@ static void one_file_has_many_names(void) {
     CU_ASSERT_FALSE(output_path_is_same(path, "/nowhere/x"));
 }
 
-UNIT_SUITE("common.target", UNIT(a_place_that_is_free_or_ours_is_taken),
+UNIT_SUITE("common.output_path", UNIT(a_place_that_is_free_or_ours_is_taken),
            UNIT(somebody_elses_file_is_not), UNIT(what_is_no_file_is_never_replaced),
            UNIT(a_folder_that_takes_nothing_is_named), UNIT(one_file_has_many_names))

@@ -30,5 +30,5 @@ static void other_memory_is_not_taken_for_it(void) {
     CU_ASSERT_FALSE(sealed_memfd_is(-1));
 }
 
-UNIT_SUITE("common.sealed", UNIT(sealed_memory_holds_and_stays),
+UNIT_SUITE("common.sealed_memfd", UNIT(sealed_memory_holds_and_stays),
            UNIT(other_memory_is_not_taken_for_it))

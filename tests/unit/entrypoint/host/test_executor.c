@@ -352,7 +352,8 @@ static void lines_go_to_the_master_too_where_it_wants_them(void) {
     close_host();
 }
 
-UNIT_SUITE("host.host", UNIT(programs_start_when_all_seats_are_taken_and_no_seat_is_given_later),
+UNIT_SUITE("host.executor",
+           UNIT(programs_start_when_all_seats_are_taken_and_no_seat_is_given_later),
            UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
            UNIT(the_next_attempt_knows_who_is_gone),
            UNIT(with_a_part_in_an_attempt_it_knows_of_the_job),

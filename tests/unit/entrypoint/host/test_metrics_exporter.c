@@ -69,4 +69,5 @@ static void a_port_that_is_taken_is_named(void) {
     (void)close(fd);
 }
 
-STAGE_SUITE("host.meter", UNIT(they_are_answered_at_a_port), UNIT(a_port_that_is_taken_is_named))
+STAGE_SUITE("host.metrics_exporter", UNIT(they_are_answered_at_a_port),
+            UNIT(a_port_that_is_taken_is_named))

@@ -185,7 +185,7 @@ static void one_rank_needs_neither(void) {
     close_world(&w);
 }
 
-UNIT_SUITE("host.equipping", UNIT(a_port_is_busy_for_a_moment),
+UNIT_SUITE("host.mpi_setup", UNIT(a_port_is_busy_for_a_moment),
            UNIT(a_port_that_stays_busy_is_the_fault),
            UNIT(no_mpirun_is_the_fault_of_a_job_that_needs_it),
            UNIT(without_mpirun_ranks_are_started_directly),

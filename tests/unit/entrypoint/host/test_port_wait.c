@@ -107,5 +107,5 @@ static void a_wait_can_be_given_up(void) {
     close_world(&w);
 }
 
-UNIT_SUITE("host.vacancy", UNIT(who_leaves_in_time_is_no_fault), UNIT(who_stays_is_named),
+UNIT_SUITE("host.port_wait", UNIT(who_leaves_in_time_is_no_fault), UNIT(who_stays_is_named),
            UNIT(one_rank_needs_no_port), UNIT(a_wait_can_be_given_up))

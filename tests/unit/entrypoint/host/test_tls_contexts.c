@@ -71,5 +71,5 @@ static void a_later_life_takes_those_of_the_first_one(void) {
     role_state_close(&s); /* whose they are */
 }
 
-UNIT_SUITE("host.contexts", UNIT(every_role_has_its_own), UNIT(a_host_alone_has_none),
+UNIT_SUITE("host.tls_contexts", UNIT(every_role_has_its_own), UNIT(a_host_alone_has_none),
            UNIT(a_later_life_takes_those_of_the_first_one))

@@ -134,5 +134,6 @@ static void what_is_none_is_refused_by_name(void) {
     }
 }
 
-UNIT_SUITE("job.sources", UNIT(channels_come_from_variables), UNIT(code_is_what_the_sdk_names),
-           UNIT(a_folder_is_no_archive_whatever_its_name), UNIT(what_is_none_is_refused_by_name))
+UNIT_SUITE("job.download_sources", UNIT(channels_come_from_variables),
+           UNIT(code_is_what_the_sdk_names), UNIT(a_folder_is_no_archive_whatever_its_name),
+           UNIT(what_is_none_is_refused_by_name))

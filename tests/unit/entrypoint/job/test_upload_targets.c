@@ -43,5 +43,5 @@ static void a_link_needs_no_upload(void) {
     CU_ASSERT_FALSE(upload_targets_upload(&link));
 }
 
-UNIT_SUITE("job.targets", UNIT(what_can_be_a_target_is_one), UNIT(what_cannot_is_named),
+UNIT_SUITE("job.upload_targets", UNIT(what_can_be_a_target_is_one), UNIT(what_cannot_is_named),
            UNIT(a_link_needs_no_upload))

@@ -317,7 +317,7 @@ static void relative_paths_become_absolute(void) {
     CU_ASSERT_EQUAL(found[0], '/');
 }
 
-UNIT_SUITE("job.program", UNIT(the_trainer_is_the_default),
+UNIT_SUITE("job.user_program", UNIT(the_trainer_is_the_default),
            UNIT(a_program_where_flags_stand_is_named_with_the_way),
            UNIT(any_program_runs_exactly_as_given),
            UNIT(sagemaker_program_is_looked_up_and_gets_the_flags),

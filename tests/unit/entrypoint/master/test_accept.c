@@ -235,7 +235,7 @@ static void a_busy_control_port_is_an_error_at_once(void) {
     (void)close(taken);
 }
 
-STAGE_SUITE("master.doorway", UNIT(a_host_with_another_key_leaves_with_77_and_so_does_the_master),
+STAGE_SUITE("master.accept", UNIT(a_host_with_another_key_leaves_with_77_and_so_does_the_master),
             UNIT(strangers_are_no_reason_that_a_host_is_missing),
             UNIT(a_twin_is_refused_with_words),
             UNIT(a_host_that_is_killed_and_started_anew_takes_its_place),

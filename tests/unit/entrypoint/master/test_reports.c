@@ -351,7 +351,7 @@ static void ranks_may_end_at_different_times(void) {
     CU_ASSERT_EQUAL(run("[ $RANK = 1 ] || sleep 2.5"), 0);
 }
 
-STAGE_SUITE("master.collect", UNIT(the_first_failure_is_the_jobs),
+STAGE_SUITE("master.reports", UNIT(the_first_failure_is_the_jobs),
             UNIT(a_rank_that_vanishes_is_a_failure), UNIT(ranks_may_end_at_different_times),
             UNIT(a_host_speaks_for_its_own_ranks_alone),
             UNIT(all_have_started_when_the_last_one_has),

@@ -22,4 +22,4 @@ static void a_host_alone_tries_again(void) {
     ASSERT_CONTAINS(stage_output(&host), "the only rank ended with 0; attempt 2 of 3");
 }
 
-STAGE_SUITE("master.lives", UNIT(a_host_alone_lives_once), UNIT(a_host_alone_tries_again))
+STAGE_SUITE("master.role_loop", UNIT(a_host_alone_lives_once), UNIT(a_host_alone_tries_again))

@@ -73,5 +73,5 @@ static void nonsense_is_left_alone(void) {
     attempt_done(&m.attempt);
 }
 
-UNIT_SUITE("master.behind", UNIT(a_heartbeat_tells_how_far_ranks_are),
+UNIT_SUITE("master.stragglers", UNIT(a_heartbeat_tells_how_far_ranks_are),
            UNIT(of_its_own_ranks_and_this_attempt_alone), UNIT(nonsense_is_left_alone))

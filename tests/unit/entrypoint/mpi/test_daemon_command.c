@@ -274,7 +274,7 @@ static void a_master_that_is_a_host_of_its_own_counts_one_more(void) {
     CU_ASSERT_STRING_NOT_EQUAL(rebuilt(OPENMPI_4_1, line, &err), "");
 }
 
-UNIT_SUITE("mpi.gate", UNIT(what_mpirun_4_1_asks_for_is_rebuilt),
+UNIT_SUITE("mpi.daemon_command", UNIT(what_mpirun_4_1_asks_for_is_rebuilt),
            UNIT(what_mpirun_5_0_asks_for_is_rebuilt),
            UNIT(a_daemon_does_not_hear_what_ranks_talk_by), UNIT(anything_else_is_refused_on_4_1),
            UNIT(anything_else_is_refused_on_5_0),

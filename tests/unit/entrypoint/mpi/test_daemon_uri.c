@@ -109,6 +109,6 @@ static void what_is_wrong_is_said(void) {
     }
 }
 
-UNIT_SUITE("mpi.gate_uri", UNIT(what_is_wrong_is_said),
+UNIT_SUITE("mpi.daemon_uri", UNIT(what_is_wrong_is_said),
            UNIT(the_masters_address_and_port_are_found), UNIT(a_master_with_ipv6_is_found),
            UNIT(masks_belong_to_addresses), UNIT(other_addresses_are_refused))

@@ -51,5 +51,5 @@ static void long_ones_are_cut(void) {
     CU_ASSERT_EQUAL(strlen(c.text), MPI_ERROR_TEXT_SIZE - 1);
 }
 
-UNIT_SUITE("mpi.complaint", UNIT(a_broken_rule_is_told_with_its_call),
+UNIT_SUITE("mpi.mpi_error_text", UNIT(a_broken_rule_is_told_with_its_call),
            UNIT(an_abort_names_its_rank), UNIT(other_words_are_none), UNIT(long_ones_are_cut))

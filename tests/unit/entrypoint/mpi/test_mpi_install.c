@@ -76,4 +76,5 @@ static void what_is_wrong_with_mpirun_is_told(void) {
     close_all();
 }
 
-UNIT_SUITE("mpi.tools", UNIT(version_and_daemon_are_found), UNIT(what_is_wrong_with_mpirun_is_told))
+UNIT_SUITE("mpi.mpi_install", UNIT(version_and_daemon_are_found),
+           UNIT(what_is_wrong_with_mpirun_is_told))

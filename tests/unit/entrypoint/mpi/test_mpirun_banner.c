@@ -64,5 +64,5 @@ static void long_lines_fit(void) {
     ASSERT_CONTAINS(text, "\nex");
 }
 
-UNIT_SUITE("mpi.banner", UNIT(a_few_lines_come_once), UNIT(of_many_the_first_and_the_last_are_kept),
-           UNIT(long_lines_fit))
+UNIT_SUITE("mpi.mpirun_banner", UNIT(a_few_lines_come_once),
+           UNIT(of_many_the_first_and_the_last_are_kept), UNIT(long_lines_fit))

@@ -44,5 +44,5 @@ static void a_program_without_mpirun_cannot_use_mpi(void) {
     ASSERT_CONTAINS(argv_get_env(&told, "OMPI_MCA_pml"), "set-RINGMASTER_LAUNCHER=mpirun");
 }
 
-UNIT_SUITE("mpi.place", UNIT(without_mpirun_there_is_no_place),
+UNIT_SUITE("mpi.rank_environment", UNIT(without_mpirun_there_is_no_place),
            UNIT(a_place_that_was_set_is_read_again), UNIT(a_program_without_mpirun_cannot_use_mpi))

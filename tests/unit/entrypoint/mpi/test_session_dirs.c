@@ -61,5 +61,5 @@ static void what_somebody_else_put_there_is_not_taken(void) {
     (void)unlink(path);
 }
 
-UNIT_SUITE("mpi.scratch", UNIT(both_folders_go_with_all_that_is_in_them),
+UNIT_SUITE("mpi.session_dirs", UNIT(both_folders_go_with_all_that_is_in_them),
            UNIT(what_somebody_else_put_there_is_not_taken))

@@ -144,7 +144,7 @@ static void a_nul_and_too_much_are_refused(void) {
     free(text);
 }
 
-UNIT_SUITE("mpi.gate_words", UNIT(words_are_bare_or_quoted), UNIT(settings_of_paths_are_dropped),
+UNIT_SUITE("mpi.shell_words", UNIT(words_are_bare_or_quoted), UNIT(settings_of_paths_are_dropped),
            UNIT(words_of_frame_and_settings_are_whole_words),
            UNIT(the_frame_of_a_login_shell_is_dropped),
            UNIT(whatever_a_shell_would_act_on_is_refused), UNIT(a_nul_and_too_much_are_refused))

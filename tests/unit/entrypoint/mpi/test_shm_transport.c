@@ -214,7 +214,7 @@ static void places_are_looked_at(void) {
     CU_ASSERT_EQUAL(shm_transport_room("/no/such/folder"), -1);
 }
 
-UNIT_SUITE("mpi.memory", UNIT(memory_is_read_where_that_is_allowed),
+UNIT_SUITE("mpi.shm_transport", UNIT(memory_is_read_where_that_is_allowed),
            UNIT(files_lie_where_there_is_room), UNIT(what_the_user_wants_stays),
            UNIT(the_kernel_is_asked), UNIT(a_filter_is_heard),
            UNIT(the_child_holds_nothing_of_its_parents), UNIT(places_are_looked_at))

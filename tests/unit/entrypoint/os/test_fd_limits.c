@@ -67,6 +67,6 @@ static void a_hard_limit_below_is_an_error_with_both_numbers(void) {
     CU_ASSERT_EQUAL(unit_in_child(raise_too_far), 0);
 }
 
-UNIT_SUITE("os.open_files", UNIT(the_soft_limit_is_raised_and_given_back),
+UNIT_SUITE("os.fd_limits", UNIT(the_soft_limit_is_raised_and_given_back),
            UNIT(what_is_not_needed_is_spare),
            UNIT(a_hard_limit_below_is_an_error_with_both_numbers))

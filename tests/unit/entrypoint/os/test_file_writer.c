@@ -224,7 +224,7 @@ static void what_is_too_long_is_dropped(void) {
     CU_ASSERT(shut());
 }
 
-UNIT_SUITE("os.scribe", UNIT(lines_are_written_before_it_rests),
+UNIT_SUITE("os.file_writer", UNIT(lines_are_written_before_it_rests),
            UNIT(what_was_not_told_to_rest_is_written_as_it_closes),
            UNIT(nothing_to_write_starts_no_child), UNIT(much_comes_whole),
            UNIT(nobody_waits_for_a_disk_that_stalls), UNIT(after_a_child_that_died_another_goes_on),

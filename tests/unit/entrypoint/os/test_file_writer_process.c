@@ -158,7 +158,7 @@ static void a_link_in_the_folders_place_is_not_followed(void) {
     CU_ASSERT_NOT_EQUAL(access(behind, F_OK), 0);
 }
 
-UNIT_SUITE("os.file_writer_child", UNIT(lines_go_to_the_files_that_they_name),
+UNIT_SUITE("os.file_writer_process", UNIT(lines_go_to_the_files_that_they_name),
            UNIT(a_frame_that_ends_early_is_none),
            UNIT(a_whole_file_takes_the_place_of_the_last_one), UNIT(what_is_no_frame_ends_it),
            UNIT(what_cannot_be_written_is_told_once),

@@ -195,7 +195,7 @@ static void the_tail_knows_when_a_line_came(void) {
     line_splitter_done(&l);
 }
 
-UNIT_SUITE("os.lines", UNIT(old_warnings_come_before_what_was_said_last),
+UNIT_SUITE("os.line_splitter", UNIT(old_warnings_come_before_what_was_said_last),
            UNIT(the_tail_knows_when_a_line_came), UNIT(lines_come_whole_however_they_are_cut),
            UNIT(bytes_that_are_no_text_are_replaced),
            UNIT(a_line_of_the_documented_length_comes_whole),

@@ -64,6 +64,6 @@ static void nobody_reading_them_stops_nothing(void) {
     CU_ASSERT(clock_now() - start < CLOCK_SECOND);
 }
 
-UNIT_SUITE("os.words", UNIT(they_go_out_before_the_loop_turns),
+UNIT_SUITE("os.log_console", UNIT(they_go_out_before_the_loop_turns),
            UNIT(where_both_streams_are_one_the_order_is_kept),
            UNIT(nobody_reading_them_stops_nothing))

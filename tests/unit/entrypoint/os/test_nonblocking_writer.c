@@ -172,7 +172,7 @@ static void the_same_place_is_known_by_any_descriptor(void) {
     (void)close(ends[1]);
 }
 
-UNIT_SUITE("os.outlet", UNIT(a_pipe_that_nobody_reads_takes_what_it_holds),
+UNIT_SUITE("os.nonblocking_writer", UNIT(a_pipe_that_nobody_reads_takes_what_it_holds),
            UNIT(a_pipe_that_cannot_be_opened_anew_does_so_too), UNIT(a_socket_does_so_too),
            UNIT(a_terminal_does_so_too), UNIT(opening_leaves_nothing_of_what_lay_there),
            UNIT(pieces_end_with_lines), UNIT(who_has_no_loop_waits_for_a_time),

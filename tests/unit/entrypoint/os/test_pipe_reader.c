@@ -92,6 +92,6 @@ static void after_draining_others_are_still_heard(void) {
     loop_done(&loop);
 }
 
-UNIT_SUITE("os.tap", UNIT(lines_are_read_to_the_end_of_the_pipe),
+UNIT_SUITE("os.pipe_reader", UNIT(lines_are_read_to_the_end_of_the_pipe),
            UNIT(closing_reads_what_is_there_and_waits_for_nobody),
            UNIT(after_draining_others_are_still_heard))

@@ -379,7 +379,7 @@ static void the_kept_child_stays(void) {
     stage_close(&s);
 }
 
-UNIT_SUITE("os.sweep", UNIT(the_kept_child_stays), UNIT(a_deep_tree_ends_by_sigterm),
+UNIT_SUITE("os.process_tree", UNIT(the_kept_child_stays), UNIT(a_deep_tree_ends_by_sigterm),
            UNIT(what_ignores_sigterm_is_killed_at_the_deadline),
            UNIT(without_children_it_is_done_at_once), UNIT(a_second_sweep_takes_over_the_first),
            UNIT(a_grandchild_is_reached_where_this_process_has_no_stdin),

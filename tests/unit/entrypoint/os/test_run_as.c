@@ -87,5 +87,5 @@ static void root_becomes_another_for_good(void) {
     CU_ASSERT_EQUAL(unit_in_child(not_be_root), 0);
 }
 
-UNIT_SUITE("os.identity", UNIT(nobody_is_chosen_unless_told), UNIT(who_is_none_is_refused),
+UNIT_SUITE("os.run_as", UNIT(nobody_is_chosen_unless_told), UNIT(who_is_none_is_refused),
            UNIT(root_becomes_another_for_good))

@@ -154,7 +154,7 @@ static void a_folder_is_made_while_others_sweep(void) {
     CU_ASSERT_EQUAL(told, 0);
 }
 
-UNIT_SUITE("os.leftovers", UNIT(what_nobody_holds_is_swept),
+UNIT_SUITE("os.runtime_dirs", UNIT(what_nobody_holds_is_swept),
            UNIT(only_what_is_ours_alone_is_touched), UNIT(the_last_one_who_holds_it_removes_it),
            UNIT(a_folder_that_took_its_place_stays), UNIT(a_child_sweeps_many_places),
            UNIT(a_folder_is_made_while_others_sweep))

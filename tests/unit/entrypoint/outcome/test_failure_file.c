@@ -313,7 +313,7 @@ static void success_leaves_an_empty_file(void) {
     CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
 }
 
-UNIT_SUITE("outcome.failure", UNIT(the_first_line_says_it_all),
+UNIT_SUITE("outcome.failure_file", UNIT(the_first_line_says_it_all),
            UNIT(long_stories_keep_their_last_whole_lines), UNIT(characters_are_never_cut),
            UNIT(what_the_kernel_says_comes_before_the_hint),
            UNIT(a_hint_stands_between_where_there_is_room),

@@ -267,7 +267,7 @@ static void hosts_that_the_job_never_had_are_refused(void) {
     CU_ASSERT_EQUAL(quorum_parse(four, 4, &got, &err), 0);
 }
 
-UNIT_SUITE("outcome.ledger", UNIT(more_than_half_goes_on_and_a_tie_with_its_master),
+UNIT_SUITE("outcome.quorum", UNIT(more_than_half_goes_on_and_a_tie_with_its_master),
            UNIT(of_two_parts_never_both_go_on), UNIT(a_view_that_may_have_been_taken_by_all_counts),
            UNIT(who_learns_keeps_the_newest_and_all_that_is_open),
            UNIT(too_many_open_rolls_let_nobody_go_on),

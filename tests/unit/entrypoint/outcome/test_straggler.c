@@ -282,7 +282,7 @@ static void the_furthest_step_is_known(void) {
     CU_ASSERT_EQUAL(straggler_furthest(&straggler), 0);
 }
 
-UNIT_SUITE("outcome.pace", UNIT(the_furthest_step_is_known), UNIT(ranks_alike_are_left_alone),
+UNIT_SUITE("outcome.straggler", UNIT(the_furthest_step_is_known), UNIT(ranks_alike_are_left_alone),
            UNIT(the_rank_that_all_wait_for_is_said_once), UNIT(the_share_is_a_quarter),
            UNIT(a_moment_is_not_enough), UNIT(steps_that_are_long_take_longer),
            UNIT(a_rank_that_drifts_is_behind), UNIT(slower_and_ahead_is_not_behind),

@@ -329,10 +329,11 @@ static void an_order_of_uploads_is_told_apart(void) {
     download_order_done(&w);
 }
 
-UNIT_SUITE("transfer.work", UNIT(a_target_is_tried), UNIT(checkpoints_in_a_folder_are_a_link),
-           UNIT(an_order_of_uploads_is_told_apart), UNIT(an_order_is_read),
-           UNIT(what_is_no_order_is_refused), UNIT(a_folder_of_this_machine_becomes_a_link),
-           UNIT(code_is_unpacked_once), UNIT(what_was_unpacked_in_part_is_unpacked_again),
+UNIT_SUITE("transfer.download_order", UNIT(a_target_is_tried),
+           UNIT(checkpoints_in_a_folder_are_a_link), UNIT(an_order_of_uploads_is_told_apart),
+           UNIT(an_order_is_read), UNIT(what_is_no_order_is_refused),
+           UNIT(a_folder_of_this_machine_becomes_a_link), UNIT(code_is_unpacked_once),
+           UNIT(what_was_unpacked_in_part_is_unpacked_again),
            UNIT(an_archive_that_is_none_is_named),
            UNIT(code_that_was_there_before_is_waited_for_by_nobody),
            UNIT(the_first_error_has_its_tasks_name))

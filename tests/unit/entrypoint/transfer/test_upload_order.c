@@ -174,7 +174,7 @@ static void a_target_that_fails_is_told(void) {
     CU_ASSERT_EQUAL(access(path_of("model/m"), F_OK), 0); /* and nothing is lost */
 }
 
-UNIT_SUITE("transfer.outgoing", UNIT(what_is_no_order_is_refused),
+UNIT_SUITE("transfer.upload_order", UNIT(what_is_no_order_is_refused),
            UNIT(what_is_live_goes_at_once_and_the_rest_at_the_end),
            UNIT(an_end_that_comes_before_it_listens_is_heard), UNIT(without_time_it_says_so),
            UNIT(a_target_that_fails_is_told))

@@ -140,6 +140,6 @@ static void wrong_paths_are_errors_that_name_them(void) {
     loop_done(&loop);
 }
 
-UNIT_SUITE("wire.local", UNIT(the_folder_is_private_and_goes_with_all_its_files),
+UNIT_SUITE("wire.control_socket", UNIT(the_folder_is_private_and_goes_with_all_its_files),
            UNIT(what_was_removed_is_made_again), UNIT(a_client_is_heard),
            UNIT(wrong_paths_are_errors_that_name_them))

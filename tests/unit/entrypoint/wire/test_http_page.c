@@ -315,7 +315,7 @@ static void without_descriptors_it_rests(void) {
     CU_ASSERT_EQUAL(unit_in_child(starve), 0);
 }
 
-UNIT_SUITE("wire.page", UNIT(a_reader_gets_the_page), UNIT(other_requests_are_told_so),
+UNIT_SUITE("wire.http_page", UNIT(a_reader_gets_the_page), UNIT(other_requests_are_told_so),
            UNIT(a_page_that_cannot_be_made_is_no_answer), UNIT(it_is_made_once_in_a_while),
            UNIT(a_request_may_come_in_pieces), UNIT(who_has_hung_up_one_half_is_answered),
            UNIT(who_is_slow_is_cut_off), UNIT(who_does_not_read_is_cut_off),

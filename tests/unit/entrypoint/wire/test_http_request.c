@@ -77,6 +77,6 @@ static void each_answer_has_its_words(void) {
                            "505 HTTP Version Not Supported");
 }
 
-UNIT_SUITE("wire.request", UNIT(the_page_may_be_asked_for), UNIT(it_ends_with_an_empty_line),
+UNIT_SUITE("wire.http_request", UNIT(the_page_may_be_asked_for), UNIT(it_ends_with_an_empty_line),
            UNIT(nothing_else_is_answered), UNIT(what_is_no_http_is_refused_at_its_first_line),
            UNIT(it_has_a_ceiling), UNIT(each_answer_has_its_words))

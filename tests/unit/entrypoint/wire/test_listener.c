@@ -364,7 +364,7 @@ static void a_busy_port_is_named_with_its_variable(void) {
     loop_done(&loop);
 }
 
-UNIT_SUITE("wire.door", UNIT(a_guest_with_the_key_arrives_and_one_without_does_not),
+UNIT_SUITE("wire.listener", UNIT(a_guest_with_the_key_arrives_and_one_without_does_not),
            UNIT(a_flood_of_silent_strangers_keeps_nobody_out),
            UNIT(scanners_and_garbage_are_strangers),
            UNIT(a_guest_of_another_version_is_known_as_that), UNIT(room_can_be_taken_back),

@@ -58,5 +58,5 @@ static void what_is_left_over_is_not_delivered(void) {
     loop_done(&loop);
 }
 
-UNIT_SUITE("wire.post", UNIT(messages_come_one_by_one_in_order),
+UNIT_SUITE("wire.message_queue", UNIT(messages_come_one_by_one_in_order),
            UNIT(what_is_left_over_is_not_delivered))

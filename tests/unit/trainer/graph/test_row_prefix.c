@@ -71,5 +71,5 @@ static void what_has_no_such_part_has_no_capacity(void) {
     graph_done(&graph);
 }
 
-UNIT_SUITE("graph.row_part", UNIT(the_shares_grow_to_all_rows),
+UNIT_SUITE("graph.row_prefix", UNIT(the_shares_grow_to_all_rows),
            UNIT(what_has_rows_has_fewer_of_them), UNIT(what_has_no_such_part_has_no_capacity))

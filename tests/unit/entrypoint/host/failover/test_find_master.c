@@ -245,7 +245,7 @@ static void where_nobody_can_be_the_master_it_hears_so(void) {
     }
 }
 
-UNIT_SUITE("host.seeking", UNIT(a_lost_host_finds_whoever_listens), UNIT(so_does_a_new_process),
+UNIT_SUITE("host.find_master", UNIT(a_lost_host_finds_whoever_listens), UNIT(so_does_a_new_process),
            UNIT(one_that_is_not_taken_yet_asks_again), UNIT(others_ask_one_host_alone),
            UNIT(a_host_with_another_key_is_told_of),
            UNIT(where_nobody_can_be_the_master_it_hears_so))

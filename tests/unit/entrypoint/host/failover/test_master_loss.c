@@ -173,7 +173,7 @@ static void who_finds_nobody_there_says_so(void) {
     role_state_close(&s);
 }
 
-UNIT_SUITE("host.loss", UNIT(it_follows_the_next_host_where_it_may),
+UNIT_SUITE("host.master_loss", UNIT(it_follows_the_next_host_where_it_may),
            UNIT(else_it_asks_to_be_taken_back), UNIT(who_waits_follows_nobody),
            UNIT(without_a_job_that_has_begun_it_leaves),
            UNIT(before_the_first_attempt_it_leaves_at_once),

@@ -361,7 +361,7 @@ static void addresses_of_nobody_are_left_alone(void) {
     role_state_close(&s);
 }
 
-UNIT_SUITE("host.succession", UNIT(silence_is_no_end_of_a_master),
+UNIT_SUITE("host.role_state", UNIT(silence_is_no_end_of_a_master),
            UNIT(each_life_has_its_time_to_reach_a_master), UNIT(off_it_changes_nothing),
            UNIT(the_next_host_becomes_the_first),
            UNIT(after_an_attempt_under_a_new_master_the_one_behind_it_follows),

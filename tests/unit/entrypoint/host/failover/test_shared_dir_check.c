@@ -121,5 +121,5 @@ static void what_is_no_step_is_left_alone(void) {
     tear_down();
 }
 
-UNIT_SUITE("host.host_proof", UNIT(it_writes_a_word_and_takes_it_away),
+UNIT_SUITE("host.shared_dir_check", UNIT(it_writes_a_word_and_takes_it_away),
            UNIT(nothing_stays_where_nobody_orders_it), UNIT(what_is_no_step_is_left_alone))

@@ -148,7 +148,7 @@ static void a_child_that_does_not_end_is_not_waited_for(void) {
     CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
 }
 
-UNIT_SUITE("host.proving", UNIT(what_one_writes_another_reads_in_the_same_folder),
+UNIT_SUITE("host.shared_dir_probe", UNIT(what_one_writes_another_reads_in_the_same_folder),
            UNIT(nothing_of_a_lost_host_stays), UNIT(a_folder_of_ones_own_shows),
            UNIT(a_file_that_is_there_is_not_followed), UNIT(a_folder_that_is_not_there_is_told_of),
            UNIT(a_child_that_does_not_end_is_not_waited_for))

@@ -127,7 +127,7 @@ static void two_looks_tell_of_a_silence(void) {
     CU_ASSERT_EQUAL(idle_pause(&p.i, limit, false, p.now), 4 * p.i.longest - 75 * CLOCK_SECOND);
 }
 
-UNIT_SUITE("host.idleness", UNIT(two_looks_tell_of_a_silence),
+UNIT_SUITE("host.idle", UNIT(two_looks_tell_of_a_silence),
            UNIT(silence_and_idleness_together_count), UNIT(what_was_never_busy_is_left_alone),
            UNIT(a_limit_of_the_users_holds_from_the_start), UNIT(a_rest_that_ended_teaches),
            UNIT(time_that_nobody_saw_does_not_count))

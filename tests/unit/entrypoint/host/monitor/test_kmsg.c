@@ -146,7 +146,7 @@ static void what_is_no_kernel_log_is_not_read(void) {
     CU_ASSERT_EQUAL(words.fd, -1);
 }
 
-UNIT_SUITE("host.kernel_words", UNIT(who_fails_later_is_told_the_same),
+UNIT_SUITE("host.kmsg", UNIT(who_fails_later_is_told_the_same),
            UNIT(another_attempts_words_are_forgotten), UNIT(what_explains_a_failure_is_picked_out),
            UNIT(memory_that_could_not_be_corrected_counts_and_what_could_does_not),
            UNIT(lines_about_programs_count_where_they_can_be_about_this_one),

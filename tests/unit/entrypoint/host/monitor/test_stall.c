@@ -198,7 +198,7 @@ static void looks_become_rare(void) {
     CU_ASSERT_EQUAL(stall_pause(pause, 0), 60 * CLOCK_SECOND);
 }
 
-UNIT_SUITE("host.vigil", UNIT(who_never_marks_is_never_stalled),
+UNIT_SUITE("host.stall", UNIT(who_never_marks_is_never_stalled),
            UNIT(silence_behind_a_mark_has_a_limit),
            UNIT(patience_shortens_the_limit_and_never_makes_it_longer),
            UNIT(what_it_has_shown_teaches_when_it_is_late),

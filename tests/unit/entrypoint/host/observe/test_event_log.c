@@ -202,7 +202,7 @@ static void dropped_records_are_counted(void) {
     loop_done(&loop);
 }
 
-STAGE_SUITE("host.journal", UNIT(a_failed_job_with_a_restart_is_told_event_by_event),
+STAGE_SUITE("host.event_log", UNIT(a_failed_job_with_a_restart_is_told_event_by_event),
             UNIT(lines_of_any_kind_come_into_a_ranks_file), UNIT(success_and_a_stop_are_told),
             UNIT(metrics_are_written_where_they_are_asked_for),
             UNIT(a_folder_that_cannot_be_written_is_a_warning), UNIT(dropped_records_are_counted))

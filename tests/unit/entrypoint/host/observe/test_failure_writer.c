@@ -394,7 +394,7 @@ static void it_holds_no_descriptor_of_ours(void) {
     (void)close(ends[0]);
 }
 
-UNIT_SUITE("host.failure_child", UNIT(a_job_that_succeeds_leaves_nothing),
+UNIT_SUITE("host.failure_writer", UNIT(a_job_that_succeeds_leaves_nothing),
            UNIT(a_job_that_fails_leaves_its_story), UNIT(an_early_verdict_is_not_the_last_word),
            UNIT(a_job_that_fails_at_once_leaves_its_own_story), UNIT(what_went_wrong_is_told),
            UNIT(a_job_that_never_began_clears_what_an_earlier_one_left),

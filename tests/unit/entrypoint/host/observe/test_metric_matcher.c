@@ -148,7 +148,7 @@ static void our_trainers_are_counted_for_the_event_log_alone(void) {
     close_watch(&c);
 }
 
-UNIT_SUITE("host.metric_watch", UNIT(a_metric_that_never_matched_is_named_by_the_first_host),
+UNIT_SUITE("host.metric_matcher", UNIT(a_metric_that_never_matched_is_named_by_the_first_host),
            UNIT(what_another_host_has_seen_was_seen), UNIT(what_went_unread_may_have_matched),
            UNIT(what_went_unread_elsewhere_may_have_matched),
            UNIT(one_that_takes_too_long_is_not_called_missing),

@@ -89,6 +89,6 @@ static void they_are_printed_as_openmetrics_wants(void) {
                            "ringmaster_age{host=\"a\"} 2\n");
 }
 
-UNIT_SUITE("host.gauges", UNIT(the_newest_value_of_each_metric_is_kept),
+UNIT_SUITE("host.openmetrics", UNIT(the_newest_value_of_each_metric_is_kept),
            UNIT(what_is_no_metric_line_changes_nothing), UNIT(there_are_so_many_and_no_more),
            UNIT(they_are_printed_as_openmetrics_wants))

@@ -42,4 +42,4 @@ static void folders_are_given_and_what_lies_in_them_is_not(void) {
     CU_ASSERT_EQUAL(output_dirs_give("/no/such/base", NULL), 0);
 }
 
-UNIT_SUITE("host.folders", UNIT(folders_are_given_and_what_lies_in_them_is_not))
+UNIT_SUITE("host.output_dirs", UNIT(folders_are_given_and_what_lies_in_them_is_not))

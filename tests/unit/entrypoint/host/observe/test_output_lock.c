@@ -285,8 +285,8 @@ static void a_child_that_is_being_killed_is_waited_for(void) {
     end(alive);
 }
 
-UNIT_SUITE("traces.claim", UNIT(the_first_one_has_it_to_its_end), UNIT(the_next_one_inherits_it),
-           UNIT(one_of_another_folder_is_given_up), UNIT(the_last_one_leaves_nothing),
-           UNIT(a_file_that_goes_is_not_taken), UNIT(without_locks_it_is_everybodys),
-           UNIT(what_is_no_file_is_not_locked), UNIT(who_says_nothing_changes_nothing),
-           UNIT(a_child_that_is_being_killed_is_waited_for))
+UNIT_SUITE("host.output_lock", UNIT(the_first_one_has_it_to_its_end),
+           UNIT(the_next_one_inherits_it), UNIT(one_of_another_folder_is_given_up),
+           UNIT(the_last_one_leaves_nothing), UNIT(a_file_that_goes_is_not_taken),
+           UNIT(without_locks_it_is_everybodys), UNIT(what_is_no_file_is_not_locked),
+           UNIT(who_says_nothing_changes_nothing), UNIT(a_child_that_is_being_killed_is_waited_for))

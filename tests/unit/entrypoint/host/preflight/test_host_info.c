@@ -128,5 +128,5 @@ static void what_differs_is_named(void) {
     CU_ASSERT_EQUAL(host_info_compare(&ours, &theirs, &err), 0);
 }
 
-UNIT_SUITE("host.facts", UNIT(facts_survive_the_way_to_the_master),
+UNIT_SUITE("host.host_info", UNIT(facts_survive_the_way_to_the_master),
            UNIT(a_build_that_is_not_known_is_not_refused), UNIT(what_differs_is_named))

@@ -288,7 +288,7 @@ static void everybody_is_dialled(void) {
     CU_ASSERT_FALSE(network_check_dials(1, 1, 3));
 }
 
-UNIT_SUITE("host.reach", UNIT(three_hosts_reach_each_other),
+UNIT_SUITE("host.network_check", UNIT(three_hosts_reach_each_other),
            UNIT(what_does_not_answer_is_told_apart), UNIT(who_says_nothing_makes_room_for_hosts),
            UNIT(a_master_dials_all_hosts), UNIT(who_fails_at_once_holds_nobody_up),
            UNIT(a_way_that_was_not_tried_is_told), UNIT(everybody_is_dialled))

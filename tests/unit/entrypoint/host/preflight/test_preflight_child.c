@@ -78,5 +78,5 @@ static void orders_about_a_network_are_checked(void) {
     }
 }
 
-UNIT_SUITE("host.examine", UNIT(a_host_without_a_network_is_looked_at),
+UNIT_SUITE("host.preflight_child", UNIT(a_host_without_a_network_is_looked_at),
            UNIT(orders_that_are_none_are_refused), UNIT(orders_about_a_network_are_checked))

@@ -116,6 +116,6 @@ static int role(int argc, char **argv) {
 }
 
 UNIT_ROLE(role)
-UNIT_SUITE("host.examining", UNIT(a_host_alone_finds_what_it_has),
+UNIT_SUITE("host.preflight_probe", UNIT(a_host_alone_finds_what_it_has),
            UNIT(its_network_is_looked_at_too), UNIT(a_child_that_fails_says_why),
            UNIT(a_child_that_stalls_is_a_fault_whatever_it_told))

@@ -145,6 +145,6 @@ static void what_the_user_runs_is_taken_off_its_limit(void) {
     CU_ASSERT(!is_root || seteuid(0) == 0);
 }
 
-UNIT_SUITE("host.means", UNIT(what_the_user_runs_is_taken_off_its_limit),
+UNIT_SUITE("host.resources", UNIT(what_the_user_runs_is_taken_off_its_limit),
            UNIT(a_machine_with_gpus_is_read), UNIT(all_models_of_gpus_are_read),
            UNIT(what_is_not_there_is_not_known), UNIT(odd_files_do_no_harm))

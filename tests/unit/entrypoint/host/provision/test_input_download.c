@@ -272,7 +272,7 @@ static void a_build_without_it_says_so(void) {
     input_download_close(&s);
 }
 
-UNIT_SUITE("host.staging", UNIT(targets_are_tried_and_checkpoints_come_back),
+UNIT_SUITE("host.input_download", UNIT(targets_are_tried_and_checkpoints_come_back),
            UNIT(jobs_of_one_platform_have_targets_of_their_own),
            UNIT(an_order_has_all_that_is_needed_and_no_more), UNIT(a_host_asks_the_one_above_it),
            UNIT(a_counted_host_asks_whom_it_is_told), UNIT(who_is_not_told_begins_by_itself),

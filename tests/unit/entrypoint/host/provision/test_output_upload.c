@@ -69,5 +69,5 @@ static void a_build_without_it_says_so(void) {
     output_upload_close(&u);
 }
 
-UNIT_SUITE("host.uploading", UNIT(each_host_has_its_own_and_no_model_overwrites_the_first_ones),
+UNIT_SUITE("host.output_upload", UNIT(each_host_has_its_own_and_no_model_overwrites_the_first_ones),
            UNIT(a_build_without_it_says_so))

@@ -100,7 +100,7 @@ static void silence_is_no_standstill(void) {
     ASSERT_CONTAINS(stage_failure(&host), "pip exited with 2");
 }
 
-STAGE_SUITE("host.installing",
+STAGE_SUITE("host.pip_install",
             UNIT(pip_runs_first_in_the_codes_folder_with_the_programs_environment),
             UNIT(its_failure_is_the_jobs_with_its_last_words), UNIT(its_time_ends),
             UNIT(silence_is_no_standstill))

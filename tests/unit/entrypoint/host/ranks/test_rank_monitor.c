@@ -47,7 +47,7 @@ static void tell(void *context, json_t *message) {
 }
 
 static const struct services services = {.loop = &loop, .job = &job};
-static const struct crew_sinks sinks = {.tell = tell};
+static const struct rank_sinks sinks = {.send = tell};
 
 static void begin(size_t hosts, int64_t stall, int64_t idle) {
     held_clock_begin();

@@ -19,7 +19,8 @@ static void lines_carry_host_and_rank(void) {
                                          "b\n");
 }
 
-/* --- a crew alone: this test is its shims and its kernel ---------------------------------------
+/* --- a set of ranks alone: this test is its shims and its kernel
+ * ------------------------------------
  */
 
 static struct {
@@ -32,7 +33,7 @@ static struct {
 } lone;
 
 /* A rank that has its seat ends at once: its shim reports that, or vanishes. */
-static void hear_crew(void *context, json_t *message) {
+static void hear_ranks(void *context, json_t *message) {
     (void)context;
     if (strcmp(frame_type(message), "seated") == 0) {
         cleanup_buf struct buf bytes;
@@ -108,7 +109,7 @@ static void an_attempt_is_not_told_what_the_kernel_said_of_the_one_before(void) 
     static char *environment[] = {NULL};
     struct job job = {.settings = {.base_dir = "/opt/ml"}, .cluster = {.hosts = hosts, .count = 1}};
     const struct services services = {.loop = &lone.loop, .job = &job, .environment = environment};
-    const struct crew_sinks sinks = {.tell = hear_crew, .line = ignore_line};
+    const struct rank_sinks sinks = {.send = hear_ranks, .line = ignore_line};
     static const char raised[] =
         "{\"rank\": 0, \"host\": 0, \"end\": \"exited\", "
         "\"value\": 1,"
@@ -149,5 +150,5 @@ static void an_attempt_is_not_told_what_the_kernel_said_of_the_one_before(void) 
     argv_done(&job.program.argv);
 }
 
-STAGE_SUITE("host.crew", UNIT(lines_carry_host_and_rank),
+STAGE_SUITE("host.rank_set", UNIT(lines_carry_host_and_rank),
             UNIT(an_attempt_is_not_told_what_the_kernel_said_of_the_one_before))

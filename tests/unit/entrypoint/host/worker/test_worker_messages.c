@@ -210,7 +210,7 @@ static void a_master_of_another_version_hears_so_in_its_own(void) {
     tear_down();
 }
 
-UNIT_SUITE("host.worker_words", UNIT(a_first_join_tells_nothing_of_the_job_so_far),
+UNIT_SUITE("host.worker_messages", UNIT(a_first_join_tells_nothing_of_the_job_so_far),
            UNIT(later_ones_do_and_say_what_they_ask_for),
            UNIT(a_heartbeat_brings_back_what_it_carried),
            UNIT(a_stop_says_whether_it_is_the_second), UNIT(how_far_fetching_is_is_told),

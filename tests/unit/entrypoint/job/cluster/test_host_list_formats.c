@@ -153,7 +153,7 @@ static void a_lone_trainer_is_known_and_others_take_no_part(void) {
     }
 }
 
-UNIT_SUITE("job.platform_forms", UNIT(words_may_stand_apart_in_any_way),
+UNIT_SUITE("job.host_list_formats", UNIT(words_may_stand_apart_in_any_way),
            UNIT(errors_name_the_variable), UNIT(a_file_counts_slots_to_their_ceiling),
            UNIT(a_line_says_how_many_slots), UNIT(what_a_line_does_not_mean_is_named),
            UNIT(a_specification_says_who_this_is),

@@ -45,5 +45,5 @@ static void they_are_listed_as_far_as_there_is_room(void) {
     CU_ASSERT_STRING_EQUAL(local_names_text(&own, text), "");
 }
 
-UNIT_SUITE("job.own_names", UNIT(this_machine_has_an_address),
+UNIT_SUITE("job.local_names", UNIT(this_machine_has_an_address),
            UNIT(short_and_whole_names_are_one_host), UNIT(they_are_listed_as_far_as_there_is_room))

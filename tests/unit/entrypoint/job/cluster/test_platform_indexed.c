@@ -121,5 +121,5 @@ static void names_follow_the_own_one(void) {
     ASSERT_CONTAINS(pattern(&own, "OTHER=0", ""), "INDEX is not set");
 }
 
-UNIT_SUITE("job.platform_counted", UNIT(every_host_makes_the_same_list), UNIT(one_is_alone),
+UNIT_SUITE("job.platform_indexed", UNIT(every_host_makes_the_same_list), UNIT(one_is_alone),
            UNIT(what_makes_no_sense_is_an_error_that_names_it), UNIT(names_follow_the_own_one))

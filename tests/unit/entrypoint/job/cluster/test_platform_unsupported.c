@@ -188,7 +188,7 @@ static void a_file_of_hosts_counts_names_and_not_lines(void) {
     ASSERT_CONTAINS(err.text, "PBS_NODEFILE");
 }
 
-UNIT_SUITE("job.platform_unread",
+UNIT_SUITE("job.platform_unsupported",
            UNIT(several_are_an_error_that_names_the_variables_and_the_ways_out),
            UNIT(one_member_alone_and_names_of_others_are_no_cluster),
            UNIT(what_should_count_and_cannot_be_read_is_an_error),

@@ -177,7 +177,7 @@ static void an_elastic_fabric_adapter_is_not_for_ucx(void) {
     CU_ASSERT_STRING_EQUAL(port_of("eth0"), "");
 }
 
-UNIT_SUITE("job.devices", UNIT(a_way_to_another_device_is_none),
+UNIT_SUITE("job.accelerators", UNIT(a_way_to_another_device_is_none),
            UNIT(open_mpi_takes_ucx_for_some_drivers), UNIT(ethernet_keeps_nobody_from_infiniband),
            UNIT(ucx_needs_a_port_that_is_up_and_a_way_to_it),
            UNIT(an_elastic_fabric_adapter_is_not_for_ucx), UNIT(gpus_are_counted_by_their_devices),

@@ -118,7 +118,7 @@ static void who_was_not_given_a_device_lacks_nothing_for_it(void) {
     CU_ASSERT_STRING_EQUAL(said(), "");
 }
 
-UNIT_SUITE("job.fabric", UNIT(types_with_an_adapter_are_known), UNIT(what_the_job_sets_stays),
+UNIT_SUITE("job.efa", UNIT(types_with_an_adapter_are_known), UNIT(what_the_job_sets_stays),
            UNIT(a_device_of_another_kind_wants_memory_alone),
            UNIT(an_adapter_of_other_containers_is_none),
            UNIT(who_was_not_given_a_device_lacks_nothing_for_it))

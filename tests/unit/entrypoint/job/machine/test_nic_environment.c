@@ -90,6 +90,6 @@ static void long_values_fit(void) {
     ASSERT_CONTAINS(text, "UCX_NET_DEVICES=xxx");
 }
 
-UNIT_SUITE("job.network", UNIT(every_library_hears_of_the_same_interface),
+UNIT_SUITE("job.nic_environment", UNIT(every_library_hears_of_the_same_interface),
            UNIT(what_the_job_sets_stays), UNIT(ucx_is_told_of_its_device),
            UNIT(the_jobs_own_are_told), UNIT(long_values_fit))

@@ -86,7 +86,7 @@ static void a_group_that_nobody_knows_is_an_error(void) {
     mpi_options_done(&wrong);
 }
 
-UNIT_SUITE("job.members", UNIT(without_a_word_all_hosts_are_one_job),
+UNIT_SUITE("job.instance_groups", UNIT(without_a_word_all_hosts_are_one_job),
            UNIT(a_distribution_is_the_hosts_of_its_groups),
            UNIT(mpi_alone_makes_a_job_of_each_group), UNIT(without_mpi_every_host_is_alone),
            UNIT(a_group_that_nobody_knows_is_an_error))

@@ -79,6 +79,6 @@ static void what_is_no_json_is_an_error_and_no_file_is_none(void) {
     metric_definitions_done(&l);
 }
 
-UNIT_SUITE("job.metric_list", UNIT(every_form_that_may_come_is_read),
+UNIT_SUITE("job.metric_definitions", UNIT(every_form_that_may_come_is_read),
            UNIT(what_looks_otherwise_is_passed_over), UNIT(numbers_and_lengths_have_ceilings),
            UNIT(what_is_no_json_is_an_error_and_no_file_is_none))

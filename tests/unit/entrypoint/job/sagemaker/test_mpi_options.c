@@ -109,5 +109,6 @@ static void nothing_said_is_nothing_wished(void) {
     CU_ASSERT_STRING_EQUAL(w.options, "");
 }
 
-UNIT_SUITE("job.wishes", UNIT(mpi_is_a_switch_that_means_what_it_says), UNIT(counts_are_numbers),
-           UNIT(groups_are_a_list_of_names), UNIT(nothing_said_is_nothing_wished))
+UNIT_SUITE("job.mpi_options", UNIT(mpi_is_a_switch_that_means_what_it_says),
+           UNIT(counts_are_numbers), UNIT(groups_are_a_list_of_names),
+           UNIT(nothing_said_is_nothing_wished))

@@ -64,4 +64,4 @@ static void a_text_without_room_is_an_error(void) {
     }
 }
 
-UNIT_SUITE("job.python_text", UNIT(values_look_as_in_python), UNIT(a_text_without_room_is_an_error))
+UNIT_SUITE("job.python_repr", UNIT(values_look_as_in_python), UNIT(a_text_without_room_is_an_error))

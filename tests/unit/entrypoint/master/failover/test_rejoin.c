@@ -395,7 +395,7 @@ static void who_is_out_sends_on_who_waits_alone(void) {
     tear_down();
 }
 
-UNIT_SUITE("master.comeback", UNIT(who_follows_a_new_master_does_not_come_back),
+UNIT_SUITE("master.rejoin", UNIT(who_follows_a_new_master_does_not_come_back),
            UNIT(who_may_not_wait_hears_why), UNIT(who_waits_disturbs_nobody),
            UNIT(it_is_a_host_of_the_next_attempt),
            UNIT(who_does_not_fit_is_refused_and_nobody_else_hears_of_it),

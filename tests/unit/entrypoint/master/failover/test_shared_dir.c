@@ -188,7 +188,7 @@ static void words_at_another_time_are_left_alone(void) {
     tear_down();
 }
 
-UNIT_SUITE("master.prove", UNIT(each_reads_what_the_one_before_it_has_written),
+UNIT_SUITE("master.shared_dir", UNIT(each_reads_what_the_one_before_it_has_written),
            UNIT(a_folder_of_ones_own_is_told_of_with_both_hosts),
            UNIT(a_folder_that_cannot_be_written_is_told_of),
            UNIT(a_host_that_does_not_answer_is_told_of), UNIT(an_answer_without_a_word_is_a_fault),

@@ -409,7 +409,7 @@ static void who_may_not_come_hears_why(void) {
     tear_down();
 }
 
-UNIT_SUITE("master.gather", UNIT(with_all_others_it_begins_a_lease_after_the_last_heartbeat),
+UNIT_SUITE("master.takeover", UNIT(with_all_others_it_begins_a_lease_after_the_last_heartbeat),
            UNIT(a_lease_is_what_was_asked_for), UNIT(its_own_last_heartbeat_counts),
            UNIT(without_some_it_waits_a_lease_longer_and_for_them_to_come), UNIT(too_few_are_out),
            UNIT(so_are_fewer_than_were_asked_for), UNIT(those_that_wait_count),

@@ -393,7 +393,7 @@ static void a_way_back_to_itself_is_no_other(void) {
     tear_down();
 }
 
-UNIT_SUITE("master.namesake", UNIT(a_name_that_leads_here_alone_is_looked_up_once),
+UNIT_SUITE("master.duplicate_name", UNIT(a_name_that_leads_here_alone_is_looked_up_once),
            UNIT(a_name_that_leads_nowhere_is_looked_up_again), UNIT(who_was_there_before_is_obeyed),
            UNIT(whoever_else_is_there_is_no_reason_to_leave),
            UNIT(where_no_way_to_itself_is_known_nobody_is_asked),

@@ -151,6 +151,6 @@ static void counted_hosts_are_told_where_the_one_above_is(void) {
     loop_done(&loop);
 }
 
-UNIT_SUITE("master.fetching", UNIT(counted_hosts_are_told_where_the_one_above_is),
+UNIT_SUITE("master.fetch_wait", UNIT(counted_hosts_are_told_where_the_one_above_is),
            UNIT(a_step_moves_the_hosts_own_time_alone), UNIT(the_same_word_again_is_no_step),
            UNIT(who_is_missing_and_who_is_busy_is_told), UNIT(as_many_names_as_have_room))

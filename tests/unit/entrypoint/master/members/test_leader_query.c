@@ -417,7 +417,7 @@ static void who_gathers_leads_when_enough_have_come(void) {
     tear_leader_down();
 }
 
-UNIT_SUITE("master.inquiry", UNIT(who_leads_the_job_is_found),
+UNIT_SUITE("master.leader_query", UNIT(who_leads_the_job_is_found),
            UNIT(who_does_not_lead_it_yet_is_asked_again),
            UNIT(an_answer_that_is_none_is_left_alone), UNIT(who_never_leads_holds_nobody_up),
            UNIT(who_never_answers_holds_nobody_up_for_long), UNIT(who_has_come_is_not_asked),

@@ -30,4 +30,4 @@ static void a_stop_ends_it(void) {
     CU_ASSERT_EQUAL(stage_end(&one), 143);
 }
 
-STAGE_SUITE("master.examine", UNIT(a_host_that_is_missing_is_a_row), UNIT(a_stop_ends_it))
+STAGE_SUITE("master.preflight", UNIT(a_host_that_is_missing_is_a_row), UNIT(a_stop_ends_it))

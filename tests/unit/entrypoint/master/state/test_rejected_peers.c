@@ -137,7 +137,7 @@ static void another_key_is_told_at_once_for_each_address_and_then_seldom(void) {
     close_all();
 }
 
-UNIT_SUITE("master.strangers", UNIT(a_missing_host_with_another_key_is_found_by_its_address),
+UNIT_SUITE("master.rejected_peers", UNIT(a_missing_host_with_another_key_is_found_by_its_address),
            UNIT(an_address_of_no_missing_host_is_nobody),
            UNIT(strangers_are_told_once_a_minute_and_counted),
            UNIT(another_key_is_told_at_once_for_each_address_and_then_seldom))

@@ -64,5 +64,5 @@ static void a_folder_that_cannot_be_made_is_an_error(void) {
     ASSERT_CONTAINS(err.text, "/proc/no");
 }
 
-UNIT_SUITE("transfer.watching", UNIT(what_comes_ends_the_wait),
+UNIT_SUITE("transfer.inotify_wait", UNIT(what_comes_ends_the_wait),
            UNIT(a_signal_that_came_before_is_heard), UNIT(a_folder_that_cannot_be_made_is_an_error))

@@ -62,5 +62,5 @@ static void room_is_asked_for(void) {
     ASSERT_CONTAINS(err.text, "8796093022207 MiB are to come");
 }
 
-UNIT_SUITE("transfer.folder", UNIT(a_path_is_made_below_the_root), UNIT(no_name_leads_out),
+UNIT_SUITE("transfer.safe_dir", UNIT(a_path_is_made_below_the_root), UNIT(no_name_leads_out),
            UNIT(room_is_asked_for))

@@ -165,7 +165,7 @@ static void a_file_with_a_writer_is_not_at_rest(void) {
     CU_ASSERT(lease || !scan_at_rest(none, &stamp, 100 * CLOCK_SECOND));
 }
 
-UNIT_SUITE("transfer.leaving", UNIT(whole_files_are_found_and_nothing_else),
+UNIT_SUITE("transfer.scan", UNIT(whole_files_are_found_and_nothing_else),
            UNIT(a_folder_too_deep_keeps_nothing_else_from_being_found),
            UNIT(files_beyond_the_most_are_missed_alone), UNIT(what_cannot_be_named_is_missed_alone),
            UNIT(one_file_is_found_alone), UNIT(a_stamp_tells_what_was_written),

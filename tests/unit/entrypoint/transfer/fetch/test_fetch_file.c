@@ -89,4 +89,4 @@ static void all(void) {
     http_server_stop(&large_server);
 }
 
-UNIT_SUITE("transfer.bring", UNIT(all))
+UNIT_SUITE("transfer.fetch_file", UNIT(all))

@@ -206,4 +206,4 @@ static void all(void) {
     http_server_stop(&server);
 }
 
-UNIT_SUITE("transfer.download", UNIT(all))
+UNIT_SUITE("transfer.prefix", UNIT(all))

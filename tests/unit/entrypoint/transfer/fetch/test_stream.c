@@ -275,4 +275,4 @@ static void all(void) {
     http_server_stop(&server);
 }
 
-UNIT_SUITE("transfer.fetch", UNIT(all))
+UNIT_SUITE("transfer.stream", UNIT(all))

@@ -240,4 +240,4 @@ static void all(void) {
     http_server_stop(&server);
 }
 
-UNIT_SUITE("transfer.pool", UNIT(all))
+UNIT_SUITE("transfer.exchange_pool", UNIT(all))

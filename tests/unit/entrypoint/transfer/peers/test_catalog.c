@@ -107,5 +107,5 @@ static void whoever_waits_hears_of_it_at_once(void) {
     catalog_done(&s);
 }
 
-UNIT_SUITE("transfer.shelf", UNIT(a_file_is_later_then_here_or_never),
+UNIT_SUITE("transfer.catalog", UNIT(a_file_is_later_then_here_or_never),
            UNIT(what_goes_from_its_folder_is_kept_open), UNIT(whoever_waits_hears_of_it_at_once))

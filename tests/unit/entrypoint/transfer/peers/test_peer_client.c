@@ -119,7 +119,7 @@ static void a_path_is_encoded_once(void) {
     request_done(&r);
 }
 
-UNIT_SUITE("transfer.peer", UNIT(the_jobs_key_is_what_counts),
+UNIT_SUITE("transfer.peer_client", UNIT(the_jobs_key_is_what_counts),
            UNIT(a_certificate_in_place_of_the_key_is_refused),
            UNIT(nobody_is_waited_for_no_longer_than_its_patience), UNIT(its_words_are_understood),
            UNIT(a_path_is_encoded_once))

@@ -55,5 +55,5 @@ static void everything_else_is_refused(void) {
         CU_ASSERT_EQUAL(parse(heads[i], &w), -1);
 }
 
-UNIT_SUITE("transfer.wanted", UNIT(a_head_is_whole_with_its_empty_line),
+UNIT_SUITE("transfer.peer_request", UNIT(a_head_is_whole_with_its_empty_line),
            UNIT(what_libcurl_asks_is_understood), UNIT(everything_else_is_refused))

@@ -220,6 +220,6 @@ static void who_is_gone_is_noticed(void) {
     (void)close(there);
 }
 
-UNIT_SUITE("transfer.handout", UNIT(a_file_that_is_here_arrives_whole),
+UNIT_SUITE("transfer.peer_server", UNIT(a_file_that_is_here_arrives_whole),
            UNIT(whoever_comes_early_waits_and_hears_how_far_it_is), UNIT(another_key_gets_nothing),
            UNIT(strangers_hold_no_place_for_long), UNIT(who_is_gone_is_noticed))

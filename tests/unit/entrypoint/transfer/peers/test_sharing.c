@@ -366,4 +366,4 @@ static void all(void) {
     http_server_stop(&server);
 }
 
-UNIT_SUITE("transfer.passing", UNIT(all))
+UNIT_SUITE("transfer.sharing", UNIT(all))

@@ -48,4 +48,4 @@ static void all(void) {
     s3_stage_close(&stage);
 }
 
-UNIT_SUITE("transfer.ask", UNIT(all))
+UNIT_SUITE("transfer.s3_call", UNIT(all))

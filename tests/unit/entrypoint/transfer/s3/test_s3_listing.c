@@ -196,4 +196,4 @@ static void all(void) {
     s3_stage_close(&stage);
 }
 
-UNIT_SUITE("transfer.listing", UNIT(all))
+UNIT_SUITE("transfer.s3_listing", UNIT(all))

@@ -105,5 +105,5 @@ static void parts_are_read(void) {
     CU_ASSERT_PTR_NULL(p.items);
 }
 
-UNIT_SUITE("transfer.document", UNIT(parts_are_read), UNIT(a_text_is_found),
+UNIT_SUITE("transfer.xml_fields", UNIT(parts_are_read), UNIT(a_text_is_found),
            UNIT(what_is_none_is_an_error), UNIT(uploads_are_listed), UNIT(odd_uploads_are_refused))

@@ -88,4 +88,4 @@ static void all(void) {
     s3_stage_close(&stage);
 }
 
-UNIT_SUITE("transfer.piece", UNIT(all))
+UNIT_SUITE("transfer.part", UNIT(all))

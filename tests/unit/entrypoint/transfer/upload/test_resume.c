@@ -96,4 +96,4 @@ static void all(void) {
     s3_stage_close(&stage);
 }
 
-UNIT_SUITE("transfer.unfinished", UNIT(all))
+UNIT_SUITE("transfer.resume", UNIT(all))

@@ -42,5 +42,5 @@ static void an_unknown_table_is_refused(void) {
     ASSERT_CONTAINS(err.text, "unknown table \"nothing\"");
 }
 
-UNIT_SUITE("command.manual", UNIT(every_flag_and_code_is_an_item),
+UNIT_SUITE("command.command_manual", UNIT(every_flag_and_code_is_an_item),
            UNIT(an_unknown_table_is_refused))

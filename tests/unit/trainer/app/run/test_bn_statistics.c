@@ -231,7 +231,7 @@ static void a_file_that_has_a_part_of_them_is_refused(void) {
     ASSERT_CONTAINS(err.text, "rank_statistics.bn");
 }
 
-UNIT_SUITE("app.statistics", UNIT(open_store),
+UNIT_SUITE("app.bn_statistics", UNIT(open_store),
            UNIT(at_the_end_of_an_epoch_they_become_their_mean_once),
            UNIT(a_rank_that_is_gone_ends_all),
            UNIT(a_checkpoint_holds_the_mean_and_every_ranks_own),

@@ -57,6 +57,6 @@ static void another_form_names_the_option(void) {
     ASSERT_CONTAINS(err.text, "--checkpoint-every: ");
 }
 
-UNIT_SUITE("run.keep", UNIT(steps_are_counted_from_the_first_one), UNIT(nothing_is_written_twice),
-           UNIT(time_is_rank_zeros_to_tell), UNIT(never_is_never_but_when_asked),
-           UNIT(another_form_names_the_option))
+UNIT_SUITE("app.checkpoint_policy", UNIT(steps_are_counted_from_the_first_one),
+           UNIT(nothing_is_written_twice), UNIT(time_is_rank_zeros_to_tell),
+           UNIT(never_is_never_but_when_asked), UNIT(another_form_names_the_option))

@@ -31,4 +31,4 @@ static void every_line_is_a_warning_of_its_own(void) {
     (void)log_set_sink(before);
 }
 
-UNIT_SUITE("run.notes", UNIT(every_line_is_a_warning_of_its_own))
+UNIT_SUITE("app.report_notes", UNIT(every_line_is_a_warning_of_its_own))

@@ -87,5 +87,5 @@ static void other_types_hold_it(void) {
     }
 }
 
-UNIT_SUITE("run.fold", UNIT(what_f16_cannot_hold_is_named), UNIT(the_largest_number_is_held),
-           UNIT(other_types_hold_it))
+UNIT_SUITE("app.fp16_fold_check", UNIT(what_f16_cannot_hold_is_named),
+           UNIT(the_largest_number_is_held), UNIT(other_types_hold_it))

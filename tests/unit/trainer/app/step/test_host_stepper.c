@@ -481,7 +481,7 @@ static void a_step_is_as_long_as_the_norm_allows(void) {
     CU_ASSERT_EQUAL(moved[2], moved[0]);
 }
 
-UNIT_SUITE("app.stepper", UNIT(two_ranks_do_the_additions_of_two_micro_batches),
+UNIT_SUITE("app.host_stepper", UNIT(two_ranks_do_the_additions_of_two_micro_batches),
            UNIT(a_step_given_up_changes_nothing_and_leaves_nothing_behind),
            UNIT(wishes_ride_along_for_one_step), UNIT(a_step_that_is_not_finite_changes_nothing),
            UNIT(a_gradient_that_is_not_finite_is_seen_in_the_sum),

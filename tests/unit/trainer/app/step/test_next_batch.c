@@ -85,5 +85,5 @@ static void a_stop_is_heard_while_nothing_comes(void) {
     dataset_done(&set);
 }
 
-UNIT_SUITE("run.wait", UNIT(batches_come_until_the_end), UNIT(a_picture_that_is_none_is_told_apart),
-           UNIT(a_stop_is_heard_while_nothing_comes))
+UNIT_SUITE("app.next_batch", UNIT(batches_come_until_the_end),
+           UNIT(a_picture_that_is_none_is_told_apart), UNIT(a_stop_is_heard_while_nothing_comes))

@@ -81,5 +81,5 @@ static void who_is_asked_by_a_person_answers(void) {
     CU_ASSERT_STRING_EQUAL(text, "stopping\n");
 }
 
-UNIT_SUITE("app.stop", UNIT(who_is_asked_by_a_person_answers),
+UNIT_SUITE("app.stop_signal", UNIT(who_is_asked_by_a_person_answers),
            UNIT(a_signal_asks_and_does_not_end_the_process))

@@ -109,5 +109,5 @@ static void what_is_not_ours_is_not_written_over(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
 }
 
-UNIT_SUITE("app.guesses", UNIT(classes_come_by_probability), UNIT(what_is_no_number_comes_last),
-           UNIT(what_is_not_ours_is_not_written_over))
+UNIT_SUITE("app.class_predictions", UNIT(classes_come_by_probability),
+           UNIT(what_is_no_number_comes_last), UNIT(what_is_not_ours_is_not_written_over))

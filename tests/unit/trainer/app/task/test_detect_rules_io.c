@@ -62,6 +62,6 @@ static void a_description_without_rules_gets_its_presets(void) {
     CU_ASSERT_EQUAL(config.rule_count, 0);
 }
 
-UNIT_SUITE("app.detect_use", UNIT(a_training_has_its_presets_and_its_own_epsilon),
+UNIT_SUITE("app.detect_rules_io", UNIT(a_training_has_its_presets_and_its_own_epsilon),
            UNIT(norms_without_epsilon_are_constant_ones),
            UNIT(a_description_without_rules_gets_its_presets))

@@ -37,5 +37,5 @@ static void scores_of_a_loss_that_is_not_finite_are_none(void) {
     ASSERT_CONTAINS(err.text, "(inf)");
 }
 
-UNIT_SUITE("app.finite", UNIT(a_tensor_that_is_not_finite_is_named),
+UNIT_SUITE("app.nan_check", UNIT(a_tensor_that_is_not_finite_is_named),
            UNIT(scores_of_a_loss_that_is_not_finite_are_none))

@@ -487,7 +487,7 @@ static void of_a_classifier_a_detector_takes_the_body(void) {
     check_detector(3, as_classifier, false, false, "2 tensors are not used: fc.");
 }
 
-UNIT_SUITE("app.init", UNIT(a_file_of_the_same_model_is_taken_whole),
+UNIT_SUITE("app.pretrained", UNIT(a_file_of_the_same_model_is_taken_whole),
            UNIT(another_number_of_classes_leaves_the_head_and_says_so),
            UNIT(a_file_is_looked_at_where_it_will_be_read), UNIT(types_of_16_bits_are_widened),
            UNIT(a_backbone_is_found_by_its_prefix), UNIT(what_does_not_fit_is_refused_by_name),

@@ -81,6 +81,6 @@ static void a_host_that_cannot_train_says_why(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
 }
 
-UNIT_SUITE("cuda.report", UNIT(without_a_driver_the_libraries_are_told_all_the_same),
+UNIT_SUITE("cuda.device_info", UNIT(without_a_driver_the_libraries_are_told_all_the_same),
            UNIT(every_gpu_is_described_and_one_that_fits_is_enough),
            UNIT(a_host_that_cannot_train_says_why))

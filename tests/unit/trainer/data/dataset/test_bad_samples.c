@@ -70,6 +70,6 @@ static void ranks_know_together_what_each_found(void) {
     CU_ASSERT_EQUAL(bad_samples_count(&a, BAD_SAMPLE_BAD), 5);
 }
 
-UNIT_SUITE("data.faults", UNIT(a_fault_counts_once),
+UNIT_SUITE("data.bad_samples", UNIT(a_fault_counts_once),
            UNIT(what_is_told_is_bounded_and_the_rest_counted),
            UNIT(ranks_know_together_what_each_found))

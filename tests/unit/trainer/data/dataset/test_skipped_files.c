@@ -88,7 +88,7 @@ static void names_are_kept_up_to_the_ceiling(void) {
     skipped_files_done(&out);
 }
 
-UNIT_SUITE("set.left_out", UNIT(files_are_counted_by_suffix_with_an_example),
+UNIT_SUITE("data.skipped_files", UNIT(files_are_counted_by_suffix_with_an_example),
            UNIT(pictures_that_others_read_are_known_by_their_suffix),
            UNIT(kinds_beyond_the_last_are_one), UNIT(long_names_and_texts_are_cut),
            UNIT(names_are_kept_up_to_the_ceiling))

@@ -289,7 +289,7 @@ static void smaller_canvases_are_added_where_they_pay(void) {
     CU_ASSERT(plan.canvases[1].height == 704 && plan.canvases[1].width == 704);
 }
 
-UNIT_SUITE("detect.canvas_plan", UNIT(coco128_lies_on_six_canvases),
+UNIT_SUITE("data.bucket_plan", UNIT(coco128_lies_on_six_canvases),
            UNIT(only_pictures_to_learn_from_fill_a_canvas),
            UNIT(a_canvas_with_less_than_a_global_batch_is_joined), UNIT(order_does_not_matter),
            UNIT(one_size_of_pictures_makes_one_tight_canvas),

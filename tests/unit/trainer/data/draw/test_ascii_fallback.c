@@ -48,6 +48,6 @@ static void letters_of_fonts_stay(void) {
     fonts_free(fonts);
 }
 
-UNIT_SUITE("data.spell", UNIT(plain_text_stays), UNIT(latin_loses_its_marks),
+UNIT_SUITE("data.ascii_fallback", UNIT(plain_text_stays), UNIT(latin_loses_its_marks),
            UNIT(other_scripts_are_numbers), UNIT(bytes_that_are_no_text_do_no_harm),
            UNIT(letters_of_fonts_stay))

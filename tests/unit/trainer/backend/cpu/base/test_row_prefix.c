@@ -131,5 +131,5 @@ static void one_row_and_all_rows_have_no_parts(void) {
     graph_done(&l.graph);
 }
 
-UNIT_SUITE("cpu.rows", UNIT(each_run_reads_weights_as_they_were_at_the_last_refresh),
+UNIT_SUITE("cpu.row_prefix", UNIT(each_run_reads_weights_as_they_were_at_the_last_refresh),
            UNIT(one_row_and_all_rows_have_no_parts))

@@ -124,5 +124,5 @@ static void units_of_few_rows_are_cut_smaller(void) {
     CU_ASSERT_EQUAL(conv.units, 16 * 56);
 }
 
-UNIT_SUITE("cpu.conv_own", UNIT(units_are_all_rows_and_enough_for_the_threads),
+UNIT_SUITE("cpu.conv_bf16", UNIT(units_are_all_rows_and_enough_for_the_threads),
            UNIT(winograds_units_are_as_long_as_a_block), UNIT(units_of_few_rows_are_cut_smaller))

@@ -228,7 +228,7 @@ static void an_end_is_fused_but_to_own_kernels_that_have_none(void) {
     check_affine("baseline", false, DTYPE_F32, &flat, &conv_dnn_affine_kernel);
 }
 
-UNIT_SUITE("cpu.conv_kernel", UNIT(winograds_products_are_taken_where_they_pay),
+UNIT_SUITE("cpu.conv_operators", UNIT(winograds_products_are_taken_where_they_pay),
            UNIT(products_of_matrices_are_taken_where_they_pay),
            UNIT(own_kernels_are_taken_where_they_are_the_faster_ones),
            UNIT(the_users_choice_comes_before_the_rules),

@@ -120,5 +120,5 @@ static void one_of_eight_is_worth_no_search(void) {
     CU_ASSERT_EQUAL(choice.count, 126);
 }
 
-UNIT_SUITE("cpu.conv_winograd4_sparse", UNIT(tiles_of_zeros_are_left_out),
+UNIT_SUITE("cpu.conv_winograd4_skip", UNIT(tiles_of_zeros_are_left_out),
            UNIT(a_dense_gradient_is_taken_whole), UNIT(one_of_eight_is_worth_no_search))

@@ -117,6 +117,6 @@ static void the_best_is_no_wider_than_onednn_is_held_to(void) {
 }
 #endif
 
-UNIT_SUITE("cpu.loops", UNIT(tiles_that_are_refused_are_not_used),
+UNIT_SUITE("cpu.choose_loops", UNIT(tiles_that_are_refused_are_not_used),
            UNIT(tables_are_those_of_this_processor_the_widest_first),
            UNIT(the_best_is_no_wider_than_onednn_is_held_to))

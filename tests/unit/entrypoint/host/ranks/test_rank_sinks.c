@@ -1,5 +1,5 @@
 #include "common/json/json.h"
-#include "entrypoint/host/ranks/crew_sinks.h"
+#include "entrypoint/host/ranks/rank_sinks.h"
 #include "entrypoint/wire/frame.h"
 #include "tests/support/unit.h"
 
@@ -13,11 +13,11 @@ static void tell(void *context, json_t *message) {
     told = message;
 }
 
-static const struct crew_sinks sinks = {.tell = tell, .context = &told};
+static const struct rank_sinks sinks = {.send = tell, .context = &told};
 
 static void what_is_told_has_its_type_and_its_members(void) {
     json_t *members = json_pack("{s:i, s:s}", "rank", 3, "states", "sleep");
-    crew_sinks_tell(&sinks, MESSAGE_QUIET, members);
+    rank_sinks_send(&sinks, MESSAGE_QUIET, members);
     CU_ASSERT_STRING_EQUAL(frame_type(told), "quiet");
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(told, "rank")), 3);
     CU_ASSERT_EQUAL(json_object_size(members), 2); /* it is the caller's, as it was */
@@ -28,11 +28,11 @@ static void what_is_told_has_its_type_and_its_members(void) {
 
 static void it_may_have_none(void) {
     cleanup_json json_t *bare = frame_new("busy");
-    crew_sinks_tell(&sinks, MESSAGE_BUSY, NULL);
+    rank_sinks_send(&sinks, MESSAGE_BUSY, NULL);
     CU_ASSERT(json_equal(told, bare));
     json_decref(told);
     told = NULL;
 }
 
-UNIT_SUITE("host.crew_sinks", UNIT(what_is_told_has_its_type_and_its_members),
+UNIT_SUITE("host.rank_sinks", UNIT(what_is_told_has_its_type_and_its_members),
            UNIT(it_may_have_none))
