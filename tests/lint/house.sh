@@ -58,9 +58,9 @@ if [ -n "$files" ]; then
     # A suite is called ROOM.FILE: what a run prints leads to the file, and to the test's name in CTest.
     # shellcheck disable=SC2046  # a list
     suites=$(grep -HE '^[A-Z_]*SUITE\("' $(echo "$files" | grep -E '^tests/.*/test_[^/]*\.c$') |
-        sed -nE 's/^(.*test_([a-z0-9_]+)\.c):[A-Z_]*SUITE\("([a-z0-9_]+)\.([^"]*)".*/\1 \2 \3.\4 \4/p' |
-        awk '$2 != $4 { print $1 ": \"" $3 "\"" }')
-    [ -z "$suites" ] || say "suites whose second word is not their file's name (room.NAME in test_NAME.c): $suites"
+        sed -nE 's/^(.*test_([a-z0-9_]+)\.c):[A-Z_]*SUITE\("([^"]*)".*/\1 \2 \3/p' |
+        awk '{ words = split($3, word, "."); if (word[words] != $2) print $1 ": \"" $3 "\"" }')
+    [ -z "$suites" ] || say "suites whose last word is not their file's name (room.NAME in test_NAME.c): $suites"
     mpi=$(echo "$product" | grep '^entrypoint/' | grep -vE '^entrypoint/(mpi|job/cluster)/')
     grep -n 'OMPI_' $mpi && say "these know Open MPI's names, which entrypoint/mpi does alone (and rows of platforms, entrypoint/job/cluster)"
     grep -nE '\b(system|popen|strcpy|strcat|sprintf|gets|strtok)\(' $files && say "this house does without these functions"

@@ -146,7 +146,7 @@ static void a_folder_that_cannot_be_read_is_named(void) {
     CU_ASSERT_EQUAL(chmod(path, 0755), 0);
 }
 
-UNIT_SUITE("data.set.splits", UNIT(parts_are_known_by_their_names),
+UNIT_SUITE("data.dataset.splits", UNIT(parts_are_known_by_their_names),
            UNIT(classes_may_have_these_names), UNIT(parts_beside_other_folders_are_told_of),
            UNIT(two_readings_are_refused), UNIT(what_is_missing_is_left_to_the_scan),
            UNIT(all_parts_are_listed), UNIT(loops_of_links_end),
