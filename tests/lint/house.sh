@@ -3,7 +3,8 @@
 #   every source of common/ and entrypoint/ has a twin test, no file passes 500 lines, no folder has
 #   more than 20 sources at its top, headers are included by their path in the tree, files that
 #   comments name are there, a public struct's name is unique, only entrypoint/mpi uses Open MPI's
-#   names, suites are called after their files, and unit tests do not sleep.
+#   names, suites are called after their files, each platform has a whole job in the system tests,
+#   and unit tests do not sleep.
 # Includes that cross the rooms do not build (cmake/Room.cmake).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -19,6 +20,15 @@ for source in $(git ls-files 'common/*.c' 'entrypoint/*.c' 2>/dev/null); do
     [ "$name" = main.c ] && continue
     twin="tests/unit/${source%/*}/test_$name"
     [ -e "$twin" ] || say "$source has no twin: $twin"
+done
+
+# A platform is shown in a whole job: by a case of its own, or as one that is asked for.
+jobs=tests/system/test_platforms.sh
+for platform in $(sed -nE 's/^ +\{\.name = "([a-z-]+)",$/\1/p' entrypoint/job/cluster/platform_table.c); do
+    case=$(echo "$platform" | tr - _)
+    grep -qE "^ +asked $platform " $jobs ||
+        { grep -q "^$case()" $jobs && sed -n '/^CASES=/,$p' $jobs | grep -qw "$case"; } ||
+        say "platform $platform has no whole job: add a function $case to $jobs, and its name to CASES there"
 done
 
 # Lists of files, of which one pass shows what breaks a rule.
