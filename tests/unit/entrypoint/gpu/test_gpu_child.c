@@ -22,4 +22,4 @@ static void users_are_named(void) {
     CU_ASSERT_STRING_EQUAL(text, expected);
 }
 
-UNIT_SUITE("gpu.child", UNIT(users_are_named))
+UNIT_SUITE("gpu.gpu_child", UNIT(users_are_named))

@@ -22,4 +22,4 @@ static void what_is_not_known_is_left_out(void) {
                                  "\"memory_mib\":6}]},{\"bus\":\"\",\"fault\":\"gone\"}]}");
 }
 
-UNIT_SUITE("gpu.state", UNIT(what_is_not_known_is_left_out))
+UNIT_SUITE("gpu.gpu_state", UNIT(what_is_not_known_is_left_out))

@@ -92,6 +92,6 @@ static void odd_types_are_not_known(void) {
     json_decref(none);
 }
 
-UNIT_SUITE("check.gpus", UNIT(good_gpus_are_ok), UNIT(what_is_not_known_has_no_row),
+UNIT_SUITE("master.check_gpus", UNIT(good_gpus_are_ok), UNIT(what_is_not_known_has_no_row),
            UNIT(what_is_wrong_is_named), UNIT(a_driver_that_does_not_answer_is_a_warning),
            UNIT(odd_types_are_not_known))

@@ -38,4 +38,4 @@ static void hosts_alike_share_a_row(void) {
     CU_ASSERT_EQUAL(check_number(json_array_get(rows, 2), NULL, "code"), EXIT_CODE_DEVICE);
 }
 
-UNIT_SUITE("check.item", UNIT(hosts_alike_share_a_row))
+UNIT_SUITE("master.check_item", UNIT(hosts_alike_share_a_row))
