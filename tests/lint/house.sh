@@ -3,7 +3,7 @@
 #   every source of common/ and entrypoint/ has a twin test, no file passes 500 lines, no folder has
 #   more than 20 sources at its top, headers are included by their path in the tree, files that
 #   comments name are there, a public struct's name is unique, only entrypoint/mpi uses Open MPI's
-#   names, suites are called after their files, each platform has a whole job in the system tests,
+#   names, each platform has a whole job in the system tests,
 #   and unit tests do not sleep.
 # Includes that cross the rooms do not build (cmake/Room.cmake).
 set -u
@@ -65,12 +65,6 @@ if [ -n "$files" ]; then
         { for (name in open) if ($0 ~ "[^a-z_>.]" name "[^a-z_]") delete open[name]
           else if ($0 ~ /return/) { printf "%s:%d: no value at the return in line %d\n", FILENAME, open[name], FNR; delete open[name]; bad = 1 } }
         END { exit bad }' $files || say "a variable is cleaned up that may have no value"
-    # A suite is called ROOM.FILE: what a run prints leads to the file, and to the test's name in CTest.
-    # shellcheck disable=SC2046  # a list
-    suites=$(grep -HE '^[A-Z_]*SUITE\("' $(echo "$files" | grep -E '^tests/.*/test_[^/]*\.c$') |
-        sed -nE 's/^(.*test_([a-z0-9_]+)\.c):[A-Z_]*SUITE\("([^"]*)".*/\1 \2 \3/p' |
-        awk '{ words = split($3, word, "."); if (word[words] != $2) print $1 ": \"" $3 "\"" }')
-    [ -z "$suites" ] || say "suites whose last word is not their file's name (room.NAME in test_NAME.c): $suites"
     mpi=$(echo "$product" | grep '^entrypoint/' | grep -vE '^entrypoint/(mpi|job/cluster)/')
     grep -n 'OMPI_' $mpi && say "these know Open MPI's names, which entrypoint/mpi does alone (and rows of platforms, entrypoint/job/cluster)"
     grep -nE '\b(system|popen|strcpy|strcat|sprintf|gets|strtok)\(' $files && say "this house does without these functions"
