@@ -80,10 +80,13 @@ static int check_executable(const char *path, struct error *err) {
         return 0;
     const char *by = str_ends_with(path, ".py")   ? "python3"
                      : str_ends_with(path, ".sh") ? "sh"
-                                                  : "";
-    return error_set_errno(
-        err, EXIT_CODE_NOT_EXECUTABLE, "the program %s is not executable%s%s%s%s", path,
-        by[0] != '\0' ? "; try -- " : "", by, by[0] != '\0' ? " " : "", by[0] != '\0' ? path : "");
+                                                  : NULL;
+    if (by == NULL)
+        return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE, "the program %s is not executable",
+                               path);
+    return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE,
+                           "the program %s is not executable (start it by -- %s %s)", path, by,
+                           path);
 }
 
 int user_program_find(const char *name, const char *path, char **ret, struct error *err) {

@@ -259,6 +259,7 @@ one_host_alone() {
     start_all -- train -- sh -c 'echo "alone $RANK of $WORLD_SIZE"'
     all_well || return
     check "it is rank 0 of 1" holds "$(hosts log 1)" 'alone 0 of 1'
+    check "which is told" holds "$(hosts log 1)" 'this host is a job of its own: neither RINGMASTER_HOSTS nor a platform names others'
 }
 
 # Heartbeats of so small a job come every half second. While ranks rest nothing else wakes a worker's first process: it looks at its

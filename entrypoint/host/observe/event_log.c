@@ -22,9 +22,10 @@ static void heard(void *context, enum log_level level, const char *text) {
 }
 
 static void said(void *context, const char *text) {
-    (void)context;
+    const struct event_log *j = context;
     if (str_ends_with(text, FILE_WRITER_NO_BASE)) /* as on a machine that is no container */
-        log_info("no event log: %s; a volume on output in it keeps the log", text);
+        log_info("no event log: %s; a volume on %s/output keeps it", text,
+                 j->job->settings.base_dir);
     else
         log_warning("events and ranks' lines: %s", text);
 }

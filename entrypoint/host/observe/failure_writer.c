@@ -19,7 +19,7 @@
 static const char kept[] = "the failure file that the program wrote is kept";
 static const char too_late[] = "the disk did not answer in time";
 static const char not_written[] = "the failure file was not written";
-static const char no_base[] = FILE_WRITER_NO_BASE "; a volume on output in it keeps the file";
+static const char no_base[] = FILE_WRITER_NO_BASE;
 
 static const char anothers[] = "another running host has this output directory";
 static const char outer[] =
@@ -114,7 +114,8 @@ static void tell(const char *base_dir, int answer, int status) {
     if (strcmp(text, kept) == 0)
         log_info("%s", kept);
     else if (strcmp(text, no_base) == 0)
-        log_info("no failure file: %s: %s", base_dir, no_base);
+        log_info("no failure file: %s: %s; a volume on %s/output keeps it", base_dir, no_base,
+                 base_dir);
     else if (text[0] != '\0')
         log_warning("%s: %s", not_written, text);
     else if (WIFSIGNALED(status))

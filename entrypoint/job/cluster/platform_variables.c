@@ -75,7 +75,7 @@ static int parse_list(const char *hosts, struct platform_description *ret, struc
         size_t size = host_list_item(at);
         if (parse_host(at, size, ret, err) != 0)
             return error_wrap(err, "RINGMASTER_HOSTS%s",
-                              holds_separator(at, size) ? ", which commas separate" : "");
+                              holds_separator(at, size) ? " (hosts are separated by commas)" : "");
         if (at[size] == '\0')
             return 0;
         at += size + 1;

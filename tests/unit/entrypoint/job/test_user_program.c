@@ -304,7 +304,7 @@ static void a_script_that_is_not_executable_is_started_by_its_interpreter(void) 
     (void)snprintf(path, sizeof(path), "%s/submit/b.py", base);
     CU_ASSERT_EQUAL(user_program_find(path, NULL, &found, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_EXECUTABLE);
-    ASSERT_CONTAINS(err.text, "is not executable; try -- python3 /");
+    ASSERT_CONTAINS(err.text, "is not executable (start it by -- python3 /");
     (void)snprintf(path, sizeof(path), "%s/bin/dull", base);
     CU_ASSERT_EQUAL(user_program_find(path, NULL, &found, &err), -1);
     ASSERT_CONTAINS(err.text, "bin/dull is not executable: ");

@@ -87,7 +87,7 @@ static void malformed_lists_are_errors(void) {
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
         ASSERT_CONTAINS(err.text, "RINGMASTER_HOSTS");
         bool separated = strpbrk(lists[i], " ;") != NULL;
-        CU_ASSERT_EQUAL(strstr(err.text, "which commas separate") != NULL, separated);
+        CU_ASSERT_EQUAL(strstr(err.text, "(hosts are separated by commas)") != NULL, separated);
         cluster_done(&c);
     }
 }
