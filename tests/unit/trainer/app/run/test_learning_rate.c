@@ -192,7 +192,7 @@ static void rates_that_cannot_be_are_refused(void) {
     }
 }
 
-UNIT_SUITE("app.rate", UNIT(epochs_become_steps), UNIT(a_warm_up_begins_at_a_rate),
+UNIT_SUITE("app.learning_rate", UNIT(epochs_become_steps), UNIT(a_warm_up_begins_at_a_rate),
            UNIT(a_decay_ends_at_a_rate), UNIT(rates_that_cannot_be_are_refused),
            UNIT(a_short_run_keeps_the_slope_of_its_warm_up), UNIT(what_becomes_of_the_rate_is_told),
            UNIT(what_a_run_has_no_steps_for_is_told),
