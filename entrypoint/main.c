@@ -15,6 +15,8 @@
 #include "entrypoint/command/plan.h"
 #include "entrypoint/command/probe.h"
 #include "entrypoint/command/trainer_flags.h"
+#include "entrypoint/evidence/gather.h"
+#include "entrypoint/evidence/ras_run.h"
 #include "entrypoint/host/observe/failure_writer.h"
 #include "entrypoint/host/observe/output_lock.h"
 #include "entrypoint/host/preflight/preflight_child.h"
@@ -336,6 +338,14 @@ static int run_examine(const char *const *words, struct error *err) {
     return preflight_child_run(words, environ, err) == 0 ? EXIT_CODE_OK : -1;
 }
 
+static int run_gather(const char *const *words, struct error *err) {
+    return gather_run(words, err) == 0 ? EXIT_CODE_OK : -1;
+}
+
+static int run_ras(const char *const *words, struct error *err) {
+    return ras_run(words, err) == 0 ? EXIT_CODE_OK : -1;
+}
+
 static int run_rank(const char *const *words, struct error *err) {
     int code = -1;
     (void)words;
@@ -357,6 +367,7 @@ static const struct command {
     {"train", run_train, true, true},      {"check", run_check, true, true},
     {"plan", run_plan, false, true},       {"rank", run_rank, false, false},
     {"agent", run_agent, false, false},    {"examine", run_examine, false, false},
+    {"gather", run_gather, false, false},  {"ras", run_ras, false, false},
     {"metrics", run_metrics, false, true}, {"explain", run_explain, false, true},
     {"man", run_man, false, true},         {"completion", run_completion, false, true},
     {"docs", run_docs, false, true},       {"help", run_help, false, true},

@@ -50,6 +50,9 @@ room(entrypoint/direct USES common/* entrypoint/os entrypoint/job/cluster entryp
     entrypoint/mpi)
 # What a driver says of GPUs, for children alone.
 room(entrypoint/gpu USES common/* entrypoint/os entrypoint/job LINKS ${CMAKE_DL_LIBS})
+# What is gathered of ranks that hang or fail.
+room(entrypoint/evidence USES common/* entrypoint/os entrypoint/job/machine entrypoint/job/cluster
+    entrypoint/job)
 # One container, from the ground up: what programs do; what a host leaves for people and machines, what it
 # is, what it fetches and sends, its ranks, what outlives its master; its supervisor; and a worker.
 room(entrypoint/host/monitor USES common/* entrypoint/os)
@@ -59,7 +62,7 @@ room(entrypoint/host/preflight USES common/* entrypoint/os entrypoint/wire entry
     entrypoint/job/machine entrypoint/job/cluster entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/services)
 room(entrypoint/host/ranks USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine
     entrypoint/job/cluster entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/direct
-    entrypoint/host/services
+    entrypoint/evidence entrypoint/host/services
     entrypoint/host/monitor entrypoint/host/observe)
 room(entrypoint/host/provision USES common/* entrypoint/os entrypoint/wire entrypoint/job
     entrypoint/host/services entrypoint/host/ranks)
@@ -67,8 +70,8 @@ room(entrypoint/host/failover USES common/* entrypoint/os entrypoint/wire entryp
     entrypoint/outcome entrypoint/host/services)
 room(entrypoint/host
     USES common/* entrypoint/os entrypoint/wire entrypoint/gpu entrypoint/job/machine entrypoint/job/cluster
-    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/direct entrypoint/host/services
-    entrypoint/host/observe entrypoint/host/preflight entrypoint/host/ranks
+    entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/direct entrypoint/evidence
+    entrypoint/host/services entrypoint/host/observe entrypoint/host/preflight entrypoint/host/ranks
     entrypoint/host/provision entrypoint/host/failover)
 room(entrypoint/host/worker USES common/* entrypoint/os entrypoint/wire entrypoint/host/preflight
     entrypoint/host/failover entrypoint/host)

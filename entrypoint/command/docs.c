@@ -1,4 +1,5 @@
 #include "entrypoint/command/docs.h"
+#include "entrypoint/evidence/gather_table.h"
 
 #include "common/exit_code.h"
 #include "common/text/metric_line.h"
@@ -68,6 +69,7 @@ static const struct docs_table tables[] = {
     {"exit-codes", "docs/reference/exit-codes.md", exit_codes},
     {"failures", "docs/reference/failures.md", explain_page},
     {"events", "docs/reference/events.md", record_page},
+    {"evidence", "docs/guides/hangs.md", evidence_page},
     {"metric-lines", "docs/reference/metrics.md", metric_lines},
     {"platforms", "docs/reference/platforms.md", platform_table_page},
     {"mpi-options", "docs/reference/hyperparameters.md", custom_options_page},

@@ -2,10 +2,10 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file/file.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
 #include "common/str.h"
+#include "entrypoint/host/agent_link.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/job/machine/nic_environment.h"
@@ -188,31 +188,6 @@ static void vacant(void *context, const struct error *failure) {
     tell_cleared(context, failure != NULL ? failure->text : NULL);
 }
 
-/* mpirun can only run its agent by one path without arguments, so that path is a link to this
- * program, which recognises the link's name. */
-static int link_agent(const struct control_socket *local, struct error *err) {
-    char agent[CONTROL_SOCKET_FILE_SIZE];
-    char self[CONTROL_SOCKET_FILE_SIZE];
-    char there[CONTROL_SOCKET_FILE_SIZE];
-    control_socket_file(local, "agent", agent);
-    if (file_self(self, sizeof(self), err) != 0)
-        return -1;
-    ssize_t size = readlink(agent, there, sizeof(there));
-    if (size == (ssize_t)strlen(self) && memcmp(there, self, (size_t)size) == 0)
-        return 0;
-    (void)unlink(agent);
-    if (symlink(self, agent) != 0)
-        return error_set_errno(err, file_write_code(errno), "%s", agent);
-    return 0;
-}
-
-/* Creates the socket's folder and the agent's link again if a program has removed them: every
- * attempt needs them. */
-static int renew_folder(struct executor *h, struct error *err) {
-    struct control_socket *local = h->services->local;
-    return control_socket_renew(local, err) == 0 ? link_agent(local, err) : -1;
-}
-
 /* Prepares this host for the next attempt. A failure file that the old attempt's program wrote does
  * not count for it. */
 static void cleared(void *context, size_t left) {
@@ -223,7 +198,7 @@ static void cleared(void *context, size_t left) {
     if (left > 0)
         (void)error_set(&fault, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
     else
-        (void)renew_folder(h, &fault);
+        (void)agent_link_renew(h->services->local, &fault);
     if (fault.code != 0)
         tell_cleared(h, fault.text);
     else
@@ -246,6 +221,7 @@ static void clear(struct executor *h, int64_t attempt) {
     executor_kill_daemon(h);
     subprocess_done(&h->daemon);
     rank_launch_end(&h->rank_launch);
+    gatherer_end(&h->gatherer);
     process_tree_start(with->sweep, with->loop, with->reaper, clear_grace, clear_give_up, cleared,
                        h);
 }
@@ -400,6 +376,9 @@ static void obey(struct executor *h, enum message kind, const json_t *order) {
     case MESSAGE_KILL:
         rank_set_kill(&h->rank_set);
         break;
+    case MESSAGE_GATHER:
+        gatherer_start(&h->gatherer, order);
+        break;
     case MESSAGE_UPLOAD:
         upload(h, order);
         break;
@@ -445,10 +424,12 @@ int executor_open(struct executor *h, const struct services *services,
                                           .line = executor_tool_line,
                                           .tell = tell,
                                           .context = h};
+    h->gatherer = (struct gatherer){
+        .services = services, .rank_set = &h->rank_set, .tell = tell, .context = h};
     h->proof =
         (struct shared_dir_check){.services = services, .run = h->run, .tell = tell, .context = h};
     struct rank_sinks sinks = {.send = tell, .line = log_one, .context = h};
-    if (link_agent(services->local, err) != 0)
+    if (agent_link_make(services->local, err) != 0)
         return -1;
     metric_matcher_open(&h->metrics, services->job);
     if (rank_set_open(&h->rank_set, services, &sinks, err) != 0)
@@ -465,6 +446,7 @@ void executor_done(struct executor *h) {
     metric_counts_done(&h->metrics);
     subprocess_done(&h->daemon);
     rank_launch_end(&h->rank_launch);
+    gatherer_end(&h->gatherer);
     session_dirs_close(&h->session_dirs);
 }
 

@@ -10,6 +10,7 @@
  *   release rank     let its shim leave       stalled rank seconds, quiet rank, busy rank
  *                                             line text dropped  with RINGMASTER_LOGS=master
  *                                             metric name        a rank's line matched it first
+ *   gather number    where are the ranks?     gathered number ranks
  *   clear            end all of the attempt   cleared fault      all is ended; without fault ready
  *   attempt gone     begin the next one       daemon code text   where that is not possible
  *   upload seconds   end all, upload it       uploaded code text   all is there, or what is not
@@ -27,6 +28,7 @@
 #include "common/run_id.h"
 #include "entrypoint/host/failover/role_state.h"
 #include "entrypoint/host/failover/shared_dir_check.h"
+#include "entrypoint/host/gatherer.h"
 #include "entrypoint/host/line_forward.h"
 #include "entrypoint/host/observe/event_log.h"
 #include "entrypoint/host/observe/failure_writer.h"
@@ -59,6 +61,7 @@ struct executor {
     struct metric_counts metrics; /* of all attempts */
     struct subprocess daemon;
     struct rank_launch rank_launch; /* of ranks that are started without mpirun */
+    struct gatherer gatherer;
     struct session_dirs session_dirs;
     struct resource_wait resource_wait; /* between attempts */
     struct interface interface;

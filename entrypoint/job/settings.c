@@ -82,6 +82,9 @@ static const struct row table[] = {
     {"RINGMASTER_IDLE_SECONDS", NUMBER, FIELD(idle_seconds), 0, 86400, 0, NULL,
      "a job has stalled if all ranks print nothing and use no processor for so long; 0: never, "
      "with a warning"},
+    {"RINGMASTER_EVIDENCE", SWITCH, FIELD(evidence), 0, 0, 1, NULL, "0: no evidence of hangs"},
+    {"RINGMASTER_EVIDENCE_SIGNAL", SWITCH, FIELD(evidence_signal), 0, 0, 0, NULL,
+     "1: SIGUSR2 is also sent to hanging processes that handle it (Python's faulthandler)"},
     {"RINGMASTER_RESTARTS", NUMBER, FIELD(restarts), 0, 1000, 0, NULL,
      "how often a job is launched again after a lost host, a stall or a crash"},
     {"RINGMASTER_RESTART_CODES", CODES, FIELD(restart_codes), 0, 0, 0, NULL,
@@ -131,14 +134,17 @@ static void *field(struct settings *s, const struct row *row) {
     return (char *)s + row->offset;
 }
 
+/* Returns 0 or 1 for the first or second of two words, -1 for any other. */
+static int choose(const char *value, const char *first, const char *second, struct error *err) {
+    if (strcmp(value, first) == 0 || strcmp(value, second) == 0)
+        return strcmp(value, second) == 0;
+    return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither %s nor %s", value, first, second);
+}
+
 static int parse_logs(const char *value, enum settings_logs *ret, struct error *err) {
-    if (strcmp(value, "host") == 0)
-        *ret = SETTINGS_LOGS_HOST;
-    else if (strcmp(value, "master") == 0)
-        *ret = SETTINGS_LOGS_MASTER;
-    else
-        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither host nor master", value);
-    return 0;
+    int chosen = choose(value, "host", "master", err);
+    *ret = chosen == 1 ? SETTINGS_LOGS_MASTER : SETTINGS_LOGS_HOST;
+    return chosen < 0 ? -1 : 0;
 }
 
 /* Parses one item, "7" or "40-49", at *AT and moves past it and its comma. Code 0 is not a failure.
@@ -185,10 +191,9 @@ bool settings_has_code(const char *codes, int code) {
 }
 
 static int parse_form(const char *value, enum log_form *ret, struct error *err) {
-    if (strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
-        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither text nor json", value);
-    *ret = strcmp(value, "json") == 0 ? LOG_JSON : LOG_TEXT;
-    return 0;
+    int chosen = choose(value, "text", "json", err);
+    *ret = chosen == 1 ? LOG_JSON : LOG_TEXT;
+    return chosen < 0 ? -1 : 0;
 }
 
 static int parse_platform(const char *value, const char **ret, struct error *err) {
@@ -214,10 +219,9 @@ static int parse_launcher(const char *value, enum settings_launcher *ret, struct
 }
 
 static int parse_efa(const char *value, enum settings_efa *ret, struct error *err) {
-    if (strcmp(value, "auto") != 0 && strcmp(value, "toolkit") != 0)
-        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither auto nor toolkit", value);
-    *ret = strcmp(value, "toolkit") == 0 ? SETTINGS_EFA_TOOLKIT : SETTINGS_EFA_AUTO;
-    return 0;
+    int chosen = choose(value, "auto", "toolkit", err);
+    *ret = chosen == 1 ? SETTINGS_EFA_TOOLKIT : SETTINGS_EFA_AUTO;
+    return chosen < 0 ? -1 : 0;
 }
 
 static int parse_row(const struct row *row, const char *value, struct settings *ret,
@@ -358,6 +362,7 @@ static int parse_variable(const char *variable, struct settings *ret, struct ign
         return 0;
     if (parse_row(row, equals + 1, ret, err) != 0)
         return error_wrap(err, "%s", row->name);
+    ret->stall_is_set |= row->offset == FIELD(stall_seconds);
     return 0;
 }
 

@@ -69,6 +69,9 @@ struct settings {
     bool require_key;
     bool tf_config; /* host/ranks/tf_environment.h */
     bool debug;
+    bool evidence;        /* of ranks that hang (evidence/gather_table.h) */
+    bool evidence_signal; /* SIGUSR2 is also sent to processes that handle it */
+    bool stall_is_set;    /* stall_seconds is the user's own */
     bool events;          /* in output/data (observe/event_log.h) */
     int64_t metrics;      /* interval in seconds; 0: none */
     int64_t metrics_port; /* port of the exporter; 0: none */

@@ -14,8 +14,10 @@
 #include "entrypoint/master/members/lease.h"
 #include "entrypoint/master/preflight/check.h"
 #include "entrypoint/master/preflight/preflight.h"
+#include "entrypoint/master/ras_child.h"
 #include "entrypoint/master/relaunch.h"
 #include "entrypoint/master/reports.h"
+#include "entrypoint/master/standing.h"
 #include "entrypoint/master/stop.h"
 #include "entrypoint/master/telling.h"
 #include "entrypoint/master/uploads.h"
@@ -143,12 +145,15 @@ static void reset_attempt(struct master *m) {
     launch_close(m);
     stop_close(m);
     reports_close(m);
+    ras_child_end(m);
+    standing_reset(m);
     attempt_forget(&m->attempt);
 }
 
 static void upload(struct master *m) {
     accounting_end(m);
     reports_close(m);
+    ras_child_end(m);
     end_mpirun(m);
     stop_close(m);
     uploads_begin(m);
@@ -157,6 +162,7 @@ static void upload(struct master *m) {
 static void conclude(struct master *m) {
     accounting_end(m);
     reports_close(m);
+    ras_child_end(m);
     uploads_close(m);
     telling_begin(m);
     end_mpirun(m);

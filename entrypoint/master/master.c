@@ -18,8 +18,10 @@
 #include "entrypoint/master/members/lease.h"
 #include "entrypoint/master/pmi_exchange.h"
 #include "entrypoint/master/preflight/preflight.h"
+#include "entrypoint/master/ras_child.h"
 #include "entrypoint/master/relaunch.h"
 #include "entrypoint/master/reports.h"
+#include "entrypoint/master/standing.h"
 #include "entrypoint/master/stop.h"
 #include "entrypoint/master/stragglers.h"
 #include "entrypoint/master/telling.h"
@@ -58,6 +60,7 @@ static void hear_running(struct member *b, enum message kind, const json_t *mess
         break;
     case MESSAGE_RANK_STARTED:
         reports_seated(b, message);
+        ras_child_begin(b->master);
         break;
     case MESSAGE_REPORT:
         reports_report(b, message);
@@ -68,6 +71,9 @@ static void hear_running(struct member *b, enum message kind, const json_t *mess
     case MESSAGE_QUIET:
     case MESSAGE_BUSY:
         reports_quiet(b, message, kind == MESSAGE_QUIET);
+        break;
+    case MESSAGE_GATHERED:
+        standing_gathered(b, message);
         break;
     case MESSAGE_DAEMON:
         launch_daemon_ended(b, message);
@@ -147,6 +153,7 @@ static void hear(struct member *b, const json_t *message) {
         accounting_told(b, message);
         lease_alive(b, message);
         stragglers_told(b, message);
+        standing_told(b, message);
         break;
     case MESSAGE_JOIN:
     case MESSAGE_FETCHING:
@@ -182,6 +189,7 @@ static int open_door(struct master *m, struct error *err) {
     if (lease_open(m, err) != 0)
         return -1;
     stragglers_open(m);
+    standing_open(m);
     return accept_open(m, &master_member_events, err);
 }
 
@@ -337,6 +345,8 @@ static void close_all(struct master *m) {
     accept_close(m);
     lease_close(m);
     stragglers_close(m);
+    ras_child_end(m);
+    standing_close(m);
     reports_close(m);
     attempt_done(&m->attempt);
     message_queue_done(&m->to_self);

@@ -5,6 +5,7 @@
 #include "common/log/log.h"
 #include "entrypoint/master/accounting.h"
 #include "entrypoint/master/members/lease.h"
+#include "entrypoint/master/standing.h"
 #include "entrypoint/master/state/odd_wait.h"
 #include "entrypoint/wire/message.h"
 
@@ -197,7 +198,7 @@ static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t se
                   json_pack("{s:s, s:I, s:I, s:o}", "which", name, "rank", (json_int_t)rank,
                             "seconds", (json_int_t)seconds, "states", record_text(states)));
     if (stall == ATTEMPT_STALL_FIRST)
-        master_raise(m, EVENT_FAILURE);
+        standing_fail(m);
 }
 
 /* Names the rank that waits elsewhere, once until a rank works again. */

@@ -34,6 +34,10 @@ static const struct record_row table[RECORD_KINDS] = {
                         "a rank showed no progress for so many seconds; states: what its "
                         "threads waited in; of an attempt, 16 ranks at most",
                         {"which", "rank", "seconds", "states"}},
+    [RECORD_STUCK] = {"stuck",
+                      "the job stands still: which ranks wait for which; rank: the first that the "
+                      "others wait for, or -1",
+                      {"rank", "text"}},
     [RECORD_STRAGGLER] = {"straggler",
                           "the other ranks wait for this one, or it is behind: seconds of its own "
                           "time for a step, of that for data, and the median of the others; or "

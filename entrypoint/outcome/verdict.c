@@ -216,6 +216,22 @@ static void add_complaint(struct verdict *v, const char *complaint) {
                    VERDICT_MPIRUN, complaint);
 }
 
+/* Adds what the ranks waited for before the evidence of the rank itself. */
+static void add_stuck(struct verdict *v, const char *stuck) {
+    char rest[sizeof(v->evidence)];
+    if (stuck == NULL || stuck[0] == '\0')
+        return;
+    (void)snprintf(rest, sizeof(rest), "%s", v->evidence);
+    int used = snprintf(v->evidence, sizeof(v->evidence), "stuck: %s", stuck);
+    size_t room = sizeof(v->evidence) - (size_t)used;
+    if (rest[0] == '\0' || room < 2)
+        return;
+    v->evidence[used++] = '\n';
+    size_t fit = str_utf8_prefix(rest, strlen(rest), room - 2);
+    memcpy(v->evidence + used, rest, fit);
+    v->evidence[(size_t)used + fit] = '\0';
+}
+
 /* The error in our own trainer's log line "2026-11-21T02:03:04.567Z error   unknown flag --x": the
  * text after "error" in the last such line; NULL: none. */
 static const char *own_error(const char *lines, size_t *ret_size) {
@@ -260,6 +276,7 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
         r->end == RANK_VANISHED || (r->end == RANK_SIGNALLED && !asks_to_end(r->value));
     (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", r->evidence);
     add_complaint(ret, f->mpirun_complaint);
+    add_stuck(ret, f->stuck);
     add_cause(r, ret);
     set_log_tail(ret, r->lines);
 }
@@ -271,6 +288,7 @@ static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
     ret->transient = true;
     if (f->stalled_states != NULL)
         (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", f->stalled_states);
+    add_stuck(ret, f->stuck);
     for (size_t i = 0; i < f->report_count; i++)
         if (f->reports[i].rank == f->stalled_rank)
             set_log_tail(ret, f->reports[i].lines);

@@ -62,6 +62,7 @@ struct verdict_facts {
     unsigned stalled_rank;
     unsigned stalled_host;
     const char *stalled_states; /* what its threads waited in; may be NULL */
+    const char *stuck;          /* which ranks waited for which; NULL or "": unknown */
     int64_t dropped; /* when Open MPI first dropped a rank's connections because of their source
                         address */
     unsigned dropped_rank;

@@ -144,7 +144,8 @@ static void try_orders(const json_t *list) {
     sweep.running = false;
     CHECK(told <= 2 * json_array_size(list));
     resource_wait_cancel(&host.resource_wait);
-    /* Who proves is a child. */
+    /* So are those that prove and gather. */
+    gatherer_end(&host.gatherer);
     shared_dir_check_close(&host.proof);
     while (waitpid(-1, NULL, 0) > 0)
         ;

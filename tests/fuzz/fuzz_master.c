@@ -8,6 +8,7 @@
 #include "entrypoint/master/members/lease.h"
 #include "entrypoint/master/preflight/preflight.h"
 #include "entrypoint/master/relaunch.h"
+#include "entrypoint/master/standing.h"
 #include "entrypoint/master/uploads.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/frames.h"
@@ -39,7 +40,7 @@ static void drop(void *context, const json_t *message) {
 
 static void open_master(enum phase phase) {
     struct error err;
-    job = (struct job){.settings = {.dead_seconds = 10},
+    job = (struct job){.settings = {.dead_seconds = 10, .evidence = true},
                        .cluster = {.hosts = hosts, .count = HOSTS, .job = "job"}};
     m = (struct master){.s = {.job = &job},
                         .members = members,
@@ -61,6 +62,7 @@ static void open_master(enum phase phase) {
     preflight_init(&m);
     relaunch_init(&m);
     uploads_init(&m);
+    standing_open(&m);
 }
 
 static void close_master(void) {
@@ -68,6 +70,7 @@ static void close_master(void) {
     shared_dir_close(&m);
     relaunch_close(&m);
     uploads_close(&m);
+    standing_close(&m);
     loop_cancel(&m.s.loop, &m.collect.deadline);
     loop_cancel(&m.s.loop, &m.collect.end);
     for (size_t i = 0; i < HOSTS; i++)
@@ -84,9 +87,11 @@ static void check_all(void) {
           a->ranks == (size_t)2 * HOSTS);
     for (size_t i = 0; i < a->report_count; i++)
         CHECK(a->reports[i].rank < a->ranks && a->reports[i].host < HOSTS);
+    CHECK(memchr(a->stuck, '\0', sizeof(a->stuck)) != NULL && m.standing.waiting <= HOSTS);
     for (size_t i = 0; i < HOSTS; i++) {
         CHECK(memchr(members[i].word, '\0', sizeof(members[i].word)) != NULL);
         CHECK(members[i].line.size <= LINE_SPLITTER_MAX);
+        CHECK(members[i].standing.still >= -1);
         CHECK(members[i].last_ack >= 0 && members[i].trip >= 0);
     }
 }

@@ -296,7 +296,7 @@ a_rank_is_paused() {
     fault_begins
     signal_rank "$last" STOP
     if [ "$WORKLOAD" = ringtrain ]; then
-        ended 74 'no progress within its limit' $((12000 + LOOK_MS + LEAVE_MS)) $everyone
+        ended 74 'no progress within its limit' $((12000 + LOOK_MS + GATHER_MS + LEAVE_MS)) $everyone
         return
     fi
     sleep 15
@@ -305,6 +305,7 @@ a_rank_is_paused() {
     signal_rank "$last" CONT
     all_end "$PATIENCE" 0 $everyone
 }
+GATHER_MS=10000 # how long evidence may take before a stall ends the ranks
 LOOK_MS=4000 # how often a host looks at ranks' marks
 
 # The step that host HOST told of last.

@@ -3,11 +3,13 @@
 #include "common/run_id.h"
 #include "common/str.h"
 #include "entrypoint/host/ranks/tf_environment.h"
+#include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/job/machine/efa.h"
 #include "entrypoint/job/sm_variables.h"
 #include "entrypoint/mpi/custom_options.h"
 #include "entrypoint/mpi/rank_environment.h"
 #include "entrypoint/os/run_as.h"
+#include "entrypoint/wire/control_socket.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -119,6 +121,19 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
     if (sm_variables_add(job, ret, err) != 0 || tf_environment_add_workers(job, ret, err) != 0)
         return -1;
     return job->mpi_options.options != NULL ? add_custom(job->mpi_options.options, ret, err) : 0;
+}
+
+void environment_recorder(const struct services *services, struct flight_recorder *ret) {
+    *ret = (struct flight_recorder){0};
+    if (services->job->settings.evidence && services->local != NULL)
+        flight_recorder_find(services->environment, services->local->folder,
+                             accelerators_gpus("/dev") > 0, ret);
+}
+
+int environment_add_recorder(const struct services *services, struct argv *ret, struct error *err) {
+    struct flight_recorder recorder;
+    environment_recorder(services, &recorder);
+    return flight_recorder_add(&recorder, ret, err);
 }
 
 static bool are_bound(const struct job *job) {

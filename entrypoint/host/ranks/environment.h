@@ -24,6 +24,8 @@
 
 #include "common/argv.h"
 #include "common/error.h"
+#include "entrypoint/evidence/flight_recorder.h"
+#include "entrypoint/host/services/services.h"
 #include "entrypoint/job/job.h"
 
 /* PATH, HOME, TMPDIR, LANG, LD_LIBRARY_PATH and TZ of OWN, the first two with defaults (orted 4.1
@@ -32,6 +34,13 @@ int environment_daemon(char *const *own, const char *socket, struct argv *ret, s
 
 /* The environment of programs on this host, all ranks alike. */
 int environment_host(const struct job *job, char *const *own, struct argv *ret, struct error *err);
+
+/* The names of Flight Recorder's files on this host (evidence/flight_recorder.h); none if evidence
+ * is not wanted. */
+void environment_recorder(const struct services *services, struct flight_recorder *ret);
+
+/* Adds its variables to those of programs on this host. */
+int environment_add_recorder(const struct services *services, struct argv *ret, struct error *err);
 
 /* OMP_NUM_THREADS for each rank of a host that has CPUS: its share of them. 0 where ranks are left
  * alone: ENVIRONMENT (of environment_host) sets it, a rank has the host to itself, or the user's

@@ -4,8 +4,8 @@
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
+#include "entrypoint/evidence/thread_states.h"
 #include "entrypoint/host/monitor/cpu_time.h"
-#include "entrypoint/host/monitor/thread_states.h"
 #include "entrypoint/host/ranks/rank_slot.h"
 #include "entrypoint/wire/message.h"
 

@@ -7,8 +7,8 @@
 #include "common/log/log.h"
 #include "common/system/cpus.h"
 #include "entrypoint/direct/pmi.h"
+#include "entrypoint/evidence/thread_states.h"
 #include "entrypoint/host/monitor/oom_kills.h"
-#include "entrypoint/host/monitor/thread_states.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/host/ranks/launch_spec.h"
 #include "entrypoint/host/ranks/rank_evidence.h"
@@ -230,7 +230,8 @@ static const struct link_events events = {.message = shim_said, .closed = shim_g
 static int make_spec(struct rank_set *c, struct error *err) {
     const struct job *job = c->services->job;
     cleanup_argv struct argv environment = {0};
-    if (environment_host(job, c->services->environment, &environment, err) != 0)
+    if (environment_host(job, c->services->environment, &environment, err) != 0 ||
+        environment_add_recorder(c->services, &environment, err) != 0)
         return -1;
     c->threads = environment_threads(job, &environment, cpus_usable(""));
     if (environment_set_threads(&environment, c->threads, err) != 0)

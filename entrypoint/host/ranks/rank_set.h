@@ -44,6 +44,11 @@ struct rank_set {
     char interface[INTERFACE_NAME_SIZE]; /* the job's; "": a single host */
     struct rank_slot *seats;
     struct rank_monitor watch;
+    struct {
+        int64_t at; /* when it was read; 0: not in this silence */
+        int64_t time;
+        bool busy;
+    } cpu;             /* processor time of all processes (rank_stillness.h) */
     unsigned attempt;  /* the attempt of the shims that are admitted */
     int64_t oom_kills; /* before this attempt */
     struct kmsg kernel;

@@ -14,6 +14,13 @@
 
 struct rank_set;
 
+/* Last sign of a rank (rank_stillness.h). */
+struct rank_sign {
+    uint64_t marks;
+    uint64_t printed; /* bytes */
+    int64_t since;    /* since when both are the same; 0: not looked at yet */
+};
+
 struct rank_slot {
     struct rank_set *rank_set;
     struct link *link; /* NULL once the shim is gone */
@@ -27,6 +34,7 @@ struct rank_slot {
     struct progress progress;
     int opens; /* the watch on the opening of that memory (rank_monitor.h); -1: none */
     struct stall stall;
+    struct rank_sign sign;
     struct idle idle; /* of a rank that reports no progress */
     enum rank_cause cause;
     bool reported;

@@ -5,6 +5,7 @@
 #include "common/log/log.h"
 #include "common/net_address.h"
 #include "entrypoint/host/preflight/host_info.h"
+#include "entrypoint/host/ranks/rank_stillness.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/message.h"
 
@@ -58,7 +59,7 @@ void worker_send_fetching(const struct supervisor *s, struct link *link) {
     link_send(link, message);
 }
 
-void worker_answer_beat(const struct supervisor *s, struct link *link, const json_t *beat) {
+void worker_answer_beat(struct supervisor *s, struct link *link, const json_t *beat) {
     json_t *message = message_new(MESSAGE_ALIVE);
     (void)json_object_set(message, "echo", json_object_get(beat, "time"));
     rank_saves_put(&s->host.rank_set, message);
@@ -68,6 +69,7 @@ void worker_answer_beat(const struct supervisor *s, struct link *link, const jso
         (void)json_object_set_new(message, "attempt", json_integer(s->host.rank_set.attempt));
         (void)json_object_set_new(message, "ranks", ranks);
     }
+    rank_stillness_put(&s->host.rank_set, message);
     link_send(link, message);
 }
 

@@ -13,7 +13,7 @@ void worker_join(struct supervisor *s, struct link *link, const struct net_addre
 /* Announces that this host is here and joins later. */
 void worker_send_fetching(const struct supervisor *s, struct link *link);
 void worker_send_stop(struct link *link, bool again);
-void worker_answer_beat(const struct supervisor *s, struct link *link, const json_t *beat);
+void worker_answer_beat(struct supervisor *s, struct link *link, const json_t *beat);
 /* Sends a farewell to a master of another VERSION, in that version: the job then ends for all
  * hosts, with the reason. Frees the link. */
 void worker_part_from_older(const struct supervisor *s, struct link *link, int64_t version);

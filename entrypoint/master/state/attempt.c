@@ -121,6 +121,10 @@ enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, c
     return ATTEMPT_STALL_FIRST;
 }
 
+void attempt_note_stuck(struct attempt *a, const char *text) {
+    rank_report_clean(text, a->stuck, sizeof(a->stuck));
+}
+
 bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *source, int64_t now) {
     if (a->dropped != 0 || rank < 0 || (uint64_t)rank >= a->ranks)
         return false;
@@ -322,6 +326,7 @@ void attempt_facts(const struct attempt *a, const struct cluster *cluster, const
                                   .stalled_rank = a->stalled_rank,
                                   .stalled_host = a->stalled_host,
                                   .stalled_states = a->stalled_states,
+                                  .stuck = a->stuck,
                                   .dropped = a->dropped,
                                   .dropped_rank = a->dropped_rank,
                                   .dropped_source = &a->dropped_source,

@@ -47,8 +47,8 @@ static bool is_same(const struct places *a, const struct places *b) {
     return a->count == b->count;
 }
 
-/* Looks for ranks whose waits differ from COMMON's. Returns their number, or 2 if an unknown one is
- * among them; in *RET the first. */
+/* Looks for ranks with waits that differ from COMMON's. Returns their number, or 2 if an unknown
+ * one is among them; in *RET the first. */
 static size_t count_odd(char *const *states, const bool *ended, size_t count,
                         const struct places *common, int64_t *ret) {
     size_t odd = 0;

@@ -16,6 +16,8 @@
 #include "common/net_address.h"
 #include "common/run_id.h"
 #include "entrypoint/direct/pmi_space.h"
+#include "entrypoint/evidence/standstill.h"
+#include "entrypoint/evidence/stuck.h"
 #include "entrypoint/host/preflight/host_info.h"
 #include "entrypoint/host/supervisor.h"
 #include "entrypoint/master/state/attempt.h"
@@ -36,6 +38,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* No rank, and not even a finding (standing.h). */
+enum { STANDING_NOBODY = -2 };
 
 struct launch_way;
 struct master;
@@ -72,8 +77,14 @@ struct member {
     struct net_address address;            /* the source of its connection, as seen here */
     struct net_address sends;              /* its own view of that; unset: the same */
     struct host_info facts;
-    struct buf line;       /* parts of a forwarded line */
-    int64_t heard;         /* when it was last heard, clock_now() */
+    struct buf line; /* parts of a forwarded line */
+    int64_t heard;   /* when it was last heard, clock_now() */
+    struct {
+        int64_t heard; /* clock_now(); 0: not in this attempt */
+        int64_t still; /* ns since a sign of any of its ranks, then; -1: none runs */
+        bool busy;
+    } standing;
+    bool gathers;          /* evidence, and has not answered */
     int64_t claimed;       /* since when a process at its address has been claiming its place */
     int64_t claimed_last;  /* when it last did; 0: never */
     bool doubted;          /* silent for a lease: its messages may be unread here */
@@ -173,6 +184,18 @@ struct master {
     struct {
         struct timer look;
     } stragglers;
+    struct {
+        struct timer look;
+        struct timer deadline; /* for answers */
+        struct standstill rule;
+        struct stuck_rank *ranks; /* owned; NULL: nothing is asked for */
+        int64_t number;           /* of the last question */
+        size_t waiting;           /* hosts that have not answered it */
+        int rank;                 /* the one that the others wait for; STANDING_NOBODY */
+        bool fails;               /* the answer ends the attempt */
+        bool is_told;             /* NCCL says what stands still (ras_child.h) */
+        struct subprocess ras;    /* asks it */
+    } standing;
     struct {
         enum shared_dir_probe_step step;
         struct timer deadline; /* of a step */

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/file/file.h"
 #include "common/log/log.h"
+#include "entrypoint/evidence/gather.h"
 #include "entrypoint/host/observe/output_lock.h"
 #include "entrypoint/host/preflight/preflight_child.h"
 #include "entrypoint/host/ranks/rank.h"
@@ -223,6 +224,8 @@ static inline int stage_role(int argc, char **argv) {
         result = rank_run(environ, &code, &err);
     else if (argc == 4 && strcmp(argv[1], "examine") == 0)
         result = preflight_child_run(words + 2, environ, &err);
+    else if (argc == 3 && strcmp(argv[1], "gather") == 0)
+        result = gather_run(words + 2, &err);
     else
         return -1;
     if (result != 0)

@@ -1,4 +1,4 @@
-#include "entrypoint/host/monitor/thread_states.h"
+#include "entrypoint/evidence/thread_states.h"
 
 #include "tests/support/unit.h"
 
@@ -57,5 +57,15 @@ static void hostile_names_become_valid_and_room_is_kept(void) {
     end(child);
 }
 
-UNIT_SUITE("host.thread_states", UNIT(each_process_below_is_told_with_its_threads),
-           UNIT(hostile_names_become_valid_and_room_is_kept))
+static void the_main_thread_is_described(void) {
+    char text[64];
+    pid_t child = start("one");
+    thread_states_main(getpid(), text, sizeof(text));
+    CU_ASSERT_STRING_EQUAL(text, "stopped by a signal");
+    end(child);
+    thread_states_main(getpid(), text, sizeof(text));
+    CU_ASSERT_STRING_EQUAL(text, "");
+}
+
+UNIT_SUITE("evidence.thread_states", UNIT(each_process_below_is_told_with_its_threads),
+           UNIT(hostile_names_become_valid_and_room_is_kept), UNIT(the_main_thread_is_described))

@@ -1,20 +1,18 @@
-#include "entrypoint/host/monitor/thread_states.h"
+#include "entrypoint/evidence/thread_states.h"
 
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/str.h"
+#include "entrypoint/evidence/rank_processes.h"
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/syscall.h>
 
 enum {
-    DEPTH_MAX = 4, /* a shell, a wrapper, the program, its workers */
-    PROCESSES_MAX = 8,
     THREADS_MAX = 1024, /* threads of a process; any others are left out */
     KINDS_MAX = 8,
     WORD_SIZE = 64,
@@ -29,28 +27,20 @@ struct place {
     unsigned count;
 };
 
-/* Reads the first bytes of a file in /proc; returns their number. */
-static size_t read_word(const char *path, char *ret, size_t size) {
-    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, ret, size - 1) : -1;
-    ret[got > 0 ? got : 0] = '\0';
-    return got > 0 ? (size_t)got : 0;
-}
-
 static void look_at_thread(pid_t pid, const char *thread, struct place *ret) {
     char path[96];
     char text[512];
     *ret = (struct place){.state = '?', .count = 1};
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", (int)pid, thread);
-    (void)read_word(path, text, sizeof(text));
+    (void)rank_processes_read(path, text, sizeof(text));
     const char *end = strrchr(text, ')'); /* the name may contain any byte */
     if (end != NULL && end[1] == ' ' && isalpha((unsigned char)end[2]))
         ret->state = end[2];
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/wchan", (int)pid, thread);
-    (void)read_word(path, ret->where, sizeof(ret->where));
+    (void)rank_processes_read(path, ret->where, sizeof(ret->where));
     ret->where[strcspn(ret->where, " \n")] = '\0';
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/syscall", (int)pid, thread);
-    (void)read_word(path, ret->call, sizeof(ret->call));
+    (void)rank_processes_read(path, ret->call, sizeof(ret->call));
     ret->call[strcspn(ret->call, " \n")] = '\0';
 }
 
@@ -92,7 +82,7 @@ static void tell_process(pid_t pid, struct buf *text) {
     struct place places[KINDS_MAX];
     size_t count = look_at_threads(pid, places);
     (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-    size_t size = read_word(path, name, sizeof(name));
+    size_t size = rank_processes_read(path, name, sizeof(name));
     if (count == 0)
         return;
     (void)buf_printf(text, NULL, "%spid %d ", text->size > 0 ? "; " : "", (int)pid);
@@ -107,42 +97,82 @@ static void tell_process(pid_t pid, struct buf *text) {
     }
 }
 
-static pid_t parent_of(pid_t pid) {
-    char path[64];
-    char text[512];
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    (void)read_word(path, text, sizeof(text));
-    const char *end = strrchr(text, ')');
-    return end != NULL && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
-}
-
-/* Returns true if PID is a descendant of PARENT, at most DEPTH_MAX levels down. */
-static bool is_below(pid_t pid, pid_t parent) {
-    for (unsigned step = 0; step < DEPTH_MAX && pid > 1; step++) {
-        pid = parent_of(pid);
-        if (pid == parent)
-            return true;
-    }
-    return false;
-}
-
 void thread_states(pid_t parent, char *ret, size_t size) {
     cleanup_buf struct buf text;
-    unsigned told = 0;
+    pid_t pids[RANK_PROCESSES_MAX];
+    size_t count = rank_processes(parent, pids);
     buf_init(&text, TEXT_MAX);
-    ret[0] = '\0';
-    DIR *proc = opendir("/proc");
-    if (proc == NULL)
-        return;
-    for (struct dirent *e = readdir(proc); e != NULL && told < PROCESSES_MAX; e = readdir(proc)) {
-        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-        if (!isdigit((unsigned char)e->d_name[0]) || !is_below(pid, parent))
-            continue;
-        tell_process(pid, &text);
-        told++;
-    }
-    (void)closedir(proc);
+    for (size_t i = 0; i < count; i++)
+        tell_process(pids[i], &text);
     size_t fit = str_utf8_prefix(buf_text(&text), text.size, size - 1);
     memcpy(ret, buf_text(&text), fit);
     ret[fit] = '\0';
+}
+
+/* Names of calls in which programs wait; others go by number. */
+static const struct call {
+    long number;
+    const char *name;
+} calls[] = {
+    {SYS_futex, "futex"},
+    {SYS_nanosleep, "nanosleep"},
+    {SYS_clock_nanosleep, "clock_nanosleep"},
+    {SYS_ppoll, "ppoll"},
+    {SYS_pselect6, "pselect"},
+    {SYS_epoll_pwait, "epoll_pwait"},
+    {SYS_read, "read"},
+    {SYS_write, "write"},
+    {SYS_recvfrom, "recvfrom"},
+    {SYS_recvmsg, "recvmsg"},
+    {SYS_accept, "accept"},
+    {SYS_accept4, "accept"},
+    {SYS_sendto, "sendto"},
+    {SYS_sendmsg, "sendmsg"},
+    {SYS_openat, "openat"},
+    {SYS_flock, "flock"},
+    {SYS_fcntl, "fcntl"},
+    {SYS_getrandom, "getrandom"},
+    {SYS_connect, "connect"},
+    {SYS_wait4, "wait4"},
+    {SYS_waitid, "waitid"},
+    {SYS_rt_sigtimedwait, "sigtimedwait"},
+    {SYS_rt_sigsuspend, "sigsuspend"},
+    {SYS_ioctl, "ioctl"},
+    {SYS_fsync, "fsync"},
+#ifdef SYS_poll /* not on arm64 */
+    {SYS_poll, "poll"},
+    {SYS_select, "select"},
+    {SYS_epoll_wait, "epoll_wait"},
+    {SYS_pause, "pause"},
+#endif
+};
+
+static const char *call_name(const char *number) {
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        if (isdigit((unsigned char)number[0]) && strtol(number, NULL, 10) == calls[i].number)
+            return calls[i].name;
+    return NULL;
+}
+
+void thread_states_main(pid_t parent, char *ret, size_t size) {
+    pid_t pids[RANK_PROCESSES_MAX];
+    char thread[16];
+    struct place p;
+    ret[0] = '\0';
+    if (rank_processes(parent, pids) == 0)
+        return;
+    (void)snprintf(thread, sizeof(thread), "%d", (int)pids[0]);
+    look_at_thread(pids[0], thread, &p);
+    const char *name = call_name(p.call);
+    const char *how = p.state == 'D' ? "waiting, not interruptibly," : "waiting";
+    if (p.state == 'T')
+        (void)snprintf(ret, size, "stopped by a signal");
+    else if (p.state == 'R')
+        (void)snprintf(ret, size, "running");
+    else if (name != NULL)
+        (void)snprintf(ret, size, "%s in %s", how, name);
+    else if (isdigit((unsigned char)p.call[0]))
+        (void)snprintf(ret, size, "%s in system call %.16s", how, p.call);
+    else
+        (void)snprintf(ret, size, "%s", how);
 }

@@ -1,0 +1,188 @@
+#include "entrypoint/evidence/gather.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/file/file.h"
+#include "common/json/json.h"
+#include "common/str.h"
+#include "entrypoint/evidence/gather_task.h"
+#include "entrypoint/evidence/rank_processes.h"
+#include "entrypoint/evidence/stack_reading.h"
+#include "entrypoint/evidence/thread_states.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Tasks at one time: more would only wait for each other. */
+enum { RUNNING_MAX = 8, DESCRIPTOR_MAX = 1 << 20 };
+
+struct gathering {
+    const struct gather_order *order;
+    struct gather_task *tasks; /* owned */
+    size_t count;
+    int folder;
+    size_t room;
+    int64_t deadline;
+};
+
+static void gathering_done(struct gathering *g) {
+    for (size_t i = 0; i < g->count; i++)
+        gather_task_done(&g->tasks[i]);
+    free(g->tasks);
+    if (g->folder >= 0)
+        (void)close(g->folder);
+}
+
+static bool applies(const struct evidence_row *row, const struct gather_order *o) {
+    if (row->gather == NULL || (o->quick && !row->quick))
+        return false;
+    return row->applies == NULL || row->applies(o);
+}
+
+static int list_tasks(struct gathering *g, struct error *err) {
+    const struct gather_order *o = g->order;
+    g->tasks = calloc(evidence_row_count() * (o->rank_count + 1), sizeof(*g->tasks));
+    if (g->tasks == NULL)
+        return error_no_memory(err, "evidence");
+    for (size_t i = 0; i < evidence_row_count(); i++) {
+        const struct evidence_row *row = &evidence_rows[i];
+        size_t subjects = row->of == EVIDENCE_OF_RANK ? o->rank_count : 1;
+        for (size_t r = 0; applies(row, o) && r < subjects; r++)
+            gather_task_init(&g->tasks[g->count++], row, o,
+                             row->of == EVIDENCE_OF_RANK ? &o->ranks[r] : NULL);
+    }
+    return 0;
+}
+
+/* Starts as many as may run. Returns how many run. */
+static nfds_t start_some(struct gathering *g, struct pollfd *fds, struct gather_task **polled,
+                         int64_t *ret_first) {
+    nfds_t running = 0;
+    *ret_first = g->deadline;
+    for (size_t i = 0; i < g->count && running < RUNNING_MAX; i++) {
+        struct gather_task *t = &g->tasks[i];
+        if (!t->begun)
+            (void)gather_task_start(t, g->deadline, NULL);
+        if (t->out < 0)
+            continue;
+        if (t->subject.deadline < *ret_first)
+            *ret_first = t->subject.deadline;
+        polled[running] = t;
+        fds[running++] = (struct pollfd){.fd = t->out, .events = POLLIN};
+    }
+    return running;
+}
+
+static void run_all(struct gathering *g) {
+    struct pollfd fds[RUNNING_MAX];
+    struct gather_task *polled[RUNNING_MAX];
+    int64_t first = 0;
+    for (nfds_t running; (running = start_some(g, fds, polled, &first)) > 0;) {
+        (void)poll(fds, running, clock_left_ms(first));
+        const int64_t now = clock_now();
+        for (nfds_t i = 0; i < running; i++) {
+            if (fds[i].revents != 0)
+                gather_task_read(polled[i], g->folder, &g->room);
+            if (polled[i]->out >= 0 && now >= polled[i]->subject.deadline)
+                gather_task_expire(polled[i], g->folder, &g->room);
+        }
+        if (now >= g->deadline)
+            return;
+    }
+}
+
+/* --- findings --------------------------------------------------------------------------------- */
+
+static const struct gather_task *find_task(const struct gathering *g, const char *row,
+                                           unsigned rank) {
+    for (size_t i = 0; i < g->count; i++)
+        if (g->tasks[i].subject.rank == rank && strcmp(g->tasks[i].row->name, row) == 0)
+            return &g->tasks[i];
+    return NULL;
+}
+
+static int print(json_t *object, FILE *out, struct error *err) {
+    cleanup_json json_t *owned = object;
+    if (owned == NULL || json_dumpf(owned, out, JSON_COMPACT) != 0 || fputc('\n', out) == EOF)
+        return error_no_memory(err, "what was gathered");
+    return 0;
+}
+
+static int print_rank(const struct gathering *g, const struct gather_rank *r, FILE *out,
+                      struct error *err) {
+    struct stack_reading reading = {0};
+    pid_t pids[RANK_PROCESSES_MAX];
+    json_t *list = json_array();
+    const struct gather_task *stacks = find_task(g, "stacks", r->rank);
+    size_t count = rank_processes(r->shim, pids);
+    if (stacks != NULL)
+        stack_reading_take(buf_text(&stacks->kept), stacks->kept.size, &reading);
+    if (reading.place[0] == '\0')
+        thread_states_main(r->shim, reading.place, sizeof(reading.place));
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(list, json_integer(pids[i]));
+    return print(json_pack("{s:I, s:o, s:o, s:o}", "rank", (json_int_t)r->rank, "collective",
+                           json_string_any(reading.collective), "place",
+                           json_string_any(reading.place), "pids", list),
+                 out, err);
+}
+
+static int print_findings(const struct gathering *g, int64_t begun, FILE *out, struct error *err) {
+    json_int_t files = 0;
+    json_int_t bytes = 0;
+    json_t *late = json_array();
+    for (size_t i = 0; i < g->order->rank_count; i++)
+        if (print_rank(g, &g->order->ranks[i], out, err) != 0) {
+            json_decref(late);
+            return -1;
+        }
+    for (size_t i = 0; i < g->count; i++) {
+        const struct gather_task *t = &g->tasks[i];
+        files += t->bytes > 0;
+        bytes += (json_int_t)t->bytes;
+        if (t->late || !t->begun)
+            (void)json_array_append_new(late, json_string(t->row->name));
+    }
+    return print(json_pack("{s:I, s:I, s:I, s:o}", "files", files, "bytes", bytes, "milliseconds",
+                           (json_int_t)((clock_now() - begun) / CLOCK_MILLISECOND), "late", late),
+                 out, err);
+}
+
+int gather_all(const struct gather_order *order, FILE *out, struct error *err) {
+    const int64_t begun = clock_now();
+    struct gathering g = {.order = order,
+                          .folder = -1,
+                          .room = GATHER_ORDER_BYTES,
+                          .deadline = begun + order->milliseconds * CLOCK_MILLISECOND};
+    int result = -1;
+    if (file_make_dirs(order->folder, err) == 0)
+        g.folder = open(order->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (g.folder < 0 && err != NULL && err->code == 0)
+        (void)error_set_errno(err, EXIT_CODE_CONFIG, "%s", order->folder);
+    if (g.folder >= 0 && list_tasks(&g, err) == 0) {
+        run_all(&g);
+        result = print_findings(&g, begun, out, err);
+    }
+    gathering_done(&g);
+    return result;
+}
+
+int gather_run(const char *const *words, struct error *err) {
+    static struct gather_order order;
+    int64_t fd = -1;
+    if (words[0] == NULL || str_parse_int(words[0], 3, DESCRIPTOR_MAX, &fd, NULL) != 0)
+        fd = -1;
+    if (gather_order_read((int)fd, &order, err) != 0)
+        return -1;
+    /* Programs that are ended get SIGTERM, and this one too: it has its own deadline. */
+    (void)signal(SIGTERM, SIG_IGN);
+    cleanup_file FILE *out = fdopen(dup(STDOUT_FILENO), "w");
+    if (out == NULL)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "standard output");
+    return gather_all(&order, out, err);
+}

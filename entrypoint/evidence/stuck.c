@@ -1,0 +1,156 @@
+#include "entrypoint/evidence/stuck.h"
+
+#include "common/cleanup.h"
+#include "common/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LISTED_MAX = 6, LIST_SIZE = 192 };
+
+static void add(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void add(char *text, size_t size, const char *format, ...) {
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+}
+
+static size_t count_of(const bool *chosen, size_t count) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += chosen[i];
+    return found;
+}
+
+/* Appends each host of the first LISTED_MAX chosen ranks once. */
+static void add_hosts(const bool *chosen, const struct stuck_rank *ranks, size_t count, char *ret,
+                      size_t size) {
+    const char *last = NULL;
+    size_t shown = 0;
+    for (size_t i = 0; i < count && shown < LISTED_MAX; i++) {
+        if (!chosen[i])
+            continue;
+        shown++;
+        if (last != NULL && strcmp(last, ranks[i].host) == 0)
+            continue;
+        add(ret, size, "%s%s", last == NULL ? " on " : ", ", ranks[i].host);
+        last = ranks[i].host;
+    }
+}
+
+void stuck_list(const bool *chosen, const struct stuck_rank *ranks, size_t count, char *ret,
+                size_t size) {
+    size_t all = count_of(chosen, count);
+    size_t shown = 0;
+    add(ret, size, all == 1 ? "rank" : "ranks");
+    for (size_t i = 0; i < count && shown < LISTED_MAX; i++) {
+        if (!chosen[i])
+            continue;
+        bool last = ++shown == all;
+        add(ret, size, "%s%zu", shown == 1 ? " " : last ? " and " : ", ", i);
+    }
+    if (all > shown)
+        add(ret, size, " and %zu more", all - shown);
+    add_hosts(chosen, ranks, count, ret, size);
+}
+
+static size_t first_of(const bool *chosen, size_t count) {
+    size_t i = 0;
+    while (i < count && !chosen[i])
+        i++;
+    return i;
+}
+
+/* Returns what stands before a place: it is a function, or a state in words (thread_states.h). */
+static const char *before(const char *place) {
+    static const char *const states[] = {"stopped ", "waiting", "running"};
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        if (str_starts_with(place, states[i]))
+            return "";
+    return "at ";
+}
+
+static void add_where(const struct stuck_rank *r, char *ret, size_t size) {
+    if (r->ended)
+        add(ret, size, "its program has ended");
+    else if (!r->known)
+        add(ret, size, "its host has not answered");
+    else if (r->at.collective[0] != '\0')
+        add(ret, size, "it is in %s", r->at.collective);
+    else if (r->at.place[0] != '\0')
+        add(ret, size, "it is %s%s", before(r->at.place), r->at.place);
+    else
+        add(ret, size, "where it is could not be read");
+}
+
+/* Returns the collective operation that most ranks are in, NULL if none is in one. */
+static const char *most_common(const struct stuck_rank *ranks, size_t count, bool by_place,
+                               size_t *ret_count) {
+    const char *best = NULL;
+    *ret_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *own = by_place ? ranks[i].at.place : ranks[i].at.collective;
+        size_t same = 0;
+        if (own[0] == '\0' || !ranks[i].known || ranks[i].ended || own == best)
+            continue;
+        for (size_t j = 0; j < count; j++)
+            same += ranks[j].known && !ranks[j].ended &&
+                    strcmp(own, by_place ? ranks[j].at.place : ranks[j].at.collective) == 0;
+        if (same > *ret_count) {
+            best = own;
+            *ret_count = same;
+        }
+    }
+    return best;
+}
+
+/* Says that the ranks that are not ABSENT are at WHERE, and the others are not. */
+static void describe(const struct stuck_rank *ranks, size_t count, const bool *absent,
+                     bool by_place, const char *where, struct stuck_finding *ret) {
+    size_t missing = count_of(absent, count);
+    size_t first = first_of(absent, count);
+    char list[LIST_SIZE] = "";
+    char of[32] = "";
+    stuck_list(absent, ranks, count, list, sizeof(list));
+    if (missing > 1)
+        (void)snprintf(of, sizeof(of), "of rank %zu, ", first);
+    ret->rank = (int)first;
+    if (by_place)
+        add(ret->text, sizeof(ret->text), "%zu of %zu ranks are alike, %s%s; %s %s elsewhere: %s",
+            count - missing, count, before(where), where, list, missing == 1 ? "is" : "are", of);
+    else
+        add(ret->text, sizeof(ret->text), "%zu of %zu ranks wait in %s; %s %s not come: %s",
+            count - missing, count, where, list, missing == 1 ? "has" : "have", of);
+    add_where(&ranks[first], ret->text, sizeof(ret->text));
+}
+
+bool stuck_find(const struct stuck_rank *ranks, size_t count, struct stuck_finding *ret) {
+    size_t together = 0;
+    cleanup_free bool *absent = calloc(count > 0 ? count : 1, sizeof(*absent));
+    *ret = (struct stuck_finding){.rank = -1};
+    if (absent == NULL || count < 2)
+        return false;
+    const char *where = most_common(ranks, count, false, &together);
+    if (where != NULL && together == count) {
+        (void)snprintf(ret->text, sizeof(ret->text), "all %zu ranks are in %s, and it does not end",
+                       count, where);
+        return true;
+    }
+    bool by_place = where == NULL;
+    if (by_place)
+        where = most_common(ranks, count, true, &together);
+    /* Places tell less than names of operations: only one rank or few may be elsewhere. */
+    if (where == NULL || together == count || (by_place && (count < 3 || together * 3 < count * 2)))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        absent[i] = ranks[i].ended || !ranks[i].known ||
+                    strcmp(where, by_place ? ranks[i].at.place : ranks[i].at.collective) != 0;
+    describe(ranks, count, absent, by_place, where, ret);
+    return true;
+}

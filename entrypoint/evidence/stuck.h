@@ -1,0 +1,33 @@
+/* Comparison of where all ranks of a job are: which of them wait in a collective operation, and
+ * which have not come to it. Pure. */
+#ifndef ENTRYPOINT_EVIDENCE_STUCK_H
+#define ENTRYPOINT_EVIDENCE_STUCK_H
+
+#include "entrypoint/evidence/stack_reading.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct stuck_rank {
+    const char *host; /* borrowed */
+    bool known;       /* its host has answered */
+    bool ended;       /* its program has */
+    struct stack_reading at;
+};
+
+enum { STUCK_TEXT_SIZE = 448 };
+
+struct stuck_finding {
+    int rank; /* the first that has not come; -1: none in particular */
+    char text[STUCK_TEXT_SIZE];
+};
+
+/* Compares COUNT ranks. Returns false if nothing sets some of them apart. */
+bool stuck_find(const struct stuck_rank *ranks, size_t count, struct stuck_finding *ret);
+
+/* Appends the numbers of the ranks for which CHOSEN is true to TEXT, "ranks 1, 4 and 6 on a, b", at
+ * most a few of them. HOSTS are by rank. */
+void stuck_list(const bool *chosen, const struct stuck_rank *ranks, size_t count, char *ret,
+                size_t size);
+
+#endif

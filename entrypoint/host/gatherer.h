@@ -1,0 +1,34 @@
+/* Evidence of this host's ranks, gathered by a child (evidence/gather.h) when the master asks for
+ * it
+ * (`gather`): the answer, `gathered`, says where each rank is.
+ *
+ * Files lie in BASE/output/data/evidence-ATTEMPT. Nothing here waits for them. */
+#ifndef ENTRYPOINT_HOST_GATHERER_H
+#define ENTRYPOINT_HOST_GATHERER_H
+
+#include "entrypoint/host/ranks/rank_set.h"
+#include "entrypoint/host/services/services.h"
+#include "entrypoint/os/subprocess.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zeroed, it is closed. */
+struct gatherer {
+    const struct services *services;
+    const struct rank_set *rank_set;
+    void (*tell)(void *context, json_t *message); /* to the master; takes the reference */
+    void *context;
+    struct subprocess task;
+    int64_t number; /* of the master's order */
+    json_t *ranks;  /* owned; findings so far */
+    json_t *total;
+};
+
+/* Carries out `gather`. While a child runs, its findings answer a later order, too. */
+void gatherer_start(struct gatherer *g, const json_t *order);
+/* Ends the child, if there is one; nothing is told. */
+void gatherer_end(struct gatherer *g);
+
+#endif

@@ -1,0 +1,249 @@
+#include "entrypoint/master/standing.h"
+
+#include "common/clock.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
+#include "entrypoint/evidence/gather_order.h"
+#include "entrypoint/evidence/stuck.h"
+#include "entrypoint/host/ranks/rank_stillness.h"
+#include "entrypoint/wire/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Looks come with heartbeats, of which several come in that time; a single host has none. */
+enum { LOOK_SECONDS = 2, ALONE_SECONDS = 3 };
+/* An older answer says nothing about now. */
+static const int64_t fresh = 8 * CLOCK_SECOND;
+/* More than the hosts have, which kill what is late. */
+static const int64_t patience = (GATHER_ORDER_SECONDS + 2) * CLOCK_SECOND;
+
+static bool is_wanted(const struct master *m) {
+    const struct attempt *a = &m->attempt;
+    return m->s.job->settings.evidence && m->phase == PHASE_RUNNING && attempt_is_seated(a) &&
+           !a->failed && !a->ending && a->stop_asked == 0;
+}
+
+/* --- evidence --------------------------------------------------------------------------------- */
+
+static void forget(struct master *m) {
+    loop_cancel(&m->s.loop, &m->standing.deadline);
+    free(m->standing.ranks);
+    m->standing.ranks = NULL;
+    m->standing.waiting = 0;
+}
+
+static void note(struct master *m, const struct stuck_finding *f) {
+    attempt_note_stuck(&m->attempt, f->text);
+    m->standing.rank = f->rank;
+    log_warning("the job stands still: %s", f->text);
+    event_log_put(
+        &m->s.event_log, RECORD_STUCK,
+        json_pack("{s:I, s:o}", "rank", (json_int_t)f->rank, "text", record_text(f->text)));
+}
+
+static void conclude(struct master *m) {
+    struct stuck_finding finding;
+    const struct attempt *a = &m->attempt;
+    for (size_t i = 0; i < a->ranks; i++)
+        m->standing.ranks[i].ended = a->reported[i];
+    if (m->standing.is_told)
+        log_debug("what was found stays as it is");
+    else if (stuck_find(m->standing.ranks, a->ranks, &finding))
+        note(m, &finding);
+    else
+        log_info("the job stands still, and nothing sets some ranks apart");
+    forget(m);
+    if (m->standing.fails)
+        master_raise(m, EVENT_FAILURE);
+}
+
+static void time_is_over(void *context) {
+    conclude(context);
+}
+
+/* Returns false if evidence cannot be gathered. */
+static bool ask(struct master *m) {
+    const struct attempt *a = &m->attempt;
+    if (m->standing.ranks != NULL)
+        return true;
+    m->standing.ranks = calloc(a->ranks, sizeof(*m->standing.ranks));
+    if (m->standing.ranks == NULL)
+        return false;
+    m->standing.number++;
+    for (size_t i = 0; i < a->ranks; i++)
+        m->standing.ranks[i].host = supervisor_host_name(&m->s, a->rank_host[i]);
+    for (size_t i = 0; i < a->hosts; i++) {
+        m->members[i].gathers = attempt_misses(a, i) && !a->lost[i];
+        if (!m->members[i].gathers)
+            continue;
+        m->standing.waiting++;
+        master_send(m, i,
+                    message_with(MESSAGE_GATHER,
+                                 json_pack("{s:I, s:b}", "number", (json_int_t)m->standing.number,
+                                           "job", (int)(i == 0))));
+    }
+    loop_after(&m->s.loop, &m->standing.deadline, patience);
+    return true;
+}
+
+void standing_fail(struct master *m) {
+    bool asks = m->s.job->settings.evidence && ask(m);
+    m->standing.fails = asks;
+    if (!asks)
+        master_raise(m, EVENT_FAILURE);
+}
+
+static void take_rank(struct member *b, const json_t *item) {
+    struct master *m = b->master;
+    int64_t rank = -1;
+    const char *collective = "";
+    const char *place = "";
+    if (json_member_int(item, "gathered", "rank", &rank, NULL) != 0 ||
+        json_member_string(item, "gathered", "collective", &collective, NULL) != 0 ||
+        json_member_string(item, "gathered", "place", &place, NULL) != 0 ||
+        !attempt_is_rank_of(&m->attempt, b->index, rank))
+        return;
+    struct stuck_rank *r = &m->standing.ranks[rank];
+    char clean[STACK_READING_PLACE_SIZE];
+    r->known = true;
+    (void)snprintf(clean, sizeof(clean), "%s", place);
+    rank_report_clean(clean, r->at.place, sizeof(r->at.place));
+    (void)snprintf(clean, sizeof(r->at.collective), "%s", collective);
+    rank_report_clean(clean, r->at.collective, sizeof(r->at.collective));
+}
+
+void standing_gathered(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    const json_t *ranks = json_object_get(message, "ranks");
+    if (m->standing.ranks == NULL || !b->gathers ||
+        json_integer_value(json_object_get(message, "number")) != m->standing.number)
+        return;
+    for (size_t i = 0; i < json_array_size(ranks); i++)
+        take_rank(b, json_array_get(ranks, i));
+    b->gathers = false;
+    if (--m->standing.waiting == 0)
+        conclude(m);
+}
+
+/* --- when ------------------------------------------------------------------------------------- */
+
+void standing_told(struct member *b, const json_t *alive) {
+    int64_t still = -1;
+    if (json_member_int(alive, "alive", "still", &still, NULL) != 0 || still < 0 ||
+        json_integer_value(json_object_get(alive, "attempt")) != b->master->attempt.number)
+        return;
+    b->standing.heard = clock_now();
+    b->standing.still = still < INT64_MAX / CLOCK_SECOND ? still * CLOCK_MILLISECOND : 0;
+    b->standing.busy = !json_is_false(json_object_get(alive, "busy"));
+}
+
+static void look_at_own(struct master *m, int64_t now) {
+    struct rank_stillness own = rank_stillness_look(&m->s.host.rank_set, now);
+    m->members[0].standing.heard = now;
+    m->members[0].standing.still = own.still;
+    m->members[0].standing.busy = own.busy;
+}
+
+/* Returns for how long all ranks have stood still; -1 if that is not known. */
+static int64_t stillness(const struct master *m, int64_t now, bool *ret_busy) {
+    int64_t still = -1;
+    *ret_busy = false;
+    for (size_t i = 0; i < m->attempt.hosts; i++) {
+        const struct member *b = &m->members[i];
+        if (!attempt_misses(&m->attempt, i))
+            continue;
+        if (b->standing.still < 0 || b->standing.heard == 0 || now - b->standing.heard > fresh)
+            return -1;
+        int64_t own = b->standing.still + (now - b->standing.heard);
+        if (still < 0 || own < still)
+            still = own;
+        *ret_busy |= b->standing.busy;
+    }
+    return still;
+}
+
+void standing_lasts(struct master *m, int64_t still) {
+    const struct settings *s = &m->s.job->settings;
+    int rank = m->standing.rank;
+    if (rank < 0 || !s->stall_is_set || s->stall_seconds == 0 || m->attempt.stalled != 0 ||
+        still < s->stall_seconds * CLOCK_SECOND)
+        return;
+    size_t host = m->attempt.rank_host[rank];
+    log_error("%s rank %d: the job has stood still for %lld s", supervisor_host_name(&m->s, host),
+              rank, (long long)s->stall_seconds);
+    if (attempt_stall(&m->attempt, host, rank, "", clock_boot()) == ATTEMPT_STALL_FIRST)
+        master_raise(m, EVENT_FAILURE);
+}
+
+void standing_found(struct master *m, const struct stuck_finding *f) {
+    if (!is_wanted(m))
+        return;
+    note(m, f);
+    m->standing.is_told = true;
+    (void)ask(m);
+}
+
+void standing_goes_on(struct master *m) {
+    if (m->standing.rank == STANDING_NOBODY)
+        return;
+    log_info("the job goes on");
+    m->standing.rank = STANDING_NOBODY;
+    m->standing.is_told = false;
+    attempt_note_stuck(&m->attempt, "");
+}
+
+static void look_at(struct master *m, int64_t now) {
+    bool busy = false;
+    bool moved = false;
+    look_at_own(m, now);
+    int64_t still = stillness(m, now, &busy);
+    if (still < 0)
+        return;
+    bool suspect = standstill_look(&m->standing.rule, now, still, busy, &moved);
+    if (moved && !m->standing.is_told)
+        standing_goes_on(m);
+    if (suspect) {
+        log_info("no rank has printed anything or made progress for %lld s%s: gathering evidence",
+                 (long long)(still / CLOCK_SECOND), busy ? "" : ", and none uses a processor");
+        (void)ask(m);
+    }
+    if (!m->standing.is_told)
+        standing_lasts(m, still);
+}
+
+static void look_again(struct master *m) {
+    int64_t seconds = m->s.job->cluster.count > 1 ? LOOK_SECONDS : ALONE_SECONDS;
+    loop_within(&m->s.loop, &m->standing.look, seconds * CLOCK_SECOND);
+}
+
+static void look(void *context) {
+    struct master *m = context;
+    if (is_wanted(m))
+        look_at(m, clock_now());
+    look_again(m);
+}
+
+void standing_reset(struct master *m) {
+    forget(m);
+    m->standing.rule = (struct standstill){0};
+    m->standing.rank = STANDING_NOBODY;
+    m->standing.fails = m->standing.is_told = false;
+    for (size_t i = 0; m->members != NULL && i < m->s.job->cluster.count; i++)
+        m->members[i].standing.heard = 0;
+}
+
+/* The only rank of a job waits for no other. */
+void standing_open(struct master *m) {
+    m->standing.look = (struct timer){.fire = look, .context = m};
+    m->standing.deadline = (struct timer){.fire = time_is_over, .context = m};
+    standing_reset(m);
+    if (m->s.job->settings.evidence && cluster_ranks(&m->s.job->cluster) > 1)
+        look_again(m);
+}
+
+void standing_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->standing.look);
+    forget(m);
+}

@@ -1,0 +1,150 @@
+#!/bin/sh
+# Jobs that hang: which rank the first host's log names, within which time, and what lies in the folder of evidence.
+# shellcheck disable=SC2154  # lib.sh's variables
+. "$(dirname "$0")/lib.sh"
+
+# From the last sign of a rank to the warning.
+NAMED_MS=20000
+evidence() { echo "$(hosts opt "$1")/output/data/evidence-1"; }
+has_tool() { command -v gdb >/dev/null || command -v eu-stack >/dev/null; }
+
+# named TEXT: the first host's log says so in time, and what all hosts have gathered lies where it belongs.
+named() {
+    said_within "$NAMED_MS" 1 "warning algo-1: the job stands still: $1"
+    hosts log 1 | grep 'stands still: ' | sed 's/^/  /'
+    for host in $everyone; do
+        check "host $host has threads of its rank" [ -s "$(evidence "$host")/algo-$host-rank-$((host - 1))-threads.txt" ]
+        check "host $host has stacks of its rank" [ -s "$(evidence "$host")/algo-$host-rank-$((host - 1))-stacks.txt" ]
+        check "host $host has its state" [ -s "$(evidence "$host")/algo-$host-state.txt" ]
+    done
+    ls -l "$(evidence 2)" | sed 's/^/  /'
+}
+# A suspicion ends nothing: the job is stopped.
+stop_it() {
+    for host in $everyone; do check "host $host runs" equal "$(hosts code "$host" 2>/dev/null)" ''; done
+    kill -s TERM "$(hosts pid 1)"
+    all_end "$PATIENCE" 143 $everyone
+}
+
+a_rank_left_out_of_an_allreduce_is_named() {
+    [ -x "$RINGMASTER_BIN/probe_hang" ] || { skip_case "no Open MPI here"; return; }
+    has_tool || { skip_case "neither gdb nor eu-stack here"; return; }
+    ring 3
+    start_all -e RINGMASTER_LAUNCHER=mpirun -- train -- "$RINGMASTER_BIN/probe_hang" "$share" 2
+    check "ranks meet" wait_for "$PATIENCE" says 1 'has met all others' || return
+    sleep 15 # so that the first host knows their rhythm: they poll, and use a processor while they wait
+    fault_begins
+    : >"$share/hang"
+    named '2 of 3 ranks wait in MPI_Allreduce; rank 2 on algo-3 has not come: it is at '
+    check "its stack says where" grep -q left_out "$(evidence 3)"/*-stacks.txt
+    stop_it
+}
+
+# Two ranks wait in a socket, one for its own lock.
+a_deadlocked_python_program_is_named() {
+    ring 3
+    # shellcheck disable=SC2016  # for Python
+    start_all -e RINGMASTER_LAUNCHER=direct -- train -- python3 -c '
+import os, socket, threading
+print("begun", flush=True)
+if os.environ["RANK"] == "1":
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+listener = socket.create_server(("127.0.0.1", 0))
+listener.accept()'
+    for host in $everyone; do check "host $host runs" wait_for "$PATIENCE" says "$host" '] begun' || return; done
+    fault_begins
+    named '2 of 3 ranks are alike, .*; rank 1 on algo-2 is elsewhere: '
+    stop_it
+}
+
+a_stopped_rank_is_named() {
+    ring 3
+    start_all -e RINGMASTER_LAUNCHER=direct -- train -- sh -c 'echo begun; exec sleep 1000'
+    for host in $everyone; do check "host $host runs" wait_for "$PATIENCE" says "$host" '] begun' || return; done
+    signal_program 2 STOP sleep
+    fault_begins
+    named '2 of 3 ranks are alike, .*; rank 1 on algo-2 is elsewhere: it is stopped by a signal'
+    stop_it
+}
+
+# The limit is the user's own, and the failure file says what was found.
+a_hang_ends_where_the_user_says() {
+    ring 3
+    start_all -e RINGMASTER_LAUNCHER=direct -e RINGMASTER_STALL_SECONDS=20 -- \
+        train -- sh -c 'echo begun; [ $RANK != 2 ] || kill -s STOP $$; exec sleep 1000'
+    all_end "$PATIENCE" 74 $everyone || return
+    all_name 'rank 2: no progress within its limit' $everyone
+    all_name 'stuck: 2 of 3 ranks are alike, ' $everyone
+}
+
+# What NCCL says is played by a stand-in (tests/support/ras_server.py) on the first host. Ranks print all the time, so
+# that nothing else is suspect.
+ask_nccl() {
+    ring 4
+    start_all -e RINGMASTER_LAUNCHER=direct -e NCCL_RAS_ADDR=127.0.0.1:28028 -e "TEST_SHARE=$share" -e "TEST_TOP=$top" -e "TEST_MODE=$1" -- \
+        train -- sh -c '
+        [ $RANK != 0 ] || python3 "$TEST_TOP/tests/support/ras_server.py" 28028 "$TEST_MODE" "$TEST_SHARE" &
+        until [ -e "$TEST_SHARE/enough" ]; do echo working; sleep 0.5; done
+        kill $! 2>/dev/null; exit 0'
+    for host in $everyone; do check "host $host runs" wait_for "$PATIENCE" says "$host" '] working' || return; done
+}
+enough() {
+    : >"$share/enough"
+    all_end "$PATIENCE" 0 $everyone
+}
+nccl_names_the_rank_that_has_not_come() {
+    for mode in later text; do
+        ask_nccl "$mode" || return
+        fault_begins
+        : >"$share/hang"
+        said_within "$NAMED_MS" 1 "warning algo-1: the job stands still: NCCL's AllReduce number 41 of communicator .* waits for 1 .*rank 2 on "
+        hosts log 1 | grep 'stands still: ' | sed 's/^/  /'
+        check "what NCCL says is kept" wait_for "$PATIENCE" [ -s "$(evidence 1)/algo-1-nccl-ras.txt" ]
+        enough
+    done
+}
+nccl_names_ranks_that_do_not_answer() {
+    ask_nccl dead || return
+    fault_begins
+    said_within "$NAMED_MS" 1 'warning algo-1: the job stands still: NCCL hears nothing of 1 of 4 ranks of communicator .*: rank 3 on '
+    enough
+}
+nothing_else_that_nccl_says_is_a_finding() {
+    for mode in equal moving garbage half slow endless; do
+        ask_nccl "$mode" || return
+        sleep 22
+        enough
+        check "nothing is found: $mode" lacks "$(hosts log 1)" 'stands still'
+    done
+}
+
+# Handlers of the program print to its log; processes without one go on.
+a_signal_of_choice_reaches_handlers_alone() {
+    ring 2
+    start_all -e RINGMASTER_LAUNCHER=direct -e RINGMASTER_EVIDENCE_SIGNAL=1 -- train -- python3 -c '
+import faulthandler, os, signal, time
+if os.environ["RANK"] == "0":
+    faulthandler.register(signal.SIGUSR2)
+print("begun", flush=True)
+time.sleep(1000)'
+    check "its stack is in the log" wait_for "$PATIENCE" says 1 'rank 0.*in <module>' || return
+    left="$(evidence 2)/algo-2-rank-1-signal.txt"
+    check "the other one is left alone" wait_for "$PATIENCE" grep -q 'no process of rank 1 has a handler' "$left"
+    stop_it
+}
+
+without_evidence_nothing_is_gathered() {
+    ring 2
+    start_all -e RINGMASTER_LAUNCHER=direct -e RINGMASTER_EVIDENCE=0 -- train -- sh -c 'echo begun; exec sleep 16'
+    all_end "$PATIENCE" 0 $everyone || return
+    check "nothing is said" lacks "$(hosts log 1)" 'evidence'
+    check "nothing lies there" [ ! -e "$(evidence 1)" ]
+}
+
+CASES=${CASES:-a_rank_left_out_of_an_allreduce_is_named a_deadlocked_python_program_is_named a_stopped_rank_is_named
+    a_hang_ends_where_the_user_says nccl_names_the_rank_that_has_not_come nccl_names_ranks_that_do_not_answer
+    nothing_else_that_nccl_says_is_a_finding a_signal_of_choice_reaches_handlers_alone without_evidence_nothing_is_gathered}
+run_cases
+finish

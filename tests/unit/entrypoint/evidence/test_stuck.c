@@ -1,0 +1,106 @@
+#include "entrypoint/evidence/stuck.h"
+
+#include "tests/support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct stuck_rank at(const char *host, const char *collective, const char *place) {
+    struct stuck_rank r = {.host = host, .known = true};
+    (void)snprintf(r.at.collective, sizeof(r.at.collective), "%s", collective);
+    (void)snprintf(r.at.place, sizeof(r.at.place), "%s", place);
+    return r;
+}
+
+static void the_rank_that_has_not_come_is_named(void) {
+    struct stuck_finding f;
+    const struct stuck_rank ranks[] = {at("algo-1", "MPI_Allreduce", "a"),
+                                       at("algo-2", "", "clock_nanosleep < sleep < main"),
+                                       at("algo-3", "MPI_Allreduce", "b")};
+    CU_ASSERT_TRUE(stuck_find(ranks, 3, &f));
+    CU_ASSERT_EQUAL(f.rank, 1);
+    CU_ASSERT_STRING_EQUAL(f.text, "2 of 3 ranks wait in MPI_Allreduce; rank 1 on algo-2 has not "
+                                   "come: it is at clock_nanosleep < sleep < main");
+}
+
+static void two_ranks_are_enough(void) {
+    struct stuck_finding f;
+    const struct stuck_rank ranks[] = {at("a", "", ""), at("a", "barrier", "")};
+    CU_ASSERT_TRUE(stuck_find(ranks, 2, &f));
+    CU_ASSERT_EQUAL(f.rank, 0);
+    CU_ASSERT_STRING_EQUAL(f.text, "1 of 2 ranks wait in barrier; rank 0 on a has not come: where "
+                                   "it is could not be read");
+}
+
+static void other_operations_are_said(void) {
+    struct stuck_finding f;
+    const struct stuck_rank ranks[] = {at("a", "all_reduce", ""), at("a", "all_reduce", ""),
+                                       at("b", "barrier", "")};
+    CU_ASSERT_TRUE(stuck_find(ranks, 3, &f));
+    CU_ASSERT_STRING_EQUAL(f.text, "2 of 3 ranks wait in all_reduce; rank 2 on b has not come: it "
+                                   "is in barrier");
+}
+
+static void ends_and_silent_hosts_are_told_apart(void) {
+    struct stuck_finding f;
+    struct stuck_rank ranks[] = {at("a", "barrier", ""), {.host = "b"}, {.host = "c"}};
+    ranks[2].ended = true;
+    CU_ASSERT_TRUE(stuck_find(ranks, 3, &f));
+    CU_ASSERT_STRING_EQUAL(f.text, "1 of 3 ranks wait in barrier; ranks 1 and 2 on b, c have not "
+                                   "come: of rank 1, its host has not answered");
+    ranks[1] = at("b", "barrier", "");
+    CU_ASSERT_TRUE(stuck_find(ranks, 3, &f));
+    ASSERT_CONTAINS(f.text, "rank 2 on c has not come: its program has ended");
+}
+
+static void all_in_one_operation_is_its_own_case(void) {
+    struct stuck_finding f;
+    const struct stuck_rank ranks[] = {at("a", "barrier", ""), at("a", "barrier", "")};
+    CU_ASSERT_TRUE(stuck_find(ranks, 2, &f));
+    CU_ASSERT_EQUAL(f.rank, -1);
+    CU_ASSERT_STRING_EQUAL(f.text, "all 2 ranks are in barrier, and it does not end");
+}
+
+/* Without names of operations only a clear minority is set apart. */
+static void one_elsewhere_among_many_is_named(void) {
+    struct stuck_finding f;
+    struct stuck_rank ranks[] = {at("a", "", "waiting in poll"), at("a", "", "waiting in poll"),
+                                 at("b", "", "waiting in futex")};
+    CU_ASSERT_TRUE(stuck_find(ranks, 3, &f));
+    CU_ASSERT_EQUAL(f.rank, 2);
+    CU_ASSERT_STRING_EQUAL(f.text, "2 of 3 ranks are alike, waiting in poll; rank 2 on b is "
+                                   "elsewhere: it is waiting in futex");
+    CU_ASSERT_FALSE(stuck_find(ranks + 1, 2, &f));
+    ranks[1] = at("a", "", "running");
+    CU_ASSERT_FALSE(stuck_find(ranks, 3, &f));
+    ranks[1] = ranks[2] = ranks[0];
+    CU_ASSERT_FALSE(stuck_find(ranks, 3, &f));
+}
+
+static void nothing_known_is_nothing(void) {
+    struct stuck_finding f;
+    const struct stuck_rank ranks[3] = {{.host = "a"}, {.host = "a"}, {.host = "a"}};
+    CU_ASSERT_FALSE(stuck_find(ranks, 3, &f));
+    CU_ASSERT_FALSE(stuck_find(ranks, 1, &f));
+    CU_ASSERT_FALSE(stuck_find(ranks, 0, &f));
+}
+
+static void long_lists_are_cut(void) {
+    enum { COUNT = 64 };
+    struct stuck_rank ranks[COUNT];
+    struct stuck_finding f;
+    char host[200];
+    memset(host, 'h', sizeof(host) - 1);
+    host[sizeof(host) - 1] = '\0';
+    for (size_t i = 0; i < COUNT; i++)
+        ranks[i] = at(i % 2 == 0 ? host : "b", i < 32 ? "barrier" : "", "somewhere");
+    CU_ASSERT_TRUE(stuck_find(ranks, COUNT, &f));
+    CU_ASSERT(strlen(f.text) < sizeof(f.text));
+    ASSERT_CONTAINS(f.text, "32 of 64 ranks wait in barrier; ranks 32, 33, 34, 35, 36, 37 and 26 "
+                            "more on hhh");
+}
+
+UNIT_SUITE("evidence.stuck", UNIT(the_rank_that_has_not_come_is_named), UNIT(two_ranks_are_enough),
+           UNIT(other_operations_are_said), UNIT(ends_and_silent_hosts_are_told_apart),
+           UNIT(all_in_one_operation_is_its_own_case), UNIT(one_elsewhere_among_many_is_named),
+           UNIT(nothing_known_is_nothing), UNIT(long_lists_are_cut))
