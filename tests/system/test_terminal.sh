@@ -47,8 +47,8 @@ those_of_files() {
 
 a_terminal_has_colours_and_a_bar() {
     on_terminal -e TERM=xterm || return
-    check "the time is dim" holds "$(hosts log 1)" "$escape[2m"
-    check "the bar has a colour" holds "$(hosts log 1)" "$escape[36m"
+    check "the time is dim" holds "$(hosts log 1)" "${escape}[2m"
+    check "the bar has a colour" holds "$(hosts log 1)" "${escape}[36m"
     check "it shows steps and the time left" matches_row '] step [0-9]*/24  3 ranks  0:0[0-9] left'
     check "no row is wider than the terminal" at_most "$(widest)" 80
     check "a rank's line stands alone" equal "$(rows | grep -c '^\[algo-1 rank 0\] at step 16$')" 1

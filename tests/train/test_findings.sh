@@ -46,5 +46,5 @@ echo "what cannot be written to is told before the work"
 : >"$work/taken"
 code 65 "$ringtrain" eval --model-dir "$work/plain.model" --data "$set_dir" --out "$work/taken"
 says "--out"
-code 64 "$ringtrain" train --model resnet20 --data "$set_dir" --out "$work/x"
-says "--out"
+code 64 "$ringtrain" train --model resnet20 --data "$set_dir" --score-threshold 0.3
+says "--score-threshold"

@@ -59,10 +59,9 @@ struct rank_stillness rank_stillness_look(struct rank_set *c, int64_t now) {
 }
 
 void rank_stillness_put(struct rank_set *c, json_t *message) {
-    if (!c->services->job->settings.evidence)
-        return;
     struct rank_stillness s = rank_stillness_look(c, clock_now());
-    if (s.still < 0)
+    /* Heartbeats begin before the set belongs to a job; without ranks nothing stands still. */
+    if (s.still < 0 || !c->services->job->settings.evidence)
         return;
     (void)json_object_set_new(message, "attempt", json_integer(c->attempt));
     (void)json_object_set_new(message, "still",

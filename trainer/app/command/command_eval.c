@@ -82,7 +82,7 @@ static int run(struct scoring *s, struct error *err) {
         if (first && t->inputs.out[0] != '\0' &&
             class_confusion_check(t->inputs.out, t->config.classes, err) != 0)
             return -1;
-        if (class_tally_open(&s->tally, t->config.classes, err) != 0)
+        if (class_tally_open(&s->tally, t->config.classes, true, err) != 0)
             return -1;
         e.tally = &s->tally;
     }

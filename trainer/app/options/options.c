@@ -275,12 +275,17 @@ static const struct flag FLAGS[] = {
     TEXT_OF(D, "out", out, NULL, T, "DIR",
             "folder for an evaluation's detections.json and pictures; default $SM_OUTPUT_DATA_DIR, "
             "else /opt/ml/output/data if that exists"),
+    TEXT_OF(C, "out", out, NULL, T, "DIR",
+            "folder for pictures of an evaluation's worst mistakes; default $SM_OUTPUT_DATA_DIR, "
+            "else /opt/ml/output/data if that exists"),
     TEXT_OF(C, "out", out, NULL, E, "DIR",
-            "folder for confusion.csv: the pictures of each class by answer"),
+            "folder for confusion.csv, the pictures of each class by answer, and for pictures of "
+            "the worst mistakes"),
     TEXT_OF(D, "out", out, NULL, E, "DIR",
             "folder for detections.json and pictures of predictions beside the ground truth"),
-    INT_OF(D, "pictures", pictures, "4", 0, 64, T | E, "N",
-           "pictures of an evaluation that go to --out and TensorBoard"),
+    INT("pictures", pictures, "4", 0, 64, T | E, "N",
+        "pictures of an evaluation that go to --out and TensorBoard; of a classification the worst "
+        "mistakes, at most 10"),
     REAL_OF(D, "score-threshold", score_threshold, "0.5", 0, 1, T | E, "X",
             "least score of an object in those pictures"),
     TEXT("out", out, NULL, R, "DIR", "folder for predictions.json and annotated pictures"),

@@ -29,7 +29,7 @@ int eval_artifacts_check(const struct eval_artifacts *f, const struct task *task
     char path[PATH_MAX];
     if (f->folder[0] == '\0')
         return 0;
-    if (task->score_show != NULL && f->pictures > 0 &&
+    if ((task->score_show != NULL || task->mistakes_show != NULL) && f->pictures > 0 &&
         (path_in(f, PICTURES, path, err) != 0 || file_make_dirs(path, err) != 0))
         return error_wrap(err, "--out");
     if (task->score_write == NULL)
@@ -90,7 +90,8 @@ static int take(void *user, const struct task_picture *picture, struct error *er
     return has_events(f) && picture->size <= TFEVENTS_PICTURE_MAX ? put_event(f, picture, err) : 0;
 }
 
-static int keep(struct eval_artifacts *f, struct score *score, struct error *err) {
+static int keep(struct eval_artifacts *f, struct score *score, const struct class_tally *tally,
+                struct error *err) {
     const struct task *task = score->data->task;
     const struct task_show show = {.count = f->pictures,
                                    .seed = f->seed,
@@ -101,14 +102,17 @@ static int keep(struct eval_artifacts *f, struct score *score, struct error *err
     if (f->folder[0] != '\0' && task->score_write != NULL &&
         (path_in(f, DETECTIONS, path, err) != 0 || task->score_write(score->own, path, err) != 0))
         return -1;
-    if (task->score_show == NULL || f->pictures == 0 || (f->folder[0] == '\0' && !has_events(f)))
+    if (f->pictures == 0 || (f->folder[0] == '\0' && !has_events(f)))
         return 0;
-    return task->score_show(score->own, &show, err);
+    if (tally != NULL && task->mistakes_show != NULL)
+        return task->mistakes_show(score->data, tally, &show, err);
+    return task->score_show != NULL ? task->score_show(score->own, &show, err) : 0;
 }
 
-int eval_artifacts_keep(struct eval_artifacts *f, struct score *score, struct error *err) {
+int eval_artifacts_keep(struct eval_artifacts *f, struct score *score,
+                        const struct class_tally *tally, struct error *err) {
     struct error why = {0};
-    if (keep(f, score, &why) == 0)
+    if (keep(f, score, tally, &why) == 0)
         return 0;
     if (f->needed) {
         *err = why;

@@ -1,8 +1,9 @@
-/* Evaluation artifacts: detections and sample pictures of predictions beside the ground truth.
- * Written by rank 0 for tasks that have them; training does not depend on them.
+/* Evaluation artifacts: detections, and pictures of predictions beside the ground truth, of a
+ * classification those of its worst mistakes. Written by rank 0; training does not depend on them.
  *
  *     FOLDER/detections.json                  of the last evaluation, in COCO's results format
  *     FOLDER/pictures/step-000000120-17.jpg   after that step, of the image with id 17
+ *                                            (for a classification: of the 17th worst mistake)
  *
  * The same pictures become TensorBoard events, "pictures/17". One process writes at most
  * EVAL_ARTIFACTS_FILES_MAX pictures and EVAL_ARTIFACTS_BYTES_MAX bytes of them; it logs once that
@@ -11,6 +12,7 @@
 #define TRAINER_APP_RUN_EVAL_ARTIFACTS_H
 
 #include "common/error.h"
+#include "trainer/app/task/class_tally.h"
 #include "trainer/app/task/score.h"
 #include "trainer/telemetry/tfevents.h"
 
@@ -40,7 +42,9 @@ struct eval_artifacts {
 int eval_artifacts_check(const struct eval_artifacts *artifacts, const struct task *task,
                          struct error *err);
 
-/* Writes the artifacts of SCORE. Call after score_end, on rank 0. */
-int eval_artifacts_keep(struct eval_artifacts *artifacts, struct score *score, struct error *err);
+/* Writes the artifacts of SCORE. Call after score_end, on rank 0. TALLY has the mistakes of a
+ * classification; NULL: none are shown. */
+int eval_artifacts_keep(struct eval_artifacts *artifacts, struct score *score,
+                        const struct class_tally *tally, struct error *err);
 
 #endif

@@ -19,7 +19,9 @@ struct scoring {
     const struct evaluate_options *options;
     int ranks;
     struct score score;
-    int64_t begun_at; /* clock_now() */
+    struct class_tally *tally;   /* the caller's, or `mistakes`; NULL: none */
+    struct class_tally mistakes; /* for pictures of them */
+    int64_t begun_at;            /* clock_now() */
     double totals[TOTALS];
 };
 
@@ -43,8 +45,7 @@ static int score_one(struct scoring *s, const struct batch *batch, struct error 
         return -1;
     int64_t images = 0;
     struct task_outputs outputs = {metrics, output_bytes, read_output, pass};
-    struct class_tally *tally = s->options->tally;
-    if (tally != NULL && class_tally_add(tally, batch, &outputs, err) != 0)
+    if (s->tally != NULL && class_tally_add(s->tally, batch, &outputs, err) != 0)
         return -1;
     int result = score_batch(&s->score, batch, &outputs, &images, err);
     s->totals[TOTAL_IMAGES] += (double)images;
@@ -91,6 +92,17 @@ static int score_all(struct scoring *s, struct loader *loader, struct error *err
     }
 }
 
+/* Chooses the tally; all ranks choose alike. */
+static int tally_open(struct scoring *s, struct error *err) {
+    const struct evaluate_options *o = s->options;
+    s->tally = o->tally;
+    if (s->tally != NULL || o->predictions != NULL || s->data->task->mistakes_show == NULL ||
+        o->artifacts == NULL || o->artifacts->pictures == 0)
+        return 0;
+    s->tally = &s->mistakes;
+    return class_tally_open(s->tally, s->data->classes, false, err);
+}
+
 static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, struct error *err) {
     struct task_data *data = s->data;
     const struct source *source = &data->validation.source;
@@ -109,8 +121,8 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
         .depth = 3,
     };
     cleanup_loader struct loader *loader = NULL;
-    if (score_open(&s->score, data, err) != 0 || loader_start(&load, &loader, err) != 0 ||
-        score_all(s, loader, err) != 0 ||
+    if (tally_open(s, err) != 0 || score_open(&s->score, data, err) != 0 ||
+        loader_start(&load, &loader, err) != 0 || score_all(s, loader, err) != 0 ||
         sample_health_share(comm, &data->validation, data->bad_allowed, err) != 0 ||
         comm_sum(comm, s->totals, TOTALS, COMM_F64, err) != 0)
         return error_wrap(err, "evaluating");
@@ -129,7 +141,7 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
                          source->count, predictions != NULL ? "used" : "scored");
     if (predictions != NULL)
         return data->task->predictions_write(s->score.own, predictions, err);
-    if ((s->options->tally != NULL && class_tally_sum(s->options->tally, comm, err) != 0) ||
+    if ((s->tally != NULL && class_tally_sum(s->tally, comm, err) != 0) ||
         score_end(&s->score, comm, ret, err) != 0)
         return error_wrap(err, "evaluating");
     struct buf *table = s->options->table;
@@ -138,7 +150,7 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
         return -1;
     struct eval_artifacts *artifacts = s->options->artifacts;
     return artifacts != NULL && comm_rank(comm) == 0
-               ? eval_artifacts_keep(artifacts, &s->score, err)
+               ? eval_artifacts_keep(artifacts, &s->score, s->tally, err)
                : 0;
 }
 
@@ -157,5 +169,6 @@ int evaluate(struct network *net, struct comm *comm, struct task_data *data,
         .net = net, .data = data, .options = o, .ranks = comm_size(comm), .begun_at = clock_now()};
     int result = run(&s, comm, ret, err);
     score_close(&s.score);
+    class_tally_done(&s.mistakes);
     return result;
 }

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int class_tally_open(struct class_tally *tally, size_t classes, struct error *err) {
-    const bool pairs = classes <= CLASS_TALLY_PAIRS_OF;
+int class_tally_open(struct class_tally *tally, size_t classes, bool pairs, struct error *err) {
+    pairs = pairs && classes <= CLASS_TALLY_PAIRS_OF;
     *tally = (struct class_tally){.classes = classes,
                                   .sums = calloc(2 * classes + 1, sizeof(*tally->sums))};
     if (pairs)

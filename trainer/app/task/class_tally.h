@@ -31,13 +31,14 @@ struct class_mistake {
 struct class_tally {
     size_t classes;
     double *sums;  /* owned; [2 * classes]: pictures of each class, then the correct ones */
-    double *pairs; /* owned; [classes][classes]: pictures by class and answer; NULL: too many */
+    double *pairs; /* owned; [classes][classes]: pictures by class and answer; NULL: not counted */
     struct class_mistake mistakes[CLASS_TALLY_MISTAKES]; /* the most confident ones, best first */
     float *logits;                                       /* owned; of one batch */
     size_t bytes;
 };
 
-int class_tally_open(struct class_tally *tally, size_t classes, struct error *err);
+/* Without PAIRS no confusions are counted. */
+int class_tally_open(struct class_tally *tally, size_t classes, bool pairs, struct error *err);
 void class_tally_done(struct class_tally *tally);
 
 int class_tally_add(struct class_tally *tally, const struct batch *batch,

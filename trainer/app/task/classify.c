@@ -3,6 +3,7 @@
 #include "common/log/log.h"
 #include "common/str.h"
 #include "trainer/app/device/ranks.h"
+#include "trainer/app/task/class_pictures.h"
 #include "trainer/app/task/class_predictions.h"
 #include "trainer/app/task/classes.h"
 #include "trainer/app/task/task.h"
@@ -319,6 +320,12 @@ static const struct evaluation_column columns[] = {
     {NULL, NULL, 0, 0},
 };
 
+static int show_mistakes(const struct task_data *data, const struct class_tally *tally,
+                         const struct task_show *show, struct error *err) {
+    const struct classify *c = data->own;
+    return class_pictures(&c->validation, data->class_names, tally, show, err);
+}
+
 const struct task TASK_CLASSIFY = {
     .open = open_data,
     .close = close_data,
@@ -326,6 +333,7 @@ const struct task TASK_CLASSIFY = {
     .score_open = score_open,
     .score_batch = class_predictions_batch,
     .score_close = class_predictions_close,
+    .mistakes_show = show_mistakes,
     .predictions_check = class_predictions_check,
     .predictions_write = class_predictions_write,
     .figure = evaluation_name,

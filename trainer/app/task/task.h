@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct class_tally;
+
 struct task_data {
     const struct task *task;
     const struct model *model;
@@ -120,6 +122,9 @@ struct task {
      * left out. NULL, both: the task has none. */
     int (*score_write)(void *score, const char *path, struct error *err);
     int (*score_show)(void *score, const struct task_show *show, struct error *err);
+    /* The same for the mistakes of TALLY, worst first. NULL: the task has none. */
+    int (*mistakes_show)(const struct task_data *data, const struct class_tally *tally,
+                         const struct task_show *show, struct error *err);
 
     /* Predictions for pictures without labels: score_open and score_batch gather them, and instead
      * of score_end they are written to HOW->folder, which exists. predictions_check tests before

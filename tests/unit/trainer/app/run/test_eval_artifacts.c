@@ -73,7 +73,7 @@ static void files_have_the_step_and_the_picture_in_their_names(void) {
     struct score score = {.data = &DATA};
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(eval_artifacts_check(&f, &TASK, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(eval_artifacts_keep(&f, &score, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(eval_artifacts_keep(&f, &score, NULL, &err), 0);
     CU_ASSERT(exists(folder, "detections.json"));
     CU_ASSERT(exists(folder, "pictures/step-000000120-40.jpg"));
     CU_ASSERT(exists(folder, "pictures/step-000000120-41.jpg"));
@@ -81,9 +81,9 @@ static void files_have_the_step_and_the_picture_in_their_names(void) {
     CU_ASSERT_DOUBLE_EQUAL(task_says.least_score, 0.25, 0);
     /* Once more at the same step, as a resumed run does, and at another one. */
     CU_ASSERT_EQUAL(eval_artifacts_check(&f, &TASK, &err), 0);
-    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, &err), 0);
+    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, NULL, &err), 0);
     f.step = 240;
-    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, &err), 0);
+    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, NULL, &err), 0);
     CU_ASSERT(exists(folder, "pictures/step-000000240-41.jpg"));
     CU_ASSERT_EQUAL(f.files, 6);
     CU_ASSERT_EQUAL(f.bytes, 600);
@@ -96,15 +96,39 @@ static void nothing_is_made_where_nothing_is_wanted(void) {
     struct tfevents closed = TFEVENTS_CLOSED;
     f.events = &closed;
     CU_ASSERT_EQUAL(eval_artifacts_check(&f, &TASK, &err), 0);
-    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, &err), 0);
+    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, NULL, &err), 0);
     CU_ASSERT_EQUAL(task_says.shown, 0);
     const char *folder = new_folder();
     f = artifacts_in(folder);
     f.pictures = 0;
     CU_ASSERT_EQUAL(eval_artifacts_check(&f, &TASK, &err), 0);
-    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, &err), 0);
+    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, NULL, &err), 0);
     CU_ASSERT(exists(folder, "detections.json"));
     CU_ASSERT_FALSE(exists(folder, "pictures"));
+}
+
+static int show_mistakes(const struct task_data *data, const struct class_tally *tally,
+                         const struct task_show *how, struct error *err) {
+    CU_ASSERT_PTR_EQUAL(data->task->mistakes_show, show_mistakes);
+    CU_ASSERT_EQUAL(tally->classes, 7);
+    return show(NULL, how, err);
+}
+
+static void mistakes_are_shown_where_they_were_counted(void) {
+    static const struct task classify = {.mistakes_show = show_mistakes};
+    struct task_data data = {.task = &classify};
+    const struct class_tally tally = {.classes = 7};
+    const char *folder = new_folder();
+    struct eval_artifacts f = artifacts_in(folder);
+    struct score score = {.data = &data};
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(eval_artifacts_check(&f, &classify, &err), 0);
+    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, NULL, &err), 0);
+    CU_ASSERT_EQUAL(task_says.shown, 0);
+    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, &tally, &err), 0);
+    CU_ASSERT_EQUAL(task_says.shown, 2);
+    CU_ASSERT(exists(folder, "pictures/step-000000120-41.jpg"));
+    CU_ASSERT_FALSE(exists(folder, "detections.json"));
 }
 
 static void events_get_the_same_pictures(void) {
@@ -117,7 +141,7 @@ static void events_get_the_same_pictures(void) {
     CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder, "host", 7000000000, &err), 0);
     CU_ASSERT_EQUAL_FATAL(fstat(events.fd, &before), 0);
     f.events = &events;
-    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, &err), 0);
+    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(fstat(events.fd, &after), 0);
     CU_ASSERT(after.st_size - before.st_size > 2 * 100);
     CU_ASSERT(after.st_size - before.st_size < 2 * 200);
@@ -130,7 +154,7 @@ static void bytes_have_a_ceiling(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(eval_artifacts_check(&f, &TASK, &err), 0);
     f.bytes = EVAL_ARTIFACTS_BYTES_MAX - 150;
-    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, &err), 0);
+    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, NULL, &err), 0);
     CU_ASSERT_EQUAL(f.files, 1);
     CU_ASSERT_EQUAL(f.bytes, EVAL_ARTIFACTS_BYTES_MAX - 50);
     CU_ASSERT(f.told);
@@ -151,11 +175,11 @@ static void what_is_not_ours_is_not_written_over(void) {
     CU_ASSERT_EQUAL_FATAL(eval_artifacts_check(&f, &TASK, &err), 0);
     const char *picture = path_of(folder, "pictures/step-000000120-40.jpg");
     CU_ASSERT_EQUAL_FATAL(file_publish(picture, "notes", 5, 0644, &err), 0);
-    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, &err), -1);
+    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, NULL, &err), -1);
     ASSERT_CONTAINS(err.text, "step-000000120-40.jpg");
     /* A training goes on. */
     f.needed = false;
-    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, &err), 0);
+    CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, NULL, &err), 0);
 }
 
 static void a_place_that_takes_nothing_is_told_before_the_work(void) {
@@ -173,6 +197,7 @@ static void a_place_that_takes_nothing_is_told_before_the_work(void) {
 }
 
 UNIT_SUITE("app.eval_artifacts", UNIT(files_have_the_step_and_the_picture_in_their_names),
-           UNIT(nothing_is_made_where_nothing_is_wanted), UNIT(events_get_the_same_pictures),
+           UNIT(nothing_is_made_where_nothing_is_wanted),
+           UNIT(mistakes_are_shown_where_they_were_counted), UNIT(events_get_the_same_pictures),
            UNIT(bytes_have_a_ceiling), UNIT(what_is_not_ours_is_not_written_over),
            UNIT(a_place_that_takes_nothing_is_told_before_the_work))

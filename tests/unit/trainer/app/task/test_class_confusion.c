@@ -20,7 +20,7 @@ static void rows_are_classes_and_columns_answers(void) {
     struct error err = {0};
     char path[700];
     const char *folder = folder_of("matrix");
-    CU_ASSERT_EQUAL_FATAL(class_tally_open(&tally, 3, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(class_tally_open(&tally, 3, true, &err), 0);
     for (size_t i = 0; i < 9; i++)
         tally.pairs[i] = (double)i;
     tally.pairs[8] = 123456789;

@@ -45,7 +45,7 @@ static void pictures_count_for_their_class(void) {
     batch.fields[LABELLED_LABEL] = labels;
     batch.fields[LABELLED_WEIGHT] = weights;
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&alone, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(class_tally_open(&tally, CLASSES, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(class_tally_open(&tally, CLASSES, true, NULL), 0);
     CU_ASSERT_EQUAL(class_tally_add(&tally, &batch, &outputs, NULL), 0);
     CU_ASSERT_EQUAL(class_tally_sum(&tally, alone, NULL), 0);
     /* Of equals the first counts; NaN is no answer. */
@@ -71,7 +71,7 @@ static void many_classes_are_cut_short(void) {
     char *names[MANY];
     cleanup_class_tally struct class_tally tally = {0};
     cleanup_buf struct buf out = {.max = 4096};
-    CU_ASSERT_EQUAL_FATAL(class_tally_open(&tally, MANY, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(class_tally_open(&tally, MANY, true, NULL), 0);
     for (int i = 0; i < MANY; i++) {
         snprintf(text[i], sizeof(text[i]), "c%d.", i);
         names[i] = text[i];
@@ -110,7 +110,7 @@ static void the_worst_mistakes_are_kept(void) {
     batch.fields[LABELLED_LABEL] = labels;
     batch.fields[LABELLED_WEIGHT] = weights;
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&alone, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(class_tally_open(&tally, 2, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(class_tally_open(&tally, 2, true, NULL), 0);
     for (int i = 0; i < MANY; i++) {
         logits[0][0] = 0;
         logits[0][1] = (float)((i * 7) % MANY + 1) / 4;

@@ -1,0 +1,130 @@
+#include "trainer/app/task/class_pictures.h"
+
+#include "common/cleanup.h"
+#include "common/log/log.h"
+#include "trainer/data/codec/jpeg.h"
+#include "trainer/data/codec/resize.h"
+#include "trainer/data/dataset/fetch.h"
+#include "trainer/data/draw/draw_names.h"
+#include "trainer/data/draw/label.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The long side of a picture as it is shown, and pixels a dot of the letters. */
+enum { SIDE = 320, DOT = 2, QUALITY = 90 };
+
+static const struct color RIGHT = {{70, 200, 90}};
+static const struct color WRONG = {{240, 80, 70}};
+
+/* State shared by the pictures of one call. */
+struct mistakes {
+    const struct dataset *set;
+    const struct task_show *show;
+    struct draw_names names;
+    struct fetcher fetcher;
+    struct image scaled;
+    struct image shown;
+    struct buf encoded;
+};
+
+static int names_make(struct mistakes *m, char *const *names, size_t count, struct error *err) {
+    cleanup_free struct coco_report_category *rows = calloc(count + 1, sizeof(*rows));
+    if (rows == NULL)
+        return error_no_memory(err, "names of classes");
+    for (size_t c = 0; c < count; c++)
+        rows[c] = (struct coco_report_category){.name = names[c], .id = (int64_t)c};
+    return draw_names_make(&m->names, rows, count, NULL, err);
+}
+
+/* Scales the decoded picture to SIDE. */
+static int scale(struct mistakes *m, struct error *err) {
+    const struct image *in = &m->fetcher.picture;
+    const int most = in->width > in->height ? in->width : in->height;
+    const int width = (int)((int64_t)in->width * SIDE / most);
+    const int height = (int)((int64_t)in->height * SIDE / most);
+    if (image_resize(&m->scaled, width > 0 ? width : 1, height > 0 ? height : 1, err) != 0)
+        return -1;
+    const struct resize_map map = {
+        .width = in->width,
+        .height = in->height,
+        .virtual_width = m->scaled.width,
+        .virtual_height = m->scaled.height,
+        .window = {0, 0, m->scaled.width, m->scaled.height},
+    };
+    return resize_window(&m->fetcher.resizer, in, &map, m->scaled.pixels, err);
+}
+
+/* Puts the two plates above the scaled picture. */
+static int paint(struct mistakes *m, const struct class_mistake *mistake, struct error *err) {
+    char right[COCO_LABEL_MAX], wrong[COCO_LABEL_MAX], percent[16];
+    (void)snprintf(percent, sizeof(percent), " %.0f %%", 100 * mistake->probability);
+    draw_names_label(&m->names, (uint32_t)mistake->label, "", right);
+    draw_names_label(&m->names, (uint32_t)mistake->answer, percent, wrong);
+    const struct label_size first = label_measure(m->names.fonts, right, DOT);
+    const struct label_size second = label_measure(m->names.fonts, wrong, DOT);
+    const int top = first.height + second.height;
+    const size_t row = (size_t)m->scaled.width * IMAGE_CHANNELS;
+    if (image_resize(&m->shown, SIDE, m->scaled.height + top, err) != 0)
+        return -1;
+    memset(m->shown.pixels, 0, (size_t)m->shown.height * SIDE * IMAGE_CHANNELS);
+    for (int y = 0; y < m->scaled.height; y++)
+        memcpy(image_row(&m->shown, top + y), image_row(&m->scaled, y), row);
+    label_paint(&m->shown, 0, 0, m->names.fonts, right, RIGHT, DOT);
+    label_paint(&m->shown, 0, first.height, m->names.fonts, wrong, WRONG, DOT);
+    m->encoded.size = 0;
+    return jpeg_encode(&m->shown, QUALITY, &m->encoded, err);
+}
+
+static int make(struct mistakes *m, const struct class_mistake *mistake, struct error *err) {
+    const size_t sample = (size_t)mistake->sample;
+    struct buf *bytes = &m->fetcher.encoded;
+    char name[PATH_MAX];
+    if (dataset_read(m->set, sample, bytes, err) != 0)
+        return -1;
+    if (fetch_whole(&m->fetcher, (const uint8_t *)bytes->data, bytes->size, err) == 0)
+        return scale(m, err) != 0 ? -1 : paint(m, mistake, err);
+    dataset_sample_name(m->set, sample, name, sizeof(name));
+    return error_wrap(err, "%s", name);
+}
+
+static int show_all(struct mistakes *m, const struct class_tally *tally, struct error *err) {
+    for (size_t i = 0; i < CLASS_TALLY_MISTAKES && i < m->show->count; i++) {
+        const struct class_mistake *mistake = &tally->mistakes[i];
+        struct error why = {0};
+        if (!(mistake->probability > 0))
+            break;
+        if (make(m, mistake, &why) != 0) {
+            log_warning("not shown: %s", why.text);
+            continue;
+        }
+        const struct task_picture picture = {
+            .id = (int64_t)i + 1,
+            .height = m->shown.height,
+            .width = m->shown.width,
+            .bytes = m->encoded.data,
+            .size = m->encoded.size,
+        };
+        if (m->show->take(m->show->user, &picture, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int class_pictures(const struct dataset *set, char *const *names, const struct class_tally *tally,
+                   const struct task_show *show, struct error *err) {
+    struct mistakes m = {.set = set, .show = show, .encoded = {.max = JPEG_BYTES_MAX}};
+    if (set->kind == DATASET_SYNTHETIC || !(tally->mistakes[0].probability > 0))
+        return 0;
+    int result = fetcher_init(&m.fetcher, err);
+    if (result == 0 && (result = names_make(&m, names, tally->classes, err)) == 0)
+        result = show_all(&m, tally, err);
+    draw_names_done(&m.names);
+    fetcher_done(&m.fetcher);
+    image_done(&m.scaled);
+    image_done(&m.shown);
+    buf_done(&m.encoded);
+    return result;
+}
