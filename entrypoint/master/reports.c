@@ -201,9 +201,10 @@ static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t se
         standing_fail(m);
 }
 
-/* Names the rank that waits elsewhere, once until a rank works again. */
+/* Names the rank that waits elsewhere, once until a rank works again; not if evidence has named one
+ * (standing.h). */
 static void tell_odd(struct master *m, int64_t rank) {
-    if (rank < 0 || m->attempt.odd_told)
+    if (rank < 0 || m->attempt.odd_told || m->attempt.stuck[0] != '\0')
         return;
     m->attempt.odd_told = true;
     log_warning("all ranks are silent and idle, and %s rank %" PRId64
