@@ -16,6 +16,10 @@ static bool is_space(uint8_t c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+static bool is_digit(uint8_t c) {
+    return c >= '0' && c <= '9';
+}
+
 bool pnm_is(const uint8_t *bytes, size_t size) {
     return size >= 3 && bytes[0] == 'P' && (bytes[1] == '5' || bytes[1] == '6') &&
            (is_space(bytes[2]) || bytes[2] == '#');
@@ -34,16 +38,16 @@ static size_t skip_blanks(const uint8_t *bytes, size_t size, size_t at) {
     return at;
 }
 
-/* Reads the number at *AT, of at most nine digits. Returns false if there is none. */
+/* Reads the number at *AT. Returns false if there is none, or one of more than nine digits. */
 static bool take_number(const uint8_t *bytes, size_t size, size_t *at, int *ret) {
     enum { DIGITS_MAX = 9 };
     const size_t begin = skip_blanks(bytes, size, *at);
     size_t end = begin;
     *ret = 0;
-    for (; end < size && end - begin <= DIGITS_MAX && bytes[end] >= '0' && bytes[end] <= '9'; end++)
+    for (; end < size && end - begin < DIGITS_MAX && is_digit(bytes[end]); end++)
         *ret = *ret * 10 + (bytes[end] - '0');
     *at = end;
-    return end > begin && end - begin <= DIGITS_MAX;
+    return end > begin && (end == size || !is_digit(bytes[end]));
 }
 
 static int read_header(const uint8_t *bytes, size_t size, struct pnm_header *ret,
