@@ -8,7 +8,7 @@ help:             ## list these names
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1	\2/p' Makefile | expand -t 20
 
 configure:        ## make the folder build/PRESET (PRESET=release)
-	cmake --preset $(PRESET)
+	. tests/building.sh && cmake --preset $(PRESET)
 
 build: configure  ## compile everything
 	cmake --build $(BUILD) --parallel
