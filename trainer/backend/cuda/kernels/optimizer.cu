@@ -65,7 +65,7 @@ static __device__ __forceinline__ struct optimizer_state state_at(const struct o
     return state;
 }
 
-/* A skipped step restores the states instead. Bytes moved with one state: 12 read per weight, 10
+/* A skipped step restores the states instead. Bytes moved: with one state 12 read per weight, 10
  * where its gradient is narrow, and 8 written, and those of the narrow copy; 8 more for each
  * further state, and for the average. */
 template <typename T, int KIND>
