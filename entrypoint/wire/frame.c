@@ -1,5 +1,6 @@
 #include "entrypoint/wire/frame.h"
 
+#include "common/binary/big_endian.h"
 #include "common/cleanup.h"
 #include "common/json/json.h"
 
@@ -40,12 +41,8 @@ const char *frame_type(const json_t *message) {
     return json_string_value(json_object_get(message, "type"));
 }
 
-static uint32_t read_length(const unsigned char *at) {
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
 size_t frame_size(const char *at) {
-    return FRAME_HEADER + (size_t)read_length((const unsigned char *)at);
+    return FRAME_HEADER + (size_t)big_endian_u32((const uint8_t *)at);
 }
 
 int frame_put(struct buf *out, const json_t *message, struct error *err) {
@@ -80,7 +77,7 @@ static int check_form(const json_t *message, struct error *err) {
 int frame_take(struct buf *in, json_t **ret, struct error *err) {
     if (in->size < FRAME_HEADER)
         return 0;
-    size_t size = read_length((const unsigned char *)in->data);
+    size_t size = big_endian_u32((const uint8_t *)in->data);
     if (size > FRAME_MAX)
         return error_set(err, EXIT_CODE_INTERNAL, "a message of %zu bytes is above the %d allowed",
                          size, FRAME_MAX);

@@ -45,16 +45,8 @@ static int scale(struct mistakes *m, struct error *err) {
     const int most = in->width > in->height ? in->width : in->height;
     const int width = (int)((int64_t)in->width * SIDE / most);
     const int height = (int)((int64_t)in->height * SIDE / most);
-    if (image_resize(&m->scaled, width > 0 ? width : 1, height > 0 ? height : 1, err) != 0)
-        return -1;
-    const struct resize_map map = {
-        .width = in->width,
-        .height = in->height,
-        .virtual_width = m->scaled.width,
-        .virtual_height = m->scaled.height,
-        .window = {0, 0, m->scaled.width, m->scaled.height},
-    };
-    return resize_window(&m->fetcher.resizer, in, &map, m->scaled.pixels, err);
+    return resize_whole(&m->fetcher.resizer, in, width > 0 ? width : 1, height > 0 ? height : 1,
+                        &m->scaled, err);
 }
 
 /* Puts the two plates above the scaled picture. */

@@ -1,5 +1,6 @@
 #include "trainer/data/codec/png.h"
 
+#include "common/binary/big_endian.h"
 #include "trainer/data/codec/jpeg.h"
 
 #include <png.h>
@@ -13,17 +14,13 @@ bool png_is(const uint8_t *bytes, size_t size) {
     return size >= sizeof(signature) && memcmp(bytes, signature, sizeof(signature)) == 0;
 }
 
-static uint32_t number_at(const uint8_t *bytes) {
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-}
-
 /* IHDR is the first chunk: the signature is followed by its length, its name, width and height. */
 int png_size(const uint8_t *bytes, size_t size, int *ret_width, int *ret_height,
              struct error *err) {
     enum { NAME = 12, WIDTH = 16, HEIGHT = 20, END = 24 };
     if (size < END || memcmp(bytes + NAME, "IHDR", 4) != 0)
         return error_set(err, EXIT_CODE_DATA, "PNG: truncated");
-    uint32_t width = number_at(bytes + WIDTH), height = number_at(bytes + HEIGHT);
+    uint32_t width = big_endian_u32(bytes + WIDTH), height = big_endian_u32(bytes + HEIGHT);
     if (width == 0 || height == 0 || (uint64_t)width * height > JPEG_PIXELS_MAX)
         return error_set(err, EXIT_CODE_DATA, "PNG: %u x %u pixels; expected 1 to %d in all", width,
                          height, JPEG_PIXELS_MAX);

@@ -143,3 +143,17 @@ int resize_window(struct resizer *resizer, const struct image *in, const struct 
     }
     return 0;
 }
+
+int resize_whole(struct resizer *resizer, const struct image *in, int width, int height,
+                 struct image *out, struct error *err) {
+    if (image_resize(out, width, height, err) != 0)
+        return -1;
+    const struct resize_map map = {
+        .width = in->width,
+        .height = in->height,
+        .virtual_width = width,
+        .virtual_height = height,
+        .window = {0, 0, width, height},
+    };
+    return resize_window(resizer, in, &map, out->pixels, err);
+}

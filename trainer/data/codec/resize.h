@@ -39,6 +39,10 @@ void resizer_done(struct resizer *resizer);
 int resize_window(struct resizer *resizer, const struct image *in, const struct resize_map *map,
                   uint8_t *out, struct error *err);
 
+/* Scales all of IN to WIDTH x HEIGHT in OUT, another picture. */
+int resize_whole(struct resizer *resizer, const struct image *in, int width, int height,
+                 struct image *out, struct error *err);
+
 #define cleanup_resizer __attribute__((cleanup(resizer_done)))
 
 #endif

@@ -6,6 +6,7 @@
  *
  * all big-endian. The name of the second is the name of the first with "labels" for "images" and
  * "idx1" for "idx3". Pictures are handed out as PNM files. Source: yann.lecun.com/exdb/mnist. */
+#include "common/binary/big_endian.h"
 #include "common/cleanup.h"
 #include "trainer/data/codec/pnm.h"
 #include "trainer/data/format/format.h"
@@ -26,13 +27,9 @@ struct idx_head {
     uint32_t width;
 };
 
-static uint32_t number_at(const uint8_t *bytes) {
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-}
-
 static bool is_idx(const char *name, const uint8_t *bytes, size_t size) {
     (void)name;
-    return size >= IMAGES_HEAD && number_at(bytes) == MAGIC_IMAGES;
+    return size >= IMAGES_HEAD && big_endian_u32(bytes) == MAGIC_IMAGES;
 }
 
 static int read_head(const struct shard_file *file, struct idx_head *ret, struct error *err) {
@@ -41,8 +38,9 @@ static int read_head(const struct shard_file *file, struct idx_head *ret, struct
         return shard_file_bad(file, 0, err, "the file ends within its header");
     if (shard_file_read(file, 0, head, sizeof(head), err) != 0)
         return -1;
-    *ret = (struct idx_head){number_at(head + 4), number_at(head + 8), number_at(head + 12)};
-    if (number_at(head) != MAGIC_IMAGES || ret->height == 0 || ret->width == 0 ||
+    *ret = (struct idx_head){big_endian_u32(head + 4), big_endian_u32(head + 8),
+                             big_endian_u32(head + 12)};
+    if (big_endian_u32(head) != MAGIC_IMAGES || ret->height == 0 || ret->width == 0 ||
         ret->height > SIDE_MAX || ret->width > SIDE_MAX)
         return shard_file_bad(file, 0, err,
                               "a header of %" PRIu32 " pictures of %" PRIu32 " x %" PRIu32
@@ -85,7 +83,7 @@ static int read_labels(const struct shard_file *file, uint32_t count, uint8_t **
                               labels.size, count);
     if (shard_file_read(&labels, 0, head, sizeof(head), err) != 0)
         return -1;
-    if (number_at(head) != MAGIC_LABELS || number_at(head + 4) != count)
+    if (big_endian_u32(head) != MAGIC_LABELS || big_endian_u32(head + 4) != count)
         return shard_file_bad(&labels, 0, err, "not the labels of the %" PRIu32 " pictures in %s",
                               count, file->path);
     *ret = malloc((size_t)count + 1);

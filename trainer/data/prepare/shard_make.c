@@ -43,16 +43,7 @@ static int scale(struct shard_maker *m, int side, struct error *err) {
     const int least = in->width < in->height ? in->width : in->height;
     const int width = (int)((int64_t)in->width * side / least);
     const int height = (int)((int64_t)in->height * side / least);
-    if (image_resize(&m->small, width, height, err) != 0)
-        return -1;
-    const struct resize_map map = {
-        .width = in->width,
-        .height = in->height,
-        .virtual_width = width,
-        .virtual_height = height,
-        .window = {0, 0, width, height},
-    };
-    return resize_window(&m->resizer, in, &map, m->small.pixels, err);
+    return resize_whole(&m->resizer, in, width, height, &m->small, err);
 }
 
 /* Replaces the picture by a smaller one, if it is larger than asked for, or by its pixels. */
@@ -73,7 +64,7 @@ static int convert(struct shard_maker *m, const struct shard_set_options *o,
                   : jpeg_encode(image, o->quality, &m->encoded, err);
 }
 
-/* The name of a sample whose picture has become a PNM. */
+/* The name of a sample after its picture has become a PNM. */
 static void name_raw(const char *name, char ret[PATH_MAX]) {
     const size_t stem = strlen(name) - (picture_suffix_ends(name) ? strlen(strrchr(name, '.')) : 0);
     (void)snprintf(ret, PATH_MAX, "%.*s.ppm", (int)stem, name);
