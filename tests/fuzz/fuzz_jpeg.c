@@ -20,7 +20,7 @@ static void choose_recipe(struct augment *augment, uint8_t choice) {
         augment->mode = AUGMENT_RANDOM_RESIZED_CROP;
 }
 
-/* A PNG or PNM whose header is sound, and which is small. */
+/* A small PNG or PNM with a sound header. */
 static bool is_small(const struct whole_format *format, const uint8_t *bytes, size_t size) {
     int width = 0;
     int height = 0;

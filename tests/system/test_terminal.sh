@@ -1,5 +1,5 @@
 #!/bin/sh
-# A job whose first host has a terminal of 80 columns, as `docker run -it` gives it: colours, a bar with the time left,
+# A job with a first host on a terminal of 80 columns, as `docker run -it` gives it: colours, a bar with the time left,
 # and rows that fit. The other hosts' logs are files, and stay as they are.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"

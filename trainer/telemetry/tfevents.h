@@ -61,7 +61,7 @@ struct tfevents_setting {
     const char *name;
     const char *text; /* stored as a number, or as a truth value, if it is one */
 };
-/* Adds the settings of the run whose scalars are in the same folder. */
+/* Adds the settings of the run that has its scalars in the same folder. */
 int tfevents_add_settings(struct tfevents *events, int64_t wall, int64_t step,
                           const struct tfevents_setting *settings, size_t count, struct error *err);
 void tfevents_done(struct tfevents *events);

@@ -35,7 +35,7 @@ void kmsg_close(struct kmsg *k);
 /* Forgets earlier lines: they belong to another attempt. */
 void kmsg_forget(struct kmsg *k);
 
-/* Keeps TEXT as if the kernel had logged it, for those who know it from elsewhere. */
+/* Keeps TEXT as if the kernel had logged it, where it is known from elsewhere. */
 void kmsg_take(struct kmsg *k, const char *text);
 
 /* Writes up to three lines since it was opened or forgot, separated by '\n'; "" if there are none.

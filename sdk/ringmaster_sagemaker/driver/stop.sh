@@ -1,4 +1,4 @@
-# For images whose bash is older than 5.1, by BASH_ENV: bash reads it before the command with which
+# For images with a bash older than 5.1, by BASH_ENV: bash reads it before the command with which
 # SageMaker's SDK starts a container, `chmod +x sm_train.sh && sm_train.sh`. It would fork for that
 # and keep stop requests for itself; here process 1 runs the train script, which ends in an exec.
 # shellcheck shell=bash

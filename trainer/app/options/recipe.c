@@ -80,7 +80,7 @@ const struct model_setting *recipe_of_preset(const char *name) {
 }
 
 /* LARS as in MLPerf's reference: norms and biases neither decay nor adapt. AdamW and Adagrad as
- * torch has them, whose rates do not follow the batch. */
+ * torch has them; their rates do not follow the batch. */
 static const struct model_setting OF_LARS[] = {
     {"decay-all", "false"},
     {NULL, NULL},

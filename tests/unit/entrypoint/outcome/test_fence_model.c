@@ -119,7 +119,7 @@ static void beat(struct model *m, int i) {
         leave(m, i, false);
 }
 
-/* Those whose answers the master counts. One that has left it is one of them for a lease. */
+/* Hosts with answers that the master counts. One that has left it is one of them for a lease. */
 static struct host_set followers(const struct model *m, int master) {
     const unsigned number = m->hosts[master].quorum.committed.number;
     struct host_set set = {0};

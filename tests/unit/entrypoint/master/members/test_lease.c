@@ -327,7 +327,7 @@ static void a_master_is_out_when_the_last_answer_is_too_old(void) {
     close_out();
 }
 
-/* The fence of the host whose end takes the longest counts. */
+/* The latest fence of all hosts counts. */
 static void a_lost_host_has_its_fence(void) {
     open_out(5);
     for (int i = 1; i < 5; i++)
