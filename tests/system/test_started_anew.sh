@@ -20,15 +20,25 @@ a_first_host_that_is_started_anew_has_a_part_in_the_next_attempt() {
     check "one attempt at a time" never_two
 }
 
-# It is there before the others go on, and they take it along.
+# The others may begin before it has found them: then it has a part in the attempt after this one.
 a_first_host_that_is_started_anew_while_hosts_gather() {
     begin_work 3 || return
     lost hosts kill 1
     works_again 1
-    followed 2 3 || return
-    check "all work" wait_for "$PATIENCE" works_in 2 3
+    has_a_part_soon 2 2 3 || return
     ended_well 1 2 3
     check "one attempt at a time" never_two
+}
+
+# has_a_part_soon ATTEMPT MASTER COUNT [CODES]: the first host is one of the COUNT hosts of this attempt, or waits for
+# the next one; CODES are those of the hosts that have left.
+has_a_part_soon() {
+    said_within "$FOLLOW_MS" "$2" "attempt $1 begins, with [0-9] ranks on [0-9] hosts" || return 1
+    if says "$2" "attempt $1 begins, with $3 ranks"; then
+        check "all work" wait_for "$PATIENCE" works_in "$1" "$3"
+        return
+    fi
+    waits 1 "$2" "${4:-}" && goes_on "$(($1 + 1))" "$2" "$3"
 }
 
 # Without it they would be too few.
@@ -70,8 +80,7 @@ a_first_host_that_is_started_anew_as_the_next_master_is_lost() {
     followed 2 3 || return
     works_again 1
     lost hosts kill 2
-    said_within "$FOLLOW_MS" 3 'attempt 3 begins, with 3 ranks on 3 hosts' || return
-    check "all work" wait_for "$PATIENCE" works_in 3 3
+    has_a_part_soon 3 3 3 137 || return
     ended_well 1 3 4
     check "one attempt at a time" never_two
 }
