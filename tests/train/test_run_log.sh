@@ -25,8 +25,35 @@ count train 4
 count epoch 1
 count eval 1
 count end 1
+count start 1
+count classes 1
+count checkpoint 1
+# The schema of docs/reference/run-log.md, by a reader that is not ours.
+if command -v python3 >/dev/null; then
+    checks=$((checks + 1))
+    python3 - "$work/m/run.jsonl" <<'END' || fail "run.jsonl is not as documented"
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+by = {line["kind"]: line for line in lines}
+run, train, end, classes = by["run"], by["train"], by["end"], by["classes"]
+assert run["version"] == 1 and run["task"] == "classify" and run["images"] == 40, run
+assert run["own_flags"].find("--lr 0.03") >= 0 and run["flags"]["lr"] == "0.03", run
+assert by["start"]["step"] == 0
+parts = sum(end[p + "_seconds"] for p in ("training", "eval", "checkpoint"))
+assert 0 < parts <= end["seconds"], end
+assert 0 <= end["data_seconds"] + end["ranks_seconds"] <= end["training_seconds"], end
+assert end["step"] == train["step"] and train["training_seconds"] <= end["training_seconds"]
+assert classes["metric"] == "top1" and classes["step"] == end["step"]
+images = sum(row[1] for row in classes["rows"])
+right = sum(row[1] * row[2] for row in classes["rows"])
+assert images == by["eval"]["images"] if "images" in by["eval"] else images == 16, classes
+assert abs(right / images - by["eval"]["top1"]) < 1e-6, classes
+assert sum(cell[2] for cell in classes["cells"]) == images
+assert abs(sum(c[2] for c in classes["cells"] if c[0] == c[1]) - right) < 1e-6
+END
+fi
 grep -q '"flags":{.*"epochs":"1",.*"lr":"0.03"' "$work/m/run.jsonl" || fail "no flags"
-grep -q '^{"kind":"end",.*"code":0}$' "$work/m/run.jsonl" || fail "no end"
+grep -q '^{"kind":"end",.*"code":0,' "$work/m/run.jsonl" || fail "no end"
 grep -q ' info    looking for pictures' "$work/m/run.log" || fail "the log has not its first lines"
 [ "$(wc -l <"$work/err")" = "$(wc -l <"$work/m/run.log")" ] || fail "the log is not all of it"
 # What it says can be done can.
@@ -54,7 +81,7 @@ code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 2 --lr 0.03 --model-dir "$work/
 count run 2
 # shellcheck disable=SC2086
 code 65 env -u SM_OUTPUT_DATA_DIR $train --epochs 2 --lr 0.05 --model-dir "$work/m" --checkpoint-dir "$work/c"
-tail -n 1 "$work/m/run.jsonl" | grep -q '^{"kind":"end",.*"code":65}$' || fail "its end is not told"
+tail -n 1 "$work/m/run.jsonl" | grep -q '^{"kind":"end",.*"code":65[,}]' || fail "its end is not told"
 tail -n 1 "$work/m/run.log" | grep -q ' error .*nothing to train' || fail "its error is not in the log"
 
 echo "elsewhere, and in a container where the platform says"

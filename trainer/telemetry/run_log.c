@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { KEPT_MAX = 256 * 1024, LINE_MAX_SIZE = 512 * 1024 };
@@ -75,9 +76,25 @@ static int open_file(const char *folder, const char *name, int *ret, struct erro
     return *ret >= 0 ? 0 : error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
 }
 
+/* Ends the last line of run.jsonl if its writer was killed within it. */
+static int end_torn_line(const char *folder, struct error *err) {
+    char path[PATH_MAX], last = '\n';
+    struct stat st;
+    if (fstat(run.numbers, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return 0;
+    (void)snprintf(path, sizeof(path), "%s/" RUN_LOG_NUMBERS, folder);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
+    const ssize_t got = pread(fd, &last, 1, st.st_size - 1);
+    (void)close(fd);
+    return got == 1 && last != '\n' ? file_write_all(run.numbers, "\n", 1, err) : 0;
+}
+
 int run_log_open(const char *folder, struct error *err) {
     if (file_make_dirs(folder, err) != 0 || open_file(folder, "run.log", &run.log, err) != 0 ||
-        open_file(folder, "run.jsonl", &run.numbers, err) != 0 ||
+        open_file(folder, RUN_LOG_NUMBERS, &run.numbers, err) != 0 ||
+        end_torn_line(folder, err) != 0 ||
         file_write_all(run.log, buf_text(&run.kept), run.kept.size, err) != 0) {
         close_files();
         return -1;
@@ -105,7 +122,7 @@ static int add_number(struct buf *line, const struct metric_field *field, struct
 static int begin(struct buf *line, const char *kind, struct error *err) {
     char stamp[CLOCK_STAMP_SIZE];
     clock_stamp(clock_wall(), stamp);
-    buf_init(line, LINE_MAX_SIZE);
+    buf_init(line, RUN_LOG_LINE_MAX);
     return buf_printf(line, err, "{\"kind\":\"%s\",\"time\":\"%s\"", kind, stamp);
 }
 

@@ -1,10 +1,11 @@
 /* Log and metrics of a run as two growing files:
  *
  *     FOLDER/run.log      the lines of the log, from the program's start on
- *     FOLDER/run.jsonl    one JSON object a line: "kind" is run (the settings), train, eval
- *                         or end; "time" is UTC
+ *     FOLDER/run.jsonl    one JSON object a line, docs/reference/run-log.md: "kind" is run (the
+ *                         settings), train, eval, end and others; "time" is UTC
  *
  * A resumed run, or another one in the same folder, appends; each begins with a line of kind run.
+ * Each line is one write. A line that a killed run has left unfinished is ended before the next.
  * Training does not depend on it: a file that cannot be written is warned of once, and no more is
  * written. There is one in a process; log lines from before it is opened are kept for it. Not
  * thread-safe. */
@@ -15,6 +16,15 @@
 #include "common/text/metric_line.h"
 
 #include <stddef.h>
+
+/* Version of the lines of run.jsonl, in each line of kind run. A member that is added does not
+ * raise it. */
+enum { RUN_LOG_VERSION = 1 };
+
+/* Longest line of run.jsonl, in bytes. */
+enum { RUN_LOG_LINE_MAX = 1024 * 1024 };
+
+#define RUN_LOG_NUMBERS "run.jsonl"
 
 /* Starts keeping lines of the log for run_log_open, up to a limit. */
 void run_log_begin(void);

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "trainer/app/step/next_batch.h"
 #include "trainer/app/step/stop_signal.h"
+#include "trainer/app/task/class_rows.h"
 #include "trainer/app/task/score.h"
 #include "trainer/data/dataset/loader.h"
 #include "trainer/telemetry/status_text.h"
@@ -96,11 +97,26 @@ static int score_all(struct scoring *s, struct loader *loader, struct error *err
 static int tally_open(struct scoring *s, struct error *err) {
     const struct evaluate_options *o = s->options;
     s->tally = o->tally;
+    const bool pictures = o->artifacts != NULL && o->artifacts->pictures > 0;
     if (s->tally != NULL || o->predictions != NULL || s->data->task->mistakes_show == NULL ||
-        o->artifacts == NULL || o->artifacts->pictures == 0)
+        (!pictures && o->classes == NULL))
         return 0;
     s->tally = &s->mistakes;
-    return class_tally_open(s->tally, s->data->classes, false, err);
+    return class_tally_open(s->tally, s->data->classes,
+                            o->classes != NULL && s->data->classes <= CLASS_TALLY_PAIRS_OF, err);
+}
+
+/* Results by class that do not fit are left out. */
+static void list_classes(const struct scoring *s) {
+    const struct task *task = s->data->task;
+    struct buf *out = s->options->classes;
+    int result = 0;
+    if (s->tally != NULL)
+        result = class_rows_of_tally(s->tally, s->data->class_names, out, NULL);
+    else if (task->score_classes != NULL)
+        result = task->score_classes(s->score.own, out, NULL);
+    if (result != 0)
+        buf_consume(out, out->size);
 }
 
 static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, struct error *err) {
@@ -148,6 +164,8 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
     if (table != NULL && comm_rank(comm) == 0 && data->task->score_table != NULL &&
         data->task->score_table(s->score.own, table, err) != 0)
         return -1;
+    if (s->options->classes != NULL && comm_rank(comm) == 0)
+        list_classes(s);
     struct eval_artifacts *artifacts = s->options->artifacts;
     return artifacts != NULL && comm_rank(comm) == 0
                ? eval_artifacts_keep(artifacts, &s->score, s->tally, err)

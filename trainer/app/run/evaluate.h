@@ -24,6 +24,8 @@ struct evaluate_options {
                                 * files and there are no metrics; NULL: compute metrics */
     struct class_tally *tally; /* per-class counts of a classification network; NULL: none */
     struct buf *table;         /* rank 0 appends the task's table by class; NULL: not wanted */
+    struct buf *classes;       /* rank 0 appends the results by class as members of a JSON object
+                                * (task/class_rows.h); given on all ranks, or NULL on all */
     struct eval_artifacts *artifacts; /* rank 0 writes the artifacts there; NULL: nowhere */
 };
 

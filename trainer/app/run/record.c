@@ -3,11 +3,14 @@
 #include "common/buf.h"
 #include "common/json/json_text.h"
 #include "common/log/log.h"
+#include "common/run_id.h"
 #include "trainer/telemetry/run_log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RECORD_MAX = 256 * 1024 };
 
@@ -21,7 +24,23 @@ static int add_text(struct buf *out, const char *name, const char *value, struct
 static int describe(const struct run_setup *setup, const struct run_state *state, struct buf *out,
                     struct error *err) {
     const struct run_state *s = state;
-    if (add_text(out, "program", s->program, err) != 0 ||
+    cleanup_buf struct buf own = {.max = RECORD_MAX};
+    char host[64] = "";
+    const char *attempt = getenv(ATTEMPT_VARIABLE);
+    (void)gethostname(host, sizeof(host) - 1);
+    if (options_differences(&own, COMMAND_TRAIN, setup->options, err) != 0 ||
+        buf_printf(out, err,
+                   "\"version\":%d,\"task\":\"%s\",\"attempt\":%ld,\"images\":%zu,"
+                   "\"validation_images\":%zu,",
+                   RUN_LOG_VERSION,
+                   setup->request.model->task == MODEL_CLASSIFY ? "classify" : "detect",
+                   attempt != NULL ? strtol(attempt, NULL, 10) : 0L,
+                   setup->data.training.source.count, setup->data.validation.source.count) != 0 ||
+        add_text(out, "id", s->run, err) != 0 || add_text(out, "host", host, err) != 0 ||
+        add_text(out, "recipe", setup->options->recipe != NULL ? setup->options->recipe : "",
+                 err) != 0 ||
+        add_text(out, "own_flags", buf_text(&own), err) != 0 ||
+        add_text(out, "program", s->program, err) != 0 ||
         add_text(out, "backend", s->backend, err) != 0 ||
         add_text(out, "model", s->model, err) != 0 ||
         add_text(out, "data", setup->data.training.source.name, err) != 0 ||
@@ -83,11 +102,31 @@ int record_flags(const struct run_setup *setup, int64_t step, struct report *rep
                : add_settings(setup, step, report, err);
 }
 
-void record_end(const struct run_setup *setup, const struct run_state *state, enum exit_code code) {
-    /* A run that failed early has no epochs yet. */
-    const double epoch = setup->steps_per_epoch > 0 ? run_setup_epoch(setup, state) : 0;
-    const struct metric_field fields[] = {
-        {"step", (double)state->step}, {"epoch", epoch}, {"code", (double)code}};
+void record_start(const struct run_setup *setup, const struct run_state *state) {
+    const struct metric_field fields[] = {{"step", (double)state->step},
+                                          {"epoch", run_setup_epoch(setup, state)}};
     if (setup->first)
-        run_log_add("end", fields, sizeof(fields) / sizeof(fields[0]));
+        run_log_add("start", fields, sizeof(fields) / sizeof(fields[0]));
+}
+
+void record_classes(const struct run_setup *setup, const struct run_state *state,
+                    const struct buf *members) {
+    cleanup_buf struct buf line = {.max = RUN_LOG_LINE_MAX - 256};
+    if (!setup->first || members->size == 0)
+        return;
+    if (buf_printf(&line, NULL, "\"step\":%" PRId64 ",%s", state->step, buf_text(members)) == 0)
+        run_log_add_json("classes", buf_text(&line));
+}
+
+void record_end(const struct training_run *job, enum exit_code code) {
+    const struct run_setup *setup = &job->setup;
+    /* A run that failed early has no epochs yet. */
+    const double epoch = setup->steps_per_epoch > 0 ? run_setup_epoch(setup, &job->state) : 0;
+    struct metric_field fields[3 + REPORT_TIMES] = {
+        {"step", (double)job->state.step}, {"epoch", epoch}, {"code", (double)code}};
+    if (!setup->first)
+        return;
+    if (job->reports.report.opened_at > 0)
+        report_times(&job->reports.report, fields + 3);
+    run_log_add("end", fields, job->reports.report.opened_at > 0 ? 3 + REPORT_TIMES : 3);
 }

@@ -6,15 +6,22 @@
 #include "common/error.h"
 #include "trainer/app/run/report.h"
 #include "trainer/app/run/run_setup.h"
+#include "trainer/app/run/training_run.h"
 
 #include <stdint.h>
 
+/* Opens the record, of which run.jsonl has a line of kind run. */
 int record_begin(const struct run_setup *setup, const struct run_state *state, struct error *err);
 /* Adds the flags, and as settings those that change what is learned, to REPORT's TensorBoard
  * events, at STEP. */
 int record_flags(const struct run_setup *setup, int64_t step, struct report *report,
                  struct error *err);
+/* The step that training goes on from, when that is known. */
+void record_start(const struct run_setup *setup, const struct run_state *state);
+/* Results of an evaluation by class: MEMBERS as evaluate_options.classes has them. */
+void record_classes(const struct run_setup *setup, const struct run_state *state,
+                    const struct buf *members);
 /* CODE is the exit code of the process. */
-void record_end(const struct run_setup *setup, const struct run_state *state, enum exit_code code);
+void record_end(const struct training_run *job, enum exit_code code);
 
 #endif

@@ -143,8 +143,39 @@ void report_standing(struct report *r, int64_t step, int64_t steps, double epoch
     status_line_show(&r->line, now, status_fraction(step, steps), text);
 }
 
-void report_wait(struct report *r, int64_t nanoseconds) {
-    speed_wait(&r->speed, nanoseconds);
+void report_wait(struct report *r, int64_t data, int64_t ranks) {
+    speed_wait(&r->speed, data);
+    r->all.data += data;
+    r->all.ranks += ranks > 0 ? ranks : 0;
+    r->ranks_unknown = ranks < 0;
+}
+
+void report_spent(struct report *r, enum epoch_part part, int64_t nanoseconds) {
+    epoch_times_add(&r->epoch, part, nanoseconds);
+    r->all.parts[part] += nanoseconds;
+}
+
+static double seconds(int64_t nanoseconds) {
+    return (double)nanoseconds / (double)CLOCK_SECOND;
+}
+
+void report_checkpoint(struct report *r, int64_t step, int64_t nanoseconds) {
+    const struct metric_field fields[] = {{"step", (double)step},
+                                          {"seconds", seconds(nanoseconds)}};
+    report_spent(r, EPOCH_CHECKPOINTS, nanoseconds);
+    run_log_add("checkpoint", fields, sizeof(fields) / sizeof(fields[0]));
+}
+
+void report_times(const struct report *r, struct metric_field ret[REPORT_TIMES]) {
+    const struct metric_field times[REPORT_TIMES] = {
+        {"seconds", seconds(clock_now() - r->opened_at)},
+        {"training_seconds", seconds(r->all.nanoseconds)},
+        {"data_seconds", seconds(r->all.data)},
+        {"ranks_seconds", r->ranks_unknown ? (double)NAN : seconds(r->all.ranks)},
+        {"eval_seconds", seconds(r->all.parts[EPOCH_EVALUATIONS])},
+        {"checkpoint_seconds", seconds(r->all.parts[EPOCH_CHECKPOINTS])},
+    };
+    memcpy(ret, times, sizeof(times));
 }
 
 static int print(struct report *r, struct buf *line, struct error *err) {
@@ -210,11 +241,13 @@ static int add_events(struct report *r, int64_t step, const char *group,
     return tfevents_add(&r->events, clock_wall(), step, scalars, used, err);
 }
 
-static void keep_numbers(const char *kind, int64_t step, double epoch,
+static void keep_numbers(const struct report *r, const char *kind, int64_t step, double epoch,
                          const struct metric_field *fields, int count) {
-    struct metric_field all[EVENTS_MAX + 2] = {{"step", (double)step}, {"epoch", epoch}};
+    struct metric_field all[EVENTS_MAX + 2 + REPORT_TIMES] = {{"step", (double)step},
+                                                              {"epoch", epoch}};
     memcpy(all + 2, fields, (size_t)count * sizeof(*fields));
-    run_log_add(kind, all, (size_t)count + 2);
+    report_times(r, all + 2 + count);
+    run_log_add(kind, all, (size_t)count + 2 + REPORT_TIMES);
 }
 
 int report_row(struct report *r, const struct report_row *at, struct error *err) {
@@ -256,7 +289,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
                    "and objects beyond the limit");
     memcpy(told + count, rest, sizeof(rest));
     count += (int)(sizeof(rest) / sizeof(rest[0]));
-    keep_numbers("train", at->step, at->epoch, told, count);
+    keep_numbers(r, "train", at->step, at->epoch, told, count);
     return add_events(r, at->step, "train", told, count, err);
 }
 
@@ -292,7 +325,7 @@ int report_evaluation(struct report *r, const struct report_weights *of, const s
     if (eval_table_add(&r->evaluations, task->columns, of->step, of->epoch, of->saved_at,
                        e->figures, (size_t)e->count, err) != 0)
         return -1;
-    keep_numbers("eval", of->step, of->epoch, e->figures, e->count);
+    keep_numbers(r, "eval", of->step, of->epoch, e->figures, e->count);
     return add_events(r, of->step, EVALUATION, e->figures, e->count, err);
 }
 

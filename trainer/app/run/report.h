@@ -39,7 +39,10 @@ struct report {
     int64_t opened_at;               /* clock_now() */
     struct {
         int64_t steps, images, nanoseconds; /* of training alone, without evaluations */
+        int64_t data, ranks;                /* of these: waiting for data, for other ranks */
+        int64_t parts[EPOCH_PARTS];         /* beside training */
     } all;
+    bool ranks_unknown; /* a device waits for other ranks by itself */
 };
 
 /* LOG is enum option_log. EVENTS is a folder, "" for none. OUT NULL: silent. The report must not
@@ -75,8 +78,17 @@ enum { REPORT_SUMMARY_MAX = 256 };
 void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]);
 /* Updates the status line. */
 void report_standing(struct report *r, int64_t step, int64_t steps, double epoch);
-/* Adds time that was spent waiting for data. */
-void report_wait(struct report *r, int64_t nanoseconds);
+/* Adds time, in nanoseconds, of a step that was spent waiting for DATA and for other RANKS; -1: not
+ * known. */
+void report_wait(struct report *r, int64_t data, int64_t ranks);
+/* Adds time that was not spent on training. */
+void report_spent(struct report *r, enum epoch_part part, int64_t nanoseconds);
+/* The same for a checkpoint of STEP, which the record then has (telemetry/run_log.h). */
+void report_checkpoint(struct report *r, int64_t step, int64_t nanoseconds);
+
+/* How long the process has run, and where its time went, in seconds, for the record. */
+enum { REPORT_TIMES = 6 };
+void report_times(const struct report *r, struct metric_field ret[REPORT_TIMES]);
 
 /* Position of the run, for a row. */
 struct report_row {

@@ -118,7 +118,8 @@ int save_checkpoint(struct training_run *job, struct error *err) {
     k->saved_step = job->state.step;
     k->since = clock_now();
     progress_saved(&job->reports.progress, (uint64_t)clock_boot(), (uint64_t)(k->since - begun));
-    epoch_times_add(&job->reports.report.epoch, EPOCH_CHECKPOINTS, k->since - begun);
+    if (job->setup.first)
+        report_checkpoint(&job->reports.report, job->state.step, k->since - begun);
     return 0;
 }
 

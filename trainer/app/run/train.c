@@ -174,7 +174,8 @@ static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
 static void tell_work(struct training_run *job, int64_t begun) {
     bool device = job->setup.backend->table->device != NULL;
     int64_t own = device ? job->steps.data_waited : clock_now() - begun - job->steps.stepper.waited;
-    report_wait(&job->reports.report, job->steps.data_waited);
+    report_wait(&job->reports.report, job->steps.data_waited,
+                device ? -1 : job->steps.stepper.waited);
     progress_work(&job->reports.progress, (uint64_t)own, (uint64_t)job->steps.data_waited);
 }
 
@@ -234,12 +235,14 @@ static int evaluate_average(struct training_run *job, const struct evaluate_opti
 
 static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     cleanup_buf struct buf table = {.max = TABLE_MAX};
+    cleanup_buf struct buf classes = {.max = RUN_LOG_LINE_MAX - 1024};
     struct evaluate_options o = {
         .threads = job->setup.threads.data,
         .progress = &job->reports.progress,
         .step = (uint64_t)job->state.step,
         .line = &job->reports.report.line,
         .artifacts = &job->reports.artifacts,
+        .classes = &classes,
     };
     struct evaluation e;
     /* The table by class comes once, at the end. */
@@ -251,7 +254,7 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     const int64_t begun = clock_now();
     if (evaluate_average(job, &o, &e, err) != 0)
         return -1;
-    epoch_times_add(&job->reports.report.epoch, EPOCH_EVALUATIONS, clock_now() - begun);
+    report_spent(&job->reports.report, EPOCH_EVALUATIONS, clock_now() - begun);
     *ret_stop = e.stopped;
     if (e.stopped)
         return 0;
@@ -263,6 +266,7 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     if (report_print(&job->reports.report, buf_text(&table), err) != 0 ||
         report_evaluation(&job->reports.report, &scored, &e, err) != 0)
         return -1;
+    record_classes(&job->setup, &job->state, &classes);
     return judge_score(job, &e, err) != 0 ? -1 : best_take(job, &e, err);
 }
 
@@ -378,6 +382,7 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
         report_begin(&job->reports.report, job->state.step + 1, err) != 0 ||
         record_flags(&job->setup, job->state.step, &job->reports.report, err) != 0)
         return -1;
+    record_start(&job->setup, &job->state);
     if (done) {
         if (job->setup.first)
             tell_done(job->setup.schedule.total_steps);
@@ -413,11 +418,11 @@ int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, 
     if (stop_signal_listen(err) == 0 && training_run_open(&job, o, comm, err) == 0 &&
         save_check(&job, err) == 0 && record_begin(&job.setup, &job.state, err) == 0 &&
         resume_job(&job, err) == 0 && run(&job, ret_code, err) == 0) {
-        record_end(&job.setup, &job.state, *ret_code);
+        record_end(&job, *ret_code);
         training_run_done(&job);
         return 0;
     }
-    record_end(&job.setup, &job.state, err->code);
+    record_end(&job, err->code);
     training_run_give_up(&job);
     return -1;
 }

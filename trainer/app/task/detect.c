@@ -25,6 +25,7 @@ const struct task TASK_DETECT = {
     .score_end = detect_score_end,
     .score_close = detect_score_close,
     .score_table = detect_score_table,
+    .score_classes = detect_score_classes,
     .score_write = detect_score_write,
     .score_show = detect_score_show,
     .predictions_check = detect_predictions_check,

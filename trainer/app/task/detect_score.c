@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/log/log.h"
+#include "trainer/app/task/class_rows.h"
 #include "trainer/app/task/detect_pictures.h"
 #include "trainer/app/task/detect_predictions.h"
 #include "trainer/comm/gather.h"
@@ -59,6 +60,7 @@ struct detect_score {
     struct coco_results results; /* of this rank */
     struct coco_results all;     /* of all ranks, on rank 0 */
     struct buf table;            /* of all, by category, on rank 0 */
+    struct buf by_category;      /* the same as doubles */
     struct detections_scratch room;
     struct found found;
     size_t left_out;
@@ -74,6 +76,7 @@ int detect_score_open(struct task_data *data, void **ret_score, struct error *er
     s->data = data;
     s->detect = data->own;
     buf_init(&s->table, TABLE_MAX);
+    buf_init(&s->by_category, TABLE_MAX);
     *ret_score = s;
     return 0;
 }
@@ -81,6 +84,7 @@ int detect_score_open(struct task_data *data, void **ret_score, struct error *er
 void detect_score_close(void *score) {
     struct detect_score *s = score;
     buf_done(&s->table);
+    buf_done(&s->by_category);
     coco_results_done(&s->all);
     coco_results_done(&s->results);
     detections_scratch_done(&s->room);
@@ -206,9 +210,10 @@ static int score_all(struct detect_score *s, struct comm *comm, const struct coc
     if (told == NULL)
         return error_no_memory(err, "scores");
     buf_consume(&s->table, s->table.size);
+    buf_consume(&s->by_category, s->by_category.size);
     if (comm_rank(comm) == 0)
         (void)detection_scores(&s->detect->validation.index, all, 0, &told->scores, &s->table,
-                               &told->error);
+                               &s->by_category, &told->error);
     int result = comm_broadcast(comm, told, sizeof(*told), 0, err);
     if (result == 0 && told->error.code != EXIT_CODE_OK)
         result = error_set(err, told->error.code, "%s", told->error.text);
@@ -250,6 +255,25 @@ int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, str
 int detect_score_table(void *score, struct buf *out, struct error *err) {
     const struct detect_score *s = score;
     return buf_add(out, s->table.data, s->table.size, err);
+}
+
+int detect_score_classes(void *score, struct buf *out, struct error *err) {
+    const struct detect_score *s = score;
+    cleanup_free struct coco_report_category *categories = NULL;
+    const struct coco_index *index = &s->detect->validation.index;
+    const size_t count = s->by_category.size / sizeof(double);
+    if (count != index->category_count ||
+        detection_scores_categories(index, &categories, err) != 0 ||
+        class_rows_begin(out, s->masks ? "segm_mAP" : "bbox_mAP", err) != 0)
+        return -1;
+    for (size_t c = 0; c < count; c++) {
+        double value = 0;
+        memcpy(&value, s->by_category.data + c * sizeof(value), sizeof(value));
+        if (class_rows_add(out, categories[c].name, (double)categories[c].objects,
+                           value < 0 ? (double)NAN : value, err) != 0)
+            return -1;
+    }
+    return class_rows_end(out, err);
 }
 
 int detect_score_write(void *score, const char *path, struct error *err) {

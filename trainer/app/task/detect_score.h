@@ -19,6 +19,7 @@ int detect_score_batch(void *score, const struct batch *batch, const struct task
 int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, struct error *err);
 void detect_score_close(void *score);
 int detect_score_table(void *score, struct buf *out, struct error *err);
+int detect_score_classes(void *score, struct buf *out, struct error *err);
 int detect_score_write(void *score, const char *path, struct error *err);
 int detect_score_predictions(void *score, const struct task_predictions *how, struct error *err);
 int detect_score_show(void *score, const struct task_show *show, struct error *err);

@@ -117,6 +117,10 @@ struct task {
     /* Appends a table by class for people, on rank 0 after score_end. NULL: the task has none. */
     int (*score_table)(void *score, struct buf *out, struct error *err);
 
+    /* Appends the results by class as members of a JSON object, on rank 0 after score_end
+     * (class_rows.h). NULL: the task has none, or they come from a class_tally. */
+    int (*score_classes)(void *score, struct buf *out, struct error *err);
+
     /* Evaluation artifacts, on rank 0 after score_end: detections as a file that replaces PATH,
      * and pictures drawn beside the ground truth. A picture that cannot be read is warned of and
      * left out. NULL, both: the task has none. */

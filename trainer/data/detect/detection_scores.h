@@ -22,10 +22,11 @@ struct detection_scores {
 };
 
 /* THREADS: 0 for as many as processors; the numbers do not depend on it. Appends a table by
- * category for boxes, and one for masks, to TABLE, unless it is NULL. */
+ * category for boxes, and one for masks, to TABLE, unless it is NULL; a double for each category to
+ * BY_CATEGORY, unless it is NULL: AP of its masks, else of its boxes, -1 where there is none. */
 int detection_scores(const struct coco_index *index, const struct coco_results *results,
                      int threads, struct detection_scores *ret, struct buf *table,
-                     struct error *err);
+                     struct buf *by_category, struct error *err);
 
 /* Lists the categories of INDEX with their objects; the caller frees *RET, but not the names in it.
  */

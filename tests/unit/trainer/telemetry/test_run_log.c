@@ -64,6 +64,22 @@ static void the_next_run_appends(void) {
     ASSERT_CONTAINS(buf_text(&numbers), "\"n\":2}\n");
 }
 
+/* A run that is killed within a line costs that line alone. */
+static void a_torn_line_is_ended_before_the_next(void) {
+    char path[2048];
+    cleanup_buf struct buf numbers = {0};
+    use_folder("torn");
+    CU_ASSERT_EQUAL(file_make_dirs(folder, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/run.jsonl", folder);
+    CU_ASSERT_EQUAL(file_put(path, "{\"kind\":\"tr", 11, 0644, NULL), 0);
+    run_log_begin();
+    CU_ASSERT_EQUAL_FATAL(run_log_open(folder, NULL), 0);
+    run_log_add_json("run", "\"n\":1");
+    run_log_close();
+    read_file("run.jsonl", &numbers);
+    ASSERT_CONTAINS(buf_text(&numbers), "{\"kind\":\"tr\n{\"kind\":\"run\"");
+}
+
 static void a_place_that_cannot_be_written_is_an_error_before_the_work(void) {
     char path[2048];
     struct error err = {0};
@@ -115,7 +131,7 @@ static void what_cannot_be_written_is_warned_of_once(void) {
 }
 
 UNIT_SUITE("telemetry.run_log", UNIT(numbers_and_lines_of_the_log_are_kept),
-           UNIT(the_next_run_appends),
+           UNIT(the_next_run_appends), UNIT(a_torn_line_is_ended_before_the_next),
            UNIT(a_place_that_cannot_be_written_is_an_error_before_the_work),
            UNIT(a_pipe_that_nobody_reads_is_an_error_before_the_work),
            UNIT(what_cannot_be_written_is_warned_of_once))

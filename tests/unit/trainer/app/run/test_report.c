@@ -43,7 +43,7 @@ static char *told(int log) {
     row.step = 4;
     CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
     step(&r, 1.5, 64, false);
-    report_wait(&r, 1);
+    report_wait(&r, 1, 2);
     CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
     struct evaluation e = {.images = 860};
     evaluation_add(&e, "top1", 0.75);

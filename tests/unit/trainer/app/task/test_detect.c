@@ -123,7 +123,8 @@ static void check_evaluation(struct score *score, const struct evaluation *e) {
     CU_ASSERT_EQUAL_FATAL(score->data->task->score_write(score->own, path, &err), 0);
     CU_ASSERT_EQUAL_FATAL(coco_results_read(&back, path, &err), 0);
     CU_ASSERT(back.boxes && back.masks && back.count > 0);
-    CU_ASSERT_EQUAL_FATAL(detection_scores(&d->validation.index, &back, 1, &scores, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        detection_scores(&d->validation.index, &back, 1, &scores, NULL, NULL, &err), 0);
     CU_ASSERT_DOUBLE_EQUAL(scores.box[0], e->figures[0].value, 0);
     CU_ASSERT_DOUBLE_EQUAL(scores.mask[0], e->figures[COCO_STATS].value, 0);
 

@@ -117,7 +117,7 @@ static void ranks_together_score_as_one(void) {
     struct scene s;
     cleanup_coco_results struct coco_results one = {0}, all = {0};
     struct detection_scores scores = {0}, again = {0};
-    cleanup_buf struct buf table = {.max = 1 << 16};
+    cleanup_buf struct buf table = {.max = 1 << 16}, values = {.max = 1 << 16};
     scene_make(&s);
     coco_results_begin(&one, "one", true);
     coco_results_begin(&all, "all", true);
@@ -133,12 +133,22 @@ static void ranks_together_score_as_one(void) {
         CU_ASSERT_EQUAL_FATAL(coco_results_unpack(&all, bytes.data, bytes.size, &s.err), 0);
     }
     CU_ASSERT_EQUAL_FATAL(coco_results_sort(&all, &s.err), 0);
-    CU_ASSERT_EQUAL_FATAL(detection_scores(&s.index, &one, 1, &scores, &table, &s.err), 0);
-    CU_ASSERT_EQUAL_FATAL(detection_scores(&s.index, &all, 2, &again, NULL, &s.err), 0);
+    CU_ASSERT_EQUAL_FATAL(detection_scores(&s.index, &one, 1, &scores, &table, &values, &s.err), 0);
+    CU_ASSERT_EQUAL_FATAL(detection_scores(&s.index, &all, 2, &again, NULL, NULL, &s.err), 0);
     check_same(&scores, &again);
     ASSERT_CONTAINS(buf_text(&table), "bbox by category\n category ");
     ASSERT_CONTAINS(buf_text(&table), "segm by category\n category ");
     CU_ASSERT(scores.masks && scores.left_out == 0);
+    /* AP of masks by category, of which the whole is the mean. */
+    CU_ASSERT_EQUAL_FATAL(values.size, s.index.category_count * sizeof(double));
+    double sum = 0, count = 0;
+    for (size_t c = 0; c < s.index.category_count; c++) {
+        double value = 0;
+        memcpy(&value, values.data + c * sizeof(value), sizeof(value));
+        sum += value >= 0 ? value : 0;
+        count += value >= 0;
+    }
+    CU_ASSERT_DOUBLE_EQUAL(sum / count, scores.mask[0], 1e-12);
     /* AP and AP50 of boxes, which are exact, and of masks, which are coarse. */
     CU_ASSERT(scores.box[0] > 0.999 && scores.box[1] > 0.999);
     CU_ASSERT(scores.mask[0] > 0.8 && scores.mask[0] < 0.999);
@@ -152,7 +162,7 @@ static void results_without_masks_have_boxes_scores_alone(void) {
     struct detection_scores scores = {0};
     scene_make(&s);
     coco_results_begin(&none, "none", false);
-    CU_ASSERT_EQUAL_FATAL(detection_scores(&s.index, &none, 1, &scores, NULL, &s.err), 0);
+    CU_ASSERT_EQUAL_FATAL(detection_scores(&s.index, &none, 1, &scores, NULL, NULL, &s.err), 0);
     CU_ASSERT_FALSE(scores.masks);
     CU_ASSERT_EQUAL(scores.box[0], 0);
     scene_done(&s);
