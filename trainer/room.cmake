@@ -33,7 +33,7 @@ room(trainer/graph/gradient USES common/* trainer/graph trainer/graph/rules)
 room(trainer/graph/build USES common/* trainer/graph trainer/graph/rules trainer/graph/gradient)
 room(trainer/graph/fuse USES common/* trainer/graph trainer/graph/rules)
 room(trainer/graph/program USES common/* trainer/graph trainer/math trainer/graph/rules
-    trainer/graph/gradient trainer/graph/fuse)
+    trainer/graph/gradient trainer/graph/fuse LINKS OpenMP::OpenMP_C m)
 room(trainer/backend/ref/base USES common/* trainer/graph trainer/math LINKS m)
 room(trainer/backend/ref/dense USES trainer/backend/ref/base LINKS m)
 room(trainer/backend/ref/detect USES trainer/backend/ref/base LINKS m)

@@ -14,6 +14,9 @@
 #include <math.h>
 #include <stdint.h>
 
+/* Numbers of 32 bits in a block of the generator. */
+enum { RANDOM_BLOCK = 4 };
+
 struct random {
     uint32_t key[2];     /* seed */
     uint32_t counter[4]; /* block, epoch, sample low, sample high */
@@ -50,12 +53,18 @@ KERNEL struct random random_stream(uint64_t seed, uint32_t epoch, uint64_t sampl
     r.counter[2] = (uint32_t)sample;
     r.counter[3] = (uint32_t)(sample >> 32);
     r.block[0] = r.block[1] = r.block[2] = r.block[3] = 0;
-    r.used = 4;
+    r.used = RANDOM_BLOCK;
     return r;
 }
 
+/* Goes on at BLOCK of the stream: after RANDOM_BLOCK * BLOCK numbers of 32 bits. */
+KERNEL void random_seek(struct random *r, uint32_t block) {
+    r->counter[0] = block;
+    r->used = RANDOM_BLOCK;
+}
+
 KERNEL uint32_t random_u32(struct random *r) {
-    if (r->used == 4) {
+    if (r->used == RANDOM_BLOCK) {
         random_philox(r->counter, r->key, r->block);
         r->counter[0]++;
         r->used = 0;

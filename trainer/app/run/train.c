@@ -98,6 +98,16 @@ static void tell_pace(const struct training_run *job) {
              seconds, s->step + until, report, left, all);
 }
 
+/* After the first step. */
+static void tell_start(struct training_run *job) {
+    char text[START_TIMES_TEXT];
+    start_times_mark(&job->reports.start, START_STEP, clock_now());
+    start_times_text(&job->reports.start, text);
+    if (job->setup.first)
+        log_info("%s", text);
+    tell_pace(job);
+}
+
 /* Collective, so that all ranks count the same faults of the data. */
 static int report(struct training_run *job, double penalty, double rate, struct error *err) {
     struct error excess = {0};
@@ -322,11 +332,12 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
     epoch_times_begin(&job->reports.report.epoch, clock_now(), job->state.images == 0);
     show_standing(job);
     const int64_t first = job->state.step + 1;
+    start_times_mark(&job->reports.start, START_WEIGHTS, clock_now());
     while (job->state.step < job->setup.schedule.total_steps) {
         if (step_once(job, ret_stop, err) != 0)
             return -1;
         if (job->state.step == first)
-            tell_pace(job);
+            tell_start(job);
         if (job->steps.cannot_go_on)
             return leave_failed(job, err);
         if (job->state.step == job->setup.schedule.total_steps)

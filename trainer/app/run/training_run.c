@@ -1,6 +1,7 @@
 #include "trainer/app/run/training_run.h"
 
 #include "common/buf.h"
+#include "common/clock.h"
 #include "common/log/log.h"
 #include "common/run_id.h"
 #include "common/str.h"
@@ -272,6 +273,7 @@ int training_run_open(struct training_run *job, const struct options *o, struct 
     *job =
         (struct training_run){.setup = {.options = o, .comm = comm, .first = comm_rank(comm) == 0}};
     job->reports.report.events = (struct tfevents)TFEVENTS_CLOSED;
+    start_times_begin(&job->reports.start, clock_now());
     const struct model *model = model_need(o->model, err);
     if (model == NULL)
         return -1;
@@ -291,9 +293,11 @@ int training_run_open(struct training_run *job, const struct options *o, struct 
         task_open(&job->setup.data, &job->setup.request, err) != 0 ||
         settle_steps(&job->setup, &job->state.global_batch, err) != 0)
         return -1;
+    start_times_mark(&job->reports.start, START_DATA, clock_now());
     if (announce(&job->setup, job->state.global_batch, err) != 0 || open_network(job, err) != 0 ||
         describe(&job->setup, &job->state, err) != 0)
         return -1;
+    start_times_mark(&job->reports.start, START_NETWORK, clock_now());
     progress_total(&job->reports.progress, (uint64_t)job->setup.schedule.total_steps);
     job->reports.artifacts = (struct eval_artifacts){.folder = job->setup.inputs.out,
                                                      .events = &job->reports.report.events,

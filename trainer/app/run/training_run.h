@@ -14,6 +14,7 @@
 #include "trainer/app/run/run_setup.h"
 #include "trainer/app/run/run_state.h"
 #include "trainer/app/run/run_steps.h"
+#include "trainer/app/run/start_times.h"
 #include "trainer/checkpoint/folder_lock.h"
 
 /* What the run tells, as it goes. */
@@ -21,6 +22,7 @@ struct run_reports {
     struct report report;
     struct eval_artifacts artifacts; /* of evaluations, on rank 0 */
     struct progress progress;
+    struct start_times start;
 };
 
 /* What the run keeps in its folders, and when. */

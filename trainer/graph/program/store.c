@@ -2,9 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "trainer/math/random.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -343,69 +341,4 @@ int store_exchange_average(struct store *store, struct error *err) {
     }
     return store_push(store, STORE_PARAMETERS, err) != 0 ? -1
                                                          : store_push(store, STORE_AVERAGE, err);
-}
-
-static double start_value(const struct store_slot *slot, struct random *random, double spread) {
-    switch (slot->init) {
-    case INIT_ZERO:
-        break;
-    case INIT_ONE:
-        return 1;
-    case INIT_NORMAL_FAN_OUT:
-    case INIT_NORMAL_HUNDREDTH:
-        return spread * random_normal(random);
-    case INIT_UNIFORM_FAN_IN:
-    case INIT_UNIFORM_FAN_IN_3:
-    case INIT_UNIFORM_BIAS:
-        return random_between(random, -spread, spread);
-    }
-    return 0;
-}
-
-/* Returns the deviation of a normal, or the bound of a uniform initialization. */
-static double start_spread(const struct store_slot *slot) {
-    const int64_t *dim = slot->shape.dim;
-    double area = slot->shape.rank == 4 ? (double)(dim[1] * dim[2]) : 1;
-    double inputs = (double)dim[slot->shape.rank - 1];
-    switch (slot->init) {
-    case INIT_NORMAL_FAN_OUT:
-        return sqrt(2.0 / ((double)dim[0] * area));
-    case INIT_NORMAL_HUNDREDTH:
-        return 0.01;
-    case INIT_UNIFORM_FAN_IN:
-        return 1.0 / sqrt(inputs * area);
-    case INIT_UNIFORM_BIAS:
-        return 1.0 / sqrt((double)slot->init_fan);
-    case INIT_UNIFORM_FAN_IN_3:
-        return sqrt(3.0 / (inputs * area));
-    default:
-        return 0;
-    }
-}
-
-static void fill_start(const struct store *store, const struct store_slot *slot, uint64_t seed,
-                       void *values) {
-    uint64_t name = str_hash(STR_HASH_START, slot->name, strlen(slot->name));
-    struct random random = random_stream(seed, 0, name);
-    double spread = start_spread(slot);
-    for (size_t i = 0; i < slot->count; i++) {
-        double value = start_value(slot, &random, spread);
-        if (store->dtype == DTYPE_F64)
-            ((double *)values)[i] = (double)(float)value;
-        else
-            ((float *)values)[i] = (float)value;
-    }
-}
-
-int store_start(struct store *store, uint64_t seed, struct error *err) {
-    for (int i = 0; i < store->slot_count; i++) {
-        const struct store_slot *slot = &store->slots[i];
-        cleanup_free void *values = malloc(slot->count * dtype_size(store->dtype));
-        if (values == NULL)
-            return error_no_memory(err, "start values");
-        fill_start(store, slot, seed, values);
-        if (store_write(store, slot, slot->home, values, err) != 0)
-            return error_wrap(err, "%s", slot->name);
-    }
-    return 0;
 }

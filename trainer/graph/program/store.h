@@ -108,8 +108,8 @@ int store_start_average(struct store *store, struct error *err);
 /* Exchanges the parameters and their average; nothing if there is none. The half-precision copy
  * becomes stale. */
 int store_exchange_average(struct store *store, struct error *err);
-/* Initializes parameters, states and constants; the numbers depend only on SEED, name and
- * element. */
+/* Initializes parameters, states and constants, on the threads of OpenMP; the numbers depend only
+ * on SEED, name and element. */
 int store_start(struct store *store, uint64_t seed, struct error *err);
 
 #endif

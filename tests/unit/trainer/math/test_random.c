@@ -70,7 +70,21 @@ static void normal_numbers_have_mean_0_deviation_1_and_a_normal_tail(void) {
     CU_ASSERT_DOUBLE_EQUAL((double)beyond / COUNT, 0.05, 0.004);
 }
 
+static void a_stream_goes_on_at_any_block(void) {
+    struct random r = random_stream(3, 1, 9), other = r;
+    uint32_t numbers[5 * RANDOM_BLOCK];
+    for (int i = 0; i < 5 * RANDOM_BLOCK; i++)
+        numbers[i] = random_u32(&r);
+    random_seek(&other, 3);
+    for (int i = 3 * RANDOM_BLOCK; i < 5 * RANDOM_BLOCK; i++)
+        CU_ASSERT_EQUAL(random_u32(&other), numbers[i]);
+    (void)random_u32(&r);
+    random_seek(&r, 0);
+    CU_ASSERT_EQUAL(random_u32(&r), numbers[0]);
+}
+
 UNIT_SUITE("kernels.random", UNIT(philox_gives_the_published_numbers),
            UNIT(streams_repeat_and_differ_by_seed_epoch_and_sample),
            UNIT(uniform_numbers_stay_in_range_and_fill_it),
-           UNIT(normal_numbers_have_mean_0_deviation_1_and_a_normal_tail))
+           UNIT(normal_numbers_have_mean_0_deviation_1_and_a_normal_tail),
+           UNIT(a_stream_goes_on_at_any_block))

@@ -71,57 +71,6 @@ static void evaluation_alone_needs_no_gradients(void) {
     net_done(&net);
 }
 
-static double deviation(const float *values, size_t count) {
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += (double)values[i];
-        squares += (double)values[i] * (double)values[i];
-    }
-    return sqrt(squares / (double)count - sum / (double)count * (sum / (double)count));
-}
-
-static void start_values_have_the_published_spread(void) {
-    struct net net;
-    net_init(&net, NULL, net_config("resnet18", 1, 32, true), (struct compile_options){0});
-    net_start(&net);
-    const struct store_slot *conv = store_find(&net.store, "layer3.1.conv2.weight");
-    const struct store_slot *fc = store_find(&net.store, "fc.weight");
-    const struct store_slot *bias = store_find(&net.store, "fc.bias");
-    const struct store_slot *var = store_find(&net.store, "bn1.running_var");
-    const float *w = store_at(&net.store, conv, STORE_PARAMETERS);
-    CU_ASSERT_DOUBLE_EQUAL(deviation(w, conv->count), sqrt(2.0 / (256 * 9)), 0.0002);
-    w = store_at(&net.store, fc, STORE_PARAMETERS);
-    double bound = 1 / sqrt(512.0);
-    CU_ASSERT_DOUBLE_EQUAL(deviation(w, fc->count), bound / sqrt(3.0), 0.01 * bound);
-    for (size_t i = 0; i < fc->count; i++)
-        CU_ASSERT(fabs((double)w[i]) <= bound);
-    w = store_at(&net.store, bias, STORE_PARAMETERS);
-    for (size_t i = 0; i < bias->count; i++)
-        CU_ASSERT(w[i] != 0 && fabs((double)w[i]) <= bound);
-    CU_ASSERT_EQUAL(((const float *)store_at(&net.store, var, STORE_STATE))[5], 1);
-    net_done(&net);
-}
-
-static void start_values_depend_on_seed_and_name_alone(void) {
-    struct net a, b;
-    struct error err = {0};
-    net_init(&a, NULL, net_config("resnet20", 1, 8, true),
-             (struct compile_options){.fusion = FUSION_NONE});
-    net_init(&b, NULL, net_config("resnet32", 3, 16, false),
-             (struct compile_options){.fusion = FUSION_ALL});
-    net_start(&a);
-    net_start(&b);
-    const char *name = "layer2.1.conv1.weight";
-    const struct store_slot *left = store_find(&a.store, name), *right = store_find(&b.store, name);
-    const void *x = store_at(&a.store, left, STORE_PARAMETERS);
-    const void *y = store_at(&b.store, right, STORE_PARAMETERS);
-    CU_ASSERT_EQUAL(memcmp(x, y, left->count * sizeof(float)), 0);
-    CU_ASSERT_EQUAL(store_start(&b.store, 2, &err), 0);
-    CU_ASSERT_NOT_EQUAL(memcmp(x, y, left->count * sizeof(float)), 0);
-    net_done(&a);
-    net_done(&b);
-}
-
 static void zero_gamma_zeroes_the_last_norm_of_each_block_alone(void) {
     struct net net;
     struct resnet_config config = net_config("resnet20", 1, 8, true);
@@ -158,69 +107,6 @@ static void what_is_written_can_be_read(void) {
     CU_ASSERT_EQUAL(store_read(&net.store, slot, STORE_STATE, out, &err), -1);
     ASSERT_CONTAINS(err.text, "bn1.bias");
     net_done(&net);
-}
-
-/* One parameter for each way to start, on the reference. */
-static void a_start_has_its_bound_or_deviation(void) {
-    static const struct {
-        const char *name;
-        enum tensor_init init;
-        struct shape shape;
-        int64_t fan;
-        double bound, deviation; /* 0: not looked at */
-    } rows[] = {
-        {"a", INIT_NORMAL_HUNDREDTH, {2, {100, 60}}, 0, 0, 0.01},
-        {"b", INIT_UNIFORM_FAN_IN, {4, {32, 3, 5, 8}}, 0, 0.09128709, 0},
-        {"c", INIT_UNIFORM_FAN_IN_3, {4, {32, 3, 5, 8}}, 0, 0.15811388, 0},
-        {"d", INIT_UNIFORM_FAN_IN_3, {2, {200, 12}}, 0, 0.5, 0},
-        {"e", INIT_UNIFORM_BIAS, {1, {2000}}, 16, 0.25, 0},
-        {"f", INIT_NORMAL_FAN_OUT, {4, {32, 3, 4, 50}}, 0, 0, 0.07216878},
-    };
-    struct graph graph;
-    struct store store = {0};
-    struct backend *ref = NULL;
-    struct error err = {0};
-    CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
-    graph_init(&graph, DTYPE_F32, false);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        (void)graph_parameter(&graph, rows[i].name, rows[i].shape, rows[i].init, rows[i].fan);
-    CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(store_init(&store, ref, &graph, &err), 0);
-    CU_ASSERT_EQUAL(store_start(&store, 1, &err), 0);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct store_slot *slot = store_find(&store, rows[i].name);
-        const float *w = store_at(&store, slot, STORE_PARAMETERS);
-        double most = 0;
-        for (size_t k = 0; k < slot->count; k++)
-            most = fmax(most, fabs((double)w[k]));
-        if (rows[i].bound > 0)
-            CU_ASSERT(most <= rows[i].bound * (1 + 1e-6) && most > 0.99 * rows[i].bound);
-        if (rows[i].deviation > 0)
-            CU_ASSERT_DOUBLE_EQUAL(deviation(w, slot->count), rows[i].deviation,
-                                   0.05 * rows[i].deviation);
-    }
-    store_done(&store);
-    graph_done(&graph);
-    backend_close(ref);
-}
-
-/* In double they are those of f32, so that both can be compared. */
-static void start_values_are_the_same_in_double(void) {
-    struct net narrow, wide;
-    struct resnet_config config = net_config("resnet20", 1, 8, true);
-    net_init(&narrow, NULL, config, (struct compile_options){0});
-    config.dtype = DTYPE_F64;
-    net_init(&wide, NULL, config, (struct compile_options){0});
-    net_start(&narrow);
-    net_start(&wide);
-    const struct store_slot *a = store_find(&narrow.store, "conv1.weight");
-    const struct store_slot *b = store_find(&wide.store, "conv1.weight");
-    const float *x = store_at(&narrow.store, a, STORE_PARAMETERS);
-    const double *y = store_at(&wide.store, b, STORE_PARAMETERS);
-    for (size_t i = 0; i < a->count; i++)
-        CU_ASSERT_EQUAL((double)x[i], y[i]);
-    net_done(&narrow);
-    net_done(&wide);
 }
 
 /* --- on a device ------------------------------------------------------------------------------ */
@@ -427,15 +313,15 @@ static void a_host_pulls_the_arena_itself(void) {
     net_done(&net);
 }
 
-UNIT_SUITE(
-    "graph.store", UNIT(places_are_aligned_and_in_the_order_of_backward),
-    UNIT(states_have_no_gradient_and_parameters_no_state),
-    UNIT(evaluation_alone_needs_no_gradients),
-    UNIT(what_has_no_gradient_lies_behind_what_is_trained),
-    UNIT(start_values_have_the_published_spread), UNIT(start_values_depend_on_seed_and_name_alone),
-    UNIT(zero_gamma_zeroes_the_last_norm_of_each_block_alone), UNIT(what_is_written_can_be_read),
-    UNIT(a_start_has_its_bound_or_deviation), UNIT(start_values_are_the_same_in_double),
-    UNIT(gradients_lie_where_ranks_sum_them), UNIT(the_narrow_copy_follows_what_is_written),
-    UNIT(a_narrow_copy_that_fails_is_made_again), UNIT(wide_activations_have_no_narrow_copies),
-    UNIT(gradients_of_convolutions_lie_beside_the_others), UNIT(gradients_are_read_as_they_are),
-    UNIT(a_pulled_arena_is_a_copy_until_it_is_pushed), UNIT(a_host_pulls_the_arena_itself))
+UNIT_SUITE("graph.store", UNIT(places_are_aligned_and_in_the_order_of_backward),
+           UNIT(states_have_no_gradient_and_parameters_no_state),
+           UNIT(evaluation_alone_needs_no_gradients),
+           UNIT(what_has_no_gradient_lies_behind_what_is_trained),
+           UNIT(zero_gamma_zeroes_the_last_norm_of_each_block_alone),
+           UNIT(what_is_written_can_be_read), UNIT(gradients_lie_where_ranks_sum_them),
+           UNIT(the_narrow_copy_follows_what_is_written),
+           UNIT(a_narrow_copy_that_fails_is_made_again),
+           UNIT(wide_activations_have_no_narrow_copies),
+           UNIT(gradients_of_convolutions_lie_beside_the_others),
+           UNIT(gradients_are_read_as_they_are), UNIT(a_pulled_arena_is_a_copy_until_it_is_pushed),
+           UNIT(a_host_pulls_the_arena_itself))
