@@ -1,9 +1,10 @@
-/* Names of signals, without the C library: musl has no sigabbrev_np. */
+/* Names and numbers of signals, without the C library: musl has no sigabbrev_np. */
 #ifndef COMMON_SIGNAL_NAME_H
 #define COMMON_SIGNAL_NAME_H
 
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Returns the name without "SIG", such as "TERM"; NULL for a number without one, such as a
  * real-time signal. */
@@ -19,6 +20,17 @@ static inline const char *signal_name(int number) {
     if (number <= 0 || (size_t)number >= sizeof(names) / sizeof(names[0]))
         return NULL;
     return names[number];
+}
+
+/* Returns the number of the signal with this NAME, with or without "SIG"; 0: there is none. */
+static inline int signal_number(const char *name) {
+    static const char prefix[] = "SIG";
+    if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
+        name += sizeof(prefix) - 1;
+    for (int number = 1; number < NSIG; number++)
+        if (signal_name(number) != NULL && strcmp(signal_name(number), name) == 0)
+            return number;
+    return 0;
 }
 
 #endif

@@ -349,6 +349,16 @@ void executor_set_run(struct executor *h, const char *run) {
     event_log_set_run(h->services->event_log, h->run);
 }
 
+static void signal_ranks(struct executor *h, enum message kind, const json_t *order) {
+    json_int_t number = json_integer_value(json_object_get(order, "number"));
+    if (!stop_signals_has(number))
+        return;
+    if (kind == MESSAGE_STOP)
+        rank_set_stop(&h->rank_set, (int)number);
+    else
+        rank_set_warn(&h->rank_set, (int)number, json_is_true(json_object_get(order, "stops")));
+}
+
 /* Carries out an order about the attempt that runs here. */
 static void obey(struct executor *h, enum message kind, const json_t *order) {
     switch (kind) {
@@ -368,7 +378,8 @@ static void obey(struct executor *h, enum message kind, const json_t *order) {
         rank_launch_start(&h->rank_launch, order);
         break;
     case MESSAGE_STOP:
-        rank_set_stop(&h->rank_set);
+    case MESSAGE_WARN:
+        signal_ranks(h, kind, order);
         break;
     case MESSAGE_END:
         rank_set_end(&h->rank_set);

@@ -4,7 +4,7 @@
  *   orders from the master                    words to the master
  *   launch command   start the daemon         daemon code text   it ended, or was refused
  *   ranks first size start shims directly     unstarted text     they were not, or one ended early
- *   stop             SIGTERM to the programs  seated rank
+ *   stop             stop signal to programs  seated rank
  *   end              SIGTERM, as the job has failed
  *   kill             SIGKILL to them          report ...
  *   release rank     let its shim leave       stalled rank seconds, quiet rank, busy rank

@@ -2,6 +2,7 @@
 
 #include "common/argv.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/file/file.h"
 #include "common/run_id.h"
 #include "common/str.h"
@@ -174,6 +175,8 @@ static int read_hosts(const struct settings *s, const struct job_request *r,
     if (find_hosts(s, job_name(&r->hyperparameters, environment), environment, warnings,
                    &ret->cluster, err) != 0)
         return -1;
+    if (s->time_limit > 0)
+        ret->cluster.ends = clock_wall() / CLOCK_SECOND + s->time_limit;
     int chosen = choose_hosts(s, r, ret, &slots);
     if (ports_plan(s->port, cluster_most_slots(&ret->cluster), &ret->ports, err) != 0)
         return -1;

@@ -71,6 +71,7 @@ static reader *const readers[] = {read_variables, read_sagemaker, read_table, re
 static void keep_alone(struct platform_description *d) {
     struct platform_description kept = {.alone_slots = d->count == 1 ? d->hosts[0].slots : 0,
                                         .grace = d->grace,
+                                        .ends = d->ends,
                                         .before = d->before};
     memcpy(kept.job, d->job, sizeof(kept.job));
     platform_description_done(d);

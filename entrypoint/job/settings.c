@@ -2,18 +2,34 @@
 
 #include "common/json/json.h"
 #include "common/run_id.h"
+#include "common/signal_name.h"
 #include "common/str.h"
 #include "common/system/progress.h"
 #include "common/table.h"
 #include "common/text/nearest.h"
 #include "entrypoint/job/cluster/platform_table.h"
+#include "entrypoint/job/service_variables.h"
+#include "entrypoint/job/stop_signals.h"
 
-#include <ctype.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
-enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS, FORM, CODES, PLATFORM, LAUNCHER, EFA };
+enum kind {
+    TEXT,
+    SECRET,
+    NUMBER,
+    SWITCH,
+    LOGS,
+    FORM,
+    CODES,
+    PLATFORM,
+    LAUNCHER,
+    EFA,
+    SIGNAL,
+    WARNING
+};
 
 struct row {
     const char *name;
@@ -58,6 +74,13 @@ static const struct row table[] = {
     {"RINGMASTER_STOP_SECONDS", NUMBER, FIELD(stop_seconds), 1, 86400, 0, NULL,
      "time from a stop request to SIGKILL (default: five sixths of what the platform is known to "
      "give, else 100)"},
+    {"RINGMASTER_STOP_SIGNAL", SIGNAL, FIELD(stop_signal), 0, 0, 0, NULL,
+     "signal that ranks get when the job is stopped: a name or number"},
+    {"RINGMASTER_WARN_SIGNAL", WARNING, FIELD(warning), 0, 0, 0, NULL,
+     "signal that ranks get before the job ends, and how many seconds before: USR1@60"},
+    {"RINGMASTER_TIME_LIMIT", NUMBER, FIELD(time_limit), 1, 315360000, 0, NULL,
+     "seconds from the start of ringmaster after which the platform stops the job, for "
+     "RINGMASTER_WARN_SIGNAL (default: the platform's, where it is known)"},
     {"RINGMASTER_READY_SECONDS", NUMBER, FIELD(ready_seconds), 1, 86400, 600, NULL,
      "time for all hosts to join; for a host that fetches, since its last progress"},
     {"RINGMASTER_DEAD_SECONDS", NUMBER, FIELD(dead_seconds), 5, 60, SETTINGS_DEAD_SECONDS, NULL,
@@ -241,6 +264,10 @@ static int parse_row(const struct row *row, const char *value, struct settings *
         return parse_launcher(value, field(ret, row), err);
     case EFA:
         return parse_efa(value, field(ret, row), err);
+    case SIGNAL:
+        return stop_signals_parse(value, field(ret, row), err);
+    case WARNING:
+        return stop_signals_parse_warning(value, field(ret, row), err);
     case PLATFORM:
         return parse_platform(value, field(ret, row), err);
     default:
@@ -250,7 +277,7 @@ static int parse_row(const struct row *row, const char *value, struct settings *
 }
 
 static void set_defaults(struct settings *ret) {
-    *ret = (struct settings){0};
+    *ret = (struct settings){.stop_signal = SIGTERM};
     for (size_t i = 0; i < ROWS; i++) {
         if (table[i].kind == NUMBER)
             *(int64_t *)field(ret, &table[i]) = table[i].fallback;
@@ -273,44 +300,6 @@ static const struct row *find_row(const char *name, size_t size) {
         if (strlen(table[i].name) == size && memcmp(table[i].name, name, size) == 0)
             return &table[i];
     return NULL;
-}
-
-/* Returns true if NAME contains "_PORT_" and a number, followed by '_' or the end. */
-static bool has_port_number(const char *name, size_t size) {
-    static const char port[] = "_PORT_";
-    for (size_t at = 0; at + sizeof(port) <= size; at++) {
-        size_t end = at + sizeof(port) - 1;
-        if (memcmp(name + at, port, sizeof(port) - 1) != 0 || !isdigit((unsigned char)name[end]))
-            continue;
-        while (end < size && isdigit((unsigned char)name[end]))
-            end++;
-        if (end == size || name[end] == '_')
-            return true;
-    }
-    return false;
-}
-
-static bool is_url(const char *value) {
-    return str_starts_with(value, "tcp://") || str_starts_with(value, "udp://") ||
-           str_starts_with(value, "sctp://");
-}
-
-/* Returns true for variables that Kubernetes sets in every pod next to a service named ringmaster
- * or ringmaster-..., and docker in a container with a link of that name. */
-static bool is_of_a_service(const char *variable, size_t size) {
-    static const char host[] = "_SERVICE_HOST";
-    static const char port[] = "_SERVICE_PORT";
-    const char *service_port = memmem(variable, size, port, sizeof(port) - 1);
-    const char *value = variable + size + 1;
-    if (service_port != NULL) {
-        const char *rest = service_port + sizeof(port) - 1;
-        return *rest == '=' || *rest == '_';
-    }
-    return is_url(value) || has_port_number(variable, size) ||
-           (size >= sizeof(host) &&
-            memcmp(variable + size - sizeof(host) + 1, host, sizeof(host) - 1) == 0) ||
-           (str_starts_with(variable, "RINGMASTER_NAME=/") ||
-            str_starts_with(variable, "RINGMASTER_ENV_"));
 }
 
 /* Variables ignored so far, which are reported in one line. */
@@ -350,8 +339,8 @@ static int parse_variable(const char *variable, struct settings *ret, struct ign
                                    strcmp(row->name, "RINGMASTER_METRICS_PORT") == 0);
     if (str_starts_with(variable, SETTINGS_CHANNEL))
         return 0; /* parsed by download_sources.c */
-    if (ours &&
-        ((row == NULL && is_of_a_service(variable, size)) || (is_port && is_url(equals + 1)))) {
+    if (ours && ((row == NULL && service_variables_has(variable, size)) ||
+                 (is_port && service_variables_is_url(equals + 1)))) {
         if (ignored->count++ == 0)
             ignored->first = variable;
         return 0;
@@ -420,6 +409,8 @@ static int page_value(const struct row *row, struct buf *ret, struct error *err)
                                         [CODES] = "codes",
                                         [LAUNCHER] = "`auto`, `mpirun` or `direct`",
                                         [EFA] = "`auto` or `toolkit`",
+                                        [SIGNAL] = "signal",
+                                        [WARNING] = "signal@seconds",
                                         [PLATFORM] = "name"};
     if (row->kind == NUMBER && row->fallback >= row->min)
         return buf_printf(ret, err, "%" PRId64 " to %" PRId64 " | %" PRId64, row->min, row->max,
@@ -430,6 +421,7 @@ static int page_value(const struct row *row, struct buf *ret, struct error *err)
                            : row->kind == LOGS ? "`host`"
                            : row->kind == FORM ? "`text`"
                            : row->kind == LAUNCHER || row->kind == EFA ? "`auto`"
+                           : row->kind == SIGNAL                       ? "`TERM`"
                                                                        : row->text_fallback;
     return buf_printf(ret, err, "%s | %s", forms[row->kind], fallback != NULL ? fallback : "");
 }
@@ -475,6 +467,10 @@ static json_t *value_json(const struct settings *s, const struct row *row) {
         return json_string(launchers[s->launcher]);
     case EFA:
         return json_string(s->efa == SETTINGS_EFA_TOOLKIT ? "toolkit" : "auto");
+    case SIGNAL:
+        return s->stop_signal > 0 ? json_string(signal_name(s->stop_signal)) : json_null();
+    case WARNING:
+        return stop_signals_warning_json(&s->warning);
     case LOGS:
         return json_string(s->logs == SETTINGS_LOGS_MASTER ? "master" : "host");
     default:

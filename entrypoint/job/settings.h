@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/log/log.h"
 #include "common/warnings.h"
+#include "entrypoint/job/stop_signals.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -51,6 +52,9 @@ struct settings {
     int64_t ranks_per_host; /* 0: not set */
     int64_t port;
     int64_t stop_seconds; /* 0: not set, see settings_stop_seconds */
+    int64_t time_limit;   /* s after which the platform stops the job; 0: not set */
+    int stop_signal;
+    struct stop_warning warning;
     int64_t ready_seconds;
     int64_t dead_seconds; /* after this silence a host is lost; see settings_dead() */
     int64_t

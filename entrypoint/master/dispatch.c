@@ -187,6 +187,7 @@ static int try(struct master *m, enum phase_action action, struct error *err) {
     case DO_PRINT_CHECK:
         return print_check(m, err);
     case DO_LAUNCH:
+        stop_await_end(m);
         return launch_begin(m, err);
     case DO_NEXT_ATTEMPT:
         return relaunch_next(m, err);

@@ -7,9 +7,12 @@
 
 void stop_init(struct master *m);
 void stop_close(struct master *m);
+/* Warns the ranks of the attempt that begins before the platform ends the job, if it tells when. */
+void stop_await_end(struct master *m);
 void stop_note(struct master *m, size_t host);
 /* Forwards the stop to the ranks, now or once all have started. */
 void stop_begin(struct master *m);
+/* Sends the stop signal, after a warning where there is one. */
 void stop_send(struct master *m);
 /* Ends the budget after a second request. */
 void stop_end_budget(struct master *m);

@@ -154,12 +154,18 @@ void verdict_describe_signal(int number, enum rank_memory memory, char *text, si
     verdict_describe_end(&end, text, size);
 }
 
+/* Returns true if the rank died of the signal that asked it to end, or that warned it of that. */
+static bool died_of_ours(const struct verdict_facts *f, const struct rank_report *r) {
+    return r->end == RANK_SIGNALLED &&
+           (r->value == SIGTERM || r->value == f->stop_signal || r->value == f->warned);
+}
+
 /* Finds a rank that was asked to end and failed instead. */
 static const struct rank_report *worst_stopped(const struct verdict_facts *f) {
     for (size_t i = 0; i < f->report_count; i++) {
         const struct rank_report *r = &f->reports[i];
         bool asked = (r->end == RANK_EXITED && (r->value == 0 || r->value == EXIT_CODE_STOPPED)) ||
-                     (r->end == RANK_SIGNALLED && r->value == SIGTERM);
+                     died_of_ours(f, r);
         if (!asked)
             return r;
     }
@@ -263,17 +269,18 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
                          struct verdict *ret) {
     char end[VERDICT_END_SIZE];
     verdict_describe_end(r, end, sizeof(end));
+    bool by_warning = r->end == RANK_SIGNALLED && r->value == f->warned;
     int code = r->end == RANK_EXITED      ? r->value
                : r->end == RANK_SIGNALLED ? 128 + r->value
                                           : CODE_VANISHED;
     code = verdict_program_code(code);
-    fill(ret, code, (int)r->host, (int)r->rank, "%s rank %u: %s", host_name(f, r->host), r->rank,
-         end);
+    fill(ret, code, (int)r->host, (int)r->rank, "%s rank %u: %s%s", host_name(f, r->host), r->rank,
+         end, by_warning ? ", which warned it of the end and which it does not handle" : "");
     if (r->end != RANK_EXITED || is_launchers(code))
         snprintf(ret->class_name, sizeof(ret->class_name), "%s",
                  r->end != RANK_EXITED ? "signal" : "program");
-    ret->transient =
-        r->end == RANK_VANISHED || (r->end == RANK_SIGNALLED && !asks_to_end(r->value));
+    ret->transient = r->end == RANK_VANISHED ||
+                     (r->end == RANK_SIGNALLED && !by_warning && !asks_to_end(r->value));
     (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", r->evidence);
     add_complaint(ret, f->mpirun_complaint);
     add_stuck(ret, f->stuck);

@@ -57,6 +57,8 @@ struct verdict_facts {
     size_t loss_count;
     int64_t stop_asked;
     unsigned stop_host; /* where the stop came from */
+    int stop_signal;    /* that ranks were sent then; 0: none */
+    int warned;         /* the signal that warned ranks of the end; 0: none */
     int64_t killed;     /* when the time of the stop was over */
     int64_t stalled;    /* when a stall was reported */
     unsigned stalled_rank;
@@ -92,7 +94,7 @@ struct verdict_facts {
  * Transient are a lost host, a stall, a rank that crashed, was killed or vanished, and the end of
  * mpirun or a daemon, or one caused by it, though no rank had failed: signals and networks do that,
  * not programs. Not transient are an exit code, which the program would return again, and a signal
- * that asks a program to end (SIGTERM, SIGINT, SIGHUP, SIGQUIT). */
+ * that asks a program to end (SIGTERM, SIGINT, SIGHUP, SIGQUIT) or that warned it of the end. */
 void verdict_judge(const struct verdict_facts *facts, struct verdict *ret);
 
 /* Describes how a rank ended, as text after "algo-1 rank 0: ". */

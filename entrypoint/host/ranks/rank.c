@@ -13,6 +13,7 @@
 #include "entrypoint/host/ranks/tf_environment.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/job/machine/nic_environment.h"
+#include "entrypoint/job/stop_signals.h"
 #include "entrypoint/job/user_program.h"
 #include "entrypoint/mpi/shm_transport.h"
 #include "entrypoint/os/process_tree.h"
@@ -212,12 +213,37 @@ static void tear_down(struct shim *s) {
         loop_end(&s->loop);
 }
 
-static void stop(struct shim *s) {
+static void be_stopped(struct shim *s) {
     loop_cancel(&s->loop, &s->leave);
     if (s->running && s->cause == RANK_CAUSE_NONE)
         s->cause = RANK_CAUSE_STOP;
-    signal_program(s, SIGTERM);
-    (void)process_tree_signal_outside(SIGTERM, s->program.pid);
+}
+
+/* Sends the program a signal of the user's choice. */
+static void deliver(const struct shim *s, int number) {
+    if (!stop_signals_reach_children(number)) {
+        if (s->running)
+            (void)kill(s->program.pid, number);
+        return;
+    }
+    signal_program(s, number);
+    (void)process_tree_signal_outside(number, s->program.pid);
+}
+
+static int number_of(const json_t *message) {
+    json_int_t number = json_integer_value(json_object_get(message, "number"));
+    return stop_signals_has(number) ? (int)number : SIGTERM;
+}
+
+static void stop(struct shim *s, const json_t *message) {
+    be_stopped(s);
+    deliver(s, number_of(message));
+}
+
+static void warn(struct shim *s, const json_t *message) {
+    if (json_is_true(json_object_get(message, "stops")))
+        be_stopped(s);
+    deliver(s, number_of(message));
 }
 
 static void hear(void *context, const json_t *message) {
@@ -229,7 +255,10 @@ static void hear(void *context, const json_t *message) {
             start(s, message);
         break;
     case MESSAGE_STOP:
-        stop(s);
+        stop(s, message);
+        break;
+    case MESSAGE_WARN:
+        warn(s, message);
         break;
     case MESSAGE_END:
         if (!s->ended)

@@ -38,6 +38,12 @@ static void order(struct rank_slot *s, enum message kind) {
         link_send(s->link, message_new(kind));
 }
 
+static void order_signal(struct rank_slot *s, enum message kind, int number, bool stops) {
+    if (s->link != NULL)
+        link_send(s->link, message_with(kind, json_pack("{s:i, s:b}", "number", number, "stops",
+                                                        (int)stops)));
+}
+
 int rank_set_measure(const struct rank_set *c, struct buf *ret, struct error *err) {
     bool first = true;
     for (const struct rank_slot *s = c->seats; s != NULL; s = s->next) {
@@ -290,6 +296,7 @@ int rank_set_begin(struct rank_set *c, struct error *err) {
     c->started = false;
     c->warned = false;
     c->stopping = false;
+    c->stop_signal = c->warning = 0;
     c->killed = false;
     c->oom_kills = oom_kills("");
     kmsg_forget(&c->kernel);
@@ -379,8 +386,10 @@ static void start_all(struct rank_set *c) {
         start(s);
         cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
         rank_sinks_send(&c->sinks, MESSAGE_RANK_STARTED, members);
-        if (c->stopping)
-            order(s, MESSAGE_STOP);
+        if (c->warning != 0)
+            order_signal(s, MESSAGE_WARN, c->warning, c->stopping);
+        if (c->stop_signal != 0)
+            order_signal(s, MESSAGE_STOP, c->stop_signal, true);
         if (c->killed)
             order(s, MESSAGE_KILL);
     }
@@ -453,10 +462,18 @@ unsigned rank_set_signal(struct rank_set *c, int number) {
     return count;
 }
 
-void rank_set_stop(struct rank_set *c) {
+void rank_set_stop(struct rank_set *c, int number) {
     c->stopping = true;
+    c->stop_signal = number;
     for (struct rank_slot *s = c->seats; c->started && s != NULL; s = s->next)
-        order(s, MESSAGE_STOP);
+        order_signal(s, MESSAGE_STOP, number, true);
+}
+
+void rank_set_warn(struct rank_set *c, int number, bool stops) {
+    c->stopping |= stops;
+    c->warning = number;
+    for (struct rank_slot *s = c->seats; c->started && s != NULL; s = s->next)
+        order_signal(s, MESSAGE_WARN, number, stops);
 }
 
 void rank_set_end(struct rank_set *c) {

@@ -57,6 +57,8 @@ struct rank_set {
     bool started; /* all ranks have registered: no more are admitted */
     bool warned;  /* a refused registration was logged */
     bool stopping;
+    int stop_signal; /* that the ranks are to get; 0: none */
+    int warning;     /* likewise, the signal that warns of the end */
     bool killed;
 };
 
@@ -79,8 +81,10 @@ bool rank_set_has(const struct rank_set *c, unsigned rank);
 
 /* Sends a user signal (os/user_signals.h) to the programs that run here. Returns how many. */
 unsigned rank_set_signal(struct rank_set *c, int number);
-/* Sends SIGTERM to all programs, also to those still to start. */
-void rank_set_stop(struct rank_set *c);
+/* Sends the stop signal to all programs, also to those still to start. */
+void rank_set_stop(struct rank_set *c, int number);
+/* Likewise the signal that warns of the end; STOPS: the job is being stopped. */
+void rank_set_warn(struct rank_set *c, int number, bool stops);
 /* Sends SIGTERM because another rank has failed: their exit codes do not count then. */
 void rank_set_end(struct rank_set *c);
 /* Sends SIGKILL to all programs. */

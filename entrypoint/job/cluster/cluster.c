@@ -98,6 +98,7 @@ static int make(const struct platform_description *d, const char *job, struct cl
     ret->counted = d->counted;
     ret->master_at = d->master_at;
     ret->grace = d->grace;
+    ret->ends = d->ends;
     ret->before = d->before;
     ret->ends_with = d->ends_with;
     memcpy(ret->interface, d->interface, sizeof(ret->interface));

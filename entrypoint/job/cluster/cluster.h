@@ -36,9 +36,10 @@ struct cluster {
     bool master_named; /* the platform names the master; else it is the first in natural order */
     bool counted;      /* host names are made up here and cannot be resolved */
     struct host_name master_at; /* if counted: where a worker finds the master */
-    unsigned grace;          /* seconds from the platform's SIGTERM to its SIGKILL; 0: not told */
-    unsigned before;         /* attempts at the job that the platform made before this one */
-    const char *ends_with;   /* the platform that ends a job with its first host; NULL: none */
+    int64_t ends;          /* when the platform ends the job, in seconds since 1970; 0: not told */
+    unsigned grace;        /* seconds from the platform's SIGTERM to its SIGKILL; 0: not told */
+    unsigned before;       /* attempts at the job that the platform made before this one */
+    const char *ends_with; /* the platform that ends a job with its first host; NULL: none */
     json_t *resource_config; /* owned; the file as read, for SM_*; else NULL */
 };
 

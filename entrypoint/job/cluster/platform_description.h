@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     CLUSTER_HOSTS_MAX = 1024,
@@ -47,7 +48,8 @@ struct platform_description {
     char group[CLUSTER_TYPE_SIZE];
     unsigned grace; /* seconds from the platform's SIGTERM to its SIGKILL; 0: not told */
     unsigned
-        before; /* earlier attempts at the job, as the platform counts them; 0 if it does not */
+        before;   /* earlier attempts at the job, as the platform counts them; 0 if it does not */
+    int64_t ends; /* when the platform ends the job, in seconds since 1970; 0: not told */
     const char *ends_with;   /* its name, if it ends a job with the master's host; else NULL */
     json_t *resource_config; /* owned; the file as read, for SM_*; else NULL */
 };

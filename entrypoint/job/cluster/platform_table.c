@@ -27,6 +27,7 @@ static const struct row {
     const char *slots;   /* variable: slots of a host; NULL, or not set: unknown */
     const char *job;     /* variable: the job's name; NULL: none */
     const char *attempt; /* variable: number of attempts at the job; NULL: none */
+    const char *end;     /* variable: when the job ends, in seconds since 1970; NULL: none */
     const char
         *processes; /* variable: number of processes started, one of which each host must have */
     const char *tasks[TASKS_MAX]; /* SPEC: names of its tasks */
@@ -47,6 +48,7 @@ static const struct row {
      .slots = "SLURM_GPUS_ON_NODE",
      .job = "SLURM_JOB_ID",
      .grace = 30, /* KillWait */
+     .end = "SLURM_JOB_END_TIME",
      .attempt = "SLURM_RESTART_COUNT",
      .processes = "SLURM_STEP_NUM_TASKS"},
     {.name = "vertex",
@@ -390,6 +392,16 @@ static int read_attempt(const struct row *row, char *const *environment,
     return 0;
 }
 
+/* A job without a limit has a time that is far away. */
+static int read_end(const struct row *row, char *const *environment, struct platform_description *d,
+                    struct error *err) {
+    const char *text = row->end != NULL ? env_get(environment, row->end) : NULL;
+    if (text == NULL || text[0] == '\0')
+        return 0;
+    return str_parse_int(text, 0, UINT32_MAX, &d->ends, err) == 0 ? 0
+                                                                  : error_wrap(err, "%s", row->end);
+}
+
 static int read_row(const struct row *row, char *const *environment, const struct local_names *own,
                     struct platform_description *ret, struct error *err) {
     bool instead = row->instead != NULL && !is_set(environment, row->master) &&
@@ -411,7 +423,7 @@ static int read_row(const struct row *row, char *const *environment, const struc
     else
         read = read_listed(row, environment, own, ret, err);
     if (read < 0 || read_slots(row, environment, ret, err) != 0 ||
-        read_attempt(row, environment, ret, err) != 0)
+        read_attempt(row, environment, ret, err) != 0 || read_end(row, environment, ret, err) != 0)
         return -1;
     const char *job = row->job != NULL ? env_get(environment, row->job) : NULL;
     if (job != NULL)

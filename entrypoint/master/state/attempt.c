@@ -268,6 +268,16 @@ bool attempt_send_stop(struct attempt *a) {
     return first;
 }
 
+void attempt_stop_signal(struct attempt *a, int number) {
+    a->stop_signal = number;
+}
+
+bool attempt_warn(struct attempt *a, int number) {
+    bool first = a->warned == 0;
+    a->warned = number;
+    return first;
+}
+
 void attempt_kill(struct attempt *a, int64_t now) {
     a->killed = now;
 }
@@ -321,6 +331,8 @@ void attempt_facts(const struct attempt *a, const struct cluster *cluster, const
                                   .loss_count = a->loss_count,
                                   .stop_asked = a->stop_asked,
                                   .stop_host = a->stop_host,
+                                  .stop_signal = a->stop_signal,
+                                  .warned = a->warned,
                                   .killed = a->killed,
                                   .stalled = a->stalled,
                                   .stalled_rank = a->stalled_rank,

@@ -59,6 +59,8 @@ struct attempt {
     int64_t stop_asked;
     unsigned stop_host;
     bool stop_sent;
+    int stop_signal;   /* that ranks were sent; 0: none */
+    int warned;        /* likewise, the signal that warns of the end */
     int64_t stop_late; /* the first stop that came during the analysis of a failure */
     int64_t killed;    /* when the budget of the stop was over */
 };
@@ -150,6 +152,10 @@ void attempt_stop_late(struct attempt *a, size_t host, int64_t now);
 int64_t attempt_stop_began(const struct attempt *a);
 /* Returns false if the stop has been sent already. */
 bool attempt_send_stop(struct attempt *a);
+/* Records the signal that ranks are sent: the stop's, or the one that warns of the end. The latter
+ * returns false if they have been warned already. */
+void attempt_stop_signal(struct attempt *a, int number);
+bool attempt_warn(struct attempt *a, int number);
 void attempt_kill(struct attempt *a, int64_t now);
 
 /* Returns true if shims that have reported must stay until all have. During a stop the other ranks

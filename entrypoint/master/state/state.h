@@ -231,6 +231,8 @@ struct master {
     struct {
         struct timer budget; /* then SIGKILL */
         struct timer hold;   /* of a stop that waits for ranks to start */
+        struct timer end;    /* then ranks are warned of the platform's end of the job */
+        struct timer warned; /* then ranks that a stop has warned get the stop signal */
     } stop;
     struct {
         int64_t wait; /* before the next launch, ns */

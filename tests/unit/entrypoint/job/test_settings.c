@@ -6,6 +6,7 @@
 #include "tests/support/unit.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ static void nothing_set_gives_the_defaults(void) {
     CU_ASSERT_EQUAL(s.idle_seconds, 0);
     CU_ASSERT_FALSE(s.stall_learned);
     CU_ASSERT_EQUAL(s.stop_seconds, 0);
+    CU_ASSERT(s.stop_signal == SIGTERM && s.warning.number == 0);
     CU_ASSERT_PTR_NULL(s.platform);
     CU_ASSERT_STRING_EQUAL(s.base_dir, "/opt/ml");
     CU_ASSERT_EQUAL(s.logs, SETTINGS_LOGS_HOST);
@@ -53,10 +55,13 @@ static void values_are_read(void) {
          five[] = "SAGEMAKER_BASE_DIR=/x", six[] = "RINGMASTER_SOCKET=/run/s", seven[] = "odd",
          eight[] = "RINGMASTER_ATTEMPT=1", nine[] = "RINGMASTER_RUN_ID=0123",
          ten[] = "RINGMASTER_PLATFORM=none", eleven[] = "RINGMASTER_PROGRESS=/proc/9/fd/4",
-         twelve[] = "RINGMASTER_EFA=toolkit";
-    char *environment[] = {one,   two,  three, four,   five,   six, seven,
-                           eight, nine, ten,   eleven, twelve, NULL};
+         twelve[] = "RINGMASTER_EFA=toolkit", thirteen[] = "RINGMASTER_STOP_SIGNAL=SIGINT",
+         fourteen[] = "RINGMASTER_WARN_SIGNAL=USR1@90", fifteen[] = "RINGMASTER_TIME_LIMIT=3600";
+    char *environment[] = {one,  two, three,  four,   five,     six,      seven,   eight,
+                           nine, ten, eleven, twelve, thirteen, fourteen, fifteen, NULL};
     CU_ASSERT_EQUAL(settings_parse(environment, &s, NULL, NULL), 0);
+    CU_ASSERT(s.stop_signal == SIGINT && s.time_limit == 3600);
+    CU_ASSERT(s.warning.number == SIGUSR1 && s.warning.seconds == 90);
     CU_ASSERT_STRING_EQUAL(s.hosts, "a,b");
     CU_ASSERT_EQUAL(s.port, 9000);
     CU_ASSERT(s.require_key);
@@ -68,11 +73,12 @@ static void values_are_read(void) {
 
 static void wrong_values_and_unknown_names_are_errors_that_name_the_variable(void) {
     static char bad[][40] = {
-        "RINGMASTER_PORT=80",          "RINGMASTER_PORT=70000",  "RINGMASTER_PORT=x",
-        "RINGMASTER_REQUIRE_KEY=yes",  "RINGMASTER_LOGS=both",   "RINGMASTER_STOP_SECONDS=0",
-        "RINGMASTER_READY_SECONDS=-1", "RINGMASTER_HOST_LIST=a", "RINGMASTER_PLATFORM=Slurm",
-        "RINGMASTER_PORTS=7070",       "RINGMASTER_PORT_X=1",    "RINGMASTER_NAME=x",
-        "RINGMASTER_EFA=Toolkit"};
+        "RINGMASTER_PORT=80",          "RINGMASTER_PORT=70000",       "RINGMASTER_PORT=x",
+        "RINGMASTER_REQUIRE_KEY=yes",  "RINGMASTER_LOGS=both",        "RINGMASTER_STOP_SECONDS=0",
+        "RINGMASTER_READY_SECONDS=-1", "RINGMASTER_HOST_LIST=a",      "RINGMASTER_PLATFORM=Slurm",
+        "RINGMASTER_PORTS=7070",       "RINGMASTER_PORT_X=1",         "RINGMASTER_NAME=x",
+        "RINGMASTER_EFA=Toolkit",      "RINGMASTER_STOP_SIGNAL=KILL", "RINGMASTER_WARN_SIGNAL=@60",
+        "RINGMASTER_TIME_LIMIT=0"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct settings s;
         struct error err = {0};

@@ -260,14 +260,19 @@ static void the_two_signals_for_programs_are_passed_on(void) {
     done();
 }
 
-static void order_signal(int number) {
+static void order_number(const char *type, int number, bool stops) {
     struct error err;
     cleanup_buf struct buf bytes;
     buf_init(&bytes, 65536);
-    cleanup_json json_t *message = frame_new("signal");
+    cleanup_json json_t *message = frame_new(type);
     (void)json_object_set_new(message, "number", json_integer(number));
+    (void)json_object_set_new(message, "stops", json_boolean(stops));
     CU_ASSERT_EQUAL(frame_put(&bytes, message, &err), 0);
     CU_ASSERT_EQUAL(file_write_all(shim.socket, bytes.data, bytes.size, &err), 0);
+}
+
+static void order_signal(int number) {
+    order_number("signal", number, false);
 }
 
 /* The program's child has no handler, and lives on. Signals that are none of the user's are not
@@ -322,6 +327,31 @@ static void a_stop_reaches_the_programs_children(void) {
     order("kill");
     expect_report("signalled", SIGKILL, "stop");
     done();
+}
+
+/* A child without a handler would die of it. */
+static void a_stop_by_another_signal_reaches_the_program_alone(void) {
+    begin(
+        "sleep 60 & child=$!; trap 'kill -0 $child && echo child lives; kill $child; exit 3' USR2;"
+        "echo ready; while :; do wait; done");
+    CU_ASSERT(prints("ready"));
+    order_number("stop", SIGUSR2, true);
+    CU_ASSERT(prints("child lives"));
+    expect_report("exited", 3, "stop");
+    done();
+}
+
+/* A warning of the platform's end is no request to end; that of a stop is one. */
+static void a_warning_is_part_of_a_stop_or_none(void) {
+    for (int stops = 0; stops < 2; stops++) {
+        begin("trap 'echo warned' USR1; trap 'exit 5' USR2; echo ready; while :; do :; done");
+        CU_ASSERT(prints("ready"));
+        order_number("warn", SIGUSR1, stops != 0);
+        CU_ASSERT(prints("warned"));
+        order_signal(SIGUSR2);
+        expect_report("exited", 5, stops != 0 ? "stop" : "none");
+        done();
+    }
 }
 
 /* Others may still be at work on a checkpoint. */
@@ -403,6 +433,8 @@ UNIT_SUITE("host.rank_shim", UNIT(an_end_is_told_before_mpiruns_signal_is_obeyed
            UNIT(the_two_signals_for_programs_are_passed_on),
            UNIT(a_users_signal_reaches_the_program_alone), UNIT(what_mpirun_ends_is_torn_down),
            UNIT(what_the_supervisor_ends_is_torn_down), UNIT(a_kill_is_one),
-           UNIT(a_stop_reaches_the_programs_children), UNIT(after_a_stop_it_waits_to_be_let_go),
+           UNIT(a_stop_reaches_the_programs_children),
+           UNIT(a_stop_by_another_signal_reaches_the_program_alone),
+           UNIT(a_warning_is_part_of_a_stop_or_none), UNIT(after_a_stop_it_waits_to_be_let_go),
            UNIT(without_its_supervisor_it_ends_the_programs_whole_group),
            UNIT(the_program_does_not_outlive_it))

@@ -123,7 +123,8 @@ static const char *stops(const char *only, const char *const *variables) {
     for (size_t i = 0; i < PLATFORM_VARIABLES_MAX && variables[i] != NULL; i++)
         environment[i] = (char *)(uintptr_t)variables[i];
     if (platform_table_read(environment, only, &platform_own, &d, &err) >= 0)
-        (void)snprintf(text, sizeof(text), "%u s, %u before", d.grace, d.before);
+        (void)snprintf(text, sizeof(text), "%u s, %u before%s", d.grace, d.before,
+                       d.ends == 1764200000 ? ", ends" : "");
     else
         (void)snprintf(text, sizeof(text), "%s", err.text);
     platform_description_done(&d);
@@ -144,6 +145,12 @@ static void stops_and_attempts_are_the_platform_s(void) {
         {NULL,
          {"SLURM_STEP_NODELIST=n[1-2]", "SLURM_NODEID=0", "SLURM_RESTART_COUNT=-1"},
          "SLURM_RESTART_COUNT: "},
+        {NULL,
+         {"SLURM_STEP_NODELIST=n[1-2]", "SLURM_NODEID=0", "SLURM_JOB_END_TIME=1764200000"},
+         "30 s, 0 before, ends"},
+        {NULL,
+         {"SLURM_STEP_NODELIST=n[1-2]", "SLURM_NODEID=0", "SLURM_JOB_END_TIME=UNLIMITED"},
+         "SLURM_JOB_END_TIME: "},
         {NULL,
          {"AWS_BATCH_JOB_NUM_NODES=2", "AWS_BATCH_JOB_NODE_INDEX=0",
           "AWS_BATCH_JOB_MAIN_NODE_INDEX=0", "AWS_BATCH_JOB_ATTEMPT=1"},
