@@ -9,27 +9,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Destination of the bytes: the file and the checksum. */
-struct sink {
-    int fd; /* -1: checksum only */
-    uint32_t crc;
-};
-
-static int sink_take(struct sink *sink, const void *bytes, size_t size, struct error *err) {
-    if (sink->fd >= 0)
-        return file_write_all(sink->fd, bytes, size, err);
-    sink->crc = crc32c(sink->crc, bytes, size);
-    return 0;
-}
-
-/* Writes the array's bytes in the file's order; an OHWI array is transposed in SCRATCH. */
-static int stream_array(const struct array *array, float *scratch, struct sink *sink,
+/* Writes the array's bytes to FD in the file's order, and their checksum to RET_CRC; an OHWI array
+ * is transposed in SCRATCH. */
+static int stream_array(const struct array *array, float *scratch, int fd, uint32_t *ret_crc,
                         struct error *err) {
+    const size_t bytes = (size_t)array_bytes(array);
+    const void *from = array->ohwi ? scratch : array->data;
     if (array->ohwi)
         array_ohwi_to_oihw(array->data, scratch, array->shape[0], array_inputs(array),
                            array_plane(array), 1);
-    return sink_take(sink, array->ohwi ? scratch : array->data, (size_t)array_bytes(array), err);
+    *ret_crc = crc32c(0, from, bytes);
+    return file_write_all(fd, from, bytes, err);
 }
 
 /* Names are copied into JSON unescaped and become file names of other tools: plain characters
@@ -63,24 +55,21 @@ static json_t *entry_json(const struct array *array, int64_t begin) {
                      "data_offsets", (json_int_t)begin, end);
 }
 
-static int add_checksum(json_t *metadata, const struct array *array, float *scratch,
+static int set_checksum(json_t *metadata, const struct array *array, uint32_t crc,
                         struct error *err) {
-    struct sink sink = {.fd = -1};
     char key[ARRAY_NAME_MAX + 16];
     char digits[SAFETENSORS_DIGITS + 1];
-    if (stream_array(array, scratch, &sink, err) != 0)
-        return -1;
     snprintf(key, sizeof(key), SAFETENSORS_CRC ":%s", array->name);
-    snprintf(digits, sizeof(digits), "%08x", (unsigned)sink.crc);
+    snprintf(digits, sizeof(digits), "%08x", (unsigned)crc);
     if (json_object_set_new(metadata, key, json_string(digits)) != 0)
         return error_no_memory(err, "checkpoint header");
     return 0;
 }
 
-/* Builds the header as JSON, with zeros as its own checksum. */
+/* Builds the header as JSON, with zeros in place of all checksums. */
 static int header_json(const struct array *arrays, size_t count,
-                       const struct safetensors_note *notes, size_t note_count, float *scratch,
-                       json_t **ret_root, struct error *err) {
+                       const struct safetensors_note *notes, size_t note_count, json_t **ret_root,
+                       struct error *err) {
     cleanup_json json_t *root = json_object();
     json_t *metadata = json_object(); /* root takes ownership */
     if (json_object_set_new(root, SAFETENSORS_METADATA, metadata) != 0 ||
@@ -98,7 +87,7 @@ static int header_json(const struct array *arrays, size_t count,
         if (json_object_get(root, array->name) != NULL)
             return error_set(err, EXIT_CODE_INTERNAL, "%s: two tensors with this name",
                              array->name);
-        if (add_checksum(metadata, array, scratch, err) != 0)
+        if (set_checksum(metadata, array, 0, err) != 0)
             return -1;
         if (json_object_set_new(root, array->name, entry_json(array, begin)) != 0)
             return error_no_memory(err, "checkpoint header");
@@ -132,15 +121,36 @@ static int header_bytes(const json_t *root, struct buf *out, struct error *err) 
     return 0;
 }
 
-static int write_all(int fd, const struct buf *header, const struct array *arrays, size_t count,
-                     float *scratch, struct error *err) {
-    struct sink sink = {.fd = fd};
-    if (file_write_all(fd, header->data, header->size, err) != 0)
+/* Replaces the header at the beginning of the file by the one with the arrays' checksums, which is
+ * as long. */
+static int write_header_again(int fd, const struct buf *header, struct error *err) {
+    if (lseek(fd, 0, SEEK_SET) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "the header's place");
+    return file_write_all(fd, header->data, header->size, err);
+}
+
+/* Writes a file in one pass over the arrays: their checksums are known when all are written. */
+static int write_all(int fd, json_t *root, const struct array *arrays, size_t count, float *scratch,
+                     struct error *err) {
+    cleanup_buf struct buf header;
+    json_t *metadata = json_object_get(root, SAFETENSORS_METADATA);
+    buf_init(&header, SAFETENSORS_HEADER_MAX + SAFETENSORS_HEAD);
+    if (header_bytes(root, &header, err) != 0 ||
+        file_write_all(fd, header.data, header.size, err) != 0)
         return -1;
-    for (size_t i = 0; i < count; i++)
-        if (stream_array(&arrays[i], scratch, &sink, err) != 0)
+    const size_t size = header.size;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t crc = 0;
+        if (stream_array(&arrays[i], scratch, fd, &crc, err) != 0 ||
+            set_checksum(metadata, &arrays[i], crc, err) != 0)
             return -1;
-    return 0;
+    }
+    buf_consume(&header, header.size);
+    if (header_bytes(root, &header, err) != 0)
+        return -1;
+    return header.size == size ? write_header_again(fd, &header, err)
+                               : error_set(err, EXIT_CODE_INTERNAL,
+                                           "a header of %zu bytes, not %zu", header.size, size);
 }
 
 /* Allocates memory for the largest array that is transposed. */
@@ -156,21 +166,18 @@ int safetensors_write(const char *path, const struct array *arrays, size_t count
                       const struct safetensors_note *notes, size_t note_count, struct error *err) {
     cleanup_free float *scratch = transpose_scratch(arrays, count);
     cleanup_json json_t *root = NULL;
-    cleanup_buf struct buf header;
-    buf_init(&header, SAFETENSORS_HEADER_MAX + SAFETENSORS_HEAD);
     if (scratch == NULL)
         return error_no_memory(err, "checkpoint");
     if (count > SAFETENSORS_TENSORS_MAX)
         return error_set(err, EXIT_CODE_INTERNAL, "%s: %zu tensors; at most %d are allowed", path,
                          count, SAFETENSORS_TENSORS_MAX);
-    if (header_json(arrays, count, notes, note_count, scratch, &root, err) != 0 ||
-        header_bytes(root, &header, err) != 0)
+    if (header_json(arrays, count, notes, note_count, &root, err) != 0)
         return error_wrap(err, "%s", path);
     char temp[4096];
     int fd = file_publish_open(path, temp, 0644, err);
     if (fd < 0)
         return -1;
-    if (write_all(fd, &header, arrays, count, scratch, err) != 0) {
+    if (write_all(fd, root, arrays, count, scratch, err) != 0) {
         file_publish_abort(fd, temp);
         return error_wrap(err, "%s", path);
     }
