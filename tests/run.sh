@@ -54,7 +54,7 @@ mv "build-$preset.log" "$build/configure.log"
 chosen=.
 built=all
 if [ "$preset" = tsan ]; then
-    rooms='unit_(os|wire|job|outcome|mpi|host|master|entrypoint|data|comm)'
+    rooms='unit_(os|wire|job|outcome|mpi|host|master|entrypoint|data|comm|checkpoint)'
     chosen="^${rooms}_"
     built=$(targets "$build" "$rooms(_.*)?|ringmaster")
     # libgomp is not built with the sanitizer: its barriers look like races. The limit also holds

@@ -74,7 +74,7 @@ room(trainer/data/shapes USES common/* trainer/math trainer/data/codec trainer/e
 room(trainer/optim USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
 # Loops over whole arenas: -O2 of GCC 12 leaves them scalar.
 target_compile_options(trainer_optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
-room(trainer/checkpoint USES common/*)
+room(trainer/checkpoint USES common/* LINKS OpenMP::OpenMP_C Threads::Threads)
 room(trainer/telemetry USES common/* LINKS m)
 
 # The trainer's program, from the ground up.

@@ -31,7 +31,7 @@ struct progress_state {
     uint64_t work_ns;  /* time of all steps without waits for other ranks; 0: not reported */
     uint64_t data_ns;  /* part of it spent waiting for data */
     uint64_t total;    /* steps in all; 0: not told */
-    uint64_t saved_ns; /* clock_boot() when the last checkpoint was complete; 0: none was */
+    uint64_t saved_ns; /* clock_boot() at the step of the last complete checkpoint; 0: none */
     uint64_t pause_ns; /* time that steps stood still for checkpoints */
 };
 
@@ -51,8 +51,8 @@ void progress_mark(struct progress *p, uint64_t step, uint64_t patience_seconds)
 void progress_work(struct progress *p, uint64_t work_ns, uint64_t data_ns);
 /* Sets the number of steps in all, for the progress line. */
 void progress_total(struct progress *p, uint64_t steps);
-/* Records that a checkpoint was complete at NOW_NS (clock_boot()), for which steps stood still for
- * PAUSE_NS. */
+/* Records that the checkpoint of what was done at NOW_NS (clock_boot()) is complete, for which
+ * steps stood still for PAUSE_NS. */
 void progress_saved(struct progress *p, uint64_t now_ns, uint64_t pause_ns);
 struct progress_state progress_read(const struct progress *p);
 

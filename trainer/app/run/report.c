@@ -159,10 +159,9 @@ static double seconds(int64_t nanoseconds) {
     return (double)nanoseconds / (double)CLOCK_SECOND;
 }
 
-void report_checkpoint(struct report *r, int64_t step, int64_t nanoseconds) {
-    const struct metric_field fields[] = {{"step", (double)step},
-                                          {"seconds", seconds(nanoseconds)}};
-    report_spent(r, EPOCH_CHECKPOINTS, nanoseconds);
+void report_checkpoint(int64_t step, int64_t pause, int64_t took) {
+    const struct metric_field fields[] = {
+        {"step", (double)step}, {"seconds", seconds(pause)}, {"write_seconds", seconds(took)}};
     run_log_add("checkpoint", fields, sizeof(fields) / sizeof(fields[0]));
 }
 

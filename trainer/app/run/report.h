@@ -83,8 +83,9 @@ void report_standing(struct report *r, int64_t step, int64_t steps, double epoch
 void report_wait(struct report *r, int64_t data, int64_t ranks);
 /* Adds time that was not spent on training. */
 void report_spent(struct report *r, enum epoch_part part, int64_t nanoseconds);
-/* The same for a checkpoint of STEP, which the record then has (telemetry/run_log.h). */
-void report_checkpoint(struct report *r, int64_t step, int64_t nanoseconds);
+/* Adds a complete checkpoint of STEP to the record (telemetry/run_log.h): nanoseconds that steps
+ * stood still for it, and that its write took. */
+void report_checkpoint(int64_t step, int64_t pause, int64_t took);
 
 /* How long the process has run, and where its time went, in seconds, for the record. */
 enum { REPORT_TIMES = 6 };

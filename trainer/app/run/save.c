@@ -19,14 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NOTES_MAX = 64 * 1024 };
-
 /* Limit of the config in a checkpoint's header, which also holds the state and a line for each
  * tensor. */
 enum { CONFIG_MAX = 256 * 1024 };
 
 /* Seconds that a checkpoint may take before the run counts as stalled. */
 enum { SAVE_PATIENCE = 1200 };
+
+/* Seconds that a run which fails waits for a checkpoint that is being written. */
+enum { LEAVE_SECONDS = 30 };
 
 /* Names are borrowed: nothing to free. */
 static struct model_config describe_model(const struct run_setup *setup, struct run_state *state) {
@@ -49,24 +50,26 @@ static int describe_in_checkpoint(const struct run_setup *setup, struct run_stat
     return 0;
 }
 
-static int save_arrays(const struct run_setup *setup, struct run_state *state,
-                       const struct array *arrays, size_t count, struct error *err) {
+/* Hands the checkpoint over to be written. */
+static int begin(struct training_run *job, const struct array *arrays, size_t count,
+                 struct error *err) {
     cleanup_buf struct buf text = {0};
-    cleanup_buf struct buf notes = {0};
     cleanup_free char *config = NULL;
-    char path[CHECKPOINT_PATH_MAX];
     buf_init(&text, RUN_STATE_JSON_MAX);
-    buf_init(&notes, NOTES_MAX);
-    if (run_state_format(&text, state, setup->data.class_names, err) != 0 ||
-        describe_in_checkpoint(setup, state, &config, err) != 0)
+    if (run_state_format(&text, &job->state, job->setup.data.class_names, err) != 0 ||
+        describe_in_checkpoint(&job->setup, &job->state, &config, err) != 0)
         return -1;
-    const struct checkpoint_words words = {.state = buf_text(&text), .config = config};
-    int result = checkpoint_save(setup->inputs.checkpoints, state->step, arrays, count, &words,
-                                 path, &notes, err);
-    report_notes(&notes);
-    if (result == 0)
-        log_info("checkpoint %s", path);
-    return result;
+    char *state = strdup(buf_text(&text));
+    if (state == NULL)
+        return error_no_memory(err, "the run's state");
+    const struct saving_file file = {.folder = job->setup.inputs.checkpoints,
+                                     .step = job->state.step,
+                                     .arrays = arrays,
+                                     .count = count,
+                                     .state = state,
+                                     .config = TAKE_PTR(config)};
+    job->saves.saved_boot = clock_boot();
+    return saving_begin(&job->saves.saving, &file, err);
 }
 
 static int save_present(struct training_run *job, const struct bn_statistics *statistics,
@@ -86,17 +89,76 @@ static int save_present(struct training_run *job, const struct bn_statistics *st
     memcpy(arrays, w.arrays, w.count * sizeof(*arrays));
     if (statistics->count > 0)
         memcpy(arrays + w.count, statistics->arrays, statistics->count * sizeof(*arrays));
-    struct error why = {0};
-    if (nan_check_weights(&w, &why) != 0) {
-        /* Resuming from it would fail again: earlier checkpoints are worth more. */
-        log_warning("no checkpoint of step %" PRId64 ": %s; those before it stay", job->state.step,
-                    why.text);
-        return 0;
-    }
-    if (save_arrays(&job->setup, &job->state, arrays, w.count + statistics->count, err) != 0)
+    if (begin(job, arrays, w.count + statistics->count, err) != 0)
         return error_wrap(err, "saving a checkpoint");
-    job->saves.keeping.saved_at = clock_wall();
     return 0;
+}
+
+/* Adds the time since BEGUN to what checkpoints have cost. */
+static void add_pause(struct training_run *job, int64_t begun) {
+    const int64_t pause = clock_now() - begun;
+    job->saves.pause += pause;
+    report_spent(&job->reports.report, EPOCH_CHECKPOINTS, pause);
+}
+
+/* The checkpoint is complete. */
+static void tell_saved(struct training_run *job) {
+    struct run_saves *s = &job->saves;
+    const struct saving_file *file = &s->saving.file;
+    if (file->refused) {
+        log_warning("no checkpoint of step %" PRId64 ": %s; those before it stay", file->step,
+                    file->why.text);
+        return;
+    }
+    log_info("checkpoint %s", file->path);
+    s->keeping.saved_at = file->written_at;
+    progress_saved(&job->reports.progress, (uint64_t)s->saved_boot, (uint64_t)s->pause);
+    report_checkpoint(file->step, s->pause, file->took);
+    s->pause = 0;
+}
+
+/* Tells what came of the checkpoint that is being written, if that is known by DEADLINE. */
+static int settle(struct training_run *job, int64_t deadline, struct error *err) {
+    struct saving *s = &job->saves.saving;
+    struct error failure = {0};
+    if (!saving_is_busy(s))
+        return 0;
+    const int64_t step = s->file.step, begun = clock_now();
+    const enum writer_state state = saving_look(s, deadline, &failure);
+    if (deadline > 0)
+        add_pause(job, begun);
+    if (state == WRITER_WRITING)
+        return deadline == 0 ? 0
+                             : error_set(err, EXIT_CODE_STALLED,
+                                         "the checkpoint of step %" PRId64
+                                         " is not written: the disk of %s does not answer",
+                                         step, s->file.folder);
+    report_notes(&s->file.notes);
+    if (state == WRITER_DONE)
+        tell_saved(job);
+    saving_end(s);
+    if (state != WRITER_FAILED)
+        return 0;
+    if (err != NULL)
+        *err = failure;
+    return error_wrap(err, "saving the checkpoint of step %" PRId64, step);
+}
+
+int save_poll(struct training_run *job, struct error *err) {
+    return settle(job, 0, err);
+}
+
+int save_wait(struct training_run *job, struct error *err) {
+    if (!saving_is_busy(&job->saves.saving))
+        return 0;
+    progress_mark(&job->reports.progress, (uint64_t)job->state.step, SAVE_PATIENCE);
+    return settle(job, clock_now() + SAVE_PATIENCE * CLOCK_SECOND, err);
+}
+
+void save_leave(struct training_run *job) {
+    struct error why = {0};
+    if (settle(job, clock_now() + LEAVE_SECONDS * CLOCK_SECOND, &why) != 0)
+        log_warning("%s", why.text);
 }
 
 int save_checkpoint(struct training_run *job, struct error *err) {
@@ -105,6 +167,8 @@ int save_checkpoint(struct training_run *job, struct error *err) {
     k->asked = false;
     if (k->saved_step == job->state.step)
         return 0;
+    if (save_wait(job, err) != 0)
+        return -1;
     const int64_t begun = clock_now();
     k->saved_at = 0;
     progress_mark(&job->reports.progress, (uint64_t)job->state.step, SAVE_PATIENCE);
@@ -117,10 +181,12 @@ int save_checkpoint(struct training_run *job, struct error *err) {
         return -1;
     k->saved_step = job->state.step;
     k->since = clock_now();
-    progress_saved(&job->reports.progress, (uint64_t)clock_boot(), (uint64_t)(k->since - begun));
-    if (job->setup.first)
-        report_checkpoint(&job->reports.report, job->state.step, k->since - begun);
-    return 0;
+    add_pause(job, begun);
+    return save_poll(job, err);
+}
+
+int save_last(struct training_run *job, struct error *err) {
+    return save_checkpoint(job, err) != 0 ? -1 : save_wait(job, err);
 }
 
 /* The run's id, then text for people. */

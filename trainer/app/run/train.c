@@ -203,11 +203,14 @@ static int step_once(struct training_run *job, bool *ret_stop, struct error *err
         .rate = schedule_rate(&job->setup.schedule, number - 1),
         .momentum =
             schedule_momentum(&job->setup.schedule, number - 1, job->setup.options->momentum),
-        .save = job->setup.first && checkpoint_policy_is_time(&job->saves.keeping),
+        .save = job->setup.first && !saving_is_busy(&job->saves.saving) &&
+                checkpoint_policy_is_time(&job->saves.keeping),
         .penalty = job->setup.first && report_is_due(job, number),
     };
     struct step_outcome outcome;
     int64_t begun = clock_now();
+    if (save_poll(job, err) != 0)
+        return -1;
     if (run_steps_take(&job->steps, &job->setup.data, &request, &outcome, err) != 0)
         return error_wrap(err, "step %" PRId64, s->step + 1);
     tell_work(job, begun);
@@ -268,6 +271,9 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     *ret_stop = e.stopped;
     if (e.stopped)
         return 0;
+    /* The table has the time of the checkpoint. */
+    if (save_wait(job, err) != 0)
+        return -1;
     const struct report_weights scored = {
         .step = job->state.step,
         .epoch = run_setup_epoch(&job->setup, &job->state),
@@ -287,7 +293,7 @@ static int leave_failed(struct training_run *job, struct error *err) {
     cleanup_free struct error *all = calloc((size_t)ranks, sizeof(*all));
     if (all == NULL)
         return error_no_memory(err, "failures of all ranks");
-    if (save_checkpoint(job, err) != 0 ||
+    if (save_last(job, err) != 0 ||
         comm_gather(job->setup.comm, &failures_of_one, sizeof(*all), all, err) != 0)
         return -1;
     int rank = 0;
@@ -343,7 +349,7 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
         if (job->state.step == job->setup.schedule.total_steps)
             break;
         if (*ret_stop)
-            return save_checkpoint(job, err);
+            return save_last(job, err);
         bool settled = host_stepper_pending(&job->steps.stepper) == 0;
         if (settled && job->state.images == 0 && end_epoch(job, ret_stop, err) != 0)
             return -1;
@@ -351,12 +357,12 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
             keep_between(job, err) != 0)
             return -1;
         if (*ret_stop)
-            return 0;
+            return save_wait(job, err);
     }
     /* All work is done: a stop request has no effect any more. */
     *ret_stop = false;
     run_steps_stop_loader(&job->steps);
-    return save_checkpoint(job, err);
+    return save_last(job, err);
 }
 
 /* Collective. Handles stop requests that some ranks got while they started. */

@@ -309,6 +309,7 @@ int training_run_open(struct training_run *job, const struct options *o, struct 
 }
 
 void training_run_done(struct training_run *job) {
+    saving_done(&job->saves.saving);
     folder_lock_done(&job->saves.model_lock);
     folder_lock_done(&job->saves.lock);
     report_done(&job->reports.report);
@@ -325,6 +326,8 @@ void training_run_done(struct training_run *job) {
 }
 
 void training_run_give_up(struct training_run *job) {
+    if (!saving_is_busy(&job->saves.saving)) /* else its thread may still run */
+        saving_done(&job->saves.saving);
     folder_lock_done(&job->saves.model_lock);
     folder_lock_done(&job->saves.lock);
     report_done(&job->reports.report);

@@ -14,6 +14,7 @@
 #include "trainer/app/run/run_setup.h"
 #include "trainer/app/run/run_state.h"
 #include "trainer/app/run/run_steps.h"
+#include "trainer/app/run/saving.h"
 #include "trainer/app/run/start_times.h"
 #include "trainer/checkpoint/folder_lock.h"
 
@@ -28,6 +29,9 @@ struct run_reports {
 /* What the run keeps in its folders, and when. */
 struct run_saves {
     struct checkpoint_policy keeping;
+    struct saving saving;          /* on rank 0 */
+    int64_t saved_boot;            /* clock_boot() at the step that is being saved */
+    int64_t pause;                 /* nanoseconds that steps stood still for it */
     struct best best;              /* on rank 0 */
     struct folder_lock lock;       /* lock of the checkpoint folder, on rank 0 */
     struct folder_lock model_lock; /* lock of the model's folder, on rank 0 */

@@ -13,16 +13,16 @@ static int64_t count_bad(const struct array *array) {
     return bad;
 }
 
-int nan_check_weights(const struct weights *w, struct error *err) {
+int nan_check_arrays(const struct array *arrays, size_t count, struct error *err) {
     const struct array *first = NULL;
     int64_t of_first = 0;
     size_t tensors = 0;
-    for (size_t i = 0; i < w->count; i++) {
-        int64_t bad = count_bad(&w->arrays[i]);
+    for (size_t i = 0; i < count; i++) {
+        int64_t bad = count_bad(&arrays[i]);
         if (bad == 0)
             continue;
         if (tensors++ == 0) {
-            first = &w->arrays[i];
+            first = &arrays[i];
             of_first = bad;
         }
     }
@@ -31,7 +31,11 @@ int nan_check_weights(const struct weights *w, struct error *err) {
     return error_set(err, EXIT_CODE_CONFIG,
                      "%s: %" PRId64 " of %" PRId64
                      " values are not finite, as in %zu of %zu tensors; try a lower --lr",
-                     first->name, of_first, array_count(first), tensors, w->count);
+                     first->name, of_first, array_count(first), tensors, count);
+}
+
+int nan_check_weights(const struct weights *w, struct error *err) {
+    return nan_check_arrays(w->arrays, w->count, err);
 }
 
 int nan_check_evaluation(const struct evaluation *e, const char *what, struct error *err) {

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Kills a training (SIGKILL) while a checkpoint is being written behind its steps, several times; what
+# is left resumes, and the run ends with the bits of one that was never killed.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+
+steps=20
+flags="--model resnet50 --data synthetic --synthetic-images 1000 --image-size 32 --batch-size 4
+    --threads 1 --data-threads 1 --log metrics --report-every 1 --validation none --steps $steps
+    --checkpoint-every 1"
+
+echo "a run that is left alone"
+# shellcheck disable=SC2086  # a list
+code 0 "$ringtrain" train $flags --model-dir "$work/whole" --checkpoint-dir "$work/whole.kept"
+
+# written: a file that a checkpoint is being written to is there.
+written() {
+    set -- "$work"/kept/step-*.partial-*
+    [ -e "$1" ]
+}
+
+echo "killed in the middle of a write, four times"
+kills=0 cut=0
+while [ "$kills" -lt 4 ]; do
+    # shellcheck disable=SC2086
+    "$ringtrain" train $flags --model-dir "$work/model" --checkpoint-dir "$work/kept" \
+        >"$work/run.out" 2>"$work/run.err" &
+    pid=$!
+    heard "$work/run.err" ' checkpoint ' || { kill -KILL "$pid"; cat "$work/run.err"; fail "no checkpoint"; }
+    # The write that follows takes a while: 180 MiB.
+    until written || ! kill -0 "$pid" 2>/dev/null; do :; done
+    kill -KILL "$pid" 2>/dev/null || break
+    wait "$pid" || :
+    kills=$((kills + 1))
+    if written; then cut=$((cut + 1)); fi
+done
+checks=$((checks + 1))
+[ "$cut" -gt 0 ] || fail "no kill met a write"
+echo "  $cut of $kills kills met a write"
+
+# shellcheck disable=SC2086
+code 0 "$ringtrain" train $flags --model-dir "$work/model" --checkpoint-dir "$work/kept"
+says "resumed from $work/kept/step-"
+same_weights "$work/whole/model.safetensors" "$work/model/model.safetensors" exact ""
+checks=$((checks + 1))
+if written; then fail "a killed write's file is left"; fi
