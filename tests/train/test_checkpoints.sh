@@ -48,6 +48,18 @@ echo "time alone makes them, too"
 train 2 timed --data synthetic --synthetic-images 1000000 --steps 150 --checkpoint-every 1s
 [ "$(grep -c ' checkpoint ' "$work/err")" -ge 2 ] || { cat "$work/err"; fail "none before the end"; }
 
+echo "as many are kept as asked for"
+# shellcheck disable=SC2046
+code 0 "$ringtrain" train $(flags three) --steps 12 --checkpoint-every 2 --keep 3
+[ "$(cd "$work/three" && echo step-*)" = "step-000000008.safetensors step-000000010.safetensors step-000000012.safetensors" ] ||
+    fail "not the newest three: $(ls "$work/three")"
+# shellcheck disable=SC2046
+code 0 "$ringtrain" train $(flags three) --steps 14 --keep 1 --checkpoint-every auto --mtbf 1h
+[ "$(cd "$work/three" && echo step-*)" = step-000000014.safetensors ] || fail "not one: $(ls "$work/three")"
+code 64 "$ringtrain" train --data synthetic --keep 0
+code 64 "$ringtrain" train --data synthetic --checkpoint-every auto --mtbf 0
+says "--mtbf: '0' is no time between two failures"
+
 echo "a word that is no interval"
 code 64 "$ringtrain" train --data synthetic --checkpoint-every 1d
 says "--checkpoint-every: '1d' is neither a number of steps"

@@ -19,14 +19,14 @@ static int remove_item(const char *folder, const struct checkpoint_item *item, s
 }
 
 /* Removes all but the newest few, but never the one of STEP, which has just been written. */
-static int remove_old(const char *folder, int64_t step, struct error *err) {
+static int remove_old(const char *folder, int64_t step, int keep, struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     int kept = 1;
     if (checkpoint_list_read(&list, folder, err) != 0)
         return -1;
     for (size_t i = 0; i < list.count; i++) {
         const struct checkpoint_item *item = &list.items[i];
-        if (!item->readable || item->place.step == step || kept++ < CHECKPOINT_KEEP)
+        if (!item->readable || item->place.step == step || kept++ < keep)
             continue;
         if (remove_item(folder, item, err) != 0)
             return -1;
@@ -115,9 +115,9 @@ static int write_with_room(const char *folder, const char *path, const struct ar
     }
 }
 
-int checkpoint_save(const char *folder, int64_t step, const struct array *arrays, size_t count,
-                    const struct checkpoint_words *words, char ret_path[CHECKPOINT_PATH_MAX],
-                    struct buf *notes, struct error *err) {
+int checkpoint_save(const char *folder, int64_t step, int keep, const struct array *arrays,
+                    size_t count, const struct checkpoint_words *words,
+                    char ret_path[CHECKPOINT_PATH_MAX], struct buf *notes, struct error *err) {
     char path[CHECKPOINT_PATH_MAX];
     if (step < 0 || step > CHECKPOINT_STEP_MAX)
         return error_set(err, EXIT_CODE_INTERNAL, "no checkpoint of step %lld", (long long)step);
@@ -125,7 +125,7 @@ int checkpoint_save(const char *folder, int64_t step, const struct array *arrays
         return error_wrap(err, "checkpoint");
     file_tidy(folder, checkpoint_is_name);
     if (write_with_room(folder, path, arrays, count, words, notes, err) != 0 ||
-        remove_old(folder, step, err) != 0)
+        remove_old(folder, step, keep, err) != 0)
         return error_wrap(err, "checkpoint");
     if (ret_path != NULL)
         memcpy(ret_path, path, strlen(path) + 1);

@@ -1,4 +1,4 @@
-/* Checkpoints of a run in one folder: step-%09d.safetensors, the newest two kept, in the order of
+/* Checkpoints of a run in one folder: step-%09d.safetensors, the newest few kept, in the order of
  * checkpoint_list.h. Written by rank 0 only.
  *
  * The state is the caller's JSON text, stored in the file's metadata under "state". Its "course",
@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 
+/* How many are kept unless another number is asked for. */
 enum { CHECKPOINT_KEEP = 2 };
 
 struct checkpoint_words {
@@ -31,12 +32,12 @@ struct checkpoint_words {
     const char *config; /* NULL: unknown */
 };
 
-/* Writes FOLDER/step-STEP.safetensors atomically and removes all but the newest CHECKPOINT_KEEP.
+/* Writes FOLDER/step-STEP.safetensors atomically and removes all but the newest KEEP, at least 1.
  * Creates FOLDER if it is missing. Adds a line to NOTES for each checkpoint removed to make room.
  * RET_PATH and NOTES may be NULL. A disk that stays full is EXIT_CODE_CONFIG. */
-int checkpoint_save(const char *folder, int64_t step, const struct array *arrays, size_t count,
-                    const struct checkpoint_words *words, char ret_path[CHECKPOINT_PATH_MAX],
-                    struct buf *notes, struct error *err);
+int checkpoint_save(const char *folder, int64_t step, int keep, const struct array *arrays,
+                    size_t count, const struct checkpoint_words *words,
+                    char ret_path[CHECKPOINT_PATH_MAX], struct buf *notes, struct error *err);
 
 /* Finds the newest valid checkpoint older than BELOW (NULL: any) and leaves it open in FILE; its
  * state is safetensors_note(FILE, CHECKPOINT_STATE). *RET_FOUND is false, without an error, if

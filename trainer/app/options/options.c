@@ -267,9 +267,14 @@ static const struct flag FLAGS[] = {
          "/opt/ml/output/tensorboard if that exists"),
     TEXT("checkpoint-dir", checkpoint_dir, NULL, T, "DIR",
          "folder for checkpoints; default /opt/ml/checkpoints, else ./checkpoints"),
-    TEXT("checkpoint-every", checkpoint_every, "30m", T, "N|TIME",
+    TEXT("checkpoint-every", checkpoint_every, "30m", T, "N|TIME|auto",
          "write a checkpoint every N steps or after a time (45s, 30m, 2h), in addition to those at "
-         "the end of each epoch (0: those alone)"),
+         "the end of each epoch (0: those alone); auto: after the time at which checkpoints and "
+         "lost work together cost least"),
+    TEXT("mtbf", mtbf, "24h", T, "TIME",
+         "mean time between two failures of the job, for --checkpoint-every auto"),
+    INT("keep", keep, "2", 1, 1000, T, "N",
+        "checkpoints that stay in --checkpoint-dir, the newest ones"),
     TEXT("tensorboard-dir", tensorboard_dir, NULL, T, "DIR",
          "folder for event files; default /opt/ml/output/tensorboard if that exists"),
     TEXT_OF(D, "out", out, NULL, T, "DIR",

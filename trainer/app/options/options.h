@@ -135,6 +135,8 @@ struct options {
     const char *watch;
     const char *watch_patience;
     const char *checkpoint_every;
+    const char *mtbf;
+    int64_t keep;
     const char *tensorboard_dir;
     const char *out;
     int64_t pictures;

@@ -11,6 +11,7 @@
 #include "trainer/app/weights/weights.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/model_dir.h"
+#include "trainer/telemetry/status_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,6 +65,7 @@ static int begin(struct training_run *job, const struct array *arrays, size_t co
         return error_no_memory(err, "the run's state");
     const struct saving_file file = {.folder = job->setup.inputs.checkpoints,
                                      .step = job->state.step,
+                                     .keep = (int)job->setup.options->keep,
                                      .arrays = arrays,
                                      .count = count,
                                      .state = state,
@@ -101,6 +103,21 @@ static void add_pause(struct training_run *job, int64_t begun) {
     report_spent(&job->reports.report, EPOCH_CHECKPOINTS, pause);
 }
 
+/* Where steps are computed by processors, the writer's thread takes its time from them. */
+static void learn(struct training_run *job) {
+    struct checkpoint_policy *k = &job->saves.keeping;
+    const struct saving_file *file = &job->saves.saving.file;
+    const bool host = job->setup.backend->table->device == NULL;
+    const int64_t taken = host ? file->processor / job->setup.threads.compute : 0;
+    const int64_t cost = job->saves.pause + taken;
+    char every[32];
+    if (!checkpoint_policy_learn(k, cost, file->took))
+        return;
+    status_duration(every, sizeof(every), (double)k->every.nanoseconds / (double)CLOCK_SECOND);
+    log_info("--checkpoint-every auto: one every %s, as it costs %.2f s (--mtbf %s)", every,
+             (double)cost / (double)CLOCK_SECOND, job->setup.options->mtbf);
+}
+
 /* The checkpoint is complete. */
 static void tell_saved(struct training_run *job) {
     struct run_saves *s = &job->saves;
@@ -114,6 +131,7 @@ static void tell_saved(struct training_run *job) {
     s->keeping.saved_at = file->written_at;
     progress_saved(&job->reports.progress, (uint64_t)s->saved_boot, (uint64_t)s->pause);
     report_checkpoint(file->step, s->pause, file->took);
+    learn(job);
     s->pause = 0;
 }
 

@@ -48,8 +48,8 @@ static int write_file(void *user, struct error *err) {
     file->refused = nan_check_arrays(file->arrays, file->count, &file->why) != 0;
     int result = file->refused
                      ? 0
-                     : checkpoint_save(file->folder, file->step, file->arrays, file->count, &words,
-                                       file->path, &file->notes, err);
+                     : checkpoint_save(file->folder, file->step, file->keep, file->arrays,
+                                       file->count, &words, file->path, &file->notes, err);
     file->written_at = clock_wall();
     file->took = clock_now() - begun;
     file->processor = processor_time() - processor;

@@ -19,6 +19,7 @@
 struct saving_file {
     const char *folder; /* borrowed */
     int64_t step;
+    int keep; /* checkpoints that stay in the folder */
     const struct array *arrays;
     size_t count;
     char *state;  /* owned; checkpoint_words */

@@ -284,7 +284,7 @@ int training_run_open(struct training_run *job, const struct options *o, struct 
         .model = model,
         .image_size = o->image_size > 0 ? (int)o->image_size : model->image_size,
     };
-    if (checkpoint_policy_open(&job->saves.keeping, o->checkpoint_every, err) != 0 ||
+    if (checkpoint_policy_open(&job->saves.keeping, o->checkpoint_every, o->mtbf, err) != 0 ||
         inputs_find(&job->setup.inputs, o, COMMAND_TRAIN, model->task, "", err) != 0 ||
         open_best(&job->saves.best, &job->setup, err) != 0 || check_flags(&job->setup, err) != 0 ||
         progress_open(&job->reports.progress, getenv(PROGRESS_VARIABLE), err) != 0 ||

@@ -51,9 +51,9 @@ static const struct checkpoint_words nothing = {.state = "{}"};
 static void save_at(const char *folder, int64_t course, int64_t samples, int64_t step) {
     float value = (float)step;
     const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
-    CU_ASSERT_EQUAL_FATAL(
-        checkpoint_save(folder, step, &array, 1, words_of(course, samples, step), NULL, NULL, &err),
-        0);
+    CU_ASSERT_EQUAL_FATAL(checkpoint_save(folder, step, CHECKPOINT_KEEP, &array, 1,
+                                          words_of(course, samples, step), NULL, NULL, &err),
+                          0);
 }
 
 /* Four samples a step. */
@@ -244,17 +244,22 @@ static void a_model_is_no_checkpoint(void) {
 static void the_path_is_told(void) {
     char path[CHECKPOINT_PATH_MAX];
     const char *folder = folder_of("path");
-    CU_ASSERT_EQUAL(checkpoint_save(folder, 12, NULL, 0, words_of(0, 1, 12), path, NULL, &err), 0);
-    CU_ASSERT_STRING_EQUAL(path, path_of(folder, "step-000000012.safetensors"));
     CU_ASSERT_EQUAL(
-        checkpoint_save(folder, CHECKPOINT_STEP_MAX + 1LL, NULL, 0, &nothing, path, NULL, &err),
-        -1);
-    CU_ASSERT_EQUAL(checkpoint_save(folder, -1, NULL, 0, &nothing, path, NULL, &err), -1);
+        checkpoint_save(folder, 12, CHECKPOINT_KEEP, NULL, 0, words_of(0, 1, 12), path, NULL, &err),
+        0);
+    CU_ASSERT_STRING_EQUAL(path, path_of(folder, "step-000000012.safetensors"));
+    CU_ASSERT_EQUAL(checkpoint_save(folder, CHECKPOINT_STEP_MAX + 1LL, CHECKPOINT_KEEP, NULL, 0,
+                                    &nothing, path, NULL, &err),
+                    -1);
+    CU_ASSERT_EQUAL(
+        checkpoint_save(folder, -1, CHECKPOINT_KEEP, NULL, 0, &nothing, path, NULL, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
     CU_ASSERT_STRING_EQUAL(path, path_of(folder, "step-000000012.safetensors"));
-    CU_ASSERT_EQUAL(checkpoint_save(folder, 0, NULL, 0, words_of(0, 0, 0), path, NULL, &err), 0);
+    CU_ASSERT_EQUAL(
+        checkpoint_save(folder, 0, CHECKPOINT_KEEP, NULL, 0, words_of(0, 0, 0), path, NULL, &err),
+        0);
     CU_ASSERT_STRING_EQUAL(path, path_of(folder, "step-000000000.safetensors"));
-    CU_ASSERT_EQUAL(checkpoint_save(folder, CHECKPOINT_STEP_MAX, NULL, 0,
+    CU_ASSERT_EQUAL(checkpoint_save(folder, CHECKPOINT_STEP_MAX, CHECKPOINT_KEEP, NULL, 0,
                                     words_of(0, 2, CHECKPOINT_STEP_MAX), path, NULL, &err),
                     0);
     CU_ASSERT_STRING_EQUAL(path, path_of(folder, "step-999999999.safetensors"));
@@ -270,7 +275,8 @@ static void a_folder_that_is_none_is_an_error(void) {
     found = true;
     CU_ASSERT_EQUAL(checkpoint_newest("/dev/null", &place, &found, &err), -1);
     CU_ASSERT_FALSE(found);
-    CU_ASSERT_EQUAL(checkpoint_save("/dev/null", 1, NULL, 0, &nothing, NULL, NULL, &err), -1);
+    CU_ASSERT_EQUAL(
+        checkpoint_save("/dev/null", 1, CHECKPOINT_KEEP, NULL, 0, &nothing, NULL, NULL, &err), -1);
     ASSERT_CONTAINS(err.text, "checkpoint: /dev/null");
 }
 
@@ -351,7 +357,8 @@ static void save_without_room(const char *folder) {
     signal(SIGXFSZ, SIG_IGN);
     if (setrlimit(RLIMIT_FSIZE, &small) != 0)
         _exit(2);
-    int rc = checkpoint_save(folder, 2, &array, 1, words_of(0, 8, 2), NULL, NULL, &err);
+    int rc =
+        checkpoint_save(folder, 2, CHECKPOINT_KEEP, &array, 1, words_of(0, 8, 2), NULL, NULL, &err);
     _exit(rc == -1 && err.code == EXIT_CODE_CONFIG &&
                   strstr(err.text, "step-000000002.safetensors") != NULL
               ? 0
@@ -377,8 +384,8 @@ static void save_for_ever(const char *folder, int64_t step) {
     for (;; step++) {
         float value = (float)step;
         const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
-        if (checkpoint_save(folder, step, &array, 1, words_of(0, 4 * step, step), NULL, NULL,
-                            &err) != 0)
+        if (checkpoint_save(folder, step, CHECKPOINT_KEEP, &array, 1, words_of(0, 4 * step, step),
+                            NULL, NULL, &err) != 0)
             _exit(1);
     }
 }

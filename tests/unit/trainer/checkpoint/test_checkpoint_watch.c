@@ -44,7 +44,8 @@ static void save(const char *folder, int64_t step) {
     snprintf(state, sizeof(state), "{\"course\":0,\"samples\":%lld,\"step\":%lld}",
              (long long)step * 4, (long long)step);
     const struct checkpoint_words words = {.state = state, .config = "{\"model\":\"x\"}"};
-    CU_ASSERT_EQUAL_FATAL(checkpoint_save(folder, step, &array, 1, &words, NULL, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        checkpoint_save(folder, step, CHECKPOINT_KEEP, &array, 1, &words, NULL, NULL, &err), 0);
 }
 
 /* The value of the next checkpoint, which is its step; -1 where there is none. */

@@ -77,7 +77,7 @@ static int save(const char *folder, int step, struct buf *notes) {
     values[0] = (float)step;
     snprintf(state, sizeof(state), "{\"course\":0,\"samples\":%d,\"step\":%d}", 4 * step, step);
     const struct checkpoint_words words = {.state = state};
-    return checkpoint_save(folder, step, &array, 1, &words, NULL, notes, &err);
+    return checkpoint_save(folder, step, CHECKPOINT_KEEP, &array, 1, &words, NULL, notes, &err);
 }
 
 static int newest_valid(const char *folder) {
