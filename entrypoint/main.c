@@ -9,6 +9,7 @@
 #include "common/table.h"
 #include "common/text/exit_code_print.h"
 #include "common/text/redact.h"
+#include "entrypoint/command/check_request.h"
 #include "entrypoint/command/docs.h"
 #include "entrypoint/command/manual.h"
 #include "entrypoint/command/metrics.h"
@@ -290,9 +291,8 @@ static int run_lives(struct supervisor_options *options, struct error *err) {
     return role_loop_run(options, &code, err) == 0 ? code : -1;
 }
 
-enum what { TRAIN, CHECK, CHECK_JSON };
-
-static int run_job(const char *const *words, enum what what, struct error *err) {
+/* CHECK is NULL for a job. */
+static int run_job(const char *const *words, const struct check_request *check, struct error *err) {
     struct job job = {0};
     struct error fault = {0};
     int code = -1;
@@ -302,14 +302,17 @@ static int run_job(const char *const *words, enum what what, struct error *err) 
     close_the_curtains();
     if (redact_add_environment(environ, err) != 0)
         return -1;
+    const bool table = check != NULL && check->comm == NULL;
     bool complete = job_read(words, environ, &job, &fault) == 0 &&
-                    (what == TRAIN || trainer_flags_check(&job, &fault) == 0);
+                    (!table || trainer_flags_check(&job, &fault) == 0);
+    if (check != NULL && !table)
+        check_request_adapt(&job);
     struct supervisor_options options = {.job = &job,
                                          .environment = environ,
                                          .arguments = words,
                                          .fault = complete ? NULL : &fault,
-                                         .check = what != TRAIN,
-                                         .json = what == CHECK_JSON,
+                                         .check = table,
+                                         .json = table && check->json,
                                          .begun = &begun};
     /* Usage errors are the same on all hosts, so none has to wait to learn of them. */
     if (complete || (has_others(&job) && fault.code != EXIT_CODE_USAGE))
@@ -324,14 +327,19 @@ static int run_job(const char *const *words, enum what what, struct error *err) 
 }
 
 static int run_train(const char *const *words, struct error *err) {
-    return run_job(words, TRAIN, err);
+    return run_job(words, NULL, err);
 }
 
 static int run_check(const char *const *words, struct error *err) {
-    bool json = manual_takes("check", words[0]);
-    if (!json && refuse_option("check", words[0], err) != 0)
+    struct check_request request;
+    cleanup_argv struct argv program = {0};
+    if (check_request_read(words, &request, err) != 0)
         return -1;
-    return run_job(words + json, json ? CHECK_JSON : CHECK, err);
+    if (request.comm == NULL)
+        return run_job(request.words, &request, err);
+    if (check_request_program(&request, &program, err) != 0)
+        return -1;
+    return run_job((const char *const *)program.items, &request, err);
 }
 
 static int run_examine(const char *const *words, struct error *err) {

@@ -121,6 +121,14 @@ room(trainer/app/run
     trainer/optim trainer/checkpoint trainer/telemetry
         trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
     LINKS m)
+room(trainer/app/comm_check/measure USES common/* trainer/comm LINKS Threads::Threads)
+if(TARGET trainer_comm_nccl)
+    target_link_libraries(trainer_app_comm_check_measure PUBLIC trainer_comm_nccl)
+    target_compile_definitions(trainer_app_comm_check_measure PUBLIC RINGMASTER_HAVE_NCCL)
+endif()
+room(trainer/app/comm_check
+    USES common/* trainer/comm trainer/app/options trainer/app/device
+    trainer/app/comm_check/measure)
 room(trainer/app/command/output USES common/* trainer/telemetry)
 room(trainer/app/command/coco
     USES common/* trainer/eval trainer/data/coco trainer/data/detect trainer/data/shapes
@@ -136,6 +144,7 @@ room(trainer/app/command
         trainer/telemetry trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/run
         trainer/app/command/output trainer/app/command/coco trainer/app/command/trained
+        trainer/app/comm_check
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.

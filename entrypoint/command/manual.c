@@ -35,6 +35,12 @@ static const struct manual_row rows[] = {
      "gather all hosts and print what each of them has, how they reach each other and what would "
      "hurt a job",
      "RINGMASTER_HOSTS=10.0.0.1,10.0.0.2 ringmaster check"},
+    {"check", "--mpi [--json]",
+     "sum numbers among all hosts by ringtrain over MPI: wrong sums and slow pairs of hosts are "
+     "named, bandwidths printed",
+     "RINGMASTER_HOSTS=10.0.0.1,10.0.0.2 ringmaster check --mpi"},
+    {"check", "--nccl [--json]", "the same from GPU to GPU over NCCL",
+     "RINGMASTER_HOSTS=10.0.0.1:8,10.0.0.2:8 ringmaster check --nccl"},
     {"explain", "[CODE]",
      "what an exit code, a signal or an error of MPI, NCCL or CUDA means and what to do: 73, "
      "SIGBUS, mpi:15, nccl:2, cuda:700, xid:79, a word (oom), a line that a program printed",

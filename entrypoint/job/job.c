@@ -205,8 +205,7 @@ static int read_inputs(const struct settings *s, const struct hyperparameters *h
     return download_sources_read(s, h, environment, needs_code, &ret->channels, &ret->sources, err);
 }
 
-/* The trainer that is installed next to this program, or NULL. */
-static char *trainer_beside_us(void) {
+char *job_trainer(void) {
     char self[PATH_MAX];
     struct error ignored;
     if (file_self(self, sizeof(self), &ignored) != 0)
@@ -240,7 +239,7 @@ static void note_nested(char *const *environment, struct warnings *warnings) {
 
 int job_resolve(struct job *j, const char *const *arguments, char *const *environment,
                 struct error *err) {
-    cleanup_free char *ringtrain = trainer_beside_us();
+    cleanup_free char *ringtrain = job_trainer();
     struct user_program_inputs in = {
         .arguments = arguments,
         .hyperparameters = &j->hyperparameters,

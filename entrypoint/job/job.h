@@ -33,6 +33,7 @@ struct job {
     struct launcher launcher;    /* chosen when the program is there (host/mpi_setup.h) */
     struct ports ports;
     bool once_per_host;       /* run the program once per host, whatever the slots */
+    bool bare_output;         /* its lines are printed without host and rank in front */
     struct warnings warnings; /* for the log: ignored settings */
 };
 
@@ -53,6 +54,10 @@ int job_read(const char *const *arguments, char *const *environment, struct job 
  */
 int job_resolve(struct job *j, const char *const *arguments, char *const *environment,
                 struct error *err);
+
+/* Returns the path of the trainer that is installed next to this program, owned by the caller;
+ * NULL: there is none. */
+char *job_trainer(void);
 
 /* Returns the slots of a host without a configured number: the hyperparameter's, else one per GPU,
  * else one per core of AWS Neuron devices, else one; without the hyperparameter, at least as many

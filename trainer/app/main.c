@@ -7,6 +7,7 @@
 #include "common/text/exit_code_print.h"
 #include "common/text/nearest.h"
 #include "common/text/roff.h"
+#include "trainer/app/comm_check/command_check_comm.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/output/output.h"
 #include "trainer/app/device/ranks.h"
@@ -47,6 +48,8 @@ static const struct command COMMANDS[] = {
      "ringtrain inspect plan --model resnet50 --batch-size 64\n"},
     {"draw", command_draw, command_draw_help, "draw a data set's objects on its pictures",
      "ringtrain draw --coco coco --out painted --count 4\n"},
+    {"check-comm", command_check_comm, command_check_comm_help,
+     "check the connections between ranks", "ringmaster check --mpi\n"},
     {"version", command_version, NULL, "show what this build includes", "ringtrain version\n"},
     {"man", run_man, NULL, "print the man page, as `man -l -` reads it",
      "ringtrain man | man -l -\n"},

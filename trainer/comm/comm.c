@@ -2,6 +2,10 @@
 
 #include "trainer/comm/comm_driver.h"
 
+int comm_split(struct comm *c, int group, struct comm **ret, struct error *err) {
+    return c->driver->split(c, group, ret, err);
+}
+
 void comm_close(struct comm *c) {
     if (c != NULL)
         c->driver->close(c);

@@ -28,6 +28,11 @@ struct comm;
 /* Opens a communicator of a single rank; uses no library. */
 int comm_self_open(struct comm **ret, struct error *err);
 
+/* Collective. Ranks with the same GROUP, 0 or more, form a communicator in the order of their
+ * ranks; with a negative GROUP *RET is NULL. It uses the library of C and is closed before C; each
+ * rank makes the calls on all its communicators on one thread. */
+int comm_split(struct comm *c, int group, struct comm **ret, struct error *err);
+
 /* Collective. Finalizes and frees. NULL is fine. */
 void comm_close(struct comm *c);
 /* Leaves without the others and does not free memory that may still be in use; see above. */

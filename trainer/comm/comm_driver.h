@@ -13,6 +13,7 @@ struct comm;
 
 struct comm_driver {
     const char *name;
+    int (*split)(struct comm *c, int group, struct comm **ret, struct error *err);
     void (*close)(struct comm *c);
     void (*abort)(struct comm *c);
     int (*sum_start)(struct comm *c, void *values, size_t count, enum comm_type type,

@@ -12,15 +12,23 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-enum work_kind { WORK_SUM, WORK_BROADCAST, WORK_GATHER, WORK_BARRIER };
+enum work_kind {
+    WORK_SUM,
+    WORK_BROADCAST,
+    WORK_GATHER,
+    WORK_BARRIER,
+    WORK_SPLIT,
+    WORK_RELEASE, /* of a communicator that a split made */
+};
 
 struct work {
     enum work_kind kind;
-    void *data;        /* summed or broadcast in place; result of a gather */
+    void *among;       /* the driver's communicator */
+    void *data;        /* summed or broadcast in place; result of a gather or split */
     const void *input; /* gather: this rank's bytes */
     size_t count;      /* elements of a sum, else bytes */
     enum comm_type type;
-    int root;
+    int root; /* of a broadcast; a split's group */
 };
 
 enum { WORK_QUEUE_MAX = 128 };

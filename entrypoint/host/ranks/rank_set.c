@@ -316,8 +316,11 @@ static void take_line(void *context, const char *line, size_t size) {
 static int open_taps(struct rank_slot *s, struct link *link, struct error *err) {
     struct rank_set *c = s->rank_set;
     const struct cluster *cluster = &c->services->job->cluster;
-    (void)snprintf(s->prefix, sizeof(s->prefix), "[%s rank %u] ",
-                   cluster->hosts[cluster->self].name.text, s->rank);
+    if (c->services->job->bare_output)
+        s->prefix[0] = '\0';
+    else
+        (void)snprintf(s->prefix, sizeof(s->prefix), "[%s rank %u] ",
+                       cluster->hosts[cluster->self].name.text, s->rank);
     int out = link_take_fd(link);
     int error_out = link_take_fd(link);
     if (error_out < 0) {

@@ -2,6 +2,7 @@
  * docs/generate.sh puts them into docs/reference, and a test compares the pages with them. */
 #include "common/exit_code.h"
 #include "common/text/nearest.h"
+#include "trainer/app/comm_check/command_check_comm.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/options.h"
@@ -84,6 +85,8 @@ static void print_table(const char *name) {
         print_operators();
     else if (strcmp(name, "inspect") == 0)
         print_help_of(command_inspect_help);
+    else if (strcmp(name, "check-comm") == 0)
+        print_help_of(command_check_comm_help);
     else if (strcmp(name, "prepare") == 0)
         print_help_of(command_prepare_help);
     else
@@ -102,6 +105,7 @@ int command_docs(int argc, char *const *argv, struct error *err) {
         {"inspect", "docs/reference/ringtrain-tools.md"},
         {"prepare", "docs/reference/ringtrain-tools.md"},
         {"draw", "docs/reference/ringtrain-tools.md"},
+        {"check-comm", "docs/reference/ringtrain-tools.md"},
         {"operators", "docs/reference/operators.md"},
     };
     struct nearest nearest = nearest_begin(argc > 0 ? argv[0] : "", argc > 0 ? strlen(argv[0]) : 0);

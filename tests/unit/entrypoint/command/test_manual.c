@@ -108,7 +108,8 @@ static void bash_completes_commands_and_keys(void) {
     CU_ASSERT_STRING_EQUAL(complete("ringmaster version -", "ringmaster version -", 2), "--all\n");
     CU_ASSERT_STRING_EQUAL(complete("ringmaster train -", "ringmaster train -", 2),
                            "-- " JOB_ONCE_PER_HOST "\n");
-    CU_ASSERT_STRING_EQUAL(complete("ringmaster check ''", "ringmaster check ", 2), "--json\n");
+    CU_ASSERT_STRING_EQUAL(complete("ringmaster check ''", "ringmaster check ", 2),
+                           "--json --mpi --nccl\n");
     CU_ASSERT_STRING_EQUAL(complete("ringmaster plan t", "ringmaster plan t", 2), "train\n");
     CU_ASSERT_STRING_EQUAL(complete("ringmaster man -", "ringmaster man -", 2), "\n");
 }
